@@ -1,0 +1,1 @@
+//! Test suites that span crates; see tests/README.md.

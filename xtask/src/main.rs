@@ -1,0 +1,2 @@
+//! Placeholder head; see ARCHITECTURE.md.
+fn main() {}

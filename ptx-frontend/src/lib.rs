@@ -1,1 +1,4 @@
-//! Placeholder head; see ARCHITECTURE.md.
+//! From a fat binary to a decoded kernel: containers, PTX text, typed intermediate form, validation, analysis.
+
+pub mod ir;
+pub mod isa;

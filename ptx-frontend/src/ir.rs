@@ -1,0 +1,321 @@
+//! The typed intermediate form of a PTX function: what the parser makes, what the engine binds to its own ops.
+//!
+//! Instructions are a flat list; labels are instruction indices. Registers, variables and outside symbols are small
+//! numbers into the function's own tables, so that a function stands alone and can be cached by content.
+
+use serde::{Deserialize, Serialize};
+
+use crate::isa::{Modifier, Op, ScalarType, SpecialRegister, Token};
+
+/// Index into [`Function::registers`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RegisterId(pub u32);
+
+/// Index into [`Function::variables`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct VariableId(pub u32);
+
+/// Index into [`Function::externals`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ExternalId(pub u32);
+
+/// Index into [`Function::instructions`]: the instruction a label stands before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct InstructionIndex(pub u32);
+
+/// State space of a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Space {
+    /// Device memory.
+    Global,
+    /// Constant memory.
+    Const,
+    /// Per CTA.
+    Shared,
+    /// Per thread.
+    Local,
+    /// Parameters of kernels, functions and calls.
+    Param,
+}
+
+/// Who sees a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Linkage {
+    /// This module only.
+    Internal,
+    /// Other modules too.
+    Visible,
+    /// Defined in another module.
+    Extern,
+    /// Visible, and may be replaced by another definition.
+    Weak,
+    /// Visible, shared between modules, the largest wins.
+    Common,
+}
+
+/// One initial value of a variable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Initial {
+    /// Bytes at an offset.
+    Bytes {
+        /// Bytes from the variable's start.
+        offset: u64,
+        /// The value, little endian.
+        bytes: Vec<u8>,
+    },
+    /// Address of a variable or function (plus `addend`), or some bytes of it (`mask(sym)` operators).
+    Address {
+        /// Bytes from the variable's start.
+        offset: u64,
+        /// Name of the variable or function.
+        symbol: String,
+        /// Added to the address.
+        addend: i64,
+        /// Bytes stored.
+        width: u32,
+        /// Right shift applied to the address before it is cut to `width` bytes (0xFF00-style masks).
+        shift: u32,
+        /// Whether the generic address is meant (`generic(sym)`).
+        generic: bool,
+    },
+}
+
+/// A variable of a module or function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variable {
+    /// Name, unique within its table (variables of inner scopes get a suffix).
+    pub name: String,
+    /// State space.
+    pub space: Space,
+    /// Linkage.
+    pub linkage: Linkage,
+    /// Element type.
+    pub ty: ScalarType,
+    /// Size in bytes; 0 for an array of unknown length (`extern .shared x[]`).
+    pub size: u64,
+    /// Alignment in bytes, a power of two.
+    pub align: u32,
+    /// Initial values; everything else is zero.
+    pub initial: Vec<Initial>,
+}
+
+/// A parameter or return value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Name.
+    pub name: String,
+    /// Element type.
+    pub ty: ScalarType,
+    /// Bytes from the start of the parameter block (kernels) or of the frame's parameter area (functions).
+    pub offset: u32,
+    /// Size in bytes.
+    pub size: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// A function parameter declared `.reg`: its value arrives in this register.
+    pub register: Option<RegisterId>,
+}
+
+/// A name that the function uses and does not define.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct External {
+    /// The name.
+    pub name: String,
+}
+
+/// Guard predicate `@p` or `@!p`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Guard {
+    /// The predicate.
+    pub register: RegisterId,
+    /// `@!p`.
+    pub negated: bool,
+}
+
+/// What an address counts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum AddressBase {
+    /// A register's value.
+    Register(RegisterId),
+    /// A variable or parameter of this function.
+    Variable(VariableId),
+    /// A parameter of this function, by position.
+    Parameter(u32),
+    /// A return value of this function, by position.
+    Return(u32),
+    /// A variable of a module.
+    External(ExternalId),
+    /// Zero: the offset is the address.
+    Absolute,
+}
+
+/// An operand.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Operand {
+    /// An optional operand that was left out.
+    Absent,
+    /// `_`: the result is not wanted.
+    Discard,
+    /// A register.
+    Register(RegisterId),
+    /// `!p`.
+    NegatedPredicate(RegisterId),
+    /// A constant, as the bits of the operand's type (sign-extended integers, IEEE bits of floats).
+    Immediate(u64),
+    /// A special register.
+    Special(SpecialRegister),
+    /// `[base + offset]`, or the bare name of a variable where its address is meant (`mov`).
+    Address {
+        /// What it counts from.
+        base: AddressBase,
+        /// Bytes added.
+        offset: i64,
+    },
+    /// `{a, b, …}`.
+    Vector(Vec<Operand>),
+    /// A label.
+    Label(InstructionIndex),
+    /// A function by name.
+    Function(ExternalId),
+    /// Call arguments or results.
+    Parameters(Vec<Operand>),
+    /// A `.branchtargets` list: labels in order.
+    BranchTargets(Vec<InstructionIndex>),
+    /// A `.calltargets` list: functions in order.
+    CallTargets(Vec<ExternalId>),
+    /// A `.callprototype`, index into [`Function::prototypes`].
+    Prototype(u32),
+}
+
+/// Where something stands in the PTX text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct Place {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
+
+/// Where something stands in the program's source, by `.loc`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct SourceLocation {
+    /// Number of the `.file` directive.
+    pub file: u32,
+    /// Line, from 1; 0 when unknown.
+    pub line: u32,
+}
+
+/// An instruction.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Instruction {
+    /// The form: a line of the op table.
+    pub op: Op,
+    /// What fills each modifier slot of the form's syntax.
+    pub tokens: Vec<Option<Token>>,
+    /// Guard.
+    pub guard: Option<Guard>,
+    /// Operands, one per operand of the form's syntax.
+    pub operands: Vec<Operand>,
+    /// Place in the PTX text.
+    pub place: Place,
+    /// Place in the program's source.
+    pub location: SourceLocation,
+}
+
+impl Instruction {
+    /// Does the instruction carry this modifier?
+    pub fn has(&self, modifier: Modifier) -> bool {
+        self.tokens.contains(&Some(Token::Modifier(modifier)))
+    }
+
+    /// The modifiers that are not types, in slot order.
+    pub fn modifiers(&self) -> impl Iterator<Item = Modifier> + '_ {
+        self.tokens.iter().filter_map(|token| match token {
+            Some(Token::Modifier(modifier)) => Some(*modifier),
+            _ => None,
+        })
+    }
+
+    /// The type modifiers in order.
+    pub fn types(&self) -> impl Iterator<Item = ScalarType> + '_ {
+        self.tokens.iter().filter_map(|token| match token {
+            Some(Token::Type(ty)) => Some(*ty),
+            _ => None,
+        })
+    }
+
+    /// The n-th type modifier, from 0.
+    pub fn ty(&self, n: usize) -> Option<ScalarType> {
+        self.types().nth(n)
+    }
+
+    /// The last type modifier: the instruction's own type.
+    pub fn last_type(&self) -> Option<ScalarType> {
+        self.types().last()
+    }
+
+    /// Elements by `.v2`, `.v4`, `.v8`; 1 without.
+    pub fn vector_length(&self) -> usize {
+        self.modifiers()
+            .find_map(|modifier| match modifier {
+                Modifier::V2 => Some(2),
+                Modifier::V4 => Some(4),
+                Modifier::V8 => Some(8),
+                _ => None,
+            })
+            .unwrap_or(1)
+    }
+}
+
+/// Types of a function's parameters and results (`.callprototype`, or of a declaration).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Prototype {
+    /// Results.
+    pub returns: Vec<Parameter>,
+    /// Parameters.
+    pub parameters: Vec<Parameter>,
+}
+
+/// Launch bounds a kernel declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LaunchBounds {
+    /// `.maxntid`: the largest CTA.
+    pub maximum_threads: Option<[u32; 3]>,
+    /// `.reqntid`: the only CTA size.
+    pub required_threads: Option<[u32; 3]>,
+    /// `.minnctapersm`.
+    pub minimum_ctas_per_sm: Option<u32>,
+    /// `.maxnreg`.
+    pub maximum_registers: Option<u32>,
+}
+
+/// A kernel or device function.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Function {
+    /// Name.
+    pub name: String,
+    /// A kernel (`.entry`), not a device function (`.func`).
+    pub is_kernel: bool,
+    /// `.noreturn`.
+    pub no_return: bool,
+    /// Results (device functions).
+    pub returns: Vec<Parameter>,
+    /// Parameters.
+    pub parameters: Vec<Parameter>,
+    /// Bytes of the parameter block.
+    pub parameter_bytes: u32,
+    /// Type of each register.
+    pub registers: Vec<ScalarType>,
+    /// Name of each register, for messages.
+    pub register_names: Vec<String>,
+    /// Variables declared inside the function: local, shared, param (for calls), and static global or constant ones.
+    pub variables: Vec<Variable>,
+    /// Names used and not defined here: module variables, functions, textures.
+    pub externals: Vec<External>,
+    /// `.callprototype` declarations.
+    pub prototypes: Vec<Prototype>,
+    /// The code.
+    pub instructions: Vec<Instruction>,
+    /// Launch bounds.
+    pub bounds: LaunchBounds,
+}

@@ -1,0 +1,34 @@
+//! Data movement: moves, loads, stores, addresses, prefetches.
+
+/// The lines of this group: `memory_ops! { callback … }` expands to `callback! { … [ lines ] }`.
+#[macro_export]
+macro_rules! memory_ops {
+    ($callback:ident $($before:tt)*) => {
+        $callback! { $($before)* [
+            /// d = a: a register, constant, special register, or the address of a variable or function.
+            mov: "mov(.b16|.b32|.b64|.b128|.u16|.u32|.u64|.s16|.s32|.s64|.f16|.f16x2|.bf16|.f32|.f64) d, a", 1.0, 10, Integer, Pure, "9.7.9.2";
+            /// d = a, predicates.
+            mov_predicate: "mov.pred d, a", 1.0, 10, Integer, Pure, "9.7.9.2";
+            /// d = value at the address, sign- or zero-extended to the register.
+            ld: "ld{.weak|.relaxed|.acquire|.volatile|.mmio}{<scope>}{<space>}{<cache_load>}{<l1_evict>}{<l2_evict>}{.L2::cache_hint}{<l2_prefetch>}{<vector>}<data> d:vector, [a]{, e:b64}", 1.0, 10, Memory, Load, "9.7.9.8";
+            /// d = value at the address in global memory, read-only for the kernel's lifetime.
+            ld_nc: "ld{.global}{.ca|.cg|.cs}.nc{<l1_evict>}{<l2_evict>}{.L2::cache_hint}{<l2_prefetch>}{<vector>}<data> d:vector, [a]{, e:b64}", 3.1, 32, Memory, Load, "9.7.9.9";
+            /// d = value at an address that is the same for all lanes.
+            ldu: "ldu{.global}{.v2|.v4}<data> d:vector, [a]", 2.0, 20, Memory, Load, "9.7.9.10";
+            /// Value at the address = b.
+            st: "st{.weak|.relaxed|.release|.volatile|.mmio}{<scope>}{<space>}{<cache_store>}{<l1_evict>}{<l2_evict>}{.L2::cache_hint}{<vector>}<data> [a], b:vector{, e:b64}", 1.0, 10, Memory, Store, "9.7.9.11";
+            /// Brings a line near; no effect on values.
+            prefetch: "prefetch{.global|.local}(.L1|.L2) [a]", 2.0, 20, Memory, Pure, "9.7.9.15";
+            /// Brings a line near with an eviction priority; no effect on values.
+            prefetch_evict: "prefetch.global(.L2::evict_last|.L2::evict_normal) [a]", 7.4, 80, Memory, Pure, "9.7.9.15";
+            /// Brings a line near the uniform cache; no effect on values.
+            prefetchu: "prefetchu.L1 [a]", 2.0, 20, Memory, Pure, "9.7.9.15";
+            /// p = the generic address points into this space.
+            isspacep: "isspacep(.const|.global|.local|.param|.shared|.shared::cta|.shared::cluster) p:pred, a:u64", 2.0, 20, Integer, Pure, "9.7.9.18";
+            /// d = the generic address of an address in this space.
+            cvta: "cvta(.const|.global|.local|.param|.shared|.shared::cta|.shared::cluster)(.u32|.u64) d, a", 2.0, 20, Integer, Pure, "9.7.9.19";
+            /// d = the address within this space of a generic address.
+            cvta_to: "cvta.to(.const|.global|.local|.param|.shared|.shared::cta|.shared::cluster)(.u32|.u64) d, a", 2.0, 20, Integer, Pure, "9.7.9.19";
+        ] }
+    };
+}

@@ -1,0 +1,54 @@
+//! Barriers, fences, votes, and exchange between the lanes of a warp.
+
+/// The lines of this group: `parallel_ops! { callback … }` expands to `callback! { … [ lines ] }`.
+#[macro_export]
+macro_rules! parallel_ops {
+    ($callback:ident $($before:tt)*) => {
+        $callback! { $($before)* [
+            /// Waits until b threads (all of the CTA without b) have come to barrier a.
+            bar_sync: "bar{.cta}.sync a:u32{, b:u32}", 1.0, 10, Barrier, Barrier, "9.7.13.1";
+            /// Comes to barrier a without waiting.
+            bar_arrive: "bar{.cta}.arrive a:u32, b:u32", 2.0, 20, Barrier, Barrier, "9.7.13.1";
+            /// Waits at barrier a; d = number of threads whose predicate holds.
+            bar_red_popc: "bar{.cta}.red.popc.u32 d, a:u32{, b:u32}, !c:pred", 2.0, 20, Barrier, Barrier, "9.7.13.1";
+            /// Waits at barrier a; p = conjunction or disjunction of the threads' predicates.
+            bar_red: "bar{.cta}.red(.and|.or).pred p:pred, a:u32{, b:u32}, !c:pred", 2.0, 20, Barrier, Barrier, "9.7.13.1";
+            /// Waits until b threads have come to barrier a; warps may come in parts unless .aligned.
+            barrier_sync: "barrier{.cta}.sync{.aligned} a:u32{, b:u32}", 6.0, 30, Barrier, Barrier, "9.7.13.1";
+            /// Comes to barrier a without waiting; warps may come in parts unless .aligned.
+            barrier_arrive: "barrier{.cta}.arrive{.aligned} a:u32, b:u32", 6.0, 30, Barrier, Barrier, "9.7.13.1";
+            /// Waits at barrier a; d = number of threads whose predicate holds.
+            barrier_red_popc: "barrier{.cta}.red.popc{.aligned}.u32 d, a:u32{, b:u32}, !c:pred", 6.0, 30, Barrier, Barrier, "9.7.13.1";
+            /// Waits at barrier a; p = conjunction or disjunction of the threads' predicates.
+            barrier_red: "barrier{.cta}.red(.and|.or){.aligned}.pred p:pred, a:u32{, b:u32}, !c:pred", 6.0, 30, Barrier, Barrier, "9.7.13.1";
+            /// Waits for the lanes of the mask.
+            bar_warp_sync: "bar.warp.sync a:b32", 6.0, 30, Barrier, Convergent, "9.7.13.2";
+            /// Orders this thread's memory accesses as seen at a level.
+            membar: "membar(.cta|.gl|.sys)", 1.4, 10, Barrier, Fence, "9.7.13.4";
+            /// Orders this thread's memory accesses as seen in a scope.
+            fence: "fence{.sc|.acq_rel|.acquire|.release}(.cta|.cluster|.gpu|.sys)", 6.0, 70, Barrier, Fence, "9.7.13.4";
+            /// p = all, any, or the same on every lane of the mask.
+            vote: "vote.sync(.all|.any|.uni).pred p:pred, !a:pred, b:b32", 6.0, 30, Integer, Convergent, "9.7.13.8";
+            /// d = one bit per lane of the mask whose predicate holds.
+            vote_ballot: "vote.sync.ballot.b32 d, !a:pred, b:b32", 6.0, 30, Integer, Convergent, "9.7.13.8";
+            /// p = all, any, or the same on every active lane (before Volta).
+            vote_unmasked: "vote(.all|.any|.uni).pred p:pred, !a:pred", 1.2, 12, Integer, Convergent, "9.7.13.7";
+            /// d = one bit per active lane whose predicate holds (before Volta).
+            vote_ballot_unmasked: "vote.ballot.b32 d, !a:pred", 2.0, 20, Integer, Convergent, "9.7.13.7";
+            /// d = mask of the lanes with the same value.
+            match_any: "match.any.sync(.b32|.b64) d:b32, a, b:b32", 6.0, 70, Integer, Convergent, "9.7.13.9";
+            /// d = the mask if all its lanes have the same value, else 0; p = they have.
+            match_all: "match.all.sync(.b32|.b64) d:b32{|p:pred}, a, b:b32", 6.0, 70, Integer, Convergent, "9.7.13.9";
+            /// d = mask of the lanes that execute this together.
+            activemask: "activemask.b32 d", 6.2, 30, Integer, Convergent, "9.7.13.10";
+            /// d = reduction of a over the lanes of the mask.
+            redux: "redux.sync(.add|.min|.max|.and|.or|.xor)(.u32|.s32|.b32) d, a, b:b32", 7.0, 80, Integer, Convergent, "9.7.13.11";
+            /// d = a of another lane of the mask; p = that lane was in range.
+            shfl: "shfl.sync(.up|.down|.bfly|.idx).b32 d{|p:pred}, a, b:u32, c:u32, e:b32", 6.0, 30, Integer, Convergent, "9.7.9.6";
+            /// d = a of another lane; p = that lane was in range (before Volta).
+            shfl_unmasked: "shfl(.up|.down|.bfly|.idx).b32 d{|p:pred}, a, b:u32, c:u32", 3.0, 30, Integer, Convergent, "9.7.9.5";
+            /// d = the elected lane of the mask; p = this is it.
+            elect: "elect.sync d:b32|p:pred, a:b32", 8.0, 90, Integer, Convergent, "9.7.13.15";
+        ] }
+    };
+}

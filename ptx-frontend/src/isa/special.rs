@@ -1,0 +1,134 @@
+//! Special registers (manual section 10).
+
+use serde::{Deserialize, Serialize};
+
+use super::types::ScalarType;
+
+macro_rules! special_registers {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $ty:ident;)*) => {
+        /// A predefined read-only register.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum SpecialRegister { $($(#[$doc])* $name,)* }
+
+        impl SpecialRegister {
+            /// Every special register.
+            pub const ALL: &'static [SpecialRegister] = &[$(SpecialRegister::$name,)*];
+
+            /// The register with this name (with its `%`).
+            pub fn from_name(name: &str) -> Option<SpecialRegister> {
+                match name { $($text => Some(SpecialRegister::$name),)* _ => None }
+            }
+
+            /// Its name, with the `%`.
+            pub fn name(self) -> &'static str {
+                match self { $(SpecialRegister::$name => $text,)* }
+            }
+
+            /// Its type.
+            pub fn ty(self) -> ScalarType {
+                match self { $(SpecialRegister::$name => ScalarType::$ty,)* }
+            }
+        }
+    };
+}
+
+special_registers! {
+    /// Thread within the CTA.
+    TidX = "%tid.x", U32;
+    /// Thread within the CTA.
+    TidY = "%tid.y", U32;
+    /// Thread within the CTA.
+    TidZ = "%tid.z", U32;
+    /// Threads of a CTA.
+    NtidX = "%ntid.x", U32;
+    /// Threads of a CTA.
+    NtidY = "%ntid.y", U32;
+    /// Threads of a CTA.
+    NtidZ = "%ntid.z", U32;
+    /// CTA within the grid.
+    CtaidX = "%ctaid.x", U32;
+    /// CTA within the grid.
+    CtaidY = "%ctaid.y", U32;
+    /// CTA within the grid.
+    CtaidZ = "%ctaid.z", U32;
+    /// CTAs of the grid.
+    NctaidX = "%nctaid.x", U32;
+    /// CTAs of the grid.
+    NctaidY = "%nctaid.y", U32;
+    /// CTAs of the grid.
+    NctaidZ = "%nctaid.z", U32;
+    /// Lane within the warp.
+    Laneid = "%laneid", U32;
+    /// Warp within the CTA.
+    Warpid = "%warpid", U32;
+    /// Warps a CTA can have.
+    Nwarpid = "%nwarpid", U32;
+    /// SM the CTA runs on.
+    Smid = "%smid", U32;
+    /// SMs of the device.
+    Nsmid = "%nsmid", U32;
+    /// Number of the grid launched.
+    Gridid = "%gridid", U64;
+    /// This lane's bit.
+    LanemaskEq = "%lanemask_eq", U32;
+    /// Bits up to this lane.
+    LanemaskLe = "%lanemask_le", U32;
+    /// Bits below this lane.
+    LanemaskLt = "%lanemask_lt", U32;
+    /// Bits from this lane up.
+    LanemaskGe = "%lanemask_ge", U32;
+    /// Bits above this lane.
+    LanemaskGt = "%lanemask_gt", U32;
+    /// Low half of the SM's cycle counter.
+    Clock = "%clock", U32;
+    /// High half of the SM's cycle counter.
+    ClockHi = "%clock_hi", U32;
+    /// The SM's cycle counter.
+    Clock64 = "%clock64", U64;
+    /// Nanoseconds.
+    Globaltimer = "%globaltimer", U64;
+    /// Nanoseconds, low half.
+    GlobaltimerLo = "%globaltimer_lo", U32;
+    /// Nanoseconds, high half.
+    GlobaltimerHi = "%globaltimer_hi", U32;
+    /// Shared memory of the CTA, static and dynamic, bytes.
+    TotalSmemSize = "%total_smem_size", U32;
+    /// Shared memory of the CTA including the reserved part, bytes.
+    AggrSmemSize = "%aggr_smem_size", U32;
+    /// Dynamic shared memory of the CTA, bytes.
+    DynamicSmemSize = "%dynamic_smem_size", U32;
+    /// Is the launch clustered explicitly?
+    IsExplicitCluster = "%is_explicit_cluster", Pred;
+    /// Cluster within the grid.
+    ClusteridX = "%clusterid.x", U32;
+    /// Cluster within the grid.
+    ClusteridY = "%clusterid.y", U32;
+    /// Cluster within the grid.
+    ClusteridZ = "%clusterid.z", U32;
+    /// Clusters of the grid.
+    NclusteridX = "%nclusterid.x", U32;
+    /// Clusters of the grid.
+    NclusteridY = "%nclusterid.y", U32;
+    /// Clusters of the grid.
+    NclusteridZ = "%nclusterid.z", U32;
+    /// CTA within its cluster.
+    ClusterCtaidX = "%cluster_ctaid.x", U32;
+    /// CTA within its cluster.
+    ClusterCtaidY = "%cluster_ctaid.y", U32;
+    /// CTA within its cluster.
+    ClusterCtaidZ = "%cluster_ctaid.z", U32;
+    /// CTAs of a cluster.
+    ClusterNctaidX = "%cluster_nctaid.x", U32;
+    /// CTAs of a cluster.
+    ClusterNctaidY = "%cluster_nctaid.y", U32;
+    /// CTAs of a cluster.
+    ClusterNctaidZ = "%cluster_nctaid.z", U32;
+    /// Rank of the CTA in its cluster.
+    ClusterCtarank = "%cluster_ctarank", U32;
+    /// CTAs of a cluster in all.
+    ClusterNctarank = "%cluster_nctarank", U32;
+    /// Low word of the grid workspace pointer (cooperative groups).
+    Envreg1 = "%envreg1", B32;
+    /// High word of the grid workspace pointer (cooperative groups).
+    Envreg2 = "%envreg2", B32;
+}

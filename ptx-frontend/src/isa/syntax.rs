@@ -1,0 +1,300 @@
+//! The little language in which the op table writes an instruction's form, close to the manual's own.
+//!
+//! `add{<round>}{.ftz}{.sat}.f32 d, a, b` reads: mnemonic `add`; optionally one modifier of the named set
+//! `round`; optionally `.ftz`; optionally `.sat`; the type `.f32`; three operands.
+//!
+//! * `.x` — this token must be there; `(.x|.y)` — one of these; `<set>` — one of a named set ([`SETS`]);
+//!   `{…}` around any of them — may be left out.
+//! * Operands are separated by commas. A name starting with `d`, `p` or `q` is written, any other is read.
+//!   `name:type` gives its type; without it the operand has the instruction's last type. Types: a scalar type;
+//!   `T1`, `T2` … the n-th type of the instruction; `wide` twice the width of the last type; `vector` one or
+//!   more elements by `.v2 .v4 .v8`; `label`, `function`, `params`, `targets`, `prototype`, `variable`.
+//! * `[a]` is a memory address. `d|p:pred` is a second result after a bar. `{, c}` may be left out; `{|p:pred}` too.
+//! * `!c:pred` is a predicate that may be negated. `_` may stand for any result.
+
+use serde::{Deserialize, Serialize};
+
+use super::modifier::Modifier;
+use super::types::ScalarType;
+
+/// Named sets of modifiers and types that several forms share.
+pub const SETS: &[(&str, &str)] = &[
+    ("round", ".rn|.rz|.rm|.rp"),
+    ("integer", ".u16|.u32|.u64|.s16|.s32|.s64"),
+    ("bits", ".b16|.b32|.b64"),
+    ("bits128", ".b16|.b32|.b64|.b128"),
+    ("data", ".b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64|.b128"),
+    ("moved", ".b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64"),
+    ("vector", ".v2|.v4|.v8"),
+    ("scope", ".cta|.cluster|.gpu|.sys"),
+    (
+        "space",
+        ".const|.global|.local|.param|.param::entry|.param::func|.shared|.shared::cta|.shared::cluster",
+    ),
+    ("cache_load", ".ca|.cg|.cs|.lu|.cv"),
+    ("cache_store", ".wb|.cg|.cs|.wt"),
+    ("l1_evict", ".L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate"),
+    ("l2_evict", ".L2::evict_normal|.L2::evict_first|.L2::evict_last"),
+    ("l2_prefetch", ".L2::64B|.L2::128B|.L2::256B"),
+    ("compare_integer", ".eq|.ne|.lt|.le|.gt|.ge|.lo|.ls|.hi|.hs"),
+    ("compare_float", ".eq|.ne|.lt|.le|.gt|.ge|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan"),
+    ("boolean", ".and|.or|.xor"),
+];
+
+/// One dotted token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Token {
+    /// A type specifier.
+    Type(ScalarType),
+    /// Any other modifier.
+    Modifier(Modifier),
+}
+
+impl Token {
+    /// The token written `text` (no dot), if PTX has it.
+    pub fn from_name(text: &str) -> Option<Token> {
+        ScalarType::from_name(text)
+            .map(Token::Type)
+            .or_else(|| Modifier::from_name(text).map(Token::Modifier))
+    }
+}
+
+/// One place in the chain of modifiers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slot {
+    /// The tokens that fit.
+    pub choices: Vec<Token>,
+    /// May be left out.
+    pub optional: bool,
+}
+
+/// How an operand's type follows from the instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OperandType {
+    /// The n-th type modifier as written, from 0.
+    Type(usize),
+    /// The last type modifier.
+    LastType,
+    /// Unsigned or signed of twice the last type's width.
+    Wide,
+    /// This type whatever the modifiers.
+    Fixed(ScalarType),
+    /// Elements of the last type, as many as `.v2 .v4 .v8` say, else one.
+    Vector,
+    /// A label of the function.
+    Label,
+    /// A function, by name or through a register.
+    Function,
+    /// A parenthesised list of call arguments or results.
+    Parameters,
+    /// The name of a `.branchtargets` or `.calltargets` list or `.callprototype`.
+    Declaration,
+    /// A variable's name.
+    Variable,
+}
+
+/// One operand of a form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperandSyntax {
+    /// Its letter in the manual.
+    pub name: &'static str,
+    /// Its type.
+    pub ty: OperandType,
+    /// Written (or read).
+    pub written: bool,
+    /// In square brackets: an address.
+    pub address: bool,
+    /// May be left out.
+    pub optional: bool,
+    /// A predicate that may carry `!`.
+    pub negatable: bool,
+    /// Stands after a bar, not a comma.
+    pub after_bar: bool,
+}
+
+/// A form's syntax, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Syntax {
+    /// The opcode's first word.
+    pub mnemonic: &'static str,
+    /// Modifier slots in the manual's order.
+    pub slots: Vec<Slot>,
+    /// Operands in order.
+    pub operands: Vec<OperandSyntax>,
+}
+
+/// Why a line of the op table is not well-formed (found by a test, never by a user).
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("op table: `{line}`: {reason}")]
+pub struct SyntaxError {
+    /// The syntax string.
+    pub line: &'static str,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl Syntax {
+    /// Takes a syntax string apart.
+    pub fn parse(line: &'static str) -> Result<Syntax, SyntaxError> {
+        let fail = |reason: String| SyntaxError { line, reason };
+        let (head, operands) = line.split_once(' ').unwrap_or((line, ""));
+        let end = head.find(['.', '{', '(', '<']).unwrap_or(head.len());
+        let mut slots = Vec::new();
+        let mut rest = &head[end..];
+        while !rest.is_empty() {
+            let (slot, after) = next_slot(rest).map_err(fail)?;
+            slots.push(slot);
+            rest = after;
+        }
+        let operands = parse_operands(operands).map_err(fail)?;
+        Ok(Syntax { mnemonic: &head[..end], slots, operands })
+    }
+
+    /// Fits the dotted tokens of an instruction into the slots, in any order as the vendor's assembler
+    /// allows; types keep their order. The answer has one entry per slot; `None` if they do not fit.
+    pub fn fit(&self, tokens: &[Token]) -> Option<Vec<Option<Token>>> {
+        let mut filled: Vec<Option<Token>> = vec![None; self.slots.len()];
+        for token in tokens {
+            let slot = (0..self.slots.len())
+                .find(|&i| filled[i].is_none() && self.slots[i].choices.contains(token))?;
+            filled[slot] = Some(*token);
+        }
+        let complete = filled.iter().zip(&self.slots).all(|(token, slot)| token.is_some() || slot.optional);
+        complete.then_some(filled)
+    }
+}
+
+fn next_slot(text: &'static str) -> Result<(Slot, &'static str), String> {
+    let (body, optional, after) = match text.as_bytes()[0] {
+        b'{' => {
+            let end = text.find('}').ok_or("`{` is not closed")?;
+            (&text[1..end], true, &text[end + 1..])
+        }
+        b'(' => {
+            let end = text.find(')').ok_or("`(` is not closed")?;
+            (&text[1..end], false, &text[end + 1..])
+        }
+        b'<' => {
+            let end = text.find('>').ok_or("`<` is not closed")?;
+            (&text[..=end], false, &text[end + 1..])
+        }
+        b'.' => {
+            let end = text[1..].find(['.', '{', '(', '<']).map_or(text.len(), |i| i + 1);
+            (&text[..end], false, &text[end..])
+        }
+        other => return Err(format!("`{}` where a modifier should begin", other as char)),
+    };
+    let mut choices = Vec::new();
+    for part in body.trim_matches(['(', ')']).split('|') {
+        push_choices(part, &mut choices)?;
+    }
+    Ok((Slot { choices, optional }, after))
+}
+
+fn push_choices(part: &'static str, choices: &mut Vec<Token>) -> Result<(), String> {
+    if let Some(set) = part.strip_prefix('<') {
+        let name = set.trim_end_matches('>');
+        let (_, members) =
+            SETS.iter().find(|(known, _)| *known == name).ok_or_else(|| format!("no set `{name}`"))?;
+        for member in members.split('|') {
+            push_choices(member, choices)?;
+        }
+        return Ok(());
+    }
+    let name = part.strip_prefix('.').ok_or_else(|| format!("`{part}` has no dot"))?;
+    choices.push(Token::from_name(name).ok_or_else(|| format!("unknown token `.{name}`"))?);
+    Ok(())
+}
+
+fn parse_operands(text: &'static str) -> Result<Vec<OperandSyntax>, String> {
+    let mut operands = Vec::new();
+    let mut rest = text.trim();
+    let mut first = true;
+    while !rest.is_empty() {
+        let (body, optional, after) = if let Some(inner) = rest.strip_prefix('{') {
+            let end = inner.find('}').ok_or("`{` is not closed")?;
+            (inner[..end].trim(), true, inner[end + 1..].trim_start())
+        } else {
+            let from = usize::from(!first);
+            let end = rest[from..].find([',', '|', '{']).map_or(rest.len(), |i| i + from);
+            (rest[..end].trim(), false, rest[end..].trim_start())
+        };
+        let after_bar = body.starts_with('|');
+        let body = body.trim_start_matches(['|', ',']).trim();
+        operands.push(operand(body, optional, after_bar)?);
+        rest = after;
+        first = false;
+    }
+    Ok(operands)
+}
+
+fn operand(text: &'static str, optional: bool, after_bar: bool) -> Result<OperandSyntax, String> {
+    let address = text.starts_with('[');
+    let inner = text.trim_matches(['[', ']']);
+    let negatable = inner.starts_with('!');
+    let (name, ty) = match inner.trim_start_matches('!').split_once(':') {
+        Some((name, ty)) => (name, operand_type(ty)?),
+        None => (inner.trim_start_matches('!'), OperandType::LastType),
+    };
+    if name.is_empty() {
+        return Err("an operand without a name".to_owned());
+    }
+    let written = !address && name.starts_with(['d', 'p', 'q']);
+    Ok(OperandSyntax { name, ty, written, address, optional, negatable, after_bar })
+}
+
+fn operand_type(text: &str) -> Result<OperandType, String> {
+    Ok(match text {
+        "wide" => OperandType::Wide,
+        "vector" => OperandType::Vector,
+        "label" => OperandType::Label,
+        "function" => OperandType::Function,
+        "params" => OperandType::Parameters,
+        "targets" | "prototype" => OperandType::Declaration,
+        "variable" => OperandType::Variable,
+        _ => match text.strip_prefix('T').and_then(|n| n.parse::<usize>().ok()) {
+            Some(n) if n > 0 => OperandType::Type(n - 1),
+            _ => OperandType::Fixed(
+                ScalarType::from_name(text).ok_or_else(|| format!("unknown operand type `{text}`"))?,
+            ),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_is_taken_apart_into_mnemonic_slots_and_operands() {
+        let syntax =
+            Syntax::parse("setp<compare_float>{.ftz}(.f32|.f64) p:pred{|q:pred}, a, b{, !c:pred}").unwrap();
+        assert_eq!(syntax.mnemonic, "setp");
+        assert_eq!(syntax.slots.len(), 3);
+        assert!(syntax.slots[1].optional && !syntax.slots[2].optional);
+        let names: Vec<_> =
+            syntax.operands.iter().map(|o| (o.name, o.optional, o.after_bar, o.negatable)).collect();
+        assert_eq!(
+            names,
+            [
+                ("p", false, false, false),
+                ("q", true, true, false),
+                ("a", false, false, false),
+                ("b", false, false, false),
+                ("c", true, false, true)
+            ]
+        );
+    }
+
+    #[test]
+    fn modifiers_fit_in_any_order_but_types_keep_theirs() {
+        let syntax = Syntax::parse("cvt{<round>}{.sat}(.f32|.s32)(.f32|.s32) d:T1, a:T2").unwrap();
+        let f32 = Token::Type(ScalarType::F32);
+        let s32 = Token::Type(ScalarType::S32);
+        let sat = Token::Modifier(Modifier::Sat);
+        let rn = Token::Modifier(Modifier::Rn);
+        assert_eq!(syntax.fit(&[sat, rn, f32, s32]), Some(vec![Some(rn), Some(sat), Some(f32), Some(s32)]));
+        assert_eq!(syntax.fit(&[f32]), None);
+        assert_eq!(syntax.fit(&[f32, s32, Token::Modifier(Modifier::Ftz)]), None);
+    }
+}

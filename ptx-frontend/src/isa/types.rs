@@ -1,0 +1,158 @@
+//! The fundamental types of PTX (manual section 5.2) and their properties.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! scalar_types {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $bits:literal, $class:ident;)*) => {
+        /// A type specifier, such as the `.f32` of `add.f32`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum ScalarType { $($(#[$doc])* $name,)* }
+
+        impl ScalarType {
+            /// Every type.
+            pub const ALL: &'static [ScalarType] = &[$(ScalarType::$name,)*];
+
+            /// The specifier without its dot.
+            pub fn name(self) -> &'static str {
+                match self { $(ScalarType::$name => $text,)* }
+            }
+
+            /// The type with this specifier (no dot).
+            pub fn from_name(name: &str) -> Option<ScalarType> {
+                match name { $($text => Some(ScalarType::$name),)* _ => None }
+            }
+
+            /// Width in bits; a predicate has 1.
+            pub fn bits(self) -> u32 {
+                match self { $(ScalarType::$name => $bits,)* }
+            }
+
+            /// How the bits are read.
+            pub fn class(self) -> TypeClass {
+                match self { $(ScalarType::$name => TypeClass::$class,)* }
+            }
+        }
+    };
+}
+
+/// How the bits of a type are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TypeClass {
+    /// Untyped bits.
+    Bits,
+    /// Two's complement.
+    Signed,
+    /// Unsigned.
+    Unsigned,
+    /// One floating-point number.
+    Float,
+    /// Several numbers side by side.
+    Packed,
+    /// One bit in a predicate register.
+    Predicate,
+    /// Opaque reference to a texture, surface or sampler.
+    Opaque,
+}
+
+scalar_types! {
+    /// Unsigned 8-bit.
+    U8 = "u8", 8, Unsigned;
+    /// Unsigned 16-bit.
+    U16 = "u16", 16, Unsigned;
+    /// Unsigned 32-bit.
+    U32 = "u32", 32, Unsigned;
+    /// Unsigned 64-bit.
+    U64 = "u64", 64, Unsigned;
+    /// Signed 8-bit.
+    S8 = "s8", 8, Signed;
+    /// Signed 16-bit.
+    S16 = "s16", 16, Signed;
+    /// Signed 32-bit.
+    S32 = "s32", 32, Signed;
+    /// Signed 64-bit.
+    S64 = "s64", 64, Signed;
+    /// IEEE binary16.
+    F16 = "f16", 16, Float;
+    /// Two binary16.
+    F16x2 = "f16x2", 32, Packed;
+    /// bfloat16.
+    Bf16 = "bf16", 16, Float;
+    /// Two bfloat16.
+    Bf16x2 = "bf16x2", 32, Packed;
+    /// 19-bit float of the tensor cores, in 32 bits.
+    Tf32 = "tf32", 32, Float;
+    /// IEEE binary32.
+    F32 = "f32", 32, Float;
+    /// Two binary32.
+    F32x2 = "f32x2", 64, Packed;
+    /// IEEE binary64.
+    F64 = "f64", 64, Float;
+    /// Two unsigned 16-bit.
+    U16x2 = "u16x2", 32, Packed;
+    /// Two signed 16-bit.
+    S16x2 = "s16x2", 32, Packed;
+    /// Two 8-bit floats, 4 exponent and 3 mantissa bits.
+    E4m3x2 = "e4m3x2", 16, Packed;
+    /// Two 8-bit floats, 5 exponent and 2 mantissa bits.
+    E5m2x2 = "e5m2x2", 16, Packed;
+    /// Untyped 1-bit (tensor operands).
+    B1 = "b1", 1, Bits;
+    /// Signed 4-bit (tensor operands).
+    S4 = "s4", 4, Signed;
+    /// Unsigned 4-bit (tensor operands).
+    U4 = "u4", 4, Unsigned;
+    /// Untyped 8-bit.
+    B8 = "b8", 8, Bits;
+    /// Untyped 16-bit.
+    B16 = "b16", 16, Bits;
+    /// Untyped 32-bit.
+    B32 = "b32", 32, Bits;
+    /// Untyped 64-bit.
+    B64 = "b64", 64, Bits;
+    /// Untyped 128-bit.
+    B128 = "b128", 128, Bits;
+    /// Predicate.
+    Pred = "pred", 1, Predicate;
+    /// Texture reference.
+    Texref = "texref", 64, Opaque;
+    /// Surface reference.
+    Surfref = "surfref", 64, Opaque;
+    /// Sampler reference.
+    Samplerref = "samplerref", 64, Opaque;
+}
+
+impl ScalarType {
+    /// Bytes a value takes in memory (predicates cannot be stored; sub-byte types take one).
+    pub fn bytes(self) -> u32 {
+        self.bits().div_ceil(8)
+    }
+
+    /// Signed two's complement?
+    pub fn is_signed(self) -> bool {
+        self.class() == TypeClass::Signed
+    }
+
+    /// One floating-point number?
+    pub fn is_float(self) -> bool {
+        self.class() == TypeClass::Float
+    }
+
+    /// Signed or unsigned integer?
+    pub fn is_integer(self) -> bool {
+        matches!(self.class(), TypeClass::Signed | TypeClass::Unsigned)
+    }
+
+    /// May a register declared `register` stand where an instruction's operand has type `self`?
+    /// Sizes agree, and the classes agree or one of them is untyped (manual section 9.4.1); integer
+    /// types of either sign agree.
+    pub fn accepts_register(self, register: ScalarType) -> bool {
+        if self.bits() != register.bits() {
+            return false;
+        }
+        let (operand, declared) = (self.class(), register.class());
+        operand == declared
+            || matches!(operand, TypeClass::Bits | TypeClass::Packed)
+            || matches!(declared, TypeClass::Bits | TypeClass::Packed)
+            || (self.is_integer() && register.is_integer())
+    }
+}

@@ -41,6 +41,7 @@ modifiers! {
     Eq = "eq", Ne = "ne", Lt = "lt", Le = "le", Gt = "gt", Ge = "ge",
     Ls = "ls", Hs = "hs", Equ = "equ", Neu = "neu", Ltu = "ltu", Leu = "leu", Gtu = "gtu", Geu = "geu",
     Num = "num", IsNan = "nan",
+    Mask = "mask",
     And = "and", Or = "or", Xor = "xor", Not = "not", Popc = "popc",
     Finite = "finite", Infinite = "infinite", Number = "number", Notanumber = "notanumber", Normal = "normal",
     Subnormal = "subnormal",

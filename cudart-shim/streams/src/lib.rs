@@ -1,1 +1,26 @@
-//! Placeholder head; see ARCHITECTURE.md.
+//! CUDA's ordering of streams and events, free of any simulator or ABI type.
+//!
+//! The engine orders opaque work items the way the CUDA programming guide ("Asynchronous Concurrent
+//! Execution") orders kernels, copies and host functions, and runs them on threads of its own.
+//! [`state`] holds the rules as plain data and functions without threads or clocks; [`Engine`] adds
+//! the lock, the waiting and the executor threads.
+
+mod clock;
+mod engine;
+mod error;
+mod executor;
+mod handles;
+mod lanes;
+mod per_thread;
+pub mod state;
+mod wait;
+mod work;
+
+pub use clock::{Clock, HostClock, Timestamp};
+pub use engine::{Config, Engine, Shutdown};
+pub use error::Error;
+pub use executor::is_engine_thread;
+pub use handles::{EventFlags, EventId, ItemId, StreamId, StreamInfo, StreamKind};
+pub use lanes::{Lane, Limits};
+pub use state::Scope;
+pub use work::{Context, Fault, Submission, Work, WorkKind};

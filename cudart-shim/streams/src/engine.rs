@@ -1,0 +1,348 @@
+//! The engine: the ordering rules behind a lock, with threads that wait and threads that execute.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use rustc_hash::FxHashMap;
+
+use crate::clock::{Clock, HostClock};
+use crate::error::Error;
+use crate::executor::{Executors, is_engine_thread};
+use crate::handles::{EventFlags, EventId, ItemId, StreamId, StreamInfo, StreamKind};
+use crate::lanes::{Lane, Limits};
+use crate::per_thread;
+use crate::state::Scope;
+use crate::wait::{Meanwhile, Waited};
+use crate::work::{Context, Fault, Submission, Work};
+
+pub(crate) type State<F> = crate::state::State<Work<F>, F>;
+
+/// Time [`Engine::shutdown`] gives running items to notice that they are cancelled.
+const CANCEL_GRACE: Duration = Duration::from_millis(100);
+
+/// How an engine executes.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Items of each kind that run at once as long as they make progress.
+    pub limits: Limits,
+    /// How long nothing of a kind starts before one item more than the limit does; `None` keeps the limit strictly,
+    /// and then items that wait for each other across streams hang.
+    pub overlap_after: Option<Duration>,
+    /// Most executor threads; a device runs at most 128 kernels at once (compute capability 7.0).
+    pub max_executors: usize,
+    /// Unfinished items of one stream at which a submission waits for the oldest one.
+    pub queue_depth: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            overlap_after: Some(Duration::from_millis(10)),
+            max_executors: 128,
+            queue_depth: 1024,
+        }
+    }
+}
+
+/// What [`Engine::shutdown`] left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shutdown {
+    /// Items that were not executed to their end.
+    pub abandoned: usize,
+}
+
+/// The streams and events of one CUDA context.
+///
+/// Calls return at once unless their documentation says that they wait. After a work item has failed, every call that
+/// submits, queries or waits returns [`Error::Fault`] until [`reset`](Self::reset). Calls must not come from a
+/// [host function](is_engine_thread).
+pub struct Engine<F: Fault> {
+    shared: Arc<Shared<F>>,
+}
+
+pub(crate) struct Shared<F: Fault> {
+    pub(crate) inner: Mutex<Inner<F>>,
+    /// Executors wait here.
+    pub(crate) work_ready: Condvar,
+    /// Shutdown waits here for executors to end.
+    pub(crate) executor_gone: Condvar,
+    pub(crate) config: Config,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) cancelled: Arc<AtomicBool>,
+    forked: AtomicBool,
+}
+
+pub(crate) struct Inner<F: Fault> {
+    pub(crate) state: State<F>,
+    pub(crate) waiters: FxHashMap<ItemId, Vec<Arc<Condvar>>>,
+    pub(crate) executors: Executors,
+    /// Executors end when nothing is ready.
+    pub(crate) stopping: bool,
+}
+
+impl<F: Fault> Shared<F> {
+    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Inner<F>>, Error<F>> {
+        // In a forked child another thread of the parent may have held the lock for ever.
+        if self.forked.load(Ordering::Relaxed) { Err(Error::Forked) } else { Ok(self.inner.lock()) }
+    }
+}
+
+impl<F: Fault> Default for Engine<F> {
+    fn default() -> Self {
+        Self::new(Config::default(), Arc::new(HostClock::default()))
+    }
+}
+
+impl<F: Fault> fmt::Debug for Engine<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("config", &self.shared.config).finish_non_exhaustive()
+    }
+}
+
+/// Life of the engine.
+impl<F: Fault> Engine<F> {
+    /// An engine with the legacy default stream only. No thread is started before the first submission.
+    pub fn new(config: Config, clock: Arc<dyn Clock>) -> Self {
+        let inner = Inner {
+            state: State::default(),
+            waiters: FxHashMap::default(),
+            executors: Executors::default(),
+            stopping: false,
+        };
+        Self {
+            shared: Arc::new(Shared {
+                inner: Mutex::new(inner),
+                work_ready: Condvar::new(),
+                executor_gone: Condvar::new(),
+                config,
+                clock,
+                cancelled: Arc::default(),
+                forked: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// Waits for all pending work, then forgets every stream, event and fault (`cudaDeviceReset`). Submissions of other
+    /// threads meanwhile are refused.
+    pub fn reset(&self) -> Result<(), Error<F>> {
+        let mut inner = self.shared.lock()?;
+        inner.state.drain();
+        while !inner.state.clear() {
+            self.wait_for_scope(&mut inner, Scope::Context, Meanwhile::Help)?;
+            if inner.state.is_closed() {
+                return Err(Error::ShutDown);
+            }
+        }
+        self.shared.cancelled.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Refuses further submissions, gives pending work until `drain` has passed, abandons the rest and ends the
+    /// executors. Never waits longer than `drain` and a tenth of a second.
+    pub fn shutdown(&self, drain: Duration) -> Result<Shutdown, Error<F>> {
+        let mut inner = self.shared.lock()?;
+        inner.state.drain();
+        // A host function that ends the process cannot be waited for.
+        if !is_engine_thread() {
+            let until = Instant::now().checked_add(drain);
+            // An error says that another shutdown has closed the state already.
+            let _ = self.wait_for_scope(&mut inner, Scope::Context, |_| Meanwhile::Sleep(until));
+        }
+        let abandoned = inner.state.pending_items();
+        self.close(&mut inner);
+        if !is_engine_thread() {
+            let until = Instant::now() + CANCEL_GRACE;
+            while inner.executors.threads > 0
+                && !self.shared.executor_gone.wait_until(&mut inner, until).timed_out()
+            {}
+        }
+        Ok(Shutdown { abandoned })
+    }
+
+    fn close(&self, inner: &mut MutexGuard<'_, Inner<F>>) {
+        self.shared.cancelled.store(true, Ordering::Relaxed);
+        let effects = inner.state.close(self.shared.clock.now());
+        inner.stopping = true;
+        self.shared.work_ready.notify_all();
+        for waiter in inner.waiters.values().flatten() {
+            waiter.notify_one();
+        }
+        self.shared.publish(inner, effects);
+    }
+
+    /// Makes every later call return [`Error::Forked`]: a forked child has none of the executors. Only stores a flag,
+    /// so that it may be called from a `pthread_atfork` handler.
+    pub fn after_fork_in_child(&self) {
+        self.shared.forked.store(true, Ordering::Relaxed);
+    }
+}
+
+impl<F: Fault> Drop for Engine<F> {
+    /// Abandons what is pending without waiting for anything.
+    fn drop(&mut self) {
+        if let Ok(mut inner) = self.shared.lock() {
+            self.close(&mut inner);
+        }
+    }
+}
+
+/// Streams.
+impl<F: Fault> Engine<F> {
+    /// Creates a stream. `priority` follows CUDA: smaller is more urgent, 0 the default.
+    pub fn create_stream(&self, kind: StreamKind, priority: i32) -> Result<StreamId, Error<F>> {
+        Ok(self.shared.lock()?.state.create_stream(kind, priority))
+    }
+
+    /// The calling thread's default stream, created on first use and destroyed when the thread ends.
+    pub fn per_thread_stream(&self) -> Result<StreamId, Error<F>> {
+        per_thread::stream(&self.shared)
+    }
+
+    /// Destroys a stream without waiting: its pending work completes.
+    pub fn destroy_stream(&self, stream: StreamId) -> Result<(), Error<F>> {
+        self.shared.lock()?.state.destroy_stream(stream)
+    }
+
+    /// What a stream was created with.
+    pub fn stream_info(&self, stream: StreamId) -> Result<StreamInfo, Error<F>> {
+        self.shared.lock()?.state.stream_info(stream)
+    }
+
+    /// Whether everything submitted to the streams in `scope` is over.
+    pub fn is_complete(&self, scope: Scope) -> Result<bool, Error<F>> {
+        let inner = self.shared.lock()?;
+        inner.state.check_fault()?;
+        Ok(inner.state.last_items(scope)?.is_empty())
+    }
+
+    /// Waits for everything submitted so far to the streams in `scope`.
+    pub fn synchronize(&self, scope: Scope) -> Result<(), Error<F>> {
+        let mut inner = self.shared.lock()?;
+        self.wait_for_scope(&mut inner, scope, Meanwhile::Help)?;
+        inner.state.check_fault()
+    }
+
+    fn wait_for_scope(
+        &self,
+        inner: &mut MutexGuard<'_, Inner<F>>,
+        scope: Scope,
+        meanwhile: impl Fn(Scope) -> Meanwhile,
+    ) -> Result<(), Error<F>> {
+        for item in inner.state.last_items(scope)? {
+            if self.shared.wait_for(inner, item, meanwhile(scope))? == Waited::TimedOut {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Work.
+impl<F: Fault> Engine<F> {
+    /// Adds work to a stream. Waits only while the stream's queue is full.
+    pub fn submit(&self, stream: StreamId, submission: Submission<F>) -> Result<ItemId, Error<F>> {
+        let mut inner = self.lock_with_room(stream)?;
+        self.shared.ensure_executor(&mut inner).map_err(|error| Error::ThreadStart(error.kind()))?;
+        let Submission { kind, runs_after_fault, work } = submission;
+        let now = self.shared.clock.now();
+        let (item, effects) = inner.state.submit(stream, kind.into(), runs_after_fault, work, now)?;
+        self.shared.publish(&mut inner, effects);
+        self.shared.wake_executor(&mut inner);
+        Ok(item)
+    }
+
+    /// Runs `work` on the calling thread at its place in the stream, waiting until its turn (`cudaMemcpy`). Needs no
+    /// other thread when the stream is idle. A fault it returns is the context's.
+    pub fn run_now<R>(
+        &self,
+        stream: StreamId,
+        work: impl FnOnce(&Context<F>) -> Result<R, F>,
+    ) -> Result<R, Error<F>> {
+        let shared = &self.shared;
+        let mut inner = shared.lock()?;
+        // The item only holds the place; the work stays here, so that it may borrow.
+        let place: Work<F> = Box::new(|_| Ok(()));
+        let now = shared.clock.now();
+        let (item, effects) = inner.state.submit(stream, Lane::Caller, false, place, now)?;
+        shared.publish(&mut inner, effects);
+        shared.wait_for(&mut inner, item, Meanwhile::Help(Scope::Stream(stream)))?;
+        let result = shared.run_item_with(&mut inner, item, |_, context| work(context));
+        shared.wake_executor(&mut inner);
+        match result {
+            Some(result) => result.map_err(Error::Fault),
+            None => Err(inner.state.check_fault().err().unwrap_or(Error::ShutDown)),
+        }
+    }
+
+    /// The lock, once the stream has room for another item.
+    fn lock_with_room(&self, stream: StreamId) -> Result<MutexGuard<'_, Inner<F>>, Error<F>> {
+        let mut inner = self.shared.lock()?;
+        while let Some(oldest) = inner.state.oldest_of_full(stream, self.shared.config.queue_depth.max(1))? {
+            self.shared.wait_for(&mut inner, oldest, Meanwhile::Sleep(None))?;
+        }
+        Ok(inner)
+    }
+}
+
+/// Events.
+impl<F: Fault> Engine<F> {
+    /// Creates an event.
+    pub fn create_event(&self, flags: EventFlags) -> Result<EventId, Error<F>> {
+        Ok(self.shared.lock()?.state.create_event(flags))
+    }
+
+    /// Destroys an event without waiting. Waits on it that were submitted keep their effect.
+    pub fn destroy_event(&self, event: EventId) -> Result<(), Error<F>> {
+        self.shared.lock()?.state.destroy_event(event)
+    }
+
+    /// What an event was created with.
+    pub fn event_flags(&self, event: EventId) -> Result<EventFlags, Error<F>> {
+        self.shared.lock()?.state.event_flags(event)
+    }
+
+    /// Makes the stream's present position the event's. Waits only while the stream's queue is full.
+    pub fn record_event(&self, event: EventId, stream: StreamId) -> Result<(), Error<F>> {
+        let mut inner = self.lock_with_room(stream)?;
+        let effects = inner.state.record_event(event, stream, self.shared.clock.now())?.1;
+        self.shared.publish(&mut inner, effects);
+        Ok(())
+    }
+
+    /// Lets later work of the stream wait for the event's latest record; an event never recorded changes nothing.
+    /// Waits only while the stream's queue is full.
+    pub fn wait_event(&self, stream: StreamId, event: EventId) -> Result<(), Error<F>> {
+        let mut inner = self.lock_with_room(stream)?;
+        let effects = inner.state.wait_event(stream, event, self.shared.clock.now())?;
+        self.shared.publish(&mut inner, effects);
+        Ok(())
+    }
+
+    /// Whether the device has reached the event's latest record; true for an event never recorded.
+    pub fn is_event_complete(&self, event: EventId) -> Result<bool, Error<F>> {
+        let inner = self.shared.lock()?;
+        inner.state.check_fault()?;
+        Ok(inner.state.pending_record(event)?.is_none())
+    }
+
+    /// Waits until the device has reached the record that is the event's latest now.
+    pub fn synchronize_event(&self, event: EventId) -> Result<(), Error<F>> {
+        let mut inner = self.shared.lock()?;
+        if let Some((item, stream)) = inner.state.pending_record(event)? {
+            self.shared.wait_for(&mut inner, item, Meanwhile::Help(Scope::Stream(stream)))?;
+        }
+        inner.state.check_fault()
+    }
+
+    /// Milliseconds between two events; never 0 between different records, negative when `end` came first.
+    pub fn elapsed_milliseconds(&self, start: EventId, end: EventId) -> Result<f32, Error<F>> {
+        let inner = self.shared.lock()?;
+        inner.state.check_fault()?;
+        let start = inner.state.event_time(start)?;
+        Ok(inner.state.event_time(end)?.milliseconds_since(start))
+    }
+}

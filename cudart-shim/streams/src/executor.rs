@@ -1,0 +1,185 @@
+//! Executor threads: started when work first needs one, and when ready work would otherwise starve.
+//!
+//! Kernels are internally parallel, so normally one item of a kind runs at a time. But an item may wait for another
+//! one (a kernel spinning on a flag that a later copy of another stream sets), so when nothing of a kind has
+//! finished for [`Config::overlap_after`](crate::Config::overlap_after), one more of that kind is started.
+
+use std::cell::Cell;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Instant;
+
+use parking_lot::MutexGuard;
+
+use crate::engine::{Config, Inner, Shared, State};
+use crate::handles::ItemId;
+use crate::lanes::{Lane, PerLane};
+use crate::work::{Context, Fault};
+
+/// Host functions are the user's code and may expect a main thread's stack. In bytes.
+const STACK_SIZE: usize = 8 << 20;
+
+thread_local! {
+    static IS_ENGINE_THREAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the calling thread belongs to an engine: host functions run there and must not call CUDA.
+pub fn is_engine_thread() -> bool {
+    IS_ENGINE_THREAD.try_with(Cell::get).unwrap_or(false)
+}
+
+/// What an executor is to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    Run(ItemId),
+    /// Work is ready but enough of its kind is running: look again then, if there is a time.
+    Hold(Option<Instant>),
+    Idle,
+}
+
+/// Which executors exist and what they do.
+#[derive(Debug, Default)]
+pub(crate) struct Executors {
+    /// Live threads.
+    pub(crate) threads: usize,
+    /// Threads started that have not looked at the queue yet.
+    arriving: usize,
+    /// Threads waiting for work.
+    idle: usize,
+    /// Threads waiting for held work's time.
+    standby: usize,
+    last_start: PerLane<Option<Instant>>,
+}
+
+impl Executors {
+    /// The most urgent, then oldest ready item among the kinds that may start one.
+    fn choose<F: Fault>(&self, state: &State<F>, config: &Config, now: Instant) -> Choice {
+        let mut best = None;
+        let mut hold = None;
+        for lane in Lane::EXECUTORS {
+            let Some(first) = state.first_ready_by_priority(lane) else { continue };
+            let last_start = *self.last_start.get(lane);
+            let overlap_at = config.overlap_after.and_then(|delay| last_start?.checked_add(delay));
+            if state.running(lane) < config.limits.of(lane).max(1) || overlap_at.is_some_and(|at| at <= now) {
+                best = best.into_iter().chain([first]).min();
+            } else {
+                hold = Some(hold.into_iter().chain([overlap_at]).flatten().min());
+            }
+        }
+        match (best, hold) {
+            (Some((_, item)), _) => Choice::Run(item),
+            (None, Some(until)) => Choice::Hold(until),
+            (None, None) => Choice::Idle,
+        }
+    }
+}
+
+impl<F: Fault> Shared<F> {
+    /// Starts the first executor, so that submitted work cannot be left lying.
+    pub(crate) fn ensure_executor(self: &Arc<Self>, inner: &mut Inner<F>) -> io::Result<()> {
+        if inner.executors.threads == 0 { self.start_executor(inner) } else { Ok(()) }
+    }
+
+    fn start_executor(self: &Arc<Self>, inner: &mut Inner<F>) -> io::Result<()> {
+        let shared = Arc::clone(self);
+        thread::Builder::new()
+            .name("voltsim-stream".into())
+            .stack_size(STACK_SIZE)
+            .spawn(move || shared.execute())?;
+        inner.executors.threads += 1;
+        inner.executors.arriving += 1;
+        Ok(())
+    }
+
+    /// Sees to it that some executor looks at the ready work there is. The one that does calls this again.
+    pub(crate) fn wake_executor(self: &Arc<Self>, inner: &mut Inner<F>) {
+        let executors = &inner.executors;
+        if executors.arriving > 0 {
+            return;
+        }
+        let needed = match executors.choose(&inner.state, &self.config, Instant::now()) {
+            Choice::Run(_) => true,
+            Choice::Hold(until) => until.is_some() && executors.standby == 0,
+            Choice::Idle => false,
+        };
+        if !needed {
+            return;
+        }
+        if executors.idle + executors.standby > 0 {
+            self.work_ready.notify_one();
+        } else if executors.threads < self.config.max_executors.max(1) {
+            // A refusal leaves the work to the executors there are.
+            let _ = self.start_executor(inner);
+        }
+    }
+
+    fn execute(self: Arc<Self>) {
+        IS_ENGINE_THREAD.set(true);
+        let mut inner = self.inner.lock();
+        inner.executors.arriving -= 1;
+        loop {
+            match inner.executors.choose(&inner.state, &self.config, Instant::now()) {
+                Choice::Run(item) => self.run_item(&mut inner, item),
+                _ if inner.stopping => break,
+                Choice::Hold(Some(until)) => {
+                    inner.executors.standby += 1;
+                    self.work_ready.wait_until(&mut inner, until);
+                    inner.executors.standby -= 1;
+                }
+                Choice::Hold(None) | Choice::Idle => {
+                    inner.executors.idle += 1;
+                    self.work_ready.wait(&mut inner);
+                    inner.executors.idle -= 1;
+                }
+            }
+        }
+        inner.executors.threads -= 1;
+        self.executor_gone.notify_all();
+    }
+
+    /// Runs a ready item's work on this thread, with the lock released.
+    pub(crate) fn run_item(self: &Arc<Self>, inner: &mut MutexGuard<'_, Inner<F>>, item: ItemId) {
+        self.run_item_with(inner, item, |work, context| work(context));
+    }
+
+    /// Runs a ready item on this thread with the lock released; `body` gets what was submitted.
+    /// `None` when the item was not ready.
+    pub(crate) fn run_item_with<R>(
+        self: &Arc<Self>,
+        inner: &mut MutexGuard<'_, Inner<F>>,
+        item: ItemId,
+        body: impl FnOnce(crate::Work<F>, &Context<F>) -> Result<R, F>,
+    ) -> Option<Result<R, F>> {
+        let started = inner.state.start(item)?;
+        *inner.executors.last_start.get_mut(started.lane) = Some(Instant::now());
+        self.wake_executor(inner);
+        let context = Context {
+            stream: started.stream,
+            item,
+            fault: inner.state.fault().cloned(),
+            cancelled: Arc::clone(&self.cancelled),
+        };
+        let result = MutexGuard::unlocked(inner, || {
+            catch_unwind(AssertUnwindSafe(|| body(started.work, &context)))
+                .unwrap_or_else(|panic| Err(F::work_panicked(panic_message(panic.as_ref()))))
+        });
+        if result.is_err() {
+            self.cancelled.store(true, Ordering::Relaxed);
+        }
+        let outcome = result.as_ref().map(drop).map_err(F::clone);
+        let effects = inner.state.complete(item, outcome, self.clock.now());
+        self.publish(inner, effects);
+        Some(result)
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(message), _) => (*message).to_owned(),
+        (_, Some(message)) => message.clone(),
+        (None, None) => "a panic without a message".to_owned(),
+    }
+}

@@ -1,0 +1,97 @@
+//! Waiting for items, and running some of them meanwhile.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use parking_lot::{Condvar, MutexGuard};
+
+use crate::engine::{Inner, Shared};
+use crate::error::Error;
+use crate::handles::ItemId;
+use crate::lanes::Lane;
+use crate::state::{Effects, Scope};
+use crate::work::Fault;
+
+/// What a waiting thread may do instead of sleeping.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Meanwhile {
+    /// Run ready kernels and copies of these streams up to the item waited for. They have to be over before the wait
+    /// is, so running them here delays nothing and saves a change of threads.
+    Help(Scope),
+    /// Only sleep, until the time given if any.
+    Sleep(Option<Instant>),
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    Done,
+    TimedOut,
+}
+
+impl<F: Fault> Shared<F> {
+    /// Waits until the item has retired, or, for an item of the caller's own, is ready for it.
+    pub(crate) fn wait_for(
+        self: &Arc<Self>,
+        inner: &mut MutexGuard<'_, Inner<F>>,
+        item: ItemId,
+        meanwhile: Meanwhile,
+    ) -> Result<Waited, Error<F>> {
+        let mut waiter = None;
+        loop {
+            if !inner.state.is_pending(item) || inner.state.is_ready(item, Lane::Caller) {
+                // Items run here may have made others ready.
+                self.wake_executor(inner);
+                return Ok(Waited::Done);
+            }
+            if inner.state.is_closed() {
+                return Err(Error::ShutDown);
+            }
+            if let Meanwhile::Help(scope) = meanwhile
+                && let Some(other) = self.helpful(inner, scope, item)
+            {
+                self.run_item(inner, other);
+                continue;
+            }
+            self.wake_executor(inner);
+            let waiter = waiter.get_or_insert_with(|| inner.add_waiter(item));
+            match meanwhile {
+                Meanwhile::Sleep(Some(until)) => {
+                    if waiter.wait_until(inner, until).timed_out() {
+                        return Ok(Waited::TimedOut);
+                    }
+                }
+                Meanwhile::Help(_) | Meanwhile::Sleep(None) => waiter.wait(inner),
+            }
+        }
+    }
+
+    /// A ready item that the wait for `item` includes and that an executor would start next.
+    fn helpful(&self, inner: &Inner<F>, scope: Scope, item: ItemId) -> Option<ItemId> {
+        [Lane::Kernel, Lane::Transfer].into_iter().find_map(|lane| {
+            let first = inner.state.first_ready(lane)?;
+            let included = first <= item && inner.state.covers(scope, inner.state.stream_of(first)?);
+            (included && inner.state.running(lane) < self.config.limits.of(lane).max(1)).then_some(first)
+        })
+    }
+
+    /// Wakes who waits for what has changed, and drops discarded work with the lock released.
+    pub(crate) fn publish(&self, inner: &mut MutexGuard<'_, Inner<F>>, effects: Effects<crate::Work<F>>) {
+        for item in effects.retired.iter().chain(&effects.callable) {
+            for waiter in inner.waiters.remove(item).into_iter().flatten() {
+                waiter.notify_one();
+            }
+        }
+        if !effects.discarded.is_empty() {
+            MutexGuard::unlocked(inner, || drop(effects.discarded));
+        }
+    }
+}
+
+impl<F: Fault> Inner<F> {
+    fn add_waiter(&mut self, item: ItemId) -> Arc<Condvar> {
+        let waiter = Arc::new(Condvar::new());
+        self.waiters.entry(item).or_default().push(Arc::clone(&waiter));
+        waiter
+    }
+}

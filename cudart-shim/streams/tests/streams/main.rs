@@ -1,0 +1,10 @@
+//! Claims about the stream engine: the rules alone against a model, then the engine with its threads.
+
+mod events;
+mod faults;
+mod gate;
+mod life;
+mod model;
+mod order;
+mod rules;
+mod waiting;

@@ -1,0 +1,216 @@
+//! Random programs on the bare ordering rules, executed in a random legal order, against the brute-force model.
+
+use std::collections::BTreeSet;
+
+use crate::model::{Call, Effect, Model, Program, What, programs};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use stream_engine::state::{Effects, State};
+use stream_engine::{
+    Error, EventFlags, EventId, ItemId, Lane, Scope, StreamId, StreamKind, Timestamp, WorkKind,
+};
+
+/// The state under test beside the model, driven in step.
+struct Pair {
+    state: State<usize, &'static str>,
+    model: Model,
+    streams: Vec<StreamId>,
+    events: Vec<EventId>,
+    /// The item of each of the model's entries; waits give no item back.
+    items: Vec<Option<ItemId>>,
+    now: u64,
+}
+
+impl Pair {
+    fn new(program: &Program) -> Self {
+        let mut state = State::default();
+        let streams = program
+            .streams
+            .iter()
+            .map(|(kind, priority)| match kind {
+                StreamKind::Legacy => StreamId::LEGACY,
+                kind => state.create_stream(*kind, *priority),
+            })
+            .collect();
+        let events = (0..program.events).map(|_| state.create_event(EventFlags::default())).collect();
+        Self { state, model: Model::new(program), streams, events, items: Vec::new(), now: 0 }
+    }
+
+    fn submit(&mut self, call: &Call) {
+        let entry = self.items.len();
+        let now = Timestamp(self.now);
+        let answer = match *call {
+            Call::Work { stream, kind, runs_after_fault } => self
+                .state
+                .submit(self.streams[stream], kind.into(), runs_after_fault, entry, now)
+                .map(|(item, _)| Some(item)),
+            Call::Record { event, stream } => self
+                .state
+                .record_event(self.events[event], self.streams[stream], now)
+                .map(|(item, _)| Some(item)),
+            Call::Wait { stream, event } => {
+                self.state.wait_event(self.streams[stream], self.events[event], now).map(|_| None)
+            }
+            Call::Destroy { stream } => self.state.destroy_stream(self.streams[stream]).map(|()| None),
+        };
+        if self.model.faulted && !matches!(call, Call::Destroy { .. }) {
+            assert!(matches!(answer, Err(Error::Fault("fault"))));
+            return;
+        }
+        match (self.model.submit(call), answer) {
+            (Effect::Entry(_), Ok(item)) => self.items.push(item),
+            (Effect::Nothing, Ok(None)) => {}
+            (Effect::Refused, Err(Error::UnknownStream(_))) => {}
+            (effect, answer) => panic!("the model says {effect:?}, the state {answer:?}"),
+        }
+    }
+
+    fn start(&mut self, entry: usize) {
+        let started = self.state.start(self.items[entry].unwrap()).expect("ready work starts");
+        assert_eq!(started.work, entry);
+        self.model.entries[entry].started = true;
+    }
+
+    fn complete(&mut self, entry: usize, outcome: Result<(), &'static str>) -> Effects<usize> {
+        self.model.faulted |= outcome.is_err();
+        self.model.entries[entry].over = true;
+        self.model.settle();
+        self.state.complete(self.items[entry].unwrap(), outcome, Timestamp(self.now))
+    }
+
+    fn check(&self) {
+        self.check_ready();
+        for (entry, item) in self.model.entries.iter().zip(&self.items) {
+            assert!(item.is_none_or(|item| self.state.is_pending(item) != entry.over));
+        }
+        for (index, stream) in self.streams.iter().enumerate() {
+            match self.state.last_items(Scope::Stream(*stream)) {
+                Ok(last) => assert_eq!(last.is_empty(), self.model.stream_is_idle(index)),
+                Err(error) => {
+                    assert_eq!(error, Error::UnknownStream(*stream));
+                    assert!(self.model.destroyed.contains(&index));
+                }
+            }
+        }
+        let idle = self.model.entries.iter().all(|entry| entry.over);
+        assert_eq!(self.state.last_items(Scope::Context).unwrap().is_empty(), idle);
+        assert_eq!(self.state.is_idle(), idle);
+        for (event, record) in self.events.iter().zip(&self.model.records) {
+            let pending = record.is_some_and(|record| !self.model.entries[record].over);
+            assert_eq!(self.state.pending_record(*event).unwrap().is_some(), pending);
+        }
+    }
+
+    /// What is ready is what the rules allow: nothing more, nothing less; and the most urgent, then oldest comes first.
+    fn check_ready(&self) {
+        let mut ready = BTreeSet::new();
+        for lane in Lane::EXECUTORS {
+            let in_lane: Vec<usize> = self.state.ready(lane).map(|item| self.entry(item)).collect();
+            let urgency = |entry: &usize| (self.model.streams[self.model.entries[*entry].stream].1, *entry);
+            assert_eq!(in_lane.iter().copied().min_by_key(urgency), in_lane.first().copied());
+            ready.extend(in_lane);
+        }
+        assert_eq!(ready, self.model.ready());
+    }
+
+    fn entry(&self, item: ItemId) -> usize {
+        self.items.iter().position(|known| *known == Some(item)).unwrap()
+    }
+
+    /// Events stand in time as they stand in the order.
+    fn check_times(&self) {
+        for (early, early_record) in self.events.iter().zip(&self.model.records) {
+            for (late, late_record) in self.events.iter().zip(&self.model.records) {
+                let (Some(early_record), Some(late_record)) = (early_record, late_record) else { continue };
+                if self.model.entries[*late_record].after.contains(early_record) {
+                    assert!(self.state.event_time(*early).unwrap() < self.state.event_time(*late).unwrap());
+                }
+            }
+        }
+    }
+
+    /// One random step: submit the next call, start something ready or complete something running.
+    /// False when there is nothing left to do.
+    fn step(&mut self, calls: &mut std::slice::Iter<'_, Call>, choice: Index, faults: bool) -> bool {
+        let ready: Vec<usize> = self.model.ready().into_iter().collect();
+        let running = self.model.running();
+        let submissions = usize::from(calls.len() > 0) * 2;
+        let options = submissions + ready.len() + running.len();
+        if options == 0 {
+            return false;
+        }
+        let choice = choice.index(options);
+        if choice < submissions {
+            self.submit(calls.next().unwrap());
+        } else if let Some(entry) = ready.get(choice - submissions) {
+            self.start(*entry);
+        } else {
+            let entry = running[choice - submissions - ready.len()];
+            self.complete(entry, if faults && entry % 7 == 3 { Err("fault") } else { Ok(()) });
+        }
+        true
+    }
+}
+
+fn execute(program: &Program, choices: &[Index], faults: bool) -> Pair {
+    let mut pair = Pair::new(program);
+    let mut calls = program.calls.iter();
+    let mut choices = choices.iter().cycle();
+    while pair.step(&mut calls, *choices.next().unwrap(), faults) {
+        pair.check();
+        // Time often stands still between steps.
+        pair.now += u64::from(pair.items.len() % 3 == 0);
+    }
+    pair
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn exactly_the_guides_partial_order_is_kept(
+        program in programs(40),
+        choices in prop::collection::vec(any::<Index>(), 1..200),
+    ) {
+        let pair = execute(&program, &choices, false);
+        prop_assert!(pair.state.is_idle());
+        pair.check_times();
+    }
+
+    #[test]
+    fn after_a_fault_all_items_retire_and_only_callbacks_run(
+        program in programs(40),
+        choices in prop::collection::vec(any::<Index>(), 1..200),
+    ) {
+        let pair = execute(&program, &choices, true);
+        prop_assert!(pair.state.is_idle());
+        prop_assert_eq!(pair.state.fault().is_some(), pair.model.faulted);
+    }
+
+    #[test]
+    fn after_a_close_nothing_starts_and_what_runs_is_all_that_is_left(
+        program in programs(40),
+        choices in prop::collection::vec(any::<Index>(), 1..60),
+    ) {
+        let mut pair = Pair::new(&program);
+        let mut calls = program.calls.iter();
+        for choice in &choices {
+            pair.step(&mut calls, *choice, false);
+        }
+        let now = Timestamp(pair.now);
+        let mut discarded = pair.state.close(now).discarded;
+        prop_assert!(Lane::EXECUTORS.iter().all(|lane| pair.state.first_ready(*lane).is_none()));
+        for entry in pair.model.running() {
+            discarded.extend(pair.complete(entry, Ok(())).discarded);
+        }
+        prop_assert!(pair.state.is_idle());
+        let unstarted = pair.model.entries.iter().enumerate()
+            .filter(|(_, entry)| matches!(entry.what, What::Work { .. }) && !entry.started)
+            .map(|(index, _)| index);
+        prop_assert_eq!(discarded.into_iter().collect::<BTreeSet<_>>(), unstarted.collect::<BTreeSet<_>>());
+        prop_assert!(matches!(
+            pair.state.submit(StreamId::LEGACY, WorkKind::Kernel.into(), false, 0, now),
+            Err(Error::ShutDown)
+        ));
+    }
+}

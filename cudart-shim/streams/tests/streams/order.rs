@@ -17,7 +17,7 @@ fn traced(entry: usize, ticks: &Arc<AtomicUsize>, spans: &Spans, kind: WorkKind)
     let (ticks, spans) = (Arc::clone(ticks), Arc::clone(spans));
     let work = move |_: &_| {
         let start = ticks.fetch_add(1, Ordering::SeqCst);
-        if entry % 3 == 0 {
+        if entry.is_multiple_of(3) {
             std::thread::sleep(Duration::from_micros(200));
         }
         let end = ticks.fetch_add(1, Ordering::SeqCst);

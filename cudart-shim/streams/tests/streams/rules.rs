@@ -159,7 +159,7 @@ fn execute(program: &Program, choices: &[Index], faults: bool) -> Pair {
     while pair.step(&mut calls, *choices.next().unwrap(), faults) {
         pair.check();
         // Time often stands still between steps.
-        pair.now += u64::from(pair.items.len() % 3 == 0);
+        pair.now += u64::from(pair.items.len().is_multiple_of(3));
     }
     pair
 }

@@ -1,1 +1,17 @@
-//! Placeholder head; see ARCHITECTURE.md.
+//! The core behind `libcudart.so.*` and `libcuda.so.1`: the CUDA API over the simulator.
+//!
+//! The front libraries hold nothing but jumps; [`bind`] fills their tables with the functions of [`runtime`] and
+//! [`driver`], one file per area of the API. What these share lies beside them: errors, registration, log.
+
+#![allow(unsafe_code)]
+
+mod abi;
+pub mod bind;
+mod driver;
+mod entry;
+mod error;
+mod log;
+mod registry;
+mod runtime;
+
+pub use error::Error;

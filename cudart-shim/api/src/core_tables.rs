@@ -1,0 +1,96 @@
+//! Rust source of the core's function tables: one slot per exported function of each library.
+
+use crate::{Function, Library, Signature, State, TableError, driver, exports, runtime};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Source for `include!` in the core: `STUB_NAMES`, one slot table per library, the `cuGetProcAddress` names, and for the
+/// tests the signature of each body. A function marked `done` that has no body is an unresolved path in this source.
+pub fn generate() -> Result<String, TableError> {
+    let stubs = stub_names()?;
+    let mut text = String::new();
+    let _ = writeln!(text, "pub(crate) static STUB_NAMES: [&str; {}] = {stubs:?};", stubs.len());
+    let fingerprints = Library::ALL.map(Library::fingerprint).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let _ =
+        writeln!(text, "pub(crate) static FINGERPRINTS: [u64; {}] = {fingerprints:?};", fingerprints.len());
+    for library in Library::ALL {
+        let functions = exports(library)?;
+        let _ = writeln!(text, "pub(crate) static {library:?}: [Slot; {}] = [", functions.len());
+        for function in &functions {
+            let _ = match function.state {
+                State::Done(body) => writeln!(text, "body!({}::{body}),", module(function)),
+                _ => {
+                    writeln!(text, "Slot::Stub({}),", stubs.binary_search(&function.name).unwrap_or_default())
+                }
+            };
+        }
+        text.push_str("];\n");
+    }
+    lookups(&mut text)?;
+    signatures(&mut text)?;
+    Ok(text)
+}
+
+/// Assembly of the stubs, 16 bytes apart: each hands its number and the address it was called from to `{report}`.
+pub fn stub_assembly() -> Result<String, TableError> {
+    Ok(format!(
+        ".text\n.balign 16\n.globl voltsim_stubs\n.hidden voltsim_stubs\nvoltsim_stubs:\n.set stub, 0\n.rept {}\n\
+         .balign 16\nmovl $stub,%edi\nmovq (%rsp),%rsi\njmp {{report}}\n.set stub, stub+1\n.endr\n",
+        stub_names()?.len()
+    ))
+}
+
+fn stub_names() -> Result<Vec<&'static str>, TableError> {
+    let functions = runtime()?.into_iter().chain(driver()?);
+    let stubs: BTreeSet<_> = functions
+        .filter(|function| !matches!(function.state, State::Done(_)))
+        .map(|function| function.name)
+        .collect();
+    Ok(stubs.into_iter().collect())
+}
+
+fn module(function: &Function) -> &'static str {
+    if function.libraries.contains(&Library::Cuda) { "crate::driver" } else { "crate::runtime" }
+}
+
+fn lookups(text: &mut String) -> Result<(), TableError> {
+    let functions = driver()?;
+    let mut lookups: Vec<_> = functions
+        .iter()
+        .enumerate()
+        .flat_map(|(slot, function)| function.lookups.iter().map(move |lookup| (lookup, slot)))
+        .collect();
+    lookups.sort_by_key(|(lookup, _)| (lookup.name, lookup.since));
+    let _ = writeln!(text, "pub(crate) static LOOKUPS: [Lookup; {}] = [", lookups.len());
+    for (lookup, slot) in lookups {
+        let _ = writeln!(
+            text,
+            "Lookup {{ name: {:?}, since: {}, per_thread: {}, slot: {slot} }},",
+            lookup.name,
+            lookup.since,
+            lookup.streams == crate::Streams::PerThread,
+        );
+    }
+    text.push_str("];\n");
+    Ok(())
+}
+
+fn signatures(text: &mut String) -> Result<(), TableError> {
+    text.push_str("#[cfg(test)]\npub(crate) fn bodies() -> Vec<(&'static str, &'static str, api_table::Signature)> {\nvec![\n");
+    for function in runtime()?.iter().chain(&driver()?) {
+        let (State::Done(body), Some(signature)) = (function.state, Signature::parse(function.signature))
+        else {
+            continue;
+        };
+        let holes = "_,".repeat(signature.arguments.len());
+        let _ = writeln!(
+            text,
+            "({:?}, {:?}, signature_of({}::{body} as unsafe extern \"C\" fn({holes}) -> _)),",
+            function.name,
+            function.signature,
+            module(function),
+        );
+    }
+    text.push_str("]\n}\n");
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! The table of every function the shim exports, read from the two text files beside this crate.
+//!
+//! `libcudart.tsv` and `libcuda.tsv` hold one line per function: name, who exports it, state, signature. The build scripts
+//! of the front libraries make their trampolines from it ([`front`]), the core its function tables ([`core_tables`]), and
+//! `voltsim status api` prints it.
+
+pub mod core_tables;
+pub mod errors;
+pub mod front;
+pub mod signature;
+
+pub use signature::{Class, Signature};
+
+const RUNTIME_TABLE: &str = include_str!("../libcudart.tsv");
+const DRIVER_TABLE: &str = include_str!("../libcuda.tsv");
+
+/// A library a CUDA program links against or opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Library {
+    /// `libcudart.so.11.0`, of CUDA 11.8.
+    Cudart11,
+    /// `libcudart.so.12`, of CUDA 12.9.
+    Cudart12,
+    /// `libcudart.so.13`, of CUDA 13.5.
+    Cudart13,
+    /// `libcuda.so.1`, the driver.
+    Cuda,
+}
+
+impl Library {
+    /// All of them; the position in this list is the number a front hands to the core.
+    pub const ALL: [Library; 4] = [Library::Cudart11, Library::Cudart12, Library::Cudart13, Library::Cuda];
+
+    /// `DT_SONAME` of the library.
+    pub fn soname(self) -> &'static str {
+        match self {
+            Library::Cudart11 => "libcudart.so.11.0",
+            Library::Cudart12 => "libcudart.so.12",
+            Library::Cudart13 => "libcudart.so.13",
+            Library::Cuda => "libcuda.so.1",
+        }
+    }
+
+    /// Name of the symbol version node all its functions carry; the driver has none.
+    pub fn version_node(self) -> Option<&'static str> {
+        match self {
+            Library::Cuda => None,
+            _ => Some(self.soname()),
+        }
+    }
+
+    /// Name cargo gives the front's library (`lib<this>.so`); it is installed as [`Library::soname`].
+    pub fn crate_name(self) -> &'static str {
+        match self {
+            Library::Cudart11 => "voltsim_cudart_11",
+            Library::Cudart12 => "voltsim_cudart_12",
+            Library::Cudart13 => "voltsim_cudart_13",
+            Library::Cuda => "voltsim_cuda",
+        }
+    }
+
+    /// The number a front hands to the core.
+    pub fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// Hash of the exported names in table order. Front and core compare it: a front of another build is refused.
+    pub fn fingerprint(self) -> Result<u64, TableError> {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for function in exports(self)? {
+            for byte in function.name.bytes().chain([0]) {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        }
+        Ok(hash)
+    }
+}
+
+/// How far a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It has a body in the core, of this name.
+    Done(&'static str),
+    /// Exported; returns "not supported" and logs its name and its caller.
+    Stub,
+    /// As [`State::Stub`], and not planned (graphics interoperation and the like).
+    Refused,
+}
+
+impl State {
+    /// `done`, `stub` or `refused`.
+    pub fn label(self) -> &'static str {
+        match self {
+            State::Done(_) => "done",
+            State::Stub => "stub",
+            State::Refused => "refused",
+        }
+    }
+}
+
+/// Which variant of a driver function `cuGetProcAddress` is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// The default stream is the legacy one.
+    Legacy,
+    /// The default stream is the thread's own (`_ptds`, `_ptsz`).
+    PerThread,
+}
+
+/// One name under which `cuGetProcAddress` knows a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// The name without `_v2` and the like.
+    pub name: &'static str,
+    /// First CUDA version (1000 × major + 10 × minor) that means this function by the name.
+    pub since: u32,
+    /// Whether it is the per-thread-stream variant.
+    pub streams: Streams,
+}
+
+/// One line of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// The exported name.
+    pub name: &'static str,
+    /// The libraries that export it with this signature and body.
+    pub libraries: Vec<Library>,
+    /// The names `cuGetProcAddress` knows it by; empty in the runtime.
+    pub lookups: Vec<Lookup>,
+    /// How far it is.
+    pub state: State,
+    /// C signature without the name, `cudaError_t (int *count)`; empty where no document gives it.
+    pub signature: &'static str,
+}
+
+/// A mistake in a table file.
+#[derive(Debug, thiserror::Error)]
+#[error("{table} line {line}: {message}")]
+pub struct TableError {
+    table: &'static str,
+    line: usize,
+    message: String,
+}
+
+/// Every function of the three runtime libraries.
+pub fn runtime() -> Result<Vec<Function>, TableError> {
+    parse("libcudart.tsv", RUNTIME_TABLE, |versions| {
+        let libraries = versions
+            .split(',')
+            .map(|version| match version {
+                "11" => Ok(Library::Cudart11),
+                "12" => Ok(Library::Cudart12),
+                "13" => Ok(Library::Cudart13),
+                _ => Err(format!("unknown runtime version `{version}`")),
+            })
+            .collect::<Result<_, _>>()?;
+        Ok((libraries, Vec::new()))
+    })
+}
+
+/// Every function of the driver.
+pub fn driver() -> Result<Vec<Function>, TableError> {
+    parse("libcuda.tsv", DRIVER_TABLE, |lookups| {
+        let lookups = lookups.split(',').map(parse_lookup).collect::<Result<_, _>>()?;
+        Ok((vec![Library::Cuda], lookups))
+    })
+}
+
+/// What one library exports, in the order of its function table.
+pub fn exports(library: Library) -> Result<Vec<Function>, TableError> {
+    let mut functions = match library {
+        Library::Cuda => driver()?,
+        _ => runtime()?,
+    };
+    functions.retain(|function| function.libraries.contains(&library));
+    Ok(functions)
+}
+
+fn parse_lookup(text: &'static str) -> Result<Lookup, String> {
+    let malformed = || format!("`{text}` is not NAME@VERSION[/ptds|/ptsz]");
+    let (name, version) = text.split_once('@').ok_or_else(malformed)?;
+    let (version, streams) = match version.split_once('/') {
+        Some((version, "ptds" | "ptsz")) => (version, Streams::PerThread),
+        Some(_) => return Err(malformed()),
+        None => (version, Streams::Legacy),
+    };
+    let since = version.parse().map_err(|_| malformed())?;
+    Ok(Lookup { name, since, streams })
+}
+
+type Exporters = (Vec<Library>, Vec<Lookup>);
+
+fn parse(
+    table: &'static str,
+    text: &'static str,
+    exporters: impl Fn(&'static str) -> Result<Exporters, String>,
+) -> Result<Vec<Function>, TableError> {
+    let mut functions = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let error = |message| TableError { table, line: index + 1, message };
+        let fields: Vec<&'static str> = line.split('\t').collect();
+        let [name, exported_by, state, signature] = fields[..] else {
+            return Err(error(format!("{} fields instead of 4", fields.len())));
+        };
+        let state = match (state, state.strip_prefix("done:")) {
+            (_, Some(body)) => State::Done(body),
+            ("done", _) => State::Done(name),
+            ("stub", _) => State::Stub,
+            ("refused", _) => State::Refused,
+            _ => return Err(error(format!("unknown state `{state}`"))),
+        };
+        let (libraries, lookups) = exporters(exported_by).map_err(error)?;
+        functions.push(Function { name, libraries, lookups, state, signature });
+    }
+    Ok(functions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_library_exports_as_many_functions_as_the_original() {
+        let count = |library| exports(library).map(|functions| functions.len()).unwrap_or(0);
+        assert_eq!(count(Library::Cudart11), 395);
+        assert_eq!(count(Library::Cudart12), 435);
+        assert_eq!(count(Library::Cudart13), 458);
+        assert!(count(Library::Cuda) > 700);
+    }
+
+    #[test]
+    fn no_library_exports_a_name_twice() {
+        for library in Library::ALL {
+            let functions = exports(library).unwrap_or_default();
+            let mut names: Vec<_> = functions.iter().map(|function| function.name).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), functions.len(), "{}", library.soname());
+        }
+    }
+
+    #[test]
+    fn no_two_driver_functions_answer_to_one_name_and_version() {
+        let functions = driver().unwrap_or_default();
+        let mut keys: Vec<_> = functions
+            .iter()
+            .flat_map(|function| &function.lookups)
+            .map(|lookup| (lookup.name, lookup.since, lookup.streams == Streams::PerThread))
+            .collect();
+        let total = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), total);
+    }
+}

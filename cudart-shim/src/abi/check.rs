@@ -1,0 +1,72 @@
+//! For the test that each body has the signature its line in the API table gives.
+
+use super::{Dim3, In, Out, StreamHandle, Text};
+use api_table::{Class, Signature};
+
+/// How a Rust type travels.
+pub(crate) trait Abi {
+    const CLASS: Class;
+}
+
+macro_rules! classes {
+    ($($class:expr => $($type:ty),+;)*) => { $($(impl Abi for $type { const CLASS: Class = $class; })+)* };
+}
+
+classes! {
+    Class::Nothing => ();
+    Class::Int => i32, u32;
+    Class::Word => usize, u64, StreamHandle, Text;
+    Class::Float => f32;
+    Class::Small => i8, u8, u16;
+    Class::Struct(12) => Dim3;
+}
+
+impl<T> Abi for *mut T {
+    const CLASS: Class = Class::Word;
+}
+impl<T> Abi for *const T {
+    const CLASS: Class = Class::Word;
+}
+impl<T> Abi for Out<T> {
+    const CLASS: Class = Class::Word;
+}
+impl<T> Abi for In<T> {
+    const CLASS: Class = Class::Word;
+}
+
+/// A function of the API, whatever its arguments.
+pub(crate) trait Function {
+    fn signature() -> Signature;
+}
+
+macro_rules! functions {
+    ($($argument:ident)*) => {
+        impl<R: Abi, $($argument: Abi),*> Function for unsafe extern "C" fn($($argument),*) -> R {
+            fn signature() -> Signature {
+                Signature { result: R::CLASS, arguments: vec![$($argument::CLASS),*] }
+            }
+        }
+        impl<R: Abi, $($argument: Abi),*> Abi for Option<unsafe extern "C" fn($($argument),*) -> R> {
+            const CLASS: Class = Class::Word;
+        }
+    };
+}
+
+functions! {}
+functions! { A }
+functions! { A B }
+functions! { A B C }
+functions! { A B C D }
+functions! { A B C D E }
+functions! { A B C D E F }
+functions! { A B C D E F G }
+functions! { A B C D E F G H }
+functions! { A B C D E F G H I }
+functions! { A B C D E F G H I J }
+functions! { A B C D E F G H I J K }
+functions! { A B C D E F G H I J K L }
+
+/// The signature of a body.
+pub(crate) fn signature_of<F: Function>(_: F) -> Signature {
+    F::signature()
+}

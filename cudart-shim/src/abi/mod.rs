@@ -1,0 +1,150 @@
+//! Types that cross the C boundary: pointers of the caller, handles, structures passed by value.
+//!
+//! The functions of the API are `unsafe extern "C"`: by calling them the program promises that its pointers are what the
+//! CUDA documentation asks for. These wrappers add the one check that can be made, for null, and confine the access.
+
+#[cfg(test)]
+pub(crate) mod check;
+
+use crate::error::{Error, Result};
+use std::ffi::{CStr, c_char};
+use std::fmt;
+
+/// `T *result`: where the caller wants a value.
+#[repr(transparent)]
+pub(crate) struct Out<T>(*mut T);
+
+/// `const T *structure`: a value of the caller's.
+#[repr(transparent)]
+pub(crate) struct In<T>(*const T);
+
+/// `const char *text`: a C string of the caller's.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Text(*const c_char);
+
+impl<T> Clone for Out<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Out<T> {}
+impl<T> Clone for In<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for In<T> {}
+
+impl<T> Out<T> {
+    /// Stores the value; null is an invalid value.
+    pub(crate) fn set(self, value: T) -> Result<()> {
+        if self.set_if_wanted(value) { Ok(()) } else { Err(Error::InvalidValue) }
+    }
+
+    /// Stores the value unless the pointer is null; says whether it did.
+    pub(crate) fn set_if_wanted(self, value: T) -> bool {
+        if self.0.is_null() {
+            return false;
+        }
+        // SAFETY: not null, so by the API's contract it points to room for a `T`.
+        unsafe { self.0.write_unaligned(value) };
+        true
+    }
+
+    /// Refuses null before work is done whose result could not be stored.
+    pub(crate) fn check(self) -> Result<()> {
+        if self.0.is_null() { Err(Error::InvalidValue) } else { Ok(()) }
+    }
+
+    /// The pointer itself.
+    pub(crate) fn pointer(self) -> *mut T {
+        self.0
+    }
+}
+
+impl<T: Copy> In<T> {
+    /// The value; null is an invalid value.
+    pub(crate) fn get(self) -> Result<T> {
+        self.get_if_given().ok_or(Error::InvalidValue)
+    }
+
+    /// The value, `None` for null.
+    pub(crate) fn get_if_given(self) -> Option<T> {
+        // SAFETY: not null, so by the API's contract it points to a `T`.
+        (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
+    }
+
+    /// The `count` values there; null is an invalid value unless `count` is 0.
+    pub(crate) fn list(self, count: usize) -> Result<Vec<T>> {
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        if self.0.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        // SAFETY: by the API's contract there are `count` values.
+        Ok((0..count).map(|index| unsafe { self.0.add(index).read_unaligned() }).collect())
+    }
+}
+
+impl Text {
+    /// The text; null is an invalid value.
+    pub(crate) fn get(&self) -> Result<&CStr> {
+        if self.0.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        // SAFETY: not null, so by the API's contract a C string that outlives the call.
+        Ok(unsafe { CStr::from_ptr(self.0) })
+    }
+}
+
+impl<T> fmt::Debug for Out<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T> fmt::Debug for In<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.get() {
+            Ok(text) => text.fmt(f),
+            Err(_) => f.write_str("NULL"),
+        }
+    }
+}
+
+/// `dim3` and `uint3`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Dim3 {
+    pub(crate) x: u32,
+    pub(crate) y: u32,
+    pub(crate) z: u32,
+}
+
+/// Which stream the handle 0 means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DefaultStream {
+    /// The legacy default stream.
+    Legacy,
+    /// The calling thread's own (`_ptds`, `_ptsz`).
+    PerThread,
+}
+
+/// `cudaStream_t`, `CUstream`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct StreamHandle(pub(crate) usize);
+
+impl fmt::Debug for StreamHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}

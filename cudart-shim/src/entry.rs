@@ -1,0 +1,145 @@
+//! The wrapper around every API function: no panic crosses the ABI, each call is logged, counted, and its error kept.
+
+use crate::error::{self, Error, Result};
+use crate::log::{self, Arguments};
+use std::ffi::c_int;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// API calls so far.
+pub(crate) fn calls() -> u64 {
+    CALLS.load(Ordering::Relaxed)
+}
+
+/// Which API a function belongs to: decides the result's code and whether the thread's last error is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Api {
+    /// `cudaError_t`.
+    Runtime,
+    /// `CUresult`.
+    Driver,
+}
+
+/// Runs the body of an API function that returns a status.
+pub(crate) fn status(
+    api: Api,
+    name: &'static str,
+    arguments: Arguments<'_>,
+    body: impl FnOnce() -> Result<()>,
+) -> c_int {
+    let result = guarded(name, body).unwrap_or(Err(Error::Unknown));
+    let code = match (api, result) {
+        (_, Ok(())) => 0,
+        (Api::Runtime, Err(error)) => {
+            error.remember();
+            error.code()
+        }
+        (Api::Driver, Err(error)) => error.driver_code(),
+    };
+    if log::enabled() {
+        log::call(name, arguments, &CodeName { api, code });
+    }
+    code
+}
+
+/// Runs the body of an API function that returns something else; `fallback` is the result if it panics.
+pub(crate) fn value<T: fmt::Debug>(
+    name: &'static str,
+    arguments: Arguments<'_>,
+    fallback: T,
+    body: impl FnOnce() -> T,
+) -> T {
+    let value = guarded(name, body).unwrap_or(fallback);
+    if log::enabled() {
+        log::call(name, arguments, &format_args!("{value:?}"));
+    }
+    value
+}
+
+fn guarded<T>(name: &'static str, body: impl FnOnce() -> T) -> Option<T> {
+    CALLS.fetch_add(1, Ordering::Relaxed);
+    // A body that panics may leave the data it worked on half changed, but every lock of ours is released.
+    let result = catch_unwind(AssertUnwindSafe(body));
+    if result.is_err() {
+        log::line(|| format!("{name}: internal error"));
+    }
+    result.ok()
+}
+
+struct CodeName {
+    api: Api,
+    code: c_int,
+}
+
+impl fmt::Display for CodeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = error::texts(self.code).and_then(|texts| match self.api {
+            Api::Runtime => texts.runtime_name,
+            Api::Driver => texts.driver_name,
+        });
+        match name {
+            Some(name) => f.write_str(&name.to_string_lossy()),
+            None => write!(f, "{}", self.code),
+        }
+    }
+}
+
+/// Defines functions of one API.
+///
+/// ```text
+/// api! { Runtime;
+///     /// What it does.
+///     fn cudaFoo(count: Out<c_int>) { count.set(1) }
+///     /// With the variant for per-thread default streams; `default` is the stream that handle 0 means.
+///     fn cudaBar, cudaBar_ptsz [default] (stream: StreamHandle) { … }
+///     /// A function that returns no status: its type and what it returns after an internal error.
+///     fn cudaBaz(error: c_int) -> *const c_char = std::ptr::null(); { … }
+/// }
+/// ```
+macro_rules! api {
+    ($api:ident; $(
+        $(#[$attribute:meta])*
+        fn $name:ident $(, $per_thread:ident [$default:ident])? $arguments:tt $(-> $result:ty = $fallback:expr;)? $body:block
+    )*) => {$(
+        $crate::entry::api! { @form $api [$(#[$attribute])*] $name [$($per_thread $default)?] $arguments [$($result, $fallback)?] $body }
+    )*};
+    (@form $api:ident $attributes:tt $name:ident [] $arguments:tt $result:tt $body:block) => {
+        $crate::entry::api! { @define $api $attributes $name $arguments $result $body }
+    };
+    (@form $api:ident $attributes:tt $name:ident [$per_thread:ident $default:ident] $arguments:tt $result:tt $body:block) => {
+        $crate::entry::api! { @define $api $attributes $name $arguments $result {
+            let $default = $crate::abi::DefaultStream::Legacy;
+            $body
+        } }
+        $crate::entry::api! { @define $api $attributes $per_thread $arguments $result {
+            let $default = $crate::abi::DefaultStream::PerThread;
+            $body
+        } }
+    };
+    (@define $api:ident [$(#[$attribute:meta])*] $name:ident ($($argument:ident : $type:ty),* $(,)?) [] $body:block) => {
+        $(#[$attribute])*
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
+            $crate::entry::status(
+                $crate::entry::Api::$api,
+                stringify!($name),
+                &[$((stringify!($argument), &$argument)),*],
+                || -> $crate::error::Result<()> { $body },
+            )
+        }
+    };
+    (@define $api:ident [$(#[$attribute:meta])*] $name:ident ($($argument:ident : $type:ty),* $(,)?) [$result:ty, $fallback:expr] $body:block) => {
+        $(#[$attribute])*
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            $crate::entry::value(
+                stringify!($name),
+                &[$((stringify!($argument), &$argument)),*],
+                $fallback,
+                || -> $result { $body },
+            )
+        }
+    };
+}
+pub(crate) use api;

@@ -1,0 +1,97 @@
+//! Error codes and each thread's last error.
+//!
+//! The runtime keeps the last failure per host thread (`cudaGetLastError`). A fault of the device is *sticky*: it belongs
+//! to the context and every later call returns it; see [`crate::simulator`].
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_int};
+
+include!(concat!(env!("OUT_DIR"), "/errors.rs"));
+
+/// Names and text of one code.
+pub(crate) struct ErrorText {
+    pub(crate) code: u32,
+    pub(crate) runtime_name: Option<&'static CStr>,
+    pub(crate) driver_name: Option<&'static CStr>,
+    pub(crate) text: &'static CStr,
+}
+
+/// Shorthand for what the bodies of the API return.
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// Value of `cudaError_t`.
+    pub fn code(self) -> c_int {
+        self as c_int
+    }
+
+    /// Value of `CUresult`: the same where the driver has the code, else the nearest one it has.
+    pub fn driver_code(self) -> c_int {
+        if texts(self.code()).is_some_and(|texts| texts.driver_name.is_some()) {
+            return self.code();
+        }
+        let nearest = match self {
+            Error::InvalidSymbol | Error::InvalidDeviceFunction => Error::SymbolNotFound,
+            Error::MissingConfiguration
+            | Error::InvalidConfiguration
+            | Error::InvalidPitchValue
+            | Error::InvalidHostPointer
+            | Error::InvalidDevicePointer
+            | Error::InvalidMemcpyDirection
+            | Error::InvalidChannelDescriptor
+            | Error::InvalidTexture
+            | Error::InvalidSurface => Error::InvalidValue,
+            _ => Error::Unknown,
+        };
+        nearest.code()
+    }
+
+    /// Makes it the calling thread's last error. "Not ready" is an answer, not an error.
+    pub(crate) fn remember(self) {
+        if self != Error::NotReady {
+            // A thread that is being torn down has no last error any more.
+            let _ = LAST.try_with(|last| last.set(Some(self)));
+        }
+    }
+}
+
+thread_local! {
+    static LAST: Cell<Option<Error>> = const { Cell::new(None) };
+}
+
+/// The calling thread's last error.
+pub(crate) fn last() -> Option<Error> {
+    LAST.try_with(Cell::get).ok().flatten()
+}
+
+/// The calling thread's last error, which is then forgotten.
+pub(crate) fn take_last() -> Option<Error> {
+    LAST.try_with(Cell::take).ok().flatten()
+}
+
+/// Names and text of a code.
+pub(crate) fn texts(code: c_int) -> Option<&'static ErrorText> {
+    let code = u32::try_from(code).ok()?;
+    let index = ERROR_TEXTS.binary_search_by_key(&code, |texts| texts.code).ok()?;
+    ERROR_TEXTS.get(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_only_the_runtime_has_becomes_one_the_driver_has() {
+        assert_eq!(Error::InvalidSymbol.driver_code(), 500);
+        assert_eq!(Error::InvalidPitchValue.driver_code(), 1);
+        assert_eq!(Error::IllegalAddress.driver_code(), 700);
+    }
+
+    #[test]
+    fn not_ready_is_not_remembered() {
+        Error::InvalidValue.remember();
+        Error::NotReady.remember();
+        assert_eq!(take_last(), Some(Error::InvalidValue));
+        assert_eq!(take_last(), None);
+    }
+}

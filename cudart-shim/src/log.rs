@@ -1,0 +1,82 @@
+//! The trace of API calls, written where `VOLTSIM_LOG` says: a file, or `stderr`.
+//!
+//! One line a call: thread, name, arguments, result. Never on standard output.
+
+use rustc_hash::FxHashSet;
+use std::fmt::{self, Write as _};
+use std::fs::File;
+use std::io::Write as _;
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
+
+enum Sink {
+    Stderr,
+    File(File),
+}
+
+static SINK: OnceLock<Option<Sink>> = OnceLock::new();
+static STUBS: Mutex<Option<FxHashSet<&'static str>>> = Mutex::new(None);
+
+/// A call's arguments by name.
+pub(crate) type Arguments<'a> = &'a [(&'static str, &'a dyn fmt::Debug)];
+
+fn sink() -> Option<&'static Sink> {
+    SINK.get_or_init(|| match std::env::var_os("VOLTSIM_LOG")? {
+        target if target.is_empty() => None,
+        target if target == "stderr" => Some(Sink::Stderr),
+        path => match File::options().append(true).create(true).open(&path) {
+            Ok(file) => Some(Sink::File(file)),
+            Err(error) => {
+                eprintln!("voltsim: VOLTSIM_LOG: cannot open {}: {error}", path.display());
+                None
+            }
+        },
+    })
+    .as_ref()
+}
+
+/// Whether there is a log.
+pub(crate) fn enabled() -> bool {
+    sink().is_some()
+}
+
+/// Writes one line; `message` is made only when there is a log.
+pub(crate) fn line(message: impl FnOnce() -> String) {
+    let Some(sink) = sink() else { return };
+    // SAFETY: gettid has no precondition.
+    let thread = unsafe { libc::gettid() };
+    let text = format!("[{thread}] {}\n", message());
+    // One write a line, so that lines of several threads do not mix; a full disk must not fail the program's call.
+    let _ = match sink {
+        Sink::Stderr => std::io::stderr().write_all(text.as_bytes()),
+        Sink::File(file) => (&*file).write_all(text.as_bytes()),
+    };
+}
+
+/// Writes the line of a call.
+pub(crate) fn call(name: &str, arguments: Arguments<'_>, result: &dyn fmt::Display) {
+    line(|| {
+        let mut text = format!("{name}(");
+        for (index, (argument, value)) in arguments.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            let _ = write!(text, "{comma}{argument}={value:?}");
+        }
+        let _ = write!(text, ") = {result}");
+        text
+    });
+}
+
+/// Notes the first call of a function that has no body, with who called it.
+pub(crate) fn stub_called(name: &'static str, caller: impl FnOnce() -> String) {
+    if STUBS.lock().get_or_insert_default().insert(name) {
+        line(|| format!("{name} is not supported; called from {}", caller()));
+    }
+}
+
+/// The functions without a body that were called, sorted.
+pub(crate) fn stubs_called() -> Vec<&'static str> {
+    let mut names: Vec<_> = STUBS.lock().iter().flatten().copied().collect();
+    names.sort_unstable();
+    names
+}

@@ -1,0 +1,33 @@
+//! Error handling: the last error, names and texts.
+
+use crate::entry::api;
+use crate::error::{self, Error};
+use std::ffi::{CStr, c_char, c_int};
+
+/// What the originals answer for a number that is no code.
+const UNRECOGNIZED: &CStr = c"unrecognized error code";
+
+fn last_code(last: Option<Error>) -> c_int {
+    last.map_or(0, Error::code)
+}
+
+api! { Runtime;
+    /// The thread's last error, which is then forgotten.
+    fn cudaGetLastError() -> c_int = 0; { last_code(error::take_last()) }
+
+    /// The thread's last error.
+    fn cudaPeekAtLastError() -> c_int = 0; { last_code(error::last()) }
+
+    /// `cudaErrorInvalidValue` and the like.
+    fn cudaGetErrorName(error: c_int) -> *const c_char = UNRECOGNIZED.as_ptr(); {
+        error::texts(error).and_then(|texts| texts.runtime_name).unwrap_or(UNRECOGNIZED).as_ptr()
+    }
+
+    /// `invalid argument` and the like.
+    fn cudaGetErrorString(error: c_int) -> *const c_char = UNRECOGNIZED.as_ptr(); {
+        match error::texts(error) {
+            Some(texts) if texts.runtime_name.is_some() => texts.text.as_ptr(),
+            _ => UNRECOGNIZED.as_ptr(),
+        }
+    }
+}

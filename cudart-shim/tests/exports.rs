@@ -1,0 +1,73 @@
+//! Each built front exports what its original exports: soname, names, symbol versions.
+
+#![allow(clippy::expect_used)]
+
+mod common;
+
+use api_table::Library;
+use object::elf::{FileHeader64, SHN_UNDEF};
+use object::read::elf::{Dyn as _, FileHeader as _, SectionHeader as _, Sym as _};
+use object::{Endianness, elf};
+use std::collections::BTreeSet;
+
+type Header = FileHeader64<Endianness>;
+
+/// Every defined dynamic symbol as `name@node` or `name`.
+fn exported(file: &[u8]) -> BTreeSet<String> {
+    let header = Header::parse(file).expect("an ELF file");
+    let endian = header.endian().expect("a byte order");
+    let sections = header.sections(endian, file).expect("sections");
+    let symbols = sections.symbols(endian, file, elf::SHT_DYNSYM).expect("dynamic symbols");
+    let versions = sections.versions(endian, file).expect("symbol versions").expect("a version table");
+    let mut names = BTreeSet::new();
+    for (index, symbol) in symbols.enumerate() {
+        let name = symbols.symbol_name(endian, symbol).expect("a name");
+        if symbol.st_shndx(endian) == SHN_UNDEF || name.is_empty() {
+            continue;
+        }
+        let version = versions.version(versions.version_index(endian, index).into()).expect("a version");
+        let name = String::from_utf8_lossy(name).into_owned();
+        names.insert(match version {
+            Some(version) => format!("{name}@{}", String::from_utf8_lossy(version.name())),
+            None => name,
+        });
+    }
+    names
+}
+
+fn soname(file: &[u8]) -> String {
+    let header = Header::parse(file).expect("an ELF file");
+    let endian = header.endian().expect("a byte order");
+    let sections = header.sections(endian, file).expect("sections");
+    let (entries, strings) = sections
+        .iter()
+        .find_map(|section| section.dynamic(endian, file).expect("a dynamic section"))
+        .expect("a dynamic section");
+    let strings = sections.strings(endian, file, strings).expect("names");
+    let entry = entries.iter().find(|entry| entry.tag(endian) == elf::DT_SONAME).expect("a soname");
+    String::from_utf8_lossy(entry.string(endian, strings).expect("a name")).into_owned()
+}
+
+#[test]
+fn each_front_exports_exactly_its_table_under_its_soname_and_version_node() {
+    for library in Library::ALL {
+        let path = common::libraries().join(library.soname());
+        let file = std::fs::read(&path).expect("the front");
+        let expected: BTreeSet<String> = api_table::exports(library)
+            .expect("the table")
+            .iter()
+            .map(|function| match library.version_node() {
+                Some(node) => format!("{}@{node}", function.name),
+                None => function.name.to_owned(),
+            })
+            .collect();
+        assert_eq!(exported(&file), expected, "{}", library.soname());
+        assert_eq!(soname(&file), library.soname());
+    }
+}
+
+#[test]
+fn the_core_exports_nothing_but_its_binding() {
+    let file = std::fs::read(common::libraries().join(library_folder::CORE)).expect("the core");
+    assert_eq!(exported(&file), BTreeSet::from(["voltsim_core_bind".to_owned()]));
+}

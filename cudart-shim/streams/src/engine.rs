@@ -219,7 +219,8 @@ impl<F: Fault> Engine<F> {
         Ok(inner.state.last_items(scope)?.is_empty())
     }
 
-    /// Waits for everything submitted so far to the streams in `scope`.
+    /// Waits for everything submitted so far to the streams in `scope`. Kernels and copies among it may run on the
+    /// calling thread.
     pub fn synchronize(&self, scope: Scope) -> Result<(), Error<F>> {
         let mut inner = self.shared.lock()?;
         self.wait_for_scope(&mut inner, scope, Meanwhile::Help)?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use stream_engine::{
     Clock, Config, Engine, Error, EventFlags, Scope, StreamId, StreamKind, Submission, Timestamp,
@@ -68,7 +69,7 @@ fn waits_outlive_the_event_they_wait_for() {
     engine.wait_event(consumer, event).unwrap();
     engine.destroy_event(event).unwrap();
     engine.submit(consumer, Submission::transfer(done.opener())).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(20));
+    std::thread::sleep(Duration::from_millis(20));
     assert!(!done.is_open());
     gate.open();
     engine.synchronize(Scope::Stream(consumer)).unwrap();

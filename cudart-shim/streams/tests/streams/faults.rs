@@ -1,6 +1,7 @@
 //! A failed work item: what it stops, who hears of it, and what clears it.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use stream_engine::{Context, Error, EventFlags, Scope, StreamId, StreamKind, Submission};
 
@@ -112,7 +113,7 @@ fn synchronous_work_waiting_for_its_turn_is_not_run_after_a_fault() {
     engine.submit(blocking, Submission::kernel(failing)).unwrap();
     std::thread::scope(|scope| {
         let call = scope.spawn(|| engine.run_now(StreamId::LEGACY, |_| Ok(())));
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
         gate.open();
         assert_eq!(call.join().unwrap(), Err(Error::Fault(fault("bad address"))));
     });

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use stream_engine::{Config, Error, Scope, StreamId, StreamKind, Submission, is_engine_thread};
 
@@ -30,7 +31,7 @@ fn stream_synchronize_returns_only_after_the_streams_last_work() {
             |done| {
                 let done = done.clone();
                 Submission::host_function(move || {
-                    thread::sleep(std::time::Duration::from_millis(30));
+                    thread::sleep(Duration::from_millis(30));
                     done.open();
                 })
             },
@@ -83,7 +84,7 @@ fn context_synchronize_waits_for_every_stream() {
     for stream in &streams {
         let finished = Arc::clone(&finished);
         let work = move || {
-            thread::sleep(std::time::Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
             finished.fetch_add(1, Ordering::SeqCst);
         };
         engine.submit(*stream, Submission::host_function(work)).unwrap();
@@ -146,7 +147,7 @@ fn later_work_waits_for_synchronous_work_of_another_thread() {
         });
         inside.pass();
         engine.submit(StreamId::LEGACY, Submission::kernel(done.opener())).unwrap();
-        thread::sleep(std::time::Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
         assert!(!done.is_open());
         gate.open();
         engine.synchronize(Scope::Context).unwrap();
@@ -182,7 +183,7 @@ fn a_full_queue_holds_the_submitter_back() {
                 submitted.fetch_add(1, Ordering::SeqCst);
             }
         });
-        thread::sleep(std::time::Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(50));
         assert_eq!(submitted.load(Ordering::SeqCst), 7);
         gate.open();
     });

@@ -1,1 +1,11 @@
-//! Placeholder head; see ARCHITECTURE.md.
+//! Files that outlive a process: values as bytes, bytes in checked sections, files that appear whole or not at all, and
+//! a folder of them used as a cache.
+//!
+//! This crate knows bytes, sections, versions and hashes; what a section means is its owner's business.
+
+pub mod atomic_file;
+pub mod codec;
+mod disk_cache;
+pub mod frame;
+
+pub use disk_cache::{CacheCounts, CacheKey, DiskCache};

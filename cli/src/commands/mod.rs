@@ -1,0 +1,29 @@
+//! The subcommands of `voltsim`.
+//!
+//! To add one: a file here with `pub(crate) struct Args` (clap derive; its doc comment is the help text) and
+//! `pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>`, one variant in [`Command`] and one
+//! arm in [`Command::run`].
+
+mod extract;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+/// One variant per file of this folder.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Extract(extract::Args),
+}
+
+impl Command {
+    /// Runs the command; its report is written to `out`.
+    pub(crate) fn run(&self, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Extract(args) => extract::run(args, out),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The payload encodings of fat binary entries: none, LZ4 block, zstd frame.
+//!
+//! Sizes in headers are claims. Nothing is allocated for a claim that the compressed bytes cannot honour: an LZ4 block
+//! grows at most 255-fold, a zstd frame at most 32,768-fold and is decoded block by block, so that memory grows only with
+//! what really comes out.
+
+use std::fmt;
+use std::io::Read;
+
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+
+use super::error::{ContainerError, Place};
+
+/// Largest uncompressed payload accepted, in bytes (1 GiB). The largest known PTX modules have some 10 MB.
+pub const MAX_PAYLOAD_SIZE: u64 = 1 << 30;
+
+/// One byte of an LZ4 block adds at most this many bytes of output (a match length continued by 255).
+const LZ4_MAX_RATIO: u64 = 255;
+/// Output of an LZ4 block beyond the ratio: the 19 bytes that the token's own match length counts.
+const LZ4_SLACK: u64 = 19;
+/// Four bytes of a zstd frame, a block header and the byte it repeats, give at most a block of 128 KiB.
+const ZSTD_MAX_RATIO: u64 = (128 << 10) / 4;
+/// Smallest zstd window that every decoder should accept (RFC 8878, section 3.1.1.1.2).
+const ZSTD_MIN_WINDOW_LIMIT: u64 = 8 << 20;
+
+/// How an entry's payload is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// As it is.
+    None,
+    /// One LZ4 block without a frame.
+    Lz4,
+    /// One zstd frame.
+    Zstd,
+}
+
+impl Compression {
+    /// The name used in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Decompresses an LZ4 block at `place` that holds exactly `size` bytes.
+pub(super) fn decompress_lz4(block: &[u8], size: u64, place: &Place) -> Result<Vec<u8>, ContainerError> {
+    let possible = (block.len() as u64).saturating_mul(LZ4_MAX_RATIO).saturating_add(LZ4_SLACK);
+    let mut output = vec![0; check_size(size, possible, place)?];
+    let written = lz4_flex::block::decompress_into(block, &mut output)
+        .map_err(|error| damaged(place, Compression::Lz4, error))?;
+    exact(output, written, size, place)
+}
+
+/// Decompresses a zstd frame at `place` that holds exactly `size` bytes. The frame's checksum is verified if it has one.
+pub(super) fn decompress_zstd(frame: &[u8], size: u64, place: &Place) -> Result<Vec<u8>, ContainerError> {
+    check_size(size, (frame.len() as u64).saturating_mul(ZSTD_MAX_RATIO), place)?;
+    let mut decoder = FrameDecoder::new();
+    decoder.set_max_window_size(size.max(ZSTD_MIN_WINDOW_LIMIT));
+    let mut decoder = StreamingDecoder::new_with_decoder(frame, decoder)
+        .map_err(|error| damaged(place, Compression::Zstd, error))?;
+    let in_frame_header = decoder.decoder.content_size();
+    if in_frame_header != 0 && in_frame_header != size {
+        return Err(ContainerError::SizeMismatch {
+            place: place.clone(),
+            claimed: size,
+            actual: in_frame_header,
+        });
+    }
+    let mut output = Vec::new();
+    Read::take(&mut decoder, size.saturating_add(1))
+        .read_to_end(&mut output)
+        .map_err(|error| damaged(place, Compression::Zstd, error))?;
+    let decoder = decoder.into_frame_decoder();
+    if let Some(stored) = decoder.get_checksum_from_data()
+        && decoder.get_calculated_checksum() != Some(stored)
+    {
+        return Err(damaged(place, Compression::Zstd, "the content's checksum is another one"));
+    }
+    let written = output.len();
+    exact(output, written, size, place)
+}
+
+/// Refuses a claimed size above `possible` or [`MAX_PAYLOAD_SIZE`].
+fn check_size(claimed: u64, possible: u64, place: &Place) -> Result<usize, ContainerError> {
+    let limit = possible.min(MAX_PAYLOAD_SIZE);
+    match usize::try_from(claimed) {
+        Ok(size) if claimed <= limit => Ok(size),
+        _ => Err(ContainerError::TooLarge { place: place.clone(), claimed, limit }),
+    }
+}
+
+fn exact(output: Vec<u8>, written: usize, claimed: u64, place: &Place) -> Result<Vec<u8>, ContainerError> {
+    if written as u64 == claimed {
+        Ok(output)
+    } else {
+        Err(ContainerError::SizeMismatch { place: place.clone(), claimed, actual: written as u64 })
+    }
+}
+
+fn damaged(place: &Place, compression: Compression, reason: impl fmt::Display) -> ContainerError {
+    ContainerError::Damaged { place: place.clone(), compression, reason: reason.to_string() }
+}

@@ -192,7 +192,8 @@ impl<F: Fault> Drop for Engine<F> {
 
 /// Streams.
 impl<F: Fault> Engine<F> {
-    /// Creates a stream. `priority` follows CUDA: smaller is more urgent, 0 the default.
+    /// Creates a stream. `priority` follows CUDA: smaller is more urgent, 0 the default. The legacy default
+    /// stream is there already and is given back.
     pub fn create_stream(&self, kind: StreamKind, priority: i32) -> Result<StreamId, Error<F>> {
         Ok(self.shared.lock()?.state.create_stream(kind, priority))
     }

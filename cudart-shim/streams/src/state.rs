@@ -155,8 +155,11 @@ impl Stream {
 
 /// Streams and events.
 impl<W, F: Clone> State<W, F> {
-    /// Adds a stream; a smaller `priority` is more urgent.
+    /// Adds a stream; a smaller `priority` is more urgent. The legacy default stream is there already and is given back.
     pub fn create_stream(&mut self, kind: StreamKind, priority: i32) -> StreamId {
+        if kind == StreamKind::Legacy {
+            return StreamId::LEGACY;
+        }
         let id = StreamId(self.fresh_handle());
         self.streams.insert(id, Stream::new(kind, priority));
         id
@@ -332,14 +335,13 @@ impl<W, F: Clone> State<W, F> {
 
     /// The unfinished items a new item of `stream` follows by the stream rules.
     fn last_items_before(&self, stream: StreamId, kind: StreamKind) -> Vec<ItemId> {
-        let last = |id: &StreamId| self.streams.get(id)?.queue.back().copied();
-        let mut items: Vec<ItemId> = last(&stream).into_iter().collect();
         match kind {
-            StreamKind::Legacy => items.extend(self.busy_blocking.iter().filter_map(last)),
-            StreamKind::PerThread | StreamKind::Blocking => items.extend(last(&StreamId::LEGACY)),
-            StreamKind::NonBlocking => {}
+            StreamKind::Legacy => self.last_of_legacy_and_blocking(),
+            StreamKind::PerThread | StreamKind::Blocking => {
+                [stream, StreamId::LEGACY].iter().filter_map(|id| self.last_item(id)).collect()
+            }
+            StreamKind::NonBlocking => self.last_item(&stream).into_iter().collect(),
         }
-        items
     }
 }
 
@@ -533,11 +535,23 @@ impl<W, F: Clone> State<W, F> {
 impl<W, F: Clone> State<W, F> {
     /// The last unfinished items of the streams in `scope`: once these have retired, so has all that is pending now.
     pub fn last_items(&self, scope: Scope) -> Result<Vec<ItemId>, Error<F>> {
-        if let Scope::Stream(id) = scope {
-            self.live_stream(id)?;
+        match scope {
+            Scope::Stream(StreamId::LEGACY) => Ok(self.last_of_legacy_and_blocking()),
+            Scope::Stream(id) => Ok(self.live_stream(id)?.queue.back().copied().into_iter().collect()),
+            Scope::Context => Ok(self.streams.keys().filter_map(|id| self.last_item(id)).collect()),
         }
-        let last = |(_, stream): (_, &Stream)| stream.queue.back().copied();
-        Ok(self.streams.iter().filter(|(id, _)| self.covers(scope, **id)).filter_map(last).collect())
+    }
+
+    fn last_of_legacy_and_blocking(&self) -> Vec<ItemId> {
+        [&StreamId::LEGACY]
+            .into_iter()
+            .chain(&self.busy_blocking)
+            .filter_map(|id| self.last_item(id))
+            .collect()
+    }
+
+    fn last_item(&self, stream: &StreamId) -> Option<ItemId> {
+        self.streams.get(stream)?.queue.back().copied()
     }
 
     /// Whether a synchronisation with `scope` waits for the items of `stream`.

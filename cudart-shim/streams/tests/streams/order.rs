@@ -33,10 +33,7 @@ fn execute(program: &Program, config: Config) -> (Model, Vec<Option<(usize, usiz
     let streams: Vec<StreamId> = program
         .streams
         .iter()
-        .map(|(kind, priority)| match kind {
-            StreamKind::Legacy => StreamId::LEGACY,
-            kind => engine.create_stream(*kind, *priority).unwrap(),
-        })
+        .map(|(kind, priority)| engine.create_stream(*kind, *priority).unwrap())
         .collect();
     let events: Vec<EventId> =
         (0..program.events).map(|_| engine.create_event(EventFlags::default()).unwrap()).collect();

@@ -6,9 +6,7 @@ use crate::model::{Call, Effect, Model, Program, What, programs};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use stream_engine::state::{Effects, State};
-use stream_engine::{
-    Error, EventFlags, EventId, ItemId, Lane, Scope, StreamId, StreamKind, Timestamp, WorkKind,
-};
+use stream_engine::{Error, EventFlags, EventId, ItemId, Lane, Scope, StreamId, Timestamp, WorkKind};
 
 /// The state under test beside the model, driven in step.
 struct Pair {
@@ -26,14 +24,8 @@ struct Pair {
 impl Pair {
     fn new(program: &Program) -> Self {
         let mut state = State::default();
-        let streams = program
-            .streams
-            .iter()
-            .map(|(kind, priority)| match kind {
-                StreamKind::Legacy => StreamId::LEGACY,
-                kind => state.create_stream(*kind, *priority),
-            })
-            .collect();
+        let streams =
+            program.streams.iter().map(|(kind, priority)| state.create_stream(*kind, *priority)).collect();
         let events = (0..program.events).map(|_| state.create_event(EventFlags::default())).collect();
         Self {
             state,

@@ -97,6 +97,8 @@ pub struct Variable {
     pub align: u32,
     /// Initial values; everything else is zero.
     pub initial: Vec<Initial>,
+    /// `.attribute(.managed)`: unified memory.
+    pub managed: bool,
 }
 
 /// A parameter or return value.
@@ -106,7 +108,8 @@ pub struct Parameter {
     pub name: String,
     /// Element type.
     pub ty: ScalarType,
-    /// Bytes from the start of the parameter block (kernels) or of the frame's parameter area (functions).
+    /// Bytes from the start of the parameter block (kernels) or of the frame's parameter area (functions), where the
+    /// parameters come first and the results after them.
     pub offset: u32,
     /// Size in bytes.
     pub size: u32,
@@ -160,7 +163,8 @@ pub enum Operand {
     Register(RegisterId),
     /// `!p`.
     NegatedPredicate(RegisterId),
-    /// A constant, as the bits of the operand's type (sign-extended integers, IEEE bits of floats).
+    /// A constant, as the bits of the operand's type: IEEE bits of floats; integers cut to the type's width and
+    /// extended to 64 bits, with their sign if the type is signed and with zeros if not; 0 or 1 for predicates.
     Immediate(u64),
     /// A special register.
     Special(SpecialRegister),
@@ -302,7 +306,7 @@ pub struct Function {
     pub returns: Vec<Parameter>,
     /// Parameters.
     pub parameters: Vec<Parameter>,
-    /// Bytes of the parameter block.
+    /// Bytes of the parameter block or area.
     pub parameter_bytes: u32,
     /// Type of each register.
     pub registers: Vec<ScalarType>,
@@ -314,7 +318,7 @@ pub struct Function {
     pub externals: Vec<External>,
     /// `.callprototype` declarations.
     pub prototypes: Vec<Prototype>,
-    /// The code.
+    /// The code. It ends with an instruction that does not fall through: where the text leaves it out, `ret` is added.
     pub instructions: Vec<Instruction>,
     /// Launch bounds.
     pub bounds: LaunchBounds,

@@ -1,5 +1,13 @@
 //! From a fat binary to a decoded kernel: containers, PTX text, typed intermediate form, validation, analysis.
 
 pub mod container;
+pub mod diagnostic;
 pub mod ir;
 pub mod isa;
+pub mod module;
+pub mod parse;
+pub mod resolve;
+pub mod source;
+
+pub use diagnostic::Diagnostic;
+pub use module::{Error, Module};

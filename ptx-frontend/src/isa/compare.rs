@@ -19,6 +19,10 @@ macro_rules! compare_ops {
             set_integer: "set(.eq|.ne|.lt|.le|.gt|.ge|.lo|.ls|.hi|.hs){<boolean>}(.u32|.s32|.f32)(.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64) d:T1, a, b{, !c:pred}", 1.0, 10, Integer, Pure, "9.7.6.1";
             /// d = all ones or 1.0 if a compares with b, else 0; NaN forms.
             set_float: "set<compare_float>{<boolean>}{.ftz}(.u32|.s32|.f32)(.f32|.f64) d:T1, a, b{, !c:pred}", 1.0, 10, Fp32, Pure, "9.7.6.1";
+            /// d = all ones or 1.0 if a compares with b, else 0; half or bfloat precision on either side.
+            set_half: "set<compare_float>{<boolean>}{.ftz}(.f16|.bf16|.u16|.s16|.u32|.s32)(.f16|.bf16) d:T1, a, b{, !c:pred}", 4.2, 53, Fp32, Pure, "9.7.7.1";
+            /// Low halves compared and high halves compared; two results side by side.
+            set_half_pair: "set<compare_float>{<boolean>}{.ftz}(.f16x2|.bf16x2|.u32|.s32)(.f16x2|.bf16x2) d:T1, a, b{, !c:pred}", 4.2, 53, Fp32, Pure, "9.7.7.1";
             /// d = a if c holds, else b.
             selp: "selp(.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64) d, a, b, c:pred", 1.0, 10, Integer, Pure, "9.7.6.3";
             /// d = a if c is not negative, else b.

@@ -1,0 +1,229 @@
+//! A module: PTX text whose functions are parsed when they are first wanted.
+
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
+
+use crate::diagnostic::Diagnostic;
+use crate::ir::{Function, Linkage, Prototype, Variable};
+use crate::parse::{FunctionItem, FunctionKind, Outline, grammar};
+use crate::resolve::{self, Global, Surroundings};
+use crate::source::{Source, Span, TooLong};
+
+/// Why a module or one of its functions cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The text is too long.
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
+    /// The text is not a PTX module.
+    #[error("{0}")]
+    NotAModule(Box<Diagnostic>),
+    /// No function of this name.
+    #[error("module {module} has no function `{name}`")]
+    NoSuchFunction {
+        /// The module's name.
+        module: String,
+        /// The function wanted.
+        name: String,
+    },
+    /// The function is declared here and defined in another module.
+    #[error("module {module} declares `{name}` and does not define it")]
+    NotDefined {
+        /// The module's name.
+        module: String,
+        /// The function wanted.
+        name: String,
+    },
+    /// Two definitions.
+    #[error("module {module} defines `{name}` twice")]
+    DefinedTwice {
+        /// The module's name.
+        module: String,
+        /// The function.
+        name: String,
+    },
+    /// The function has errors.
+    #[error("`{name}` cannot run: {}", listed(problems))]
+    Invalid {
+        /// The function.
+        name: String,
+        /// What is wrong, in the order of the text; at least one.
+        problems: Vec<Diagnostic>,
+    },
+}
+
+fn listed(problems: &[Diagnostic]) -> String {
+    let shown: Vec<String> = problems.iter().take(5).map(ToString::to_string).collect();
+    let more = problems.len().saturating_sub(shown.len());
+    let rest = if more > 0 { format!("\nand {more} more") } else { String::new() };
+    format!("{}{rest}", shown.join("\n"))
+}
+
+type Decoded = OnceLock<Result<Arc<Function>, Error>>;
+
+/// A PTX module.
+#[derive(Debug)]
+pub struct Module {
+    source: Source,
+    outline: Outline,
+    /// Definitions where there are any, else declarations: positions in the outline.
+    by_name: FxHashMap<String, usize>,
+    globals: FxHashMap<String, Global>,
+    variables: Vec<Variable>,
+    problems: Vec<Diagnostic>,
+    /// `.alias`: the other name of a function.
+    aliases: FxHashMap<String, String>,
+    twice: Vec<String>,
+    decoded: Vec<Decoded>,
+}
+
+impl Module {
+    /// Opens a module. Functions are found, not parsed; variables are read. Errors in a variable's declaration are
+    /// kept in [`Module::problems`] and met by the functions that use it.
+    pub fn parse(source: impl Into<Arc<str>>, name: &str) -> Result<Module, Error> {
+        let source = Source::new(name, source)?;
+        let outline = Outline::of(source.text()).map_err(|error| {
+            Error::NotAModule(Box::new(Diagnostic::new(&source, error.at(), error.into())))
+        })?;
+        let decoded = outline.functions.iter().map(|_| OnceLock::new()).collect();
+        let mut module = Module {
+            source,
+            outline,
+            by_name: FxHashMap::default(),
+            globals: FxHashMap::default(),
+            variables: Vec::new(),
+            problems: Vec::new(),
+            aliases: FxHashMap::default(),
+            twice: Vec::new(),
+            decoded,
+        };
+        module.index_functions();
+        module.read_variables();
+        Ok(module)
+    }
+
+    fn index_functions(&mut self) {
+        let text = self.source.text();
+        for (position, item) in self.outline.functions.iter().enumerate() {
+            let name = item.name.of(text);
+            self.globals.insert(name.to_owned(), Global::Function);
+            let known = self.by_name.get(name).and_then(|known| self.outline.functions.get(*known));
+            match known {
+                Some(known) if known.body.is_some() && item.body.is_some() => {
+                    self.twice.push(name.to_owned())
+                }
+                Some(known) if known.body.is_some() => {}
+                _ => {
+                    self.by_name.insert(name.to_owned(), position);
+                }
+            }
+        }
+        for alias in &self.outline.aliases {
+            let pair = alias.of(text).strip_prefix(".alias").and_then(|rest| rest.split_once(','));
+            if let Some((alias, aliasee)) = pair {
+                self.globals.insert(alias.trim().to_owned(), Global::Function);
+                self.aliases.insert(alias.trim().to_owned(), aliasee.trim().to_owned());
+            }
+        }
+    }
+
+    fn read_variables(&mut self) {
+        for span in &self.outline.variables {
+            match resolve::variables(self.source.text(), *span) {
+                Ok(variables) => {
+                    for variable in variables {
+                        let global = Global::Variable { element: variable.ty.bytes() };
+                        self.globals.insert(variable.name.clone(), global);
+                        self.variables.push(variable);
+                    }
+                }
+                Err(error) => self.problems.push(Diagnostic::variable(&self.source, error)),
+            }
+        }
+    }
+
+    /// The name given to [`Module::parse`].
+    pub fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// The text.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The top-level items.
+    pub fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    /// Names of the kernels, in the order of the text.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        let kernels = self.outline.functions.iter();
+        kernels
+            .filter(|item| item.kind == FunctionKind::Kernel && item.body.is_some())
+            .map(|item| item.name.of(self.source.text()))
+    }
+
+    /// Variables at module scope.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// Errors in declarations of variables.
+    pub fn problems(&self) -> &[Diagnostic] {
+        &self.problems
+    }
+
+    /// Linkage of a function, and whether it is defined here.
+    pub fn function_linkage(&self, name: &str) -> Option<(Linkage, bool)> {
+        self.item(name).map(|(_, item)| (item.linkage, item.body.is_some()))
+    }
+
+    fn item(&self, name: &str) -> Option<(usize, &FunctionItem)> {
+        let name = self.aliases.get(name).map_or(name, String::as_str);
+        let position = *self.by_name.get(name)?;
+        self.outline.functions.get(position).map(|item| (position, item))
+    }
+
+    /// A function, parsed and checked at the first call; later calls, from any thread, get the same answer.
+    pub fn function(&self, name: &str) -> Result<Arc<Function>, Error> {
+        let missing = || Error::NoSuchFunction { module: self.name().to_owned(), name: name.to_owned() };
+        let (position, item) = self.item(name).ok_or_else(missing)?;
+        let cell = self.decoded.get(position).ok_or_else(missing)?;
+        cell.get_or_init(|| self.decode(name, item)).clone()
+    }
+
+    fn decode(&self, name: &str, item: &FunctionItem) -> Result<Arc<Function>, Error> {
+        let (module, name) = (self.name().to_owned(), name.to_owned());
+        let Some(body) = item.body else { return Err(Error::NotDefined { module, name }) };
+        if self.twice.contains(&name) {
+            return Err(Error::DefinedTwice { module, name });
+        }
+        self.decode_body(item, body).map(Arc::new).map_err(|problems| Error::Invalid { name, problems })
+    }
+
+    fn decode_body(&self, item: &FunctionItem, body: Span) -> Result<Function, Vec<Diagnostic>> {
+        let text = self.source.text();
+        let in_syntax = |error| vec![Diagnostic::syntax(&self.source, error)];
+        let header = grammar::header(text, item.header).map_err(in_syntax)?;
+        let statements = grammar::body(text, body).map_err(in_syntax)?;
+        let is_kernel = item.kind == FunctionKind::Kernel;
+        resolve::function(&self.source, self, is_kernel, &header, &statements, body.end).map_err(|errors| {
+            errors.into_iter().map(|error| Diagnostic::resolve(&self.source, error)).collect()
+        })
+    }
+}
+
+impl Surroundings for Module {
+    fn lookup(&self, name: &str) -> Option<Global> {
+        self.globals.get(name).copied()
+    }
+
+    fn prototype(&self, name: &str) -> Option<Prototype> {
+        let (_, item) = self.item(name)?;
+        let header = grammar::header(self.source.text(), item.header).ok()?;
+        resolve::prototype(&header).ok()
+    }
+}

@@ -1,0 +1,463 @@
+//! A fast scan of a module into its top-level items: nothing inside a function is parsed.
+//!
+//! The scan is one pass over the bytes, so that a module of megabytes with thousands of kernels opens in milliseconds.
+//! It knows comments, strings and nested braces, and ends each item where the manual's module-scope syntax does
+//! (manual sections 4.3 and 11).
+
+use crate::ir::Linkage;
+use crate::source::Span;
+
+/// A function at module scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FunctionItem {
+    /// `.entry` or `.func`.
+    pub kind: FunctionKind,
+    /// Linkage.
+    pub linkage: Linkage,
+    /// The name.
+    pub name: Span,
+    /// From the first directive up to the body or the closing semicolon.
+    pub header: Span,
+    /// Between the braces, without them; `None` for a declaration.
+    pub body: Option<Span>,
+}
+
+/// Kernel or device function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FunctionKind {
+    /// `.entry`.
+    Kernel,
+    /// `.func`.
+    Device,
+}
+
+/// What a module holds, in the order of the text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outline {
+    /// `.version`: major and minor.
+    pub version: Option<(u32, u32)>,
+    /// `.target`: the list after it, such as `sm_70, debug`.
+    pub target: Option<Span>,
+    /// `.address_size`.
+    pub address_size: Option<u32>,
+    /// Functions, declared or defined.
+    pub functions: Vec<FunctionItem>,
+    /// Declarations of variables, with their closing semicolon left out.
+    pub variables: Vec<Span>,
+    /// `.file` directives.
+    pub files: Vec<Span>,
+    /// `.alias a, b` directives, semicolon left out.
+    pub aliases: Vec<Span>,
+    /// `.pragma` directives, semicolon left out.
+    pub pragmas: Vec<Span>,
+}
+
+/// The text cannot be taken apart into top-level items.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OutlineError {
+    /// A comment, string, parenthesis or brace is not closed.
+    #[error("{what} is not closed")]
+    NotClosed {
+        /// Where it opens.
+        at: u32,
+        /// What it is.
+        what: &'static str,
+    },
+    /// Something that cannot begin a directive.
+    #[error("`{text}` where a directive (`.version`, `.entry`, `.global` …) should begin")]
+    NotADirective {
+        /// Where.
+        at: u32,
+        /// The word found.
+        text: String,
+    },
+    /// A function header without a name.
+    #[error("a function without a name")]
+    NoName {
+        /// Where the header begins.
+        at: u32,
+    },
+    /// `.version` without a number.
+    #[error("`.version` needs a number such as 7.0")]
+    BadVersion {
+        /// Where.
+        at: u32,
+    },
+}
+
+impl OutlineError {
+    /// Byte offset of the place.
+    pub fn at(&self) -> u32 {
+        match self {
+            OutlineError::NotClosed { at, .. }
+            | OutlineError::NotADirective { at, .. }
+            | OutlineError::NoName { at }
+            | OutlineError::BadVersion { at } => *at,
+        }
+    }
+}
+
+impl Outline {
+    /// Scans a module's text.
+    pub fn of(text: &str) -> Result<Outline, OutlineError> {
+        let mut scanner = Scanner { bytes: text.as_bytes(), at: 0 };
+        let mut outline = Outline::default();
+        loop {
+            scanner.skip_blank()?;
+            // Fat binaries pad their text with NULs.
+            if matches!(scanner.peek(), None | Some(0)) {
+                return Ok(outline);
+            }
+            scanner.item(text, &mut outline)?;
+        }
+    }
+}
+
+struct Scanner<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%')
+}
+
+/// Bytes at which the scan over a body or initialiser must look closer.
+const NOTABLE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut i = 0;
+    let notable = b"{}\"/();";
+    while i < notable.len() {
+        table[notable[i] as usize] = true;
+        i += 1;
+    }
+    table
+};
+
+impl Scanner<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn peek_second(&self) -> Option<u8> {
+        self.bytes.get(self.at + 1).copied()
+    }
+
+    fn not_closed(&self, at: usize, what: &'static str) -> OutlineError {
+        OutlineError::NotClosed { at: Span::new(at, at).start, what }
+    }
+
+    /// Skips white space and comments.
+    fn skip_blank(&mut self) -> Result<(), OutlineError> {
+        while let Some(byte) = self.peek() {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' | 0x0B | 0x0C => self.at += 1,
+                b'/' if matches!(self.peek_second(), Some(b'/' | b'*')) => self.skip_comment()?,
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Skips a comment, or a slash that begins none.
+    fn skip_comment(&mut self) -> Result<(), OutlineError> {
+        let start = self.at;
+        match self.peek_second() {
+            Some(b'/') => self.skip_line(),
+            Some(b'*') => {
+                self.at += 2;
+                loop {
+                    match (self.peek(), self.peek_second()) {
+                        (Some(b'*'), Some(b'/')) => break,
+                        (None, _) => return Err(self.not_closed(start, "a comment")),
+                        _ => self.at += 1,
+                    }
+                }
+                self.at += 2;
+            }
+            _ => self.at += 1,
+        }
+        Ok(())
+    }
+
+    fn skip_line(&mut self) {
+        while self.peek().is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
+    }
+
+    fn skip_string(&mut self) -> Result<(), OutlineError> {
+        let start = self.at;
+        self.at += 1;
+        loop {
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => self.at += 2,
+                Some(_) => self.at += 1,
+                None => return Err(self.not_closed(start, "a string")),
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Stands on `{`; skips to behind the matching `}`.
+    fn skip_braces(&mut self) -> Result<(), OutlineError> {
+        let start = self.at;
+        let mut depth = 0usize;
+        while let Some(byte) = self.next_notable() {
+            match byte {
+                b'{' => depth += 1,
+                b'}' => depth -= 1,
+                b'"' => {
+                    self.skip_string()?;
+                    continue;
+                }
+                b'/' => {
+                    self.skip_comment()?;
+                    continue;
+                }
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+        Err(self.not_closed(start, "`{`"))
+    }
+
+    /// Stands on `(`; skips to behind the matching `)`.
+    fn skip_parentheses(&mut self) -> Result<(), OutlineError> {
+        let start = self.at;
+        let mut depth = 0usize;
+        while let Some(byte) = self.next_notable() {
+            match byte {
+                b'(' => depth += 1,
+                b')' => depth -= 1,
+                b'/' => {
+                    self.skip_comment()?;
+                    continue;
+                }
+                b'{' | b'}' | b';' => break,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+        Err(self.not_closed(start, "`(`"))
+    }
+
+    fn next_notable(&mut self) -> Option<u8> {
+        let rest = self.bytes.get(self.at..)?;
+        let ahead = rest.iter().position(|&byte| NOTABLE[byte as usize])?;
+        self.at += ahead;
+        self.peek()
+    }
+
+    /// Skips to the `;` outside of braces, which is left standing. The end of the text serves too.
+    fn skip_to_semicolon(&mut self) -> Result<(), OutlineError> {
+        while let Some(byte) = self.next_notable() {
+            match byte {
+                b';' => return Ok(()),
+                b'{' => self.skip_braces()?,
+                b'"' => self.skip_string()?,
+                b'/' => self.skip_comment()?,
+                _ => self.at += 1,
+            }
+        }
+        self.at = self.bytes.len();
+        Ok(())
+    }
+
+    fn word(&mut self) -> Span {
+        let start = self.at;
+        if matches!(self.peek(), Some(b'.' | b'@')) {
+            self.at += 1;
+        }
+        while self.peek().is_some_and(is_word) {
+            self.at += 1;
+        }
+        Span::new(start, self.at)
+    }
+
+    fn item(&mut self, text: &str, outline: &mut Outline) -> Result<(), OutlineError> {
+        let start = self.at;
+        let first = self.word();
+        match first.of(text) {
+            ".version" => outline.version = Some(self.version(text)?),
+            ".target" => outline.target = Some(self.list()?),
+            ".address_size" => {
+                self.skip_blank()?;
+                outline.address_size = self.word().of(text).parse().ok();
+            }
+            ".file" => {
+                self.file()?;
+                outline.files.push(Span::new(start, self.at));
+            }
+            ".section" => {
+                while self.peek().is_some_and(|byte| byte != b'{') {
+                    self.at += 1;
+                }
+                self.skip_braces_here(start)?;
+            }
+            "@" => self.skip_line(),
+            ".loc" => self.skip_line(),
+            ".pragma" => outline.pragmas.push(self.statement(start)?),
+            ".alias" => outline.aliases.push(self.statement(start)?),
+            "" if self.peek() == Some(b';') => self.at += 1,
+            word if word.starts_with('.') && word.len() > 1 => {
+                self.at = start;
+                self.declaration(text, outline)?;
+            }
+            _ => {
+                let line = text.get(start..).unwrap_or("").lines().next().unwrap_or("");
+                let shown = line.split_whitespace().next().unwrap_or("").chars().take(40).collect();
+                return Err(OutlineError::NotADirective { at: first.start, text: shown });
+            }
+        }
+        Ok(())
+    }
+
+    fn skip_braces_here(&mut self, start: usize) -> Result<(), OutlineError> {
+        match self.peek() {
+            Some(b'{') => self.skip_braces(),
+            _ => Err(self.not_closed(start, "`.section`")),
+        }
+    }
+
+    /// From `start` up to the semicolon, which is skipped.
+    fn statement(&mut self, start: usize) -> Result<Span, OutlineError> {
+        self.skip_to_semicolon()?;
+        let span = Span::new(start, self.at);
+        self.at += 1;
+        Ok(span)
+    }
+
+    fn version(&mut self, text: &str) -> Result<(u32, u32), OutlineError> {
+        self.skip_blank()?;
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit() || byte == b'.') {
+            self.at += 1;
+        }
+        let span = Span::new(start, self.at);
+        let (major, minor) = span.of(text).split_once('.').unwrap_or((span.of(text), "0"));
+        match (major.parse(), minor.parse()) {
+            (Ok(major), Ok(minor)) => Ok((major, minor)),
+            _ => Err(OutlineError::BadVersion { at: span.start }),
+        }
+    }
+
+    /// `a, b, c` without a closing mark.
+    fn list(&mut self) -> Result<Span, OutlineError> {
+        self.skip_blank()?;
+        let start = self.at;
+        loop {
+            self.word();
+            let end = self.at;
+            self.skip_blank()?;
+            if self.peek() != Some(b',') {
+                return Ok(Span::new(start, end));
+            }
+            self.at += 1;
+            self.skip_blank()?;
+        }
+    }
+
+    /// Behind `.file`: a number, a string, perhaps `, number, number`.
+    fn file(&mut self) -> Result<(), OutlineError> {
+        self.skip_blank()?;
+        self.word();
+        self.skip_blank()?;
+        if self.peek() == Some(b'"') {
+            self.skip_string()?;
+        }
+        let mut end = self.at;
+        self.skip_blank()?;
+        while self.peek() == Some(b',') {
+            self.at += 1;
+            self.skip_blank()?;
+            self.word();
+            end = self.at;
+            self.skip_blank()?;
+        }
+        self.at = end;
+        Ok(())
+    }
+
+    /// A function or variable, linkage first.
+    fn declaration(&mut self, text: &str, outline: &mut Outline) -> Result<(), OutlineError> {
+        let start = self.at;
+        let mut linkage = Linkage::Internal;
+        loop {
+            self.skip_blank()?;
+            match self.word().of(text) {
+                ".visible" => linkage = Linkage::Visible,
+                ".extern" => linkage = Linkage::Extern,
+                ".weak" => linkage = Linkage::Weak,
+                ".common" => linkage = Linkage::Common,
+                ".entry" => {
+                    let function = self.function(start, FunctionKind::Kernel, linkage)?;
+                    outline.functions.push(function);
+                    return Ok(());
+                }
+                ".func" => {
+                    let function = self.function(start, FunctionKind::Device, linkage)?;
+                    outline.functions.push(function);
+                    return Ok(());
+                }
+                _ => {
+                    let span = self.statement(start)?;
+                    outline.variables.push(span);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Behind `.entry` or `.func`: attributes, results, name, parameters, performance directives, body.
+    fn function(
+        &mut self,
+        start: usize,
+        kind: FunctionKind,
+        linkage: Linkage,
+    ) -> Result<FunctionItem, OutlineError> {
+        let mut name: Option<Span> = None;
+        loop {
+            self.skip_blank()?;
+            match self.peek() {
+                None => break,
+                Some(b';') => break,
+                Some(b'{') => break,
+                Some(b'(') => self.skip_parentheses()?,
+                Some(b'"') => self.skip_string()?,
+                Some(b'.') => {
+                    let word = self.word();
+                    let slice = self.bytes.get(word.start as usize..word.end as usize);
+                    if slice == Some(b".pragma".as_slice()) {
+                        self.skip_to_semicolon()?;
+                        self.at += 1;
+                    }
+                }
+                Some(byte) if is_word(byte) => {
+                    let word = self.word();
+                    name.get_or_insert(word);
+                }
+                Some(_) => self.at += 1,
+            }
+        }
+        let header = Span::new(start, self.at.min(self.bytes.len()));
+        let Some(name) = name else { return Err(OutlineError::NoName { at: header.start }) };
+        let mut body = None;
+        if self.peek() == Some(b'{') {
+            let open = self.at;
+            self.skip_braces()?;
+            body = Some(Span::new(open + 1, self.at - 1));
+        } else {
+            self.at += 1;
+        }
+        Ok(FunctionItem { kind, linkage, name, header, body })
+    }
+}

@@ -1,0 +1,184 @@
+//! Declarations: specifiers, parameter lists, variables.
+
+use super::error::ResolveError;
+use super::initialiser;
+use crate::ir::{LaunchBounds, Linkage, Parameter, Space, Variable};
+use crate::isa::ScalarType;
+use crate::parse::grammar::SyntaxError;
+use crate::parse::tree::{Declarator, Formal, Performance, Specifiers};
+
+/// Where a declared thing lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Storage {
+    Register,
+    Memory(Space),
+}
+
+/// Specifiers, understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Meaning {
+    pub(super) storage: Option<Storage>,
+    pub(super) linkage: Linkage,
+    pub(super) ty: Option<ScalarType>,
+    /// Elements of a vector; 1 without `.v2 .v4 .v8`.
+    pub(super) lanes: u32,
+    pub(super) align: Option<u64>,
+    pub(super) managed: bool,
+}
+
+/// An error of a variable: in its shape or in its meaning.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VariableError {
+    /// The text has not the shape of a declaration.
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    /// The declaration does not make sense.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+}
+
+/// Reads the dotted words of a declaration; answers the word that is not known.
+pub(super) fn meaning(specifiers: &Specifiers<'_>) -> Result<Meaning, (u32, ResolveError)> {
+    let mut meaning = Meaning {
+        storage: None,
+        linkage: Linkage::Internal,
+        ty: None,
+        lanes: 1,
+        align: specifiers.align,
+        managed: specifiers.attributes.iter().any(|word| word.text == ".managed"),
+    };
+    for word in &specifiers.words {
+        match word.text {
+            ".reg" => meaning.storage = Some(Storage::Register),
+            ".global" => meaning.storage = Some(Storage::Memory(Space::Global)),
+            ".tex" => {
+                meaning.storage = Some(Storage::Memory(Space::Global));
+                meaning.ty = Some(ScalarType::Texref);
+            }
+            ".const" => meaning.storage = Some(Storage::Memory(Space::Const)),
+            ".shared" | ".shared::cta" => meaning.storage = Some(Storage::Memory(Space::Shared)),
+            ".local" => meaning.storage = Some(Storage::Memory(Space::Local)),
+            ".param" => meaning.storage = Some(Storage::Memory(Space::Param)),
+            ".visible" => meaning.linkage = Linkage::Visible,
+            ".extern" => meaning.linkage = Linkage::Extern,
+            ".weak" => meaning.linkage = Linkage::Weak,
+            ".common" => meaning.linkage = Linkage::Common,
+            ".v2" => meaning.lanes = 2,
+            ".v4" => meaning.lanes = 4,
+            ".v8" => meaning.lanes = 8,
+            // What follows describes the memory pointed to: its space and alignment.
+            ".ptr" => {
+                meaning.align = None;
+                break;
+            }
+            text => match ScalarType::from_name(text.trim_start_matches('.')) {
+                Some(ty) => meaning.ty = meaning.ty.or(Some(ty)),
+                None => return Err((word.at, ResolveError::UnknownDirective { word: text.to_owned() })),
+            },
+        }
+    }
+    Ok(meaning)
+}
+
+impl Meaning {
+    pub(super) fn ty_of(&self, name: &str) -> Result<ScalarType, ResolveError> {
+        self.ty.ok_or_else(|| ResolveError::Incomplete { name: name.to_owned(), missing: "type" })
+    }
+
+    /// Alignment in bytes: as written, or the size of an element.
+    fn alignment(&self, name: &str, ty: ScalarType) -> Result<u32, ResolveError> {
+        match self.align {
+            Some(align) => u32::try_from(align)
+                .ok()
+                .filter(|align| align.is_power_of_two())
+                .ok_or_else(|| ResolveError::BadAlignment { name: name.to_owned(), align }),
+            None => Ok((ty.bytes() * self.lanes).next_power_of_two()),
+        }
+    }
+}
+
+/// Elements of an array; `None` if the product of the dimensions passes 64 bits. A size left open counts as 0.
+fn elements(dimensions: &[Option<u64>]) -> Option<u64> {
+    dimensions.iter().try_fold(1u64, |product, size| product.checked_mul(size.unwrap_or(0)))
+}
+
+/// A module's or function's variable.
+pub(super) fn variable(
+    meaning: &Meaning,
+    space: Space,
+    declarator: &Declarator<'_>,
+) -> Result<Variable, VariableError> {
+    let name = declarator.name.text;
+    let ty = meaning.ty_of(name)?;
+    let mut dimensions = declarator.dimensions.clone();
+    let mut initial = Vec::new();
+    if let Some(text) = declarator.initialiser {
+        let layout = initialiser::Layout { name, ty, lanes: meaning.lanes, dimensions: &dimensions };
+        let (values, outermost) = initialiser::parse(&layout, text)?;
+        initial = values;
+        if let Some(first @ None) = dimensions.first_mut() {
+            *first = Some(outermost);
+        }
+    }
+    let too_large = || ResolveError::TooLarge { name: name.to_owned() };
+    let element = u64::from(ty.bytes()) * u64::from(meaning.lanes);
+    let size = elements(&dimensions).and_then(|count| count.checked_mul(element)).ok_or_else(too_large)?;
+    Ok(Variable {
+        name: name.to_owned(),
+        space,
+        linkage: meaning.linkage,
+        ty,
+        size,
+        align: meaning.alignment(name, ty)?,
+        initial,
+        managed: meaning.managed,
+    })
+}
+
+/// Bytes of the parameters laid out so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ParameterArea {
+    pub(super) bytes: u32,
+}
+
+impl ParameterArea {
+    /// Gives a parameter the next place that its alignment allows (the parameter block of a kernel is laid out as a
+    /// C struct of its parameters).
+    pub(super) fn place(&mut self, formal: &Formal<'_>) -> Result<(Parameter, Meaning), (u32, ResolveError)> {
+        let first = formal.specifiers.words.first().map_or(0, |word| word.at);
+        let at = formal.declarator.as_ref().map_or(first, |declarator| declarator.name.at);
+        let meaning = meaning(&formal.specifiers)?;
+        let name = formal.declarator.as_ref().map_or("_", |declarator| declarator.name.text);
+        let dimensions = formal.declarator.as_ref().map_or(&[][..], |declarator| &declarator.dimensions);
+        let fail = |error| (at, error);
+        let too_large = || (at, ResolveError::TooLarge { name: name.to_owned() });
+        let ty = meaning.ty_of(name).map_err(fail)?;
+        let align = meaning.alignment(name, ty).map_err(fail)?;
+        let size = elements(dimensions)
+            .and_then(|count| count.checked_mul(u64::from(ty.bytes() * meaning.lanes)))
+            .and_then(|size| u32::try_from(size).ok())
+            .ok_or_else(too_large)?;
+        let offset = self.bytes.checked_next_multiple_of(align).ok_or_else(too_large)?;
+        self.bytes = offset.checked_add(size).ok_or_else(too_large)?;
+        Ok((Parameter { name: name.to_owned(), ty, offset, size, align, register: None }, meaning))
+    }
+}
+
+/// Launch bounds and `.noreturn` among the performance directives; the others change nothing here.
+pub(super) fn performance(directives: &[Performance<'_>]) -> (LaunchBounds, bool) {
+    let mut bounds = LaunchBounds::default();
+    let mut no_return = false;
+    for directive in directives {
+        let value = |n: usize| directive.values.get(n).map(|value| u32::try_from(*value).unwrap_or(u32::MAX));
+        let sizes = || value(0).map(|x| [x, value(1).unwrap_or(1), value(2).unwrap_or(1)]);
+        match directive.name.text {
+            ".maxntid" => bounds.maximum_threads = sizes(),
+            ".reqntid" => bounds.required_threads = sizes(),
+            ".minnctapersm" | ".maxnctapersm" => bounds.minimum_ctas_per_sm = value(0),
+            ".maxnreg" => bounds.maximum_registers = value(0),
+            ".noreturn" => no_return = true,
+            _ => {}
+        }
+    }
+    (bounds, no_return)
+}

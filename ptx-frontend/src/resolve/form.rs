@@ -1,0 +1,106 @@
+//! Which line of the op table an instruction is: its modifiers fit the form's slots, its operands the form's places.
+
+use super::error::ResolveError;
+use crate::isa::{OpLine, OperandSyntax, OperandType, ScalarType, Token, forms_of};
+use crate::parse::tree::{Operand, OperandKind};
+
+/// The forms whose modifier slots an opcode fills, with the tokens in the slots.
+pub(super) type Candidates = Vec<(&'static OpLine, Vec<Option<Token>>)>;
+
+/// The forms that `opcode` (with modifiers, as written) can be, in table order; never empty.
+pub(super) fn candidates(opcode: &str) -> Result<Candidates, ResolveError> {
+    let shown = || opcode.split_whitespace().collect::<String>();
+    let mut words = opcode.split('.').map(str::trim);
+    let forms = forms_of(words.next().unwrap_or(""));
+    if forms.is_empty() {
+        return Err(ResolveError::UnknownInstruction { opcode: shown() });
+    }
+    let syntaxes = || forms.iter().map(|form| form.syntax).collect();
+    let mut tokens = Vec::new();
+    for word in words {
+        let token = Token::from_name(word).ok_or_else(|| ResolveError::UnknownModifier {
+            opcode: shown(),
+            modifier: word.to_owned(),
+            forms: syntaxes(),
+        })?;
+        tokens.push(token);
+    }
+    let candidates: Candidates =
+        forms.iter().filter_map(|form| Some((*form, form.parsed().fit(&tokens)?))).collect();
+    if candidates.is_empty() {
+        return Err(ResolveError::NoForm { opcode: shown(), forms: syntaxes() });
+    }
+    Ok(candidates)
+}
+
+/// Which of the given operands fills each place of the form; `None` if they do not fit. A place that may be left
+/// out is filled when there are more operands than the remaining places need and the operand has its shape.
+pub(super) fn assign(places: &[OperandSyntax], given: &[Operand<'_>]) -> Option<Vec<Option<usize>>> {
+    let mut needed = places.iter().filter(|place| !place.optional).count();
+    let mut next = 0;
+    let mut assignment = Vec::with_capacity(places.len());
+    for place in places {
+        let operand = given.get(next).filter(|operand| shape_fits(place, operand));
+        let taken = if place.optional { operand.is_some() && given.len() - next > needed } else { true };
+        if !place.optional {
+            operand?;
+            needed -= 1;
+        }
+        assignment.push(taken.then_some(next));
+        next += usize::from(taken);
+    }
+    (next == given.len()).then_some(assignment)
+}
+
+fn shape_fits(place: &OperandSyntax, operand: &Operand<'_>) -> bool {
+    if place.after_bar != operand.after_bar {
+        return false;
+    }
+    let name = matches!(operand.kind, OperandKind::Reference(_));
+    match place.ty {
+        OperandType::Label | OperandType::Declaration | OperandType::Function | OperandType::Variable => name,
+        OperandType::Parameters => matches!(operand.kind, OperandKind::Parameters(_)),
+        _ if place.address => match &operand.kind {
+            OperandKind::Address(_) => true,
+            OperandKind::Reference(reference) => reference.index.is_some(),
+            _ => false,
+        },
+        _ => match &operand.kind {
+            OperandKind::Reference(_) | OperandKind::Vector(_) => true,
+            OperandKind::Negated(_) => place.negatable,
+            OperandKind::Constant(_) => !place.written,
+            // Parentheses around a constant.
+            OperandKind::Parameters(inner) => {
+                matches!(inner.as_slice(), [one] if matches!(one.kind, OperandKind::Constant(_)))
+            }
+            OperandKind::Address(_) => false,
+        },
+    }
+}
+
+/// The type of the value in a place, given the instruction's tokens.
+pub fn operand_type(place: &OperandSyntax, tokens: &[Option<Token>]) -> Option<ScalarType> {
+    let mut types = tokens.iter().filter_map(|token| match token {
+        Some(Token::Type(ty)) => Some(*ty),
+        _ => None,
+    });
+    match place.ty {
+        OperandType::Type(n) => types.nth(n),
+        OperandType::LastType | OperandType::Vector => types.next_back(),
+        OperandType::Wide => types.next_back().and_then(twice_as_wide),
+        OperandType::Fixed(ty) => Some(ty),
+        _ => None,
+    }
+}
+
+fn twice_as_wide(ty: ScalarType) -> Option<ScalarType> {
+    Some(match ty {
+        ScalarType::U8 => ScalarType::U16,
+        ScalarType::U16 => ScalarType::U32,
+        ScalarType::U32 => ScalarType::U64,
+        ScalarType::S8 => ScalarType::S16,
+        ScalarType::S16 => ScalarType::S32,
+        ScalarType::S32 => ScalarType::S64,
+        _ => return None,
+    })
+}

@@ -1,0 +1,368 @@
+//! From the syntax tree to the typed form: names become numbers, opcodes become lines of the op table.
+
+mod declaration;
+mod error;
+mod form;
+mod immediate;
+mod initialiser;
+mod names;
+mod operand;
+
+use rustc_hash::FxHashMap;
+
+pub use declaration::VariableError;
+pub use error::{At, ResolveError};
+pub use form::operand_type;
+pub use names::{Global, Surroundings};
+
+use crate::ir::{
+    ExternalId, Function, Guard, Instruction, InstructionIndex, Linkage, Parameter, Prototype, RegisterId,
+    SourceLocation, Space, Variable, VariableId,
+};
+use crate::isa::{Effect, Op, ScalarType, forms_of};
+use crate::parse::grammar;
+use crate::parse::tree::{self, Declaration, Formal, Header, Statement, Word};
+use crate::source::{Source, Span, narrow};
+use declaration::{Meaning, ParameterArea, Storage};
+use form::Candidates;
+use names::{Entity, Found, Labels, Range, Scopes};
+
+type Result<T> = std::result::Result<T, At<ResolveError>>;
+
+/// Errors reported for one function; a function of nothing but errors stops here.
+const MOST_ERRORS: usize = 100;
+
+/// Resolves a function: its header and the statements of its body.
+pub fn function(
+    source: &Source,
+    surroundings: &dyn Surroundings,
+    is_kernel: bool,
+    header: &Header<'_>,
+    statements: &[Statement<'_>],
+    end_of_body: u32,
+) -> std::result::Result<Function, Vec<At<ResolveError>>> {
+    let (labels, twice) = Labels::collect(statements);
+    let mut resolver = Resolver {
+        source,
+        surroundings,
+        statements,
+        function: Function { name: header.name.text.to_owned(), is_kernel, ..Function::default() },
+        scopes: Scopes::new(),
+        labels,
+        externals: FxHashMap::default(),
+        candidates: FxHashMap::default(),
+        variable_names: FxHashMap::default(),
+        location: SourceLocation::default(),
+        errors: Vec::new(),
+    };
+    for (at, name) in twice {
+        resolver.errors.push(ResolveError::DeclaredTwice { name: name.to_owned() }.at(at));
+    }
+    resolver.header(header);
+    for statement in statements {
+        if let Err(error) = resolver.statement(statement) {
+            resolver.errors.push(error);
+        }
+        if resolver.errors.len() >= MOST_ERRORS {
+            break;
+        }
+    }
+    if resolver.scopes.any_open() {
+        resolver.errors.push(ResolveError::Unbalanced { mark: '{' }.at(end_of_body));
+    }
+    resolver.end_with_return(end_of_body);
+    if resolver.errors.is_empty() { Ok(resolver.function) } else { Err(resolver.errors) }
+}
+
+/// Results and parameters of a function's header.
+pub fn prototype(header: &Header<'_>) -> Result<Prototype> {
+    let mut area = ParameterArea::default();
+    let mut list = |formals: &[Formal<'_>]| -> Result<Vec<Parameter>> {
+        formals
+            .iter()
+            .map(|formal| match area.place(formal) {
+                Ok((parameter, _)) => Ok(parameter),
+                Err((at, error)) => Err(error.at(at)),
+            })
+            .collect()
+    };
+    let parameters = list(&header.parameters)?;
+    let returns = list(&header.returns)?;
+    Ok(Prototype { returns, parameters })
+}
+
+/// The variables that a declaration at module scope makes.
+pub fn variables(text: &str, span: Span) -> std::result::Result<Vec<Variable>, At<VariableError>> {
+    let whole = span.of(text);
+    let in_syntax = |error: grammar::SyntaxError| At { at: error.at(), error: VariableError::Syntax(error) };
+    let head_end = whole.find('=').unwrap_or(whole.len());
+    let head = Span::new(span.start as usize, span.start as usize + head_end);
+    let mut declaration = grammar::variable_head(text, head).map_err(in_syntax)?;
+    let mut at = head_end;
+    while at < whole.len() {
+        // Behind `=`: one initialiser, then perhaps a comma and more names.
+        let from = at + 1;
+        let end = from + initialiser_length(whole.get(from..).unwrap_or(""));
+        if let Some(last) = declaration.declarators.last_mut() {
+            let text = whole.get(from..end).unwrap_or("");
+            last.initialiser = Some(Word { text, at: span.start.saturating_add(narrow(from)) });
+        }
+        let Some(comma) = whole.get(end..).and_then(|rest| rest.find(',')) else { break };
+        let from = end + comma + 1;
+        let next = whole.get(from..).and_then(|rest| rest.find('=')).map_or(whole.len(), |i| from + i);
+        let names = Span::new(span.start as usize + from, span.start as usize + next);
+        declaration.declarators.extend(grammar::variable_next(text, names).map_err(in_syntax)?);
+        at = next;
+    }
+    let meaning = declaration::meaning(&declaration.specifiers)
+        .map_err(|(at, error)| At { at, error: VariableError::Resolve(error) })?;
+    let mut variables = Vec::new();
+    for declarator in &declaration.declarators {
+        let at = declarator.name.at;
+        let fail = |error: VariableError| At { at, error };
+        let Some(Storage::Memory(space)) = meaning.storage else {
+            let name = declarator.name.text.to_owned();
+            return Err(fail(ResolveError::Incomplete { name, missing: "state space" }.into()));
+        };
+        variables.push(declaration::variable(&meaning, space, declarator).map_err(fail)?);
+    }
+    Ok(variables)
+}
+
+/// Bytes up to the comma behind an initialiser, or all.
+fn initialiser_length(text: &str) -> usize {
+    let mut depth = 0usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' | b'(' => depth += 1,
+            b'}' | b')' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => return at,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+struct Resolver<'a> {
+    source: &'a Source,
+    surroundings: &'a dyn Surroundings,
+    statements: &'a [Statement<'a>],
+    function: Function,
+    scopes: Scopes<'a>,
+    labels: Labels<'a>,
+    externals: FxHashMap<&'a str, ExternalId>,
+    /// Forms of the opcodes met so far.
+    candidates: FxHashMap<&'a str, std::rc::Rc<Candidates>>,
+    /// How often a variable's name has been declared.
+    variable_names: FxHashMap<&'a str, u32>,
+    location: SourceLocation,
+    errors: Vec<At<ResolveError>>,
+}
+
+impl<'a> Resolver<'a> {
+    fn header(&mut self, header: &Header<'a>) {
+        let mut area = ParameterArea::default();
+        for (position, formal) in header.parameters.iter().enumerate() {
+            if let Some(parameter) = self.formal(&mut area, formal, Entity::Parameter(narrow(position))) {
+                self.function.parameters.push(parameter);
+            }
+        }
+        for (position, formal) in header.returns.iter().enumerate() {
+            if let Some(parameter) = self.formal(&mut area, formal, Entity::Return(narrow(position))) {
+                self.function.returns.push(parameter);
+            }
+        }
+        self.function.parameter_bytes = area.bytes;
+        (self.function.bounds, self.function.no_return) = declaration::performance(&header.performance);
+    }
+
+    fn formal(&mut self, area: &mut ParameterArea, formal: &Formal<'a>, entity: Entity) -> Option<Parameter> {
+        let (mut parameter, meaning) = match area.place(formal) {
+            Ok(placed) => placed,
+            Err((at, error)) => {
+                self.errors.push(error.at(at));
+                return None;
+            }
+        };
+        let name = formal.declarator.as_ref()?.name;
+        let mut entity = entity;
+        if meaning.storage == Some(Storage::Register) {
+            let first = self.add_registers(parameter.ty, meaning.lanes, name.text);
+            parameter.register = Some(first);
+            entity = Entity::Registers { first, lanes: meaning.lanes };
+        }
+        if let Err(error) = self.scopes.declare(name.text, entity) {
+            self.errors.push(error.at(name.at));
+        }
+        Some(parameter)
+    }
+
+    /// New registers, side by side; those of a vector are named `v.x`, `v.y` ….
+    fn add_registers(&mut self, ty: ScalarType, lanes: u32, name: &str) -> RegisterId {
+        let first = RegisterId(narrow(self.function.registers.len()));
+        for lane in 0..lanes {
+            self.function.registers.push(ty);
+            let letter = ["x", "y", "z", "w", "4", "5", "6", "7"].get(lane as usize).unwrap_or(&"");
+            let name = if lanes == 1 { name.to_owned() } else { format!("{name}.{letter}") };
+            self.function.register_names.push(name);
+        }
+        first
+    }
+
+    fn statement(&mut self, statement: &'a Statement<'a>) -> Result<()> {
+        match statement {
+            Statement::Open(_) => self.scopes.open(),
+            Statement::Close(at) => {
+                if !self.scopes.close() {
+                    return Err(ResolveError::Unbalanced { mark: '}' }.at(*at));
+                }
+            }
+            Statement::Location { file, line } => {
+                self.location = SourceLocation { file: *file, line: *line };
+            }
+            Statement::Declaration(declaration) => return self.declaration(declaration),
+            Statement::Instruction(instruction) => {
+                let resolved = self.instruction(instruction)?;
+                self.function.instructions.push(resolved);
+            }
+            // Looked up where they are used.
+            Statement::Label(_)
+            | Statement::Prototype(_)
+            | Statement::BranchTargets(_)
+            | Statement::CallTargets(_) => {}
+        }
+        Ok(())
+    }
+
+    fn declaration(&mut self, declaration: &'a Declaration<'a>) -> Result<()> {
+        let meaning = declaration::meaning(&declaration.specifiers).map_err(|(at, error)| error.at(at))?;
+        for declarator in &declaration.declarators {
+            let name = declarator.name;
+            let done = match meaning.storage {
+                Some(Storage::Register) => self.registers(&meaning, declarator),
+                Some(Storage::Memory(space)) => self.variable(&meaning, space, declarator),
+                None => {
+                    let name = name.text.to_owned();
+                    Err(ResolveError::Incomplete { name, missing: "state space" })
+                }
+            };
+            done.map_err(|error| error.at(name.at))?;
+        }
+        Ok(())
+    }
+
+    fn registers(
+        &mut self,
+        meaning: &Meaning,
+        declarator: &tree::Declarator<'a>,
+    ) -> std::result::Result<(), ResolveError> {
+        let name = declarator.name.text;
+        let (ty, lanes) = (meaning.ty_of(name)?, meaning.lanes);
+        if let Some(count) = declarator.count {
+            return self.scopes.declare_range(name, Range { ty, lanes, count });
+        }
+        let first = self.add_registers(ty, lanes, name);
+        self.scopes.declare(name, Entity::Registers { first, lanes })
+    }
+
+    fn variable(
+        &mut self,
+        meaning: &Meaning,
+        space: Space,
+        declarator: &'a tree::Declarator<'a>,
+    ) -> std::result::Result<(), ResolveError> {
+        let name = declarator.name.text;
+        let mut variable =
+            declaration::variable(meaning, space, declarator).map_err(|error| match error {
+                VariableError::Resolve(error) => error,
+                VariableError::Syntax(error) => {
+                    ResolveError::Initialiser { name: name.to_owned(), reason: error.to_string() }
+                }
+            })?;
+        if variable.linkage == Linkage::Extern {
+            return self.scopes.declare(name, Entity::Outside { element: variable.ty.bytes() });
+        }
+        let uses = self.variable_names.entry(name).or_insert(0);
+        *uses += 1;
+        if *uses > 1 {
+            variable.name = format!("{name}${}", *uses - 1);
+        }
+        let id = VariableId(narrow(self.function.variables.len()));
+        self.function.variables.push(variable);
+        self.scopes.declare(name, Entity::Variable(id))
+    }
+
+    /// What a name stands for; registers of ranges get their number here.
+    fn find(&mut self, name: &'a str) -> Option<Entity> {
+        match self.scopes.find(name)? {
+            Found::Entity(entity) => Some(entity),
+            Found::Unnumbered { depth, range } => {
+                let first = self.add_registers(range.ty, range.lanes, name);
+                let entity = Entity::Registers { first, lanes: range.lanes };
+                self.scopes.number(depth, name, entity);
+                Some(entity)
+            }
+        }
+    }
+
+    fn candidates(&mut self, opcode: Word<'a>) -> Result<std::rc::Rc<Candidates>> {
+        if let Some(known) = self.candidates.get(opcode.text) {
+            return Ok(known.clone());
+        }
+        let found = form::candidates(opcode.text).map_err(|error| error.at(opcode.at))?;
+        let found = std::rc::Rc::new(found);
+        self.candidates.insert(opcode.text, found.clone());
+        Ok(found)
+    }
+
+    fn instruction(&mut self, instruction: &'a tree::Instruction<'a>) -> Result<Instruction> {
+        let opcode = instruction.opcode;
+        let candidates = self.candidates(opcode)?;
+        let guard = match instruction.guard {
+            Some((name, negated)) => Some(Guard { register: self.scalar_register(name)?, negated }),
+            None => None,
+        };
+        let fitting = candidates.iter().find_map(|(line, tokens)| {
+            let assignment = form::assign(&line.parsed().operands, &instruction.operands)?;
+            Some((line.op, tokens, assignment))
+        });
+        let Some((op, tokens, assignment)) = fitting else {
+            let forms = candidates.iter().map(|(line, _)| line.syntax).collect();
+            let opcode_text = opcode.text.split_whitespace().collect();
+            return Err(ResolveError::Operands { opcode: opcode_text, forms }.at(opcode.at));
+        };
+        let operands = self.operands(op, tokens, &assignment, instruction)?;
+        Ok(Instruction {
+            op,
+            tokens: tokens.clone(),
+            guard,
+            operands,
+            place: self.source.place(opcode.at),
+            location: self.location,
+        })
+    }
+
+    /// A function's code always ends with an instruction that does not fall through.
+    fn end_with_return(&mut self, end_of_body: u32) {
+        let ends = |instruction: &Instruction| {
+            let effect = instruction.op.line().effect;
+            instruction.guard.is_none()
+                && (effect == Effect::Exit || instruction.op == Op::Control(crate::isa::Control::bra))
+        };
+        let length = narrow(self.function.instructions.len());
+        let label_at_end = self.labels.instruction_targets().any(|target| target == InstructionIndex(length));
+        if self.function.instructions.last().is_some_and(ends) && !label_at_end {
+            return;
+        }
+        if let Some(line) = forms_of("ret").first() {
+            self.function.instructions.push(Instruction {
+                op: line.op,
+                tokens: vec![None; line.parsed().slots.len()],
+                guard: None,
+                operands: Vec::new(),
+                place: self.source.place(end_of_body),
+                location: self.location,
+            });
+        }
+    }
+}

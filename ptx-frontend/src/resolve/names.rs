@@ -1,0 +1,222 @@
+//! What names mean: scopes of registers and variables, labels, names of the module.
+
+use rustc_hash::FxHashMap;
+
+use super::error::ResolveError;
+use crate::ir::{InstructionIndex, Prototype, RegisterId, VariableId};
+use crate::isa::ScalarType;
+use crate::parse::tree::Statement;
+
+/// What a function can ask about the module it stands in.
+pub trait Surroundings {
+    /// What the module declares under this name.
+    fn lookup(&self, name: &str) -> Option<Global>;
+
+    /// Results and parameters of a function of the module.
+    fn prototype(&self, name: &str) -> Option<Prototype>;
+}
+
+/// A name at module scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Global {
+    /// A function.
+    Function,
+    /// A variable with elements of this many bytes.
+    Variable {
+        /// Bytes of an element.
+        element: u32,
+    },
+}
+
+/// What a name inside a function stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entity {
+    /// A register, or the first of the registers of a vector.
+    Registers {
+        first: RegisterId,
+        lanes: u32,
+    },
+    Variable(VariableId),
+    /// Parameter by position.
+    Parameter(u32),
+    /// Result by position.
+    Return(u32),
+    /// A variable of another module, declared `.extern` inside the function.
+    Outside {
+        element: u32,
+    },
+}
+
+/// `%r<n>`: many registers declared at once. They get numbers when they are first used.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Range {
+    pub(super) ty: ScalarType,
+    pub(super) lanes: u32,
+    pub(super) count: u64,
+}
+
+#[derive(Debug, Default)]
+struct Scope<'a> {
+    names: FxHashMap<&'a str, Entity>,
+    ranges: FxHashMap<&'a str, Range>,
+    /// Number in the order of opening braces.
+    number: u32,
+}
+
+/// A declaration found for a name.
+pub(super) enum Found {
+    Entity(Entity),
+    /// The name is within a range of this scope and has no register yet.
+    Unnumbered {
+        depth: usize,
+        range: Range,
+    },
+}
+
+/// The scopes around a statement, innermost last.
+#[derive(Debug)]
+pub(super) struct Scopes<'a> {
+    stack: Vec<Scope<'a>>,
+    opened: u32,
+}
+
+/// `%r12` as (`%r`, 12).
+fn split_number(name: &str) -> Option<(&str, u64)> {
+    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let (prefix, number) = name.split_at_checked(name.len() - digits)?;
+    let padded = number.len() > 1 && number.starts_with('0');
+    number.parse().ok().filter(|_| !padded).map(|number| (prefix, number))
+}
+
+impl<'a> Scopes<'a> {
+    pub(super) fn new() -> Scopes<'a> {
+        Scopes { stack: vec![Scope::default()], opened: 0 }
+    }
+
+    pub(super) fn open(&mut self) {
+        self.opened += 1;
+        self.stack.push(Scope { number: self.opened, ..Scope::default() });
+    }
+
+    /// False if no scope is open.
+    pub(super) fn close(&mut self) -> bool {
+        let inner = self.stack.len() > 1;
+        if inner {
+            self.stack.pop();
+        }
+        inner
+    }
+
+    pub(super) fn any_open(&self) -> bool {
+        self.stack.len() > 1
+    }
+
+    /// Numbers of the scopes from the innermost outwards.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        self.stack.iter().rev().map(|scope| scope.number)
+    }
+
+    pub(super) fn declare(&mut self, name: &'a str, entity: Entity) -> Result<(), ResolveError> {
+        let Some(scope) = self.stack.last_mut() else { return Ok(()) };
+        let in_range = split_number(name)
+            .and_then(|(prefix, number)| scope.ranges.get(prefix).map(|range| number < range.count))
+            .unwrap_or(false);
+        if in_range || scope.names.insert(name, entity).is_some() {
+            return Err(ResolveError::DeclaredTwice { name: name.to_owned() });
+        }
+        Ok(())
+    }
+
+    pub(super) fn declare_range(&mut self, prefix: &'a str, range: Range) -> Result<(), ResolveError> {
+        let Some(scope) = self.stack.last_mut() else { return Ok(()) };
+        if scope.ranges.insert(prefix, range).is_some() {
+            return Err(ResolveError::DeclaredTwice { name: prefix.to_owned() });
+        }
+        Ok(())
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Found> {
+        let numbered = split_number(name);
+        for (depth, scope) in self.stack.iter().enumerate().rev() {
+            if let Some(entity) = scope.names.get(name) {
+                return Some(Found::Entity(*entity));
+            }
+            if let Some((prefix, number)) = numbered
+                && let Some(range) = scope.ranges.get(prefix).filter(|range| number < range.count)
+            {
+                return Some(Found::Unnumbered { depth, range: *range });
+            }
+        }
+        None
+    }
+
+    /// Records the registers of a name that [`Scopes::find`] answered as unnumbered.
+    pub(super) fn number(&mut self, depth: usize, name: &'a str, entity: Entity) {
+        if let Some(scope) = self.stack.get_mut(depth) {
+            scope.names.insert(name, entity);
+        }
+    }
+}
+
+/// What a label stands before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LabelTarget {
+    /// An instruction.
+    Instruction(InstructionIndex),
+    /// A `.branchtargets`, `.calltargets` or `.callprototype`: position among the statements.
+    Statement(usize),
+}
+
+/// All labels of a function, by the scope they stand in.
+#[derive(Debug, Default)]
+pub(super) struct Labels<'a> {
+    by_scope: FxHashMap<(u32, &'a str), LabelTarget>,
+}
+
+impl<'a> Labels<'a> {
+    /// Collects the labels; the places of names that occur twice in a scope come with it.
+    pub(super) fn collect(statements: &[Statement<'a>]) -> (Labels<'a>, Vec<(u32, &'a str)>) {
+        let mut labels = Labels::default();
+        let mut twice = Vec::new();
+        let (mut scopes, mut opened, mut instructions) = (vec![0], 0, 0);
+        for (position, statement) in statements.iter().enumerate() {
+            match statement {
+                Statement::Open(_) => {
+                    opened += 1;
+                    scopes.push(opened);
+                }
+                Statement::Close(_) => {
+                    scopes.pop();
+                }
+                Statement::Instruction(_) => instructions += 1,
+                Statement::Label(name) => {
+                    let target = match statements.get(position + 1) {
+                        Some(
+                            Statement::BranchTargets(_) | Statement::CallTargets(_) | Statement::Prototype(_),
+                        ) => LabelTarget::Statement(position + 1),
+                        _ => LabelTarget::Instruction(InstructionIndex(instructions)),
+                    };
+                    let scope = scopes.last().copied().unwrap_or(0);
+                    if labels.by_scope.insert((scope, name.text), target).is_some() {
+                        twice.push((name.at, name.text));
+                    }
+                }
+                _ => {}
+            }
+        }
+        (labels, twice)
+    }
+
+    /// The label `name` seen from within `scopes` (innermost first).
+    pub(super) fn find(&self, mut scopes: impl Iterator<Item = u32>, name: &'a str) -> Option<LabelTarget> {
+        scopes.find_map(|scope| self.by_scope.get(&(scope, name)).copied())
+    }
+
+    /// The instructions that labels stand before.
+    pub(super) fn instruction_targets(&self) -> impl Iterator<Item = InstructionIndex> + '_ {
+        self.by_scope.values().filter_map(|target| match target {
+            LabelTarget::Instruction(index) => Some(*index),
+            LabelTarget::Statement(_) => None,
+        })
+    }
+}

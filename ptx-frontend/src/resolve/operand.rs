@@ -1,0 +1,367 @@
+//! Operands: registers, constants, special registers, addresses, vectors, call lists, labels.
+
+use super::error::ResolveError;
+use super::form::operand_type;
+use super::immediate::convert;
+use super::names::{Entity, Global, LabelTarget};
+use super::{Resolver, Result, prototype};
+use crate::ir::{AddressBase, External, ExternalId, InstructionIndex, Operand, Parameter, RegisterId};
+use crate::isa::{Memory, Op, OperandSyntax, OperandType, ScalarType, SpecialRegister, Token};
+use crate::parse::constant::Constant;
+use crate::parse::tree::{self, OperandKind, Reference, Statement, Word};
+use crate::source::narrow;
+
+/// The place that an operand fills: what may stand there.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// Type of the value; of one element for vectors.
+    ty: Option<ScalarType>,
+    written: bool,
+    vector: Elements,
+}
+
+/// May `{…}` stand in a place, and what are its elements?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Elements {
+    /// No vector here.
+    None,
+    /// Each has the type of the place.
+    Whole,
+    /// Equal parts of the value in the place (`mov`).
+    Parts,
+}
+
+impl<'a> Resolver<'a> {
+    /// One operand per place of the form.
+    pub(super) fn operands(
+        &mut self,
+        op: Op,
+        tokens: &[Option<Token>],
+        assignment: &[Option<usize>],
+        instruction: &'a tree::Instruction<'a>,
+    ) -> Result<Vec<Operand>> {
+        let places = &op.line().parsed().operands;
+        let called = places
+            .iter()
+            .zip(assignment)
+            .find(|(place, _)| place.ty == OperandType::Function)
+            .and_then(|(_, taken)| instruction.operands.get((*taken)?));
+        let mut operands = Vec::with_capacity(places.len());
+        for (place, taken) in places.iter().zip(assignment) {
+            let given = taken.and_then(|taken| instruction.operands.get(taken));
+            operands.push(match given {
+                None => Operand::Absent,
+                Some(given) => self.operand(op, place, tokens, given, called)?,
+            });
+        }
+        Ok(operands)
+    }
+
+    fn operand(
+        &mut self,
+        op: Op,
+        place: &OperandSyntax,
+        tokens: &[Option<Token>],
+        given: &'a tree::Operand<'a>,
+        called: Option<&'a tree::Operand<'a>>,
+    ) -> Result<Operand> {
+        match (place.ty, &given.kind) {
+            (OperandType::Label, OperandKind::Reference(name)) => Ok(Operand::Label(self.label(name.name)?)),
+            (OperandType::Declaration, OperandKind::Reference(name)) => self.named_list(name.name),
+            (OperandType::Function, OperandKind::Reference(name)) => self.function_operand(name),
+            (OperandType::Parameters, OperandKind::Parameters(list)) => {
+                self.call_list(place.written, list, called)
+            }
+            (_, OperandKind::Address(inner)) => self.bracketed(inner, given.at),
+            (_, OperandKind::Reference(name)) if place.address => self.address(name),
+            _ => {
+                let vector = match place.ty {
+                    OperandType::Vector => Elements::Whole,
+                    _ if op == Op::Memory(Memory::mov) => Elements::Parts,
+                    _ => Elements::None,
+                };
+                let slot = Slot { ty: operand_type(place, tokens), written: place.written, vector };
+                self.value(slot, given)
+            }
+        }
+    }
+
+    /// A value read or written.
+    fn value(&mut self, slot: Slot, given: &'a tree::Operand<'a>) -> Result<Operand> {
+        match &given.kind {
+            OperandKind::Constant(constant) => self.constant(slot.ty, *constant, given.at),
+            OperandKind::Parameters(inner) => match inner.as_slice() {
+                [only] => self.value(slot, only),
+                _ => Err(wrong("(…)", "a value").at(given.at)),
+            },
+            OperandKind::Reference(name) if name.name.text == "_" => Ok(Operand::Discard),
+            OperandKind::Reference(name) => self.reference(slot, name),
+            OperandKind::Negated(name) => match self.reference(slot, name)? {
+                Operand::Register(register) => Ok(Operand::NegatedPredicate(register)),
+                _ => Err(wrong(name.name.text, "a predicate register").at(name.name.at)),
+            },
+            OperandKind::Vector(elements) if slot.vector != Elements::None => {
+                let ty = match slot.vector {
+                    Elements::Parts => slot.ty.and_then(|ty| part_of(ty, elements.len())),
+                    _ => slot.ty,
+                };
+                let element = Slot { ty, vector: Elements::None, ..slot };
+                let elements = elements.iter().map(|inner| self.value(element, inner));
+                Ok(Operand::Vector(elements.collect::<Result<_>>()?))
+            }
+            OperandKind::Vector(_) => Err(wrong("{…}", "a single value").at(given.at)),
+            OperandKind::Address(_) => Err(wrong("[…]", "a value").at(given.at)),
+        }
+    }
+
+    fn constant(&self, ty: Option<ScalarType>, constant: Constant, at: u32) -> Result<Operand> {
+        let ty = ty.ok_or_else(|| wrong("a constant", "a name").at(at))?;
+        convert(constant, ty).map(Operand::Immediate).map_err(|error| error.at(at))
+    }
+
+    fn reference(&mut self, slot: Slot, name: &Reference<'a>) -> Result<Operand> {
+        if let Some(special) = special_register(name) {
+            return if slot.written {
+                Err(wrong(special.name(), "a register that can be written").at(name.name.at))
+            } else {
+                Ok(Operand::Special(special))
+            };
+        }
+        if let Some(Entity::Registers { first, lanes }) = self.find(name.name.text) {
+            return self.register(slot, name, first, lanes);
+        }
+        if slot.written {
+            return Err(match self.find(name.name.text) {
+                Some(_) => wrong(name.name.text, "a register").at(name.name.at),
+                None => undeclared(name.name),
+            });
+        }
+        if let Some((Global::Function, id)) = self.global(name.name)? {
+            return Ok(Operand::Function(id));
+        }
+        self.address(name)
+    }
+
+    fn register(&self, slot: Slot, name: &Reference<'a>, first: RegisterId, lanes: u32) -> Result<Operand> {
+        let nth = |lane: u32| RegisterId(first.0 + lane);
+        if name.offset.is_some() || name.index.is_some() {
+            return Err(wrong(name.name.text, "a register without an offset").at(name.name.at));
+        }
+        match name.selector {
+            None if lanes == 1 => Ok(Operand::Register(first)),
+            None if slot.vector != Elements::None => {
+                Ok(Operand::Vector((0..lanes).map(|lane| Operand::Register(nth(lane))).collect()))
+            }
+            None => Err(wrong(name.name.text, "a single register").at(name.name.at)),
+            Some(selector) => {
+                let lane = match selector {
+                    "x" | "r" => 0,
+                    "y" | "g" => 1,
+                    "z" | "b" => 2,
+                    "w" | "a" => 3,
+                    _ => u32::MAX,
+                };
+                if lanes > 1 && lane < lanes {
+                    return Ok(Operand::Register(nth(lane)));
+                }
+                let (name, selector, at) = (name.name.text.to_owned(), selector.to_owned(), name.name.at);
+                Err(ResolveError::NoSelector { name, selector }.at(at))
+            }
+        }
+    }
+
+    /// `[a]`, `[a+4]`, `[16]`.
+    fn bracketed(&mut self, inner: &'a [tree::Operand<'a>], at: u32) -> Result<Operand> {
+        match inner {
+            [only] => match &only.kind {
+                OperandKind::Reference(name) => self.address(name),
+                OperandKind::Constant(constant) => {
+                    let offset = convert(*constant, ScalarType::B64).map_err(|error| error.at(only.at))?;
+                    Ok(Operand::Address { base: AddressBase::Absolute, offset: offset.cast_signed() })
+                }
+                _ => Err(wrong("[…]", "an address").at(at)),
+            },
+            _ => Err(wrong("[…, …]", "an address").at(at)),
+        }
+    }
+
+    fn address(&mut self, name: &Reference<'a>) -> Result<Operand> {
+        let place = name.name;
+        if let Some(selector) = name.selector {
+            let (name, selector) = (place.text.to_owned(), selector.to_owned());
+            return Err(ResolveError::NoSelector { name, selector }.at(place.at));
+        }
+        let (base, element) = match self.find(place.text) {
+            Some(Entity::Registers { first, lanes: 1 }) => (AddressBase::Register(first), None),
+            Some(Entity::Registers { .. }) => {
+                return Err(wrong(place.text, "a single register").at(place.at));
+            }
+            Some(Entity::Variable(id)) => {
+                let variable = self.function.variables.get(id.0 as usize);
+                (AddressBase::Variable(id), variable.map(|variable| variable.ty.bytes()))
+            }
+            Some(Entity::Parameter(position)) => {
+                let parameter = self.function.parameters.get(position as usize);
+                (AddressBase::Parameter(position), parameter.map(|parameter| parameter.ty.bytes()))
+            }
+            Some(Entity::Return(position)) => (AddressBase::Return(position), None),
+            Some(Entity::Outside { element }) => {
+                (AddressBase::External(self.external(place.text)), Some(element))
+            }
+            None => match self.global(place)? {
+                Some((Global::Variable { element }, id)) => (AddressBase::External(id), Some(element)),
+                Some((Global::Function, id)) => (AddressBase::External(id), None),
+                None => return Err(undeclared(place)),
+            },
+        };
+        let scaled = match (name.index, element) {
+            (None, _) => 0,
+            (Some(index), Some(element)) => index.wrapping_mul(i64::from(element)),
+            (Some(_), None) => return Err(wrong(place.text, "an array").at(place.at)),
+        };
+        Ok(Operand::Address { base, offset: scaled.wrapping_add(name.offset.unwrap_or(0)) })
+    }
+
+    /// A name that is not declared in the function: what the module knows of it.
+    fn global(&mut self, name: Word<'a>) -> Result<Option<(Global, ExternalId)>> {
+        if self.scopes.find(name.text).is_some() {
+            return Ok(None);
+        }
+        let global = self.surroundings.lookup(name.text).ok_or_else(|| undeclared(name))?;
+        Ok(Some((global, self.external(name.text))))
+    }
+
+    fn external(&mut self, name: &'a str) -> ExternalId {
+        let next = ExternalId(narrow(self.function.externals.len()));
+        let id = *self.externals.entry(name).or_insert(next);
+        if id == next {
+            self.function.externals.push(External { name: name.to_owned() });
+        }
+        id
+    }
+
+    /// The register of a name that must be one.
+    pub(super) fn scalar_register(&mut self, name: Word<'a>) -> Result<RegisterId> {
+        match self.find(name.text) {
+            Some(Entity::Registers { first, lanes: 1 }) => Ok(first),
+            Some(_) => Err(wrong(name.text, "a register").at(name.at)),
+            None => Err(undeclared(name)),
+        }
+    }
+
+    fn label_target(&self, name: Word<'a>) -> Option<LabelTarget> {
+        self.labels.find(self.scopes.numbers(), name.text)
+    }
+
+    fn label(&self, name: Word<'a>) -> Result<InstructionIndex> {
+        match self.label_target(name) {
+            Some(LabelTarget::Instruction(index)) => Ok(index),
+            _ => Err(ResolveError::NoLabel { name: name.text.to_owned() }.at(name.at)),
+        }
+    }
+
+    /// `.branchtargets`, `.calltargets` or `.callprototype` by its name.
+    fn named_list(&mut self, name: Word<'a>) -> Result<Operand> {
+        let statement = match self.label_target(name) {
+            Some(LabelTarget::Statement(position)) => self.statements.get(position),
+            _ => None,
+        };
+        match statement {
+            Some(Statement::BranchTargets(targets)) => {
+                let labels = targets.iter().map(|target| self.label(*target));
+                Ok(Operand::BranchTargets(labels.collect::<Result<_>>()?))
+            }
+            Some(Statement::CallTargets(targets)) => {
+                let functions = targets.iter().map(|target| self.called_function(*target));
+                Ok(Operand::CallTargets(functions.collect::<Result<_>>()?))
+            }
+            Some(Statement::Prototype(header)) => {
+                let prototype = prototype(header)?;
+                let known = self.function.prototypes.iter().position(|other| *other == prototype);
+                let index = known.unwrap_or_else(|| {
+                    self.function.prototypes.push(prototype);
+                    self.function.prototypes.len() - 1
+                });
+                Ok(Operand::Prototype(narrow(index)))
+            }
+            _ => Err(ResolveError::NotADeclaration {
+                name: name.text.to_owned(),
+                expected: ".branchtargets, .calltargets or .callprototype",
+            }
+            .at(name.at)),
+        }
+    }
+
+    fn function_operand(&mut self, name: &Reference<'a>) -> Result<Operand> {
+        match self.find(name.name.text) {
+            Some(Entity::Registers { first, lanes: 1 }) => Ok(Operand::Register(first)),
+            Some(_) => Err(wrong(name.name.text, "a function").at(name.name.at)),
+            None => self.called_function(name.name).map(Operand::Function),
+        }
+    }
+
+    fn called_function(&mut self, name: Word<'a>) -> Result<ExternalId> {
+        match self.global(name)? {
+            Some((Global::Function, id)) => Ok(id),
+            _ => Err(wrong(name.text, "a function").at(name.at)),
+        }
+    }
+
+    /// `(a, b)` of a call. A constant takes the type of the called function's parameter.
+    fn call_list(
+        &mut self,
+        written: bool,
+        list: &'a [tree::Operand<'a>],
+        called: Option<&'a tree::Operand<'a>>,
+    ) -> Result<Operand> {
+        let has_constant = list.iter().any(|given| matches!(given.kind, OperandKind::Constant(_)));
+        let formals: Vec<Parameter> = match called.map(|called| &called.kind) {
+            Some(OperandKind::Reference(name)) if has_constant => {
+                let prototype = self.surroundings.prototype(name.name.text);
+                prototype.map(|prototype| prototype.parameters).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        let mut operands = Vec::with_capacity(list.len());
+        for (position, given) in list.iter().enumerate() {
+            let ty = formals.get(position).map_or(ScalarType::B64, |formal| formal.ty);
+            operands.push(self.value(Slot { ty: Some(ty), written: false, vector: Elements::None }, given)?);
+        }
+        if written
+            && operands.iter().any(|operand| matches!(operand, Operand::Immediate(_) | Operand::Special(_)))
+        {
+            let at = list.first().map_or(0, |given| given.at);
+            return Err(wrong("a constant", "a register or parameter for the result").at(at));
+        }
+        Ok(Operand::Parameters(operands))
+    }
+}
+
+fn wrong(text: &str, expected: &'static str) -> ResolveError {
+    ResolveError::WrongOperand { text: text.to_owned(), expected }
+}
+
+fn undeclared(name: Word<'_>) -> super::At<ResolveError> {
+    ResolveError::Undeclared { name: name.text.to_owned() }.at(name.at)
+}
+
+/// The untyped type of one of `parts` equal parts of a value.
+fn part_of(ty: ScalarType, parts: usize) -> Option<ScalarType> {
+    match (ty.bits() as usize).checked_div(parts) {
+        Some(64) => Some(ScalarType::B64),
+        Some(32) => Some(ScalarType::B32),
+        Some(16) => Some(ScalarType::B16),
+        Some(8) => Some(ScalarType::B8),
+        _ => None,
+    }
+}
+
+fn special_register(name: &Reference<'_>) -> Option<SpecialRegister> {
+    if !name.name.text.starts_with('%') || name.offset.is_some() || name.index.is_some() {
+        return None;
+    }
+    match name.selector {
+        None => SpecialRegister::from_name(name.name.text),
+        Some(selector) => SpecialRegister::from_name(&format!("{}.{selector}", name.name.text)),
+    }
+}

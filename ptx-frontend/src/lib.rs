@@ -1,5 +1,6 @@
 //! From a fat binary to a decoded kernel: containers, PTX text, typed intermediate form, validation, analysis.
 
+pub mod analyse;
 pub mod container;
 pub mod diagnostic;
 pub mod ir;

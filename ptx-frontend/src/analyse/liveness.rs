@@ -1,0 +1,259 @@
+//! Liveness of registers: which values are still wanted, and how many at most (the register need of a thread).
+
+use super::flow::{Block, BlockId, ControlFlow};
+use super::registers::{reads, writes};
+use crate::ir::{Function, RegisterId};
+use crate::isa::ScalarType;
+
+/// Live registers at the borders of blocks, and the largest need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Liveness {
+    /// Registers whose value passes from one block to another; the others live and die within one.
+    passed: Vec<RegisterId>,
+    /// One bit per passed register, block by block.
+    live_in: Vec<Bits>,
+    live_out: Vec<Bits>,
+    maximum: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(length: usize) -> Bits {
+        Bits(vec![0; length.div_ceil(64)])
+    }
+
+    fn has(&self, bit: usize) -> bool {
+        self.0.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
+    }
+
+    fn set(&mut self, bit: usize) {
+        if let Some(word) = self.0.get_mut(bit / 64) {
+            *word |= 1 << (bit % 64);
+        }
+    }
+
+    /// Adds the bits of `other`; true if there were new ones.
+    fn merge(&mut self, other: impl Iterator<Item = u64>) -> bool {
+        let mut changed = false;
+        for (word, other) in self.0.iter_mut().zip(other) {
+            changed |= other & !*word != 0;
+            *word |= other;
+        }
+        changed
+    }
+}
+
+/// What a block does to the passed registers.
+struct Transfer {
+    /// Read before any unguarded write.
+    wanted: Bits,
+    /// Written without guard.
+    written: Bits,
+}
+
+/// 32-bit registers of the register file that a value takes; predicates have their own.
+fn units(ty: ScalarType) -> u32 {
+    match ty {
+        ScalarType::Pred => 0,
+        _ => ty.bits().div_ceil(32),
+    }
+}
+
+const LOCAL: usize = usize::MAX;
+
+impl Liveness {
+    /// Analyses a function.
+    pub fn of(function: &Function, flow: &ControlFlow) -> Liveness {
+        let (passed, number) = passed_registers(function, flow);
+        let transfers: Vec<Transfer> =
+            flow.blocks().iter().map(|block| transfer(function, block, &number, passed.len())).collect();
+        let empty = || vec![Bits::new(passed.len()); flow.blocks().len()];
+        let mut liveness = Liveness { live_in: empty(), live_out: empty(), passed, maximum: 0 };
+        liveness.solve(flow, &transfers);
+        liveness.maximum = (0..flow.blocks().len())
+            .map(|block| liveness.most_in_block(function, flow, &number, block))
+            .max()
+            .unwrap_or(0);
+        liveness
+    }
+
+    fn solve(&mut self, flow: &ControlFlow, transfers: &[Transfer]) {
+        let mut work: Vec<usize> = (0..flow.blocks().len()).collect();
+        let mut queued = vec![true; flow.blocks().len()];
+        while let Some(block) = work.pop() {
+            queued[block] = false;
+            for successor in &flow.blocks()[block].successors {
+                let incoming = self.live_in[successor.0 as usize].0.iter().copied();
+                self.live_out[block].merge(incoming);
+            }
+            let transfer = &transfers[block];
+            let out = self.live_out[block].0.iter().zip(&transfer.written.0).zip(&transfer.wanted.0);
+            let passed = out.map(|((out, written), wanted)| out & !written | wanted);
+            if self.live_in[block].merge(passed) {
+                for before in &flow.blocks()[block].predecessors {
+                    let before = before.0 as usize;
+                    if !std::mem::replace(&mut queued[before], true) {
+                        work.push(before);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Largest number of 32-bit registers live at one place of a block.
+    fn most_in_block(&self, function: &Function, flow: &ControlFlow, number: &[usize], block: usize) -> u32 {
+        let size =
+            |register: RegisterId| function.registers.get(register.0 as usize).map_or(0, |ty| units(*ty));
+        let mut live: std::collections::HashSet<RegisterId, rustc_hash::FxBuildHasher> =
+            self.members(&self.live_out[block]).collect();
+        let mut now: u32 = live.iter().map(|register| size(*register)).sum();
+        let mut most = now;
+        let range = &flow.blocks()[block];
+        let code = function.instructions.get(range.start.0 as usize..range.end.0 as usize).unwrap_or(&[]);
+        for instruction in code.iter().rev() {
+            let written = writes(instruction);
+            // A result takes its place even if nothing reads it.
+            let unread: u32 = written.iter().filter(|r| !live.contains(r)).map(|r| size(*r)).sum();
+            most = most.max(now + unread);
+            for register in written {
+                let guarded_and_passed =
+                    instruction.guard.is_some() && number.get(register.0 as usize) != Some(&LOCAL);
+                if !guarded_and_passed && live.remove(&register) {
+                    now -= size(register);
+                }
+            }
+            for register in reads(instruction) {
+                if live.insert(register) {
+                    now += size(register);
+                }
+            }
+            most = most.max(now);
+        }
+        most
+    }
+
+    fn members<'a>(&'a self, bits: &'a Bits) -> impl Iterator<Item = RegisterId> + 'a {
+        self.passed.iter().enumerate().filter(|(bit, _)| bits.has(*bit)).map(|(_, register)| *register)
+    }
+
+    /// Registers whose value is wanted when the block begins.
+    pub fn live_in(&self, block: BlockId) -> impl Iterator<Item = RegisterId> + '_ {
+        self.live_in.get(block.0 as usize).into_iter().flat_map(|bits| self.members(bits))
+    }
+
+    /// Registers whose value is wanted when the block ends.
+    pub fn live_out(&self, block: BlockId) -> impl Iterator<Item = RegisterId> + '_ {
+        self.live_out.get(block.0 as usize).into_iter().flat_map(|bits| self.members(bits))
+    }
+
+    /// 32-bit registers that a thread needs at most at once, predicates not counted.
+    pub fn maximum_live(&self) -> u32 {
+        self.maximum
+    }
+}
+
+/// Registers that some block reads before it writes them, and for each register its number among these.
+fn passed_registers(function: &Function, flow: &ControlFlow) -> (Vec<RegisterId>, Vec<usize>) {
+    // The block (from 1) in which a register was last written without guard.
+    let mut written_in = vec![0usize; function.registers.len()];
+    let mut number = vec![LOCAL; function.registers.len()];
+    let mut passed = Vec::new();
+    for (position, block) in flow.blocks().iter().enumerate() {
+        let code = function.instructions.get(block.start.0 as usize..block.end.0 as usize).unwrap_or(&[]);
+        for instruction in code {
+            for register in reads(instruction) {
+                let index = register.0 as usize;
+                if written_in.get(index).is_some_and(|block| *block != position + 1) && number[index] == LOCAL
+                {
+                    number[index] = passed.len();
+                    passed.push(register);
+                }
+            }
+            for register in writes(instruction).iter().filter(|_| instruction.guard.is_none()) {
+                if let Some(block) = written_in.get_mut(register.0 as usize) {
+                    *block = position + 1;
+                }
+            }
+        }
+    }
+    (passed, number)
+}
+
+fn transfer(function: &Function, block: &Block, number: &[usize], passed: usize) -> Transfer {
+    let mut transfer = Transfer { wanted: Bits::new(passed), written: Bits::new(passed) };
+    let code = function.instructions.get(block.start.0 as usize..block.end.0 as usize).unwrap_or(&[]);
+    let numbered =
+        |register: RegisterId| number.get(register.0 as usize).copied().filter(|number| *number != LOCAL);
+    for instruction in code {
+        for bit in reads(instruction).into_iter().filter_map(numbered) {
+            if !transfer.written.has(bit) {
+                transfer.wanted.set(bit);
+            }
+        }
+        if instruction.guard.is_none() {
+            for bit in writes(instruction).into_iter().filter_map(numbered) {
+                transfer.written.set(bit);
+            }
+        }
+    }
+    transfer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Module;
+
+    fn analysed(body: &str) -> (Function, ControlFlow, Liveness) {
+        let text = format!(
+            ".version 7.0\n.target sm_70\n.entry k() {{ .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n{body}\n}}"
+        );
+        let module = Module::parse(text, "test").unwrap();
+        let function = (*module.function("k").unwrap()).clone();
+        let flow = ControlFlow::of(&function);
+        let liveness = Liveness::of(&function, &flow);
+        (function, flow, liveness)
+    }
+
+    fn names(function: &Function, registers: impl Iterator<Item = RegisterId>) -> Vec<&str> {
+        let mut names: Vec<_> =
+            registers.map(|register| function.register_names[register.0 as usize].as_str()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[test]
+    fn a_value_lives_from_its_write_to_its_last_read() {
+        let (function, _, liveness) = analysed(
+            "mov.u32 %r1, 1; mov.u32 %r2, 2; @%p1 bra L; add.u32 %r2, %r1, %r2; L: st.global.u32 [%rd1], %r2; ret;",
+        );
+        assert_eq!(names(&function, liveness.live_in(BlockId(1))), ["%r1", "%r2", "%rd1"]);
+        assert_eq!(names(&function, liveness.live_in(BlockId(2))), ["%r2", "%rd1"]);
+        assert_eq!(names(&function, liveness.live_out(BlockId(2))), [""; 0]);
+    }
+
+    #[test]
+    fn a_loop_keeps_its_counter_alive_around_the_back_edge() {
+        let (function, _, liveness) =
+            analysed("mov.u32 %r1, 0; TOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra TOP; ret;");
+        assert_eq!(names(&function, liveness.live_out(BlockId(1))), ["%r1"]);
+    }
+
+    #[test]
+    fn the_need_counts_wide_values_twice_and_predicates_not_at_all() {
+        let (_, _, liveness) = analysed(
+            "mov.u64 %rd1, 1; mov.u64 %rd2, 2; mov.u32 %r1, 3; setp.eq.u32 %p1, %r1, 3;
+             st.global.u64 [%rd1], %rd2; st.global.u32 [%rd1], %r1; ret;",
+        );
+        assert_eq!(liveness.maximum_live(), 5);
+    }
+
+    #[test]
+    fn a_guarded_write_leaves_the_old_value_alive() {
+        let (function, _, liveness) =
+            analysed("mov.u32 %r1, 1; bra N; N: @%p1 mov.u32 %r1, 2; st.global.u32 [%rd1], %r1; ret;");
+        assert!(names(&function, liveness.live_in(BlockId(1))).contains(&"%r1"));
+    }
+}

@@ -1,0 +1,9 @@
+//! What follows from a function's code alone: control flow, post-dominators, liveness.
+
+mod flow;
+mod liveness;
+mod registers;
+
+pub use flow::{Block, BlockId, ControlFlow, falls_through};
+pub use liveness::Liveness;
+pub use registers::{reads, writes};

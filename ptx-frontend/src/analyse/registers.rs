@@ -1,0 +1,40 @@
+//! Which registers an instruction reads and writes.
+
+use crate::ir::{AddressBase, Instruction, Operand, RegisterId};
+
+/// Registers the instruction reads: operands, addresses, the guard. A register may come more than once.
+pub fn reads(instruction: &Instruction) -> Vec<RegisterId> {
+    let mut registers = Vec::new();
+    registers.extend(instruction.guard.map(|guard| guard.register));
+    for (operand, place) in instruction.operands.iter().zip(&instruction.op.line().parsed().operands) {
+        collect(operand, !place.written, &mut registers);
+    }
+    registers
+}
+
+/// Registers the instruction writes where it is not guarded off.
+pub fn writes(instruction: &Instruction) -> Vec<RegisterId> {
+    let mut registers = Vec::new();
+    for (operand, place) in instruction.operands.iter().zip(&instruction.op.line().parsed().operands) {
+        if place.written {
+            collect(operand, true, &mut registers);
+        }
+    }
+    registers
+}
+
+/// The registers of an operand: those that hold its value if `values`, and those of addresses if not written.
+fn collect(operand: &Operand, values: bool, registers: &mut Vec<RegisterId>) {
+    match operand {
+        Operand::Register(register) | Operand::NegatedPredicate(register) if values => {
+            registers.push(*register);
+        }
+        Operand::Address { base: AddressBase::Register(register), .. } => registers.push(*register),
+        Operand::Vector(elements) | Operand::Parameters(elements) => {
+            for element in elements {
+                collect(element, values, registers);
+            }
+        }
+        _ => {}
+    }
+}

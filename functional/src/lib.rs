@@ -1,1 +1,11 @@
-//! Placeholder head; see ARCHITECTURE.md.
+//! Executes decoded PTX on the CPU: a kernel is bound to warp-wide ops for this host, and a launch runs them over
+//! the register rows of each warp, grid by CTA by warp.
+
+pub mod bind;
+pub mod device;
+pub mod engine;
+pub mod fault;
+pub mod host;
+pub mod launch;
+pub mod memory;
+pub mod ops;

@@ -1,0 +1,382 @@
+//! From the typed intermediate form to ops: registers get rows, constants and special registers get rows of their
+//! own, variables get addresses, and each instruction picks the warp-wide function that does it on this host.
+//!
+//! The binder is what makes the engine's unchecked accesses sound: every offset in an op is one that it handed out,
+//! every row is as wide as the function behind the op takes it to be, every target is the start of an op.
+
+mod calls;
+mod dispatch;
+mod operands;
+mod flow_stub;
+mod place;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use flow_stub::ControlFlow;
+use ptx_frontend::ir::{self, Instruction, InstructionIndex, Place};
+use ptx_frontend::isa::{ScalarType, SpecialRegister};
+
+use crate::engine::divergence::NONE;
+use crate::engine::frame::{FrameLayout, Row};
+use crate::engine::op::{Flow, Op, PREDICATE_FIRST, PredicateSource, Run};
+use crate::engine::program::{BoundFunction, CallSite, ParameterPlace, Program};
+use crate::engine::running::Running;
+
+pub(crate) use place::FramePlace;
+pub use place::{ModuleAddresses, SymbolAddress, static_name};
+
+/// Why a kernel cannot run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BindError {
+    /// An instruction that is known and not supported in this form.
+    #[error("{function}, PTX line {}: {reason}", place.line)]
+    Instruction {
+        /// Function.
+        function: String,
+        /// Where.
+        place: Place,
+        /// What is the matter.
+        reason: String,
+    },
+    /// A name that no module defines.
+    #[error("{function} uses `{symbol}`, which no loaded module defines")]
+    Unresolved {
+        /// Function.
+        function: String,
+        /// The name.
+        symbol: String,
+    },
+    /// The front end could not read the function.
+    #[error("{0}")]
+    Frontend(String),
+}
+
+/// Binds `kernel` and all it can reach.
+pub fn bind(kernel: Arc<ir::Function>, addresses: &dyn ModuleAddresses) -> Result<Program, BindError> {
+    let mut linker = Linker::new(addresses);
+    linker.want(kernel)?;
+    let mut next = 0;
+    while let Some(source) = linker.wanted.get(next).cloned() {
+        linker.discover(&source)?;
+        if calls::has_indirect_call(&source) {
+            linker.want_address_taken()?;
+        }
+        next += 1;
+    }
+    for number in 0..linker.wanted.len() {
+        let source = Arc::clone(&linker.wanted[number]);
+        let function = Binder::new(&mut linker, source)?.run()?;
+        linker.functions.push(function);
+    }
+    linker.finish()
+}
+
+/// What is shared by the functions of one program while they are bound.
+pub(crate) struct Linker<'a> {
+    addresses: &'a dyn ModuleAddresses,
+    wanted: Vec<Arc<ir::Function>>,
+    by_name: HashMap<String, u32>,
+    functions: Vec<BoundFunction>,
+    code: Vec<Op>,
+    call_sites: Vec<CallSite>,
+    branch_targets: Vec<Vec<u32>>,
+    shared: place::SharedLayout,
+    needs_parameter_address: bool,
+    has_calls: bool,
+    registers: u32,
+}
+
+impl<'a> Linker<'a> {
+    fn new(addresses: &'a dyn ModuleAddresses) -> Linker<'a> {
+        Linker {
+            addresses,
+            wanted: Vec::new(),
+            by_name: HashMap::new(),
+            functions: Vec::new(),
+            code: Vec::new(),
+            call_sites: Vec::new(),
+            branch_targets: Vec::new(),
+            shared: place::SharedLayout::default(),
+            needs_parameter_address: false,
+            has_calls: false,
+            registers: 0,
+        }
+    }
+
+    /// The number that `function` has or will have in the program.
+    pub(crate) fn want(&mut self, function: Arc<ir::Function>) -> Result<u32, BindError> {
+        if let Some(&number) = self.by_name.get(&function.name) {
+            return Ok(number);
+        }
+        let number = self.wanted.len() as u32;
+        self.by_name.insert(function.name.clone(), number);
+        self.wanted.push(function);
+        Ok(number)
+    }
+
+    /// Wants every function whose address is taken: a call through a register may reach it.
+    fn want_address_taken(&mut self) -> Result<(), BindError> {
+        for name in self.addresses.address_taken() {
+            if let Some(function) = self.addresses.function(&name) {
+                self.want(function?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Program, BindError> {
+        let mut function_addresses: Vec<(u64, u32)> = self
+            .by_name
+            .iter()
+            .filter_map(|(name, &number)| match self.addresses.symbol(name)? {
+                SymbolAddress::Function(address) => Some((address, number)),
+                _ => None,
+            })
+            .collect();
+        function_addresses.sort_unstable();
+        let kernel = &self.wanted[0];
+        Ok(Program {
+            static_shared: self.shared.total(),
+            parameter_bytes: kernel.parameter_bytes,
+            bounds: kernel.bounds,
+            code: self.code,
+            functions: self.functions,
+            call_sites: self.call_sites,
+            branch_targets: self.branch_targets,
+            function_addresses,
+            needs_parameter_address: self.needs_parameter_address,
+            has_calls: self.has_calls,
+            registers: self.registers,
+        })
+    }
+}
+
+/// Binds one function.
+pub(crate) struct Binder<'l, 'a> {
+    pub(crate) linker: &'l mut Linker<'a>,
+    pub(crate) source: Arc<ir::Function>,
+    flow: ControlFlow,
+    entry: u32,
+    /// Byte offset of each register's row; word number for predicates.
+    registers: Vec<u32>,
+    predicate_words: u32,
+    layout: FrameLayout,
+    constants: HashMap<(u64, bool), u32>,
+    specials: Vec<(SpecialRegister, u32)>,
+    places: place::FramePlaces,
+    /// Ops whose target is an instruction not bound yet: (op, which half of the immediate, instruction).
+    fixups: Vec<(usize, Half, InstructionIndex)>,
+    list_fixups: Vec<(usize, Vec<InstructionIndex>)>,
+    starts: Vec<u32>,
+    current: usize,
+    next_slot: u32,
+}
+
+/// Which half of an op's immediate a target goes into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Half {
+    /// Where the op goes.
+    Target,
+    /// Where its lanes meet again.
+    Meet,
+}
+
+impl<'l, 'a> Binder<'l, 'a> {
+    fn new(linker: &'l mut Linker<'a>, source: Arc<ir::Function>) -> Result<Binder<'l, 'a>, BindError> {
+        let flow = ControlFlow::of(&source);
+        let entry = linker.code.len() as u32;
+        let mut registers = Vec::with_capacity(source.registers.len());
+        let mut predicate_words = PREDICATE_FIRST;
+        for ty in &source.registers {
+            if *ty == ScalarType::Pred {
+                registers.push(predicate_words);
+                predicate_words += 1;
+            } else {
+                registers.push(0);
+            }
+        }
+        let predicate_rows = predicate_words.div_ceil(32) as usize;
+        let mut register_rows = 0;
+        for (ty, offset) in source.registers.iter().zip(&mut registers) {
+            if *ty != ScalarType::Pred {
+                *offset = ((predicate_rows + register_rows) * ROW_BYTES) as u32;
+                register_rows += rows_of(*ty);
+            }
+        }
+        let places = place::FramePlaces::of(&source, linker)?;
+        Ok(Binder {
+            linker,
+            flow,
+            entry,
+            registers,
+            predicate_words,
+            layout: FrameLayout { predicate_rows, register_rows, tail: Vec::new() },
+            constants: HashMap::new(),
+            specials: Vec::new(),
+            places,
+            fixups: Vec::new(),
+            list_fixups: Vec::new(),
+            starts: Vec::with_capacity(source.instructions.len() + 1),
+            current: 0,
+            next_slot: 0,
+            source,
+        })
+    }
+
+    fn run(mut self) -> Result<BoundFunction, BindError> {
+        let source = Arc::clone(&self.source);
+        let meeting_points = self.flow.reconvergence_points();
+        for (number, instruction) in source.instructions.iter().enumerate() {
+            self.current = number;
+            self.starts.push(self.linker.code.len() as u32);
+            if meeting_points.contains(&InstructionIndex(number as u32)) {
+                self.push_meeting_point();
+            }
+            dispatch::bind_instruction(&mut self, instruction)?;
+        }
+        // A function whose text just ends returns (manual 9.7.12.6).
+        self.starts.push(self.linker.code.len() as u32);
+        self.current = source.instructions.len().saturating_sub(1);
+        let end = Op { guard: PredicateSource::TRUE, ..self.op(crate::ops::control::leave) };
+        self.push(end);
+        self.patch();
+        self.linker.registers = self.linker.registers.max(self.flow.maximum_live_registers());
+        Ok(BoundFunction {
+            name: source.name.clone(),
+            entry: self.entry,
+            end: self.linker.code.len() as u32,
+            layout: self.layout,
+            specials: self.specials,
+            local_bytes: self.places.local_bytes(),
+            parameters: places_of(&source.parameters, self.places.parameter_base(), &self.registers, &source),
+            returns: places_of(&source.returns, self.places.return_base(), &self.registers, &source),
+            source,
+        })
+    }
+
+    fn patch(&mut self) {
+        for (op, half, to) in self.fixups.drain(..) {
+            let target = u64::from(self.starts[to.0 as usize]);
+            let immediate = &mut self.linker.code[op].immediate;
+            *immediate = match half {
+                Half::Target => (*immediate & !0xffff_ffff) | target,
+                Half::Meet => (*immediate & 0xffff_ffff) | target << 32,
+            };
+        }
+        for (list, targets) in self.list_fixups.drain(..) {
+            self.linker.branch_targets[list] =
+                targets.iter().map(|to| self.starts[to.0 as usize]).collect();
+        }
+    }
+
+    /// An op of the current instruction, its fields zero, its guard the instruction's.
+    pub(crate) fn op(&self, run: Run) -> Op {
+        let instruction = self.source.instructions.get(self.current);
+        let guard = match instruction.and_then(|instruction| instruction.guard) {
+            Some(guard) => PredicateSource::new(self.registers[guard.register.0 as usize], guard.negated),
+            None => PredicateSource::TRUE,
+        };
+        Op { run, guard, d: 0, a: 0, b: 0, c: 0, e: 0, immediate: 0, slot: 0, instruction: self.current as u32 }
+    }
+
+    /// Appends an op.
+    pub(crate) fn push(&mut self, op: Op) {
+        self.linker.code.push(op);
+    }
+
+    /// Appends an op whose lanes go to `target` and, if they part, meet where the analysis says.
+    pub(crate) fn push_branch(&mut self, mut op: Op, target: Option<InstructionIndex>) {
+        let number = self.linker.code.len();
+        op.immediate = u64::from(NONE) << 32;
+        if let Some(target) = target {
+            self.fixups.push((number, Half::Target, target));
+        }
+        if let Some(meet) = self.flow.reconvergence(InstructionIndex(self.current as u32)) {
+            self.fixups.push((number, Half::Meet, meet));
+        }
+        self.linker.code.push(op);
+    }
+
+    /// Adds a list of targets, to be resolved at the function's end.
+    pub(crate) fn target_list(&mut self, targets: &[InstructionIndex]) -> u32 {
+        let number = self.linker.branch_targets.len();
+        self.linker.branch_targets.push(Vec::new());
+        self.list_fixups.push((number, targets.to_vec()));
+        number as u32
+    }
+
+    /// The next memory op's slot of remembered allocations.
+    pub(crate) fn next_slot(&mut self) -> u32 {
+        self.next_slot += 1;
+        self.next_slot % crate::engine::view::SLOTS as u32
+    }
+
+    /// What the loaded modules know.
+    pub(crate) fn linker_addresses(&self) -> &dyn ModuleAddresses {
+        self.linker.addresses
+    }
+
+    /// Appends a reconvergence op.
+    pub(crate) fn push_meeting_point(&mut self) {
+        let op = Op { guard: PredicateSource::TRUE, ..self.op(reconverge) };
+        self.push(op);
+    }
+
+    /// An error at the current instruction.
+    pub(crate) fn error(&self, reason: impl Into<String>) -> BindError {
+        let place = self.source.instructions.get(self.current).map(|i| i.place).unwrap_or_default();
+        BindError::Instruction { function: self.source.name.clone(), place, reason: reason.into() }
+    }
+
+    /// The instruction's own type; every form that calls this has one.
+    pub(crate) fn last_type(&self, instruction: &Instruction) -> Result<ScalarType, BindError> {
+        instruction.last_type().ok_or_else(|| self.error("the instruction has no type"))
+    }
+}
+
+pub(crate) const ROW_BYTES: usize = 128;
+
+/// Rows that a register takes.
+fn rows_of(ty: ScalarType) -> usize {
+    match ty.bits() {
+        0..=32 => 1,
+        33..=64 => 2,
+        _ => 4,
+    }
+}
+
+fn places_of(
+    parameters: &[ir::Parameter],
+    base: u32,
+    registers: &[u32],
+    source: &ir::Function,
+) -> Vec<ParameterPlace> {
+    parameters
+        .iter()
+        .map(|parameter| ParameterPlace {
+            offset: base + parameter.offset,
+            size: parameter.size,
+            register: parameter
+                .register
+                .map(|r| (registers[r.0 as usize], source.registers[r.0 as usize].bits() > 32)),
+        })
+        .collect()
+}
+
+/// The place where lanes that were parted meet again; not an instruction of the program.
+fn reconverge(w: &mut Running<'_>, _: &Op) -> Flow {
+    w.instructions -= 1;
+    w.lane_instructions -= u64::from(w.mask.count_ones());
+    w.reconverge()
+}
+
+/// Row of a constant: the same word in every lane.
+fn constant_rows(bits: u64, wide: bool) -> Vec<Row> {
+    if !wide {
+        return vec![Row([bits as u32; 32])];
+    }
+    let pair = [bits as u32, (bits >> 32) as u32];
+    let row = Row(std::array::from_fn(|i| pair[i % 2]));
+    vec![row, row]
+}

@@ -1,0 +1,211 @@
+//! Operands: where an op finds its values and puts its results.
+
+use ptx_frontend::ir::{AddressBase, Operand, RegisterId};
+use ptx_frontend::isa::{ScalarType, SpecialRegister};
+
+use super::place::SymbolAddress;
+use super::{BindError, Binder, ROW_BYTES, constant_rows};
+use crate::engine::frame::Row;
+use crate::engine::op::{Op, PREDICATE_SINK, PREDICATE_TRUE, PredicateSource};
+use crate::engine::special;
+use crate::ops::control;
+
+impl Binder<'_, '_> {
+    /// The type a register was declared with.
+    pub(crate) fn register_type(&self, register: RegisterId) -> ScalarType {
+        self.source.registers[register.0 as usize]
+    }
+
+    /// Byte offset of a register's row; word number of a predicate.
+    pub(crate) fn register(&self, register: RegisterId) -> u32 {
+        self.registers[register.0 as usize]
+    }
+
+    fn tail(&mut self, rows: &[Row]) -> u32 {
+        let offset = (self.layout.rows() * ROW_BYTES) as u32;
+        self.layout.tail.extend_from_slice(rows);
+        offset
+    }
+
+    /// Row with `bits` in every lane: of 64-bit lanes if `wide`, else of 32-bit ones.
+    pub(crate) fn constant(&mut self, bits: u64, wide: bool) -> u32 {
+        if let Some(&offset) = self.constants.get(&(bits, wide)) {
+            return offset;
+        }
+        let offset = self.tail(&constant_rows(bits, wide));
+        self.constants.insert((bits, wide), offset);
+        offset
+    }
+
+    /// A row (two if `wide`) for the op's own use.
+    pub(crate) fn scratch(&mut self, wide: bool) -> u32 {
+        self.tail(&constant_rows(0, wide))
+    }
+
+    /// Row of a special register; clocks are read by an op of their own into a scratch row.
+    pub(crate) fn special(&mut self, register: SpecialRegister) -> u32 {
+        let wide = register.ty().bits() == 64;
+        if !special::is_constant(register) {
+            let d = self.scratch(wide);
+            let run = if wide { control::clock_64 } else { control::clock_32 };
+            let op = Op { d, immediate: register as u64, ..self.op(run) };
+            self.push(op);
+            return d;
+        }
+        if let Some(&(_, offset)) = self.specials.iter().find(|(known, _)| *known == register) {
+            return offset;
+        }
+        let offset = self.scratch(wide);
+        self.specials.push((register, offset));
+        offset
+    }
+
+    /// Row of a value read as `ty`. A register wider or narrower than `ty` is an error.
+    pub(crate) fn source(&mut self, operand: &Operand, ty: ScalarType) -> Result<u32, BindError> {
+        let wide = ty.bits() == 64;
+        match operand {
+            Operand::Register(register) => {
+                let declared = self.register_type(*register);
+                if declared == ScalarType::Pred || (declared.bits() > 32) != wide {
+                    let name = &self.source.register_names[register.0 as usize];
+                    return Err(self.error(format!(
+                        "register {name} is .{} where .{} is needed",
+                        declared.name(),
+                        ty.name()
+                    )));
+                }
+                Ok(self.register(*register))
+            }
+            Operand::Immediate(bits) => Ok(self.constant(truncate(*bits, ty), wide)),
+            Operand::Special(register) => {
+                let row = self.special(*register);
+                match (register.ty().bits() == 64, wide) {
+                    (false, true) => {
+                        let d = self.scratch(true);
+                        let op = Op { d, a: row, ..self.op(crate::ops::memory::widen()) };
+                        self.push(op);
+                        Ok(d)
+                    }
+                    _ => Ok(row),
+                }
+            }
+            Operand::Address { base, offset } => self.address_value(*base, *offset, wide),
+            other => Err(self.error(format!("{other:?} cannot be read as .{}", ty.name()))),
+        }
+    }
+
+    /// Row of a result of type `ty`.
+    pub(crate) fn result(&mut self, operand: &Operand, ty: ScalarType) -> Result<u32, BindError> {
+        match operand {
+            Operand::Register(register) => {
+                let declared = self.register_type(*register);
+                if declared == ScalarType::Pred || (declared.bits() > 32) != (ty.bits() == 64) {
+                    let name = &self.source.register_names[register.0 as usize];
+                    return Err(self.error(format!(
+                        "register {name} is .{} and cannot take a .{}",
+                        declared.name(),
+                        ty.name()
+                    )));
+                }
+                Ok(self.register(*register))
+            }
+            Operand::Discard | Operand::Absent => Ok(self.scratch(ty.bits() == 64)),
+            other => Err(self.error(format!("{other:?} cannot be written"))),
+        }
+    }
+
+    /// A predicate read.
+    pub(crate) fn predicate_source(&self, operand: &Operand) -> Result<PredicateSource, BindError> {
+        match operand {
+            Operand::Register(register) if self.register_type(*register) == ScalarType::Pred => {
+                Ok(PredicateSource::new(self.register(*register), false))
+            }
+            Operand::NegatedPredicate(register) if self.register_type(*register) == ScalarType::Pred => {
+                Ok(PredicateSource::new(self.register(*register), true))
+            }
+            Operand::Immediate(bits) => Ok(PredicateSource::new(PREDICATE_TRUE, *bits == 0)),
+            Operand::Absent => Ok(PredicateSource::TRUE),
+            other => Err(self.error(format!("{other:?} is not a predicate"))),
+        }
+    }
+
+    /// Word of a predicate written.
+    pub(crate) fn predicate_result(&self, operand: &Operand) -> Result<u32, BindError> {
+        match operand {
+            Operand::Register(register) if self.register_type(*register) == ScalarType::Pred => {
+                Ok(self.register(*register))
+            }
+            Operand::Discard | Operand::Absent => Ok(PREDICATE_SINK),
+            other => Err(self.error(format!("{other:?} cannot take a predicate"))),
+        }
+    }
+
+    /// Row of the address `base + offset`, where a bare name stands for an address.
+    pub(crate) fn address_value(
+        &mut self,
+        base: AddressBase,
+        offset: i64,
+        wide: bool,
+    ) -> Result<u32, BindError> {
+        match base {
+            AddressBase::Register(register) => {
+                let a = self.register(register);
+                let is_wide = self.register_type(register).bits() == 64;
+                if offset == 0 && is_wide == wide {
+                    return Ok(a);
+                }
+                let b = self.constant(offset as u64, is_wide);
+                let d = self.scratch(is_wide);
+                let run = crate::ops::integer::add_rows(is_wide);
+                let op = Op { d, a, b, ..self.op(run) };
+                self.push(op);
+                Ok(d)
+            }
+            AddressBase::Absolute => Ok(self.constant(truncate_address(offset as u64, wide), wide)),
+            AddressBase::Variable(_) | AddressBase::Parameter(_) | AddressBase::Return(_) => {
+                match self.frame_place(base)? {
+                    super::place::FramePlace::Fixed(address) => {
+                        let value = address.wrapping_add(offset as u64);
+                        Ok(self.constant(truncate_address(value, wide), wide))
+                    }
+                    super::place::FramePlace::Local(at) => {
+                        let d = self.scratch(wide);
+                        let value = u64::from(at).wrapping_add(offset as u64);
+                        let run = if wide { control::local_address_64 } else { control::local_address_32 };
+                        let op = Op { d, immediate: value, ..self.op(run) };
+                        self.push(op);
+                        Ok(d)
+                    }
+                    super::place::FramePlace::KernelParameter(at) => {
+                        self.linker.needs_parameter_address = true;
+                        let d = self.scratch(wide);
+                        let value = u64::from(at).wrapping_add(offset as u64);
+                        let op = Op { d, immediate: value, ..self.op(control::parameter_address) };
+                        self.push(op);
+                        Ok(d)
+                    }
+                }
+            }
+            AddressBase::External(external) => {
+                let value = match self.external(external)? {
+                    SymbolAddress::Global(address) | SymbolAddress::Function(address) => address,
+                    SymbolAddress::Shared { .. } => u64::from(self.shared_external(external)?),
+                };
+                let value = value.wrapping_add(offset as u64);
+                Ok(self.constant(truncate_address(value, wide), wide))
+            }
+        }
+    }
+}
+
+/// The bits of an immediate as a register of type `ty` holds them.
+pub(crate) fn truncate(bits: u64, ty: ScalarType) -> u64 {
+    match ty.bits() {
+        64 => bits,
+        width => bits & ((1u64 << width) - 1),
+    }
+}
+
+fn truncate_address(address: u64, wide: bool) -> u64 {
+    if wide { address } else { address & 0xffff_ffff }
+}

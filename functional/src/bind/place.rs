@@ -1,0 +1,217 @@
+//! Where variables live: module variables at addresses fixed when the module was loaded, shared variables in the
+//! CTA's block, local variables and call parameters in the frame's part of a thread's local memory.
+
+use std::collections::HashMap;
+
+use ptx_frontend::ir::{self, AddressBase, ExternalId, Space};
+
+use super::{BindError, Binder, Linker};
+
+/// Address of a name that a function uses and a module defines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SymbolAddress {
+    /// A variable in device memory (global or constant): its generic address.
+    Global(u64),
+    /// A variable in shared memory, placed per kernel.
+    Shared {
+        /// Bytes; 0 for the launch's dynamic part.
+        size: u64,
+        /// Alignment.
+        align: u32,
+    },
+    /// A device function: the address its pointers have.
+    Function(u64),
+}
+
+/// What the loaded modules know.
+pub trait ModuleAddresses {
+    /// Where a name lives.
+    fn symbol(&self, name: &str) -> Option<SymbolAddress>;
+    /// The code of a function.
+    fn function(&self, name: &str) -> Option<Result<std::sync::Arc<ir::Function>, BindError>>;
+    /// Functions whose address is taken somewhere: what a call through a register can reach.
+    fn address_taken(&self) -> Vec<String>;
+    /// Generic address of shared memory's first byte.
+    fn shared_window(&self) -> u64;
+    /// Generic address of local memory's first byte.
+    fn local_window(&self) -> u64;
+}
+
+/// Shared variables of a program, at offsets from the start of the CTA's block. All are added before the first is
+/// looked up, so that the launch's dynamic part can begin where the others end.
+#[derive(Debug, Default)]
+pub(crate) struct SharedLayout {
+    placed: HashMap<String, u32>,
+    end: u32,
+    dynamic_align: u32,
+}
+
+impl SharedLayout {
+    /// Adds a variable; size 0 stands for the launch's dynamic part.
+    pub(super) fn add(&mut self, name: &str, size: u64, align: u32) {
+        if size == 0 {
+            self.dynamic_align = self.dynamic_align.max(align).max(16);
+        } else if !self.placed.contains_key(name) {
+            let offset = self.end.next_multiple_of(align.max(1));
+            self.end = offset.saturating_add(u32::try_from(size).unwrap_or(u32::MAX));
+            self.placed.insert(name.to_owned(), offset);
+        }
+    }
+
+    /// Offset of a variable.
+    pub(super) fn offset(&self, name: &str) -> u32 {
+        self.placed.get(name).copied().unwrap_or_else(|| self.total())
+    }
+
+    /// Bytes before the dynamic part.
+    pub(super) fn total(&self) -> u32 {
+        self.end.checked_next_multiple_of(self.dynamic_align.max(1)).unwrap_or(u32::MAX)
+    }
+}
+
+/// Where a variable, parameter or result of a function lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FramePlace {
+    /// At a fixed address of its space (shared offset, or generic address of global memory).
+    Fixed(u64),
+    /// At this offset from the frame's local base.
+    Local(u32),
+    /// At this offset of the kernel's parameter block.
+    KernelParameter(u32),
+}
+
+/// A frame's part of local memory: parameters, results, then variables.
+#[derive(Debug)]
+pub(crate) struct FramePlaces {
+    variables: Vec<FramePlace>,
+    return_base: u32,
+    local_bytes: u32,
+}
+
+impl FramePlaces {
+    pub(super) fn of(source: &ir::Function, linker: &Linker<'_>) -> Result<FramePlaces, BindError> {
+        let area = |parameters: &[ir::Parameter]| {
+            parameters.iter().map(|p| p.offset + p.size).max().unwrap_or(0).next_multiple_of(16)
+        };
+        let parameter_bytes = if source.is_kernel { 0 } else { area(&source.parameters) };
+        let return_base = parameter_bytes;
+        let mut end = u64::from(return_base + area(&source.returns));
+        let mut variables = Vec::with_capacity(source.variables.len());
+        for variable in &source.variables {
+            variables.push(match variable.space {
+                Space::Local | Space::Param => {
+                    let at = end.next_multiple_of(u64::from(variable.align.max(1)));
+                    end = at + variable.size;
+                    FramePlace::Local(at as u32)
+                }
+                Space::Shared => FramePlace::Fixed(u64::from(linker.shared.offset(&shared_name(source, variable)))),
+                Space::Global | Space::Const => match linker.addresses.symbol(&static_name(source, variable)) {
+                    Some(SymbolAddress::Global(address)) => FramePlace::Fixed(address),
+                    _ => {
+                        return Err(BindError::Unresolved {
+                            function: source.name.clone(),
+                            symbol: variable.name.clone(),
+                        });
+                    }
+                },
+            });
+        }
+        if end > MAXIMUM_LOCAL {
+            return Err(BindError::Instruction {
+                function: source.name.clone(),
+                place: Default::default(),
+                reason: format!("{end} bytes of local variables; a thread has {MAXIMUM_LOCAL}"),
+            });
+        }
+        Ok(FramePlaces { variables, return_base, local_bytes: (end as u32).next_multiple_of(16) })
+    }
+
+    pub(super) fn parameter_base(&self) -> u32 {
+        0
+    }
+
+    pub(super) fn return_base(&self) -> u32 {
+        self.return_base
+    }
+
+    pub(super) fn local_bytes(&self) -> u32 {
+        self.local_bytes
+    }
+}
+
+/// Local memory a thread can have (CUDA programming guide, technical specifications), bytes.
+const MAXIMUM_LOCAL: u64 = 512 << 10;
+
+/// Name of a shared variable declared inside a function, unique in the program.
+fn shared_name(source: &ir::Function, variable: &ir::Variable) -> String {
+    if variable.linkage == ir::Linkage::Extern { variable.name.clone() } else { static_name(source, variable) }
+}
+
+/// Name under which a module allocates a variable declared inside a function.
+pub fn static_name(source: &ir::Function, variable: &ir::Variable) -> String {
+    format!("{}${}", source.name, variable.name)
+}
+
+impl Linker<'_> {
+    /// Adds the shared variables that `source` declares or uses, and wants the functions that it calls.
+    pub(super) fn discover(&mut self, source: &ir::Function) -> Result<(), BindError> {
+        for variable in source.variables.iter().filter(|variable| variable.space == Space::Shared) {
+            self.shared.add(&shared_name(source, variable), variable.size, variable.align);
+        }
+        for external in &source.externals {
+            match self.addresses.symbol(&external.name) {
+                Some(SymbolAddress::Shared { size, align }) => self.shared.add(&external.name, size, align),
+                Some(SymbolAddress::Function(_)) => {
+                    if let Some(function) = self.addresses.function(&external.name) {
+                        self.want(function?)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Binder<'_, '_> {
+    /// Where a variable, parameter or result of this function lives.
+    pub(crate) fn frame_place(&self, base: AddressBase) -> Result<FramePlace, BindError> {
+        match base {
+            AddressBase::Variable(variable) => Ok(self.places.variables[variable.0 as usize]),
+            AddressBase::Parameter(number) => {
+                let parameter = &self.source.parameters[number as usize];
+                Ok(if self.source.is_kernel {
+                    FramePlace::KernelParameter(parameter.offset)
+                } else {
+                    FramePlace::Local(self.places.parameter_base() + parameter.offset)
+                })
+            }
+            AddressBase::Return(number) => {
+                Ok(FramePlace::Local(self.places.return_base() + self.source.returns[number as usize].offset))
+            }
+            _ => Err(self.error("not a variable of the function")),
+        }
+    }
+
+    /// Does a variable of this function lie in shared memory?
+    pub(crate) fn is_shared_variable(&self, base: AddressBase) -> bool {
+        match base {
+            AddressBase::Variable(variable) => self.source.variables[variable.0 as usize].space == Space::Shared,
+            _ => false,
+        }
+    }
+
+    /// Where a name of a module lives.
+    pub(crate) fn external(&self, external: ExternalId) -> Result<SymbolAddress, BindError> {
+        let name = &self.source.externals[external.0 as usize].name;
+        self.linker.addresses.symbol(name).ok_or_else(|| BindError::Unresolved {
+            function: self.source.name.clone(),
+            symbol: name.clone(),
+        })
+    }
+
+    /// Offset of a module's shared variable.
+    pub(crate) fn shared_external(&self, external: ExternalId) -> Result<u32, BindError> {
+        Ok(self.linker.shared.offset(&self.source.externals[external.0 as usize].name))
+    }
+}

@@ -1,0 +1,180 @@
+//! A simulated device: what it has, its memory, and the worker threads that execute its launches.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::memory::{Memory, MemoryError};
+
+/// What the engine needs to know of a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceSpec {
+    /// Streaming multiprocessors.
+    pub sms: u32,
+    /// Resident threads an SM can have.
+    pub threads_per_sm: u32,
+    /// Resident warps an SM can have.
+    pub warps_per_sm: u32,
+    /// Threads a CTA can have.
+    pub threads_per_cta: u32,
+    /// Largest CTA along each axis.
+    pub cta_limits: [u32; 3],
+    /// Largest grid along each axis.
+    pub grid_limits: [u32; 3],
+    /// Bytes of shared memory a CTA can have (opted in).
+    pub shared_per_cta: u32,
+    /// Core clock, MHz.
+    pub clock_megahertz: u32,
+    /// Bytes of device memory.
+    pub memory_bytes: u64,
+}
+
+impl Default for DeviceSpec {
+    /// TITAN V.
+    fn default() -> DeviceSpec {
+        DeviceSpec {
+            sms: 80,
+            threads_per_sm: 2048,
+            warps_per_sm: 64,
+            threads_per_cta: 1024,
+            cta_limits: [1024, 1024, 64],
+            grid_limits: [0x7fff_ffff, 65535, 65535],
+            shared_per_cta: 96 << 10,
+            clock_megahertz: 1200,
+            memory_bytes: 12 << 30,
+        }
+    }
+}
+
+/// How the engine runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Worker threads; 0 takes all cores.
+    pub threads: usize,
+    /// Fixed CTA and atomic order: one worker.
+    pub deterministic: bool,
+    /// A launch that takes longer is stopped with a fault.
+    pub watchdog: Option<Duration>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { threads: 0, deterministic: false, watchdog: None }
+    }
+}
+
+/// A simulated device.
+#[derive(Debug)]
+pub struct Device {
+    /// What it has.
+    pub spec: DeviceSpec,
+    /// Its memory.
+    pub memory: Memory,
+    /// How the engine runs.
+    pub settings: Settings,
+    /// Text that kernels have printed and nobody has taken yet.
+    pub(crate) printed: Mutex<Vec<u8>>,
+    stack_bytes: AtomicU32,
+    /// Bytes that device-side `malloc` may hand out.
+    pub(crate) heap_limit: AtomicU64,
+    /// Bytes that device-side `malloc` has handed out.
+    pub(crate) heap_used: AtomicU64,
+    launches: AtomicU64,
+    workers: OnceLock<Workers>,
+}
+
+impl Device {
+    /// A device with empty memory.
+    pub fn new(spec: DeviceSpec, settings: Settings) -> Result<Device, MemoryError> {
+        let memory = Memory::new(spec.memory_bytes)?;
+        Ok(Device {
+            spec,
+            memory,
+            settings,
+            printed: Mutex::default(),
+            stack_bytes: AtomicU32::new(MINIMUM_STACK),
+            heap_limit: AtomicU64::new(8 << 20),
+            heap_used: AtomicU64::new(0),
+            launches: AtomicU64::new(0),
+            workers: OnceLock::new(),
+        })
+    }
+
+    /// Takes what kernels have printed since the last call.
+    pub fn take_printed(&self) -> Vec<u8> {
+        std::mem::take(&mut self.printed.lock())
+    }
+
+    /// Sets the stack of a thread (`cudaLimitStackSize`), bytes.
+    pub fn set_stack_bytes(&self, bytes: u32) {
+        self.stack_bytes.store(bytes.clamp(MINIMUM_STACK, MAXIMUM_STACK), Ordering::Relaxed);
+    }
+
+    /// Stack of a thread, bytes. Frames here are larger than the hardware's, so there is always some to spare.
+    pub fn stack_bytes(&self) -> u32 {
+        self.stack_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Sets what device-side `malloc` may hand out (`cudaLimitMallocHeapSize`), bytes.
+    pub fn set_heap_limit(&self, bytes: u64) {
+        self.heap_limit.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn watchdog(&self) -> Option<Duration> {
+        self.settings.watchdog
+    }
+
+    pub(crate) fn next_launch(&self) -> u64 {
+        self.launches.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Worker threads a launch may use.
+    pub(crate) fn worker_count(&self) -> usize {
+        if self.settings.deterministic {
+            return 1;
+        }
+        match self.settings.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            count => count,
+        }
+    }
+
+    pub(crate) fn workers(&self) -> &Workers {
+        self.workers.get_or_init(|| Workers::new(self.worker_count()))
+    }
+}
+
+const MINIMUM_STACK: u32 = 64 << 10;
+const MAXIMUM_STACK: u32 = 512 << 10;
+
+/// Worker threads, started at the first launch that needs more than one.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    pool: Option<rayon_core::ThreadPool>,
+}
+
+impl Workers {
+    fn new(count: usize) -> Workers {
+        let pool = rayon_core::ThreadPoolBuilder::new()
+            .num_threads(count)
+            .thread_name(|number| format!("voltsim-{number}"))
+            .build();
+        Workers { pool: pool.ok() }
+    }
+
+    /// Runs `work` on `count` threads at once and waits for all; without threads, here.
+    pub(crate) fn broadcast(&self, count: usize, work: &(dyn Fn() + Sync)) {
+        match &self.pool {
+            Some(pool) => {
+                pool.broadcast(|context| {
+                    if context.index() < count {
+                        work();
+                    }
+                });
+            }
+            None => work(),
+        }
+    }
+}

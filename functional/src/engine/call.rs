@@ -1,0 +1,111 @@
+//! Calls: a frame for the callee, arguments and results copied between the callers' and callees' local memory, and the
+//! functions that are native code here (`vprintf`, `malloc`, …).
+
+use super::access::lanes_of;
+use super::frame::Frame;
+use super::op::{Flow, Op};
+use super::program::{BoundFunction, CallSite, ParameterPlace};
+use super::running::Running;
+use crate::fault::FaultKind;
+
+/// Calls the function of call site `immediate`; through a register, that of row `a`, whose lanes may differ.
+pub(crate) fn call(w: &mut Running<'_>, op: &Op) -> Flow {
+    let grid = w.grid;
+    let site = &grid.program.call_sites[op.immediate as usize];
+    let function = match site.function {
+        Some(function) => function,
+        None => match indirect_target(w, op) {
+            Ok(function) => function,
+            Err(flow) => return flow,
+        },
+    };
+    enter(w, site, op.immediate as u32, function)
+}
+
+/// The function that the first lane calls. Where lanes call different ones, the others come to this op again.
+fn indirect_target(w: &mut Running<'_>, op: &Op) -> Result<u32, Flow> {
+    // SAFETY: `a` is a row of double words.
+    let targets = unsafe { w.read_row::<u64>(op.a) };
+    let first = w.mask.trailing_zeros() as usize;
+    let mut same = 0;
+    for lane in lanes_of(w.mask) {
+        if targets[lane] == targets[first] {
+            same |= 1 << lane;
+        }
+    }
+    if same != w.mask {
+            // The lanes meet again behind the call, where the binder has put a reconvergence op.
+        let pc = w.pc;
+        return Err(w.diverge(same, pc, pc, pc + 1));
+    }
+    let addresses = &w.grid.program.function_addresses;
+    match addresses.binary_search_by_key(&targets[first], |&(address, _)| address) {
+        Ok(found) => Ok(addresses[found].1),
+        Err(_) => {
+            Err(w.fault(FaultKind::InvalidTarget { target: targets[first], lane: first as u32 }))
+        }
+    }
+}
+
+fn enter(w: &mut Running<'_>, site: &CallSite, number: u32, function: u32) -> Flow {
+    let grid = w.grid;
+    let callee = &grid.program.functions[function as usize];
+    let caller = w.divergence.frames.get(w.divergence.frame).function as usize;
+    let local_base = w.local_base + grid.program.functions[caller].local_bytes.max(FRAME_COST);
+    if local_base + callee.local_bytes > w.local_bytes {
+        let lane = w.mask.trailing_zeros();
+        return w.fault(FaultKind::StackOverflow { limit: w.local_bytes, lane });
+    }
+    let caller = w.divergence.frame;
+    let frame = Frame::new(&callee.layout, function, local_base).called_from(number, caller);
+    crate::engine::special::fill(&callee.specials, frame.base, grid, w.cta, w.warp);
+    let base = frame.base;
+    for (argument, parameter) in site.arguments.iter().zip(&callee.parameters) {
+        for lane in lanes_of(w.mask) {
+            let from = (w.frame, w.local_base);
+            copy_value(w, lane, from, argument, (base, local_base), parameter);
+        }
+    }
+    w.enter(callee.entry, frame)
+}
+
+/// Least local memory that an activation is charged, so that endless recursion ends.
+const FRAME_COST: u32 = 16;
+
+/// Copies the results of the executing lanes to where their call wants them.
+pub(crate) fn return_values(w: &mut Running<'_>) {
+    let grid = w.grid;
+    if w.divergence.frame == 0 {
+        return;
+    }
+    let frame = w.divergence.frames.get(w.divergence.frame);
+    let callee: &BoundFunction = &grid.program.functions[frame.function as usize];
+    let from = (w.frame, w.local_base);
+    let site = &grid.program.call_sites[frame.site as usize];
+    let caller = w.divergence.frames.get(frame.caller);
+    let to = (caller.base, caller.local_base);
+    for (value, result) in callee.returns.iter().zip(&site.results) {
+        for lane in lanes_of(w.mask) {
+            copy_value(w, lane, from, value, to, result);
+        }
+    }
+}
+
+/// Copies one lane's value between two frames: from and to are (first row, local base).
+fn copy_value(
+    w: &Running<'_>,
+    lane: usize,
+    from: (*mut u8, u32),
+    source: &ParameterPlace,
+    to: (*mut u8, u32),
+    target: &ParameterPlace,
+) {
+    let size = source.size.min(target.size) as usize;
+    let place = |(rows, local): (*mut u8, u32), place: &ParameterPlace| match place.register {
+        Some((row, wide)) => rows.wrapping_add(row as usize + lane * if wide { 8 } else { 4 }),
+        None => w.local.wrapping_add(lane * w.local_bytes as usize + (local + place.offset) as usize),
+    };
+    // SAFETY: rows and local places as the binder laid them out; a register's value is no longer than its lane, and
+    // two frames never overlap.
+    unsafe { std::ptr::copy(place(from, source), place(to, target), size) };
+}

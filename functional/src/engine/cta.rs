@@ -1,0 +1,223 @@
+//! A CTA being executed: its warps take turns, each running until it blocks, yields or finishes.
+
+use super::barrier::{BARRIERS, Barrier};
+use super::divergence::{Divergence, SLICE};
+use super::frame::Frame;
+use super::grid::Grid;
+use super::op::Flow;
+use super::running::{Running, Stop};
+use super::special;
+use super::view::View;
+use crate::fault::{Fault, FaultKind};
+
+/// What all warps of a CTA share.
+#[derive(Debug)]
+pub struct CtaState {
+    /// CTA within the grid, x fastest.
+    pub index: u64,
+    /// CTA within the grid.
+    pub id: [u32; 3],
+    /// Named barriers.
+    pub barriers: [Barrier; BARRIERS],
+    /// Threads that have not exited.
+    pub live_threads: u32,
+}
+
+impl CtaState {
+    /// `count` threads exit; barriers of all may complete by that.
+    pub fn exit_threads(&mut self, count: u32) {
+        self.live_threads -= count.min(self.live_threads);
+        for barrier in &mut self.barriers {
+            barrier.check(self.live_threads);
+        }
+    }
+}
+
+/// A warp between its turns.
+#[derive(Debug, Default)]
+struct WarpState {
+    divergence: Divergence,
+    local: Vec<u64>,
+    finished: bool,
+    fuel: u32,
+}
+
+/// A CTA with all its storage; the storage is used again for the next CTA.
+#[derive(Debug)]
+pub struct Cta {
+    state: CtaState,
+    warps: Vec<WarpState>,
+    shared: Vec<u64>,
+    shared_bytes: u32,
+    local_bytes: u32,
+    unfinished: usize,
+}
+
+/// What a CTA's turn came to.
+#[derive(Debug)]
+pub enum Turn {
+    /// All threads have exited.
+    Finished,
+    /// The time is over, or its warps wait for something outside.
+    Suspended,
+    /// A lane faulted.
+    Fault(Box<Fault>),
+}
+
+/// Counters of executed work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Executed {
+    /// Warp instructions.
+    pub warp_instructions: u64,
+    /// Lane instructions: active lanes summed over warp instructions.
+    pub lane_instructions: u64,
+}
+
+impl Cta {
+    /// Storage for a CTA of this launch.
+    pub fn new(grid: &Grid) -> Cta {
+        let warps = grid.warps_per_cta();
+        let shared_bytes = grid.shared_bytes();
+        let local_bytes = grid.local_bytes();
+        Cta {
+            state: CtaState { index: 0, id: [0; 3], barriers: Default::default(), live_threads: 0 },
+            warps: (0..warps).map(|_| WarpState::default()).collect(),
+            shared: vec![0; (shared_bytes as usize).div_ceil(8) + 8],
+            shared_bytes,
+            local_bytes,
+            unfinished: 0,
+        }
+    }
+
+    /// Makes this the CTA number `index` of the launch, nothing executed yet.
+    pub fn start(&mut self, grid: &Grid, index: u64) {
+        let program = &*grid.program;
+        let kernel = program.kernel();
+        self.state = CtaState {
+            index,
+            id: grid.cta_id(index),
+            barriers: Default::default(),
+            live_threads: grid.threads_per_cta(),
+        };
+        self.shared.fill(0);
+        self.unfinished = self.warps.len();
+        for (number, warp) in self.warps.iter_mut().enumerate() {
+            let frame = match warp.divergence.frames.take_kernel() {
+                Some(mut frame) => {
+                    frame.reset(&kernel.layout);
+                    frame
+                }
+                None => Frame::new(&kernel.layout, 0, 0),
+            };
+            special::fill(&kernel.specials, frame.base, grid, &self.state, number as u32);
+            warp.divergence.frames.start(frame);
+            let first = number as u32 * 32;
+            let lanes = (grid.threads_per_cta() - first).min(32);
+            let live = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
+            warp.divergence.start(live, kernel.entry);
+            let lane_words = self.local_bytes as usize / 8;
+            warp.local.resize(lane_words * 32, 0);
+            for lane in 0..if lane_words == 0 { 0 } else { 32 } {
+                warp.local[lane * lane_words..][..kernel.local_bytes as usize / 8].fill(0);
+            }
+            warp.finished = false;
+            warp.fuel = SLICE;
+        }
+    }
+
+    /// Runs the warps in turn until the CTA is finished or `rounds` rounds have passed.
+    pub fn run(&mut self, grid: &Grid, view: &mut View, rounds: u32, executed: &mut Executed) -> Turn {
+        for _ in 0..rounds {
+            let mut progress = false;
+            for number in 0..self.warps.len() {
+                if self.warps[number].finished {
+                    continue;
+                }
+                let turn = self.run_warp(number, grid, view, executed);
+                match turn.stop {
+                    Stop::Finished => {
+                        self.warps[number].finished = true;
+                        self.unfinished -= 1;
+                        progress = true;
+                    }
+                    Stop::Blocked => progress |= turn.moved,
+                    Stop::Yield => progress = true,
+                    Stop::Fault(kind) => return self.fault(grid, number, kind, turn.pc),
+                }
+                if grid.is_cancelled() {
+                    return Turn::Suspended;
+                }
+            }
+            if self.unfinished == 0 {
+                return Turn::Finished;
+            }
+            if !progress {
+                let waiting: u32 = self.state.barriers.iter().map(Barrier::waiting).sum();
+                let message = format!(
+                    "{waiting} threads wait at a barrier that the other {} live threads never reach",
+                    self.state.live_threads.saturating_sub(waiting)
+                );
+                return self.fault(grid, 0, FaultKind::Deadlock(message), grid.program.kernel().entry);
+            }
+        }
+        Turn::Suspended
+    }
+
+    fn run_warp(&mut self, number: usize, grid: &Grid, view: &mut View, executed: &mut Executed) -> WarpTurn {
+        let warp = &mut self.warps[number];
+        let mut running = Running {
+            frame: std::ptr::null_mut(),
+            mask: 0,
+            active: 0,
+            pc: 0,
+            fuel: warp.fuel,
+            stop: Stop::Yield,
+            instructions: 0,
+            lane_instructions: 0,
+            shared: self.shared.as_mut_ptr().cast(),
+            shared_bytes: self.shared_bytes,
+            local: warp.local.as_mut_ptr().cast(),
+            local_bytes: self.local_bytes,
+            local_base: 0,
+            view,
+            divergence: &mut warp.divergence,
+            cta: &mut self.state,
+            grid,
+            warp: number as u32,
+        };
+        let stop = match running.switch() {
+            // SAFETY: the program was bound in this process; `switch` has put a fragment of this warp in place.
+            Flow::Jump | Flow::Next => unsafe { running.run() },
+            Flow::Stop => std::mem::replace(&mut running.stop, Stop::Yield),
+        };
+        executed.warp_instructions += running.instructions;
+        executed.lane_instructions += running.lane_instructions;
+        let turn = WarpTurn { stop, moved: running.instructions > 0, pc: running.pc };
+        warp.fuel = running.fuel.max(1);
+        turn
+    }
+
+    fn fault(&self, grid: &Grid, warp: usize, kind: FaultKind, pc: u32) -> Turn {
+        let function = grid.program.function_at(pc);
+        let number = grid.program.code.get(pc as usize).map_or(0, |op| op.instruction as usize);
+        let instruction = function.source.instructions.get(number);
+        let thread = kind.lane().map(|lane| grid.thread_id(warp as u32 * 32 + lane));
+        Turn::Fault(Box::new(Fault {
+            kind,
+            kernel: grid.program.kernel().name.clone(),
+            function: function.name.clone(),
+            cta: self.state.id,
+            thread,
+            instruction: instruction.map(|i| i.op.line().name.to_owned()).unwrap_or_default(),
+            place: instruction.map(|i| i.place).unwrap_or_default(),
+            location: instruction.map(|i| i.location).unwrap_or_default(),
+        }))
+    }
+}
+
+/// What a warp's turn came to.
+struct WarpTurn {
+    stop: Stop,
+    moved: bool,
+    pc: u32,
+}

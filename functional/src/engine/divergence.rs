@@ -1,0 +1,439 @@
+//! Independent thread scheduling: the lanes of a warp may stand at different places, all of them make progress, and
+//! they come together again at the immediate post-dominator of the branch that parted them.
+//!
+//! Lanes at one place form a *fragment*; one fragment runs, the others are queued. A branch that parts a fragment
+//! opens a *join* at the reconvergence point; lanes that get there are parked in it until all have come. A join has
+//! patience: when the lanes it waits for seem to spin (on an atomic or volatile access), or have taken very long, the
+//! parked lanes go on alone, so a lane that waits for a lock held by a parked lane of its own warp gets it. A call is
+//! a join at the return address with a frame of its own.
+
+use std::collections::VecDeque;
+
+use super::frame::{Frame, Frames};
+use super::op::Flow;
+use super::running::{Running, Stop};
+use crate::fault::FaultKind;
+
+/// Jumps in a time slice.
+pub const SLICE: u32 = 4096;
+/// Jumps in a time slice while the fragment may be spinning.
+pub const SPIN_SLICE: u32 = 64;
+/// Slices that a join waits for lanes which do not seem to spin.
+const PATIENCE: u32 = 256;
+/// Slices that one slice of possible spinning counts for.
+const SPIN_WEIGHT: u32 = 32;
+/// No join.
+pub const NONE: u32 = u32::MAX;
+
+/// What a queued fragment waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// Nothing.
+    Ready,
+    /// A barrier of the CTA to pass this generation.
+    Barrier { id: u32, generation: u32 },
+    /// The lanes of `members` to come to the same op; `here` are those of the fragment that execute it.
+    Lanes { members: u32, here: u32 },
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Fragment {
+    pc: u32,
+    mask: u32,
+    frame: u32,
+    join: u32,
+    wait: Wait,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Join {
+    pc: u32,
+    frame: u32,
+    expected: u32,
+    arrived: u32,
+    parent: u32,
+    /// The callee's frame, if the join is a call's.
+    callee: Option<u32>,
+    waited: u32,
+}
+
+/// The lanes of a warp that do not run now, and how the running ones will meet them.
+#[derive(Debug, Default)]
+pub struct Divergence {
+    queue: VecDeque<Fragment>,
+    joins: Vec<Option<Join>>,
+    /// Frames of the functions being executed.
+    pub(crate) frames: Frames,
+    /// The running fragment's innermost join.
+    join: u32,
+    /// The running fragment's frame.
+    pub(crate) frame: u32,
+    /// Lanes that have not exited.
+    pub(crate) live: u32,
+    /// The running fragment has done something that spinning code does.
+    pub(crate) impatient: bool,
+    /// The barrier generation the running fragment was released from, when it comes back to a barrier op.
+    pub(crate) released: bool,
+}
+
+impl Divergence {
+    /// A warp about to start: `live` lanes at `entry` in frame 0.
+    pub(crate) fn start(&mut self, live: u32, entry: u32) {
+        self.queue.clear();
+        self.joins.clear();
+        self.join = NONE;
+        self.frame = 0;
+        self.live = live;
+        self.impatient = false;
+        self.released = false;
+        self.queue.push_back(Fragment { pc: entry, mask: live, frame: 0, join: NONE, wait: Wait::Ready });
+    }
+
+    fn open(&mut self, join: Join) -> u32 {
+        match self.joins.iter().position(Option::is_none) {
+            Some(free) => {
+                self.joins[free] = Some(join);
+                free as u32
+            }
+            None => {
+                self.joins.push(Some(join));
+                (self.joins.len() - 1) as u32
+            }
+        }
+    }
+
+    fn get(&mut self, join: u32) -> Option<&mut Join> {
+        self.joins.get_mut(join as usize)?.as_mut()
+    }
+
+    /// Takes `lanes` out of the joins from `from` up to, but not including, `until`: they will not come there.
+    fn withdraw(&mut self, from: u32, until: u32, lanes: u32) {
+        let mut at = from;
+        while at != until {
+            let Some(join) = self.get(at) else { return };
+            join.expected &= !lanes;
+            join.arrived &= !lanes;
+            let parent = join.parent;
+            self.settle(at);
+            at = parent;
+        }
+    }
+
+    /// Closes a join whose last missing lanes have gone elsewhere.
+    fn settle(&mut self, at: u32) {
+        let Some(&mut join) = self.get(at) else { return };
+        if join.arrived != join.expected {
+            return;
+        }
+        if join.expected != 0 {
+            self.queue.push_back(Fragment {
+                pc: join.pc,
+                mask: join.expected,
+                frame: join.frame,
+                join: join.parent,
+                wait: Wait::Ready,
+            });
+        }
+        self.close(at);
+    }
+
+    fn close(&mut self, at: u32) {
+        if let Some(slot) = self.joins.get_mut(at as usize)
+            && let Some(join) = slot.take()
+            && let Some(callee) = join.callee
+        {
+            self.frames.pop(callee);
+        }
+    }
+
+    /// Lets the parked lanes of joins go on that have waited long enough, `slices` more having passed.
+    fn lose_patience(&mut self, slices: u32) -> bool {
+        let mut released = false;
+        for at in 0..self.joins.len() {
+            let Some(join) = self.joins[at].as_mut() else { continue };
+            if join.arrived == 0 {
+                continue;
+            }
+            join.waited += slices;
+            if join.waited < PATIENCE {
+                continue;
+            }
+            let fragment = Fragment {
+                pc: join.pc,
+                mask: join.arrived,
+                frame: join.frame,
+                join: join.parent,
+                wait: Wait::Ready,
+            };
+            join.expected &= !join.arrived;
+            join.arrived = 0;
+            join.waited = 0;
+            self.queue.push_back(fragment);
+            released = true;
+        }
+        released
+    }
+
+    /// Are all lanes that `fragment` waits for here, or gone?
+    fn complete(&self, pc: u32, members: u32) -> bool {
+        let here: u32 = self
+            .queue
+            .iter()
+            .filter(|other| other.pc == pc)
+            .map(|other| match other.wait {
+                Wait::Lanes { here, .. } => here,
+                _ => 0,
+            })
+            .fold(0, |all, here| all | here);
+        members & self.live & !here == 0
+    }
+}
+
+impl Running<'_> {
+    /// Parts the fragment: `taken` lanes go to `target`, the others to `next`; they meet again at `meet`.
+    #[cold]
+    pub(crate) fn diverge(&mut self, taken: u32, target: u32, next: u32, meet: u32) -> Flow {
+        let rest = self.active & !taken;
+        if meet != NONE {
+            let (frame, parent, expected) = (self.divergence.frame, self.divergence.join, self.active);
+            let same = self.divergence.get(parent).is_some_and(|join| {
+                join.pc == meet && join.frame == frame && join.callee.is_none()
+            });
+            if !same {
+                let join = Join { pc: meet, frame, expected, arrived: 0, parent, callee: None, waited: 0 };
+                self.divergence.join = self.divergence.open(join);
+            }
+            for (lanes, to, other, other_to) in [(taken, target, rest, next), (rest, next, taken, target)] {
+                if to == meet {
+                    if let Some(join) = self.divergence.get(self.divergence.join) {
+                        join.arrived |= lanes;
+                    }
+                    self.active = other;
+                    self.pc = other_to;
+                    return self.spend_fuel();
+                }
+            }
+        }
+        let (frame, join) = (self.divergence.frame, self.divergence.join);
+        self.divergence.queue.push_back(Fragment { pc: target, mask: taken, frame, join, wait: Wait::Ready });
+        self.active = rest;
+        self.pc = next;
+        self.spend_fuel()
+    }
+
+    /// Counts a jump; a warp out of fuel yields.
+    #[inline(always)]
+    pub(crate) fn spend_fuel(&mut self) -> Flow {
+        self.fuel = self.fuel.wrapping_sub(1);
+        if self.fuel == 0 { self.yield_slice() } else { Flow::Jump }
+    }
+
+    /// Ends the time slice at `self.pc`.
+    #[cold]
+    pub(crate) fn yield_slice(&mut self) -> Flow {
+        let impatient = std::mem::take(&mut self.divergence.impatient);
+        self.divergence.lose_patience(if impatient { SPIN_WEIGHT } else { 1 });
+        self.park(Wait::Ready);
+        self.fuel = if impatient { SPIN_SLICE } else { SLICE };
+        self.stop = Stop::Yield;
+        Flow::Stop
+    }
+
+    /// The running fragment does something that a spinning lane does: joins lose patience soon.
+    #[inline(always)]
+    pub(crate) fn may_spin(&mut self) {
+        self.divergence.impatient = true;
+        self.fuel = self.fuel.min(SPIN_SLICE);
+    }
+
+    /// The running fragment has come to a reconvergence point.
+    #[inline(always)]
+    pub(crate) fn reconverge(&mut self) -> Flow {
+        if self.divergence.join == NONE {
+            return Flow::Next;
+        }
+        self.reconverge_slowly()
+    }
+
+    #[cold]
+    fn reconverge_slowly(&mut self) -> Flow {
+        let (pc, frame, active, at) = (self.pc, self.divergence.frame, self.active, self.divergence.join);
+        match self.divergence.get(at) {
+            Some(join) if join.pc == pc && join.frame == frame && join.callee.is_none() => {
+                join.arrived |= active;
+                self.arrived(at)
+            }
+            _ => Flow::Next,
+        }
+    }
+
+    /// Goes on from a join if all have come, else with another fragment.
+    fn arrived(&mut self, at: u32) -> Flow {
+        let Some(&mut join) = self.divergence.get(at) else { return self.switch() };
+        if join.arrived != join.expected {
+            return self.switch();
+        }
+        self.divergence.close(at);
+        self.resume(Fragment {
+            pc: join.pc,
+            mask: join.expected,
+            frame: join.frame,
+            join: join.parent,
+            wait: Wait::Ready,
+        });
+        Flow::Jump
+    }
+
+    fn resume(&mut self, fragment: Fragment) {
+        self.pc = fragment.pc;
+        self.active = fragment.mask;
+        self.divergence.join = fragment.join;
+        self.divergence.frame = fragment.frame;
+        self.divergence.released = matches!(fragment.wait, Wait::Barrier { .. });
+        let frame = self.divergence.frames.get(fragment.frame);
+        self.frame = frame.base;
+        self.local_base = frame.local_base;
+    }
+
+    fn park(&mut self, wait: Wait) {
+        let (frame, join) = (self.divergence.frame, self.divergence.join);
+        self.divergence.queue.push_back(Fragment { pc: self.pc, mask: self.active, frame, join, wait });
+        self.active = 0;
+    }
+
+    /// Takes up the next fragment that can go on; without one the warp stops.
+    #[cold]
+    pub(crate) fn switch(&mut self) -> Flow {
+        if self.divergence.live == 0 {
+            self.stop = Stop::Finished;
+            return Flow::Stop;
+        }
+        loop {
+            let ready = self.divergence.queue.iter().position(|fragment| match fragment.wait {
+                Wait::Ready => true,
+                Wait::Barrier { id, generation } => self.cta.barriers[id as usize].generation != generation,
+                Wait::Lanes { members, .. } => self.divergence.complete(fragment.pc, members),
+            });
+            if let Some(fragment) = ready.and_then(|at| self.divergence.queue.remove(at)) {
+                self.resume(fragment);
+                return Flow::Jump;
+            }
+            if !self.divergence.lose_patience(PATIENCE) {
+                break;
+            }
+        }
+        let at_barrier =
+            self.divergence.queue.iter().any(|fragment| matches!(fragment.wait, Wait::Barrier { .. }));
+        self.stop = if at_barrier {
+            Stop::Blocked
+        } else {
+            Stop::Fault(FaultKind::Deadlock(
+                "lanes of a warp wait at a warp-wide instruction for lanes that never come to it".to_owned(),
+            ))
+        };
+        Flow::Stop
+    }
+
+    /// The running fragment waits for a barrier of the CTA.
+    #[cold]
+    pub(crate) fn wait_at_barrier(&mut self, id: u32) -> Flow {
+        let generation = self.cta.barriers[id as usize].generation;
+        self.park(Wait::Barrier { id, generation });
+        self.switch()
+    }
+
+    /// The `arrived` lanes wait for a barrier; the running fragment goes on without them at `next`.
+    #[cold]
+    pub(crate) fn wait_apart(&mut self, id: u32, arrived: u32, next: u32) -> Flow {
+        let generation = self.cta.barriers[id as usize].generation;
+        let (frame, join) = (self.divergence.frame, self.divergence.join);
+        let wait = Wait::Barrier { id, generation };
+        self.divergence.queue.push_back(Fragment { pc: self.pc, mask: arrived, frame, join, wait });
+        self.active &= !arrived;
+        self.pc = next;
+        Flow::Jump
+    }
+
+    /// Brings together the lanes of `members` for the current op. `true`: they are here, the mask is theirs; the op
+    /// goes on. `false`: the fragment waits, the op returns the flow that [`Running::switch`] gave.
+    #[inline(always)]
+    pub(crate) fn gather(&mut self, members: u32) -> Result<(), Flow> {
+        if members & !self.mask == 0 { Ok(()) } else { self.gather_slowly(members) }
+    }
+
+    #[cold]
+    fn gather_slowly(&mut self, members: u32) -> Result<(), Flow> {
+        let guarded_off = self.active & !self.mask;
+        let needed = members & self.divergence.live & !guarded_off;
+        let pc = self.pc;
+        let partners = |fragment: &Fragment| match fragment.wait {
+            Wait::Lanes { here, .. } if fragment.pc == pc => here,
+            _ => 0,
+        };
+        let here = self.divergence.queue.iter().map(partners).fold(self.mask, |all, here| all | here);
+        if needed & !here != 0 {
+            let wait = Wait::Lanes { members: members & !guarded_off, here: self.mask };
+            self.park(wait);
+            return Err(self.switch());
+        }
+        if needed & !self.mask != 0 {
+            for fragment in self.divergence.queue.iter_mut() {
+                if partners(fragment) != 0 {
+                    fragment.wait = Wait::Ready;
+                    fragment.pc += 1;
+                }
+            }
+            self.mask = here;
+        }
+        Ok(())
+    }
+
+    /// Ends the executing lanes.
+    #[cold]
+    pub(crate) fn exit_lanes(&mut self) -> Flow {
+        let lanes = self.mask;
+        self.divergence.live &= !lanes;
+        self.cta.exit_threads(lanes.count_ones());
+        let from = self.divergence.join;
+        self.divergence.withdraw(from, NONE, lanes);
+        self.active &= !lanes;
+        if self.active != 0 { Flow::Next } else { self.switch() }
+    }
+
+    /// Enters a function: the executing lanes go to `entry` in `frame` and come back to the next op.
+    #[cold]
+    pub(crate) fn enter(&mut self, entry: u32, frame: Frame) -> Flow {
+        let return_to = self.pc + 1;
+        let callee = self.divergence.frames.push(frame);
+        let join = Join {
+            pc: return_to,
+            frame: self.divergence.frame,
+            expected: self.active,
+            arrived: self.active & !self.mask,
+            parent: self.divergence.join,
+            callee: Some(callee),
+            waited: 0,
+        };
+        let at = self.divergence.open(join);
+        self.divergence.frames.get_mut(callee).call = at;
+        self.resume(Fragment { pc: entry, mask: self.mask, frame: callee, join: at, wait: Wait::Ready });
+        self.spend_fuel()
+    }
+
+    /// Leaves a function with the executing lanes; in a kernel they exit.
+    #[cold]
+    pub(crate) fn leave(&mut self) -> Flow {
+        if self.divergence.frame == 0 {
+            return self.exit_lanes();
+        }
+        let lanes = self.mask;
+        let call = self.divergence.frames.get(self.divergence.frame).call;
+        let from = self.divergence.join;
+        self.divergence.withdraw(from, call, lanes);
+        if let Some(join) = self.divergence.get(call) {
+            join.arrived |= lanes;
+        }
+        self.active &= !lanes;
+        if self.active != 0 { Flow::Next } else { self.arrived(call) }
+    }
+}

@@ -1,0 +1,244 @@
+//! A launch being executed: CTAs handed to worker threads, suspended ones taken up again.
+//!
+//! Workers take CTAs in order of their number. A CTA that uses up its turn (it may wait for a flag that another CTA
+//! sets) goes to the back of a queue, and another one starts, as long as no more CTAs are resident than the device
+//! could hold. With one worker the order is a function of the program alone, which is what `deterministic` asks for.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::cta::{Cta, Executed, Turn};
+use super::program::Program;
+use super::view::View;
+use crate::device::{Device, DeviceSpec};
+use crate::fault::{Fault, FaultKind};
+use crate::launch::LaunchConfig;
+
+/// Rounds of a CTA's warps in one turn.
+const ROUNDS: u32 = 256;
+
+/// A launch.
+pub struct Grid<'a> {
+    /// The kernel.
+    pub program: Arc<Program>,
+    /// CTAs along x, y, z.
+    pub ctas: [u32; 3],
+    /// Threads of a CTA along x, y, z.
+    pub threads: [u32; 3],
+    /// Bytes of shared memory asked for at the launch.
+    pub dynamic_shared: u32,
+    /// The parameter block.
+    pub parameters: Vec<u8>,
+    /// Generic address of a copy of the parameter block, if the kernel wants one.
+    pub parameter_address: u64,
+    /// What `%envreg1` and `%envreg2` hold: the workspace of a cooperative launch.
+    pub environment: u64,
+    /// The device.
+    pub device: &'a DeviceSpec,
+    /// The device with its memory.
+    pub owner: &'a Device,
+    /// Counts launches.
+    pub number: u64,
+    /// All CTAs must be resident at once.
+    pub cooperative: bool,
+    /// When the launch started.
+    pub started: Instant,
+    cancelled: AtomicBool,
+}
+
+#[derive(Default)]
+struct Progress {
+    next: u64,
+    resident: u64,
+    suspended: VecDeque<Box<Cta>>,
+    spare: Vec<Box<Cta>>,
+    fault: Option<Box<Fault>>,
+    executed: Executed,
+}
+
+impl<'a> Grid<'a> {
+    /// A launch of `program`; its sizes were checked.
+    pub(crate) fn new(program: Arc<Program>, owner: &'a Device, config: LaunchConfig) -> Grid<'a> {
+        Grid {
+            program,
+            ctas: config.grid,
+            threads: config.block,
+            dynamic_shared: config.dynamic_shared,
+            parameters: config.parameters,
+            parameter_address: 0,
+            environment: config.environment,
+            device: &owner.spec,
+            owner,
+            number: owner.next_launch(),
+            cooperative: config.cooperative,
+            started: Instant::now(),
+            cancelled: AtomicBool::new(false),
+        }
+    }
+
+    /// CTAs in all.
+    pub fn cta_count(&self) -> u64 {
+        self.ctas.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// Threads of a CTA.
+    pub fn threads_per_cta(&self) -> u32 {
+        self.threads.iter().product()
+    }
+
+    /// Warps of a CTA.
+    pub fn warps_per_cta(&self) -> u32 {
+        self.threads_per_cta().div_ceil(32)
+    }
+
+    /// Bytes of shared memory of a CTA.
+    pub fn shared_bytes(&self) -> u32 {
+        self.program.static_shared + self.dynamic_shared
+    }
+
+    /// Bytes of local memory of a thread: the kernel's variables, and a stack if it calls functions.
+    pub fn local_bytes(&self) -> u32 {
+        let own = self.program.kernel().local_bytes;
+        if self.program.has_calls { (own + self.owner.stack_bytes()).next_multiple_of(8) } else { own }
+    }
+
+    /// Coordinates of CTA number `index`.
+    pub fn cta_id(&self, index: u64) -> [u32; 3] {
+        let (x, y) = (u64::from(self.ctas[0]), u64::from(self.ctas[1]));
+        [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
+    }
+
+    /// Coordinates of thread number `thread` of a CTA.
+    pub fn thread_id(&self, thread: u32) -> [u32; 3] {
+        let [x, y, _] = self.threads;
+        [thread % x, thread / x % y, thread / x / y]
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Runs all CTAs on `workers` threads.
+    pub(crate) fn run(&self, workers: usize) -> (Executed, Option<Box<Fault>>) {
+        let workers = workers.min(self.cta_count().try_into().unwrap_or(usize::MAX)).max(1);
+        let progress = Mutex::new(Progress::default());
+        let changed = Condvar::new();
+        if workers == 1 {
+            self.work(&progress, &changed);
+        } else {
+            self.owner.workers().broadcast(workers, &|| self.work(&progress, &changed));
+        }
+        let mut progress = progress.into_inner();
+        (progress.executed, progress.fault.take())
+    }
+
+    fn resident_limit(&self) -> u64 {
+        let per_sm = u64::from(self.device.threads_per_sm / self.threads_per_cta().max(1)).max(1);
+        if self.cooperative { u64::MAX } else { per_sm * u64::from(self.device.sms) }
+    }
+
+    /// One worker: takes CTAs until none are left.
+    fn work(&self, progress: &Mutex<Progress>, changed: &Condvar) {
+        let mut view = View::default();
+        let mut executed = Executed::default();
+        let mut hand: Option<Box<Cta>> = None;
+        loop {
+            let cta = match hand.take() {
+                Some(cta) => Some(cta),
+                None => self.next_cta(progress, changed),
+            };
+            let Some(mut cta) = cta else { break };
+            let turn = cta.run(self, &mut view, ROUNDS, &mut executed);
+            if let Some(limit) = self.owner.watchdog()
+                && self.started.elapsed() > limit
+                && !matches!(turn, Turn::Finished)
+            {
+                self.stop(progress, changed, self.timeout(limit));
+                break;
+            }
+            match turn {
+                Turn::Finished => {
+                    let mut state = progress.lock();
+                    if state.next < self.cta_count() && state.suspended.is_empty() && state.fault.is_none() {
+                        let index = state.next;
+                        state.next += 1;
+                        drop(state);
+                        cta.start(self, index);
+                        hand = Some(cta);
+                    } else {
+                        state.resident -= 1;
+                        state.spare.push(cta);
+                        changed.notify_all();
+                    }
+                }
+                Turn::Suspended => {
+                    view.clear();
+                    let mut state = progress.lock();
+                    state.suspended.push_back(cta);
+                    changed.notify_one();
+                }
+                Turn::Fault(fault) => {
+                    self.stop(progress, changed, fault);
+                    break;
+                }
+            }
+        }
+        let mut state = progress.lock();
+        state.executed.warp_instructions += executed.warp_instructions;
+        state.executed.lane_instructions += executed.lane_instructions;
+    }
+
+    /// A CTA to work on: a new one while the device has room, else the one suspended longest.
+    fn next_cta(&self, progress: &Mutex<Progress>, changed: &Condvar) -> Option<Box<Cta>> {
+        let mut state = progress.lock();
+        loop {
+            if state.fault.is_some() {
+                changed.notify_all();
+                return None;
+            }
+            if state.next < self.cta_count() && state.resident < self.resident_limit() {
+                let index = state.next;
+                state.next += 1;
+                state.resident += 1;
+                let spare = state.spare.pop();
+                drop(state);
+                let mut cta = spare.unwrap_or_else(|| Box::new(Cta::new(self)));
+                cta.start(self, index);
+                return Some(cta);
+            }
+            if let Some(cta) = state.suspended.pop_front() {
+                return Some(cta);
+            }
+            if state.resident == 0 {
+                changed.notify_all();
+                return None;
+            }
+            changed.wait(&mut state);
+        }
+    }
+
+    fn stop(&self, progress: &Mutex<Progress>, changed: &Condvar, fault: Box<Fault>) {
+        self.cancelled.store(true, Ordering::Relaxed);
+        let mut state = progress.lock();
+        state.fault.get_or_insert(fault);
+        changed.notify_all();
+    }
+
+    fn timeout(&self, limit: Duration) -> Box<Fault> {
+        let kernel = self.program.kernel();
+        Box::new(Fault {
+            kind: FaultKind::Timeout { seconds: limit.as_secs() },
+            kernel: kernel.name.clone(),
+            function: kernel.name.clone(),
+            cta: [0; 3],
+            thread: None,
+            instruction: String::new(),
+            place: Default::default(),
+            location: Default::default(),
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! The few primitives that auto-vectorisation does not find, per level of host instructions.
+
+use super::lane::WARP;
+
+/// A level's primitives. The bodies of warp-wide ops are generic over this and inlined into a function compiled for
+/// the level, so the intrinsics inside are inlined too.
+pub trait Isa: 'static {
+    /// Bit i is the top bit of lane i.
+    fn top_bits_32(lanes: &[u32; WARP]) -> u32;
+    /// Bit i is the top bit of lane i.
+    fn top_bits_64(lanes: &[u64; WARP]) -> u32;
+    /// Is `addresses[i] == addresses[0] + i * step` for all lanes?
+    fn is_strided(addresses: &[u64; WARP], step: u64) -> bool;
+}
+
+/// x86-64 as every processor has it, or another architecture.
+pub struct Baseline;
+
+impl Isa for Baseline {
+    #[inline(always)]
+    fn top_bits_32(lanes: &[u32; WARP]) -> u32 {
+        let mut bits = 0;
+        for (i, lane) in lanes.iter().enumerate() {
+            bits |= (lane >> 31) << i;
+        }
+        bits
+    }
+
+    #[inline(always)]
+    fn top_bits_64(lanes: &[u64; WARP]) -> u32 {
+        let mut bits = 0;
+        for (i, lane) in lanes.iter().enumerate() {
+            bits |= ((lane >> 63) as u32) << i;
+        }
+        bits
+    }
+
+    #[inline(always)]
+    fn is_strided(addresses: &[u64; WARP], step: u64) -> bool {
+        let mut different = 0;
+        for (i, address) in addresses.iter().enumerate() {
+            different |= address ^ addresses[0].wrapping_add(step.wrapping_mul(i as u64));
+        }
+        different == 0
+    }
+}
+
+/// AVX2 and its companions.
+#[cfg(target_arch = "x86_64")]
+pub struct Avx2;
+
+#[cfg(target_arch = "x86_64")]
+impl Isa for Avx2 {
+    #[inline(always)]
+    fn top_bits_32(lanes: &[u32; WARP]) -> u32 {
+        use std::arch::x86_64::*;
+        let mut bits = 0;
+        for part in 0..4 {
+            // SAFETY: 8 words from an array of 32; this code is only inlined into functions compiled for AVX2,
+            // which run only where the host has it.
+            let byte = unsafe {
+                let vector = _mm256_loadu_si256(lanes.as_ptr().add(part * 8).cast());
+                _mm256_movemask_ps(_mm256_castsi256_ps(vector)) as u32
+            };
+            bits |= byte << (part * 8);
+        }
+        bits
+    }
+
+    #[inline(always)]
+    fn top_bits_64(lanes: &[u64; WARP]) -> u32 {
+        use std::arch::x86_64::*;
+        let mut bits = 0;
+        for part in 0..8 {
+            // SAFETY: as above, 4 double words from an array of 32.
+            let nibble = unsafe {
+                let vector = _mm256_loadu_si256(lanes.as_ptr().add(part * 4).cast());
+                _mm256_movemask_pd(_mm256_castsi256_pd(vector)) as u32
+            };
+            bits |= nibble << (part * 4);
+        }
+        bits
+    }
+
+    #[inline(always)]
+    fn is_strided(addresses: &[u64; WARP], step: u64) -> bool {
+        use std::arch::x86_64::*;
+        // SAFETY: loads stay inside the array; AVX2 as above.
+        unsafe {
+            let first = _mm256_set1_epi64x(addresses[0] as i64);
+            let step = step as i64;
+            let mut expected =
+                _mm256_add_epi64(first, _mm256_set_epi64x(step.wrapping_mul(3), step.wrapping_mul(2), step, 0));
+            let four = _mm256_set1_epi64x(step.wrapping_mul(4));
+            let mut different = _mm256_setzero_si256();
+            for part in 0..8 {
+                let vector = _mm256_loadu_si256(addresses.as_ptr().add(part * 4).cast());
+                different = _mm256_or_si256(different, _mm256_xor_si256(vector, expected));
+                expected = _mm256_add_epi64(expected, four);
+            }
+            _mm256_testz_si256(different, different) != 0
+        }
+    }
+}
+
+/// AVX-512; its primitives are those of AVX2, its loops are compiled wider.
+#[cfg(target_arch = "x86_64")]
+pub struct Avx512;
+
+#[cfg(target_arch = "x86_64")]
+impl Isa for Avx512 {
+    #[inline(always)]
+    fn top_bits_32(lanes: &[u32; WARP]) -> u32 {
+        Avx2::top_bits_32(lanes)
+    }
+
+    #[inline(always)]
+    fn top_bits_64(lanes: &[u64; WARP]) -> u32 {
+        Avx2::top_bits_64(lanes)
+    }
+
+    #[inline(always)]
+    fn is_strided(addresses: &[u64; WARP], step: u64) -> bool {
+        Avx2::is_strided(addresses, step)
+    }
+}
+
+/// Defines `$name::<…>() -> Run`: the copy of `$body` for the host's level.
+///
+/// `$body` is an `#[inline(always)]` function, generic over an [`Isa`] first and then over the listed parameters.
+macro_rules! per_level {
+    ($(#[$doc:meta])* $visibility:vis fn $name:ident < $($generic:ident : $bound:path),* > = $body:path) => {
+        $(#[$doc])*
+        $visibility fn $name<$($generic: $bound),*>() -> $crate::engine::op::Run {
+            use $crate::engine::{isa, op::{Flow, Op}, running::Running};
+
+            unsafe fn baseline<$($generic: $bound),*>(w: &mut Running<'_>, op: &Op) -> Flow {
+                // SAFETY: the caller keeps `Run`'s contract.
+                unsafe { $body::<isa::Baseline $(, $generic)*>(w, op) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+            unsafe fn avx2<$($generic: $bound),*>(w: &mut Running<'_>, op: &Op) -> Flow {
+                // SAFETY: the caller keeps `Run`'s contract.
+                unsafe { $body::<isa::Avx2 $(, $generic)*>(w, op) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+            unsafe fn avx512<$($generic: $bound),*>(w: &mut Running<'_>, op: &Op) -> Flow {
+                // SAFETY: the caller keeps `Run`'s contract.
+                unsafe { $body::<isa::Avx512 $(, $generic)*>(w, op) }
+            }
+            match $crate::host::level() {
+                #[cfg(target_arch = "x86_64")]
+                $crate::host::Level::Avx512 => avx512::<$($generic),*>,
+                #[cfg(target_arch = "x86_64")]
+                $crate::host::Level::Avx2 => avx2::<$($generic),*>,
+                _ => baseline::<$($generic),*>,
+            }
+        }
+    };
+}
+pub(crate) use per_level;

@@ -1,0 +1,18 @@
+//! The engine: frames of register rows, warp-wide ops, divergence, CTAs and grids.
+
+pub mod access;
+pub mod barrier;
+pub mod call;
+pub mod cta;
+pub mod divergence;
+pub mod frame;
+pub mod grid;
+pub mod isa;
+pub mod lane;
+pub mod native;
+pub mod op;
+pub mod program;
+pub mod running;
+pub mod shapes;
+pub mod special;
+pub mod view;

@@ -1,0 +1,93 @@
+//! A kernel ready to run on this host: the ops of it and of every function it can reach.
+
+use std::sync::Arc;
+
+use ptx_frontend::ir;
+use ptx_frontend::isa::SpecialRegister;
+
+use super::frame::FrameLayout;
+use super::op::Op;
+
+/// A parameter or result of a device function in its frame's local area.
+#[derive(Debug, Clone, Copy)]
+pub struct ParameterPlace {
+    /// Bytes from the frame's local base.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+    /// A `.reg` parameter: its row, and whether it is 64 bits wide.
+    pub register: Option<(u32, bool)>,
+}
+
+/// A bound function.
+#[derive(Debug)]
+pub struct BoundFunction {
+    /// Name.
+    pub name: String,
+    /// First op.
+    pub entry: u32,
+    /// One past the last op.
+    pub end: u32,
+    /// What a new frame looks like.
+    pub layout: FrameLayout,
+    /// Special registers kept in rows: (register, byte offset of the row).
+    pub specials: Vec<(SpecialRegister, u32)>,
+    /// Bytes of local memory of a frame.
+    pub local_bytes: u32,
+    /// Parameters.
+    pub parameters: Vec<ParameterPlace>,
+    /// Results.
+    pub returns: Vec<ParameterPlace>,
+    /// The source form, for messages.
+    pub source: Arc<ir::Function>,
+}
+
+/// A call site: where arguments come from and results go.
+#[derive(Debug, Clone)]
+pub struct CallSite {
+    /// The function, for direct calls.
+    pub function: Option<u32>,
+    /// Arguments: places in the caller's local area or registers.
+    pub arguments: Vec<ParameterPlace>,
+    /// Results.
+    pub results: Vec<ParameterPlace>,
+}
+
+/// A kernel with all it calls.
+#[derive(Debug)]
+pub struct Program {
+    /// Ops of all functions, one after another.
+    pub code: Vec<Op>,
+    /// Functions; the kernel is the first.
+    pub functions: Vec<BoundFunction>,
+    /// Call sites, named by index from call ops.
+    pub call_sites: Vec<CallSite>,
+    /// Lists of `brx.idx`: op numbers.
+    pub branch_targets: Vec<Vec<u32>>,
+    /// Addresses of functions that can be called through a register: (address, function), by address.
+    pub function_addresses: Vec<(u64, u32)>,
+    /// Bytes of shared memory with a size known before the launch.
+    pub static_shared: u32,
+    /// Bytes of parameters.
+    pub parameter_bytes: u32,
+    /// The kernel takes the generic address of a parameter.
+    pub needs_parameter_address: bool,
+    /// Some function calls another (so a thread needs a stack).
+    pub has_calls: bool,
+    /// Live 32-bit registers at most, for occupancy.
+    pub registers: u32,
+    /// Launch bounds.
+    pub bounds: ir::LaunchBounds,
+}
+
+impl Program {
+    /// The kernel.
+    pub fn kernel(&self) -> &BoundFunction {
+        &self.functions[0]
+    }
+
+    /// The function that op `pc` belongs to.
+    pub fn function_at(&self, pc: u32) -> &BoundFunction {
+        self.functions.iter().find(|function| (function.entry..function.end).contains(&pc)).unwrap_or(self.kernel())
+    }
+}

@@ -1,0 +1,180 @@
+//! A warp while it runs: the hot state that ops work on.
+
+use super::cta::CtaState;
+use super::divergence::Divergence;
+use super::grid::Grid;
+use super::lane::Bits;
+use super::op::{Flow, Op, PredicateSource};
+use super::view::View;
+use crate::fault::FaultKind;
+
+/// Why a warp stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// All its lanes have exited.
+    Finished,
+    /// No lane can go on before another warp does something.
+    Blocked,
+    /// Its time slice is over.
+    Yield,
+    /// A lane did something wrong.
+    Fault(FaultKind),
+}
+
+/// A warp while it runs.
+pub struct Running<'a> {
+    /// First row of the running fragment's frame.
+    pub(crate) frame: *mut u8,
+    /// Lanes that execute the current op.
+    pub mask: u32,
+    /// Lanes of the running fragment.
+    pub active: u32,
+    /// The current op.
+    pub pc: u32,
+    /// Jumps left in the time slice.
+    pub(crate) fuel: u32,
+    /// Why the warp stops, when an op says so.
+    pub(crate) stop: Stop,
+    /// Warp instructions executed.
+    pub(crate) instructions: u64,
+    /// Lane instructions executed.
+    pub(crate) lane_instructions: u64,
+    /// First byte of the CTA's shared memory.
+    pub(crate) shared: *mut u8,
+    /// Bytes of shared memory.
+    pub(crate) shared_bytes: u32,
+    /// First byte of lane 0's local memory.
+    pub(crate) local: *mut u8,
+    /// Bytes of local memory per lane.
+    pub(crate) local_bytes: u32,
+    /// Where the running frame's variables begin in a lane's local memory.
+    pub(crate) local_base: u32,
+    /// Allocations the worker remembers.
+    pub(crate) view: &'a mut View,
+    /// Fragments, reconvergence, calls.
+    pub(crate) divergence: &'a mut Divergence,
+    /// The warp's CTA.
+    pub(crate) cta: &'a mut CtaState,
+    /// The launch.
+    pub(crate) grid: &'a Grid,
+    /// Warp within the CTA.
+    pub(crate) warp: u32,
+}
+
+impl Running<'_> {
+    /// Start of the row at byte offset `offset` of the frame.
+    #[inline(always)]
+    pub(crate) fn row<B: Bits>(&self, offset: u32) -> *mut B {
+        self.frame.wrapping_add(offset as usize).cast()
+    }
+
+    /// The lanes of a row, as words.
+    ///
+    /// # Safety
+    /// `offset` names a row of this width in the frame.
+    #[inline(always)]
+    pub(crate) unsafe fn read_row<B: Bits>(&self, offset: u32) -> [B; 32] {
+        // SAFETY: the caller's promise.
+        unsafe { self.row::<B>(offset).cast::<[B; 32]>().read() }
+    }
+
+    /// One lane of a row.
+    ///
+    /// # Safety
+    /// `offset` names a row of this width in the frame, `lane` is below 32.
+    #[inline(always)]
+    pub(crate) unsafe fn read_lane<B: Bits>(&self, offset: u32, lane: usize) -> B {
+        // SAFETY: the caller's promise.
+        unsafe { self.row::<B>(offset).add(lane).read() }
+    }
+
+    /// Writes one lane of a row.
+    ///
+    /// # Safety
+    /// As for [`Running::read_lane`].
+    #[inline(always)]
+    pub(crate) unsafe fn write_lane<B: Bits>(&mut self, offset: u32, lane: usize, value: B) {
+        // SAFETY: the caller's promise.
+        unsafe { self.row::<B>(offset).add(lane).write(value) };
+    }
+
+    /// Writes the active lanes of a row.
+    ///
+    /// # Safety
+    /// As for [`Running::read_row`].
+    #[inline(always)]
+    pub(crate) unsafe fn write_row<B: Bits>(&mut self, offset: u32, values: &[B; 32]) {
+        let row = self.row::<B>(offset).cast::<[B; 32]>();
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.mask == u32::MAX {
+                row.write(*values);
+                return;
+            }
+            let mut merged = row.read();
+            for lane in 0..32 {
+                let chosen = 0u32.wrapping_sub((self.mask >> lane) & 1);
+                merged[lane] = B::choose(chosen, values[lane], merged[lane]);
+            }
+            row.write(merged);
+        }
+    }
+
+    /// The predicate, one bit per lane.
+    ///
+    /// # Safety
+    /// `source` names a word of the frame's predicate area.
+    #[inline(always)]
+    pub(crate) unsafe fn predicate(&self, source: PredicateSource) -> u32 {
+        // SAFETY: the caller's promise.
+        unsafe { self.frame.cast::<u32>().add(source.index() as usize).read() ^ source.inversion() }
+    }
+
+    /// Sets the active lanes of a predicate.
+    ///
+    /// # Safety
+    /// `index` is a word of the frame's predicate area.
+    #[inline(always)]
+    pub(crate) unsafe fn write_predicate(&mut self, index: u32, truth: u32) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let word = self.frame.cast::<u32>().add(index as usize);
+            word.write((word.read() & !self.mask) | (truth & self.mask));
+        }
+    }
+
+    /// Stops the warp with a fault of the lowest lane in `lanes`.
+    #[cold]
+    pub(crate) fn fault(&mut self, fault: FaultKind) -> Flow {
+        self.stop = Stop::Fault(fault);
+        Flow::Stop
+    }
+
+    /// Runs until the warp stops.
+    ///
+    /// # Safety
+    /// `self.grid.program` was bound for this host, and frame, program counter and masks are those of a warp of it.
+    pub(crate) unsafe fn run(&mut self) -> Stop {
+        let code: *const Op = self.grid.program.code.as_ptr();
+        loop {
+            let pc = self.pc;
+            // SAFETY: the binder ends every function with an op that does not fall through and checks every target,
+            // so the program counter stays inside the code.
+            let op = unsafe { &*code.add(pc as usize) };
+            // SAFETY: the guard is a word of the frame's predicate area.
+            self.mask = self.active & unsafe { self.predicate(op.guard) };
+            self.instructions += 1;
+            self.lane_instructions += u64::from(self.mask.count_ones());
+            if self.mask == 0 {
+                self.pc = pc + 1;
+                continue;
+            }
+            // SAFETY: `Run`'s contract is the binder's promise.
+            match unsafe { (op.run)(self, op) } {
+                Flow::Next => self.pc = pc + 1,
+                Flow::Jump => {}
+                Flow::Stop => return std::mem::replace(&mut self.stop, Stop::Yield),
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Special registers (PTX manual section 10): those that do not change while a warp lives are rows of its frame.
+
+use ptx_frontend::isa::SpecialRegister as S;
+
+use super::cta::CtaState;
+use super::grid::Grid;
+
+/// Does the register keep its value while a warp lives?
+pub fn is_constant(register: S) -> bool {
+    !matches!(
+        register,
+        S::Clock | S::ClockHi | S::Clock64 | S::Globaltimer | S::GlobaltimerLo | S::GlobaltimerHi
+    )
+}
+
+/// Fills the rows of the special registers that a function uses.
+pub(crate) fn fill(specials: &[(S, u32)], frame: *mut u8, grid: &Grid, cta: &CtaState, warp: u32) {
+    for &(register, offset) in specials {
+        let at = frame.wrapping_add(offset as usize);
+        if register.ty().bits() == 64 {
+            let value = wide(register, grid);
+            // SAFETY: the binder has reserved a row of 32 double words at this offset of the frame.
+            unsafe { at.cast::<[u64; 32]>().write([value; 32]) };
+        } else {
+            let value = per_lane(register, grid, cta, warp);
+            // SAFETY: the binder has reserved a row of 32 words at this offset of the frame.
+            unsafe { at.cast::<[u32; 32]>().write(value) };
+        }
+    }
+}
+
+fn wide(register: S, grid: &Grid) -> u64 {
+    match register {
+        S::Gridid => grid.number,
+        _ => 0,
+    }
+}
+
+fn per_lane(register: S, grid: &Grid, cta: &CtaState, warp: u32) -> [u32; 32] {
+    let lanes = |f: fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
+    let thread = |axis: usize| thread_ids(grid, warp, axis);
+    let [ctas_x, ctas_y, ctas_z] = grid.ctas;
+    let [threads_x, threads_y, threads_z] = grid.threads;
+    let value = match register {
+        S::TidX => return thread(0),
+        S::TidY => return thread(1),
+        S::TidZ => return thread(2),
+        S::Laneid => return lanes(|lane| lane),
+        S::LanemaskEq => return lanes(|lane| 1 << lane),
+        S::LanemaskLt => return lanes(|lane| (1 << lane) - 1),
+        S::LanemaskLe => return lanes(|lane| u32::MAX >> (31 - lane)),
+        S::LanemaskGe => return lanes(|lane| u32::MAX << lane),
+        S::LanemaskGt => return lanes(|lane| (u32::MAX << lane) << 1),
+        S::NtidX => threads_x,
+        S::NtidY => threads_y,
+        S::NtidZ => threads_z,
+        S::CtaidX | S::ClusteridX => cta.id[0],
+        S::CtaidY | S::ClusteridY => cta.id[1],
+        S::CtaidZ | S::ClusteridZ => cta.id[2],
+        S::NctaidX | S::NclusteridX => ctas_x,
+        S::NctaidY | S::NclusteridY => ctas_y,
+        S::NctaidZ | S::NclusteridZ => ctas_z,
+        S::Warpid => warp,
+        S::Nwarpid => grid.device.warps_per_sm,
+        S::Smid => (cta.index % u64::from(grid.device.sms)) as u32,
+        S::Nsmid => grid.device.sms,
+        S::TotalSmemSize | S::AggrSmemSize => grid.shared_bytes(),
+        S::DynamicSmemSize => grid.dynamic_shared,
+        S::ClusterNctaidX | S::ClusterNctaidY | S::ClusterNctaidZ | S::ClusterNctarank => 1,
+        S::Envreg1 => grid.environment as u32,
+        S::Envreg2 => (grid.environment >> 32) as u32,
+        _ => 0,
+    };
+    [value; 32]
+}
+
+fn thread_ids(grid: &Grid, warp: u32, axis: usize) -> [u32; 32] {
+    let [x, y, _] = grid.threads;
+    let first = warp * 32;
+    if axis == 0 && x.is_multiple_of(32) {
+        let start = first % x;
+        return std::array::from_fn(|lane| start + lane as u32);
+    }
+    std::array::from_fn(|lane| {
+        let thread = first + lane as u32;
+        match axis {
+            0 => thread % x,
+            1 => thread / x % y,
+            _ => thread / x / y,
+        }
+    })
+}
+
+/// The value of a clock.
+pub(crate) fn clock(register: S, grid: &Grid) -> u64 {
+    let elapsed = grid.started.elapsed();
+    let cycles = (elapsed.as_nanos() * u128::from(grid.device.clock_megahertz) / 1000) as u64;
+    match register {
+        S::Clock => cycles & 0xffff_ffff,
+        S::ClockHi => cycles >> 32,
+        S::Clock64 => cycles,
+        _ => {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            let nanoseconds = now.as_nanos() as u64;
+            match register {
+                S::GlobaltimerLo => nanoseconds & 0xffff_ffff,
+                S::GlobaltimerHi => nanoseconds >> 32,
+                _ => nanoseconds,
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Which vector instructions the host has: the engine carries a copy of each warp-wide operation per level and
+//! picks one when a kernel is bound.
+
+use std::sync::OnceLock;
+
+/// A set of host instructions that a copy of the engine is compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// x86-64 as every processor has it (or another architecture).
+    Baseline,
+    /// AVX2, FMA, BMI: x86-64-v3.
+    Avx2,
+    /// AVX-512 F, BW, DQ, VL, CD: x86-64-v4.
+    Avx512,
+}
+
+/// The level used by this process: the host's best, or lower by `VOLTSIM_HOST_LEVEL=baseline|avx2|avx512`.
+pub fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(|| {
+        let wanted = match std::env::var("VOLTSIM_HOST_LEVEL").as_deref() {
+            Ok("baseline") => Level::Baseline,
+            Ok("avx2") => Level::Avx2,
+            _ => Level::Avx512,
+        };
+        wanted.min(best())
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn best() -> Level {
+    let avx2 = is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("f16c")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt");
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512cd");
+    match (avx2, avx512) {
+        (true, true) => Level::Avx512,
+        (true, false) => Level::Avx2,
+        _ => Level::Baseline,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn best() -> Level {
+    Level::Baseline
+}

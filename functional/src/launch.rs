@@ -1,0 +1,144 @@
+//! Launching a kernel: sizes checked against the device, the grid run, what it came to.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::device::Device;
+use crate::engine::grid::Grid;
+use crate::engine::program::Program;
+use crate::fault::Fault;
+use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind, MemoryError};
+
+/// Sizes and arguments of a launch.
+#[derive(Debug, Clone, Default)]
+pub struct LaunchConfig {
+    /// CTAs along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA along x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// The parameter block, laid out as the kernel declares it.
+    pub parameters: Vec<u8>,
+    /// All CTAs must be resident at once (cooperative launch).
+    pub cooperative: bool,
+    /// What `%envreg1` and `%envreg2` hold.
+    pub environment: u64,
+}
+
+/// What a launch did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LaunchStatistics {
+    /// Warp instructions executed.
+    pub warp_instructions: u64,
+    /// Lane instructions executed.
+    pub lane_instructions: u64,
+    /// Host time taken.
+    pub elapsed: Duration,
+}
+
+/// Why a launch did not complete.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// A size that the device or kernel does not allow.
+    #[error("{kernel}: {reason}")]
+    Configuration {
+        /// Kernel.
+        kernel: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// More shared memory, threads or CTAs than the device has room for.
+    #[error("{kernel}: {reason}")]
+    Resources {
+        /// Kernel.
+        kernel: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// No memory for the parameters.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A lane faulted.
+    #[error("{0}")]
+    Fault(Box<Fault>),
+}
+
+/// Checks the sizes of a launch without running it.
+pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Result<(), LaunchError> {
+    let kernel = &program.kernel().name;
+    let wrong = |reason: String| Err(LaunchError::Configuration { kernel: kernel.clone(), reason });
+    let spec = &device.spec;
+    for axis in 0..3 {
+        let (ctas, threads) = (config.grid[axis], config.block[axis]);
+        if ctas == 0 || ctas > spec.grid_limits[axis] {
+            return wrong(format!("{ctas} CTAs along axis {axis}; allowed are 1 to {}", spec.grid_limits[axis]));
+        }
+        if threads == 0 || threads > spec.cta_limits[axis] {
+            return wrong(format!("{threads} threads along axis {axis}; allowed are 1 to {}", spec.cta_limits[axis]));
+        }
+    }
+    let threads = config.block.iter().map(|&n| u64::from(n)).product::<u64>();
+    if threads > u64::from(spec.threads_per_cta) {
+        return wrong(format!("{threads} threads in a CTA; allowed are {}", spec.threads_per_cta));
+    }
+    if let Some(bound) = program.bounds.maximum_threads
+        && threads > bound.iter().map(|&n| u64::from(n.max(1))).product()
+    {
+        return wrong(format!("{threads} threads in a CTA; the kernel is compiled for at most {bound:?}"));
+    }
+    if let Some(required) = program.bounds.required_threads
+        && required != config.block
+    {
+        return wrong(format!("CTAs of {:?} threads; the kernel requires {required:?}", config.block));
+    }
+    let shared = u64::from(program.static_shared) + u64::from(config.dynamic_shared);
+    if shared > u64::from(spec.shared_per_cta) {
+        return wrong(format!("{shared} bytes of shared memory in a CTA; allowed are {}", spec.shared_per_cta));
+    }
+    if config.parameters.len() < program.parameter_bytes as usize {
+        return wrong(format!(
+            "{} bytes of parameters; the kernel takes {}",
+            config.parameters.len(),
+            program.parameter_bytes
+        ));
+    }
+    if config.cooperative {
+        let resident = u64::from(spec.sms) * u64::from(spec.threads_per_sm) / threads;
+        let ctas = config.grid.iter().map(|&n| u64::from(n)).product::<u64>();
+        if ctas > resident {
+            return Err(LaunchError::Resources {
+                kernel: kernel.clone(),
+                reason: format!("{ctas} CTAs cannot be resident at once; the device holds {resident}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Runs a launch to its end.
+pub fn launch(device: &Device, program: &Arc<Program>, config: LaunchConfig) -> Result<LaunchStatistics, LaunchError> {
+    check(device, program, &config)?;
+    let started = Instant::now();
+    let mut grid = Grid::new(Arc::clone(program), device, config);
+    let mut parameters = None;
+    if program.needs_parameter_address {
+        let size = grid.parameters.len() as u64;
+        let address = device.memory.allocate(size, ALLOCATION_ALIGNMENT, AllocationKind::Parameters)?;
+        device.memory.write(address, &grid.parameters)?;
+        grid.parameter_address = address;
+        parameters = Some(address);
+    }
+    let (executed, fault) = grid.run(device.worker_count());
+    if let Some(address) = parameters {
+        device.memory.free(address)?;
+    }
+    if let Some(fault) = fault {
+        return Err(LaunchError::Fault(fault));
+    }
+    Ok(LaunchStatistics {
+        warp_instructions: executed.warp_instructions,
+        lane_instructions: executed.lane_instructions,
+        elapsed: started.elapsed(),
+    })
+}

@@ -1,0 +1,106 @@
+//! Which parts of the reserved range are taken: allocations, and a first-fit list of free stretches.
+//!
+//! First fit by address makes addresses a function of the sequence of calls alone, which resuming relies on.
+
+use std::collections::BTreeMap;
+
+/// Who asked for memory, and so who may touch it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AllocationKind {
+    /// `cudaMalloc` and its kin.
+    Device,
+    /// `cudaMallocManaged`.
+    Managed,
+    /// Pinned host memory (`cudaHostAlloc`), not counted as device memory.
+    Host,
+    /// The program's own memory, registered (`cudaHostRegister`).
+    Registered,
+    /// A module's variables.
+    Module,
+    /// `malloc` on the device.
+    Heap,
+    /// Parameters of a launch.
+    Parameters,
+}
+
+impl AllocationKind {
+    /// Does it take room on the device?
+    pub fn is_device(self) -> bool {
+        matches!(self, AllocationKind::Device | AllocationKind::Managed | AllocationKind::Module)
+    }
+}
+
+/// A live allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allocation {
+    /// First byte.
+    pub address: u64,
+    /// Bytes asked for.
+    pub size: u64,
+    /// Bytes taken from the reserved range.
+    pub reserved: u64,
+    /// Who asked.
+    pub kind: AllocationKind,
+    /// Counts allocations from 1.
+    pub serial: u64,
+}
+
+impl Allocation {
+    /// The byte after the last one.
+    pub fn end(&self) -> u64 {
+        self.address + self.size
+    }
+}
+
+/// Free stretches of the reserved range, by address.
+#[derive(Debug)]
+pub(super) struct FreeList {
+    stretches: BTreeMap<u64, u64>,
+}
+
+impl FreeList {
+    pub(super) fn new(start: u64, length: u64) -> FreeList {
+        FreeList { stretches: BTreeMap::from([(start, length)]) }
+    }
+
+    /// Takes the first stretch that holds `size` bytes at the alignment.
+    pub(super) fn take(&mut self, size: u64, align: u64) -> Option<u64> {
+        let (start, length, address) = self.stretches.iter().find_map(|(&start, &length)| {
+            let address = start.checked_next_multiple_of(align)?;
+            let used = (address - start).checked_add(size)?;
+            (used <= length).then_some((start, length, address))
+        })?;
+        self.stretches.remove(&start);
+        if address > start {
+            self.stretches.insert(start, address - start);
+        }
+        let rest = start + length - (address + size);
+        if rest > 0 {
+            self.stretches.insert(address + size, rest);
+        }
+        Some(address)
+    }
+
+    /// Gives a stretch back, joined with its free neighbours.
+    pub(super) fn give(&mut self, address: u64, size: u64) {
+        let mut start = address;
+        let mut length = size;
+        if let Some((&before, &before_length)) = self.stretches.range(..address).next_back()
+            && before + before_length == address
+        {
+            self.stretches.remove(&before);
+            start = before;
+            length += before_length;
+        }
+        if let Some(after_length) = self.stretches.remove(&(address + size)) {
+            length += after_length;
+        }
+        self.stretches.insert(start, length);
+    }
+
+    /// The free stretch that holds `address`: (start, end).
+    pub(super) fn around(&self, address: u64) -> Option<(u64, u64)> {
+        let (&start, &length) = self.stretches.range(..=address).next_back()?;
+        (address < start + length).then_some((start, start + length))
+    }
+}

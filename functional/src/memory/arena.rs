@@ -1,0 +1,99 @@
+//! The reserved range of host addresses.
+//!
+//! The host gives pages when they are first touched; they go back, to read as zero, when no allocation touches them
+//! any more.
+
+use std::io;
+
+use super::allocator::FreeList;
+
+/// Where the range is asked for: far from where Linux puts programs, heaps and libraries, so that the same program
+/// gets the same device addresses in every run.
+const PREFERRED_BASE: usize = 0x2000_0000_0000;
+
+const PAGE: u64 = 4096;
+
+/// Less than this is of no use.
+const MINIMUM: u64 = 1 << 32;
+
+/// A reserved range.
+#[derive(Debug)]
+pub(super) struct Arena {
+    base: u64,
+    length: u64,
+}
+
+impl Arena {
+    /// Reserves `length` bytes of address space, or the largest power of two below it that the host allows.
+    pub(super) fn reserve(mut length: u64) -> io::Result<Arena> {
+        loop {
+            match Arena::reserve_exactly(length) {
+                Err(_) if length > MINIMUM => length /= 2,
+                answer => return answer,
+            }
+        }
+    }
+
+    fn reserve_exactly(length: u64) -> io::Result<Arena> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let map = |hint: usize, extra: i32| {
+            // SAFETY: a fresh anonymous mapping; MAP_FIXED_NOREPLACE never replaces an existing one.
+            unsafe { libc::mmap(hint as *mut _, length as usize, libc::PROT_READ | libc::PROT_WRITE, flags | extra, -1, 0) }
+        };
+        let mut at = libc::MAP_FAILED;
+        for step in 0..16 {
+            at = map(PREFERRED_BASE + step * (1 << 41), libc::MAP_FIXED_NOREPLACE);
+            if at != libc::MAP_FAILED {
+                break;
+            }
+        }
+        if at == libc::MAP_FAILED {
+            at = map(0, 0);
+        }
+        if at == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Arena { base: at as u64, length })
+    }
+
+    pub(super) fn base(&self) -> u64 {
+        self.base
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Gives back the pages of a freed range that no allocation shares; shared parts are zeroed.
+    pub(super) fn decommit(&self, free: &mut FreeList, address: u64, length: u64) -> io::Result<()> {
+        let Some((free_start, free_end)) = free.around(address) else { return Ok(()) };
+        let end = address + length;
+        let first = free_start.next_multiple_of(PAGE).max(address / PAGE * PAGE);
+        let last = (free_end / PAGE * PAGE).min(end.next_multiple_of(PAGE));
+        if first >= last {
+            self.zero(address, end);
+            return Ok(());
+        }
+        self.zero(address, first.min(end));
+        self.zero(last.max(address), end);
+        // SAFETY: the pages lie in the reserved range and hold nothing but free stretches.
+        if unsafe { libc::madvise(first as *mut _, (last - first) as usize, libc::MADV_DONTNEED) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    fn zero(&self, start: u64, end: u64) {
+        if start < end {
+            // SAFETY: the bytes belong to an allocation just freed, inside the reserved range.
+            unsafe { std::ptr::write_bytes(start as *mut u8, 0, (end - start) as usize) };
+        }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: the range was mapped by `reserve`, and nothing refers to it once its `Memory` is gone.
+        unsafe { libc::munmap(self.base as *mut _, self.length as usize) };
+    }
+}

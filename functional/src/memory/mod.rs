@@ -1,0 +1,304 @@
+//! Device memory: one reserved range of host addresses in which a device address *is* the host address.
+//!
+//! Every access by a kernel is checked against the live allocations, byte by byte exact; the check is a range
+//! comparison against an allocation that the warp has remembered, so it costs next to nothing when it succeeds.
+
+mod allocator;
+mod arena;
+
+pub use allocator::{Allocation, AllocationKind};
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::RwLock;
+
+use allocator::FreeList;
+use arena::Arena;
+
+/// Alignment that `cudaMalloc` promises (CUDA programming guide, device memory accesses).
+pub const ALLOCATION_ALIGNMENT: u64 = 256;
+
+/// Size of the address windows of shared and local memory, bytes.
+pub const WINDOW_SIZE: u64 = 1 << 24;
+
+/// Address space reserved, bytes.
+const RESERVED: u64 = 1 << 40;
+
+/// Why device memory could not serve a request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// The device is full.
+    #[error("out of device memory: {requested} bytes wanted, {free} of {total} free")]
+    OutOfMemory {
+        /// Bytes wanted.
+        requested: u64,
+        /// Bytes free.
+        free: u64,
+        /// Bytes the device has.
+        total: u64,
+    },
+    /// An alignment that is no power of two.
+    #[error("alignment {0} is not a power of two")]
+    Alignment(u64),
+    /// Not the start of a live allocation.
+    #[error("{0:#x} is not the start of an allocation")]
+    NotAllocated(u64),
+    /// Some byte of the range is outside every allocation.
+    #[error("{address:#x} (of {length} bytes from {start:#x}) is outside every allocation")]
+    OutOfRange {
+        /// The first bad byte.
+        address: u64,
+        /// Where the range starts.
+        start: u64,
+        /// How long it is.
+        length: u64,
+    },
+    /// A host range that overlaps one already registered.
+    #[error("{0:#x} is registered already")]
+    AlreadyRegistered(u64),
+    /// The host gave no address space or pages.
+    #[error("the host refused memory: {0}")]
+    Host(String),
+}
+
+/// The memory of one device.
+#[derive(Debug)]
+pub struct Memory {
+    arena: Arena,
+    capacity: u64,
+    used: AtomicU64,
+    state: RwLock<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    free: FreeList,
+    live: BTreeMap<u64, Allocation>,
+    next_serial: u64,
+}
+
+impl Memory {
+    /// Reserves address space for a device with `capacity` bytes.
+    pub fn new(capacity: u64) -> Result<Memory, MemoryError> {
+        let arena = Arena::reserve(RESERVED).map_err(|error| MemoryError::Host(error.to_string()))?;
+        let heap = arena.base() + 4 * WINDOW_SIZE;
+        let free = FreeList::new(heap, arena.base() + arena.length() - heap);
+        let state = State { free, live: BTreeMap::new(), next_serial: 1 };
+        Ok(Memory { arena, capacity, used: AtomicU64::new(0), state: RwLock::new(state) })
+    }
+
+    /// Generic address of the first byte of shared memory.
+    pub fn shared_window(&self) -> u64 {
+        self.arena.base() + WINDOW_SIZE
+    }
+
+    /// Generic address of the first byte of local memory.
+    pub fn local_window(&self) -> u64 {
+        self.arena.base() + 2 * WINDOW_SIZE
+    }
+
+    /// Bytes the device has.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Bytes allocated on the device (host memory excluded).
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Allocates `size` bytes aligned to `align`; contents are zero.
+    pub fn allocate(&self, size: u64, align: u64, kind: AllocationKind) -> Result<u64, MemoryError> {
+        if !align.is_power_of_two() {
+            return Err(MemoryError::Alignment(align));
+        }
+        let mut state = self.state.write();
+        let charged = if kind.is_device() { size } else { 0 };
+        let free = self.capacity - self.used();
+        let full = MemoryError::OutOfMemory { requested: size, free, total: self.capacity };
+        if charged > free {
+            return Err(full);
+        }
+        let reserved = size.max(1).checked_next_multiple_of(ALLOCATION_ALIGNMENT).ok_or(full.clone())?;
+        let address = state.free.take(reserved, align.max(ALLOCATION_ALIGNMENT)).ok_or(full)?;
+        self.used.fetch_add(charged, Ordering::Relaxed);
+        let serial = state.next_serial;
+        state.next_serial += 1;
+        state.live.insert(address, Allocation { address, size, reserved, kind, serial });
+        Ok(address)
+    }
+
+    /// Frees the allocation that starts at `address`.
+    pub fn free(&self, address: u64) -> Result<Allocation, MemoryError> {
+        let mut state = self.state.write();
+        let allocation = match state.live.get(&address) {
+            Some(allocation) if allocation.kind != AllocationKind::Registered => *allocation,
+            _ => return Err(MemoryError::NotAllocated(address)),
+        };
+        state.live.remove(&address);
+        state.free.give(address, allocation.reserved);
+        self.arena
+            .decommit(&mut state.free, address, allocation.reserved)
+            .map_err(|error| MemoryError::Host(error.to_string()))?;
+        if allocation.kind.is_device() {
+            self.used.fetch_sub(allocation.size, Ordering::Relaxed);
+        }
+        Ok(allocation)
+    }
+
+    /// Makes `size` bytes of the program's own memory at `address` visible to kernels (`cudaHostRegister`).
+    pub fn register_host(&self, address: u64, size: u64) -> Result<(), MemoryError> {
+        let mut state = self.state.write();
+        let end = address.checked_add(size).ok_or(MemoryError::OutOfRange { address, start: address, length: size })?;
+        let overlaps = state.live.range(..end).next_back().is_some_and(|(_, last)| last.end() > address);
+        if overlaps {
+            return Err(MemoryError::AlreadyRegistered(address));
+        }
+        let serial = state.next_serial;
+        state.next_serial += 1;
+        let kind = AllocationKind::Registered;
+        state.live.insert(address, Allocation { address, size, reserved: 0, kind, serial });
+        Ok(())
+    }
+
+    /// Undoes [`Memory::register_host`].
+    pub fn unregister_host(&self, address: u64) -> Result<(), MemoryError> {
+        let mut state = self.state.write();
+        match state.live.get(&address) {
+            Some(allocation) if allocation.kind == AllocationKind::Registered => {
+                state.live.remove(&address);
+                Ok(())
+            }
+            _ => Err(MemoryError::NotAllocated(address)),
+        }
+    }
+
+    /// The live allocation that holds the byte at `address`.
+    pub fn allocation_of(&self, address: u64) -> Option<Allocation> {
+        let state = self.state.read();
+        let (_, allocation) = state.live.range(..=address).next_back()?;
+        (address < allocation.end() || (allocation.size == 0 && address == allocation.address))
+            .then_some(*allocation)
+    }
+
+    /// All live allocations, by address.
+    pub fn allocations(&self) -> Vec<Allocation> {
+        self.state.read().live.values().copied().collect()
+    }
+
+    /// Checks that every byte of the range is allocated (in one allocation).
+    pub fn check_range(&self, start: u64, length: u64) -> Result<(), MemoryError> {
+        if length == 0 {
+            return Ok(());
+        }
+        let end = start.checked_add(length).ok_or(MemoryError::OutOfRange { address: start, start, length })?;
+        match self.allocation_of(start) {
+            Some(allocation) if end <= allocation.end() => Ok(()),
+            Some(allocation) => Err(MemoryError::OutOfRange { address: allocation.end(), start, length }),
+            None => Err(MemoryError::OutOfRange { address: start, start, length }),
+        }
+    }
+
+    /// Is the address inside the reserved range (so never a pointer of the program's own)?
+    pub fn owns(&self, address: u64) -> bool {
+        address.wrapping_sub(self.arena.base()) < self.arena.length()
+    }
+
+    /// Copies `bytes` into device memory at `address`.
+    pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        self.check_range(address, bytes.len() as u64)?;
+        // SAFETY: the range was just found inside one live allocation, inside the mapped range.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
+        Ok(())
+    }
+
+    /// Copies device memory at `address` into `bytes`.
+    pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), MemoryError> {
+        self.check_range(address, bytes.len() as u64)?;
+        // SAFETY: as in `write`; the destination is an exclusive slice.
+        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> Memory {
+        Memory::new(1 << 30).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let memory = memory();
+        let address = memory.allocate(1000, 1, AllocationKind::Device).unwrap();
+        assert_eq!(address % ALLOCATION_ALIGNMENT, 0);
+        memory.write(address + 10, b"volta").unwrap();
+        let mut bytes = [0; 5];
+        memory.read(address + 10, &mut bytes).unwrap();
+        assert_eq!(&bytes, b"volta");
+    }
+
+    #[test]
+    fn one_byte_beyond_the_end_is_out_of_range() {
+        let memory = memory();
+        let address = memory.allocate(1000, 1, AllocationKind::Device).unwrap();
+        assert!(memory.check_range(address, 1000).is_ok());
+        assert!(matches!(
+            memory.check_range(address, 1001),
+            Err(MemoryError::OutOfRange { address: bad, .. }) if bad == address + 1000
+        ));
+    }
+
+    #[test]
+    fn freed_memory_is_out_of_range_and_counted_free() {
+        let memory = memory();
+        let address = memory.allocate(1 << 20, 1, AllocationKind::Device).unwrap();
+        assert_eq!(memory.used(), 1 << 20);
+        memory.free(address).unwrap();
+        assert_eq!(memory.used(), 0);
+        assert!(memory.check_range(address, 1).is_err());
+        assert_eq!(memory.free(address), Err(MemoryError::NotAllocated(address)));
+    }
+
+    #[test]
+    fn reused_memory_is_zero() {
+        let memory = memory();
+        let address = memory.allocate(1 << 20, 1, AllocationKind::Device).unwrap();
+        memory.write(address, &[7; 4096]).unwrap();
+        memory.free(address).unwrap();
+        let again = memory.allocate(1 << 20, 1, AllocationKind::Device).unwrap();
+        assert_eq!(again, address);
+        let mut bytes = [1; 4096];
+        memory.read(again, &mut bytes).unwrap();
+        assert!(bytes.iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn more_than_the_device_has_is_refused_and_nothing_is_lost() {
+        let memory = memory();
+        assert!(matches!(
+            memory.allocate(2 << 30, 1, AllocationKind::Device),
+            Err(MemoryError::OutOfMemory { .. })
+        ));
+        assert!(matches!(
+            memory.allocate(u64::MAX, 1, AllocationKind::Device),
+            Err(MemoryError::OutOfMemory { .. })
+        ));
+        assert!(memory.allocate(1 << 30, 1, AllocationKind::Device).is_ok());
+    }
+
+    #[test]
+    fn registered_host_memory_is_visible_until_unregistered() {
+        let memory = memory();
+        let mut host = vec![0u8; 64];
+        let address = host.as_mut_ptr() as u64;
+        memory.register_host(address, 64).unwrap();
+        assert!(memory.check_range(address, 64).is_ok());
+        assert_eq!(memory.register_host(address + 8, 8), Err(MemoryError::AlreadyRegistered(address + 8)));
+        memory.unregister_host(address).unwrap();
+        assert!(memory.check_range(address, 1).is_err());
+    }
+}

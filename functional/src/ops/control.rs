@@ -1,0 +1,203 @@
+//! Control flow (PTX manual 9.7.12), and the small ops that the binder makes itself.
+
+use ptx_frontend::ir::{Instruction, Operand};
+use ptx_frontend::isa::{ScalarType, SpecialRegister};
+
+use super::Bound;
+use crate::bind::Binder;
+use crate::engine::op::{Flow, Op};
+use crate::engine::running::Running;
+use crate::engine::special;
+use crate::fault::FaultKind;
+
+/// Goes to the low half of the immediate; lanes that part meet at the high half.
+fn branch(w: &mut Running<'_>, op: &Op) -> Flow {
+    let target = op.immediate as u32;
+    if w.mask == w.active {
+        w.pc = target;
+        return w.spend_fuel();
+    }
+    w.diverge(w.mask, target, w.pc + 1, (op.immediate >> 32) as u32)
+}
+
+/// `bra`.
+pub fn bra(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    match &i.operands[0] {
+        Operand::Label(target) => {
+            let op = b.op(branch);
+            b.push_branch(op, Some(*target));
+            Ok(())
+        }
+        other => Err(b.error(format!("{other:?} is not a label"))),
+    }
+}
+
+/// Goes to the entry of the list `b` that `a` gives, one entry after the other where lanes differ.
+fn branch_indexed(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: `a` is a row of words.
+    let indices = unsafe { w.read_row::<u32>(op.a) };
+    let targets = &w.grid.program.branch_targets[op.b as usize];
+    let first = w.mask.trailing_zeros() as usize;
+    let Some(&target) = targets.get(indices[first] as usize) else {
+        return w.fault(FaultKind::InvalidTarget { target: u64::from(indices[first]), lane: first as u32 });
+    };
+    let mut same = 0;
+    for lane in 0..32 {
+        if w.mask >> lane & 1 != 0 && targets.get(indices[lane] as usize) == Some(&target) {
+            same |= 1 << lane;
+        }
+    }
+    if same == w.active {
+        w.pc = target;
+        return w.spend_fuel();
+    }
+    // The others, and lanes that the guard leaves out, come to this op again or go on; the guard of lanes that have
+    // branched no longer matters.
+    let next = if same == w.mask { w.pc + 1 } else { w.pc };
+    w.diverge(same, target, next, (op.immediate >> 32) as u32)
+}
+
+/// `brx.idx`.
+pub fn brx_idx(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let a = b.source(&i.operands[0], ScalarType::U32)?;
+    match &i.operands[1] {
+        Operand::BranchTargets(targets) => {
+            let list = b.target_list(targets);
+            let op = Op { a, b: list, ..b.op(branch_indexed) };
+            b.push_branch(op, None);
+            Ok(())
+        }
+        other => Err(b.error(format!("{other:?} is not a list of branch targets"))),
+    }
+}
+
+/// Returns from a function; in a kernel the lanes exit.
+pub(crate) fn leave(w: &mut Running<'_>, _: &Op) -> Flow {
+    crate::engine::call::return_values(w);
+    w.leave()
+}
+
+/// `ret`.
+pub fn ret(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    let op = b.op(leave);
+    b.push(op);
+    Ok(())
+}
+
+fn exit_lanes(w: &mut Running<'_>, _: &Op) -> Flow {
+    w.exit_lanes()
+}
+
+/// `exit`.
+pub fn exit(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    let op = b.op(exit_lanes);
+    b.push(op);
+    Ok(())
+}
+
+fn stop_with_trap(w: &mut Running<'_>, _: &Op) -> Flow {
+    let lane = w.mask.trailing_zeros();
+    w.fault(FaultKind::Trap { lane })
+}
+
+/// `trap`.
+pub fn trap(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    let op = b.op(stop_with_trap);
+    b.push(op);
+    Ok(())
+}
+
+/// `brkpt`: there is no debugger, so a fault.
+pub fn brkpt(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    trap(b, i)
+}
+
+fn sleep(w: &mut Running<'_>, _: &Op) -> Flow {
+    w.divergence.impatient = true;
+    w.pc += 1;
+    w.yield_slice()
+}
+
+/// `nanosleep`: lets others run.
+pub fn nanosleep(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    let op = b.op(sleep);
+    b.push(op);
+    Ok(())
+}
+
+fn nothing(_: &mut Running<'_>, _: &Op) -> Flow {
+    Flow::Next
+}
+
+/// Appends an op that counts as an instruction and does nothing.
+pub(crate) fn bind_nothing(b: &mut Binder<'_, '_>) -> Bound {
+    let op = b.op(nothing);
+    b.push(op);
+    Ok(())
+}
+
+/// `pmevent`: there are no performance monitors to trigger.
+pub fn pmevent(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    bind_nothing(b)
+}
+
+/// `pmevent.mask`: there are no performance monitors to trigger.
+pub fn pmevent_mask(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    bind_nothing(b)
+}
+
+/// `call`.
+pub fn call(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    b.bind_call(i)
+}
+
+fn clock_register(op: &Op) -> SpecialRegister {
+    SpecialRegister::ALL.get(op.immediate as usize).copied().unwrap_or(SpecialRegister::Clock64)
+}
+
+/// d = a 32-bit clock, named by its number in the immediate.
+pub(crate) fn clock_32(w: &mut Running<'_>, op: &Op) -> Flow {
+    let now = special::clock(clock_register(op), w.grid) as u32;
+    // SAFETY: `d` is a row of words.
+    unsafe { w.write_row(op.d, &[now; 32]) };
+    uncounted(w)
+}
+
+/// d = a 64-bit clock, named by its number in the immediate.
+pub(crate) fn clock_64(w: &mut Running<'_>, op: &Op) -> Flow {
+    let now = special::clock(clock_register(op), w.grid);
+    // SAFETY: `d` is a row of double words.
+    unsafe { w.write_row(op.d, &[now; 32]) };
+    uncounted(w)
+}
+
+/// d = address, within local memory, of the immediate's place in this frame.
+pub(crate) fn local_address_64(w: &mut Running<'_>, op: &Op) -> Flow {
+    let address = op.immediate.wrapping_add(u64::from(w.local_base));
+    // SAFETY: `d` is a row of double words.
+    unsafe { w.write_row(op.d, &[address; 32]) };
+    uncounted(w)
+}
+
+/// As [`local_address_64`], for 32-bit addresses.
+pub(crate) fn local_address_32(w: &mut Running<'_>, op: &Op) -> Flow {
+    let address = (op.immediate as u32).wrapping_add(w.local_base);
+    // SAFETY: `d` is a row of words.
+    unsafe { w.write_row(op.d, &[address; 32]) };
+    uncounted(w)
+}
+
+/// d = generic address of the immediate's place in the kernel's parameters.
+pub(crate) fn parameter_address(w: &mut Running<'_>, op: &Op) -> Flow {
+    let address = w.grid.parameter_address.wrapping_add(op.immediate);
+    // SAFETY: `d` is a row of double words.
+    unsafe { w.write_row(op.d, &[address; 32]) };
+    uncounted(w)
+}
+
+/// An op that the binder added does not count as an instruction.
+pub(crate) fn uncounted(w: &mut Running<'_>) -> Flow {
+    w.instructions -= 1;
+    w.lane_instructions -= u64::from(w.mask.count_ones());
+    Flow::Next
+}

@@ -1,0 +1,244 @@
+//! Warp-wide loads and stores of one element per lane, and of vectors.
+
+use std::marker::PhantomData;
+
+use crate::engine::access::{Pattern, Space, addresses, lanes_of, pattern, resolve_aligned};
+use crate::engine::isa::{Isa, per_level};
+use crate::engine::lane::{Lane, WARP};
+use crate::engine::op::{Flow, Op};
+use crate::engine::running::Running;
+
+/// A value in memory and the register that takes it.
+pub(crate) trait Loaded: 'static {
+    /// In memory.
+    type Memory: Copy + Default;
+    /// In the register, extended.
+    type Register: Lane;
+    /// Extends.
+    fn extend(value: Self::Memory) -> Self::Register;
+}
+
+/// A value `M` in memory, extended to `R` in the register.
+pub(crate) struct As<M, R>(PhantomData<(M, R)>);
+
+macro_rules! loaded {
+    ($($memory:ty => $($register:ty)*;)*) => {
+        $($(impl Loaded for As<$memory, $register> {
+            type Memory = $memory;
+            type Register = $register;
+            #[inline(always)]
+            fn extend(value: $memory) -> $register { value as $register }
+        })*)*
+    };
+}
+loaded! {
+    u8 => u16 u32 u64;
+    i8 => i16 i32 i64;
+    u16 => u16 u32 u64;
+    i16 => i16 i32 i64;
+    u32 => u32 u64;
+    i32 => i32 i64;
+    u64 => u64;
+}
+
+/// A register's value cut to what memory takes.
+pub(crate) trait Stored: 'static {
+    /// In the register.
+    type Register: Lane;
+    /// In memory.
+    type Memory: Copy + Default;
+    /// Cuts.
+    fn cut(value: Self::Register) -> Self::Memory;
+}
+
+macro_rules! stored {
+    ($($register:ty => $($memory:ty)*;)*) => {
+        $($(impl Stored for As<$memory, $register> {
+            type Register = $register;
+            type Memory = $memory;
+            #[inline(always)]
+            fn cut(value: $register) -> $memory { value as $memory }
+        })*)*
+    };
+}
+stored! {
+    u32 => u8 u16 u32;
+    u64 => u8 u16 u32 u64;
+}
+
+#[inline(always)]
+unsafe fn load_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let width = size_of::<L::Memory>() as u32;
+    let value = |memory: L::Memory| L::extend(memory).to_bits();
+    // SAFETY: rows as the binder gave them; pointers were checked against an allocation or window, for each active
+    // lane. Memory is shared with other threads and with the program: it is only touched through raw pointers.
+    unsafe {
+        let at = addresses::<S>(w, op);
+        match pattern::<I, S>(w, op, &at, width) {
+            Pattern::Strided(first) => {
+                let memory = first.cast::<[L::Memory; WARP]>().read();
+                let row = w.row(op.d).cast::<[<L::Register as Lane>::Bits; WARP]>();
+                row.write(std::array::from_fn(|lane| value(memory[lane])));
+            }
+            Pattern::Uniform(place) => {
+                let row = w.row(op.d).cast::<[<L::Register as Lane>::Bits; WARP]>();
+                row.write([value(place.cast::<L::Memory>().read()); WARP]);
+            }
+            Pattern::Scattered(origin) => {
+                let row = w.row::<<L::Register as Lane>::Bits>(op.d);
+                if w.mask == u32::MAX {
+                    for (lane, address) in at.iter().enumerate() {
+                        let place = address.wrapping_add(origin) as *const L::Memory;
+                        row.add(lane).write(value(place.read()));
+                    }
+                } else {
+                    for lane in lanes_of(w.mask) {
+                        let place = at[lane].wrapping_add(origin) as *const L::Memory;
+                        row.add(lane).write(value(place.read()));
+                    }
+                }
+            }
+            Pattern::Unchecked => return load_lanes::<S, L>(w, op, &at),
+        }
+    }
+    Flow::Next
+}
+
+#[cold]
+fn load_lanes<S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op, at: &[u64; WARP]) -> Flow {
+    for lane in lanes_of(w.mask) {
+        match resolve_aligned::<S>(w, op.slot, lane, at[lane], size_of::<L::Memory>() as u32) {
+            // SAFETY: the place was checked for this lane; `d` is a row of the register's width.
+            Ok(place) => unsafe {
+                w.write_lane(op.d, lane, L::extend(place.cast::<L::Memory>().read()).to_bits());
+            },
+            Err(fault) => return w.fault(fault),
+        }
+    }
+    Flow::Next
+}
+
+per_level! {
+    /// d = value at `a` + immediate.
+    pub(crate) fn load<S: Space, L: Loaded> = load_body
+}
+
+#[inline(always)]
+unsafe fn store_body<I: Isa, S: Space, T: Stored>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let width = size_of::<T::Memory>() as u32;
+    let value = |bits| T::cut(T::Register::from_bits(bits));
+    // SAFETY: as in `load_body`.
+    unsafe {
+        let at = addresses::<S>(w, op);
+        let row = w.read_row::<<T::Register as Lane>::Bits>(op.b);
+        match pattern::<I, S>(w, op, &at, width) {
+            Pattern::Strided(first) => {
+                first.cast::<[T::Memory; WARP]>().write(std::array::from_fn(|lane| value(row[lane])));
+            }
+            Pattern::Uniform(place) => place.cast::<T::Memory>().write(value(row[WARP - 1])),
+            Pattern::Scattered(origin) => {
+                for lane in lanes_of(w.mask) {
+                    let place = at[lane].wrapping_add(origin) as *mut T::Memory;
+                    place.write(value(row[lane]));
+                }
+            }
+            Pattern::Unchecked => {
+                for lane in lanes_of(w.mask) {
+                    match resolve_aligned::<S>(w, op.slot, lane, at[lane], width) {
+                        Ok(place) => place.cast::<T::Memory>().write(value(row[lane])),
+                        Err(fault) => return w.fault(fault),
+                    }
+                }
+            }
+        }
+    }
+    Flow::Next
+}
+
+per_level! {
+    /// Value at `a` + immediate = b.
+    pub(crate) fn store<S: Space, T: Stored> = store_body
+}
+
+/// Elements of a vector access that one op handles.
+pub(crate) const VECTOR: usize = 4;
+
+/// Rows of a vector op's elements: `d`, `b`, `c`, `e`; how many of them are meant stands in the high bits of `slot`.
+fn elements(op: &Op) -> ([u32; VECTOR], usize) {
+    ([op.d, op.b, op.c, op.e], (op.slot >> 16) as usize)
+}
+
+/// The slot field of an op on `count` elements.
+pub(crate) fn vector_slot(slot: u32, count: usize) -> u32 {
+    slot | (count as u32) << 16
+}
+
+/// d, b, c, e = consecutive elements at `a` + immediate, aligned as a whole.
+pub(crate) unsafe fn load_vector<S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let (rows, count) = elements(op);
+    let width = size_of::<L::Memory>() * count;
+    // SAFETY: as in `load_body`; all elements of a lane lie in the checked stretch.
+    unsafe {
+        let at = addresses::<S>(w, op);
+        let whole = pattern::<crate::engine::isa::Baseline, S>(w, op, &at, width as u32);
+        for lane in lanes_of(w.mask) {
+            let place = match place_in::<S>(w, op, &whole, lane, &at, width) {
+                Ok(place) => place.cast::<L::Memory>(),
+                Err(fault) => return w.fault(fault),
+            };
+            for (element, &row) in rows.iter().enumerate().take(count) {
+                w.write_lane(row, lane, L::extend(place.add(element).read()).to_bits());
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// Consecutive elements at `a` + immediate = d, b, c, e, aligned as a whole.
+pub(crate) unsafe fn store_vector<S: Space, T: Stored>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let (rows, count) = elements(op);
+    let width = size_of::<T::Memory>() * count;
+    // SAFETY: as in `load_vector`.
+    unsafe {
+        let at = addresses::<S>(w, op);
+        let whole = pattern::<crate::engine::isa::Baseline, S>(w, op, &at, width as u32);
+        for lane in lanes_of(w.mask) {
+            let place = match place_in::<S>(w, op, &whole, lane, &at, width) {
+                Ok(place) => place.cast::<T::Memory>(),
+                Err(fault) => return w.fault(fault),
+            };
+            for (element, &row) in rows.iter().enumerate().take(count) {
+                place.add(element).write(T::cut(T::Register::from_bits(w.read_lane(row, lane))));
+            }
+        }
+    }
+    Flow::Next
+}
+
+fn place_in<S: Space>(
+    w: &mut Running<'_>,
+    op: &Op,
+    whole: &Pattern,
+    lane: usize,
+    at: &[u64; WARP],
+    width: usize,
+) -> Result<*mut u8, crate::fault::FaultKind> {
+    match *whole {
+        Pattern::Strided(first) => Ok(first.wrapping_add(lane * width)),
+        Pattern::Uniform(place) => Ok(place),
+        Pattern::Scattered(origin) => Ok(at[lane].wrapping_add(origin) as *mut u8),
+        Pattern::Unchecked => resolve_aligned::<S>(w, op.slot, lane, at[lane], width as u32),
+    }
+}
+
+/// d = the kernel parameter at the immediate's offset, the same for all lanes.
+pub(crate) unsafe fn load_parameter<L: Loaded>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let at = op.immediate as usize;
+    let bytes = &w.grid.parameters[at..at + size_of::<L::Memory>()];
+    // SAFETY: the slice is as long as the value; `d` is a row of the register's width.
+    unsafe {
+        let value = L::extend(bytes.as_ptr().cast::<L::Memory>().read_unaligned()).to_bits();
+        w.write_row(op.d, &[value; WARP]);
+    }
+    Flow::Next
+}

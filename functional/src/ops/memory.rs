@@ -1,0 +1,629 @@
+//! Data movement (PTX manual 9.7.9): which warp-wide load, store or move an instruction comes down to.
+
+use std::marker::PhantomData;
+
+use ptx_frontend::ir::{AddressBase, Instruction, Operand};
+use ptx_frontend::isa::{Modifier, ScalarType};
+
+use super::integer::Add;
+use super::load_store::{As, VECTOR, load, load_parameter, load_vector, store, store_vector, vector_slot};
+use super::{Bound, control};
+use crate::bind::{BindError, Binder, FramePlace, SymbolAddress};
+use crate::engine::access::{Generic, Global, GlobalNarrow, Local, Shared};
+use crate::engine::lane::Lane;
+use crate::engine::op::{Flow, Op, Run};
+use crate::engine::running::Running;
+use crate::engine::shapes::{Binary, Unary, binary, unary};
+use crate::memory::WINDOW_SIZE;
+
+/// d = a.
+struct Copy<T>(PhantomData<T>);
+impl<T: Lane> Unary for Copy<T> {
+    type A = T;
+    type D = T;
+    #[inline(always)]
+    fn apply(a: T) -> T {
+        a
+    }
+}
+
+/// d = a, zero-extended.
+struct Widen;
+impl Unary for Widen {
+    type A = u32;
+    type D = u64;
+    #[inline(always)]
+    fn apply(a: u32) -> u64 {
+        u64::from(a)
+    }
+}
+
+/// A row of words as a row of double words.
+pub(crate) fn widen() -> Run {
+    unary::<Widen>()
+}
+
+/// d = field of `BITS` bits of a, number `N` from the bottom.
+struct Field<A, D, const N: u32>(PhantomData<(A, D)>);
+
+macro_rules! fields {
+    ($($whole:ty => $part:ty),*) => {
+        $(impl<const N: u32> Unary for Field<$whole, $part, N> {
+            type A = $whole;
+            type D = $part;
+            #[inline(always)]
+            fn apply(a: $whole) -> $part { (a >> (N * <$part>::BITS)) as $part }
+        }
+        impl<const N: u32> Binary for Field<$whole, $part, N> {
+            type A = $whole;
+            type B = $part;
+            type D = $whole;
+            #[inline(always)]
+            fn apply(a: $whole, b: $part) -> $whole { a | (b as $whole) << (N * <$part>::BITS) }
+        })*
+    };
+}
+fields! { u64 => u32, u64 => u16, u64 => u8, u32 => u16, u32 => u8, u16 => u8 }
+
+/// The functions that take field `n` out of a value, and put it into one.
+fn field(whole: u32, part: u32, n: usize) -> Option<(Run, Run)> {
+    macro_rules! numbered {
+        ($whole:ty, $part:ty, $($number:literal)*) => {
+            match n {
+                $($number => (unary::<Field<$whole, $part, $number>>(), binary::<Field<$whole, $part, $number>>()),)*
+                _ => return None,
+            }
+        };
+    }
+    Some(match (whole, part) {
+        (64, 32) => numbered!(u64, u32, 0 1),
+        (64, 16) => numbered!(u64, u16, 0 1 2 3),
+        (64, 8) => numbered!(u64, u8, 0 1 2 3 4 5 6 7),
+        (32, 16) => numbered!(u32, u16, 0 1),
+        (32, 8) => numbered!(u32, u8, 0 1 2 3),
+        (16, 8) => numbered!(u16, u8, 0 1),
+        _ => return None,
+    })
+}
+
+/// `mov`: a copy, an address, or a vector packed into or unpacked from a register.
+pub fn mov(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    match (&i.operands[0], &i.operands[1]) {
+        (Operand::Vector(parts), whole) => unpack(b, parts, whole, ty),
+        (whole, Operand::Vector(parts)) => pack(b, whole, parts, ty),
+        (d, a) if ty.bits() == 128 => copy_128(b, d, a),
+        (d, a) => {
+            let a = b.source(a, ty)?;
+            let d = b.result(d, ty)?;
+            push_copy(b, d, a, ty.bits() == 64);
+            Ok(())
+        }
+    }
+}
+
+fn push_copy(b: &mut Binder<'_, '_>, d: u32, a: u32, wide: bool) {
+    let run = if wide { unary::<Copy<u64>>() } else { unary::<Copy<u32>>() };
+    let op = Op { d, a, ..b.op(run) };
+    b.push(op);
+}
+
+/// Rows of the low and high half of a 128-bit register.
+fn halves_128(b: &Binder<'_, '_>, operand: &Operand) -> Result<[u32; 2], BindError> {
+    match operand {
+        Operand::Register(register) if b.register_type(*register).bits() == 128 => {
+            let row = b.register(*register);
+            Ok([row, row + 256])
+        }
+        other => Err(b.error(format!("{other:?} is not a 128-bit register"))),
+    }
+}
+
+fn copy_128(b: &mut Binder<'_, '_>, d: &Operand, a: &Operand) -> Bound {
+    let (d, a) = (halves_128(b, d)?, halves_128(b, a)?);
+    push_copy(b, d[0], a[0], true);
+    push_copy(b, d[1], a[1], true);
+    Ok(())
+}
+
+fn part_type(b: &Binder<'_, '_>, ty: ScalarType, parts: usize) -> Result<ScalarType, BindError> {
+    match ty.bits() as usize / parts.max(1) {
+        8 => Ok(ScalarType::B8),
+        16 => Ok(ScalarType::B16),
+        32 => Ok(ScalarType::B32),
+        64 => Ok(ScalarType::B64),
+        _ => Err(b.error(format!("{parts} elements do not make a .{}", ty.name()))),
+    }
+}
+
+fn unpack(b: &mut Binder<'_, '_>, parts: &[Operand], whole: &Operand, ty: ScalarType) -> Bound {
+    let part = part_type(b, ty, parts.len())?;
+    if ty.bits() == 128 {
+        let rows = halves_128(b, whole)?;
+        for (operand, row) in parts.iter().zip(rows) {
+            let d = b.result(operand, part)?;
+            push_copy(b, d, row, true);
+        }
+        return Ok(());
+    }
+    let whole = b.source(whole, ty)?;
+    // The whole may be overlaid by a part of the same width only if there is one part; otherwise widths differ.
+    for (n, operand) in parts.iter().enumerate() {
+        if *operand == Operand::Discard {
+            continue;
+        }
+        let (take, _) = field(ty.bits(), part.bits(), n).ok_or_else(|| b.error("vector of a wrong length"))?;
+        let d = b.result(operand, part)?;
+        let op = Op { d, a: whole, ..b.op(take) };
+        b.push(op);
+    }
+    Ok(())
+}
+
+fn pack(b: &mut Binder<'_, '_>, whole: &Operand, parts: &[Operand], ty: ScalarType) -> Bound {
+    let part = part_type(b, ty, parts.len())?;
+    if ty.bits() == 128 {
+        let rows = halves_128(b, whole)?;
+        for (operand, row) in parts.iter().zip(rows) {
+            let a = b.source(operand, part)?;
+            push_copy(b, row, a, true);
+        }
+        return Ok(());
+    }
+    let d = b.result(whole, ty)?;
+    let wide = ty.bits() == 64;
+    let mut whole = b.constant(0, wide);
+    let gathered = b.scratch(wide);
+    for (n, operand) in parts.iter().enumerate() {
+        let (_, put) = field(ty.bits(), part.bits(), n).ok_or_else(|| b.error("vector of a wrong length"))?;
+        let value = b.source(operand, part)?;
+        let last = n + 1 == parts.len();
+        let op = Op { d: if last { d } else { gathered }, a: whole, b: value, ..b.op(put) };
+        b.push(op);
+        whole = gathered;
+    }
+    Ok(())
+}
+
+fn copy_predicate(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: `a` is a predicate source, `d` a predicate word.
+    unsafe {
+        let truth = w.predicate(crate::engine::op::PredicateSource::decode(op.a));
+        w.write_predicate(op.d, truth);
+    }
+    Flow::Next
+}
+
+/// `mov.pred`.
+pub fn mov_predicate(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let a = b.predicate_source(&i.operands[1])?.encode();
+    let d = b.predicate_result(&i.operands[0])?;
+    let op = Op { d, a, ..b.op(copy_predicate) };
+    b.push(op);
+    Ok(())
+}
+
+/// Where an instruction's address operand points.
+enum Place {
+    /// `row` + `offset` in a space; the row's words are 64 bits wide or not.
+    Rows { space: AccessSpace, row: u32, wide: bool, offset: i64 },
+    /// The kernel's parameters at an offset.
+    Parameter(u32),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AccessSpace {
+    Global,
+    Shared,
+    Local,
+    Generic,
+}
+
+fn named_space(i: &Instruction) -> Option<AccessSpace> {
+    i.modifiers().find_map(|modifier| match modifier {
+        Modifier::Global | Modifier::Const => Some(AccessSpace::Global),
+        Modifier::Shared | Modifier::SharedCta | Modifier::SharedCluster => Some(AccessSpace::Shared),
+        Modifier::Local => Some(AccessSpace::Local),
+        Modifier::Param | Modifier::ParamEntry | Modifier::ParamFunc => Some(AccessSpace::Generic),
+        _ => None,
+    })
+}
+
+/// Resolves the address operand of a load, store or atomic.
+fn place(b: &mut Binder<'_, '_>, i: &Instruction, operand: &Operand) -> Result<Place, BindError> {
+    let (base, offset) = match operand {
+        Operand::Address { base, offset } => (*base, *offset),
+        Operand::Register(register) => (AddressBase::Register(*register), 0),
+        other => return Err(b.error(format!("{other:?} is not an address"))),
+    };
+    let space = named_space(i).unwrap_or(AccessSpace::Generic);
+    Ok(match base {
+        AddressBase::Register(register) => {
+            let wide = b.register_type(register).bits() == 64;
+            Place::Rows { space, row: b.register(register), wide, offset }
+        }
+        AddressBase::Absolute => Place::Rows { space, row: b.constant(0, true), wide: true, offset },
+        AddressBase::External(external) => {
+            let space = match b.external(external)? {
+                SymbolAddress::Shared { .. } => AccessSpace::Shared,
+                _ => AccessSpace::Global,
+            };
+            let row = b.address_value(base, offset, true)?;
+            Place::Rows { space, row, wide: true, offset: 0 }
+        }
+        AddressBase::Variable(_) | AddressBase::Parameter(_) | AddressBase::Return(_) => {
+            match b.frame_place(base)? {
+                FramePlace::KernelParameter(at) => match u32::try_from(i64::from(at) + offset) {
+                    Ok(at) => Place::Parameter(at),
+                    Err(_) => return Err(b.error("address before the kernel's parameters")),
+                },
+                FramePlace::Local(_) => {
+                    let row = b.address_value(base, offset, false)?;
+                    Place::Rows { space: AccessSpace::Local, row, wide: false, offset: 0 }
+                }
+                FramePlace::Fixed(_) => {
+                    let shared = b.is_shared_variable(base);
+                    let row = b.address_value(base, offset, true)?;
+                    let space = if shared { AccessSpace::Shared } else { AccessSpace::Global };
+                    Place::Rows { space, row, wide: true, offset: 0 }
+                }
+            }
+        }
+    })
+}
+
+/// `$function::<Space, $rest>` for a run-time space.
+macro_rules! by_space {
+    ($space:expr, $wide:expr, |$s:ident| $run:expr) => {
+        match ($space, $wide) {
+            (AccessSpace::Global, true) => {
+                type $s = Global;
+                $run
+            }
+            (AccessSpace::Generic, true) => {
+                type $s = Generic;
+                $run
+            }
+            (AccessSpace::Shared, true) => {
+                type $s = Shared<u64>;
+                $run
+            }
+            (AccessSpace::Shared, false) => {
+                type $s = Shared<u32>;
+                $run
+            }
+            (AccessSpace::Local, true) => {
+                type $s = Local<u64>;
+                $run
+            }
+            (AccessSpace::Local, false) => {
+                type $s = Local<u32>;
+                $run
+            }
+            (AccessSpace::Global | AccessSpace::Generic, false) => {
+                type $s = GlobalNarrow;
+                $run
+            }
+        }
+    };
+}
+
+/// Calls `$go!(memory type, register type)` for a load of `$ty` into a register of `$bits` bits.
+macro_rules! by_load {
+    ($b:expr, $ty:expr, $bits:expr, $go:ident) => {{
+        let (bits, signed) = ($ty.bits(), $ty.is_signed());
+        match (bits, signed, $bits) {
+            (8, false, ..=16) => $go!(u8, u16),
+            (8, false, 32) => $go!(u8, u32),
+            (8, false, 64) => $go!(u8, u64),
+            (8, true, ..=16) => $go!(i8, i16),
+            (8, true, 32) => $go!(i8, i32),
+            (8, true, 64) => $go!(i8, i64),
+            (16, _, ..=16) => $go!(u16, u16),
+            (16, false, 32) => $go!(u16, u32),
+            (16, false, 64) => $go!(u16, u64),
+            (16, true, 32) => $go!(i16, i32),
+            (16, true, 64) => $go!(i16, i64),
+            (32, _, 32) => $go!(u32, u32),
+            (32, false, 64) => $go!(u32, u64),
+            (32, true, 64) => $go!(i32, i64),
+            (64, _, 64) => $go!(u64, u64),
+            _ => return Err($b.error(format!("a .{} does not fit a {}-bit register", $ty.name(), $bits))),
+        }
+    }};
+}
+
+/// Calls `$go!(memory type, register type)` for a store of `$ty` from rows of double words or words.
+macro_rules! by_store {
+    ($b:expr, $ty:expr, $wide:expr, $go:ident) => {
+        match ($ty.bits(), $wide) {
+            (8, false) => $go!(u8, u32),
+            (16, false) => $go!(u16, u32),
+            (32, false) => $go!(u32, u32),
+            (8, true) => $go!(u8, u64),
+            (16, true) => $go!(u16, u64),
+            (32, true) => $go!(u32, u64),
+            (64, true) => $go!(u64, u64),
+            _ => return Err($b.error(format!("a .{} cannot come from a narrower register", $ty.name()))),
+        }
+    };
+}
+
+/// The elements of a vector operand, or the operand itself.
+fn elements(operand: &Operand) -> Vec<Operand> {
+    match operand {
+        Operand::Vector(parts) => parts.clone(),
+        one => vec![one.clone()],
+    }
+}
+
+/// Register width that takes a loaded element, and its row.
+fn load_target(b: &mut Binder<'_, '_>, operand: &Operand, ty: ScalarType) -> Result<(u32, u32), BindError> {
+    match operand {
+        Operand::Register(register) => {
+            let declared = b.register_type(*register);
+            if declared == ScalarType::Pred {
+                return Err(b.error("a predicate cannot be loaded"));
+            }
+            Ok((declared.bits(), b.register(*register)))
+        }
+        Operand::Discard => {
+            let bits = ty.bits().max(16);
+            Ok((bits, b.scratch(bits > 32)))
+        }
+        other => Err(b.error(format!("{other:?} cannot be loaded"))),
+    }
+}
+
+/// A 128-bit element is two 64-bit ones.
+fn as_pairs(b: &Binder<'_, '_>, operands: Vec<Operand>) -> Result<Vec<u32>, BindError> {
+    let mut rows = Vec::new();
+    for operand in &operands {
+        rows.extend(halves_128(b, operand)?);
+    }
+    Ok(rows)
+}
+
+fn spins(i: &Instruction) -> bool {
+    i.modifiers().any(|m| matches!(m, Modifier::Volatile | Modifier::Relaxed | Modifier::Acquire | Modifier::Mmio))
+}
+
+fn note_spin(w: &mut Running<'_>, _: &Op) -> Flow {
+    w.may_spin();
+    control::uncounted(w)
+}
+
+/// `ld`.
+pub fn ld(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    if spins(i) {
+        let op = b.op(note_spin);
+        b.push(op);
+    }
+    let targets: Vec<(u32, u32)>;
+    let element;
+    if ty.bits() == 128 {
+        targets = as_pairs(b, elements(&i.operands[0]))?.into_iter().map(|row| (64, row)).collect();
+        element = ScalarType::B64;
+    } else {
+        let mut found = Vec::new();
+        for operand in elements(&i.operands[0]) {
+            found.push(load_target(b, &operand, ty)?);
+        }
+        targets = found;
+        element = ty;
+    }
+    let place = place(b, i, &i.operands[1])?;
+    load_elements(b, &place, &targets, element)
+}
+
+fn load_elements(b: &mut Binder<'_, '_>, place: &Place, targets: &[(u32, u32)], ty: ScalarType) -> Bound {
+    let bits = targets.iter().map(|(bits, _)| *bits).max().unwrap_or(32);
+    if targets.iter().any(|(other, _)| (*other > 32) != (bits > 32)) {
+        return Err(b.error("the elements of a vector are registers of one width"));
+    }
+    match *place {
+        Place::Parameter(at) => {
+            for (n, &(bits, d)) in targets.iter().enumerate() {
+                let at = at + n as u32 * ty.bytes();
+                if at + ty.bytes() > b.source.parameter_bytes {
+                    return Err(b.error("access beyond the kernel's parameters"));
+                }
+                macro_rules! go {
+                    ($m:ty, $r:ty) => {
+                        load_parameter::<As<$m, $r>> as Run
+                    };
+                }
+                let run = by_load!(b, ty, bits, go);
+                let op = Op { d, immediate: u64::from(at), ..b.op(run) };
+                b.push(op);
+            }
+        }
+        Place::Rows { space, row: a, wide, offset } if targets.len() == 1 => {
+            macro_rules! go {
+                ($m:ty, $r:ty) => {
+                    by_space!(space, wide, |S| load::<S, As<$m, $r>>())
+                };
+            }
+            let run = by_load!(b, ty, bits, go);
+            let slot = b.next_slot();
+            let op = Op { d: targets[0].1, a, immediate: offset as u64, slot, ..b.op(run) };
+            b.push(op);
+        }
+        Place::Rows { space, row: a, wide, offset } => {
+            macro_rules! go {
+                ($m:ty, $r:ty) => {
+                    by_space!(space, wide, |S| load_vector::<S, As<$m, $r>> as Run)
+                };
+            }
+            let run = by_load!(b, ty, bits, go);
+            push_vector(b, run, a, offset, ty, &targets.iter().map(|(_, row)| *row).collect::<Vec<_>>());
+        }
+    }
+    Ok(())
+}
+
+/// Ops for up to [`VECTOR`] elements each. The address is kept apart when an element overlays it.
+fn push_vector(b: &mut Binder<'_, '_>, run: Run, a: u32, offset: i64, ty: ScalarType, rows: &[u32]) {
+    let slot = b.next_slot();
+    let mut a = a;
+    if rows.len() > VECTOR && rows[..VECTOR].contains(&a) {
+        let kept = b.scratch(true);
+        push_copy(b, kept, a, true);
+        a = kept;
+    }
+    for (n, part) in rows.chunks(VECTOR).enumerate() {
+        let row = |k: usize| part.get(k).copied().unwrap_or(part[0]);
+        let offset = offset + (n * VECTOR) as i64 * i64::from(ty.bytes());
+        let op = Op {
+            d: row(0),
+            b: row(1),
+            c: row(2),
+            e: row(3),
+            a,
+            immediate: offset as u64,
+            slot: vector_slot(slot, part.len()),
+            ..b.op(run)
+        };
+        b.push(op);
+    }
+}
+
+/// `ld.global.nc`: as `ld.global`, from memory that nobody writes.
+pub fn ld_nc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    ld(b, i)
+}
+
+/// `ldu`: as `ld`.
+pub fn ldu(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    ld(b, i)
+}
+
+/// `st`.
+pub fn st(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    let place = place(b, i, &i.operands[0])?;
+    let Place::Rows { space, row: a, wide: wide_address, offset } = place else {
+        return Err(b.error("the kernel's parameters cannot be written"));
+    };
+    let (rows, element, wide) = if ty.bits() == 128 {
+        (as_pairs(b, elements(&i.operands[1]))?, ScalarType::B64, true)
+    } else {
+        let mut rows = Vec::new();
+        let mut wide = ty.bits() == 64;
+        for operand in elements(&i.operands[1]) {
+            if let Operand::Register(register) = operand {
+                wide = b.register_type(register).bits() == 64;
+            }
+        }
+        for operand in elements(&i.operands[1]) {
+            let read_as = if wide { ScalarType::B64 } else { ScalarType::B32 };
+            rows.push(b.source(&operand, if matches!(operand, Operand::Immediate(_)) { widened(ty, wide) } else { read_as })?);
+        }
+        (rows, ty, wide)
+    };
+    if rows.len() == 1 {
+        macro_rules! go {
+            ($m:ty, $r:ty) => {
+                by_space!(space, wide_address, |S| store::<S, As<$m, $r>>())
+            };
+        }
+        let run = by_store!(b, element, wide, go);
+        let slot = b.next_slot();
+        let op = Op { a, b: rows[0], immediate: offset as u64, slot, ..b.op(run) };
+        b.push(op);
+        return Ok(());
+    }
+    macro_rules! go {
+        ($m:ty, $r:ty) => {
+            by_space!(space, wide_address, |S| store_vector::<S, As<$m, $r>> as Run)
+        };
+    }
+    let run = by_store!(b, element, wide, go);
+    push_vector(b, run, a, offset, element, &rows);
+    Ok(())
+}
+
+/// The type in which an immediate is stored from rows of this width.
+fn widened(ty: ScalarType, wide: bool) -> ScalarType {
+    if wide { ScalarType::B64 } else if ty.bits() == 64 { ScalarType::B32 } else { ty }
+}
+
+/// `prefetch`: values do not depend on it.
+pub fn prefetch(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    control::bind_nothing(b)
+}
+
+/// `prefetch` with an eviction priority: values do not depend on it.
+pub fn prefetch_evict(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    control::bind_nothing(b)
+}
+
+/// `prefetchu`: values do not depend on it.
+pub fn prefetchu(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    control::bind_nothing(b)
+}
+
+/// Generic address of a space's address 0: shared and local memory have windows, the others are generic already.
+fn window(b: &Binder<'_, '_>, i: &Instruction) -> u64 {
+    match named_space(i) {
+        Some(AccessSpace::Shared) => b.linker_addresses().shared_window(),
+        Some(AccessSpace::Local) => b.linker_addresses().local_window(),
+        _ => 0,
+    }
+}
+
+fn bind_conversion(b: &mut Binder<'_, '_>, i: &Instruction, offset: u64) -> Bound {
+    let ty = b.last_type(i)?;
+    let wide = ty.bits() == 64;
+    let a = b.source(&i.operands[1], ty)?;
+    let d = b.result(&i.operands[0], ty)?;
+    let offset = b.constant(if wide { offset } else { offset & 0xffff_ffff }, wide);
+    let run = if wide { binary::<Add<u64>>() } else { binary::<Add<u32>>() };
+    let op = Op { d, a, b: offset, ..b.op(run) };
+    b.push(op);
+    Ok(())
+}
+
+/// `cvta`: address within a space to generic address.
+pub fn cvta(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let offset = window(b, i);
+    bind_conversion(b, i, offset)
+}
+
+/// `cvta.to`: generic address to address within a space.
+pub fn cvta_to(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let offset = window(b, i).wrapping_neg();
+    bind_conversion(b, i, offset)
+}
+
+/// p = a lies in the window that begins at the immediate; inverted if `b` is 1.
+fn in_window(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: `a` is a row of double words, `d` a predicate word.
+    unsafe {
+        let addresses = w.read_row::<u64>(op.a);
+        let mut truth = 0;
+        for (lane, address) in addresses.iter().enumerate() {
+            truth |= u32::from(address.wrapping_sub(op.immediate) < u64::from(op.b)) << lane;
+        }
+        w.write_predicate(op.d, truth ^ op.c);
+    }
+    Flow::Next
+}
+
+/// `isspacep`.
+pub fn isspacep(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let a = b.source(&i.operands[1], ScalarType::U64)?;
+    let d = b.predicate_result(&i.operands[0])?;
+    let base = b.linker_addresses().shared_window();
+    let (start, length, inversion) = match i.modifiers().next() {
+        Some(Modifier::Shared | Modifier::SharedCta | Modifier::SharedCluster) => (base, WINDOW_SIZE, 0),
+        Some(Modifier::Local) => (b.linker_addresses().local_window(), WINDOW_SIZE, 0),
+        Some(Modifier::Global) => (base, 2 * WINDOW_SIZE, u32::MAX),
+        // Constants and parameters lie in global memory here, and only global memory is told apart from the windows.
+        _ => (base, 0, 0),
+    };
+    let op = Op { d, a, b: length as u32, c: inversion, immediate: start, ..b.op(in_window) };
+    b.push(op);
+    Ok(())
+}

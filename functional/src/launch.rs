@@ -72,10 +72,16 @@ pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Resul
     for axis in 0..3 {
         let (ctas, threads) = (config.grid[axis], config.block[axis]);
         if ctas == 0 || ctas > spec.grid_limits[axis] {
-            return wrong(format!("{ctas} CTAs along axis {axis}; allowed are 1 to {}", spec.grid_limits[axis]));
+            return wrong(format!(
+                "{ctas} CTAs along axis {axis}; allowed are 1 to {}",
+                spec.grid_limits[axis]
+            ));
         }
         if threads == 0 || threads > spec.cta_limits[axis] {
-            return wrong(format!("{threads} threads along axis {axis}; allowed are 1 to {}", spec.cta_limits[axis]));
+            return wrong(format!(
+                "{threads} threads along axis {axis}; allowed are 1 to {}",
+                spec.cta_limits[axis]
+            ));
         }
     }
     let threads = config.block.iter().map(|&n| u64::from(n)).product::<u64>();
@@ -94,7 +100,10 @@ pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Resul
     }
     let shared = u64::from(program.static_shared) + u64::from(config.dynamic_shared);
     if shared > u64::from(spec.shared_per_cta) {
-        return wrong(format!("{shared} bytes of shared memory in a CTA; allowed are {}", spec.shared_per_cta));
+        return wrong(format!(
+            "{shared} bytes of shared memory in a CTA; allowed are {}",
+            spec.shared_per_cta
+        ));
     }
     if config.parameters.len() < program.parameter_bytes as usize {
         return wrong(format!(
@@ -117,7 +126,11 @@ pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Resul
 }
 
 /// Runs a launch to its end.
-pub fn launch(device: &Device, program: &Arc<Program>, config: LaunchConfig) -> Result<LaunchStatistics, LaunchError> {
+pub fn launch(
+    device: &Device,
+    program: &Arc<Program>,
+    config: LaunchConfig,
+) -> Result<LaunchStatistics, LaunchError> {
     check(device, program, &config)?;
     let started = Instant::now();
     let mut grid = Grid::new(Arc::clone(program), device, config);

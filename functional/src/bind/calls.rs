@@ -11,10 +11,9 @@ use crate::engine::program::{CallSite, ParameterPlace};
 
 /// Does the function call through a register?
 pub(super) fn has_indirect_call(source: &ir::Function) -> bool {
-    source
-        .instructions
-        .iter()
-        .any(|i| i.op == Form::Control(Control::call) && matches!(i.operands.get(1), Some(Operand::Register(_))))
+    source.instructions.iter().any(|i| {
+        i.op == Form::Control(Control::call) && matches!(i.operands.get(1), Some(Operand::Register(_)))
+    })
 }
 
 impl Binder<'_, '_> {
@@ -73,7 +72,9 @@ impl Binder<'_, '_> {
                     _ => Err(self.error("an argument that is not in .param space")),
                 }
             }
-            Operand::Address { base: AddressBase::Parameter(number), offset: 0 } if !self.source.is_kernel => {
+            Operand::Address { base: AddressBase::Parameter(number), offset: 0 }
+                if !self.source.is_kernel =>
+            {
                 let parameter = &self.source.parameters[*number as usize];
                 let offset = self.places.parameter_base() + parameter.offset;
                 Ok(ParameterPlace { offset, size: parameter.size, register: None })

@@ -5,7 +5,8 @@
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::Op;
 use ptx_frontend::{
-    atomic_ops, compare_ops, control_ops, convert_ops, float_ops, integer_ops, logic_ops, memory_ops, parallel_ops,
+    atomic_ops, compare_ops, control_ops, convert_ops, float_ops, integer_ops, logic_ops, memory_ops,
+    parallel_ops,
 };
 
 use super::{BindError, Binder};
@@ -19,7 +20,10 @@ macro_rules! match_group {
 }
 
 /// Appends the ops of one instruction.
-pub(super) fn bind_instruction(binder: &mut Binder<'_, '_>, instruction: &Instruction) -> Result<(), BindError> {
+pub(super) fn bind_instruction(
+    binder: &mut Binder<'_, '_>,
+    instruction: &Instruction,
+) -> Result<(), BindError> {
     let i = instruction;
     match instruction.op {
         Op::Integer(op) => integer_ops! { match_group binder, i, op, integer, Integer },

@@ -6,8 +6,8 @@
 
 mod calls;
 mod dispatch;
-mod operands;
 mod flow_stub;
+mod operands;
 mod place;
 
 use std::collections::HashMap;
@@ -226,11 +226,10 @@ impl<'l, 'a> Binder<'l, 'a> {
 
     fn run(mut self) -> Result<BoundFunction, BindError> {
         let source = Arc::clone(&self.source);
-        let meeting_points = self.flow.reconvergence_points();
         for (number, instruction) in source.instructions.iter().enumerate() {
             self.current = number;
             self.starts.push(self.linker.code.len() as u32);
-            if meeting_points.contains(&InstructionIndex(number as u32)) {
+            if self.flow.reconvergence_points().contains(&InstructionIndex(number as u32)) {
                 self.push_meeting_point();
             }
             dispatch::bind_instruction(&mut self, instruction)?;
@@ -265,8 +264,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             };
         }
         for (list, targets) in self.list_fixups.drain(..) {
-            self.linker.branch_targets[list] =
-                targets.iter().map(|to| self.starts[to.0 as usize]).collect();
+            self.linker.branch_targets[list] = targets.iter().map(|to| self.starts[to.0 as usize]).collect();
         }
     }
 
@@ -277,7 +275,18 @@ impl<'l, 'a> Binder<'l, 'a> {
             Some(guard) => PredicateSource::new(self.registers[guard.register.0 as usize], guard.negated),
             None => PredicateSource::TRUE,
         };
-        Op { run, guard, d: 0, a: 0, b: 0, c: 0, e: 0, immediate: 0, slot: 0, instruction: self.current as u32 }
+        Op {
+            run,
+            guard,
+            d: 0,
+            a: 0,
+            b: 0,
+            c: 0,
+            e: 0,
+            immediate: 0,
+            slot: 0,
+            instruction: self.current as u32,
+        }
     }
 
     /// Appends an op.

@@ -104,8 +104,11 @@ impl FramePlaces {
                     end = at + variable.size;
                     FramePlace::Local(at as u32)
                 }
-                Space::Shared => FramePlace::Fixed(u64::from(linker.shared.offset(&shared_name(source, variable)))),
-                Space::Global | Space::Const => match linker.addresses.symbol(&static_name(source, variable)) {
+                Space::Shared => {
+                    FramePlace::Fixed(u64::from(linker.shared.offset(&shared_name(source, variable))))
+                }
+                Space::Global | Space::Const => match linker.addresses.symbol(&static_name(source, variable))
+                {
                     Some(SymbolAddress::Global(address)) => FramePlace::Fixed(address),
                     _ => {
                         return Err(BindError::Unresolved {
@@ -144,7 +147,11 @@ const MAXIMUM_LOCAL: u64 = 512 << 10;
 
 /// Name of a shared variable declared inside a function, unique in the program.
 fn shared_name(source: &ir::Function, variable: &ir::Variable) -> String {
-    if variable.linkage == ir::Linkage::Extern { variable.name.clone() } else { static_name(source, variable) }
+    if variable.linkage == ir::Linkage::Extern {
+        variable.name.clone()
+    } else {
+        static_name(source, variable)
+    }
 }
 
 /// Name under which a module allocates a variable declared inside a function.
@@ -196,7 +203,9 @@ impl Binder<'_, '_> {
     /// Does a variable of this function lie in shared memory?
     pub(crate) fn is_shared_variable(&self, base: AddressBase) -> bool {
         match base {
-            AddressBase::Variable(variable) => self.source.variables[variable.0 as usize].space == Space::Shared,
+            AddressBase::Variable(variable) => {
+                self.source.variables[variable.0 as usize].space == Space::Shared
+            }
             _ => false,
         }
     }
@@ -204,10 +213,10 @@ impl Binder<'_, '_> {
     /// Where a name of a module lives.
     pub(crate) fn external(&self, external: ExternalId) -> Result<SymbolAddress, BindError> {
         let name = &self.source.externals[external.0 as usize].name;
-        self.linker.addresses.symbol(name).ok_or_else(|| BindError::Unresolved {
-            function: self.source.name.clone(),
-            symbol: name.clone(),
-        })
+        self.linker
+            .addresses
+            .symbol(name)
+            .ok_or_else(|| BindError::Unresolved { function: self.source.name.clone(), symbol: name.clone() })
     }
 
     /// Offset of a module's shared variable.

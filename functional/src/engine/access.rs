@@ -19,7 +19,13 @@ pub trait Space: 'static {
     fn window(w: &mut Running<'_>, slot: u32, start: u64, end: u64) -> Option<u64>;
 
     /// Host pointer to `bytes` bytes at `address` for one lane.
-    fn resolve(w: &mut Running<'_>, slot: u32, lane: u32, address: u64, bytes: u32) -> Result<*mut u8, FaultKind>;
+    fn resolve(
+        w: &mut Running<'_>,
+        slot: u32,
+        lane: u32,
+        address: u64,
+        bytes: u32,
+    ) -> Result<*mut u8, FaultKind>;
 }
 
 fn illegal(address: u64, width: u32, lane: u32) -> FaultKind {
@@ -41,7 +47,13 @@ impl Space for Global {
         w.view.look_up(memory, slot, start, end.wrapping_sub(start)).ok().map(|()| 0)
     }
 
-    fn resolve(w: &mut Running<'_>, slot: u32, lane: u32, address: u64, bytes: u32) -> Result<*mut u8, FaultKind> {
+    fn resolve(
+        w: &mut Running<'_>,
+        slot: u32,
+        lane: u32,
+        address: u64,
+        bytes: u32,
+    ) -> Result<*mut u8, FaultKind> {
         let end = address.checked_add(u64::from(bytes)).ok_or_else(|| illegal(address, bytes, lane))?;
         if !w.view.holds(slot, address, end) {
             let memory = &w.grid.owner.memory;
@@ -64,7 +76,13 @@ impl Space for GlobalNarrow {
         Global::window(w, slot, start, end)
     }
 
-    fn resolve(w: &mut Running<'_>, slot: u32, lane: u32, address: u64, bytes: u32) -> Result<*mut u8, FaultKind> {
+    fn resolve(
+        w: &mut Running<'_>,
+        slot: u32,
+        lane: u32,
+        address: u64,
+        bytes: u32,
+    ) -> Result<*mut u8, FaultKind> {
         Global::resolve(w, slot, lane, address, bytes)
     }
 }
@@ -80,7 +98,13 @@ impl<A: Bits + Into<u64>> Space for Shared<A> {
         (end <= u64::from(w.shared_bytes)).then_some(w.shared as u64)
     }
 
-    fn resolve(w: &mut Running<'_>, _: u32, lane: u32, address: u64, bytes: u32) -> Result<*mut u8, FaultKind> {
+    fn resolve(
+        w: &mut Running<'_>,
+        _: u32,
+        lane: u32,
+        address: u64,
+        bytes: u32,
+    ) -> Result<*mut u8, FaultKind> {
         match address.checked_add(u64::from(bytes)) {
             Some(end) if end <= u64::from(w.shared_bytes) => Ok(w.shared.wrapping_add(address as usize)),
             _ => Err(illegal(address, bytes, lane)),
@@ -99,7 +123,13 @@ impl<A: Bits + Into<u64>> Space for Local<A> {
         None
     }
 
-    fn resolve(w: &mut Running<'_>, _: u32, lane: u32, address: u64, bytes: u32) -> Result<*mut u8, FaultKind> {
+    fn resolve(
+        w: &mut Running<'_>,
+        _: u32,
+        lane: u32,
+        address: u64,
+        bytes: u32,
+    ) -> Result<*mut u8, FaultKind> {
         match address.checked_add(u64::from(bytes)) {
             Some(end) if end <= u64::from(w.local_bytes) => {
                 Ok(w.local.wrapping_add(lane as usize * w.local_bytes as usize + address as usize))
@@ -128,7 +158,13 @@ impl Space for Generic {
         Global::window(w, slot, start, end)
     }
 
-    fn resolve(w: &mut Running<'_>, slot: u32, lane: u32, address: u64, bytes: u32) -> Result<*mut u8, FaultKind> {
+    fn resolve(
+        w: &mut Running<'_>,
+        slot: u32,
+        lane: u32,
+        address: u64,
+        bytes: u32,
+    ) -> Result<*mut u8, FaultKind> {
         let (shared, local) = (w.grid.owner.memory.shared_window(), w.grid.owner.memory.local_window());
         if address.wrapping_sub(shared) < WINDOW_SIZE {
             return Shared::<u64>::resolve(w, slot, lane, address - shared, bytes)
@@ -171,7 +207,12 @@ pub unsafe fn addresses<S: Space>(w: &Running<'_>, op: &Op) -> [u64; WARP] {
 
 /// Classifies and checks the addresses of the active lanes for accesses of `width` bytes (a power of two).
 #[inline(always)]
-pub fn pattern<I: Isa, S: Space>(w: &mut Running<'_>, op: &Op, addresses: &[u64; WARP], width: u32) -> Pattern {
+pub fn pattern<I: Isa, S: Space>(
+    w: &mut Running<'_>,
+    op: &Op,
+    addresses: &[u64; WARP],
+    width: u32,
+) -> Pattern {
     let width = u64::from(width);
     if w.mask == u32::MAX {
         let first = addresses[0];

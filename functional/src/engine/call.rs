@@ -34,16 +34,14 @@ fn indirect_target(w: &mut Running<'_>, op: &Op) -> Result<u32, Flow> {
         }
     }
     if same != w.mask {
-            // The lanes meet again behind the call, where the binder has put a reconvergence op.
+        // The lanes meet again behind the call, where the binder has put a reconvergence op.
         let pc = w.pc;
         return Err(w.diverge(same, pc, pc, pc + 1));
     }
     let addresses = &w.grid.program.function_addresses;
     match addresses.binary_search_by_key(&targets[first], |&(address, _)| address) {
         Ok(found) => Ok(addresses[found].1),
-        Err(_) => {
-            Err(w.fault(FaultKind::InvalidTarget { target: targets[first], lane: first as u32 }))
-        }
+        Err(_) => Err(w.fault(FaultKind::InvalidTarget { target: targets[first], lane: first as u32 })),
     }
 }
 

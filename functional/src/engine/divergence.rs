@@ -196,9 +196,10 @@ impl Running<'_> {
         let rest = self.active & !taken;
         if meet != NONE {
             let (frame, parent, expected) = (self.divergence.frame, self.divergence.join, self.active);
-            let same = self.divergence.get(parent).is_some_and(|join| {
-                join.pc == meet && join.frame == frame && join.callee.is_none()
-            });
+            let same = self
+                .divergence
+                .get(parent)
+                .is_some_and(|join| join.pc == meet && join.frame == frame && join.callee.is_none());
             if !same {
                 let join = Join { pc: meet, frame, expected, arrived: 0, parent, callee: None, waited: 0 };
                 self.divergence.join = self.divergence.open(join);

@@ -89,8 +89,10 @@ impl Isa for Avx2 {
         unsafe {
             let first = _mm256_set1_epi64x(addresses[0] as i64);
             let step = step as i64;
-            let mut expected =
-                _mm256_add_epi64(first, _mm256_set_epi64x(step.wrapping_mul(3), step.wrapping_mul(2), step, 0));
+            let mut expected = _mm256_add_epi64(
+                first,
+                _mm256_set_epi64x(step.wrapping_mul(3), step.wrapping_mul(2), step, 0),
+            );
             let four = _mm256_set1_epi64x(step.wrapping_mul(4));
             let mut different = _mm256_setzero_si256();
             for part in 0..8 {
@@ -129,7 +131,7 @@ impl Isa for Avx512 {
 ///
 /// `$body` is an `#[inline(always)]` function, generic over an [`Isa`] first and then over the listed parameters.
 macro_rules! per_level {
-    ($(#[$doc:meta])* $visibility:vis fn $name:ident < $($generic:ident : $bound:path),* > = $body:path) => {
+    ($(#[$doc:meta])* $visibility:vis fn $name:ident < $($generic:ident : $bound:path),* > = $body:ident) => {
         $(#[$doc])*
         $visibility fn $name<$($generic: $bound),*>() -> $crate::engine::op::Run {
             use $crate::engine::{isa, op::{Flow, Op}, running::Running};

@@ -88,6 +88,9 @@ impl Program {
 
     /// The function that op `pc` belongs to.
     pub fn function_at(&self, pc: u32) -> &BoundFunction {
-        self.functions.iter().find(|function| (function.entry..function.end).contains(&pc)).unwrap_or(self.kernel())
+        self.functions
+            .iter()
+            .find(|function| (function.entry..function.end).contains(&pc))
+            .unwrap_or(self.kernel())
     }
 }

@@ -56,7 +56,7 @@ pub struct Running<'a> {
     /// The warp's CTA.
     pub(crate) cta: &'a mut CtaState,
     /// The launch.
-    pub(crate) grid: &'a Grid,
+    pub(crate) grid: &'a Grid<'a>,
     /// Warp within the CTA.
     pub(crate) warp: u32,
 }

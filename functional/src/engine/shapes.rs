@@ -129,8 +129,7 @@ unsafe fn binary_body<I: Isa, O: Binary>(w: &mut Running<'_>, op: &Op) -> Flow {
         unsafe {
             let a = read_chunk::<O::A>(w, op.a, chunk);
             let b = read_chunk::<O::B>(w, op.b, chunk);
-            let d =
-                std::array::from_fn(|i| O::apply(O::A::from_bits(a[i]), O::B::from_bits(b[i])).to_bits());
+            let d = std::array::from_fn(|i| O::apply(O::A::from_bits(a[i]), O::B::from_bits(b[i])).to_bits());
             write_chunk::<O::D>(w, op, chunk, d);
         }
     }

@@ -44,7 +44,8 @@ impl View {
     pub fn look_up(&mut self, memory: &Memory, slot: u32, start: u64, length: u64) -> Result<(), FaultKind> {
         match memory.allocation_of(start) {
             Some(allocation) if start.checked_add(length).is_some_and(|end| end <= allocation.end()) => {
-                self.slots[slot as usize % SLOTS] = Range { start: allocation.address, end: allocation.end() };
+                self.slots[slot as usize % SLOTS] =
+                    Range { start: allocation.address, end: allocation.end() };
                 Ok(())
             }
             _ => Err(FaultKind::IllegalAddress { address: start, width: length as u32, lane: 0 }),

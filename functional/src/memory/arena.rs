@@ -38,7 +38,16 @@ impl Arena {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let map = |hint: usize, extra: i32| {
             // SAFETY: a fresh anonymous mapping; MAP_FIXED_NOREPLACE never replaces an existing one.
-            unsafe { libc::mmap(hint as *mut _, length as usize, libc::PROT_READ | libc::PROT_WRITE, flags | extra, -1, 0) }
+            unsafe {
+                libc::mmap(
+                    hint as *mut _,
+                    length as usize,
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    flags | extra,
+                    -1,
+                    0,
+                )
+            }
         };
         let mut at = libc::MAP_FAILED;
         for step in 0..16 {

@@ -150,7 +150,11 @@ impl Memory {
     /// Makes `size` bytes of the program's own memory at `address` visible to kernels (`cudaHostRegister`).
     pub fn register_host(&self, address: u64, size: u64) -> Result<(), MemoryError> {
         let mut state = self.state.write();
-        let end = address.checked_add(size).ok_or(MemoryError::OutOfRange { address, start: address, length: size })?;
+        let end = address.checked_add(size).ok_or(MemoryError::OutOfRange {
+            address,
+            start: address,
+            length: size,
+        })?;
         let overlaps = state.live.range(..end).next_back().is_some_and(|(_, last)| last.end() > address);
         if overlaps {
             return Err(MemoryError::AlreadyRegistered(address));
@@ -192,7 +196,8 @@ impl Memory {
         if length == 0 {
             return Ok(());
         }
-        let end = start.checked_add(length).ok_or(MemoryError::OutOfRange { address: start, start, length })?;
+        let end =
+            start.checked_add(length).ok_or(MemoryError::OutOfRange { address: start, start, length })?;
         match self.allocation_of(start) {
             Some(allocation) if end <= allocation.end() => Ok(()),
             Some(allocation) => Err(MemoryError::OutOfRange { address: allocation.end(), start, length }),

@@ -64,7 +64,10 @@ macro_rules! integer_comparisons {
 }
 integer_comparisons! { Equal ==, NotEqual !=, Less <, LessEqual <=, Greater >, GreaterEqual >= }
 
-fn integer_comparison<S: Lane + PartialOrd, U: Lane + PartialOrd>(how: Modifier, signed: bool) -> Option<Comparison> {
+fn integer_comparison<S: Lane + PartialOrd, U: Lane + PartialOrd>(
+    how: Modifier,
+    signed: bool,
+) -> Option<Comparison> {
     Some(match (how, signed) {
         (Modifier::Eq, _) => comparison::<Equal<U>>(),
         (Modifier::Ne, _) => comparison::<NotEqual<U>>(),

@@ -55,7 +55,8 @@ pub(crate) fn add_rows(wide: bool) -> Run {
 /// `add`.
 pub fn add(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
-    let run = by_type!(b, ty, binary, Add, U16 => u16, S16 => u16, U32 => u32, S32 => u32, U64 => u64, S64 => u64);
+    let run =
+        by_type!(b, ty, binary, Add, U16 => u16, S16 => u16, U32 => u32, S32 => u32, U64 => u64, S64 => u64);
     bind_binary(b, i, run, ty, [ty, ty])
 }
 

@@ -77,11 +77,13 @@ unsafe fn load_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -
         match pattern::<I, S>(w, op, &at, width) {
             Pattern::Strided(first) => {
                 let memory = first.cast::<[L::Memory; WARP]>().read();
-                let row = w.row(op.d).cast::<[<L::Register as Lane>::Bits; WARP]>();
+                let row =
+                    w.row::<<L::Register as Lane>::Bits>(op.d).cast::<[<L::Register as Lane>::Bits; WARP]>();
                 row.write(std::array::from_fn(|lane| value(memory[lane])));
             }
             Pattern::Uniform(place) => {
-                let row = w.row(op.d).cast::<[<L::Register as Lane>::Bits; WARP]>();
+                let row =
+                    w.row::<<L::Register as Lane>::Bits>(op.d).cast::<[<L::Register as Lane>::Bits; WARP]>();
                 row.write([value(place.cast::<L::Memory>().read()); WARP]);
             }
             Pattern::Scattered(origin) => {

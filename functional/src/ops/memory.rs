@@ -152,7 +152,8 @@ fn unpack(b: &mut Binder<'_, '_>, parts: &[Operand], whole: &Operand, ty: Scalar
         if *operand == Operand::Discard {
             continue;
         }
-        let (take, _) = field(ty.bits(), part.bits(), n).ok_or_else(|| b.error("vector of a wrong length"))?;
+        let (take, _) =
+            field(ty.bits(), part.bits(), n).ok_or_else(|| b.error("vector of a wrong length"))?;
         let d = b.result(operand, part)?;
         let op = Op { d, a: whole, ..b.op(take) };
         b.push(op);
@@ -385,7 +386,8 @@ fn as_pairs(b: &Binder<'_, '_>, operands: Vec<Operand>) -> Result<Vec<u32>, Bind
 }
 
 fn spins(i: &Instruction) -> bool {
-    i.modifiers().any(|m| matches!(m, Modifier::Volatile | Modifier::Relaxed | Modifier::Acquire | Modifier::Mmio))
+    i.modifiers()
+        .any(|m| matches!(m, Modifier::Volatile | Modifier::Relaxed | Modifier::Acquire | Modifier::Mmio))
 }
 
 fn note_spin(w: &mut Running<'_>, _: &Op) -> Flow {
@@ -518,7 +520,10 @@ pub fn st(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         }
         for operand in elements(&i.operands[1]) {
             let read_as = if wide { ScalarType::B64 } else { ScalarType::B32 };
-            rows.push(b.source(&operand, if matches!(operand, Operand::Immediate(_)) { widened(ty, wide) } else { read_as })?);
+            rows.push(b.source(
+                &operand,
+                if matches!(operand, Operand::Immediate(_)) { widened(ty, wide) } else { read_as },
+            )?);
         }
         (rows, ty, wide)
     };
@@ -546,7 +551,13 @@ pub fn st(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 
 /// The type in which an immediate is stored from rows of this width.
 fn widened(ty: ScalarType, wide: bool) -> ScalarType {
-    if wide { ScalarType::B64 } else if ty.bits() == 64 { ScalarType::B32 } else { ty }
+    if wide {
+        ScalarType::B64
+    } else if ty.bits() == 64 {
+        ScalarType::B32
+    } else {
+        ty
+    }
 }
 
 /// `prefetch`: values do not depend on it.

@@ -6,6 +6,7 @@ pub mod control;
 pub mod convert;
 pub mod float;
 pub mod integer;
+pub mod load_store;
 pub mod logic;
 pub mod memory;
 pub mod parallel;
@@ -31,7 +32,13 @@ pub(crate) use by_type;
 pub type Bound = Result<(), BindError>;
 
 /// Binds d = f(a).
-pub(crate) fn bind_unary(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, d: ScalarType, a: ScalarType) -> Bound {
+pub(crate) fn bind_unary(
+    b: &mut Binder<'_, '_>,
+    i: &Instruction,
+    run: Run,
+    d: ScalarType,
+    a: ScalarType,
+) -> Bound {
     let a = b.source(&i.operands[1], a)?;
     let d = b.result(&i.operands[0], d)?;
     let op = Op { d, a, ..b.op(run) };

@@ -88,7 +88,9 @@ fn bind_barrier(b: &mut Binder<'_, '_>, i: &Instruction, first: usize, answer: A
     let threads = threads(b, &i.operands[first + 1])?;
     let (d, c) = match answer {
         Answer::Nothing => (0, PredicateSource::new(0, true)),
-        Answer::Popc => (b.result(&i.operands[0], ScalarType::U32)?, b.predicate_source(&i.operands[first + 2])?),
+        Answer::Popc => {
+            (b.result(&i.operands[0], ScalarType::U32)?, b.predicate_source(&i.operands[first + 2])?)
+        }
         Answer::And | Answer::Or => {
             (b.predicate_result(&i.operands[0])?, b.predicate_source(&i.operands[first + 2])?)
         }
@@ -236,11 +238,12 @@ const VOTE_BALLOT: u8 = 3;
 fn bind_vote(b: &mut Binder<'_, '_>, i: &Instruction, masked: bool) -> Bound {
     let a = b.predicate_source(&i.operands[1])?.encode();
     let members = if masked { b.source(&i.operands[2], ScalarType::B32)? } else { 0 };
-    let how = i.modifiers().find(|m| {
-        matches!(m, Modifier::All | Modifier::Any | Modifier::Uni | Modifier::Ballot)
-    });
+    let how =
+        i.modifiers().find(|m| matches!(m, Modifier::All | Modifier::Any | Modifier::Uni | Modifier::Ballot));
     let (run, d) = match how {
-        Some(Modifier::All) => (vote_of::<VOTE_ALL> as crate::engine::op::Run, b.predicate_result(&i.operands[0])?),
+        Some(Modifier::All) => {
+            (vote_of::<VOTE_ALL> as crate::engine::op::Run, b.predicate_result(&i.operands[0])?)
+        }
         Some(Modifier::Any) => (vote_of::<VOTE_ANY> as _, b.predicate_result(&i.operands[0])?),
         Some(Modifier::Uni) => (vote_of::<VOTE_UNI> as _, b.predicate_result(&i.operands[0])?),
         _ => (vote_of::<VOTE_BALLOT> as _, b.result(&i.operands[0], ScalarType::B32)?),
@@ -289,7 +292,8 @@ fn match_any_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
         let here = members & w.mask;
         let mut same = [0u32; 32];
         for lane in lanes_of(here) {
-            same[lane] = lanes_of(here).filter(|&other| values[other] == values[lane]).map(|other| 1 << other).sum();
+            same[lane] =
+                lanes_of(here).filter(|&other| values[other] == values[lane]).map(|other| 1 << other).sum();
         }
         w.write_row(op.d, &same);
     }

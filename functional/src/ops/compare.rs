@@ -114,4 +114,4 @@ pub fn setp_integer(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_setp(b, i, ty, how)
 }
 
-not_yet! { setp_float setp_double setp_half setp_half_pair set_integer set_float selp slct }
+not_yet! { setp_float setp_double setp_half setp_half_pair set_integer set_float set_half set_half_pair selp slct }

@@ -79,14 +79,15 @@ pub(super) fn decompress_zstd(frame: &[u8], size: u64, place: &Place) -> Result<
     Read::take(&mut decoder, size.saturating_add(1))
         .read_to_end(&mut output)
         .map_err(|error| damaged(place, Compression::Zstd, error))?;
-    let decoder = decoder.into_frame_decoder();
-    if let Some(stored) = decoder.get_checksum_from_data()
-        && decoder.get_calculated_checksum() != Some(stored)
-    {
-        return Err(damaged(place, Compression::Zstd, "the content's checksum is another one"));
-    }
     let written = output.len();
-    exact(output, written, size, place)
+    let output = exact(output, written, size, place)?;
+    let decoder = decoder.into_frame_decoder();
+    match decoder.get_checksum_from_data() {
+        Some(stored) if decoder.get_calculated_checksum() != Some(stored) => {
+            Err(damaged(place, Compression::Zstd, "the content's checksum is another one"))
+        }
+        _ => Ok(output),
+    }
 }
 
 /// Refuses a claimed size above `possible` or [`MAX_PAYLOAD_SIZE`].

@@ -11,6 +11,7 @@ mod driver;
 mod entry;
 mod error;
 mod log;
+mod profile;
 mod registry;
 mod runtime;
 

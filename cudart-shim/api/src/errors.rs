@@ -31,9 +31,9 @@ impl ErrorCode {
     }
 }
 
-fn capitalised(word: &str) -> String {
+pub(crate) fn capitalised(word: &str) -> String {
     let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
-    first.to_owned() + &rest.to_lowercase()
+    first.to_uppercase() + &rest.to_lowercase()
 }
 
 /// Every code, ascending.

@@ -4,6 +4,7 @@
 //! of the front libraries make their trampolines from it ([`front`]), the core its function tables ([`core_tables`]), and
 //! `voltsim status api` prints it.
 
+pub mod attributes;
 pub mod core_tables;
 pub mod errors;
 pub mod front;

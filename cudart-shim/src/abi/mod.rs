@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 pub(crate) mod check;
+pub(crate) mod device_properties;
 
 use crate::error::{Error, Result};
 use std::ffi::{CStr, c_char};

@@ -1,0 +1,288 @@
+//! The device a program is told it has: a profile file, chosen by `VOLTSIM_DEVICE=NAME|FILE.toml`.
+//!
+//! A profile gives attribute values under their CUDA names, so that a new attribute needs no code. A file may start from
+//! another profile with `base` and change what differs.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+include!(concat!(env!("OUT_DIR"), "/attributes.rs"));
+
+/// The profiles that are part of the program; the first is the default.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("titan-v", include_str!("../profiles/titan-v.toml")),
+    ("v100", include_str!("../profiles/v100.toml")),
+];
+
+/// Profiles that build on one another, at most.
+const MAX_BASES: usize = 8;
+
+/// Why there is no profile.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProfileError {
+    #[error("no device profile `{name}`; there are {known}, or give a file ending in .toml", known = known_names())]
+    Unknown { name: String },
+    #[error("{}: {error}", path.display())]
+    Read { path: PathBuf, error: std::io::Error },
+    #[error("{file}: {error}")]
+    Malformed { file: String, error: Box<toml::de::Error> },
+    #[error("{file}: {key}: {message}")]
+    Value { file: String, key: String, message: String },
+    #[error("{file}: more than {MAX_BASES} profiles build on one another")]
+    TooManyBases { file: String },
+}
+
+/// How a multiprocessor's registers and shared memory are divided among CTAs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OccupancyUnits {
+    /// Registers are given to a warp in units of this many.
+    pub(crate) register_allocation_unit: u32,
+    /// Warps of a CTA are rounded up to this many when registers are divided.
+    pub(crate) warp_allocation_granularity: u32,
+    /// Shared memory is given to a CTA in units of this many bytes.
+    pub(crate) shared_memory_allocation_unit: u32,
+    /// Registers a thread may use.
+    pub(crate) max_registers_per_thread: u32,
+}
+
+/// A device as the API describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Profile {
+    /// `NVIDIA TITAN V`.
+    pub(crate) name: String,
+    /// Bytes of device memory.
+    pub(crate) total_memory: u64,
+    /// CUDA version of the driver: 1000 × major + 10 × minor.
+    pub(crate) driver_version: i32,
+    /// How occupancy is computed.
+    pub(crate) occupancy: OccupancyUnits,
+    attributes: BTreeMap<Attribute, i32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    base: Option<String>,
+    name: Option<String>,
+    total_memory: Option<u64>,
+    driver_version: Option<String>,
+    #[serde(default)]
+    occupancy: OccupancyTable,
+    #[serde(default)]
+    attributes: BTreeMap<String, i32>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OccupancyTable {
+    register_allocation_unit: Option<u32>,
+    warp_allocation_granularity: Option<u32>,
+    shared_memory_allocation_unit: Option<u32>,
+    max_registers_per_thread: Option<u32>,
+}
+
+fn known_names() -> String {
+    BUILT_IN.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+impl Profile {
+    /// The profile `VOLTSIM_DEVICE` names, else the default.
+    pub(crate) fn from_environment() -> Result<Self, ProfileError> {
+        match std::env::var("VOLTSIM_DEVICE") {
+            Ok(name) if !name.is_empty() => Self::load(&name),
+            _ => Self::load("titan-v"),
+        }
+    }
+
+    /// The built-in profile of this name, or the file at this path.
+    pub(crate) fn load(name: &str) -> Result<Self, ProfileError> {
+        let mut files = vec![read(name)?];
+        while let Some(base) = files.last().and_then(|(_, file)| file.base.clone()) {
+            if files.len() > MAX_BASES {
+                return Err(ProfileError::TooManyBases { file: name.to_owned() });
+            }
+            files.push(read(&base)?);
+        }
+        // The base first, so that what builds on it wins.
+        let (base, file) = files.pop().ok_or_else(|| ProfileError::Unknown { name: name.to_owned() })?;
+        let mut profile = Self::complete(&base, &file)?;
+        for (file_name, file) in files.iter().rev() {
+            profile.change(file_name, file)?;
+        }
+        Ok(profile)
+    }
+
+    fn complete(name: &str, file: &File) -> Result<Self, ProfileError> {
+        let missing = |key: &str| value_error(name, key, "missing, and there is no base");
+        let occupancy = OccupancyUnits {
+            register_allocation_unit: 1,
+            warp_allocation_granularity: 1,
+            shared_memory_allocation_unit: 1,
+            max_registers_per_thread: 255,
+        };
+        let mut profile = Self {
+            name: file.name.clone().ok_or_else(|| missing("name"))?,
+            total_memory: file.total_memory.ok_or_else(|| missing("total_memory"))?,
+            driver_version: 0,
+            occupancy,
+            attributes: BTreeMap::new(),
+        };
+        file.driver_version.as_ref().ok_or_else(|| missing("driver_version"))?;
+        profile.change(name, file)?;
+        for attribute in [Attribute::WarpSize, Attribute::MultiprocessorCount, Attribute::MaxThreadsPerBlock] {
+            if profile.attribute(attribute) <= 0 {
+                return Err(value_error(name, &format!("attributes.{}", name_of(attribute)), "must be above 0"));
+            }
+        }
+        Ok(profile)
+    }
+
+    fn change(&mut self, name: &str, file: &File) -> Result<(), ProfileError> {
+        if let Some(device) = &file.name {
+            if device.len() > 255 {
+                return Err(value_error(name, "name", "longer than 255 bytes"));
+            }
+            self.name.clone_from(device);
+        }
+        self.total_memory = file.total_memory.unwrap_or(self.total_memory);
+        if let Some(version) = &file.driver_version {
+            let message = "not a CUDA version such as \"13.5\"";
+            self.driver_version =
+                parse_version(version).ok_or_else(|| value_error(name, "driver_version", message))?;
+        }
+        let given = &file.occupancy;
+        let units = &mut self.occupancy;
+        for (key, unit, given) in [
+            ("register_allocation_unit", &mut units.register_allocation_unit, given.register_allocation_unit),
+            ("warp_allocation_granularity", &mut units.warp_allocation_granularity, given.warp_allocation_granularity),
+            ("shared_memory_allocation_unit", &mut units.shared_memory_allocation_unit, given.shared_memory_allocation_unit),
+            ("max_registers_per_thread", &mut units.max_registers_per_thread, given.max_registers_per_thread),
+        ] {
+            *unit = given.unwrap_or(*unit);
+            if *unit == 0 {
+                return Err(value_error(name, &format!("occupancy.{key}"), "must be above 0"));
+            }
+        }
+        for (key, value) in &file.attributes {
+            let known = ATTRIBUTES.iter().find(|(_, attribute)| attribute == key);
+            let Some((attribute, _)) = known else {
+                return Err(value_error(name, &format!("attributes.{key}"), "no such device attribute"));
+            };
+            self.attributes.insert(*attribute, *value);
+        }
+        Ok(())
+    }
+
+    /// Value of an attribute; 0 where the profile does not give it.
+    pub(crate) fn attribute(&self, attribute: Attribute) -> i32 {
+        self.attributes.get(&attribute).copied().unwrap_or(0)
+    }
+
+    /// Value of an attribute that is a size or a count.
+    pub(crate) fn amount(&self, attribute: Attribute) -> u32 {
+        u32::try_from(self.attribute(attribute)).unwrap_or(0)
+    }
+
+    /// Value of the attribute with this number; `None` when there is no such number.
+    pub(crate) fn attribute_by_number(&self, number: i32) -> Option<i32> {
+        let number = u32::try_from(number).ok()?;
+        let index = ATTRIBUTES.binary_search_by_key(&number, |(attribute, _)| *attribute as u32).ok()?;
+        ATTRIBUTES.get(index).map(|(attribute, _)| self.attribute(*attribute))
+    }
+
+    /// 16 bytes that tell devices apart, made from the name.
+    pub(crate) fn uuid(&self) -> [u8; 16] {
+        let half = |seed: u64| {
+            self.name.bytes().fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+        };
+        let value = (u128::from(half(0xcbf2_9ce4_8422_2325)) << 64) | u128::from(half(0x6c62_272e_07bb_0142));
+        value.to_be_bytes()
+    }
+}
+
+fn name_of(attribute: Attribute) -> &'static str {
+    ATTRIBUTES.iter().find(|(known, _)| *known == attribute).map_or("?", |(_, name)| name)
+}
+
+fn value_error(file: &str, key: &str, message: &str) -> ProfileError {
+    ProfileError::Value { file: file.to_owned(), key: key.to_owned(), message: message.to_owned() }
+}
+
+fn parse_version(text: &str) -> Option<i32> {
+    let (major, minor) = text.split_once('.')?;
+    let (major, minor): (i32, i32) = (major.parse().ok()?, minor.parse().ok()?);
+    ((1..100).contains(&major) && (0..100).contains(&minor)).then_some(major * 1000 + minor * 10)
+}
+
+fn read(name: &str) -> Result<(String, File), ProfileError> {
+    let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
+    let text = match built_in {
+        Some((_, text)) => (*text).to_owned(),
+        None if name.ends_with(".toml") => std::fs::read_to_string(name)
+            .map_err(|error| ProfileError::Read { path: PathBuf::from(name), error })?,
+        None => return Err(ProfileError::Unknown { name: name.to_owned() }),
+    };
+    let file = toml::from_str(&text)
+        .map_err(|error| ProfileError::Malformed { file: name.to_owned(), error: Box::new(error) })?;
+    Ok((name.to_owned(), file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    fn load_text(text: &str) -> Result<Profile, String> {
+        let mut file = tempfile::Builder::new().suffix(".toml").tempfile().map_err(|error| error.to_string())?;
+        file.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
+        Profile::load(&file.path().to_string_lossy()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_built_in_profile_loads() {
+        for (name, _) in BUILT_IN {
+            assert!(Profile::load(name).is_ok(), "{name}: {:?}", Profile::load(name));
+        }
+    }
+
+    #[test]
+    fn the_default_is_a_titan_v() {
+        let profile = Profile::load("titan-v").unwrap();
+        let capability = (Attribute::ComputeCapabilityMajor, Attribute::ComputeCapabilityMinor);
+        assert_eq!((profile.attribute(capability.0), profile.attribute(capability.1)), (7, 0));
+        assert_eq!(profile.attribute_by_number(16), Some(80));
+        assert_eq!(profile.attribute_by_number(100_000), None);
+        assert_eq!(profile.driver_version, 13_050);
+    }
+
+    #[test]
+    fn a_file_changes_only_what_it_gives() {
+        let profile = load_text("base = \"titan-v\"\n[attributes]\nmultiprocessor_count = 4\n").unwrap();
+        assert_eq!(profile.attribute(Attribute::MultiprocessorCount), 4);
+        assert_eq!(profile.attribute(Attribute::WarpSize), 32);
+        assert_eq!(profile.name, "NVIDIA TITAN V");
+    }
+
+    #[test]
+    fn an_error_names_the_file_and_the_key() {
+        for (text, key) in [
+            ("base = \"titan-v\"\n[attributes]\nmultiprocesor_count = 4\n", "attributes.multiprocesor_count"),
+            ("base = \"titan-v\"\n[occupancy]\nregister_allocation_unit = 0\n", "occupancy.register_allocation_unit"),
+            ("base = \"titan-v\"\ndriver_version = \"x\"\n", "driver_version"),
+            ("base = \"titan-v\"\ncolour = 1\n", "colour"),
+            ("name = \"x\"\n", "total_memory"),
+        ] {
+            let error = load_text(text).unwrap_err();
+            assert!(error.contains(key) && error.contains(".toml"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_profile_that_builds_on_itself_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("loop.toml");
+        std::fs::write(&path, format!("base = {path:?}\n")).unwrap();
+        assert!(matches!(Profile::load(&path.to_string_lossy()), Err(ProfileError::TooManyBases { .. })));
+    }
+}

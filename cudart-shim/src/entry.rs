@@ -102,9 +102,9 @@ impl fmt::Display for CodeName {
 macro_rules! api {
     ($api:ident; $(
         $(#[$attribute:meta])*
-        fn $name:ident $(, $per_thread:ident [$default:ident])? $arguments:tt $(-> $result:ty = $fallback:expr;)? $body:block
+        fn $name:ident $(, $per_thread:ident [$default:ident])? ($($argument:tt)*) $(-> $result:ty = $fallback:expr;)? $body:block
     )*) => {$(
-        $crate::entry::api! { @form $api [$(#[$attribute])*] $name [$($per_thread $default)?] $arguments [$($result, $fallback)?] $body }
+        $crate::entry::api! { @form $api [$(#[$attribute])*] $name [$($per_thread $default)?] ($($argument)*) [$($result, $fallback)?] $body }
     )*};
     (@form $api:ident $attributes:tt $name:ident [] $arguments:tt $result:tt $body:block) => {
         $crate::entry::api! { @define $api $attributes $name $arguments $result $body }

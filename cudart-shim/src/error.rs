@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_int};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 include!(concat!(env!("OUT_DIR"), "/errors.rs"));
 
@@ -55,18 +56,35 @@ impl Error {
     }
 }
 
+/// Code of the device's fault once some call has returned it; 0 before.
+static STICKY: AtomicU32 = AtomicU32::new(0);
+
+/// A call is about to return the device's fault: from now on it is every thread's last error.
+pub(crate) fn observe_sticky(error: Error) {
+    let _ = STICKY.compare_exchange(0, error as u32, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// The device has been reset and its fault is gone.
+pub(crate) fn forget_sticky() {
+    STICKY.store(0, Ordering::Relaxed);
+}
+
 thread_local! {
     static LAST: Cell<Option<Error>> = const { Cell::new(None) };
 }
 
-/// The calling thread's last error.
-pub(crate) fn last() -> Option<Error> {
-    LAST.try_with(Cell::get).ok().flatten()
+/// Code of the calling thread's last error; 0 when there is none.
+pub(crate) fn last_code() -> c_int {
+    LAST.try_with(Cell::get).ok().flatten().map_or(sticky_code(), Error::code)
 }
 
-/// The calling thread's last error, which is then forgotten.
-pub(crate) fn take_last() -> Option<Error> {
-    LAST.try_with(Cell::take).ok().flatten()
+/// As [`last_code`], and the error is forgotten unless it is the device's fault.
+pub(crate) fn take_last_code() -> c_int {
+    LAST.try_with(Cell::take).ok().flatten().map_or(sticky_code(), Error::code)
+}
+
+fn sticky_code() -> c_int {
+    STICKY.load(Ordering::Relaxed) as c_int
 }
 
 /// Names and text of a code.
@@ -91,7 +109,7 @@ mod tests {
     fn not_ready_is_not_remembered() {
         Error::InvalidValue.remember();
         Error::NotReady.remember();
-        assert_eq!(take_last(), Some(Error::InvalidValue));
-        assert_eq!(take_last(), None);
+        assert_eq!(take_last_code(), Error::InvalidValue.code());
+        assert_eq!(take_last_code(), 0);
     }
 }

@@ -6,13 +6,19 @@
 #![allow(unsafe_code)]
 
 mod abi;
+mod allocation;
 pub mod bind;
+mod context;
+mod copy;
 mod driver;
 mod entry;
 mod error;
+mod limits;
 mod log;
 mod profile;
 mod registry;
 mod runtime;
+mod simulator;
+mod streams;
 
 pub use error::Error;

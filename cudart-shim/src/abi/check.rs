@@ -1,6 +1,6 @@
 //! For the test that each body has the signature its line in the API table gives.
 
-use super::{Dim3, In, Out, StreamHandle, Text};
+use super::{CudaExtent, Dim3, In, MemoryLocation, Out, PitchedPointer, Text};
 use api_table::{Class, Signature};
 
 /// How a Rust type travels.
@@ -15,10 +15,13 @@ macro_rules! classes {
 classes! {
     Class::Nothing => ();
     Class::Int => i32, u32;
-    Class::Word => usize, u64, StreamHandle, Text;
+    Class::Word => usize, u64, Text;
     Class::Float => f32;
     Class::Small => i8, u8, u16;
+    Class::Struct(8) => MemoryLocation;
     Class::Struct(12) => Dim3;
+    Class::Struct(24) => CudaExtent;
+    Class::Struct(32) => PitchedPointer;
 }
 
 impl<T> Abi for *mut T {

@@ -8,7 +8,7 @@ pub(crate) mod check;
 pub(crate) mod device_properties;
 
 use crate::error::{Error, Result};
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
 
 /// `T *result`: where the caller wants a value.
@@ -139,13 +139,79 @@ pub(crate) enum DefaultStream {
     PerThread,
 }
 
-/// `cudaStream_t`, `CUstream`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(transparent)]
-pub(crate) struct StreamHandle(pub(crate) usize);
+macro_rules! handles {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        #[repr(transparent)]
+        pub(crate) struct $name(pub(crate) usize);
 
-impl fmt::Debug for StreamHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#x}", self.0)
-    }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:#x}", self.0)
+            }
+        }
+
+        #[cfg(test)]
+        impl check::Abi for $name {
+            const CLASS: api_table::Class = api_table::Class::Word;
+        }
+    )*};
+}
+
+handles! {
+    /// `cudaStream_t`, `CUstream`.
+    StreamHandle;
+    /// `cudaEvent_t`, `CUevent`.
+    EventHandle;
+    /// `CUcontext`.
+    ContextHandle;
+    /// `CUmodule`.
+    ModuleHandle;
+    /// `CUlibrary`, `cudaLibrary_t`.
+    LibraryHandle;
+    /// `CUfunction`, `CUkernel`, `cudaKernel_t`, `cudaFunction_t`.
+    FunctionHandle;
+    /// `CUmemoryPool`, `cudaMemPool_t`.
+    PoolHandle;
+    /// `CUarray`, `cudaArray_t`.
+    ArrayHandle;
+    /// An address of the caller's: `void *` where only the number matters, `CUdeviceptr`.
+    Address;
+}
+
+/// `cudaExtent`: the width is in bytes, or in elements where an array is involved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct CudaExtent {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) depth: usize,
+}
+
+/// `cudaPos`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct CudaPosition {
+    pub(crate) x: usize,
+    pub(crate) y: usize,
+    pub(crate) z: usize,
+}
+
+/// `cudaPitchedPtr`: `xsize` and `ysize` are the logical width in bytes and height.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct PitchedPointer {
+    pub(crate) address: Address,
+    pub(crate) pitch: usize,
+    pub(crate) xsize: usize,
+    pub(crate) ysize: usize,
+}
+
+/// `cudaMemLocation`, `CUmemLocation`: a kind (1 device, 2 host, …) and an ordinal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct MemoryLocation {
+    pub(crate) kind: c_int,
+    pub(crate) id: c_int,
 }

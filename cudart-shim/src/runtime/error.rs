@@ -1,22 +1,18 @@
 //! Error handling: the last error, names and texts.
 
 use crate::entry::api;
-use crate::error::{self, Error};
+use crate::error;
 use std::ffi::{CStr, c_char, c_int};
 
 /// What the originals answer for a number that is no code.
 const UNRECOGNIZED: &CStr = c"unrecognized error code";
 
-fn last_code(last: Option<Error>) -> c_int {
-    last.map_or(0, Error::code)
-}
-
 api! { Runtime;
     /// The thread's last error, which is then forgotten.
-    fn cudaGetLastError() -> c_int = 0; { last_code(error::take_last()) }
+    fn cudaGetLastError() -> c_int = 0; { error::take_last_code() }
 
     /// The thread's last error.
-    fn cudaPeekAtLastError() -> c_int = 0; { last_code(error::last()) }
+    fn cudaPeekAtLastError() -> c_int = 0; { error::last_code() }
 
     /// `cudaErrorInvalidValue` and the like.
     fn cudaGetErrorName(error: c_int) -> *const c_char = UNRECOGNIZED.as_ptr(); {

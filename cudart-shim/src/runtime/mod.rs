@@ -2,8 +2,20 @@
 
 #![allow(non_snake_case)]
 
+mod copy;
+mod device;
 mod error;
+mod event;
+mod memory;
+mod pointer;
 mod registration;
+pub(crate) mod stream;
 
+pub(crate) use copy::*;
+pub(crate) use device::*;
 pub(crate) use error::*;
+pub(crate) use event::*;
+pub(crate) use memory::*;
+pub(crate) use pointer::*;
 pub(crate) use registration::*;
+pub(crate) use stream::*;

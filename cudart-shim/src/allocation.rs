@@ -1,0 +1,129 @@
+//! Allocation and release of device, managed and host memory, for both APIs.
+
+use crate::error::{Error, Result};
+use crate::profile::Attribute;
+use crate::simulator::{DeviceFault, Simulator};
+use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use stream_engine::{Context, Scope, StreamId, Submission};
+
+/// Flags that host and managed memory was allocated or registered with, by address.
+static FLAGS: Mutex<Option<FxHashMap<u64, u32>>> = Mutex::new(None);
+
+/// Flags of pinned memory: portable (1), mapped (2), write-combined (4).
+pub(crate) const HOST_ALLOC_FLAGS: u32 = 7;
+/// Flags of registered memory: portable (1), mapped (2), I/O (4), read-only (8).
+pub(crate) const HOST_REGISTER_FLAGS: u32 = 15;
+
+impl Simulator {
+    /// Allocates memory of a kind; 0 bytes are no allocation and the address 0.
+    pub(crate) fn allocate(&self, size: usize, kind: AllocationKind, flags: u32) -> Result<u64> {
+        if size == 0 {
+            return Ok(0);
+        }
+        let address = self.device.memory.allocate(size as u64, ALLOCATION_ALIGNMENT, kind)?;
+        if flags != 0 {
+            FLAGS.lock().get_or_insert_default().insert(address, flags);
+        }
+        Ok(address)
+    }
+
+    /// Rows of `width` bytes, each starting at a multiple of the texture alignment: the address and the pitch.
+    pub(crate) fn allocate_rows(&self, width: usize, rows: usize) -> Result<(u64, usize)> {
+        let alignment = self.profile.amount(Attribute::TextureAlignment).max(1) as usize;
+        let pitch = width.checked_next_multiple_of(alignment).ok_or(Error::MemoryAllocation)?;
+        let size = pitch.checked_mul(rows).ok_or(Error::MemoryAllocation)?;
+        Ok((self.allocate(size, AllocationKind::Device, 0)?, pitch))
+    }
+
+    /// Waits for the device, then frees an allocation of one of these kinds. The address 0 is nothing to free.
+    pub(crate) fn free(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
+        self.engine.synchronize(Scope::Context)?;
+        if address == 0 {
+            return Ok(());
+        }
+        self.check_start(address, kinds)?;
+        self.release(address)
+    }
+
+    /// Frees device memory at its turn in a stream.
+    pub(crate) fn free_in_stream(&'static self, address: u64, stream: StreamId) -> Result<()> {
+        self.check_start(address, &[AllocationKind::Device])?;
+        let work = move |_: &Context<DeviceFault>| {
+            // A second free of the same address is the program's mistake; the first one freed it.
+            let _ = self.release(address);
+            Ok(())
+        };
+        self.engine.submit(stream, Submission::transfer(work))?;
+        Ok(())
+    }
+
+    fn check_start(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
+        let allocation = self.device.memory.allocation_of(address);
+        let fits = |found: &Allocation| found.address == address && kinds.contains(&found.kind);
+        if allocation.as_ref().is_some_and(fits) { Ok(()) } else { Err(Error::InvalidValue) }
+    }
+
+    fn release(&self, address: u64) -> Result<()> {
+        self.device.memory.free(address)?;
+        if let Some(flags) = FLAGS.lock().as_mut() {
+            flags.remove(&address);
+        }
+        Ok(())
+    }
+
+    /// Makes memory of the program reachable by kernels.
+    pub(crate) fn register_host(&self, address: u64, size: usize, flags: u32) -> Result<()> {
+        if address == 0 || size == 0 || flags & !HOST_REGISTER_FLAGS != 0 {
+            return Err(Error::InvalidValue);
+        }
+        self.device.memory.register_host(address, size as u64)?;
+        FLAGS.lock().get_or_insert_default().insert(address, flags);
+        Ok(())
+    }
+
+    /// Undoes [`Simulator::register_host`].
+    pub(crate) fn unregister_host(&self, address: u64) -> Result<()> {
+        if address == 0 {
+            return Err(Error::InvalidValue);
+        }
+        self.engine.synchronize(Scope::Context)?;
+        self.device.memory.unregister_host(address).map_err(|error| match error {
+            MemoryError::NotAllocated(_) => Error::HostMemoryNotRegistered,
+            other => other.into(),
+        })?;
+        if let Some(flags) = FLAGS.lock().as_mut() {
+            flags.remove(&address);
+        }
+        Ok(())
+    }
+
+    /// The pinned or registered host allocation that holds an address.
+    pub(crate) fn host_allocation(&self, address: u64) -> Result<Allocation> {
+        self.device
+            .memory
+            .allocation_of(address)
+            .filter(|found| matches!(found.kind, AllocationKind::Host | AllocationKind::Registered))
+            .ok_or(Error::InvalidValue)
+    }
+
+    /// Flags the allocation that starts here was made with.
+    pub(crate) fn allocation_flags(&self, address: u64) -> u32 {
+        FLAGS.lock().as_ref().and_then(|flags| flags.get(&address).copied()).unwrap_or(0)
+    }
+
+    /// Free and total device memory in bytes.
+    pub(crate) fn memory_info(&self) -> (u64, u64) {
+        let total = self.device.memory.capacity();
+        (total.saturating_sub(self.device.memory.used()), total)
+    }
+
+    /// Refuses a range that is not managed memory.
+    pub(crate) fn check_managed(&self, address: u64, size: usize) -> Result<()> {
+        let memory = &self.device.memory;
+        memory.check_range(address, size as u64)?;
+        let managed = |found: &Allocation| matches!(found.kind, AllocationKind::Managed | AllocationKind::Registered);
+        if memory.allocation_of(address).as_ref().is_some_and(managed) { Ok(()) } else { Err(Error::InvalidValue) }
+    }
+}

@@ -1,0 +1,308 @@
+//! Copies and fills: boxes of rows between host and device memory, checked when the call is made, executed in stream order.
+
+use crate::error::{Error, Result};
+use crate::simulator::{DeviceFault, Simulator};
+use functional::memory::{AllocationKind, Memory};
+use std::ffi::c_int;
+use stream_engine::{Context, StreamId, Submission};
+
+/// A pageable source up to this many bytes is copied aside, so that the caller need not wait for the stream's turn.
+const STAGED_BYTES: usize = 64 << 10;
+
+/// Which way a copy goes, `cudaMemcpyKind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    HostToHost,
+    HostToDevice,
+    DeviceToHost,
+    DeviceToDevice,
+    /// Told from the addresses.
+    Default,
+}
+
+impl Direction {
+    /// From a `cudaMemcpyKind`.
+    pub(crate) fn from_kind(kind: c_int) -> Result<Self> {
+        Ok(match kind {
+            0 => Self::HostToHost,
+            1 => Self::HostToDevice,
+            2 => Self::DeviceToHost,
+            3 => Self::DeviceToDevice,
+            4 => Self::Default,
+            _ => return Err(Error::InvalidMemcpyDirection),
+        })
+    }
+}
+
+/// Rows in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Side {
+    /// First byte.
+    pub(crate) address: usize,
+    /// Bytes from one row to the next.
+    pub(crate) pitch: usize,
+    /// Bytes from one slice of rows to the next.
+    pub(crate) slice: usize,
+}
+
+/// How much is copied or filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Bytes of a row.
+    pub(crate) width: usize,
+    /// Rows of a slice.
+    pub(crate) height: usize,
+    /// Slices.
+    pub(crate) depth: usize,
+}
+
+impl Extent {
+    /// One row.
+    pub(crate) fn row(width: usize) -> Self {
+        Self { width, height: 1, depth: 1 }
+    }
+
+    fn is_empty(self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+}
+
+impl Side {
+    /// One row.
+    pub(crate) fn row(address: usize) -> Self {
+        Self { address, pitch: 0, slice: 0 }
+    }
+
+    /// Bytes from the first to the end of the last row; an error when that is no sensible amount.
+    fn span(&self, extent: Extent) -> Result<usize> {
+        let rows = self.pitch.checked_mul(extent.height.saturating_sub(1));
+        let slices = self.slice.checked_mul(extent.depth.saturating_sub(1));
+        let span = rows.zip(slices).and_then(|(rows, slices)| rows.checked_add(slices)?.checked_add(extent.width));
+        let span = span.ok_or(Error::InvalidValue)?;
+        self.address.checked_add(span).ok_or(Error::InvalidValue)?;
+        Ok(span)
+    }
+
+    fn row_address(&self, row: usize, slice: usize) -> usize {
+        self.address + row * self.pitch + slice * self.slice
+    }
+}
+
+/// What an address is to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Device memory proper.
+    Device,
+    /// Managed, pinned or registered: both sides reach it at any time.
+    Shared,
+    /// Ordinary memory of the program.
+    Pageable,
+}
+
+fn place(memory: &Memory, side: &Side, extent: Extent) -> Result<Place> {
+    let span = side.span(extent)?;
+    if side.address == 0 {
+        return Err(Error::InvalidValue);
+    }
+    let Some(allocation) = memory.allocation_of(side.address as u64) else {
+        return if memory.owns(side.address as u64) { Err(Error::InvalidValue) } else { Ok(Place::Pageable) };
+    };
+    match allocation.kind {
+        // Only part of a host buffer may be registered; the rest is the program's own memory all the same.
+        AllocationKind::Registered if memory.check_range(side.address as u64, span as u64).is_err() => {
+            return Ok(Place::Pageable);
+        }
+        _ => memory.check_range(side.address as u64, span as u64)?,
+    }
+    Ok(match allocation.kind {
+        AllocationKind::Managed | AllocationKind::Host | AllocationKind::Registered => Place::Shared,
+        _ => Place::Device,
+    })
+}
+
+/// A copy whose addresses have been checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy {
+    to: Side,
+    from: Side,
+    extent: Extent,
+    to_place: Place,
+    from_place: Place,
+}
+
+impl Copy {
+    /// Checks a copy; `None` when there is nothing to copy.
+    pub(crate) fn new(
+        memory: &Memory,
+        to: Side,
+        from: Side,
+        extent: Extent,
+        direction: Direction,
+    ) -> Result<Option<Self>> {
+        if extent.is_empty() {
+            return Ok(None);
+        }
+        for side in [&to, &from] {
+            if (extent.height > 1 && side.pitch < extent.width) || (extent.depth > 1 && side.slice < side.pitch) {
+                return Err(Error::InvalidPitchValue);
+            }
+        }
+        let to_place = place(memory, &to, extent)?;
+        let from_place = place(memory, &from, extent)?;
+        let (to_expected, from_expected) = match direction {
+            Direction::HostToHost => (Place::Pageable, Place::Pageable),
+            Direction::HostToDevice => (Place::Device, Place::Pageable),
+            Direction::DeviceToHost => (Place::Pageable, Place::Device),
+            Direction::DeviceToDevice => (Place::Device, Place::Device),
+            Direction::Default => (to_place, from_place),
+        };
+        let fits = |actual, expected| actual == Place::Shared || actual == expected;
+        if fits(to_place, to_expected) && fits(from_place, from_expected) {
+            Ok(Some(Self { to, from, extent, to_place, from_place }))
+        } else {
+            Err(Error::InvalidValue)
+        }
+    }
+
+    /// Copies one row to another.
+    pub(crate) fn linear(
+        memory: &Memory,
+        to: usize,
+        from: usize,
+        count: usize,
+        direction: Direction,
+    ) -> Result<Option<Self>> {
+        Self::new(memory, Side::row(to), Side::row(from), Extent::row(count), direction)
+    }
+
+    fn bytes(&self) -> usize {
+        self.extent.width.saturating_mul(self.extent.height).saturating_mul(self.extent.depth)
+    }
+
+    /// The same copy from `source`, which holds the rows without gaps.
+    fn from_packed(&self, source: &[u8]) -> Self {
+        let Extent { width, height, .. } = self.extent;
+        let from = Side { address: source.as_ptr() as usize, pitch: width, slice: width.saturating_mul(height) };
+        Self { from, ..*self }
+    }
+
+    /// The source's rows without gaps.
+    fn pack_source(&self) -> Vec<u8> {
+        let mut packed = vec![0_u8; self.bytes()];
+        let Extent { width, height, .. } = self.extent;
+        let to = Side { address: packed.as_mut_ptr() as usize, pitch: width, slice: width.saturating_mul(height) };
+        Self { to, ..*self }.execute();
+        packed
+    }
+
+    fn execute(&self) {
+        let Extent { width, height, depth } = self.extent;
+        for slice in 0..depth {
+            for row in 0..height {
+                let to = self.to.row_address(row, slice) as *mut u8;
+                let from = self.from.row_address(row, slice) as *const u8;
+                // SAFETY: device ranges were found inside live allocations, which are freed only after the work that
+                // uses them; host ranges are the caller's promise. The ranges may overlap, as on a device.
+                unsafe { std::ptr::copy(from, to, width) };
+            }
+        }
+    }
+}
+
+impl Simulator {
+    /// Copies in the stream's order and returns when it is done, where CUDA does so.
+    pub(crate) fn copy_now(&self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
+        let Some(copy) = copy else {
+            self.engine.is_complete(stream_engine::Scope::Stream(stream))?;
+            return Ok(());
+        };
+        if copy.to_place == Place::Device && copy.from_place == Place::Device {
+            return self.submit_transfer(stream, move || copy.execute());
+        }
+        self.engine.run_now(stream, |_: &Context<DeviceFault>| {
+            copy.execute();
+            Ok(())
+        })?;
+        self.pass_on_printed_text();
+        Ok(())
+    }
+
+    /// Copies in the stream's order. Returns at once unless pageable memory is involved: a small pageable source is
+    /// copied aside, else the call waits (CUDA runtime, "API synchronization behavior").
+    pub(crate) fn copy_async(&self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
+        let Some(copy) = copy else { return self.copy_now(None, stream) };
+        let pageable = |place| place == Place::Pageable;
+        if pageable(copy.to_place) || (pageable(copy.from_place) && copy.bytes() > STAGED_BYTES) {
+            return self.copy_now(Some(copy), stream);
+        }
+        if pageable(copy.from_place) {
+            let source = copy.pack_source();
+            return self.submit_transfer(stream, move || copy.from_packed(&source).execute());
+        }
+        self.submit_transfer(stream, move || copy.execute())
+    }
+
+    /// Fills rows with a pattern of 1, 2 or 4 bytes, in the stream's order. `extent.width` is in bytes.
+    pub(crate) fn fill(&self, to: Side, pattern: Pattern, extent: Extent, stream: StreamId) -> Result<()> {
+        if extent.is_empty() {
+            return self.copy_now(None, stream);
+        }
+        if extent.height > 1 && to.pitch < extent.width {
+            return Err(Error::InvalidPitchValue);
+        }
+        if place(&self.device.memory, &to, extent)? == Place::Pageable {
+            return Err(Error::InvalidValue);
+        }
+        if !to.address.is_multiple_of(pattern.size()) || !to.pitch.is_multiple_of(pattern.size()) {
+            return Err(Error::InvalidValue);
+        }
+        self.submit_transfer(stream, move || {
+            for slice in 0..extent.depth {
+                for row in 0..extent.height {
+                    pattern.write(to.row_address(row, slice), extent.width);
+                }
+            }
+        })
+    }
+
+    fn submit_transfer(&self, stream: StreamId, work: impl FnOnce() + Send + 'static) -> Result<()> {
+        let work = move |_: &Context<DeviceFault>| {
+            work();
+            Ok(())
+        };
+        self.engine.submit(stream, Submission::transfer(work))?;
+        Ok(())
+    }
+}
+
+/// What memory is filled with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pattern {
+    Byte(u8),
+    Half(u16),
+    Word(u32),
+}
+
+impl Pattern {
+    /// Bytes of one element.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Self::Byte(_) => 1,
+            Self::Half(_) => 2,
+            Self::Word(_) => 4,
+        }
+    }
+
+    /// Fills `bytes` bytes from a checked, aligned device address.
+    fn write(self, address: usize, bytes: usize) {
+        let count = bytes / self.size();
+        // SAFETY: the caller has checked the range and the alignment.
+        unsafe {
+            match self {
+                Self::Byte(value) => std::ptr::write_bytes(address as *mut u8, value, count),
+                Self::Half(value) => std::slice::from_raw_parts_mut(address as *mut u16, count).fill(value),
+                Self::Word(value) => std::slice::from_raw_parts_mut(address as *mut u32, count).fill(value),
+            }
+        }
+    }
+}

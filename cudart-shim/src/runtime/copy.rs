@@ -1,0 +1,261 @@
+//! Copies and fills.
+
+use crate::abi::{Address, ArrayHandle, CudaExtent, CudaPosition, DefaultStream, In, PitchedPointer, StreamHandle};
+use crate::context::{check_device, runtime_context};
+use crate::copy::{Copy, Direction, Extent, Pattern, Side};
+use crate::entry::api;
+use crate::error::{Error, Result};
+use std::ffi::c_int;
+
+/// `cudaMemcpy3DParms`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Copy3d {
+    source_array: ArrayHandle,
+    source_position: CudaPosition,
+    source: PitchedPointer,
+    target_array: ArrayHandle,
+    target_position: CudaPosition,
+    target: PitchedPointer,
+    extent: CudaExtent,
+    kind: c_int,
+}
+
+/// `cudaMemcpy3DPeerParms`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct PeerCopy3d {
+    source_array: ArrayHandle,
+    source_position: CudaPosition,
+    source: PitchedPointer,
+    source_device: c_int,
+    target_array: ArrayHandle,
+    target_position: CudaPosition,
+    target: PitchedPointer,
+    target_device: c_int,
+    extent: CudaExtent,
+}
+
+/// Whether the call waits for the copy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Waits,
+    Returns,
+}
+use Waiting::{Returns, Waits};
+
+fn linear(
+    to: Address,
+    from: Address,
+    count: usize,
+    kind: c_int,
+    stream: StreamHandle,
+    default: DefaultStream,
+    waiting: Waiting,
+) -> Result<()> {
+    let simulator = runtime_context()?;
+    let stream = simulator.stream(stream, default)?;
+    let copy = Copy::linear(&simulator.device.memory, to.0, from.0, count, Direction::from_kind(kind)?)?;
+    if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
+}
+
+/// A side given by rows: address and pitch.
+type Rows = (Address, usize);
+
+fn rows(
+    (to, to_pitch): Rows,
+    (from, from_pitch): Rows,
+    (width, height): (usize, usize),
+    kind: c_int,
+    stream: StreamHandle,
+    default: DefaultStream,
+    waiting: Waiting,
+) -> Result<()> {
+    if width > to_pitch || width > from_pitch {
+        return Err(Error::InvalidPitchValue);
+    }
+    let simulator = runtime_context()?;
+    let stream = simulator.stream(stream, default)?;
+    let to = Side { address: to.0, pitch: to_pitch, slice: 0 };
+    let from = Side { address: from.0, pitch: from_pitch, slice: 0 };
+    let extent = Extent { width, height, depth: 1 };
+    let copy = Copy::new(&simulator.device.memory, to, from, extent, Direction::from_kind(kind)?)?;
+    if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
+}
+
+/// A side given by a pitched pointer and a position in it; rows of the whole structure are `ysize` a slice.
+fn pitched_side(pointer: PitchedPointer, position: CudaPosition) -> Result<Side> {
+    let slice = pointer.pitch.checked_mul(pointer.ysize).ok_or(Error::InvalidValue)?;
+    let address = position
+        .z
+        .checked_mul(slice)
+        .zip(position.y.checked_mul(pointer.pitch))
+        .and_then(|(slices, rows)| slices.checked_add(rows)?.checked_add(position.x)?.checked_add(pointer.address.0));
+    Ok(Side { address: address.ok_or(Error::InvalidValue)?, pitch: pointer.pitch, slice })
+}
+
+fn slices(copy: Copy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
+    if copy.source_array.0 != 0 || copy.target_array.0 != 0 {
+        return Err(Error::NotSupported);
+    }
+    let simulator = runtime_context()?;
+    let stream = simulator.stream(stream, default)?;
+    let to = pitched_side(copy.target, copy.target_position)?;
+    let from = pitched_side(copy.source, copy.source_position)?;
+    let CudaExtent { width, height, depth } = copy.extent;
+    let extent = Extent { width, height, depth };
+    let copy = Copy::new(&simulator.device.memory, to, from, extent, Direction::from_kind(copy.kind)?)?;
+    if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
+}
+
+fn peer_slices(copy: PeerCopy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
+    check_device(copy.source_device)?;
+    check_device(copy.target_device)?;
+    let PeerCopy3d { source_array, source_position, source, target_array, target_position, target, extent, .. } = copy;
+    let kind = 3;
+    let copy =
+        Copy3d { source_array, source_position, source, target_array, target_position, target, extent, kind };
+    slices(copy, stream, default, waiting)
+}
+
+fn fill(
+    target: Side,
+    value: c_int,
+    (width, height, depth): (usize, usize, usize),
+    stream: StreamHandle,
+    default: DefaultStream,
+) -> Result<()> {
+    let simulator = runtime_context()?;
+    let stream = simulator.stream(stream, default)?;
+    // As C's memset: the value is converted to a byte.
+    simulator.fill(target, Pattern::Byte(value as u8), Extent { width, height, depth }, stream)
+}
+
+fn fill_rows(
+    (address, pitch): Rows,
+    value: c_int,
+    (width, height): (usize, usize),
+    stream: StreamHandle,
+    default: DefaultStream,
+) -> Result<()> {
+    if width > pitch && height > 1 {
+        return Err(Error::InvalidPitchValue);
+    }
+    fill(Side { address: address.0, pitch, slice: 0 }, value, (width, height, 1), stream, default)
+}
+
+fn fill_slices(
+    target: PitchedPointer,
+    value: c_int,
+    extent: CudaExtent,
+    stream: StreamHandle,
+    default: DefaultStream,
+) -> Result<()> {
+    let side = pitched_side(target, CudaPosition { x: 0, y: 0, z: 0 })?;
+    fill(side, value, (extent.width, extent.height, extent.depth), stream, default)
+}
+
+const DEFAULT: StreamHandle = StreamHandle(0);
+/// `cudaMemcpyDefault`: the addresses tell.
+const BY_ADDRESS: c_int = 4;
+
+api! { Runtime;
+    /// Copies and waits.
+    fn cudaMemcpy, cudaMemcpy_ptds [default] (dst: Address, src: Address, count: usize, kind: c_int) {
+        linear(dst, src, count, kind, DEFAULT, default, Waits)
+    }
+
+    /// Copies in stream order.
+    fn cudaMemcpyAsync, cudaMemcpyAsync_ptsz [default] (
+        dst: Address, src: Address, count: usize, kind: c_int, stream: StreamHandle,
+    ) {
+        linear(dst, src, count, kind, stream, default, Returns)
+    }
+
+    /// Copies rows and waits.
+    fn cudaMemcpy2D, cudaMemcpy2D_ptds [default] (
+        dst: Address, dpitch: usize, src: Address, spitch: usize, width: usize, height: usize, kind: c_int,
+    ) {
+        rows((dst, dpitch), (src, spitch), (width, height), kind, DEFAULT, default, Waits)
+    }
+
+    /// Copies rows in stream order.
+    fn cudaMemcpy2DAsync, cudaMemcpy2DAsync_ptsz [default] (
+        dst: Address, dpitch: usize, src: Address, spitch: usize, width: usize, height: usize, kind: c_int,
+        stream: StreamHandle,
+    ) {
+        rows((dst, dpitch), (src, spitch), (width, height), kind, stream, default, Returns)
+    }
+
+    /// Copies slices of rows and waits.
+    fn cudaMemcpy3D, cudaMemcpy3D_ptds [default] (p: In<Copy3d>) { slices(p.get()?, DEFAULT, default, Waits) }
+
+    /// Copies slices of rows in stream order.
+    fn cudaMemcpy3DAsync, cudaMemcpy3DAsync_ptsz [default] (p: In<Copy3d>, stream: StreamHandle) {
+        slices(p.get()?, stream, default, Returns)
+    }
+
+    /// Copies between devices and waits; there is one device.
+    fn cudaMemcpyPeer(dst: Address, dstDevice: c_int, src: Address, srcDevice: c_int, count: usize) {
+        check_device(dstDevice)?;
+        check_device(srcDevice)?;
+        linear(dst, src, count, BY_ADDRESS, DEFAULT, DefaultStream::Legacy, Waits)
+    }
+
+    /// Copies between devices in stream order; there is one device.
+    fn cudaMemcpyPeerAsync(
+        dst: Address, dstDevice: c_int, src: Address, srcDevice: c_int, count: usize, stream: StreamHandle,
+    ) {
+        check_device(dstDevice)?;
+        check_device(srcDevice)?;
+        linear(dst, src, count, BY_ADDRESS, stream, DefaultStream::Legacy, Returns)
+    }
+
+    /// Copies slices between devices and waits; there is one device.
+    fn cudaMemcpy3DPeer, cudaMemcpy3DPeer_ptds [default] (p: In<PeerCopy3d>) {
+        peer_slices(p.get()?, DEFAULT, default, Waits)
+    }
+
+    /// Copies slices between devices in stream order; there is one device.
+    fn cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync_ptsz [default] (p: In<PeerCopy3d>, stream: StreamHandle) {
+        peer_slices(p.get()?, stream, default, Returns)
+    }
+
+    /// Fills bytes.
+    fn cudaMemset, cudaMemset_ptds [default] (devPtr: Address, value: c_int, count: usize) {
+        fill(Side::row(devPtr.0), value, (count, 1, 1), DEFAULT, default)
+    }
+
+    /// Fills bytes in stream order.
+    fn cudaMemsetAsync, cudaMemsetAsync_ptsz [default] (
+        devPtr: Address, value: c_int, count: usize, stream: StreamHandle,
+    ) {
+        fill(Side::row(devPtr.0), value, (count, 1, 1), stream, default)
+    }
+
+    /// Fills rows.
+    fn cudaMemset2D, cudaMemset2D_ptds [default] (
+        devPtr: Address, pitch: usize, value: c_int, width: usize, height: usize,
+    ) {
+        fill_rows((devPtr, pitch), value, (width, height), DEFAULT, default)
+    }
+
+    /// Fills rows in stream order.
+    fn cudaMemset2DAsync, cudaMemset2DAsync_ptsz [default] (
+        devPtr: Address, pitch: usize, value: c_int, width: usize, height: usize, stream: StreamHandle,
+    ) {
+        fill_rows((devPtr, pitch), value, (width, height), stream, default)
+    }
+
+    /// Fills slices of rows.
+    fn cudaMemset3D, cudaMemset3D_ptds [default] (pitchedDevPtr: PitchedPointer, value: c_int, extent: CudaExtent) {
+        fill_slices(pitchedDevPtr, value, extent, DEFAULT, default)
+    }
+
+    /// Fills slices of rows in stream order.
+    fn cudaMemset3DAsync, cudaMemset3DAsync_ptsz [default] (
+        pitchedDevPtr: PitchedPointer, value: c_int, extent: CudaExtent, stream: StreamHandle,
+    ) {
+        fill_slices(pitchedDevPtr, value, extent, stream, default)
+    }
+}

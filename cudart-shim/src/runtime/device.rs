@@ -1,0 +1,279 @@
+//! Devices: count, choice, attributes, properties, limits, synchronisation, peers.
+
+use crate::abi::device_properties::{Layout, device_properties};
+use crate::abi::{Out, Text};
+use crate::context::{self, check_device, runtime_context};
+use crate::entry::api;
+use crate::error::{Error, Result};
+use crate::profile::{Attribute, Profile};
+use crate::simulator::simulator;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use stream_engine::Scope;
+
+/// Flags `cudaSetDeviceFlags` takes: scheduling (1, 2, 4), mapped host memory (8), local memory (16), synchronous
+/// memory operations (128).
+const DEVICE_FLAGS: u32 = 0x9f;
+
+/// Stores `cudaDeviceProp` at the caller's place.
+fn properties(target: *mut c_void, device: c_int, layout: Layout) -> Result<()> {
+    if target.is_null() {
+        return Err(Error::InvalidValue);
+    }
+    check_device(device)?;
+    let bytes = device_properties(&simulator()?.profile, layout);
+    // SAFETY: not null, so by the API's contract room for the structure of the version that was called.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target.cast(), bytes.len()) };
+    Ok(())
+}
+
+/// `domain:bus:device.function` as the driver writes it.
+pub(crate) fn pci_bus_id(profile: &Profile) -> String {
+    let part = |attribute| profile.attribute(attribute);
+    let (domain, bus) = (part(Attribute::PciDomainId), part(Attribute::PciBusId));
+    format!("{domain:04X}:{bus:02X}:{:02X}.0", part(Attribute::PciDeviceId))
+}
+
+/// Stores a C string, cut to the caller's room.
+pub(crate) fn store_text(target: *mut c_char, room: c_int, text: &str) -> Result<()> {
+    let room = usize::try_from(room).map_err(|_| Error::InvalidValue)?;
+    if target.is_null() || room == 0 {
+        return Err(Error::InvalidValue);
+    }
+    let length = text.len().min(room - 1);
+    // SAFETY: not null, so by the API's contract `room` bytes, more than `length`.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr(), target.cast(), length);
+        target.add(length).write(0);
+    }
+    Ok(())
+}
+
+/// The device with this PCI bus id; domain and function may be left out.
+pub(crate) fn device_by_pci_bus_id(text: Text) -> Result<c_int> {
+    let wanted = text.get()?.to_string_lossy().to_uppercase();
+    let own = pci_bus_id(&simulator()?.profile);
+    let short = own.split_once(':').map_or("", |(_, rest)| rest);
+    let forms = [own.as_str(), own.trim_end_matches(".0"), short, short.trim_end_matches(".0")];
+    if forms.contains(&wanted.as_str()) { Ok(0) } else { Err(Error::InvalidDevice) }
+}
+
+fn synchronize() -> Result<()> {
+    runtime_context()?.synchronize(Scope::Context)
+}
+
+fn set_limit(limit: c_int, value: usize) -> Result<()> {
+    runtime_context()?.set_limit(limit, value as u64)
+}
+
+fn limit(result: Out<usize>, limit: c_int) -> Result<()> {
+    result.set(runtime_context()?.limit(limit)? as usize)
+}
+
+/// Cache and bank configurations are preferences the hardware may ignore; only their range is checked.
+fn check_preference(value: c_int, largest: c_int) -> Result<()> {
+    runtime_context()?;
+    if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
+}
+
+fn preference(result: Out<c_int>) -> Result<()> {
+    runtime_context()?;
+    result.set(0)
+}
+
+api! { Runtime;
+    /// How many devices there are.
+    fn cudaGetDeviceCount(count: Out<c_int>) {
+        count.check()?;
+        simulator()?;
+        count.set(1)
+    }
+
+    /// The thread's device.
+    fn cudaGetDevice(device: Out<c_int>) {
+        device.check()?;
+        simulator()?;
+        device.set(0)
+    }
+
+    /// Chooses the thread's device and its primary context.
+    fn cudaSetDevice(device: c_int) {
+        simulator()?;
+        check_device(device)?;
+        runtime_context()?;
+        Ok(())
+    }
+
+    /// Makes a device's primary context without choosing it.
+    fn cudaInitDevice(device: c_int, deviceFlags: c_uint, flags: c_uint) {
+        simulator()?;
+        check_device(device)?;
+        if flags & 1 != 0 {
+            context::set_primary_flags(deviceFlags);
+        }
+        Ok(())
+    }
+
+    /// The order in which devices are tried; there is one.
+    fn cudaSetValidDevices(devices: *const c_int, len: c_int) {
+        simulator()?;
+        if len < 0 || (devices.is_null() && len > 0) {
+            return Err(Error::InvalidValue);
+        }
+        Ok(())
+    }
+
+    /// The device that fits wanted properties best; there is one.
+    fn cudaChooseDevice(device: Out<c_int>, properties: *const c_void) {
+        if properties.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        simulator()?;
+        device.set(0)
+    }
+
+    /// Scheduling and mapping flags.
+    fn cudaSetDeviceFlags(flags: c_uint) {
+        simulator()?;
+        if flags & !DEVICE_FLAGS != 0 {
+            return Err(Error::InvalidValue);
+        }
+        context::set_primary_flags(flags);
+        Ok(())
+    }
+
+    /// Scheduling and mapping flags; host memory is always mapped.
+    fn cudaGetDeviceFlags(flags: Out<c_uint>) {
+        simulator()?;
+        flags.set(context::current_flags()? | 8)
+    }
+
+    /// The structure of CUDA 11, which CUDA 12 keeps under this name.
+    fn cudaGetDeviceProperties(properties_: *mut c_void, device: c_int) { properties(properties_, device, Layout::V11) }
+
+    /// The structure of CUDA 12.
+    fn cudaGetDeviceProperties_v2(properties_: *mut c_void, device: c_int) { properties(properties_, device, Layout::V12) }
+
+    /// The structure of CUDA 13, exported as `cudaGetDeviceProperties`.
+    fn cudaGetDeviceProperties_v13(properties_: *mut c_void, device: c_int) { properties(properties_, device, Layout::V13) }
+
+    /// One attribute.
+    fn cudaDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) {
+        value.check()?;
+        let simulator = simulator()?;
+        check_device(device)?;
+        value.set(simulator.profile.attribute_by_number(attribute).ok_or(Error::InvalidValue)?)
+    }
+
+    /// Waits for all work of the device.
+    fn cudaDeviceSynchronize() { synchronize() }
+
+    /// Waits for all work of the device.
+    fn cudaThreadSynchronize() { synchronize() }
+
+    /// Forgets everything the process has on the device.
+    fn cudaDeviceReset() { context::reset() }
+
+    /// Forgets everything the process has on the device.
+    fn cudaThreadExit() { context::reset() }
+
+    /// Value of a limit.
+    fn cudaDeviceGetLimit(value: Out<usize>, limit_: c_int) { limit(value, limit_) }
+
+    /// Sets a limit.
+    fn cudaDeviceSetLimit(limit: c_int, value: usize) { set_limit(limit, value) }
+
+    /// Value of a limit.
+    fn cudaThreadGetLimit(value: Out<usize>, limit_: c_int) { limit(value, limit_) }
+
+    /// Sets a limit.
+    fn cudaThreadSetLimit(limit: c_int, value: usize) { set_limit(limit, value) }
+
+    /// Preferred split of L1 and shared memory.
+    fn cudaDeviceGetCacheConfig(config: Out<c_int>) { preference(config) }
+
+    /// Preferred split of L1 and shared memory.
+    fn cudaDeviceSetCacheConfig(config: c_int) { check_preference(config, 3) }
+
+    /// Preferred split of L1 and shared memory.
+    fn cudaThreadGetCacheConfig(config: Out<c_int>) { preference(config) }
+
+    /// Preferred split of L1 and shared memory.
+    fn cudaThreadSetCacheConfig(config: c_int) { check_preference(config, 3) }
+
+    /// Preferred width of shared memory banks.
+    fn cudaDeviceGetSharedMemConfig(config: Out<c_int>) { preference(config) }
+
+    /// Preferred width of shared memory banks.
+    fn cudaDeviceSetSharedMemConfig(config: c_int) { check_preference(config, 2) }
+
+    /// Lines marked as persisting lose the mark; there are none.
+    fn cudaCtxResetPersistingL2Cache() { runtime_context().map(|_| ()) }
+
+    /// Least and greatest stream priority.
+    fn cudaDeviceGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) {
+        runtime_context()?;
+        least.set_if_wanted(0);
+        greatest.set_if_wanted(super::stream::GREATEST_PRIORITY);
+        Ok(())
+    }
+
+    /// `domain:bus:device.function`.
+    fn cudaDeviceGetPCIBusId(text: *mut c_char, len: c_int, device: c_int) {
+        let simulator = simulator()?;
+        check_device(device)?;
+        store_text(text, len, &pci_bus_id(&simulator.profile))
+    }
+
+    /// The device at a PCI bus id.
+    fn cudaDeviceGetByPCIBusId(device: Out<c_int>, pciBusId: Text) {
+        device.set(device_by_pci_bus_id(pciBusId)?)
+    }
+
+    /// Whether one device reaches another's memory; a device is no peer of itself.
+    fn cudaDeviceCanAccessPeer(result: Out<c_int>, device: c_int, peerDevice: c_int) {
+        simulator()?;
+        check_device(device)?;
+        check_device(peerDevice)?;
+        result.set(0)
+    }
+
+    /// There is no other device.
+    fn cudaDeviceEnablePeerAccess(_peerDevice: c_int, _flags: c_uint) {
+        runtime_context()?;
+        Err(Error::InvalidDevice)
+    }
+
+    /// There is no other device.
+    fn cudaDeviceDisablePeerAccess(peerDevice: c_int) {
+        runtime_context()?;
+        check_device(peerDevice)?;
+        Err(Error::PeerAccessNotEnabled)
+    }
+
+    /// There is no pair of devices.
+    fn cudaDeviceGetP2PAttribute(_value: Out<c_int>, _attribute: c_int, _srcDevice: c_int, _dstDevice: c_int) {
+        simulator()?;
+        Err(Error::InvalidDevice)
+    }
+
+    /// CUDA version of the driver.
+    fn cudaDriverGetVersion(version: Out<c_int>) {
+        version.check()?;
+        version.set(simulator()?.profile.driver_version)
+    }
+
+    /// CUDA version of `libcudart.so.11.0`, exported as `cudaRuntimeGetVersion`.
+    fn cudaRuntimeGetVersion_v11(version: Out<c_int>) { version.set(11_080) }
+
+    /// CUDA version of `libcudart.so.12`, exported as `cudaRuntimeGetVersion`.
+    fn cudaRuntimeGetVersion_v12(version: Out<c_int>) { version.set(12_090) }
+
+    /// CUDA version of `libcudart.so.13`, exported as `cudaRuntimeGetVersion`.
+    fn cudaRuntimeGetVersion_v13(version: Out<c_int>) { version.set(13_050) }
+
+    /// Start of the region a profiler looks at.
+    fn cudaProfilerStart() { runtime_context().map(|_| ()) }
+
+    /// End of the region a profiler looks at.
+    fn cudaProfilerStop() { runtime_context().map(|_| ()) }
+}

@@ -1,0 +1,166 @@
+//! Memory: allocation, registration, queries, advice.
+
+use crate::abi::{Address, CudaExtent, MemoryLocation, Out, PitchedPointer, StreamHandle};
+use crate::allocation::{HOST_ALLOC_FLAGS, HOST_REGISTER_FLAGS};
+use crate::context::{check_device, runtime_context};
+use crate::entry::api;
+use crate::error::{Error, Result};
+use crate::simulator::Simulator;
+use functional::memory::AllocationKind;
+use std::ffi::{c_int, c_uint};
+
+/// `cudaMemLocationTypeDevice`.
+const LOCATION_DEVICE: c_int = 1;
+/// The largest `cudaMemLocationType`: host, a NUMA node of it, the current one.
+const LOCATION_LAST: c_int = 4;
+/// `cudaCpuDeviceId`.
+const CPU: c_int = -1;
+/// Kinds of memory `cudaFree` takes.
+const DEVICE_KINDS: &[AllocationKind] = &[AllocationKind::Device, AllocationKind::Managed];
+
+/// A device or a part of the host.
+pub(crate) fn check_location(location: MemoryLocation) -> Result<()> {
+    match location.kind {
+        LOCATION_DEVICE => check_device(location.id),
+        2..=LOCATION_LAST => Ok(()),
+        _ => Err(Error::InvalidValue),
+    }
+}
+
+fn check_ordinal(device: c_int) -> Result<()> {
+    if device == CPU { Ok(()) } else { check_device(device) }
+}
+
+/// Host and device share memory, so advice and prefetching change nothing; the arguments are checked as CUDA does.
+fn advise(address: Address, count: usize, advice: c_int) -> Result<()> {
+    if count == 0 || !(1..=6).contains(&advice) {
+        return Err(Error::InvalidValue);
+    }
+    runtime_context()?.check_managed(address.0 as u64, count)
+}
+
+fn prefetch(simulator: &Simulator, address: Address, count: usize) -> Result<()> {
+    if count == 0 {
+        return Err(Error::InvalidValue);
+    }
+    simulator.check_managed(address.0 as u64, count)
+}
+
+fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32) -> Result<()> {
+    result.check()?;
+    let address = runtime_context()?.allocate(size, kind, flags)?;
+    result.set(Address(address as usize))
+}
+
+api! { Runtime;
+    /// Device memory.
+    fn cudaMalloc(devPtr: Out<Address>, size: usize) { allocate(devPtr, size, AllocationKind::Device, 0) }
+
+    /// Rows of device memory.
+    fn cudaMallocPitch(devPtr: Out<Address>, pitch: Out<usize>, width: usize, height: usize) {
+        devPtr.check()?;
+        pitch.check()?;
+        let (address, row) = runtime_context()?.allocate_rows(width, height)?;
+        pitch.set(row)?;
+        devPtr.set(Address(address as usize))
+    }
+
+    /// Slices of rows of device memory.
+    fn cudaMalloc3D(pitchedDevPtr: Out<PitchedPointer>, extent: CudaExtent) {
+        pitchedDevPtr.check()?;
+        let rows = extent.height.checked_mul(extent.depth).ok_or(Error::MemoryAllocation)?;
+        let (address, pitch) = runtime_context()?.allocate_rows(extent.width, rows)?;
+        let (xsize, ysize) = (extent.width, extent.height);
+        pitchedDevPtr.set(PitchedPointer { address: Address(address as usize), pitch, xsize, ysize })
+    }
+
+    /// Memory that host and device reach at the same address.
+    fn cudaMallocManaged(devPtr: Out<Address>, size: usize, flags: c_uint) {
+        if size == 0 || !matches!(flags, 1 | 2) {
+            return Err(Error::InvalidValue);
+        }
+        allocate(devPtr, size, AllocationKind::Managed, flags)
+    }
+
+    /// Pinned host memory.
+    fn cudaMallocHost(ptr: Out<Address>, size: usize) { allocate(ptr, size, AllocationKind::Host, 0) }
+
+    /// Pinned host memory.
+    fn cudaHostAlloc(pHost: Out<Address>, size: usize, flags: c_uint) {
+        if flags & !HOST_ALLOC_FLAGS != 0 {
+            return Err(Error::InvalidValue);
+        }
+        allocate(pHost, size, AllocationKind::Host, flags)
+    }
+
+    /// Frees device or managed memory, after the device's work.
+    fn cudaFree(devPtr: Address) { runtime_context()?.free(devPtr.0 as u64, DEVICE_KINDS) }
+
+    /// Frees pinned host memory, after the device's work.
+    fn cudaFreeHost(ptr: Address) { runtime_context()?.free(ptr.0 as u64, &[AllocationKind::Host]) }
+
+    /// Makes memory of the program reachable by kernels.
+    fn cudaHostRegister(ptr: Address, size: usize, flags: c_uint) {
+        runtime_context()?.register_host(ptr.0 as u64, size, flags & HOST_REGISTER_FLAGS)
+    }
+
+    /// Undoes `cudaHostRegister`.
+    fn cudaHostUnregister(ptr: Address) { runtime_context()?.unregister_host(ptr.0 as u64) }
+
+    /// The device's address of pinned memory: the same.
+    fn cudaHostGetDevicePointer(pDevice: Out<Address>, pHost: Address, flags: c_uint) {
+        pDevice.check()?;
+        if flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        runtime_context()?.host_allocation(pHost.0 as u64)?;
+        pDevice.set(pHost)
+    }
+
+    /// Flags pinned memory was allocated with; it is always mapped.
+    fn cudaHostGetFlags(pFlags: Out<c_uint>, pHost: Address) {
+        pFlags.check()?;
+        let simulator = runtime_context()?;
+        let allocation = simulator.host_allocation(pHost.0 as u64)?;
+        pFlags.set(simulator.allocation_flags(allocation.address) | 2)
+    }
+
+    /// Free and total device memory.
+    fn cudaMemGetInfo(free: Out<usize>, total: Out<usize>) {
+        let (free_bytes, total_bytes) = runtime_context()?.memory_info();
+        free.set(free_bytes as usize)?;
+        total.set(total_bytes as usize)
+    }
+
+    /// Advice about managed memory.
+    fn cudaMemAdvise(devPtr: Address, count: usize, advice: c_int, device: c_int) {
+        check_ordinal(device)?;
+        advise(devPtr, count, advice)
+    }
+
+    /// Advice about managed memory; `cudaMemAdvise` of CUDA 13.
+    fn cudaMemAdvise_v2(devPtr: Address, count: usize, advice: c_int, location: MemoryLocation) {
+        check_location(location)?;
+        advise(devPtr, count, advice)
+    }
+
+    /// Moves managed memory to where it will be used.
+    fn cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz [default] (
+        devPtr: Address, count: usize, dstDevice: c_int, stream: StreamHandle,
+    ) {
+        let simulator = runtime_context()?;
+        check_ordinal(dstDevice)?;
+        simulator.stream(stream, default)?;
+        prefetch(simulator, devPtr, count)
+    }
+
+    /// Moves managed memory to where it will be used; `cudaMemPrefetchAsync` of CUDA 13.
+    fn cudaMemPrefetchAsync_v2, cudaMemPrefetchAsync_v2_ptsz [default] (
+        devPtr: Address, count: usize, location: MemoryLocation, _flags: c_uint, stream: StreamHandle,
+    ) {
+        let simulator = runtime_context()?;
+        check_location(location)?;
+        simulator.stream(stream, default)?;
+        prefetch(simulator, devPtr, count)
+    }
+}

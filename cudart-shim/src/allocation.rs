@@ -123,7 +123,12 @@ impl Simulator {
     pub(crate) fn check_managed(&self, address: u64, size: usize) -> Result<()> {
         let memory = &self.device.memory;
         memory.check_range(address, size as u64)?;
-        let managed = |found: &Allocation| matches!(found.kind, AllocationKind::Managed | AllocationKind::Registered);
-        if memory.allocation_of(address).as_ref().is_some_and(managed) { Ok(()) } else { Err(Error::InvalidValue) }
+        let managed =
+            |found: &Allocation| matches!(found.kind, AllocationKind::Managed | AllocationKind::Registered);
+        if memory.allocation_of(address).as_ref().is_some_and(managed) {
+            Ok(())
+        } else {
+            Err(Error::InvalidValue)
+        }
     }
 }

@@ -149,6 +149,11 @@ pub(crate) fn retain_primary() -> ContextHandle {
     PRIMARY
 }
 
+/// The primary context, without taking hold of it.
+pub(crate) fn primary() -> ContextHandle {
+    PRIMARY
+}
+
 /// Lets go of the primary context.
 pub(crate) fn release_primary() -> Result<()> {
     with_contexts(|contexts| {

@@ -77,7 +77,8 @@ impl Side {
     fn span(&self, extent: Extent) -> Result<usize> {
         let rows = self.pitch.checked_mul(extent.height.saturating_sub(1));
         let slices = self.slice.checked_mul(extent.depth.saturating_sub(1));
-        let span = rows.zip(slices).and_then(|(rows, slices)| rows.checked_add(slices)?.checked_add(extent.width));
+        let span =
+            rows.zip(slices).and_then(|(rows, slices)| rows.checked_add(slices)?.checked_add(extent.width));
         let span = span.ok_or(Error::InvalidValue)?;
         self.address.checked_add(span).ok_or(Error::InvalidValue)?;
         Ok(span)
@@ -143,7 +144,9 @@ impl Copy {
             return Ok(None);
         }
         for side in [&to, &from] {
-            if (extent.height > 1 && side.pitch < extent.width) || (extent.depth > 1 && side.slice < side.pitch) {
+            if (extent.height > 1 && side.pitch < extent.width)
+                || (extent.depth > 1 && side.slice < side.pitch)
+            {
                 return Err(Error::InvalidPitchValue);
             }
         }
@@ -182,7 +185,8 @@ impl Copy {
     /// The same copy from `source`, which holds the rows without gaps.
     fn from_packed(&self, source: &[u8]) -> Self {
         let Extent { width, height, .. } = self.extent;
-        let from = Side { address: source.as_ptr() as usize, pitch: width, slice: width.saturating_mul(height) };
+        let from =
+            Side { address: source.as_ptr() as usize, pitch: width, slice: width.saturating_mul(height) };
         Self { from, ..*self }
     }
 
@@ -190,7 +194,8 @@ impl Copy {
     fn pack_source(&self) -> Vec<u8> {
         let mut packed = vec![0_u8; self.bytes()];
         let Extent { width, height, .. } = self.extent;
-        let to = Side { address: packed.as_mut_ptr() as usize, pitch: width, slice: width.saturating_mul(height) };
+        let to =
+            Side { address: packed.as_mut_ptr() as usize, pitch: width, slice: width.saturating_mul(height) };
         Self { to, ..*self }.execute();
         packed
     }

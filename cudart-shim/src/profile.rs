@@ -10,10 +10,8 @@ use std::path::PathBuf;
 include!(concat!(env!("OUT_DIR"), "/attributes.rs"));
 
 /// The profiles that are part of the program; the first is the default.
-const BUILT_IN: &[(&str, &str)] = &[
-    ("titan-v", include_str!("../profiles/titan-v.toml")),
-    ("v100", include_str!("../profiles/v100.toml")),
-];
+const BUILT_IN: &[(&str, &str)] =
+    &[("titan-v", include_str!("../profiles/titan-v.toml")), ("v100", include_str!("../profiles/v100.toml"))];
 
 /// Profiles that build on one another, at most.
 const MAX_BASES: usize = 8;
@@ -130,9 +128,14 @@ impl Profile {
         };
         file.driver_version.as_ref().ok_or_else(|| missing("driver_version"))?;
         profile.change(name, file)?;
-        for attribute in [Attribute::WarpSize, Attribute::MultiprocessorCount, Attribute::MaxThreadsPerBlock] {
+        for attribute in [Attribute::WarpSize, Attribute::MultiprocessorCount, Attribute::MaxThreadsPerBlock]
+        {
             if profile.attribute(attribute) <= 0 {
-                return Err(value_error(name, &format!("attributes.{}", name_of(attribute)), "must be above 0"));
+                return Err(value_error(
+                    name,
+                    &format!("attributes.{}", name_of(attribute)),
+                    "must be above 0",
+                ));
             }
         }
         Ok(profile)
@@ -155,8 +158,16 @@ impl Profile {
         let units = &mut self.occupancy;
         for (key, unit, given) in [
             ("register_allocation_unit", &mut units.register_allocation_unit, given.register_allocation_unit),
-            ("warp_allocation_granularity", &mut units.warp_allocation_granularity, given.warp_allocation_granularity),
-            ("shared_memory_allocation_unit", &mut units.shared_memory_allocation_unit, given.shared_memory_allocation_unit),
+            (
+                "warp_allocation_granularity",
+                &mut units.warp_allocation_granularity,
+                given.warp_allocation_granularity,
+            ),
+            (
+                "shared_memory_allocation_unit",
+                &mut units.shared_memory_allocation_unit,
+                given.shared_memory_allocation_unit,
+            ),
             ("max_registers_per_thread", &mut units.max_registers_per_thread, given.max_registers_per_thread),
         ] {
             *unit = given.unwrap_or(*unit);
@@ -194,7 +205,9 @@ impl Profile {
     /// 16 bytes that tell devices apart, made from the name.
     pub(crate) fn uuid(&self) -> [u8; 16] {
         let half = |seed: u64| {
-            self.name.bytes().fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+            self.name
+                .bytes()
+                .fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
         };
         let value = (u128::from(half(0xcbf2_9ce4_8422_2325)) << 64) | u128::from(half(0x6c62_272e_07bb_0142));
         value.to_be_bytes()
@@ -234,7 +247,8 @@ mod tests {
     use std::io::Write as _;
 
     fn load_text(text: &str) -> Result<Profile, String> {
-        let mut file = tempfile::Builder::new().suffix(".toml").tempfile().map_err(|error| error.to_string())?;
+        let mut file =
+            tempfile::Builder::new().suffix(".toml").tempfile().map_err(|error| error.to_string())?;
         file.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
         Profile::load(&file.path().to_string_lossy()).map_err(|error| error.to_string())
     }
@@ -268,7 +282,10 @@ mod tests {
     fn an_error_names_the_file_and_the_key() {
         for (text, key) in [
             ("base = \"titan-v\"\n[attributes]\nmultiprocesor_count = 4\n", "attributes.multiprocesor_count"),
-            ("base = \"titan-v\"\n[occupancy]\nregister_allocation_unit = 0\n", "occupancy.register_allocation_unit"),
+            (
+                "base = \"titan-v\"\n[occupancy]\nregister_allocation_unit = 0\n",
+                "occupancy.register_allocation_unit",
+            ),
             ("base = \"titan-v\"\ndriver_version = \"x\"\n", "driver_version"),
             ("base = \"titan-v\"\ncolour = 1\n", "colour"),
             ("name = \"x\"\n", "total_memory"),

@@ -71,9 +71,13 @@ fn number_from_environment(name: &str) -> Option<u64> {
 
 fn settings() -> Settings {
     Settings {
-        threads: number_from_environment("VOLTSIM_THREADS").and_then(|count| count.try_into().ok()).unwrap_or(0),
+        threads: number_from_environment("VOLTSIM_THREADS")
+            .and_then(|count| count.try_into().ok())
+            .unwrap_or(0),
         deterministic: number_from_environment("VOLTSIM_DETERMINISTIC").is_some_and(|flag| flag != 0),
-        watchdog: number_from_environment("VOLTSIM_WATCHDOG").filter(|seconds| *seconds > 0).map(Duration::from_secs),
+        watchdog: number_from_environment("VOLTSIM_WATCHDOG")
+            .filter(|seconds| *seconds > 0)
+            .map(Duration::from_secs),
     }
 }
 

@@ -1,9 +1,10 @@
-//! Handles of streams and events, and where the default stream is.
+//! Streams and events by their handles, for both APIs.
 
-use crate::abi::{DefaultStream, EventHandle, StreamHandle};
+use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
 use crate::error::{Error, Result};
-use crate::simulator::Simulator;
-use stream_engine::{EventId, StreamId};
+use crate::simulator::{DeviceFault, Simulator};
+use std::ffi::{c_int, c_void};
+use stream_engine::{EventFlags, EventId, Scope, StreamId, StreamInfo, StreamKind, Submission};
 
 /// `cudaStreamLegacy`.
 const LEGACY: usize = 1;
@@ -29,30 +30,57 @@ fn decode(kind: usize, handle: usize) -> Result<u64> {
     }
 }
 
-impl StreamHandle {
-    /// The handle of a created stream.
-    pub(crate) fn of(stream: StreamId) -> Self {
-        Self(encode(STREAMS, stream.to_raw()))
-    }
-
-    /// Whether it names a default stream, which cannot be destroyed.
-    pub(crate) fn is_default(self) -> bool {
-        matches!(self.0, 0 | LEGACY | PER_THREAD)
-    }
-}
-
 impl EventHandle {
-    /// The handle of an event.
-    pub(crate) fn of(event: EventId) -> Self {
-        Self(encode(EVENTS, event.to_raw()))
-    }
-
     /// The event; whether it exists the engine says.
     pub(crate) fn id(self) -> Result<EventId> {
         decode(EVENTS, self.0).map(EventId::from_raw)
     }
 }
 
+/// The most urgent priority of compute capability 7.0 (0 is the least).
+pub(crate) const GREATEST_PRIORITY: c_int = -5;
+
+/// `cudaStreamNonBlocking`, `CU_STREAM_NON_BLOCKING`.
+const NON_BLOCKING: u32 = 1;
+
+/// `cudaHostFn_t`, `CUhostFn`.
+pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
+/// `cudaStreamCallback_t`, `CUstreamCallback`.
+pub(crate) type StreamCallback = Option<unsafe extern "C" fn(StreamHandle, c_int, *mut c_void)>;
+
+struct HostCall {
+    function: unsafe extern "C" fn(*mut c_void),
+    argument: *mut c_void,
+}
+
+// SAFETY: the program hands the argument over to be used on the thread that calls the function.
+unsafe impl Send for HostCall {}
+
+impl HostCall {
+    fn call(self) {
+        // SAFETY: the program promises a function that takes this argument.
+        unsafe { (self.function)(self.argument) };
+    }
+}
+
+struct CallbackCall {
+    function: unsafe extern "C" fn(StreamHandle, c_int, *mut c_void),
+    stream: StreamHandle,
+    argument: *mut c_void,
+}
+
+// SAFETY: as for `HostCall`.
+unsafe impl Send for CallbackCall {}
+
+impl CallbackCall {
+    fn call(self, fault: Option<&DeviceFault>) {
+        let status = fault.map_or(0, |fault| fault.error.code());
+        // SAFETY: the program promises a function that takes these arguments.
+        unsafe { (self.function)(self.stream, status, self.argument) };
+    }
+}
+
+/// Streams.
 impl Simulator {
     /// The stream a handle means.
     pub(crate) fn stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<StreamId> {
@@ -63,9 +91,183 @@ impl Simulator {
         }
     }
 
-    /// The default stream.
-    pub(crate) fn default_stream(&self, default: DefaultStream) -> Result<StreamId> {
-        self.stream(StreamHandle(0), default)
+    /// The stream a handle means, with what it was created with.
+    fn stream_with_info(
+        &self,
+        handle: StreamHandle,
+        default: DefaultStream,
+    ) -> Result<(StreamId, StreamInfo)> {
+        let stream = self.stream(handle, default)?;
+        Ok((stream, self.engine.stream_info(stream)?))
+    }
+
+    /// Refuses a handle that is no stream.
+    pub(crate) fn check_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
+        self.stream_with_info(handle, default).map(|_| ())
+    }
+
+    /// A new stream; the priority is clamped to the device's range.
+    pub(crate) fn create_stream(&self, result: Out<StreamHandle>, flags: u32, priority: c_int) -> Result<()> {
+        result.check()?;
+        let kind = match flags {
+            0 => StreamKind::Blocking,
+            NON_BLOCKING => StreamKind::NonBlocking,
+            _ => return Err(Error::InvalidValue),
+        };
+        let stream = self.engine.create_stream(kind, priority.clamp(GREATEST_PRIORITY, 0))?;
+        result.set(StreamHandle(encode(STREAMS, stream.to_raw())))
+    }
+
+    /// Destroys a created stream; its pending work completes.
+    pub(crate) fn destroy_stream(&self, handle: StreamHandle) -> Result<()> {
+        if matches!(handle.0, 0 | LEGACY | PER_THREAD) {
+            return Err(Error::InvalidResourceHandle);
+        }
+        Ok(self.engine.destroy_stream(self.stream(handle, DefaultStream::Legacy)?)?)
+    }
+
+    /// Waits for a stream's work.
+    pub(crate) fn synchronize_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
+        self.synchronize(Scope::Stream(self.stream(handle, default)?))
+    }
+
+    /// "Not ready" while a stream has work.
+    pub(crate) fn query_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
+        let stream = self.stream(handle, default)?;
+        if self.engine.is_complete(Scope::Stream(stream))? { Ok(()) } else { Err(Error::NotReady) }
+    }
+
+    /// Flags a stream was created with.
+    pub(crate) fn stream_flags(&self, handle: StreamHandle, default: DefaultStream) -> Result<u32> {
+        let (_, info) = self.stream_with_info(handle, default)?;
+        Ok(if info.kind == StreamKind::NonBlocking { NON_BLOCKING } else { 0 })
+    }
+
+    /// Priority of a stream.
+    pub(crate) fn stream_priority(&self, handle: StreamHandle, default: DefaultStream) -> Result<c_int> {
+        Ok(self.stream_with_info(handle, default)?.1.priority)
+    }
+
+    /// A number no other stream of the process has.
+    pub(crate) fn stream_number(&self, handle: StreamHandle, default: DefaultStream) -> Result<u64> {
+        Ok(self.stream_with_info(handle, default)?.0.to_raw() + 1)
+    }
+
+    /// Lets later work of the stream wait for an event. Flag 1 only matters in graphs.
+    pub(crate) fn wait_event(
+        &self,
+        stream: StreamHandle,
+        default: DefaultStream,
+        event: EventHandle,
+        flags: u32,
+    ) -> Result<()> {
+        if flags > 1 {
+            return Err(Error::InvalidValue);
+        }
+        Ok(self.engine.wait_event(self.stream(stream, default)?, event.id()?)?)
+    }
+
+    /// Calls a function of the program in stream order.
+    pub(crate) fn launch_host_function(
+        &self,
+        stream: StreamHandle,
+        default: DefaultStream,
+        function: HostFunction,
+        argument: *mut c_void,
+    ) -> Result<()> {
+        let call = HostCall { function: function.ok_or(Error::InvalidValue)?, argument };
+        let stream = self.stream(stream, default)?;
+        self.engine.submit(stream, Submission::host_function(move || call.call()))?;
+        Ok(())
+    }
+
+    /// Calls a function of the program with the stream's status, also after a failure.
+    pub(crate) fn add_callback(
+        &self,
+        stream: StreamHandle,
+        default: DefaultStream,
+        callback: StreamCallback,
+        argument: *mut c_void,
+        flags: u32,
+    ) -> Result<()> {
+        if flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        let call = CallbackCall { function: callback.ok_or(Error::InvalidValue)?, stream, argument };
+        let stream = self.stream(stream, default)?;
+        self.engine.submit(stream, Submission::callback(move |fault| call.call(fault)))?;
+        Ok(())
+    }
+
+    /// Ties managed memory to a stream; host and device share memory, so nothing moves.
+    pub(crate) fn attach_memory(
+        &self,
+        stream: StreamHandle,
+        default: DefaultStream,
+        address: u64,
+    ) -> Result<()> {
+        self.check_stream(stream, default)?;
+        self.device.memory.allocation_of(address).ok_or(Error::InvalidValue)?;
+        Ok(())
+    }
+}
+
+/// `cudaEventBlockingSync`.
+const BLOCKING_SYNC: u32 = 1;
+/// `cudaEventDisableTiming`.
+const DISABLE_TIMING: u32 = 2;
+/// `cudaEventInterprocess`, which needs `DISABLE_TIMING`.
+const INTERPROCESS: u32 = 4;
+
+/// Events.
+impl Simulator {
+    /// A new event.
+    pub(crate) fn create_event(&self, result: Out<EventHandle>, flags: u32) -> Result<()> {
+        result.check()?;
+        let unknown = flags & !(BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS) != 0;
+        if unknown || flags & (INTERPROCESS | DISABLE_TIMING) == INTERPROCESS {
+            return Err(Error::InvalidValue);
+        }
+        if flags & INTERPROCESS != 0 {
+            return Err(Error::NotSupported);
+        }
+        let event = self.engine.create_event(EventFlags {
+            disable_timing: flags & DISABLE_TIMING != 0,
+            blocking_sync: flags & BLOCKING_SYNC != 0,
+        })?;
+        result.set(EventHandle(encode(EVENTS, event.to_raw())))
+    }
+
+    /// Makes the stream's present position the event's. Flag 1 only matters in graphs.
+    pub(crate) fn record_event(
+        &self,
+        event: EventHandle,
+        stream: StreamHandle,
+        default: DefaultStream,
+        flags: u32,
+    ) -> Result<()> {
+        if flags > 1 {
+            return Err(Error::InvalidValue);
+        }
+        Ok(self.engine.record_event(event.id()?, self.stream(stream, default)?)?)
+    }
+
+    /// "Not ready" until the device has reached the event.
+    pub(crate) fn query_event(&self, event: EventHandle) -> Result<()> {
+        if self.engine.is_event_complete(event.id()?)? { Ok(()) } else { Err(Error::NotReady) }
+    }
+
+    /// Waits until the device has reached the event.
+    pub(crate) fn synchronize_event(&self, event: EventHandle) -> Result<()> {
+        let result = self.engine.synchronize_event(event.id()?);
+        self.pass_on_printed_text();
+        Ok(result?)
+    }
+
+    /// Milliseconds between two events.
+    pub(crate) fn elapsed(&self, milliseconds: Out<f32>, start: EventHandle, end: EventHandle) -> Result<()> {
+        milliseconds.check()?;
+        milliseconds.set(self.engine.elapsed_milliseconds(start.id()?, end.id()?)?)
     }
 }
 
@@ -75,9 +277,9 @@ mod tests {
 
     #[test]
     fn an_event_is_no_stream() {
-        let event = EventHandle::of(EventId::from_raw(7));
-        assert_eq!(decode(EVENTS, event.0), Ok(7));
-        assert_eq!(decode(STREAMS, event.0), Err(Error::InvalidResourceHandle));
+        let event = encode(EVENTS, 7);
+        assert_eq!(decode(EVENTS, event), Ok(7));
+        assert_eq!(decode(STREAMS, event), Err(Error::InvalidResourceHandle));
     }
 
     #[test]

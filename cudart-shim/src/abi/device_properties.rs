@@ -83,21 +83,45 @@ const FIELDS: &[Field] = &[
     field("maxTexture1DLinear", UNTIL_12, Int(&[MaxTexture1dLinearWidth])),
     field("maxTexture2D", ALL, Int(&[MaxTexture2dWidth, MaxTexture2dHeight])),
     field("maxTexture2DMipmap", ALL, Int(&[MaxTexture2dMipmappedWidth, MaxTexture2dMipmappedHeight])),
-    field("maxTexture2DLinear", ALL, Int(&[MaxTexture2dLinearWidth, MaxTexture2dLinearHeight, MaxTexture2dLinearPitch])),
+    field(
+        "maxTexture2DLinear",
+        ALL,
+        Int(&[MaxTexture2dLinearWidth, MaxTexture2dLinearHeight, MaxTexture2dLinearPitch]),
+    ),
     field("maxTexture2DGather", ALL, Int(&[MaxTexture2dGatherWidth, MaxTexture2dGatherHeight])),
     field("maxTexture3D", ALL, Int(&[MaxTexture3dWidth, MaxTexture3dHeight, MaxTexture3dDepth])),
-    field("maxTexture3DAlt", ALL, Int(&[MaxTexture3dWidthAlternate, MaxTexture3dHeightAlternate, MaxTexture3dDepthAlternate])),
+    field(
+        "maxTexture3DAlt",
+        ALL,
+        Int(&[MaxTexture3dWidthAlternate, MaxTexture3dHeightAlternate, MaxTexture3dDepthAlternate]),
+    ),
     field("maxTextureCubemap", ALL, Int(&[MaxTexturecubemapWidth])),
     field("maxTexture1DLayered", ALL, Int(&[MaxTexture1dLayeredWidth, MaxTexture1dLayeredLayers])),
-    field("maxTexture2DLayered", ALL, Int(&[MaxTexture2dLayeredWidth, MaxTexture2dLayeredHeight, MaxTexture2dLayeredLayers])),
-    field("maxTextureCubemapLayered", ALL, Int(&[MaxTexturecubemapLayeredWidth, MaxTexturecubemapLayeredLayers])),
+    field(
+        "maxTexture2DLayered",
+        ALL,
+        Int(&[MaxTexture2dLayeredWidth, MaxTexture2dLayeredHeight, MaxTexture2dLayeredLayers]),
+    ),
+    field(
+        "maxTextureCubemapLayered",
+        ALL,
+        Int(&[MaxTexturecubemapLayeredWidth, MaxTexturecubemapLayeredLayers]),
+    ),
     field("maxSurface1D", ALL, Int(&[MaxSurface1dWidth])),
     field("maxSurface2D", ALL, Int(&[MaxSurface2dWidth, MaxSurface2dHeight])),
     field("maxSurface3D", ALL, Int(&[MaxSurface3dWidth, MaxSurface3dHeight, MaxSurface3dDepth])),
     field("maxSurface1DLayered", ALL, Int(&[MaxSurface1dLayeredWidth, MaxSurface1dLayeredLayers])),
-    field("maxSurface2DLayered", ALL, Int(&[MaxSurface2dLayeredWidth, MaxSurface2dLayeredHeight, MaxSurface2dLayeredLayers])),
+    field(
+        "maxSurface2DLayered",
+        ALL,
+        Int(&[MaxSurface2dLayeredWidth, MaxSurface2dLayeredHeight, MaxSurface2dLayeredLayers]),
+    ),
     field("maxSurfaceCubemap", ALL, Int(&[MaxSurfacecubemapWidth])),
-    field("maxSurfaceCubemapLayered", ALL, Int(&[MaxSurfacecubemapLayeredWidth, MaxSurfacecubemapLayeredLayers])),
+    field(
+        "maxSurfaceCubemapLayered",
+        ALL,
+        Int(&[MaxSurfacecubemapLayeredWidth, MaxSurfacecubemapLayeredLayers]),
+    ),
     field("surfaceAlignment", ALL, Size(&[SurfaceAlignment])),
     field("concurrentKernels", ALL, Int(&[ConcurrentKernels])),
     field("ECCEnabled", ALL, Int(&[EccEnabled])),
@@ -165,7 +189,13 @@ impl Content {
             TotalMemory | Size(_) => 8,
             Int(_) => 4,
             // An 8-byte identifier, else `int`s.
-            Zeros(bytes) => if bytes == 8 { 1 } else { 4 },
+            Zeros(bytes) => {
+                if bytes == 8 {
+                    1
+                } else {
+                    4
+                }
+            }
         }
     }
 
@@ -179,10 +209,13 @@ impl Content {
             Uuid => bytes.extend(profile.uuid()),
             TotalMemory => bytes.extend(profile.total_memory.to_le_bytes()),
             Int(attributes) => {
-                bytes.extend(attributes.iter().flat_map(|attribute| profile.attribute(*attribute).to_le_bytes()));
+                bytes.extend(
+                    attributes.iter().flat_map(|attribute| profile.attribute(*attribute).to_le_bytes()),
+                );
             }
-            Size(attributes) => bytes
-                .extend(attributes.iter().flat_map(|attribute| u64::from(profile.amount(*attribute)).to_le_bytes())),
+            Size(attributes) => bytes.extend(
+                attributes.iter().flat_map(|attribute| u64::from(profile.amount(*attribute)).to_le_bytes()),
+            ),
             Zeros(count) => bytes.resize(bytes.len() + count, 0),
         }
     }

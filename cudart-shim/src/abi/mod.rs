@@ -38,6 +38,11 @@ impl<T> Clone for In<T> {
 impl<T> Copy for In<T> {}
 
 impl<T> Out<T> {
+    /// A place the caller gave inside another structure.
+    pub(crate) fn new(pointer: *mut T) -> Self {
+        Self(pointer)
+    }
+
     /// Stores the value; null is an invalid value.
     pub(crate) fn set(self, value: T) -> Result<()> {
         if self.set_if_wanted(value) { Ok(()) } else { Err(Error::InvalidValue) }

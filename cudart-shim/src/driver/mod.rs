@@ -2,6 +2,20 @@
 
 #![allow(non_snake_case)]
 
+mod context;
+mod copy;
+mod device;
+mod entry_point;
 mod error;
+mod event;
+mod memory;
+mod stream;
 
+pub(crate) use context::*;
+pub(crate) use copy::*;
+pub(crate) use device::*;
+pub(crate) use entry_point::*;
 pub(crate) use error::*;
+pub(crate) use event::*;
+pub(crate) use memory::*;
+pub(crate) use stream::*;

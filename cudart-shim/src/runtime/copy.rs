@@ -1,6 +1,8 @@
 //! Copies and fills.
 
-use crate::abi::{Address, ArrayHandle, CudaExtent, CudaPosition, DefaultStream, In, PitchedPointer, StreamHandle};
+use crate::abi::{
+    Address, ArrayHandle, CudaExtent, CudaPosition, DefaultStream, In, PitchedPointer, StreamHandle,
+};
 use crate::context::{check_device, runtime_context};
 use crate::copy::{Copy, Direction, Extent, Pattern, Side};
 use crate::entry::api;
@@ -86,11 +88,9 @@ fn rows(
 /// A side given by a pitched pointer and a position in it; rows of the whole structure are `ysize` a slice.
 fn pitched_side(pointer: PitchedPointer, position: CudaPosition) -> Result<Side> {
     let slice = pointer.pitch.checked_mul(pointer.ysize).ok_or(Error::InvalidValue)?;
-    let address = position
-        .z
-        .checked_mul(slice)
-        .zip(position.y.checked_mul(pointer.pitch))
-        .and_then(|(slices, rows)| slices.checked_add(rows)?.checked_add(position.x)?.checked_add(pointer.address.0));
+    let address = position.z.checked_mul(slice).zip(position.y.checked_mul(pointer.pitch)).and_then(
+        |(slices, rows)| slices.checked_add(rows)?.checked_add(position.x)?.checked_add(pointer.address.0),
+    );
     Ok(Side { address: address.ok_or(Error::InvalidValue)?, pitch: pointer.pitch, slice })
 }
 
@@ -108,10 +108,24 @@ fn slices(copy: Copy3d, stream: StreamHandle, default: DefaultStream, waiting: W
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
 }
 
-fn peer_slices(copy: PeerCopy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
+fn peer_slices(
+    copy: PeerCopy3d,
+    stream: StreamHandle,
+    default: DefaultStream,
+    waiting: Waiting,
+) -> Result<()> {
     check_device(copy.source_device)?;
     check_device(copy.target_device)?;
-    let PeerCopy3d { source_array, source_position, source, target_array, target_position, target, extent, .. } = copy;
+    let PeerCopy3d {
+        source_array,
+        source_position,
+        source,
+        target_array,
+        target_position,
+        target,
+        extent,
+        ..
+    } = copy;
     let kind = 3;
     let copy =
         Copy3d { source_array, source_position, source, target_array, target_position, target, extent, kind };

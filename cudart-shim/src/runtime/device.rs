@@ -7,6 +7,7 @@ use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::profile::{Attribute, Profile};
 use crate::simulator::simulator;
+use crate::streams::GREATEST_PRIORITY;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use stream_engine::Scope;
 
@@ -213,7 +214,7 @@ api! { Runtime;
     fn cudaDeviceGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) {
         runtime_context()?;
         least.set_if_wanted(0);
-        greatest.set_if_wanted(super::stream::GREATEST_PRIORITY);
+        greatest.set_if_wanted(GREATEST_PRIORITY);
         Ok(())
     }
 

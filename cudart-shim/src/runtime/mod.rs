@@ -4,15 +4,17 @@
 
 mod copy;
 mod device;
+mod entry_point;
 mod error;
 mod event;
 mod memory;
 mod pointer;
 mod registration;
-pub(crate) mod stream;
+mod stream;
 
 pub(crate) use copy::*;
 pub(crate) use device::*;
+pub(crate) use entry_point::*;
 pub(crate) use error::*;
 pub(crate) use event::*;
 pub(crate) use memory::*;

@@ -1,0 +1,243 @@
+//! Contexts.
+
+use crate::abi::{ContextHandle, Out};
+use crate::context::{self, check_device, driver, driver_context};
+use crate::entry::api;
+use crate::error::{Error, Result};
+use crate::streams::GREATEST_PRIORITY;
+use std::ffi::{c_int, c_uint, c_void};
+use stream_engine::Scope;
+
+/// Flags of a context: scheduling, mapped host memory, local memory, core dumps, synchronous memory operations.
+const CONTEXT_FLAGS: u32 = 0xff;
+/// The newest version of the context API, what `cuCtxGetApiVersion` answers.
+const API_VERSION: u32 = 3020;
+
+fn create(result: Out<ContextHandle>, flags: u32, device: c_int) -> Result<()> {
+    result.check()?;
+    driver()?;
+    check_device(device)?;
+    if flags & !CONTEXT_FLAGS != 0 {
+        return Err(Error::InvalidValue);
+    }
+    result.set(context::create(flags)?)
+}
+
+fn current() -> Result<ContextHandle> {
+    driver_context()?;
+    context::current()?.ok_or(Error::DeviceUninitialized)
+}
+
+/// The context given, or the current one for null.
+fn given_or_current(given: ContextHandle) -> Result<ContextHandle> {
+    if given.0 == 0 { current() } else { Ok(given) }
+}
+
+fn destroy(given: ContextHandle) -> Result<()> {
+    let simulator = driver()?;
+    context::check(given)?;
+    // A context that has failed can be destroyed all the same.
+    let _ = simulator.synchronize(Scope::Context);
+    context::destroy(given)
+}
+
+fn set_primary_flags(device: c_int, flags: u32) -> Result<()> {
+    driver()?;
+    check_device(device)?;
+    if flags & !CONTEXT_FLAGS != 0 {
+        return Err(Error::InvalidValue);
+    }
+    context::set_primary_flags(flags);
+    Ok(())
+}
+
+fn check_preference(value: c_int, largest: c_int) -> Result<()> {
+    driver_context()?;
+    if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
+}
+
+fn preference(result: Out<c_int>) -> Result<()> {
+    driver_context()?;
+    result.set(0)
+}
+
+api! { Driver;
+    /// A new context, made current.
+    fn cuCtxCreate_v2(result: Out<ContextHandle>, flags: c_uint, dev: c_int) { create(result, flags, dev) }
+
+    /// A new context, made current. Confining it to some multiprocessors is not supported.
+    fn cuCtxCreate_v3(
+        result: Out<ContextHandle>, _affinity: *mut c_void, count: c_int, flags: c_uint, dev: c_int,
+    ) {
+        if count != 0 {
+            return Err(Error::UnsupportedExecAffinity);
+        }
+        create(result, flags, dev)
+    }
+
+    /// A new context, made current; parameters (affinity, graphics sharing) are not supported.
+    fn cuCtxCreate_v4(result: Out<ContextHandle>, parameters: *mut c_void, flags: c_uint, dev: c_int) {
+        if !parameters.is_null() {
+            return Err(Error::NotSupported);
+        }
+        create(result, flags, dev)
+    }
+
+    /// Destroys a context.
+    fn cuCtxDestroy(ctx: ContextHandle) { destroy(ctx) }
+
+    /// Takes hold of the current context.
+    fn cuCtxAttach(result: Out<ContextHandle>, flags: c_uint) {
+        if flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        result.set(current()?)
+    }
+
+    /// Lets go of a context.
+    fn cuCtxDetach(ctx: ContextHandle) { destroy(ctx) }
+
+    /// Makes a context current above the present one.
+    fn cuCtxPushCurrent(ctx: ContextHandle) {
+        driver()?;
+        context::push(ctx)
+    }
+
+    /// Gives the present context back and makes the one below it current.
+    fn cuCtxPopCurrent(result: Out<ContextHandle>) {
+        driver()?;
+        let popped = context::pop()?;
+        result.set_if_wanted(popped);
+        Ok(())
+    }
+
+    /// Replaces the current context; null leaves none.
+    fn cuCtxSetCurrent(ctx: ContextHandle) {
+        driver()?;
+        if ctx.0 == 0 {
+            return context::set_current(None);
+        }
+        context::check(ctx)?;
+        context::set_current(Some(ctx))
+    }
+
+    /// The current context, null when there is none.
+    fn cuCtxGetCurrent(result: Out<ContextHandle>) {
+        driver()?;
+        result.set(context::current()?.unwrap_or(ContextHandle(0)))
+    }
+
+    /// Device of the current context.
+    fn cuCtxGetDevice(device: Out<c_int>) {
+        current()?;
+        device.set(0)
+    }
+
+    /// Device of a context.
+    fn cuCtxGetDevice_v2(device: Out<c_int>, ctx: ContextHandle) {
+        context::check(given_or_current(ctx)?)?;
+        device.set(0)
+    }
+
+    /// Flags of the current context.
+    fn cuCtxGetFlags(flags: Out<c_uint>) {
+        let info = context::info(current()?)?;
+        flags.set(info.flags)
+    }
+
+    /// A number no other context of the process has.
+    fn cuCtxGetId(ctx: ContextHandle, id: Out<u64>) {
+        let info = context::info(given_or_current(ctx)?)?;
+        id.set(info.id)
+    }
+
+    /// Version of the context API.
+    fn cuCtxGetApiVersion(ctx: ContextHandle, version: Out<c_uint>) {
+        context::check(given_or_current(ctx)?)?;
+        version.set(API_VERSION)
+    }
+
+    /// Waits for all work.
+    fn cuCtxSynchronize() { driver_context()?.synchronize(Scope::Context) }
+
+    /// Waits for all work of a context.
+    fn cuCtxSynchronize_v2(ctx: ContextHandle) {
+        context::check(given_or_current(ctx)?)?;
+        driver()?.synchronize(Scope::Context)
+    }
+
+    /// Value of a limit.
+    fn cuCtxGetLimit(value: Out<usize>, limit: c_int) { value.set(driver_context()?.limit(limit)? as usize) }
+
+    /// Sets a limit.
+    fn cuCtxSetLimit(limit: c_int, value: usize) { driver_context()?.set_limit(limit, value as u64) }
+
+    /// Preferred split of L1 and shared memory.
+    fn cuCtxGetCacheConfig(config: Out<c_int>) { preference(config) }
+
+    /// Preferred split of L1 and shared memory.
+    fn cuCtxSetCacheConfig(config: c_int) { check_preference(config, 3) }
+
+    /// Preferred width of shared memory banks.
+    fn cuCtxGetSharedMemConfig(config: Out<c_int>) { preference(config) }
+
+    /// Preferred width of shared memory banks.
+    fn cuCtxSetSharedMemConfig(config: c_int) { check_preference(config, 2) }
+
+    /// Lines marked as persisting lose the mark; there are none.
+    fn cuCtxResetPersistingL2Cache() { driver_context().map(|_| ()) }
+
+    /// Least and greatest stream priority.
+    fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) {
+        driver_context()?;
+        least.set_if_wanted(0);
+        greatest.set_if_wanted(GREATEST_PRIORITY);
+        Ok(())
+    }
+
+    /// There is no other device.
+    fn cuCtxEnablePeerAccess(_peer: ContextHandle, _flags: c_uint) {
+        driver_context()?;
+        Err(Error::InvalidDevice)
+    }
+
+    /// There is no other device.
+    fn cuCtxDisablePeerAccess(_peer: ContextHandle) {
+        driver_context()?;
+        Err(Error::PeerAccessNotEnabled)
+    }
+
+    /// Takes hold of a device's primary context.
+    fn cuDevicePrimaryCtxRetain(result: Out<ContextHandle>, dev: c_int) {
+        result.check()?;
+        driver()?;
+        check_device(dev)?;
+        result.set(context::retain_primary())
+    }
+
+    /// Lets go of a device's primary context.
+    fn cuDevicePrimaryCtxRelease(dev: c_int) {
+        driver()?;
+        check_device(dev)?;
+        context::release_primary()
+    }
+
+    /// Forgets everything in a device's primary context.
+    fn cuDevicePrimaryCtxReset(dev: c_int) {
+        driver()?;
+        check_device(dev)?;
+        context::reset()
+    }
+
+    /// Flags of a device's primary context, and whether anyone holds it.
+    fn cuDevicePrimaryCtxGetState(dev: c_int, flags: Out<c_uint>, active: Out<c_int>) {
+        driver()?;
+        check_device(dev)?;
+        let (primary_flags, is_active) = context::primary_state();
+        flags.set(primary_flags)?;
+        active.set(is_active.into())
+    }
+
+    /// Sets the flags of a device's primary context.
+    fn cuDevicePrimaryCtxSetFlags(dev: c_int, flags: c_uint) { set_primary_flags(dev, flags) }
+}

@@ -1,0 +1,357 @@
+//! Copies and fills.
+
+use crate::abi::{Address, ArrayHandle, ContextHandle, DefaultStream, In, StreamHandle};
+use crate::context::{self, driver_context};
+use crate::copy::{Copy, Direction, Extent, Pattern, Side};
+use crate::entry::api;
+use crate::error::{Error, Result};
+use std::ffi::{c_int, c_uint};
+
+/// One side of `CUDA_MEMCPY2D`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Side2d {
+    x_bytes: usize,
+    y: usize,
+    memory_type: c_int,
+    host: Address,
+    device: Address,
+    array: ArrayHandle,
+    pitch: usize,
+}
+
+/// `CUDA_MEMCPY2D`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Copy2d {
+    source: Side2d,
+    target: Side2d,
+    width_bytes: usize,
+    height: usize,
+}
+
+/// One side of `CUDA_MEMCPY3D` and `CUDA_MEMCPY3D_PEER`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Side3d {
+    x_bytes: usize,
+    y: usize,
+    z: usize,
+    level: usize,
+    memory_type: c_int,
+    host: Address,
+    device: Address,
+    array: ArrayHandle,
+    /// Unused in `CUDA_MEMCPY3D`; there is one device, so it does not matter in `CUDA_MEMCPY3D_PEER`.
+    context: ContextHandle,
+    pitch: usize,
+    height: usize,
+}
+
+/// `CUDA_MEMCPY3D` and `CUDA_MEMCPY3D_PEER`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Copy3d {
+    source: Side3d,
+    target: Side3d,
+    width_bytes: usize,
+    height: usize,
+    depth: usize,
+}
+
+/// What a side is, `CUmemorytype`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    Host,
+    Device,
+    Unified,
+}
+
+fn memory_of(kind: c_int) -> Result<Memory> {
+    match kind {
+        1 => Ok(Memory::Host),
+        2 => Ok(Memory::Device),
+        // An array.
+        3 => Err(Error::NotSupported),
+        4 => Ok(Memory::Unified),
+        _ => Err(Error::InvalidValue),
+    }
+}
+
+fn direction(to: Memory, from: Memory) -> Direction {
+    match (from, to) {
+        (Memory::Host, Memory::Host) => Direction::HostToHost,
+        (Memory::Host, Memory::Device) => Direction::HostToDevice,
+        (Memory::Device, Memory::Host) => Direction::DeviceToHost,
+        (Memory::Device, Memory::Device) => Direction::DeviceToDevice,
+        (Memory::Unified, _) | (_, Memory::Unified) => Direction::Default,
+    }
+}
+
+impl Side3d {
+    fn resolve(&self) -> Result<(Side, Memory)> {
+        let memory = memory_of(self.memory_type)?;
+        let base = if memory == Memory::Host { self.host } else { self.device };
+        let slice = self.pitch.checked_mul(self.height).ok_or(Error::InvalidValue)?;
+        let offset =
+            self.z.checked_mul(slice).zip(self.y.checked_mul(self.pitch)).and_then(|(slices, rows)| {
+                slices.checked_add(rows)?.checked_add(self.x_bytes)?.checked_add(base.0)
+            });
+        Ok((Side { address: offset.ok_or(Error::InvalidValue)?, pitch: self.pitch, slice }, memory))
+    }
+}
+
+impl From<Side2d> for Side3d {
+    fn from(side: Side2d) -> Self {
+        let Side2d { x_bytes, y, memory_type, host, device, array, pitch } = side;
+        let context = ContextHandle(0);
+        Self { x_bytes, y, z: 0, level: 0, memory_type, host, device, array, context, pitch, height: 0 }
+    }
+}
+
+impl From<Copy2d> for Copy3d {
+    fn from(copy: Copy2d) -> Self {
+        let Copy2d { source, target, width_bytes, height } = copy;
+        Self { source: source.into(), target: target.into(), width_bytes, height, depth: 1 }
+    }
+}
+
+/// Whether the call waits for the copy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Waits,
+    Returns,
+}
+use Waiting::{Returns, Waits};
+
+fn linear(
+    to: Address,
+    from: Address,
+    count: usize,
+    direction: Direction,
+    stream: StreamHandle,
+    default: DefaultStream,
+    waiting: Waiting,
+) -> Result<()> {
+    let simulator = driver_context()?;
+    let stream = simulator.stream(stream, default)?;
+    let copy = Copy::linear(&simulator.device.memory, to.0, from.0, count, direction)?;
+    if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
+}
+
+fn slices(copy: Copy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
+    let simulator = driver_context()?;
+    let stream = simulator.stream(stream, default)?;
+    let (to, to_memory) = copy.target.resolve()?;
+    let (from, from_memory) = copy.source.resolve()?;
+    let extent = Extent { width: copy.width_bytes, height: copy.height, depth: copy.depth };
+    let checked = Copy::new(&simulator.device.memory, to, from, extent, direction(to_memory, from_memory))?;
+    if waiting == Waits { simulator.copy_now(checked, stream) } else { simulator.copy_async(checked, stream) }
+}
+
+/// Fills rows of `width` elements.
+fn fill(
+    (address, pitch): (Address, usize),
+    pattern: Pattern,
+    (width, height): (usize, usize),
+    stream: StreamHandle,
+    default: DefaultStream,
+) -> Result<()> {
+    let simulator = driver_context()?;
+    let stream = simulator.stream(stream, default)?;
+    let width = width.checked_mul(pattern.size()).ok_or(Error::InvalidValue)?;
+    let side = Side { address: address.0, pitch, slice: 0 };
+    simulator.fill(side, pattern, Extent { width, height, depth: 1 }, stream)
+}
+
+const DEFAULT: StreamHandle = StreamHandle(0);
+
+api! { Driver;
+    /// Copies from host to device and waits.
+    fn cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds [default] (dst: Address, src: Address, count: usize) {
+        linear(dst, src, count, Direction::HostToDevice, DEFAULT, default, Waits)
+    }
+
+    /// Copies from device to host and waits.
+    fn cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds [default] (dst: Address, src: Address, count: usize) {
+        linear(dst, src, count, Direction::DeviceToHost, DEFAULT, default, Waits)
+    }
+
+    /// Copies from device to device.
+    fn cuMemcpyDtoD_v2, cuMemcpyDtoD_v2_ptds [default] (dst: Address, src: Address, count: usize) {
+        linear(dst, src, count, Direction::DeviceToDevice, DEFAULT, default, Waits)
+    }
+
+    /// Copies; the addresses tell which way.
+    fn cuMemcpy, cuMemcpy_ptds [default] (dst: Address, src: Address, count: usize) {
+        linear(dst, src, count, Direction::Default, DEFAULT, default, Waits)
+    }
+
+    /// Copies from host to device in stream order.
+    fn cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz [default] (
+        dst: Address, src: Address, count: usize, stream: StreamHandle,
+    ) {
+        linear(dst, src, count, Direction::HostToDevice, stream, default, Returns)
+    }
+
+    /// Copies from device to host in stream order.
+    fn cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz [default] (
+        dst: Address, src: Address, count: usize, stream: StreamHandle,
+    ) {
+        linear(dst, src, count, Direction::DeviceToHost, stream, default, Returns)
+    }
+
+    /// Copies from device to device in stream order.
+    fn cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz [default] (
+        dst: Address, src: Address, count: usize, stream: StreamHandle,
+    ) {
+        linear(dst, src, count, Direction::DeviceToDevice, stream, default, Returns)
+    }
+
+    /// Copies in stream order; the addresses tell which way.
+    fn cuMemcpyAsync, cuMemcpyAsync_ptsz [default] (
+        dst: Address, src: Address, count: usize, stream: StreamHandle,
+    ) {
+        linear(dst, src, count, Direction::Default, stream, default, Returns)
+    }
+
+    /// Copies between contexts and waits; they share one device.
+    fn cuMemcpyPeer, cuMemcpyPeer_ptds [default] (
+        dst: Address, dstContext: ContextHandle, src: Address, srcContext: ContextHandle, count: usize,
+    ) {
+        context::check(dstContext)?;
+        context::check(srcContext)?;
+        linear(dst, src, count, Direction::Default, DEFAULT, default, Waits)
+    }
+
+    /// Copies between contexts in stream order; they share one device.
+    fn cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz [default] (
+        dst: Address, dstContext: ContextHandle, src: Address, srcContext: ContextHandle, count: usize,
+        stream: StreamHandle,
+    ) {
+        context::check(dstContext)?;
+        context::check(srcContext)?;
+        linear(dst, src, count, Direction::Default, stream, default, Returns)
+    }
+
+    /// Copies rows and waits.
+    fn cuMemcpy2D_v2, cuMemcpy2D_v2_ptds [default] (copy: In<Copy2d>) {
+        slices(copy.get()?.into(), DEFAULT, default, Waits)
+    }
+
+    /// Copies rows of any alignment and waits.
+    fn cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds [default] (copy: In<Copy2d>) {
+        slices(copy.get()?.into(), DEFAULT, default, Waits)
+    }
+
+    /// Copies rows in stream order.
+    fn cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz [default] (copy: In<Copy2d>, stream: StreamHandle) {
+        slices(copy.get()?.into(), stream, default, Returns)
+    }
+
+    /// Copies slices of rows and waits.
+    fn cuMemcpy3D_v2, cuMemcpy3D_v2_ptds [default] (copy: In<Copy3d>) { slices(copy.get()?, DEFAULT, default, Waits) }
+
+    /// Copies slices of rows in stream order.
+    fn cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz [default] (copy: In<Copy3d>, stream: StreamHandle) {
+        slices(copy.get()?, stream, default, Returns)
+    }
+
+    /// Copies slices between contexts and waits.
+    fn cuMemcpy3DPeer, cuMemcpy3DPeer_ptds [default] (copy: In<Copy3d>) {
+        slices(copy.get()?, DEFAULT, default, Waits)
+    }
+
+    /// Copies slices between contexts in stream order.
+    fn cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz [default] (copy: In<Copy3d>, stream: StreamHandle) {
+        slices(copy.get()?, stream, default, Returns)
+    }
+
+    /// Fills bytes.
+    fn cuMemsetD8_v2, cuMemsetD8_v2_ptds [default] (dst: Address, value: u8, count: usize) {
+        fill((dst, 0), Pattern::Byte(value), (count, 1), DEFAULT, default)
+    }
+
+    /// Fills 16-bit values.
+    fn cuMemsetD16_v2, cuMemsetD16_v2_ptds [default] (dst: Address, value: u16, count: usize) {
+        fill((dst, 0), Pattern::Half(value), (count, 1), DEFAULT, default)
+    }
+
+    /// Fills 32-bit values.
+    fn cuMemsetD32_v2, cuMemsetD32_v2_ptds [default] (dst: Address, value: c_uint, count: usize) {
+        fill((dst, 0), Pattern::Word(value), (count, 1), DEFAULT, default)
+    }
+
+    /// Fills bytes in stream order.
+    fn cuMemsetD8Async, cuMemsetD8Async_ptsz [default] (
+        dst: Address, value: u8, count: usize, stream: StreamHandle,
+    ) {
+        fill((dst, 0), Pattern::Byte(value), (count, 1), stream, default)
+    }
+
+    /// Fills 16-bit values in stream order.
+    fn cuMemsetD16Async, cuMemsetD16Async_ptsz [default] (
+        dst: Address, value: u16, count: usize, stream: StreamHandle,
+    ) {
+        fill((dst, 0), Pattern::Half(value), (count, 1), stream, default)
+    }
+
+    /// Fills 32-bit values in stream order.
+    fn cuMemsetD32Async, cuMemsetD32Async_ptsz [default] (
+        dst: Address, value: c_uint, count: usize, stream: StreamHandle,
+    ) {
+        fill((dst, 0), Pattern::Word(value), (count, 1), stream, default)
+    }
+
+    /// Fills rows of bytes.
+    fn cuMemsetD2D8_v2, cuMemsetD2D8_v2_ptds [default] (
+        dst: Address, pitch: usize, value: u8, width: usize, height: usize,
+    ) {
+        fill((dst, pitch), Pattern::Byte(value), (width, height), DEFAULT, default)
+    }
+
+    /// Fills rows of 16-bit values.
+    fn cuMemsetD2D16_v2, cuMemsetD2D16_v2_ptds [default] (
+        dst: Address, pitch: usize, value: u16, width: usize, height: usize,
+    ) {
+        fill((dst, pitch), Pattern::Half(value), (width, height), DEFAULT, default)
+    }
+
+    /// Fills rows of 32-bit values.
+    fn cuMemsetD2D32_v2, cuMemsetD2D32_v2_ptds [default] (
+        dst: Address, pitch: usize, value: c_uint, width: usize, height: usize,
+    ) {
+        fill((dst, pitch), Pattern::Word(value), (width, height), DEFAULT, default)
+    }
+
+    /// Fills rows of bytes in stream order.
+    fn cuMemsetD2D8Async, cuMemsetD2D8Async_ptsz [default] (
+        dst: Address, pitch: usize, value: u8, width: usize, height: usize, stream: StreamHandle,
+    ) {
+        fill((dst, pitch), Pattern::Byte(value), (width, height), stream, default)
+    }
+
+    /// Fills rows of 16-bit values in stream order.
+    fn cuMemsetD2D16Async, cuMemsetD2D16Async_ptsz [default] (
+        dst: Address, pitch: usize, value: u16, width: usize, height: usize, stream: StreamHandle,
+    ) {
+        fill((dst, pitch), Pattern::Half(value), (width, height), stream, default)
+    }
+
+    /// Fills rows of 32-bit values in stream order.
+    fn cuMemsetD2D32Async, cuMemsetD2D32Async_ptsz [default] (
+        dst: Address, pitch: usize, value: c_uint, width: usize, height: usize, stream: StreamHandle,
+    ) {
+        fill((dst, pitch), Pattern::Word(value), (width, height), stream, default)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_structures_have_the_sizes_of_the_originals() {
+        assert_eq!((size_of::<Copy2d>(), size_of::<Copy3d>()), (128, 200));
+    }
+}

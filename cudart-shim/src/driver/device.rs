@@ -1,0 +1,133 @@
+//! Initialisation, version, devices and their attributes.
+
+use crate::abi::{Out, Text};
+use crate::context::{check_device, driver, initialize_driver};
+use crate::entry::api;
+use crate::error::{Error, Result};
+use crate::profile::Attribute;
+use crate::runtime::{device_by_pci_bus_id, pci_bus_id, store_text};
+use crate::simulator::{Simulator, simulator};
+use std::ffi::{c_char, c_int, c_uint};
+
+/// `CUdevprop`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct LegacyProperties {
+    max_threads_per_block: c_int,
+    max_threads_dim: [c_int; 3],
+    max_grid_size: [c_int; 3],
+    shared_mem_per_block: c_int,
+    total_constant_memory: c_int,
+    warp_size: c_int,
+    mem_pitch: c_int,
+    regs_per_block: c_int,
+    clock_rate: c_int,
+    texture_align: c_int,
+}
+
+fn device(ordinal: c_int) -> Result<&'static Simulator> {
+    let simulator = driver()?;
+    check_device(ordinal)?;
+    Ok(simulator)
+}
+
+api! { Driver;
+    /// Must come before every other call.
+    fn cuInit(flags: c_uint) { if flags == 0 { initialize_driver() } else { Err(Error::InvalidValue) } }
+
+    /// CUDA version of the driver.
+    fn cuDriverGetVersion(version: Out<c_int>) {
+        version.check()?;
+        version.set(simulator()?.profile.driver_version)
+    }
+
+    /// How many devices there are.
+    fn cuDeviceGetCount(count: Out<c_int>) {
+        count.check()?;
+        driver()?;
+        count.set(1)
+    }
+
+    /// The handle of a device: its ordinal.
+    fn cuDeviceGet(result: Out<c_int>, ordinal: c_int) {
+        result.check()?;
+        device(ordinal)?;
+        result.set(ordinal)
+    }
+
+    /// `NVIDIA TITAN V`.
+    fn cuDeviceGetName(name: *mut c_char, len: c_int, dev: c_int) { store_text(name, len, &device(dev)?.profile.name) }
+
+    /// 16 bytes that tell devices apart.
+    fn cuDeviceGetUuid(uuid: Out<[u8; 16]>, dev: c_int) { uuid.set(device(dev)?.profile.uuid()) }
+
+    /// Bytes of device memory.
+    fn cuDeviceTotalMem_v2(bytes: Out<usize>, dev: c_int) { bytes.set(device(dev)?.profile.total_memory as usize) }
+
+    /// One attribute.
+    fn cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, dev: c_int) {
+        value.check()?;
+        value.set(device(dev)?.profile.attribute_by_number(attribute).ok_or(Error::InvalidValue)?)
+    }
+
+    /// Major and minor compute capability.
+    fn cuDeviceComputeCapability(major: Out<c_int>, minor: Out<c_int>, dev: c_int) {
+        let profile = &device(dev)?.profile;
+        major.set(profile.attribute(Attribute::ComputeCapabilityMajor))?;
+        minor.set(profile.attribute(Attribute::ComputeCapabilityMinor))
+    }
+
+    /// The properties CUDA 2 had.
+    fn cuDeviceGetProperties(result: Out<LegacyProperties>, dev: c_int) {
+        let profile = &device(dev)?.profile;
+        let value = |attribute| profile.attribute(attribute);
+        result.set(LegacyProperties {
+            max_threads_per_block: value(Attribute::MaxThreadsPerBlock),
+            max_threads_dim: [Attribute::MaxBlockDimX, Attribute::MaxBlockDimY, Attribute::MaxBlockDimZ].map(value),
+            max_grid_size: [Attribute::MaxGridDimX, Attribute::MaxGridDimY, Attribute::MaxGridDimZ].map(value),
+            shared_mem_per_block: value(Attribute::MaxSharedMemoryPerBlock),
+            total_constant_memory: value(Attribute::TotalConstantMemory),
+            warp_size: value(Attribute::WarpSize),
+            mem_pitch: value(Attribute::MaxPitch),
+            regs_per_block: value(Attribute::MaxRegistersPerBlock),
+            clock_rate: value(Attribute::ClockRate),
+            texture_align: value(Attribute::TextureAlignment),
+        })
+    }
+
+    /// `domain:bus:device.function`.
+    fn cuDeviceGetPCIBusId(text: *mut c_char, len: c_int, dev: c_int) {
+        store_text(text, len, &pci_bus_id(&device(dev)?.profile))
+    }
+
+    /// The device at a PCI bus id.
+    fn cuDeviceGetByPCIBusId(result: Out<c_int>, pciBusId: Text) {
+        driver()?;
+        result.set(device_by_pci_bus_id(pciBusId)?)
+    }
+
+    /// Whether one device reaches another's memory; a device is no peer of itself.
+    fn cuDeviceCanAccessPeer(result: Out<c_int>, dev: c_int, peerDev: c_int) {
+        device(dev)?;
+        device(peerDev)?;
+        result.set(0)
+    }
+
+    /// There is no pair of devices.
+    fn cuDeviceGetP2PAttribute(_value: Out<c_int>, _attribute: c_int, _srcDevice: c_int, _dstDevice: c_int) {
+        driver()?;
+        Err(Error::InvalidDevice)
+    }
+
+    /// Whether contexts can be confined to some multiprocessors: no.
+    fn cuDeviceGetExecAffinitySupport(result: Out<c_int>, _kind: c_int, dev: c_int) {
+        device(dev)?;
+        result.set(0)
+    }
+
+    /// Start of the region a profiler looks at.
+    fn cuProfilerStart() { driver().map(|_| ()) }
+
+    /// End of the region a profiler looks at.
+    fn cuProfilerStop() { driver().map(|_| ()) }
+}

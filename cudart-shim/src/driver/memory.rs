@@ -1,0 +1,266 @@
+//! Memory: allocation, registration, queries, advice.
+
+use crate::abi::{Address, In, MemoryLocation, Out, StreamHandle};
+use crate::allocation::{HOST_ALLOC_FLAGS, HOST_REGISTER_FLAGS};
+use crate::context::{check_device, driver, driver_context};
+use crate::entry::api;
+use crate::error::{Error, Result};
+use crate::runtime::check_location;
+use functional::memory::{Allocation, AllocationKind};
+use std::ffi::{c_int, c_uint, c_void};
+
+/// Kinds of memory `cuMemFree` takes.
+const DEVICE_KINDS: &[AllocationKind] = &[AllocationKind::Device, AllocationKind::Managed];
+
+/// `CU_DEVICE_CPU`.
+const CPU: c_int = -1;
+
+fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32) -> Result<()> {
+    result.check()?;
+    if size == 0 {
+        return Err(Error::InvalidValue);
+    }
+    let address = driver_context()?.allocate(size, kind, flags)?;
+    result.set(Address(address as usize))
+}
+
+fn managed(address: Address, count: usize) -> Result<()> {
+    if count == 0 {
+        return Err(Error::InvalidValue);
+    }
+    driver_context()?.check_managed(address.0 as u64, count)
+}
+
+/// `CUpointer_attribute`.
+mod attribute {
+    pub(super) const CONTEXT: i32 = 1;
+    pub(super) const MEMORY_TYPE: i32 = 2;
+    pub(super) const DEVICE_POINTER: i32 = 3;
+    pub(super) const HOST_POINTER: i32 = 4;
+    pub(super) const SYNC_MEMOPS: i32 = 6;
+    pub(super) const BUFFER_ID: i32 = 7;
+    pub(super) const IS_MANAGED: i32 = 8;
+    pub(super) const DEVICE_ORDINAL: i32 = 9;
+    pub(super) const IS_LEGACY_IPC_CAPABLE: i32 = 10;
+    pub(super) const RANGE_START: i32 = 11;
+    pub(super) const RANGE_SIZE: i32 = 12;
+    pub(super) const MAPPED: i32 = 13;
+    pub(super) const ALLOWED_HANDLE_TYPES: i32 = 14;
+    pub(super) const IS_GPU_DIRECT_RDMA_CAPABLE: i32 = 15;
+    pub(super) const ACCESS_FLAGS: i32 = 16;
+    pub(super) const MEMPOOL_HANDLE: i32 = 17;
+}
+
+/// A value of `cuPointerGetAttribute`, of the size the attribute has.
+enum Value {
+    Word(u64),
+    Int(u32),
+    Flag(bool),
+}
+
+/// What the driver says about a pointer into an allocation; `None` for an attribute it does not have.
+fn pointer_attribute(attribute: c_int, address: u64, found: &Allocation) -> Option<Result<Value>> {
+    let host = matches!(found.kind, AllocationKind::Host | AllocationKind::Registered);
+    let reached_by_host = host || found.kind == AllocationKind::Managed;
+    Some(Ok(match attribute {
+        attribute::CONTEXT => Value::Word(crate::context::primary().0 as u64),
+        attribute::MEMORY_TYPE => Value::Int(if host { 1 } else { 2 }),
+        attribute::DEVICE_POINTER => Value::Word(address),
+        attribute::HOST_POINTER if reached_by_host => Value::Word(address),
+        attribute::HOST_POINTER => return Some(Err(Error::InvalidValue)),
+        attribute::SYNC_MEMOPS | attribute::IS_LEGACY_IPC_CAPABLE | attribute::IS_GPU_DIRECT_RDMA_CAPABLE => {
+            Value::Flag(false)
+        }
+        attribute::BUFFER_ID => Value::Word(found.serial),
+        attribute::IS_MANAGED => Value::Flag(found.kind == AllocationKind::Managed),
+        attribute::DEVICE_ORDINAL => Value::Int(0),
+        attribute::RANGE_START => Value::Word(found.address),
+        attribute::RANGE_SIZE => Value::Word(found.size),
+        attribute::MAPPED => Value::Flag(true),
+        attribute::ALLOWED_HANDLE_TYPES | attribute::MEMPOOL_HANDLE => Value::Word(0),
+        // Read and write.
+        attribute::ACCESS_FLAGS => Value::Int(3),
+        _ => return None,
+    }))
+}
+
+impl Value {
+    fn store(&self, target: Out<c_void>) -> Result<()> {
+        target.check()?;
+        let target = target.pointer();
+        match *self {
+            Self::Word(value) => Out::new(target.cast()).set(value),
+            Self::Int(value) => Out::new(target.cast()).set(value),
+            Self::Flag(value) => Out::new(target.cast()).set(value),
+        }
+    }
+}
+
+/// Zeroes of the attribute's size, which `cuPointerGetAttributes` gives for pointers the driver does not know.
+fn unknown_value(attribute: c_int) -> Value {
+    match attribute {
+        attribute::MEMORY_TYPE | attribute::ACCESS_FLAGS => Value::Int(0),
+        // CU_DEVICE_INVALID.
+        attribute::DEVICE_ORDINAL => Value::Int(-2_i32 as u32),
+        attribute::SYNC_MEMOPS
+        | attribute::IS_MANAGED
+        | attribute::IS_LEGACY_IPC_CAPABLE
+        | attribute::MAPPED
+        | attribute::IS_GPU_DIRECT_RDMA_CAPABLE => Value::Flag(false),
+        _ => Value::Word(0),
+    }
+}
+
+api! { Driver;
+    /// Device memory.
+    fn cuMemAlloc_v2(dptr: Out<Address>, size: usize) { allocate(dptr, size, AllocationKind::Device, 0) }
+
+    /// Rows of device memory for elements of 4, 8 or 16 bytes.
+    fn cuMemAllocPitch_v2(
+        dptr: Out<Address>, pitch: Out<usize>, width: usize, height: usize, elementSize: c_uint,
+    ) {
+        dptr.check()?;
+        pitch.check()?;
+        if width == 0 || height == 0 || !matches!(elementSize, 4 | 8 | 16) {
+            return Err(Error::InvalidValue);
+        }
+        let (address, row) = driver_context()?.allocate_rows(width, height)?;
+        pitch.set(row)?;
+        dptr.set(Address(address as usize))
+    }
+
+    /// Memory that host and device reach at the same address.
+    fn cuMemAllocManaged(dptr: Out<Address>, size: usize, flags: c_uint) {
+        if !matches!(flags, 1 | 2) {
+            return Err(Error::InvalidValue);
+        }
+        allocate(dptr, size, AllocationKind::Managed, flags)
+    }
+
+    /// Pinned host memory.
+    fn cuMemAllocHost_v2(pp: Out<Address>, size: usize) { allocate(pp, size, AllocationKind::Host, 0) }
+
+    /// Pinned host memory.
+    fn cuMemHostAlloc(pp: Out<Address>, size: usize, flags: c_uint) {
+        if flags & !HOST_ALLOC_FLAGS != 0 {
+            return Err(Error::InvalidValue);
+        }
+        allocate(pp, size, AllocationKind::Host, flags)
+    }
+
+    /// Frees device or managed memory, after the device's work.
+    fn cuMemFree_v2(dptr: Address) { driver_context()?.free(dptr.0 as u64, DEVICE_KINDS) }
+
+    /// Frees pinned host memory, after the device's work.
+    fn cuMemFreeHost(p: Address) { driver_context()?.free(p.0 as u64, &[AllocationKind::Host]) }
+
+    /// Makes memory of the program reachable by kernels.
+    fn cuMemHostRegister_v2(p: Address, size: usize, flags: c_uint) {
+        driver_context()?.register_host(p.0 as u64, size, flags & HOST_REGISTER_FLAGS)
+    }
+
+    /// Undoes `cuMemHostRegister`.
+    fn cuMemHostUnregister(p: Address) { driver_context()?.unregister_host(p.0 as u64) }
+
+    /// The device's address of pinned memory: the same.
+    fn cuMemHostGetDevicePointer_v2(dptr: Out<Address>, p: Address, flags: c_uint) {
+        if flags != 0 {
+            return Err(Error::InvalidValue);
+        }
+        driver_context()?.host_allocation(p.0 as u64)?;
+        dptr.set(p)
+    }
+
+    /// Flags pinned memory was allocated with; it is always mapped.
+    fn cuMemHostGetFlags(flags: Out<c_uint>, p: Address) {
+        let simulator = driver_context()?;
+        let allocation = simulator.host_allocation(p.0 as u64)?;
+        flags.set(simulator.allocation_flags(allocation.address) | 2)
+    }
+
+    /// Start and size of the allocation that holds an address.
+    fn cuMemGetAddressRange_v2(base: Out<Address>, size: Out<usize>, dptr: Address) {
+        let found = driver_context()?.device.memory.allocation_of(dptr.0 as u64);
+        let found = found.ok_or(Error::SymbolNotFound)?;
+        base.set_if_wanted(Address(found.address as usize));
+        size.set_if_wanted(found.size as usize);
+        Ok(())
+    }
+
+    /// Free and total device memory.
+    fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
+        let (free_bytes, total_bytes) = driver_context()?.memory_info();
+        free.set(free_bytes as usize)?;
+        total.set(total_bytes as usize)
+    }
+
+    /// Advice about managed memory, which changes nothing here.
+    fn cuMemAdvise(devPtr: Address, count: usize, advice: c_int, device: c_int) {
+        if device != CPU {
+            check_device(device)?;
+        }
+        if !(1..=6).contains(&advice) {
+            return Err(Error::InvalidValue);
+        }
+        managed(devPtr, count)
+    }
+
+    /// Advice about managed memory, which changes nothing here.
+    fn cuMemAdvise_v2(devPtr: Address, count: usize, advice: c_int, location: MemoryLocation) {
+        check_location(location)?;
+        if !(1..=6).contains(&advice) {
+            return Err(Error::InvalidValue);
+        }
+        managed(devPtr, count)
+    }
+
+    /// Moves managed memory to where it will be used, which changes nothing here.
+    fn cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz [default] (
+        devPtr: Address, count: usize, dstDevice: c_int, stream: StreamHandle,
+    ) {
+        if dstDevice != CPU {
+            check_device(dstDevice)?;
+        }
+        driver_context()?.stream(stream, default)?;
+        managed(devPtr, count)
+    }
+
+    /// Moves managed memory to where it will be used, which changes nothing here.
+    fn cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz [default] (
+        devPtr: Address, count: usize, location: MemoryLocation, _flags: c_uint, stream: StreamHandle,
+    ) {
+        check_location(location)?;
+        driver_context()?.stream(stream, default)?;
+        managed(devPtr, count)
+    }
+
+    /// One attribute of a pointer.
+    fn cuPointerGetAttribute(data: Out<c_void>, attribute: c_int, ptr: Address) {
+        let found = driver()?.device.memory.allocation_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
+        pointer_attribute(attribute, ptr.0 as u64, &found).ok_or(Error::InvalidValue)??.store(data)
+    }
+
+    /// Several attributes of a pointer; for a pointer the driver does not know they are zero.
+    fn cuPointerGetAttributes(
+        count: c_uint, attributes: In<c_int>, data: In<*mut c_void>, ptr: Address,
+    ) {
+        let found = driver()?.device.memory.allocation_of(ptr.0 as u64);
+        let attributes = attributes.list(count as usize)?;
+        for (attribute, target) in attributes.into_iter().zip(data.list(count as usize)?) {
+            let known = found.as_ref().and_then(|found| pointer_attribute(attribute, ptr.0 as u64, found));
+            let value = match known {
+                Some(Ok(value)) => value,
+                Some(Err(_)) | None => unknown_value(attribute),
+            };
+            value.store(Out::new(target))?;
+        }
+        Ok(())
+    }
+
+    /// The only attribute that can be set, synchronous memory operations, changes nothing here.
+    fn cuPointerSetAttribute(value: In<c_uint>, attribute: c_int, ptr: Address) {
+        value.get()?;
+        driver()?.device.memory.allocation_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
+        if attribute == attribute::SYNC_MEMOPS { Ok(()) } else { Err(Error::InvalidValue) }
+    }
+}

@@ -1,0 +1,90 @@
+//! Streams and host functions.
+
+use crate::abi::{Address, ContextHandle, EventHandle, Out, StreamHandle};
+use crate::context::{self, driver_context};
+use crate::entry::api;
+use crate::error::Error;
+use crate::streams::{HostFunction, StreamCallback};
+use std::ffi::{c_int, c_uint, c_void};
+
+api! { Driver;
+    /// A stream; flag 1 makes it independent of the legacy default stream.
+    fn cuStreamCreate(stream: Out<StreamHandle>, flags: c_uint) { driver_context()?.create_stream(stream, flags, 0) }
+
+    /// A stream with a priority.
+    fn cuStreamCreateWithPriority(stream: Out<StreamHandle>, flags: c_uint, priority: c_int) {
+        driver_context()?.create_stream(stream, flags, priority)
+    }
+
+    /// Destroys a stream; its pending work completes.
+    fn cuStreamDestroy(stream: StreamHandle) { driver_context()?.destroy_stream(stream) }
+
+    /// Waits for a stream's work.
+    fn cuStreamSynchronize, cuStreamSynchronize_ptsz [default] (stream: StreamHandle) {
+        driver_context()?.synchronize_stream(stream, default)
+    }
+
+    /// Whether a stream's work is done.
+    fn cuStreamQuery, cuStreamQuery_ptsz [default] (stream: StreamHandle) {
+        driver_context()?.query_stream(stream, default)
+    }
+
+    /// Lets later work of the stream wait for an event.
+    fn cuStreamWaitEvent, cuStreamWaitEvent_ptsz [default] (stream: StreamHandle, event: EventHandle, flags: c_uint) {
+        driver_context()?.wait_event(stream, default, event, flags)
+    }
+
+    /// Flags a stream was created with.
+    fn cuStreamGetFlags, cuStreamGetFlags_ptsz [default] (stream: StreamHandle, flags: Out<c_uint>) {
+        flags.set(driver_context()?.stream_flags(stream, default)?)
+    }
+
+    /// Priority of a stream.
+    fn cuStreamGetPriority, cuStreamGetPriority_ptsz [default] (stream: StreamHandle, priority: Out<c_int>) {
+        priority.set(driver_context()?.stream_priority(stream, default)?)
+    }
+
+    /// A number no other stream of the process has.
+    fn cuStreamGetId, cuStreamGetId_ptsz [default] (stream: StreamHandle, id: Out<u64>) {
+        id.set(driver_context()?.stream_number(stream, default)?)
+    }
+
+    /// Context of a stream: the current one.
+    fn cuStreamGetCtx, cuStreamGetCtx_ptsz [default] (stream: StreamHandle, result: Out<ContextHandle>) {
+        driver_context()?.check_stream(stream, default)?;
+        result.set(context::current()?.ok_or(Error::DeviceUninitialized)?)
+    }
+
+    /// Device of a stream.
+    fn cuStreamGetDevice, cuStreamGetDevice_ptsz [default] (stream: StreamHandle, device: Out<c_int>) {
+        driver_context()?.check_stream(stream, default)?;
+        device.set(0)
+    }
+
+    /// Whether a stream records a graph.
+    fn cuStreamIsCapturing, cuStreamIsCapturing_ptsz [default] (stream: StreamHandle, status: Out<c_int>) {
+        driver_context()?.check_stream(stream, default)?;
+        status.set(0)
+    }
+
+    /// Ties managed memory to a stream.
+    fn cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz [default] (
+        stream: StreamHandle, address: Address, _length: usize, _flags: c_uint,
+    ) {
+        driver_context()?.attach_memory(stream, default, address.0 as u64)
+    }
+
+    /// Calls a function of the program in stream order.
+    fn cuLaunchHostFunc, cuLaunchHostFunc_ptsz [default] (
+        stream: StreamHandle, function: HostFunction, userData: *mut c_void,
+    ) {
+        driver_context()?.launch_host_function(stream, default, function, userData)
+    }
+
+    /// Calls a function of the program with the stream's status, also after a failure.
+    fn cuStreamAddCallback, cuStreamAddCallback_ptsz [default] (
+        stream: StreamHandle, callback: StreamCallback, userData: *mut c_void, flags: c_uint,
+    ) {
+        driver_context()?.add_callback(stream, default, callback, userData, flags)
+    }
+}

@@ -49,7 +49,7 @@ impl Default for DeviceSpec {
 }
 
 /// How the engine runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Worker threads; 0 takes all cores.
     pub threads: usize,
@@ -57,12 +57,6 @@ pub struct Settings {
     pub deterministic: bool,
     /// A launch that takes longer is stopped with a fault.
     pub watchdog: Option<Duration>,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { threads: 0, deterministic: false, watchdog: None }
-    }
 }
 
 /// A simulated device.

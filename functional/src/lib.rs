@@ -8,4 +8,5 @@ pub mod fault;
 pub mod host;
 pub mod launch;
 pub mod memory;
-pub mod ops;
+pub mod module;
+mod ops;

@@ -3,7 +3,7 @@
 use ptx_frontend::ir::{self, AddressBase, Instruction, Operand};
 use ptx_frontend::isa::{Control, Op as Form};
 
-use super::{BindError, Binder, FramePlace, SymbolAddress};
+use super::{BindError, Binder, FramePlace};
 use crate::engine::call;
 use crate::engine::native;
 use crate::engine::op::Op;
@@ -76,13 +76,11 @@ impl Binder<'_, '_> {
                 if !self.source.is_kernel =>
             {
                 let parameter = &self.source.parameters[*number as usize];
-                let offset = self.places.parameter_base() + parameter.offset;
-                Ok(ParameterPlace { offset, size: parameter.size, register: None })
+                Ok(ParameterPlace { offset: parameter.offset, size: parameter.size, register: None })
             }
             Operand::Address { base: AddressBase::Return(number), offset: 0 } => {
                 let result = &self.source.returns[*number as usize];
-                let offset = self.places.return_base() + result.offset;
-                Ok(ParameterPlace { offset, size: result.size, register: None })
+                Ok(ParameterPlace { offset: result.offset, size: result.size, register: None })
             }
             Operand::Register(register) => {
                 let bits = self.register_type(*register).bits();
@@ -94,14 +92,6 @@ impl Binder<'_, '_> {
                 Ok(ParameterPlace { offset: 0, size: 8, register: Some((row, true)) })
             }
             other => Err(self.error(format!("{other:?} cannot be an argument or result"))),
-        }
-    }
-
-    /// Generic address of a function, for `mov`.
-    pub(crate) fn function_address(&self, external: ir::ExternalId) -> Result<u64, BindError> {
-        match self.external(external)? {
-            SymbolAddress::Function(address) => Ok(address),
-            _ => Err(self.error("not a function")),
         }
     }
 }

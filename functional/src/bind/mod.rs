@@ -6,22 +6,22 @@
 
 mod calls;
 mod dispatch;
-mod flow_stub;
 mod operands;
 mod place;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use flow_stub::ControlFlow;
+use ptx_frontend::analyse::{ControlFlow, Liveness};
 use ptx_frontend::ir::{self, Instruction, InstructionIndex, Place};
-use ptx_frontend::isa::{ScalarType, SpecialRegister};
+use ptx_frontend::isa::{Control, Effect, Op as Form, ScalarType, SpecialRegister};
 
 use crate::engine::divergence::NONE;
 use crate::engine::frame::{FrameLayout, Row};
 use crate::engine::op::{Flow, Op, PREDICATE_FIRST, PredicateSource, Run};
 use crate::engine::program::{BoundFunction, CallSite, ParameterPlace, Program};
 use crate::engine::running::Running;
+use crate::fault::FaultKind;
 
 pub(crate) use place::FramePlace;
 pub use place::{ModuleAddresses, SymbolAddress, static_name};
@@ -60,13 +60,12 @@ pub fn bind(kernel: Arc<ir::Function>, addresses: &dyn ModuleAddresses) -> Resul
     while let Some(source) = linker.wanted.get(next).cloned() {
         linker.discover(&source)?;
         if calls::has_indirect_call(&source) {
-            linker.want_address_taken()?;
+            linker.want_device_functions();
         }
         next += 1;
     }
     for number in 0..linker.wanted.len() {
-        let source = Arc::clone(&linker.wanted[number]);
-        let function = Binder::new(&mut linker, source)?.run()?;
+        let function = linker.bind_function(number)?;
         linker.functions.push(function);
     }
     linker.finish()
@@ -77,6 +76,7 @@ pub(crate) struct Linker<'a> {
     addresses: &'a dyn ModuleAddresses,
     wanted: Vec<Arc<ir::Function>>,
     by_name: HashMap<String, u32>,
+    optional: HashSet<u32>,
     functions: Vec<BoundFunction>,
     code: Vec<Op>,
     call_sites: Vec<CallSite>,
@@ -93,6 +93,7 @@ impl<'a> Linker<'a> {
             addresses,
             wanted: Vec::new(),
             by_name: HashMap::new(),
+            optional: HashSet::new(),
             functions: Vec::new(),
             code: Vec::new(),
             call_sites: Vec::new(),
@@ -115,14 +116,46 @@ impl<'a> Linker<'a> {
         Ok(number)
     }
 
-    /// Wants every function whose address is taken: a call through a register may reach it.
-    fn want_address_taken(&mut self) -> Result<(), BindError> {
-        for name in self.addresses.address_taken() {
-            if let Some(function) = self.addresses.function(&name) {
-                self.want(function?)?;
+    /// Wants every device function: a call through a register may reach it. One that cannot be bound spoils only the
+    /// launches that call it.
+    fn want_device_functions(&mut self) {
+        for name in self.addresses.device_functions() {
+            if self.by_name.contains_key(&name) {
+                continue;
+            }
+            if let Some(Ok(function)) = self.addresses.function(&name)
+                && let Ok(number) = self.want(function)
+            {
+                self.optional.insert(number);
             }
         }
-        Ok(())
+    }
+
+    /// Binds function `number`.
+    fn bind_function(&mut self, number: usize) -> Result<BoundFunction, BindError> {
+        let source = Arc::clone(&self.wanted[number]);
+        let (code, sites) = (self.code.len(), self.call_sites.len());
+        let bound = Binder::new(self, Arc::clone(&source)).and_then(Binder::run);
+        match bound {
+            Err(error) if self.optional.contains(&(number as u32)) => {
+                self.code.truncate(code);
+                self.call_sites.truncate(sites);
+                self.code.push(Op::new(unbound, 0));
+                let layout = FrameLayout { predicate_rows: 1, ..FrameLayout::default() };
+                Ok(BoundFunction {
+                    name: format!("{} ({error})", source.name),
+                    entry: code as u32,
+                    end: code as u32 + 1,
+                    layout,
+                    specials: Vec::new(),
+                    local_bytes: 0,
+                    parameters: Vec::new(),
+                    returns: Vec::new(),
+                    source,
+                })
+            }
+            bound => bound,
+        }
     }
 
     fn finish(self) -> Result<Program, BindError> {
@@ -157,10 +190,10 @@ pub(crate) struct Binder<'l, 'a> {
     pub(crate) linker: &'l mut Linker<'a>,
     pub(crate) source: Arc<ir::Function>,
     flow: ControlFlow,
+    meeting_points: HashSet<InstructionIndex>,
     entry: u32,
     /// Byte offset of each register's row; word number for predicates.
     registers: Vec<u32>,
-    predicate_words: u32,
     layout: FrameLayout,
     constants: HashMap<(u64, bool), u32>,
     specials: Vec<(SpecialRegister, u32)>,
@@ -185,6 +218,7 @@ pub(crate) enum Half {
 impl<'l, 'a> Binder<'l, 'a> {
     fn new(linker: &'l mut Linker<'a>, source: Arc<ir::Function>) -> Result<Binder<'l, 'a>, BindError> {
         let flow = ControlFlow::of(&source);
+        let meeting_points = meeting_points(&source, &flow);
         let entry = linker.code.len() as u32;
         let mut registers = Vec::with_capacity(source.registers.len());
         let mut predicate_words = PREDICATE_FIRST;
@@ -208,9 +242,9 @@ impl<'l, 'a> Binder<'l, 'a> {
         Ok(Binder {
             linker,
             flow,
+            meeting_points,
             entry,
             registers,
-            predicate_words,
             layout: FrameLayout { predicate_rows, register_rows, tail: Vec::new() },
             constants: HashMap::new(),
             specials: Vec::new(),
@@ -229,7 +263,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         for (number, instruction) in source.instructions.iter().enumerate() {
             self.current = number;
             self.starts.push(self.linker.code.len() as u32);
-            if self.flow.reconvergence_points().contains(&InstructionIndex(number as u32)) {
+            if self.meeting_points.contains(&InstructionIndex(number as u32)) {
                 self.push_meeting_point();
             }
             dispatch::bind_instruction(&mut self, instruction)?;
@@ -240,7 +274,8 @@ impl<'l, 'a> Binder<'l, 'a> {
         let end = Op { guard: PredicateSource::TRUE, ..self.op(crate::ops::control::leave) };
         self.push(end);
         self.patch();
-        self.linker.registers = self.linker.registers.max(self.flow.maximum_live_registers());
+        let live = Liveness::of(&source, &self.flow).maximum_live();
+        self.linker.registers = self.linker.registers.max(live);
         Ok(BoundFunction {
             name: source.name.clone(),
             entry: self.entry,
@@ -248,8 +283,8 @@ impl<'l, 'a> Binder<'l, 'a> {
             layout: self.layout,
             specials: self.specials,
             local_bytes: self.places.local_bytes(),
-            parameters: places_of(&source.parameters, self.places.parameter_base(), &self.registers, &source),
-            returns: places_of(&source.returns, self.places.return_base(), &self.registers, &source),
+            parameters: places_of(&source.parameters, &self.registers, &source),
+            returns: places_of(&source.returns, &self.registers, &source),
             source,
         })
     }
@@ -301,7 +336,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         if let Some(target) = target {
             self.fixups.push((number, Half::Target, target));
         }
-        if let Some(meet) = self.flow.reconvergence(InstructionIndex(self.current as u32)) {
+        if let Some(meet) = self.flow.reconvergence_point(InstructionIndex(self.current as u32)) {
             self.fixups.push((number, Half::Meet, meet));
         }
         self.linker.code.push(op);
@@ -355,22 +390,33 @@ fn rows_of(ty: ScalarType) -> usize {
     }
 }
 
-fn places_of(
-    parameters: &[ir::Parameter],
-    base: u32,
-    registers: &[u32],
-    source: &ir::Function,
-) -> Vec<ParameterPlace> {
+fn places_of(parameters: &[ir::Parameter], registers: &[u32], source: &ir::Function) -> Vec<ParameterPlace> {
     parameters
         .iter()
         .map(|parameter| ParameterPlace {
-            offset: base + parameter.offset,
+            offset: parameter.offset,
             size: parameter.size,
             register: parameter
                 .register
                 .map(|r| (registers[r.0 as usize], source.registers[r.0 as usize].bits() > 32)),
         })
         .collect()
+}
+
+/// Stands for a function that could not be bound.
+fn unbound(w: &mut Running<'_>, _: &Op) -> Flow {
+    let name = &w.grid.program.function_at(w.pc).name;
+    w.fault(FaultKind::Unsupported(format!("call of {name}")))
+}
+
+/// Where the lanes of some branch that may part them meet again.
+fn meeting_points(source: &ir::Function, flow: &ControlFlow) -> HashSet<InstructionIndex> {
+    let parts = |i: &Instruction| {
+        matches!(i.op, Form::Control(Control::brx_idx))
+            || (i.guard.is_some() && matches!(i.op.line().effect, Effect::Branch | Effect::Exit))
+    };
+    let branches = source.instructions.iter().enumerate().filter(|(_, i)| parts(i));
+    branches.filter_map(|(number, _)| flow.reconvergence_point(InstructionIndex(number as u32))).collect()
 }
 
 /// The place where lanes that were parted meet again; not an instruction of the program.

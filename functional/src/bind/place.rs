@@ -29,8 +29,8 @@ pub trait ModuleAddresses {
     fn symbol(&self, name: &str) -> Option<SymbolAddress>;
     /// The code of a function.
     fn function(&self, name: &str) -> Option<Result<std::sync::Arc<ir::Function>, BindError>>;
-    /// Functions whose address is taken somewhere: what a call through a register can reach.
-    fn address_taken(&self) -> Vec<String>;
+    /// All device functions: what a call through a register can reach.
+    fn device_functions(&self) -> Vec<String>;
     /// Generic address of shared memory's first byte.
     fn shared_window(&self) -> u64;
     /// Generic address of local memory's first byte.
@@ -80,22 +80,17 @@ pub(crate) enum FramePlace {
     KernelParameter(u32),
 }
 
-/// A frame's part of local memory: parameters, results, then variables.
+/// A frame's part of local memory: parameters and results, then variables.
 #[derive(Debug)]
 pub(crate) struct FramePlaces {
     variables: Vec<FramePlace>,
-    return_base: u32,
     local_bytes: u32,
 }
 
 impl FramePlaces {
     pub(super) fn of(source: &ir::Function, linker: &Linker<'_>) -> Result<FramePlaces, BindError> {
-        let area = |parameters: &[ir::Parameter]| {
-            parameters.iter().map(|p| p.offset + p.size).max().unwrap_or(0).next_multiple_of(16)
-        };
-        let parameter_bytes = if source.is_kernel { 0 } else { area(&source.parameters) };
-        let return_base = parameter_bytes;
-        let mut end = u64::from(return_base + area(&source.returns));
+        let area = if source.is_kernel { 0 } else { source.parameter_bytes.next_multiple_of(16) };
+        let mut end = u64::from(area);
         let mut variables = Vec::with_capacity(source.variables.len());
         for variable in &source.variables {
             variables.push(match variable.space {
@@ -126,15 +121,7 @@ impl FramePlaces {
                 reason: format!("{end} bytes of local variables; a thread has {MAXIMUM_LOCAL}"),
             });
         }
-        Ok(FramePlaces { variables, return_base, local_bytes: (end as u32).next_multiple_of(16) })
-    }
-
-    pub(super) fn parameter_base(&self) -> u32 {
-        0
-    }
-
-    pub(super) fn return_base(&self) -> u32 {
-        self.return_base
+        Ok(FramePlaces { variables, local_bytes: (end as u32).next_multiple_of(16) })
     }
 
     pub(super) fn local_bytes(&self) -> u32 {
@@ -190,12 +177,10 @@ impl Binder<'_, '_> {
                 Ok(if self.source.is_kernel {
                     FramePlace::KernelParameter(parameter.offset)
                 } else {
-                    FramePlace::Local(self.places.parameter_base() + parameter.offset)
+                    FramePlace::Local(parameter.offset)
                 })
             }
-            AddressBase::Return(number) => {
-                Ok(FramePlace::Local(self.places.return_base() + self.source.returns[number as usize].offset))
-            }
+            AddressBase::Return(number) => Ok(FramePlace::Local(self.source.returns[number as usize].offset)),
             _ => Err(self.error("not a variable of the function")),
         }
     }

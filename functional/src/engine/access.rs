@@ -236,9 +236,9 @@ pub fn pattern<I: Isa, S: Space>(
     }
     let some = addresses[w.mask.trailing_zeros() as usize & 31];
     let (mut low, mut high, mut bits) = (i64::MAX, i64::MIN, 0);
-    for lane in 0..WARP {
+    for (lane, &address) in addresses.iter().enumerate() {
         let active = 0u32.wrapping_sub((w.mask >> lane) & 1);
-        let address = u64::choose(active, addresses[lane], some) as i64;
+        let address = u64::choose(active, address, some) as i64;
         low = low.min(address);
         high = high.max(address);
         bits |= address;

@@ -54,8 +54,8 @@ pub struct Grid<'a> {
 struct Progress {
     next: u64,
     resident: u64,
-    suspended: VecDeque<Box<Cta>>,
-    spare: Vec<Box<Cta>>,
+    suspended: VecDeque<Cta>,
+    spare: Vec<Cta>,
     fault: Option<Box<Fault>>,
     executed: Executed,
 }
@@ -145,7 +145,7 @@ impl<'a> Grid<'a> {
     fn work(&self, progress: &Mutex<Progress>, changed: &Condvar) {
         let mut view = View::default();
         let mut executed = Executed::default();
-        let mut hand: Option<Box<Cta>> = None;
+        let mut hand: Option<Cta> = None;
         loop {
             let cta = match hand.take() {
                 Some(cta) => Some(cta),
@@ -193,7 +193,7 @@ impl<'a> Grid<'a> {
     }
 
     /// A CTA to work on: a new one while the device has room, else the one suspended longest.
-    fn next_cta(&self, progress: &Mutex<Progress>, changed: &Condvar) -> Option<Box<Cta>> {
+    fn next_cta(&self, progress: &Mutex<Progress>, changed: &Condvar) -> Option<Cta> {
         let mut state = progress.lock();
         loop {
             if state.fault.is_some() {
@@ -206,7 +206,7 @@ impl<'a> Grid<'a> {
                 state.resident += 1;
                 let spare = state.spare.pop();
                 drop(state);
-                let mut cta = spare.unwrap_or_else(|| Box::new(Cta::new(self)));
+                let mut cta = spare.unwrap_or_else(|| Cta::new(self));
                 cta.start(self, index);
                 return Some(cta);
             }

@@ -96,3 +96,21 @@ pub struct Op {
     /// The PTX instruction this came from: index into the function's instructions.
     pub instruction: u32,
 }
+
+impl Op {
+    /// An unguarded op whose operands are all zero.
+    pub fn new(run: Run, instruction: u32) -> Op {
+        Op {
+            run,
+            guard: PredicateSource::TRUE,
+            d: 0,
+            a: 0,
+            b: 0,
+            c: 0,
+            e: 0,
+            immediate: 0,
+            slot: 0,
+            instruction,
+        }
+    }
+}

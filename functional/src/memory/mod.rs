@@ -68,6 +68,7 @@ pub struct Memory {
     arena: Arena,
     capacity: u64,
     used: AtomicU64,
+    functions: AtomicU64,
     state: RwLock<State>,
 }
 
@@ -85,7 +86,13 @@ impl Memory {
         let heap = arena.base() + 4 * WINDOW_SIZE;
         let free = FreeList::new(heap, arena.base() + arena.length() - heap);
         let state = State { free, live: BTreeMap::new(), next_serial: 1 };
-        Ok(Memory { arena, capacity, used: AtomicU64::new(0), state: RwLock::new(state) })
+        Ok(Memory {
+            arena,
+            capacity,
+            used: AtomicU64::new(0),
+            functions: AtomicU64::new(0),
+            state: RwLock::new(state),
+        })
     }
 
     /// Generic address of the first byte of shared memory.
@@ -96,6 +103,12 @@ impl Memory {
     /// Generic address of the first byte of local memory.
     pub fn local_window(&self) -> u64 {
         self.arena.base() + 2 * WINDOW_SIZE
+    }
+
+    /// An address for a function's pointers: inside the reserved range, outside every allocation, never given twice.
+    pub fn next_code_address(&self) -> u64 {
+        let number = self.functions.fetch_add(1, Ordering::Relaxed);
+        self.arena.base() + 3 * WINDOW_SIZE + 16 * (number % (WINDOW_SIZE / 16))
     }
 
     /// Bytes the device has.

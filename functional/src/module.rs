@@ -1,0 +1,284 @@
+//! A loaded module: its variables in device memory, its kernels bound when they are first launched.
+//!
+//! Several PTX modules can be loaded as one; names are resolved among them (`-rdc=true`).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use ptx_frontend::Module as PtxModule;
+use ptx_frontend::ir::{self, Initial, Linkage, Space};
+use ptx_frontend::parse::{FunctionItem, FunctionKind};
+
+use crate::bind::{BindError, ModuleAddresses, SymbolAddress, bind, static_name};
+use crate::device::Device;
+use crate::engine::program::Program;
+use crate::memory::{AllocationKind, MemoryError};
+
+/// Why a module could not be loaded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// No room for its variables.
+    #[error("variable `{name}`: {error}")]
+    Memory {
+        /// The variable.
+        name: String,
+        /// Why not.
+        error: MemoryError,
+    },
+    /// Two modules define the same name.
+    #[error("`{name}` is defined by {first} and by {second}")]
+    DefinedTwice {
+        /// The name.
+        name: String,
+        /// A module that defines it.
+        first: String,
+        /// Another one.
+        second: String,
+    },
+    /// A variable's first contents name something that no module defines.
+    #[error("the first contents of `{name}` need `{symbol}`, which no loaded module defines")]
+    Unresolved {
+        /// The variable.
+        name: String,
+        /// The missing name.
+        symbol: String,
+    },
+}
+
+/// A variable in device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadedVariable {
+    /// Generic address.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Constant or global memory.
+    pub space: Space,
+}
+
+/// A loaded module.
+#[derive(Debug)]
+pub struct Module {
+    device: Arc<Device>,
+    sources: Vec<Arc<PtxModule>>,
+    variables: HashMap<String, LoadedVariable>,
+    shared: HashMap<String, (u64, u32)>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Addresses given to functions, by name.
+    functions: HashMap<String, u64>,
+    /// Variables declared inside functions, by [`static_name`].
+    statics: HashMap<String, u64>,
+    programs: HashMap<String, Result<Arc<Program>, BindError>>,
+}
+
+impl Module {
+    /// Loads PTX modules as one.
+    pub fn load(device: &Arc<Device>, sources: Vec<Arc<PtxModule>>) -> Result<Module, LoadError> {
+        let mut module = Module {
+            device: Arc::clone(device),
+            sources,
+            variables: HashMap::new(),
+            shared: HashMap::new(),
+            state: Mutex::default(),
+        };
+        let chosen = module.choose_variables()?;
+        for variable in &chosen {
+            if variable.space == Space::Shared {
+                let size = if variable.linkage == Linkage::Extern { 0 } else { variable.size };
+                module.shared.insert(variable.name.clone(), (size, variable.align));
+                continue;
+            }
+            let address = allocate(device, variable)?;
+            let loaded = LoadedVariable { address, size: variable.size, space: variable.space };
+            module.variables.insert(variable.name.clone(), loaded);
+        }
+        for variable in chosen.iter().filter(|variable| variable.space != Space::Shared) {
+            module.initialise(variable, module.variables[&variable.name].address)?;
+        }
+        Ok(module)
+    }
+
+    /// The definition of each name among the modules.
+    fn choose_variables(&self) -> Result<Vec<ir::Variable>, LoadError> {
+        let mut chosen: Vec<(ir::Variable, usize)> = Vec::new();
+        let mut by_name: HashMap<&str, usize> = HashMap::new();
+        for (number, source) in self.sources.iter().enumerate() {
+            for variable in source.variables() {
+                let Some(&known) = by_name.get(variable.name.as_str()) else {
+                    by_name.insert(&variable.name, chosen.len());
+                    chosen.push((variable.clone(), number));
+                    continue;
+                };
+                let (other, first) = &chosen[known];
+                let replaces = match (other.linkage, variable.linkage) {
+                    (_, Linkage::Extern) => false,
+                    (Linkage::Extern, _) | (Linkage::Weak, Linkage::Visible) => true,
+                    (Linkage::Common, Linkage::Common) => variable.size > other.size,
+                    (Linkage::Common, _) => true,
+                    (_, Linkage::Weak | Linkage::Common) => false,
+                    _ => {
+                        return Err(LoadError::DefinedTwice {
+                            name: variable.name.clone(),
+                            first: self.sources[*first].name().to_owned(),
+                            second: source.name().to_owned(),
+                        });
+                    }
+                };
+                if replaces {
+                    chosen[known] = (variable.clone(), number);
+                }
+            }
+        }
+        chosen.retain(|(variable, _)| variable.space == Space::Shared || variable.linkage != Linkage::Extern);
+        Ok(chosen.into_iter().map(|(variable, _)| variable).collect())
+    }
+
+    fn initialise(&self, variable: &ir::Variable, address: u64) -> Result<(), LoadError> {
+        let memory = |error| LoadError::Memory { name: variable.name.clone(), error };
+        for initial in &variable.initial {
+            match initial {
+                Initial::Bytes { offset, bytes } => {
+                    self.device.memory.write(address + offset, bytes).map_err(memory)?;
+                }
+                Initial::Address { offset, symbol, addend, width, shift, .. } => {
+                    let target = match self.symbol(symbol) {
+                        Some(SymbolAddress::Global(target) | SymbolAddress::Function(target)) => target,
+                        _ => {
+                            return Err(LoadError::Unresolved {
+                                name: variable.name.clone(),
+                                symbol: symbol.clone(),
+                            });
+                        }
+                    };
+                    let value = target.wrapping_add_signed(*addend) >> shift;
+                    let bytes = value.to_le_bytes();
+                    let width = (*width as usize).min(bytes.len());
+                    self.device.memory.write(address + offset, &bytes[..width]).map_err(memory)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Names of the kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().flat_map(|source| source.kernels())
+    }
+
+    /// A variable in device memory.
+    pub fn variable(&self, name: &str) -> Option<LoadedVariable> {
+        self.variables.get(name).copied()
+    }
+
+    /// Names of the variables in device memory.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, LoadedVariable)> {
+        self.variables.iter().map(|(name, variable)| (name.as_str(), *variable))
+    }
+
+    /// Does some source define this kernel?
+    pub fn has_kernel(&self, name: &str) -> bool {
+        self.sources.iter().any(|source| source.function_linkage(name).is_some_and(|(_, defined)| defined))
+    }
+
+    /// The kernel, bound at the first call; later calls get the same answer.
+    pub fn kernel(&self, name: &str) -> Result<Arc<Program>, BindError> {
+        if let Some(known) = self.state.lock().programs.get(name) {
+            return known.clone();
+        }
+        let program = match self.function(name) {
+            Some(function) => function.and_then(|function| bind(function, self)).map(Arc::new),
+            None => Err(BindError::Unresolved { function: "the launch".to_owned(), symbol: name.to_owned() }),
+        };
+        let mut state = self.state.lock();
+        state.programs.entry(name.to_owned()).or_insert(program).clone()
+    }
+
+    /// Gives the module's memory back.
+    pub fn unload(&self) {
+        let statics: Vec<u64> = self.state.lock().statics.drain().map(|(_, address)| address).collect();
+        let variables = self.variables.values().map(|variable| variable.address);
+        for address in variables.chain(statics) {
+            // Whoever freed a module's variable by hand has done this already.
+            let _ = self.device.memory.free(address);
+        }
+    }
+
+    fn place_statics(&self, function: &ir::Function) -> Result<(), BindError> {
+        for variable in &function.variables {
+            if !matches!(variable.space, Space::Global | Space::Const) {
+                continue;
+            }
+            let name = static_name(function, variable);
+            if self.state.lock().statics.contains_key(&name) {
+                continue;
+            }
+            let failed = |error: LoadError| BindError::Frontend(format!("{}: {error}", function.name));
+            let address = allocate(&self.device, variable).map_err(failed)?;
+            self.initialise(variable, address).map_err(failed)?;
+            self.state.lock().statics.insert(name, address);
+        }
+        Ok(())
+    }
+}
+
+fn allocate(device: &Device, variable: &ir::Variable) -> Result<u64, LoadError> {
+    let kind = if variable.managed { AllocationKind::Managed } else { AllocationKind::Module };
+    device
+        .memory
+        .allocate(variable.size, u64::from(variable.align.max(1)), kind)
+        .map_err(|error| LoadError::Memory { name: variable.name.clone(), error })
+}
+
+impl ModuleAddresses for Module {
+    fn symbol(&self, name: &str) -> Option<SymbolAddress> {
+        if let Some(variable) = self.variables.get(name) {
+            return Some(SymbolAddress::Global(variable.address));
+        }
+        if let Some(&(size, align)) = self.shared.get(name) {
+            return Some(SymbolAddress::Shared { size, align });
+        }
+        let mut state = self.state.lock();
+        if let Some(&address) = state.statics.get(name) {
+            return Some(SymbolAddress::Global(address));
+        }
+        if let Some(&address) = state.functions.get(name) {
+            return Some(SymbolAddress::Function(address));
+        }
+        if self.sources.iter().any(|source| source.function_linkage(name).is_some_and(|(_, defined)| defined))
+        {
+            let address = self.device.memory.next_code_address();
+            state.functions.insert(name.to_owned(), address);
+            return Some(SymbolAddress::Function(address));
+        }
+        None
+    }
+
+    fn function(&self, name: &str) -> Option<Result<Arc<ir::Function>, BindError>> {
+        let source =
+            self.sources.iter().find(|s| s.function_linkage(name).is_some_and(|(_, defined)| defined))?;
+        let function = source.function(name).map_err(|error| BindError::Frontend(error.to_string()));
+        Some(function.and_then(|function| self.place_statics(&function).map(|()| function)))
+    }
+
+    fn device_functions(&self) -> Vec<String> {
+        let items = self.sources.iter().flat_map(|source| {
+            let device = |item: &&FunctionItem| item.kind == FunctionKind::Device && item.body.is_some();
+            let name = |item: &FunctionItem| item.name.of(source.source().text()).to_owned();
+            source.outline().functions.iter().filter(device).map(name)
+        });
+        items.collect()
+    }
+
+    fn shared_window(&self) -> u64 {
+        self.device.memory.shared_window()
+    }
+
+    fn local_window(&self) -> u64 {
+        self.device.memory.local_window()
+    }
+}

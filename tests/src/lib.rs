@@ -1,1 +1,3 @@
-//! Test suites that span crates; see tests/README.md.
+//! What the suites that span crates share with `cargo xtask`: the catalogue of CUDA programs.
+
+pub mod catalogue;

@@ -1,2 +1,42 @@
-//! Placeholder head; see ARCHITECTURE.md.
-fn main() {}
+//! `cargo xtask`: everything about the project that is more than one cargo command.
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+mod debian;
+mod error;
+mod process;
+mod programs;
+mod stamp;
+mod test;
+mod toolchain;
+mod workspace;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Development tasks of Voltsim")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Set up what the tests need, check style, compile the CUDA programs and run every test.
+    Test {
+        /// Run only tests whose name contains this, and leave the style checks out.
+        filter: Option<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().task {
+        Task::Test { filter } => test::run(filter.as_deref()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The rule of ARCHITECTURE.md on which crate may depend on which.
+
+#![allow(clippy::expect_used, reason = "helpers of tests, where a panic is the report")]
+
+use std::path::Path;
+use std::process::Command;
+
+/// Each top-level folder and the other folders whose crates its own crates may depend on; `None` means all.
+const RULE: [(&str, Option<&[&str]>); 9] = [
+    ("checkpoint", Some(&[])),
+    ("warp-stream", Some(&[])),
+    ("ptx-frontend", Some(&["warp-stream", "checkpoint"])),
+    ("functional", Some(&["ptx-frontend", "warp-stream", "checkpoint"])),
+    ("timing", Some(&["warp-stream", "checkpoint"])),
+    ("cudart-shim", None),
+    ("cli", None),
+    ("tests", None),
+    ("xtask", None),
+];
+
+fn metadata() -> serde_json::Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON")
+}
+
+/// The first folder below `root` on the way to `path`.
+fn top_folder<'a>(root: &Path, path: &'a Path) -> &'a str {
+    let below = path.strip_prefix(root).expect("the crate lies in the workspace");
+    below.components().next().and_then(|folder| folder.as_os_str().to_str()).expect("the crate has a folder")
+}
+
+/// Every dependency of a crate of ours on a crate of ours: (crate, its folder, folder of the other, the other).
+fn arrows() -> Vec<(String, String, String, String)> {
+    let metadata = metadata();
+    let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();
+    let root = text(&metadata["workspace_root"]);
+    let mut arrows = Vec::new();
+    for package in metadata["packages"].as_array().expect("packages") {
+        let manifest = text(&package["manifest_path"]);
+        let from = top_folder(root.as_ref(), manifest.as_ref());
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            if let Some(path) = dependency["path"].as_str() {
+                let to = top_folder(root.as_ref(), path.as_ref()).to_owned();
+                arrows.push((text(&package["name"]), from.to_owned(), to, text(&dependency["name"])));
+            }
+        }
+    }
+    arrows
+}
+
+#[test]
+fn crates_depend_only_on_those_they_may_know() {
+    let arrows = arrows();
+    assert!(!arrows.is_empty());
+    let wrong: Vec<String> = arrows
+        .iter()
+        .filter(|(_, from, to, _)| {
+            let (_, allowed) =
+                RULE.iter().find(|(folder, _)| folder == from).expect("every folder has a rule");
+            from != to && allowed.is_some_and(|allowed| !allowed.contains(&to.as_str()))
+        })
+        .map(|(name, _, _, dependency)| format!("{name} must not depend on {dependency}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn nothing_depends_on_the_command_the_suites_or_the_fronts() {
+    for (name, from, to, dependency) in arrows() {
+        // `cargo xtask` shares the catalogue of programs with the suites.
+        let shares_catalogue = from == "xtask" && to == "tests";
+        assert!(
+            from == to || shares_catalogue || !["cli", "tests", "xtask"].contains(&to.as_str()),
+            "{name} depends on {dependency}"
+        );
+    }
+}

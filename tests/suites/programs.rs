@@ -1,0 +1,127 @@
+//! Real CUDA programs, compiled by nvcc and clang, run under `voltsim run` and checking their own numbers.
+//!
+//! `cargo xtask test` compiles them and says where they are; without it every test here is reported as ignored.
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::fs::File;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::time::{Duration, Instant};
+use voltsim_tests::catalogue::{self, Mode, Program};
+
+/// The folder with the compiled programs.
+const PROGRAMS: &str = "VOLTSIM_TEST_PROGRAMS";
+/// The `voltsim` command.
+const COMMAND: &str = "VOLTSIM_TEST_COMMAND";
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let programs = match catalogue::programs(&catalogue::checkout()) {
+        Ok(programs) => programs,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut trials = Vec::new();
+    for program in programs {
+        for mode in program.modes.clone() {
+            let program = program.clone();
+            let name = format!("{}::{}", program.name, mode.name());
+            trials.push(Trial::ignorable_test(name, move || run(&program, mode)));
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// What a run left behind.
+struct Outcome {
+    /// `None` when it ran past its time limit.
+    status: Option<ExitStatus>,
+    stdout: String,
+    stderr: String,
+}
+
+fn run(program: &Program, mode: Mode) -> Result<Completion, Failed> {
+    let place = |name| std::env::var_os(name).map(PathBuf::from);
+    let (Some(programs), Some(command)) = (place(PROGRAMS), place(COMMAND)) else {
+        return Ok(Completion::ignored_with("not compiled; run `cargo xtask test`"));
+    };
+    let executable = program.executable(&programs, mode);
+    if !executable.exists() {
+        return Ok(Completion::ignored_with(format!("no compiler for mode {}", mode.name())));
+    }
+    let outcome = start_and_wait(program, &command, &executable)?;
+    judge(program, &outcome).map_err(|complaint| {
+        let Outcome { stdout, stderr, .. } = outcome;
+        Failed::from(format!("{complaint}\n--- stdout\n{}--- stderr\n{}", tail(&stdout), tail(&stderr)))
+    })?;
+    Ok(Completion::Completed)
+}
+
+fn start_and_wait(program: &Program, command: &Path, executable: &Path) -> Result<Outcome, Failed> {
+    let folder = tempfile::tempdir()?;
+    let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
+    let mut child = Command::new(command)
+        .args(["run", "--"])
+        .arg(executable)
+        .args(&program.args)
+        .current_dir(folder.path())
+        .env("VOLTSIM_DETERMINISTIC", "1")
+        .stdout(File::create(&stdout)?)
+        .stderr(File::create(&stderr)?)
+        // A group of its own, so that a program that hangs is ended with all its children.
+        .process_group(0)
+        .spawn()?;
+    let status = wait(&mut child, program.time_limit)?;
+    let read = |path| Ok::<_, std::io::Error>(String::from_utf8_lossy(&std::fs::read(path)?).into_owned());
+    Ok(Outcome { status, stdout: read(stdout)?, stderr: read(stderr)? })
+}
+
+/// Waits for `child`; ends its process group and gives `None` when it runs longer than `limit`.
+fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let start = Instant::now();
+    while start.elapsed() < limit {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status()?;
+    child.wait()?;
+    Ok(None)
+}
+
+/// What is wrong with a run, if anything.
+fn judge(program: &Program, outcome: &Outcome) -> Result<(), String> {
+    let status = outcome.status.ok_or_else(|| format!("still running after {:?}", program.time_limit))?;
+    if let Some(signal) = status.signal() {
+        return Err(format!("ended by signal {signal}"));
+    }
+    if !status.success() {
+        return Err(format!("{status}"));
+    }
+    if outcome.stdout.lines().last() != Some("PASS") {
+        return Err("the last line is not PASS".to_owned());
+    }
+    if let Some(line) = outcome.stdout.lines().find(|line| line.contains("voltsim")) {
+        return Err(format!("standard output is the program's alone, but has {line:?}"));
+    }
+    if let Some(line) =
+        program.stdout.iter().find(|wanted| !outcome.stdout.lines().any(|line| line == **wanted))
+    {
+        return Err(format!("standard output has no line {line:?}"));
+    }
+    if let Some(text) = program.stderr.iter().find(|wanted| !outcome.stderr.contains(wanted.as_str())) {
+        return Err(format!("standard error does not contain {text:?}"));
+    }
+    Ok(())
+}
+
+/// The last part of `text`, with a line end.
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = &lines[lines.len().saturating_sub(30)..];
+    shown.iter().map(|line| format!("{line}\n")).collect()
+}

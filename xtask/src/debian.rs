@@ -1,0 +1,59 @@
+//! Debian packages that the tests need beside Rust, gcc and Python.
+
+use crate::process;
+use std::path::Path;
+use std::process::Command;
+
+struct Package {
+    name: &'static str,
+    /// A file that is there when the package is.
+    file: &'static str,
+    /// The tests that need it.
+    tests: &'static str,
+}
+
+const PACKAGES: [Package; 6] = [
+    Package { name: "g++", file: "/usr/bin/g++", tests: "all CUDA programs" },
+    Package { name: "python3-venv", file: "/usr/bin/python3", tests: "all CUDA programs" },
+    Package {
+        name: "clang-19",
+        file: "/usr/bin/clang++-19",
+        tests: "CUDA programs compiled for Volta by clang",
+    },
+    Package { name: "valgrind", file: "/usr/bin/valgrind", tests: "memory checks of the host side" },
+    Package { name: "m4", file: "/usr/bin/m4", tests: "generated sources" },
+    Package { name: "make", file: "/usr/bin/make", tests: "programs with a makefile" },
+];
+
+impl Package {
+    fn is_present(&self) -> bool {
+        let venv =
+            || process::succeeds(Command::new("/usr/bin/python3").args(["-c", "import ensurepip, venv"]));
+        Path::new(self.file).exists() && (self.name != "python3-venv" || venv())
+    }
+}
+
+/// Installs what is missing when it may; gives what is still missing, as "package (tests)".
+pub(crate) fn install_missing() -> Vec<String> {
+    let missing = || PACKAGES.iter().filter(|package| !package.is_present());
+    let names: Vec<&str> = missing().map(|package| package.name).collect();
+    if !names.is_empty() {
+        println!("installing Debian packages: {}", names.join(" "));
+        apt_get(&["update", "--quiet"]);
+        apt_get(&[&["install", "--quiet", "--yes", "--no-install-recommends"], names.as_slice()].concat());
+    }
+    missing().map(|package| format!("{} (Debian package {})", package.tests, package.name)).collect()
+}
+
+/// Runs apt-get as root, or through sudo where that asks for no password.
+fn apt_get(arguments: &[&str]) {
+    let is_root = process::quiet(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
+    let mut command = Command::new(if is_root { "env" } else { "sudo" });
+    if !is_root {
+        command.args(["--non-interactive", "env"]);
+    }
+    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]).args(arguments);
+    if let Err(error) = process::quiet(&mut command) {
+        eprintln!("{error}");
+    }
+}

@@ -1,0 +1,32 @@
+//! Why a task fails.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("{path}: {source}")]
+    File { path: PathBuf, source: std::io::Error },
+    #[error("cannot start {program}: {source}")]
+    Start { program: String, source: std::io::Error },
+    #[error("{command} failed ({status})\n{output}")]
+    Command { command: String, status: ExitStatus, output: String },
+    #[error(transparent)]
+    Catalogue(#[from] voltsim_tests::catalogue::Error),
+    #[error("{count} of the CUDA programs do not compile:\n{output}")]
+    Compile { count: usize, output: String },
+    #[error("{0} failed")]
+    Steps(String),
+    #[error("in CI nothing may be left out: {0}")]
+    Skipped(String),
+}
+
+impl Error {
+    /// Says which file an input or output error is about.
+    pub(crate) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File { path, source }
+    }
+}

@@ -1,0 +1,135 @@
+//! Compiler and linker calls for one program.
+
+use crate::error::{Error, Result};
+use crate::process;
+use crate::toolchain::{CLANG, Toolchain};
+use crate::workspace::Workspace;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use voltsim_tests::catalogue::{self, Mode, Program};
+
+/// Part of every stamp: this file, so that a change of an option compiles every program again.
+pub(super) const RECIPE: &str = include_str!("build.rs");
+
+/// nvcc 13 makes PTX for compute_75 and up; nothing in ordinary code needs more than Volta.
+const NVCC: [&str; 4] = ["-O3", "-std=c++17", "-gencode", "arch=compute_75,code=compute_75"];
+const CLANG_CUDA: [&str; 6] = [
+    "-O3",
+    "-std=c++17",
+    "-xcuda",
+    "--cuda-gpu-arch=sm_70",
+    "--cuda-include-ptx=sm_70",
+    "-Wno-unknown-cuda-version",
+];
+/// Host code that a kernel is compared with for speed.
+const NATIVE: [&str; 4] = ["-O3", "-std=c++17", "-march=native", "-c"];
+
+/// Compiles and links `program` in each of its modes that has a compiler, into `folder`.
+pub(super) fn build(
+    workspace: &Workspace,
+    toolchain: &Toolchain,
+    program: &Program,
+    folder: &Path,
+) -> Result<()> {
+    let build = Build { workspace, toolchain, program, objects: folder.join("objects").join(&program.name) };
+    fs::create_dir_all(&build.objects).map_err(Error::file(&build.objects))?;
+    let mut objects = Vec::new();
+    for &mode in &program.modes {
+        let executable = program.executable(folder, mode);
+        match mode {
+            // One compilation serves both runtimes.
+            Mode::Shared | Mode::Static => {
+                if objects.is_empty() {
+                    objects =
+                        program.sources.iter().map(|source| build.object(source)).collect::<Result<_>>()?;
+                }
+                let runtime = if mode == Mode::Static { "static" } else { "shared" };
+                build.link(&objects, runtime, &executable)?;
+            }
+            Mode::Clang => {
+                if let Some(cuda12) = &toolchain.cuda12 {
+                    build.clang(cuda12, &executable)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Build<'a> {
+    workspace: &'a Workspace,
+    toolchain: &'a Toolchain,
+    program: &'a Program,
+    /// Folder for object files.
+    objects: PathBuf,
+}
+
+impl Build<'_> {
+    fn include(&self) -> String {
+        format!("-I{}", catalogue::common_headers(&self.workspace.root).display())
+    }
+
+    /// Compiles one source; gives the object file.
+    fn object(&self, source: &Path) -> Result<PathBuf> {
+        let object = self.objects.join(source.file_name().unwrap_or_default()).with_added_extension("o");
+        let mut compiler = if catalogue::has_extension(source, &["cpp"]) {
+            let mut compiler = Command::new("g++");
+            compiler.args(NATIVE);
+            compiler
+        } else {
+            let mut compiler = self.toolchain.nvcc();
+            compiler.args(NVCC).arg("-c").args(&self.program.flags);
+            compiler
+        };
+        process::quiet(compiler.arg(self.include()).arg(source).arg("-o").arg(&object))?;
+        Ok(object)
+    }
+
+    /// Links with nvcc, which also links device code where the program asks for that.
+    fn link(&self, objects: &[PathBuf], runtime: &str, executable: &Path) -> Result<()> {
+        let mut linker = self.toolchain.nvcc();
+        linker.args(NVCC).args(&self.program.flags).args(["-cudart", runtime]).args(objects);
+        if self.program.link.iter().any(|option| option == "-lcuda") {
+            linker.arg("-L").arg(self.driver_stand_in(objects)?);
+        }
+        process::quiet(linker.args(&self.program.link).arg("-o").arg(executable))?;
+        Ok(())
+    }
+
+    /// A `libcuda.so` that has the driver functions the objects call, to link against; gives its folder.
+    fn driver_stand_in(&self, objects: &[PathBuf]) -> Result<PathBuf> {
+        let undefined = process::quiet(Command::new("nm").arg("--undefined-only").args(objects))?;
+        let names: BTreeSet<&str> = undefined
+            .lines()
+            .filter_map(|line| line.split_whitespace().last())
+            .filter(|name| is_driver(name))
+            .collect();
+        let mut code = String::new();
+        for name in names {
+            let _ = writeln!(code, "void {name}(void) {{}}");
+        }
+        let source = self.objects.join("libcuda.c");
+        fs::write(&source, code).map_err(Error::file(&source))?;
+        let mut compiler = Command::new("gcc");
+        compiler.args(["-shared", "-Wl,-soname,libcuda.so.1"]).arg(&source);
+        process::quiet(compiler.arg("-o").arg(self.objects.join("libcuda.so")))?;
+        Ok(self.objects.clone())
+    }
+
+    /// Compiles and links with clang.
+    fn clang(&self, cuda12: &Path, executable: &Path) -> Result<()> {
+        let mut clang = Command::new(CLANG);
+        clang.args(CLANG_CUDA).arg(format!("--cuda-path={}", cuda12.display())).arg(self.include());
+        clang.args(&self.program.sources).arg("-L").arg(cuda12.join("lib64")).arg("-lcudart");
+        process::quiet(clang.arg("-o").arg(executable))?;
+        Ok(())
+    }
+}
+
+/// Whether `name` is a function of the driver API: `cu` and a capital letter.
+fn is_driver(name: &str) -> bool {
+    name.strip_prefix("cu").is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_uppercase()))
+}

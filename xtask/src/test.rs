@@ -1,0 +1,124 @@
+//! `cargo xtask test`.
+
+use crate::error::{Error, Result};
+use crate::toolchain::Toolchain;
+use crate::workspace::{self, Workspace};
+use crate::{debian, process, programs};
+use std::time::Instant;
+
+/// Runs every step; a failing one does not keep the later ones from running, so that one run shows all there is to mend.
+pub(crate) fn run(filter: Option<&str>) -> Result<()> {
+    let workspace = Workspace::find();
+    let mut report = Report::default();
+    let mut skipped = debian::install_missing();
+    let locked: &[&str] = if workspace::is_ci() { &["--locked"] } else { &[] };
+    let cargo = |arguments: &[&str]| workspace.cargo(&[&arguments[..1], locked, &arguments[1..]].concat());
+
+    if filter.is_none() {
+        report.step("cargo fmt", || process::shown(&mut workspace.cargo(&["fmt", "--all", "--check"])));
+        let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        report.step("cargo clippy", || process::shown(&mut cargo(&clippy)));
+    }
+    let release = ["build", "--release", "--workspace", "--exclude", "xtask", "--exclude", "voltsim-tests"];
+    report.step("release build", || process::shown(&mut cargo(&release)));
+    let compiled = report.step("CUDA programs", || {
+        let toolchain = Toolchain::set_up(&workspace)?;
+        programs::compile(&workspace, &toolchain)?;
+        Ok(true)
+    });
+    if !compiled {
+        skipped.push("CUDA programs".to_owned());
+    }
+    let mut counts = Counts::default();
+    report.step("cargo test", || {
+        let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
+        command.args(filter);
+        command.env("VOLTSIM_TEST_PROGRAMS", programs::folder(&workspace));
+        command.env("VOLTSIM_TEST_COMMAND", workspace.command());
+        process::seen(&mut command, |line| counts.add(line))
+    });
+    report.close(&counts, &skipped)
+}
+
+/// What became of each step.
+#[derive(Default)]
+struct Report {
+    lines: Vec<String>,
+    failed: Vec<&'static str>,
+}
+
+impl Report {
+    /// Runs a step; whether it succeeded.
+    fn step(&mut self, name: &'static str, run: impl FnOnce() -> Result<bool>) -> bool {
+        println!("== {name}");
+        let start = Instant::now();
+        let succeeded = run().unwrap_or_else(|error| {
+            eprintln!("{error}");
+            false
+        });
+        let verdict = if succeeded { "ok" } else { "FAILED" };
+        self.lines.push(format!("{name:<16} {verdict:<6} {:>6.1} s", start.elapsed().as_secs_f64()));
+        if !succeeded {
+            self.failed.push(name);
+        }
+        succeeded
+    }
+
+    fn close(self, counts: &Counts, skipped: &[String]) -> Result<()> {
+        println!("\n== summary");
+        for line in &self.lines {
+            println!("{line}");
+        }
+        for tests in skipped {
+            println!("skipped: {tests}");
+        }
+        for name in &counts.failures {
+            println!("failed: {name}");
+        }
+        let verdict = if self.failed.is_empty() { "ok" } else { "FAILED" };
+        println!(
+            "test result: {verdict}. {} passed; {} failed; {} ignored",
+            counts.passed, counts.failed, counts.ignored
+        );
+        if !self.failed.is_empty() {
+            return Err(Error::Steps(self.failed.join(", ")));
+        }
+        if workspace::is_ci() && !skipped.is_empty() {
+            return Err(Error::Skipped(skipped.join(", ")));
+        }
+        Ok(())
+    }
+}
+
+/// What the test runners say, summed up.
+#[derive(Default)]
+struct Counts {
+    /// Names of the failed tests.
+    failures: Vec<String>,
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+}
+
+impl Counts {
+    /// Adds a line such as `test NAME ... FAILED` or `test result: ok. 3 passed; 0 failed; …`; leaves others alone.
+    fn add(&mut self, line: &str) {
+        if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix("FAILED")) {
+            self.failures.push(name.trim_end_matches([' ', '.']).to_owned());
+        }
+        let Some((_, results)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". "))
+        else {
+            return;
+        };
+        for result in results.split("; ") {
+            let (number, kind) = result.split_once(' ').unwrap_or_default();
+            let number = number.parse().unwrap_or(0);
+            match kind {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.ignored += number,
+                _ => {}
+            }
+        }
+    }
+}

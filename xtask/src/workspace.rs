@@ -1,0 +1,45 @@
+//! Folders of the checkout and outside it.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+use voltsim_tests::catalogue;
+
+pub(crate) struct Workspace {
+    /// Root of the checkout.
+    pub(crate) root: PathBuf,
+    /// Cargo's output folder.
+    pub(crate) target: PathBuf,
+    /// Downloads, kept between checkouts.
+    pub(crate) cache: PathBuf,
+}
+
+impl Workspace {
+    pub(crate) fn find() -> Self {
+        let root = catalogue::checkout();
+        let folder = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let target = folder("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |path| root.join(path));
+        let user_cache = || folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+        let cache = folder("VOLTSIM_CACHE")
+            .or_else(|| Some(user_cache()?.join("voltsim")))
+            .unwrap_or_else(|| target.join("cache"));
+        Self { root, target, cache }
+    }
+
+    /// The `voltsim` command, as built by [`cargo`](Self::cargo) with `--release`.
+    pub(crate) fn command(&self) -> PathBuf {
+        self.target.join("release/voltsim")
+    }
+
+    /// Cargo in this checkout.
+    pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.current_dir(&self.root).args(arguments);
+        cargo
+    }
+}
+
+/// Whether this is a CI run, in which nothing may be left out.
+pub(crate) fn is_ci() -> bool {
+    env::var_os("VOLTSIM_CI").is_some_and(|value| !value.is_empty())
+}

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use crate::ir::Place;
+use crate::ir::{Function, Place};
 use crate::parse::grammar::SyntaxError;
 use crate::parse::outline::OutlineError;
 use crate::resolve::{At, ResolveError, VariableError};
 use crate::source::Source;
+use crate::validate::{Invalid, ValidationError};
 
 /// What is wrong with a piece of PTX.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +21,9 @@ pub enum Problem {
     /// Names, forms, operands, sizes.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
+    /// Types, ranges, spaces.
+    #[error(transparent)]
+    Validation(#[from] ValidationError),
 }
 
 impl Problem {
@@ -27,7 +31,7 @@ impl Problem {
     pub fn remedy(&self) -> Option<String> {
         match self {
             Problem::Resolve(error) => error.remedy(),
-            Problem::Outline(_) | Problem::Syntax(_) => None,
+            Problem::Outline(_) | Problem::Syntax(_) | Problem::Validation(_) => None,
         }
     }
 }
@@ -50,7 +54,10 @@ const LONGEST_LINE: usize = 200;
 
 impl Diagnostic {
     pub(crate) fn new(source: &Source, at: u32, problem: Problem) -> Diagnostic {
-        let place = source.place(at);
+        Diagnostic::at_place(source, source.place(at), problem)
+    }
+
+    fn at_place(source: &Source, place: Place, problem: Problem) -> Diagnostic {
         let line = source.line(place.line);
         let mut end = line.len().min(LONGEST_LINE);
         while !line.is_char_boundary(end) {
@@ -66,6 +73,12 @@ impl Diagnostic {
 
     pub(crate) fn resolve(source: &Source, error: At<ResolveError>) -> Diagnostic {
         Diagnostic::new(source, error.at, error.error.into())
+    }
+
+    pub(crate) fn validate(source: &Source, function: &Function, error: Invalid) -> Diagnostic {
+        let instruction = function.instructions.get(error.instruction.0 as usize);
+        let place = instruction.map(|instruction| instruction.place).unwrap_or_default();
+        Diagnostic::at_place(source, place, error.error.into())
     }
 
     pub(crate) fn variable(source: &Source, error: At<VariableError>) -> Diagnostic {

@@ -9,6 +9,7 @@ pub mod module;
 pub mod parse;
 pub mod resolve;
 pub mod source;
+pub mod validate;
 
 pub use diagnostic::Diagnostic;
 pub use module::{Error, Module};

@@ -9,6 +9,7 @@ use crate::ir::{Function, Linkage, Prototype, Variable};
 use crate::parse::{FunctionItem, FunctionKind, Outline, grammar};
 use crate::resolve::{self, Global, Surroundings};
 use crate::source::{Source, Span, TooLong};
+use crate::validate;
 
 /// Why a module or one of its functions cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -75,7 +76,10 @@ pub struct Module {
     /// `.alias`: the other name of a function.
     aliases: FxHashMap<String, String>,
     twice: Vec<String>,
+    /// By position in the outline.
     decoded: Vec<Decoded>,
+    /// By position in the outline.
+    prototypes: Vec<OnceLock<Option<Arc<Prototype>>>>,
 }
 
 impl Module {
@@ -87,6 +91,7 @@ impl Module {
             Error::NotAModule(Box::new(Diagnostic::new(&source, error.at(), error.into())))
         })?;
         let decoded = outline.functions.iter().map(|_| OnceLock::new()).collect();
+        let prototypes = outline.functions.iter().map(|_| OnceLock::new()).collect();
         let mut module = Module {
             source,
             outline,
@@ -97,6 +102,7 @@ impl Module {
             aliases: FxHashMap::default(),
             twice: Vec::new(),
             decoded,
+            prototypes,
         };
         module.index_functions();
         module.read_variables();
@@ -133,7 +139,7 @@ impl Module {
             match resolve::variables(self.source.text(), *span) {
                 Ok(variables) => {
                     for variable in variables {
-                        let global = Global::Variable { element: variable.ty.bytes() };
+                        let global = Global::Variable { element: variable.ty.bytes(), space: variable.space };
                         self.globals.insert(variable.name.clone(), global);
                         self.variables.push(variable);
                     }
@@ -210,9 +216,16 @@ impl Module {
         let header = grammar::header(text, item.header).map_err(in_syntax)?;
         let statements = grammar::body(text, body).map_err(in_syntax)?;
         let is_kernel = item.kind == FunctionKind::Kernel;
-        resolve::function(&self.source, self, is_kernel, &header, &statements, body.end).map_err(|errors| {
-            errors.into_iter().map(|error| Diagnostic::resolve(&self.source, error)).collect()
-        })
+        let function = resolve::function(&self.source, self, is_kernel, &header, &statements, body.end)
+            .map_err(|errors| -> Vec<Diagnostic> {
+                errors.into_iter().map(|error| Diagnostic::resolve(&self.source, error)).collect()
+            })?;
+        let errors = validate::function(&function, self);
+        if errors.is_empty() {
+            return Ok(function);
+        }
+        let diagnostic = |error| Diagnostic::validate(&self.source, &function, error);
+        Err(errors.into_iter().map(diagnostic).collect())
     }
 }
 
@@ -221,9 +234,12 @@ impl Surroundings for Module {
         self.globals.get(name).copied()
     }
 
-    fn prototype(&self, name: &str) -> Option<Prototype> {
-        let (_, item) = self.item(name)?;
-        let header = grammar::header(self.source.text(), item.header).ok()?;
-        resolve::prototype(&header).ok()
+    fn prototype(&self, name: &str) -> Option<Arc<Prototype>> {
+        let (position, item) = self.item(name)?;
+        let read = || {
+            let header = grammar::header(self.source.text(), item.header).ok()?;
+            resolve::prototype(&header).ok().map(Arc::new)
+        };
+        self.prototypes.get(position)?.get_or_init(read).clone()
     }
 }

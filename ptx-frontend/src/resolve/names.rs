@@ -1,9 +1,11 @@
 //! What names mean: scopes of registers and variables, labels, names of the module.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::error::ResolveError;
-use crate::ir::{InstructionIndex, Prototype, RegisterId, VariableId};
+use crate::ir::{InstructionIndex, Prototype, RegisterId, Space, VariableId};
 use crate::isa::ScalarType;
 use crate::parse::tree::Statement;
 
@@ -13,7 +15,7 @@ pub trait Surroundings {
     fn lookup(&self, name: &str) -> Option<Global>;
 
     /// Results and parameters of a function of the module.
-    fn prototype(&self, name: &str) -> Option<Prototype>;
+    fn prototype(&self, name: &str) -> Option<Arc<Prototype>>;
 }
 
 /// A name at module scope.
@@ -21,10 +23,12 @@ pub trait Surroundings {
 pub enum Global {
     /// A function.
     Function,
-    /// A variable with elements of this many bytes.
+    /// A variable.
     Variable {
         /// Bytes of an element.
         element: u32,
+        /// Where it lives.
+        space: Space,
     },
 }
 

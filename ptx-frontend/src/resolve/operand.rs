@@ -5,7 +5,7 @@ use super::form::operand_type;
 use super::immediate::convert;
 use super::names::{Entity, Global, LabelTarget};
 use super::{Resolver, Result, prototype};
-use crate::ir::{AddressBase, External, ExternalId, InstructionIndex, Operand, Parameter, RegisterId};
+use crate::ir::{AddressBase, External, ExternalId, InstructionIndex, Operand, RegisterId};
 use crate::isa::{Memory, Op, OperandSyntax, OperandType, ScalarType, SpecialRegister, Token};
 use crate::parse::constant::Constant;
 use crate::parse::tree::{self, OperandKind, Reference, Statement, Word};
@@ -209,7 +209,7 @@ impl<'a> Resolver<'a> {
                 (AddressBase::External(self.external(place.text)), Some(element))
             }
             None => match self.global(place)? {
-                Some((Global::Variable { element }, id)) => (AddressBase::External(id), Some(element)),
+                Some((Global::Variable { element, .. }, id)) => (AddressBase::External(id), Some(element)),
                 Some((Global::Function, id)) => (AddressBase::External(id), None),
                 None => return Err(undeclared(place)),
             },
@@ -315,13 +315,11 @@ impl<'a> Resolver<'a> {
         called: Option<&'a tree::Operand<'a>>,
     ) -> Result<Operand> {
         let has_constant = list.iter().any(|given| matches!(given.kind, OperandKind::Constant(_)));
-        let formals: Vec<Parameter> = match called.map(|called| &called.kind) {
-            Some(OperandKind::Reference(name)) if has_constant => {
-                let prototype = self.surroundings.prototype(name.name.text);
-                prototype.map(|prototype| prototype.parameters).unwrap_or_default()
-            }
-            _ => Vec::new(),
+        let prototype = match called.map(|called| &called.kind) {
+            Some(OperandKind::Reference(name)) if has_constant => self.surroundings.prototype(name.name.text),
+            _ => None,
         };
+        let formals = prototype.as_ref().map_or(&[][..], |prototype| &prototype.parameters);
         let mut operands = Vec::with_capacity(list.len());
         for (position, given) in list.iter().enumerate() {
             let ty = formals.get(position).map_or(ScalarType::B64, |formal| formal.ty);

@@ -1,0 +1,294 @@
+//! Checks on the typed form: what the vendor's assembler refuses is refused here, with the instruction's place.
+
+mod error;
+mod types;
+
+pub use error::{Invalid, ValidationError};
+
+use crate::ir::{AddressBase, Function, Instruction, InstructionIndex, Operand, RegisterId, Space};
+use crate::isa::{Effect, Modifier, Op, OpLine, OperandSyntax, OperandType, ScalarType, Token};
+use crate::resolve::{Global, Surroundings, operand_type};
+use crate::source::narrow;
+
+/// Errors reported for one function.
+const MOST_ERRORS: usize = 100;
+
+/// Checks a function; the errors come in the order of the code.
+pub fn function(function: &Function, surroundings: &dyn Surroundings) -> Vec<Invalid> {
+    let mut errors = Vec::new();
+    for (position, instruction) in function.instructions.iter().enumerate() {
+        let line = instruction.op.line();
+        let check = Check { function, surroundings, instruction, line };
+        if let Err(error) = check.instruction() {
+            errors.push(Invalid { instruction: InstructionIndex(narrow(position)), error });
+        }
+        if errors.len() >= MOST_ERRORS {
+            break;
+        }
+    }
+    errors
+}
+
+/// Forms that a module of this PTX version should not have, with the first instruction of each; they run all the same.
+pub fn newer_than(function: &Function, version: (u32, u32)) -> Vec<(InstructionIndex, &'static OpLine)> {
+    let mut newer: Vec<(InstructionIndex, &'static OpLine)> = Vec::new();
+    for (position, instruction) in function.instructions.iter().enumerate() {
+        let line = instruction.op.line();
+        let (major, minor) = line.minimum_ptx;
+        if (u32::from(major), u32::from(minor)) > version
+            && newer.iter().all(|(_, known)| known.op != line.op)
+        {
+            newer.push((InstructionIndex(narrow(position)), line));
+        }
+    }
+    newer
+}
+
+type Result<T = ()> = std::result::Result<T, ValidationError>;
+
+struct Check<'a> {
+    function: &'a Function,
+    surroundings: &'a dyn Surroundings,
+    instruction: &'a Instruction,
+    line: &'static OpLine,
+}
+
+impl Check<'_> {
+    fn instruction(&self) -> Result {
+        if let Some(guard) = self.instruction.guard {
+            let found = self.register_type(guard.register);
+            if found != ScalarType::Pred {
+                return Err(ValidationError::Guard { name: self.name(guard.register), found });
+            }
+        }
+        let syntax = self.line.parsed();
+        for (operand, place) in self.instruction.operands.iter().zip(&syntax.operands) {
+            self.operand(operand, place)?;
+        }
+        self.constants()?;
+        self.store_target()?;
+        self.call()
+    }
+
+    fn register_type(&self, register: RegisterId) -> ScalarType {
+        self.function.registers.get(register.0 as usize).copied().unwrap_or(ScalarType::B32)
+    }
+
+    fn name(&self, register: RegisterId) -> String {
+        self.function.register_names.get(register.0 as usize).cloned().unwrap_or_default()
+    }
+
+    /// Loads, stores and conversions take registers wider than the type they name.
+    fn takes_wider(&self) -> bool {
+        matches!(self.line.parsed().mnemonic, "ld" | "ldu" | "st" | "cvt")
+    }
+
+    fn operand(&self, operand: &Operand, place: &OperandSyntax) -> Result {
+        let Some(needed) = operand_type(place, &self.instruction.tokens) else { return Ok(()) };
+        if place.address {
+            return self.address(operand);
+        }
+        if place.ty == OperandType::Vector {
+            return self.vector(operand, needed, place.written);
+        }
+        match operand {
+            Operand::Vector(parts) => self.packing(parts, needed, place.written),
+            _ => self.value(operand, needed, place.written),
+        }
+    }
+
+    fn value(&self, operand: &Operand, needed: ScalarType, written: bool) -> Result {
+        match operand {
+            Operand::Register(register) | Operand::NegatedPredicate(register) => {
+                let found = self.register_type(*register);
+                if types::register_fits(needed, found, self.takes_wider()) {
+                    Ok(())
+                } else {
+                    Err(types::mismatch(format!("`{}`", self.name(*register)), found, needed))
+                }
+            }
+            Operand::Special(special) if !types::special_fits(needed, *special, self.takes_wider()) => {
+                Err(types::mismatch(format!("`{}`", special.name()), special.ty(), needed))
+            }
+            Operand::Address { .. } | Operand::Function(_) if !types::holds_address(needed) => {
+                Err(types::mismatch("an address".to_owned(), ScalarType::U64, needed))
+            }
+            Operand::Discard if !written => Err(ValidationError::DiscardRead),
+            _ => Ok(()),
+        }
+    }
+
+    /// Operand of a vector load or store: as many elements as `.v2 .v4 .v8` say.
+    fn vector(&self, operand: &Operand, element: ScalarType, written: bool) -> Result {
+        let needed = self.instruction.vector_length();
+        let bits = needed * element.bits() as usize;
+        // 256-bit accesses exist for global memory on sm_100 and later.
+        let most = if self.instruction.has(Modifier::Global) { 256 } else { 128 };
+        if needed > 1 && bits > most {
+            return Err(ValidationError::VectorWidth { bits, most });
+        }
+        match operand {
+            Operand::Vector(elements) if elements.len() == needed => {
+                elements.iter().try_for_each(|operand| self.value(operand, element, written))
+            }
+            Operand::Vector(elements) => Err(ValidationError::VectorLength { found: elements.len(), needed }),
+            _ if needed == 1 => self.value(operand, element, written),
+            _ => Err(ValidationError::VectorLength { found: 1, needed }),
+        }
+    }
+
+    /// `{a, b}` in a `mov`: parts that make up the whole.
+    fn packing(&self, parts: &[Operand], whole: ScalarType, written: bool) -> Result {
+        let count = narrow(parts.len()).max(1);
+        let mut bits = 0u32;
+        for part in parts {
+            bits = bits.saturating_add(match part {
+                Operand::Register(register) => self.register_type(*register).bits(),
+                Operand::Special(special) => special.ty().bits(),
+                Operand::Discard if !written => return Err(ValidationError::DiscardRead),
+                _ => whole.bits() / count,
+            });
+        }
+        if bits == whole.bits() && matches!(parts.len(), 2 | 4 | 8) {
+            Ok(())
+        } else {
+            Err(ValidationError::Packing { parts: bits, whole: whole.bits() })
+        }
+    }
+
+    /// The space that the instruction names, if it names one.
+    fn space(&self) -> Option<Space> {
+        let space = |token: &Option<Token>| match token {
+            Some(Token::Modifier(Modifier::Global)) => Some(Space::Global),
+            Some(Token::Modifier(Modifier::Const)) => Some(Space::Const),
+            Some(Token::Modifier(Modifier::Shared | Modifier::SharedCta | Modifier::SharedCluster)) => {
+                Some(Space::Shared)
+            }
+            Some(Token::Modifier(Modifier::Local)) => Some(Space::Local),
+            Some(Token::Modifier(Modifier::Param | Modifier::ParamEntry | Modifier::ParamFunc)) => {
+                Some(Space::Param)
+            }
+            _ => None,
+        };
+        self.instruction.tokens.iter().find_map(space)
+    }
+
+    fn address(&self, operand: &Operand) -> Result {
+        let Operand::Address { base, .. } = operand else { return Ok(()) };
+        let found = match *base {
+            AddressBase::Register(register) => {
+                let found = self.register_type(register);
+                let name = || self.name(register);
+                return if types::holds_address(found) {
+                    Ok(())
+                } else {
+                    Err(ValidationError::AddressRegister { name: name(), found })
+                };
+            }
+            AddressBase::Variable(id) => {
+                self.function.variables.get(id.0 as usize).map(|variable| (&variable.name, variable.space))
+            }
+            AddressBase::Parameter(position) => {
+                let parameter = self.function.parameters.get(position as usize);
+                parameter.map(|parameter| (&parameter.name, Space::Param))
+            }
+            AddressBase::Return(position) => {
+                let parameter = self.function.returns.get(position as usize);
+                parameter.map(|parameter| (&parameter.name, Space::Param))
+            }
+            AddressBase::External(id) => {
+                let external = self.function.externals.get(id.0 as usize);
+                external.and_then(|external| match self.surroundings.lookup(&external.name)? {
+                    Global::Variable { space, .. } => Some((&external.name, space)),
+                    Global::Function => None,
+                })
+            }
+            AddressBase::Absolute => None,
+        };
+        match (found, self.space()) {
+            (Some((name, found)), Some(needed)) if found != needed => {
+                Err(ValidationError::Space { name: name.clone(), found, needed })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Constant memory and the parameters of kernels are only read.
+    fn store_target(&self) -> Result {
+        if !matches!(self.line.effect, Effect::Store | Effect::Atomic) {
+            return Ok(());
+        }
+        if self.space() == Some(Space::Const) {
+            return Err(ValidationError::ReadOnly { what: "constant memory" });
+        }
+        let parameter = self
+            .instruction
+            .operands
+            .iter()
+            .any(|operand| matches!(operand, Operand::Address { base: AddressBase::Parameter(_), .. }));
+        if parameter && self.function.is_kernel {
+            return Err(ValidationError::ReadOnly { what: "a kernel's parameter" });
+        }
+        Ok(())
+    }
+
+    /// Operands that must be constants, and ranges of constants.
+    fn constants(&self) -> Result {
+        use crate::isa::{Control, Logic, Parallel};
+        let range = |n: usize, what, least, most| match self.instruction.operands.get(n) {
+            Some(Operand::Immediate(value)) if *value < least || *value > most => {
+                Err(ValidationError::Range { what, value: *value, least, most })
+            }
+            _ => Ok(()),
+        };
+        let constant = |n: usize, what| match self.instruction.operands.get(n) {
+            Some(Operand::Immediate(_)) => Ok(()),
+            _ => Err(ValidationError::NotConstant { what }),
+        };
+        match self.instruction.op {
+            Op::Logic(Logic::lop3) => {
+                constant(4, "the truth table")?;
+                range(4, "the truth table", 0, 255)
+            }
+            Op::Logic(Logic::lop3_predicate) => {
+                constant(5, "the truth table")?;
+                range(5, "the truth table", 0, 255)
+            }
+            Op::Control(Control::pmevent) => range(0, "the event", 0, 15),
+            Op::Parallel(
+                Parallel::bar_sync | Parallel::bar_arrive | Parallel::barrier_sync | Parallel::barrier_arrive,
+            ) => range(0, "the barrier", 0, 15),
+            Op::Parallel(
+                Parallel::bar_red
+                | Parallel::bar_red_popc
+                | Parallel::barrier_red
+                | Parallel::barrier_red_popc,
+            ) => range(1, "the barrier", 0, 15),
+            _ => Ok(()),
+        }
+    }
+
+    /// A direct call gives what the function's declaration asks for.
+    fn call(&self) -> Result {
+        if self.line.effect != Effect::Call {
+            return Ok(());
+        }
+        let [results, Operand::Function(id), arguments, ..] = self.instruction.operands.as_slice() else {
+            return Ok(());
+        };
+        let Some(external) = self.function.externals.get(id.0 as usize) else { return Ok(()) };
+        let Some(prototype) = self.surroundings.prototype(&external.name) else { return Ok(()) };
+        let count = |operand: &Operand| match operand {
+            Operand::Parameters(list) => list.len(),
+            _ => 0,
+        };
+        let check = |what, given, declared| {
+            if given == declared {
+                return Ok(());
+            }
+            Err(ValidationError::Call { function: external.name.clone(), what, given, declared })
+        };
+        check("results", count(results), prototype.returns.len())?;
+        check("arguments", count(arguments), prototype.parameters.len())
+    }
+}

@@ -1,0 +1,60 @@
+//! Types of operands against types of the instruction (manual section 9.4).
+
+use super::error::ValidationError;
+use crate::isa::{ScalarType, SpecialRegister, TypeClass};
+
+/// May a register stand where an operand of type `needed` is? `wider` tells whether the form takes registers wider
+/// than the operand (loads, stores, conversions; manual section 9.4.1).
+pub(super) fn register_fits(needed: ScalarType, register: ScalarType, wider: bool) -> bool {
+    if needed.accepts_register(register) {
+        return true;
+    }
+    let integer = |ty: ScalarType| ty.is_integer() || ty.class() == TypeClass::Bits;
+    wider && integer(needed) && integer(register) && register.bits() > needed.bits()
+        // Halves and bytes of floating-point type live in wider untyped registers.
+        || wider && needed.bits() <= 16 && needed.class() != TypeClass::Predicate
+            && register.class() == TypeClass::Bits && register.bits() > needed.bits()
+}
+
+/// May a special register stand where an operand of type `needed` is read? Old code reads the low half of 32-bit ones.
+pub(super) fn special_fits(needed: ScalarType, special: SpecialRegister, wider: bool) -> bool {
+    let ty = special.ty();
+    register_fits(needed, ty, wider)
+        || needed.bits() == 16 && ty.bits() == 32 && !needed.is_float()
+        || needed.bits() == ty.bits() && needed.class() != TypeClass::Predicate
+}
+
+/// May this type be a register that holds an address?
+pub(super) fn holds_address(ty: ScalarType) -> bool {
+    matches!(ty.bits(), 32 | 64) && (ty.is_integer() || ty.class() == TypeClass::Bits)
+}
+
+/// The error of an operand of the wrong type.
+pub(super) fn mismatch(what: String, found: ScalarType, needed: ScalarType) -> ValidationError {
+    ValidationError::Type { what, found, needed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ScalarType::*;
+
+    #[test]
+    fn a_register_of_the_same_size_fits_if_one_side_is_untyped_or_the_kinds_agree() {
+        assert!(register_fits(U32, S32, false));
+        assert!(register_fits(B32, F32, false));
+        assert!(register_fits(F32, B32, false));
+        assert!(!register_fits(F32, U32, false));
+        assert!(!register_fits(U32, B64, false));
+        assert!(!register_fits(Pred, B16, false));
+    }
+
+    #[test]
+    fn loads_stores_and_conversions_take_wider_integer_registers() {
+        assert!(register_fits(U8, U32, true));
+        assert!(register_fits(S16, B64, true));
+        assert!(!register_fits(U64, U32, true));
+        assert!(!register_fits(F32, F64, true));
+        assert!(!register_fits(B32, F64, true));
+    }
+}

@@ -1,0 +1,220 @@
+//! Wrong PTX is answered with an error that says what and where.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
+mod common;
+
+use common::{LINES_BEFORE, kernel, message, module, problems};
+use ptx_frontend::{Error, Module};
+
+/// Each body and the message of its first error.
+fn check(table: &[(&str, &str)]) {
+    for (body, expected) in table {
+        assert_eq!(message(body), *expected, "{body}");
+    }
+}
+
+#[test]
+fn an_unknown_opcode_modifier_or_combination_is_named() {
+    check(&[
+        ("frob.b32 %r1, %r2;", "unknown instruction `frob.b32`"),
+        ("add.fancy.s32 %r1, %r2, %r3;", "unknown modifier `.fancy` of `add.fancy.s32`"),
+        ("mul.ftz.s32 %r1, %r2, %r3;", "no form of `mul.ftz.s32` has these modifiers"),
+        ("add .u32 .sat %r1, %r2, %r3;", "no form of `add.u32.sat` has these modifiers"),
+    ]);
+}
+
+#[test]
+fn the_remedy_lists_the_known_forms() {
+    let shown = problems("", "bra.hop %r1;")[0].to_string();
+    assert!(shown.contains("known forms: bra{.uni} a:label"), "{shown}");
+}
+
+#[test]
+fn operands_that_fit_no_form_are_named() {
+    check(&[
+        ("add.s32 %r1, %r2;", "the operands of `add.s32` fit no form"),
+        ("add.s32 %r1, %r2, %r3, %r4;", "the operands of `add.s32` fit no form"),
+        ("add.s32 [%rd1], %r2, %r3;", "the operands of `add.s32` fit no form"),
+        ("ld.global.b32 %r1, %rd1;", "the operands of `ld.global.b32` fit no form"),
+        ("st.global.b32 [%rd1];", "the operands of `st.global.b32` fit no form"),
+        ("add.s32 4, %r2, %r3;", "the operands of `add.s32` fit no form"),
+        ("add.s32 %r1|%p1, %r2, %r3;", "the operands of `add.s32` fit no form"),
+        ("add.s32 %r1, {%r2, %r3}, %r3;", "`{…}` where a single value is needed"),
+        ("mov.u32 %tid.x, %r1;", "`%tid.x` where a register that can be written is needed"),
+        ("mov.u32 p0, %r1;", "`p0` where a register is needed"),
+        ("bra p0;", "no label `p0` in this function"),
+        ("add.u32 %r1, _, %r2;", "`_` where a value is read"),
+    ]);
+}
+
+#[test]
+fn names_must_be_declared_once() {
+    check(&[
+        ("mov.b32 %r1, %r9;", "`%r9` is not declared"),
+        ("mov.b32 %r01, 0;", "`%r01` is not declared"),
+        ("@%q0x bra L; L: ret;", "`%q0x` is not declared"),
+        ("call nothing;", "`nothing` is not declared"),
+        (".reg .b32 a, a;", "`a` is declared twice"),
+        (".reg .b32 %r<4>;", "`%r` is declared twice"),
+        (".reg .b32 %r3;", "`%r3` is declared twice"),
+        ("L: ret; L: ret;", "`L` is declared twice"),
+        ("{ .reg .b32 inner; } mov.b32 inner, 1;", "`inner` is not declared"),
+        ("bra NOWHERE;", "no label `NOWHERE` in this function"),
+        ("{ INNER: mov.b32 %r1, 1; } bra INNER;", "no label `INNER` in this function"),
+        ("brx.idx %r1, LIST;", "`LIST` is not the name of a .branchtargets, .calltargets or .callprototype"),
+    ]);
+}
+
+#[test]
+fn types_of_operands_must_agree_with_the_instruction() {
+    check(&[
+        ("add.f32 %f1, %f2, %u1;", "`%u1` is .u32, but the instruction takes .f32 there"),
+        ("add.s32 %r1, %r2, %rd3;", "`%rd3` is .b64, but the instruction takes .s32 there"),
+        ("mov.b32 %r1, %p1;", "`%p1` is .pred, but the instruction takes .b32 there"),
+        ("selp.b32 %r1, %r2, %r3, %r4;", "`%r4` is .b32, but the instruction takes .pred there"),
+        ("setp.eq.s32 %r1, %r2, %r3;", "`%r1` is .b32, but the instruction takes .pred there"),
+        ("ld.global.f32 %fd1, [%rd1];", "`%fd1` is .f64, but the instruction takes .f32 there"),
+        ("ld.global.u64 %r1, [%rd1];", "`%r1` is .b32, but the instruction takes .u64 there"),
+        ("ld.global.u32 %r1, [%h1];", "`%h1` is .b16; an address is 32 or 64 bits of integer"),
+        ("ld.global.u32 %r1, [%fd1];", "`%fd1` is .f64; an address is 32 or 64 bits of integer"),
+        ("@%r1 ret;", "the guard `%r1` is .b32, not .pred"),
+        ("add.f32 %f1, %f2, 3;", "an integer constant where a value of type .f32 is needed"),
+        ("add.s32 %r1, %r2, 1.5;", "a floating-point constant where a value of type .s32 is needed"),
+        ("mov.b16 %h1, p0;", "an address is .u64, but the instruction takes .b16 there"),
+    ]);
+}
+
+#[test]
+fn wider_registers_are_taken_by_loads_stores_and_conversions_only() {
+    kernel(
+        "ld.global.u8 %r1, [%rd1]; st.global.u16 [%rd1], %rd2; cvt.u16.u32 %r1, %r2; cvt.u8.u32 %h1, %r1;",
+    );
+    check(&[("add.u16 %r1, %r2, %r3;", "`%r1` is .b32, but the instruction takes .u16 there")]);
+}
+
+#[test]
+fn vectors_have_the_length_that_the_instruction_says() {
+    check(&[
+        ("ld.global.v4.b32 {%r1, %r2}, [%rd1];", "2 elements where the instruction takes 4"),
+        ("ld.global.v2.b32 %r1, [%rd1];", "1 elements where the instruction takes 2"),
+        ("st.global.b32 [%rd1], {%r1, %r2};", "2 elements where the instruction takes 1"),
+        ("ld.shared.v4.b64 {%rd1, %rd2, %rd3, %rd4}, [%r1];", "a vector of 256 bits; 128 are the most"),
+        ("mov.b64 %rd1, {%r1, %h1};", "48 bits in braces do not make a value of 64 bits"),
+        ("mov.b64 {%r1, %r2, %r3}, %rd1;", "96 bits in braces do not make a value of 64 bits"),
+    ]);
+}
+
+#[test]
+fn spaces_of_variables_and_instructions_agree() {
+    check(&[
+        (
+            ".shared .b32 s; ld.global.b32 %r1, [s];",
+            "`s` is in .shared space, but the instruction accesses .global space",
+        ),
+        ("ld.shared.b32 %r1, [p1];", "`p1` is in .param space, but the instruction accesses .shared space"),
+        ("st.const.b32 [%rd1], %r1;", "constant memory cannot be written by a kernel"),
+        ("st.param.b32 [p1], %r1;", "a kernel's parameter cannot be written by a kernel"),
+    ]);
+}
+
+#[test]
+fn constants_keep_to_their_ranges() {
+    check(&[
+        ("lop3.b32 %r1, %r2, %r3, %r4, 256;", "the truth table is 256; it must be 0 to 255"),
+        ("lop3.b32 %r1, %r2, %r3, %r4, %r5;", "the truth table must be a constant"),
+        ("bar.sync 16;", "the barrier is 16; it must be 0 to 15"),
+        ("mov.u32 %r1, 1/0;", "division by zero in a constant expression"),
+        (
+            "mov.u32 %r1, 0f3F;",
+            "malformed number (integers: 12, 0x1F, 0b101, 017; floats: 1.5, 0f3F800000, 0d3FF0000000000000)",
+        ),
+    ]);
+}
+
+#[test]
+fn calls_agree_with_the_declaration() {
+    let globals = ".extern .func (.param .b32 r) f(.param .b32 a, .param .b64 b);";
+    let message = |body| problems(globals, body)[0].problem.to_string();
+    assert_eq!(
+        message(".param .b32 a; .param .b32 r; call (r), f, (a);"),
+        "1 arguments in the call of `f`, which has 2"
+    );
+    assert_eq!(
+        message(".param .b32 a; .param .b64 b; call f, (a, b);"),
+        "0 results in the call of `f`, which has 1"
+    );
+}
+
+#[test]
+fn declarations_that_make_no_sense_are_errors() {
+    check(&[
+        (".reg .b32 %x<2>, ; ", "expected a name"),
+        (".shared .align 3 .b8 s[4];", "alignment 3 of `s` is not a power of two"),
+        (".shared .frob s;", "unknown directive `.frob`"),
+        (".local s;", "the declaration of `s` has no type"),
+        (".align 4 .b8 s;", "the declaration of `s` has no state space"),
+        (".shared .b64 s[9223372036854775807][4];", "`s` is too large"),
+        (".global .b32 t[2] = {1, 2, 3};", "initialiser of `t`: more values than the variable has elements"),
+        ("}", "`}` without its partner"),
+    ]);
+}
+
+#[test]
+fn a_problem_shows_its_place_its_line_and_a_caret() {
+    let problems = problems("", "mov.u32 %r1, 0;\n    frob.b32 %r1, %r2;");
+    let shown = problems[0].to_string();
+    let line = LINES_BEFORE + 2;
+    let expected =
+        format!("test.ptx:{line}:5: unknown instruction `frob.b32`\n        frob.b32 %r1, %r2;\n        ^");
+    assert!(shown.starts_with(&expected), "{shown}\n{expected}");
+}
+
+#[test]
+fn every_bad_instruction_of_a_function_is_listed() {
+    let problems = problems("", "frob %r1; mov.u32 %r1, 0; bra NOWHERE; add.s32 %r1;");
+    assert_eq!(problems.len(), 3);
+}
+
+#[test]
+fn one_bad_function_leaves_the_others_usable() {
+    let text = ".version 7.0 .target sm_70 .entry bad() { frob; } .entry good() { ret; }";
+    let module = Module::parse(text, "two.ptx").unwrap();
+    assert!(matches!(module.function("bad"), Err(Error::Invalid { .. })));
+    assert_eq!(module.function("good").unwrap().instructions.len(), 1);
+}
+
+#[test]
+fn functions_that_are_missing_declared_or_doubled_have_their_own_errors() {
+    let text = ".version 7.0 .target sm_70 .extern .func f(); .entry k() { ret; } .entry k() { ret; }";
+    let module = Module::parse(text, "m.ptx").unwrap();
+    assert!(matches!(module.function("g"), Err(Error::NoSuchFunction { .. })));
+    assert!(matches!(module.function("f"), Err(Error::NotDefined { .. })));
+    assert!(matches!(module.function("k"), Err(Error::DefinedTwice { .. })));
+}
+
+#[test]
+fn text_that_is_no_module_is_an_error_with_its_place() {
+    for (text, expected) in [
+        ("hello", "m:1:1: `hello` where a directive (`.version`, `.entry`, `.global` …) should begin"),
+        (".version 7.0\n.entry k() { ret;", "m:2:12: `{` is not closed"),
+        (".version 7.0\n/* comment", "m:2:1: a comment is not closed"),
+        (".version x", "m:1:10: `.version` needs a number such as 7.0"),
+        (".entry (.param .b32 x) { }", "m:1:1: a function without a name"),
+    ] {
+        let error = Module::parse(text, "m").unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_bad_variable_is_kept_as_a_problem_of_the_module() {
+    let module = module(".global .b32 ok; .global .frob bad; .global .b32 t[1] = {1, 2};", "ret;");
+    assert_eq!(module.variables().len(), 1);
+    let problems: Vec<_> = module.problems().iter().map(|problem| problem.problem.to_string()).collect();
+    assert_eq!(
+        problems,
+        ["unknown directive `.frob`", "initialiser of `t`: more values than the variable has elements"]
+    );
+    assert!(module.function("k").is_ok());
+}

@@ -183,6 +183,7 @@ pub(crate) fn reset() -> Result<()> {
     // A fault is no reason not to reset.
     let _ = simulator.synchronize(stream_engine::Scope::Context);
     simulator.engine.reset()?;
+    simulator.unload_everything();
     for allocation in simulator.device.memory.allocations() {
         let memory = &simulator.device.memory;
         let _ = match allocation.kind {

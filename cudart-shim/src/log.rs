@@ -54,6 +54,15 @@ pub(crate) fn line(message: impl FnOnce() -> String) {
     };
 }
 
+/// Tells the user, on standard error and in the log, why a kernel or module does not run: the program itself only gets
+/// a code.
+pub(crate) fn report(message: impl Fn() -> String) {
+    if !matches!(sink(), Some(Sink::Stderr)) {
+        eprintln!("voltsim: {}", message());
+    }
+    line(message);
+}
+
 /// Writes the line of a call.
 pub(crate) fn call(name: &str, arguments: Arguments<'_>, result: &dyn fmt::Display) {
     line(|| {

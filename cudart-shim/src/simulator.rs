@@ -3,12 +3,13 @@
 //! Made at the first call that needs it, so that a program that only links CUDA pays nothing.
 
 use crate::error::{Error, Result, observe_sticky};
-use crate::log;
+use crate::module::Modules;
 use crate::profile::{Attribute, Profile};
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::memory::MemoryError;
-use std::sync::OnceLock;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stream_engine::{Engine, Scope, is_engine_thread};
 
@@ -30,8 +31,9 @@ impl stream_engine::Fault for DeviceFault {
 /// The device of this process.
 pub(crate) struct Simulator {
     pub(crate) profile: Profile,
-    pub(crate) device: Device,
+    pub(crate) device: Arc<Device>,
     pub(crate) engine: Engine<DeviceFault>,
+    pub(crate) modules: Mutex<Modules>,
 }
 
 static SIMULATOR: OnceLock<Result<Simulator>> = OnceLock::new();
@@ -109,7 +111,7 @@ impl Simulator {
         })?;
         // SAFETY: the handler only stores flags.
         unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
-        Ok(Self { profile, device, engine: Engine::default() })
+        Ok(Self { profile, device: Arc::new(device), engine: Engine::default(), modules: Mutex::default() })
     }
 
     /// Waits for the streams in `scope`, then passes on what kernels have printed.
@@ -130,12 +132,6 @@ impl Simulator {
             // SAFETY: C's own stream, and a buffer of the length given.
             unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
         }
-    }
-
-    /// Makes a fault of a kernel the log's and the stream engine's.
-    pub(crate) fn fault(&self, error: Error, message: String) -> DeviceFault {
-        log::line(|| message.clone());
-        DeviceFault { error, message }
     }
 }
 

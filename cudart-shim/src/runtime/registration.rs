@@ -1,8 +1,10 @@
 //! What nvcc's host stubs call before `main` and when a library is closed.
 
 use crate::abi::Dim3;
+use crate::context::runtime_context;
 use crate::entry::api;
 use crate::registry::{FatBinaryHandle, Kind, Name, registry};
+use crate::simulator::started;
 use std::ffi::{c_char, c_int, c_void};
 
 fn add(handle: *mut *mut c_void, address: *const c_void, name: *const c_char, kind: Kind) {
@@ -23,7 +25,24 @@ api! { Runtime;
 
     /// The program ends or the library is closed.
     fn __cudaUnregisterFatBinary(handle: *mut *mut c_void) -> () = (); {
-        registry().lock().remove_fat_binary(FatBinaryHandle::from_pointer(handle.cast_const().cast()));
+        let handle = FatBinaryHandle::from_pointer(handle.cast_const().cast());
+        if let Some(simulator) = started() {
+            simulator.unload_registered(handle);
+        }
+        registry().lock().remove_fat_binary(handle);
+    }
+
+    /// Loads a fat binary, so that the host can read its managed variables.
+    fn __cudaInitModule(handle: *mut *mut c_void) -> c_char = 0; {
+        let handle = FatBinaryHandle::from_pointer(handle.cast_const().cast());
+        let loaded = runtime_context().and_then(|simulator| simulator.registered_module(handle));
+        match loaded {
+            Ok(_) => 1,
+            Err(error) => {
+                error.remember();
+                0
+            }
+        }
     }
 
     /// Ties a kernel's host stub to its name in the PTX.

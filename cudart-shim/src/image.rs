@@ -1,0 +1,299 @@
+//! From what a program hands over as device code to PTX modules: fat binaries in its data, module images without a
+//! length, files, and the blobs that our linker makes.
+
+use crate::error::{Error, Result};
+use ptx_frontend::Module as PtxModule;
+use ptx_frontend::container::cubin::elf_size;
+use ptx_frontend::container::fatbin::{
+    CONTAINER_HEADER_SIZE, CONTAINER_MAGIC, WRAPPER_MAGIC, WRAPPER_SIZE, container_size,
+};
+use ptx_frontend::container::select::{choose_ptx, sass_kernels};
+use ptx_frontend::container::{Architecture, Container, ContainerError, Entry, Image, Origin, Wrapper};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::CStr;
+use std::path::Path;
+use std::sync::Arc;
+
+/// First bytes of what `cuLinkComplete` gives out; then its length and the PTX texts, each behind its length (u64).
+const LINKED_MAGIC: &[u8; 8] = b"VOLTLINK";
+const ELF_MAGIC: &[u8; 4] = b"\x7fELF";
+const ELF_HEADER_SIZE: usize = 64;
+/// The longest image anyone hands over in memory, as a guard against lengths that are garbage. Bytes.
+const MAX_IMAGE: u64 = 1 << 32;
+/// Containers of relocatable code in one program, at most.
+const MAX_RELOCATABLE: usize = 1 << 16;
+
+/// Device code ready to be loaded.
+#[derive(Debug, Default)]
+pub(crate) struct Code {
+    /// PTX modules that are loaded as one.
+    pub(crate) modules: Vec<Arc<PtxModule>>,
+    /// Kernels that exist as machine code, with its architectures.
+    pub(crate) machine_code: BTreeMap<String, BTreeSet<Architecture>>,
+}
+
+/// Why an image cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ImageError {
+    #[error(transparent)]
+    Container(#[from] ContainerError),
+    #[error(transparent)]
+    Ptx(#[from] ptx_frontend::Error),
+    #[error("the image is machine code for {0} and holds no PTX; compile with PTX (code=compute_NN)")]
+    MachineCodeOnly(String),
+    #[error("the linked image is damaged")]
+    DamagedLinkage,
+    #[error("a host program or library is no module image")]
+    HostFile,
+}
+
+impl From<&ImageError> for Error {
+    fn from(error: &ImageError) -> Self {
+        match error {
+            ImageError::Container(ContainerError::Read { .. }) => Error::FileNotFound,
+            ImageError::Container(_) | ImageError::DamagedLinkage | ImageError::HostFile => {
+                Error::InvalidKernelImage
+            }
+            ImageError::Ptx(_) => Error::InvalidPtx,
+            ImageError::MachineCodeOnly(_) => Error::NoKernelImageForDevice,
+        }
+    }
+}
+
+type Images<T> = std::result::Result<T, ImageError>;
+
+/// Bytes of the program's memory.
+///
+/// # Safety
+/// `length` bytes are readable at `address` and stay unchanged while the slice is used.
+unsafe fn memory<'a>(address: usize, length: usize) -> &'a [u8] {
+    // SAFETY: passed on from the caller; a null address would be the program's mistake, and gives an empty slice.
+    if address == 0 { &[] } else { unsafe { std::slice::from_raw_parts(address as *const u8, length) } }
+}
+
+/// A header of the program's memory.
+///
+/// # Safety
+/// As for [`memory`].
+unsafe fn header<'a, const SIZE: usize>(address: usize) -> Option<&'a [u8; SIZE]> {
+    // SAFETY: passed on from the caller.
+    unsafe { memory(address, SIZE) }.try_into().ok()
+}
+
+/// The container at an address.
+///
+/// # Safety
+/// A container lies at `address` and stays there while it is used.
+unsafe fn container<'a>(address: usize, origin: Origin) -> Images<Container<'a>> {
+    // SAFETY: a container starts with its header.
+    let Some(start) = (unsafe { header::<CONTAINER_HEADER_SIZE>(address) }) else {
+        return Err(ImageError::DamagedLinkage);
+    };
+    let size = container_size(start, origin.clone())?;
+    if size > MAX_IMAGE {
+        return Err(ImageError::DamagedLinkage);
+    }
+    // SAFETY: the header gives the container's length.
+    Ok(Container::parse(unsafe { memory(address, size as usize) }, origin)?)
+}
+
+impl Code {
+    /// The code of a registered fat binary. A container that cannot be read leaves the others usable.
+    ///
+    /// # Safety
+    /// `wrapper` is what nvcc's stub passes to `__cudaRegisterFatBinary`, still registered.
+    pub(crate) unsafe fn of_registered(wrapper: usize, capability: u32) -> Images<Self> {
+        let origin = || Origin::RegisteredImage;
+        // SAFETY: the stub passes a 24-byte record.
+        let Some(record) = (unsafe { header::<WRAPPER_SIZE>(wrapper) }) else {
+            return Err(ImageError::DamagedLinkage);
+        };
+        let record = Wrapper::parse(record, origin())?;
+        let mut code = Self::default();
+        let mut failure = None;
+        // SAFETY: the record's addresses are those of the program's containers.
+        let addresses =
+            std::iter::once(record.container as usize).chain(unsafe { relocatable(record.relocatable) });
+        for address in addresses.filter(|address| *address != 0) {
+            // SAFETY: as above.
+            let added =
+                unsafe { container(address, origin()) }.and_then(|found| code.add(&found, capability));
+            failure = failure.or(added.err());
+        }
+        match failure {
+            Some(error) if code.modules.is_empty() => Err(error),
+            _ => Ok(code),
+        }
+    }
+
+    /// The code of an image passed to `cuModuleLoadData` and its like, which tell no length.
+    ///
+    /// # Safety
+    /// `image` points to PTX text closed by a NUL, a fat binary or its wrapper, a cubin, or a blob of ours.
+    pub(crate) unsafe fn of_image(image: usize, capability: u32) -> Images<Self> {
+        let origin = || Origin::ModuleImage;
+        // SAFETY: each kind has at least four bytes; the longer headers are read once the first bytes tell the kind.
+        let start = unsafe { header::<4>(image) }.copied().unwrap_or_default();
+        let magic = u32::from_le_bytes(start);
+        if magic == WRAPPER_MAGIC {
+            // SAFETY: the magic says that it is a wrapper.
+            return unsafe { Self::of_registered(image, capability) };
+        }
+        let mut code = Self::default();
+        if magic == CONTAINER_MAGIC {
+            // SAFETY: the magic says that it is a container.
+            code.add(&unsafe { container(image, origin()) }?, capability)?;
+            return Ok(code);
+        }
+        let length = if LINKED_MAGIC.starts_with(&start) {
+            // SAFETY: a blob of ours starts with its magic and its length.
+            unsafe { header::<16>(image) }.map(|start| word(&start[8..]))
+        } else if start == *ELF_MAGIC {
+            // SAFETY: an ELF file starts with its header.
+            unsafe { header::<ELF_HEADER_SIZE>(image) }.map(|start| elf_size(start, origin())).transpose()?
+        } else {
+            // SAFETY: everything else is text closed by a NUL.
+            Some(unsafe { CStr::from_ptr(image as *const _) }.to_bytes().len() as u64)
+        };
+        let length = length.filter(|length| *length <= MAX_IMAGE).ok_or(ImageError::DamagedLinkage)?;
+        // SAFETY: the length was read off the image.
+        code.add_bytes(unsafe { memory(image, length as usize) }, origin(), capability)?;
+        Ok(code)
+    }
+
+    /// The code of a file.
+    pub(crate) fn of_file(path: &Path, capability: u32) -> Images<Self> {
+        let read = |source| ContainerError::Read { path: path.to_owned(), source: Arc::new(source) };
+        let bytes = std::fs::read(path).map_err(read)?;
+        let mut code = Self::default();
+        code.add_bytes(&bytes, Origin::file(path), capability)?;
+        Ok(code)
+    }
+
+    /// Adds the code of an image of known length.
+    pub(crate) fn add_bytes(&mut self, bytes: &[u8], origin: Origin, capability: u32) -> Images<()> {
+        if bytes.starts_with(LINKED_MAGIC) {
+            for (number, text) in linked_texts(bytes)?.into_iter().enumerate() {
+                self.add_ptx(&String::from_utf8_lossy(text), &format!("linked PTX {}", number + 1))?;
+            }
+            return Ok(());
+        }
+        let name = origin.to_string();
+        match Image::from_bytes(bytes, origin)? {
+            Image::FatBinary(containers) => {
+                for found in containers {
+                    self.add(&found?, capability)?;
+                }
+                Ok(())
+            }
+            Image::Cubin(_) => Err(ImageError::MachineCodeOnly("another device".to_owned())),
+            Image::Host(_) => Err(ImageError::HostFile),
+            Image::Ptx(text) => self.add_ptx(&text, &name),
+        }
+    }
+
+    fn add(&mut self, container: &Container<'_>, capability: u32) -> Images<()> {
+        let entries = container.entries().collect::<std::result::Result<Vec<Entry<'_>>, _>>()?;
+        if let Some(entry) = choose_ptx(&entries, capability) {
+            let name = entry.identifier.as_deref().unwrap_or("registered PTX");
+            self.add_ptx(&entry.ptx()?, name)?;
+        } else if !entries.is_empty() {
+            // Machine code is only named in messages; if it cannot be read there is less to say.
+            self.machine_code.extend(sass_kernels(&entries).unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    fn add_ptx(&mut self, text: &str, name: &str) -> Images<()> {
+        self.modules.push(Arc::new(PtxModule::parse(text, name)?));
+        Ok(())
+    }
+}
+
+/// The containers of relocatable code that a wrapper of version 2 lists.
+///
+/// # Safety
+/// `array` is an array of the program closed by a null pointer.
+unsafe fn relocatable(array: Option<u64>) -> Vec<usize> {
+    let mut containers = Vec::new();
+    let Some(array) = array else { return containers };
+    while containers.len() < MAX_RELOCATABLE {
+        // SAFETY: the array goes on until the null pointer.
+        let address = unsafe { (array as *const usize).add(containers.len()).read_unaligned() };
+        if address == 0 {
+            break;
+        }
+        containers.push(address);
+    }
+    containers
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |chunk| u64::from_le_bytes(*chunk))
+}
+
+/// Puts PTX texts into one blob that [`Code::of_image`] knows again.
+pub(crate) fn link(texts: &[Vec<u8>]) -> Vec<u8> {
+    let mut blob = LINKED_MAGIC.to_vec();
+    let length = 16 + texts.iter().map(|text| 8 + text.len()).sum::<usize>();
+    blob.extend((length as u64).to_le_bytes());
+    for text in texts {
+        blob.extend((text.len() as u64).to_le_bytes());
+        blob.extend(text);
+    }
+    blob
+}
+
+fn linked_texts(blob: &[u8]) -> Images<Vec<&[u8]>> {
+    let mut rest = blob.get(16..).ok_or(ImageError::DamagedLinkage)?;
+    let mut texts = Vec::new();
+    while !rest.is_empty() {
+        let length = rest.first_chunk::<8>().map(|length| u64::from_le_bytes(*length));
+        let end = length.and_then(|length| usize::try_from(length).ok()?.checked_add(8));
+        let text = end.and_then(|end| rest.get(8..end)).ok_or(ImageError::DamagedLinkage)?;
+        rest = &rest[8 + text.len()..];
+        texts.push(text);
+    }
+    Ok(texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { ret; }\n\0";
+
+    fn of_image(bytes: &[u8]) -> Images<Code> {
+        // SAFETY: the tests pass images of the kinds the function takes.
+        unsafe { Code::of_image(bytes.as_ptr() as usize, 70) }
+    }
+
+    fn kernels(code: &Code) -> Vec<String> {
+        code.modules.iter().flat_map(|module| module.kernels()).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn ptx_text_ends_at_its_nul() {
+        assert_eq!(kernels(&of_image(PTX.as_bytes()).unwrap()), ["k"]);
+    }
+
+    #[test]
+    fn linked_texts_come_back_as_one_module_each() {
+        let text = PTX.trim_end_matches('\0').as_bytes().to_vec();
+        let other = String::from_utf8(text.clone()).unwrap().replace(" k(", " l(").into_bytes();
+        assert_eq!(kernels(&of_image(&link(&[text, other])).unwrap()), ["k", "l"]);
+    }
+
+    #[test]
+    fn a_damaged_blob_is_an_error() {
+        let mut blob = link(&[PTX.as_bytes().to_vec()]);
+        blob[16] = 0xff;
+        assert!(matches!(of_image(&blob), Err(ImageError::DamagedLinkage)));
+    }
+
+    #[test]
+    fn text_that_is_no_ptx_is_an_invalid_image() {
+        let error = of_image(b"hello\0").unwrap_err();
+        assert_eq!(Error::from(&error), Error::InvalidKernelImage);
+    }
+}

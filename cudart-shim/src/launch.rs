@@ -1,0 +1,204 @@
+//! Launching kernels: sizes checked when the call is made, execution in stream order.
+
+use crate::abi::Dim3;
+use crate::error::{Error, Result};
+use crate::log;
+use crate::module::Kernel;
+use crate::profile::Attribute;
+use crate::simulator::{DeviceFault, Simulator};
+use crate::summary;
+use functional::engine::program::Program;
+use functional::fault::{Fault, FaultKind};
+use functional::launch::{LaunchConfig, LaunchError, launch};
+use functional::memory::{ALLOCATION_ALIGNMENT, AllocationKind};
+use std::ffi::c_void;
+use std::sync::Arc;
+use stream_engine::{Context, StreamId, Submission};
+
+/// Workspace of a cooperative launch, from which grid-wide barriers are made. Bytes.
+const WORKSPACE: u64 = 256;
+
+/// Sizes of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// CTAs.
+    pub(crate) grid: Dim3,
+    /// Threads of a CTA.
+    pub(crate) block: Dim3,
+    /// Dynamic shared memory, bytes.
+    pub(crate) shared: usize,
+    /// All CTAs must be resident at once.
+    pub(crate) cooperative: bool,
+}
+
+/// Where a launch's arguments are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arguments {
+    /// An array of pointers, one to each argument.
+    Pointers(*const *const c_void),
+    /// The parameter block itself.
+    Block { start: *const u8, length: usize },
+}
+
+impl Dim3 {
+    fn array(self) -> [u32; 3] {
+        [self.x, self.y, self.z]
+    }
+}
+
+/// Copies the arguments into a parameter block as the kernel declares it.
+fn parameter_block(program: &Program, arguments: Arguments) -> Result<Vec<u8>> {
+    let mut block = vec![0_u8; program.parameter_bytes as usize];
+    match arguments {
+        Arguments::Pointers(pointers) => {
+            for (index, parameter) in program.kernel().source.parameters.iter().enumerate() {
+                if pointers.is_null() {
+                    return Err(Error::InvalidValue);
+                }
+                // SAFETY: by the API's contract there is one pointer for each parameter of the kernel.
+                let argument = unsafe { pointers.add(index).read_unaligned() };
+                let end = (parameter.offset as usize).saturating_add(parameter.size as usize);
+                let Some(target) = block.get_mut(parameter.offset as usize..end) else { continue };
+                if argument.is_null() {
+                    return Err(Error::InvalidValue);
+                }
+                // SAFETY: by the API's contract the pointer leads to a value of the parameter's type.
+                unsafe { std::ptr::copy_nonoverlapping(argument.cast(), target.as_mut_ptr(), target.len()) };
+            }
+        }
+        Arguments::Block { start, length } => {
+            if start.is_null() && length > 0 {
+                return Err(Error::InvalidValue);
+            }
+            let count = length.min(block.len());
+            // SAFETY: by the API's contract `length` bytes start there, and `count` is not above it.
+            unsafe { std::ptr::copy_nonoverlapping(start, block.as_mut_ptr(), count) };
+        }
+    }
+    Ok(block)
+}
+
+impl Simulator {
+    /// Launches a kernel in a stream. Mistakes in the sizes are returned at once, faults of the kernel by later calls.
+    pub(crate) fn launch(
+        &'static self,
+        kernel: &Kernel,
+        sizes: Sizes,
+        arguments: Arguments,
+        stream: StreamId,
+    ) -> Result<()> {
+        self.engine.is_complete(stream_engine::Scope::Stream(stream))?;
+        let program = kernel.program()?;
+        self.check_sizes(kernel, &program, sizes)?;
+        let mut config = LaunchConfig {
+            grid: sizes.grid.array(),
+            block: sizes.block.array(),
+            dynamic_shared: u32::try_from(sizes.shared).map_err(|_| Error::InvalidValue)?,
+            parameters: parameter_block(&program, arguments)?,
+            cooperative: sizes.cooperative,
+            environment: 0,
+        };
+        if sizes.cooperative {
+            let kind = AllocationKind::Parameters;
+            config.environment = self.device.memory.allocate(WORKSPACE, ALLOCATION_ALIGNMENT, kind)?;
+        }
+        let work = move |_: &Context<DeviceFault>| self.run(&program, config);
+        self.engine.submit(stream, Submission::kernel(work))?;
+        Ok(())
+    }
+
+    /// Limits of the device and of the kernel, with the errors the runtime gives.
+    fn check_sizes(&self, kernel: &Kernel, program: &Program, sizes: Sizes) -> Result<()> {
+        let spec = &self.device.spec;
+        let within = |size: [u32; 3], limits: [u32; 3]| {
+            size.iter().zip(limits).all(|(extent, limit)| (1..=limit).contains(extent))
+        };
+        let threads: u64 = sizes.block.array().into_iter().map(u64::from).product();
+        if !within(sizes.grid.array(), spec.grid_limits)
+            || !within(sizes.block.array(), spec.cta_limits)
+            || threads > u64::from(spec.threads_per_cta)
+        {
+            return Err(Error::InvalidConfiguration);
+        }
+        let bounds = &program.bounds;
+        let too_many = bounds.maximum_threads.is_some_and(|bound| threads > product(bound));
+        if too_many || bounds.required_threads.is_some_and(|required| required != sizes.block.array()) {
+            return Err(Error::InvalidValue);
+        }
+        if sizes.shared as u64 > self.max_dynamic_shared(kernel, program) {
+            return Err(Error::InvalidValue);
+        }
+        if sizes.cooperative {
+            let ctas: u64 = sizes.grid.array().into_iter().map(u64::from).product();
+            let resident = u64::from(self.active_ctas(program, threads as u32, sizes.shared));
+            if ctas > resident.saturating_mul(spec.sms.into()) {
+                return Err(Error::CooperativeLaunchTooLarge);
+            }
+        }
+        Ok(())
+    }
+
+    /// Dynamic shared memory a launch may ask for, bytes: the usual limit less what the kernel has of its own, or what
+    /// the program has opted in to.
+    pub(crate) fn max_dynamic_shared(&self, kernel: &Kernel, program: &Program) -> u64 {
+        let usual =
+            self.profile.amount(Attribute::MaxSharedMemoryPerBlock).saturating_sub(program.static_shared);
+        kernel.settings.lock().max_dynamic_shared.unwrap_or(usual).into()
+    }
+
+    fn run(&self, program: &Arc<Program>, config: LaunchConfig) -> std::result::Result<(), DeviceFault> {
+        let workspace = config.environment;
+        let result = launch(&self.device, program, config);
+        if workspace != 0 {
+            // The kernel may have freed what it likes; then there is nothing left to free.
+            let _ = self.device.memory.free(workspace);
+        }
+        let statistics = result.map_err(|error| self.launch_fault(&error))?;
+        summary::add(&program.kernel().name, &statistics);
+        Ok(())
+    }
+
+    fn launch_fault(&self, error: &LaunchError) -> DeviceFault {
+        let code = match error {
+            LaunchError::Configuration { .. } => Error::InvalidConfiguration,
+            LaunchError::Resources { .. } => Error::LaunchOutOfResources,
+            LaunchError::Memory(_) => Error::MemoryAllocation,
+            LaunchError::Fault(fault) => {
+                print_assertion(fault);
+                fault_code(&fault.kind)
+            }
+        };
+        log::report(|| error.to_string());
+        DeviceFault { error: code, message: error.to_string() }
+    }
+}
+
+pub(crate) fn product(size: [u32; 3]) -> u64 {
+    size.into_iter().map(|extent| u64::from(extent.max(1))).product()
+}
+
+/// The sticky error of a fault.
+fn fault_code(kind: &FaultKind) -> Error {
+    match kind {
+        FaultKind::IllegalAddress { .. } => Error::IllegalAddress,
+        FaultKind::MisalignedAddress { .. } => Error::MisalignedAddress,
+        FaultKind::Trap { .. } => Error::LaunchFailure,
+        FaultKind::Assert { .. } => Error::Assert,
+        FaultKind::StackOverflow { .. } => Error::HardwareStackError,
+        FaultKind::InvalidTarget { .. } => Error::InvalidPc,
+        FaultKind::Deadlock(_) | FaultKind::Timeout { .. } => Error::LaunchTimeout,
+        FaultKind::Unsupported(_) => Error::IllegalInstruction,
+    }
+}
+
+/// The line CUDA prints for a failed `assert` in a kernel (programming guide, "Assertion").
+fn print_assertion(fault: &Fault) {
+    if let FaultKind::Assert { message, file, line, function, .. } = &fault.kind {
+        let [x, y, z] = fault.cta;
+        let [thread_x, thread_y, thread_z] = fault.thread.unwrap_or_default();
+        eprintln!(
+            "{file}:{line}: {function}: block: [{x},{y},{z}], thread: [{thread_x},{thread_y},{thread_z}] \
+             Assertion `{message}` failed."
+        );
+    }
+}

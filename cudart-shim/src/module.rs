@@ -1,0 +1,305 @@
+//! Loaded modules and their kernels: those of registered fat binaries, loaded at first use, and those a program loads
+//! itself.
+
+use crate::abi::{FunctionHandle, ModuleHandle};
+use crate::error::{Error, Result};
+use crate::image::{Code, ImageError};
+use crate::log;
+use crate::profile::Attribute;
+use crate::registry::{FatBinaryHandle, Kind, Registered, registry};
+use crate::simulator::Simulator;
+use functional::bind::BindError;
+use functional::engine::program::Program;
+use functional::module::{LoadError, LoadedVariable, Module};
+use parking_lot::Mutex;
+use ptx_frontend::container::fatbin::Architecture;
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{CStr, CString};
+use std::sync::{Arc, OnceLock};
+
+/// Handles lie where no process has memory.
+const MODULES: usize = 0x5400_0000_0000_0000;
+const FUNCTIONS: usize = 0x5500_0000_0000_0000;
+
+/// A module in device memory.
+#[derive(Debug)]
+pub(crate) struct LoadedModule {
+    module: Module,
+    /// Kernels that exist as machine code only.
+    machine_code: BTreeMap<String, BTreeSet<Architecture>>,
+    /// Ten times the compute capability its PTX was made for; 0 when the text does not say.
+    pub(crate) target: u32,
+}
+
+/// A kernel of a loaded module.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    /// Its name in the PTX.
+    pub(crate) name: CString,
+    pub(crate) module: Arc<LoadedModule>,
+    /// The number that makes its handle.
+    number: usize,
+    /// Set by `cudaFuncSetAttribute`.
+    pub(crate) settings: Mutex<KernelSettings>,
+}
+
+/// What a program sets on a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KernelSettings {
+    /// Dynamic shared memory allowed beyond the usual limit, bytes.
+    pub(crate) max_dynamic_shared: Option<u32>,
+    /// Preferred share of shared memory, percent; -1 is no preference.
+    pub(crate) carveout: i32,
+}
+
+type Registration = Arc<OnceLock<Result<Arc<LoadedModule>>>>;
+
+/// Everything loaded.
+#[derive(Default)]
+pub(crate) struct Modules {
+    registered: FxHashMap<FatBinaryHandle, Registration>,
+    /// Kernels by the host address of their stub.
+    by_stub: FxHashMap<usize, Arc<Kernel>>,
+    loaded: FxHashMap<ModuleHandle, Arc<LoadedModule>>,
+    kernels: FxHashMap<FunctionHandle, Arc<Kernel>>,
+    /// Names already looked up in a loaded module.
+    by_name: FxHashMap<(usize, CString), Arc<Kernel>>,
+    created: usize,
+}
+
+impl Kernel {
+    /// Its handle.
+    pub(crate) fn handle(&self) -> FunctionHandle {
+        FunctionHandle(FUNCTIONS | (self.number << 4))
+    }
+
+    /// Its code, bound at the first call.
+    pub(crate) fn program(&self) -> Result<Arc<Program>> {
+        let name = self.name.to_string_lossy();
+        if !self.module.module.has_kernel(&name) {
+            return Err(self.module.missing(&name));
+        }
+        self.module.module.kernel(&name).map_err(|error| {
+            log::report(|| format!("kernel {name} cannot run: {error}"));
+            match error {
+                BindError::Instruction { .. } => Error::NotSupported,
+                BindError::Unresolved { .. } | BindError::Frontend(_) => Error::InvalidPtx,
+            }
+        })
+    }
+}
+
+impl LoadedModule {
+    /// Loads code into device memory.
+    pub(crate) fn load(simulator: &Simulator, code: Code) -> Result<Self> {
+        let target = code.modules.first().map_or(0, |module| {
+            let text = module.outline().target.map_or("", |span| span.of(module.source().text()));
+            let digits = text.trim_start_matches(|character: char| !character.is_ascii_digit());
+            let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
+            digits.get(..end).and_then(|digits| digits.parse().ok()).unwrap_or(0)
+        });
+        let module = Module::load(&simulator.device, code.modules).map_err(|error| {
+            log::report(|| format!("a module cannot be loaded: {error}"));
+            match error {
+                LoadError::Memory { .. } => Error::MemoryAllocation,
+                LoadError::DefinedTwice { .. } => Error::InvalidPtx,
+                LoadError::Unresolved { .. } => Error::SharedObjectSymbolNotFound,
+            }
+        })?;
+        Ok(Self { module, machine_code: code.machine_code, target })
+    }
+
+    /// Whether the module has this kernel, as PTX.
+    pub(crate) fn has_kernel(&self, name: &str) -> bool {
+        self.module.has_kernel(name)
+    }
+
+    /// Names of the kernels.
+    pub(crate) fn kernel_names(&self) -> Vec<CString> {
+        self.module.kernels().filter_map(|name| CString::new(name).ok()).collect()
+    }
+
+    /// A variable in device memory.
+    pub(crate) fn variable(&self, name: &str) -> Option<LoadedVariable> {
+        self.module.variable(name)
+    }
+
+    /// Why there is no such kernel.
+    fn missing(&self, name: &str) -> Error {
+        let Some(architectures) = self.machine_code.get(name) else { return Error::InvalidDeviceFunction };
+        log::report(|| {
+            let list: Vec<_> = architectures.iter().map(ToString::to_string).collect();
+            format!(
+                "kernel {name} exists as machine code for {} only; compile it with PTX (code=compute_NN)",
+                list.join(", ")
+            )
+        });
+        Error::NoKernelImageForDevice
+    }
+}
+
+/// Reports why an image cannot be used.
+pub(crate) fn image_error(error: &ImageError) -> Error {
+    log::report(|| error.to_string());
+    error.into()
+}
+
+/// Modules.
+impl Simulator {
+    /// Ten times the compute capability.
+    pub(crate) fn capability(&self) -> u32 {
+        let part = |attribute| self.profile.amount(attribute);
+        part(Attribute::ComputeCapabilityMajor) * 10 + part(Attribute::ComputeCapabilityMinor)
+    }
+
+    /// The module of a registered fat binary, loaded at the first call.
+    pub(crate) fn registered_module(&self, fat_binary: FatBinaryHandle) -> Result<Arc<LoadedModule>> {
+        let registration = Arc::clone(self.modules.lock().registered.entry(fat_binary).or_default());
+        registration.get_or_init(|| self.load_registered(fat_binary)).clone()
+    }
+
+    fn load_registered(&self, fat_binary: FatBinaryHandle) -> Result<Arc<LoadedModule>> {
+        let wrapper = registry().lock().wrapper(fat_binary)?;
+        // SAFETY: the fat binary is registered.
+        let code = unsafe { Code::of_registered(wrapper, self.capability()) };
+        let module = Arc::new(LoadedModule::load(self, code.map_err(|error| image_error(&error))?)?);
+        set_managed_pointers(fat_binary, &module);
+        Ok(module)
+    }
+
+    /// The kernel that a host address (its stub) or a kernel handle stands for.
+    pub(crate) fn kernel_of(&self, function: usize) -> Result<Arc<Kernel>> {
+        {
+            let modules = self.modules.lock();
+            let known =
+                modules.by_stub.get(&function).or_else(|| modules.kernels.get(&FunctionHandle(function)));
+            if let Some(kernel) = known {
+                return Ok(Arc::clone(kernel));
+            }
+        }
+        let found = registry().lock().find(function).filter(|found| found.kind == Kind::Kernel);
+        let Registered { fat_binary, name, .. } = found.ok_or(Error::InvalidDeviceFunction)?;
+        let module = self.registered_module(fat_binary)?;
+        let name = CString::new(name).map_err(|_| Error::InvalidDeviceFunction)?;
+        let mut modules = self.modules.lock();
+        let kernel = modules.add_kernel(name, module);
+        modules.by_stub.insert(function, Arc::clone(&kernel));
+        Ok(kernel)
+    }
+
+    /// The kernel of a handle.
+    pub(crate) fn kernel(&self, handle: FunctionHandle) -> Result<Arc<Kernel>> {
+        self.modules.lock().kernels.get(&handle).cloned().ok_or(Error::InvalidResourceHandle)
+    }
+
+    /// The variable whose host shadow lies at this address.
+    pub(crate) fn symbol(&self, shadow: usize) -> Result<LoadedVariable> {
+        let found = registry().lock().find(shadow);
+        match found {
+            Some(Registered {
+                fat_binary,
+                name,
+                kind: Kind::Variable { .. } | Kind::ManagedVariable { .. },
+            }) => self.registered_module(fat_binary)?.variable(&name).ok_or(Error::InvalidSymbol),
+            _ => Err(Error::InvalidSymbol),
+        }
+    }
+
+    /// Adds a module the program loads.
+    pub(crate) fn add_module(&self, code: std::result::Result<Code, ImageError>) -> Result<ModuleHandle> {
+        let module = LoadedModule::load(self, code.map_err(|error| image_error(&error))?)?;
+        let mut modules = self.modules.lock();
+        modules.created += 1;
+        let handle = ModuleHandle(MODULES | (modules.created << 4));
+        modules.loaded.insert(handle, Arc::new(module));
+        Ok(handle)
+    }
+
+    /// The module of a handle.
+    pub(crate) fn module(&self, handle: ModuleHandle) -> Result<Arc<LoadedModule>> {
+        self.modules.lock().loaded.get(&handle).cloned().ok_or(Error::InvalidResourceHandle)
+    }
+
+    /// The handle of a loaded module that a kernel belongs to.
+    pub(crate) fn module_handle(&self, module: &Arc<LoadedModule>) -> Option<ModuleHandle> {
+        let modules = self.modules.lock();
+        modules.loaded.iter().find(|(_, loaded)| Arc::ptr_eq(loaded, module)).map(|(handle, _)| *handle)
+    }
+
+    /// A kernel of a loaded module by name. Binding it waits for its first use.
+    pub(crate) fn find_kernel(&self, handle: ModuleHandle, name: &CStr) -> Result<Arc<Kernel>> {
+        let module = self.module(handle)?;
+        let key = (handle.0, name.to_owned());
+        let mut modules = self.modules.lock();
+        if let Some(kernel) = modules.by_name.get(&key) {
+            return Ok(Arc::clone(kernel));
+        }
+        let text = name.to_str().map_err(|_| Error::SymbolNotFound)?;
+        if !module.has_kernel(text) {
+            return Err(match module.missing(text) {
+                Error::InvalidDeviceFunction => Error::SymbolNotFound,
+                other => other,
+            });
+        }
+        let kernel = modules.add_kernel(name.to_owned(), module);
+        modules.by_name.insert(key, Arc::clone(&kernel));
+        Ok(kernel)
+    }
+
+    /// Forgets a module the program loaded, after the device's work.
+    pub(crate) fn unload_module(&self, handle: ModuleHandle) -> Result<()> {
+        let module = self.module(handle)?;
+        self.synchronize(stream_engine::Scope::Context)?;
+        let mut modules = self.modules.lock();
+        modules.loaded.remove(&handle);
+        modules.by_name.retain(|(owner, _), _| *owner != handle.0);
+        modules.forget_kernels_of(&module);
+        module.module.unload();
+        Ok(())
+    }
+
+    /// Forgets the module of a fat binary that is being unregistered.
+    pub(crate) fn unload_registered(&self, fat_binary: FatBinaryHandle) {
+        let registration = self.modules.lock().registered.remove(&fat_binary);
+        let Some(Ok(module)) = registration.as_ref().and_then(|registration| registration.get()) else {
+            return;
+        };
+        // Kernels may still run; a failure of theirs has been or will be reported elsewhere.
+        let _ = self.synchronize(stream_engine::Scope::Context);
+        self.modules.lock().forget_kernels_of(module);
+        module.module.unload();
+    }
+
+    /// Forgets all modules; those of registered fat binaries are loaded again at their next use.
+    pub(crate) fn unload_everything(&self) {
+        *self.modules.lock() = Modules::default();
+    }
+}
+
+impl Modules {
+    fn add_kernel(&mut self, name: CString, module: Arc<LoadedModule>) -> Arc<Kernel> {
+        self.created += 1;
+        let settings = Mutex::new(KernelSettings { max_dynamic_shared: None, carveout: -1 });
+        let kernel = Arc::new(Kernel { name, module, number: self.created, settings });
+        self.kernels.insert(kernel.handle(), Arc::clone(&kernel));
+        kernel
+    }
+
+    fn forget_kernels_of(&mut self, module: &Arc<LoadedModule>) {
+        self.kernels.retain(|_, kernel| !Arc::ptr_eq(&kernel.module, module));
+        self.by_stub.retain(|_, kernel| !Arc::ptr_eq(&kernel.module, module));
+    }
+}
+
+/// Stores the addresses of a fat binary's managed variables where its host code reads them.
+fn set_managed_pointers(fat_binary: FatBinaryHandle, module: &LoadedModule) {
+    let registry = registry().lock();
+    for place in registry.addresses_of(fat_binary, |kind| matches!(kind, Kind::ManagedVariable { .. })) {
+        let variable = registry.find(place).and_then(|found| module.variable(&found.name));
+        if let Some(variable) = variable {
+            // SAFETY: the stub registered the address of a pointer variable of the program.
+            unsafe { (place as *mut usize).write_unaligned(variable.address as usize) };
+        }
+    }
+}

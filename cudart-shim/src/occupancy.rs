@@ -1,0 +1,95 @@
+//! How many CTAs of a kernel fit on a multiprocessor (CUDA programming guide, "Multiprocessor Level"; the allocation units
+//! are the profile's).
+
+use crate::profile::Attribute;
+use crate::simulator::Simulator;
+use functional::engine::program::Program;
+
+impl Simulator {
+    /// Registers a thread of the kernel has, of 32 bits. An estimate: the most that are live at once, as an assembler
+    /// for the device would allot them, within the kernel's launch bounds.
+    pub(crate) fn registers(&self, program: &Program) -> u32 {
+        let most = self.profile.occupancy.max_registers_per_thread;
+        let bound = program.bounds.maximum_registers.unwrap_or(most);
+        let threads = program.bounds.maximum_threads.or(program.bounds.required_threads);
+        let fitting = threads.map_or(most, |threads| {
+            let file = u64::from(self.profile.amount(Attribute::MaxRegistersPerBlock));
+            u32::try_from(file / crate::launch::product(threads).max(1)).unwrap_or(most)
+        });
+        program.registers.min(bound).min(fitting).clamp(1, most)
+    }
+
+    /// Threads a CTA of the kernel can have.
+    pub(crate) fn max_threads(&self, program: &Program) -> u32 {
+        let device = self.profile.amount(Attribute::MaxThreadsPerBlock);
+        let bound = program.bounds.maximum_threads.or(program.bounds.required_threads);
+        bound.map_or(device, |bound| {
+            u32::try_from(crate::launch::product(bound)).unwrap_or(device).min(device)
+        })
+    }
+
+    /// CTAs of `threads` threads and `dynamic_shared` bytes that are resident on a multiprocessor at once.
+    pub(crate) fn active_ctas(&self, program: &Program, threads: u32, dynamic_shared: usize) -> u32 {
+        let amount = |attribute| self.profile.amount(attribute);
+        let units = self.profile.occupancy;
+        let warp_size = amount(Attribute::WarpSize).max(1);
+        if threads == 0 || threads > self.max_threads(program) {
+            return 0;
+        }
+        let warps = threads.div_ceil(warp_size);
+        let by_warps = amount(Attribute::MaxThreadsPerMultiprocessor) / warp_size / warps;
+        let shared = u64::from(program.static_shared)
+            .saturating_add(dynamic_shared as u64)
+            .saturating_add(amount(Attribute::ReservedSharedMemoryPerBlock).into())
+            .checked_next_multiple_of(units.shared_memory_allocation_unit.into())
+            .unwrap_or(u64::MAX);
+        if shared > amount(Attribute::MaxSharedMemoryPerBlockOptin).into() {
+            return 0;
+        }
+        let by_shared = u64::from(amount(Attribute::MaxSharedMemoryPerMultiprocessor))
+            .checked_div(shared)
+            .map_or(u32::MAX, |ctas| u32::try_from(ctas).unwrap_or(u32::MAX));
+        let per_warp = (self.registers(program) * warp_size).next_multiple_of(units.register_allocation_unit);
+        let warps_by_registers = amount(Attribute::MaxRegistersPerMultiprocessor) / per_warp.max(1);
+        let granularity = units.warp_allocation_granularity;
+        let by_registers =
+            warps_by_registers / granularity * granularity / warps.next_multiple_of(granularity);
+        by_warps.min(by_shared).min(by_registers).min(amount(Attribute::MaxBlocksPerMultiprocessor))
+    }
+
+    /// Dynamic shared memory a CTA can have when `ctas` of them share a multiprocessor, bytes.
+    pub(crate) fn available_dynamic_shared(&self, program: &Program, ctas: u32) -> u64 {
+        let amount = |attribute| u64::from(self.profile.amount(attribute));
+        let unit = u64::from(self.profile.occupancy.shared_memory_allocation_unit);
+        let share =
+            amount(Attribute::MaxSharedMemoryPerMultiprocessor) / u64::from(ctas.max(1)) / unit * unit;
+        share
+            .min(amount(Attribute::MaxSharedMemoryPerBlockOptin))
+            .saturating_sub(program.static_shared.into())
+            .saturating_sub(amount(Attribute::ReservedSharedMemoryPerBlock))
+    }
+
+    /// The CTA size with the most resident threads, and the grid that fills the device: (CTAs, threads).
+    /// `dynamic_shared` tells what a CTA of some size needs; `limit` bounds the size, 0 for no bound.
+    pub(crate) fn best_cta_size(
+        &self,
+        program: &Program,
+        limit: u32,
+        dynamic_shared: impl Fn(u32) -> usize,
+    ) -> (u32, u32) {
+        let warp_size = self.profile.amount(Attribute::WarpSize).max(1);
+        let most = self.max_threads(program);
+        let most = if limit == 0 { most } else { most.min(limit) };
+        let mut best = (0, 0, 0);
+        let mut threads = most.next_multiple_of(warp_size);
+        while threads >= warp_size {
+            let size = threads.min(most);
+            let ctas = self.active_ctas(program, size, dynamic_shared(size));
+            if ctas * size > best.0 {
+                best = (ctas * size, ctas, size);
+            }
+            threads -= warp_size;
+        }
+        (best.1 * self.profile.amount(Attribute::MultiprocessorCount), best.2)
+    }
+}

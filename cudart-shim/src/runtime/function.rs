@@ -1,0 +1,167 @@
+//! Kernels: attributes, occupancy.
+
+use crate::abi::{Address, FunctionHandle, Out};
+use crate::context::{check_device, runtime_context};
+use crate::entry::api;
+use crate::error::{Error, Result};
+use crate::function::{KernelAttributes, parameter};
+use std::ffi::{c_char, c_int, c_uint};
+
+/// `cudaFuncAttributes` of CUDA 11.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct FunctionAttributes11 {
+    shared_size: usize,
+    const_size: usize,
+    local_size: usize,
+    max_threads_per_block: c_int,
+    registers: c_int,
+    ptx_version: c_int,
+    binary_version: c_int,
+    cache_mode_ca: c_int,
+    max_dynamic_shared_size: c_int,
+    preferred_carveout: c_int,
+}
+
+/// `cudaFuncAttributes` of CUDA 12 and 13: followed by cluster sizes, which need compute capability 9.0, and room.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct FunctionAttributes12 {
+    common: FunctionAttributes11,
+    cluster: [c_int; 6],
+    reserved: [c_int; 16],
+}
+
+impl From<KernelAttributes> for FunctionAttributes11 {
+    fn from(attributes: KernelAttributes) -> Self {
+        Self {
+            shared_size: attributes.shared,
+            const_size: 0,
+            local_size: attributes.local,
+            max_threads_per_block: attributes.max_threads,
+            registers: attributes.registers,
+            ptx_version: attributes.ptx_version,
+            binary_version: attributes.binary_version,
+            cache_mode_ca: 0,
+            max_dynamic_shared_size: attributes.max_dynamic_shared,
+            preferred_carveout: attributes.carveout,
+        }
+    }
+}
+
+fn attributes(function: Address) -> Result<KernelAttributes> {
+    let simulator = runtime_context()?;
+    simulator.kernel_attributes(&*simulator.kernel_of(function.0)?)
+}
+
+/// Cache and bank configurations are preferences the hardware may ignore; only their range is checked.
+fn check_preference(function: Address, value: c_int, largest: c_int) -> Result<()> {
+    runtime_context()?.kernel_of(function.0)?;
+    if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
+}
+
+fn occupancy(
+    ctas: Out<c_int>,
+    function: Address,
+    threads: c_int,
+    shared: usize,
+    flags: c_uint,
+) -> Result<()> {
+    ctas.check()?;
+    let simulator = runtime_context()?;
+    let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0).ok_or(Error::InvalidValue)?;
+    if flags > 1 {
+        return Err(Error::InvalidValue);
+    }
+    let program = simulator.kernel_of(function.0)?.program()?;
+    ctas.set(simulator.active_ctas(&program, threads, shared) as c_int)
+}
+
+api! { Runtime;
+    /// Everything about a kernel; the structure of CUDA 11.
+    fn cudaFuncGetAttributes_v11(attr: Out<FunctionAttributes11>, func: Address) {
+        attr.check()?;
+        attr.set(attributes(func)?.into())
+    }
+
+    /// Everything about a kernel.
+    fn cudaFuncGetAttributes(attr: Out<FunctionAttributes12>, func: Address) {
+        attr.check()?;
+        let common = attributes(func)?.into();
+        attr.set(FunctionAttributes12 { common, cluster: [0; 6], reserved: [0; 16] })
+    }
+
+    /// Sets the dynamic shared memory a launch may ask for (8), or the preferred share of shared memory (9).
+    fn cudaFuncSetAttribute(func: Address, attribute: c_int, value: c_int) {
+        let simulator = runtime_context()?;
+        simulator.set_kernel_attribute(&*simulator.kernel_of(func.0)?, attribute, value)
+    }
+
+    /// As `cudaFuncSetAttribute`, for a kernel handle.
+    fn cudaKernelSetAttributeForDevice(kernel: FunctionHandle, attribute: c_int, value: c_int, device: c_int) {
+        let simulator = runtime_context()?;
+        check_device(device)?;
+        simulator.set_kernel_attribute(&*simulator.kernel(kernel)?, attribute, value)
+    }
+
+    /// Preferred split of L1 and shared memory.
+    fn cudaFuncSetCacheConfig(func: Address, config: c_int) { check_preference(func, config, 3) }
+
+    /// Preferred width of shared memory banks.
+    fn cudaFuncSetSharedMemConfig(func: Address, config: c_int) { check_preference(func, config, 2) }
+
+    /// The kernel's name in the PTX.
+    fn cudaFuncGetName(name: Out<*const c_char>, func: Address) {
+        name.check()?;
+        // The kernel is kept by the module, as long as its fat binary is registered.
+        name.set(runtime_context()?.kernel_of(func.0)?.name.as_ptr())
+    }
+
+    /// Offset and size of a parameter.
+    fn cudaFuncGetParamInfo(func: Address, index: usize, offset: Out<usize>, size: Out<usize>) {
+        parameter(&*runtime_context()?.kernel_of(func.0)?, index, offset, size)
+    }
+
+    /// How many parameters the kernel has.
+    fn cudaFuncGetParamCount(func: Address, count: Out<usize>) {
+        let program = runtime_context()?.kernel_of(func.0)?.program()?;
+        count.set(program.kernel().source.parameters.len())
+    }
+
+    /// CTAs that are resident on a multiprocessor at once.
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        numBlocks: Out<c_int>, func: Address, blockSize: c_int, dynamicSMemSize: usize,
+    ) {
+        occupancy(numBlocks, func, blockSize, dynamicSMemSize, 0)
+    }
+
+    /// CTAs that are resident on a multiprocessor at once; flag 1 asks for no global caching.
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        numBlocks: Out<c_int>, func: Address, blockSize: c_int, dynamicSMemSize: usize, flags: c_uint,
+    ) {
+        occupancy(numBlocks, func, blockSize, dynamicSMemSize, flags)
+    }
+
+    /// Dynamic shared memory a CTA can have when so many share a multiprocessor.
+    fn cudaOccupancyAvailableDynamicSMemPerBlock(
+        dynamicSmemSize: Out<usize>, func: Address, numBlocks: c_int, blockSize: c_int,
+    ) {
+        let simulator = runtime_context()?;
+        let ctas = u32::try_from(numBlocks).ok().filter(|ctas| *ctas > 0).ok_or(Error::InvalidValue)?;
+        if blockSize <= 0 {
+            return Err(Error::InvalidValue);
+        }
+        let program = simulator.kernel_of(func.0)?.program()?;
+        dynamicSmemSize.set(simulator.available_dynamic_shared(&program, ctas) as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_structures_have_the_sizes_of_the_originals() {
+        assert_eq!((size_of::<FunctionAttributes11>(), size_of::<FunctionAttributes12>()), (56, 144));
+    }
+}

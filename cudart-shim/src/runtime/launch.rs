@@ -1,0 +1,128 @@
+//! Launching kernels.
+
+use crate::abi::{Address, DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
+use crate::context::runtime_context;
+use crate::entry::api;
+use crate::error::{Error, Result};
+use crate::launch::{Arguments, Sizes};
+use crate::launch_attribute::{LaunchAttribute, is_cooperative};
+use std::cell::RefCell;
+use std::ffi::{c_uint, c_void};
+
+/// What `<<<…>>>` says, between the two halves of a launch.
+#[derive(Clone, Copy, Debug)]
+struct CallConfiguration {
+    grid: Dim3,
+    block: Dim3,
+    shared: usize,
+    stream: StreamHandle,
+}
+
+thread_local! {
+    static CONFIGURATIONS: RefCell<Vec<CallConfiguration>> = const { RefCell::new(Vec::new()) };
+}
+
+/// `cudaLaunchConfig_t`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct LaunchConfiguration {
+    grid: Dim3,
+    block: Dim3,
+    shared: usize,
+    stream: StreamHandle,
+    attributes: In<LaunchAttribute>,
+    attribute_count: c_uint,
+}
+
+/// A pointer to the array of pointers to a kernel's arguments.
+type ArgumentPointers = *const *const c_void;
+
+fn launch(
+    function: usize,
+    sizes: Sizes,
+    arguments: ArgumentPointers,
+    stream: StreamHandle,
+    default: DefaultStream,
+) -> Result<()> {
+    let simulator = runtime_context()?;
+    let stream = simulator.stream(stream, default)?;
+    let kernel = simulator.kernel_of(function)?;
+    simulator.launch(&kernel, sizes, Arguments::Pointers(arguments), stream)
+}
+
+fn sizes(grid: Dim3, block: Dim3, shared: usize) -> Sizes {
+    Sizes { grid, block, shared, cooperative: false }
+}
+
+api! { Runtime;
+    /// First half of `<<<…>>>`: keeps the sizes for the kernel's stub. 0 is success.
+    fn __cudaPushCallConfiguration(gridDim: Dim3, blockDim: Dim3, sharedMem: usize, stream: StreamHandle) -> c_uint = 1; {
+        let configuration = CallConfiguration { grid: gridDim, block: blockDim, shared: sharedMem, stream };
+        let pushed = CONFIGURATIONS.try_with(|stack| stack.borrow_mut().push(configuration));
+        pushed.is_err().into()
+    }
+
+    /// In the kernel's stub: takes the sizes back.
+    fn __cudaPopCallConfiguration(
+        gridDim: Out<Dim3>, blockDim: Out<Dim3>, sharedMem: Out<usize>, stream: Out<StreamHandle>,
+    ) {
+        let popped = CONFIGURATIONS.try_with(|stack| stack.borrow_mut().pop()).ok().flatten();
+        let configuration = popped.ok_or(Error::MissingConfiguration)?;
+        gridDim.set(configuration.grid)?;
+        blockDim.set(configuration.block)?;
+        sharedMem.set(configuration.shared)?;
+        stream.set(configuration.stream)
+    }
+
+    /// Launches the kernel of a stub or handle.
+    fn cudaLaunchKernel, cudaLaunchKernel_ptsz [default] (
+        func: Address, gridDim: Dim3, blockDim: Dim3, args: ArgumentPointers, sharedMem: usize, stream: StreamHandle,
+    ) {
+        launch(func.0, sizes(gridDim, blockDim, sharedMem), args, stream, default)
+    }
+
+    /// Launches a kernel by its handle, as CUDA 12.9's stubs do.
+    fn __cudaLaunchKernel, __cudaLaunchKernel_ptsz [default] (
+        kernel: FunctionHandle, gridDim: Dim3, blockDim: Dim3, args: ArgumentPointers, sharedMem: usize,
+        stream: StreamHandle,
+    ) {
+        launch(kernel.0, sizes(gridDim, blockDim, sharedMem), args, stream, default)
+    }
+
+    /// Launches a kernel whose CTAs are all resident at once.
+    fn cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel_ptsz [default] (
+        func: Address, gridDim: Dim3, blockDim: Dim3, args: ArgumentPointers, sharedMem: usize, stream: StreamHandle,
+    ) {
+        let sizes = Sizes { cooperative: true, ..sizes(gridDim, blockDim, sharedMem) };
+        launch(func.0, sizes, args, stream, default)
+    }
+
+    /// Launches a kernel with attributes.
+    fn cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz [default] (
+        config: In<LaunchConfiguration>, func: Address, args: ArgumentPointers,
+    ) {
+        let config = config.get()?;
+        let attributes = config.attributes.list(config.attribute_count as usize)?;
+        let cooperative = is_cooperative(&attributes)?;
+        let sizes = Sizes { cooperative, ..sizes(config.grid, config.block, config.shared) };
+        launch(func.0, sizes, args, config.stream, default)
+    }
+
+    /// The handle of a stub's kernel.
+    fn __cudaGetKernel(kernelPtr: Out<FunctionHandle>, hostFun: Address) {
+        kernelPtr.check()?;
+        kernelPtr.set(runtime_context()?.kernel_of(hostFun.0)?.handle())
+    }
+
+    /// The handle of a stub's kernel.
+    fn cudaGetKernel(kernelPtr: Out<FunctionHandle>, entryFuncAddr: Address) {
+        kernelPtr.check()?;
+        kernelPtr.set(runtime_context()?.kernel_of(entryFuncAddr.0)?.handle())
+    }
+
+    /// The handle of a stub's kernel, for the driver API.
+    fn cudaGetFuncBySymbol(functionPtr: Out<FunctionHandle>, symbolPtr: Address) {
+        functionPtr.check()?;
+        functionPtr.set(runtime_context()?.kernel_of(symbolPtr.0)?.handle())
+    }
+}

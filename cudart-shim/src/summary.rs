@@ -1,0 +1,91 @@
+//! What the run did, written as JSON to the file `VOLTSIM_SUMMARY` names when the process ends.
+
+use crate::entry;
+use crate::log;
+use crate::simulator;
+use functional::launch::LaunchStatistics;
+use parking_lot::Mutex;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Launches of one kernel.
+#[derive(Clone, Copy, Debug, Default)]
+struct Launches {
+    count: u64,
+    warp_instructions: u64,
+    lane_instructions: u64,
+    seconds: f64,
+}
+
+static KERNELS: Mutex<BTreeMap<String, Launches>> = Mutex::new(BTreeMap::new());
+
+#[derive(Serialize)]
+struct KernelSummary<'a> {
+    name: &'a str,
+    launches: u64,
+    warp_instructions: u64,
+    lane_instructions: u64,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    device: Option<&'a str>,
+    api_calls: u64,
+    /// Functions that were called and are not supported.
+    not_supported: Vec<&'static str>,
+    kernels: Vec<KernelSummary<'a>>,
+}
+
+/// Counts a finished launch.
+pub(crate) fn add(kernel: &str, statistics: &LaunchStatistics) {
+    let mut kernels = KERNELS.lock();
+    if !kernels.contains_key(kernel) {
+        kernels.insert(kernel.to_owned(), Launches::default());
+    }
+    if let Some(launches) = kernels.get_mut(kernel) {
+        launches.count += 1;
+        launches.warp_instructions += statistics.warp_instructions;
+        launches.lane_instructions += statistics.lane_instructions;
+        launches.seconds += statistics.elapsed.as_secs_f64();
+    }
+}
+
+/// Runs after the program's own exit handlers and destructors, since libraries are closed last.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static WRITE_AT_EXIT: extern "C" fn() = {
+    extern "C" fn at_exit() {
+        // Nobody is left to tell.
+        let _ = std::panic::catch_unwind(write);
+    }
+    at_exit
+};
+
+fn write() {
+    let Some(path) = std::env::var_os("VOLTSIM_SUMMARY").filter(|path| !path.is_empty()) else { return };
+    // A kernel may still be running, on a thread that the end of the process stopped.
+    let Some(kernels) = KERNELS.try_lock() else { return };
+    let kernels = kernels
+        .iter()
+        .map(|(name, launches)| KernelSummary {
+            name,
+            launches: launches.count,
+            warp_instructions: launches.warp_instructions,
+            lane_instructions: launches.lane_instructions,
+            seconds: launches.seconds,
+        })
+        .collect();
+    let summary = Summary {
+        device: simulator::started().map(|simulator| simulator.profile.name.as_str()),
+        api_calls: entry::calls(),
+        not_supported: log::stubs_called(),
+        kernels,
+    };
+    let written = serde_json::to_vec_pretty(&summary)
+        .map_err(std::io::Error::from)
+        .and_then(|text| std::fs::write(&path, text));
+    if let Err(error) = written {
+        eprintln!("voltsim: VOLTSIM_SUMMARY: cannot write {}: {error}", path.display());
+    }
+}

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use ptx_frontend::container::ContainerError;
+
 /// Exit status of `voltsim` itself when a command fails; clap uses the same for a wrong command line.
 pub(crate) const EXIT_STATUS: u8 = 2;
 
@@ -24,6 +26,18 @@ impl Failure {
     /// A failure that concerns `file`, which `message` does not name.
     pub(crate) fn in_file(file: &Path, message: impl fmt::Display) -> Self {
         Self::new(format_args!("{}: {message}", file.display()))
+    }
+
+    /// An input of the container stage that cannot be read.
+    pub(crate) fn unreadable(error: ContainerError) -> Self {
+        let remedy = match &error {
+            ContainerError::Read { .. } => "check the path and its permissions",
+            ContainerError::UnknownImage { .. } => {
+                "give a Linux executable, shared library or object file, a fat binary, a cubin or PTX text"
+            }
+            _ => "the file is damaged or cut short; build or copy it again",
+        };
+        Self::new(error).remedy(remedy)
     }
 
     /// Adds what the user can do, as an imperative sentence without a full stop.

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ptx_frontend::Module;
 use ptx_frontend::container::{
     Architecture, Container, ContainerError, Entry, EntryKind, Image, ImageFile, Origin, cubin,
 };
@@ -35,6 +36,13 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// The list as JSON.
+#[derive(Serialize)]
+struct Report<'a> {
+    file: &'a Path,
+    entries: &'a [Row],
+}
+
 /// One line of the list.
 #[derive(Serialize)]
 struct Row {
@@ -57,15 +65,15 @@ struct Row {
     identifier: Option<String>,
     /// Options for the vendor's assembler.
     options: Option<String>,
-    /// Names of the kernels in a machine code entry.
-    kernels: Vec<String>,
+    /// Names of the kernels; none for kinds that cannot be read and for PTX without a readable outline.
+    kernels: Option<Vec<String>>,
     /// The file written.
     written: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let file = ImageFile::open(&args.file).map_err(unreadable)?;
-    let image = file.image().map_err(unreadable)?;
+    let file = ImageFile::open(&args.file).map_err(Failure::unreadable)?;
+    let image = file.image().map_err(Failure::unreadable)?;
     if let Some(folder) = &args.output {
         fs::create_dir_all(folder).map_err(|error| not_writable(folder, &error))?;
     }
@@ -90,9 +98,9 @@ fn collect(image: &Image<'_>, args: &Args, rows: &mut Vec<Row>) -> Result<(), Fa
         }
     };
     for (number, container) in containers.enumerate() {
-        let container = container.map_err(unreadable)?;
+        let container = container.map_err(Failure::unreadable)?;
         for entry in container.entries() {
-            let entry = entry.map_err(unreadable)?;
+            let entry = entry.map_err(Failure::unreadable)?;
             rows.push(entry_row(&entry, number, rows.len(), args)?);
         }
     }
@@ -100,15 +108,17 @@ fn collect(image: &Image<'_>, args: &Args, rows: &mut Vec<Row>) -> Result<(), Fa
 }
 
 fn entry_row(entry: &Entry<'_>, container: usize, number: usize, args: &Args) -> Result<Row, Failure> {
-    let is_ptx = entry.kind == EntryKind::Ptx;
-    let kernels = match entry.kind {
-        EntryKind::Elf => entry.sass_kernel_names().map_err(unreadable)?,
-        _ => Vec::new(),
+    let text = match entry.kind {
+        EntryKind::Ptx => Some(entry.ptx().map_err(Failure::unreadable)?),
+        _ => None,
     };
-    let written = match &args.output {
-        Some(folder) if is_ptx => {
-            Some(write_ptx(folder, number, Some(entry.architecture), &entry.ptx().map_err(unreadable)?)?)
-        }
+    let kernels = match (&text, entry.kind) {
+        (Some(text), _) => ptx_kernels(text),
+        (None, EntryKind::Elf) => Some(entry.sass_kernel_names().map_err(Failure::unreadable)?),
+        (None, _) => None,
+    };
+    let written = match (&args.output, &text) {
+        (Some(folder), Some(text)) => Some(write_ptx(folder, number, Some(entry.architecture), text)?),
         _ => None,
     };
     let (major, minor) = entry.version;
@@ -118,7 +128,7 @@ fn entry_row(entry: &Entry<'_>, container: usize, number: usize, args: &Args) ->
         offset: entry.place().offset,
         kind: entry.kind.to_string(),
         architecture: Some(entry.architecture.to_string()),
-        ptx_version: is_ptx.then(|| format!("{major}.{minor}")),
+        ptx_version: text.is_some().then(|| format!("{major}.{minor}")),
         compression: entry.compression().map_or_else(|_| "unknown".into(), |method| method.to_string()),
         stored_size: entry.stored_size(),
         size: entry.uncompressed_size(),
@@ -143,14 +153,14 @@ fn bare_row(kind: EntryKind, size: usize) -> Row {
         size: size as u64,
         identifier: None,
         options: None,
-        kernels: Vec::new(),
+        kernels: None,
         written: None,
     }
 }
 
 fn cubin_row(bytes: &[u8], args: &Args) -> Result<Row, Failure> {
-    let kernels = cubin::kernel_names(bytes, Origin::file(&args.file)).map_err(unreadable)?;
-    Ok(Row { kernels, ..bare_row(EntryKind::Elf, bytes.len()) })
+    let kernels = cubin::kernel_names(bytes, Origin::file(&args.file)).map_err(Failure::unreadable)?;
+    Ok(Row { kernels: Some(kernels), ..bare_row(EntryKind::Elf, bytes.len()) })
 }
 
 fn ptx_row(text: &str, args: &Args) -> Result<Row, Failure> {
@@ -158,7 +168,12 @@ fn ptx_row(text: &str, args: &Args) -> Result<Row, Failure> {
         Some(folder) => Some(write_ptx(folder, 0, None, text)?),
         None => None,
     };
-    Ok(Row { written, ..bare_row(EntryKind::Ptx, text.len()) })
+    Ok(Row { kernels: ptx_kernels(text), written, ..bare_row(EntryKind::Ptx, text.len()) })
+}
+
+fn ptx_kernels(text: &str) -> Option<Vec<String>> {
+    let module = Module::parse(text, "").ok()?;
+    Some(module.kernels().map(Into::into).collect())
 }
 
 fn write_ptx(
@@ -178,14 +193,15 @@ fn write_ptx(
 
 fn report(args: &Args, rows: &[Row], out: &mut dyn Write) -> Result<(), Failure> {
     if args.json {
-        let report = serde_json::json!({ "file": args.file, "entries": rows });
-        writeln!(out, "{report:#}")?;
+        serde_json::to_writer_pretty(&mut *out, &Report { file: &args.file, entries: rows })
+            .map_err(std::io::Error::from)?;
+        writeln!(out)?;
         return Ok(());
     }
     table::write(out, HEADING, &rows.iter().map(cells).collect::<Vec<_>>())?;
     let mut entries_of_kernel = BTreeMap::<&str, Vec<String>>::new();
     for row in rows {
-        for kernel in &row.kernels {
+        for kernel in row.kernels.iter().flatten() {
             entries_of_kernel.entry(kernel).or_default().push(row.number.to_string());
         }
     }
@@ -211,19 +227,8 @@ fn cells(row: &Row) -> [String; 9] {
         row.compression.clone(),
         row.stored_size.to_string(),
         row.size.to_string(),
-        row.kernels.len().to_string(),
+        or_dash(&row.kernels.as_ref().map(|kernels| kernels.len().to_string())),
     ]
-}
-
-fn unreadable(error: ContainerError) -> Failure {
-    let remedy = match &error {
-        ContainerError::Read { .. } => "check the path and its permissions",
-        ContainerError::UnknownImage { .. } => {
-            "give a Linux executable, shared library or object file, a fat binary, a cubin or PTX text"
-        }
-        _ => "the file is damaged or cut short; build or copy it again",
-    };
-    Failure::new(error).remedy(remedy)
 }
 
 fn not_writable(path: &Path, error: &std::io::Error) -> Failure {

@@ -1,9 +1,10 @@
 //! The subcommands of `voltsim`.
 //!
-//! To add one: a file here with `pub(crate) struct Args` (clap derive; its doc comment is the help text) and
+//! To add one: a file here (a folder when it is long) with `pub(crate) struct Args` (clap derive; its doc comment is the help text) and
 //! `pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>`, one variant in [`Command`] and one
 //! arm in [`Command::run`].
 
+mod doctor;
 mod extract;
 
 use std::io::Write;
@@ -16,6 +17,7 @@ use crate::failure::Failure;
 /// One variant per file of this folder.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Doctor(doctor::Args),
     Extract(extract::Args),
 }
 
@@ -23,6 +25,7 @@ impl Command {
     /// Runs the command; its report is written to `out`.
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<ExitCode, Failure> {
         match self {
+            Self::Doctor(args) => doctor::run(args, out),
             Self::Extract(args) => extract::run(args, out),
         }
     }

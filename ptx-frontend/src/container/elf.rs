@@ -3,6 +3,7 @@
 use object::elf;
 use object::read::elf::{ElfFile64, Sym};
 use object::{LittleEndian, Object, ObjectSection};
+use serde::Serialize;
 
 use super::error::{ContainerError, Origin};
 use super::fatbin::{Container, Containers};
@@ -30,7 +31,8 @@ pub struct ImportedSymbol {
 }
 
 /// How a host file reaches the CUDA runtime.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RuntimeLinkage {
     /// It imports the runtime's functions from a shared library.
     Shared,

@@ -1,0 +1,167 @@
+//! The device code of a file: what would be chosen for the device, what is only there as machine code, and which
+//! instructions of it are not there.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ptx_frontend::Module;
+use ptx_frontend::container::select::{choose_ptx, sass_kernels};
+use ptx_frontend::container::{Container, ContainerError, Entry, EntryKind};
+use ptx_frontend::module;
+use serde::Serialize;
+
+/// The device code of a file.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct DeviceCode {
+    /// The PTX chosen for the device, one per container that has any.
+    pub(super) ptx: Vec<PtxModule>,
+    /// Kernels without PTX, with the architectures they exist for.
+    pub(super) sass_only: BTreeMap<String, Vec<String>>,
+    /// What is wrong in the text of the functions, with how many functions have it.
+    pub(super) unsupported: BTreeMap<String, Affected>,
+    /// Containers and entries that cannot be read, PTX that is no module.
+    pub(super) damage: Vec<String>,
+}
+
+/// A chosen PTX entry.
+#[derive(Debug, Serialize)]
+pub(super) struct PtxModule {
+    /// Number of the container in the file, from 0; none for a file that is PTX text.
+    pub(super) container: Option<usize>,
+    /// The text's `.target`.
+    pub(super) target: String,
+    /// The target is above the device.
+    pub(super) above_device: bool,
+    /// Of the PTX ISA.
+    pub(super) version: String,
+    pub(super) compression: String,
+    pub(super) kernels: Vec<String>,
+}
+
+/// Functions with the same problem.
+#[derive(Debug, Serialize)]
+pub(super) struct Affected {
+    pub(super) functions: usize,
+    /// The first place.
+    pub(super) first: String,
+}
+
+impl DeviceCode {
+    /// Reads all containers of a file for a device of compute capability `device` (ten times).
+    pub(super) fn of<'a>(
+        containers: impl Iterator<Item = Result<Container<'a>, ContainerError>>,
+        device: u32,
+    ) -> Self {
+        let mut code = Self::default();
+        for (number, container) in containers.enumerate() {
+            match container {
+                Ok(container) => code.add_container(number, &container, device),
+                Err(error) => code.damage.push(error.to_string()),
+            }
+        }
+        // Linked machine code and the PTX it came from may stand in different containers (nvcc -rdc=true).
+        let in_ptx = |name: &String| code.ptx.iter().any(|module| module.kernels.contains(name));
+        code.sass_only =
+            std::mem::take(&mut code.sass_only).into_iter().filter(|(name, _)| !in_ptx(name)).collect();
+        code
+    }
+
+    fn add_container(&mut self, number: usize, container: &Container<'_>, device: u32) {
+        let mut entries = Vec::new();
+        for entry in container.entries() {
+            match entry {
+                Ok(entry) => entries.push(entry),
+                Err(error) => self.damage.push(error.to_string()),
+            }
+        }
+        match sass_kernels(&entries) {
+            Ok(kernels) => {
+                for (name, architectures) in kernels {
+                    let names = architectures.iter().map(ToString::to_string);
+                    self.sass_only.entry(name).or_default().extend(names);
+                }
+            }
+            Err(error) => self.damage.push(error.to_string()),
+        }
+        match choose_ptx(&entries, device) {
+            Some(entry) => self.add_ptx(number, entry, device),
+            None if entries.iter().any(|entry| entry.kind == EntryKind::LinkTimeIr) => {
+                let place = container.place();
+                self.damage.push(format!("{place}: link-time intermediate code without PTX"));
+            }
+            None => {}
+        }
+    }
+
+    fn add_ptx(&mut self, container: usize, entry: &Entry<'_>, device: u32) {
+        let compression = entry.compression().map_or_else(|_| "unknown".into(), |method| method.to_string());
+        let name = format!("{} container {container}", entry.place().origin);
+        match entry.ptx() {
+            Ok(text) => self.add_module(&text, &name, Some(container), compression, device),
+            Err(error) => self.damage.push(error.to_string()),
+        }
+    }
+
+    /// The code of a file that is PTX text.
+    pub(super) fn of_text(text: &str, file: &Path, device: u32) -> Self {
+        let mut code = Self::default();
+        code.add_module(text, &file.to_string_lossy(), None, "none".into(), device);
+        code
+    }
+
+    fn add_module(
+        &mut self,
+        text: &str,
+        name: &str,
+        container: Option<usize>,
+        compression: String,
+        device: u32,
+    ) {
+        let module = match Module::parse(text, name) {
+            Ok(module) => module,
+            Err(error) => return self.damage.push(error.to_string()),
+        };
+        let outline = module.outline();
+        let target = outline.target.map_or("", |target| target.of(text)).to_owned();
+        let version = outline.version.map_or(String::new(), |(major, minor)| format!("{major}.{minor}"));
+        let above_device = capability(&target).is_some_and(|capability| capability > device);
+        let kernels = module.kernels().map(Into::into).collect();
+        self.ptx.push(PtxModule { container, target, above_device, version, compression, kernels });
+        self.check_functions(&module);
+    }
+
+    /// Notes what is wrong in each function that `module` defines.
+    fn check_functions(&mut self, module: &Module) {
+        let text = module.source().text();
+        let defined = module.outline().functions.iter().filter(|item| item.body.is_some());
+        for name in defined.map(|item| item.name.of(text)) {
+            match module.function(name) {
+                Ok(_) => {}
+                Err(module::Error::Invalid { problems, .. }) => {
+                    let mut noted = Vec::new();
+                    for problem in problems {
+                        let what = problem.problem.to_string();
+                        if !noted.contains(&what) {
+                            let place = format!("{} line {} in `{name}`", problem.file, problem.place.line);
+                            self.note(what.clone(), place);
+                            noted.push(what);
+                        }
+                    }
+                }
+                Err(error) => self.note(error.to_string(), format!("{} `{name}`", module.name())),
+            }
+        }
+    }
+
+    fn note(&mut self, what: String, place: String) {
+        let affected = self.unsupported.entry(what).or_insert(Affected { functions: 0, first: place });
+        affected.functions += 1;
+    }
+}
+
+/// 75 for a target that starts with `sm_75`.
+fn capability(target: &str) -> Option<u32> {
+    let digits = target.trim_start().strip_prefix("sm_")?;
+    let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
+    digits.get(..end)?.parse().ok()
+}

@@ -1,0 +1,205 @@
+//! `voltsim doctor`: says before a program runs what will be missing.
+//!
+//! It follows the libraries the program loads and, in each file, looks at the device code and the CUDA functions it
+//! imports. What a program opens or looks up while it runs (`dlopen`, `dlsym`) is not seen.
+
+mod calls;
+mod code;
+mod libraries;
+mod text;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use ptx_frontend::container::cubin;
+use ptx_frontend::container::elf::RuntimeLinkage;
+use ptx_frontend::container::{ContainerError, Image, ImageFile, Origin};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use calls::{ApiTable, Calls};
+use code::{Affected, DeviceCode};
+use libraries::{Found, Library, Search};
+
+/// Say what a program needs and what of it is not there, before running it
+///
+/// Exit status: 0 when everything is there, 1 when something is missing, 2 when the file cannot be read.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Executable, shared library, object file, fat binary, cubin or PTX text
+    file: PathBuf,
+
+    /// Compute capability of the device, ten times
+    #[arg(long, value_name = "NN", default_value_t = 70)]
+    sm: u32,
+
+    /// Name every kernel and everything that is missing
+    #[arg(long)]
+    all: bool,
+
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was found.
+#[derive(Serialize)]
+struct Report {
+    /// Compute capability of the device, ten times.
+    device: u32,
+    /// The file and those of its libraries that have device code or use CUDA.
+    files: Vec<FileReport>,
+    libraries: Vec<Library>,
+    problems: Vec<Problem>,
+}
+
+/// A file that has device code or uses CUDA.
+#[derive(Serialize)]
+struct FileReport {
+    file: PathBuf,
+    /// How it reaches the runtime; none for a file that is no host program.
+    runtime: Option<RuntimeLinkage>,
+    code: DeviceCode,
+    calls: Calls,
+}
+
+/// Something that is not there, and what to do about it.
+#[derive(Serialize)]
+struct Problem {
+    what: String,
+    /// What it consists of, one each; empty when `what` says it all.
+    details: Vec<String>,
+    remedy: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let table = ApiTable::load().map_err(Failure::new)?;
+    let mut report =
+        Report { device: args.sm, files: Vec::new(), libraries: Vec::new(), problems: Vec::new() };
+    let mut search = Search::default();
+    examine(&args.file, &mut report, &mut search, &table).map_err(Failure::unreadable)?;
+    while let Some(path) = search.next_file() {
+        // A library that cannot be read is a problem of the program, not the end of the examination.
+        if let Err(error) = examine(&path, &mut report, &mut search, &table) {
+            report.problems.push(Problem::new(error, "install the library again"));
+        }
+    }
+    report.libraries = search.libraries;
+    let problems: Vec<Problem> = library_problems(&report.libraries)
+        .chain(report.files.iter().flat_map(FileReport::problems))
+        .collect();
+    report.problems.extend(problems);
+    if args.json {
+        serde_json::to_writer_pretty(&mut *out, &report).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        text::write(&report, args.all, out)?;
+    }
+    Ok(if report.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Adds a file to the report if it has to do with CUDA or is the first, and its libraries to the search.
+fn examine(
+    path: &Path,
+    report: &mut Report,
+    search: &mut Search,
+    table: &ApiTable,
+) -> Result<(), ContainerError> {
+    let file = ImageFile::open(path)?;
+    let device = report.device;
+    let mut found = FileReport {
+        file: path.to_owned(),
+        runtime: None,
+        code: DeviceCode::default(),
+        calls: Calls::default(),
+    };
+    match file.image()? {
+        Image::Host(host) => {
+            search.add_needs_of(&host, path)?;
+            let linkage = host.runtime_linkage()?;
+            let imports = host.cuda_imports()?;
+            let uses_cuda = linkage != RuntimeLinkage::None || !imports.is_empty();
+            if !uses_cuda && !report.files.is_empty() {
+                return Ok(());
+            }
+            found.runtime = Some(linkage);
+            found.calls = Calls::of(&imports, table);
+            found.code = DeviceCode::of(host.containers(), device);
+        }
+        Image::FatBinary(containers) => found.code = DeviceCode::of(containers, device),
+        Image::Ptx(text) => found.code = DeviceCode::of_text(&text, path, device),
+        Image::Cubin(bytes) => {
+            let kernels = cubin::kernel_names(bytes, Origin::file(path))?;
+            found.code.sass_only = kernels.into_iter().map(|name| (name, Vec::new())).collect();
+        }
+    }
+    report.files.push(found);
+    Ok(())
+}
+
+impl Problem {
+    fn new(what: impl ToString, remedy: &str) -> Self {
+        Self { what: what.to_string(), details: Vec::new(), remedy: remedy.into() }
+    }
+
+    fn with_details(self, details: Vec<String>) -> Self {
+        Self { details, ..self }
+    }
+}
+
+fn library_problems(libraries: &[Library]) -> impl Iterator<Item = Problem> {
+    libraries.iter().filter(|library| library.found == Found::Nowhere).map(|library| {
+        let what = format!("{} is not found ({} needs it)", library.soname, library.needed_by.display());
+        Problem::new(what, "install it, or add its folder to LD_LIBRARY_PATH")
+    })
+}
+
+impl FileReport {
+    fn problems(&self) -> Vec<Problem> {
+        let file = self.file.display();
+        let mut problems = Vec::new();
+        if self.runtime == Some(RuntimeLinkage::StaticStripped) {
+            problems.push(Problem::new(
+                format_args!("{file}: the CUDA runtime is linked statically and the file is stripped"),
+                "link with `nvcc -cudart shared`, or do not strip the file",
+            ));
+        }
+        for damage in &self.code.damage {
+            problems.push(Problem::new(damage, "build or copy the file again"));
+        }
+        for (architectures, kernels) in group(&self.code.sass_only) {
+            let machine_code = match architectures.as_slice() {
+                [] => String::new(),
+                names => format!(", only machine code for {}", names.join(" ")),
+            };
+            let what = format_args!("{file}: kernels without PTX{machine_code}: {}", kernels.len());
+            let remedy = "compile with PTX: `nvcc -gencode arch=compute_NN,code=compute_NN`";
+            problems.push(Problem::new(what, remedy).with_details(kernels));
+        }
+        if !self.code.unsupported.is_empty() {
+            let what = format_args!("{file}: functions that cannot run");
+            let remedy = "none; a kernel that needs one of them fails when it is launched, the others run";
+            let details = self.code.unsupported.iter().map(|(what, Affected { functions, first })| {
+                format!("{what}, in {functions} functions, first at {first}")
+            });
+            problems.push(Problem::new(what, remedy).with_details(details.collect()));
+        }
+        for (reason, functions) in group(&self.calls.missing) {
+            let what = format_args!("{file}: imported functions {reason}: {}", functions.len());
+            let remedy = "none; a program that checks for errors stops at such a call";
+            problems.push(Problem::new(what, remedy).with_details(functions));
+        }
+        problems
+    }
+}
+
+/// The names of `reasons` by their reason.
+fn group<R: Ord>(reasons: &BTreeMap<String, R>) -> BTreeMap<&R, Vec<String>> {
+    let mut groups = BTreeMap::<&R, Vec<String>>::new();
+    for (name, reason) in reasons {
+        groups.entry(reason).or_default().push(name.clone());
+    }
+    groups
+}

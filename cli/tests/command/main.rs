@@ -1,0 +1,76 @@
+//! The `voltsim` command as a user runs it.
+#![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
+
+#[path = "../../../ptx-frontend/tests/container/builder.rs"]
+#[allow(dead_code, reason = "these tests use a part of the builder")]
+mod builder;
+mod doctor;
+mod extract;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What a run of the command left behind.
+struct Outcome {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Outcome {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+}
+
+/// A folder to run the command in.
+struct Workplace {
+    folder: TempDir,
+}
+
+impl Workplace {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn voltsim(&self, arguments: &[&str]) -> Outcome {
+        self.run(Path::new(env!("CARGO_BIN_EXE_voltsim")), arguments)
+    }
+
+    /// Compiles C `source` to `output`.
+    fn compile(&self, source: &str, output: &str, options: &[&str]) {
+        self.write("source.c", source);
+        let outcome = self.run(Path::new("cc"), &[&["-o", output, "source.c"], options].concat());
+        assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    }
+
+    fn run(&self, program: &Path, arguments: &[&str]) -> Outcome {
+        let mut command = Command::new(program);
+        let result = command.current_dir(self.folder.path()).args(arguments).output().unwrap();
+        Outcome {
+            status: result.status.code().unwrap(),
+            stdout: String::from_utf8(result.stdout).unwrap(),
+            stderr: String::from_utf8(result.stderr).unwrap(),
+        }
+    }
+}
+
+/// PTX text with one kernel of this name and body.
+fn ptx(kernel: &str, body: &str) -> String {
+    format!(".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry {kernel}()\n{{\n{body}\nret;\n}}")
+}

@@ -135,6 +135,11 @@ impl Device {
         }
     }
 
+    /// Are all CTAs executed by one thread, by the settings?
+    pub(crate) fn has_one_worker(&self) -> bool {
+        self.settings.deterministic || self.settings.threads == 1
+    }
+
     pub(crate) fn workers(&self) -> &Workers {
         self.workers.get_or_init(|| Workers::new(self.worker_count()))
     }

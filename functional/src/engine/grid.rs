@@ -45,6 +45,8 @@ pub struct Grid<'a> {
     pub number: u64,
     /// All CTAs must be resident at once.
     pub cooperative: bool,
+    /// No other thread of the device runs kernels.
+    pub has_one_worker: bool,
     /// When the launch started.
     pub started: Instant,
     cancelled: AtomicBool,
@@ -75,6 +77,7 @@ impl<'a> Grid<'a> {
             owner,
             number: owner.next_launch(),
             cooperative: config.cooperative,
+            has_one_worker: owner.has_one_worker(),
             started: Instant::now(),
             cancelled: AtomicBool::new(false),
         }

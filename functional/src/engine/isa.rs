@@ -1,6 +1,8 @@
 //! The few primitives that auto-vectorisation does not find, per level of host instructions.
 
 use super::lane::WARP;
+use super::op::Op;
+use super::running::Running;
 
 /// A level's primitives. The bodies of warp-wide ops are generic over this and inlined into a function compiled for
 /// the level, so the intrinsics inside are inlined too.
@@ -11,6 +13,24 @@ pub trait Isa: 'static {
     fn top_bits_64(lanes: &[u64; WARP]) -> u32;
     /// Is `addresses[i] == addresses[0] + i * step` for all lanes?
     fn is_strided(addresses: &[u64; WARP], step: u64) -> bool;
+    /// Runs a part that many ops share in a function of its own, compiled for the level.
+    ///
+    /// # Safety
+    /// The host has the level's instructions, and the part's own conditions hold.
+    unsafe fn outlined<O: Outlined>(w: &mut Running<'_>, op: &Op, argument: O::Argument) -> O::Result;
+}
+
+/// A part that many ops share; see [`Isa::outlined`].
+pub trait Outlined {
+    /// What it needs beside the op.
+    type Argument;
+    /// What it comes to.
+    type Result;
+    /// Does it; inlined into a function compiled for the level.
+    ///
+    /// # Safety
+    /// As for [`super::op::Run`].
+    unsafe fn run<I: Isa>(w: &mut Running<'_>, op: &Op, argument: Self::Argument) -> Self::Result;
 }
 
 /// x86-64 as every processor has it, or another architecture.
@@ -42,6 +62,12 @@ impl Isa for Baseline {
             different |= address ^ addresses[0].wrapping_add(step.wrapping_mul(i as u64));
         }
         different == 0
+    }
+
+    #[inline(never)]
+    unsafe fn outlined<O: Outlined>(w: &mut Running<'_>, op: &Op, argument: O::Argument) -> O::Result {
+        // SAFETY: the caller's promise.
+        unsafe { O::run::<Baseline>(w, op, argument) }
     }
 }
 
@@ -103,6 +129,13 @@ impl Isa for Avx2 {
             _mm256_testz_si256(different, different) != 0
         }
     }
+
+    #[inline(never)]
+    #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn outlined<O: Outlined>(w: &mut Running<'_>, op: &Op, argument: O::Argument) -> O::Result {
+        // SAFETY: the caller's promise.
+        unsafe { O::run::<Avx2>(w, op, argument) }
+    }
 }
 
 /// AVX-512; its primitives are those of AVX2, its loops are compiled wider.
@@ -124,6 +157,13 @@ impl Isa for Avx512 {
     #[inline(always)]
     fn is_strided(addresses: &[u64; WARP], step: u64) -> bool {
         Avx2::is_strided(addresses, step)
+    }
+
+    #[inline(never)]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn outlined<O: Outlined>(w: &mut Running<'_>, op: &Op, argument: O::Argument) -> O::Result {
+        // SAFETY: the caller's promise.
+        unsafe { O::run::<Avx512>(w, op, argument) }
     }
 }
 

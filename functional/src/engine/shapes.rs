@@ -12,7 +12,7 @@ use super::op::{Flow, Op};
 use super::running::Running;
 
 /// Lanes handled together: loads of a chunk come before its stores, so a result may overlay an operand.
-const CHUNK: usize = 16;
+pub(crate) const CHUNK: usize = 16;
 
 /// d = f(a).
 pub trait Unary: 'static {
@@ -76,7 +76,7 @@ pub trait Predicate: 'static {
 
 /// All ones for each lane of the chunk whose bit is set.
 #[inline(always)]
-fn lane_masks(mask: u32, chunk: usize) -> [u32; CHUNK] {
+pub(crate) fn lane_masks(mask: u32, chunk: usize) -> [u32; CHUNK] {
     let bits = mask >> (chunk * CHUNK);
     std::array::from_fn(|i| 0u32.wrapping_sub((bits >> i) & 1))
 }
@@ -86,7 +86,12 @@ fn lane_masks(mask: u32, chunk: usize) -> [u32; CHUNK] {
 /// # Safety
 /// As for [`super::op::Run`]: `op.d` names a row of `D`'s width.
 #[inline(always)]
-unsafe fn write_chunk<D: Lane>(w: &mut Running<'_>, op: &Op, chunk: usize, mut result: [D::Bits; CHUNK]) {
+pub(crate) unsafe fn write_chunk<D: Lane>(
+    w: &mut Running<'_>,
+    op: &Op,
+    chunk: usize,
+    mut result: [D::Bits; CHUNK],
+) {
     let d = w.row::<D::Bits>(op.d).cast::<[D::Bits; CHUNK]>();
     // SAFETY: a row has 32 lanes, `chunk` is 0 or 1.
     unsafe {
@@ -107,7 +112,7 @@ unsafe fn write_chunk<D: Lane>(w: &mut Running<'_>, op: &Op, chunk: usize, mut r
 /// # Safety
 /// As for [`super::op::Run`]: `row` names a row of `T`'s width.
 #[inline(always)]
-unsafe fn read_chunk<T: Lane>(w: &Running<'_>, row: u32, chunk: usize) -> [T::Bits; CHUNK] {
+pub(crate) unsafe fn read_chunk<T: Lane>(w: &Running<'_>, row: u32, chunk: usize) -> [T::Bits; CHUNK] {
     // SAFETY: a row has 32 lanes, `chunk` is 0 or 1.
     unsafe { w.row::<T::Bits>(row).cast::<[T::Bits; CHUNK]>().add(chunk).read() }
 }

@@ -1,5 +1,556 @@
 //! Atomic operations on memory (PTX manual 9.7.13.5, 9.7.13.6).
+//!
+//! The lanes of a warp take their turns from the lowest up, after the addresses of all of them were checked. Shared
+//! memory belongs to the CTA, which one thread executes, and needs no atomics of the host; global memory does, unless
+//! the device has one worker.
 
-use super::not_yet;
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-not_yet! { atom_bits atom_cas atom_integer atom_count atom_float red_bits red_integer red_count red_float }
+use half::{bf16, f16};
+use ptx_frontend::ir::{Instruction, Operand};
+use ptx_frontend::isa::{Modifier, ScalarType};
+
+use super::Bound;
+use super::place::{AccessSpace, Place, place};
+use crate::bind::{BindError, Binder};
+use crate::engine::access::{
+    Generic, Global, GlobalNarrow, Pattern, Shared, Space, addresses, lanes_of, pattern, resolve_aligned,
+};
+use crate::engine::isa::{Isa, Outlined, per_level};
+use crate::engine::lane::{Lane, WARP};
+use crate::engine::op::{Flow, Op, Run};
+use crate::engine::running::Running;
+use crate::fault::FaultKind;
+
+/// A value in memory on which the host has atomic operations.
+trait Cell: Lane + PartialEq {
+    /// Replaces `old` by `new`; what was found if it was something else.
+    ///
+    /// # Safety
+    /// `at` is aligned and points to a live value, which others touch only by atomic operations.
+    unsafe fn compare_exchange(at: *mut Self, old: Self, new: Self) -> Result<Self, Self>;
+    /// Replaces the value, and returns it.
+    ///
+    /// # Safety
+    /// As for [`Cell::compare_exchange`].
+    unsafe fn exchange(at: *mut Self, new: Self) -> Self;
+    /// Adds to the value, and returns it.
+    ///
+    /// # Safety
+    /// As for [`Cell::compare_exchange`].
+    unsafe fn fetch_add(at: *mut Self, addend: Self) -> Self;
+    /// The value.
+    ///
+    /// # Safety
+    /// As for [`Cell::compare_exchange`].
+    unsafe fn load(at: *mut Self) -> Self;
+}
+
+macro_rules! cells {
+    ($($ty:ty => $atomic:ty),*) => {
+        $(impl Cell for $ty {
+            #[inline(always)]
+            unsafe fn compare_exchange(at: *mut $ty, old: $ty, new: $ty) -> Result<$ty, $ty> {
+                // SAFETY: the caller's promise.
+                let atomic = unsafe { <$atomic>::from_ptr(at) };
+                atomic.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst)
+            }
+            #[inline(always)]
+            unsafe fn exchange(at: *mut $ty, new: $ty) -> $ty {
+                // SAFETY: the caller's promise.
+                unsafe { <$atomic>::from_ptr(at) }.swap(new, Ordering::SeqCst)
+            }
+            #[inline(always)]
+            unsafe fn fetch_add(at: *mut $ty, addend: $ty) -> $ty {
+                // SAFETY: the caller's promise.
+                unsafe { <$atomic>::from_ptr(at) }.fetch_add(addend, Ordering::SeqCst)
+            }
+            #[inline(always)]
+            unsafe fn load(at: *mut $ty) -> $ty {
+                // SAFETY: the caller's promise.
+                unsafe { <$atomic>::from_ptr(at) }.load(Ordering::SeqCst)
+            }
+        })*
+    };
+}
+cells! { u16 => AtomicU16, u32 => AtomicU32, u64 => AtomicU64, i32 => AtomicI32, i64 => AtomicI64 }
+
+/// What an atomic operation makes of a value.
+trait Update: 'static {
+    /// The value.
+    type Value: Cell;
+    /// Do several updates in a row come to one with their operands put together by `apply`?
+    const MERGES: bool;
+    /// The new value.
+    fn apply(old: Self::Value, b: Self::Value, shared: bool) -> Self::Value;
+    /// Updates the value indivisibly, and returns the old one.
+    ///
+    /// # Safety
+    /// As for [`Cell::compare_exchange`].
+    #[inline(always)]
+    unsafe fn indivisibly(at: *mut Self::Value, b: Self::Value, shared: bool) -> Self::Value {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut old = Self::Value::load(at);
+            loop {
+                match Self::Value::compare_exchange(at, old, Self::apply(old, b, shared)) {
+                    Ok(old) => return old,
+                    Err(found) => old = found,
+                }
+            }
+        }
+    }
+}
+
+macro_rules! updates {
+    (@host $ty:ty []) => {};
+    (@host $ty:ty [$host:ident]) => {
+        #[inline(always)]
+        unsafe fn indivisibly(at: *mut $ty, b: $ty, _: bool) -> $ty {
+            // SAFETY: the caller's promise.
+            unsafe { <$ty>::$host(at, b) }
+        }
+    };
+    (@types $name:ident [$($ty:ty),+] $merges:tt $lane:tt $host:tt) => {
+        $(updates! { @impl $name $ty, $merges $lane $host })+
+    };
+    (@impl $name:ident $ty:ty, $merges:literal [|$old:ident, $b:ident| $new:expr] $host:tt) => {
+        impl Update for $name<$ty> {
+            type Value = $ty;
+            const MERGES: bool = $merges;
+            #[inline(always)]
+            fn apply($old: $ty, $b: $ty, _: bool) -> $ty { $new }
+            updates! { @host $ty $host }
+        }
+    };
+    ($($(#[$doc:meta])* $name:ident $types:tt merges $merges:literal $lane:tt $host:tt;)*) => {
+        $(
+            $(#[$doc])*
+            struct $name<T>(std::marker::PhantomData<T>);
+            updates! { @types $name $types $merges $lane $host }
+        )*
+    };
+}
+updates! {
+    /// old and b.
+    And [u32, u64] merges true [|old, b| old & b] [];
+    /// old or b.
+    Or [u32, u64] merges true [|old, b| old | b] [];
+    /// old exclusive-or b.
+    Xor [u32, u64] merges true [|old, b| old ^ b] [];
+    /// b.
+    Exchange [u32, u64] merges false [|_old, b| b] [exchange];
+    /// old + b.
+    Add [u32, u64] merges true [|old, b| old.wrapping_add(b)] [fetch_add];
+    /// The smaller of old and b.
+    Min [u32, u64, i32, i64] merges true [|old, b| old.min(b)] [];
+    /// The larger of old and b.
+    Max [u32, u64, i32, i64] merges true [|old, b| old.max(b)] [];
+    /// old + 1, 0 after b.
+    Increment [u32] merges false [|old, b| if old >= b { 0 } else { old + 1 }] [];
+    /// old - 1, b after 0 and from above b.
+    Decrement [u32] merges false [|old, b| if old == 0 || old > b { b } else { old - 1 }] [];
+}
+
+/// old + b in a floating-point type.
+struct AddFloat<T>(std::marker::PhantomData<T>);
+
+impl Update for AddFloat<f32> {
+    type Value = u32;
+    const MERGES: bool = false;
+    /// Subnormals survive in shared memory and are flushed to zero in global memory (manual 9.7.13.5).
+    #[inline(always)]
+    fn apply(old: u32, b: u32, shared: bool) -> u32 {
+        let read = |bits: u32| if shared { bits } else { flush(bits) };
+        let sum = f32::from_bits(read(old)) + f32::from_bits(read(b));
+        read(sum.to_bits())
+    }
+}
+
+/// A subnormal single as a zero of its sign.
+#[inline(always)]
+fn flush(bits: u32) -> u32 {
+    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
+}
+
+impl Update for AddFloat<f64> {
+    type Value = u64;
+    const MERGES: bool = false;
+    #[inline(always)]
+    fn apply(old: u64, b: u64, _: bool) -> u64 {
+        (f64::from_bits(old) + f64::from_bits(b)).to_bits()
+    }
+}
+
+macro_rules! half_sums {
+    ($($ty:ty),*) => {
+        $(impl Update for AddFloat<$ty> {
+            type Value = u16;
+            const MERGES: bool = false;
+            #[inline(always)]
+            fn apply(old: u16, b: u16, _: bool) -> u16 {
+                (<$ty>::from_bits(old) + <$ty>::from_bits(b)).to_bits()
+            }
+        }
+        impl Update for AddFloat<[$ty; 2]> {
+            type Value = u32;
+            const MERGES: bool = false;
+            #[inline(always)]
+            fn apply(old: u32, b: u32, _: bool) -> u32 {
+                let half = |at: u32| {
+                    u32::from(AddFloat::<$ty>::apply((old >> at) as u16, (b >> at) as u16, false)) << at
+                };
+                half(0) | half(16)
+            }
+        })*
+    };
+}
+half_sums! { f16, bf16 }
+
+/// Where the lanes of an atomic op access memory.
+struct Places {
+    /// Host addresses, of the executing lanes.
+    at: [u64; WARP],
+    /// All lanes execute, at one place.
+    uniform: bool,
+    /// In shared memory.
+    shared: bool,
+    /// Nobody else accesses it meanwhile.
+    private: bool,
+}
+
+/// The space of an atomic op, and how wide its addresses are, as a field of the op.
+const SHARED: u32 = 0;
+const SHARED_WIDE: u32 = 1;
+const GLOBAL: u32 = 2;
+const GENERIC: u32 = 3;
+const GLOBAL_NARROW: u32 = 4;
+/// Added if the host's own threads may take part (`.sys`).
+const SYSTEM: u32 = 8;
+
+/// Finds and checks the places of all executing lanes; `e` is the space.
+struct Locate;
+
+impl Outlined for Locate {
+    type Argument = u32;
+    type Result = Result<Places, FaultKind>;
+
+    #[inline(always)]
+    unsafe fn run<I: Isa>(w: &mut Running<'_>, op: &Op, width: u32) -> Result<Places, FaultKind> {
+        // SAFETY: the binder has given a row as wide as the space's addresses.
+        unsafe {
+            match op.e & !SYSTEM {
+                SHARED => locate::<I, Shared<u32>>(w, op, width),
+                SHARED_WIDE => locate::<I, Shared<u64>>(w, op, width),
+                GLOBAL => locate::<I, Global>(w, op, width),
+                GENERIC => locate::<I, Generic>(w, op, width),
+                _ => locate::<I, GlobalNarrow>(w, op, width),
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Run`]: `a` is a row of the space's addresses.
+#[inline(always)]
+unsafe fn locate<I: Isa, S: Space>(w: &mut Running<'_>, op: &Op, width: u32) -> Result<Places, FaultKind> {
+    // SAFETY: the caller's promise.
+    let mut at = unsafe { addresses::<S>(w, op) };
+    let mut uniform = false;
+    match pattern::<I, S>(w, op, &at, width) {
+        Pattern::Strided(first) => {
+            at = std::array::from_fn(|lane| first as u64 + lane as u64 * u64::from(width));
+        }
+        Pattern::Uniform(place) => {
+            at = [place as u64; WARP];
+            uniform = true;
+        }
+        Pattern::Scattered(origin) => at = at.map(|address| address.wrapping_add(origin)),
+        Pattern::Unchecked => {
+            for lane in lanes_of(w.mask) {
+                at[lane] = resolve_aligned::<S>(w, op.slot, lane, at[lane], width)? as u64;
+            }
+        }
+    }
+    let in_shared = |address: u64| address.wrapping_sub(w.shared as u64) < u64::from(w.shared_bytes);
+    let shared = lanes_of(w.mask).all(|lane| in_shared(at[lane]));
+    let private = shared || (w.grid.has_one_worker && op.e & SYSTEM == 0);
+    Ok(Places { at, uniform, shared, private })
+}
+
+/// Replaces the value at the address by its update with `b`; d = the old value if `A` wants it.
+#[inline(always)]
+unsafe fn update_body<I: Isa, U: Update, A: Answer>(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: rows as the binder gave them; places were checked, for each executing lane, to be aligned and inside
+    // an allocation or the CTA's shared memory.
+    unsafe {
+        let b = w.read_row::<<U::Value as Lane>::Bits>(op.b);
+        let places = match I::outlined::<Locate>(w, op, size_of::<U::Value>() as u32) {
+            Ok(places) => places,
+            Err(fault) => return w.fault(fault),
+        };
+        let shared = places.shared;
+        let place = |lane: usize| places.at[lane] as *mut U::Value;
+        let value = |lane: usize| U::Value::from_bits(b[lane]);
+        let mut old = [<U::Value as Lane>::Bits::default(); WARP];
+        if places.uniform && U::MERGES {
+            let all = (1..WARP).fold(value(0), |all, lane| U::apply(all, value(lane), shared));
+            let mut now = if places.private {
+                let now = place(0).read();
+                place(0).write(U::apply(now, all, shared));
+                now
+            } else {
+                U::indivisibly(place(0), all, shared)
+            };
+            if A::WANTED {
+                for (lane, old) in old.iter_mut().enumerate() {
+                    *old = now.to_bits();
+                    now = U::apply(now, value(lane), shared);
+                }
+            }
+        } else if places.private {
+            for lane in lanes_of(w.mask) {
+                let now = place(lane).read();
+                place(lane).write(U::apply(now, value(lane), shared));
+                old[lane] = now.to_bits();
+            }
+        } else {
+            for lane in lanes_of(w.mask) {
+                old[lane] = U::indivisibly(place(lane), value(lane), shared).to_bits();
+            }
+        }
+        if A::WANTED {
+            w.write_row(op.d, &old);
+        }
+    }
+    if A::SPINS {
+        w.may_spin();
+    }
+    Flow::Next
+}
+
+/// What becomes of the old value.
+trait Answer: 'static {
+    /// It goes to `d`.
+    const WANTED: bool;
+    /// Code that waits for a lock may wait for it to change.
+    const SPINS: bool;
+}
+struct Dropped;
+struct Kept;
+struct Awaited;
+impl Answer for Dropped {
+    const WANTED: bool = false;
+    const SPINS: bool = false;
+}
+impl Answer for Kept {
+    const WANTED: bool = true;
+    const SPINS: bool = false;
+}
+impl Answer for Awaited {
+    const WANTED: bool = true;
+    const SPINS: bool = true;
+}
+
+per_level! {
+    fn update<U: Update, A: Answer> = update_body
+}
+
+/// Replaces the value at the address by c if it is b; d = the old value.
+#[inline(always)]
+unsafe fn compare_and_swap_body<I: Isa, T: Cell>(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: as in `update_body`.
+    unsafe {
+        let b = w.read_row::<T::Bits>(op.b);
+        let c = w.read_row::<T::Bits>(op.c);
+        let places = match I::outlined::<Locate>(w, op, size_of::<T>() as u32) {
+            Ok(places) => places,
+            Err(fault) => return w.fault(fault),
+        };
+        let mut old = [T::Bits::default(); WARP];
+        for lane in lanes_of(w.mask) {
+            let place = places.at[lane] as *mut T;
+            let (expected, new) = (T::from_bits(b[lane]), T::from_bits(c[lane]));
+            let found = if places.private {
+                let found = place.read();
+                if found == expected {
+                    place.write(new);
+                }
+                found
+            } else {
+                match T::compare_exchange(place, expected, new) {
+                    Ok(found) | Err(found) => found,
+                }
+            };
+            old[lane] = found.to_bits();
+        }
+        w.write_row(op.d, &old);
+    }
+    w.may_spin();
+    Flow::Next
+}
+
+per_level! {
+    fn compare_and_swap<T: Cell> = compare_and_swap_body
+}
+
+/// The function of an update whose old value goes to `d` or is dropped.
+fn update_function<U: Update>(wanted: bool) -> Run {
+    if wanted { update::<U, Kept>() } else { update::<U, Dropped>() }
+}
+
+/// The field that says where an atomic op's addresses lie, their row, and their offset.
+fn target(b: &mut Binder<'_, '_>, i: &Instruction, operand: &Operand) -> Result<(u32, u32, i64), BindError> {
+    let Place::Rows { space, row, wide, offset } = place(b, i, operand)? else {
+        return Err(b.error("the kernel's parameters cannot be updated"));
+    };
+    let code = match (space, wide) {
+        (AccessSpace::Shared, false) => SHARED,
+        (AccessSpace::Shared, true) => SHARED_WIDE,
+        (AccessSpace::Global, true) => GLOBAL,
+        (AccessSpace::Generic, true) => GENERIC,
+        (AccessSpace::Global | AccessSpace::Generic, false) => GLOBAL_NARROW,
+        (AccessSpace::Local, _) => return Err(b.error("atomic operations do not reach local memory")),
+    };
+    Ok((if i.has(Modifier::Sys) { code | SYSTEM } else { code }, row, offset))
+}
+
+/// Binds an update of the value at operand `address` with the operand behind it.
+fn bind_update(b: &mut Binder<'_, '_>, i: &Instruction, address: usize, run: Run) -> Bound {
+    let ty = b.last_type(i)?;
+    let (e, a, offset) = target(b, i, &i.operands[address])?;
+    let second = b.source(&i.operands[address + 1], ty)?;
+    let d = if address > 0 { b.result(&i.operands[0], ty)? } else { 0 };
+    let slot = b.next_slot();
+    let op = Op { d, a, b: second, e, immediate: offset as u64, slot, ..b.op(run) };
+    b.push(op);
+    Ok(())
+}
+
+/// Is the old value wanted? Not if `_` stands for it.
+fn is_wanted(i: &Instruction) -> bool {
+    i.operands[0] != Operand::Discard
+}
+
+/// The update that a bitwise form names.
+fn bits_function(b: &Binder<'_, '_>, i: &Instruction, wanted: bool) -> Result<Run, BindError> {
+    let wide = b.last_type(i)?.bits() == 64;
+    let how =
+        i.modifiers().find(|m| matches!(m, Modifier::And | Modifier::Or | Modifier::Xor | Modifier::Exch));
+    Ok(match (how, wide) {
+        (Some(Modifier::And), false) => update_function::<And<u32>>(wanted),
+        (Some(Modifier::And), true) => update_function::<And<u64>>(wanted),
+        (Some(Modifier::Or), false) => update_function::<Or<u32>>(wanted),
+        (Some(Modifier::Or), true) => update_function::<Or<u64>>(wanted),
+        (Some(Modifier::Xor), false) => update_function::<Xor<u32>>(wanted),
+        (Some(Modifier::Xor), true) => update_function::<Xor<u64>>(wanted),
+        (Some(_), false) if wanted => update::<Exchange<u32>, Awaited>(),
+        (Some(_), true) if wanted => update::<Exchange<u64>, Awaited>(),
+        (Some(_), false) => update::<Exchange<u32>, Dropped>(),
+        (Some(_), true) => update::<Exchange<u64>, Dropped>(),
+        (None, _) => return Err(b.error("no operation is named")),
+    })
+}
+
+/// The update that an integer form names.
+fn integer_function(b: &Binder<'_, '_>, i: &Instruction, wanted: bool) -> Result<Run, BindError> {
+    let ty = b.last_type(i)?;
+    let how = i.modifiers().find(|m| matches!(m, Modifier::Add | Modifier::Min | Modifier::Max));
+    Ok(match (how, ty) {
+        (Some(Modifier::Add), ScalarType::U32 | ScalarType::S32) => update_function::<Add<u32>>(wanted),
+        (Some(Modifier::Add), _) => update_function::<Add<u64>>(wanted),
+        (Some(Modifier::Min), ScalarType::U32) => update_function::<Min<u32>>(wanted),
+        (Some(Modifier::Min), ScalarType::S32) => update_function::<Min<i32>>(wanted),
+        (Some(Modifier::Min), ScalarType::U64) => update_function::<Min<u64>>(wanted),
+        (Some(Modifier::Min), _) => update_function::<Min<i64>>(wanted),
+        (Some(_), ScalarType::U32) => update_function::<Max<u32>>(wanted),
+        (Some(_), ScalarType::S32) => update_function::<Max<i32>>(wanted),
+        (Some(_), ScalarType::U64) => update_function::<Max<u64>>(wanted),
+        (Some(_), _) => update_function::<Max<i64>>(wanted),
+        (None, _) => return Err(b.error("no operation is named")),
+    })
+}
+
+fn count_function(i: &Instruction, wanted: bool) -> Run {
+    if i.has(Modifier::Inc) {
+        update_function::<Increment<u32>>(wanted)
+    } else {
+        update_function::<Decrement<u32>>(wanted)
+    }
+}
+
+fn float_function(b: &Binder<'_, '_>, i: &Instruction, wanted: bool) -> Result<Run, BindError> {
+    Ok(match b.last_type(i)? {
+        ScalarType::F32 => update_function::<AddFloat<f32>>(wanted),
+        ScalarType::F64 => update_function::<AddFloat<f64>>(wanted),
+        ScalarType::F16 => update_function::<AddFloat<f16>>(wanted),
+        ScalarType::Bf16 => update_function::<AddFloat<bf16>>(wanted),
+        ScalarType::F16x2 => update_function::<AddFloat<[f16; 2]>>(wanted),
+        _ => update_function::<AddFloat<[bf16; 2]>>(wanted),
+    })
+}
+
+/// `atom.and`, `.or`, `.xor`, `.exch`.
+pub fn atom_bits(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = bits_function(b, i, is_wanted(i))?;
+    bind_update(b, i, 1, run)
+}
+
+/// `red.and`, `.or`, `.xor`.
+pub fn red_bits(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = bits_function(b, i, false)?;
+    bind_update(b, i, 0, run)
+}
+
+/// `atom.add`, `.min`, `.max` of integers.
+pub fn atom_integer(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = integer_function(b, i, is_wanted(i))?;
+    bind_update(b, i, 1, run)
+}
+
+/// `red.add`, `.min`, `.max` of integers.
+pub fn red_integer(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = integer_function(b, i, false)?;
+    bind_update(b, i, 0, run)
+}
+
+/// `atom.inc`, `.dec`.
+pub fn atom_count(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_update(b, i, 1, count_function(i, is_wanted(i)))
+}
+
+/// `red.inc`, `.dec`.
+pub fn red_count(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_update(b, i, 0, count_function(i, false))
+}
+
+/// `atom.add` of floating-point numbers.
+pub fn atom_float(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = float_function(b, i, is_wanted(i))?;
+    bind_update(b, i, 1, run)
+}
+
+/// `red.add` of floating-point numbers.
+pub fn red_float(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = float_function(b, i, false)?;
+    bind_update(b, i, 0, run)
+}
+
+/// `atom.cas`.
+pub fn atom_cas(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    let run = match ty.bits() {
+        16 => compare_and_swap::<u16>(),
+        32 => compare_and_swap::<u32>(),
+        64 => compare_and_swap::<u64>(),
+        width => return Err(b.error(format!("atom.cas of {width} bits is not supported"))),
+    };
+    let (e, a, offset) = target(b, i, &i.operands[1])?;
+    let second = b.source(&i.operands[2], ty)?;
+    let c = b.source(&i.operands[3], ty)?;
+    let d = b.result(&i.operands[0], ty)?;
+    let slot = b.next_slot();
+    let op = Op { d, a, b: second, c, e, immediate: offset as u64, slot, ..b.op(run) };
+    b.push(op);
+    Ok(())
+}

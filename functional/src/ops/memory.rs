@@ -2,14 +2,14 @@
 
 use std::marker::PhantomData;
 
-use ptx_frontend::ir::{AddressBase, Instruction, Operand};
+use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::integer::Add;
 use super::load_store::{As, VECTOR, load, load_parameter, load_vector, store, store_vector, vector_slot};
+use super::place::{AccessSpace, Place, by_space, named_space, place};
 use super::{Bound, control};
-use crate::bind::{BindError, Binder, FramePlace, SymbolAddress};
-use crate::engine::access::{Generic, Global, GlobalNarrow, Local, Shared};
+use crate::bind::{BindError, Binder};
 use crate::engine::lane::Lane;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
@@ -202,111 +202,6 @@ pub fn mov_predicate(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let op = Op { d, a, ..b.op(copy_predicate) };
     b.push(op);
     Ok(())
-}
-
-/// Where an instruction's address operand points.
-enum Place {
-    /// `row` + `offset` in a space; the row's words are 64 bits wide or not.
-    Rows { space: AccessSpace, row: u32, wide: bool, offset: i64 },
-    /// The kernel's parameters at an offset.
-    Parameter(u32),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AccessSpace {
-    Global,
-    Shared,
-    Local,
-    Generic,
-}
-
-fn named_space(i: &Instruction) -> Option<AccessSpace> {
-    i.modifiers().find_map(|modifier| match modifier {
-        Modifier::Global | Modifier::Const => Some(AccessSpace::Global),
-        Modifier::Shared | Modifier::SharedCta | Modifier::SharedCluster => Some(AccessSpace::Shared),
-        Modifier::Local => Some(AccessSpace::Local),
-        Modifier::Param | Modifier::ParamEntry | Modifier::ParamFunc => Some(AccessSpace::Generic),
-        _ => None,
-    })
-}
-
-/// Resolves the address operand of a load, store or atomic.
-fn place(b: &mut Binder<'_, '_>, i: &Instruction, operand: &Operand) -> Result<Place, BindError> {
-    let (base, offset) = match operand {
-        Operand::Address { base, offset } => (*base, *offset),
-        Operand::Register(register) => (AddressBase::Register(*register), 0),
-        other => return Err(b.error(format!("{other:?} is not an address"))),
-    };
-    let space = named_space(i).unwrap_or(AccessSpace::Generic);
-    Ok(match base {
-        AddressBase::Register(register) => {
-            let wide = b.register_type(register).bits() == 64;
-            Place::Rows { space, row: b.register(register), wide, offset }
-        }
-        AddressBase::Absolute => Place::Rows { space, row: b.constant(0, true), wide: true, offset },
-        AddressBase::External(external) => {
-            let space = match b.external(external)? {
-                SymbolAddress::Shared { .. } => AccessSpace::Shared,
-                _ => AccessSpace::Global,
-            };
-            let row = b.address_value(base, offset, true)?;
-            Place::Rows { space, row, wide: true, offset: 0 }
-        }
-        AddressBase::Variable(_) | AddressBase::Parameter(_) | AddressBase::Return(_) => {
-            match b.frame_place(base)? {
-                FramePlace::KernelParameter(at) => match u32::try_from(i64::from(at) + offset) {
-                    Ok(at) => Place::Parameter(at),
-                    Err(_) => return Err(b.error("address before the kernel's parameters")),
-                },
-                FramePlace::Local(_) => {
-                    let row = b.address_value(base, offset, false)?;
-                    Place::Rows { space: AccessSpace::Local, row, wide: false, offset: 0 }
-                }
-                FramePlace::Fixed(_) => {
-                    let shared = b.is_shared_variable(base);
-                    let row = b.address_value(base, offset, true)?;
-                    let space = if shared { AccessSpace::Shared } else { AccessSpace::Global };
-                    Place::Rows { space, row, wide: true, offset: 0 }
-                }
-            }
-        }
-    })
-}
-
-/// `$function::<Space, $rest>` for a run-time space.
-macro_rules! by_space {
-    ($space:expr, $wide:expr, |$s:ident| $run:expr) => {
-        match ($space, $wide) {
-            (AccessSpace::Global, true) => {
-                type $s = Global;
-                $run
-            }
-            (AccessSpace::Generic, true) => {
-                type $s = Generic;
-                $run
-            }
-            (AccessSpace::Shared, true) => {
-                type $s = Shared<u64>;
-                $run
-            }
-            (AccessSpace::Shared, false) => {
-                type $s = Shared<u32>;
-                $run
-            }
-            (AccessSpace::Local, true) => {
-                type $s = Local<u64>;
-                $run
-            }
-            (AccessSpace::Local, false) => {
-                type $s = Local<u32>;
-                $run
-            }
-            (AccessSpace::Global | AccessSpace::Generic, false) => {
-                type $s = GlobalNarrow;
-                $run
-            }
-        }
-    };
 }
 
 /// Calls `$go!(memory type, register type)` for a load of `$ty` into a register of `$bits` bits.

@@ -10,12 +10,58 @@ pub mod load_store;
 pub mod logic;
 pub mod memory;
 pub mod parallel;
+mod place;
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::ScalarType;
 
 use crate::bind::{BindError, Binder};
 use crate::engine::op::{Op, Run};
+
+/// One-lane functions as types that the shapes of [`crate::engine::shapes`] run over a warp; the number of arguments
+/// says which shape: `Sub<T: Integer> = |a: T, b: T| -> T { a.wrapping_sub(b) }` is a `Binary`.
+macro_rules! lane_functions {
+    (@shape $name:tt $header:tt $names:tt |$a:ident: $ta:ty| -> $d:ty $body:block) => {
+        $crate::ops::lane_functions! { @impl Unary $name $header $names [A = $ta] $d, ($a: $ta) $body }
+    };
+    (@shape $name:tt $header:tt $names:tt |$a:ident: $ta:ty, $b:ident: $tb:ty| -> $d:ty $body:block) => {
+        $crate::ops::lane_functions! {
+            @impl Binary $name $header $names [A = $ta, B = $tb] $d, ($a: $ta, $b: $tb) $body
+        }
+    };
+    (@shape $name:tt $header:tt $names:tt |$a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty| -> $d:ty $body:block) => {
+        $crate::ops::lane_functions! {
+            @impl Ternary $name $header $names [A = $ta, B = $tb, C = $tc] $d, ($a: $ta, $b: $tb, $c: $tc) $body
+        }
+    };
+    (@shape $name:tt $header:tt $names:tt
+        |$a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty, $e:ident: $te:ty| -> $d:ty $body:block) => {
+        $crate::ops::lane_functions! {
+            @impl Quaternary $name $header $names [A = $ta, B = $tb, C = $tc, E = $te] $d,
+            ($a: $ta, $b: $tb, $c: $tc, $e: $te) $body
+        }
+    };
+    (@impl $shape:ident $name:ident ($($header:tt)*) ($($names:tt)*)
+        [$($operand:ident = $ty:ty),*] $d:ty, ($($argument:ident: $argument_ty:ty),*) $body:block) => {
+        impl $($header)* $crate::engine::shapes::$shape for $name $($names)* {
+            $(type $operand = $ty;)*
+            type D = $d;
+            #[inline(always)]
+            fn apply($($argument: $argument_ty),*) -> $d $body
+        }
+    };
+    ($($(#[$doc:meta])* $name:ident $(<$($generic:ident: $bound:path),+>)? =
+        |$($argument:ident: $ty:ty),+| -> $d:ty $body:block)*) => {
+        $(
+            $(#[$doc])*
+            pub(crate) struct $name $(<$($generic),+>(std::marker::PhantomData<($($generic,)+)>))?;
+            $crate::ops::lane_functions! {
+                @shape $name ($(<$($generic: $bound),+>)?) ($(<$($generic),+>)?) |$($argument: $ty),+| -> $d $body
+            }
+        )*
+    };
+}
+pub(crate) use lane_functions;
 
 /// The warp-wide function of `$op<T>` for the Rust type of a PTX type: `by_type!(b, ty, binary, Add, U32 => u32, …)`.
 macro_rules! by_type {
@@ -28,8 +74,75 @@ macro_rules! by_type {
 }
 pub(crate) use by_type;
 
+/// [`by_type`] for all integers, signed and unsigned ones told apart.
+macro_rules! by_integer {
+    ($b:expr, $ty:expr, $shape:ident, $op:ident) => {
+        $crate::ops::by_type!(
+            $b, $ty, $shape, $op, U16 => u16, S16 => i16, U32 => u32, S32 => i32, U64 => u64, S64 => i64
+        )
+    };
+}
+pub(crate) use by_integer;
+
+/// [`by_type`] where only the width matters: the unsigned integer as wide as the PTX type.
+macro_rules! by_width {
+    ($b:expr, $ty:expr, $shape:ident, $op:ident) => {
+        match $ty.bits() {
+            16 => $crate::engine::shapes::$shape::<$op<u16>>(),
+            32 => $crate::engine::shapes::$shape::<$op<u32>>(),
+            64 => $crate::engine::shapes::$shape::<$op<u64>>(),
+            _ => return Err($b.error(format!(".{} is not a type of this form", $ty.name()))),
+        }
+    };
+}
+pub(crate) use by_width;
+
+/// The function of a form with one type.
+macro_rules! only {
+    ($b:expr, $ty:expr, $shape:ident, $op:ident) => {
+        $crate::engine::shapes::$shape::<$op>()
+    };
+}
+pub(crate) use only;
+
+/// Forms whose operands and result all have the instruction's type: `sub = by_width!(binary, Sub);`.
+macro_rules! uniform_forms {
+    ($($form:ident = $by:ident!($shape:ident, $op:ident $($types:tt)*);)*) => {
+        $(
+            #[doc = concat!("Binds `", stringify!($form), "`.")]
+            pub fn $form(
+                b: &mut $crate::bind::Binder<'_, '_>,
+                i: &ptx_frontend::ir::Instruction,
+            ) -> $crate::ops::Bound {
+                let ty = b.last_type(i)?;
+                let run = $crate::ops::$by!(b, ty, $shape, $op $($types)*);
+                $crate::ops::bind_values(b, i, run, ty, &[ty; 4])
+            }
+        )*
+    };
+}
+pub(crate) use uniform_forms;
+
 /// What binding an instruction comes to.
 pub type Bound = Result<(), BindError>;
+
+/// Binds d = f(a, b, c, e) for up to four operands of these types, which stand behind the result.
+pub(crate) fn bind_values(
+    b: &mut Binder<'_, '_>,
+    i: &Instruction,
+    run: Run,
+    d: ScalarType,
+    sources: &[ScalarType],
+) -> Bound {
+    let mut rows = [0; 4];
+    for ((row, operand), ty) in rows.iter_mut().zip(&i.operands[1..]).zip(sources) {
+        *row = b.source(operand, *ty)?;
+    }
+    let d = b.result(&i.operands[0], d)?;
+    let op = Op { d, a: rows[0], b: rows[1], c: rows[2], e: rows[3], ..b.op(run) };
+    b.push(op);
+    Ok(())
+}
 
 /// Binds d = f(a).
 pub(crate) fn bind_unary(
@@ -39,11 +152,7 @@ pub(crate) fn bind_unary(
     d: ScalarType,
     a: ScalarType,
 ) -> Bound {
-    let a = b.source(&i.operands[1], a)?;
-    let d = b.result(&i.operands[0], d)?;
-    let op = Op { d, a, ..b.op(run) };
-    b.push(op);
-    Ok(())
+    bind_values(b, i, run, d, &[a])
 }
 
 /// Binds d = f(a, b).
@@ -52,14 +161,9 @@ pub(crate) fn bind_binary(
     i: &Instruction,
     run: Run,
     d: ScalarType,
-    [first, second]: [ScalarType; 2],
+    sources: [ScalarType; 2],
 ) -> Bound {
-    let a = b.source(&i.operands[1], first)?;
-    let second = b.source(&i.operands[2], second)?;
-    let d = b.result(&i.operands[0], d)?;
-    let op = Op { d, a, b: second, ..b.op(run) };
-    b.push(op);
-    Ok(())
+    bind_values(b, i, run, d, &sources)
 }
 
 /// Binds d = f(a, b, c).
@@ -68,15 +172,9 @@ pub(crate) fn bind_ternary(
     i: &Instruction,
     run: Run,
     d: ScalarType,
-    [first, second, third]: [ScalarType; 3],
+    sources: [ScalarType; 3],
 ) -> Bound {
-    let a = b.source(&i.operands[1], first)?;
-    let second = b.source(&i.operands[2], second)?;
-    let c = b.source(&i.operands[3], third)?;
-    let d = b.result(&i.operands[0], d)?;
-    let op = Op { d, a, b: second, c, ..b.op(run) };
-    b.push(op);
-    Ok(())
+    bind_values(b, i, run, d, &sources)
 }
 
 /// Forms that are in the table and have no semantics yet: launching a kernel that holds one is an error that says so.

@@ -1,0 +1,111 @@
+//! Sums, products, quotients, minima (PTX manual 9.7.1.1 to 9.7.1.13).
+
+use ptx_frontend::ir::Instruction;
+
+use super::{Integer, Widen, wide};
+use crate::bind::Binder;
+use crate::ops::{Bound, bind_binary, bind_ternary, by_type, lane_functions, uniform_forms};
+
+lane_functions! {
+    /// a + b.
+    Add<T: Integer> = |a: T, b: T| -> T { a.wrapping_add(b) }
+    /// a + b, clamped.
+    AddSaturating = |a: i32, b: i32| -> i32 { a.saturating_add(b) }
+    /// a - b.
+    Sub<T: Integer> = |a: T, b: T| -> T { a.wrapping_sub(b) }
+    /// a - b, clamped.
+    SubSaturating = |a: i32, b: i32| -> i32 { a.saturating_sub(b) }
+    /// Low half of a * b.
+    MulLo<T: Integer> = |a: T, b: T| -> T { a.wrapping_mul(b) }
+    /// High half of a * b.
+    MulHi<T: Integer> = |a: T, b: T| -> T { a.high_mul(b) }
+    /// a * b, twice as wide.
+    MulWide<T: Widen> = |a: T, b: T| -> T::Wide { a.wide_mul(b) }
+    /// Low half of a * b, plus c.
+    MadLo<T: Integer> = |a: T, b: T, c: T| -> T { a.wrapping_mul(b).wrapping_add(c) }
+    /// High half of a * b, plus c.
+    MadHi<T: Integer> = |a: T, b: T, c: T| -> T { a.high_mul(b).wrapping_add(c) }
+    /// High half of a * b, plus c, clamped.
+    MadHiSaturating = |a: i32, b: i32, c: i32| -> i32 { a.high_mul(b).saturating_add(c) }
+    /// a * b + c, twice as wide.
+    MadWide<T: Widen> = |a: T, b: T, c: T::Wide| -> T::Wide { a.wide_mul(b).wrapping_add(c) }
+    /// Low 32 bits of the product of the low 24 bits.
+    Mul24Lo<T: Low24> = |a: T, b: T| -> u32 { a.product(b) as u32 }
+    /// Bits 16 to 47 of the product of the low 24 bits.
+    Mul24Hi<T: Low24> = |a: T, b: T| -> u32 { (a.product(b) >> 16) as u32 }
+    /// Low 32 bits of the product of the low 24 bits, plus c.
+    Mad24Lo<T: Low24> = |a: T, b: T, c: u32| -> u32 { (a.product(b) as u32).wrapping_add(c) }
+    /// Bits 16 to 47 of the product of the low 24 bits, plus c.
+    Mad24Hi<T: Low24> = |a: T, b: T, c: u32| -> u32 { ((a.product(b) >> 16) as u32).wrapping_add(c) }
+    /// |a - b| + c.
+    Sad<T: Integer> = |a: T, b: T, c: T| -> T { a.max(b).wrapping_sub(a.min(b)).wrapping_add(c) }
+    /// a / b.
+    Div<T: Integer> = |a: T, b: T| -> T { a.quotient(b) }
+    /// a - b * (a / b).
+    Rem<T: Integer> = |a: T, b: T| -> T { a.remainder(b) }
+    /// |a|.
+    Abs<T: Integer> = |a: T| -> T { a.max(T::default().wrapping_sub(a)) }
+    /// -a.
+    Neg<T: Integer> = |a: T| -> T { T::default().wrapping_sub(a) }
+    /// The smaller of a and b.
+    Min<T: Integer> = |a: T, b: T| -> T { a.min(b) }
+    /// The larger of a and b.
+    Max<T: Integer> = |a: T, b: T| -> T { a.max(b) }
+}
+
+/// A word of which `mul24` and `mad24` read the low 24 bits.
+pub(crate) trait Low24: Integer {
+    /// The product, two's complement in 64 bits.
+    fn product(self, other: Self) -> i64;
+}
+
+impl Low24 for u32 {
+    #[inline(always)]
+    fn product(self, other: u32) -> i64 {
+        i64::from(self & 0xff_ffff) * i64::from(other & 0xff_ffff)
+    }
+}
+
+impl Low24 for i32 {
+    #[inline(always)]
+    fn product(self, other: i32) -> i64 {
+        i64::from(self << 8 >> 8) * i64::from(other << 8 >> 8)
+    }
+}
+
+uniform_forms! {
+    add = by_width!(binary, Add);
+    add_saturating = only!(binary, AddSaturating);
+    sub = by_width!(binary, Sub);
+    sub_saturating = only!(binary, SubSaturating);
+    mul_lo = by_width!(binary, MulLo);
+    mul_hi = by_integer!(binary, MulHi);
+    mad_lo = by_width!(ternary, MadLo);
+    mad_hi = by_integer!(ternary, MadHi);
+    mad_hi_saturating = only!(ternary, MadHiSaturating);
+    mul24_lo = by_type!(binary, Mul24Lo, U32 => u32, S32 => i32);
+    mul24_hi = by_type!(binary, Mul24Hi, U32 => u32, S32 => i32);
+    mad24_lo = by_type!(ternary, Mad24Lo, U32 => u32, S32 => i32);
+    mad24_hi = by_type!(ternary, Mad24Hi, U32 => u32, S32 => i32);
+    sad = by_integer!(ternary, Sad);
+    div = by_integer!(binary, Div);
+    rem = by_integer!(binary, Rem);
+    abs = by_type!(unary, Abs, S16 => i16, S32 => i32, S64 => i64);
+    neg = by_type!(unary, Neg, S16 => i16, S32 => i32, S64 => i64);
+    min = by_integer!(binary, Min);
+    max = by_integer!(binary, Max);
+}
+
+/// Binds `mul_wide`.
+pub fn mul_wide(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    let run = by_type!(b, ty, binary, MulWide, U16 => u16, S16 => i16, U32 => u32, S32 => i32);
+    bind_binary(b, i, run, wide(ty), [ty, ty])
+}
+
+/// Binds `mad_wide`.
+pub fn mad_wide(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    let run = by_type!(b, ty, ternary, MadWide, U16 => u16, S16 => i16, U32 => u32, S32 => i32);
+    bind_ternary(b, i, run, wide(ty), [ty, ty, wide(ty)])
+}

@@ -1,0 +1,118 @@
+//! Address operands: which space an access goes to, and which row its addresses stand in.
+
+use ptx_frontend::ir::{AddressBase, Instruction, Operand};
+use ptx_frontend::isa::Modifier;
+
+use crate::bind::{BindError, Binder, FramePlace, SymbolAddress};
+
+/// Where an instruction's address operand points.
+pub(crate) enum Place {
+    /// `row` + `offset` in a space; the row's words are 64 bits wide or not.
+    Rows { space: AccessSpace, row: u32, wide: bool, offset: i64 },
+    /// The kernel's parameters at an offset.
+    Parameter(u32),
+}
+
+/// Where a memory access goes, as far as it is known when the kernel is bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AccessSpace {
+    /// Device memory.
+    Global,
+    /// The CTA's block.
+    Shared,
+    /// The thread's own memory.
+    Local,
+    /// The address says.
+    Generic,
+}
+
+/// The state space that the instruction names.
+pub(crate) fn named_space(i: &Instruction) -> Option<AccessSpace> {
+    i.modifiers().find_map(|modifier| match modifier {
+        Modifier::Global | Modifier::Const => Some(AccessSpace::Global),
+        Modifier::Shared | Modifier::SharedCta | Modifier::SharedCluster => Some(AccessSpace::Shared),
+        Modifier::Local => Some(AccessSpace::Local),
+        Modifier::Param | Modifier::ParamEntry | Modifier::ParamFunc => Some(AccessSpace::Generic),
+        _ => None,
+    })
+}
+
+/// Resolves the address operand of a load, store or atomic.
+pub(crate) fn place(b: &mut Binder<'_, '_>, i: &Instruction, operand: &Operand) -> Result<Place, BindError> {
+    let (base, offset) = match operand {
+        Operand::Address { base, offset } => (*base, *offset),
+        Operand::Register(register) => (AddressBase::Register(*register), 0),
+        other => return Err(b.error(format!("{other:?} is not an address"))),
+    };
+    let space = named_space(i).unwrap_or(AccessSpace::Generic);
+    Ok(match base {
+        AddressBase::Register(register) => {
+            let wide = b.register_type(register).bits() == 64;
+            Place::Rows { space, row: b.register(register), wide, offset }
+        }
+        AddressBase::Absolute => Place::Rows { space, row: b.constant(0, true), wide: true, offset },
+        AddressBase::External(external) => {
+            let space = match b.external(external)? {
+                SymbolAddress::Shared { .. } => AccessSpace::Shared,
+                _ => AccessSpace::Global,
+            };
+            let row = b.address_value(base, offset, true)?;
+            Place::Rows { space, row, wide: true, offset: 0 }
+        }
+        AddressBase::Variable(_) | AddressBase::Parameter(_) | AddressBase::Return(_) => {
+            match b.frame_place(base)? {
+                FramePlace::KernelParameter(at) => match u32::try_from(i64::from(at) + offset) {
+                    Ok(at) => Place::Parameter(at),
+                    Err(_) => return Err(b.error("address before the kernel's parameters")),
+                },
+                FramePlace::Local(_) => {
+                    let row = b.address_value(base, offset, false)?;
+                    Place::Rows { space: AccessSpace::Local, row, wide: false, offset: 0 }
+                }
+                FramePlace::Fixed(_) => {
+                    let shared = b.is_shared_variable(base);
+                    let row = b.address_value(base, offset, true)?;
+                    let space = if shared { AccessSpace::Shared } else { AccessSpace::Global };
+                    Place::Rows { space, row, wide: true, offset: 0 }
+                }
+            }
+        }
+    })
+}
+
+/// `$function::<Space, $rest>` for a run-time space.
+macro_rules! by_space {
+    ($space:expr, $wide:expr, |$s:ident| $run:expr) => {
+        match ($space, $wide) {
+            (AccessSpace::Global, true) => {
+                type $s = $crate::engine::access::Global;
+                $run
+            }
+            (AccessSpace::Generic, true) => {
+                type $s = $crate::engine::access::Generic;
+                $run
+            }
+            (AccessSpace::Shared, true) => {
+                type $s = $crate::engine::access::Shared<u64>;
+                $run
+            }
+            (AccessSpace::Shared, false) => {
+                type $s = $crate::engine::access::Shared<u32>;
+                $run
+            }
+            (AccessSpace::Local, true) => {
+                type $s = $crate::engine::access::Local<u64>;
+                $run
+            }
+            (AccessSpace::Local, false) => {
+                type $s = $crate::engine::access::Local<u32>;
+                $run
+            }
+            (AccessSpace::Global | AccessSpace::Generic, false) => {
+                type $s = $crate::engine::access::GlobalNarrow;
+                $run
+            }
+        }
+    };
+}
+pub(crate) use by_space;

@@ -1,8 +1,8 @@
 //! The subcommands of `voltsim`.
 //!
-//! To add one: a file here (a folder when it is long) with `pub(crate) struct Args` (clap derive; its doc comment is the help text) and
-//! `pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>`, one variant in [`Command`] and one
-//! arm in [`Command::run`].
+//! To add one: a file here (a folder when it is long) with `pub(crate) struct Args` (clap derive; its doc comment is the
+//! help text) and `pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>`, one variant in
+//! [`Command`] and one arm in [`Command::run`].
 
 mod doctor;
 mod extract;

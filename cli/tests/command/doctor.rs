@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::builder::{EntryBuilder, container};
+use super::builder::{EntryBuilder, container, host_elf};
 use super::{Workplace, ptx};
 
 fn report(place: &Workplace, file: &str) -> Value {
@@ -61,6 +61,21 @@ fn an_unknown_instruction_is_counted_and_shown_with_its_first_place() {
             }
         })
     );
+}
+
+#[test]
+fn relocatable_code_may_use_what_another_container_defines() {
+    let place = Workplace::new();
+    let caller = ptx("kernel", "call helper;").replace(".visible", ".extern .func helper;\n.visible");
+    let helper = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .func helper()\n{\nret;\n}";
+    let containers =
+        [container(&[EntryBuilder::ptx(70, &caller)]), container(&[EntryBuilder::ptx(70, helper)])].concat();
+    place.write("linked", host_elf(&[("__nv_relfatbin", &containers)]));
+    place.write("separate", host_elf(&[(".nv_fatbin", &containers)]));
+    let unsupported = |file| report(&place, file)["files"][0]["code"]["unsupported"].clone();
+    assert_eq!(unsupported("linked"), json!({}));
+    let missing = json!({ "functions": 1, "first": "separate container 0 in `kernel`" });
+    assert_eq!(unsupported("separate"), json!({ "`helper` is not defined": missing }));
 }
 
 #[test]

@@ -9,8 +9,25 @@ use super::error::{ContainerError, Origin};
 use super::fatbin::{Container, Containers};
 use super::region::Region;
 
-/// Sections that hold containers: of whole programs, and of relocatable device code (`nvcc -rdc=true`).
-const FAT_BINARY_SECTIONS: [&str; 2] = [".nv_fatbin", "__nv_relfatbin"];
+/// What the containers of a section are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// Whole programs: nothing in one needs another (`.nv_fatbin`).
+    WholePrograms,
+    /// Relocatable device code, which is linked into one program (`__nv_relfatbin`, of `nvcc -rdc=true`).
+    Relocatable,
+}
+
+impl Section {
+    const ALL: [Self; 2] = [Self::WholePrograms, Self::Relocatable];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::WholePrograms => ".nv_fatbin",
+            Self::Relocatable => "__nv_relfatbin",
+        }
+    }
+}
 
 /// A host ELF file (64 bit, little endian): executable, shared library or object file.
 #[derive(Debug)]
@@ -60,9 +77,16 @@ impl<'a> HostFile<'a> {
         }
     }
 
-    /// The containers of all sections that hold fat binaries, in file order within each section.
+    /// The sections that hold fat binaries, with their containers.
+    pub fn sections(&self) -> impl Iterator<Item = (Section, Containers<'a>)> {
+        let content =
+            |section: Section| Some((section, Containers::in_region(self.section(section.name())?)));
+        Section::ALL.into_iter().filter_map(content)
+    }
+
+    /// The containers of all sections, in file order within each.
     pub fn containers(&self) -> impl Iterator<Item = Result<Container<'a>, ContainerError>> {
-        FAT_BINARY_SECTIONS.iter().filter_map(|name| self.section(name)).flat_map(Containers::in_region)
+        self.sections().flat_map(|(_, containers)| containers)
     }
 
     /// The content of the section `name`, if the file has one.

@@ -3,10 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
+use functional::bind::BindError;
+use functional::device::{Device, DeviceSpec, Settings};
+use functional::module::Module as LoadedModule;
 use ptx_frontend::Module;
+use ptx_frontend::container::elf::Section;
 use ptx_frontend::container::select::{choose_ptx, sass_kernels};
-use ptx_frontend::container::{Container, ContainerError, Entry, EntryKind};
+use ptx_frontend::container::{Compression, Container, Containers, Entry, EntryKind};
 use ptx_frontend::module;
 use serde::Serialize;
 
@@ -17,7 +22,7 @@ pub(super) struct DeviceCode {
     pub(super) ptx: Vec<PtxModule>,
     /// Kernels without PTX, with the architectures they exist for.
     pub(super) sass_only: BTreeMap<String, Vec<String>>,
-    /// What is wrong in the text of the functions, with how many functions have it.
+    /// What keeps functions from running, with how many there are.
     pub(super) unsupported: BTreeMap<String, Affected>,
     /// Containers and entries that cannot be read, PTX that is no module.
     pub(super) damage: Vec<String>,
@@ -34,7 +39,7 @@ pub(super) struct PtxModule {
     pub(super) above_device: bool,
     /// Of the PTX ISA.
     pub(super) version: String,
-    pub(super) compression: String,
+    pub(super) compression: &'static str,
     pub(super) kernels: Vec<String>,
 }
 
@@ -48,25 +53,45 @@ pub(super) struct Affected {
 
 impl DeviceCode {
     /// Reads all containers of a file for a device of compute capability `device` (ten times).
-    pub(super) fn of<'a>(
-        containers: impl Iterator<Item = Result<Container<'a>, ContainerError>>,
-        device: u32,
-    ) -> Self {
+    pub(super) fn of<'a>(sections: impl IntoIterator<Item = (Section, Containers<'a>)>, device: u32) -> Self {
         let mut code = Self::default();
-        for (number, container) in containers.enumerate() {
-            match container {
-                Ok(container) => code.add_container(number, &container, device),
-                Err(error) => code.damage.push(error.to_string()),
+        let mut number = 0;
+        for (section, containers) in sections {
+            let mut modules = Vec::new();
+            for container in containers {
+                match container {
+                    Ok(container) => modules.extend(code.add_container(number, &container, device)),
+                    Err(error) => code.damage.push(error.to_string()),
+                }
+                number += 1;
+                if section == Section::WholePrograms {
+                    code.check_kernels(std::mem::take(&mut modules));
+                }
             }
+            code.check_kernels(modules);
         }
         // Linked machine code and the PTX it came from may stand in different containers (nvcc -rdc=true).
-        let in_ptx = |name: &String| code.ptx.iter().any(|module| module.kernels.contains(name));
-        code.sass_only =
-            std::mem::take(&mut code.sass_only).into_iter().filter(|(name, _)| !in_ptx(name)).collect();
+        let mut sass_only = std::mem::take(&mut code.sass_only);
+        sass_only.retain(|name, _| !code.ptx.iter().any(|module| module.kernels.contains(name)));
+        code.sass_only = sass_only;
         code
     }
 
-    fn add_container(&mut self, number: usize, container: &Container<'_>, device: u32) {
+    /// The code of a file that is PTX text.
+    pub(super) fn of_text(text: &str, file: &Path, device: u32) -> Self {
+        let mut code = Self::default();
+        let module = code.add_module(text, &file.to_string_lossy(), None, Compression::None.name(), device);
+        code.check_kernels(module.into_iter().collect());
+        code
+    }
+
+    /// Adds a container's code; gives the module chosen for the device.
+    fn add_container(
+        &mut self,
+        number: usize,
+        container: &Container<'_>,
+        device: u32,
+    ) -> Option<Arc<Module>> {
         let mut entries = Vec::new();
         for entry in container.entries() {
             match entry {
@@ -84,29 +109,26 @@ impl DeviceCode {
             Err(error) => self.damage.push(error.to_string()),
         }
         match choose_ptx(&entries, device) {
-            Some(entry) => self.add_ptx(number, entry, device),
+            Some(entry) => return self.add_ptx(number, entry, device),
             None if entries.iter().any(|entry| entry.kind == EntryKind::LinkTimeIr) => {
                 let place = container.place();
                 self.damage.push(format!("{place}: link-time intermediate code without PTX"));
             }
             None => {}
         }
+        None
     }
 
-    fn add_ptx(&mut self, container: usize, entry: &Entry<'_>, device: u32) {
-        let compression = entry.compression().map_or_else(|_| "unknown".into(), |method| method.to_string());
+    fn add_ptx(&mut self, container: usize, entry: &Entry<'_>, device: u32) -> Option<Arc<Module>> {
+        let compression = entry.compression().map_or("unknown", Compression::name);
         let name = format!("{} container {container}", entry.place().origin);
         match entry.ptx() {
             Ok(text) => self.add_module(&text, &name, Some(container), compression, device),
-            Err(error) => self.damage.push(error.to_string()),
+            Err(error) => {
+                self.damage.push(error.to_string());
+                None
+            }
         }
-    }
-
-    /// The code of a file that is PTX text.
-    pub(super) fn of_text(text: &str, file: &Path, device: u32) -> Self {
-        let mut code = Self::default();
-        code.add_module(text, &file.to_string_lossy(), None, "none".into(), device);
-        code
     }
 
     fn add_module(
@@ -114,12 +136,15 @@ impl DeviceCode {
         text: &str,
         name: &str,
         container: Option<usize>,
-        compression: String,
+        compression: &'static str,
         device: u32,
-    ) {
+    ) -> Option<Arc<Module>> {
         let module = match Module::parse(text, name) {
             Ok(module) => module,
-            Err(error) => return self.damage.push(error.to_string()),
+            Err(error) => {
+                self.damage.push(error.to_string());
+                return None;
+            }
         };
         let outline = module.outline();
         let target = outline.target.map_or("", |target| target.of(text)).to_owned();
@@ -128,6 +153,35 @@ impl DeviceCode {
         let kernels = module.kernels().map(Into::into).collect();
         self.ptx.push(PtxModule { container, target, above_device, version, compression, kernels });
         self.check_functions(&module);
+        Some(Arc::new(module))
+    }
+
+    /// Prepares each kernel of `modules`, loaded as one, as its launch would, and notes what the engine refuses.
+    fn check_kernels(&mut self, modules: Vec<Arc<Module>>) {
+        let Some(first) = modules.first() else { return };
+        let name = first.name().to_owned();
+        let device = match Device::new(DeviceSpec::default(), Settings::default()) {
+            Ok(device) => Arc::new(device),
+            Err(error) => return self.note(error.to_string(), name),
+        };
+        let loaded = match LoadedModule::load(&device, modules.clone()) {
+            Ok(loaded) => loaded,
+            Err(error) => return self.note(error.to_string(), name),
+        };
+        for kernel in loaded.kernels() {
+            match loaded.kernel(kernel) {
+                // What the front end refuses is noted function by function.
+                Ok(_) | Err(BindError::Frontend(_)) => {}
+                Err(BindError::Instruction { function, place, reason }) => {
+                    let module = home_of(&function, &modules);
+                    self.note(reason, format!("{module} line {} in `{function}`", place.line));
+                }
+                Err(BindError::Unresolved { function, symbol }) => {
+                    let module = home_of(&function, &modules);
+                    self.note(format!("`{symbol}` is not defined"), format!("{module} in `{function}`"));
+                }
+            }
+        }
     }
 
     /// Notes what is wrong in each function that `module` defines.
@@ -157,6 +211,12 @@ impl DeviceCode {
         let affected = self.unsupported.entry(what).or_insert(Affected { functions: 0, first: place });
         affected.functions += 1;
     }
+}
+
+/// Name of the one of `modules` that defines `function`.
+fn home_of<'a>(function: &str, modules: &'a [Arc<Module>]) -> &'a str {
+    let defines = |module: &&Arc<Module>| matches!(module.function_linkage(function), Some((_, true)));
+    modules.iter().find(defines).map_or("", |module| module.name())
 }
 
 /// 75 for a target that starts with `sm_75`.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ptx_frontend::container::cubin;
-use ptx_frontend::container::elf::RuntimeLinkage;
+use ptx_frontend::container::elf::{RuntimeLinkage, Section};
 use ptx_frontend::container::{ContainerError, Image, ImageFile, Origin};
 use serde::Serialize;
 
@@ -126,9 +126,11 @@ fn examine(
             }
             found.runtime = Some(linkage);
             found.calls = Calls::of(&imports, table);
-            found.code = DeviceCode::of(host.containers(), device);
+            found.code = DeviceCode::of(host.sections(), device);
         }
-        Image::FatBinary(containers) => found.code = DeviceCode::of(containers, device),
+        Image::FatBinary(containers) => {
+            found.code = DeviceCode::of([(Section::WholePrograms, containers)], device)
+        }
         Image::Ptx(text) => found.code = DeviceCode::of_text(&text, path, device),
         Image::Cubin(bytes) => {
             let kernels = cubin::kernel_names(bytes, Origin::file(path))?;

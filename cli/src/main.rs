@@ -5,6 +5,7 @@
 
 mod commands;
 mod failure;
+mod libraries;
 mod table;
 
 use std::io::{self, BufWriter, Write};

@@ -4,8 +4,11 @@
 //! help text) and `pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>`, one variant in
 //! [`Command`] and one arm in [`Command::run`].
 
+mod demo;
 mod doctor;
 mod extract;
+mod run;
+mod status;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -18,7 +21,10 @@ use crate::failure::Failure;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Doctor(doctor::Args),
+    Demo(demo::Args),
     Extract(extract::Args),
+    Run(run::Args),
+    Status(status::Args),
 }
 
 impl Command {
@@ -26,7 +32,10 @@ impl Command {
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<ExitCode, Failure> {
         match self {
             Self::Doctor(args) => doctor::run(args, out),
+            Self::Demo(args) => demo::run(args, out),
             Self::Extract(args) => extract::run(args, out),
+            Self::Run(args) => run::run(args),
+            Self::Status(args) => status::run(args, out),
         }
     }
 }

@@ -421,8 +421,7 @@ fn meeting_points(source: &ir::Function, flow: &ControlFlow) -> HashSet<Instruct
 
 /// The place where lanes that were parted meet again; not an instruction of the program.
 fn reconverge(w: &mut Running<'_>, _: &Op) -> Flow {
-    w.instructions -= 1;
-    w.lane_instructions -= u64::from(w.mask.count_ones());
+    w.discount();
     w.reconverge()
 }
 

@@ -178,12 +178,16 @@ impl Space for Generic {
     }
 }
 
-/// How a warp's addresses lie.
-pub enum Pattern {
-    /// Lane i accesses `first + i * width`; all lanes.
+/// How the addresses of a full warp lie, in the cases worth telling apart.
+pub enum Regular {
+    /// Lane i accesses `first + i * width`.
     Strided(*mut u8),
     /// All lanes access the same place.
     Uniform(*mut u8),
+}
+
+/// How a warp's addresses lie.
+pub enum Pattern {
     /// Anywhere within one stretch that was checked: lane addresses plus this are host addresses.
     Scattered(u64),
     /// Not in one stretch: check lane by lane.
@@ -198,42 +202,54 @@ pub enum Pattern {
 pub unsafe fn addresses<S: Space>(w: &Running<'_>, op: &Op) -> [u64; WARP] {
     // SAFETY: the caller's promise.
     let row = unsafe { w.read_row::<S::Address>(op.a) };
-    let narrow = size_of::<S::Address>() == 4;
-    std::array::from_fn(|lane| {
-        let sum = Into::<u64>::into(row[lane]).wrapping_add(op.immediate);
-        if narrow { sum & 0xffff_ffff } else { sum }
-    })
+    let cut = address_bits::<S>();
+    let mut sums = [0; WARP];
+    for (sum, address) in sums.iter_mut().zip(row) {
+        *sum = Into::<u64>::into(address).wrapping_add(op.immediate) & cut;
+    }
+    sums
 }
 
-/// Classifies and checks the addresses of the active lanes for accesses of `width` bytes (a power of two).
+/// Recognises a full warp's access to consecutive elements, or to one, of `width` bytes (a power of two); `None` is
+/// any other, and any that is not allowed.
+///
+/// # Safety
+/// As for [`super::op::Run`]: `op.a` is a row of `S::Address`.
 #[inline(always)]
-pub fn pattern<I: Isa, S: Space>(
-    w: &mut Running<'_>,
-    op: &Op,
-    addresses: &[u64; WARP],
-    width: u32,
-) -> Pattern {
-    let width = u64::from(width);
-    if w.mask == u32::MAX {
-        let first = addresses[0];
-        let span = addresses[31].wrapping_sub(first);
-        if span == 31 * width && I::is_strided(addresses, width) {
-            if first & (width - 1) == 0
-                && let Some(origin) = S::window(w, op.slot, first, first.wrapping_add(32 * width))
-            {
-                return Pattern::Strided(first.wrapping_add(origin) as *mut u8);
-            }
-            return Pattern::Unchecked;
-        }
-        if span == 0 && I::is_strided(addresses, 0) {
-            if first & (width - 1) == 0
-                && let Some(origin) = S::window(w, op.slot, first, first.wrapping_add(width))
-            {
-                return Pattern::Uniform(first.wrapping_add(origin) as *mut u8);
-            }
-            return Pattern::Unchecked;
-        }
+pub unsafe fn regular<I: Isa, S: Space>(w: &mut Running<'_>, op: &Op, width: u32) -> Option<Regular> {
+    if w.mask != u32::MAX {
+        return None;
     }
+    // SAFETY: the caller's promise; nothing writes the row while the reference lives.
+    let row = unsafe { &*w.row::<S::Address>(op.a).cast::<[S::Address; WARP]>() };
+    let width = u64::from(width);
+    let span = Into::<u64>::into(row[31]).wrapping_sub(row[0].into());
+    let step = match span {
+        0 => 0,
+        span if span == 31 * width => width,
+        _ => return None,
+    };
+    if !S::Address::is_strided::<I>(row, step) {
+        return None;
+    }
+    let first = Into::<u64>::into(row[0]).wrapping_add(op.immediate) & address_bits::<S>();
+    if first & (width - 1) != 0 {
+        return None;
+    }
+    let origin = S::window(w, op.slot, first, first.wrapping_add(31 * step + width))?;
+    let place = first.wrapping_add(origin) as *mut u8;
+    Some(if step == 0 { Regular::Uniform(place) } else { Regular::Strided(place) })
+}
+
+#[inline(always)]
+fn address_bits<S: Space>() -> u64 {
+    if size_of::<S::Address>() == 4 { 0xffff_ffff } else { u64::MAX }
+}
+
+/// Checks the addresses of the active lanes for accesses of `width` bytes (a power of two).
+#[inline(always)]
+pub fn pattern<S: Space>(w: &mut Running<'_>, op: &Op, addresses: &[u64; WARP], width: u32) -> Pattern {
+    let width = u64::from(width);
     let some = addresses[w.mask.trailing_zeros() as usize & 31];
     let (mut low, mut high, mut bits) = (i64::MAX, i64::MIN, 0);
     for (lane, &address) in addresses.iter().enumerate() {

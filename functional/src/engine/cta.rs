@@ -190,8 +190,8 @@ impl Cta {
             Flow::Jump | Flow::Next => unsafe { running.run() },
             Flow::Stop => std::mem::replace(&mut running.stop, Stop::Yield),
         };
-        executed.warp_instructions += running.instructions;
-        executed.lane_instructions += running.lane_instructions;
+        executed.warp_instructions = executed.warp_instructions.wrapping_add(running.instructions);
+        executed.lane_instructions = executed.lane_instructions.wrapping_add(running.lane_instructions);
         let turn = WarpTurn { stop, moved: running.instructions > 0, pc: running.pc };
         warp.fuel = running.fuel.max(1);
         turn

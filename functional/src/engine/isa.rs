@@ -11,8 +11,10 @@ pub trait Isa: 'static {
     fn top_bits_32(lanes: &[u32; WARP]) -> u32;
     /// Bit i is the top bit of lane i.
     fn top_bits_64(lanes: &[u64; WARP]) -> u32;
-    /// Is `addresses[i] == addresses[0] + i * step` for all lanes?
-    fn is_strided(addresses: &[u64; WARP], step: u64) -> bool;
+    /// Is `row[i] == row[0] + i * step` for all lanes?
+    fn is_strided_32(row: &[u32; WARP], step: u32) -> bool;
+    /// Is `row[i] == row[0] + i * step` for all lanes?
+    fn is_strided_64(row: &[u64; WARP], step: u64) -> bool;
     /// Runs a part that many ops share in a function of its own, compiled for the level.
     ///
     /// # Safety
@@ -56,10 +58,19 @@ impl Isa for Baseline {
     }
 
     #[inline(always)]
-    fn is_strided(addresses: &[u64; WARP], step: u64) -> bool {
+    fn is_strided_32(row: &[u32; WARP], step: u32) -> bool {
         let mut different = 0;
-        for (i, address) in addresses.iter().enumerate() {
-            different |= address ^ addresses[0].wrapping_add(step.wrapping_mul(i as u64));
+        for (i, value) in row.iter().enumerate() {
+            different |= value ^ row[0].wrapping_add(step.wrapping_mul(i as u32));
+        }
+        different == 0
+    }
+
+    #[inline(always)]
+    fn is_strided_64(row: &[u64; WARP], step: u64) -> bool {
+        let mut different = 0;
+        for (i, value) in row.iter().enumerate() {
+            different |= value ^ row[0].wrapping_add(step.wrapping_mul(i as u64));
         }
         different == 0
     }
@@ -109,11 +120,31 @@ impl Isa for Avx2 {
     }
 
     #[inline(always)]
-    fn is_strided(addresses: &[u64; WARP], step: u64) -> bool {
+    fn is_strided_32(row: &[u32; WARP], step: u32) -> bool {
         use std::arch::x86_64::*;
         // SAFETY: loads stay inside the array; AVX2 as above.
         unsafe {
-            let first = _mm256_set1_epi64x(addresses[0] as i64);
+            let first = _mm256_set1_epi32(row[0] as i32);
+            let steps =
+                _mm256_mullo_epi32(_mm256_set1_epi32(step as i32), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0));
+            let mut expected = _mm256_add_epi32(first, steps);
+            let eight = _mm256_set1_epi32(step.wrapping_mul(8) as i32);
+            let mut different = _mm256_setzero_si256();
+            for part in 0..4 {
+                let vector = _mm256_loadu_si256(row.as_ptr().add(part * 8).cast());
+                different = _mm256_or_si256(different, _mm256_xor_si256(vector, expected));
+                expected = _mm256_add_epi32(expected, eight);
+            }
+            _mm256_testz_si256(different, different) != 0
+        }
+    }
+
+    #[inline(always)]
+    fn is_strided_64(row: &[u64; WARP], step: u64) -> bool {
+        use std::arch::x86_64::*;
+        // SAFETY: loads stay inside the array; AVX2 as above.
+        unsafe {
+            let first = _mm256_set1_epi64x(row[0] as i64);
             let step = step as i64;
             let mut expected = _mm256_add_epi64(
                 first,
@@ -122,7 +153,7 @@ impl Isa for Avx2 {
             let four = _mm256_set1_epi64x(step.wrapping_mul(4));
             let mut different = _mm256_setzero_si256();
             for part in 0..8 {
-                let vector = _mm256_loadu_si256(addresses.as_ptr().add(part * 4).cast());
+                let vector = _mm256_loadu_si256(row.as_ptr().add(part * 4).cast());
                 different = _mm256_or_si256(different, _mm256_xor_si256(vector, expected));
                 expected = _mm256_add_epi64(expected, four);
             }
@@ -155,8 +186,13 @@ impl Isa for Avx512 {
     }
 
     #[inline(always)]
-    fn is_strided(addresses: &[u64; WARP], step: u64) -> bool {
-        Avx2::is_strided(addresses, step)
+    fn is_strided_32(row: &[u32; WARP], step: u32) -> bool {
+        Avx2::is_strided_32(row, step)
+    }
+
+    #[inline(always)]
+    fn is_strided_64(row: &[u64; WARP], step: u64) -> bool {
+        Avx2::is_strided_64(row, step)
     }
 
     #[inline(never)]

@@ -5,6 +5,8 @@
 
 use half::{bf16, f16};
 
+use super::isa::Isa;
+
 /// Lanes in a warp.
 pub const WARP: usize = 32;
 
@@ -14,6 +16,8 @@ pub trait Bits: Copy + Default + PartialEq + 'static {
     fn choose(mask: u32, yes: Self, no: Self) -> Self;
     /// Bytes of a row.
     const ROW: u32;
+    /// Is `row[i] == row[0] + i * step` for all lanes?
+    fn is_strided<I: Isa>(row: &[Self; WARP], step: u64) -> bool;
 }
 
 impl Bits for u32 {
@@ -22,6 +26,10 @@ impl Bits for u32 {
         (yes & mask) | (no & !mask)
     }
     const ROW: u32 = 128;
+    #[inline(always)]
+    fn is_strided<I: Isa>(row: &[u32; WARP], step: u64) -> bool {
+        I::is_strided_32(row, step as u32)
+    }
 }
 
 impl Bits for u64 {
@@ -31,6 +39,10 @@ impl Bits for u64 {
         (yes & mask) | (no & !mask)
     }
     const ROW: u32 = 256;
+    #[inline(always)]
+    fn is_strided<I: Isa>(row: &[u64; WARP], step: u64) -> bool {
+        I::is_strided_64(row, step)
+    }
 }
 
 /// A type that registers hold.

@@ -7,6 +7,7 @@ use super::lane::Bits;
 use super::op::{Flow, Op, PredicateSource};
 use super::view::View;
 use crate::fault::FaultKind;
+use crate::host;
 
 /// Why a warp stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,9 +36,9 @@ pub struct Running<'a> {
     pub(crate) fuel: u32,
     /// Why the warp stops, when an op says so.
     pub(crate) stop: Stop,
-    /// Warp instructions executed.
+    /// Warp instructions executed; while the warp runs, a correction for ops that do not count.
     pub(crate) instructions: u64,
-    /// Lane instructions executed.
+    /// Lane instructions executed; while the warp runs, a correction for ops that do not count.
     pub(crate) lane_instructions: u64,
     /// First byte of the CTA's shared memory.
     pub(crate) shared: *mut u8,
@@ -143,6 +144,13 @@ impl Running<'_> {
         }
     }
 
+    /// The current op is none of the program's own: it does not count.
+    #[inline(always)]
+    pub(crate) fn discount(&mut self) {
+        self.instructions = self.instructions.wrapping_sub(1);
+        self.lane_instructions = self.lane_instructions.wrapping_sub(u64::from(self.mask.count_ones()));
+    }
+
     /// Stops the warp with a fault of the lowest lane in `lanes`.
     #[cold]
     pub(crate) fn fault(&mut self, fault: FaultKind) -> Flow {
@@ -155,17 +163,40 @@ impl Running<'_> {
     /// # Safety
     /// `self.grid.program` was bound for this host, and frame, program counter and masks are those of a warp of it.
     pub(crate) unsafe fn run(&mut self) -> Stop {
+        // SAFETY: the caller's promise; the host has the instructions of its level.
+        unsafe {
+            match host::level() {
+                #[cfg(target_arch = "x86_64")]
+                host::Level::Avx2 | host::Level::Avx512 => self.run_counting_fast(),
+                _ => self.run_ops(),
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "popcnt,bmi1,bmi2")]
+    unsafe fn run_counting_fast(&mut self) -> Stop {
+        // SAFETY: the caller's promise.
+        unsafe { self.run_ops() }
+    }
+
+    #[inline(always)]
+    unsafe fn run_ops(&mut self) -> Stop {
         let code: *const Op = self.grid.program.code.as_ptr();
+        // Of different widths, lest the compiler keep the two in one vector register and spill it at every op. A time
+        // slice ends long before 32 bits overflow.
+        let (mut instructions, mut lane_instructions) = (0u32, 0u64);
         loop {
             let pc = self.pc;
             // SAFETY: the binder ends every function with an op that does not fall through and checks every target,
             // so the program counter stays inside the code.
             let op = unsafe { &*code.add(pc as usize) };
             // SAFETY: the guard is a word of the frame's predicate area.
-            self.mask = self.active & unsafe { self.predicate(op.guard) };
-            self.instructions += 1;
-            self.lane_instructions += u64::from(self.mask.count_ones());
-            if self.mask == 0 {
+            let mask = self.active & unsafe { self.predicate(op.guard) };
+            self.mask = mask;
+            instructions = instructions.wrapping_add(1);
+            lane_instructions += u64::from(mask.count_ones());
+            if mask == 0 {
                 self.pc = pc + 1;
                 continue;
             }
@@ -173,8 +204,11 @@ impl Running<'_> {
             match unsafe { (op.run)(self, op) } {
                 Flow::Next => self.pc = pc + 1,
                 Flow::Jump => {}
-                Flow::Stop => return std::mem::replace(&mut self.stop, Stop::Yield),
+                Flow::Stop => break,
             }
         }
+        self.instructions = self.instructions.wrapping_add(u64::from(instructions));
+        self.lane_instructions = self.lane_instructions.wrapping_add(lane_instructions);
+        std::mem::replace(&mut self.stop, Stop::Yield)
     }
 }

@@ -14,7 +14,8 @@ use super::Bound;
 use super::place::{AccessSpace, Place, place};
 use crate::bind::{BindError, Binder};
 use crate::engine::access::{
-    Generic, Global, GlobalNarrow, Pattern, Shared, Space, addresses, lanes_of, pattern, resolve_aligned,
+    Generic, Global, GlobalNarrow, Pattern, Regular, Shared, Space, addresses, lanes_of, pattern, regular,
+    resolve_aligned,
 };
 use crate::engine::isa::{Isa, Outlined, per_level};
 use crate::engine::lane::{Lane, WARP};
@@ -255,22 +256,24 @@ impl Outlined for Locate {
 #[inline(always)]
 unsafe fn locate<I: Isa, S: Space>(w: &mut Running<'_>, op: &Op, width: u32) -> Result<Places, FaultKind> {
     // SAFETY: the caller's promise.
-    let mut at = unsafe { addresses::<S>(w, op) };
+    let (mut at, regular) = unsafe { (addresses::<S>(w, op), regular::<I, S>(w, op, width)) };
     let mut uniform = false;
-    match pattern::<I, S>(w, op, &at, width) {
-        Pattern::Strided(first) => {
+    match regular {
+        Some(Regular::Strided(first)) => {
             at = std::array::from_fn(|lane| first as u64 + lane as u64 * u64::from(width));
         }
-        Pattern::Uniform(place) => {
+        Some(Regular::Uniform(place)) => {
             at = [place as u64; WARP];
             uniform = true;
         }
-        Pattern::Scattered(origin) => at = at.map(|address| address.wrapping_add(origin)),
-        Pattern::Unchecked => {
-            for lane in lanes_of(w.mask) {
-                at[lane] = resolve_aligned::<S>(w, op.slot, lane, at[lane], width)? as u64;
+        None => match pattern::<S>(w, op, &at, width) {
+            Pattern::Scattered(origin) => at = at.map(|address| address.wrapping_add(origin)),
+            Pattern::Unchecked => {
+                for lane in lanes_of(w.mask) {
+                    at[lane] = resolve_aligned::<S>(w, op.slot, lane, at[lane], width)? as u64;
+                }
             }
-        }
+        },
     }
     let in_shared = |address: u64| address.wrapping_sub(w.shared as u64) < u64::from(w.shared_bytes);
     let shared = lanes_of(w.mask).all(|lane| in_shared(at[lane]));

@@ -197,7 +197,6 @@ pub(crate) fn parameter_address(w: &mut Running<'_>, op: &Op) -> Flow {
 
 /// An op that the binder added does not count as an instruction.
 pub(crate) fn uncounted(w: &mut Running<'_>) -> Flow {
-    w.instructions -= 1;
-    w.lane_instructions -= u64::from(w.mask.count_ones());
+    w.discount();
     Flow::Next
 }

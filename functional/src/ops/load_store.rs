@@ -1,8 +1,13 @@
 //! Warp-wide loads and stores of one element per lane, and of vectors.
 
+// Every body takes a level, for `per_level!`, whether it needs the level's primitives or not.
+#![allow(clippy::extra_unused_type_parameters)]
+
 use std::marker::PhantomData;
 
-use crate::engine::access::{Pattern, Space, addresses, lanes_of, pattern, resolve_aligned};
+use crate::engine::access::{
+    Pattern, Regular, Space, addresses, lanes_of, pattern, regular, resolve_aligned,
+};
 use crate::engine::isa::{Isa, per_level};
 use crate::engine::lane::{Lane, WARP};
 use crate::engine::op::{Flow, Op};
@@ -68,42 +73,55 @@ stored! {
 
 #[inline(always)]
 unsafe fn load_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -> Flow {
-    let width = size_of::<L::Memory>() as u32;
     let value = |memory: L::Memory| L::extend(memory).to_bits();
-    // SAFETY: rows as the binder gave them; pointers were checked against an allocation or window, for each active
-    // lane. Memory is shared with other threads and with the program: it is only touched through raw pointers.
+    // SAFETY: rows as the binder gave them; the pointers were checked for the whole warp. Memory is shared with other
+    // threads and with the program: it is only touched through raw pointers.
+    unsafe {
+        let words = match regular::<I, S>(w, op, size_of::<L::Memory>() as u32) {
+            Some(Regular::Strided(first)) => {
+                let memory = first.cast::<[L::Memory; WARP]>().read();
+                let mut words = [Default::default(); WARP];
+                for (word, memory) in words.iter_mut().zip(memory) {
+                    *word = value(memory);
+                }
+                words
+            }
+            Some(Regular::Uniform(place)) => [value(place.cast::<L::Memory>().read()); WARP],
+            None => return load_scattered::<S, L>()(w, op),
+        };
+        w.row::<<L::Register as Lane>::Bits>(op.d).cast::<[_; WARP]>().write(words);
+    }
+    Flow::Next
+}
+
+#[inline(always)]
+unsafe fn load_scattered_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let value = |memory: L::Memory| L::extend(memory).to_bits();
+    // SAFETY: as in `load_body`; the pointers were checked for each active lane.
     unsafe {
         let at = addresses::<S>(w, op);
-        match pattern::<I, S>(w, op, &at, width) {
-            Pattern::Strided(first) => {
-                let memory = first.cast::<[L::Memory; WARP]>().read();
-                let row =
-                    w.row::<<L::Register as Lane>::Bits>(op.d).cast::<[<L::Register as Lane>::Bits; WARP]>();
-                row.write(std::array::from_fn(|lane| value(memory[lane])));
+        let Pattern::Scattered(origin) = pattern::<S>(w, op, &at, size_of::<L::Memory>() as u32) else {
+            return load_lanes::<S, L>(w, op, &at);
+        };
+        let row = w.row::<<L::Register as Lane>::Bits>(op.d);
+        if w.mask == u32::MAX {
+            for (lane, address) in at.iter().enumerate() {
+                let place = address.wrapping_add(origin) as *const L::Memory;
+                row.add(lane).write(value(place.read()));
             }
-            Pattern::Uniform(place) => {
-                let row =
-                    w.row::<<L::Register as Lane>::Bits>(op.d).cast::<[<L::Register as Lane>::Bits; WARP]>();
-                row.write([value(place.cast::<L::Memory>().read()); WARP]);
+        } else {
+            for lane in lanes_of(w.mask) {
+                let place = at[lane].wrapping_add(origin) as *const L::Memory;
+                row.add(lane).write(value(place.read()));
             }
-            Pattern::Scattered(origin) => {
-                let row = w.row::<<L::Register as Lane>::Bits>(op.d);
-                if w.mask == u32::MAX {
-                    for (lane, address) in at.iter().enumerate() {
-                        let place = address.wrapping_add(origin) as *const L::Memory;
-                        row.add(lane).write(value(place.read()));
-                    }
-                } else {
-                    for lane in lanes_of(w.mask) {
-                        let place = at[lane].wrapping_add(origin) as *const L::Memory;
-                        row.add(lane).write(value(place.read()));
-                    }
-                }
-            }
-            Pattern::Unchecked => return load_lanes::<S, L>(w, op, &at),
         }
     }
     Flow::Next
+}
+
+per_level! {
+    /// As [`load`], where the addresses are anything.
+    fn load_scattered<S: Space, L: Loaded> = load_scattered_body
 }
 
 #[cold]
@@ -127,34 +145,53 @@ per_level! {
 
 #[inline(always)]
 unsafe fn store_body<I: Isa, S: Space, T: Stored>(w: &mut Running<'_>, op: &Op) -> Flow {
-    let width = size_of::<T::Memory>() as u32;
     let value = |bits| T::cut(T::Register::from_bits(bits));
     // SAFETY: as in `load_body`.
     unsafe {
-        let at = addresses::<S>(w, op);
-        let row = w.read_row::<<T::Register as Lane>::Bits>(op.b);
-        match pattern::<I, S>(w, op, &at, width) {
-            Pattern::Strided(first) => {
-                first.cast::<[T::Memory; WARP]>().write(std::array::from_fn(|lane| value(row[lane])));
-            }
-            Pattern::Uniform(place) => place.cast::<T::Memory>().write(value(row[WARP - 1])),
-            Pattern::Scattered(origin) => {
-                for lane in lanes_of(w.mask) {
-                    let place = at[lane].wrapping_add(origin) as *mut T::Memory;
-                    place.write(value(row[lane]));
+        match regular::<I, S>(w, op, size_of::<T::Memory>() as u32) {
+            Some(Regular::Strided(first)) => {
+                let row = w.read_row::<<T::Register as Lane>::Bits>(op.b);
+                let mut memory = [T::Memory::default(); WARP];
+                for (memory, word) in memory.iter_mut().zip(row) {
+                    *memory = value(word);
                 }
+                first.cast::<[T::Memory; WARP]>().write(memory);
             }
-            Pattern::Unchecked => {
-                for lane in lanes_of(w.mask) {
-                    match resolve_aligned::<S>(w, op.slot, lane, at[lane], width) {
-                        Ok(place) => place.cast::<T::Memory>().write(value(row[lane])),
-                        Err(fault) => return w.fault(fault),
-                    }
-                }
+            Some(Regular::Uniform(place)) => {
+                place.cast::<T::Memory>().write(value(w.read_lane(op.b, WARP - 1)));
             }
+            None => return store_scattered::<S, T>()(w, op),
         }
     }
     Flow::Next
+}
+
+#[inline(always)]
+unsafe fn store_scattered_body<I: Isa, S: Space, T: Stored>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let value = |bits| T::cut(T::Register::from_bits(bits));
+    let width = size_of::<T::Memory>() as u32;
+    // SAFETY: as in `load_scattered_body`.
+    unsafe {
+        let at = addresses::<S>(w, op);
+        let row = w.read_row::<<T::Register as Lane>::Bits>(op.b);
+        let whole = pattern::<S>(w, op, &at, width);
+        for lane in lanes_of(w.mask) {
+            let place = match whole {
+                Pattern::Scattered(origin) => at[lane].wrapping_add(origin) as *mut u8,
+                Pattern::Unchecked => match resolve_aligned::<S>(w, op.slot, lane, at[lane], width) {
+                    Ok(place) => place,
+                    Err(fault) => return w.fault(fault),
+                },
+            };
+            place.cast::<T::Memory>().write(value(row[lane]));
+        }
+    }
+    Flow::Next
+}
+
+per_level! {
+    /// As [`store`], where the addresses are anything.
+    fn store_scattered<S: Space, T: Stored> = store_scattered_body
 }
 
 per_level! {
@@ -182,7 +219,7 @@ pub(crate) unsafe fn load_vector<S: Space, L: Loaded>(w: &mut Running<'_>, op: &
     // SAFETY: as in `load_body`; all elements of a lane lie in the checked stretch.
     unsafe {
         let at = addresses::<S>(w, op);
-        let whole = pattern::<crate::engine::isa::Baseline, S>(w, op, &at, width as u32);
+        let whole = pattern::<S>(w, op, &at, width as u32);
         for lane in lanes_of(w.mask) {
             let place = match place_in::<S>(w, op, &whole, lane, &at, width) {
                 Ok(place) => place.cast::<L::Memory>(),
@@ -203,7 +240,7 @@ pub(crate) unsafe fn store_vector<S: Space, T: Stored>(w: &mut Running<'_>, op: 
     // SAFETY: as in `load_vector`.
     unsafe {
         let at = addresses::<S>(w, op);
-        let whole = pattern::<crate::engine::isa::Baseline, S>(w, op, &at, width as u32);
+        let whole = pattern::<S>(w, op, &at, width as u32);
         for lane in lanes_of(w.mask) {
             let place = match place_in::<S>(w, op, &whole, lane, &at, width) {
                 Ok(place) => place.cast::<T::Memory>(),
@@ -226,8 +263,6 @@ fn place_in<S: Space>(
     width: usize,
 ) -> Result<*mut u8, crate::fault::FaultKind> {
     match *whole {
-        Pattern::Strided(first) => Ok(first.wrapping_add(lane * width)),
-        Pattern::Uniform(place) => Ok(place),
         Pattern::Scattered(origin) => Ok(at[lane].wrapping_add(origin) as *mut u8),
         Pattern::Unchecked => resolve_aligned::<S>(w, op.slot, lane, at[lane], width as u32),
     }

@@ -156,7 +156,6 @@ fn declarations_that_make_no_sense_are_errors() {
         (".align 4 .b8 s;", "the declaration of `s` has no state space"),
         (".shared .b64 s[9223372036854775807][4];", "`s` is too large"),
         (".global .b32 t[2] = {1, 2, 3};", "initialiser of `t`: more values than the variable has elements"),
-        ("}", "`}` without its partner"),
     ]);
 }
 
@@ -199,6 +198,10 @@ fn text_that_is_no_module_is_an_error_with_its_place() {
         ("hello", "m:1:1: `hello` where a directive (`.version`, `.entry`, `.global` …) should begin"),
         (".version 7.0\n.entry k() { ret;", "m:2:12: `{` is not closed"),
         (".version 7.0\n/* comment", "m:2:1: a comment is not closed"),
+        (
+            ".entry k() { } }",
+            "m:1:16: `}` where a directive (`.version`, `.entry`, `.global` …) should begin",
+        ),
         (".version x", "m:1:10: `.version` needs a number such as 7.0"),
         (".entry (.param .b32 x) { }", "m:1:1: a function without a name"),
     ] {

@@ -1,5 +1,8 @@
 //! From a fat binary to a decoded kernel: containers, PTX text, typed intermediate form, validation, analysis.
 
+// The code that pest generates names it.
+extern crate alloc;
+
 pub mod analyse;
 pub mod container;
 pub mod diagnostic;

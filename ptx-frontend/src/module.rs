@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, Linkage, Prototype, Variable};
+use crate::parse::comment::blank_comments;
 use crate::parse::{FunctionItem, FunctionKind, Outline, grammar};
 use crate::resolve::{self, Global, Surroundings};
 use crate::source::{Source, Span, TooLong};
@@ -136,7 +137,8 @@ impl Module {
 
     fn read_variables(&mut self) {
         for span in &self.outline.variables {
-            match resolve::variables(self.source.text(), *span) {
+            let text = blank_comments(span.of(self.source.text()));
+            match resolve::variables(&text, span.start) {
                 Ok(variables) => {
                     for variable in variables {
                         let global = Global::Variable { element: variable.ty.bytes(), space: variable.space };
@@ -213,8 +215,9 @@ impl Module {
     fn decode_body(&self, item: &FunctionItem, body: Span) -> Result<Function, Vec<Diagnostic>> {
         let text = self.source.text();
         let in_syntax = |error| vec![Diagnostic::syntax(&self.source, error)];
-        let header = grammar::header(text, item.header).map_err(in_syntax)?;
-        let statements = grammar::body(text, body).map_err(in_syntax)?;
+        let (header, code) = (blank_comments(item.header.of(text)), blank_comments(body.of(text)));
+        let header = grammar::header(&header, item.header.start).map_err(in_syntax)?;
+        let statements = grammar::body(&code, body.start).map_err(in_syntax)?;
         let is_kernel = item.kind == FunctionKind::Kernel;
         let function = resolve::function(&self.source, self, is_kernel, &header, &statements, body.end)
             .map_err(|errors| -> Vec<Diagnostic> {
@@ -237,7 +240,8 @@ impl Surroundings for Module {
     fn prototype(&self, name: &str) -> Option<Arc<Prototype>> {
         let (position, item) = self.item(name)?;
         let read = || {
-            let header = grammar::header(self.source.text(), item.header).ok()?;
+            let header = blank_comments(item.header.of(self.source.text()));
+            let header = grammar::header(&header, item.header.start).ok()?;
             resolve::prototype(&header).ok().map(Arc::new)
         };
         self.prototypes.get(position)?.get_or_init(read).clone()

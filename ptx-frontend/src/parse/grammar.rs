@@ -9,7 +9,7 @@ use super::tree::{
     Declaration, Declarator, Formal, Header, Instruction, Operand, OperandKind, Performance, Reference,
     Specifiers, Statement, Word,
 };
-use crate::source::{Span, narrow};
+use crate::source::narrow;
 
 // The derive makes a public enum without documentation of its variants.
 #[allow(missing_docs)]
@@ -64,10 +64,11 @@ impl SyntaxError {
 
 type Result<T> = std::result::Result<T, SyntaxError>;
 
-/// Parses a function's body (the text between its braces).
-pub fn body(text: &str, span: Span) -> Result<Vec<Statement<'_>>> {
-    let reader = Reader { base: span.start };
-    let pair = reader.parse(Rule::body, span.of(text))?;
+/// Parses a function's body: the text between its braces, without comments ([`super::comment`]), which begins at
+/// byte `base` of the module.
+pub fn body(text: &str, base: u32) -> Result<Vec<Statement<'_>>> {
+    let reader = Reader { base };
+    let pair = reader.parse(Rule::body, text)?;
     let mut statements = Vec::new();
     for pair in pair.into_inner() {
         statements.extend(reader.statement(pair)?);
@@ -76,21 +77,21 @@ pub fn body(text: &str, span: Span) -> Result<Vec<Statement<'_>>> {
 }
 
 /// Parses a function up to its body.
-pub fn header(text: &str, span: Span) -> Result<Header<'_>> {
-    let reader = Reader { base: span.start };
-    reader.header(reader.parse(Rule::header, span.of(text))?)
+pub fn header(text: &str, base: u32) -> Result<Header<'_>> {
+    let reader = Reader { base };
+    reader.header(reader.parse(Rule::header, text)?)
 }
 
 /// Parses a variable's declaration up to its first initialiser.
-pub fn variable_head(text: &str, span: Span) -> Result<Declaration<'_>> {
-    let reader = Reader { base: span.start };
-    reader.declaration(reader.parse(Rule::variable_head, span.of(text))?)
+pub fn variable_head(text: &str, base: u32) -> Result<Declaration<'_>> {
+    let reader = Reader { base };
+    reader.declaration(reader.parse(Rule::variable_head, text)?)
 }
 
 /// Parses the names that follow an initialiser and a comma.
-pub fn variable_next(text: &str, span: Span) -> Result<Vec<Declarator<'_>>> {
-    let reader = Reader { base: span.start };
-    Ok(reader.declaration(reader.parse(Rule::variable_next, span.of(text))?)?.declarators)
+pub fn variable_next(text: &str, base: u32) -> Result<Vec<Declarator<'_>>> {
+    let reader = Reader { base };
+    Ok(reader.declaration(reader.parse(Rule::variable_next, text)?)?.declarators)
 }
 
 /// One value of an initialiser.
@@ -112,9 +113,9 @@ pub enum Initial<'a> {
 }
 
 /// Parses one value of an initialiser.
-pub fn initial(text: &str, span: Span) -> Result<Initial<'_>> {
-    let reader = Reader { base: span.start };
-    reader.initial(reader.parse(Rule::initial, span.of(text))?)
+pub fn initial(text: &str, base: u32) -> Result<Initial<'_>> {
+    let reader = Reader { base };
+    reader.initial(reader.parse(Rule::initial, text)?)
 }
 
 struct Reader {
@@ -131,23 +132,16 @@ impl Reader {
 
     /// The parser's stack grows with nesting, so nesting is limited before it runs.
     fn check_depth(&self, text: &str) -> Result<()> {
-        let bytes = text.as_bytes();
-        let (mut depth, mut at) = (0u32, 0);
-        while let Some(&byte) = bytes.get(at) {
-            let pair = (byte, bytes.get(at + 1).copied().unwrap_or(0));
-            match pair {
-                (b'/', b'/') => at += bytes[at..].iter().position(|&b| b == b'\n').unwrap_or(bytes.len()),
-                (b'/', b'*') => at += text.get(at..).and_then(|rest| rest.find("*/")).unwrap_or(0) + 1,
-                (b'(' | b'[' | b'{', _) => {
-                    depth += 1;
-                    if depth > DEEPEST {
-                        return Err(SyntaxError::TooDeep { at: self.base.saturating_add(narrow(at)) });
-                    }
-                }
-                (b')' | b']' | b'}', _) => depth = depth.saturating_sub(1),
-                _ => {}
+        let mut depth = 0u32;
+        for (at, byte) in text.bytes().enumerate() {
+            match byte {
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+                _ => continue,
             }
-            at += 1;
+            if depth > DEEPEST {
+                return Err(SyntaxError::TooDeep { at: self.base.saturating_add(narrow(at)) });
+            }
         }
         Ok(())
     }

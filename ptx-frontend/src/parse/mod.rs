@@ -1,5 +1,6 @@
 //! From PTX text to a syntax tree: a fast outline of the module, then the pest grammar on single functions.
 
+pub mod comment;
 pub mod constant;
 pub mod grammar;
 pub mod outline;

@@ -10,7 +10,7 @@ use crate::isa::ScalarType;
 use crate::parse::constant::{Constant, literal};
 use crate::parse::grammar::{self, Initial as Value};
 use crate::parse::tree::Word;
-use crate::source::{Span, narrow};
+use crate::source::narrow;
 
 /// The variable to be filled.
 pub(super) struct Layout<'a> {
@@ -124,7 +124,7 @@ impl Filler<'_> {
         {
             return self.constant(constant, next);
         }
-        match grammar::initial(text.text, Span::new(0, text.text.len())) {
+        match grammar::initial(text.text, text.at) {
             Ok(Value::Constant(constant)) => self.constant(constant, next),
             Ok(Value::Address { mask, name, generic, offset }) => {
                 let (shift, width) = self.mask(mask)?;
@@ -174,25 +174,9 @@ impl Filler<'_> {
     }
 }
 
-fn skip_blank(bytes: &[u8], mut at: usize) -> usize {
-    loop {
-        match (bytes.get(at), bytes.get(at + 1)) {
-            (Some(byte), _) if byte.is_ascii_whitespace() || *byte == 0x0B => at += 1,
-            (Some(b'/'), Some(b'/')) => {
-                while bytes.get(at).is_some_and(|byte| *byte != b'\n') {
-                    at += 1;
-                }
-            }
-            (Some(b'/'), Some(b'*')) => {
-                at += 2;
-                while bytes.get(at).is_some() && !(bytes[at] == b'*' && bytes.get(at + 1) == Some(&b'/')) {
-                    at += 1;
-                }
-                at += 2;
-            }
-            _ => return at,
-        }
-    }
+fn skip_blank(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or(&[]);
+    at + rest.iter().take_while(|byte| byte.is_ascii_whitespace() || **byte == 0x0B).count()
 }
 
 /// End of the value that begins at `at`: the next comma or brace outside of parentheses.

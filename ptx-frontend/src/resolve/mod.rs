@@ -22,7 +22,7 @@ use crate::ir::{
 use crate::isa::{Effect, Op, ScalarType, forms_of};
 use crate::parse::grammar;
 use crate::parse::tree::{self, Declaration, Formal, Header, Statement, Word};
-use crate::source::{Source, Span, narrow};
+use crate::source::{Source, narrow};
 use declaration::{Meaning, ParameterArea, Storage};
 use form::Candidates;
 use names::{Entity, Found, Labels, Range, Scopes};
@@ -91,27 +91,27 @@ pub fn prototype(header: &Header<'_>) -> Result<Prototype> {
     Ok(Prototype { returns, parameters })
 }
 
-/// The variables that a declaration at module scope makes.
-pub fn variables(text: &str, span: Span) -> std::result::Result<Vec<Variable>, At<VariableError>> {
-    let whole = span.of(text);
+/// The variables that a declaration at module scope makes: `text` without comments, which begins at byte `base` of the
+/// module.
+pub fn variables(text: &str, base: u32) -> std::result::Result<Vec<Variable>, At<VariableError>> {
     let in_syntax = |error: grammar::SyntaxError| At { at: error.at(), error: VariableError::Syntax(error) };
-    let head_end = whole.find('=').unwrap_or(whole.len());
-    let head = Span::new(span.start as usize, span.start as usize + head_end);
-    let mut declaration = grammar::variable_head(text, head).map_err(in_syntax)?;
+    let place = |at: usize| base.saturating_add(narrow(at));
+    let head_end = text.find('=').unwrap_or(text.len());
+    let head = text.get(..head_end).unwrap_or("");
+    let mut declaration = grammar::variable_head(head, base).map_err(in_syntax)?;
     let mut at = head_end;
-    while at < whole.len() {
+    while at < text.len() {
         // Behind `=`: one initialiser, then perhaps a comma and more names.
         let from = at + 1;
-        let end = from + initialiser_length(whole.get(from..).unwrap_or(""));
+        let end = from + initialiser_length(text.get(from..).unwrap_or(""));
         if let Some(last) = declaration.declarators.last_mut() {
-            let text = whole.get(from..end).unwrap_or("");
-            last.initialiser = Some(Word { text, at: span.start.saturating_add(narrow(from)) });
+            last.initialiser = Some(Word { text: text.get(from..end).unwrap_or(""), at: place(from) });
         }
-        let Some(comma) = whole.get(end..).and_then(|rest| rest.find(',')) else { break };
+        let Some(comma) = text.get(end..).and_then(|rest| rest.find(',')) else { break };
         let from = end + comma + 1;
-        let next = whole.get(from..).and_then(|rest| rest.find('=')).map_or(whole.len(), |i| from + i);
-        let names = Span::new(span.start as usize + from, span.start as usize + next);
-        declaration.declarators.extend(grammar::variable_next(text, names).map_err(in_syntax)?);
+        let next = text.get(from..).and_then(|rest| rest.find('=')).map_or(text.len(), |i| from + i);
+        let names = text.get(from..next).unwrap_or("");
+        declaration.declarators.extend(grammar::variable_next(names, place(from)).map_err(in_syntax)?);
         at = next;
     }
     let meaning = declaration::meaning(&declaration.specifiers)

@@ -40,6 +40,14 @@ impl Failure {
         Self::new(error).remedy(remedy)
     }
 
+    /// All the `damage` met in an input; none when there was none.
+    pub(crate) fn damaged(damage: Vec<ContainerError>) -> Option<Self> {
+        let mut failures = damage.into_iter().map(Self::unreadable);
+        let first = failures.next()?;
+        let messages = std::iter::once(first.message.clone()).chain(failures.map(|failure| failure.message));
+        Some(Self { message: messages.collect::<Vec<_>>().join("\n"), ..first })
+    }
+
     /// Adds what the user can do, as an imperative sentence without a full stop.
     pub(crate) fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());

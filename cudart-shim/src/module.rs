@@ -12,7 +12,7 @@ use functional::bind::BindError;
 use functional::engine::program::Program;
 use functional::module::{LoadError, LoadedVariable, Module};
 use parking_lot::Mutex;
-use ptx_frontend::container::fatbin::Architecture;
+use ptx_frontend::container::Architecture;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString};

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use ptx_frontend::Module;
 use ptx_frontend::container::{
-    Architecture, Container, ContainerError, Entry, EntryKind, Image, ImageFile, Origin, cubin,
+    Architecture, Compression, Container, ContainerError, Entry, EntryKind, Image, ImageFile, Origin, cubin,
 };
 use serde::Serialize;
 
@@ -56,7 +56,7 @@ struct Row {
     architecture: Option<String>,
     /// Of the PTX ISA, PTX entries only.
     ptx_version: Option<String>,
-    compression: String,
+    compression: &'static str,
     /// Bytes in the file.
     stored_size: u64,
     /// Bytes after decompression.
@@ -77,66 +77,105 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     if let Some(folder) = &args.output {
         fs::create_dir_all(folder).map_err(|error| not_writable(folder, &error))?;
     }
-    let mut rows = Vec::new();
-    let result = collect(&image, args, &mut rows);
-    // What was read before the damage is reported all the same.
-    report(args, &rows, out)?;
-    result.map(|()| ExitCode::SUCCESS)
+    let mut extraction = Extraction { args, rows: Vec::new(), damage: Vec::new() };
+    extraction.add_image(&image)?;
+    // What could be read is reported all the same.
+    report(args, &extraction.rows, out)?;
+    match Failure::damaged(extraction.damage) {
+        Some(failure) => Err(failure),
+        None => Ok(ExitCode::SUCCESS),
+    }
 }
 
-fn collect(image: &Image<'_>, args: &Args, rows: &mut Vec<Row>) -> Result<(), Failure> {
-    let containers: Box<dyn Iterator<Item = Result<Container<'_>, ContainerError>>> = match image {
-        Image::FatBinary(containers) => Box::new(containers.clone()),
-        Image::Host(host) => Box::new(host.containers()),
-        Image::Cubin(bytes) => {
-            rows.push(cubin_row(bytes, args)?);
-            return Ok(());
-        }
-        Image::Ptx(text) => {
-            rows.push(ptx_row(text, args)?);
-            return Ok(());
-        }
-    };
-    for (number, container) in containers.enumerate() {
-        let container = container.map_err(Failure::unreadable)?;
-        for entry in container.entries() {
-            let entry = entry.map_err(Failure::unreadable)?;
-            rows.push(entry_row(&entry, number, rows.len(), args)?);
+/// What has been read so far.
+struct Extraction<'a> {
+    args: &'a Args,
+    rows: Vec<Row>,
+    damage: Vec<ContainerError>,
+}
+
+impl Extraction<'_> {
+    fn add_image(&mut self, image: &Image<'_>) -> Result<(), Failure> {
+        match image {
+            Image::FatBinary(containers) => self.add_containers(containers.clone()),
+            Image::Host(host) => self.add_containers(host.containers()),
+            Image::Cubin(bytes) => {
+                let kernels = self.intact(cubin::kernel_names(bytes, Origin::file(&self.args.file)));
+                self.rows.push(Row { kernels, ..bare_row(EntryKind::Elf, bytes.len()) });
+                Ok(())
+            }
+            Image::Ptx(text) => {
+                let written = self.write_ptx(None, text)?;
+                let row = bare_row(EntryKind::Ptx, text.len());
+                self.rows.push(Row { kernels: ptx_kernels(text), written, ..row });
+                Ok(())
+            }
         }
     }
-    Ok(())
-}
 
-fn entry_row(entry: &Entry<'_>, container: usize, number: usize, args: &Args) -> Result<Row, Failure> {
-    let text = match entry.kind {
-        EntryKind::Ptx => Some(entry.ptx().map_err(Failure::unreadable)?),
-        _ => None,
-    };
-    let kernels = match (&text, entry.kind) {
-        (Some(text), _) => ptx_kernels(text),
-        (None, EntryKind::Elf) => Some(entry.sass_kernel_names().map_err(Failure::unreadable)?),
-        (None, _) => None,
-    };
-    let written = match (&args.output, &text) {
-        (Some(folder), Some(text)) => Some(write_ptx(folder, number, Some(entry.architecture), text)?),
-        _ => None,
-    };
-    let (major, minor) = entry.version;
-    Ok(Row {
-        number,
-        container: Some(container),
-        offset: entry.place().offset,
-        kind: entry.kind.to_string(),
-        architecture: Some(entry.architecture.to_string()),
-        ptx_version: text.is_some().then(|| format!("{major}.{minor}")),
-        compression: entry.compression().map_or_else(|_| "unknown".into(), |method| method.to_string()),
-        stored_size: entry.stored_size(),
-        size: entry.uncompressed_size(),
-        identifier: entry.identifier.as_deref().map(Into::into),
-        options: entry.options.as_deref().map(Into::into),
-        kernels,
-        written,
-    })
+    fn add_containers<'c>(
+        &mut self,
+        containers: impl Iterator<Item = Result<Container<'c>, ContainerError>>,
+    ) -> Result<(), Failure> {
+        for (number, container) in containers.enumerate() {
+            let Some(container) = self.intact(container) else { continue };
+            for entry in container.entries() {
+                if let Some(entry) = self.intact(entry) {
+                    self.add_entry(number, &entry)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_entry(&mut self, container: usize, entry: &Entry<'_>) -> Result<(), Failure> {
+        let is_ptx = entry.kind == EntryKind::Ptx;
+        let text = if is_ptx { self.intact(entry.ptx()) } else { None };
+        let kernels = match (&text, entry.kind) {
+            (Some(text), _) => ptx_kernels(text),
+            (None, EntryKind::Elf) => self.intact(entry.sass_kernel_names()),
+            (None, _) => None,
+        };
+        let written = match &text {
+            Some(text) => self.write_ptx(Some(entry.architecture), text)?,
+            None => None,
+        };
+        let (major, minor) = entry.version;
+        self.rows.push(Row {
+            number: self.rows.len(),
+            container: Some(container),
+            offset: entry.place().offset,
+            kind: entry.kind.to_string(),
+            architecture: Some(entry.architecture.to_string()),
+            ptx_version: is_ptx.then(|| format!("{major}.{minor}")),
+            compression: entry.compression().map_or("unknown", Compression::name),
+            stored_size: entry.stored_size(),
+            size: entry.uncompressed_size(),
+            identifier: entry.identifier.as_deref().map(Into::into),
+            options: entry.options.as_deref().map(Into::into),
+            kernels,
+            written,
+        });
+        Ok(())
+    }
+
+    /// What was read, or nothing and a note of the damage.
+    fn intact<T>(&mut self, read: Result<T, ContainerError>) -> Option<T> {
+        read.map_err(|error| self.damage.push(error)).ok()
+    }
+
+    /// Writes the text of the next row to its file, if files are wanted.
+    fn write_ptx(&self, architecture: Option<Architecture>, text: &str) -> Result<Option<PathBuf>, Failure> {
+        let Some(folder) = &self.args.output else { return Ok(None) };
+        let number = self.rows.len();
+        let name = match architecture {
+            Some(architecture) => format!("{number}.{architecture}.ptx"),
+            None => format!("{number}.ptx"),
+        };
+        let path = folder.join(name);
+        fs::write(&path, format!("{text}\n")).map_err(|error| not_writable(&path, &error))?;
+        Ok(Some(path))
+    }
 }
 
 /// The row of a file that is no container but one payload.
@@ -148,7 +187,7 @@ fn bare_row(kind: EntryKind, size: usize) -> Row {
         kind: kind.to_string(),
         architecture: None,
         ptx_version: None,
-        compression: "none".into(),
+        compression: Compression::None.name(),
         stored_size: size as u64,
         size: size as u64,
         identifier: None,
@@ -158,37 +197,10 @@ fn bare_row(kind: EntryKind, size: usize) -> Row {
     }
 }
 
-fn cubin_row(bytes: &[u8], args: &Args) -> Result<Row, Failure> {
-    let kernels = cubin::kernel_names(bytes, Origin::file(&args.file)).map_err(Failure::unreadable)?;
-    Ok(Row { kernels: Some(kernels), ..bare_row(EntryKind::Elf, bytes.len()) })
-}
-
-fn ptx_row(text: &str, args: &Args) -> Result<Row, Failure> {
-    let written = match &args.output {
-        Some(folder) => Some(write_ptx(folder, 0, None, text)?),
-        None => None,
-    };
-    Ok(Row { kernels: ptx_kernels(text), written, ..bare_row(EntryKind::Ptx, text.len()) })
-}
-
+/// Names of the kernels in PTX `text`; none when it cannot be taken apart.
 fn ptx_kernels(text: &str) -> Option<Vec<String>> {
     let module = Module::parse(text, "").ok()?;
     Some(module.kernels().map(Into::into).collect())
-}
-
-fn write_ptx(
-    folder: &Path,
-    number: usize,
-    architecture: Option<Architecture>,
-    text: &str,
-) -> Result<PathBuf, Failure> {
-    let name = match architecture {
-        Some(architecture) => format!("{number}.{architecture}.ptx"),
-        None => format!("{number}.ptx"),
-    };
-    let path = folder.join(name);
-    fs::write(&path, format!("{text}\n")).map_err(|error| not_writable(&path, &error))?;
-    Ok(path)
 }
 
 fn report(args: &Args, rows: &[Row], out: &mut dyn Write) -> Result<(), Failure> {
@@ -224,7 +236,7 @@ fn cells(row: &Row) -> [String; 9] {
         row.kind.clone(),
         or_dash(&row.architecture),
         or_dash(&row.ptx_version),
-        row.compression.clone(),
+        row.compression.into(),
         row.stored_size.to_string(),
         row.size.to_string(),
         or_dash(&row.kernels.as_ref().map(|kernels| kernels.len().to_string())),

@@ -15,7 +15,7 @@ fn a_program_without_problems_exits_with_0() {
     place.write("a.fatbin", container(&[EntryBuilder::ptx(70, &ptx("kernel", ""))]));
     let outcome = place.voltsim(&["doctor", "a.fatbin"]);
     assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
-    assert!(outcome.stdout.contains("sm_70, ISA 7.0, compression none, 1 kernels"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("sm_70, ISA 7.0, compression none, kernels: 1"), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("nothing is missing"));
 }
 

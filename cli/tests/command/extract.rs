@@ -79,6 +79,18 @@ fn a_damaged_file_is_reported_on_stderr_after_what_could_be_read() {
 }
 
 #[test]
+fn a_damaged_payload_does_not_keep_the_others_from_being_written() {
+    let place = Workplace::new();
+    let intact = EntryBuilder::ptx(80, &ptx("intact", ""));
+    let damaged = EntryBuilder::ptx(70, &"text ".repeat(20)).lz4().claiming(3);
+    place.write("a.fatbin", container(&[damaged.clone(), intact, damaged]));
+    let outcome = place.voltsim(&["extract", "a.fatbin", "-o", "."]);
+    assert_eq!(outcome.status, 2);
+    assert_eq!(place.read("1.sm_80.ptx"), ptx("intact", "") + "\n");
+    assert_eq!(outcome.stderr.matches("damaged lz4 payload").count(), 2, "{}", outcome.stderr);
+}
+
+#[test]
 fn failures_leave_stdout_empty_and_exit_with_2() {
     let place = Workplace::new();
     place.write("text", "no image");

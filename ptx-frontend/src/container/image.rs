@@ -8,8 +8,9 @@ use object::elf;
 
 use super::cubin;
 use super::elf::HostFile;
+use super::entry::until_nul;
 use super::error::{ContainerError, Origin};
-use super::fatbin::{CONTAINER_MAGIC, Containers, until_nul};
+use super::fatbin::{CONTAINER_MAGIC, Containers};
 use super::region::Region;
 
 /// What an input is.

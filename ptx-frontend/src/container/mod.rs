@@ -1,12 +1,13 @@
 //! Fat binaries: from a program, a library or a registered image to the PTX text of its kernels.
 //!
-//! [`Image`] tells what an input is, [`elf::HostFile`] finds the fat binaries of a host program, [`fatbin`] lists
-//! containers and entries, [`select`] chooses the entry for a device, and [`Entry::ptx`] gives its text.
+//! [`Image`] tells what an input is, [`elf::HostFile`] finds the fat binaries of a host program, [`fatbin`] and
+//! [`entry`] list containers and entries, [`select`] chooses the entry for a device, and [`Entry::ptx`] gives its text.
 //! Everything works on byte slices; only [`ImageFile::open`] reads a file. Any input is possible: damage of any kind
 //! is a [`ContainerError`] that names the place.
 
 pub mod cubin;
 pub mod elf;
+pub mod entry;
 pub mod fatbin;
 pub mod select;
 
@@ -16,6 +17,7 @@ mod image;
 mod region;
 
 pub use compression::{Compression, MAX_PAYLOAD_SIZE};
+pub use entry::{Architecture, Entry, EntryKind, Portability};
 pub use error::{ContainerError, Origin, Place};
-pub use fatbin::{Architecture, Container, Containers, Entry, EntryKind, Portability, Wrapper};
+pub use fatbin::{Container, Containers, Wrapper};
 pub use image::{Image, ImageFile};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cubin;
+use super::entry::{Architecture, Entry, EntryKind, Portability};
 use super::error::ContainerError;
-use super::fatbin::{Architecture, Entry, EntryKind, Portability};
 
 /// The PTX entry for a device of compute capability `device` (ten times: 70 for 7.0): the highest architecture not
 /// above the device, else the lowest above it. Code above the device is chosen when there is nothing else, because it

@@ -24,6 +24,8 @@ pub(super) struct DeviceCode {
     pub(super) sass_only: BTreeMap<String, Vec<String>>,
     /// What keeps functions from running, with how many there are.
     pub(super) unsupported: BTreeMap<String, Affected>,
+    /// Containers with nothing but intermediate code for link-time optimisation.
+    pub(super) link_time_only: Vec<String>,
     /// Containers and entries that cannot be read, PTX that is no module.
     pub(super) damage: Vec<String>,
 }
@@ -111,8 +113,7 @@ impl DeviceCode {
         match choose_ptx(&entries, device) {
             Some(entry) => return self.add_ptx(number, entry, device),
             None if entries.iter().any(|entry| entry.kind == EntryKind::LinkTimeIr) => {
-                let place = container.place();
-                self.damage.push(format!("{place}: link-time intermediate code without PTX"));
+                self.link_time_only.push(container.place().to_string());
             }
             None => {}
         }

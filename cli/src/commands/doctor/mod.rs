@@ -171,6 +171,12 @@ impl FileReport {
         for damage in &self.code.damage {
             problems.push(Problem::new(damage, "build or copy the file again"));
         }
+        for place in &self.code.link_time_only {
+            problems.push(Problem::new(
+                format_args!("{place}: only intermediate code for link-time optimisation"),
+                "compile without `-dlto`, or add PTX: `nvcc -gencode arch=compute_NN,code=compute_NN`",
+            ));
+        }
         for (architectures, kernels) in group(&self.code.sass_only) {
             let machine_code = match architectures.as_slice() {
                 [] => String::new(),

@@ -75,7 +75,7 @@ fn write_module(module: &PtxModule, device: u32, all: bool, out: &mut dyn Write)
     let PtxModule { target, version, compression, .. } = module;
     let container = module.container.map_or(String::new(), |number| format!(" in container {number}"));
     let count = module.kernels.len();
-    write!(out, "  PTX{container}: {target}, ISA {version}, compression {compression}, {count} kernels")?;
+    write!(out, "  PTX{container}: {target}, ISA {version}, compression {compression}, kernels: {count}")?;
     if module.above_device {
         write!(out, " (above the device's sm_{device}; it is run all the same)")?;
     }

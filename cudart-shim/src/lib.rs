@@ -15,6 +15,7 @@ mod entry;
 mod error;
 mod function;
 mod image;
+mod jit;
 mod launch;
 mod launch_attribute;
 mod limits;

@@ -207,8 +207,8 @@ impl Simulator {
     }
 
     /// Adds a module the program loads.
-    pub(crate) fn add_module(&self, code: std::result::Result<Code, ImageError>) -> Result<ModuleHandle> {
-        let module = LoadedModule::load(self, code.map_err(|error| image_error(&error))?)?;
+    pub(crate) fn add_module(&self, code: Code) -> Result<ModuleHandle> {
+        let module = LoadedModule::load(self, code)?;
         let mut modules = self.modules.lock();
         modules.created += 1;
         let handle = ModuleHandle(MODULES | (modules.created << 4));

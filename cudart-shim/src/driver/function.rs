@@ -1,0 +1,241 @@
+//! Functions: launches, attributes, occupancy.
+
+use crate::abi::{DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
+use crate::context::driver_context;
+use crate::entry::api;
+use crate::error::{Error, Result};
+use crate::function::parameter;
+use crate::launch::{Arguments, Sizes};
+use crate::launch_attribute::{LaunchAttribute, is_cooperative};
+use std::ffi::{c_int, c_uint, c_void};
+
+/// Tags of `extra`, pairs of tag and value closed by `END`.
+const END: usize = 0;
+const BUFFER_POINTER: usize = 1;
+const BUFFER_SIZE: usize = 2;
+/// Entries of `extra`, at most.
+const MAX_EXTRA: usize = 64;
+
+/// `CUlaunchConfig`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct DriverLaunchConfiguration {
+    grid: Dim3,
+    block: Dim3,
+    shared: c_uint,
+    stream: StreamHandle,
+    attributes: In<LaunchAttribute>,
+    attribute_count: c_uint,
+}
+
+/// A pointer to an array of pointers: to a kernel's arguments, or tags and values.
+type Pointers = *const *const c_void;
+
+/// `CUoccupancyB2DSize`: dynamic shared memory for a CTA of this many threads.
+type DynamicShared = Option<unsafe extern "C" fn(c_int) -> usize>;
+
+/// Where the arguments are: `kernelParams`, or the parameter block that `extra` describes.
+fn arguments(kernel_params: Pointers, extra: Pointers) -> Result<Arguments> {
+    match (kernel_params.is_null(), extra.is_null()) {
+        (false, false) => Err(Error::InvalidValue),
+        (_, true) => Ok(Arguments::Pointers(kernel_params)),
+        (true, false) => parameter_block(extra),
+    }
+}
+
+fn parameter_block(extra: Pointers) -> Result<Arguments> {
+    let (mut start, mut size) = (std::ptr::null::<u8>(), std::ptr::null::<usize>());
+    for index in (0..MAX_EXTRA).step_by(2) {
+        // SAFETY: by the API's contract the list goes on until its end tag, and a value follows each other tag.
+        let tag = unsafe { extra.add(index).read_unaligned() } as usize;
+        if tag == END {
+            let length = if size.is_null() {
+                0
+            } else {
+                // SAFETY: by the API's contract the value of this tag points to a size.
+                unsafe { size.read_unaligned() }
+            };
+            return Ok(Arguments::Block { start, length });
+        }
+        // SAFETY: as above.
+        let value = unsafe { extra.add(index + 1).read_unaligned() };
+        match tag {
+            BUFFER_POINTER => start = value.cast(),
+            BUFFER_SIZE => size = value.cast(),
+            _ => return Err(Error::InvalidValue),
+        }
+    }
+    Err(Error::InvalidValue)
+}
+
+fn launch(
+    function: FunctionHandle,
+    sizes: Sizes,
+    stream: StreamHandle,
+    default: DefaultStream,
+    arguments: Arguments,
+) -> Result<()> {
+    let simulator = driver_context()?;
+    let stream = simulator.stream(stream, default)?;
+    let kernel = simulator.kernel(function)?;
+    simulator.launch(&kernel, sizes, arguments, stream)
+}
+
+fn sizes(grid: [c_uint; 3], block: [c_uint; 3], shared: c_uint, cooperative: bool) -> Sizes {
+    let dim3 = |[x, y, z]: [c_uint; 3]| Dim3 { x, y, z };
+    Sizes { grid: dim3(grid), block: dim3(block), shared: shared as usize, cooperative }
+}
+
+/// Cache and bank configurations are preferences the hardware may ignore; only their range is checked.
+fn check_preference(function: FunctionHandle, value: c_int, largest: c_int) -> Result<()> {
+    driver_context()?.kernel(function)?;
+    if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
+}
+
+fn occupancy(ctas: Out<c_int>, function: FunctionHandle, threads: c_int, shared: usize, flags: c_uint) -> Result<()> {
+    ctas.check()?;
+    let simulator = driver_context()?;
+    let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0).ok_or(Error::InvalidValue)?;
+    if flags > 1 {
+        return Err(Error::InvalidValue);
+    }
+    let program = simulator.kernel(function)?.program()?;
+    ctas.set(simulator.active_ctas(&program, threads, shared) as c_int)
+}
+
+fn best_cta_size(
+    grid: Out<c_int>,
+    block: Out<c_int>,
+    function: FunctionHandle,
+    dynamic: DynamicShared,
+    shared: usize,
+    limit: c_int,
+) -> Result<()> {
+    grid.check()?;
+    block.check()?;
+    let simulator = driver_context()?;
+    let limit = u32::try_from(limit).map_err(|_| Error::InvalidValue)?;
+    let program = simulator.kernel(function)?.program()?;
+    let (ctas, threads) = simulator.best_cta_size(&program, limit, |threads| match dynamic {
+        // SAFETY: by the API's contract a function that takes a CTA size.
+        Some(function) => unsafe { function(threads as c_int) },
+        None => shared,
+    });
+    grid.set(ctas as c_int)?;
+    block.set(threads as c_int)
+}
+
+api! { Driver;
+    /// Launches a function.
+    fn cuLaunchKernel, cuLaunchKernel_ptsz [default] (
+        f: FunctionHandle, gridX: c_uint, gridY: c_uint, gridZ: c_uint, blockX: c_uint, blockY: c_uint, blockZ: c_uint,
+        sharedMemBytes: c_uint, stream: StreamHandle, kernelParams: Pointers, extra: Pointers,
+    ) {
+        let sizes = sizes([gridX, gridY, gridZ], [blockX, blockY, blockZ], sharedMemBytes, false);
+        launch(f, sizes, stream, default, arguments(kernelParams, extra)?)
+    }
+
+    /// Launches a function with attributes.
+    fn cuLaunchKernelEx, cuLaunchKernelEx_ptsz [default] (
+        config: In<DriverLaunchConfiguration>, f: FunctionHandle, kernelParams: Pointers, extra: Pointers,
+    ) {
+        let config = config.get()?;
+        let attributes = config.attributes.list(config.attribute_count as usize)?;
+        let cooperative = is_cooperative(&attributes)?;
+        let sizes = Sizes { grid: config.grid, block: config.block, shared: config.shared as usize, cooperative };
+        launch(f, sizes, config.stream, default, arguments(kernelParams, extra)?)
+    }
+
+    /// Launches a function whose CTAs are all resident at once.
+    fn cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz [default] (
+        f: FunctionHandle, gridX: c_uint, gridY: c_uint, gridZ: c_uint, blockX: c_uint, blockY: c_uint, blockZ: c_uint,
+        sharedMemBytes: c_uint, stream: StreamHandle, kernelParams: Pointers,
+    ) {
+        let sizes = sizes([gridX, gridY, gridZ], [blockX, blockY, blockZ], sharedMemBytes, true);
+        launch(f, sizes, stream, default, Arguments::Pointers(kernelParams))
+    }
+
+    /// One attribute.
+    fn cuFuncGetAttribute(value: Out<c_int>, attribute: c_int, function: FunctionHandle) {
+        value.check()?;
+        let simulator = driver_context()?;
+        value.set(simulator.kernel_attribute(&*simulator.kernel(function)?, attribute)?)
+    }
+
+    /// Sets one attribute.
+    fn cuFuncSetAttribute(function: FunctionHandle, attribute: c_int, value: c_int) {
+        let simulator = driver_context()?;
+        simulator.set_kernel_attribute(&*simulator.kernel(function)?, attribute, value)
+    }
+
+    /// Preferred split of L1 and shared memory.
+    fn cuFuncSetCacheConfig(function: FunctionHandle, config: c_int) { check_preference(function, config, 3) }
+
+    /// Preferred width of shared memory banks.
+    fn cuFuncSetSharedMemConfig(function: FunctionHandle, config: c_int) { check_preference(function, config, 2) }
+
+    /// Offset and size of a parameter.
+    fn cuFuncGetParamInfo(function: FunctionHandle, index: usize, offset: Out<usize>, size: Out<usize>) {
+        parameter(&*driver_context()?.kernel(function)?, index, offset, size)
+    }
+
+    /// How many parameters the function has.
+    fn cuFuncGetParamCount(function: FunctionHandle, count: Out<usize>) {
+        count.set(driver_context()?.kernel(function)?.program()?.kernel().source.parameters.len())
+    }
+
+    /// Whether the function is loaded: it is from its first use on.
+    fn cuFuncIsLoaded(state: Out<c_int>, function: FunctionHandle) {
+        driver_context()?.kernel(function)?;
+        state.set(1)
+    }
+
+    /// Loads a function before its first use.
+    fn cuFuncLoad(function: FunctionHandle) { driver_context()?.kernel(function)?.program().map(|_| ()) }
+
+    /// CTAs that are resident on a multiprocessor at once.
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        numBlocks: Out<c_int>, function: FunctionHandle, blockSize: c_int, dynamicSMemSize: usize,
+    ) {
+        occupancy(numBlocks, function, blockSize, dynamicSMemSize, 0)
+    }
+
+    /// CTAs that are resident on a multiprocessor at once; flag 1 asks for no global caching.
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        numBlocks: Out<c_int>, function: FunctionHandle, blockSize: c_int, dynamicSMemSize: usize, flags: c_uint,
+    ) {
+        occupancy(numBlocks, function, blockSize, dynamicSMemSize, flags)
+    }
+
+    /// The CTA size with the most resident threads, and the grid that fills the device.
+    fn cuOccupancyMaxPotentialBlockSize(
+        minGridSize: Out<c_int>, blockSize: Out<c_int>, function: FunctionHandle, dynamicSMem: DynamicShared,
+        dynamicSMemSize: usize, blockSizeLimit: c_int,
+    ) {
+        best_cta_size(minGridSize, blockSize, function, dynamicSMem, dynamicSMemSize, blockSizeLimit)
+    }
+
+    /// As above; flag 1 asks for no global caching.
+    fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+        minGridSize: Out<c_int>, blockSize: Out<c_int>, function: FunctionHandle, dynamicSMem: DynamicShared,
+        dynamicSMemSize: usize, blockSizeLimit: c_int, flags: c_uint,
+    ) {
+        if flags > 1 {
+            return Err(Error::InvalidValue);
+        }
+        best_cta_size(minGridSize, blockSize, function, dynamicSMem, dynamicSMemSize, blockSizeLimit)
+    }
+
+    /// Dynamic shared memory a CTA can have when so many share a multiprocessor.
+    fn cuOccupancyAvailableDynamicSMemPerBlock(
+        dynamicSmemSize: Out<usize>, function: FunctionHandle, numBlocks: c_int, blockSize: c_int,
+    ) {
+        let simulator = driver_context()?;
+        let ctas = u32::try_from(numBlocks).ok().filter(|ctas| *ctas > 0).ok_or(Error::InvalidValue)?;
+        if blockSize <= 0 {
+            return Err(Error::InvalidValue);
+        }
+        let program = simulator.kernel(function)?.program()?;
+        dynamicSmemSize.set(simulator.available_dynamic_shared(&program, ctas) as usize)
+    }
+}

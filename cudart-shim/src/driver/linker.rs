@@ -1,0 +1,117 @@
+//! Linking: PTX texts put into one image, whose names are resolved when it is loaded.
+
+use crate::abi::{Address, In, Out, Text};
+use crate::context::driver_context;
+use crate::entry::api;
+use crate::error::{Error, Result};
+use crate::image::{Code, link};
+use crate::jit::JitOptions;
+use crate::simulator::Simulator;
+use parking_lot::Mutex;
+use ptx_frontend::container::Origin;
+use rustc_hash::FxHashMap;
+use std::ffi::{OsStr, c_int, c_uint, c_void};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// `CUjitInputType`.
+const CUBIN: c_int = 0;
+const PTX: c_int = 1;
+const FAT_BINARY: c_int = 2;
+
+/// A link being made.
+#[derive(Debug)]
+struct Link {
+    options: JitOptions,
+    texts: Vec<Vec<u8>>,
+    /// The finished image, which the program reads until it destroys the link.
+    image: Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+struct Links {
+    live: FxHashMap<usize, Link>,
+    created: usize,
+}
+
+static LINKS: Mutex<Option<Links>> = Mutex::new(None);
+
+/// Handles lie where no process has memory.
+const LINK_HANDLES: usize = 0x5600_0000_0000_0000;
+
+fn with_link<T>(state: Address, use_it: impl FnOnce(&mut Link) -> Result<T>) -> Result<T> {
+    let mut links = LINKS.lock();
+    use_it(links.get_or_insert_default().live.get_mut(&state.0).ok_or(Error::InvalidResourceHandle)?)
+}
+
+fn add(simulator: &Simulator, state: Address, kind: c_int, bytes: &[u8]) -> Result<()> {
+    if !matches!(kind, CUBIN | PTX | FAT_BINARY) {
+        return Err(Error::NotSupported);
+    }
+    with_link(state, |link| {
+        let mut code = Code::default();
+        let added = code.add_bytes(bytes, Origin::ModuleImage, simulator.capability());
+        let code = link.options.finish(added.map(|()| code))?;
+        let texts = code.modules.iter().map(|module| module.source().text().as_bytes().to_vec());
+        link.texts.extend(texts);
+        Ok(())
+    })
+}
+
+api! { Driver;
+    /// Begins a link.
+    fn cuLinkCreate_v2(
+        numOptions: c_uint, options: In<c_int>, optionValues: *mut *mut c_void, stateOut: Out<Address>,
+    ) {
+        stateOut.check()?;
+        driver_context()?;
+        let options = JitOptions::read(numOptions, options, optionValues)?;
+        let mut links = LINKS.lock();
+        let links = links.get_or_insert_default();
+        links.created += 1;
+        let handle = LINK_HANDLES | (links.created << 4);
+        links.live.insert(handle, Link { options, texts: Vec::new(), image: Vec::new() });
+        stateOut.set(Address(handle))
+    }
+
+    /// Adds PTX or a fat binary from memory. Machine code, objects and libraries cannot be linked.
+    fn cuLinkAddData_v2(
+        state: Address, kind: c_int, data: *const u8, size: usize, _name: Text, _numOptions: c_uint,
+        _options: *mut c_int, _optionValues: *mut *mut c_void,
+    ) {
+        let simulator = driver_context()?;
+        if data.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        // SAFETY: by the API's contract `size` bytes start there.
+        add(simulator, state, kind, unsafe { std::slice::from_raw_parts(data, size) })
+    }
+
+    /// Adds PTX or a fat binary from a file. Machine code, objects and libraries cannot be linked.
+    fn cuLinkAddFile_v2(
+        state: Address, kind: c_int, path: Text, _numOptions: c_uint, _options: *mut c_int,
+        _optionValues: *mut *mut c_void,
+    ) {
+        let simulator = driver_context()?;
+        let bytes = std::fs::read(Path::new(OsStr::from_bytes(path.get()?.to_bytes())));
+        add(simulator, state, kind, &bytes.map_err(|_| Error::FileNotFound)?)
+    }
+
+    /// Makes the image; it lives as long as the link.
+    fn cuLinkComplete(state: Address, cubinOut: Out<Address>, sizeOut: Out<usize>) {
+        cubinOut.check()?;
+        driver_context()?;
+        with_link(state, |being_made| {
+            being_made.image = link(&being_made.texts);
+            sizeOut.set_if_wanted(being_made.image.len());
+            cubinOut.set(Address(being_made.image.as_ptr() as usize))
+        })
+    }
+
+    /// Ends a link.
+    fn cuLinkDestroy(state: Address) {
+        driver_context()?;
+        let removed = LINKS.lock().get_or_insert_default().live.remove(&state.0);
+        removed.map(|_| ()).ok_or(Error::InvalidResourceHandle)
+    }
+}

@@ -1,6 +1,7 @@
 //! Allocation and release of device, managed and host memory, for both APIs.
 
 use crate::error::{Error, Result};
+use crate::pool;
 use crate::profile::Attribute;
 use crate::simulator::{DeviceFault, Simulator};
 use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
@@ -67,6 +68,7 @@ impl Simulator {
 
     fn release(&self, address: u64) -> Result<()> {
         self.device.memory.free(address)?;
+        pool::forget_allocation(address);
         if let Some(flags) = FLAGS.lock().as_mut() {
             flags.remove(&address);
         }

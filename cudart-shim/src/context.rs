@@ -4,6 +4,7 @@
 
 use crate::abi::ContextHandle;
 use crate::error::{Error, Result, forget_sticky};
+use crate::pool;
 use crate::simulator::{Simulator, simulator};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -191,6 +192,7 @@ pub(crate) fn reset() -> Result<()> {
             _ => memory.free(allocation.address).map(|_| ()),
         };
     }
+    pool::forget_everything();
     forget_sticky();
     with_contexts(|contexts| contexts.primary_users = 0);
     with_stack(|stack| stack.retain(|context| *context != PRIMARY))

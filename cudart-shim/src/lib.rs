@@ -22,6 +22,7 @@ mod limits;
 mod log;
 mod module;
 mod occupancy;
+mod pool;
 mod profile;
 mod registry;
 mod runtime;

@@ -92,7 +92,13 @@ fn check_preference(function: FunctionHandle, value: c_int, largest: c_int) -> R
     if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
 }
 
-fn occupancy(ctas: Out<c_int>, function: FunctionHandle, threads: c_int, shared: usize, flags: c_uint) -> Result<()> {
+fn occupancy(
+    ctas: Out<c_int>,
+    function: FunctionHandle,
+    threads: c_int,
+    shared: usize,
+    flags: c_uint,
+) -> Result<()> {
     ctas.check()?;
     let simulator = driver_context()?;
     let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0).ok_or(Error::InvalidValue)?;

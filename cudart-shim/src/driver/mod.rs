@@ -13,6 +13,7 @@ mod library;
 mod linker;
 mod memory;
 mod module;
+mod pool;
 mod stream;
 
 pub(crate) use context::*;
@@ -26,4 +27,5 @@ pub(crate) use library::*;
 pub(crate) use linker::*;
 pub(crate) use memory::*;
 pub(crate) use module::*;
+pub(crate) use pool::*;
 pub(crate) use stream::*;

@@ -1,0 +1,202 @@
+//! Memory pools and stream-ordered allocation.
+//!
+//! An allocation is made when the call is made, and so early enough for the stream; a free happens at its turn in the
+//! stream. Pools keep accounts; memory goes back to the device at once.
+
+use crate::abi::{Address, DefaultStream, Out, PoolHandle, StreamHandle};
+use crate::error::{Error, Result};
+use crate::simulator::Simulator;
+use functional::memory::AllocationKind;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::ffi::{c_int, c_void};
+
+/// Handles lie where no process has memory; the first is the device's default pool.
+const POOLS: usize = 0x5700_0000_0000_0000;
+const DEFAULT_POOL: PoolHandle = PoolHandle(POOLS | 16);
+
+/// `cudaMemPoolAttr`, `CUmemPool_attribute`.
+mod attribute {
+    pub(super) const REUSE_FIRST: i32 = 1;
+    pub(super) const REUSE_LAST: i32 = 3;
+    pub(super) const RELEASE_THRESHOLD: i32 = 4;
+    pub(super) const RESERVED_CURRENT: i32 = 5;
+    pub(super) const RESERVED_HIGH: i32 = 6;
+    pub(super) const USED_CURRENT: i32 = 7;
+    pub(super) const USED_HIGH: i32 = 8;
+}
+
+/// A pool's settings and account, bytes.
+#[derive(Clone, Copy, Debug)]
+struct Pool {
+    /// Whether freed memory may be reused across streams, in three ways.
+    reuse: [c_int; 3],
+    release_threshold: u64,
+    used: u64,
+    used_high: u64,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Self { reuse: [1; 3], release_threshold: 0, used: 0, used_high: 0 }
+    }
+}
+
+#[derive(Debug)]
+struct Pools {
+    live: FxHashMap<PoolHandle, Pool>,
+    /// The pool and size of each allocation.
+    allocations: FxHashMap<u64, (PoolHandle, u64)>,
+    created: usize,
+    /// The device's pool for allocations that name none.
+    current: PoolHandle,
+}
+
+static POOLS_OF_DEVICE: Mutex<Option<Pools>> = Mutex::new(None);
+
+fn with_pools<T>(use_them: impl FnOnce(&mut Pools) -> T) -> T {
+    use_them(POOLS_OF_DEVICE.lock().get_or_insert_with(|| Pools {
+        live: FxHashMap::from_iter([(DEFAULT_POOL, Pool::default())]),
+        allocations: FxHashMap::default(),
+        created: 1,
+        current: DEFAULT_POOL,
+    }))
+}
+
+fn with_pool<T>(pool: PoolHandle, use_it: impl FnOnce(&mut Pool) -> Result<T>) -> Result<T> {
+    with_pools(|pools| use_it(pools.live.get_mut(&pool).ok_or(Error::InvalidValue)?))
+}
+
+/// The device's first pool.
+pub(crate) fn default_pool() -> PoolHandle {
+    DEFAULT_POOL
+}
+
+/// The device's pool for allocations that name none.
+pub(crate) fn current_pool() -> PoolHandle {
+    with_pools(|pools| pools.current)
+}
+
+/// Chooses the device's pool for allocations that name none.
+pub(crate) fn set_current_pool(pool: PoolHandle) -> Result<()> {
+    check(pool)?;
+    with_pools(|pools| pools.current = pool);
+    Ok(())
+}
+
+/// Refuses a handle that is no pool.
+pub(crate) fn check(pool: PoolHandle) -> Result<()> {
+    with_pool(pool, |_| Ok(()))
+}
+
+/// A new pool.
+pub(crate) fn create() -> PoolHandle {
+    with_pools(|pools| {
+        pools.created += 1;
+        let handle = PoolHandle(POOLS | (pools.created << 4));
+        pools.live.insert(handle, Pool::default());
+        handle
+    })
+}
+
+/// Destroys a created pool; its allocations stay until they are freed.
+pub(crate) fn destroy(pool: PoolHandle) -> Result<()> {
+    if pool == DEFAULT_POOL {
+        return Err(Error::InvalidValue);
+    }
+    with_pools(|pools| {
+        pools.live.remove(&pool).ok_or(Error::InvalidValue)?;
+        if pools.current == pool {
+            pools.current = DEFAULT_POOL;
+        }
+        Ok(())
+    })
+}
+
+/// Stores an attribute, 4 or 8 bytes.
+pub(crate) fn get_attribute(pool: PoolHandle, number: c_int, value: Out<c_void>) -> Result<()> {
+    value.check()?;
+    let value = value.pointer();
+    let pool = with_pool(pool, |pool| Ok(*pool))?;
+    let word = match number {
+        attribute::REUSE_FIRST..=attribute::REUSE_LAST => {
+            let index = (number - attribute::REUSE_FIRST) as usize;
+            return Out::new(value.cast()).set(pool.reuse[index]);
+        }
+        attribute::RELEASE_THRESHOLD => pool.release_threshold,
+        attribute::RESERVED_CURRENT | attribute::USED_CURRENT => pool.used,
+        attribute::RESERVED_HIGH | attribute::USED_HIGH => pool.used_high,
+        _ => return Err(Error::InvalidValue),
+    };
+    Out::new(value.cast()).set(word)
+}
+
+/// Sets an attribute. The high-water marks can only be set to 0, which starts them again.
+pub(crate) fn set_attribute(pool: PoolHandle, number: c_int, value: *const c_void) -> Result<()> {
+    if value.is_null() {
+        return Err(Error::InvalidValue);
+    }
+    with_pool(pool, |pool| {
+        match number {
+            attribute::REUSE_FIRST..=attribute::REUSE_LAST => {
+                // SAFETY: by the API's contract the value of these attributes is an `int`.
+                let flag = unsafe { value.cast::<c_int>().read_unaligned() };
+                pool.reuse[(number - attribute::REUSE_FIRST) as usize] = flag;
+            }
+            attribute::RELEASE_THRESHOLD | attribute::RESERVED_HIGH | attribute::USED_HIGH => {
+                // SAFETY: by the API's contract the value of these attributes is a 64-bit number.
+                let word = unsafe { value.cast::<u64>().read_unaligned() };
+                match (number, word) {
+                    (attribute::RELEASE_THRESHOLD, _) => pool.release_threshold = word,
+                    (_, 0) => pool.used_high = pool.used,
+                    _ => return Err(Error::InvalidValue),
+                }
+            }
+            _ => return Err(Error::InvalidValue),
+        }
+        Ok(())
+    })
+}
+
+/// An allocation is gone.
+pub(crate) fn forget_allocation(address: u64) {
+    with_pools(|pools| {
+        if let Some((pool, size)) = pools.allocations.remove(&address)
+            && let Some(pool) = pools.live.get_mut(&pool)
+        {
+            pool.used -= size;
+        }
+    });
+}
+
+/// The device has been reset.
+pub(crate) fn forget_everything() {
+    *POOLS_OF_DEVICE.lock() = None;
+}
+
+impl Simulator {
+    /// Allocates from a pool for use in a stream.
+    pub(crate) fn allocate_from_pool(
+        &self,
+        result: Out<Address>,
+        size: usize,
+        pool: PoolHandle,
+        stream: StreamHandle,
+        default: DefaultStream,
+    ) -> Result<()> {
+        result.check()?;
+        check(pool)?;
+        self.check_stream(stream, default)?;
+        let address = self.allocate(size, AllocationKind::Device, 0)?;
+        if address != 0 {
+            with_pools(|pools| {
+                pools.allocations.insert(address, (pool, size as u64));
+                if let Some(pool) = pools.live.get_mut(&pool) {
+                    pool.used += size as u64;
+                    pool.used_high = pool.used_high.max(pool.used);
+                }
+            });
+        }
+        result.set(Address(address as usize))
+    }
+}

@@ -26,11 +26,14 @@ enum Task {
         /// Run only tests whose name contains this, and leave the style checks out.
         filter: Option<String>,
     },
+    /// Only set up the compilers and compile the CUDA programs, into target/programs.
+    Programs,
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Test { filter } => test::run(filter.as_deref()),
+        Task::Programs => programs::set_up_and_compile(&workspace::Workspace::find()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -19,8 +19,12 @@ pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("programs")
 }
 
-/// Compiles every program in every mode there is a compiler for.
-pub(crate) fn compile(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
+/// Sets the compilers up and compiles every program in every mode there is a compiler for.
+pub(crate) fn set_up_and_compile(workspace: &Workspace) -> Result<()> {
+    compile(workspace, &Toolchain::set_up(workspace)?)
+}
+
+fn compile(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
     let folder = folder(workspace);
     for mode in Mode::ALL {
         let path = folder.join(mode.name());

@@ -1,7 +1,6 @@
 //! `cargo xtask test`.
 
 use crate::error::{Error, Result};
-use crate::toolchain::Toolchain;
 use crate::workspace::{self, Workspace};
 use crate::{debian, process, programs};
 use std::time::Instant;
@@ -22,8 +21,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     let release = ["build", "--release", "--workspace", "--exclude", "xtask", "--exclude", "voltsim-tests"];
     report.step("release build", || process::shown(&mut cargo(&release)));
     let compiled = report.step("CUDA programs", || {
-        let toolchain = Toolchain::set_up(&workspace)?;
-        programs::compile(&workspace, &toolchain)?;
+        programs::set_up_and_compile(&workspace)?;
         Ok(true)
     });
     if !compiled {

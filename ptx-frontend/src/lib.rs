@@ -6,6 +6,7 @@ extern crate alloc;
 pub mod analyse;
 pub mod container;
 pub mod diagnostic;
+pub mod disassemble;
 pub mod ir;
 pub mod isa;
 pub mod module;

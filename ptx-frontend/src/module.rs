@@ -174,6 +174,25 @@ impl Module {
             .map(|item| item.name.of(self.source.text()))
     }
 
+    /// Names of all functions, declared or defined, each once, in the order of the text.
+    pub fn functions(&self) -> impl Iterator<Item = &str> {
+        let named = self.outline.functions.iter().map(|item| item.name.of(self.source.text()));
+        named
+            .enumerate()
+            .filter(|(position, name)| self.by_name.get(*name) == Some(position))
+            .map(|(_, name)| name)
+    }
+
+    /// A function's place in the text: its definition if there is one.
+    pub fn function_item(&self, name: &str) -> Option<&FunctionItem> {
+        self.item(name).map(|(_, item)| item)
+    }
+
+    /// Linkage of a function, and whether it is defined here.
+    pub fn function_linkage(&self, name: &str) -> Option<(Linkage, bool)> {
+        self.item(name).map(|(_, item)| (item.linkage, item.body.is_some()))
+    }
+
     /// Variables at module scope.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
@@ -182,11 +201,6 @@ impl Module {
     /// Errors in declarations of variables.
     pub fn problems(&self) -> &[Diagnostic] {
         &self.problems
-    }
-
-    /// Linkage of a function, and whether it is defined here.
-    pub fn function_linkage(&self, name: &str) -> Option<(Linkage, bool)> {
-        self.item(name).map(|(_, item)| (item.linkage, item.body.is_some()))
     }
 
     fn item(&self, name: &str) -> Option<(usize, &FunctionItem)> {

@@ -155,6 +155,7 @@ fn declarations_that_make_no_sense_are_errors() {
         (".local s;", "the declaration of `s` has no type"),
         (".align 4 .b8 s;", "the declaration of `s` has no state space"),
         (".shared .b64 s[9223372036854775807][4];", "`s` is too large"),
+        (".global .b32 t[3] = {1, , 3};", "initialiser of `t`: `,` without a value before it"),
         (".global .b32 t[2] = {1, 2, 3};", "initialiser of `t`: more values than the variable has elements"),
     ]);
 }

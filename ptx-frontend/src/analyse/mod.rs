@@ -1,9 +1,11 @@
 //! What follows from a function's code alone: control flow, post-dominators, liveness.
 
+mod dot;
 mod flow;
 mod liveness;
 mod registers;
 
+pub use dot::dot;
 pub use flow::{Block, BlockId, ControlFlow, falls_through};
 pub use liveness::Liveness;
 pub use registers::{reads, writes};

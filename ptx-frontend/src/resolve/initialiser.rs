@@ -93,6 +93,7 @@ impl Filler<'_> {
                     after_value = true;
                     at += 1;
                 }
+                Some(b',') if !after_value => return Err(self.fail("`,` without a value before it")),
                 Some(b',') => {
                     after_value = false;
                     at += 1;
@@ -148,7 +149,7 @@ impl Filler<'_> {
         let Some(mask) = mask else { return Ok((0, self.layout.ty.bytes())) };
         let shift = mask.trailing_zeros();
         match mask.checked_shr(shift) {
-            Some(0xFF) if shift % 8 == 0 => Ok((shift, self.layout.ty.bytes())),
+            Some(0xFF) if shift % 8 == 0 => Ok((shift, 1)),
             _ => Err(self.fail(format!("mask {mask:#X} does not pick one byte of the address"))),
         }
     }

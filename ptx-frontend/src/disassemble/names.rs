@@ -1,0 +1,88 @@
+//! Names for the disassembly: the source's own, or made unique, since scopes are gone.
+
+use rustc_hash::FxHashSet;
+
+use crate::ir::{ExternalId, Function};
+
+/// Names of a function's parts.
+pub(super) struct Names<'a> {
+    function: &'a Function,
+    /// `None`: those of the source.
+    unique: Option<Unique>,
+}
+
+struct Unique {
+    registers: Vec<String>,
+    /// Parameters, then results.
+    formals: Vec<String>,
+    variables: Vec<String>,
+}
+
+/// A name like `name` that is not taken, and is taken from now on.
+fn take(taken: &mut FxHashSet<String>, name: &str) -> String {
+    let name = name.replace('.', "$");
+    let candidates = (0u64..).map(|n| if n == 0 { name.clone() } else { format!("{name}${n}") });
+    let free = candidates.into_iter().find(|candidate| !taken.contains(candidate)).unwrap_or(name.clone());
+    taken.insert(free.clone());
+    free
+}
+
+impl<'a> Names<'a> {
+    /// The names of the source. Different things in different scopes may share one.
+    pub(super) fn of_source(function: &'a Function) -> Names<'a> {
+        Names { function, unique: None }
+    }
+
+    /// Names that nothing else in the function has.
+    pub(super) fn unique(function: &'a Function) -> Names<'a> {
+        let mut taken: FxHashSet<String> =
+            function.externals.iter().map(|external| external.name.clone()).collect();
+        let mut registers = vec![String::new(); function.registers.len()];
+        let mut formals = Vec::new();
+        for formal in function.parameters.iter().chain(&function.returns) {
+            let name = take(&mut taken, &formal.name);
+            if let Some(slot) = formal.register.and_then(|register| registers.get_mut(register.0 as usize)) {
+                slot.clone_from(&name);
+            }
+            formals.push(name);
+        }
+        for (slot, name) in registers.iter_mut().zip(&function.register_names) {
+            if slot.is_empty() {
+                *slot = take(&mut taken, name);
+            }
+        }
+        let variables = function.variables.iter().map(|variable| take(&mut taken, &variable.name)).collect();
+        Names { function, unique: Some(Unique { registers, formals, variables }) }
+    }
+
+    pub(super) fn register(&self, position: usize) -> String {
+        let names = self.unique.as_ref().map_or(&self.function.register_names, |unique| &unique.registers);
+        names.get(position).cloned().unwrap_or_default()
+    }
+
+    /// A parameter, or a result counted after the parameters.
+    pub(super) fn formal(&self, position: usize) -> String {
+        match &self.unique {
+            Some(unique) => unique.formals.get(position).cloned().unwrap_or_default(),
+            None => {
+                let mut formals = self.function.parameters.iter().chain(&self.function.returns);
+                formals.nth(position).map(|formal| formal.name.clone()).unwrap_or_default()
+            }
+        }
+    }
+
+    pub(super) fn variable(&self, position: usize) -> String {
+        match &self.unique {
+            Some(unique) => unique.variables.get(position).cloned().unwrap_or_default(),
+            None => {
+                let variable = self.function.variables.get(position);
+                variable.map(|variable| variable.name.clone()).unwrap_or_default()
+            }
+        }
+    }
+
+    pub(super) fn external(&self, id: ExternalId) -> String {
+        let external = self.function.externals.get(id.0 as usize);
+        external.map(|external| external.name.clone()).unwrap_or_default()
+    }
+}

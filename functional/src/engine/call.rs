@@ -89,7 +89,20 @@ pub(crate) fn return_values(w: &mut Running<'_>) {
     }
 }
 
-/// Copies one lane's value between two frames: from and to are (first row, local base).
+/// Where a lane's value of a parameter lies in a frame: (first row, local base).
+pub(super) fn value_pointer(
+    w: &Running<'_>,
+    (rows, local): (*mut u8, u32),
+    place: &ParameterPlace,
+    lane: usize,
+) -> *mut u8 {
+    match place.register {
+        Some((row, wide)) => rows.wrapping_add(row as usize + lane * if wide { 8 } else { 4 }),
+        None => w.local.wrapping_add(lane * w.local_bytes as usize + (local + place.offset) as usize),
+    }
+}
+
+/// Copies one lane's value between two frames.
 fn copy_value(
     w: &Running<'_>,
     lane: usize,
@@ -99,11 +112,8 @@ fn copy_value(
     target: &ParameterPlace,
 ) {
     let size = source.size.min(target.size) as usize;
-    let place = |(rows, local): (*mut u8, u32), place: &ParameterPlace| match place.register {
-        Some((row, wide)) => rows.wrapping_add(row as usize + lane * if wide { 8 } else { 4 }),
-        None => w.local.wrapping_add(lane * w.local_bytes as usize + (local + place.offset) as usize),
-    };
+    let (from, to) = (value_pointer(w, from, source, lane), value_pointer(w, to, target, lane));
     // SAFETY: rows and local places as the binder laid them out; a register's value is no longer than its lane, and
     // two frames never overlap.
-    unsafe { std::ptr::copy(place(from, source), place(to, target), size) };
+    unsafe { std::ptr::copy(from, to, size) };
 }

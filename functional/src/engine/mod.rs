@@ -11,6 +11,7 @@ pub mod isa;
 pub mod lane;
 pub mod native;
 pub mod op;
+mod printf;
 pub mod program;
 pub mod running;
 pub mod shapes;

@@ -1,9 +1,200 @@
-//! Device functions that PTX calls and does not define: `vprintf`, `malloc`, `free`, `__assertfail` are native here.
+//! Device functions that PTX calls and does not define: `vprintf`, `malloc`, `free`, `__assertfail` are native here
+//! (CUDA programming guide, sections on formatted output, dynamic global memory allocation, and assertion).
 
-use super::op::Run;
+use std::sync::atomic::Ordering;
+
+use super::access::{Generic, Space, lanes_of};
+use super::call::value_pointer;
+use super::op::{Flow, Op, Run};
+use super::printf;
+use super::program::CallSite;
+use super::running::Running;
+use crate::fault::FaultKind;
+use crate::memory::AllocationKind;
 
 /// The native function of this name.
 pub fn function(name: &str) -> Option<Run> {
-    let _ = name;
-    None
+    Some(match name {
+        "vprintf" => vprintf,
+        "malloc" => malloc,
+        "__nv_aligned_device_malloc" => aligned_malloc,
+        "free" => free,
+        "__assertfail" => assertion_failed,
+        _ => return None,
+    })
+}
+
+/// Longest string read from a kernel's memory, bytes.
+const LONGEST_STRING: usize = 1 << 20;
+
+fn site<'g>(w: &Running<'g>, op: &Op) -> &'g CallSite {
+    let grid = w.grid;
+    &grid.program.call_sites[op.immediate as usize]
+}
+
+/// A lane's argument number `n`, zero-extended; 0 if the call passes fewer.
+fn argument(w: &Running<'_>, op: &Op, n: usize, lane: usize) -> u64 {
+    let Some(place) = site(w, op).arguments.get(n) else { return 0 };
+    let mut bytes = [0; 8];
+    let size = place.size.min(8) as usize;
+    let from = value_pointer(w, (w.frame, w.local_base), place, lane);
+    // SAFETY: the value lies in a row or in the frame's local memory, as the binder laid it out, and has `size` bytes.
+    unsafe { std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), size) };
+    u64::from_le_bytes(bytes)
+}
+
+/// Gives a lane the call's result.
+fn answer(w: &Running<'_>, op: &Op, lane: usize, value: u64) {
+    let Some(place) = site(w, op).results.first() else { return };
+    let size = place.size.min(8) as usize;
+    let to = value_pointer(w, (w.frame, w.local_base), place, lane);
+    // SAFETY: as in `argument`.
+    unsafe { std::ptr::copy_nonoverlapping(value.to_le_bytes().as_ptr(), to, size) };
+}
+
+/// `N` bytes of memory at a generic address.
+fn read<const N: usize>(w: &mut Running<'_>, lane: usize, address: u64) -> Result<[u8; N], FaultKind> {
+    let place = Generic::resolve(w, 0, lane as u32, address, N as u32)?;
+    // SAFETY: the place was checked to have `N` bytes.
+    Ok(unsafe { place.cast::<[u8; N]>().read_unaligned() })
+}
+
+/// The bytes of memory at a generic address up to a zero byte.
+fn read_string(w: &mut Running<'_>, lane: usize, address: u64) -> Result<Vec<u8>, FaultKind> {
+    let mut string = Vec::new();
+    while string.len() < LONGEST_STRING {
+        match read::<1>(w, lane, address.wrapping_add(string.len() as u64))? {
+            [0] => break,
+            [byte] => string.push(byte),
+        }
+    }
+    Ok(string)
+}
+
+/// The arguments of one lane's `vprintf`, in a buffer where each is aligned to its size.
+struct Buffer<'r, 'a> {
+    w: &'r mut Running<'a>,
+    lane: usize,
+    at: u64,
+}
+
+impl Buffer<'_, '_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], FaultKind> {
+        let aligned = self.at.wrapping_add(N as u64 - 1) & !(N as u64 - 1);
+        self.at = aligned.wrapping_add(N as u64);
+        read(self.w, self.lane, aligned)
+    }
+}
+
+impl printf::Arguments for Buffer<'_, '_> {
+    fn word(&mut self) -> Result<u32, FaultKind> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn double_word(&mut self) -> Result<u64, FaultKind> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn string(&mut self, address: u64) -> Result<Vec<u8>, FaultKind> {
+        read_string(self.w, self.lane, address)
+    }
+}
+
+/// `int vprintf(const char *format, const void *arguments)`: the number of arguments; -1 without a format.
+fn vprintf(w: &mut Running<'_>, op: &Op) -> Flow {
+    let mut text = Vec::new();
+    for lane in lanes_of(w.mask) {
+        let (format, at) = (argument(w, op, 0, lane), argument(w, op, 1, lane));
+        let printed = if format == 0 {
+            Ok(-1)
+        } else {
+            read_string(w, lane, format)
+                .and_then(|format| printf::print(&format, &mut Buffer { w, lane, at }, &mut text))
+        };
+        match printed {
+            Ok(count) => answer(w, op, lane, count as u64),
+            Err(fault) => {
+                w.grid.owner.printed.lock().extend_from_slice(&text);
+                return w.fault(fault);
+            }
+        }
+    }
+    w.grid.owner.printed.lock().extend_from_slice(&text);
+    Flow::Next
+}
+
+/// A block of the device's heap, or 0 when it is used up.
+fn allocate(w: &Running<'_>, size: u64, align: u64) -> u64 {
+    let device = w.grid.owner;
+    let limit = device.heap_limit.load(Ordering::Relaxed);
+    let fits = |used: u64| used.checked_add(size).filter(|&used| used <= limit);
+    if device.heap_used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_err() {
+        return 0;
+    }
+    match device.memory.allocate(size, align, AllocationKind::Heap) {
+        Ok(address) => address,
+        Err(_) => {
+            device.heap_used.fetch_sub(size, Ordering::Relaxed);
+            0
+        }
+    }
+}
+
+/// Alignment of what `malloc` gives, bytes.
+const HEAP_ALIGNMENT: u64 = 16;
+
+/// `void *malloc(size_t size)`.
+fn malloc(w: &mut Running<'_>, op: &Op) -> Flow {
+    for lane in lanes_of(w.mask) {
+        let address = allocate(w, argument(w, op, 0, lane), HEAP_ALIGNMENT);
+        answer(w, op, lane, address);
+    }
+    Flow::Next
+}
+
+/// `void *__nv_aligned_device_malloc(size_t size, size_t align)`.
+fn aligned_malloc(w: &mut Running<'_>, op: &Op) -> Flow {
+    for lane in lanes_of(w.mask) {
+        let (size, align) = (argument(w, op, 0, lane), argument(w, op, 1, lane));
+        let address = if align.is_power_of_two() { allocate(w, size, align) } else { 0 };
+        answer(w, op, lane, address);
+    }
+    Flow::Next
+}
+
+/// `void free(void *pointer)`.
+fn free(w: &mut Running<'_>, op: &Op) -> Flow {
+    let device = w.grid.owner;
+    for lane in lanes_of(w.mask) {
+        let address = argument(w, op, 0, lane);
+        if address == 0 {
+            continue;
+        }
+        let block = device.memory.allocation_of(address);
+        let freed = match block {
+            Some(block) if block.kind == AllocationKind::Heap => device.memory.free(address).ok(),
+            _ => None,
+        };
+        let Some(freed) = freed else {
+            return w.fault(FaultKind::IllegalAddress { address, width: 1, lane: lane as u32 });
+        };
+        device.heap_used.fetch_sub(freed.size, Ordering::Relaxed);
+    }
+    w.view.clear();
+    Flow::Next
+}
+
+/// `void __assertfail(const char *message, const char *file, unsigned line, const char *function, size_t charsize)`.
+fn assertion_failed(w: &mut Running<'_>, op: &Op) -> Flow {
+    let lane = w.mask.trailing_zeros() as usize;
+    let mut string = |n: usize| match argument(w, op, n, lane) {
+        0 => String::new(),
+        address => match read_string(w, lane, address) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(_) => format!("(unreadable, at {address:#x})"),
+        },
+    };
+    let (message, file, function) = (string(0), string(1), string(3));
+    let line = argument(w, op, 2, lane) as u32;
+    w.fault(FaultKind::Assert { message, file, line, function, lane: lane as u32 })
 }

@@ -557,3 +557,6 @@ pub fn atom_cas(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     b.push(op);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

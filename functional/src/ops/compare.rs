@@ -538,3 +538,6 @@ pub fn slct(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     };
     bind_ternary(b, i, run, ty, [ty, ty, tested])
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,13 +3,13 @@
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
-use super::{Bound, bind_binary, bind_ternary, by_width, lane_functions, not_yet, uniform_forms};
+use super::{Bound, bind_binary, bind_ternary, by_width, lane_functions, uniform_forms};
 use crate::bind::{BindError, Binder};
 use crate::engine::isa::{Isa, per_level};
 use crate::engine::lane::{Lane, WARP};
 use crate::engine::op::{Flow, Op, PredicateSource, Run};
 use crate::engine::running::Running;
-use crate::engine::shapes::{binary, ternary};
+use crate::engine::shapes::{Ternary, binary, ternary, unary};
 
 /// Bits that can be combined and shifted.
 pub(crate) trait Word: Lane + Ord {
@@ -172,10 +172,21 @@ predicate_forms! {
     not_predicate = |a, b| !a & b;
 }
 
-/// Bit of the result where a, b, c have the bits of `position` (a's highest): all ones or 0.
+/// A truth table with each entry spread over a word.
+type SpreadTable = [u32; 8];
+
 #[inline(always)]
-fn table_bit(table: u64, position: u32) -> u32 {
-    0u32.wrapping_sub((table >> position) as u32 & 1)
+fn spread(table: u64) -> SpreadTable {
+    std::array::from_fn(|entry| 0u32.wrapping_sub((table >> entry) as u32 & 1))
+}
+
+/// Bit by bit, the entry of the table whose number is a's bit, b's bit and c's bit, in binary.
+#[inline(always)]
+fn look_up(table: &SpreadTable, a: u32, b: u32, c: u32) -> u32 {
+    let choose = |on: u32, yes: u32, no: u32| (on & yes) | (!on & no);
+    let by_c = |first: usize| choose(c, table[first + 1], table[first]);
+    let by_b = |first: usize| choose(b, by_c(first + 2), by_c(first));
+    choose(a, by_b(4), by_b(0))
 }
 
 /// The function of a, b and c with the truth table in the immediate.
@@ -186,13 +197,8 @@ fn table_bit(table: u64, position: u32) -> u32 {
 unsafe fn lop3_rows(w: &Running<'_>, op: &Op) -> [u32; WARP] {
     // SAFETY: the caller's promise.
     let (a, b, c) = unsafe { (w.read_row::<u32>(op.a), w.read_row::<u32>(op.b), w.read_row::<u32>(op.c)) };
-    let bits: [u32; 8] = std::array::from_fn(|position| table_bit(op.immediate, position as u32));
-    std::array::from_fn(|lane| {
-        let choose = |on: u32, yes: u32, no: u32| (on & yes) | (!on & no);
-        let by_c = |first: usize| choose(c[lane], bits[first + 1], bits[first]);
-        let by_b = |first: usize| choose(b[lane], by_c(first + 2), by_c(first));
-        choose(a[lane], by_b(4), by_b(0))
-    })
+    let table = spread(op.immediate);
+    std::array::from_fn(|lane| look_up(&table, a[lane], b[lane], c[lane]))
 }
 
 #[inline(always)]
@@ -304,4 +310,67 @@ pub fn lop3_predicate(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-not_yet! { prmt }
+lane_functions! {
+    /// Four bytes of b:a, by the four digits of c; the digit's high bit asks for the byte's sign instead.
+    Permute = |a: u32, b: u32, c: u32| -> u32 {
+        let bytes = pair(a, b);
+        let pick = |digit: u32| {
+            let byte = (bytes >> (8 * (digit & 7))) as u8;
+            let byte = if digit & 8 != 0 { ((byte as i8) >> 7) as u8 } else { byte };
+            u32::from(byte)
+        };
+        pick(c) | pick(c >> 4) << 8 | pick(c >> 8) << 16 | pick(c >> 12) << 24
+    }
+    /// Low halves of a and b.
+    LowHalves = |a: u32, b: u32| -> u32 { (a & 0xffff) | b << 16 }
+    /// High halves of a and b.
+    HighHalves = |a: u32, b: u32| -> u32 { a >> 16 | (b & 0xffff_0000) }
+    /// a with its bytes in reverse order.
+    SwapBytes = |a: u32| -> u32 { a.swap_bytes() }
+    /// Four bytes of b:a upwards from byte c (`.f4e`).
+    PermuteForward = |a: u32, b: u32, c: u32| -> u32 { selected(a, b, &FORWARD, c) }
+    /// Four bytes of b:a downwards from byte c (`.b4e`).
+    PermuteBackward = |a: u32, b: u32, c: u32| -> u32 { selected(a, b, &BACKWARD, c) }
+    /// Byte c of a four times (`.rc8`).
+    ReplicateByte = |a: u32, b: u32, c: u32| -> u32 { selected(a, b, &REPLICATE_BYTE, c) }
+    /// a, its bytes below byte c replaced by that one (`.ecl`).
+    ClampLeft = |a: u32, b: u32, c: u32| -> u32 { selected(a, b, &CLAMP_LEFT, c) }
+    /// a, its bytes above byte c replaced by that one (`.ecr`).
+    ClampRight = |a: u32, b: u32, c: u32| -> u32 { selected(a, b, &CLAMP_RIGHT, c) }
+    /// Half c of a twice (`.rc16`).
+    ReplicateHalf = |a: u32, b: u32, c: u32| -> u32 { selected(a, b, &REPLICATE_HALF, c) }
+}
+
+/// What the modes of `prmt` select for each value of c's low two bits, as the digits of [`Permute`] (manual 9.7.9.7).
+const FORWARD: [u32; 4] = [0x3210, 0x4321, 0x5432, 0x6543];
+const BACKWARD: [u32; 4] = [0x5670, 0x6701, 0x7012, 0x0123];
+const REPLICATE_BYTE: [u32; 4] = [0x0000, 0x1111, 0x2222, 0x3333];
+const CLAMP_LEFT: [u32; 4] = [0x3210, 0x3211, 0x3222, 0x3333];
+const CLAMP_RIGHT: [u32; 4] = [0x0000, 0x1110, 0x2210, 0x3210];
+const REPLICATE_HALF: [u32; 4] = [0x1010, 0x3232, 0x1010, 0x3232];
+
+#[inline(always)]
+fn selected(a: u32, b: u32, selectors: &[u32; 4], c: u32) -> u32 {
+    Permute::apply(a, b, selectors[c as usize & 3])
+}
+
+/// `prmt`; the commonest constant selectors have functions of their own.
+pub fn prmt(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    const WORD: ScalarType = ScalarType::B32;
+    let run = match (i.modifiers().next(), &i.operands[3]) {
+        (None, Operand::Immediate(0x5410)) => binary::<LowHalves>(),
+        (None, Operand::Immediate(0x7632)) => binary::<HighHalves>(),
+        (None, Operand::Immediate(0x0123)) => unary::<SwapBytes>(),
+        (None, _) => ternary::<Permute>(),
+        (Some(Modifier::F4e), _) => ternary::<PermuteForward>(),
+        (Some(Modifier::B4e), _) => ternary::<PermuteBackward>(),
+        (Some(Modifier::Rc8), _) => ternary::<ReplicateByte>(),
+        (Some(Modifier::Ecl), _) => ternary::<ClampLeft>(),
+        (Some(Modifier::Ecr), _) => ternary::<ClampRight>(),
+        (Some(_), _) => ternary::<ReplicateHalf>(),
+    };
+    bind_ternary(b, i, run, WORD, [WORD, WORD, WORD])
+}
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,8 @@ pub mod logic;
 pub mod memory;
 pub mod parallel;
 mod place;
+#[cfg(test)]
+pub(crate) mod samples;
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::ScalarType;

@@ -41,7 +41,7 @@ macro_rules! integer_ops {
             sad: "sad<integer> d, a, b, c", 1.0, 10, Integer, Pure, "9.7.1.7";
             /// d = a / b, towards zero; all ones when b is 0.
             div: "div<integer> d, a, b", 1.0, 10, Integer, Pure, "9.7.1.8";
-            /// d = a - b * (a / b), with the sign of a; a when b is 0.
+            /// d = a - b * (a / b), with the sign of a; all ones when b is 0.
             rem: "rem<integer> d, a, b", 1.0, 10, Integer, Pure, "9.7.1.9";
             /// d = |a|; the most negative number is its own absolute value.
             abs: "abs(.s16|.s32|.s64) d, a", 1.0, 10, Integer, Pure, "9.7.1.10";

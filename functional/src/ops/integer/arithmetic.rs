@@ -109,3 +109,6 @@ pub fn mad_wide(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let run = by_type!(b, ty, ternary, MadWide, U16 => u16, S16 => i16, U32 => u32, S32 => i32);
     bind_ternary(b, i, run, wide(ty), [ty, ty, wide(ty)])
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,17 @@
 //! Integer arithmetic (PTX manual 9.7.1, 9.7.2).
 
 mod arithmetic;
+mod bits;
+mod extended;
+mod packed;
 
 pub use arithmetic::*;
+pub use bits::*;
+pub use extended::*;
+pub use packed::*;
 
 use ptx_frontend::isa::ScalarType;
 
-use super::not_yet;
 use crate::engine::lane::Lane;
 use crate::engine::op::Run;
 use crate::engine::shapes::binary;
@@ -21,9 +26,10 @@ pub(crate) trait Integer: Lane + Ord {
     fn wrapping_mul(self, other: Self) -> Self;
     /// High half of the product.
     fn high_mul(self, other: Self) -> Self;
-    /// Quotient towards zero; all ones for a division by zero, the dividend for that of the least number by -1.
+    /// Quotient towards zero; all ones for a division by zero, which the manual leaves open: ptxas's code for Volta and
+    /// Turing gives that for every width and sign, for the remainder too. The least number by -1 is itself.
     fn quotient(self, other: Self) -> Self;
-    /// What the quotient leaves; the dividend for a division by zero.
+    /// What the quotient leaves; all ones for a division by zero.
     fn remainder(self, other: Self) -> Self;
 }
 
@@ -43,7 +49,7 @@ macro_rules! integer {
             #[inline(always)]
             fn quotient(self, other: $ty) -> $ty { if other == 0 { !0 } else { self.wrapping_div(other) } }
             #[inline(always)]
-            fn remainder(self, other: $ty) -> $ty { if other == 0 { self } else { self.wrapping_rem(other) } }
+            fn remainder(self, other: $ty) -> $ty { if other == 0 { !0 } else { self.wrapping_rem(other) } }
         })*
     };
 }
@@ -81,9 +87,4 @@ pub(crate) fn wide(ty: ScalarType) -> ScalarType {
 /// The sum of two rows of words or double words.
 pub(crate) fn add_rows(wide: bool) -> Run {
     if wide { binary::<Add<u64>>() } else { binary::<Add<u32>>() }
-}
-
-not_yet! {
-    add_packed popc clz bfind bfind_shiftamt fns brev bfe bfi szext bmsk dp4a dp2a
-    add_cc addc sub_cc subc mad_cc madc vabsdiff4_add vabsdiff4
 }

@@ -1,0 +1,182 @@
+//! Sums and products of numbers of several words, chained by the carry flag CC.CF (PTX manual 9.7.2).
+
+use std::marker::PhantomData;
+
+use ptx_frontend::ir::Instruction;
+use ptx_frontend::isa::Modifier;
+
+use super::Integer;
+use crate::bind::Binder;
+use crate::engine::isa::{Isa, per_level};
+use crate::engine::lane::{Lane, WARP};
+use crate::engine::op::{Flow, Op, PREDICATE_CARRY, PREDICATE_SINK, PREDICATE_TRUE, PredicateSource, Run};
+use crate::engine::running::Running;
+use crate::engine::shapes::{CHUNK, lane_masks, read_chunk, write_chunk};
+use crate::ops::Bound;
+
+/// d = f(a, b, c, carry in), and a carry out.
+trait Extended: 'static {
+    /// Operands and result.
+    type T: Lane;
+    /// One lane.
+    fn apply(a: Self::T, b: Self::T, c: Self::T, carry: bool) -> (Self::T, bool);
+}
+
+/// Words that sums with carry are made of.
+trait Digit: Integer {
+    /// a + b + carry, and the carry out.
+    fn carrying_sum(self, other: Self, carry: bool) -> (Self, bool);
+    /// a - b - borrow, and the borrow out.
+    fn borrowing_difference(self, other: Self, borrow: bool) -> (Self, bool);
+}
+
+macro_rules! digits {
+    ($($ty:ty: $unsigned:ty),*) => {
+        $(impl Digit for $ty {
+            #[inline(always)]
+            fn carrying_sum(self, other: $ty, carry: bool) -> ($ty, bool) {
+                let (sum, first) = (self as $unsigned).overflowing_add(other as $unsigned);
+                let (sum, second) = sum.overflowing_add(<$unsigned>::from(carry));
+                (sum as $ty, first | second)
+            }
+            #[inline(always)]
+            fn borrowing_difference(self, other: $ty, borrow: bool) -> ($ty, bool) {
+                let (difference, first) = (self as $unsigned).overflowing_sub(other as $unsigned);
+                let (difference, second) = difference.overflowing_sub(<$unsigned>::from(borrow));
+                (difference as $ty, first | second)
+            }
+        })*
+    };
+}
+digits! { u32: u32, i32: u32, u64: u64, i64: u64 }
+
+macro_rules! extended {
+    ($($(#[$doc:meta])* $name:ident = |$a:ident, $b:ident, $c:ident, $carry:ident| $value:expr;)*) => {
+        $(
+            $(#[$doc])*
+            struct $name<T>(PhantomData<T>);
+            impl<T: Digit> Extended for $name<T> {
+                type T = T;
+                #[inline(always)]
+                fn apply($a: T, $b: T, $c: T, $carry: bool) -> (T, bool) { $value }
+            }
+        )*
+    };
+}
+extended! {
+    /// a + b + carry.
+    Sum = |a, b, _c, carry| a.carrying_sum(b, carry);
+    /// a - b - borrow.
+    Difference = |a, b, _c, borrow| a.borrowing_difference(b, borrow);
+    /// Low half of a * b, plus c and carry.
+    LowProductSum = |a, b, c, carry| a.wrapping_mul(b).carrying_sum(c, carry);
+    /// High half of a * b, plus c and carry.
+    HighProductSum = |a, b, c, carry| a.high_mul(b).carrying_sum(c, carry);
+}
+
+/// `a`, `b`, `c` are rows, the immediate the predicate source of the carry in, `e` the word of the carry out.
+#[inline(always)]
+unsafe fn extended_body<I: Isa, O: Extended>(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: the binder has given rows of the type's width, a predicate source and a predicate word.
+    unsafe {
+        let carry_in = w.predicate(PredicateSource::decode(op.immediate as u32));
+        let mut carry_out = [0u32; WARP];
+        for chunk in 0..WARP / CHUNK {
+            let a = read_chunk::<O::T>(w, op.a, chunk);
+            let b = read_chunk::<O::T>(w, op.b, chunk);
+            let c = read_chunk::<O::T>(w, op.c, chunk);
+            let carries = lane_masks(carry_in, chunk);
+            let results: [(O::T, bool); CHUNK] = std::array::from_fn(|i| {
+                O::apply(O::T::from_bits(a[i]), O::T::from_bits(b[i]), O::T::from_bits(c[i]), carries[i] != 0)
+            });
+            for (i, (_, carry)) in results.iter().enumerate() {
+                carry_out[chunk * CHUNK + i] = 0u32.wrapping_sub(u32::from(*carry));
+            }
+            write_chunk::<O::T>(w, op, chunk, results.map(|(value, _)| value.to_bits()));
+        }
+        w.write_predicate(op.e, I::top_bits_32(&carry_out));
+    }
+    Flow::Next
+}
+
+per_level! {
+    fn extended<O: Extended> = extended_body
+}
+
+/// Binds an extended operation on two or three operands; `with_carry`: the carry flag comes in. It goes out where the
+/// instruction says `.cc`.
+fn bind_extended(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, with_carry: bool) -> Bound {
+    let ty = b.last_type(i)?;
+    let a = b.source(&i.operands[1], ty)?;
+    let second = b.source(&i.operands[2], ty)?;
+    let c = match i.operands.get(3) {
+        Some(operand) => b.source(operand, ty)?,
+        None => a,
+    };
+    let d = b.result(&i.operands[0], ty)?;
+    let carry_in = if with_carry {
+        PredicateSource::new(PREDICATE_CARRY, false)
+    } else {
+        PredicateSource::new(PREDICATE_TRUE, true)
+    };
+    let e = if i.has(Modifier::Cc) { PREDICATE_CARRY } else { PREDICATE_SINK };
+    let op = Op { d, e, a, b: second, c, immediate: u64::from(carry_in.encode()), ..b.op(run) };
+    b.push(op);
+    Ok(())
+}
+
+/// `extended::<$name<T>>()` for the unsigned type as wide as the instruction's.
+macro_rules! by_digit {
+    ($b:expr, $i:expr, $name:ident) => {
+        if $b.last_type($i)?.bits() == 64 { extended::<$name<u64>>() } else { extended::<$name<u32>>() }
+    };
+}
+
+/// Binds `add.cc`.
+pub fn add_cc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = by_digit!(b, i, Sum);
+    bind_extended(b, i, run, false)
+}
+
+/// Binds `addc`.
+pub fn addc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = by_digit!(b, i, Sum);
+    bind_extended(b, i, run, true)
+}
+
+/// Binds `sub.cc`.
+pub fn sub_cc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = by_digit!(b, i, Difference);
+    bind_extended(b, i, run, false)
+}
+
+/// Binds `subc`.
+pub fn subc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = by_digit!(b, i, Difference);
+    bind_extended(b, i, run, true)
+}
+
+fn product_function(b: &Binder<'_, '_>, i: &Instruction) -> Result<Run, crate::bind::BindError> {
+    let ty = b.last_type(i)?;
+    Ok(match (i.has(Modifier::Hi), ty.is_signed(), ty.bits()) {
+        (false, ..) => by_digit!(b, i, LowProductSum),
+        (true, false, _) => by_digit!(b, i, HighProductSum),
+        (true, true, 32) => extended::<HighProductSum<i32>>(),
+        (true, true, _) => extended::<HighProductSum<i64>>(),
+    })
+}
+
+/// Binds `mad.cc`.
+pub fn mad_cc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = product_function(b, i)?;
+    bind_extended(b, i, run, false)
+}
+
+/// Binds `madc`.
+pub fn madc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = product_function(b, i)?;
+    bind_extended(b, i, run, true)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Against arithmetic on wider integers, or bit by bit as the manual's text has it.
+
+use super::*;
+use crate::engine::shapes::Binary;
+use crate::ops::samples::operands;
+
+fn unsigned_bytes(word: u32) -> [i64; 4] {
+    word.to_le_bytes().map(i64::from)
+}
+
+fn signed_bytes(word: u32) -> [i64; 4] {
+    word.to_le_bytes().map(|byte| i64::from(byte as i8))
+}
+
+fn unsigned_halves(word: u32) -> [i64; 2] {
+    [i64::from(word & 0xffff), i64::from(word >> 16)]
+}
+
+fn signed_halves(word: u32) -> [i64; 2] {
+    unsigned_halves(word).map(|half| if half >= 0x8000 { half - 0x10000 } else { half })
+}
+
+fn dot<const N: usize>(a: [i64; N], b: &[i64], c: u32) -> i32 {
+    let products: i64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+    (products + i64::from(c)) as i32
+}
+
+#[test]
+fn packed_sums_do_not_carry_into_each_other() {
+    operands(|[a, b]| {
+        let (a, b) = (a as u32, b as u32);
+        let [low, high] = [0, 1].map(|n| (unsigned_halves(a)[n] + unsigned_halves(b)[n]) as u16);
+        assert_eq!(AddHalves::apply(a, b), u32::from(high) << 16 | u32::from(low));
+    });
+}
+
+#[test]
+fn dp4a_sums_four_products_of_bytes() {
+    operands(|[a, b, c]| {
+        let (a, b, c) = (a as u32, b as u32, c as u32);
+        let (ua, sa, ub, sb) = (unsigned_bytes(a), signed_bytes(a), unsigned_bytes(b), signed_bytes(b));
+        assert_eq!(Dot4::<Unsigned, Unsigned>::apply(a, b, c as i32), dot(ua, &ub, c));
+        assert_eq!(Dot4::<Unsigned, Signed>::apply(a, b, c as i32), dot(ua, &sb, c));
+        assert_eq!(Dot4::<Signed, Unsigned>::apply(a, b, c as i32), dot(sa, &ub, c));
+        assert_eq!(Dot4::<Signed, Signed>::apply(a, b, c as i32), dot(sa, &sb, c));
+    });
+}
+
+#[test]
+fn dp2a_takes_the_low_or_the_high_bytes_of_b() {
+    operands(|[a, b, c]| {
+        let (a, b, c) = (a as u32, b as u32, c as u32);
+        let (ua, sa, ub, sb) = (unsigned_halves(a), signed_halves(a), unsigned_bytes(b), signed_bytes(b));
+        assert_eq!(Dot2::<Unsigned, Unsigned, 0>::apply(a, b, c as i32), dot(ua, &ub[..2], c));
+        assert_eq!(Dot2::<Unsigned, Signed, 0>::apply(a, b, c as i32), dot(ua, &sb[..2], c));
+        assert_eq!(Dot2::<Signed, Unsigned, 2>::apply(a, b, c as i32), dot(sa, &ub[2..], c));
+        assert_eq!(Dot2::<Signed, Signed, 2>::apply(a, b, c as i32), dot(sa, &sb[2..], c));
+    });
+}
+
+fn differences(a: [i64; 4], b: [i64; 4]) -> [i64; 4] {
+    std::array::from_fn(|n| if a[n] > b[n] { a[n] - b[n] } else { b[n] - a[n] })
+}
+
+#[test]
+fn vabsdiff4_sums_cuts_or_clamps() {
+    operands(|[a, b, c]| {
+        let (a, b, c) = (a as u32, b as u32, c as u32);
+        let (ua, sa, ub, sb) = (unsigned_bytes(a), signed_bytes(a), unsigned_bytes(b), signed_bytes(b));
+        let word = |bytes: [i64; 4]| (0..4).map(|n| ((bytes[n] & 0xff) as u32) << (8 * n)).sum::<u32>();
+        let mixed = differences(ua, sb);
+        let sum = (mixed.iter().sum::<i64>() + i64::from(c)) as i32;
+        assert_eq!(SumDifferences::<Unsigned, Signed>::apply(a, b, c as i32), sum);
+        assert_eq!(Differences::<Unsigned, Signed, { i32::MAX }>::apply(a, b, c), word(mixed));
+        assert_eq!(Differences::<Unsigned, Signed, 255>::apply(a, b, c), word(mixed.map(|d| d.min(255))));
+        let signed = differences(sa, sb).map(|d| d.min(127));
+        assert_eq!(Differences::<Signed, Signed, 127>::apply(a, b, c), word(signed));
+        assert_eq!(Differences::<Unsigned, Unsigned, 255>::apply(a, b, c), word(differences(ua, ub)));
+    });
+}

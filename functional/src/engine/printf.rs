@@ -96,11 +96,11 @@ impl Printer<'_> {
             }
             b'o' => {
                 let value = self.unsigned(spec.length)?;
-                let mut digits = format!("{value:o}");
+                let mut digits = at_least(&spec, format!("{value:o}"));
                 if spec.alternate && !digits.starts_with('0') {
                     digits.insert(0, '0');
                 }
-                self.integer_field(&spec, "", digits);
+                self.pad(&spec, "", digits.as_bytes(), spec.precision.is_none());
             }
             b'x' | b'X' => {
                 let value = self.unsigned(spec.length)?;
@@ -210,15 +210,8 @@ impl Printer<'_> {
     }
 
     /// Digits, at least as many as the precision; with a precision the zero flag does not count.
-    fn integer_field(&mut self, spec: &Spec, prefix: &str, mut digits: String) {
-        let least = spec.precision.unwrap_or(1);
-        if spec.precision == Some(0) && digits == "0" {
-            digits.clear();
-        }
-        if digits.len() < least {
-            digits.insert_str(0, &"0".repeat(least - digits.len()));
-        }
-        self.pad(spec, prefix, digits.as_bytes(), spec.precision.is_none());
+    fn integer_field(&mut self, spec: &Spec, prefix: &str, digits: String) {
+        self.pad(spec, prefix, at_least(spec, digits).as_bytes(), spec.precision.is_none());
     }
 
     /// The field, filled to its width with spaces, or with zeros behind the prefix if the flag is given and `zeros`
@@ -238,6 +231,15 @@ impl Printer<'_> {
         if spec.left {
             fill(self.out, b' ');
         }
+    }
+}
+
+/// The digits of an integer, at least as many as the precision; 0 has none if the precision is 0.
+fn at_least(spec: &Spec, digits: String) -> String {
+    match spec.precision {
+        Some(0) if digits == "0" => String::new(),
+        Some(least) => format!("{digits:0>least$}"),
+        None => digits,
     }
 }
 

@@ -110,6 +110,10 @@ fn floating_point_numbers_are_written_as_c_does() {
         for size in SIZES {
             for conversion in ["f", "F", "e", "E", "g", "G", "a", "A"] {
                 for &value in &values {
+                    if value == 99999.95 && flags.contains('#') && "gG".contains(conversion) {
+                        // glibc 2.36 drops zeros that `#` keeps when rounding adds a digit.
+                        continue;
+                    }
                     let format = format!("%{flags}{size}{conversion}");
                     assert_eq!(
                         printed(&format, &[value.to_bits()], &[]).0,
@@ -120,6 +124,11 @@ fn floating_point_numbers_are_written_as_c_does() {
             }
         }
     }
+}
+
+#[test]
+fn a_digit_added_by_rounding_keeps_the_precision() {
+    assert_eq!(printed("%#.5g %.5g", &[99999.95f64.to_bits(); 2], &[]).0, "1.0000e+05 1e+05");
 }
 
 #[test]
@@ -144,5 +153,5 @@ fn the_count_is_that_of_the_arguments_and_stars_take_one() {
 
 #[test]
 fn what_is_no_directive_stands_for_itself() {
-    assert_eq!(printed("50% of %y, %", &[], &[]).0, "50% of %y, %");
+    assert_eq!(printed("50%! %y, %", &[], &[]).0, "50%! %y, %");
 }

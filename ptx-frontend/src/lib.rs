@@ -9,6 +9,7 @@ pub mod diagnostic;
 pub mod disassemble;
 pub mod ir;
 pub mod isa;
+pub mod link;
 pub mod module;
 pub mod parse;
 pub mod resolve;

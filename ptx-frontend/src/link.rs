@@ -1,0 +1,249 @@
+//! Several modules as one program (`-rdc=true`, `cuLinkAddData`): which definition each name means.
+//!
+//! Linking is renaming. A name that only its module sees (no linkage directive) and that another module has too gets a
+//! link name of its own; everything else keeps its name. After that a name means one thing in the whole program.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::ir::{Function, Initial, Linkage, Space, Variable};
+use crate::module::{Error, Module};
+
+/// Why modules do not make a program.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// Two modules define a visible name.
+    #[error("`{name}` is defined by {first} and by {second}")]
+    DefinedTwice {
+        /// The name.
+        name: String,
+        /// The module that defines it first.
+        first: String,
+        /// The other one.
+        second: String,
+    },
+}
+
+/// A name that a module uses and no module defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unresolved {
+    /// The name.
+    pub name: String,
+    /// The first module that declares it.
+    pub module: String,
+    /// A function, not a variable.
+    pub is_function: bool,
+}
+
+/// A linked program. Functions stay unparsed until they are wanted.
+#[derive(Debug)]
+pub struct Program {
+    modules: Vec<Arc<Module>>,
+    /// Per module: link names of the names that are not link names themselves.
+    renamed: Vec<FxHashMap<String, String>>,
+    /// Link name to module and the function's name there.
+    functions: FxHashMap<String, (usize, String)>,
+    variables: Vec<Variable>,
+    unresolved: Vec<Unresolved>,
+}
+
+/// The definition that stands behind a link name while modules are added.
+struct Chosen {
+    module: usize,
+    name: String,
+    linkage: Linkage,
+    /// Position among the module's variables; `None` for a function.
+    variable: Option<usize>,
+}
+
+impl Program {
+    /// Links modules; the order decides only between weak definitions, where the first wins.
+    pub fn link(modules: Vec<Arc<Module>>) -> Result<Program, LinkError> {
+        let renamed = private_names(&modules);
+        let mut program = Program {
+            modules,
+            renamed,
+            functions: FxHashMap::default(),
+            variables: Vec::new(),
+            unresolved: Vec::new(),
+        };
+        let chosen = program.choose()?;
+        program.find_unresolved(&chosen);
+        for (link_name, definition) in chosen {
+            match definition.variable {
+                None => {
+                    program.functions.insert(link_name, (definition.module, definition.name));
+                }
+                Some(position) => program.add_variable(link_name, definition.module, position),
+            }
+        }
+        Ok(program)
+    }
+
+    /// One definition per link name, in the order of their first occurrence.
+    fn choose(&self) -> Result<Vec<(String, Chosen)>, LinkError> {
+        let mut chosen: Vec<(String, Chosen)> = Vec::new();
+        let mut by_name: FxHashMap<String, usize> = FxHashMap::default();
+        for (number, module) in self.modules.iter().enumerate() {
+            for (name, linkage, variable) in definitions(module) {
+                let link_name = self.link_name(number, name).to_owned();
+                let new = Chosen { module: number, name: name.to_owned(), linkage, variable };
+                let Some((_, old)) = by_name.get(&link_name).and_then(|known| chosen.get_mut(*known)) else {
+                    by_name.insert(link_name.clone(), chosen.len());
+                    chosen.push((link_name, new));
+                    continue;
+                };
+                // Two definitions within one module are an error of that module's function.
+                if old.module != number && self.replaces(old, &new)? {
+                    *old = new;
+                }
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Does `new` take the place of `old`? An error if both are final.
+    fn replaces(&self, old: &Chosen, new: &Chosen) -> Result<bool, LinkError> {
+        let size = |chosen: &Chosen| {
+            let variables = self.modules.get(chosen.module).map_or(&[][..], |module| module.variables());
+            variables.get(chosen.variable.unwrap_or(usize::MAX)).map(|variable| variable.size)
+        };
+        match (old.linkage, new.linkage) {
+            (Linkage::Common, Linkage::Common) => Ok(size(new) > size(old)),
+            (Linkage::Common, _) => Ok(new.linkage != Linkage::Weak),
+            (Linkage::Weak, _) => Ok(new.linkage != Linkage::Weak),
+            (_, Linkage::Weak | Linkage::Common) => Ok(false),
+            _ => {
+                let module = |number: usize| self.modules.get(number).map_or("", |module| module.name());
+                Err(LinkError::DefinedTwice {
+                    name: new.name.clone(),
+                    first: module(old.module).to_owned(),
+                    second: module(new.module).to_owned(),
+                })
+            }
+        }
+    }
+
+    fn add_variable(&mut self, link_name: String, module: usize, position: usize) {
+        let source = self.modules.get(module).and_then(|module| module.variables().get(position));
+        let Some(mut variable) = source.cloned() else { return };
+        variable.name = link_name;
+        for initial in &mut variable.initial {
+            if let Initial::Address { symbol, .. } = initial {
+                *symbol = self.link_name(module, symbol).to_owned();
+            }
+        }
+        self.variables.push(variable);
+    }
+
+    fn find_unresolved(&mut self, chosen: &[(String, Chosen)]) {
+        let mut known: FxHashSet<&str> = chosen.iter().map(|(name, _)| name.as_str()).collect();
+        for module in &self.modules {
+            for (name, is_function) in declarations(module) {
+                if known.insert(name) {
+                    let module = module.name().to_owned();
+                    self.unresolved.push(Unresolved { name: name.to_owned(), module, is_function });
+                }
+            }
+        }
+    }
+
+    /// The link name of a module's name.
+    fn link_name<'a>(&'a self, module: usize, name: &'a str) -> &'a str {
+        self.renamed.get(module).and_then(|names| names.get(name)).map_or(name, String::as_str)
+    }
+
+    /// The modules, in the order given.
+    pub fn modules(&self) -> &[Arc<Module>] {
+        &self.modules
+    }
+
+    /// The variables of the program under their link names: one definition each. Shared variables of unknown length
+    /// (`.extern .shared x[]`) are among them.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// What is declared and defined nowhere: functions of the run-time system, mostly.
+    pub fn unresolved(&self) -> &[Unresolved] {
+        &self.unresolved
+    }
+
+    /// Is a function of this link name defined?
+    pub fn defines(&self, link_name: &str) -> bool {
+        self.functions.contains_key(link_name)
+    }
+
+    /// The module that defines a function.
+    pub fn module_of(&self, link_name: &str) -> Option<&Arc<Module>> {
+        self.functions.get(link_name).and_then(|(module, _)| self.modules.get(*module))
+    }
+
+    /// A function by its link name; what it refers to has link names too. `None` if no module defines it.
+    pub fn function(&self, link_name: &str) -> Option<Result<Arc<Function>, Error>> {
+        let (module, name) = self.functions.get(link_name)?;
+        let function = self.modules.get(*module)?.function(name);
+        Some(function.map(|function| self.with_link_names(*module, link_name, function)))
+    }
+
+    fn with_link_names(&self, module: usize, link_name: &str, function: Arc<Function>) -> Arc<Function> {
+        let Some(names) = self.renamed.get(module).filter(|names| !names.is_empty()) else { return function };
+        let affected = function.externals.iter().any(|external| names.contains_key(&external.name));
+        if !affected && function.name == link_name {
+            return function;
+        }
+        let mut function = (*function).clone();
+        function.name = link_name.to_owned();
+        for external in &mut function.externals {
+            external.name = self.link_name(module, &external.name).to_owned();
+        }
+        Arc::new(function)
+    }
+}
+
+/// Functions and variables that a module defines. Shared variables of unknown length count as definitions.
+fn definitions(module: &Module) -> impl Iterator<Item = (&str, Linkage, Option<usize>)> {
+    let functions = module.functions().filter_map(|name| {
+        let item = module.function_item(name)?;
+        item.body.is_some().then_some((name, item.linkage, None))
+    });
+    let variables = module.variables().iter().enumerate().filter_map(|(position, variable)| {
+        let open = variable.space == Space::Shared && variable.linkage == Linkage::Extern;
+        // Every module may declare it; they all mean the same memory.
+        let linkage = if open { Linkage::Common } else { variable.linkage };
+        (linkage != Linkage::Extern).then_some((variable.name.as_str(), linkage, Some(position)))
+    });
+    functions.chain(variables)
+}
+
+/// Names that a module declares and leaves to others, and whether each is a function.
+fn declarations(module: &Module) -> impl Iterator<Item = (&str, bool)> {
+    let functions = module.functions().filter(|name| {
+        let item = module.function_item(name);
+        item.is_some_and(|item| item.body.is_none())
+    });
+    let variables = module
+        .variables()
+        .iter()
+        .filter(|variable| variable.linkage == Linkage::Extern && variable.space != Space::Shared);
+    functions.map(|name| (name, true)).chain(variables.map(|variable| (variable.name.as_str(), false)))
+}
+
+/// Link names of the names that only their module sees and that another module has too. The first of several
+/// private ones keeps its name if no visible definition has it.
+fn private_names(modules: &[Arc<Module>]) -> Vec<FxHashMap<String, String>> {
+    let mut taken: FxHashSet<&str> = FxHashSet::default();
+    for module in modules {
+        let visible = definitions(module).filter(|(_, linkage, _)| *linkage != Linkage::Internal);
+        taken.extend(visible.map(|(name, ..)| name));
+    }
+    let mut renamed = Vec::with_capacity(modules.len());
+    for (number, module) in modules.iter().enumerate() {
+        let private = definitions(module).filter(|(_, linkage, _)| *linkage == Linkage::Internal);
+        let clashing = private.map(|(name, ..)| name).filter(|name| !taken.insert(name));
+        // No PTX name has this sign in it.
+        renamed.push(clashing.map(|name| (name.to_owned(), format!("{name}@{number}"))).collect());
+    }
+    renamed
+}

@@ -106,6 +106,7 @@ fn preloads(program: &Path) -> Result<Vec<String>, Failure> {
         RuntimeLinkage::Shared if !host.library_paths().map_err(failed)?.is_empty() => {
             needed_fronts(&host).map_err(failed)
         }
+        RuntimeLinkage::Static { .. } => Ok(vec![library_folder::STATIC.to_owned()]),
         RuntimeLinkage::StaticStripped => Err(Failure::in_file(
             program,
             "the CUDA runtime is part of the program and its symbols are stripped, so it cannot be replaced",

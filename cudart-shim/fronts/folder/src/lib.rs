@@ -41,16 +41,20 @@ pub enum Error {
     Build(std::process::ExitStatus),
 }
 
+/// The library to preload into programs that have the runtime linked in.
+pub const STATIC: &str = "libvoltsim_static.so";
+
 /// Name in the folder and name in cargo's output of each library; `libcuda.so` is what some clients open.
 fn names() -> impl Iterator<Item = (&'static str, String)> {
     let built = |library: Library| format!("lib{}.so", library.crate_name());
     let fronts = Library::ALL.into_iter().map(move |library| (library.soname(), built(library)));
-    fronts.chain([("libcuda.so", built(Library::Cuda)), (CORE, CORE.to_owned())])
+    fronts.chain([("libcuda.so", built(Library::Cuda)), (CORE, CORE.to_owned()), (STATIC, STATIC.to_owned())])
 }
 
 /// The packages that make the libraries.
 fn packages() -> impl Iterator<Item = &'static str> {
-    ["cudart-shim", "front-cudart-11", "front-cudart-12", "front-cudart-13", "front-cuda"].into_iter()
+    ["cudart-shim", "front-cudart-11", "front-cudart-12", "front-cudart-13", "front-cuda", "front-static"]
+        .into_iter()
 }
 
 /// The complete folder inside `output`, the folder cargo builds into or an executable was installed to.

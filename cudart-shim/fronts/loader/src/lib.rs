@@ -38,19 +38,24 @@ static REPORT: Once = Once::new();
 /// # Safety
 /// `table` points to `length` writable entries that no other thread uses yet.
 pub unsafe fn bind(soname: &str, number: u32, fingerprint: u64, table: *mut *const c_void, length: usize) {
-    // SAFETY: passed on from the caller.
-    if let Err(reason) = unsafe { try_bind(number, fingerprint, table, length) } {
+    // SAFETY: passed on from the caller. The table is part of the front's data, so it tells where the front lies.
+    if let Err(reason) = unsafe { try_bind(number, fingerprint, table, length, table.cast_const().cast()) } {
         let _ = FAILURE.set(format!("{soname}: {reason}"));
     }
 }
 
-unsafe fn try_bind(
+/// Opens the core in the folder of the library that holds the address `inside`, and fills `table`; on failure says why.
+///
+/// # Safety
+/// As for [`bind`].
+pub unsafe fn try_bind(
     number: u32,
     fingerprint: u64,
     table: *mut *const c_void,
     length: usize,
+    inside: *const c_void,
 ) -> Result<(), String> {
-    let folder = own_folder(table.cast())?;
+    let folder = own_folder(inside)?;
     let core = folder.join(CORE);
     let path =
         CString::new(core.as_os_str().as_bytes()).map_err(|_| "its folder's name holds a NUL".to_owned())?;

@@ -7,6 +7,7 @@
 //! | key | value |
 //! |---|---|
 //! | `modes` | names of [`Mode`]s to build and run, instead of `shared static` |
+//! | `code` | what the binary holds for the kernels, instead of PTX: `sm_75` |
 //! | `flags` | more options for the compiler |
 //! | `link` | more options for the linker; `-lcuda` is answered with a stand-in, as no package holds that library |
 //! | `args` | arguments of the program |
@@ -60,6 +61,8 @@ pub struct Program {
     pub folder: Option<PathBuf>,
     /// How it is built and run.
     pub modes: Vec<Mode>,
+    /// What nvcc puts into the binary: PTX (`compute_75`) or machine code.
+    pub code: String,
     /// More options for the compiler.
     pub flags: Vec<String>,
     /// More options for the linker.
@@ -146,6 +149,7 @@ fn program(name: &str, path: &Path) -> Result<Option<Program>, Error> {
         sources,
         folder: is_folder.then(|| path.to_owned()),
         modes: vec![Mode::Shared, Mode::Static],
+        code: "compute_75".to_owned(),
         flags: Vec::new(),
         link: Vec::new(),
         args: Vec::new(),
@@ -172,6 +176,7 @@ impl Program {
         let words = || value.split_whitespace().map(str::to_owned);
         match key.trim() {
             "modes" => self.modes = value.split_whitespace().map(Mode::from_name).collect::<Option<_>>()?,
+            "code" => self.code = value.to_owned(),
             "flags" => self.flags.extend(words()),
             "link" => self.link.extend(words()),
             "args" => self.args.extend(words()),

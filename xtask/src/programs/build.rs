@@ -14,8 +14,7 @@ use voltsim_tests::catalogue::{self, Mode, Program};
 /// Part of every stamp: this file, so that a change of an option compiles every program again.
 pub(super) const RECIPE: &str = include_str!("build.rs");
 
-/// nvcc 13 makes PTX for compute_75 and up; nothing in ordinary code needs more than Volta.
-const NVCC: [&str; 4] = ["-O3", "-std=c++17", "-gencode", "arch=compute_75,code=compute_75"];
+const NVCC: [&str; 2] = ["-O3", "-std=c++17"];
 const CLANG_CUDA: [&str; 6] = [
     "-O3",
     "-std=c++17",
@@ -68,6 +67,14 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
+    /// nvcc 13 makes PTX for compute_75 and up; nothing in ordinary code needs more than Volta.
+    fn nvcc(&self) -> Command {
+        let mut nvcc = self.toolchain.nvcc();
+        nvcc.args(NVCC).arg("-gencode").arg(format!("arch=compute_75,code={}", self.program.code));
+        nvcc.args(&self.program.flags);
+        nvcc
+    }
+
     fn include(&self) -> String {
         format!("-I{}", catalogue::common_headers(&self.workspace.root).display())
     }
@@ -80,8 +87,8 @@ impl Build<'_> {
             compiler.args(NATIVE);
             compiler
         } else {
-            let mut compiler = self.toolchain.nvcc();
-            compiler.args(NVCC).arg("-c").args(&self.program.flags);
+            let mut compiler = self.nvcc();
+            compiler.arg("-c");
             compiler
         };
         process::quiet(compiler.arg(self.include()).arg(source).arg("-o").arg(&object))?;
@@ -90,8 +97,8 @@ impl Build<'_> {
 
     /// Links with nvcc, which also links device code where the program asks for that.
     fn link(&self, objects: &[PathBuf], runtime: &str, executable: &Path) -> Result<()> {
-        let mut linker = self.toolchain.nvcc();
-        linker.args(NVCC).args(&self.program.flags).args(["-cudart", runtime]).args(objects);
+        let mut linker = self.nvcc();
+        linker.args(["-cudart", runtime]).args(objects);
         if self.program.link.iter().any(|option| option == "-lcuda") {
             linker.arg("-L").arg(self.driver_stand_in(objects)?);
         }

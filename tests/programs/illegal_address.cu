@@ -1,0 +1,32 @@
+// A store to an address outside every allocation is a sticky error.
+#include "check.h"
+
+#include <string>
+
+__global__ void store(int *address, int value) { *address = value; }
+
+int main() {
+    DeviceArray<int> data(256);
+    data.fill(0);
+    store<<<1, 1>>>(data.get() + 255, 5);
+    CHECK_KERNEL();
+    EXPECT(data.download()[255] == 5);
+
+    store<<<1, 1>>>((int *)0x123450, 1);
+    EXPECT_ERROR(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+    EXPECT_ERROR(cudaErrorIllegalAddress, cudaGetLastError());
+    // Sticky: every later call that does work reports it, in every thread, and no launch happens.
+    EXPECT_ERROR(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+    int value;
+    EXPECT_ERROR(cudaErrorIllegalAddress, cudaMemcpy(&value, data, sizeof value, cudaMemcpyDeviceToHost));
+    store<<<1, 1>>>(data, 1);
+    EXPECT_ERROR(cudaErrorIllegalAddress, cudaGetLastError());
+    void *block;
+    EXPECT_ERROR(cudaErrorIllegalAddress, cudaMalloc(&block, 64));
+    // The device can still be asked what it is, and errors can be named.
+    int devices;
+    CHECK(cudaGetDeviceCount(&devices));
+    EXPECT(std::string(cudaGetErrorName(cudaErrorIllegalAddress)) == "cudaErrorIllegalAddress");
+    EXPECT(std::string(cudaGetErrorString(cudaErrorIllegalAddress)) == "an illegal memory access was encountered");
+    return finish();
+}

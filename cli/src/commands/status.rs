@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use api_table::{Function, Library};
+use ptx_frontend::isa::{self, State};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -25,12 +26,19 @@ enum Subject {
         #[arg(long)]
         json: bool,
     },
+    /// Every PTX instruction form: its syntax, the versions that have it, and how far it is
+    Isa {
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Writes the list.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     match args.subject {
         Subject::Api { json } => api(json, out),
+        Subject::Isa { json } => isa(json, out),
     }
 }
 
@@ -55,6 +63,93 @@ impl From<Function> for Row {
     }
 }
 
+/// An instruction form, or an instruction that has none.
+#[derive(Serialize)]
+struct Form {
+    name: String,
+    syntax: &'static str,
+    /// First PTX ISA version that has it; empty where the op table has no line.
+    ptx: String,
+    /// First target that has it.
+    sm: String,
+    /// `done`, `missing` or `refused`.
+    state: &'static str,
+    reason: &'static str,
+    section: &'static str,
+    /// Where its tests are, within the repository.
+    test: String,
+}
+
+fn forms() -> Vec<Form> {
+    let label = |state: State| match state {
+        State::Done => ("done", ""),
+        State::Missing(reason) => ("missing", reason),
+        State::Refused(reason) => ("refused", reason),
+    };
+    let lines = isa::table().map(|line| {
+        let (state, reason) = label(State::Done);
+        let (major, minor) = line.minimum_ptx;
+        Form {
+            name: format!("{}.{}", line.group, line.name),
+            syntax: line.syntax,
+            ptx: format!("{major}.{minor}"),
+            sm: format!("sm_{}", line.minimum_sm),
+            state,
+            reason,
+            section: line.section,
+            test: format!("tests/ptx/{}/{}.ptx", line.group, line.name),
+        }
+    });
+    let absent = isa::ABSENT.iter().map(|absent| {
+        let (state, reason) = label(absent.state);
+        Form {
+            name: absent.mnemonic.to_owned(),
+            syntax: absent.mnemonic,
+            ptx: String::new(),
+            sm: String::new(),
+            state,
+            reason,
+            section: absent.section,
+            test: String::new(),
+        }
+    });
+    lines.chain(absent).collect()
+}
+
+fn isa(json: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let forms = forms();
+    if json {
+        serde_json::to_writer_pretty(&mut *out, &forms).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let cells: Vec<[String; 5]> = forms
+        .iter()
+        .map(|form| {
+            let state = [form.state, form.reason].join(" ").trim_end().to_owned();
+            [form.name.clone(), form.ptx.clone(), form.sm.clone(), state, form.syntax.to_owned()]
+        })
+        .collect();
+    table::write(out, ["form", "PTX", "target", "state", "syntax"], &cells)?;
+    write_counts(out, "forms", forms.iter().map(|form| form.state))
+}
+
+/// Writes how many of each state there are.
+fn write_counts<'a>(
+    out: &mut dyn Write,
+    what: &str,
+    states: impl Iterator<Item = &'a str>,
+) -> Result<ExitCode, Failure> {
+    let mut counts = BTreeMap::new();
+    for state in states {
+        *counts.entry(state).or_insert(0_usize) += 1;
+    }
+    let total: usize = counts.values().sum();
+    let counts: Vec<String> = counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    writeln!(out, "\n{total} {what}: {}", counts.join(", "))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn api(json: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let functions = api_table::runtime().and_then(|mut functions| {
         functions.extend(api_table::driver()?);
@@ -69,11 +164,5 @@ fn api(json: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let cells: Vec<[String; 3]> =
         rows.iter().map(|row| [row.name.to_owned(), row.state.to_owned(), row.libraries.join(" ")]).collect();
     table::write(out, ["function", "state", "exported by"], &cells)?;
-    let mut counts = BTreeMap::new();
-    for row in &rows {
-        *counts.entry(row.state).or_insert(0_usize) += 1;
-    }
-    let counts: Vec<String> = counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
-    writeln!(out, "\n{} functions: {}", rows.len(), counts.join(", "))?;
-    Ok(ExitCode::SUCCESS)
+    write_counts(out, "functions", rows.iter().map(|row| row.state))
 }

@@ -6,11 +6,13 @@
 //! disassembly, dispatch, timing class and the printed support table all follow from these lines: `functional`
 //! expands the same macros into its dispatch, so a form without semantics does not compile.
 
+mod absent;
 mod modifier;
 mod special;
 mod syntax;
 mod types;
 
+pub use absent::{ABSENT, Absent};
 pub use modifier::Modifier;
 pub use special::SpecialRegister;
 pub use syntax::{OperandSyntax, OperandType, SETS, Slot, Syntax, SyntaxError, Token};
@@ -47,11 +49,13 @@ pub enum Effect {
     Volatile,
 }
 
-/// Whether a form runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// How far an instruction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It runs.
     Done,
+    /// Nobody has written it yet.
+    Missing(&'static str),
     /// It is known and answered with an error, for this reason.
     Refused(&'static str),
 }

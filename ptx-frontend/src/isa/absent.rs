@@ -1,0 +1,94 @@
+//! Instructions that PTX has and the op table has not: by name, with the reason.
+//!
+//! They are parsed like any other; a kernel that holds one is refused when it is launched.
+
+use super::State;
+
+/// An instruction without a line in the op table.
+#[derive(Debug, Clone, Copy)]
+pub struct Absent {
+    /// The opcode's first word.
+    pub mnemonic: &'static str,
+    /// [`State::Missing`] or [`State::Refused`], with the reason.
+    pub state: State,
+    /// Section of the PTX manual.
+    pub section: &'static str,
+}
+
+const fn missing(mnemonic: &'static str, section: &'static str) -> Absent {
+    Absent { mnemonic, state: State::Missing("not written yet"), section }
+}
+
+const fn refused(mnemonic: &'static str, reason: &'static str, section: &'static str) -> Absent {
+    Absent { mnemonic, state: State::Refused(reason), section }
+}
+
+const TENSOR_MEMORY: &str = "needs the tensor memory of sm_100, which no simulated device has";
+
+/// All of them, in the manual's order.
+pub const ABSENT: &[Absent] = &[
+    missing("mapa", "9.7.9.24"),
+    missing("getctarank", "9.7.9.25"),
+    missing("discard", "9.7.9.17"),
+    missing("applypriority", "9.7.9.16"),
+    missing("createpolicy", "9.7.9.18"),
+    missing("multimem", "9.7.9.14"),
+    missing("cp", "9.7.9.26"),
+    missing("tensormap", "9.7.9.28"),
+    missing("tex", "9.7.10.3"),
+    missing("tld4", "9.7.10.4"),
+    missing("txq", "9.7.10.5"),
+    missing("istypep", "9.7.10.6"),
+    missing("suld", "9.7.11.1"),
+    missing("sust", "9.7.11.2"),
+    missing("sured", "9.7.11.3"),
+    missing("suq", "9.7.11.4"),
+    missing("mbarrier", "9.7.13.15"),
+    missing("griddepcontrol", "9.7.13.13"),
+    missing("wmma", "9.7.14.4"),
+    missing("mma", "9.7.14.5"),
+    missing("ldmatrix", "9.7.14.5"),
+    missing("stmatrix", "9.7.14.5"),
+    missing("movmatrix", "9.7.14.5"),
+    missing("wgmma", "9.7.15"),
+    refused("tcgen05", TENSOR_MEMORY, "9.7.16"),
+    missing("stacksave", "9.7.17.1"),
+    missing("stackrestore", "9.7.17.2"),
+    missing("alloca", "9.7.17.3"),
+    missing("vadd", "9.7.18.1"),
+    missing("vsub", "9.7.18.1"),
+    missing("vabsdiff", "9.7.18.1"),
+    missing("vmin", "9.7.18.1"),
+    missing("vmax", "9.7.18.1"),
+    missing("vshl", "9.7.18.2"),
+    missing("vshr", "9.7.18.2"),
+    missing("vmad", "9.7.18.3"),
+    missing("vset", "9.7.18.4"),
+    missing("vadd2", "9.7.18.5"),
+    missing("vsub2", "9.7.18.5"),
+    missing("vavrg2", "9.7.18.5"),
+    missing("vabsdiff2", "9.7.18.5"),
+    missing("vmin2", "9.7.18.5"),
+    missing("vmax2", "9.7.18.5"),
+    missing("vset2", "9.7.18.6"),
+    missing("vadd4", "9.7.18.7"),
+    missing("vsub4", "9.7.18.7"),
+    missing("vavrg4", "9.7.18.7"),
+    missing("vmin4", "9.7.18.7"),
+    missing("vmax4", "9.7.18.7"),
+    missing("vset4", "9.7.18.8"),
+    missing("setmaxnreg", "9.7.19.5"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::forms_of;
+
+    #[test]
+    fn an_absent_instruction_has_no_line_in_the_op_table() {
+        for absent in ABSENT {
+            assert!(forms_of(absent.mnemonic).is_empty(), "{} is in the table", absent.mnemonic);
+        }
+    }
+}

@@ -9,4 +9,5 @@ pub mod host;
 pub mod launch;
 pub mod memory;
 pub mod module;
+mod number;
 mod ops;

@@ -1,6 +1,7 @@
 //! The engine: frames of register rows, warp-wide ops, divergence, CTAs and grids.
 
 pub mod access;
+pub mod arithmetic;
 pub mod barrier;
 pub mod call;
 pub mod cta;

@@ -1,0 +1,209 @@
+//! Approximate reciprocals, roots and quotients (PTX manual 9.7.3.8, 9.7.3.13 to 9.7.3.17).
+//!
+//! The host's own division and square root are closer than the manual demands, vectorise, and give the same bits on
+//! every host, which the host's approximations do not.
+
+use std::marker::PhantomData;
+
+use ptx_frontend::ir::Instruction;
+use ptx_frontend::isa::{Modifier, ScalarType};
+
+use super::{Bound, bind};
+use crate::bind::Binder;
+use crate::engine::arithmetic::{Arithmetic, arithmetic};
+use crate::number::{self, propagate};
+
+/// A function of one or two singles.
+pub(super) trait Function: 'static {
+    /// How many operands it has.
+    const OPERANDS: usize;
+    /// Its value; any NaN becomes the canonical one afterwards.
+    fn common(x: [f32; 3]) -> f32;
+    /// Must the operands be left to [`Function::rare`]?
+    #[inline(always)]
+    fn is_rare(_x: [f32; 3]) -> bool {
+        false
+    }
+    /// The value for rare operands.
+    fn rare(x: [f32; 3]) -> f32 {
+        Self::common(x)
+    }
+}
+
+/// `F`, with `.ftz` if `FTZ`.
+struct Approximate<F, const FTZ: bool>(PhantomData<F>);
+
+impl<F: Function, const FTZ: bool> Arithmetic for Approximate<F, FTZ> {
+    type T = f32;
+    type D = f32;
+    const OPERANDS: usize = F::OPERANDS;
+
+    #[inline(always)]
+    fn common(x: [f32; 3]) -> f32 {
+        let d = F::common(if FTZ { x.map(number::flush) } else { x });
+        number::canonical(if FTZ { number::flush(d) } else { d })
+    }
+
+    #[inline(always)]
+    fn is_rare(x: [f32; 3], _: f32) -> bool {
+        F::is_rare(x)
+    }
+
+    fn rare(x: [f32; 3]) -> f32 {
+        number::canonical(F::rare(x))
+    }
+}
+
+/// Binds `F` with or without `.ftz`.
+pub(super) fn bind_function<F: Function>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = if i.has(Modifier::Ftz) {
+        arithmetic::<Approximate<F, true>>()
+    } else {
+        arithmetic::<Approximate<F, false>>()
+    };
+    bind(b, i, run, ScalarType::F32)
+}
+
+/// 1 ÷ a; the manual allows an error of 1 ulp.
+struct Rcp;
+impl Function for Rcp {
+    const OPERANDS: usize = 1;
+    #[inline(always)]
+    fn common([a, _, _]: [f32; 3]) -> f32 {
+        1.0 / a
+    }
+}
+
+/// √a; the manual allows a relative error of 2^-23.
+struct Sqrt;
+impl Function for Sqrt {
+    const OPERANDS: usize = 1;
+    #[inline(always)]
+    fn common([a, _, _]: [f32; 3]) -> f32 {
+        a.sqrt()
+    }
+}
+
+/// 1 ÷ √a; the manual allows a relative error of 2^-22.9, two roundings make at most 2^-23.
+struct Rsqrt;
+impl Function for Rsqrt {
+    const OPERANDS: usize = 1;
+    #[inline(always)]
+    fn common([a, _, _]: [f32; 3]) -> f32 {
+        1.0 / a.sqrt()
+    }
+}
+
+/// a × (1 ÷ b); the manual allows 2 ulp, and has the reciprocal of a divisor above 2^126 be 0.
+struct Div;
+impl Function for Div {
+    const OPERANDS: usize = 2;
+    #[inline(always)]
+    fn common([a, b, _]: [f32; 3]) -> f32 {
+        const LARGEST: f32 = f32::from_bits((127 + 126) << 23);
+        a / if b.abs() > LARGEST { f32::INFINITY.copysign(b) } else { b }
+    }
+}
+
+/// a ÷ b over the full range; the manual allows 2 ulp.
+struct DivFull;
+impl Function for DivFull {
+    const OPERANDS: usize = 2;
+    #[inline(always)]
+    fn common([a, b, _]: [f32; 3]) -> f32 {
+        a / b
+    }
+}
+
+/// `rcp.approx.f32`.
+pub fn rcp_approx(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_function::<Rcp>(b, i)
+}
+
+/// `sqrt.approx.f32`.
+pub fn sqrt_approx(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_function::<Sqrt>(b, i)
+}
+
+/// `rsqrt.approx.f32`.
+pub fn rsqrt_approx(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_function::<Rsqrt>(b, i)
+}
+
+/// `div.approx.f32` and `div.full.f32`.
+pub fn div_approx(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    if i.has(Modifier::Full) { bind_function::<DivFull>(b, i) } else { bind_function::<Div>(b, i) }
+}
+
+/// 1 ÷ √a in double precision.
+struct RsqrtDouble;
+impl Arithmetic for RsqrtDouble {
+    type T = f64;
+    type D = f64;
+    const OPERANDS: usize = 1;
+    #[inline(always)]
+    fn common([a, _, _]: [f64; 3]) -> f64 {
+        1.0 / a.sqrt()
+    }
+    #[inline(always)]
+    fn is_rare(_: [f64; 3], d: f64) -> bool {
+        d.is_nan()
+    }
+    fn rare(x: [f64; 3]) -> f64 {
+        propagate(&x[..1])
+    }
+}
+
+/// `rsqrt.approx.f64`.
+pub fn rsqrt_approx_double(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind(b, i, arithmetic::<RsqrtDouble>(), ScalarType::F64)
+}
+
+/// A function from the upper word of a double to the upper word of a double: sign, exponent, 20 bits of fraction.
+trait UpperWord: 'static {
+    /// Its value.
+    fn of(a: f64) -> f64;
+}
+
+struct RcpUpper;
+impl UpperWord for RcpUpper {
+    #[inline(always)]
+    fn of(a: f64) -> f64 {
+        1.0 / a
+    }
+}
+
+struct RsqrtUpper;
+impl UpperWord for RsqrtUpper {
+    #[inline(always)]
+    fn of(a: f64) -> f64 {
+        1.0 / a.sqrt()
+    }
+}
+
+/// `F`, with subnormal operands and results flushed.
+struct Gross<F>(PhantomData<F>);
+impl<F: UpperWord> Arithmetic for Gross<F> {
+    type T = u64;
+    type D = u64;
+    const OPERANDS: usize = 1;
+    #[inline(always)]
+    fn common([a, _, _]: [u64; 3]) -> u64 {
+        const NAN: u64 = 0x7fff_ffff << 32;
+        const UPPER: u64 = !0xffff_ffff;
+        let flush = |bits: u64| if bits & (0x7ff << 52) == 0 { bits & (1 << 63) } else { bits };
+        let d = F::of(f64::from_bits(flush(a & UPPER)));
+        let rounded = d.to_bits().wrapping_add(1 << 31) & UPPER;
+        if d.is_nan() { NAN } else { flush(rounded) }
+    }
+}
+
+/// `rcp.approx.ftz.f64`.
+pub fn rcp_approx_double(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind(b, i, arithmetic::<Gross<RcpUpper>>(), ScalarType::F64)
+}
+
+/// `rsqrt.approx.ftz.f64`.
+pub fn rsqrt_approx_ftz_double(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind(b, i, arithmetic::<Gross<RsqrtUpper>>(), ScalarType::F64)
+}

@@ -1,0 +1,59 @@
+//! Floating-point arithmetic (PTX manual 9.7.3 to 9.7.5).
+//!
+//! NaN: single and half precision return the canonical NaN (0x7fffffff, 0x7fff) from every arithmetic operation, as
+//! the hardware does; double precision keeps the payload of the first operand that is a NaN. `abs`, `neg` and
+//! `copysign` change the sign bit and nothing else.
+//!
+//! Each operation is one type that says how it is computed; how results are rounded, flushed and clamped is the
+//! same for all and stands once, in [`single`], [`double`] and [`half`].
+
+mod approximate;
+mod arithmetic;
+mod double;
+mod extremum;
+mod half;
+mod operation;
+mod sign;
+mod single;
+mod transcendental;
+mod trigonometric;
+
+pub use approximate::*;
+pub use arithmetic::*;
+pub use extremum::*;
+pub use sign::*;
+pub use transcendental::*;
+pub use trigonometric::*;
+
+use ptx_frontend::ir::Instruction;
+use ptx_frontend::isa::{Modifier, ScalarType};
+
+use super::Bound;
+use crate::bind::Binder;
+use crate::engine::op::{Op, Run};
+use crate::number::Round;
+
+/// Binds d = f(a), f(a, b) or f(a, b, c) with all operands of type `ty`.
+fn bind(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, ty: ScalarType) -> Bound {
+    let mut rows = [0; 3];
+    for (row, operand) in rows.iter_mut().zip(&i.operands[1..]) {
+        *row = b.source(operand, ty)?;
+    }
+    let d = b.result(&i.operands[0], ty)?;
+    let op = Op { d, a: rows[0], b: rows[1], c: rows[2], ..b.op(run) };
+    b.push(op);
+    Ok(())
+}
+
+/// The instruction's rounding; `.rn` without a modifier.
+pub(super) fn rounding(i: &Instruction) -> Round {
+    i.modifiers()
+        .find_map(|modifier| match modifier {
+            Modifier::Rn => Some(Round::Nearest),
+            Modifier::Rz => Some(Round::Zero),
+            Modifier::Rm => Some(Round::Down),
+            Modifier::Rp => Some(Round::Up),
+            _ => None,
+        })
+        .unwrap_or(Round::Nearest)
+}

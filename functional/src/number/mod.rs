@@ -75,10 +75,11 @@ pub(crate) fn flush(x: f32) -> f32 {
     f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
 }
 
-/// The canonical NaN for any NaN.
+/// The canonical NaN for any NaN. The choice is made between integers: the compiler takes one floating-point NaN to
+/// be as good as another.
 #[inline(always)]
 pub(crate) fn canonical(x: f32) -> f32 {
-    if x.is_nan() { f32::from_bits(NAN_32) } else { x }
+    f32::from_bits(if x.is_nan() { NAN_32 } else { x.to_bits() })
 }
 
 /// Clamped to [+0, 1], NaN to +0 (`.sat`).

@@ -1,0 +1,13 @@
+//! Every floating-point and conversion form, one instruction at a time on the engine, against `rustc_apfloat`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that meets an error has failed"
+)]
+
+mod arithmetic;
+mod machine;
+mod oracle;
+mod values;

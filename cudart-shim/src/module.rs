@@ -103,7 +103,7 @@ impl LoadedModule {
             log::report(|| format!("a module cannot be loaded: {error}"));
             match error {
                 LoadError::Memory { .. } => Error::MemoryAllocation,
-                LoadError::DefinedTwice { .. } => Error::InvalidPtx,
+                LoadError::Link(_) => Error::InvalidPtx,
                 LoadError::Unresolved { .. } => Error::SharedObjectSymbolNotFound,
             }
         })?;

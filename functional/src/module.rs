@@ -8,7 +8,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use ptx_frontend::Module as PtxModule;
 use ptx_frontend::ir::{self, Initial, Linkage, Space};
-use ptx_frontend::parse::{FunctionItem, FunctionKind};
+use ptx_frontend::link::{LinkError, Program as LinkedProgram};
+use ptx_frontend::parse::FunctionKind;
 
 use crate::bind::{BindError, ModuleAddresses, SymbolAddress, bind, static_name};
 use crate::device::Device;
@@ -26,16 +27,9 @@ pub enum LoadError {
         /// Why not.
         error: MemoryError,
     },
-    /// Two modules define the same name.
-    #[error("`{name}` is defined by {first} and by {second}")]
-    DefinedTwice {
-        /// The name.
-        name: String,
-        /// A module that defines it.
-        first: String,
-        /// Another one.
-        second: String,
-    },
+    /// The modules do not fit together.
+    #[error(transparent)]
+    Link(#[from] LinkError),
     /// A variable's first contents name something that no module defines.
     #[error("the first contents of `{name}` need `{symbol}`, which no loaded module defines")]
     Unresolved {
@@ -61,7 +55,7 @@ pub struct LoadedVariable {
 #[derive(Debug)]
 pub struct Module {
     device: Arc<Device>,
-    sources: Vec<Arc<PtxModule>>,
+    program: LinkedProgram,
     variables: HashMap<String, LoadedVariable>,
     shared: HashMap<String, (u64, u32)>,
     state: Mutex<State>,
@@ -81,13 +75,12 @@ impl Module {
     pub fn load(device: &Arc<Device>, sources: Vec<Arc<PtxModule>>) -> Result<Module, LoadError> {
         let mut module = Module {
             device: Arc::clone(device),
-            sources,
+            program: LinkedProgram::link(sources)?,
             variables: HashMap::new(),
             shared: HashMap::new(),
             state: Mutex::default(),
         };
-        let chosen = module.choose_variables()?;
-        for variable in &chosen {
+        for variable in module.program.variables() {
             if variable.space == Space::Shared {
                 let size = if variable.linkage == Linkage::Extern { 0 } else { variable.size };
                 module.shared.insert(variable.name.clone(), (size, variable.align));
@@ -97,45 +90,12 @@ impl Module {
             let loaded = LoadedVariable { address, size: variable.size, space: variable.space };
             module.variables.insert(variable.name.clone(), loaded);
         }
-        for variable in chosen.iter().filter(|variable| variable.space != Space::Shared) {
-            module.initialise(variable, module.variables[&variable.name].address)?;
-        }
-        Ok(module)
-    }
-
-    /// The definition of each name among the modules.
-    fn choose_variables(&self) -> Result<Vec<ir::Variable>, LoadError> {
-        let mut chosen: Vec<(ir::Variable, usize)> = Vec::new();
-        let mut by_name: HashMap<&str, usize> = HashMap::new();
-        for (number, source) in self.sources.iter().enumerate() {
-            for variable in source.variables() {
-                let Some(&known) = by_name.get(variable.name.as_str()) else {
-                    by_name.insert(&variable.name, chosen.len());
-                    chosen.push((variable.clone(), number));
-                    continue;
-                };
-                let (other, first) = &chosen[known];
-                let replaces = match (other.linkage, variable.linkage) {
-                    (_, Linkage::Extern) => false,
-                    (Linkage::Extern, _) | (Linkage::Weak, Linkage::Visible) => true,
-                    (Linkage::Common, Linkage::Common) => variable.size > other.size,
-                    (Linkage::Common, _) => true,
-                    (_, Linkage::Weak | Linkage::Common) => false,
-                    _ => {
-                        return Err(LoadError::DefinedTwice {
-                            name: variable.name.clone(),
-                            first: self.sources[*first].name().to_owned(),
-                            second: source.name().to_owned(),
-                        });
-                    }
-                };
-                if replaces {
-                    chosen[known] = (variable.clone(), number);
-                }
+        for variable in module.program.variables() {
+            if let Some(loaded) = module.variables.get(&variable.name) {
+                module.initialise(variable, loaded.address)?;
             }
         }
-        chosen.retain(|(variable, _)| variable.space == Space::Shared || variable.linkage != Linkage::Extern);
-        Ok(chosen.into_iter().map(|(variable, _)| variable).collect())
+        Ok(module)
     }
 
     fn initialise(&self, variable: &ir::Variable, address: u64) -> Result<(), LoadError> {
@@ -167,7 +127,8 @@ impl Module {
 
     /// Names of the kernels.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        self.sources.iter().flat_map(|source| source.kernels())
+        let kernels = self.program.functions().filter(|(_, kind)| *kind == FunctionKind::Kernel);
+        kernels.map(|(name, _)| name)
     }
 
     /// A variable in device memory.
@@ -182,7 +143,7 @@ impl Module {
 
     /// Does some source define this kernel?
     pub fn has_kernel(&self, name: &str) -> bool {
-        self.sources.iter().any(|source| source.function_linkage(name).is_some_and(|(_, defined)| defined))
+        self.program.defines(name)
     }
 
     /// The kernel, bound at the first call; later calls get the same answer.
@@ -249,8 +210,7 @@ impl ModuleAddresses for Module {
         if let Some(&address) = state.functions.get(name) {
             return Some(SymbolAddress::Function(address));
         }
-        if self.sources.iter().any(|source| source.function_linkage(name).is_some_and(|(_, defined)| defined))
-        {
+        if self.program.defines(name) {
             let address = self.device.memory.next_code_address();
             state.functions.insert(name.to_owned(), address);
             return Some(SymbolAddress::Function(address));
@@ -259,19 +219,14 @@ impl ModuleAddresses for Module {
     }
 
     fn function(&self, name: &str) -> Option<Result<Arc<ir::Function>, BindError>> {
-        let source =
-            self.sources.iter().find(|s| s.function_linkage(name).is_some_and(|(_, defined)| defined))?;
-        let function = source.function(name).map_err(|error| BindError::Frontend(error.to_string()));
+        let function = self.program.function(name)?;
+        let function = function.map_err(|error| BindError::Frontend(error.to_string()));
         Some(function.and_then(|function| self.place_statics(&function).map(|()| function)))
     }
 
     fn device_functions(&self) -> Vec<String> {
-        let items = self.sources.iter().flat_map(|source| {
-            let device = |item: &&FunctionItem| item.kind == FunctionKind::Device && item.body.is_some();
-            let name = |item: &FunctionItem| item.name.of(source.source().text()).to_owned();
-            source.outline().functions.iter().filter(device).map(name)
-        });
-        items.collect()
+        let device = self.program.functions().filter(|(_, kind)| *kind == FunctionKind::Device);
+        device.map(|(name, _)| name.to_owned()).collect()
     }
 
     fn shared_window(&self) -> u64 {

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::{Function, Initial, Linkage, Space, Variable};
 use crate::module::{Error, Module};
+use crate::parse::FunctionKind;
 
 /// Why modules do not make a program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,10 +43,20 @@ pub struct Program {
     modules: Vec<Arc<Module>>,
     /// Per module: link names of the names that are not link names themselves.
     renamed: Vec<FxHashMap<String, String>>,
-    /// Link name to module and the function's name there.
-    functions: FxHashMap<String, (usize, String)>,
+    functions: Vec<Definition>,
+    /// Link name to position among the functions.
+    by_name: FxHashMap<String, usize>,
     variables: Vec<Variable>,
     unresolved: Vec<Unresolved>,
+}
+
+/// A function of the program.
+#[derive(Debug)]
+struct Definition {
+    link_name: String,
+    module: usize,
+    /// Its name in the module.
+    name: String,
 }
 
 /// The definition that stands behind a link name while modules are added.
@@ -64,18 +75,20 @@ impl Program {
         let mut program = Program {
             modules,
             renamed,
-            functions: FxHashMap::default(),
+            functions: Vec::new(),
+            by_name: FxHashMap::default(),
             variables: Vec::new(),
             unresolved: Vec::new(),
         };
         let chosen = program.choose()?;
         program.find_unresolved(&chosen);
-        for (link_name, definition) in chosen {
-            match definition.variable {
+        for (link_name, Chosen { module, name, variable, .. }) in chosen {
+            match variable {
                 None => {
-                    program.functions.insert(link_name, (definition.module, definition.name));
+                    program.by_name.insert(link_name.clone(), program.functions.len());
+                    program.functions.push(Definition { link_name, module, name });
                 }
-                Some(position) => program.add_variable(link_name, definition.module, position),
+                Some(position) => program.add_variable(link_name, module, position),
             }
         }
         Ok(program)
@@ -170,21 +183,33 @@ impl Program {
         &self.unresolved
     }
 
+    /// Link names of the functions that are defined, and what they are, module by module in the order of the texts.
+    pub fn functions(&self) -> impl Iterator<Item = (&str, FunctionKind)> {
+        self.functions.iter().filter_map(|definition| {
+            let item = self.modules.get(definition.module)?.function_item(&definition.name)?;
+            Some((definition.link_name.as_str(), item.kind))
+        })
+    }
+
+    fn definition(&self, link_name: &str) -> Option<&Definition> {
+        self.functions.get(*self.by_name.get(link_name)?)
+    }
+
     /// Is a function of this link name defined?
     pub fn defines(&self, link_name: &str) -> bool {
-        self.functions.contains_key(link_name)
+        self.by_name.contains_key(link_name)
     }
 
     /// The module that defines a function.
     pub fn module_of(&self, link_name: &str) -> Option<&Arc<Module>> {
-        self.functions.get(link_name).and_then(|(module, _)| self.modules.get(*module))
+        self.modules.get(self.definition(link_name)?.module)
     }
 
     /// A function by its link name; what it refers to has link names too. `None` if no module defines it.
     pub fn function(&self, link_name: &str) -> Option<Result<Arc<Function>, Error>> {
-        let (module, name) = self.functions.get(link_name)?;
-        let function = self.modules.get(*module)?.function(name);
-        Some(function.map(|function| self.with_link_names(*module, link_name, function)))
+        let definition = self.definition(link_name)?;
+        let function = self.modules.get(definition.module)?.function(&definition.name);
+        Some(function.map(|function| self.with_link_names(definition.module, link_name, function)))
     }
 
     fn with_link_names(&self, module: usize, link_name: &str, function: Arc<Function>) -> Arc<Function> {

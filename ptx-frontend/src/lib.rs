@@ -4,6 +4,7 @@
 extern crate alloc;
 
 pub mod analyse;
+pub mod cache;
 pub mod container;
 pub mod diagnostic;
 pub mod disassemble;

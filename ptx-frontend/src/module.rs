@@ -4,8 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
+use crate::cache::{FunctionCache, FunctionText};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Function, Linkage, Prototype, Variable};
+use crate::ir::{Function, Linkage, Place, Prototype, Variable};
 use crate::parse::comment::blank_comments;
 use crate::parse::{FunctionItem, FunctionKind, Outline, grammar};
 use crate::resolve::{self, Global, Surroundings};
@@ -81,6 +82,7 @@ pub struct Module {
     decoded: Vec<Decoded>,
     /// By position in the outline.
     prototypes: Vec<OnceLock<Option<Arc<Prototype>>>>,
+    cache: Option<Arc<FunctionCache>>,
 }
 
 impl Module {
@@ -104,10 +106,16 @@ impl Module {
             twice: Vec::new(),
             decoded,
             prototypes,
+            cache: None,
         };
         module.index_functions();
         module.read_variables();
         Ok(module)
+    }
+
+    /// The module, taking decoded functions from a cache where it has them.
+    pub fn with_cache(self, cache: Arc<FunctionCache>) -> Module {
+        Module { cache: Some(cache), ..self }
     }
 
     fn index_functions(&mut self) {
@@ -223,7 +231,23 @@ impl Module {
         if self.twice.contains(&name) {
             return Err(Error::DefinedTwice { module, name });
         }
-        self.decode_body(item, body).map(Arc::new).map_err(|problems| Error::Invalid { name, problems })
+        let Some(cache) = &self.cache else {
+            return self
+                .decode_body(item, body)
+                .map(Arc::new)
+                .map_err(|problems| Error::Invalid { name, problems });
+        };
+        let text = self.source.text();
+        let Place { line, column } = self.source.place(item.header.start);
+        let is_kernel = item.kind == FunctionKind::Kernel;
+        let text =
+            FunctionText { is_kernel, header: item.header.of(text), body: body.of(text), line, column };
+        if let Some(function) = cache.load(text, self) {
+            return Ok(Arc::new(function));
+        }
+        let function = self.decode_body(item, body).map_err(|problems| Error::Invalid { name, problems })?;
+        cache.store(text, &function, self);
+        Ok(Arc::new(function))
     }
 
     fn decode_body(&self, item: &FunctionItem, body: Span) -> Result<Function, Vec<Diagnostic>> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::error::ResolveError;
 use crate::ir::{InstructionIndex, Prototype, RegisterId, Space, VariableId};
@@ -19,7 +20,7 @@ pub trait Surroundings {
 }
 
 /// A name at module scope.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Global {
     /// A function.
     Function,

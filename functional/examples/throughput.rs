@@ -3,6 +3,8 @@
 //! Prints processor nanoseconds per warp instruction and lane instructions per second of one worker. For work on the engine;
 //! `cargo xtask bench` measures whole programs.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::sync::Arc;
 
 use functional::device::{Device, DeviceSpec, Settings};

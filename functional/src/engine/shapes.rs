@@ -3,9 +3,6 @@
 //! An instruction's semantics is one lane's function; the shape runs it over the warp, vectorised by the compiler,
 //! with the active mask applied to the result.
 
-// Every body takes a level, for `per_level!`, whether it needs the level's primitives or not.
-#![allow(clippy::extra_unused_type_parameters)]
-
 use super::isa::{Isa, per_level};
 use super::lane::{Bits, Lane, WARP};
 use super::op::{Flow, Op};

@@ -5,6 +5,7 @@ use ptx_frontend::isa::{ScalarType, SpecialRegister};
 
 use super::Bound;
 use crate::bind::Binder;
+use crate::engine::access::lanes_of;
 use crate::engine::op::{Flow, Op};
 use crate::engine::running::Running;
 use crate::engine::special;
@@ -42,8 +43,8 @@ fn branch_indexed(w: &mut Running<'_>, op: &Op) -> Flow {
         return w.fault(FaultKind::InvalidTarget { target: u64::from(indices[first]), lane: first as u32 });
     };
     let mut same = 0;
-    for lane in 0..32 {
-        if w.mask >> lane & 1 != 0 && targets.get(indices[lane] as usize) == Some(&target) {
+    for lane in lanes_of(w.mask) {
+        if targets.get(indices[lane] as usize) == Some(&target) {
             same |= 1 << lane;
         }
     }

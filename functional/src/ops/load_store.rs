@@ -1,8 +1,5 @@
 //! Warp-wide loads and stores of one element per lane, and of vectors.
 
-// Every body takes a level, for `per_level!`, whether it needs the level's primitives or not.
-#![allow(clippy::extra_unused_type_parameters)]
-
 use std::marker::PhantomData;
 
 use crate::engine::access::{

@@ -1,0 +1,141 @@
+//! Runs the kernel of a file test and compares what it left behind.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use functional::device::{Device, DeviceSpec, Settings};
+use functional::engine::program::Program;
+use functional::launch::{LaunchConfig, launch};
+use functional::memory::AllocationKind;
+use functional::module::Module;
+
+use crate::directives::{Expectation, FileTest, Parameter};
+
+type Complaint = Box<dyn std::error::Error>;
+
+/// Disagreements shown of a buffer.
+const SHOWN: usize = 8;
+
+/// Runs the test with CTAs of `block` threads.
+pub(crate) fn run(
+    test: &FileTest,
+    text: &str,
+    path: &Path,
+    grid: [u32; 3],
+    block: [u32; 3],
+) -> Result<(), Complaint> {
+    let settings = Settings { deterministic: true, ..Settings::default() };
+    let device =
+        Arc::new(Device::new(DeviceSpec { memory_bytes: 64 << 20, ..DeviceSpec::default() }, settings)?);
+    let program = match (prepare(test, text, path, &device), refusal(test)) {
+        (Ok(program), None) => program,
+        (Err(error), None) => return Err(error),
+        (Ok(_), Some(expected)) => return Err(format!("accepted; expected: {expected}").into()),
+        (Err(error), Some(expected)) => return contains(&error.to_string(), expected),
+    };
+    let mut parameters = Vec::new();
+    let mut addresses = Vec::new();
+    for parameter in &test.parameters {
+        let bytes: Vec<u8> = parameter.values.iter().flat_map(|value| parameter.kind.bytes(*value)).collect();
+        let mut argument = bytes.clone();
+        let mut address = 0;
+        if parameter.count.is_some() {
+            address = device.memory.allocate(bytes.len() as u64, 256, AllocationKind::Device)?;
+            device.memory.write(address, &bytes)?;
+            argument = address.to_le_bytes().to_vec();
+        }
+        addresses.push(address);
+        parameters.resize(parameters.len().next_multiple_of(argument.len()), 0);
+        parameters.extend(argument);
+    }
+    let config =
+        LaunchConfig { grid, block, dynamic_shared: test.shared, parameters, ..LaunchConfig::default() };
+    let outcome = launch(&device, &program, config).map(|_| ()).map_err(|error| error.to_string());
+    for expectation in &test.expectations {
+        match expectation {
+            Expectation::Fault(expected) => match &outcome {
+                Ok(()) => return Err(format!("no fault; expected: {expected}").into()),
+                Err(fault) => contains(fault, expected)?,
+            },
+            Expectation::Printed(expected) => {
+                let printed = String::from_utf8_lossy(&device.take_printed()).into_owned();
+                if printed != *expected {
+                    return Err(format!("printed {printed:?}, expected {expected:?}").into());
+                }
+            }
+            Expectation::Buffer { parameter, ulp, values } => {
+                let (buffer, address) = (&test.parameters[*parameter], addresses[*parameter]);
+                compare(&device, buffer, address, *ulp, values)?;
+            }
+            Expectation::Refused(_) => {}
+        }
+    }
+    let fault_expected = test.expectations.iter().any(|e| matches!(e, Expectation::Fault(_)));
+    match outcome {
+        Err(fault) if !fault_expected => Err(fault.into()),
+        _ => Ok(()),
+    }
+}
+
+fn refusal(test: &FileTest) -> Option<&str> {
+    test.expectations.iter().find_map(|expectation| match expectation {
+        Expectation::Refused(text) => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+fn prepare(
+    test: &FileTest,
+    text: &str,
+    path: &Path,
+    device: &Arc<Device>,
+) -> Result<Arc<Program>, Complaint> {
+    let source = Arc::new(ptx_frontend::Module::parse(text, &path.to_string_lossy())?);
+    let module = Module::load(device, vec![source])?;
+    let name = match &test.kernel {
+        Some(name) => name.clone(),
+        None => {
+            let mut kernels = module.kernels();
+            match (kernels.next(), kernels.next()) {
+                (Some(only), None) => only.to_owned(),
+                _ => return Err("the file has several kernels or none; `run: kernel=…` says which".into()),
+            }
+        }
+    };
+    Ok(module.kernel(&name)?)
+}
+
+fn contains(message: &str, expected: &str) -> Result<(), Complaint> {
+    if message.contains(expected) { Ok(()) } else { Err(format!("{message}; expected: {expected}").into()) }
+}
+
+fn compare(
+    device: &Device,
+    buffer: &Parameter,
+    address: u64,
+    ulp: u64,
+    expected: &[crate::values::Value],
+) -> Result<(), Complaint> {
+    let (kind, size) = (buffer.kind, buffer.kind.size);
+    let mut bytes = vec![0; expected.len() * size];
+    device.memory.read(address, &mut bytes)?;
+    let wrong: Vec<String> = expected
+        .iter()
+        .zip(bytes.chunks(size))
+        .enumerate()
+        .filter(|(_, (expected, found))| !kind.agrees(**expected, found, ulp))
+        .map(|(index, (expected, found))| {
+            format!(
+                "  {}[{index}] is {}, expected {}",
+                buffer.name,
+                kind.show_bytes(found),
+                kind.show(*expected)
+            )
+        })
+        .collect();
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let shown = wrong.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("\n");
+    Err(format!("{} of {} elements of {} differ:\n{shown}", wrong.len(), expected.len(), buffer.name).into())
+}

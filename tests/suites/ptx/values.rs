@@ -1,0 +1,227 @@
+//! Values of PTX types as file tests write them.
+
+use half::{bf16, f16};
+
+use crate::expression;
+
+/// Type of a buffer's elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kind {
+    name: &'static str,
+    /// Bytes of an element.
+    pub(crate) size: usize,
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Integer,
+    /// Widths of a floating-point type's exponent and fraction.
+    Float {
+        exponent: u32,
+        fraction: u32,
+    },
+}
+
+const fn float(exponent: u32, fraction: u32) -> Format {
+    Format::Float { exponent, fraction }
+}
+
+const KINDS: [(&str, usize, Format); 18] = [
+    ("u8", 1, Format::Integer),
+    ("s8", 1, Format::Integer),
+    ("b8", 1, Format::Integer),
+    ("u16", 2, Format::Integer),
+    ("s16", 2, Format::Integer),
+    ("b16", 2, Format::Integer),
+    ("u32", 4, Format::Integer),
+    ("s32", 4, Format::Integer),
+    ("b32", 4, Format::Integer),
+    ("u64", 8, Format::Integer),
+    ("s64", 8, Format::Integer),
+    ("b64", 8, Format::Integer),
+    ("f16x2", 4, Format::Integer),
+    ("bf16x2", 4, Format::Integer),
+    ("f16", 2, float(5, 10)),
+    ("bf16", 2, float(8, 7)),
+    ("f32", 4, float(8, 23)),
+    ("f64", 8, float(11, 52)),
+];
+
+/// One value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// These bits.
+    Bits(u64),
+    /// Any NaN; as an input the quiet one.
+    Nan,
+    /// Anything; as an input zero.
+    Anything,
+}
+
+pub(crate) type Values = Vec<Value>;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ValueError {
+    #[error("`{text}` is no value of type {kind}")]
+    NotAValue { text: String, kind: &'static str },
+    #[error("{given} values for {count} elements")]
+    TooMany { given: usize, count: usize },
+    #[error("expression: {0}")]
+    Expression(#[from] expression::ExpressionError),
+    #[error("nothing to repeat")]
+    NothingToRepeat,
+}
+
+impl Kind {
+    pub(crate) fn from_name(name: &str) -> Option<Kind> {
+        KINDS.iter().find(|(known, ..)| *known == name.trim()).map(|&(name, size, format)| Kind {
+            name,
+            size,
+            format,
+        })
+    }
+
+    fn cut(self, value: i128) -> Value {
+        Value::Bits(value as u64 & (u64::MAX >> (64 - 8 * self.size)))
+    }
+
+    /// The type's value nearest to a number.
+    fn round(self, text: &str) -> Option<u64> {
+        Some(match self.name {
+            "f16" => u64::from(f16::from_f64(text.parse().ok()?).to_bits()),
+            "bf16" => u64::from(bf16::from_f64(text.parse().ok()?).to_bits()),
+            "f32" => u64::from(text.parse::<f32>().ok()?.to_bits()),
+            _ => text.parse::<f64>().ok()?.to_bits(),
+        })
+    }
+
+    fn value(self, text: &str) -> Option<Value> {
+        match (text, self.format) {
+            ("_", _) => return Some(Value::Anything),
+            ("nan", Format::Float { .. }) => return Some(Value::Nan),
+            _ => {}
+        }
+        if let Some(digits) = text.strip_prefix("0x") {
+            return u64::from_str_radix(digits, 16).ok().map(|bits| self.cut(i128::from(bits)));
+        }
+        match self.format {
+            Format::Integer => text.parse().ok().map(|value| self.cut(value)),
+            Format::Float { .. } => self.round(text).map(Value::Bits),
+        }
+    }
+
+    /// The bytes of an input.
+    pub(crate) fn bytes(self, value: Value) -> Vec<u8> {
+        let bits = match (value, self.format) {
+            (Value::Bits(bits), _) => bits,
+            (Value::Nan, Format::Float { exponent, fraction }) => {
+                ((1 << (exponent + 1)) - 1) << (fraction - 1)
+            }
+            _ => 0,
+        };
+        bits.to_le_bytes()[..self.size].to_vec()
+    }
+
+    fn is_nan(self, bits: u64) -> bool {
+        match self.format {
+            Format::Integer => false,
+            Format::Float { exponent, fraction } => {
+                let ones = (1 << exponent) - 1;
+                bits >> fraction & ones == ones && bits & ((1 << fraction) - 1) != 0
+            }
+        }
+    }
+
+    /// Position of a floating-point value among all of its type, so that neighbours differ by 1.
+    fn rank(self, bits: u64) -> i128 {
+        let sign = 1u64 << (8 * self.size - 1);
+        let magnitude = i128::from(bits & (sign - 1));
+        if bits & sign == 0 { magnitude } else { -magnitude }
+    }
+
+    /// Are the bytes found what was expected?
+    pub(crate) fn agrees(self, expected: Value, found: &[u8], ulp: u64) -> bool {
+        let found = self.bits(found);
+        match expected {
+            Value::Anything => true,
+            Value::Nan => self.is_nan(found),
+            Value::Bits(bits) if ulp > 0 && !self.is_nan(bits) => {
+                !self.is_nan(found) && (self.rank(bits) - self.rank(found)).abs() <= i128::from(ulp)
+            }
+            Value::Bits(bits) => bits == found,
+        }
+    }
+
+    fn bits(self, bytes: &[u8]) -> u64 {
+        bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
+    }
+
+    /// A value as a message shows it.
+    pub(crate) fn show(self, value: Value) -> String {
+        match value {
+            Value::Bits(bits) => self.show_bits(bits),
+            Value::Nan => "nan".to_owned(),
+            Value::Anything => "_".to_owned(),
+        }
+    }
+
+    pub(crate) fn show_bytes(self, bytes: &[u8]) -> String {
+        self.show_bits(self.bits(bytes))
+    }
+
+    fn show_bits(self, bits: u64) -> String {
+        let width = 2 + 2 * self.size;
+        let number = match self.name {
+            "f16" => format!("{:e}", f16::from_bits(bits as u16).to_f64()),
+            "bf16" => format!("{:e}", bf16::from_bits(bits as u16).to_f64()),
+            "f32" => format!("{:e}", f32::from_bits(bits as u32)),
+            "f64" => format!("{:e}", f64::from_bits(bits)),
+            _ => bits.to_string(),
+        };
+        format!("{bits:#0width$x} ({number})")
+    }
+}
+
+/// Reads a list of values for `count` elements.
+pub(crate) fn parse_values(text: &str, kind: Kind, count: usize) -> Result<Values, ValueError> {
+    let mut values = Values::new();
+    let (text, expression) = match text.split_once("lanes ") {
+        Some((text, expression)) => (text, Some(expression)),
+        None => (text, None),
+    };
+    let mut repeated = None;
+    for word in text.split_whitespace() {
+        if word == "repeat" {
+            repeated = Some(values.len());
+            continue;
+        }
+        let (word, times) = match word.split_once('*') {
+            Some((word, times)) => (word, times.parse().ok()),
+            None => (word, Some(1)),
+        };
+        let value = kind.value(word).zip(times);
+        let (value, times) =
+            value.ok_or_else(|| ValueError::NotAValue { text: word.to_owned(), kind: kind.name })?;
+        values.extend(std::iter::repeat_n(value, times));
+    }
+    if let Some(from) = repeated {
+        let pattern = values.split_off(from.min(values.len()));
+        if pattern.is_empty() {
+            return Err(ValueError::NothingToRepeat);
+        }
+        let missing = count.saturating_sub(values.len());
+        values.extend(pattern.iter().copied().cycle().take(missing));
+    }
+    if let Some(expression) = expression {
+        let expression = expression::parse(expression)?;
+        for index in values.len()..count {
+            values.push(kind.cut(expression.value(index as i128)?));
+        }
+    }
+    if values.len() > count {
+        return Err(ValueError::TooMany { given: values.len(), count });
+    }
+    values.resize(count, Value::Bits(0));
+    Ok(values)
+}

@@ -3,12 +3,12 @@
 //! All contexts of the process share the one device, its memory and its streams; a context is a name and flags.
 
 use crate::abi::ContextHandle;
-use crate::error::{Error, Result, forget_sticky};
+use crate::error::{self, Error, Result};
 use crate::pool;
 use crate::simulator::{Simulator, simulator};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -38,16 +38,19 @@ static CONTEXTS_OF_PROCESS: Mutex<Option<Contexts>> = Mutex::new(None);
 static DRIVER_INITIALIZED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    static STACK: RefCell<Vec<ContextHandle>> = const { RefCell::new(Vec::new()) };
+    /// The current context. Without a destructor, as exit handlers that call CUDA run after those of the main thread.
+    static CURRENT: Cell<Option<ContextHandle>> = const { Cell::new(None) };
+    /// Contexts that pushing has put below the current one.
+    static BELOW: RefCell<Vec<ContextHandle>> = const { RefCell::new(Vec::new()) };
 }
 
 fn with_contexts<T>(use_them: impl FnOnce(&mut Contexts) -> T) -> T {
     use_them(CONTEXTS_OF_PROCESS.lock().get_or_insert_default())
 }
 
-fn with_stack<T>(use_it: impl FnOnce(&mut Vec<ContextHandle>) -> T) -> Result<T> {
-    // A thread that is being torn down has no current context.
-    STACK.try_with(|stack| use_it(&mut stack.borrow_mut())).map_err(|_| Error::DeviceUninitialized)
+/// The contexts below the current one; nothing on a thread that is being torn down.
+fn with_below<T>(use_them: impl FnOnce(&mut Vec<ContextHandle>) -> T) -> Option<T> {
+    BELOW.try_with(|below| use_them(&mut below.borrow_mut())).ok()
 }
 
 /// `cuInit`.
@@ -66,7 +69,8 @@ pub(crate) fn driver() -> Result<&'static Simulator> {
 /// For a call of the driver API that needs a current context.
 pub(crate) fn driver_context() -> Result<&'static Simulator> {
     let simulator = driver()?;
-    current()?.ok_or(Error::DeviceUninitialized)?;
+    current().ok_or(Error::DeviceUninitialized)?;
+    error::check_sticky()?;
     Ok(simulator)
 }
 
@@ -74,35 +78,37 @@ pub(crate) fn driver_context() -> Result<&'static Simulator> {
 pub(crate) fn runtime_context() -> Result<&'static Simulator> {
     let simulator = simulator()?;
     DRIVER_INITIALIZED.store(true, Ordering::Relaxed);
-    if current()?.is_none() {
+    if current().is_none() {
         with_contexts(|contexts| contexts.primary_users = contexts.primary_users.max(1));
-        set_current(Some(PRIMARY))?;
+        CURRENT.set(Some(PRIMARY));
     }
+    error::check_sticky()?;
     Ok(simulator)
 }
 
 /// The thread's current context.
-pub(crate) fn current() -> Result<Option<ContextHandle>> {
-    with_stack(|stack| stack.last().copied())
+pub(crate) fn current() -> Option<ContextHandle> {
+    CURRENT.get()
 }
 
-/// Replaces the thread's current context; `None` pops it.
-pub(crate) fn set_current(context: Option<ContextHandle>) -> Result<()> {
-    with_stack(|stack| {
-        stack.pop();
-        stack.extend(context);
-    })
+/// Replaces the thread's current context; `None` uncovers the one below it.
+pub(crate) fn set_current(context: Option<ContextHandle>) {
+    CURRENT.set(context.or_else(|| with_below(Vec::pop).flatten()));
 }
 
 /// Pushes a context.
 pub(crate) fn push(context: ContextHandle) -> Result<()> {
     check(context)?;
-    with_stack(|stack| stack.push(context))
+    let before = CURRENT.replace(Some(context));
+    with_below(|below| below.extend(before));
+    Ok(())
 }
 
 /// Pops the current context.
 pub(crate) fn pop() -> Result<ContextHandle> {
-    with_stack(Vec::pop)?.ok_or(Error::DeviceUninitialized)
+    let popped = current().ok_or(Error::DeviceUninitialized)?;
+    set_current(None);
+    Ok(popped)
 }
 
 /// Creates a context and makes it current.
@@ -121,11 +127,10 @@ pub(crate) fn create(flags: u32) -> Result<ContextHandle> {
 /// Destroys a created context; it is popped if the thread has it current.
 pub(crate) fn destroy(context: ContextHandle) -> Result<()> {
     with_contexts(|contexts| contexts.live.remove(&context)).ok_or(Error::DeviceUninitialized)?;
-    with_stack(|stack| {
-        if stack.last() == Some(&context) {
-            stack.pop();
-        }
-    })
+    if current() == Some(context) {
+        set_current(None);
+    }
+    Ok(())
 }
 
 /// What a context was created with.
@@ -175,7 +180,7 @@ pub(crate) fn set_primary_flags(flags: u32) {
 
 /// Flags of the thread's current context, else of the primary one.
 pub(crate) fn current_flags() -> Result<u32> {
-    Ok(info(current()?.unwrap_or(PRIMARY))?.flags)
+    Ok(info(current().unwrap_or(PRIMARY))?.flags)
 }
 
 /// `cudaDeviceReset`: waits for the device's work, forgets streams, events, modules, memory and the fault.
@@ -193,9 +198,13 @@ pub(crate) fn reset() -> Result<()> {
         };
     }
     pool::forget_everything();
-    forget_sticky();
+    error::forget_sticky();
     with_contexts(|contexts| contexts.primary_users = 0);
-    with_stack(|stack| stack.retain(|context| *context != PRIMARY))
+    with_below(|below| below.retain(|context| *context != PRIMARY));
+    if current() == Some(PRIMARY) {
+        set_current(None);
+    }
+    Ok(())
 }
 
 /// Refuses an ordinal that is no device.

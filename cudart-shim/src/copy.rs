@@ -183,7 +183,7 @@ impl Copy {
     }
 
     /// The same copy from `source`, which holds the rows without gaps.
-    fn from_packed(&self, source: &[u8]) -> Self {
+    fn with_packed_source(&self, source: &[u8]) -> Self {
         let Extent { width, height, .. } = self.extent;
         let from =
             Side { address: source.as_ptr() as usize, pitch: width, slice: width.saturating_mul(height) };
@@ -242,7 +242,7 @@ impl Simulator {
         }
         if pageable(copy.from_place) {
             let source = copy.pack_source();
-            return self.submit_transfer(stream, move || copy.from_packed(&source).execute());
+            return self.submit_transfer(stream, move || copy.with_packed_source(&source).execute());
         }
         self.submit_transfer(stream, move || copy.execute())
     }

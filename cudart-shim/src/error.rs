@@ -12,6 +12,8 @@ include!(concat!(env!("OUT_DIR"), "/errors.rs"));
 /// Names and text of one code.
 pub(crate) struct ErrorText {
     pub(crate) code: u32,
+    /// The variant; `None` for success.
+    pub(crate) error: Option<Error>,
     pub(crate) runtime_name: Option<&'static CStr>,
     pub(crate) driver_name: Option<&'static CStr>,
     pub(crate) text: &'static CStr,
@@ -62,6 +64,14 @@ static STICKY: AtomicU32 = AtomicU32::new(0);
 /// A call is about to return the device's fault: from now on it is every thread's last error.
 pub(crate) fn observe_sticky(error: Error) {
     let _ = STICKY.compare_exchange(0, error as u32, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// Fails with the device's fault once some call has returned it.
+pub(crate) fn check_sticky() -> Result<()> {
+    match texts(sticky_code()) {
+        Some(texts) if texts.code != 0 => Err(texts.error.unwrap_or(Error::Unknown)),
+        _ => Ok(()),
+    }
 }
 
 /// The device has been reset and its fault is gone.

@@ -1,7 +1,7 @@
 //! From what a program hands over as device code to PTX modules: fat binaries in its data, module images without a
 //! length, files, and the blobs that our linker makes.
 
-use crate::error::{Error, Result};
+use crate::error::Error;
 use ptx_frontend::Module as PtxModule;
 use ptx_frontend::container::cubin::elf_size;
 use ptx_frontend::container::fatbin::{
@@ -60,7 +60,7 @@ impl From<&ImageError> for Error {
     }
 }
 
-type Images<T> = std::result::Result<T, ImageError>;
+type Images<T> = Result<T, ImageError>;
 
 /// Bytes of the program's memory.
 ///

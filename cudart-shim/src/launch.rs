@@ -169,7 +169,7 @@ impl Simulator {
             }
         };
         log::report(|| error.to_string());
-        DeviceFault { error: code, message: error.to_string() }
+        DeviceFault { error: code }
     }
 }
 

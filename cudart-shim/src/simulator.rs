@@ -3,6 +3,7 @@
 //! Made at the first call that needs it, so that a program that only links CUDA pays nothing.
 
 use crate::error::{Error, Result, observe_sticky};
+use crate::log;
 use crate::module::Modules;
 use crate::profile::{Attribute, Profile};
 use functional::device::{Device, DeviceSpec, Settings};
@@ -14,17 +15,16 @@ use std::time::Duration;
 use stream_engine::{Engine, Scope, is_engine_thread};
 
 /// Why work on the device failed. The first failure is the context's and stays: it is *sticky*.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceFault {
     /// What every later call returns.
     pub(crate) error: Error,
-    /// Kernel, thread, place; for the log.
-    pub(crate) message: String,
 }
 
 impl stream_engine::Fault for DeviceFault {
     fn work_panicked(message: String) -> Self {
-        Self { error: Error::Unknown, message: format!("internal error: {message}") }
+        log::report(|| format!("internal error: {message}"));
+        Self { error: Error::Unknown }
     }
 }
 

@@ -70,8 +70,9 @@ pub fn generate() -> Result<String, TableError> {
     for error in &codes {
         let _ = writeln!(
             text,
-            "ErrorText {{ code: {}, runtime_name: {}, driver_name: {}, text: c{:?} }},",
+            "ErrorText {{ code: {}, error: {}, runtime_name: {}, driver_name: {}, text: c{:?} }},",
             error.code,
+            if error.code == 0 { "None".to_owned() } else { format!("Some(Error::{})", error.variant()) },
             optional(error.runtime_name),
             optional(error.driver_name),
             error.text,

@@ -25,7 +25,7 @@ fn create(result: Out<ContextHandle>, flags: u32, device: c_int) -> Result<()> {
 
 fn current() -> Result<ContextHandle> {
     driver_context()?;
-    context::current()?.ok_or(Error::DeviceUninitialized)
+    context::current().ok_or(Error::DeviceUninitialized)
 }
 
 /// The context given, or the current one for null.
@@ -115,16 +115,18 @@ api! { Driver;
     fn cuCtxSetCurrent(ctx: ContextHandle) {
         driver()?;
         if ctx.0 == 0 {
-            return context::set_current(None);
+            context::set_current(None);
+            return Ok(());
         }
         context::check(ctx)?;
-        context::set_current(Some(ctx))
+        context::set_current(Some(ctx));
+        Ok(())
     }
 
     /// The current context, null when there is none.
     fn cuCtxGetCurrent(result: Out<ContextHandle>) {
         driver()?;
-        result.set(context::current()?.unwrap_or(ContextHandle(0)))
+        result.set(context::current().unwrap_or(ContextHandle(0)))
     }
 
     /// Device of the current context.

@@ -52,7 +52,7 @@ api! { Driver;
     /// Context of a stream: the current one.
     fn cuStreamGetCtx, cuStreamGetCtx_ptsz [default] (stream: StreamHandle, result: Out<ContextHandle>) {
         driver_context()?.check_stream(stream, default)?;
-        result.set(context::current()?.ok_or(Error::DeviceUninitialized)?)
+        result.set(context::current().ok_or(Error::DeviceUninitialized)?)
     }
 
     /// Device of a stream.

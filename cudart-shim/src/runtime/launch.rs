@@ -6,7 +6,7 @@ use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::launch::{Arguments, Sizes};
 use crate::launch_attribute::{LaunchAttribute, is_cooperative};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_uint, c_void};
 
 /// What `<<<…>>>` says, between the two halves of a launch.
@@ -19,7 +19,10 @@ struct CallConfiguration {
 }
 
 thread_local! {
-    static CONFIGURATIONS: RefCell<Vec<CallConfiguration>> = const { RefCell::new(Vec::new()) };
+    /// The launch being made. Without a destructor, as exit handlers that launch run after those of the main thread.
+    static CONFIGURATION: Cell<Option<CallConfiguration>> = const { Cell::new(None) };
+    /// Launches in whose arguments that one is made.
+    static OUTER: RefCell<Vec<CallConfiguration>> = const { RefCell::new(Vec::new()) };
 }
 
 /// `cudaLaunchConfig_t`.
@@ -58,16 +61,18 @@ api! { Runtime;
     /// First half of `<<<…>>>`: keeps the sizes for the kernel's stub. 0 is success.
     fn __cudaPushCallConfiguration(gridDim: Dim3, blockDim: Dim3, sharedMem: usize, stream: StreamHandle) -> c_uint = 1; {
         let configuration = CallConfiguration { grid: gridDim, block: blockDim, shared: sharedMem, stream };
-        let pushed = CONFIGURATIONS.try_with(|stack| stack.borrow_mut().push(configuration));
-        pushed.is_err().into()
+        if let Some(outer) = CONFIGURATION.replace(Some(configuration)) {
+            return OUTER.try_with(|stack| stack.borrow_mut().push(outer)).is_err().into();
+        }
+        0
     }
 
     /// In the kernel's stub: takes the sizes back.
     fn __cudaPopCallConfiguration(
         gridDim: Out<Dim3>, blockDim: Out<Dim3>, sharedMem: Out<usize>, stream: Out<StreamHandle>,
     ) {
-        let popped = CONFIGURATIONS.try_with(|stack| stack.borrow_mut().pop()).ok().flatten();
-        let configuration = popped.ok_or(Error::MissingConfiguration)?;
+        let outer = OUTER.try_with(|stack| stack.borrow_mut().pop()).ok().flatten();
+        let configuration = CONFIGURATION.replace(outer).ok_or(Error::MissingConfiguration)?;
         gridDim.set(configuration.grid)?;
         blockDim.set(configuration.block)?;
         sharedMem.set(configuration.shared)?;

@@ -1,6 +1,9 @@
 //! What the tests of the built libraries share.
 
+#![allow(dead_code)]
+
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 
 /// The checkout.
@@ -18,4 +21,32 @@ pub fn libraries() -> &'static Path {
         library_folder::build(&output, checkout()).expect("the libraries build");
         library_folder::prepare(&output, checkout()).expect("the libraries are in place")
     })
+}
+
+/// Compiles a C program that uses both APIs; gives the executable, or what the compiler says.
+pub fn compile(source: &Path) -> Result<PathBuf, String> {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(source.file_stem().unwrap_or_default());
+    let output = Command::new("cc")
+        .args(["-std=gnu11", "-Wall", "-Werror", "-O1", "-pthread", "-o"])
+        .arg(&program)
+        .arg(source)
+        .arg(libraries().join("libcudart.so.13"))
+        .arg(libraries().join("libcuda.so.1"))
+        .output()
+        .map_err(|error| format!("cc: {error}"))?;
+    if output.status.success() {
+        Ok(program)
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+/// The program with our libraries in its search path and nothing else set.
+pub fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env("LD_LIBRARY_PATH", libraries());
+    for setting in ["DEVICE", "LOG", "SUMMARY", "THREADS", "DETERMINISTIC", "WATCHDOG"] {
+        command.env_remove(format!("VOLTSIM_{setting}"));
+    }
+    command
 }

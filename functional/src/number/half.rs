@@ -75,12 +75,6 @@ pub(crate) fn flush<F: HalfFormat>(bits: u16) -> u16 {
     if bits & F::FORMAT.infinity() as u16 == 0 { bits & 0x8000 } else { bits }
 }
 
-/// The canonical NaN for any NaN.
-#[inline(always)]
-pub(crate) fn canonical<F: HalfFormat>(bits: u16) -> u16 {
-    if bits & 0x7fff > F::FORMAT.infinity() as u16 { NAN_16 } else { bits }
-}
-
 /// Clamped to [+0, 1], NaN to +0 (`.sat`).
 #[inline(always)]
 pub(crate) fn saturate<F: HalfFormat>(bits: u16) -> u16 {

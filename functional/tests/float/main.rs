@@ -8,6 +8,7 @@
 )]
 
 mod arithmetic;
+mod convert;
 mod machine;
 mod oracle;
 mod values;

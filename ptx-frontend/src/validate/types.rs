@@ -11,8 +11,8 @@ pub(super) fn register_fits(needed: ScalarType, register: ScalarType, wider: boo
     }
     let integer = |ty: ScalarType| ty.is_integer() || ty.class() == TypeClass::Bits;
     wider && integer(needed) && integer(register) && register.bits() > needed.bits()
-        // Halves and bytes of floating-point type live in wider untyped registers.
-        || wider && needed.bits() <= 16 && needed.class() != TypeClass::Predicate
+        // Floats live in wider registers that are untyped.
+        || wider && needed.class() != TypeClass::Predicate
             && register.class() == TypeClass::Bits && register.bits() > needed.bits()
 }
 
@@ -53,6 +53,7 @@ mod tests {
     fn loads_stores_and_conversions_take_wider_integer_registers() {
         assert!(register_fits(U8, U32, true));
         assert!(register_fits(S16, B64, true));
+        assert!(register_fits(F32, B64, true));
         assert!(!register_fits(U64, U32, true));
         assert!(!register_fits(F32, F64, true));
         assert!(!register_fits(B32, F64, true));

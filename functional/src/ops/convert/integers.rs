@@ -1,0 +1,97 @@
+//! Quick functions from integers.
+
+use std::marker::PhantomData;
+
+use ptx_frontend::isa::ScalarType;
+
+use super::definition::Conversion;
+use crate::engine::lane::Lane;
+use crate::engine::op::Run;
+use crate::engine::shapes::{Unary, unary};
+use crate::number::Round;
+
+/// Rust's `as` between two integers, or from an integer to a float, rounded to nearest.
+trait Cast<D>: Lane {
+    fn cast(self) -> D;
+}
+
+macro_rules! casts {
+    ($($from:ty => $($to:ty)*;)*) => {
+        $($(impl Cast<$to> for $from {
+            #[inline(always)]
+            fn cast(self) -> $to { self as $to }
+        })*)*
+    };
+}
+casts! {
+    u8 => u8 u16 u32 u64 f32 f64;
+    i8 => u8 u16 u32 u64 f32 f64;
+    u16 => u8 u16 u32 u64 f32 f64;
+    i16 => u8 u16 u32 u64 f32 f64;
+    u32 => u8 u16 u32 u64 f32 f64;
+    i32 => u8 u16 u32 u64 f32 f64;
+    u64 => u8 u16 u32 u64 f32 f64;
+    i64 => f32 f64;
+}
+
+/// From `S` to `D`.
+struct As<S, D>(PhantomData<(S, D)>);
+impl<S: Cast<D>, D: Lane> Unary for As<S, D> {
+    type A = S;
+    type D = D;
+    #[inline(always)]
+    fn apply(a: S) -> D {
+        a.cast()
+    }
+}
+
+/// Extends or truncates. Only the operand's sign counts, and only when the result is wider.
+pub(super) fn resize(to: ScalarType, from: ScalarType) -> Option<Run> {
+    fn to_any<S: Cast<u8> + Cast<u16> + Cast<u32> + Cast<u64>>(bits: u32) -> Option<Run> {
+        Some(match bits {
+            8 => unary::<As<S, u8>>(),
+            16 => unary::<As<S, u16>>(),
+            32 => unary::<As<S, u32>>(),
+            64 => unary::<As<S, u64>>(),
+            _ => return None,
+        })
+    }
+    let bits = to.bits();
+    match (from.bits(), from.is_signed() && bits > from.bits()) {
+        (8, false) => to_any::<u8>(bits),
+        (8, true) => to_any::<i8>(bits),
+        (16, false) => to_any::<u16>(bits),
+        (16, true) => to_any::<i16>(bits),
+        (32, false) => to_any::<u32>(bits),
+        (32, true) => to_any::<i32>(bits),
+        (64, _) => to_any::<u64>(bits),
+        _ => None,
+    }
+}
+
+/// Integer to single or double, where the host rounds as wanted or nothing is rounded.
+pub(super) fn to_float(conversion: &Conversion) -> Option<Run> {
+    fn function<S: Cast<f32> + Cast<f64>>(to: ScalarType) -> Run {
+        if to == ScalarType::F32 { unary::<As<S, f32>>() } else { unary::<As<S, f64>>() }
+    }
+    let precision = match conversion.to {
+        ScalarType::F32 => 24,
+        ScalarType::F64 => 53,
+        _ => return None,
+    };
+    let exact = conversion.from.bits() <= precision;
+    if conversion.sat || (conversion.round != Round::Nearest && !exact) {
+        return None;
+    }
+    Some(match conversion.from {
+        ScalarType::U8 => function::<u8>(conversion.to),
+        ScalarType::S8 => function::<i8>(conversion.to),
+        ScalarType::U16 => function::<u16>(conversion.to),
+        ScalarType::S16 => function::<i16>(conversion.to),
+        ScalarType::U32 => function::<u32>(conversion.to),
+        ScalarType::S32 => function::<i32>(conversion.to),
+        ScalarType::U64 => function::<u64>(conversion.to),
+        ScalarType::S64 => function::<i64>(conversion.to),
+        _ => return None,
+    })
+}

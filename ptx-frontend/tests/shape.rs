@@ -1,6 +1,6 @@
 //! Each construct of PTX and what it becomes in the typed form.
 
-#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that meets an error has failed")]
 
 mod common;
 
@@ -112,6 +112,16 @@ fn a_vector_register_is_its_elements() {
     let elements = (0..4).map(|n| Operand::Register(RegisterId(n))).collect();
     assert_eq!(function.instructions[0].operands[0], Operand::Vector(elements));
     assert_eq!(function.instructions[1].operands[1], Operand::Register(RegisterId(2)));
+}
+
+#[test]
+fn vector_moves_take_vectors_of_special_registers_too() {
+    let function = kernel(".reg .v4 .u32 t; .reg .v2 .b64 a; mov.v4.u32 t, %ntid; mov.v2.b64 a, {1, 2};");
+    let Operand::Vector(elements) = &function.instructions[0].operands[1] else { panic!("no vector") };
+    assert_eq!(elements[1], Operand::Special(SpecialRegister::NtidY));
+    assert_eq!(elements[3], Operand::Immediate(0));
+    let constants = Operand::Vector(vec![Operand::Immediate(1), Operand::Immediate(2)]);
+    assert_eq!(function.instructions[1].operands[1], constants);
 }
 
 #[test]

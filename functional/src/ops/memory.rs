@@ -186,6 +186,29 @@ fn pack(b: &mut Binder<'_, '_>, whole: &Operand, parts: &[Operand], ty: ScalarTy
     Ok(())
 }
 
+/// `mov.v2`, `mov.v4`: every element is read before the first is written.
+pub fn mov_vector(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    let wide = ty.bits() == 64;
+    let (Operand::Vector(to), Operand::Vector(from)) = (&i.operands[0], &i.operands[1]) else {
+        return Err(b.error("a vector on each side is needed"));
+    };
+    let mut rows = Vec::with_capacity(from.len());
+    for element in from {
+        let a = b.source(element, ty)?;
+        let row = b.scratch(wide);
+        push_copy(b, row, a, wide);
+        rows.push(row);
+    }
+    for (element, row) in to.iter().zip(rows) {
+        if *element != Operand::Discard {
+            let d = b.result(element, ty)?;
+            push_copy(b, d, row, wide);
+        }
+    }
+    Ok(())
+}
+
 fn copy_predicate(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: `a` is a predicate source, `d` a predicate word.
     unsafe {

@@ -9,6 +9,8 @@ macro_rules! memory_ops {
             mov: "mov(.b16|.b32|.b64|.b128|.u16|.u32|.u64|.s16|.s32|.s64|.f16|.f16x2|.bf16|.f32|.f64) d, a", 1.0, 10, Integer, Pure, "9.7.9.2";
             /// d = a, predicates.
             mov_predicate: "mov.pred d, a", 1.0, 10, Integer, Pure, "9.7.9.2";
+            /// d = a, element by element.
+            mov_vector: "mov(.v2|.v4)(.b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64) d:vector, a:vector", 1.0, 10, Integer, Pure, "9.7.9.2";
             /// d = value at the address, sign- or zero-extended to the register.
             ld: "ld{.weak|.relaxed|.acquire|.volatile|.mmio}{<scope>}{<space>}{<cache_load>}{<l1_evict>}{<l2_evict>}{.L2::cache_hint}{<l2_prefetch>}{<vector>}<data> d:vector, [a]{, e:b64}", 1.0, 10, Memory, Load, "9.7.9.8";
             /// d = value at the address in global memory, read-only for the kernel's lifetime.

@@ -130,6 +130,11 @@ impl<'a> Resolver<'a> {
         if let Some(Entity::Registers { first, lanes }) = self.find(name.name.text) {
             return self.register(slot, name, first, lanes);
         }
+        if let Some(elements) =
+            special_vector(name).filter(|_| slot.vector == Elements::Whole && !slot.written)
+        {
+            return Ok(Operand::Vector(elements));
+        }
         if slot.written {
             return Err(match self.find(name.name.text) {
                 Some(_) => wrong(name.name.text, "a register").at(name.name.at),
@@ -352,6 +357,13 @@ fn part_of(ty: ScalarType, parts: usize) -> Option<ScalarType> {
         Some(8) => Some(ScalarType::B8),
         _ => None,
     }
+}
+
+/// `%tid` and its like: x, y, z, and a fourth element that is 0.
+fn special_vector(name: &Reference<'_>) -> Option<Vec<Operand>> {
+    let part =
+        |letter| SpecialRegister::from_name(&format!("{}.{letter}", name.name.text)).map(Operand::Special);
+    Some(vec![part("x")?, part("y")?, part("z")?, Operand::Immediate(0)])
 }
 
 fn special_register(name: &Reference<'_>) -> Option<SpecialRegister> {

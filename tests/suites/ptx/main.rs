@@ -13,7 +13,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_frontend::isa;
 
 /// Groups of the op table of which every form must have a file that executes it.
-const COVERED_GROUPS: [&str; 2] = ["integer", "logic"];
+const COVERED_GROUPS: [&str; 4] = ["integer", "logic", "compare", "atomic"];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();

@@ -7,6 +7,7 @@
     reason = "a test that meets an error has failed"
 )]
 
+mod approximate;
 mod arithmetic;
 mod convert;
 mod machine;

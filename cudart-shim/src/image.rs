@@ -1,6 +1,7 @@
 //! From what a program hands over as device code to PTX modules: fat binaries in its data, module images without a
 //! length, files, and the blobs that our linker makes.
 
+use crate::code_cache::code_cache;
 use crate::error::Error;
 use ptx_frontend::Module as PtxModule;
 use ptx_frontend::container::cubin::elf_size;
@@ -205,7 +206,11 @@ impl Code {
     }
 
     fn add_ptx(&mut self, text: &str, name: &str) -> Images<()> {
-        self.modules.push(Arc::new(PtxModule::parse(text, name)?));
+        let module = PtxModule::parse(text, name)?;
+        self.modules.push(Arc::new(match code_cache() {
+            Some(cache) => module.with_cache(cache),
+            None => module,
+        }));
         Ok(())
     }
 }

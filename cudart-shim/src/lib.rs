@@ -8,6 +8,7 @@
 mod abi;
 mod allocation;
 pub mod bind;
+mod code_cache;
 mod context;
 mod copy;
 mod driver;

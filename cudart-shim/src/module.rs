@@ -2,6 +2,7 @@
 //! itself.
 
 use crate::abi::{FunctionHandle, ModuleHandle};
+use crate::code_cache;
 use crate::error::{Error, Result};
 use crate::image::{Code, ImageError};
 use crate::log;
@@ -80,7 +81,9 @@ impl Kernel {
         if !self.module.module.has_kernel(&name) {
             return Err(self.module.missing(&name));
         }
-        self.module.module.kernel(&name).map_err(|error| {
+        let program = self.module.module.kernel(&name);
+        code_cache::log_problem();
+        program.map_err(|error| {
             log::report(|| format!("kernel {name} cannot run: {error}"));
             match error {
                 BindError::Instruction { .. } => Error::NotSupported,

@@ -18,16 +18,16 @@ pub trait Arithmetic: 'static {
     type D: Lane;
     /// How many of the three operands there are; the others repeat the first.
     const OPERANDS: usize;
-    /// One lane, without branches.
-    fn common(x: [Self::T; 3]) -> Self::D;
+    /// One lane. `how` is the op's immediate, the same for all lanes.
+    fn common(x: [Self::T; 3], how: u64) -> Self::D;
     /// Must the lane, for which [`Arithmetic::common`] said `d`, be done by [`Arithmetic::rare`]?
     #[inline(always)]
     fn is_rare(_x: [Self::T; 3], _d: Self::D) -> bool {
         false
     }
     /// One lane that is rare.
-    fn rare(x: [Self::T; 3]) -> Self::D {
-        Self::common(x)
+    fn rare(x: [Self::T; 3], how: u64) -> Self::D {
+        Self::common(x, how)
     }
 }
 
@@ -41,11 +41,11 @@ fn lane<T: Lane>(x: &[Chunk<T>; 3], i: usize) -> [T; 3] {
 /// Does the rare lanes of a chunk again.
 #[cold]
 #[inline(never)]
-fn mend<O: Arithmetic>(x: &[Chunk<O::T>; 3], d: &mut Chunk<O::D>) {
+fn mend<O: Arithmetic>(x: &[Chunk<O::T>; 3], how: u64, d: &mut Chunk<O::D>) {
     for (i, d) in d.iter_mut().enumerate() {
         let operands = lane::<O::T>(x, i);
         if O::is_rare(operands, O::D::from_bits(*d)) {
-            *d = O::rare(operands).to_bits();
+            *d = O::rare(operands, how).to_bits();
         }
     }
 }
@@ -59,13 +59,14 @@ unsafe fn arithmetic_body<I: Isa, O: Arithmetic>(w: &mut Running<'_>, op: &Op) -
             let b = if O::OPERANDS > 1 { read_chunk::<O::T>(w, op.b, chunk) } else { a };
             let c = if O::OPERANDS > 2 { read_chunk::<O::T>(w, op.c, chunk) } else { a };
             let x = [a, b, c];
-            let mut d: Chunk<O::D> = std::array::from_fn(|i| O::common(lane::<O::T>(&x, i)).to_bits());
+            let mut d: Chunk<O::D> =
+                std::array::from_fn(|i| O::common(lane::<O::T>(&x, i), op.immediate).to_bits());
             let mut rare = false;
             for i in 0..CHUNK {
                 rare |= O::is_rare(lane::<O::T>(&x, i), O::D::from_bits(d[i]));
             }
             if rare {
-                mend::<O>(&x, &mut d);
+                mend::<O>(&x, op.immediate, &mut d);
             }
             write_chunk::<O::D>(w, op, chunk, d);
         }

@@ -6,33 +6,36 @@ use ptx_frontend::isa::ScalarType;
 
 use super::definition::Conversion;
 use super::to_integer::Real;
+use crate::engine::arithmetic::{Arithmetic, arithmetic};
 use crate::engine::op::Run;
 use crate::engine::shapes::{Unary, unary};
 use crate::number::half::{Bf16, F16, HalfFormat};
 use crate::number::rounding::redirect;
 use crate::number::{self, Down, Nearest, Round, Rounding, Up, Zero};
+use crate::ops::float::modifiers::Modifiers;
 
-/// Double to single, rounded as `R`.
-struct Narrow<R, const FTZ: bool>(PhantomData<R>);
-impl<R: Rounding, const FTZ: bool> Unary for Narrow<R, FTZ> {
-    type A = f64;
+/// Double to single, rounded as `R`, with any modifiers.
+struct Narrow<R>(PhantomData<R>);
+impl<R: Rounding> Arithmetic for Narrow<R> {
+    type T = f64;
     type D = f32;
+    const OPERANDS: usize = 1;
     #[inline(always)]
-    fn apply(a: f64) -> f32 {
+    fn common([a, _, _]: [f64; 3], how: u64) -> f32 {
         let nearest = a as f32;
-        let rounded = redirect::<R>(nearest, f64::from(nearest) - a);
-        number::canonical(if FTZ { number::flush(rounded) } else { rounded })
+        Modifiers::decode(how).result(redirect::<R>(nearest, f64::from(nearest) - a))
     }
 }
 
 /// Single to double.
-struct Widen<const FTZ: bool>;
-impl<const FTZ: bool> Unary for Widen<FTZ> {
-    type A = f32;
+struct Widen;
+impl Arithmetic for Widen {
+    type T = f32;
     type D = f64;
+    const OPERANDS: usize = 1;
     #[inline(always)]
-    fn apply(a: f32) -> f64 {
-        f64::from(if FTZ { number::flush(a) } else { a })
+    fn common([a, _, _]: [f32; 3], how: u64) -> f64 {
+        f64::from(Modifiers::decode(how).operand(a))
     }
 }
 
@@ -81,15 +84,16 @@ impl<R: Rounding> Change for Integral<R> {
     }
 }
 
-/// Single to single.
-struct Single<C, const FTZ: bool, const SAT: bool>(PhantomData<C>);
-impl<C: Change, const FTZ: bool, const SAT: bool> Unary for Single<C, FTZ, SAT> {
-    type A = f32;
+/// Single to single, with any modifiers.
+struct Single<C>(PhantomData<C>);
+impl<C: Change> Arithmetic for Single<C> {
+    type T = f32;
     type D = f32;
+    const OPERANDS: usize = 1;
     #[inline(always)]
-    fn apply(a: f32) -> f32 {
-        let d = C::change(if FTZ { number::flush(a) } else { a });
-        if SAT { number::saturate(d) } else { number::canonical(d) }
+    fn common([a, _, _]: [f32; 3], how: u64) -> f32 {
+        let modifiers = Modifiers::decode(how);
+        modifiers.result(C::change(modifiers.operand(a)))
     }
 }
 
@@ -107,85 +111,63 @@ impl<C: Change> Unary for Double<C> {
 
 /// The function for a conversion, if there is a quick one.
 pub(super) fn function(conversion: &Conversion) -> Option<Run> {
-    let Conversion { from, to, round, ftz, sat, .. } = *conversion;
-    if conversion.relu {
+    let Conversion { from, to, ftz, .. } = *conversion;
+    if conversion.relu || (conversion.sat && to != ScalarType::F32) {
         return None;
     }
     match (from, to) {
         (ScalarType::F32, ScalarType::F32) => Some(single(conversion)),
-        _ if sat => None,
         (ScalarType::F64, ScalarType::F64) => Some(double(conversion)),
-        (ScalarType::F64, ScalarType::F32) => narrow(round, ftz),
-        (ScalarType::F32, ScalarType::F64) => {
-            Some(if ftz { unary::<Widen<true>>() } else { unary::<Widen<false>>() })
-        }
+        (ScalarType::F64, ScalarType::F32) => narrow(conversion.round),
+        (ScalarType::F32, ScalarType::F64) => Some(arithmetic::<Widen>()),
+        _ if conversion.sat || conversion.round != Round::Nearest => None,
         // No half but zero is as small as a subnormal single.
-        (ScalarType::F32, ScalarType::F16) => nearest(round, unary::<NarrowHalf<F16>>),
+        (ScalarType::F32, ScalarType::F16) => Some(unary::<NarrowHalf<F16>>()),
         (ScalarType::F16, ScalarType::F32) => Some(unary::<WidenHalf<F16>>()),
         _ if ftz => None,
-        (ScalarType::F32, ScalarType::Bf16) => nearest(round, unary::<NarrowHalf<Bf16>>),
+        (ScalarType::F32, ScalarType::Bf16) => Some(unary::<NarrowHalf<Bf16>>()),
         (ScalarType::Bf16, ScalarType::F32) => Some(unary::<WidenHalf<Bf16>>()),
         _ => None,
     }
 }
 
-fn nearest(round: Round, run: impl FnOnce() -> Run) -> Option<Run> {
-    (round == Round::Nearest).then(run)
-}
-
-fn narrow(round: Round, ftz: bool) -> Option<Run> {
-    fn flushed<R: Rounding>(ftz: bool) -> Run {
-        if ftz { unary::<Narrow<R, true>>() } else { unary::<Narrow<R, false>>() }
-    }
+fn narrow(round: Round) -> Option<Run> {
     match round {
-        Round::Nearest => Some(flushed::<Nearest>(ftz)),
-        Round::Zero => Some(flushed::<Zero>(ftz)),
-        Round::Down => Some(flushed::<Down>(ftz)),
-        Round::Up => Some(flushed::<Up>(ftz)),
+        Round::Nearest => Some(arithmetic::<Narrow<Nearest>>()),
+        Round::Zero => Some(arithmetic::<Narrow<Zero>>()),
+        Round::Down => Some(arithmetic::<Narrow<Down>>()),
+        Round::Up => Some(arithmetic::<Narrow<Up>>()),
         Round::NearestAway => None,
     }
 }
 
 /// The function that `$function` is for the change that a conversion makes.
 macro_rules! by_change {
-    ($conversion:expr, $change:ident => $function:expr) => {
+    ($conversion:expr, $function:ident) => {
         match ($conversion.integral, $conversion.round) {
-            (false, _) => {
-                type $change = Keep;
-                $function
-            }
-            (true, Round::Nearest | Round::NearestAway) => {
-                type $change = Integral<Nearest>;
-                $function
-            }
-            (true, Round::Zero) => {
-                type $change = Integral<Zero>;
-                $function
-            }
-            (true, Round::Down) => {
-                type $change = Integral<Down>;
-                $function
-            }
-            (true, Round::Up) => {
-                type $change = Integral<Up>;
-                $function
-            }
+            (false, _) => $function!(Keep),
+            (true, Round::Nearest | Round::NearestAway) => $function!(Integral<Nearest>),
+            (true, Round::Zero) => $function!(Integral<Zero>),
+            (true, Round::Down) => $function!(Integral<Down>),
+            (true, Round::Up) => $function!(Integral<Up>),
         }
     };
 }
 
 fn single(conversion: &Conversion) -> Run {
-    fn flagged<C: Change>(ftz: bool, sat: bool) -> Run {
-        match (ftz, sat) {
-            (false, false) => unary::<Single<C, false, false>>(),
-            (false, true) => unary::<Single<C, false, true>>(),
-            (true, false) => unary::<Single<C, true, false>>(),
-            (true, true) => unary::<Single<C, true, true>>(),
-        }
+    macro_rules! function {
+        ($change:ty) => {
+            arithmetic::<Single<$change>>()
+        };
     }
-    by_change!(conversion, C => flagged::<C>(conversion.ftz, conversion.sat))
+    by_change!(conversion, function)
 }
 
 fn double(conversion: &Conversion) -> Run {
-    by_change!(conversion, C => unary::<Double<C>>())
+    macro_rules! function {
+        ($change:ty) => {
+            unary::<Double<$change>>()
+        };
+    }
+    by_change!(conversion, function)
 }

@@ -16,6 +16,7 @@ use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::Bound;
+use super::float::modifiers::Modifiers;
 use crate::bind::Binder;
 use crate::engine::op::{Op, Run};
 use crate::number::Round;
@@ -62,7 +63,7 @@ fn bind(b: &mut Binder<'_, '_>, i: &Instruction, quick: impl FnOnce(&Conversion)
     let d = result(b, &i.operands[0], &mut conversion)?;
     let run = if conversion.fits_registers() { quick(&conversion) } else { None };
     let op = match run {
-        Some(run) => Op { d, a, ..b.op(run) },
+        Some(run) => Op { d, a, immediate: Modifiers::of(i).encode(), ..b.op(run) },
         None => Op { d, a, immediate: conversion.encode(), ..b.op(convert_lanes) },
     };
     b.push(op);

@@ -78,33 +78,40 @@ impl<S: Clamp<D>, D: Lane, R: Rounding> Unary for ToInteger<S, D, R> {
     }
 }
 
-/// The function for a conversion, if there is a quick one.
+/// The function for a conversion, if there is a quick one: in all roundings between types of 32 bits, in the two
+/// usual ones between others.
 pub(super) fn function(conversion: &Conversion) -> Option<Run> {
     match conversion.round {
-        Round::Nearest => rounded::<Nearest>(conversion),
-        Round::Zero => rounded::<Zero>(conversion),
+        Round::Nearest => usual::<Nearest>(conversion),
+        Round::Zero => usual::<Zero>(conversion),
         // Only these roundings see a difference between a subnormal number and zero.
         _ if conversion.ftz => None,
-        Round::Down => rounded::<Down>(conversion),
-        Round::Up => rounded::<Up>(conversion),
+        Round::Down => between_words::<Down>(conversion),
+        Round::Up => between_words::<Up>(conversion),
         Round::NearestAway => None,
     }
 }
 
-fn rounded<R: Rounding>(conversion: &Conversion) -> Option<Run> {
+fn between_words<R: Rounding>(conversion: &Conversion) -> Option<Run> {
+    Some(match (conversion.from, conversion.to) {
+        (ScalarType::F32, ScalarType::U32) => unary::<ToInteger<f32, u32, R>>(),
+        (ScalarType::F32, ScalarType::S32) => unary::<ToInteger<f32, i32, R>>(),
+        _ => return None,
+    })
+}
+
+fn usual<R: Rounding>(conversion: &Conversion) -> Option<Run> {
     Some(match (conversion.from, conversion.to) {
         (ScalarType::F32, ScalarType::U8) => unary::<ToInteger<f32, u8, R>>(),
         (ScalarType::F32, ScalarType::S8) => unary::<ToInteger<f32, i8, R>>(),
         (ScalarType::F32, ScalarType::U16) => unary::<ToInteger<f32, u16, R>>(),
         (ScalarType::F32, ScalarType::S16) => unary::<ToInteger<f32, i16, R>>(),
-        (ScalarType::F32, ScalarType::U32) => unary::<ToInteger<f32, u32, R>>(),
-        (ScalarType::F32, ScalarType::S32) => unary::<ToInteger<f32, i32, R>>(),
         (ScalarType::F32, ScalarType::U64) => unary::<ToInteger<f32, u64, R>>(),
         (ScalarType::F32, ScalarType::S64) => unary::<ToInteger<f32, i64, R>>(),
         (ScalarType::F64, ScalarType::U32) => unary::<ToInteger<f64, u32, R>>(),
         (ScalarType::F64, ScalarType::S32) => unary::<ToInteger<f64, i32, R>>(),
         (ScalarType::F64, ScalarType::U64) => unary::<ToInteger<f64, u64, R>>(),
         (ScalarType::F64, ScalarType::S64) => unary::<ToInteger<f64, i64, R>>(),
-        _ => return None,
+        _ => return between_words::<R>(conversion),
     })
 }

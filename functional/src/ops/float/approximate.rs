@@ -8,10 +8,11 @@ use std::marker::PhantomData;
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::{Modifier, ScalarType};
 
+use super::modifiers::Modifiers;
 use super::{Bound, bind};
 use crate::bind::Binder;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
-use crate::number::{self, propagate};
+use crate::number::propagate;
 
 /// A function of one or two singles.
 pub(super) trait Function: 'static {
@@ -30,18 +31,18 @@ pub(super) trait Function: 'static {
     }
 }
 
-/// `F`, with `.ftz` if `FTZ`.
-struct Approximate<F, const FTZ: bool>(PhantomData<F>);
+/// `F`, with `.ftz` if that is among the modifiers.
+struct Approximate<F>(PhantomData<F>);
 
-impl<F: Function, const FTZ: bool> Arithmetic for Approximate<F, FTZ> {
+impl<F: Function> Arithmetic for Approximate<F> {
     type T = f32;
     type D = f32;
     const OPERANDS: usize = F::OPERANDS;
 
     #[inline(always)]
-    fn common(x: [f32; 3]) -> f32 {
-        let d = F::common(if FTZ { x.map(number::flush) } else { x });
-        number::canonical(if FTZ { number::flush(d) } else { d })
+    fn common(x: [f32; 3], how: u64) -> f32 {
+        let modifiers = Modifiers::decode(how);
+        modifiers.result(F::common(x.map(|x| modifiers.operand(x))))
     }
 
     #[inline(always)]
@@ -49,19 +50,14 @@ impl<F: Function, const FTZ: bool> Arithmetic for Approximate<F, FTZ> {
         F::is_rare(x)
     }
 
-    fn rare(x: [f32; 3]) -> f32 {
-        number::canonical(F::rare(x))
+    fn rare(x: [f32; 3], how: u64) -> f32 {
+        Modifiers::decode(how).result(F::rare(x))
     }
 }
 
-/// Binds `F` with or without `.ftz`.
+/// Binds `F`.
 pub(super) fn bind_function<F: Function>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let run = if i.has(Modifier::Ftz) {
-        arithmetic::<Approximate<F, true>>()
-    } else {
-        arithmetic::<Approximate<F, false>>()
-    };
-    bind(b, i, run, ScalarType::F32)
+    bind(b, i, arithmetic::<Approximate<F>>(), ScalarType::F32)
 }
 
 /// 1 ÷ a; the manual allows an error of 1 ulp.
@@ -142,14 +138,14 @@ impl Arithmetic for RsqrtDouble {
     type D = f64;
     const OPERANDS: usize = 1;
     #[inline(always)]
-    fn common([a, _, _]: [f64; 3]) -> f64 {
+    fn common([a, _, _]: [f64; 3], _: u64) -> f64 {
         1.0 / a.sqrt()
     }
     #[inline(always)]
     fn is_rare(_: [f64; 3], d: f64) -> bool {
         d.is_nan()
     }
-    fn rare(x: [f64; 3]) -> f64 {
+    fn rare(x: [f64; 3], _: u64) -> f64 {
         propagate(&x[..1])
     }
 }
@@ -188,7 +184,7 @@ impl<F: UpperWord> Arithmetic for Gross<F> {
     type D = u64;
     const OPERANDS: usize = 1;
     #[inline(always)]
-    fn common([a, _, _]: [u64; 3]) -> u64 {
+    fn common([a, _, _]: [u64; 3], _: u64) -> u64 {
         const NAN: u64 = 0x7fff_ffff << 32;
         const UPPER: u64 = !0xffff_ffff;
         let flush = |bits: u64| if bits & (0x7ff << 52) == 0 { bits & (1 << 63) } else { bits };

@@ -2,51 +2,33 @@
 //! 9.7.3.13, 9.7.3.15, 9.7.4.1 to 9.7.4.4).
 
 use ptx_frontend::ir::Instruction;
-use ptx_frontend::isa::{Modifier, ScalarType};
+use ptx_frontend::isa::ScalarType;
 
 use super::double::double;
-use super::half::{Clamp, Half, Relu, Sat, Unclamped, halves};
+use super::half::{Half, halves};
+use super::modifiers::Modifiers;
 use super::operation::{Add, Div, Fma, Mul, Operation, Rcp, Sqrt, Sub};
 use super::single::single;
-use super::{Bound, bind, rounding};
+use super::{Bound, bind};
 use crate::bind::Binder;
-use crate::engine::op::Run;
-use crate::number::half::{Bf16, F16, HalfFormat};
+use crate::number::half::{Bf16, F16};
 
 fn bind_single<O: Operation>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let run = single::<O>(rounding(i), i.has(Modifier::Ftz), i.has(Modifier::Sat));
-    bind(b, i, run, ScalarType::F32)
+    bind(b, i, single::<O>(Modifiers::of(i)), ScalarType::F32)
 }
 
 fn bind_double<O: Operation>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    bind(b, i, double::<O>(rounding(i)), ScalarType::F64)
+    bind(b, i, double::<O>(Modifiers::of(i)), ScalarType::F64)
 }
 
 fn bind_half<O: Operation>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
+    let packed = ty.bits() == 32;
     let run = match ty {
-        ScalarType::Bf16 | ScalarType::Bf16x2 => clamped_half::<O, Bf16>(i, ty.bits() == 32),
-        _ => clamped_half::<O, F16>(i, ty.bits() == 32),
+        ScalarType::Bf16 | ScalarType::Bf16x2 => halves::<Half<O, Bf16>>(packed),
+        _ => halves::<Half<O, F16>>(packed),
     };
     bind(b, i, run, ty)
-}
-
-fn clamped_half<O: Operation, F: HalfFormat>(i: &Instruction, packed: bool) -> Run {
-    if i.has(Modifier::Relu) {
-        flushed_half::<O, F, Relu>(i, packed)
-    } else if i.has(Modifier::Sat) {
-        flushed_half::<O, F, Sat>(i, packed)
-    } else {
-        flushed_half::<O, F, Unclamped>(i, packed)
-    }
-}
-
-fn flushed_half<O: Operation, F: HalfFormat, C: Clamp>(i: &Instruction, packed: bool) -> Run {
-    if i.has(Modifier::Ftz) {
-        halves::<Half<O, F, C, true>>(packed)
-    } else {
-        halves::<Half<O, F, C, false>>(packed)
-    }
 }
 
 macro_rules! forms {

@@ -2,25 +2,23 @@
 
 use std::marker::PhantomData;
 
+use super::modifiers::Modifiers;
 use super::operation::Operation;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
 use crate::engine::op::Run;
-use crate::number::{Down, Finite, Format, Nearest, Round, Rounding, Up, Zero, propagate};
+use crate::number::{Finite, Format, Round, propagate};
 
-/// `O` rounded as `R`.
-struct Double<O, R>(PhantomData<(O, R)>);
+/// `O` rounded to nearest.
+struct ToNearest<O>(PhantomData<O>);
 
-impl<O: Operation, R: Rounding> Arithmetic for Double<O, R> {
+impl<O: Operation> Arithmetic for ToNearest<O> {
     type T = f64;
     type D = f64;
     const OPERANDS: usize = O::OPERANDS;
 
     #[inline(always)]
-    fn common(x: [f64; 3]) -> f64 {
-        match R::ROUND {
-            Round::Nearest => O::nearest(x),
-            round => directed::<O>(x, round),
-        }
+    fn common(x: [f64; 3], _: u64) -> f64 {
+        O::nearest(x)
     }
 
     #[inline(always)]
@@ -28,32 +26,40 @@ impl<O: Operation, R: Rounding> Arithmetic for Double<O, R> {
         d.is_nan()
     }
 
-    fn rare(x: [f64; 3]) -> f64 {
+    fn rare(x: [f64; 3], _: u64) -> f64 {
         propagate(&x[..O::OPERANDS])
     }
 }
 
-/// `O` in integers, rounded once at the end. Where the exact result is not a finite number, no rounding takes place
-/// and the host's result stands.
-#[inline(never)]
-fn directed<O: Operation>(x: [f64; 3], round: Round) -> f64 {
-    let decode = |x: f64| Finite::decode(x.to_bits(), Format::F64);
-    let exact = match (decode(x[0]), decode(x[1]), decode(x[2])) {
-        (Some(a), Some(b), Some(c)) => O::exact([a, b, c], round),
-        _ => None,
-    };
-    match exact {
-        Some(exact) => f64::from_bits(exact.encode(Format::F64, round)),
-        None => O::nearest(x),
+/// `O` under the rounding among the modifiers, in integers and rounded once at the end. Where the exact result is not
+/// a finite number no rounding takes place and the host's result stands.
+struct Directed<O>(PhantomData<O>);
+
+impl<O: Operation> Arithmetic for Directed<O> {
+    type T = f64;
+    type D = f64;
+    const OPERANDS: usize = O::OPERANDS;
+
+    #[inline(never)]
+    fn common(x: [f64; 3], how: u64) -> f64 {
+        let round = Modifiers::decode(how).round();
+        let decode = |x: f64| Finite::decode(x.to_bits(), Format::F64);
+        let exact = match (decode(x[0]), decode(x[1]), decode(x[2])) {
+            (Some(a), Some(b), Some(c)) => O::exact([a, b, c], round),
+            _ => None,
+        };
+        if let Some(exact) = exact {
+            return f64::from_bits(exact.encode(Format::F64, round));
+        }
+        let d = O::nearest(x);
+        if d.is_nan() { propagate(&x[..O::OPERANDS]) } else { d }
     }
 }
 
 /// The warp-wide function of `O`.
-pub(super) fn double<O: Operation>(round: Round) -> Run {
-    match round {
-        Round::Zero => arithmetic::<Double<O, Zero>>(),
-        Round::Down => arithmetic::<Double<O, Down>>(),
-        Round::Up => arithmetic::<Double<O, Up>>(),
-        Round::Nearest | Round::NearestAway => arithmetic::<Double<O, Nearest>>(),
+pub(super) fn double<O: Operation>(modifiers: Modifiers) -> Run {
+    match modifiers.round() {
+        Round::Nearest => arithmetic::<ToNearest<O>>(),
+        _ => arithmetic::<Directed<O>>(),
     }
 }

@@ -9,12 +9,12 @@ use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::half::halves;
+use super::modifiers::Modifiers;
 use super::{Bound, bind};
 use crate::bind::Binder;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
-use crate::engine::op::Run;
-use crate::number::half::{self, Bf16, F16, HalfFormat};
-use crate::number::{self, NAN_16, NAN_32, propagate};
+use crate::number::half::{Bf16, F16, HalfFormat};
+use crate::number::{NAN_16, NAN_32, NAN_64, propagate};
 
 /// Which of two numbers is taken.
 trait Choice: 'static {
@@ -40,21 +40,15 @@ impl Choice for Max {
     }
 }
 
-/// How operands and results are treated.
-const FTZ: u8 = 1;
-const NAN: u8 = 2;
-const ABS: u8 = 4;
-const XORSIGN: u8 = 8;
-
 /// The choice between two numbers of a format, as bits of `$bits`.
 macro_rules! extremum {
     ($choose:ident, $bits:ty, $signed:ty) => {
         /// The chosen of `a` and `b`, `nan` if there is none.
         #[inline(always)]
-        fn $choose<C: Choice, const FLAGS: u8>(a: $bits, b: $bits, infinity: $bits, nan: $bits) -> $bits {
+        fn $choose<C: Choice>(a: $bits, b: $bits, how: Modifiers, infinity: $bits, nan: $bits) -> $bits {
             const SIGN: $bits = 1 << (<$bits>::BITS - 1);
             let xorsign = (a ^ b) & SIGN;
-            let (a, b) = if FLAGS & ABS != 0 { (a & !SIGN, b & !SIGN) } else { (a, b) };
+            let (a, b) = if how.has(Modifiers::ABS) { (a & !SIGN, b & !SIGN) } else { (a, b) };
             let rank = |x: $bits| {
                 let turned = if x & SIGN != 0 { !SIGN } else { 0 };
                 (x ^ turned) as $signed
@@ -62,8 +56,8 @@ macro_rules! extremum {
             let (a_is_nan, b_is_nan) = (a & !SIGN > infinity, b & !SIGN > infinity);
             let take_a = b_is_nan || (!a_is_nan && C::prefers(rank(a), rank(b)));
             let chosen = if take_a { a } else { b };
-            let chosen = if FLAGS & XORSIGN != 0 { (chosen & !SIGN) | xorsign } else { chosen };
-            let no_number = if FLAGS & NAN != 0 { a_is_nan || b_is_nan } else { a_is_nan && b_is_nan };
+            let chosen = if how.has(Modifiers::XORSIGN) { (chosen & !SIGN) | xorsign } else { chosen };
+            let no_number = if how.has(Modifiers::NAN) { a_is_nan || b_is_nan } else { a_is_nan && b_is_nan };
             if no_number { nan } else { chosen }
         }
     };
@@ -72,115 +66,88 @@ extremum!(choose_16, u16, i16);
 extremum!(choose_32, u32, i32);
 extremum!(choose_64, u64, i64);
 
-struct Single<C, const FLAGS: u8>(PhantomData<C>);
-impl<C: Choice, const FLAGS: u8> Arithmetic for Single<C, FLAGS> {
+/// `C` of singles, with any modifiers.
+struct Single<C>(PhantomData<C>);
+impl<C: Choice> Arithmetic for Single<C> {
     type T = f32;
     type D = u32;
     const OPERANDS: usize = 2;
     #[inline(always)]
-    fn common(x: [f32; 3]) -> u32 {
-        let [a, b, _] = x.map(|x| if FLAGS & FTZ != 0 { number::flush(x) } else { x }.to_bits());
-        choose_32::<C, FLAGS>(a, b, 0x7f80_0000, NAN_32)
+    fn common(x: [f32; 3], how: u64) -> u32 {
+        let how = Modifiers::decode(how);
+        let [a, b, _] = x.map(|x| how.operand(x).to_bits());
+        choose_32::<C>(a, b, how, 0x7f80_0000, NAN_32)
     }
 }
 
+/// `C` of singles, without modifiers.
+struct Plain<C>(PhantomData<C>);
+impl<C: Choice> Arithmetic for Plain<C> {
+    type T = f32;
+    type D = u32;
+    const OPERANDS: usize = 2;
+    #[inline(always)]
+    fn common(x: [f32; 3], _: u64) -> u32 {
+        Single::<C>::common(x, 0)
+    }
+}
+
+/// `C` of doubles.
 struct Double<C>(PhantomData<C>);
 impl<C: Choice> Arithmetic for Double<C> {
     type T = f64;
     type D = f64;
     const OPERANDS: usize = 2;
     #[inline(always)]
-    fn common([a, b, _]: [f64; 3]) -> f64 {
-        f64::from_bits(choose_64::<C, 0>(a.to_bits(), b.to_bits(), 0x7ff << 52, 0x7ff8 << 48))
+    fn common([a, b, _]: [f64; 3], _: u64) -> f64 {
+        let bits = choose_64::<C>(a.to_bits(), b.to_bits(), Modifiers::decode(0), 0x7ff << 52, NAN_64);
+        f64::from_bits(bits)
     }
     #[inline(always)]
     fn is_rare(_: [f64; 3], d: f64) -> bool {
         d.is_nan()
     }
-    fn rare(x: [f64; 3]) -> f64 {
+    fn rare(x: [f64; 3], _: u64) -> f64 {
         propagate(&x[..2])
     }
 }
 
-struct Half<C, F, const FLAGS: u8>(PhantomData<(C, F)>);
-impl<C: Choice, F: HalfFormat, const FLAGS: u8> Arithmetic for Half<C, F, FLAGS> {
+/// `C` of halves, with any modifiers.
+struct Half<C, F>(PhantomData<(C, F)>);
+impl<C: Choice, F: HalfFormat> Arithmetic for Half<C, F> {
     type T = u16;
     type D = u16;
     const OPERANDS: usize = 2;
     #[inline(always)]
-    fn common(x: [u16; 3]) -> u16 {
-        let [a, b, _] = x.map(|x| if FLAGS & FTZ != 0 { half::flush::<F>(x) } else { x });
-        choose_16::<C, FLAGS>(a, b, F::FORMAT.infinity() as u16, NAN_16)
+    fn common(x: [u16; 3], how: u64) -> u16 {
+        let how = Modifiers::decode(how);
+        let [a, b, _] = x.map(|x| how.half_operand::<F>(x));
+        choose_16::<C>(a, b, how, F::FORMAT.infinity() as u16, NAN_16)
     }
 }
 
-/// What picks the function for a set of flags.
-trait Family {
-    fn run<const FLAGS: u8>(self) -> Run;
-}
-
-struct SingleFamily<C>(PhantomData<C>);
-impl<C: Choice> Family for SingleFamily<C> {
-    fn run<const FLAGS: u8>(self) -> Run {
-        arithmetic::<Single<C, FLAGS>>()
+/// `.xorsign` comes with `.abs` only.
+fn check(b: &Binder<'_, '_>, i: &Instruction) -> Bound {
+    if i.has(Modifier::Xorsign) && !i.has(Modifier::AbsFlag) {
+        return Err(b.error(".xorsign needs .abs"));
     }
-}
-
-struct HalfFamily<C, F> {
-    packed: bool,
-    of: PhantomData<(C, F)>,
-}
-impl<C: Choice, F: HalfFormat> Family for HalfFamily<C, F> {
-    fn run<const FLAGS: u8>(self) -> Run {
-        halves::<Half<C, F, FLAGS>>(self.packed)
-    }
-}
-
-/// The function for the instruction's modifiers. `.xorsign` comes with `.abs` only.
-fn flagged(b: &Binder<'_, '_>, i: &Instruction, family: impl Family) -> Result<Run, crate::bind::BindError> {
-    const BOTH: u8 = ABS | XORSIGN;
-    let flag = |modifier, value| if i.has(modifier) { value } else { 0 };
-    let flags = flag(Modifier::Ftz, FTZ)
-        | flag(Modifier::Nan, NAN)
-        | flag(Modifier::AbsFlag, ABS)
-        | flag(Modifier::Xorsign, XORSIGN);
-    macro_rules! one_of {
-        ($($flags:expr),*) => {
-            match flags {
-                $(flags if flags == $flags => family.run::<{ $flags }>(),)*
-                _ => return Err(b.error(".xorsign needs .abs")),
-            }
-        };
-    }
-    Ok(one_of!(
-        0,
-        FTZ,
-        NAN,
-        FTZ | NAN,
-        ABS,
-        FTZ | ABS,
-        NAN | ABS,
-        FTZ | NAN | ABS,
-        BOTH,
-        FTZ | BOTH,
-        NAN | BOTH,
-        FTZ | NAN | BOTH
-    ))
+    Ok(())
 }
 
 fn bind_single<C: Choice>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let run = flagged(b, i, SingleFamily::<C>(PhantomData))?;
+    check(b, i)?;
+    let plain = i.modifiers().next().is_none();
+    let run = if plain { arithmetic::<Plain<C>>() } else { arithmetic::<Single<C>>() };
     bind(b, i, run, ScalarType::F32)
 }
 
 fn bind_half<C: Choice>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    check(b, i)?;
     let ty = b.last_type(i)?;
     let packed = ty.bits() == 32;
     let run = match ty {
-        ScalarType::Bf16 | ScalarType::Bf16x2 => {
-            flagged(b, i, HalfFamily::<C, Bf16> { packed, of: PhantomData })?
-        }
-        _ => flagged(b, i, HalfFamily::<C, F16> { packed, of: PhantomData })?,
+        ScalarType::Bf16 | ScalarType::Bf16x2 => halves::<Half<C, Bf16>>(packed),
+        _ => halves::<Half<C, F16>>(packed),
     };
     bind(b, i, run, ty)
 }

@@ -2,64 +2,33 @@
 
 use std::marker::PhantomData;
 
+use super::modifiers::Modifiers;
 use super::operation::Operation;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
 use crate::engine::op::Run;
-use crate::number::half::{self, HalfFormat};
+use crate::number::half::HalfFormat;
 use crate::number::rounding::make_odd;
 
-/// What is done to a result at the end.
-pub(super) trait Clamp: 'static {
-    fn clamp<F: HalfFormat>(bits: u16) -> u16;
-}
+/// `O` in format `F`, rounded to nearest, with any modifiers.
+pub(super) struct Half<O, F>(PhantomData<(O, F)>);
 
-/// Nothing.
-pub(super) struct Unclamped;
-impl Clamp for Unclamped {
-    #[inline(always)]
-    fn clamp<F: HalfFormat>(bits: u16) -> u16 {
-        bits
-    }
-}
-
-/// `.sat`.
-pub(super) struct Sat;
-impl Clamp for Sat {
-    #[inline(always)]
-    fn clamp<F: HalfFormat>(bits: u16) -> u16 {
-        half::saturate::<F>(bits)
-    }
-}
-
-/// `.relu`.
-pub(super) struct Relu;
-impl Clamp for Relu {
-    #[inline(always)]
-    fn clamp<F: HalfFormat>(bits: u16) -> u16 {
-        half::rectify::<F>(bits)
-    }
-}
-
-/// `O` in format `F`, rounded to nearest.
-pub(super) struct Half<O, F, C, const FTZ: bool>(PhantomData<(O, F, C)>);
-
-impl<O: Operation, F: HalfFormat, C: Clamp, const FTZ: bool> Arithmetic for Half<O, F, C, FTZ> {
+impl<O: Operation, F: HalfFormat> Arithmetic for Half<O, F> {
     type T = u16;
     type D = u16;
     const OPERANDS: usize = O::OPERANDS;
 
     #[inline(always)]
-    fn common(x: [u16; 3]) -> u16 {
-        let x = if FTZ { x.map(half::flush::<F>) } else { x };
-        let x = x.map(F::widen);
+    fn common(x: [u16; 3], how: u64) -> u16 {
+        let modifiers = Modifiers::decode(how);
+        let x = x.map(|x| F::widen(modifiers.half_operand::<F>(x)));
         let r = O::nearest(x);
         let d = F::narrow(make_odd(r, O::excess(x.map(f64::from), f64::from(r))));
-        C::clamp::<F>(if FTZ { half::flush::<F>(d) } else { d })
+        modifiers.half_result::<F>(d)
     }
 }
 
 /// `O` on the lower and on the upper 16 bits.
-pub(super) struct Packed<O>(PhantomData<O>);
+struct Packed<O>(PhantomData<O>);
 
 impl<O: Arithmetic<T = u16, D = u16>> Arithmetic for Packed<O> {
     type T = u32;
@@ -67,9 +36,9 @@ impl<O: Arithmetic<T = u16, D = u16>> Arithmetic for Packed<O> {
     const OPERANDS: usize = O::OPERANDS;
 
     #[inline(always)]
-    fn common(x: [u32; 3]) -> u32 {
-        let low = O::common(x.map(|x| x as u16));
-        let high = O::common(x.map(|x| (x >> 16) as u16));
+    fn common(x: [u32; 3], how: u64) -> u32 {
+        let low = O::common(x.map(|x| x as u16), how);
+        let high = O::common(x.map(|x| (x >> 16) as u16), how);
         u32::from(low) | u32::from(high) << 16
     }
 }

@@ -12,6 +12,7 @@ mod arithmetic;
 mod double;
 mod extremum;
 mod half;
+pub(super) mod modifiers;
 mod operation;
 mod sign;
 mod single;
@@ -26,34 +27,22 @@ pub use transcendental::*;
 pub use trigonometric::*;
 
 use ptx_frontend::ir::Instruction;
-use ptx_frontend::isa::{Modifier, ScalarType};
+use ptx_frontend::isa::ScalarType;
 
 use super::Bound;
 use crate::bind::Binder;
 use crate::engine::op::{Op, Run};
-use crate::number::Round;
+use modifiers::Modifiers;
 
-/// Binds d = f(a), f(a, b) or f(a, b, c) with all operands of type `ty`.
+/// Binds d = f(a), f(a, b) or f(a, b, c) with all operands of type `ty`; `run` finds the modifiers in the immediate.
 fn bind(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, ty: ScalarType) -> Bound {
     let mut rows = [0; 3];
     for (row, operand) in rows.iter_mut().zip(&i.operands[1..]) {
         *row = b.source(operand, ty)?;
     }
     let d = b.result(&i.operands[0], ty)?;
-    let op = Op { d, a: rows[0], b: rows[1], c: rows[2], ..b.op(run) };
+    let immediate = Modifiers::of(i).encode();
+    let op = Op { d, a: rows[0], b: rows[1], c: rows[2], immediate, ..b.op(run) };
     b.push(op);
     Ok(())
-}
-
-/// The instruction's rounding; `.rn` without a modifier.
-pub(super) fn rounding(i: &Instruction) -> Round {
-    i.modifiers()
-        .find_map(|modifier| match modifier {
-            Modifier::Rn => Some(Round::Nearest),
-            Modifier::Rz => Some(Round::Zero),
-            Modifier::Rm => Some(Round::Down),
-            Modifier::Rp => Some(Round::Up),
-            _ => None,
-        })
-        .unwrap_or(Round::Nearest)
 }

@@ -7,6 +7,7 @@ use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::half::halves;
+use super::modifiers::Modifiers;
 use super::{Bound, bind};
 use crate::bind::Binder;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
@@ -14,7 +15,7 @@ use crate::engine::lane::Lane;
 use crate::engine::op::{Op, Run};
 use crate::engine::shapes::{Predicate, predicate};
 use crate::number::Format;
-use crate::number::half::{self, Bf16, F16, HalfFormat};
+use crate::number::half::{Bf16, F16, HalfFormat};
 
 /// What becomes of the sign bit of one operand.
 trait SignChange: 'static {
@@ -41,14 +42,14 @@ impl SignChange for Neg {
 }
 
 /// In single precision.
-struct Single<S, const FTZ: bool>(PhantomData<S>);
-impl<S: SignChange, const FTZ: bool> Arithmetic for Single<S, FTZ> {
+struct Single<S>(PhantomData<S>);
+impl<S: SignChange> Arithmetic for Single<S> {
     type T = f32;
     type D = u32;
     const OPERANDS: usize = 1;
     #[inline(always)]
-    fn common([a, _, _]: [f32; 3]) -> u32 {
-        let a = if FTZ { crate::number::flush(a) } else { a };
+    fn common([a, _, _]: [f32; 3], how: u64) -> u32 {
+        let a = Modifiers::decode(how).operand(a);
         S::change(u64::from(a.to_bits()), 1 << 31) as u32
     }
 }
@@ -60,38 +61,34 @@ impl<S: SignChange> Arithmetic for Double<S> {
     type D = u64;
     const OPERANDS: usize = 1;
     #[inline(always)]
-    fn common([a, _, _]: [u64; 3]) -> u64 {
+    fn common([a, _, _]: [u64; 3], _: u64) -> u64 {
         S::change(a, 1 << 63)
     }
 }
 
 /// In half precision.
-struct Half<S, F, const FTZ: bool>(PhantomData<(S, F)>);
-impl<S: SignChange, F: HalfFormat, const FTZ: bool> Arithmetic for Half<S, F, FTZ> {
+struct Half<S, F>(PhantomData<(S, F)>);
+impl<S: SignChange, F: HalfFormat> Arithmetic for Half<S, F> {
     type T = u16;
     type D = u16;
     const OPERANDS: usize = 1;
     #[inline(always)]
-    fn common([a, _, _]: [u16; 3]) -> u16 {
-        let a = if FTZ { half::flush::<F>(a) } else { a };
+    fn common([a, _, _]: [u16; 3], how: u64) -> u16 {
+        let a = Modifiers::decode(how).half_operand::<F>(a);
         S::change(u64::from(a), 1 << 15) as u16
     }
 }
 
 fn bind_single<S: SignChange>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let run =
-        if i.has(Modifier::Ftz) { arithmetic::<Single<S, true>>() } else { arithmetic::<Single<S, false>>() };
-    bind(b, i, run, ScalarType::F32)
+    bind(b, i, arithmetic::<Single<S>>(), ScalarType::F32)
 }
 
 fn bind_half<S: SignChange>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
     let packed = ty.bits() == 32;
-    let run = match (matches!(ty, ScalarType::Bf16 | ScalarType::Bf16x2), i.has(Modifier::Ftz)) {
-        (false, false) => halves::<Half<S, F16, false>>(packed),
-        (false, true) => halves::<Half<S, F16, true>>(packed),
-        (true, false) => halves::<Half<S, Bf16, false>>(packed),
-        (true, true) => halves::<Half<S, Bf16, true>>(packed),
+    let run = match ty {
+        ScalarType::Bf16 | ScalarType::Bf16x2 => halves::<Half<S, Bf16>>(packed),
+        _ => halves::<Half<S, F16>>(packed),
     };
     bind(b, i, run, ty)
 }
@@ -133,7 +130,7 @@ impl Arithmetic for CopySign<u32> {
     type D = u32;
     const OPERANDS: usize = 2;
     #[inline(always)]
-    fn common([a, b, _]: [u32; 3]) -> u32 {
+    fn common([a, b, _]: [u32; 3], _: u64) -> u32 {
         (a & (1 << 31)) | (b & !(1 << 31))
     }
 }
@@ -142,7 +139,7 @@ impl Arithmetic for CopySign<u64> {
     type D = u64;
     const OPERANDS: usize = 2;
     #[inline(always)]
-    fn common([a, b, _]: [u64; 3]) -> u64 {
+    fn common([a, b, _]: [u64; 3], _: u64) -> u64 {
         (a & (1 << 63)) | (b & !(1 << 63))
     }
 }

@@ -9,6 +9,7 @@
 
 mod approximate;
 mod arithmetic;
+mod choices;
 mod convert;
 mod machine;
 mod oracle;

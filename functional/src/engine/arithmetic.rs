@@ -62,8 +62,8 @@ unsafe fn arithmetic_body<I: Isa, O: Arithmetic>(w: &mut Running<'_>, op: &Op) -
             let mut d: Chunk<O::D> =
                 std::array::from_fn(|i| O::common(lane::<O::T>(&x, i), op.immediate).to_bits());
             let mut rare = false;
-            for i in 0..CHUNK {
-                rare |= O::is_rare(lane::<O::T>(&x, i), O::D::from_bits(d[i]));
+            for (i, d) in d.iter().enumerate() {
+                rare |= O::is_rare(lane::<O::T>(&x, i), O::D::from_bits(*d));
             }
             if rare {
                 mend::<O>(&x, op.immediate, &mut d);

@@ -75,11 +75,12 @@ pub(crate) fn flush(x: f32) -> f32 {
     f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
 }
 
-/// The canonical NaN for any NaN. The choice is made between integers: the compiler takes one floating-point NaN to
-/// be as good as another.
+/// The canonical NaN for any NaN. Test and choice are made on integers: to the compiler one floating-point NaN is as
+/// good as another, and it would leave the choice out behind a square root.
 #[inline(always)]
 pub(crate) fn canonical(x: f32) -> f32 {
-    f32::from_bits(if x.is_nan() { NAN_32 } else { x.to_bits() })
+    let bits = x.to_bits();
+    f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { NAN_32 } else { bits })
 }
 
 /// Clamped to [+0, 1], NaN to +0 (`.sat`).

@@ -146,17 +146,6 @@ pub(crate) fn bind_values(
     Ok(())
 }
 
-/// Binds d = f(a).
-pub(crate) fn bind_unary(
-    b: &mut Binder<'_, '_>,
-    i: &Instruction,
-    run: Run,
-    d: ScalarType,
-    a: ScalarType,
-) -> Bound {
-    bind_values(b, i, run, d, &[a])
-}
-
 /// Binds d = f(a, b).
 pub(crate) fn bind_binary(
     b: &mut Binder<'_, '_>,
@@ -178,16 +167,3 @@ pub(crate) fn bind_ternary(
 ) -> Bound {
     bind_values(b, i, run, d, &sources)
 }
-
-/// Forms that are in the table and have no semantics yet: launching a kernel that holds one is an error that says so.
-macro_rules! not_yet {
-    ($($name:ident)*) => {
-        $(
-            /// Known, and answered with an error.
-            pub fn $name(b: &mut $crate::bind::Binder<'_, '_>, i: &ptx_frontend::ir::Instruction) -> $crate::ops::Bound {
-                Err(b.error(format!("`{}` has no semantics yet", i.op.line().syntax)))
-            }
-        )*
-    };
-}
-pub(crate) use not_yet;

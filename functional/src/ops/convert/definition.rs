@@ -113,7 +113,7 @@ impl Conversion {
     }
 
     /// The result's register for the operand's.
-    fn convert(&self, register: u64) -> u64 {
+    fn convert(self, register: u64) -> u64 {
         let width = self.from.bits();
         let bits = if width < 64 { register & ((1 << width) - 1) } else { register };
         let value = self.value(bits);
@@ -124,7 +124,7 @@ impl Conversion {
     }
 
     /// What the operand's bits stand for.
-    fn value(&self, bits: u64) -> Value {
+    fn value(self, bits: u64) -> Value {
         let Some(format) = format(self.from) else {
             let negative = self.from.is_signed() && bits >> (self.from.bits() - 1) & 1 != 0;
             let extended = if negative { bits | u64::MAX << (self.from.bits() - 1) } else { bits };
@@ -145,7 +145,7 @@ impl Conversion {
     }
 
     /// The integer, in the result's register.
-    fn to_integer(&self, value: Value) -> u64 {
+    fn to_integer(self, value: Value) -> u64 {
         let width = self.to.bits();
         let signed = self.to.class() == TypeClass::Signed;
         let smallest = if signed { -1i128 << (width - 1) } else { 0 };
@@ -177,7 +177,7 @@ impl Conversion {
     }
 
     /// The number rounded to an integer; far outside of all integer types it may be any that is too.
-    fn integral_value(&self, number: Finite) -> i128 {
+    fn integral_value(self, number: Finite) -> i128 {
         let magnitude = if number.exponent > 64 && number.significand != 0 {
             i128::MAX
         } else {
@@ -187,7 +187,7 @@ impl Conversion {
     }
 
     /// The float, in the result's register.
-    fn to_float(&self, value: Value, to: Format) -> u64 {
+    fn to_float(self, value: Value, to: Format) -> u64 {
         let bits = match value {
             Value::Nan { .. } if self.sat => return 0,
             Value::Nan { negative, payload } => return self.nan(negative, payload),
@@ -216,7 +216,7 @@ impl Conversion {
     }
 
     /// A NaN of the result type: with its payload in double precision, the canonical one elsewhere.
-    fn nan(&self, negative: bool, payload: u64) -> u64 {
+    fn nan(self, negative: bool, payload: u64) -> u64 {
         match self.to {
             ScalarType::F64 => {
                 let sign = if negative { Format::F64.sign() } else { 0 };

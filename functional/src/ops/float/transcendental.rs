@@ -23,8 +23,8 @@ fn power_of_two(a: f32) -> f32 {
     let p = p * f + 0.001_339_961_3;
     let p = p * f + 0.009_618_005;
     let p = p * f + 0.055_503_3;
-    let p = p * f + 0.240_226_51;
-    let p = p * f + 0.693_147_2;
+    let p = p * f + 0.240_226_5;
+    let p = p * f + std::f32::consts::LN_2;
     let p = p * f + 1.0;
     // Two steps, of which only the second can leave the normal numbers.
     let power = |exponent: i32| f32::from_bits((exponent.wrapping_add(127) as u32) << 23);
@@ -53,7 +53,7 @@ fn logarithm(a: f32) -> f32 {
     let p = p * t - 0.360_696_65;
     let p = p * t + 0.480_898_24;
     let p = p * t - 0.721_347_35;
-    let p = p * t + 1.442_695;
+    let p = p * t + std::f32::consts::LOG2_E;
     let log = (exponent as f32 - scale) + p * t;
     let log = if a == f32::INFINITY { a } else { log };
     let log = if a == 0.0 { f32::NEG_INFINITY } else { log };

@@ -111,7 +111,7 @@ int main() {
         float half = as_float(rounded(value));
         long long whole = std::isinf(half) ? (half > 0 ? 0x7fffffff : -0x80000000ll) : (long long)half;
         converted.push_back((unsigned short)whole);
-        converted.push_back(bits(rounded(std::isinf(value) ? 2147483647.0f : std::trunc(value))));
+        converted.push_back(bits(rounded(std::isinf(value) ? 2147483647.0f : float(int(value)))));
     }
     DeviceArray<float> device_values(values);
     DeviceArray<unsigned short> device_converted(6 * count);

@@ -8,7 +8,7 @@
 typedef unsigned u32;
 typedef unsigned long long u64;
 
-constexpr int kinds = 24;
+constexpr int kinds = 22;
 
 __global__ void instructions(const u32 *x, const u32 *y, u32 *out, int count) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -50,9 +50,7 @@ __global__ void instructions(const u32 *x, const u32 *y, u32 *out, int count) {
     asm("cvt.sat.u8.s32 %0, %1;" : "=r"(mine[18]) : "r"(int(a) >> 20));
     asm("add.sat.s32 %0, %1, %2;" : "=r"(mine[19]) : "r"(a), "r"(b));
     asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(mine[20]) : "r"(a), "r"(b), "r"(3u));
-    asm("vadd.u32.u32.u32.sat %0, %1, %2;" : "=r"(mine[21]) : "r"(a), "r"(b));
-    asm("szext.clamp.s32 %0, %1, %2;" : "=r"(mine[22]) : "r"(a), "r"(length | 1));
-    asm("bmsk.clamp.b32 %0, %1, %2;" : "=r"(mine[23]) : "r"(position), "r"(length));
+    asm("bmsk.clamp.b32 %0, %1, %2;" : "=r"(mine[21]) : "r"(position), "r"(length));
 }
 
 static u32 field_mask(u32 length) { return length >= 32 ? ~0u : (1u << length) - 1; }
@@ -92,10 +90,7 @@ static void instructions_on_host(u32 a, u32 b, u32 *mine) {
     mine[19] = u32(int(std::min(std::max(exact, -0x80000000ll), 0x7fffffffll)));
     mine[20] = 3;
     for (int k = 0; k < 4; ++k) mine[20] += byte(k) * byte(k + 4);
-    mine[21] = u32(std::min(sum, u64(0xffffffff)));
-    u32 width = length | 1;
-    mine[22] = u32(int(a << (32 - width)) >> (32 - width));
-    mine[23] = field_mask(length) << position;
+    mine[21] = field_mask(length) << position;
 }
 
 // Where a thread is, by special registers; the mask registers of its lane.

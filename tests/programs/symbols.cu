@@ -21,6 +21,7 @@ __global__ void use_symbols(float *out) {
     out[i] = weights[i] * scale + float(twofold);
     if (i < 16) counters[i] += i;
     if (i < 8) out[i] += zeroed[i];
+    __syncthreads();
     if (i == 0) twofold *= 2;
 }
 

@@ -1,6 +1,11 @@
 //! Sums and products of numbers of several words, chained by the carry flag CC.CF (PTX manual 9.7.2).
+//!
+//! A difference is the sum of the first number, the second's complement and a carry, as on the hardware: the flag is
+//! clear when there was a borrow. The manual calls the flag a borrow there, which comes to the same within a chain of
+//! subtractions, but nvcc's 128-bit division reads the flag of a subtraction with `addc`.
 
 use std::marker::PhantomData;
+use std::ops::Not;
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::Modifier;
@@ -23,11 +28,9 @@ trait Extended: 'static {
 }
 
 /// Words that sums with carry are made of.
-trait Digit: Integer {
+trait Digit: Integer + Not<Output = Self> {
     /// a + b + carry, and the carry out.
     fn carrying_sum(self, other: Self, carry: bool) -> (Self, bool);
-    /// a - b - borrow, and the borrow out.
-    fn borrowing_difference(self, other: Self, borrow: bool) -> (Self, bool);
 }
 
 macro_rules! digits {
@@ -38,12 +41,6 @@ macro_rules! digits {
                 let (sum, first) = (self as $unsigned).overflowing_add(other as $unsigned);
                 let (sum, second) = sum.overflowing_add(<$unsigned>::from(carry));
                 (sum as $ty, first | second)
-            }
-            #[inline(always)]
-            fn borrowing_difference(self, other: $ty, borrow: bool) -> ($ty, bool) {
-                let (difference, first) = (self as $unsigned).overflowing_sub(other as $unsigned);
-                let (difference, second) = difference.overflowing_sub(<$unsigned>::from(borrow));
-                (difference as $ty, first | second)
             }
         })*
     };
@@ -66,8 +63,8 @@ macro_rules! extended {
 extended! {
     /// a + b + carry.
     Sum = |a, b, _c, carry| a.carrying_sum(b, carry);
-    /// a - b - borrow.
-    Difference = |a, b, _c, borrow| a.borrowing_difference(b, borrow);
+    /// a - b - 1 + carry.
+    Difference = |a, b, _c, carry| a.carrying_sum(!b, carry);
     /// Low half of a * b, plus c and carry.
     LowProductSum = |a, b, c, carry| a.wrapping_mul(b).carrying_sum(c, carry);
     /// High half of a * b, plus c and carry.
@@ -103,9 +100,16 @@ per_level! {
     fn extended<O: Extended> = extended_body
 }
 
-/// Binds an extended operation on two or three operands; `with_carry`: the carry flag comes in. It goes out where the
-/// instruction says `.cc`.
-fn bind_extended(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, with_carry: bool) -> Bound {
+/// What comes in as carry.
+#[derive(Clone, Copy)]
+enum CarryIn {
+    Clear,
+    Set,
+    Flag,
+}
+
+/// Binds an extended operation on two or three operands. The carry goes out where the instruction says `.cc`.
+fn bind_extended(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, carry_in: CarryIn) -> Bound {
     let ty = b.last_type(i)?;
     let a = b.source(&i.operands[1], ty)?;
     let second = b.source(&i.operands[2], ty)?;
@@ -114,10 +118,10 @@ fn bind_extended(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, with_carry: 
         None => a,
     };
     let d = b.result(&i.operands[0], ty)?;
-    let carry_in = if with_carry {
-        PredicateSource::new(PREDICATE_CARRY, false)
-    } else {
-        PredicateSource::new(PREDICATE_TRUE, true)
+    let carry_in = match carry_in {
+        CarryIn::Clear => PredicateSource::new(PREDICATE_TRUE, true),
+        CarryIn::Set => PredicateSource::TRUE,
+        CarryIn::Flag => PredicateSource::new(PREDICATE_CARRY, false),
     };
     let e = if i.has(Modifier::Cc) { PREDICATE_CARRY } else { PREDICATE_SINK };
     let op = Op { d, e, a, b: second, c, immediate: u64::from(carry_in.encode()), ..b.op(run) };
@@ -135,25 +139,25 @@ macro_rules! by_digit {
 /// Binds `add.cc`.
 pub fn add_cc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let run = by_digit!(b, i, Sum);
-    bind_extended(b, i, run, false)
+    bind_extended(b, i, run, CarryIn::Clear)
 }
 
 /// Binds `addc`.
 pub fn addc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let run = by_digit!(b, i, Sum);
-    bind_extended(b, i, run, true)
+    bind_extended(b, i, run, CarryIn::Flag)
 }
 
 /// Binds `sub.cc`.
 pub fn sub_cc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let run = by_digit!(b, i, Difference);
-    bind_extended(b, i, run, false)
+    bind_extended(b, i, run, CarryIn::Set)
 }
 
 /// Binds `subc`.
 pub fn subc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let run = by_digit!(b, i, Difference);
-    bind_extended(b, i, run, true)
+    bind_extended(b, i, run, CarryIn::Flag)
 }
 
 fn product_function(b: &Binder<'_, '_>, i: &Instruction) -> Result<Run, crate::bind::BindError> {
@@ -169,13 +173,13 @@ fn product_function(b: &Binder<'_, '_>, i: &Instruction) -> Result<Run, crate::b
 /// Binds `mad.cc`.
 pub fn mad_cc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let run = product_function(b, i)?;
-    bind_extended(b, i, run, false)
+    bind_extended(b, i, run, CarryIn::Clear)
 }
 
 /// Binds `madc`.
 pub fn madc(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let run = product_function(b, i)?;
-    bind_extended(b, i, run, true)
+    bind_extended(b, i, run, CarryIn::Flag)
 }
 
 #[cfg(test)]

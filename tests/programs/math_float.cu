@@ -54,7 +54,11 @@
 
 static const double pi = 3.14159265358979323846;
 static double reciprocal_root(double x) { return 1 / std::sqrt(x); }
-static double sine_of_pi(double x) { return std::sin(pi * std::remainder(x, 2.0)); }
+static double sine_of_pi(double x) {
+    double turn = std::remainder(x, 2.0);
+    // By way of the nearer zero, so that whole numbers give zero.
+    return std::sin(pi * (turn > 0.5 ? 1 - turn : turn < -0.5 ? -1 - turn : turn));
+}
 static double exact_quotient(double x, double y) { return x / y; }
 __device__ float quotient(float x, float y) { return x / y; }
 

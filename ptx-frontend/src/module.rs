@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, Linkage, Place, Prototype, Variable};
 use crate::parse::comment::blank_comments;
 use crate::parse::{FunctionItem, FunctionKind, Outline, grammar};
-use crate::resolve::{self, Global, Surroundings};
+use crate::resolve::{self, At, Global, ResolveError, Surroundings};
 use crate::source::{Source, Span, TooLong};
 use crate::validate;
 
@@ -250,6 +250,14 @@ impl Module {
         Ok(Arc::new(function))
     }
 
+    /// A name may be undeclared because its declaration has an error: then that one is shown too.
+    fn with_causes(&self, errors: Vec<At<ResolveError>>) -> Vec<Diagnostic> {
+        let undeclared = errors.iter().any(|at| matches!(at.error, ResolveError::Undeclared { .. }));
+        let causes = if undeclared { self.problems.as_slice() } else { &[] };
+        let errors = errors.into_iter().map(|error| Diagnostic::resolve(&self.source, error));
+        errors.chain(causes.iter().cloned()).collect()
+    }
+
     fn decode_body(&self, item: &FunctionItem, body: Span) -> Result<Function, Vec<Diagnostic>> {
         let text = self.source.text();
         let in_syntax = |error| vec![Diagnostic::syntax(&self.source, error)];
@@ -258,9 +266,7 @@ impl Module {
         let statements = grammar::body(&code, body.start).map_err(in_syntax)?;
         let is_kernel = item.kind == FunctionKind::Kernel;
         let function = resolve::function(&self.source, self, is_kernel, &header, &statements, body.end)
-            .map_err(|errors| -> Vec<Diagnostic> {
-                errors.into_iter().map(|error| Diagnostic::resolve(&self.source, error)).collect()
-            })?;
+            .map_err(|errors| self.with_causes(errors))?;
         let errors = validate::function(&function, self);
         if errors.is_empty() {
             return Ok(function);

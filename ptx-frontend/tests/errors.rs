@@ -5,6 +5,7 @@
 mod common;
 
 use common::{LINES_BEFORE, kernel, message, module, problems};
+use ptx_frontend::validate::newer_than;
 use ptx_frontend::{Error, Module};
 
 /// Each body and the message of its first error.
@@ -18,6 +19,10 @@ fn check(table: &[(&str, &str)]) {
 fn an_unknown_opcode_modifier_or_combination_is_named() {
     check(&[
         ("frob.b32 %r1, %r2;", "unknown instruction `frob.b32`"),
+        (
+            "tcgen05.fence %r1;",
+            "instruction `tcgen05.fence` is not supported: needs the tensor memory of sm_100, which no simulated device has",
+        ),
         ("add.fancy.s32 %r1, %r2, %r3;", "unknown modifier `.fancy` of `add.fancy.s32`"),
         ("mul.ftz.s32 %r1, %r2, %r3;", "no form of `mul.ftz.s32` has these modifiers"),
         ("add .u32 .sat %r1, %r2, %r3;", "no form of `add.u32.sat` has these modifiers"),
@@ -221,4 +226,19 @@ fn a_bad_variable_is_kept_as_a_problem_of_the_module() {
         ["unknown directive `.frob`", "initialiser of `t`: more values than the variable has elements"]
     );
     assert!(module.function("k").is_ok());
+}
+
+#[test]
+fn a_function_that_uses_a_bad_variable_shows_the_variables_error() {
+    let shown = problems(".global .frob bad;", "mov.u64 %rd1, bad;");
+    let shown: Vec<_> = shown.iter().map(|problem| problem.problem.to_string()).collect();
+    assert_eq!(shown, ["`bad` is not declared", "unknown directive `.frob`"]);
+}
+
+#[test]
+fn forms_newer_than_the_modules_version_are_named_and_run() {
+    let function = kernel("add.u16x2 %r1, %r2, %r3; add.u16x2 %r1, %r2, %r3; add.s32 %r1, %r2, %r3;");
+    let newer = newer_than(&function, (7, 8));
+    assert_eq!(newer.iter().map(|(at, line)| (at.0, line.name)).collect::<Vec<_>>(), [(0, "add_packed")]);
+    assert!(newer_than(&function, (8, 0)).is_empty());
 }

@@ -461,3 +461,59 @@ impl Scanner<'_> {
         Ok(FunctionItem { kind, linkage, name, header, body })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODULE: &str = r#"
+// A comment with { and "
+.version 7.8
+.target sm_70, debug
+.address_size 64
+.file 1 "a { b.cu", 12, 34
+.visible .global .align 4 .b8 table[4] = {1, {2}, 3}; /* } */
+.extern .func (.param .b32 r) vprintf (.param .b64 a) .noreturn ;
+.weak .func f (.param .b32 a) { { ret; } }
+.visible .entry k (.param .u64 p) .maxntid 16, 1, 1 .pragma "x;{"; { .pragma "}"; // }
+  ret; }
+.alias g, f;
+.section .debug_info { .b8 1 }
+"#;
+
+    #[test]
+    fn items_are_found_with_their_spans() {
+        let outline = Outline::of(MODULE).unwrap();
+        assert_eq!((outline.version, outline.address_size), (Some((7, 8)), Some(64)));
+        assert_eq!(outline.target.unwrap().of(MODULE), "sm_70, debug");
+        let text = |spans: &[Span]| spans.iter().map(|span| span.of(MODULE)).collect::<Vec<_>>();
+        assert_eq!(text(&outline.variables), [".visible .global .align 4 .b8 table[4] = {1, {2}, 3}"]);
+        assert_eq!(text(&outline.files), [".file 1 \"a { b.cu\", 12, 34"]);
+        assert_eq!(text(&outline.aliases), [".alias g, f"]);
+    }
+
+    #[test]
+    fn functions_have_kind_linkage_name_and_body() {
+        let outline = Outline::of(MODULE).unwrap();
+        let shape = |item: &FunctionItem| {
+            (item.kind, item.linkage, item.name.of(MODULE), item.body.map(|body| body.of(MODULE).trim()))
+        };
+        let shapes: Vec<_> = outline.functions.iter().map(shape).collect();
+        let body = ".pragma \"}\"; // }\n  ret;";
+        assert_eq!(
+            shapes,
+            [
+                (FunctionKind::Device, Linkage::Extern, "vprintf", None),
+                (FunctionKind::Device, Linkage::Weak, "f", Some("{ ret; }")),
+                (FunctionKind::Kernel, Linkage::Visible, "k", Some(body)),
+            ]
+        );
+        assert!(outline.functions[2].header.of(MODULE).ends_with(".pragma \"x;{\"; "));
+    }
+
+    #[test]
+    fn nothing_is_a_module_without_items() {
+        assert_eq!(Outline::of(" \n// only a comment"), Ok(Outline::default()));
+        assert_eq!(Outline::of(".version 7.0\n\0\0\0").unwrap().version, Some((7, 0)));
+    }
+}

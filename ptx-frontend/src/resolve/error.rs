@@ -20,6 +20,14 @@ pub enum ResolveError {
         /// As written, with its modifiers.
         opcode: String,
     },
+    /// PTX has the instruction, and it does not run here.
+    #[error("instruction `{opcode}` is not supported: {reason}")]
+    Unsupported {
+        /// As written, with its modifiers.
+        opcode: String,
+        /// Why not.
+        reason: &'static str,
+    },
     /// PTX has no such modifier, or none that is known here.
     #[error("unknown modifier `.{modifier}` of `{opcode}`")]
     UnknownModifier {

@@ -1,7 +1,7 @@
 //! Which line of the op table an instruction is: its modifiers fit the form's slots, its operands the form's places.
 
 use super::error::ResolveError;
-use crate::isa::{OpLine, OperandSyntax, OperandType, ScalarType, Token, forms_of};
+use crate::isa::{ABSENT, OpLine, OperandSyntax, OperandType, ScalarType, State, Token, forms_of};
 use crate::parse::tree::{Operand, OperandKind};
 
 /// The forms whose modifier slots an opcode fills, with the tokens in the slots.
@@ -11,9 +11,16 @@ pub(super) type Candidates = Vec<(&'static OpLine, Vec<Option<Token>>)>;
 pub(super) fn candidates(opcode: &str) -> Result<Candidates, ResolveError> {
     let shown = || opcode.split_whitespace().collect::<String>();
     let mut words = opcode.split('.').map(str::trim);
-    let forms = forms_of(words.next().unwrap_or(""));
+    let mnemonic = words.next().unwrap_or("");
+    let forms = forms_of(mnemonic);
     if forms.is_empty() {
-        return Err(ResolveError::UnknownInstruction { opcode: shown() });
+        let state = ABSENT.iter().find(|absent| absent.mnemonic == mnemonic).map(|absent| absent.state);
+        return Err(match state {
+            Some(State::Missing(reason) | State::Refused(reason)) => {
+                ResolveError::Unsupported { opcode: shown(), reason }
+            }
+            _ => ResolveError::UnknownInstruction { opcode: shown() },
+        });
     }
     let syntaxes = || forms.iter().map(|form| form.syntax).collect();
     let mut tokens = Vec::new();

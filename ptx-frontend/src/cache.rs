@@ -11,7 +11,7 @@ use voltsim_checkpoint::codec::{decode, encode};
 use voltsim_checkpoint::frame::Schema;
 use voltsim_checkpoint::{CacheCounts, CacheKey, DiskCache};
 
-use crate::ir::{Function, Prototype};
+use crate::ir::{Function, Place, Prototype};
 use crate::resolve::{Global, Surroundings};
 
 /// Functions with shorter bodies, in bytes, are parsed as fast as they would be read.
@@ -32,9 +32,8 @@ pub(crate) struct FunctionText<'a> {
     pub(crate) is_kernel: bool,
     pub(crate) header: &'a str,
     pub(crate) body: &'a str,
-    /// Line and column at which the header begins.
-    pub(crate) line: u32,
-    pub(crate) column: u32,
+    /// Where the header begins.
+    pub(crate) place: Place,
 }
 
 /// What a module says about a name: what it is, and its parameters if it is a function.
@@ -76,7 +75,7 @@ impl FunctionCache {
         if said != what_is_said(&function, module) {
             return None;
         }
-        shift_lines(&mut function, |line| line.saturating_add(text.line - 1));
+        shift_lines(&mut function, |line| line.saturating_add(text.place.line - 1));
         Some(function)
     }
 
@@ -84,7 +83,7 @@ impl FunctionCache {
     pub(crate) fn store(&self, text: FunctionText<'_>, function: &Function, module: &dyn Surroundings) {
         let Some(key) = text.key() else { return };
         let mut function = function.clone();
-        shift_lines(&mut function, |line| line.saturating_sub(text.line - 1));
+        shift_lines(&mut function, |line| line.saturating_sub(text.place.line - 1));
         let stored = Stored { said: what_is_said(&function, module), function: &function };
         if let Ok(value) = encode(&stored) {
             self.disk.put(&key, &value);
@@ -95,8 +94,8 @@ impl FunctionCache {
 impl FunctionText<'_> {
     fn key(&self) -> Option<CacheKey> {
         let kind = if self.is_kernel { b"entry".as_slice() } else { b"func" };
-        let parts = [kind, self.header.as_bytes(), self.body.as_bytes(), &self.column.to_le_bytes()];
-        (self.body.len() >= SHORTEST && self.line > 0).then(|| CacheKey::of(&parts))
+        let parts = [kind, self.header.as_bytes(), self.body.as_bytes(), &self.place.column.to_le_bytes()];
+        (self.body.len() >= SHORTEST && self.place.line > 0).then(|| CacheKey::of(&parts))
     }
 }
 

@@ -232,6 +232,11 @@ impl Instruction {
         self.tokens.contains(&Some(Token::Modifier(modifier)))
     }
 
+    /// Can control go on to the next instruction?
+    pub fn falls_through(&self) -> bool {
+        self.guard.is_some() || !self.op.leaves()
+    }
+
     /// The modifiers that are not types, in slot order.
     pub fn modifiers(&self) -> impl Iterator<Item = Modifier> + '_ {
         self.tokens.iter().filter_map(|token| match token {

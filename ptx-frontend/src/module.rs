@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cache::{FunctionCache, FunctionText};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Function, Linkage, Place, Prototype, Variable};
+use crate::ir::{Function, Linkage, Prototype, Variable};
 use crate::parse::comment::blank_comments;
 use crate::parse::{FunctionItem, FunctionKind, Outline, grammar};
 use crate::resolve::{self, At, Global, ResolveError, Surroundings};
@@ -77,7 +77,8 @@ pub struct Module {
     problems: Vec<Diagnostic>,
     /// `.alias`: the other name of a function.
     aliases: FxHashMap<String, String>,
-    twice: Vec<String>,
+    /// Functions defined more than once.
+    twice: FxHashSet<String>,
     /// By position in the outline.
     decoded: Vec<Decoded>,
     /// By position in the outline.
@@ -103,7 +104,7 @@ impl Module {
             variables: Vec::new(),
             problems: Vec::new(),
             aliases: FxHashMap::default(),
-            twice: Vec::new(),
+            twice: FxHashSet::default(),
             decoded,
             prototypes,
             cache: None,
@@ -126,7 +127,7 @@ impl Module {
             let known = self.by_name.get(name).and_then(|known| self.outline.functions.get(*known));
             match known {
                 Some(known) if known.body.is_some() && item.body.is_some() => {
-                    self.twice.push(name.to_owned())
+                    self.twice.insert(name.to_owned());
                 }
                 Some(known) if known.body.is_some() => {}
                 _ => {
@@ -144,6 +145,7 @@ impl Module {
     }
 
     fn read_variables(&mut self) {
+        let mut defined = FxHashSet::default();
         for span in &self.outline.variables {
             let text = blank_comments(span.of(self.source.text()));
             match resolve::variables(&text, span.start) {
@@ -151,6 +153,11 @@ impl Module {
                     for variable in variables {
                         let global = Global::Variable { element: variable.ty.bytes(), space: variable.space };
                         self.globals.insert(variable.name.clone(), global);
+                        let is_final = matches!(variable.linkage, Linkage::Internal | Linkage::Visible);
+                        if is_final && !defined.insert(variable.name.clone()) {
+                            let error = ResolveError::DeclaredTwice { name: variable.name.clone() };
+                            self.problems.push(Diagnostic::resolve(&self.source, error.at(span.start)));
+                        }
                         self.variables.push(variable);
                     }
                 }
@@ -231,22 +238,20 @@ impl Module {
         if self.twice.contains(&name) {
             return Err(Error::DefinedTwice { module, name });
         }
-        let Some(cache) = &self.cache else {
-            return self
-                .decode_body(item, body)
-                .map(Arc::new)
-                .map_err(|problems| Error::Invalid { name, problems });
-        };
         let text = self.source.text();
-        let Place { line, column } = self.source.place(item.header.start);
-        let is_kernel = item.kind == FunctionKind::Kernel;
-        let text =
-            FunctionText { is_kernel, header: item.header.of(text), body: body.of(text), line, column };
-        if let Some(function) = cache.load(text, self) {
+        let text = FunctionText {
+            is_kernel: item.kind == FunctionKind::Kernel,
+            header: item.header.of(text),
+            body: body.of(text),
+            place: self.source.place(item.header.start),
+        };
+        if let Some(function) = self.cache.as_ref().and_then(|cache| cache.load(text, self)) {
             return Ok(Arc::new(function));
         }
         let function = self.decode_body(item, body).map_err(|problems| Error::Invalid { name, problems })?;
-        cache.store(text, &function, self);
+        if let Some(cache) = &self.cache {
+            cache.store(text, &function, self);
+        }
         Ok(Arc::new(function))
     }
 

@@ -225,6 +225,8 @@ fn a_bad_variable_is_kept_as_a_problem_of_the_module() {
         problems,
         ["unknown directive `.frob`", "initialiser of `t`: more values than the variable has elements"]
     );
+    let twice = common::module(".extern .global .b32 a; .global .b32 a; .global .b32 a;", "ret;");
+    assert_eq!(twice.problems()[0].problem.to_string(), "`a` is declared twice");
     assert!(module.function("k").is_ok());
 }
 

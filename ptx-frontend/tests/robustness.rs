@@ -93,6 +93,7 @@ fn huge_counts_cost_no_memory() {
                 .shared .b8 y[4294967296][4294967296]; mov.b32 %r7, 1;";
     assert_eq!(exercise(&format!(".entry k() {{ {body} }}")), (0, 1));
     exercise(".global .b8 x[99999999999] = {1}; .global .b8 y[][18446744073709551615] = {{1}, {2}};");
+    exercise(".global .b16 y[][4611686018427387904] = {{1}, {2}, {3}, 4};");
     exercise(".global .align 18446744073709551615 .b8 x[4]; .global .b8 z[99999999999999999999999];");
     exercise(".entry k(.param .b8 p[4294967295], .param .b8 q[4294967295]) { ret; }");
     exercise(

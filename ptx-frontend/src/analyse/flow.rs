@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::ir::{Function, Instruction, InstructionIndex, Operand};
-use crate::isa::{Effect, Op};
+use crate::isa::Effect;
 
 /// Index into [`ControlFlow::blocks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,16 +30,6 @@ pub struct ControlFlow {
     blocks: Vec<Block>,
     /// Immediate post-dominator of each block; `None` where it is the function's end.
     post_dominators: Vec<Option<BlockId>>,
-}
-
-/// Can control go on to the next instruction?
-pub fn falls_through(instruction: &Instruction) -> bool {
-    instruction.guard.is_some() || !leaves(instruction.op)
-}
-
-/// Without a guard, does the form always go elsewhere?
-fn leaves(op: Op) -> bool {
-    matches!(op.line().effect, Effect::Branch | Effect::Exit)
 }
 
 /// The labels of a branch.
@@ -103,7 +93,7 @@ fn index(position: usize) -> InstructionIndex {
 fn split(instructions: &[Instruction]) -> Vec<Block> {
     let mut starts = BTreeSet::from([index(0)]);
     for (position, instruction) in instructions.iter().enumerate() {
-        if leaves(instruction.op) {
+        if instruction.op.leaves() {
             starts.insert(index(position + 1));
             starts.extend(targets(instruction));
         }
@@ -126,10 +116,10 @@ fn connect(blocks: &mut [Block], instructions: &[Instruction]) {
         let Some(last) = last else { continue };
         let mut successors = BTreeSet::new();
         let mut exits = last.op.line().effect == Effect::Exit;
-        if leaves(last.op) {
+        if last.op.leaves() {
             successors.extend(targets(last).map(|target| starting_at(blocks, target)));
         }
-        if falls_through(last) {
+        if last.falls_through() {
             successors.insert(starting_at(blocks, end));
         }
         // A way past the last instruction ends the function.

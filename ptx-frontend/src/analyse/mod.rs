@@ -6,6 +6,6 @@ mod liveness;
 mod registers;
 
 pub use dot::dot;
-pub use flow::{Block, BlockId, ControlFlow, falls_through};
+pub use flow::{Block, BlockId, ControlFlow};
 pub use liveness::Liveness;
 pub use registers::{reads, writes};

@@ -178,6 +178,11 @@ pub fn table() -> impl Iterator<Item = &'static OpLine> {
 }
 
 impl Op {
+    /// Without a guard, does the form always go elsewhere than to the next instruction?
+    pub fn leaves(self) -> bool {
+        matches!(self.line().effect, Effect::Branch | Effect::Exit)
+    }
+
     /// The form's line.
     pub fn line(self) -> &'static OpLine {
         static LINES: OnceLock<Vec<&'static OpLine>> = OnceLock::new();

@@ -167,7 +167,7 @@ impl Reader {
 
     fn statement<'a>(&self, pair: Pair<'a, Rule>) -> Result<Option<Statement<'a>>> {
         Ok(Some(match pair.as_rule() {
-            Rule::open => Statement::Open(self.at(&pair)),
+            Rule::open => Statement::Open,
             Rule::close => Statement::Close(self.at(&pair)),
             Rule::label => match pair.into_inner().next() {
                 Some(name) => Statement::Label(self.word(&name)),

@@ -133,7 +133,7 @@ pub struct Header<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement<'a> {
     /// `{`.
-    Open(u32),
+    Open,
     /// `}`.
     Close(u32),
     /// `name:`.

@@ -4,7 +4,6 @@ use super::error::ResolveError;
 use super::initialiser;
 use crate::ir::{LaunchBounds, Linkage, Parameter, Space, Variable};
 use crate::isa::ScalarType;
-use crate::parse::grammar::SyntaxError;
 use crate::parse::tree::{Declarator, Formal, Performance, Specifiers};
 
 /// Where a declared thing lives.
@@ -24,17 +23,6 @@ pub(super) struct Meaning {
     pub(super) lanes: u32,
     pub(super) align: Option<u64>,
     pub(super) managed: bool,
-}
-
-/// An error of a variable: in its shape or in its meaning.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum VariableError {
-    /// The text has not the shape of a declaration.
-    #[error(transparent)]
-    Syntax(#[from] SyntaxError),
-    /// The declaration does not make sense.
-    #[error(transparent)]
-    Resolve(#[from] ResolveError),
 }
 
 /// Reads the dotted words of a declaration; answers the word that is not known.
@@ -107,7 +95,7 @@ pub(super) fn variable(
     meaning: &Meaning,
     space: Space,
     declarator: &Declarator<'_>,
-) -> Result<Variable, VariableError> {
+) -> Result<Variable, ResolveError> {
     let name = declarator.name.text;
     let ty = meaning.ty_of(name)?;
     let mut dimensions = declarator.dimensions.clone();

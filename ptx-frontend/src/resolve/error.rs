@@ -1,6 +1,7 @@
 //! What can be wrong with a function whose shape is right: names, forms, operands, sizes.
 
 use crate::isa::ScalarType;
+use crate::parse::grammar::SyntaxError;
 
 /// An error and the byte offset of what causes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,6 +153,17 @@ pub enum ResolveError {
         /// What is wrong.
         reason: String,
     },
+}
+
+/// An error of a module's variable: in its shape or in its meaning.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VariableError {
+    /// The text has not the shape of a declaration.
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    /// The declaration does not make sense.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
 }
 
 impl ResolveError {

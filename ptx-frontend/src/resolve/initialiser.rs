@@ -2,7 +2,6 @@
 //!
 //! Tables of megabytes occur, so the list is read by hand and plain numbers need no grammar; other values go through it.
 
-use super::declaration::VariableError;
 use super::error::ResolveError;
 use super::immediate::convert;
 use crate::ir::Initial;
@@ -36,12 +35,12 @@ struct Filler<'a> {
 }
 
 /// The values written in `text`, and the number of items of the outermost dimension.
-pub(super) fn parse(layout: &Layout<'_>, text: Word<'_>) -> Result<(Vec<Initial>, u64), VariableError> {
+pub(super) fn parse(layout: &Layout<'_>, text: Word<'_>) -> Result<(Vec<Initial>, u64), ResolveError> {
     let element = u64::from(layout.ty.bytes());
     let mut strides = vec![element];
     if layout.dimensions.iter().skip(1).any(Option::is_none) {
         let missing = "size for each inner dimension";
-        return Err(ResolveError::Incomplete { name: layout.name.to_owned(), missing }.into());
+        return Err(ResolveError::Incomplete { name: layout.name.to_owned(), missing });
     }
     if layout.lanes > 1 {
         strides.push(element * u64::from(layout.lanes));
@@ -59,11 +58,11 @@ pub(super) fn parse(layout: &Layout<'_>, text: Word<'_>) -> Result<(Vec<Initial>
 }
 
 impl Filler<'_> {
-    fn fail(&self, reason: impl Into<String>) -> VariableError {
-        ResolveError::Initialiser { name: self.layout.name.to_owned(), reason: reason.into() }.into()
+    fn fail(&self, reason: impl Into<String>) -> ResolveError {
+        ResolveError::Initialiser { name: self.layout.name.to_owned(), reason: reason.into() }
     }
 
-    fn fill(&mut self, text: Word<'_>) -> Result<(), VariableError> {
+    fn fill(&mut self, text: Word<'_>) -> Result<(), ResolveError> {
         let bytes = text.text.as_bytes();
         let mut at = 0;
         // Where each open brace's item began.
@@ -113,10 +112,10 @@ impl Filler<'_> {
         if open.is_empty() { Ok(()) } else { Err(self.fail("`{` without `}`")) }
     }
 
-    fn value(&mut self, text: Word<'_>) -> Result<(), VariableError> {
+    fn value(&mut self, text: Word<'_>) -> Result<(), ResolveError> {
         let whole = self.strides.first().copied().unwrap_or(0);
         let width = u64::from(self.layout.ty.bytes());
-        let next = self.offset + width;
+        let next = self.offset.saturating_add(width);
         if whole > 0 && next > whole || next > LARGEST {
             return Err(self.fail("more values than the variable has elements"));
         }
@@ -145,7 +144,7 @@ impl Filler<'_> {
     }
 
     /// `0xFF00(symbol)`: shift and width of the bytes meant.
-    fn mask(&self, mask: Option<u64>) -> Result<(u32, u32), VariableError> {
+    fn mask(&self, mask: Option<u64>) -> Result<(u32, u32), ResolveError> {
         let Some(mask) = mask else { return Ok((0, self.layout.ty.bytes())) };
         let shift = mask.trailing_zeros();
         match mask.checked_shr(shift) {
@@ -154,7 +153,7 @@ impl Filler<'_> {
         }
     }
 
-    fn constant(&mut self, constant: Constant, next: u64) -> Result<(), VariableError> {
+    fn constant(&mut self, constant: Constant, next: u64) -> Result<(), ResolveError> {
         let bits = convert(constant, self.layout.ty)?;
         let width = self.layout.ty.bytes() as usize;
         let little_endian = u128::from(bits).to_le_bytes();

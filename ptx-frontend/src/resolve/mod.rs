@@ -10,8 +10,7 @@ mod operand;
 
 use rustc_hash::FxHashMap;
 
-pub use declaration::VariableError;
-pub use error::{At, ResolveError};
+pub use error::{At, ResolveError, VariableError};
 pub use form::operand_type;
 pub use names::{Global, Surroundings};
 
@@ -19,7 +18,7 @@ use crate::ir::{
     ExternalId, Function, Guard, Instruction, InstructionIndex, Linkage, Parameter, Prototype, RegisterId,
     SourceLocation, Space, Variable, VariableId,
 };
-use crate::isa::{Effect, Op, ScalarType, forms_of};
+use crate::isa::{ScalarType, forms_of};
 use crate::parse::grammar;
 use crate::parse::tree::{self, Declaration, Formal, Header, Statement, Word};
 use crate::source::{Source, narrow};
@@ -124,7 +123,8 @@ pub fn variables(text: &str, base: u32) -> std::result::Result<Vec<Variable>, At
             let name = declarator.name.text.to_owned();
             return Err(fail(ResolveError::Incomplete { name, missing: "state space" }.into()));
         };
-        variables.push(declaration::variable(&meaning, space, declarator).map_err(fail)?);
+        variables
+            .push(declaration::variable(&meaning, space, declarator).map_err(|error| fail(error.into()))?);
     }
     Ok(variables)
 }
@@ -184,14 +184,16 @@ impl<'a> Resolver<'a> {
                 return None;
             }
         };
-        let name = formal.declarator.as_ref()?.name;
         let mut entity = entity;
         if meaning.storage == Some(Storage::Register) {
-            let first = self.add_registers(parameter.ty, meaning.lanes, name.text);
+            let first = self.add_registers(parameter.ty, meaning.lanes, &parameter.name);
             parameter.register = Some(first);
             entity = Entity::Registers { first, lanes: meaning.lanes };
         }
-        if let Err(error) = self.scopes.declare(name.text, entity) {
+        let name = formal.declarator.as_ref().map(|declarator| declarator.name);
+        if let Some(name) = name.filter(|name| name.text != "_")
+            && let Err(error) = self.scopes.declare(name.text, entity)
+        {
             self.errors.push(error.at(name.at));
         }
         Some(parameter)
@@ -211,7 +213,7 @@ impl<'a> Resolver<'a> {
 
     fn statement(&mut self, statement: &'a Statement<'a>) -> Result<()> {
         match statement {
-            Statement::Open(_) => self.scopes.open(),
+            Statement::Open => self.scopes.open(),
             Statement::Close(at) => {
                 if !self.scopes.close() {
                     return Err(ResolveError::Unbalanced { mark: '}' }.at(*at));
@@ -272,13 +274,7 @@ impl<'a> Resolver<'a> {
         declarator: &'a tree::Declarator<'a>,
     ) -> std::result::Result<(), ResolveError> {
         let name = declarator.name.text;
-        let mut variable =
-            declaration::variable(meaning, space, declarator).map_err(|error| match error {
-                VariableError::Resolve(error) => error,
-                VariableError::Syntax(error) => {
-                    ResolveError::Initialiser { name: name.to_owned(), reason: error.to_string() }
-                }
-            })?;
+        let mut variable = declaration::variable(meaning, space, declarator)?;
         if variable.linkage == Linkage::Extern {
             return self.scopes.declare(name, Entity::Outside { element: variable.ty.bytes() });
         }
@@ -344,14 +340,10 @@ impl<'a> Resolver<'a> {
 
     /// A function's code always ends with an instruction that does not fall through.
     fn end_with_return(&mut self, end_of_body: u32) {
-        let ends = |instruction: &Instruction| {
-            let effect = instruction.op.line().effect;
-            instruction.guard.is_none()
-                && (effect == Effect::Exit || instruction.op == Op::Control(crate::isa::Control::bra))
-        };
         let length = narrow(self.function.instructions.len());
         let label_at_end = self.labels.instruction_targets().any(|target| target == InstructionIndex(length));
-        if self.function.instructions.last().is_some_and(ends) && !label_at_end {
+        let ends = self.function.instructions.last().is_some_and(|last| !last.falls_through());
+        if ends && !label_at_end {
             return;
         }
         if let Some(line) = forms_of("ret").first() {

@@ -186,7 +186,7 @@ impl<'a> Labels<'a> {
         let (mut scopes, mut opened, mut instructions) = (vec![0], 0, 0);
         for (position, statement) in statements.iter().enumerate() {
             match statement {
-                Statement::Open(_) => {
+                Statement::Open => {
                     opened += 1;
                     scopes.push(opened);
                 }

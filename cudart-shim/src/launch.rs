@@ -130,7 +130,7 @@ impl Simulator {
         }
         if sizes.cooperative {
             let ctas: u64 = sizes.grid.array().into_iter().map(u64::from).product();
-            let resident = u64::from(self.active_ctas(program, threads as u32, sizes.shared));
+            let resident = u64::from(self.active_ctas(kernel, program, threads as u32, sizes.shared));
             if ctas > resident.saturating_mul(spec.sms.into()) {
                 return Err(Error::CooperativeLaunchTooLarge);
             }

@@ -11,6 +11,12 @@ pub(crate) struct LaunchAttribute {
     value: [u32; 16],
 }
 
+#[cfg(test)]
+impl LaunchAttribute {
+    /// Bytes to the value.
+    pub(crate) const VALUE: usize = std::mem::offset_of!(LaunchAttribute, value);
+}
+
 const COOPERATIVE: u32 = 2;
 const CLUSTER_DIMENSION: u32 = 4;
 

@@ -63,10 +63,15 @@ pub(crate) fn report(message: impl Fn() -> String) {
     line(message);
 }
 
+/// The exported name of a body: where the versions of the runtime have different bodies, ours carry the version.
+fn exported_name(body: &str) -> String {
+    ["_v11", "_v12", "_v13"].into_iter().fold(body.to_owned(), |name, version| name.replace(version, ""))
+}
+
 /// Writes the line of a call.
 pub(crate) fn call(name: &str, arguments: Arguments<'_>, result: &dyn fmt::Display) {
     line(|| {
-        let mut text = format!("{name}(");
+        let mut text = exported_name(name) + "(";
         for (index, (argument, value)) in arguments.iter().enumerate() {
             let comma = if index == 0 { "" } else { ", " };
             let _ = write!(text, "{comma}{argument}={value:?}");

@@ -193,7 +193,19 @@ impl Simulator {
 
     /// The kernel of a handle.
     pub(crate) fn kernel(&self, handle: FunctionHandle) -> Result<Arc<Kernel>> {
-        self.modules.lock().kernels.get(&handle).cloned().ok_or(Error::InvalidResourceHandle)
+        self.kernel_of(handle.0).map_err(|error| match error {
+            Error::InvalidDeviceFunction => Error::InvalidResourceHandle,
+            other => other,
+        })
+    }
+
+    /// The handle of a stub's kernel: the stub's own address, since stubs keep the handle and a reset of the device
+    /// must not make it stale. The kernel is loaded when the handle is used.
+    pub(crate) fn handle_of_stub(&self, stub: usize) -> Result<FunctionHandle> {
+        match registry().lock().find(stub) {
+            Some(Registered { kind: Kind::Kernel, .. }) => Ok(FunctionHandle(stub)),
+            _ => Err(Error::InvalidDeviceFunction),
+        }
     }
 
     /// The variable whose host shadow lies at this address.

@@ -1,6 +1,7 @@
 //! How many CTAs of a kernel fit on a multiprocessor (CUDA programming guide, "Multiprocessor Level"; the allocation units
 //! are the profile's).
 
+use crate::module::Kernel;
 use crate::profile::Attribute;
 use crate::simulator::Simulator;
 use functional::engine::program::Program;
@@ -28,12 +29,22 @@ impl Simulator {
         })
     }
 
-    /// CTAs of `threads` threads and `dynamic_shared` bytes that are resident on a multiprocessor at once.
-    pub(crate) fn active_ctas(&self, program: &Program, threads: u32, dynamic_shared: usize) -> u32 {
+    /// CTAs of `threads` threads and `dynamic_shared` bytes that are resident on a multiprocessor at once; 0 when a launch
+    /// of that size would fail.
+    pub(crate) fn active_ctas(
+        &self,
+        kernel: &Kernel,
+        program: &Program,
+        threads: u32,
+        dynamic_shared: usize,
+    ) -> u32 {
         let amount = |attribute| self.profile.amount(attribute);
         let units = self.profile.occupancy;
         let warp_size = amount(Attribute::WarpSize).max(1);
-        if threads == 0 || threads > self.max_threads(program) {
+        if threads == 0
+            || threads > self.max_threads(program)
+            || dynamic_shared as u64 > self.max_dynamic_shared(kernel, program)
+        {
             return 0;
         }
         let warps = threads.div_ceil(warp_size);
@@ -43,9 +54,6 @@ impl Simulator {
             .saturating_add(amount(Attribute::ReservedSharedMemoryPerBlock).into())
             .checked_next_multiple_of(units.shared_memory_allocation_unit.into())
             .unwrap_or(u64::MAX);
-        if shared > amount(Attribute::MaxSharedMemoryPerBlockOptin).into() {
-            return 0;
-        }
         let by_shared = u64::from(amount(Attribute::MaxSharedMemoryPerMultiprocessor))
             .checked_div(shared)
             .map_or(u32::MAX, |ctas| u32::try_from(ctas).unwrap_or(u32::MAX));
@@ -73,6 +81,7 @@ impl Simulator {
     /// `dynamic_shared` tells what a CTA of some size needs; `limit` bounds the size, 0 for no bound.
     pub(crate) fn best_cta_size(
         &self,
+        kernel: &Kernel,
         program: &Program,
         limit: u32,
         dynamic_shared: impl Fn(u32) -> usize,
@@ -84,7 +93,7 @@ impl Simulator {
         let mut threads = most.next_multiple_of(warp_size);
         while threads >= warp_size {
             let size = threads.min(most);
-            let ctas = self.active_ctas(program, size, dynamic_shared(size));
+            let ctas = self.active_ctas(kernel, program, size, dynamic_shared(size));
             if ctas * size > best.0 {
                 best = (ctas * size, ctas, size);
             }

@@ -4,6 +4,8 @@
 //! CUDA documentation asks for. These wrappers add the one check that can be made, for null, and confine the access.
 
 #[cfg(test)]
+mod against_headers;
+#[cfg(test)]
 pub(crate) mod check;
 pub(crate) mod device_properties;
 

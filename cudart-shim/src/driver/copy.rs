@@ -51,7 +51,7 @@ struct Side3d {
 /// `CUDA_MEMCPY3D` and `CUDA_MEMCPY3D_PEER`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct Copy3d {
+pub(crate) struct DriverCopy3d {
     source: Side3d,
     target: Side3d,
     width_bytes: usize,
@@ -109,7 +109,7 @@ impl From<Side2d> for Side3d {
     }
 }
 
-impl From<Copy2d> for Copy3d {
+impl From<Copy2d> for DriverCopy3d {
     fn from(copy: Copy2d) -> Self {
         let Copy2d { source, target, width_bytes, height } = copy;
         Self { source: source.into(), target: target.into(), width_bytes, height, depth: 1 }
@@ -139,7 +139,7 @@ fn linear(
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
 }
 
-fn slices(copy: Copy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
+fn slices(copy: DriverCopy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
     let simulator = driver_context()?;
     let stream = simulator.stream(stream, default)?;
     let (to, to_memory) = copy.target.resolve()?;
@@ -250,20 +250,20 @@ api! { Driver;
     }
 
     /// Copies slices of rows and waits.
-    fn cuMemcpy3D_v2, cuMemcpy3D_v2_ptds [default] (copy: In<Copy3d>) { slices(copy.get()?, DEFAULT, default, Waits) }
+    fn cuMemcpy3D_v2, cuMemcpy3D_v2_ptds [default] (copy: In<DriverCopy3d>) { slices(copy.get()?, DEFAULT, default, Waits) }
 
     /// Copies slices of rows in stream order.
-    fn cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz [default] (copy: In<Copy3d>, stream: StreamHandle) {
+    fn cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz [default] (copy: In<DriverCopy3d>, stream: StreamHandle) {
         slices(copy.get()?, stream, default, Returns)
     }
 
     /// Copies slices between contexts and waits.
-    fn cuMemcpy3DPeer, cuMemcpy3DPeer_ptds [default] (copy: In<Copy3d>) {
+    fn cuMemcpy3DPeer, cuMemcpy3DPeer_ptds [default] (copy: In<DriverCopy3d>) {
         slices(copy.get()?, DEFAULT, default, Waits)
     }
 
     /// Copies slices between contexts in stream order.
-    fn cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz [default] (copy: In<Copy3d>, stream: StreamHandle) {
+    fn cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz [default] (copy: In<DriverCopy3d>, stream: StreamHandle) {
         slices(copy.get()?, stream, default, Returns)
     }
 
@@ -352,6 +352,6 @@ mod tests {
 
     #[test]
     fn the_structures_have_the_sizes_of_the_originals() {
-        assert_eq!((size_of::<Copy2d>(), size_of::<Copy3d>()), (128, 200));
+        assert_eq!((size_of::<Copy2d>(), size_of::<DriverCopy3d>()), (128, 200));
     }
 }

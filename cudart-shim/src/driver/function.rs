@@ -28,6 +28,12 @@ pub(crate) struct DriverLaunchConfiguration {
     attribute_count: c_uint,
 }
 
+#[cfg(test)]
+impl DriverLaunchConfiguration {
+    /// Bytes to the stream.
+    pub(crate) const STREAM: usize = std::mem::offset_of!(DriverLaunchConfiguration, stream);
+}
+
 /// A pointer to an array of pointers: to a kernel's arguments, or tags and values.
 type Pointers = *const *const c_void;
 
@@ -105,8 +111,9 @@ fn occupancy(
     if flags > 1 {
         return Err(Error::InvalidValue);
     }
-    let program = simulator.kernel(function)?.program()?;
-    ctas.set(simulator.active_ctas(&program, threads, shared) as c_int)
+    let kernel = simulator.kernel(function)?;
+    let program = kernel.program()?;
+    ctas.set(simulator.active_ctas(&kernel, &program, threads, shared) as c_int)
 }
 
 fn best_cta_size(
@@ -121,8 +128,9 @@ fn best_cta_size(
     block.check()?;
     let simulator = driver_context()?;
     let limit = u32::try_from(limit).map_err(|_| Error::InvalidValue)?;
-    let program = simulator.kernel(function)?.program()?;
-    let (ctas, threads) = simulator.best_cta_size(&program, limit, |threads| match dynamic {
+    let kernel = simulator.kernel(function)?;
+    let program = kernel.program()?;
+    let (ctas, threads) = simulator.best_cta_size(&kernel, &program, limit, |threads| match dynamic {
         // SAFETY: by the API's contract a function that takes a CTA size.
         Some(function) => unsafe { function(threads as c_int) },
         None => shared,

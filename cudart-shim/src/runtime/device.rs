@@ -16,7 +16,7 @@ use stream_engine::Scope;
 const DEVICE_FLAGS: u32 = 0x9f;
 
 /// Stores `cudaDeviceProp` at the caller's place.
-fn properties(target: *mut c_void, device: c_int, layout: Layout) -> Result<()> {
+fn store_properties(target: *mut c_void, device: c_int, layout: Layout) -> Result<()> {
     if target.is_null() {
         return Err(Error::InvalidValue);
     }
@@ -149,13 +149,13 @@ api! { Runtime;
     }
 
     /// The structure of CUDA 11, which CUDA 12 keeps under this name.
-    fn cudaGetDeviceProperties(properties_: *mut c_void, device: c_int) { properties(properties_, device, Layout::V11) }
+    fn cudaGetDeviceProperties(prop: *mut c_void, device: c_int) { store_properties(prop, device, Layout::V11) }
 
     /// The structure of CUDA 12.
-    fn cudaGetDeviceProperties_v2(properties_: *mut c_void, device: c_int) { properties(properties_, device, Layout::V12) }
+    fn cudaGetDeviceProperties_v2(prop: *mut c_void, device: c_int) { store_properties(prop, device, Layout::V12) }
 
     /// The structure of CUDA 13, exported as `cudaGetDeviceProperties`.
-    fn cudaGetDeviceProperties_v13(properties_: *mut c_void, device: c_int) { properties(properties_, device, Layout::V13) }
+    fn cudaGetDeviceProperties_v13(prop: *mut c_void, device: c_int) { store_properties(prop, device, Layout::V13) }
 
     /// One attribute.
     fn cudaDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) {

@@ -73,8 +73,9 @@ fn occupancy(
     if flags > 1 {
         return Err(Error::InvalidValue);
     }
-    let program = simulator.kernel_of(function.0)?.program()?;
-    ctas.set(simulator.active_ctas(&program, threads, shared) as c_int)
+    let kernel = simulator.kernel_of(function.0)?;
+    let program = kernel.program()?;
+    ctas.set(simulator.active_ctas(&kernel, &program, threads, shared) as c_int)
 }
 
 api! { Runtime;

@@ -116,18 +116,18 @@ api! { Runtime;
     /// The handle of a stub's kernel.
     fn __cudaGetKernel(kernelPtr: Out<FunctionHandle>, hostFun: Address) {
         kernelPtr.check()?;
-        kernelPtr.set(runtime_context()?.kernel_of(hostFun.0)?.handle())
+        kernelPtr.set(runtime_context()?.handle_of_stub(hostFun.0)?)
     }
 
     /// The handle of a stub's kernel.
     fn cudaGetKernel(kernelPtr: Out<FunctionHandle>, entryFuncAddr: Address) {
         kernelPtr.check()?;
-        kernelPtr.set(runtime_context()?.kernel_of(entryFuncAddr.0)?.handle())
+        kernelPtr.set(runtime_context()?.handle_of_stub(entryFuncAddr.0)?)
     }
 
     /// The handle of a stub's kernel, for the driver API.
     fn cudaGetFuncBySymbol(functionPtr: Out<FunctionHandle>, symbolPtr: Address) {
         functionPtr.check()?;
-        functionPtr.set(runtime_context()?.kernel_of(symbolPtr.0)?.handle())
+        functionPtr.set(runtime_context()?.handle_of_stub(symbolPtr.0)?)
     }
 }

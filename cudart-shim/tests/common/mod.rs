@@ -26,19 +26,23 @@ pub fn libraries() -> &'static Path {
 /// Compiles a C program that uses both APIs; gives the executable, or what the compiler says.
 pub fn compile(source: &Path) -> Result<PathBuf, String> {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(source.file_stem().unwrap_or_default());
+    // Several tests may compile one program at a time; each puts a complete file in its place.
+    let unfinished = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR"))
+        .map_err(|error| error.to_string())?
+        .into_temp_path();
     let output = Command::new("cc")
         .args(["-std=gnu11", "-Wall", "-Werror", "-O1", "-pthread", "-o"])
-        .arg(&program)
+        .arg(&unfinished)
         .arg(source)
         .arg(libraries().join("libcudart.so.13"))
         .arg(libraries().join("libcuda.so.1"))
         .output()
         .map_err(|error| format!("cc: {error}"))?;
-    if output.status.success() {
-        Ok(program)
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
+    unfinished.persist(&program).map_err(|error| error.to_string())?;
+    Ok(program)
 }
 
 /// The program with our libraries in its search path and nothing else set.

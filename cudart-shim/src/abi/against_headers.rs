@@ -1,0 +1,100 @@
+//! Our structures against the vendor's headers, where `cargo xtask test` has installed them.
+//!
+//! Each structure's size and offsets are written as static assertions in C, which the host's compiler checks with the real
+//! headers. On a machine without them there is nothing to compare with, and the tests say so and pass.
+
+use super::device_properties::{Layout, device_properties, offsets};
+use crate::driver::{Copy2d, DriverCopy3d, DriverLaunchConfiguration, LegacyProperties};
+use crate::launch_attribute::LaunchAttribute;
+use crate::profile::Profile;
+use crate::runtime::{
+    AccessDescription, Copy3d, FunctionAttributes12, LaunchConfiguration, PeerCopy3d, PointerAttributes13,
+};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Folder of the headers of one CUDA version.
+fn headers(folder: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/toolchain/packages/nvidia").join(folder);
+    let found = path.join("include/cuda_runtime_api.h").exists();
+    if !found {
+        eprintln!("no headers in {}; nothing to compare with", path.display());
+    }
+    found.then(|| path.join("include"))
+}
+
+/// Has the assertions checked with the headers in `include`; gives what the compiler says.
+fn compile(include: &Path, assertions: &str) -> Result<(), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("layout.c");
+    let text = format!("#include <stddef.h>\n#include <cuda.h>\n#include <cuda_runtime_api.h>\n{assertions}");
+    std::fs::write(&source, text).unwrap();
+    // Headers that CUDA 12's include come from the compiler's package.
+    let compiler_headers = include.join("../../cuda_nvcc/include");
+    let output = Command::new("cc")
+        .args(["-fsyntax-only", "-I"])
+        .arg(include)
+        .arg("-I")
+        .arg(compiler_headers)
+        .arg(&source)
+        .output()
+        .unwrap();
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
+fn same_size(text: &mut String, name: &str, bytes: usize) {
+    let _ = writeln!(text, "_Static_assert(sizeof({name}) == {bytes}, \"{name}\");");
+}
+
+fn same_offset(text: &mut String, structure: &str, field: &str, bytes: usize) {
+    let _ =
+        writeln!(text, "_Static_assert(offsetof({structure}, {field}) == {bytes}, \"{structure}.{field}\");");
+}
+
+fn device_property_assertions(layout: Layout) -> String {
+    let mut text = String::new();
+    let structure = "struct cudaDeviceProp";
+    same_size(&mut text, structure, device_properties(&Profile::load("titan-v").unwrap(), layout).len());
+    for (field, offset) in offsets(layout) {
+        same_offset(&mut text, structure, field, offset);
+    }
+    text
+}
+
+#[test]
+fn device_properties_of_cuda_12_lie_where_its_header_puts_them() {
+    if let Some(include) = headers("cuda_runtime") {
+        compile(&include, &device_property_assertions(Layout::V12)).unwrap();
+    }
+}
+
+#[test]
+fn structures_of_cuda_13_lie_where_its_headers_put_them() {
+    let Some(include) = headers("cu13") else { return };
+    let mut text = device_property_assertions(Layout::V13);
+    for (name, bytes) in [
+        ("cudaMemcpy3DParms", size_of::<Copy3d>()),
+        ("cudaMemcpy3DPeerParms", size_of::<PeerCopy3d>()),
+        ("cudaPointerAttributes", size_of::<PointerAttributes13>()),
+        ("cudaFuncAttributes", size_of::<FunctionAttributes12>()),
+        ("cudaMemAccessDesc", size_of::<AccessDescription>()),
+    ] {
+        same_size(&mut text, &format!("struct {name}"), bytes);
+    }
+    for (name, bytes) in [
+        ("cudaLaunchConfig_t", size_of::<LaunchConfiguration>()),
+        ("cudaLaunchAttribute", size_of::<LaunchAttribute>()),
+        ("CUlaunchAttribute", size_of::<LaunchAttribute>()),
+        ("CUlaunchConfig", size_of::<DriverLaunchConfiguration>()),
+        ("CUDA_MEMCPY2D", size_of::<Copy2d>()),
+        ("CUDA_MEMCPY3D", size_of::<DriverCopy3d>()),
+        ("CUDA_MEMCPY3D_PEER", size_of::<DriverCopy3d>()),
+        ("CUdevprop", size_of::<LegacyProperties>()),
+    ] {
+        same_size(&mut text, name, bytes);
+    }
+    same_offset(&mut text, "cudaLaunchAttribute", "val", LaunchAttribute::VALUE);
+    same_offset(&mut text, "CUlaunchConfig", "hStream", DriverLaunchConfiguration::STREAM);
+    compile(&include, &text).unwrap();
+}

@@ -9,6 +9,7 @@ mod dispatch;
 mod operands;
 mod place;
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -204,6 +205,8 @@ pub(crate) struct Binder<'l, 'a> {
     starts: Vec<u32>,
     current: usize,
     next_slot: u32,
+    /// By register: does anything read it? Found when first asked.
+    read: OnceCell<Vec<bool>>,
 }
 
 /// Which half of an op's immediate a target goes into.
@@ -254,6 +257,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             starts: Vec::with_capacity(source.instructions.len() + 1),
             current: 0,
             next_slot: 0,
+            read: OnceCell::new(),
             source,
         })
     }

@@ -1,6 +1,7 @@
 //! Operands: where an op finds its values and puts its results.
 
-use ptx_frontend::ir::{AddressBase, Operand, RegisterId};
+use ptx_frontend::analyse;
+use ptx_frontend::ir::{self, AddressBase, Operand, RegisterId};
 use ptx_frontend::isa::{ScalarType, SpecialRegister};
 
 use super::place::SymbolAddress;
@@ -19,6 +20,17 @@ impl Binder<'_, '_> {
     /// Byte offset of a register's row; word number of a predicate.
     pub(crate) fn register(&self, register: RegisterId) -> u32 {
         self.registers[register.0 as usize]
+    }
+
+    /// Does anything read this result? Not if `_` or a register that no instruction reads stands for it.
+    pub(crate) fn is_wanted(&self, result: &Operand) -> bool {
+        match result {
+            Operand::Register(register) => {
+                let read = self.read.get_or_init(|| read_registers(&self.source));
+                read[register.0 as usize]
+            }
+            other => *other != Operand::Discard,
+        }
     }
 
     fn tail(&mut self, rows: &[Row]) -> u32 {
@@ -90,6 +102,7 @@ impl Binder<'_, '_> {
                 }
             }
             Operand::Address { base, offset } => self.address_value(*base, *offset, wide),
+            Operand::Function(function) => self.address_value(AddressBase::External(*function), 0, wide),
             other => Err(self.error(format!("{other:?} cannot be read as .{}", ty.name()))),
         }
     }
@@ -196,6 +209,16 @@ impl Binder<'_, '_> {
             }
         }
     }
+}
+
+/// By register: does an instruction, or the function's return, read it?
+fn read_registers(source: &ir::Function) -> Vec<bool> {
+    let mut read = vec![false; source.registers.len()];
+    let by_instructions = source.instructions.iter().flat_map(analyse::reads);
+    for register in by_instructions.chain(source.returns.iter().filter_map(|result| result.register)) {
+        read[register.0 as usize] = true;
+    }
+    read
 }
 
 /// The bits of an immediate as a register of type `ty` holds them.

@@ -5,6 +5,7 @@ use super::divergence::Divergence;
 use super::grid::Grid;
 use super::lane::Bits;
 use super::op::{Flow, Op, PredicateSource};
+use super::shapes::{CHUNK, lane_masks};
 use super::view::View;
 use crate::fault::FaultKind;
 use crate::host;
@@ -113,9 +114,11 @@ impl Running<'_> {
                 return;
             }
             let mut merged = row.read();
-            for lane in 0..32 {
-                let chosen = 0u32.wrapping_sub((self.mask >> lane) & 1);
-                merged[lane] = B::choose(chosen, values[lane], merged[lane]);
+            for chunk in 0..32 / CHUNK {
+                for (i, chosen) in lane_masks(self.mask, chunk).into_iter().enumerate() {
+                    let lane = chunk * CHUNK + i;
+                    merged[lane] = B::choose(chosen, values[lane], merged[lane]);
+                }
             }
             row.write(merged);
         }

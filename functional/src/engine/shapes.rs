@@ -71,11 +71,25 @@ pub trait Predicate: 'static {
     fn apply(a: Self::A, b: Self::A) -> bool;
 }
 
+/// For each byte, its bits spread over words: all ones or 0. Written out, because the compiler makes a vector of shifts
+/// for all lanes but the last, and that lane's exception costs more than the rest.
+static SPREAD: [[u32; 8]; 256] = {
+    let mut spread = [[0; 8]; 256];
+    let mut bit = 0;
+    while bit < 256 * 8 {
+        let (byte, lane) = (bit / 8, bit % 8);
+        spread[byte][lane] = if byte >> lane & 1 != 0 { u32::MAX } else { 0 };
+        bit += 1;
+    }
+    spread
+};
+
 /// All ones for each lane of the chunk whose bit is set.
 #[inline(always)]
 pub(crate) fn lane_masks(mask: u32, chunk: usize) -> [u32; CHUNK] {
-    let bits = mask >> (chunk * CHUNK);
-    std::array::from_fn(|i| 0u32.wrapping_sub((bits >> i) & 1))
+    let bytes = (mask >> (chunk * CHUNK)).to_le_bytes();
+    let (low, high) = (&SPREAD[bytes[0] as usize], &SPREAD[bytes[1] as usize]);
+    std::array::from_fn(|i| if i < 8 { low[i] } else { high[i - 8] })
 }
 
 /// Writes a chunk of results where the mask allows.

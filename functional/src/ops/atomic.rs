@@ -241,20 +241,27 @@ impl Outlined for Locate {
         // SAFETY: the binder has given a row as wide as the space's addresses.
         unsafe {
             match op.e & !SYSTEM {
-                SHARED => locate::<I, Shared<u32>>(w, op, width),
-                SHARED_WIDE => locate::<I, Shared<u64>>(w, op, width),
-                GLOBAL => locate::<I, Global>(w, op, width),
-                GENERIC => locate::<I, Generic>(w, op, width),
-                _ => locate::<I, GlobalNarrow>(w, op, width),
+                SHARED => locate::<I, Shared<u32>>(w, op, width, Some(true)),
+                SHARED_WIDE => locate::<I, Shared<u64>>(w, op, width, Some(true)),
+                GLOBAL => locate::<I, Global>(w, op, width, Some(false)),
+                GENERIC => locate::<I, Generic>(w, op, width, None),
+                _ => locate::<I, GlobalNarrow>(w, op, width, Some(false)),
             }
         }
     }
 }
 
+/// The places in one space; `shared` says whether it is shared memory, if that is known of all its addresses.
+///
 /// # Safety
 /// As for [`Run`]: `a` is a row of the space's addresses.
 #[inline(always)]
-unsafe fn locate<I: Isa, S: Space>(w: &mut Running<'_>, op: &Op, width: u32) -> Result<Places, FaultKind> {
+unsafe fn locate<I: Isa, S: Space>(
+    w: &mut Running<'_>,
+    op: &Op,
+    width: u32,
+    shared: Option<bool>,
+) -> Result<Places, FaultKind> {
     // SAFETY: the caller's promise.
     let (mut at, regular) = unsafe { (addresses::<S>(w, op), regular::<I, S>(w, op, width)) };
     let mut uniform = false;
@@ -275,8 +282,8 @@ unsafe fn locate<I: Isa, S: Space>(w: &mut Running<'_>, op: &Op, width: u32) -> 
             }
         },
     }
-    let in_shared = |address: u64| address.wrapping_sub(w.shared as u64) < u64::from(w.shared_bytes);
-    let shared = lanes_of(w.mask).all(|lane| in_shared(at[lane]));
+    let in_shared = |lane: usize| at[lane].wrapping_sub(w.shared as u64) < u64::from(w.shared_bytes);
+    let shared = shared.unwrap_or_else(|| lanes_of(w.mask).all(in_shared));
     let private = shared || (w.grid.has_one_worker && op.e & SYSTEM == 0);
     Ok(Places { at, uniform, shared, private })
 }
@@ -312,10 +319,15 @@ unsafe fn update_body<I: Isa, U: Update, A: Answer>(w: &mut Running<'_>, op: &Op
                 }
             }
         } else if places.private {
-            for lane in lanes_of(w.mask) {
+            let mut update = |lane: usize| {
                 let now = place(lane).read();
                 place(lane).write(U::apply(now, value(lane), shared));
                 old[lane] = now.to_bits();
+            };
+            if w.mask == u32::MAX {
+                (0..WARP).for_each(update);
+            } else {
+                lanes_of(w.mask).for_each(&mut update);
             }
         } else {
             for lane in lanes_of(w.mask) {
@@ -359,9 +371,9 @@ per_level! {
     fn update<U: Update, A: Answer> = update_body
 }
 
-/// Replaces the value at the address by c if it is b; d = the old value.
+/// Replaces the value at the address by c if it is b; d = the old value if `A` wants it.
 #[inline(always)]
-unsafe fn compare_and_swap_body<I: Isa, T: Cell>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn compare_and_swap_body<I: Isa, T: Cell, A: Answer>(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: as in `update_body`.
     unsafe {
         let b = w.read_row::<T::Bits>(op.b);
@@ -387,14 +399,23 @@ unsafe fn compare_and_swap_body<I: Isa, T: Cell>(w: &mut Running<'_>, op: &Op) -
             };
             old[lane] = found.to_bits();
         }
-        w.write_row(op.d, &old);
+        if A::WANTED {
+            w.write_row(op.d, &old);
+        }
     }
-    w.may_spin();
+    if A::SPINS {
+        w.may_spin();
+    }
     Flow::Next
 }
 
 per_level! {
-    fn compare_and_swap<T: Cell> = compare_and_swap_body
+    fn compare_and_swap<T: Cell, A: Answer> = compare_and_swap_body
+}
+
+/// The function of a compare-and-swap whose old value is awaited or dropped.
+fn compare_and_swap_function<T: Cell>(wanted: bool) -> Run {
+    if wanted { compare_and_swap::<T, Awaited>() } else { compare_and_swap::<T, Dropped>() }
 }
 
 /// The function of an update whose old value goes to `d` or is dropped.
@@ -428,11 +449,6 @@ fn bind_update(b: &mut Binder<'_, '_>, i: &Instruction, address: usize, run: Run
     let op = Op { d, a, b: second, e, immediate: offset as u64, slot, ..b.op(run) };
     b.push(op);
     Ok(())
-}
-
-/// Is the old value wanted? Not if `_` stands for it.
-fn is_wanted(i: &Instruction) -> bool {
-    i.operands[0] != Operand::Discard
 }
 
 /// The update that a bitwise form names.
@@ -495,7 +511,7 @@ fn float_function(b: &Binder<'_, '_>, i: &Instruction, wanted: bool) -> Result<R
 
 /// `atom.and`, `.or`, `.xor`, `.exch`.
 pub fn atom_bits(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let run = bits_function(b, i, is_wanted(i))?;
+    let run = bits_function(b, i, b.is_wanted(&i.operands[0]))?;
     bind_update(b, i, 1, run)
 }
 
@@ -507,7 +523,7 @@ pub fn red_bits(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 
 /// `atom.add`, `.min`, `.max` of integers.
 pub fn atom_integer(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let run = integer_function(b, i, is_wanted(i))?;
+    let run = integer_function(b, i, b.is_wanted(&i.operands[0]))?;
     bind_update(b, i, 1, run)
 }
 
@@ -519,7 +535,8 @@ pub fn red_integer(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 
 /// `atom.inc`, `.dec`.
 pub fn atom_count(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    bind_update(b, i, 1, count_function(i, is_wanted(i)))
+    let run = count_function(i, b.is_wanted(&i.operands[0]));
+    bind_update(b, i, 1, run)
 }
 
 /// `red.inc`, `.dec`.
@@ -529,7 +546,7 @@ pub fn red_count(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 
 /// `atom.add` of floating-point numbers.
 pub fn atom_float(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let run = float_function(b, i, is_wanted(i))?;
+    let run = float_function(b, i, b.is_wanted(&i.operands[0]))?;
     bind_update(b, i, 1, run)
 }
 
@@ -542,10 +559,11 @@ pub fn red_float(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 /// `atom.cas`.
 pub fn atom_cas(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
+    let wanted = b.is_wanted(&i.operands[0]);
     let run = match ty.bits() {
-        16 => compare_and_swap::<u16>(),
-        32 => compare_and_swap::<u32>(),
-        64 => compare_and_swap::<u64>(),
+        16 => compare_and_swap_function::<u16>(wanted),
+        32 => compare_and_swap_function::<u32>(wanted),
+        64 => compare_and_swap_function::<u64>(wanted),
         width => return Err(b.error(format!("atom.cas of {width} bits is not supported"))),
     };
     let (e, a, offset) = target(b, i, &i.operands[1])?;

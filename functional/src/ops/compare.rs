@@ -9,7 +9,7 @@ use half::{bf16, f16};
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::{Modifier, ScalarType};
 
-use super::{Bound, bind_ternary, lane_functions};
+use super::{Bound, bind_values, lane_functions};
 use crate::bind::{BindError, Binder};
 use crate::engine::isa::{Isa, per_level};
 use crate::engine::lane::{Bits, Lane, WARP};
@@ -536,7 +536,7 @@ pub fn slct(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         (true, _, false) => ternary::<SlctWide<f32>>(),
         (true, _, true) => ternary::<SlctWide<Flushed<f32>>>(),
     };
-    bind_ternary(b, i, run, ty, [ty, ty, tested])
+    bind_values(b, i, run, ty, &[ty, ty, tested])
 }
 
 #[cfg(test)]

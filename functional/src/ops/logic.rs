@@ -3,7 +3,7 @@
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
-use super::{Bound, bind_binary, bind_ternary, by_width, lane_functions, uniform_forms};
+use super::{Bound, bind_values, by_width, lane_functions, uniform_forms};
 use crate::bind::{BindError, Binder};
 use crate::engine::isa::{Isa, per_level};
 use crate::engine::lane::{Lane, WARP};
@@ -101,7 +101,7 @@ uniform_forms! {
 pub fn shl(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
     let run = by_width!(b, ty, binary, ShiftLeft);
-    bind_binary(b, i, run, ty, [ty, ScalarType::U32])
+    bind_values(b, i, run, ty, &[ty, ScalarType::U32])
 }
 
 /// `shr`.
@@ -113,7 +113,7 @@ pub fn shr(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         (true, 64) => binary::<ShiftRight<i64>>(),
         _ => by_width!(b, ty, binary, ShiftRight),
     };
-    bind_binary(b, i, run, ty, [ty, ScalarType::U32])
+    bind_values(b, i, run, ty, &[ty, ScalarType::U32])
 }
 
 /// `shf`; a register funnelled with itself is rotated.
@@ -134,7 +134,7 @@ pub fn shf(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         (false, false) => ternary::<FunnelRightClamp>(),
         (false, true) => ternary::<FunnelRightWrap>(),
     };
-    bind_ternary(b, i, run, WORD, [WORD, WORD, ScalarType::U32])
+    bind_values(b, i, run, WORD, &[WORD, WORD, ScalarType::U32])
 }
 
 /// A combination of two predicates, one bit per lane.
@@ -313,11 +313,11 @@ pub fn lop3_predicate(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 lane_functions! {
     /// Four bytes of b:a, by the four digits of c; the digit's high bit asks for the byte's sign instead.
     Permute = |a: u32, b: u32, c: u32| -> u32 {
-        let bytes = pair(a, b);
         let pick = |digit: u32| {
-            let byte = (bytes >> (8 * (digit & 7))) as u8;
-            let byte = if digit & 8 != 0 { ((byte as i8) >> 7) as u8 } else { byte };
-            u32::from(byte)
+            let word = if digit & 4 != 0 { b } else { a };
+            let byte = word >> (8 * (digit & 3));
+            let sign = ((byte << 24) as i32 >> 31) as u32;
+            (if digit & 8 != 0 { sign } else { byte }) & 0xff
         };
         pick(c) | pick(c >> 4) << 8 | pick(c >> 8) << 16 | pick(c >> 12) << 24
     }
@@ -369,7 +369,7 @@ pub fn prmt(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         (Some(Modifier::Ecr), _) => ternary::<ClampRight>(),
         (Some(_), _) => ternary::<ReplicateHalf>(),
     };
-    bind_ternary(b, i, run, WORD, [WORD, WORD, WORD])
+    bind_values(b, i, run, WORD, &[WORD, WORD, WORD])
 }
 
 #[cfg(test)]

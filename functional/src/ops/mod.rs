@@ -145,25 +145,3 @@ pub(crate) fn bind_values(
     b.push(op);
     Ok(())
 }
-
-/// Binds d = f(a, b).
-pub(crate) fn bind_binary(
-    b: &mut Binder<'_, '_>,
-    i: &Instruction,
-    run: Run,
-    d: ScalarType,
-    sources: [ScalarType; 2],
-) -> Bound {
-    bind_values(b, i, run, d, &sources)
-}
-
-/// Binds d = f(a, b, c).
-pub(crate) fn bind_ternary(
-    b: &mut Binder<'_, '_>,
-    i: &Instruction,
-    run: Run,
-    d: ScalarType,
-    sources: [ScalarType; 3],
-) -> Bound {
-    bind_values(b, i, run, d, &sources)
-}

@@ -4,7 +4,7 @@ use ptx_frontend::ir::Instruction;
 
 use super::{Integer, Widen, wide};
 use crate::bind::Binder;
-use crate::ops::{Bound, bind_binary, bind_ternary, by_type, lane_functions, uniform_forms};
+use crate::ops::{Bound, bind_values, by_type, lane_functions, uniform_forms};
 
 lane_functions! {
     /// a + b.
@@ -100,14 +100,14 @@ uniform_forms! {
 pub fn mul_wide(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
     let run = by_type!(b, ty, binary, MulWide, U16 => u16, S16 => i16, U32 => u32, S32 => i32);
-    bind_binary(b, i, run, wide(ty), [ty, ty])
+    bind_values(b, i, run, wide(ty), &[ty, ty])
 }
 
 /// Binds `mad_wide`.
 pub fn mad_wide(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
     let run = by_type!(b, ty, ternary, MadWide, U16 => u16, S16 => i16, U32 => u32, S32 => i32);
-    bind_ternary(b, i, run, wide(ty), [ty, ty, wide(ty)])
+    bind_values(b, i, run, wide(ty), &[ty, ty, wide(ty)])
 }
 
 #[cfg(test)]

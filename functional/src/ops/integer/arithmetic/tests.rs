@@ -71,7 +71,7 @@ agrees!(
     mul_lo_of_double_words_keeps_the_low_half,
     MulLo,
     [u64, i64],
-    (|a, b| (a & 0xffff_ffff) * b + ((a >> 32) * b << 32))
+    (|a, b| (a & 0xffff_ffff) * b + (((a >> 32) * b) << 32))
 );
 agrees!(mul_hi_keeps_the_high_half, MulHi, [u16, i16, u32, i32, u64, i64], (|a, b| product_from(a, b, BITS)));
 agrees!(

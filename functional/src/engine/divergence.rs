@@ -45,6 +45,16 @@ struct Fragment {
     wait: Wait,
 }
 
+impl Fragment {
+    /// The lanes that it holds at the warp-wide op `pc` of the frame, if some of them are `members`.
+    fn waits_with(&self, pc: u32, frame: u32, members: u32) -> u32 {
+        match self.wait {
+            Wait::Lanes { here, .. } if (self.pc, self.frame) == (pc, frame) && here & members != 0 => here,
+            _ => 0,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Join {
     pc: u32,
@@ -174,18 +184,14 @@ impl Divergence {
         released
     }
 
-    /// Are all lanes that `fragment` waits for here, or gone?
-    fn complete(&self, pc: u32, members: u32) -> bool {
-        let here: u32 = self
-            .queue
-            .iter()
-            .filter(|other| other.pc == pc)
-            .map(|other| match other.wait {
-                Wait::Lanes { here, .. } => here,
-                _ => 0,
-            })
-            .fold(0, |all, here| all | here);
-        members & self.live & !here == 0
+    /// The `members` that wait at the op `pc` of the frame.
+    fn waiting_at(&self, pc: u32, frame: u32, members: u32) -> u32 {
+        self.queue.iter().fold(0, |all, fragment| all | fragment.waits_with(pc, frame, members))
+    }
+
+    /// Are all the lanes that a fragment waits for at `pc` there, or gone?
+    fn complete(&self, pc: u32, frame: u32, members: u32) -> bool {
+        members & self.live & !self.waiting_at(pc, frame, members) == 0
     }
 }
 
@@ -313,7 +319,7 @@ impl Running<'_> {
             let ready = self.divergence.queue.iter().position(|fragment| match fragment.wait {
                 Wait::Ready => true,
                 Wait::Barrier { id, generation } => self.cta.barriers[id as usize].generation != generation,
-                Wait::Lanes { members, .. } => self.divergence.complete(fragment.pc, members),
+                Wait::Lanes { members, .. } => self.divergence.complete(fragment.pc, fragment.frame, members),
             });
             if let Some(fragment) = ready.and_then(|at| self.divergence.queue.remove(at)) {
                 self.resume(fragment);
@@ -355,38 +361,34 @@ impl Running<'_> {
         Flow::Jump
     }
 
-    /// Brings together the lanes of `members` for the current op. `true`: they are here, the mask is theirs; the op
-    /// goes on. `false`: the fragment waits, the op returns the flow that [`Running::switch`] gave.
-    #[inline(always)]
-    pub(crate) fn gather(&mut self, members: u32) -> Result<(), Flow> {
-        if members & !self.mask == 0 { Ok(()) } else { self.gather_slowly(members) }
-    }
-
-    #[cold]
-    fn gather_slowly(&mut self, members: u32) -> Result<(), Flow> {
+    /// Brings together the lanes of `members` for the current op. An error is the flow of a fragment that waits.
+    pub(crate) fn gather_members(&mut self, members: u32) -> Result<(), Flow> {
         let guarded_off = self.active & !self.mask;
         let needed = members & self.divergence.live & !guarded_off;
-        let pc = self.pc;
-        let partners = |fragment: &Fragment| match fragment.wait {
-            Wait::Lanes { here, .. } if fragment.pc == pc => here,
-            _ => 0,
-        };
-        let here = self.divergence.queue.iter().map(partners).fold(self.mask, |all, here| all | here);
+        let (pc, frame) = (self.pc, self.divergence.frame);
+        let here = self.divergence.waiting_at(pc, frame, members) | self.mask;
         if needed & !here != 0 {
             let wait = Wait::Lanes { members: members & !guarded_off, here: self.mask };
             self.park(wait);
             return Err(self.switch());
         }
-        if needed & !self.mask != 0 {
-            for fragment in self.divergence.queue.iter_mut() {
-                if partners(fragment) != 0 {
-                    fragment.wait = Wait::Ready;
-                    fragment.pc += 1;
-                }
+        for fragment in self.divergence.queue.iter_mut() {
+            if fragment.waits_with(pc, frame, members) != 0 {
+                fragment.wait = Wait::Ready;
+                fragment.pc += 1;
             }
-            self.mask = here;
         }
+        self.mask = here;
         Ok(())
+    }
+
+    /// The executing lanes `here` wait at the current op for `members`; the running fragment goes on without them.
+    pub(crate) fn wait_for_lanes(&mut self, here: u32, members: u32) {
+        let (pc, frame, join) = (self.pc, self.divergence.frame, self.divergence.join);
+        let wait = Wait::Lanes { members, here };
+        self.divergence.queue.push_back(Fragment { pc, mask: here, frame, join, wait });
+        self.active &= !here;
+        self.mask &= !here;
     }
 
     /// Ends the executing lanes.

@@ -10,6 +10,7 @@ pub mod frame;
 pub mod grid;
 pub mod isa;
 pub mod lane;
+pub mod members;
 pub mod native;
 pub mod op;
 mod printf;

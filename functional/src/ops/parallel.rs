@@ -7,6 +7,8 @@ use super::Bound;
 use crate::bind::{BindError, Binder};
 use crate::engine::access::lanes_of;
 use crate::engine::barrier::{BARRIERS, Barrier};
+use crate::engine::lane::WARP;
+use crate::engine::members::{Group, Groups};
 use crate::engine::op::{Flow, Op, PredicateSource};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
@@ -158,28 +160,19 @@ pub fn barrier_red(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bar_red(b, i)
 }
 
-/// The mask of lanes that take part, as the first executing lane gives it.
-///
-/// # Safety
-/// `row` is a row of words.
-unsafe fn members(w: &Running<'_>, row: u32) -> u32 {
-    // SAFETY: the caller's promise; some lane executes.
-    unsafe { w.read_lane::<u32>(row, w.mask.trailing_zeros() as usize) }
-}
-
-/// Brings the members together, or leaves the op with the flow of a waiting warp.
+/// Brings together the members that the executing lanes name in a row, or leaves the op with the flow of a waiting warp.
 macro_rules! gather {
-    ($w:ident, $members:expr) => {
-        if let Err(flow) = $w.gather($members) {
-            return flow;
+    ($w:ident, $row:expr) => {
+        match $w.gather($row) {
+            Ok(groups) => groups,
+            Err(flow) => return flow,
         }
     };
 }
 
 fn sync_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: `a` is a row of words.
-    let members = unsafe { members(w, op.a) };
-    gather!(w, members);
+    unsafe { gather!(w, op.a) };
     Flow::Next
 }
 
@@ -212,22 +205,37 @@ pub fn fence(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 unsafe fn vote_of<const HOW: u8>(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: operands as the binder gave them.
     unsafe {
-        let mut members = w.mask;
-        if op.immediate == 0 {
-            members = self::members(w, op.b);
-            gather!(w, members);
+        let groups = if op.immediate == 0 { gather!(w, op.b) } else { Groups::whole(w.mask) };
+        let holding = w.predicate(PredicateSource::decode(op.a));
+        let mut ballots = [0; WARP];
+        let mut truth = 0;
+        for Group { lanes, members } in groups {
+            let yes = holding & members;
+            let holds = match HOW {
+                VOTE_ALL => yes == members,
+                VOTE_ANY => yes != 0,
+                VOTE_UNI => yes == 0 || yes == members,
+                _ => {
+                    fill(&mut ballots, lanes, yes);
+                    continue;
+                }
+            };
+            truth |= if holds { lanes } else { 0 };
         }
-        let voters = members & w.mask;
-        let holding = w.predicate(PredicateSource::decode(op.a)) & voters;
-        let everywhere = |truth: bool| if truth { u32::MAX } else { 0 };
-        match HOW {
-            VOTE_ALL => w.write_predicate(op.d, everywhere(holding == voters)),
-            VOTE_ANY => w.write_predicate(op.d, everywhere(holding != 0)),
-            VOTE_UNI => w.write_predicate(op.d, everywhere(holding == 0 || holding == voters)),
-            _ => w.write_row(op.d, &[holding; 32]),
+        if HOW == VOTE_BALLOT {
+            w.write_row(op.d, &ballots);
+        } else {
+            w.write_predicate(op.d, truth);
         }
     }
     Flow::Next
+}
+
+/// Gives the lanes a value.
+fn fill(row: &mut [u32; WARP], lanes: u32, value: u32) {
+    for (lane, slot) in row.iter_mut().enumerate() {
+        *slot = if lanes >> lane & 1 != 0 { value } else { *slot };
+    }
 }
 
 const VOTE_ALL: u8 = 0;
@@ -286,14 +294,14 @@ unsafe fn values(w: &Running<'_>, row: u32, wide: bool) -> [u64; 32] {
 fn match_any_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: operands as the binder gave them.
     unsafe {
-        let members = members(w, op.b);
-        gather!(w, members);
+        let groups = gather!(w, op.b);
         let values = values(w, op.a, op.immediate != 0);
-        let here = members & w.mask;
-        let mut same = [0u32; 32];
-        for lane in lanes_of(here) {
-            same[lane] =
-                lanes_of(here).filter(|&other| values[other] == values[lane]).map(|other| 1 << other).sum();
+        let mut same = [0u32; WARP];
+        for Group { lanes, members } in groups {
+            let equal = |lane: usize| lanes_of(members).filter(move |&other| values[other] == values[lane]);
+            for lane in lanes_of(lanes) {
+                same[lane] = equal(lane).map(|other| 1 << other).sum();
+            }
         }
         w.write_row(op.d, &same);
     }
@@ -304,14 +312,19 @@ fn match_any_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
 fn match_all_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: operands as the binder gave them.
     unsafe {
-        let members = members(w, op.b);
-        gather!(w, members);
+        let groups = gather!(w, op.b);
         let values = values(w, op.a, op.immediate != 0);
-        let here = members & w.mask;
-        let first = values[here.trailing_zeros() as usize & 31];
-        let all = lanes_of(here).all(|lane| values[lane] == first);
-        w.write_row(op.d, &[if all { here } else { 0 }; 32]);
-        w.write_predicate(op.e, if all { u32::MAX } else { 0 });
+        let mut same = [0; WARP];
+        let mut truth = 0;
+        for Group { lanes, members } in groups {
+            let first = values[members.trailing_zeros() as usize & 31];
+            if lanes_of(members).all(|lane| values[lane] == first) {
+                fill(&mut same, lanes, members);
+                truth |= lanes;
+            }
+        }
+        w.write_row(op.d, &same);
+        w.write_predicate(op.e, truth);
     }
     Flow::Next
 }
@@ -371,12 +384,15 @@ const REDUCTIONS: [Reduce; 8] = [
 fn reduce_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: operands as the binder gave them.
     unsafe {
-        let members = members(w, op.b);
-        gather!(w, members);
+        let groups = gather!(w, op.b);
         let values = w.read_row::<u32>(op.a);
         let reduce = REDUCTIONS[op.immediate as usize & 7];
-        let result = lanes_of(members & w.mask).map(|lane| values[lane]).reduce(reduce).unwrap_or(0);
-        w.write_row(op.d, &[result; 32]);
+        let mut results = [0; WARP];
+        for Group { lanes, members } in groups {
+            let result = lanes_of(members).map(|lane| values[lane]).reduce(reduce);
+            fill(&mut results, lanes, result.unwrap_or(0));
+        }
+        w.write_row(op.d, &results);
     }
     Flow::Next
 }
@@ -431,8 +447,7 @@ fn shuffle(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: operands as the binder gave them.
     unsafe {
         if op.immediate & MASKED != 0 {
-            let members = members(w, (op.immediate >> 32) as u32);
-            gather!(w, members);
+            gather!(w, (op.immediate >> 32) as u32);
         }
         let values = w.read_row::<u32>(op.a);
         let (b, c) = (w.read_row::<u32>(op.b), w.read_row::<u32>(op.c));
@@ -488,11 +503,16 @@ pub fn shfl_unmasked(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 fn elect_lane(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: operands as the binder gave them.
     unsafe {
-        let members = members(w, op.a);
-        gather!(w, members);
-        let leader = (members & w.mask).trailing_zeros() & 31;
-        w.write_row(op.d, &[leader; 32]);
-        w.write_predicate(op.e, 1 << leader);
+        let groups = gather!(w, op.a);
+        let mut leaders = [0; WARP];
+        let mut elected = 0;
+        for Group { lanes, members } in groups {
+            let leader = members.trailing_zeros() & 31;
+            fill(&mut leaders, lanes, leader);
+            elected |= 1 << leader;
+        }
+        w.write_row(op.d, &leaders);
+        w.write_predicate(op.e, elected);
     }
     Flow::Next
 }

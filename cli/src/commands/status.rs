@@ -1,6 +1,6 @@
 //! `voltsim status`: what is done and what is not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -10,6 +10,9 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::table;
+
+/// For each instruction form a file test that executes it. A test checks the table against the files.
+const TESTS: &str = include_str!("../../../tests/ptx/forms.tsv");
 
 /// Show what is supported
 #[derive(clap::Args)]
@@ -26,7 +29,7 @@ enum Subject {
         #[arg(long)]
         json: bool,
     },
-    /// Every PTX instruction form: its syntax, the versions that have it, and how far it is
+    /// Every PTX instruction form: the versions that have it, how far it is, its test and its syntax
     Isa {
         /// Print as JSON
         #[arg(long)]
@@ -76,8 +79,8 @@ struct Form {
     state: &'static str,
     reason: &'static str,
     section: &'static str,
-    /// Where its tests are, within the repository.
-    test: String,
+    /// A test that executes it, within the repository.
+    test: &'static str,
 }
 
 fn forms() -> Vec<Form> {
@@ -86,18 +89,20 @@ fn forms() -> Vec<Form> {
         State::Missing(reason) => ("missing", reason),
         State::Refused(reason) => ("refused", reason),
     };
+    let tests: HashMap<&str, &str> = TESTS.lines().filter_map(|line| line.split_once('\t')).collect();
     let lines = isa::table().map(|line| {
         let (state, reason) = label(State::Done);
         let (major, minor) = line.minimum_ptx;
+        let name = format!("{}.{}", line.group, line.name);
         Form {
-            name: format!("{}.{}", line.group, line.name),
+            test: tests.get(name.as_str()).copied().unwrap_or_default(),
+            name,
             syntax: line.syntax,
             ptx: format!("{major}.{minor}"),
             sm: format!("sm_{}", line.minimum_sm),
             state,
             reason,
             section: line.section,
-            test: format!("tests/ptx/{}/{}.ptx", line.group, line.name),
         }
     });
     let absent = isa::ABSENT.iter().map(|absent| {
@@ -110,7 +115,7 @@ fn forms() -> Vec<Form> {
             state,
             reason,
             section: absent.section,
-            test: String::new(),
+            test: "",
         }
     });
     lines.chain(absent).collect()
@@ -123,14 +128,15 @@ fn isa(json: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
         writeln!(out)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let cells: Vec<[String; 5]> = forms
+    let cells: Vec<[String; 6]> = forms
         .iter()
         .map(|form| {
             let state = [form.state, form.reason].join(" ").trim_end().to_owned();
-            [form.name.clone(), form.ptx.clone(), form.sm.clone(), state, form.syntax.to_owned()]
+            let texts = [&form.name, &form.ptx, &form.sm, &state, form.test, form.syntax];
+            texts.map(str::to_owned)
         })
         .collect();
-    table::write(out, ["form", "PTX", "target", "state", "syntax"], &cells)?;
+    table::write(out, ["form", "PTX", "target", "state", "test", "syntax"], &cells)?;
     write_counts(out, "forms", forms.iter().map(|form| form.state))
 }
 
@@ -165,4 +171,19 @@ fn api(json: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
         rows.iter().map(|row| [row.name.to_owned(), row.state.to_owned(), row.libraries.join(" ")]).collect();
     table::write(out, ["function", "state", "exported by"], &cells)?;
     write_counts(out, "functions", rows.iter().map(|row| row.state))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_form_that_runs_has_a_test() {
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for form in forms().iter().filter(|form| form.state == "done") {
+            assert!(form.test.ends_with(".ptx") && repository.join(form.test).exists(), "{}", form.name);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The comments at the head of a file test.
 
-use crate::values::{Kind, ValueError, Values, parse_values};
+use crate::values::{Kind, Tolerance, ValueError, Values, parse_values};
 
 /// A file test, as its comments describe it.
 pub(crate) struct FileTest {
@@ -35,7 +35,7 @@ pub(crate) enum Expectation {
     /// The contents of the buffer that is this parameter.
     Buffer {
         parameter: usize,
-        ulp: u64,
+        tolerance: Tolerance,
         values: Values,
     },
     Printed(String),
@@ -182,8 +182,7 @@ impl FileTest {
             _ => {}
         }
         let (name, tolerance) = subject.split_once(" within ").unwrap_or((subject, "0 ulp"));
-        let ulp = tolerance.strip_suffix(" ulp").and_then(|ulp| ulp.parse().ok());
-        let ulp = ulp.ok_or_else(|| malformed(line, subject))?;
+        let tolerance = Tolerance::from_text(tolerance).ok_or_else(|| malformed(line, subject))?;
         let found = self.parameters.iter().enumerate().find_map(|(number, parameter)| {
             (parameter.name == name).then_some((number, parameter.kind, parameter.count?))
         });
@@ -192,7 +191,7 @@ impl FileTest {
         };
         let values =
             parse_values(body, kind, count).map_err(|error| DirectiveError::Value { line, error })?;
-        Ok(Expectation::Buffer { parameter, ulp, values })
+        Ok(Expectation::Buffer { parameter, tolerance, values })
     }
 }
 

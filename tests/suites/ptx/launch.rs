@@ -10,6 +10,7 @@ use functional::memory::AllocationKind;
 use functional::module::Module;
 
 use crate::directives::{Expectation, FileTest, Parameter};
+use crate::values::{Tolerance, Value};
 
 type Complaint = Box<dyn std::error::Error>;
 
@@ -63,9 +64,9 @@ pub(crate) fn run(
                     return Err(format!("printed {printed:?}, expected {expected:?}").into());
                 }
             }
-            Expectation::Buffer { parameter, ulp, values } => {
+            Expectation::Buffer { parameter, tolerance, values } => {
                 let (buffer, address) = (&test.parameters[*parameter], addresses[*parameter]);
-                compare(&device, buffer, address, *ulp, values)?;
+                compare(&device, buffer, address, *tolerance, values)?;
             }
             Expectation::Refused(_) => {}
         }
@@ -113,8 +114,8 @@ fn compare(
     device: &Device,
     buffer: &Parameter,
     address: u64,
-    ulp: u64,
-    expected: &[crate::values::Value],
+    tolerance: Tolerance,
+    expected: &[Value],
 ) -> Result<(), Complaint> {
     let (kind, size) = (buffer.kind, buffer.kind.size);
     let mut bytes = vec![0; expected.len() * size];
@@ -123,7 +124,7 @@ fn compare(
         .iter()
         .zip(bytes.chunks(size))
         .enumerate()
-        .filter(|(_, (expected, found))| !kind.agrees(**expected, found, ulp))
+        .filter(|(_, (expected, found))| !kind.agrees(**expected, found, tolerance))
         .map(|(index, (expected, found))| {
             format!(
                 "  {}[{index}] is {}, expected {}",

@@ -1,19 +1,15 @@
 //! The file tests of `tests/ptx`: PTX with its inputs and answers inside. `tests/ptx/README.md` describes the files.
 
+mod coverage;
 mod directives;
 mod expression;
 mod launch;
 mod values;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_frontend::isa;
-
-/// Groups of the op table of which every form must have a file that executes it.
-const COVERED_GROUPS: [&str; 7] = ["integer", "logic", "compare", "atomic", "parallel", "control", "memory"];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -32,7 +28,8 @@ fn main() -> ExitCode {
             Trial::test(name.to_string_lossy().into_owned(), move || test(&path))
         })
         .collect();
-    trials.push(Trial::test("every form of the covered groups is executed", move || coverage(&files)));
+    let every_form = move || coverage::check(&root, &files);
+    trials.push(Trial::test("every form of the op table is executed", every_form));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -56,25 +53,4 @@ fn test(path: &Path) -> Result<(), Failed> {
             .map_err(|complaint| format!("grid {grid:?}, block {block:?}: {complaint}"))?;
     }
     Ok(())
-}
-
-/// Which forms the kernels of the files hold, against the op table.
-fn coverage(files: &[PathBuf]) -> Result<(), Failed> {
-    let mut executed = BTreeSet::new();
-    for path in files {
-        let text = std::fs::read_to_string(path)?;
-        let test = directives::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        if test.expects_refusal() {
-            continue;
-        }
-        let module = ptx_frontend::Module::parse(text, &path.to_string_lossy())?;
-        for name in module.kernels() {
-            executed.extend(module.function(name)?.instructions.iter().map(|instruction| instruction.op));
-        }
-    }
-    let missing: Vec<String> = isa::table()
-        .filter(|line| COVERED_GROUPS.contains(&line.group) && !executed.contains(&line.op))
-        .map(|line| format!("{}.{}", line.group, line.name))
-        .collect();
-    if missing.is_empty() { Ok(()) } else { Err(format!("no file executes {}", missing.join(", ")).into()) }
 }

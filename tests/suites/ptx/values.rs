@@ -61,6 +61,31 @@ pub(crate) enum Value {
 
 pub(crate) type Values = Vec<Value>;
 
+/// How far a result may be off.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Tolerance {
+    /// So many units in the last place.
+    Ulp(u64),
+    /// This part of the expected value, which is itself rounded: half a unit in the last place comes on top.
+    Relative(f64),
+    /// This difference, and half a unit in the last place.
+    Absolute(f64),
+}
+
+impl Tolerance {
+    /// `2 ulp`, `2^-22 relative`, `2^-20.5 absolute`.
+    pub(crate) fn from_text(text: &str) -> Option<Tolerance> {
+        let (amount, measure) = text.split_once(' ')?;
+        let power = || Some(amount.strip_prefix("2^")?.parse::<f64>().ok()?.exp2());
+        match measure {
+            "ulp" => amount.parse().ok().map(Tolerance::Ulp),
+            "relative" => power().map(Tolerance::Relative),
+            "absolute" => power().map(Tolerance::Absolute),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ValueError {
     #[error("`{text}` is no value of type {kind}")]
@@ -141,15 +166,39 @@ impl Kind {
     }
 
     /// Are the bytes found what was expected?
-    pub(crate) fn agrees(self, expected: Value, found: &[u8], ulp: u64) -> bool {
+    pub(crate) fn agrees(self, expected: Value, found: &[u8], tolerance: Tolerance) -> bool {
         let found = self.bits(found);
         match expected {
             Value::Anything => true,
             Value::Nan => self.is_nan(found),
-            Value::Bits(bits) if ulp > 0 && !self.is_nan(bits) => {
-                !self.is_nan(found) && (self.rank(bits) - self.rank(found)).abs() <= i128::from(ulp)
+            Value::Bits(bits) => bits == found || self.is_near(bits, found, tolerance),
+        }
+    }
+
+    /// Are these floating-point values no further apart than the tolerance? A zero's sign counts.
+    fn is_near(self, expected: u64, found: u64, tolerance: Tolerance) -> bool {
+        let (near, far) = (self.number(expected), self.number(found));
+        if !near.is_finite() || far.is_nan() || near == 0.0 {
+            return false;
+        }
+        let bound = match tolerance {
+            Tolerance::Ulp(ulp) => {
+                return (self.rank(expected) - self.rank(found)).abs() <= i128::from(ulp);
             }
-            Value::Bits(bits) => bits == found,
+            Tolerance::Relative(bound) => bound * near.abs(),
+            Tolerance::Absolute(bound) => bound,
+        };
+        let half_ulp = (near - self.number(expected - 1)).abs() / 2.0;
+        (near - far).abs() <= bound + half_ulp
+    }
+
+    fn number(self, bits: u64) -> f64 {
+        match self.name {
+            "f16" => f16::from_bits(bits as u16).to_f64(),
+            "bf16" => bf16::from_bits(bits as u16).to_f64(),
+            "f32" => f64::from(f32::from_bits(bits as u32)),
+            "f64" => f64::from_bits(bits),
+            _ => f64::NAN,
         }
     }
 
@@ -172,12 +221,9 @@ impl Kind {
 
     fn show_bits(self, bits: u64) -> String {
         let width = 2 + 2 * self.size;
-        let number = match self.name {
-            "f16" => format!("{:e}", f16::from_bits(bits as u16).to_f64()),
-            "bf16" => format!("{:e}", bf16::from_bits(bits as u16).to_f64()),
-            "f32" => format!("{:e}", f32::from_bits(bits as u32)),
-            "f64" => format!("{:e}", f64::from_bits(bits)),
-            _ => bits.to_string(),
+        let number = match self.format {
+            Format::Float { .. } => format!("{:e}", self.number(bits)),
+            Format::Integer => bits.to_string(),
         };
         format!("{bits:#0width$x} ({number})")
     }

@@ -1,0 +1,76 @@
+//! Which forms of the op table the files execute. The answer stands in `tests/ptx/forms.tsv`, where
+//! `voltsim status isa` finds it.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::Failed;
+use ptx_frontend::isa::{self, Op, OpLine};
+
+use crate::directives;
+
+/// Set to anything, it has the table written instead of compared.
+const UPDATE: &str = "VOLTSIM_UPDATE";
+
+/// A file and the forms that its kernels hold.
+struct File<'a> {
+    /// Its path below `tests/ptx`.
+    path: &'a Path,
+    forms: Vec<Op>,
+}
+
+/// Every form is executed by a file, and `forms.tsv` in `root` names one for each.
+pub(crate) fn check(root: &Path, files: &[PathBuf]) -> Result<(), Failed> {
+    let files = files.iter().map(|path| read(root, path)).collect::<Result<Vec<_>, _>>()?;
+    let mut by_form: HashMap<Op, Vec<&File<'_>>> = HashMap::new();
+    for file in &files {
+        for form in &file.forms {
+            by_form.entry(*form).or_default().push(file);
+        }
+    }
+    let mut table = String::from(
+        "# A file that executes the form, for each form of the op table; written by the test that checks it.\n",
+    );
+    let mut missing = Vec::new();
+    for line in isa::table() {
+        let name = format!("{}.{}", line.group, line.name);
+        match by_form.get(&line.op).and_then(|files| files.iter().min_by_key(|file| distance(file, line))) {
+            Some(file) => table.push_str(&format!("{name}\ttests/ptx/{}\n", file.path.display())),
+            None => missing.push(name),
+        }
+    }
+    if !missing.is_empty() {
+        return Err(format!("no file executes {}", missing.join(", ")).into());
+    }
+    let stored = root.join("forms.tsv");
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(stored, table)?;
+    } else if std::fs::read_to_string(stored)? != table {
+        return Err(format!("tests/ptx/forms.tsv is out of date; run again with {UPDATE}=1").into());
+    }
+    Ok(())
+}
+
+fn read<'a>(root: &Path, path: &'a Path) -> Result<File<'a>, Failed> {
+    let text = std::fs::read_to_string(path)?;
+    let test = directives::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut forms = Vec::new();
+    if !test.expects_refusal() {
+        let module = ptx_frontend::Module::parse(text, &path.to_string_lossy())?;
+        for name in module.kernels() {
+            forms.extend(module.function(name)?.instructions.iter().map(|instruction| instruction.op));
+        }
+    }
+    forms.sort();
+    forms.dedup();
+    Ok(File { path: path.strip_prefix(root).unwrap_or(path), forms })
+}
+
+/// How far a file is from being about a form: in another folder, of another name, of a longer one.
+fn distance<'a>(file: &File<'a>, line: &OpLine) -> (bool, Reverse<usize>, usize, &'a Path) {
+    let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
+    let of_group = file.path.starts_with(line.group);
+    let common = line.name.split('_').zip(stem.split('_')).take_while(|(form, file)| form == file).count();
+    (!of_group, Reverse(common), stem.len(), file.path)
+}

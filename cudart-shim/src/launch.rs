@@ -10,13 +10,9 @@ use crate::summary;
 use functional::engine::program::Program;
 use functional::fault::{Fault, FaultKind};
 use functional::launch::{LaunchConfig, LaunchError, launch};
-use functional::memory::{ALLOCATION_ALIGNMENT, AllocationKind};
 use std::ffi::c_void;
 use std::sync::Arc;
 use stream_engine::{Context, StreamId, Submission};
-
-/// Workspace of a cooperative launch, from which grid-wide barriers are made. Bytes.
-const WORKSPACE: u64 = 256;
 
 /// Sizes of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,18 +86,13 @@ impl Simulator {
         self.engine.is_complete(stream_engine::Scope::Stream(stream))?;
         let program = kernel.program()?;
         self.check_sizes(kernel, &program, sizes)?;
-        let mut config = LaunchConfig {
+        let config = LaunchConfig {
             grid: sizes.grid.array(),
             block: sizes.block.array(),
             dynamic_shared: u32::try_from(sizes.shared).map_err(|_| Error::InvalidValue)?,
             parameters: parameter_block(&program, arguments)?,
             cooperative: sizes.cooperative,
-            environment: 0,
         };
-        if sizes.cooperative {
-            let kind = AllocationKind::Parameters;
-            config.environment = self.device.memory.allocate(WORKSPACE, ALLOCATION_ALIGNMENT, kind)?;
-        }
         let work = move |_: &Context<DeviceFault>| self.run(&program, config);
         self.engine.submit(stream, Submission::kernel(work))?;
         Ok(())
@@ -147,13 +138,7 @@ impl Simulator {
     }
 
     fn run(&self, program: &Arc<Program>, config: LaunchConfig) -> std::result::Result<(), DeviceFault> {
-        let workspace = config.environment;
-        let result = launch(&self.device, program, config);
-        if workspace != 0 {
-            // The kernel may have freed what it likes; then there is nothing left to free.
-            let _ = self.device.memory.free(workspace);
-        }
-        let statistics = result.map_err(|error| self.launch_fault(&error))?;
+        let statistics = launch(&self.device, program, config).map_err(|error| self.launch_fault(&error))?;
         summary::add(&program.kernel().name, &statistics);
         Ok(())
     }

@@ -7,7 +7,10 @@ use crate::device::Device;
 use crate::engine::grid::Grid;
 use crate::engine::program::Program;
 use crate::fault::Fault;
-use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind, MemoryError};
+use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind, Memory, MemoryError};
+
+/// Workspace of a cooperative launch, in which a grid-wide barrier counts. Bytes.
+const WORKSPACE_BYTES: u64 = 256;
 
 /// Sizes and arguments of a launch.
 #[derive(Debug, Clone, Default)]
@@ -22,8 +25,6 @@ pub struct LaunchConfig {
     pub parameters: Vec<u8>,
     /// All CTAs must be resident at once (cooperative launch).
     pub cooperative: bool,
-    /// What `%envreg1` and `%envreg2` hold.
-    pub environment: u64,
 }
 
 /// What a launch did.
@@ -134,18 +135,23 @@ pub fn launch(
     check(device, program, &config)?;
     let started = Instant::now();
     let mut grid = Grid::new(Arc::clone(program), device, config);
-    let mut parameters = None;
-    if program.needs_parameter_address {
-        let size = grid.parameters.len() as u64;
-        let address = device.memory.allocate(size, ALLOCATION_ALIGNMENT, AllocationKind::Parameters)?;
-        device.memory.write(address, &grid.parameters)?;
-        grid.parameter_address = address;
-        parameters = Some(address);
-    }
+    let parameters = if program.needs_parameter_address {
+        let block = LaunchAllocation::new(&device.memory, grid.parameters.len() as u64)?;
+        device.memory.write(block.address, &grid.parameters)?;
+        grid.parameter_address = block.address;
+        Some(block)
+    } else {
+        None
+    };
+    let workspace = if grid.cooperative {
+        let workspace = LaunchAllocation::new(&device.memory, WORKSPACE_BYTES)?;
+        grid.workspace = workspace.address;
+        Some(workspace)
+    } else {
+        None
+    };
     let (executed, fault) = grid.run(device.worker_count());
-    if let Some(address) = parameters {
-        device.memory.free(address)?;
-    }
+    drop((parameters, workspace));
     if let Some(fault) = fault {
         return Err(LaunchError::Fault(fault));
     }
@@ -154,4 +160,24 @@ pub fn launch(
         lane_instructions: executed.lane_instructions,
         elapsed: started.elapsed(),
     })
+}
+
+/// Device memory, zero at first, that lives as long as a launch.
+struct LaunchAllocation<'a> {
+    memory: &'a Memory,
+    address: u64,
+}
+
+impl<'a> LaunchAllocation<'a> {
+    fn new(memory: &'a Memory, size: u64) -> Result<Self, MemoryError> {
+        let address = memory.allocate(size, ALLOCATION_ALIGNMENT, AllocationKind::Parameters)?;
+        Ok(Self { memory, address })
+    }
+}
+
+impl Drop for LaunchAllocation<'_> {
+    fn drop(&mut self) {
+        // A kernel may have freed it, wrongly; then there is nothing left to free.
+        let _ = self.memory.free(self.address);
+    }
 }

@@ -43,11 +43,26 @@ impl Bench {
     }
 
     fn launch(&self, grid: u32, block: u32, parameters: &[u64]) -> Result<(), LaunchError> {
+        self.launch_as(false, grid, block, parameters)
+    }
+
+    fn launch_cooperatively(&self, grid: u32, block: u32, parameters: &[u64]) -> Result<(), LaunchError> {
+        self.launch_as(true, grid, block, parameters)
+    }
+
+    fn launch_as(
+        &self,
+        cooperative: bool,
+        grid: u32,
+        block: u32,
+        parameters: &[u64],
+    ) -> Result<(), LaunchError> {
         let program = self.module.kernel("test").unwrap();
         let config = LaunchConfig {
             grid: [grid, 1, 1],
             block: [block, 1, 1],
             parameters: parameters.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            cooperative,
             ..LaunchConfig::default()
         };
         launch(&self.device, &program, config).map(|_| ())
@@ -236,4 +251,43 @@ fn a_launch_beyond_the_limits_is_refused() {
     assert!(matches!(bench.launch(1, 1025, &[out]), Err(LaunchError::Configuration { .. })));
     assert!(matches!(bench.launch(0, 32, &[out]), Err(LaunchError::Configuration { .. })));
     assert!(matches!(bench.launch(1, 32, &[]), Err(LaunchError::Configuration { .. })));
+}
+
+/// Every CTA stores its number, all meet at a barrier in the launch's workspace, then each reads its neighbour's.
+const GRID_BARRIER: &str = ".visible .entry test(.param .u64 out) {
+    .reg .pred %p<4>; .reg .b32 %r<20>; .reg .b64 %rd<10>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x;
+    mov.u32 %r4, %envreg1; mov.u32 %r5, %envreg2; mov.b64 %rd2, {%r5, %r4};
+    setp.ne.u32 %p1, %r1, 0;
+    mul.wide.u32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3;
+    @!%p1 st.global.u32 [%rd4], %r2;
+    bar.sync 0;
+    @%p1 bra MEET;
+    membar.gl;
+    atom.global.add.u32 %r6, [%rd2+4], 1;
+    SPIN: ld.volatile.global.u32 %r7, [%rd2+4];
+    setp.lt.u32 %p2, %r7, %r3;
+    @%p2 bra SPIN;
+    MEET: bar.sync 0;
+    add.u32 %r8, %r2, 1; rem.u32 %r8, %r8, %r3;
+    mul.wide.u32 %rd5, %r8, 4; add.s64 %rd6, %rd1, %rd5;
+    ld.volatile.global.u32 %r9, [%rd6];
+    mul.wide.u32 %rd7, %r3, 4; add.s64 %rd8, %rd4, %rd7;
+    @!%p1 st.global.u32 [%rd8], %r9;
+    ret; }";
+
+#[test]
+fn all_ctas_of_a_cooperative_launch_meet_at_a_grid_barrier() {
+    const CTAS: u32 = 1000;
+    for threads in [1, 2] {
+        let settings = Settings { threads: Some(threads), ..Settings::default() };
+        let bench = Bench::with(GRID_BARRIER, settings);
+        for _ in 0..2 {
+            let out = bench.words(&[u32::MAX; 2 * CTAS as usize]);
+            bench.launch_cooperatively(CTAS, 64, &[out]).unwrap();
+            let expected: Vec<u32> = (0..CTAS).map(|cta| (cta + 1) % CTAS).collect();
+            assert_eq!(bench.read(out + u64::from(CTAS) * 4, CTAS as usize), expected);
+        }
+    }
 }

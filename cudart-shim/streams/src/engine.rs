@@ -15,7 +15,7 @@ use crate::handles::{EventFlags, EventId, ItemId, StreamId, StreamInfo, StreamKi
 use crate::lanes::{Lane, Limits};
 use crate::per_thread;
 use crate::state::Scope;
-use crate::wait::{Meanwhile, Waited};
+use crate::wait::{Meanwhile, Moment, Waited};
 use crate::work::{Context, Fault, Submission, Work};
 
 pub(crate) type State<F> = crate::state::State<Work<F>, F>;
@@ -78,7 +78,7 @@ pub(crate) struct Shared<F: Fault> {
 
 pub(crate) struct Inner<F: Fault> {
     pub(crate) state: State<F>,
-    pub(crate) waiters: FxHashMap<ItemId, Vec<Arc<Condvar>>>,
+    pub(crate) waiters: FxHashMap<(ItemId, Moment), Vec<Arc<Condvar>>>,
     pub(crate) executors: Executors,
     /// Executors end when nothing is ready.
     pub(crate) stopping: bool,
@@ -235,7 +235,7 @@ impl<F: Fault> Engine<F> {
         meanwhile: impl Fn(Scope) -> Meanwhile,
     ) -> Result<(), Error<F>> {
         for item in inner.state.last_items(scope)? {
-            if self.shared.wait_for(inner, item, meanwhile(scope))? == Waited::TimedOut {
+            if self.shared.wait_for(inner, item, Moment::Retired, meanwhile(scope))? == Waited::TimedOut {
                 break;
             }
         }
@@ -271,7 +271,7 @@ impl<F: Fault> Engine<F> {
         let now = shared.clock.now();
         let (item, effects) = inner.state.submit(stream, Lane::Caller, false, place, now)?;
         shared.publish(&mut inner, effects);
-        shared.wait_for(&mut inner, item, Meanwhile::Help(Scope::Stream(stream)))?;
+        shared.wait_for(&mut inner, item, Moment::Callable, Meanwhile::Help(Scope::Stream(stream)))?;
         let result = shared.run_item_with(&mut inner, item, |_, context| work(context));
         shared.wake_executor(&mut inner);
         match result {
@@ -284,7 +284,7 @@ impl<F: Fault> Engine<F> {
     fn lock_with_room(&self, stream: StreamId) -> Result<MutexGuard<'_, Inner<F>>, Error<F>> {
         let mut inner = self.shared.lock()?;
         while let Some(oldest) = inner.state.oldest_of_full(stream, self.shared.config.queue_depth.max(1))? {
-            self.shared.wait_for(&mut inner, oldest, Meanwhile::Sleep(None))?;
+            self.shared.wait_for(&mut inner, oldest, Moment::Retired, Meanwhile::Sleep(None))?;
         }
         Ok(inner)
     }
@@ -335,7 +335,12 @@ impl<F: Fault> Engine<F> {
     pub fn synchronize_event(&self, event: EventId) -> Result<(), Error<F>> {
         let mut inner = self.shared.lock()?;
         if let Some((item, stream)) = inner.state.pending_record(event)? {
-            self.shared.wait_for(&mut inner, item, Meanwhile::Help(Scope::Stream(stream)))?;
+            self.shared.wait_for(
+                &mut inner,
+                item,
+                Moment::Retired,
+                Meanwhile::Help(Scope::Stream(stream)),
+            )?;
         }
         inner.state.check_fault()
     }

@@ -12,6 +12,16 @@ use crate::lanes::Lane;
 use crate::state::{Effects, Scope};
 use crate::work::Fault;
 
+/// The moment of an item that a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Moment {
+    /// It is over.
+    Retired,
+    /// It is the turn of an item of [`Lane::Caller`]. Only the thread that submitted the item and will run it waits
+    /// for this; to all others the item is pending until it has run.
+    Callable,
+}
+
 /// What a waiting thread may do instead of sleeping.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Meanwhile {
@@ -30,16 +40,17 @@ pub(crate) enum Waited {
 }
 
 impl<F: Fault> Shared<F> {
-    /// Waits until the item has retired, or, for an item of the caller's own, is ready for it.
+    /// Waits for a moment of the item. An item that is discarded reaches both.
     pub(crate) fn wait_for(
         self: &Arc<Self>,
         inner: &mut MutexGuard<'_, Inner<F>>,
         item: ItemId,
+        moment: Moment,
         meanwhile: Meanwhile,
     ) -> Result<Waited, Error<F>> {
-        let mut waiter = None;
         loop {
-            if !inner.state.is_pending(item) || inner.state.is_ready(item, Lane::Caller) {
+            let callable = moment == Moment::Callable && inner.state.is_ready(item, Lane::Caller);
+            if callable || !inner.state.is_pending(item) {
                 // Items run here may have made others ready.
                 self.wake_executor(inner);
                 return Ok(Waited::Done);
@@ -54,7 +65,8 @@ impl<F: Fault> Shared<F> {
                 continue;
             }
             self.wake_executor(inner);
-            let waiter = waiter.get_or_insert_with(|| inner.add_waiter(item));
+            // A wake-up ends the registration, so every sleep has its own.
+            let waiter = inner.add_waiter(item, moment);
             match meanwhile {
                 Meanwhile::Sleep(Some(until)) => {
                     if waiter.wait_until(inner, until).timed_out() {
@@ -77,8 +89,11 @@ impl<F: Fault> Shared<F> {
 
     /// Wakes who waits for what has changed, and drops discarded work with the lock released.
     pub(crate) fn publish(&self, inner: &mut MutexGuard<'_, Inner<F>>, effects: Effects<crate::Work<F>>) {
-        for item in effects.retired.iter().chain(&effects.callable) {
-            for waiter in inner.waiters.remove(item).into_iter().flatten() {
+        let retired =
+            effects.retired.iter().flat_map(|&item| [(item, Moment::Retired), (item, Moment::Callable)]);
+        let callable = effects.callable.iter().map(|&item| (item, Moment::Callable));
+        for reached in retired.chain(callable) {
+            for waiter in inner.waiters.remove(&reached).into_iter().flatten() {
                 waiter.notify_one();
             }
         }
@@ -89,9 +104,9 @@ impl<F: Fault> Shared<F> {
 }
 
 impl<F: Fault> Inner<F> {
-    fn add_waiter(&mut self, item: ItemId) -> Arc<Condvar> {
+    fn add_waiter(&mut self, item: ItemId, moment: Moment) -> Arc<Condvar> {
         let waiter = Arc::new(Condvar::new());
-        self.waiters.entry(item).or_default().push(Arc::clone(&waiter));
+        self.waiters.entry((item, moment)).or_default().push(Arc::clone(&waiter));
         waiter
     }
 }

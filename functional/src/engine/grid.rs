@@ -35,8 +35,8 @@ pub struct Grid<'a> {
     pub parameters: Vec<u8>,
     /// Generic address of a copy of the parameter block, if the kernel wants one.
     pub parameter_address: u64,
-    /// What `%envreg1` and `%envreg2` hold: the workspace of a cooperative launch.
-    pub environment: u64,
+    /// Address of the workspace of a cooperative launch, which `%envreg1` and `%envreg2` hold; 0 otherwise.
+    pub workspace: u64,
     /// The device.
     pub device: &'a DeviceSpec,
     /// The device with its memory.
@@ -72,7 +72,7 @@ impl<'a> Grid<'a> {
             dynamic_shared: config.dynamic_shared,
             parameters: config.parameters,
             parameter_address: 0,
-            environment: config.environment,
+            workspace: 0,
             device: &owner.spec,
             owner,
             number: owner.next_launch(),

@@ -67,8 +67,9 @@ fn per_lane(register: S, grid: &Grid, cta: &CtaState, warp: u32) -> [u32; 32] {
         S::TotalSmemSize | S::AggrSmemSize => grid.shared_bytes(),
         S::DynamicSmemSize => grid.dynamic_shared,
         S::ClusterNctaidX | S::ClusterNctaidY | S::ClusterNctaidZ | S::ClusterNctarank => 1,
-        S::Envreg1 => grid.environment as u32,
-        S::Envreg2 => (grid.environment >> 32) as u32,
+        // Cooperative groups put the workspace's address together as `%envreg1 << 32 | %envreg2`.
+        S::Envreg1 => (grid.workspace >> 32) as u32,
+        S::Envreg2 => grid.workspace as u32,
         _ => 0,
     };
     [value; 32]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stream_engine::{Config, Error, Scope, StreamId, StreamKind, Submission, is_engine_thread};
 
-use crate::gate::{Gate, TestEngine, engine_with, slow};
+use crate::gate::{FOREVER, Gate, TestEngine, engine_with, slow};
 
 #[test]
 fn submission_returns_while_the_work_is_still_waiting() {
@@ -153,6 +153,50 @@ fn later_work_waits_for_synchronous_work_of_another_thread() {
         engine.synchronize(Scope::Context).unwrap();
         assert!(done.is_open());
     });
+}
+
+#[test]
+fn synchronize_waits_for_synchronous_work_of_another_thread_that_has_not_run() {
+    let engine = Arc::new(TestEngine::default());
+    let (gate, done, synchronized) = (Gate::default(), Gate::default(), Gate::default());
+    engine.submit(StreamId::LEGACY, Submission::kernel(gate.wait())).unwrap();
+    let (owner, opener) = (Arc::clone(&engine), done.clone());
+    thread::spawn(move || owner.run_now(StreamId::LEGACY, slow(&opener)));
+    thread::sleep(Duration::from_millis(10));
+    let (waited, done) = (synchronized.clone(), done.clone());
+    let waiter = thread::spawn(move || {
+        engine.synchronize(Scope::Context).unwrap();
+        waited.open();
+        assert!(done.is_open());
+    });
+    thread::sleep(Duration::from_millis(10));
+    gate.open();
+    synchronized.pass();
+    waiter.join().unwrap();
+}
+
+/// What `cudaFree` does beside another thread's `cudaMemcpy`.
+#[test]
+fn threads_that_wait_for_each_others_synchronous_work_all_go_on() {
+    const THREADS: usize = 4;
+    const ROUNDS: usize = 2000;
+    let engine = Arc::new(TestEngine::default());
+    let (sender, finished) = std::sync::mpsc::channel();
+    for _ in 0..THREADS {
+        let (engine, sender) = (Arc::clone(&engine), sender.clone());
+        thread::spawn(move || {
+            let stream = engine.per_thread_stream().unwrap();
+            for _ in 0..ROUNDS {
+                engine.submit(stream, Submission::kernel(|_| Ok(()))).unwrap();
+                engine.run_now(StreamId::LEGACY, |_| Ok(())).unwrap();
+                engine.synchronize(Scope::Context).unwrap();
+            }
+            sender.send(()).unwrap();
+        });
+    }
+    for _ in 0..THREADS {
+        finished.recv_timeout(FOREVER).expect("a thread waits for ever");
+    }
 }
 
 #[test]

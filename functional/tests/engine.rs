@@ -281,7 +281,7 @@ const GRID_BARRIER: &str = ".visible .entry test(.param .u64 out) {
 fn all_ctas_of_a_cooperative_launch_meet_at_a_grid_barrier() {
     const CTAS: u32 = 1000;
     for threads in [1, 2] {
-        let settings = Settings { threads: Some(threads), ..Settings::default() };
+        let settings = Settings { threads, ..Settings::default() };
         let bench = Bench::with(GRID_BARRIER, settings);
         for _ in 0..2 {
             let out = bench.words(&[u32::MAX; 2 * CTAS as usize]);

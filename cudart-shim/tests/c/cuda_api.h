@@ -32,8 +32,9 @@ enum {
     cudaErrorInvalidMemcpyDirection = 21, cudaErrorInvalidDeviceFunction = 98, cudaErrorInvalidDevice = 101,
     cudaErrorInvalidKernelImage = 200, cudaErrorDeviceUninitialized = 201, cudaErrorNoKernelImageForDevice = 209,
     cudaErrorInvalidPtx = 218, cudaErrorInvalidResourceHandle = 400, cudaErrorSymbolNotFound = 500,
-    cudaErrorNotReady = 600, cudaErrorIllegalAddress = 700, cudaErrorHostMemoryAlreadyRegistered = 712,
-    cudaErrorHostMemoryNotRegistered = 713, cudaErrorLaunchFailure = 719, cudaErrorNotPermitted = 800,
+    cudaErrorNotReady = 600, cudaErrorLaunchTimeout = 702, cudaErrorIllegalAddress = 700, cudaErrorHostMemoryAlreadyRegistered = 712,
+    cudaErrorHostMemoryNotRegistered = 713, cudaErrorHardwareStackError = 714, cudaErrorMisalignedAddress = 716,
+    cudaErrorLaunchFailure = 719, cudaErrorNotPermitted = 800,
     cudaErrorNotSupported = 801,
 };
 enum { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };

@@ -3,6 +3,7 @@
 
 use crate::code_cache::code_cache;
 use crate::error::Error;
+use crate::mapped::readable_from;
 use ptx_frontend::Module as PtxModule;
 use ptx_frontend::container::cubin::elf_size;
 use ptx_frontend::container::fatbin::{
@@ -19,8 +20,6 @@ use std::sync::Arc;
 const LINKED_MAGIC: &[u8; 8] = b"VOLTLINK";
 const ELF_MAGIC: &[u8; 4] = b"\x7fELF";
 const ELF_HEADER_SIZE: usize = 64;
-/// The longest image anyone hands over in memory, as a guard against lengths that are garbage. Bytes.
-const MAX_IMAGE: u64 = 1 << 32;
 /// Containers of relocatable code in one program, at most.
 const MAX_RELOCATABLE: usize = 1 << 16;
 
@@ -42,6 +41,8 @@ pub(crate) enum ImageError {
     Ptx(#[from] ptx_frontend::Error),
     #[error("the image is machine code for {0} and holds no PTX; compile with PTX (code=compute_NN)")]
     MachineCodeOnly(String),
+    #[error("there should be device code at address {address:#x}, but the program has no memory there")]
+    NoMemory { address: usize },
     #[error("the linked image is damaged")]
     DamagedLinkage,
     #[error("a host program or library is no module image")]
@@ -52,9 +53,10 @@ impl From<&ImageError> for Error {
     fn from(error: &ImageError) -> Self {
         match error {
             ImageError::Container(ContainerError::Read { .. }) => Error::FileNotFound,
-            ImageError::Container(_) | ImageError::DamagedLinkage | ImageError::HostFile => {
-                Error::InvalidKernelImage
-            }
+            ImageError::Container(_)
+            | ImageError::NoMemory { .. }
+            | ImageError::DamagedLinkage
+            | ImageError::HostFile => Error::InvalidKernelImage,
             ImageError::Ptx(_) => Error::InvalidPtx,
             ImageError::MachineCodeOnly(_) => Error::NoKernelImageForDevice,
         }
@@ -63,22 +65,26 @@ impl From<&ImageError> for Error {
 
 type Images<T> = Result<T, ImageError>;
 
-/// Bytes of the program's memory.
+/// Bytes of the program's memory; fewer where it ends before.
 ///
 /// # Safety
-/// `length` bytes are readable at `address` and stay unchanged while the slice is used.
+/// The bytes stay unchanged and mapped while the slice is used.
 unsafe fn memory<'a>(address: usize, length: usize) -> &'a [u8] {
-    // SAFETY: passed on from the caller; a null address would be the program's mistake, and gives an empty slice.
-    if address == 0 { &[] } else { unsafe { std::slice::from_raw_parts(address as *const u8, length) } }
+    let length = length.min(readable_from(address));
+    if address == 0 || length == 0 {
+        return &[];
+    }
+    // SAFETY: the bytes can be read, and stay by the caller's promise.
+    unsafe { std::slice::from_raw_parts(address as *const u8, length) }
 }
 
 /// A header of the program's memory.
 ///
 /// # Safety
 /// As for [`memory`].
-unsafe fn header<'a, const SIZE: usize>(address: usize) -> Option<&'a [u8; SIZE]> {
+unsafe fn header<'a, const SIZE: usize>(address: usize) -> Images<&'a [u8; SIZE]> {
     // SAFETY: passed on from the caller.
-    unsafe { memory(address, SIZE) }.try_into().ok()
+    unsafe { memory(address, SIZE) }.try_into().map_err(|_| ImageError::NoMemory { address })
 }
 
 /// The container at an address.
@@ -86,16 +92,11 @@ unsafe fn header<'a, const SIZE: usize>(address: usize) -> Option<&'a [u8; SIZE]
 /// # Safety
 /// A container lies at `address` and stays there while it is used.
 unsafe fn container<'a>(address: usize, origin: Origin) -> Images<Container<'a>> {
-    // SAFETY: a container starts with its header.
-    let Some(start) = (unsafe { header::<CONTAINER_HEADER_SIZE>(address) }) else {
-        return Err(ImageError::DamagedLinkage);
-    };
-    let size = container_size(start, origin.clone())?;
-    if size > MAX_IMAGE {
-        return Err(ImageError::DamagedLinkage);
-    }
-    // SAFETY: the header gives the container's length.
-    Ok(Container::parse(unsafe { memory(address, size as usize) }, origin)?)
+    // SAFETY: passed on from the caller.
+    let start = unsafe { header::<CONTAINER_HEADER_SIZE>(address) }?;
+    let size = usize::try_from(container_size(start, origin.clone())?).unwrap_or(usize::MAX);
+    // SAFETY: passed on from the caller; a length that is not so leads to a shorter slice, which is an error.
+    Ok(Container::parse(unsafe { memory(address, size) }, origin)?)
 }
 
 impl Code {
@@ -105,11 +106,8 @@ impl Code {
     /// `wrapper` is what nvcc's stub passes to `__cudaRegisterFatBinary`, still registered.
     pub(crate) unsafe fn of_registered(wrapper: usize, capability: u32) -> Images<Self> {
         let origin = || Origin::RegisteredImage;
-        // SAFETY: the stub passes a 24-byte record.
-        let Some(record) = (unsafe { header::<WRAPPER_SIZE>(wrapper) }) else {
-            return Err(ImageError::DamagedLinkage);
-        };
-        let record = Wrapper::parse(record, origin())?;
+        // SAFETY: the record stays while it is registered.
+        let record = Wrapper::parse(unsafe { header::<WRAPPER_SIZE>(wrapper) }?, origin())?;
         let mut code = Self::default();
         let mut failure = None;
         // SAFETY: the record's addresses are those of the program's containers.
@@ -134,7 +132,7 @@ impl Code {
     pub(crate) unsafe fn of_image(image: usize, capability: u32) -> Images<Self> {
         let origin = || Origin::ModuleImage;
         // SAFETY: each kind has at least four bytes; the longer headers are read once the first bytes tell the kind.
-        let start = unsafe { header::<4>(image) }.copied().unwrap_or_default();
+        let start = *unsafe { header::<4>(image) }?;
         let magic = u32::from_le_bytes(start);
         if magic == WRAPPER_MAGIC {
             // SAFETY: the magic says that it is a wrapper.
@@ -148,17 +146,17 @@ impl Code {
         }
         let length = if LINKED_MAGIC.starts_with(&start) {
             // SAFETY: a blob of ours starts with its magic and its length.
-            unsafe { header::<16>(image) }.map(|start| word(&start[8..]))
+            word(&unsafe { header::<16>(image) }?[8..])
         } else if start == *ELF_MAGIC {
             // SAFETY: an ELF file starts with its header.
-            unsafe { header::<ELF_HEADER_SIZE>(image) }.map(|start| elf_size(start, origin())).transpose()?
+            elf_size(unsafe { header::<ELF_HEADER_SIZE>(image) }?, origin())?
         } else {
             // SAFETY: everything else is text closed by a NUL.
-            Some(unsafe { CStr::from_ptr(image as *const _) }.to_bytes().len() as u64)
+            unsafe { CStr::from_ptr(image as *const _) }.to_bytes().len() as u64
         };
-        let length = length.filter(|length| *length <= MAX_IMAGE).ok_or(ImageError::DamagedLinkage)?;
-        // SAFETY: the length was read off the image.
-        code.add_bytes(unsafe { memory(image, length as usize) }, origin(), capability)?;
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        // SAFETY: the image stays while it is read.
+        code.add_bytes(unsafe { memory(image, length) }, origin(), capability)?;
         Ok(code)
     }
 
@@ -220,17 +218,11 @@ impl Code {
 /// # Safety
 /// `array` is an array of the program closed by a null pointer.
 unsafe fn relocatable(array: Option<u64>) -> Vec<usize> {
-    let mut containers = Vec::new();
-    let Some(array) = array else { return containers };
-    while containers.len() < MAX_RELOCATABLE {
-        // SAFETY: the array goes on until the null pointer.
-        let address = unsafe { (array as *const usize).add(containers.len()).read_unaligned() };
-        if address == 0 {
-            break;
-        }
-        containers.push(address);
-    }
-    containers
+    let Some(array) = array else { return Vec::new() };
+    // SAFETY: the array stays as long as the program's registration.
+    let words = unsafe { memory(array as usize, MAX_RELOCATABLE * size_of::<usize>()) }
+        .chunks_exact(size_of::<usize>());
+    words.map(|bytes| word(bytes) as usize).take_while(|address| *address != 0).collect()
 }
 
 fn word(bytes: &[u8]) -> u64 {

@@ -93,6 +93,9 @@ impl Simulator {
             parameters: parameter_block(&program, arguments)?,
             cooperative: sizes.cooperative,
         };
+        log::line(|| {
+            format!("kernel {}: grid {:?}, CTA {:?}", kernel.name.to_string_lossy(), sizes.grid, sizes.block)
+        });
         let work = move |_: &Context<DeviceFault>| self.run(&program, config);
         self.engine.submit(stream, Submission::kernel(work))?;
         Ok(())
@@ -104,7 +107,7 @@ impl Simulator {
         let within = |size: [u32; 3], limits: [u32; 3]| {
             size.iter().zip(limits).all(|(extent, limit)| (1..=limit).contains(extent))
         };
-        let threads: u64 = sizes.block.array().into_iter().map(u64::from).product();
+        let threads = product(sizes.block.array());
         if !within(sizes.grid.array(), spec.grid_limits)
             || !within(sizes.block.array(), spec.cta_limits)
             || threads > u64::from(spec.threads_per_cta)
@@ -120,7 +123,7 @@ impl Simulator {
             return Err(Error::InvalidValue);
         }
         if sizes.cooperative {
-            let ctas: u64 = sizes.grid.array().into_iter().map(u64::from).product();
+            let ctas = product(sizes.grid.array());
             let resident = u64::from(self.active_ctas(kernel, program, threads as u32, sizes.shared));
             if ctas > resident.saturating_mul(spec.sms.into()) {
                 return Err(Error::CooperativeLaunchTooLarge);
@@ -158,8 +161,9 @@ impl Simulator {
     }
 }
 
+/// Elements of a three-dimensional size, with extents of 0 counted as 1.
 pub(crate) fn product(size: [u32; 3]) -> u64 {
-    size.into_iter().map(|extent| u64::from(extent.max(1))).product()
+    size.into_iter().fold(1, |product, extent| product.saturating_mul(extent.max(1).into()))
 }
 
 /// The sticky error of a fault.

@@ -21,6 +21,7 @@ mod launch;
 mod launch_attribute;
 mod limits;
 mod log;
+mod mapped;
 mod module;
 mod occupancy;
 mod pool;

@@ -84,7 +84,7 @@ impl Kernel {
         let program = self.module.module.kernel(&name);
         code_cache::log_problem();
         program.map_err(|error| {
-            log::report(|| format!("kernel {name} cannot run: {error}"));
+            log::report(|| error.to_string());
             match error {
                 BindError::Instruction { .. } => Error::NotSupported,
                 BindError::Unresolved { .. } | BindError::Frontend(_) => Error::InvalidPtx,
@@ -102,6 +102,9 @@ impl LoadedModule {
             let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
             digits.get(..end).and_then(|digits| digits.parse().ok()).unwrap_or(0)
         });
+        for problem in code.modules.iter().flat_map(|module| module.problems()) {
+            log::line(|| problem.to_string());
+        }
         let module = Module::load(&simulator.device, code.modules).map_err(|error| {
             log::report(|| format!("a module cannot be loaded: {error}"));
             match error {

@@ -101,3 +101,46 @@ fn without_the_core_every_call_returns_an_error_and_one_message_says_why() {
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.contains("libcudart.so.13") && said.contains("libvoltsim_core.so"), "{said}");
 }
+
+/// Runs a kernel of the program `faults` with the settings given: the error's name, and what was said.
+fn fault(kernel: &str, settings: &[(&str, &str)]) -> (String, String) {
+    let mut command = common::command(&program("faults"));
+    let output = command.arg(kernel).envs(settings.iter().copied()).output().expect("the program starts");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "the device works again after a reset: {said}");
+    (text(&output.stdout), said)
+}
+
+#[test]
+fn a_fault_is_told_once_with_kernel_thread_line_instruction_and_address() {
+    let (error, said) = fault("wild", &[]);
+    assert_eq!(error, "cudaErrorIllegalAddress\n");
+    assert_eq!(
+        said,
+        "voltsim: illegal address 0x123450, 4 bytes in kernel wild, CTA (2,0,0), thread (37,0,0), \
+         PTX line 9: st.global.u32 [%d1], %r3;\n"
+    );
+}
+
+#[test]
+fn the_watchdog_stops_a_kernel_without_end_and_says_where_it_was() {
+    let (error, said) = fault("endless", &[("VOLTSIM_WATCHDOG", "1")]);
+    assert_eq!(error, "cudaErrorLaunchTimeout\n");
+    assert!(said.contains("watchdog's 1 s in kernel endless") && said.contains("PTX line 12: bra"), "{said}");
+}
+
+#[test]
+fn a_barrier_that_threads_never_reach_is_told_with_its_line() {
+    let (error, said) = fault("deadlock", &[]);
+    assert_eq!(error, "cudaErrorLaunchTimeout\n");
+    assert!(said.contains("32 threads wait at a barrier") && said.contains("PTX line 16: barrier"), "{said}");
+}
+
+#[test]
+fn the_log_of_a_launch_has_the_kernel_its_sizes_and_its_fault() {
+    let (_, log) = fault("wild", &[("VOLTSIM_LOG", "stderr")]);
+    assert!(log.contains("kernel wild: grid (4,1,1), CTA (64,1,1)"), "{log}");
+    assert!(log.contains("cudaLaunchKernel(func=0x") && log.contains("blockDim=(64,1,1)"), "{log}");
+    assert_eq!(log.matches("illegal address 0x123450").count(), 1, "{log}");
+    assert!(log.contains("cudaDeviceSynchronize() = cudaErrorIllegalAddress"), "{log}");
+}

@@ -90,7 +90,7 @@ pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Resul
         return wrong(format!("{threads} threads in a CTA; allowed are {}", spec.threads_per_cta));
     }
     if let Some(bound) = program.bounds.maximum_threads
-        && threads > bound.iter().map(|&n| u64::from(n.max(1))).product()
+        && threads > bound.iter().fold(1, |product: u64, &n| product.saturating_mul(n.max(1).into()))
     {
         return wrong(format!("{threads} threads in a CTA; the kernel is compiled for at most {bound:?}"));
     }

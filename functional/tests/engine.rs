@@ -77,6 +77,9 @@ const HEAD: &str = "
     mul.wide.s32 %rd2, %r4, 4;
     add.s64 %rd3, %rd1, %rd2;";
 
+/// Line of the text on which the body that [`kernel`] is given begins.
+const LINE_OF_BODY: u32 = 10;
+
 fn kernel(body: &str) -> String {
     format!(".visible .entry test(.param .u64 out) {{ {HEAD} {body} }}")
 }
@@ -217,8 +220,9 @@ fn freed_memory_is_out_of_range() {
 fn a_barrier_that_some_threads_never_reach_is_a_deadlock() {
     let bench = Bench::new(&kernel("setp.lt.u32 %p1, %r1, 32; @%p1 bra DONE; bar.sync 0, 64; DONE: ret;"));
     let out = bench.words(&[0; 64]);
-    let error = bench.launch(1, 64, &[out]).unwrap_err();
-    assert!(matches!(error, LaunchError::Fault(fault) if matches!(fault.kind, FaultKind::Deadlock(_))));
+    let LaunchError::Fault(fault) = bench.launch(1, 64, &[out]).unwrap_err() else { panic!("no fault") };
+    assert!(matches!(fault.kind, FaultKind::Deadlock(_)));
+    assert_eq!((fault.instruction.as_str(), fault.place.line), ("bar.sync 0, 64;", LINE_OF_BODY));
 }
 
 #[test]
@@ -226,8 +230,9 @@ fn a_watchdog_ends_an_endless_loop() {
     let settings = Settings { watchdog: Some(std::time::Duration::from_millis(200)), ..Settings::default() };
     let bench = Bench::with(&kernel("LOOP: add.u32 %r4, %r4, 1; bra.uni LOOP;"), settings);
     let out = bench.words(&[0; 64]);
-    let error = bench.launch(1, 64, &[out]).unwrap_err();
-    assert!(matches!(error, LaunchError::Fault(fault) if matches!(fault.kind, FaultKind::Timeout { .. })));
+    let LaunchError::Fault(fault) = bench.launch(1, 64, &[out]).unwrap_err() else { panic!("no fault") };
+    assert!(matches!(fault.kind, FaultKind::Timeout { .. }));
+    assert_eq!((fault.instruction.as_str(), fault.place.line), ("add.u32 %r4, %r4, 1;", LINE_OF_BODY));
 }
 
 #[test]

@@ -129,12 +129,18 @@ impl fmt::Debug for Text {
 }
 
 /// `dim3` and `uint3`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Dim3 {
     pub(crate) x: u32,
     pub(crate) y: u32,
     pub(crate) z: u32,
+}
+
+impl fmt::Debug for Dim3 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({},{},{})", self.x, self.y, self.z)
+    }
 }
 
 /// Which stream the handle 0 means.

@@ -161,11 +161,11 @@ int cuGetExportTable(const void **, const void *);
 
 /* Puts PTX text (a string literal) into a fat binary and makes `name##_wrapper` for __cudaRegisterFatBinary. */
 #define FAT_BINARY(name, architecture, text)                                                                  \
-    __asm__(".section .nv_fatbin,\"a\"\n.balign 8\n" #name ":\n.long 0xba55ed50\n.short 1, 16\n"              \
+    __asm__(".pushsection .nv_fatbin,\"a\"\n.balign 8\n" #name ":\n.long 0xba55ed50\n.short 1, 16\n"          \
             ".quad " #name "_end - " #name "_entry\n" #name "_entry:\n.short 1, 0x0101\n.long 64\n"           \
             ".quad " #name "_end - " #name "_text\n.long 0, 0\n.short 0, 7\n.long " #architecture "\n"        \
-            ".long 0, 0\n.quad 0x11, 0, 0\n" #name "_text:\n");                                               \
-    __asm__(".section .nv_fatbin,\"a\"\n.ascii \"" text "\"\n.byte 0\n.balign 8\n" #name "_end:\n.previous\n"); \
+            ".long 0, 0\n.quad 0x11, 0, 0\n" #name "_text:\n.popsection\n");                                  \
+    __asm__(".pushsection .nv_fatbin,\"a\"\n.ascii \"" text "\"\n.byte 0\n.balign 8\n" #name "_end:\n.popsection\n");\
     extern const char name[];                                                                                 \
     static struct { uint32_t magic, version; const void *data; const void *more; } name##_wrapper             \
         __attribute__((section(".nvFatBinSegment"), unused)) = {0x466243b1, 1, name, 0}

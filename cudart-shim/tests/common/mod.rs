@@ -45,12 +45,13 @@ pub fn compile(source: &Path) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// The program with our libraries in its search path and nothing else set.
+/// The program with our libraries in its search path, without a cache, and nothing else set.
 pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env("LD_LIBRARY_PATH", libraries());
     for setting in ["DEVICE", "LOG", "SUMMARY", "THREADS", "DETERMINISTIC", "WATCHDOG"] {
         command.env_remove(format!("VOLTSIM_{setting}"));
     }
+    command.env("VOLTSIM_CACHE", "off");
     command
 }

@@ -8,6 +8,9 @@ use super::op::Flow;
 use super::running::{Running, Stop};
 use super::special;
 use super::view::View;
+use ptx_frontend::disassemble;
+use ptx_frontend::ir::InstructionIndex;
+
 use crate::fault::{Fault, FaultKind};
 
 /// What all warps of a CTA share.
@@ -142,7 +145,7 @@ impl Cta {
                     }
                     Stop::Blocked => progress |= turn.moved,
                     Stop::Yield => progress = true,
-                    Stop::Fault(kind) => return self.fault(grid, number, kind, turn.pc),
+                    Stop::Fault(kind) => return Turn::Fault(self.fault(grid, number, kind, turn.pc)),
                 }
                 if grid.is_cancelled() {
                     return Turn::Suspended;
@@ -157,7 +160,7 @@ impl Cta {
                     "{waiting} threads wait at a barrier that the other {} live threads never reach",
                     self.state.live_threads.saturating_sub(waiting)
                 );
-                return self.fault(grid, 0, FaultKind::Deadlock(message), grid.program.kernel().entry);
+                return Turn::Fault(self.stuck(grid, FaultKind::Deadlock(message)));
             }
         }
         Turn::Suspended
@@ -197,21 +200,30 @@ impl Cta {
         turn
     }
 
-    fn fault(&self, grid: &Grid, warp: usize, kind: FaultKind, pc: u32) -> Turn {
+    /// A fault of the whole CTA, at the place where its first unfinished warp is.
+    pub fn stuck(&self, grid: &Grid, kind: FaultKind) -> Box<Fault> {
+        let warp = self.warps.iter().position(|warp| !warp.finished).unwrap_or(0);
+        let pc = self.warps.get(warp).and_then(|warp| warp.divergence.next_pc());
+        self.fault(grid, warp, kind, pc.unwrap_or(grid.program.kernel().entry))
+    }
+
+    fn fault(&self, grid: &Grid, warp: usize, kind: FaultKind, pc: u32) -> Box<Fault> {
         let function = grid.program.function_at(pc);
         let number = grid.program.code.get(pc as usize).map_or(0, |op| op.instruction as usize);
         let instruction = function.source.instructions.get(number);
         let thread = kind.lane().map(|lane| grid.thread_id(warp as u32 * 32 + lane));
-        Turn::Fault(Box::new(Fault {
+        Box::new(Fault {
             kind,
             kernel: grid.program.kernel().name.clone(),
             function: function.name.clone(),
             cta: self.state.id,
             thread,
-            instruction: instruction.map(|i| i.op.line().name.to_owned()).unwrap_or_default(),
+            instruction: instruction
+                .map(|_| disassemble::instruction(&function.source, InstructionIndex(number as u32)))
+                .unwrap_or_default(),
             place: instruction.map(|i| i.place).unwrap_or_default(),
             location: instruction.map(|i| i.location).unwrap_or_default(),
-        }))
+        })
     }
 }
 

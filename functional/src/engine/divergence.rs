@@ -99,6 +99,12 @@ impl Divergence {
         self.queue.push_back(Fragment { pc: entry, mask: live, frame: 0, join: NONE, wait: Wait::Ready });
     }
 
+    /// Where lanes of a warp between its turns go on: those that can, else the first that wait.
+    pub(crate) fn next_pc(&self) -> Option<u32> {
+        let ready = self.queue.iter().find(|fragment| fragment.wait == Wait::Ready);
+        ready.or(self.queue.front()).map(|fragment| fragment.pc)
+    }
+
     fn open(&mut self, join: Join) -> u32 {
         match self.joins.iter().position(Option::is_none) {
             Some(free) => {

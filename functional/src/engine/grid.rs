@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
@@ -20,6 +20,8 @@ use crate::launch::LaunchConfig;
 
 /// Rounds of a CTA's warps in one turn.
 const ROUNDS: u32 = 256;
+/// The same in a cooperative launch, where a CTA may spend its turn waiting for all others.
+const COOPERATIVE_ROUNDS: u32 = 8;
 
 /// A launch.
 pub struct Grid<'a> {
@@ -155,12 +157,14 @@ impl<'a> Grid<'a> {
                 None => self.next_cta(progress, changed),
             };
             let Some(mut cta) = cta else { break };
-            let turn = cta.run(self, &mut view, ROUNDS, &mut executed);
+            let rounds = if self.cooperative { COOPERATIVE_ROUNDS } else { ROUNDS };
+            let turn = cta.run(self, &mut view, rounds, &mut executed);
             if let Some(limit) = self.owner.watchdog()
                 && self.started.elapsed() > limit
                 && !matches!(turn, Turn::Finished)
             {
-                self.stop(progress, changed, self.timeout(limit));
+                let kind = FaultKind::Timeout { seconds: limit.as_secs() };
+                self.stop(progress, changed, cta.stuck(self, kind));
                 break;
             }
             match turn {
@@ -229,19 +233,5 @@ impl<'a> Grid<'a> {
         let mut state = progress.lock();
         state.fault.get_or_insert(fault);
         changed.notify_all();
-    }
-
-    fn timeout(&self, limit: Duration) -> Box<Fault> {
-        let kernel = self.program.kernel();
-        Box::new(Fault {
-            kind: FaultKind::Timeout { seconds: limit.as_secs() },
-            kernel: kernel.name.clone(),
-            function: kernel.name.clone(),
-            cta: [0; 3],
-            thread: None,
-            instruction: String::new(),
-            place: Default::default(),
-            location: Default::default(),
-        })
     }
 }

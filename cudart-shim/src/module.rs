@@ -87,7 +87,9 @@ impl Kernel {
             log::report(|| error.to_string());
             match error {
                 BindError::Instruction { .. } => Error::NotSupported,
-                BindError::Unresolved { .. } | BindError::Frontend(_) => Error::InvalidPtx,
+                BindError::Unresolved { .. } | BindError::TooLarge { .. } | BindError::Frontend(_) => {
+                    Error::InvalidPtx
+                }
             }
         })
     }

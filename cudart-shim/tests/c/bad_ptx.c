@@ -16,13 +16,17 @@ FAT_BINARY(kernels, 70,
     ".visible .entry missing_label() { bra nowhere; }\\n"
     ".visible .entry missing_register() { mov.u32 %r1, 1; ret; }\\n"
     ".visible .entry missing_variable() {" DECLARATIONS "ld.global.u32 %r1, [nowhere]; ret; }\\n"
-    ".visible .entry missing_function() { call nowhere; ret; }\\n");
+    ".visible .entry missing_function() { call nowhere; ret; }\\n"
+    ".visible .entry many_parameters(.param .b8 large[40000]) { ret; }\\n"
+    ".visible .entry much_local() {" DECLARATIONS ".local .b8 large[1000000000]; ld.local.u8 %r1, [large]; ret; }\\n"
+    ".visible .entry much_shared() {" DECLARATIONS ".shared .b8 large[60000]; ld.shared.u8 %r1, [large]; ret; }\\n");
 FAT_BINARY(directive, 70, HEAD ".frobnicate 3;\\n.visible .entry beside_a_directive() { ret; }\\n");
 FAT_BINARY(unclosed, 70, HEAD ".visible .entry unclosed() { ret;\\n");
 
 static const char *const bad[] = {
     "unknown_opcode", "unknown_modifier", "unknown_directive", "wrong_type", "missing_operand",
     "missing_label", "missing_register", "missing_variable", "missing_function",
+    "many_parameters", "much_local", "much_shared",
 };
 enum { COUNT = sizeof bad / sizeof *bad };
 static char good, stubs[COUNT];

@@ -48,10 +48,26 @@ pub enum BindError {
         /// The name.
         symbol: String,
     },
+    /// More memory than a thread or CTA of any device can have.
+    #[error("{function} cannot run: {bytes} bytes of {space} memory; the limit is {limit}")]
+    TooLarge {
+        /// Function.
+        function: String,
+        /// Bytes it declares.
+        bytes: u64,
+        /// Which memory.
+        space: &'static str,
+        /// Bytes it may declare.
+        limit: u64,
+    },
     /// The front end could not read the function.
     #[error("{0}")]
     Frontend(String),
 }
+
+/// Shared variables of a CTA, on any device (CUDA programming guide, technical specifications), bytes. Only the launch's
+/// dynamic part may be larger.
+const MAXIMUM_STATIC_SHARED: u32 = 48 << 10;
 
 /// Binds `kernel` and all it can reach.
 pub fn bind(kernel: Arc<ir::Function>, addresses: &dyn ModuleAddresses) -> Result<Program, BindError> {
@@ -170,8 +186,17 @@ impl<'a> Linker<'a> {
             .collect();
         function_addresses.sort_unstable();
         let kernel = &self.wanted[0];
+        let static_shared = self.shared.total();
+        if static_shared > MAXIMUM_STATIC_SHARED {
+            return Err(BindError::TooLarge {
+                function: kernel.name.clone(),
+                bytes: static_shared.into(),
+                space: "shared",
+                limit: MAXIMUM_STATIC_SHARED.into(),
+            });
+        }
         Ok(Program {
-            static_shared: self.shared.total(),
+            static_shared,
             parameter_bytes: kernel.parameter_bytes,
             bounds: kernel.bounds,
             code: self.code,

@@ -52,7 +52,7 @@ impl SharedLayout {
         if size == 0 {
             self.dynamic_align = self.dynamic_align.max(align).max(16);
         } else if !self.placed.contains_key(name) {
-            let offset = self.end.next_multiple_of(align.max(1));
+            let offset = self.end.checked_next_multiple_of(align.max(1)).unwrap_or(u32::MAX);
             self.end = offset.saturating_add(u32::try_from(size).unwrap_or(u32::MAX));
             self.placed.insert(name.to_owned(), offset);
         }
@@ -95,8 +95,8 @@ impl FramePlaces {
         for variable in &source.variables {
             variables.push(match variable.space {
                 Space::Local | Space::Param => {
-                    let at = end.next_multiple_of(u64::from(variable.align.max(1)));
-                    end = at + variable.size;
+                    let at = end.checked_next_multiple_of(variable.align.max(1).into()).unwrap_or(u64::MAX);
+                    end = at.saturating_add(variable.size);
                     FramePlace::Local(at as u32)
                 }
                 Space::Shared => {
@@ -115,10 +115,11 @@ impl FramePlaces {
             });
         }
         if end > MAXIMUM_LOCAL {
-            return Err(BindError::Instruction {
+            return Err(BindError::TooLarge {
                 function: source.name.clone(),
-                place: Default::default(),
-                reason: format!("{end} bytes of local variables; a thread has {MAXIMUM_LOCAL}"),
+                bytes: end,
+                space: "local",
+                limit: MAXIMUM_LOCAL,
             });
         }
         Ok(FramePlaces { variables, local_bytes: (end as u32).next_multiple_of(16) })

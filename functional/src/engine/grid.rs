@@ -22,6 +22,8 @@ use crate::launch::LaunchConfig;
 const ROUNDS: u32 = 256;
 /// The same in a cooperative launch, where a CTA may spend its turn waiting for all others.
 const COOPERATIVE_ROUNDS: u32 = 8;
+/// Shared and local memory of the CTAs that have started and not finished, at most. Bytes of the host.
+const RESIDENT_BYTES: u64 = 1 << 30;
 
 /// A launch.
 pub struct Grid<'a> {
@@ -141,9 +143,16 @@ impl<'a> Grid<'a> {
         (progress.executed, progress.fault.take())
     }
 
+    /// CTAs that may have started and not finished: as many as the device could hold, and fewer when they need much of
+    /// the host's memory.
     fn resident_limit(&self) -> u64 {
+        if self.cooperative {
+            return u64::MAX;
+        }
         let per_sm = u64::from(self.device.threads_per_sm / self.threads_per_cta().max(1)).max(1);
-        if self.cooperative { u64::MAX } else { per_sm * u64::from(self.device.sms) }
+        let local = u64::from(self.warps_per_cta()) * 32 * u64::from(self.local_bytes());
+        let by_memory = RESIDENT_BYTES / (u64::from(self.shared_bytes()) + local).max(1);
+        (per_sm * u64::from(self.device.sms)).min(by_memory).max(1)
     }
 
     /// One worker: takes CTAs until none are left.

@@ -85,6 +85,13 @@ impl Meaning {
     }
 }
 
+/// Bytes of a variable, at most: more than any device has.
+const MAXIMUM_VARIABLE: u64 = 1 << 40;
+/// Bytes of a kernel's parameters, at most (manual, `.entry`).
+const MAXIMUM_KERNEL_PARAMETERS: u32 = 32_764;
+/// Bytes of a device function's parameters and results, at most: they lie in a thread's local memory.
+const MAXIMUM_PARAMETERS: u32 = 512 << 10;
+
 /// Elements of an array; `None` if the product of the dimensions passes 64 bits. A size left open counts as 0.
 fn elements(dimensions: &[Option<u64>]) -> Option<u64> {
     dimensions.iter().try_fold(1u64, |product, size| product.checked_mul(size.unwrap_or(0)))
@@ -110,7 +117,10 @@ pub(super) fn variable(
     }
     let too_large = || ResolveError::TooLarge { name: name.to_owned() };
     let element = u64::from(ty.bytes()) * u64::from(meaning.lanes);
-    let size = elements(&dimensions).and_then(|count| count.checked_mul(element)).ok_or_else(too_large)?;
+    let size = elements(&dimensions)
+        .and_then(|count| count.checked_mul(element))
+        .filter(|size| *size <= MAXIMUM_VARIABLE)
+        .ok_or_else(too_large)?;
     Ok(Variable {
         name: name.to_owned(),
         space,
@@ -123,13 +133,22 @@ pub(super) fn variable(
     })
 }
 
-/// Bytes of the parameters laid out so far.
-#[derive(Debug, Clone, Copy, Default)]
+/// Bytes of the parameters laid out so far, and how many there may be.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct ParameterArea {
     pub(super) bytes: u32,
+    limit: u32,
 }
 
 impl ParameterArea {
+    pub(super) fn of_kernel() -> Self {
+        Self { bytes: 0, limit: MAXIMUM_KERNEL_PARAMETERS }
+    }
+
+    pub(super) fn of_device_function() -> Self {
+        Self { bytes: 0, limit: MAXIMUM_PARAMETERS }
+    }
+
     /// Gives a parameter the next place that its alignment allows (the parameter block of a kernel is laid out as a
     /// C struct of its parameters).
     pub(super) fn place(&mut self, formal: &Formal<'_>) -> Result<(Parameter, Meaning), (u32, ResolveError)> {
@@ -147,7 +166,7 @@ impl ParameterArea {
             .and_then(|size| u32::try_from(size).ok())
             .ok_or_else(too_large)?;
         let offset = self.bytes.checked_next_multiple_of(align).ok_or_else(too_large)?;
-        self.bytes = offset.checked_add(size).ok_or_else(too_large)?;
+        self.bytes = offset.checked_add(size).filter(|end| *end <= self.limit).ok_or_else(too_large)?;
         Ok((Parameter { name: name.to_owned(), ty, offset, size, align, register: None }, meaning))
     }
 }

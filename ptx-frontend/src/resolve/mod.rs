@@ -75,7 +75,7 @@ pub fn function(
 
 /// Results and parameters of a function's header.
 pub fn prototype(header: &Header<'_>) -> Result<Prototype> {
-    let mut area = ParameterArea::default();
+    let mut area = ParameterArea::of_device_function();
     let mut list = |formals: &[Formal<'_>]| -> Result<Vec<Parameter>> {
         formals
             .iter()
@@ -161,7 +161,8 @@ struct Resolver<'a> {
 
 impl<'a> Resolver<'a> {
     fn header(&mut self, header: &Header<'a>) {
-        let mut area = ParameterArea::default();
+        let kernel = self.function.is_kernel;
+        let mut area = if kernel { ParameterArea::of_kernel() } else { ParameterArea::of_device_function() };
         for (position, formal) in header.parameters.iter().enumerate() {
             if let Some(parameter) = self.formal(&mut area, formal, Entity::Parameter(narrow(position))) {
                 self.function.parameters.push(parameter);

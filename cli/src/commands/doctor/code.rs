@@ -181,6 +181,7 @@ impl DeviceCode {
                     let module = home_of(&function, &modules);
                     self.note(format!("`{symbol}` is not defined"), format!("{module} in `{function}`"));
                 }
+                Err(error @ BindError::TooLarge { .. }) => self.note(error.to_string(), name.clone()),
             }
         }
     }

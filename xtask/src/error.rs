@@ -17,6 +17,8 @@ pub(crate) enum Error {
     Catalogue(#[from] voltsim_tests::catalogue::Error),
     #[error("{count} of the CUDA programs do not compile:\n{output}")]
     Compile { count: usize, output: String },
+    #[error("{program} does not print {what}")]
+    Silent { program: PathBuf, what: &'static str },
     #[error("{0} failed")]
     Steps(String),
     #[error("in CI nothing may be left out: {0}")]

@@ -1,8 +1,10 @@
 //! `cargo xtask`: everything about the project that is more than one cargo command.
 
 use clap::{Parser, Subcommand};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod bench;
 mod debian;
 mod error;
 mod process;
@@ -28,11 +30,18 @@ enum Task {
     },
     /// Only set up the compilers and compile the CUDA programs, into target/programs.
     Programs,
+    /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++.
+    Bench {
+        /// Also write the rows to this file.
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Test { filter } => test::run(filter.as_deref()),
+        Task::Bench { json } => bench::run(json.as_deref()),
         Task::Programs => programs::set_up_and_compile(&workspace::Workspace::find()),
     };
     match result {

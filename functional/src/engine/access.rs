@@ -2,7 +2,7 @@
 //! otherwise, and turned into host pointers.
 
 use super::isa::Isa;
-use super::lane::{Bits, WARP};
+use super::lane::{Bits, TILE, WARP};
 use super::op::Op;
 use super::running::Running;
 use crate::fault::FaultKind;
@@ -13,23 +13,32 @@ pub trait Space: 'static {
     /// Word in which a register holds an address.
     type Address: Bits + Into<u64>;
 
-    /// The host address of the space's address 0, if all of `[start, end)` may be accessed.
-    ///
-    /// `start` and `end` are addresses within the space.
-    fn window(w: &mut Running<'_>, slot: u32, start: u64, end: u64) -> Option<u64>;
+    /// The stretch of memory that holds the address, which is within the space.
+    fn stretch(w: &mut Running<'_>, slot: u32, address: u64) -> Option<Stretch>;
+
+    /// Bytes from a lane's copy of the space to the next lane's; 0 if all lanes share the space.
+    #[inline(always)]
+    fn pitch(_: &Running<'_>) -> u64 {
+        0
+    }
 
     /// Host pointer to `bytes` bytes at `address` for one lane.
-    fn resolve(
-        w: &mut Running<'_>,
-        slot: u32,
-        lane: u32,
-        address: u64,
-        bytes: u32,
-    ) -> Result<*mut u8, FaultKind>;
+    #[inline(always)]
+    fn resolve(w: &mut Running<'_>, slot: u32, lane: u32, address: u64, bytes: u32) -> Option<*mut u8> {
+        let end = address.checked_add(u64::from(bytes))?;
+        let stretch = Self::stretch(w, slot, address).filter(|stretch| end <= stretch.end)?;
+        let place = address.wrapping_add(stretch.origin).wrapping_add(Self::pitch(w) * u64::from(lane));
+        Some(place as *mut u8)
+    }
 }
 
-fn illegal(address: u64, width: u32, lane: u32) -> FaultKind {
-    FaultKind::IllegalAddress { address, width, lane }
+/// Consecutive addresses of a space that may be accessed.
+#[derive(Clone, Copy)]
+pub struct Stretch {
+    start: u64,
+    end: u64,
+    /// The host address of the space's address 0, for lane 0.
+    origin: u64,
 }
 
 /// Global memory (and constant memory, which lies in it): addresses are host addresses.
@@ -39,29 +48,9 @@ impl Space for Global {
     type Address = u64;
 
     #[inline(always)]
-    fn window(w: &mut Running<'_>, slot: u32, start: u64, end: u64) -> Option<u64> {
-        if w.view.holds(slot, start, end) {
-            return Some(0);
-        }
-        let memory = &w.grid.owner.memory;
-        w.view.look_up(memory, slot, start, end.wrapping_sub(start)).ok().map(|()| 0)
-    }
-
-    fn resolve(
-        w: &mut Running<'_>,
-        slot: u32,
-        lane: u32,
-        address: u64,
-        bytes: u32,
-    ) -> Result<*mut u8, FaultKind> {
-        let end = address.checked_add(u64::from(bytes)).ok_or_else(|| illegal(address, bytes, lane))?;
-        if !w.view.holds(slot, address, end) {
-            let memory = &w.grid.owner.memory;
-            w.view
-                .look_up(memory, slot, address, u64::from(bytes))
-                .map_err(|_| illegal(address, bytes, lane))?;
-        }
-        Ok(address as *mut u8)
+    fn stretch(w: &mut Running<'_>, slot: u32, address: u64) -> Option<Stretch> {
+        let range = w.view.find(&w.grid.owner.memory, slot, address)?;
+        Some(Stretch { start: range.start, end: range.end, origin: 0 })
     }
 }
 
@@ -72,18 +61,8 @@ impl Space for GlobalNarrow {
     type Address = u32;
 
     #[inline(always)]
-    fn window(w: &mut Running<'_>, slot: u32, start: u64, end: u64) -> Option<u64> {
-        Global::window(w, slot, start, end)
-    }
-
-    fn resolve(
-        w: &mut Running<'_>,
-        slot: u32,
-        lane: u32,
-        address: u64,
-        bytes: u32,
-    ) -> Result<*mut u8, FaultKind> {
-        Global::resolve(w, slot, lane, address, bytes)
+    fn stretch(w: &mut Running<'_>, slot: u32, address: u64) -> Option<Stretch> {
+        Global::stretch(w, slot, address)
     }
 }
 
@@ -94,21 +73,8 @@ impl<A: Bits + Into<u64>> Space for Shared<A> {
     type Address = A;
 
     #[inline(always)]
-    fn window(w: &mut Running<'_>, _: u32, _: u64, end: u64) -> Option<u64> {
-        (end <= u64::from(w.shared_bytes)).then_some(w.shared as u64)
-    }
-
-    fn resolve(
-        w: &mut Running<'_>,
-        _: u32,
-        lane: u32,
-        address: u64,
-        bytes: u32,
-    ) -> Result<*mut u8, FaultKind> {
-        match address.checked_add(u64::from(bytes)) {
-            Some(end) if end <= u64::from(w.shared_bytes) => Ok(w.shared.wrapping_add(address as usize)),
-            _ => Err(illegal(address, bytes, lane)),
-        }
+    fn stretch(w: &mut Running<'_>, _: u32, _: u64) -> Option<Stretch> {
+        Some(Stretch { start: 0, end: u64::from(w.shared_bytes), origin: w.shared as u64 })
     }
 }
 
@@ -119,23 +85,13 @@ impl<A: Bits + Into<u64>> Space for Local<A> {
     type Address = A;
 
     #[inline(always)]
-    fn window(_: &mut Running<'_>, _: u32, _: u64, _: u64) -> Option<u64> {
-        None
+    fn stretch(w: &mut Running<'_>, _: u32, _: u64) -> Option<Stretch> {
+        Some(Stretch { start: 0, end: u64::from(w.local_bytes), origin: w.local as u64 })
     }
 
-    fn resolve(
-        w: &mut Running<'_>,
-        _: u32,
-        lane: u32,
-        address: u64,
-        bytes: u32,
-    ) -> Result<*mut u8, FaultKind> {
-        match address.checked_add(u64::from(bytes)) {
-            Some(end) if end <= u64::from(w.local_bytes) => {
-                Ok(w.local.wrapping_add(lane as usize * w.local_bytes as usize + address as usize))
-            }
-            _ => Err(illegal(address, bytes, lane)),
-        }
+    #[inline(always)]
+    fn pitch(w: &Running<'_>) -> u64 {
+        u64::from(w.local_bytes)
     }
 }
 
@@ -145,36 +101,32 @@ pub struct Generic;
 impl Space for Generic {
     type Address = u64;
 
+    /// Local memory has no stretch of all lanes.
     #[inline(always)]
-    fn window(w: &mut Running<'_>, slot: u32, start: u64, end: u64) -> Option<u64> {
-        if w.view.holds(slot, start, end) {
-            return Some(0);
+    fn stretch(w: &mut Running<'_>, slot: u32, address: u64) -> Option<Stretch> {
+        let range = w.view.remembered(slot);
+        if address >= range.start && address < range.end {
+            return Some(Stretch { start: range.start, end: range.end, origin: 0 });
         }
         let shared = w.grid.owner.memory.shared_window();
-        if start.wrapping_sub(shared) < WINDOW_SIZE {
-            let inside = end.wrapping_sub(shared) <= u64::from(w.shared_bytes);
-            return inside.then(|| (w.shared as u64).wrapping_sub(shared));
+        if address.wrapping_sub(shared) < WINDOW_SIZE {
+            return Some(Stretch {
+                start: shared,
+                end: shared + u64::from(w.shared_bytes),
+                origin: (w.shared as u64).wrapping_sub(shared),
+            });
         }
-        Global::window(w, slot, start, end)
+        Global::stretch(w, slot, address)
     }
 
-    fn resolve(
-        w: &mut Running<'_>,
-        slot: u32,
-        lane: u32,
-        address: u64,
-        bytes: u32,
-    ) -> Result<*mut u8, FaultKind> {
-        let (shared, local) = (w.grid.owner.memory.shared_window(), w.grid.owner.memory.local_window());
-        if address.wrapping_sub(shared) < WINDOW_SIZE {
-            return Shared::<u64>::resolve(w, slot, lane, address - shared, bytes)
-                .map_err(|_| illegal(address, bytes, lane));
+    fn resolve(w: &mut Running<'_>, slot: u32, lane: u32, address: u64, bytes: u32) -> Option<*mut u8> {
+        let offset = address.wrapping_sub(w.grid.owner.memory.local_window());
+        if offset < WINDOW_SIZE {
+            return Local::<u64>::resolve(w, slot, lane, offset, bytes);
         }
-        if address.wrapping_sub(local) < WINDOW_SIZE {
-            return Local::<u64>::resolve(w, slot, lane, address - local, bytes)
-                .map_err(|_| illegal(address, bytes, lane));
-        }
-        Global::resolve(w, slot, lane, address, bytes)
+        let end = address.checked_add(u64::from(bytes))?;
+        let stretch = Self::stretch(w, slot, address).filter(|stretch| end <= stretch.end)?;
+        Some(address.wrapping_add(stretch.origin) as *mut u8)
     }
 }
 
@@ -186,12 +138,35 @@ pub enum Regular {
     Uniform(*mut u8),
 }
 
+/// How the addresses of a full warp lie that are regular tile by tile.
+pub struct Tiled {
+    /// Where each tile's first lane accesses.
+    pub places: [*mut u8; WARP / TILE],
+    /// The lanes of a tile access consecutive elements; otherwise all of them the first lane's.
+    pub strided: bool,
+}
+
 /// How a warp's addresses lie.
 pub enum Pattern {
-    /// Anywhere within one stretch that was checked: lane addresses plus this are host addresses.
-    Scattered(u64),
+    /// Anywhere within one stretch that was checked.
+    Scattered(Scattered),
     /// Not in one stretch: check lane by lane.
     Unchecked,
+}
+
+/// From the lanes' addresses to host addresses.
+#[derive(Clone, Copy)]
+pub struct Scattered {
+    origin: u64,
+    pitch: u64,
+}
+
+impl Scattered {
+    /// The host address of a lane's address.
+    #[inline(always)]
+    pub fn place(self, lane: usize, address: u64) -> u64 {
+        address.wrapping_add(self.origin).wrapping_add(self.pitch * lane as u64)
+    }
 }
 
 /// The addresses of an op: operand `a` plus the immediate.
@@ -217,7 +192,7 @@ pub unsafe fn addresses<S: Space>(w: &Running<'_>, op: &Op) -> [u64; WARP] {
 /// As for [`super::op::Run`]: `op.a` is a row of `S::Address`.
 #[inline(always)]
 pub unsafe fn regular<I: Isa, S: Space>(w: &mut Running<'_>, op: &Op, width: u32) -> Option<Regular> {
-    if w.mask != u32::MAX {
+    if w.mask != u32::MAX || S::pitch(w) != 0 {
         return None;
     }
     // SAFETY: the caller's promise; nothing writes the row while the reference lives.
@@ -236,9 +211,50 @@ pub unsafe fn regular<I: Isa, S: Space>(w: &mut Running<'_>, op: &Op, width: u32
     if first & (width - 1) != 0 {
         return None;
     }
-    let origin = S::window(w, op.slot, first, first.wrapping_add(31 * step + width))?;
-    let place = first.wrapping_add(origin) as *mut u8;
+    let end = first.wrapping_add(31 * step + width);
+    let stretch = S::stretch(w, op.slot, first).filter(|stretch| end > first && end <= stretch.end)?;
+    let place = first.wrapping_add(stretch.origin) as *mut u8;
     Some(if step == 0 { Regular::Uniform(place) } else { Regular::Strided(place) })
+}
+
+/// Recognises a full warp whose lanes, [`TILE`] by [`TILE`], access consecutive elements, or one, of `width` bytes (a
+/// power of two), as the rows of a two-dimensional CTA do; `None` is any other, and any that is not allowed.
+///
+/// # Safety
+/// As for [`regular`].
+#[inline(always)]
+pub unsafe fn tiled<S: Space>(w: &mut Running<'_>, op: &Op, width: u32) -> Option<Tiled> {
+    if w.mask != u32::MAX || S::pitch(w) != 0 {
+        return None;
+    }
+    // SAFETY: as in `regular`.
+    let row = unsafe { &*w.row::<S::Address>(op.a).cast::<[S::Address; WARP]>() };
+    let width = u64::from(width);
+    let step = Into::<u64>::into(row[1]).wrapping_sub(row[0].into());
+    let fits = match step {
+        0 => S::Address::is_tiled(row, 0),
+        step if step == width => S::Address::is_tiled(row, width),
+        _ => false,
+    };
+    if !fits {
+        return None;
+    }
+    let first =
+        |tile: usize| Into::<u64>::into(row[tile * TILE]).wrapping_add(op.immediate) & address_bits::<S>();
+    let starts: [u64; WARP / TILE] = std::array::from_fn(first);
+    let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+    for start in starts {
+        (low, high, bits) = (low.min(start), high.max(start), bits | start);
+    }
+    let end = high.wrapping_add((TILE as u64 - 1) * step + width);
+    if bits & (width - 1) != 0 {
+        return None;
+    }
+    let stretch = S::stretch(w, op.slot, low).filter(|stretch| end > high && end <= stretch.end)?;
+    Some(Tiled {
+        places: starts.map(|start| start.wrapping_add(stretch.origin) as *mut u8),
+        strided: step != 0,
+    })
 }
 
 #[inline(always)]
@@ -248,25 +264,26 @@ fn address_bits<S: Space>() -> u64 {
 
 /// Checks the addresses of the active lanes for accesses of `width` bytes (a power of two).
 #[inline(always)]
-pub fn pattern<S: Space>(w: &mut Running<'_>, op: &Op, addresses: &[u64; WARP], width: u32) -> Pattern {
+pub fn pattern<I: Isa, S: Space>(
+    w: &mut Running<'_>,
+    op: &Op,
+    addresses: &[u64; WARP],
+    width: u32,
+) -> Pattern {
     let width = u64::from(width);
     let some = addresses[w.mask.trailing_zeros() as usize & 31];
-    let (mut low, mut high, mut bits) = (i64::MAX, i64::MIN, 0);
-    for (lane, &address) in addresses.iter().enumerate() {
-        let active = 0u32.wrapping_sub((w.mask >> lane) & 1);
-        let address = u64::choose(active, address, some) as i64;
-        low = low.min(address);
-        high = high.max(address);
-        bits |= address;
+    let Some(stretch) = S::stretch(w, op.slot, some) else { return Pattern::Unchecked };
+    let last = stretch.end.wrapping_sub(width);
+    // The top bit is set for a lane before the stretch, behind it, or misaligned: stretches are far shorter than 2^63.
+    let mut wrong = [0; WARP];
+    for (wrong, address) in wrong.iter_mut().zip(addresses) {
+        let misaligned = (address & (width - 1)).wrapping_neg();
+        *wrong = address.wrapping_sub(stretch.start) | last.wrapping_sub(*address) | misaligned;
     }
-    let end = (high as u64).wrapping_add(width);
-    if bits as u64 & (width - 1) == 0
-        && low >= 0
-        && let Some(origin) = S::window(w, op.slot, low as u64, end)
-    {
-        return Pattern::Scattered(origin);
+    if I::top_bits_64(&wrong) & w.mask != 0 {
+        return Pattern::Unchecked;
     }
-    Pattern::Unchecked
+    Pattern::Scattered(Scattered { origin: stretch.origin, pitch: S::pitch(w) })
 }
 
 /// Host pointer of one lane's access, checked for alignment and range.
@@ -280,7 +297,11 @@ pub fn resolve_aligned<S: Space>(
     if address & u64::from(width - 1) != 0 {
         return Err(FaultKind::MisalignedAddress { address, width, lane: lane as u32 });
     }
-    S::resolve(w, slot, lane as u32, address, width)
+    S::resolve(w, slot, lane as u32, address, width).ok_or(FaultKind::IllegalAddress {
+        address,
+        width,
+        lane: lane as u32,
+    })
 }
 
 /// Lanes of a mask, lowest first.

@@ -10,6 +10,9 @@ use super::isa::Isa;
 /// Lanes in a warp.
 pub const WARP: usize = 32;
 
+/// Lanes in a tile: neighbours whose memory accesses may be regular where those of the warp are not.
+pub const TILE: usize = 8;
+
 /// The word in which a lane's value is kept: `u32` or `u64`.
 pub trait Bits: Copy + Default + PartialEq + 'static {
     /// All ones where `mask` (0 or all ones) says so, this value's bits elsewhere.
@@ -18,6 +21,24 @@ pub trait Bits: Copy + Default + PartialEq + 'static {
     const ROW: u32;
     /// Is `row[i] == row[0] + i * step` for all lanes?
     fn is_strided<I: Isa>(row: &[Self; WARP], step: u64) -> bool;
+    /// Is each value its tile's first plus `step` for each lane between them?
+    fn is_tiled(row: &[Self; WARP], step: u64) -> bool;
+}
+
+macro_rules! is_tiled {
+    () => {
+        #[inline(always)]
+        fn is_tiled(row: &[Self; WARP], step: u64) -> bool {
+            let offsets: [Self; TILE] = std::array::from_fn(|i| (step as Self).wrapping_mul(i as Self));
+            let mut different = 0;
+            for tile in row.chunks_exact(TILE) {
+                for (value, offset) in tile.iter().zip(offsets) {
+                    different |= value ^ tile[0].wrapping_add(offset);
+                }
+            }
+            different == 0
+        }
+    };
 }
 
 impl Bits for u32 {
@@ -30,6 +51,7 @@ impl Bits for u32 {
     fn is_strided<I: Isa>(row: &[u32; WARP], step: u64) -> bool {
         I::is_strided_32(row, step as u32)
     }
+    is_tiled!();
 }
 
 impl Bits for u64 {
@@ -43,6 +65,7 @@ impl Bits for u64 {
     fn is_strided<I: Isa>(row: &[u64; WARP], step: u64) -> bool {
         I::is_strided_64(row, step)
     }
+    is_tiled!();
 }
 
 /// A type that registers hold.

@@ -54,7 +54,12 @@ fn answer(w: &Running<'_>, op: &Op, lane: usize, value: u64) {
 
 /// `N` bytes of memory at a generic address.
 fn read<const N: usize>(w: &mut Running<'_>, lane: usize, address: u64) -> Result<[u8; N], FaultKind> {
-    let place = Generic::resolve(w, 0, lane as u32, address, N as u32)?;
+    let (lane, width) = (lane as u32, N as u32);
+    let place = Generic::resolve(w, 0, lane, address, width).ok_or(FaultKind::IllegalAddress {
+        address,
+        width,
+        lane,
+    })?;
     // SAFETY: the place was checked to have `N` bytes.
     Ok(unsafe { place.cast::<[u8; N]>().read_unaligned() })
 }

@@ -1,15 +1,17 @@
 //! The allocations a worker remembers, so that most accesses are checked by two comparisons.
 
-use crate::fault::FaultKind;
 use crate::memory::Memory;
 
 /// Allocations remembered; a memory op looks at its own slot first.
 pub const SLOTS: usize = 16;
 
+/// An allocation's addresses.
 #[derive(Debug, Clone, Copy)]
-struct Range {
-    start: u64,
-    end: u64,
+pub struct Range {
+    /// First address.
+    pub start: u64,
+    /// Behind the last address.
+    pub end: u64,
 }
 
 const NOTHING: Range = Range { start: u64::MAX, end: 0 };
@@ -32,23 +34,28 @@ impl View {
         self.slots = [NOTHING; SLOTS];
     }
 
-    /// Does the slot's allocation hold all of `[start, end)`?
+    /// The allocation that holds the address; the slot's is tried first, and is this one afterwards.
     #[inline(always)]
-    pub fn holds(&self, slot: u32, start: u64, end: u64) -> bool {
-        let range = &self.slots[slot as usize % SLOTS];
-        start >= range.start && end <= range.end && start <= end
+    pub fn find(&mut self, memory: &Memory, slot: u32, address: u64) -> Option<Range> {
+        let range = self.remembered(slot);
+        if address >= range.start && address < range.end {
+            Some(range)
+        } else {
+            self.look_up(memory, slot, address)
+        }
     }
 
-    /// Looks the range up in the memory's table and remembers its allocation.
+    /// The slot's allocation.
+    #[inline(always)]
+    pub fn remembered(&self, slot: u32) -> Range {
+        self.slots[slot as usize % SLOTS]
+    }
+
     #[cold]
-    pub fn look_up(&mut self, memory: &Memory, slot: u32, start: u64, length: u64) -> Result<(), FaultKind> {
-        match memory.allocation_of(start) {
-            Some(allocation) if start.checked_add(length).is_some_and(|end| end <= allocation.end()) => {
-                self.slots[slot as usize % SLOTS] =
-                    Range { start: allocation.address, end: allocation.end() };
-                Ok(())
-            }
-            _ => Err(FaultKind::IllegalAddress { address: start, width: length as u32, lane: 0 }),
-        }
+    fn look_up(&mut self, memory: &Memory, slot: u32, address: u64) -> Option<Range> {
+        let allocation = memory.allocation_of(address)?;
+        let range = Range { start: allocation.address, end: allocation.end() };
+        self.slots[slot as usize % SLOTS] = range;
+        Some(range)
     }
 }

@@ -273,8 +273,10 @@ unsafe fn locate<I: Isa, S: Space>(
             at = [place as u64; WARP];
             uniform = true;
         }
-        None => match pattern::<S>(w, op, &at, width) {
-            Pattern::Scattered(origin) => at = at.map(|address| address.wrapping_add(origin)),
+        None => match pattern::<I, S>(w, op, &at, width) {
+            Pattern::Scattered(scattered) => {
+                at = std::array::from_fn(|lane| scattered.place(lane, at[lane]));
+            }
             Pattern::Unchecked => {
                 for lane in lanes_of(w.mask) {
                     at[lane] = resolve_aligned::<S>(w, op.slot, lane, at[lane], width)? as u64;

@@ -3,12 +3,13 @@
 use std::marker::PhantomData;
 
 use crate::engine::access::{
-    Pattern, Regular, Space, addresses, lanes_of, pattern, regular, resolve_aligned,
+    Pattern, Regular, Space, Tiled, addresses, lanes_of, pattern, regular, resolve_aligned, tiled,
 };
 use crate::engine::isa::{Isa, per_level};
-use crate::engine::lane::{Lane, WARP};
+use crate::engine::lane::{Lane, TILE, WARP};
 use crate::engine::op::{Flow, Op};
 use crate::engine::running::Running;
+use crate::fault::FaultKind;
 
 /// A value in memory and the register that takes it.
 pub(crate) trait Loaded: 'static {
@@ -75,16 +76,9 @@ unsafe fn load_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -
     // threads and with the program: it is only touched through raw pointers.
     unsafe {
         let words = match regular::<I, S>(w, op, size_of::<L::Memory>() as u32) {
-            Some(Regular::Strided(first)) => {
-                let memory = first.cast::<[L::Memory; WARP]>().read();
-                let mut words = [Default::default(); WARP];
-                for (word, memory) in words.iter_mut().zip(memory) {
-                    *word = value(memory);
-                }
-                words
-            }
+            Some(Regular::Strided(first)) => first.cast::<[L::Memory; WARP]>().read().map(value),
             Some(Regular::Uniform(place)) => [value(place.cast::<L::Memory>().read()); WARP],
-            None => return load_scattered::<S, L>()(w, op),
+            None => return load_tiled::<S, L>()(w, op),
         };
         w.row::<<L::Register as Lane>::Bits>(op.d).cast::<[_; WARP]>().write(words);
     }
@@ -92,24 +86,21 @@ unsafe fn load_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -
 }
 
 #[inline(always)]
-unsafe fn load_scattered_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn load_tiled_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -> Flow {
     let value = |memory: L::Memory| L::extend(memory).to_bits();
-    // SAFETY: as in `load_body`; the pointers were checked for each active lane.
+    // SAFETY: as in `load_body`.
     unsafe {
-        let at = addresses::<S>(w, op);
-        let Pattern::Scattered(origin) = pattern::<S>(w, op, &at, size_of::<L::Memory>() as u32) else {
-            return load_lanes::<S, L>(w, op, &at);
+        let Some(Tiled { places, strided }) = tiled::<S>(w, op, size_of::<L::Memory>() as u32) else {
+            return load_scattered::<I, S, L>(w, op);
         };
-        let row = w.row::<<L::Register as Lane>::Bits>(op.d);
-        if w.mask == u32::MAX {
-            for (lane, address) in at.iter().enumerate() {
-                let place = address.wrapping_add(origin) as *const L::Memory;
-                row.add(lane).write(value(place.read()));
+        let row = w.row::<<L::Register as Lane>::Bits>(op.d).cast::<[_; TILE]>();
+        if strided {
+            for (tile, place) in places.into_iter().enumerate() {
+                row.add(tile).write(place.cast::<[L::Memory; TILE]>().read().map(value));
             }
         } else {
-            for lane in lanes_of(w.mask) {
-                let place = at[lane].wrapping_add(origin) as *const L::Memory;
-                row.add(lane).write(value(place.read()));
+            for (tile, place) in places.into_iter().enumerate() {
+                row.add(tile).write([value(place.cast::<L::Memory>().read()); TILE]);
             }
         }
     }
@@ -117,8 +108,31 @@ unsafe fn load_scattered_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, 
 }
 
 per_level! {
-    /// As [`load`], where the addresses are anything.
-    fn load_scattered<S: Space, L: Loaded> = load_scattered_body
+    /// As [`load`], where the addresses are regular at most tile by tile.
+    fn load_tiled<S: Space, L: Loaded> = load_tiled_body
+}
+
+#[inline(always)]
+unsafe fn load_scattered<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let value = |memory: L::Memory| L::extend(memory).to_bits();
+    // SAFETY: as in `load_body`; the pointers were checked for each active lane.
+    unsafe {
+        let at = addresses::<S>(w, op);
+        let Pattern::Scattered(scattered) = pattern::<I, S>(w, op, &at, size_of::<L::Memory>() as u32) else {
+            return load_lanes::<S, L>(w, op, &at);
+        };
+        let row = w.row::<<L::Register as Lane>::Bits>(op.d);
+        let read = |lane: usize| {
+            let place = scattered.place(lane, at[lane]) as *const L::Memory;
+            row.add(lane).write(value(place.read()));
+        };
+        if w.mask == u32::MAX {
+            (0..WARP).for_each(read);
+        } else {
+            lanes_of(w.mask).for_each(read);
+        }
+    }
+    Flow::Next
 }
 
 #[cold]
@@ -148,47 +162,55 @@ unsafe fn store_body<I: Isa, S: Space, T: Stored>(w: &mut Running<'_>, op: &Op) 
         match regular::<I, S>(w, op, size_of::<T::Memory>() as u32) {
             Some(Regular::Strided(first)) => {
                 let row = w.read_row::<<T::Register as Lane>::Bits>(op.b);
-                let mut memory = [T::Memory::default(); WARP];
-                for (memory, word) in memory.iter_mut().zip(row) {
-                    *memory = value(word);
-                }
-                first.cast::<[T::Memory; WARP]>().write(memory);
+                first.cast::<[T::Memory; WARP]>().write(row.map(value));
             }
             Some(Regular::Uniform(place)) => {
                 place.cast::<T::Memory>().write(value(w.read_lane(op.b, WARP - 1)));
             }
-            None => return store_scattered::<S, T>()(w, op),
+            None => return store_tiled::<S, T>()(w, op),
         }
     }
     Flow::Next
 }
 
 #[inline(always)]
-unsafe fn store_scattered_body<I: Isa, S: Space, T: Stored>(w: &mut Running<'_>, op: &Op) -> Flow {
+unsafe fn store_tiled_body<I: Isa, S: Space, T: Stored>(w: &mut Running<'_>, op: &Op) -> Flow {
     let value = |bits| T::cut(T::Register::from_bits(bits));
-    let width = size_of::<T::Memory>() as u32;
-    // SAFETY: as in `load_scattered_body`.
+    // SAFETY: as in `load_body`.
     unsafe {
-        let at = addresses::<S>(w, op);
-        let row = w.read_row::<<T::Register as Lane>::Bits>(op.b);
-        let whole = pattern::<S>(w, op, &at, width);
-        for lane in lanes_of(w.mask) {
-            let place = match whole {
-                Pattern::Scattered(origin) => at[lane].wrapping_add(origin) as *mut u8,
-                Pattern::Unchecked => match resolve_aligned::<S>(w, op.slot, lane, at[lane], width) {
-                    Ok(place) => place,
-                    Err(fault) => return w.fault(fault),
-                },
-            };
-            place.cast::<T::Memory>().write(value(row[lane]));
+        let Some(Tiled { places, strided: true }) = tiled::<S>(w, op, size_of::<T::Memory>() as u32) else {
+            return store_scattered::<I, S, T>(w, op);
+        };
+        let row = w.row::<<T::Register as Lane>::Bits>(op.b).cast::<[_; TILE]>();
+        for (tile, place) in places.into_iter().enumerate() {
+            place.cast::<[T::Memory; TILE]>().write(row.add(tile).read().map(value));
         }
     }
     Flow::Next
 }
 
 per_level! {
-    /// As [`store`], where the addresses are anything.
-    fn store_scattered<S: Space, T: Stored> = store_scattered_body
+    /// As [`store`], where the addresses are regular at most tile by tile.
+    fn store_tiled<S: Space, T: Stored> = store_tiled_body
+}
+
+#[inline(always)]
+unsafe fn store_scattered<I: Isa, S: Space, T: Stored>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let value = |bits| T::cut(T::Register::from_bits(bits));
+    let width = size_of::<T::Memory>() as u32;
+    // SAFETY: as in `load_scattered`.
+    unsafe {
+        let at = addresses::<S>(w, op);
+        let row = w.read_row::<<T::Register as Lane>::Bits>(op.b);
+        let whole = pattern::<I, S>(w, op, &at, width);
+        for lane in lanes_of(w.mask) {
+            match place_in::<S>(w, op, &whole, lane, &at, width) {
+                Ok(place) => place.cast::<T::Memory>().write(value(row[lane])),
+                Err(fault) => return w.fault(fault),
+            }
+        }
+    }
+    Flow::Next
 }
 
 per_level! {
@@ -209,35 +231,58 @@ pub(crate) fn vector_slot(slot: u32, count: usize) -> u32 {
     slot | (count as u32) << 16
 }
 
-/// d, b, c, e = consecutive elements at `a` + immediate, aligned as a whole.
-pub(crate) unsafe fn load_vector<S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -> Flow {
+#[inline(always)]
+unsafe fn load_vector_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let value = |memory: L::Memory| L::extend(memory).to_bits();
     let (rows, count) = elements(op);
-    let width = size_of::<L::Memory>() * count;
+    let width = (size_of::<L::Memory>() * count) as u32;
     // SAFETY: as in `load_body`; all elements of a lane lie in the checked stretch.
     unsafe {
+        if let Some(Regular::Uniform(place)) = regular::<I, S>(w, op, width) {
+            let place = place.cast::<L::Memory>();
+            for (element, &row) in rows.iter().enumerate().take(count) {
+                w.write_row(row, &[value(place.add(element).read()); WARP]);
+            }
+            return Flow::Next;
+        }
         let at = addresses::<S>(w, op);
-        let whole = pattern::<S>(w, op, &at, width as u32);
+        let whole = pattern::<I, S>(w, op, &at, width);
+        if let (Pattern::Scattered(scattered), u32::MAX) = (&whole, w.mask) {
+            for (element, &row) in rows.iter().enumerate().take(count) {
+                let words = std::array::from_fn(|lane| {
+                    let place = scattered.place(lane, at[lane]) as *const L::Memory;
+                    value(place.add(element).read())
+                });
+                w.write_row(row, &words);
+            }
+            return Flow::Next;
+        }
         for lane in lanes_of(w.mask) {
             let place = match place_in::<S>(w, op, &whole, lane, &at, width) {
                 Ok(place) => place.cast::<L::Memory>(),
                 Err(fault) => return w.fault(fault),
             };
             for (element, &row) in rows.iter().enumerate().take(count) {
-                w.write_lane(row, lane, L::extend(place.add(element).read()).to_bits());
+                w.write_lane(row, lane, value(place.add(element).read()));
             }
         }
     }
     Flow::Next
 }
 
-/// Consecutive elements at `a` + immediate = d, b, c, e, aligned as a whole.
-pub(crate) unsafe fn store_vector<S: Space, T: Stored>(w: &mut Running<'_>, op: &Op) -> Flow {
+per_level! {
+    /// d, b, c, e = consecutive elements at `a` + immediate, aligned as a whole.
+    pub(crate) fn load_vector<S: Space, L: Loaded> = load_vector_body
+}
+
+#[inline(always)]
+unsafe fn store_vector_body<I: Isa, S: Space, T: Stored>(w: &mut Running<'_>, op: &Op) -> Flow {
     let (rows, count) = elements(op);
-    let width = size_of::<T::Memory>() * count;
-    // SAFETY: as in `load_vector`.
+    let width = (size_of::<T::Memory>() * count) as u32;
+    // SAFETY: as in `load_vector_body`.
     unsafe {
         let at = addresses::<S>(w, op);
-        let whole = pattern::<S>(w, op, &at, width as u32);
+        let whole = pattern::<I, S>(w, op, &at, width);
         for lane in lanes_of(w.mask) {
             let place = match place_in::<S>(w, op, &whole, lane, &at, width) {
                 Ok(place) => place.cast::<T::Memory>(),
@@ -251,17 +296,23 @@ pub(crate) unsafe fn store_vector<S: Space, T: Stored>(w: &mut Running<'_>, op: 
     Flow::Next
 }
 
+per_level! {
+    /// Consecutive elements at `a` + immediate = d, b, c, e, aligned as a whole.
+    pub(crate) fn store_vector<S: Space, T: Stored> = store_vector_body
+}
+
+#[inline(always)]
 fn place_in<S: Space>(
     w: &mut Running<'_>,
     op: &Op,
     whole: &Pattern,
     lane: usize,
     at: &[u64; WARP],
-    width: usize,
-) -> Result<*mut u8, crate::fault::FaultKind> {
-    match *whole {
-        Pattern::Scattered(origin) => Ok(at[lane].wrapping_add(origin) as *mut u8),
-        Pattern::Unchecked => resolve_aligned::<S>(w, op.slot, lane, at[lane], width as u32),
+    width: u32,
+) -> Result<*mut u8, FaultKind> {
+    match whole {
+        Pattern::Scattered(scattered) => Ok(scattered.place(lane, at[lane]) as *mut u8),
+        Pattern::Unchecked => resolve_aligned::<S>(w, op.slot, lane, at[lane], width),
     }
 }
 

@@ -373,7 +373,7 @@ fn load_elements(b: &mut Binder<'_, '_>, place: &Place, targets: &[(u32, u32)], 
         Place::Rows { space, row: a, wide, offset } => {
             macro_rules! go {
                 ($m:ty, $r:ty) => {
-                    by_space!(space, wide, |S| load_vector::<S, As<$m, $r>> as Run)
+                    by_space!(space, wide, |S| load_vector::<S, As<$m, $r>>())
                 };
             }
             let run = by_load!(b, ty, bits, go);
@@ -459,7 +459,7 @@ pub fn st(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     }
     macro_rules! go {
         ($m:ty, $r:ty) => {
-            by_space!(space, wide_address, |S| store_vector::<S, As<$m, $r>> as Run)
+            by_space!(space, wide_address, |S| store_vector::<S, As<$m, $r>>())
         };
     }
     let run = by_store!(b, element, wide, go);

@@ -1,0 +1,204 @@
+//! `cargo xtask bench`: how fast the engine executes whole programs, and what starting costs.
+
+use crate::error::{Error, Result};
+use crate::workspace::Workspace;
+use crate::{process, programs};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+use voltsim_tests::catalogue::Mode;
+
+/// Each time is the shortest of so many runs.
+const RUNS: usize = 3;
+
+/// What is measured: `kernel`, as `program` launches it when given `size`.
+struct Measured {
+    name: &'static str,
+    program: &'static str,
+    size: &'static str,
+    kernel: &'static str,
+}
+
+const MEASURED: [Measured; 6] = [
+    Measured { name: "sgemm_naive", program: "matrix_multiply", size: "512", kernel: "multiply_naive" },
+    Measured { name: "sgemm_tiled", program: "matrix_multiply", size: "512", kernel: "multiply_tiled" },
+    Measured { name: "saxpy", program: "saxpy", size: "16777216", kernel: "saxpy" },
+    Measured { name: "bfs", program: "bfs", size: "1000000", kernel: "bfs" },
+    Measured { name: "histogram", program: "histogram", size: "16777216", kernel: "histogram" },
+    Measured { name: "nbody", program: "nbody", size: "8192", kernel: "nbody" },
+];
+
+/// How CTAs are executed.
+const MODES: [(&str, &[&str]); 3] = [
+    ("1 thread", &["--threads", "1"]),
+    ("2 threads", &["--threads", "2"]),
+    ("deterministic", &["--threads", "2", "--deterministic"]),
+];
+
+/// One kernel in one mode; `native_ratio` is its time over that of the same loops in C++ on one core.
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    mode: &'static str,
+    warp_instructions: u64,
+    seconds: f64,
+    warp_instructions_per_second: f64,
+    lane_instructions_per_second: f64,
+    native_ratio: f64,
+}
+
+/// What `--summary` writes, as far as it is used here.
+#[derive(Deserialize)]
+struct Summary {
+    kernels: Vec<KernelSummary>,
+}
+
+#[derive(Deserialize)]
+struct KernelSummary {
+    /// Mangled.
+    name: String,
+    warp_instructions: u64,
+    lane_instructions: u64,
+    seconds: f64,
+}
+
+/// Runs every kernel in every mode, prints a table, and writes the rows to `json`.
+pub(crate) fn run(json: Option<&Path>) -> Result<()> {
+    let workspace = Workspace::find();
+    if !process::shown(&mut workspace.cargo(&[
+        "build",
+        "--release",
+        "--workspace",
+        "--exclude",
+        "voltsim-tests",
+    ]))? {
+        return Err(Error::Steps("release build".to_owned()));
+    }
+    programs::set_up_and_compile(&workspace)?;
+    let bench = Bench { command: workspace.command(), programs: programs::folder(&workspace) };
+    let mut rows = Vec::new();
+    let mut natives = HashMap::new();
+    println!(
+        "{:<12} {:<14} {:>10} {:>9} {:>11} {:>11} {:>9}",
+        "kernel", "mode", "warp inst", "seconds", "M warp/s", "G lane/s", "x native"
+    );
+    for measured in &MEASURED {
+        if !natives.contains_key(measured.kernel) {
+            natives.extend(bench.natives(measured)?);
+        }
+        let native = natives.get(measured.kernel).ok_or_else(|| bench.silent(measured, "its native time"))?;
+        for (mode, options) in MODES {
+            let run = bench.shortest(measured, options)?;
+            let row = Row {
+                name: measured.name,
+                mode,
+                warp_instructions: run.warp_instructions,
+                seconds: run.seconds,
+                warp_instructions_per_second: run.warp_instructions as f64 / run.seconds,
+                lane_instructions_per_second: run.lane_instructions as f64 / run.seconds,
+                native_ratio: run.seconds / native,
+            };
+            println!(
+                "{:<12} {:<14} {:>10} {:>9.3} {:>11.1} {:>11.2} {:>9.1}",
+                row.name,
+                row.mode,
+                row.warp_instructions,
+                row.seconds,
+                row.warp_instructions_per_second / 1e6,
+                row.lane_instructions_per_second / 1e9,
+                row.native_ratio
+            );
+            rows.push(row);
+        }
+    }
+    print_scaling(&rows);
+    bench.print_start()?;
+    if let Some(path) = json {
+        let text = serde_json::to_string_pretty(&rows).map_err(|error| Error::file(path)(error.into()))?;
+        fs::write(path, text + "\n").map_err(Error::file(path))?;
+    }
+    Ok(())
+}
+
+/// How much faster two threads are than one.
+fn print_scaling(rows: &[Row]) {
+    println!();
+    for modes in rows.chunks(MODES.len()) {
+        if let [one, two, ..] = modes {
+            println!("{:<12} two threads {:.2} times one", one.name, one.seconds / two.seconds);
+        }
+    }
+}
+
+struct Bench {
+    command: PathBuf,
+    programs: PathBuf,
+}
+
+impl Bench {
+    fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(Mode::Shared.name()).join(name)
+    }
+
+    /// Seconds of each of the program's kernels as C++ on the host, by the kernel's name.
+    fn natives(&self, measured: &Measured) -> Result<Vec<(String, f64)>> {
+        let mut command = Command::new(&self.command);
+        command.arg("run").arg("--").arg(self.program(measured.program)).args([measured.size, "--native"]);
+        let output = process::quiet(&mut command)?;
+        let line = |line: &str| {
+            let (kernel, seconds) = line.strip_prefix("native ")?.split_once(' ')?;
+            Some((kernel.to_owned(), seconds.parse().ok()?))
+        };
+        Ok(output.lines().filter_map(line).collect())
+    }
+
+    /// The shortest of several runs.
+    fn shortest(&self, measured: &Measured, options: &[&str]) -> Result<KernelSummary> {
+        let mut shortest = self.kernel(measured, options)?;
+        for _ in 1..RUNS {
+            let run = self.kernel(measured, options)?;
+            if run.seconds < shortest.seconds {
+                shortest = run;
+            }
+        }
+        Ok(shortest)
+    }
+
+    /// Runs the program once; what the kernel did in all its launches.
+    fn kernel(&self, measured: &Measured, options: &[&str]) -> Result<KernelSummary> {
+        let path = self.programs.join("bench-summary.json");
+        let mut command = Command::new(&self.command);
+        command.arg("run").args(options).arg("--summary").arg(&path);
+        process::quiet(command.arg("--").arg(self.program(measured.program)).arg(measured.size))?;
+        let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
+        let summary: Summary =
+            serde_json::from_str(&text).map_err(|error| Error::file(&path)(error.into()))?;
+        let found = summary.kernels.into_iter().find(|summary| summary.name.contains(measured.kernel));
+        found.ok_or_else(|| self.silent(measured, "its kernel's summary"))
+    }
+
+    fn silent(&self, measured: &Measured, what: &'static str) -> Error {
+        Error::Silent { program: self.program(measured.program), what }
+    }
+
+    /// Wall-clock time of a small program with everything in the caches, and of a large module.
+    fn print_start(&self) -> Result<()> {
+        let mut shortest = f64::INFINITY;
+        for _ in 0..10 {
+            let start = Instant::now();
+            process::quiet(Command::new(&self.command).arg("run").arg("--").arg(self.program("vector_add")))?;
+            shortest = shortest.min(start.elapsed().as_secs_f64());
+        }
+        println!("\nvoltsim run -- vector_add: {:.1} ms, whole process", shortest * 1e3);
+        let output = process::quiet(
+            Command::new(&self.command).arg("run").arg("--").arg(self.program("large_module")),
+        )?;
+        for line in output.lines().filter(|line| line.contains("module")) {
+            println!("{line}");
+        }
+        Ok(())
+    }
+}

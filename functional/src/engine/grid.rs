@@ -5,6 +5,7 @@
 //! could hold. With one worker the order is a function of the program alone, which is what `deterministic` asks for.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -24,6 +25,9 @@ const ROUNDS: u32 = 256;
 const COOPERATIVE_ROUNDS: u32 = 8;
 /// Shared and local memory of the CTAs that have started and not finished, at most. Bytes of the host.
 const RESIDENT_BYTES: u64 = 1 << 30;
+
+/// CTAs that a worker takes at once.
+const MOST_TAKEN: u64 = 16;
 
 /// A launch.
 pub struct Grid<'a> {
@@ -135,9 +139,9 @@ impl<'a> Grid<'a> {
         let progress = Mutex::new(Progress::default());
         let changed = Condvar::new();
         if workers == 1 {
-            self.work(&progress, &changed);
+            self.work(workers, &progress, &changed);
         } else {
-            self.owner.workers().broadcast(workers, &|| self.work(&progress, &changed));
+            self.owner.workers().broadcast(workers, &|| self.work(workers, &progress, &changed));
         }
         let mut progress = progress.into_inner();
         (progress.executed, progress.fault.take())
@@ -155,15 +159,25 @@ impl<'a> Grid<'a> {
         (per_sm * u64::from(self.device.sms)).min(by_memory).max(1)
     }
 
-    /// One worker: takes CTAs until none are left.
-    fn work(&self, progress: &Mutex<Progress>, changed: &Condvar) {
+    /// Takes CTAs that nobody has taken yet for one of `workers`: several at once while there are many, so that
+    /// workers with short CTAs seldom meet at the lock.
+    fn take(&self, state: &mut Progress, workers: usize) -> Range<u64> {
+        let first = state.next;
+        let left = self.cta_count() - first;
+        state.next += (left / (workers as u64 * 4)).clamp(1, MOST_TAKEN).min(left);
+        first..state.next
+    }
+
+    /// One of `workers`: takes CTAs until none are left.
+    fn work(&self, workers: usize, progress: &Mutex<Progress>, changed: &Condvar) {
         let mut view = View::default();
         let mut executed = Executed::default();
         let mut hand: Option<Cta> = None;
+        let mut taken = 0..0;
         loop {
             let cta = match hand.take() {
                 Some(cta) => Some(cta),
-                None => self.next_cta(progress, changed),
+                None => self.next_cta(workers, &mut taken, progress, changed),
             };
             let Some(mut cta) = cta else { break };
             let rounds = if self.cooperative { COOPERATIVE_ROUNDS } else { ROUNDS };
@@ -178,10 +192,16 @@ impl<'a> Grid<'a> {
             }
             match turn {
                 Turn::Finished => {
+                    if let Some(index) = taken.next().filter(|_| !self.is_cancelled()) {
+                        cta.start(self, index);
+                        hand = Some(cta);
+                        continue;
+                    }
                     let mut state = progress.lock();
-                    if state.next < self.cta_count() && state.suspended.is_empty() && state.fault.is_none() {
-                        let index = state.next;
-                        state.next += 1;
+                    if state.suspended.is_empty() && state.fault.is_none() {
+                        taken = self.take(&mut state, workers);
+                    }
+                    if let Some(index) = taken.next() {
                         drop(state);
                         cta.start(self, index);
                         hand = Some(cta);
@@ -209,22 +229,31 @@ impl<'a> Grid<'a> {
     }
 
     /// A CTA to work on: a new one while the device has room, else the one suspended longest.
-    fn next_cta(&self, progress: &Mutex<Progress>, changed: &Condvar) -> Option<Cta> {
+    fn next_cta(
+        &self,
+        workers: usize,
+        taken: &mut Range<u64>,
+        progress: &Mutex<Progress>,
+        changed: &Condvar,
+    ) -> Option<Cta> {
         let mut state = progress.lock();
         loop {
             if state.fault.is_some() {
                 changed.notify_all();
                 return None;
             }
-            if state.next < self.cta_count() && state.resident < self.resident_limit() {
-                let index = state.next;
-                state.next += 1;
-                state.resident += 1;
-                let spare = state.spare.pop();
-                drop(state);
-                let mut cta = spare.unwrap_or_else(|| Cta::new(self));
-                cta.start(self, index);
-                return Some(cta);
+            if state.resident < self.resident_limit() {
+                if taken.is_empty() {
+                    *taken = self.take(&mut state, workers);
+                }
+                if let Some(index) = taken.next() {
+                    state.resident += 1;
+                    let spare = state.spare.pop();
+                    drop(state);
+                    let mut cta = spare.unwrap_or_else(|| Cta::new(self));
+                    cta.start(self, index);
+                    return Some(cta);
+                }
             }
             if let Some(cta) = state.suspended.pop_front() {
                 return Some(cta);

@@ -12,6 +12,8 @@ use super::allocator::FreeList;
 const PREFERRED_BASE: usize = 0x2000_0000_0000;
 
 const PAGE: u64 = 4096;
+/// The host's large pages, and the alignment of allocations of at least this size, as CUDA has it.
+pub(super) const LARGE_PAGE: u64 = 2 << 20;
 
 /// Less than this is of no use.
 const MINIMUM: u64 = 1 << 32;
@@ -71,6 +73,14 @@ impl Arena {
 
     pub(super) fn length(&self) -> u64 {
         self.length
+    }
+
+    /// Asks for large pages for an allocation that consists of them: scattered accesses spend much of their time on
+    /// address translation otherwise.
+    pub(super) fn prefer_large_pages(&self, address: u64, length: u64) {
+        // SAFETY: the pages lie in the reserved range; the advice changes nothing that a program can see, and a host
+        // that does not know it goes on with small pages.
+        unsafe { libc::madvise(address as *mut _, length as usize, libc::MADV_HUGEPAGE) };
     }
 
     /// Gives back the pages of a freed range that no allocation shares; shared parts are zeroed.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;
 
 use allocator::FreeList;
-use arena::Arena;
+use arena::{Arena, LARGE_PAGE};
 
 /// Alignment that `cudaMalloc` promises (CUDA programming guide, device memory accesses).
 pub const ALLOCATION_ALIGNMENT: u64 = 256;
@@ -133,8 +133,13 @@ impl Memory {
         if charged > free {
             return Err(full);
         }
-        let reserved = size.max(1).checked_next_multiple_of(ALLOCATION_ALIGNMENT).ok_or(full.clone())?;
-        let address = state.free.take(reserved, align.max(ALLOCATION_ALIGNMENT)).ok_or(full)?;
+        let is_large = size >= LARGE_PAGE;
+        let unit = if is_large { LARGE_PAGE } else { ALLOCATION_ALIGNMENT };
+        let reserved = size.max(1).checked_next_multiple_of(unit).ok_or(full.clone())?;
+        let address = state.free.take(reserved, align.max(unit)).ok_or(full)?;
+        if is_large {
+            self.arena.prefer_large_pages(address, reserved);
+        }
         self.used.fetch_add(charged, Ordering::Relaxed);
         let serial = state.next_serial;
         state.next_serial += 1;

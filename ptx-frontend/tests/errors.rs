@@ -182,6 +182,22 @@ fn every_bad_instruction_of_a_function_is_listed() {
 }
 
 #[test]
+fn unknown_forms_in_nested_scopes_are_the_only_problems_however_many() {
+    let scope = "{cvt.rn.f16x2.e4m3x2 %r1, %h1;}\n";
+    for count in [1, 99, 100, 101, 500] {
+        let problems = problems("", &scope.repeat(count));
+        assert_eq!(problems.len(), count.min(100));
+        for problem in &problems {
+            let message = problem.problem.to_string();
+            assert!(message.contains("`cvt.rn.f16x2.e4m3x2`"), "{message}");
+        }
+    }
+    let module = module(".entry good() { ret; }", &scope.repeat(500));
+    assert!(module.function("k").is_err());
+    assert_eq!(module.function("good").unwrap().instructions.len(), 1);
+}
+
+#[test]
 fn one_bad_function_leaves_the_others_usable() {
     let text = ".version 7.0 .target sm_70 .entry bad() { frob; } .entry good() { ret; }";
     let module = Module::parse(text, "two.ptx").unwrap();

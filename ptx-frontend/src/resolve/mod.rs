@@ -63,7 +63,8 @@ pub fn function(
             resolver.errors.push(error);
         }
         if resolver.errors.len() >= MOST_ERRORS {
-            break;
+            // What the rest would close or declare is not known.
+            return Err(resolver.errors);
         }
     }
     if resolver.scopes.any_open() {

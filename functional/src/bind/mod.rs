@@ -13,7 +13,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use ptx_frontend::analyse::{ControlFlow, Liveness};
+use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness};
 use ptx_frontend::ir::{self, Instruction, InstructionIndex, Place};
 use ptx_frontend::isa::{Control, Effect, Op as Form, ScalarType, SpecialRegister};
 
@@ -273,7 +273,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             meeting_points,
             entry,
             registers,
-            layout: FrameLayout { predicate_rows, register_rows, tail: Vec::new() },
+            layout: FrameLayout { predicate_rows, register_rows, ..FrameLayout::default() },
             constants: HashMap::new(),
             specials: Vec::new(),
             places,
@@ -303,8 +303,9 @@ impl<'l, 'a> Binder<'l, 'a> {
         let end = Op { guard: PredicateSource::TRUE, ..self.op(crate::ops::control::leave) };
         self.push(end);
         self.patch();
-        let live = Liveness::of(&source, &self.flow).maximum_live();
-        self.linker.registers = self.linker.registers.max(live);
+        let liveness = Liveness::of(&source, &self.flow);
+        self.linker.registers = self.linker.registers.max(liveness.maximum_live());
+        self.layout.unwritten_rows = self.unwritten_rows(&liveness);
         Ok(BoundFunction {
             name: source.name.clone(),
             entry: self.entry,
@@ -316,6 +317,18 @@ impl<'l, 'a> Binder<'l, 'a> {
             returns: places_of(&source.returns, &self.registers, &source),
             source,
         })
+    }
+
+    /// Rows of the registers that are live when the function begins.
+    fn unwritten_rows(&self, liveness: &Liveness) -> Vec<usize> {
+        let registers = liveness.live_in(BlockId(0)).map(|register| register.0 as usize);
+        let rows = registers
+            .filter(|&register| self.source.registers[register] != ScalarType::Pred)
+            .flat_map(|register| {
+                let first = self.registers[register] as usize / ROW_BYTES;
+                first..first + rows_of(self.source.registers[register])
+            });
+        rows.collect()
     }
 
     fn patch(&mut self) {

@@ -36,6 +36,8 @@ pub struct FrameLayout {
     pub predicate_rows: usize,
     /// Rows of registers after them.
     pub register_rows: usize,
+    /// Numbers of the register rows that some path reads before it writes them; they begin as 0.
+    pub unwritten_rows: Vec<usize>,
     /// Rows after those, with their first contents: constants, special registers, scratch.
     pub tail: Vec<Row>,
 }
@@ -64,9 +66,13 @@ impl Frame {
         self
     }
 
-    /// Makes the frame fresh for another warp of the same kernel; registers keep what they hold.
+    /// Makes the frame fresh for another warp of the same kernel; registers that every path writes before it reads
+    /// them keep what they hold.
     pub(crate) fn reset(&mut self, layout: &FrameLayout) {
         self.rows[..layout.predicate_rows].fill(Row([0; 32]));
+        for &row in &layout.unwritten_rows {
+            self.rows[row] = Row([0; 32]);
+        }
         self.rows[0].0[PREDICATE_TRUE as usize] = u32::MAX;
         self.rows[layout.predicate_rows + layout.register_rows..].copy_from_slice(&layout.tail);
     }

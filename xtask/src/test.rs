@@ -5,6 +5,20 @@ use crate::workspace::{self, Workspace};
 use crate::{debian, process, programs};
 use std::time::Instant;
 
+/// The tests of the engine alone.
+const ENGINE_TESTS: [&str; 8] = ["--test", "atomics", "--test", "engine", "--test", "float", "--test", "ptx"];
+
+/// The engine compiled as one unit and without checks, as in a release: the optimiser may then do what it does not do
+/// in parts. All else is taken as `cargo test` has built it.
+const OPTIMISED_ENGINE: [&str; 6] = [
+    "--config",
+    "profile.dev.package.functional.codegen-units=1",
+    "--config",
+    "profile.dev.package.functional.overflow-checks=false",
+    "--config",
+    "profile.dev.package.functional.debug-assertions=false",
+];
+
 /// Runs every step; a failing one does not keep the later ones from running, so that one run shows all there is to mend.
 pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     let workspace = Workspace::find();
@@ -33,6 +47,11 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
         command.args(filter);
         command.env("VOLTSIM_TEST_PROGRAMS", programs::folder(&workspace));
         command.env("VOLTSIM_TEST_COMMAND", workspace.command());
+        process::seen(&mut command, |line| counts.add(line))
+    });
+    report.step("optimised engine", || {
+        let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
+        command.args(ENGINE_TESTS).args(OPTIMISED_ENGINE).args(filter);
         process::seen(&mut command, |line| counts.add(line))
     });
     report.close(&counts, &skipped)

@@ -1,4 +1,4 @@
-//! Each built front exports what its original exports: soname, names, symbol versions.
+//! Each built front exports what its original exports: soname, names, symbol versions. Every function can be called.
 
 #![allow(clippy::expect_used)]
 
@@ -9,6 +9,7 @@ use object::elf::{FileHeader64, SHN_UNDEF};
 use object::read::elf::{Dyn as _, FileHeader as _, SectionHeader as _, Sym as _};
 use object::{Endianness, elf};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 type Header = FileHeader64<Endianness>;
 
@@ -70,4 +71,18 @@ fn each_front_exports_exactly_its_table_under_its_soname_and_version_node() {
 fn the_core_exports_nothing_but_its_binding() {
     let file = std::fs::read(common::libraries().join(library_folder::CORE)).expect("the core");
     assert_eq!(exported(&file), BTreeSet::from(["voltsim_core_bind".to_owned()]));
+}
+
+#[test]
+fn every_function_comes_back_from_a_call_with_nothing_but_zeros() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings/zeros.c");
+    let program = common::compile(&source).expect("the program compiles");
+    for library in Library::ALL {
+        let exports = api_table::exports(library).expect("the table");
+        let mut command = common::command(&program);
+        command.arg(common::libraries().join(library.soname()));
+        let output = command.args(exports.iter().map(|function| function.name)).output().expect("it starts");
+        assert!(output.status.success(), "{}", output.status);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{}", library.soname());
+    }
 }

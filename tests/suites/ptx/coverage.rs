@@ -2,7 +2,6 @@
 //! `voltsim status isa` finds it.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::Failed;
@@ -12,6 +11,9 @@ use crate::directives;
 
 /// Set to anything, it has the table written instead of compared.
 const UPDATE: &str = "VOLTSIM_UPDATE";
+
+const HEADING: &str =
+    "# A file that executes the form, for each form of the op table; written by the test that checks it.\n";
 
 /// A file and the forms that its kernels hold.
 struct File<'a> {
@@ -23,19 +25,12 @@ struct File<'a> {
 /// Every form is executed by a file, and `forms.tsv` in `root` names one for each.
 pub(crate) fn check(root: &Path, files: &[PathBuf]) -> Result<(), Failed> {
     let files = files.iter().map(|path| read(root, path)).collect::<Result<Vec<_>, _>>()?;
-    let mut by_form: HashMap<Op, Vec<&File<'_>>> = HashMap::new();
-    for file in &files {
-        for form in &file.forms {
-            by_form.entry(*form).or_default().push(file);
-        }
-    }
-    let mut table = String::from(
-        "# A file that executes the form, for each form of the op table; written by the test that checks it.\n",
-    );
+    let mut table = HEADING.to_owned();
     let mut missing = Vec::new();
     for line in isa::table() {
         let name = format!("{}.{}", line.group, line.name);
-        match by_form.get(&line.op).and_then(|files| files.iter().min_by_key(|file| distance(file, line))) {
+        let executing = files.iter().filter(|file| file.forms.contains(&line.op));
+        match executing.min_by_key(|file| distance(file, line)) {
             Some(file) => table.push_str(&format!("{name}\ttests/ptx/{}\n", file.path.display())),
             None => missing.push(name),
         }
@@ -62,8 +57,6 @@ fn read<'a>(root: &Path, path: &'a Path) -> Result<File<'a>, Failed> {
             forms.extend(module.function(name)?.instructions.iter().map(|instruction| instruction.op));
         }
     }
-    forms.sort();
-    forms.dedup();
     Ok(File { path: path.strip_prefix(root).unwrap_or(path), forms })
 }
 

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::isa::{Modifier, Op, ScalarType, SpecialRegister, Token};
+use crate::isa::{Modifier, Op, Part, ScalarType, SpecialRegister, Token};
 
 /// Index into [`Function::registers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -163,6 +163,15 @@ pub enum Operand {
     Register(RegisterId),
     /// `!p`.
     NegatedPredicate(RegisterId),
+    /// `a.b2`, `-a`, `-a.b2`: a part of a word, or its negative, in a video instruction.
+    Part {
+        /// The word.
+        of: Box<Operand>,
+        /// Which part; the whole word without.
+        part: Option<Part>,
+        /// The negative of it.
+        minus: bool,
+    },
     /// A constant, as the bits of the operand's type: IEEE bits of floats; integers cut to the type's width and
     /// extended to 64 bits, with their sign if the type is signed and with zeros if not; 0 or 1 for predicates.
     Immediate(u64),

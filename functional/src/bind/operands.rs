@@ -103,6 +103,7 @@ impl Binder<'_, '_> {
             }
             Operand::Address { base, offset } => self.address_value(*base, *offset, wide),
             Operand::Function(function) => self.address_value(AddressBase::External(*function), 0, wide),
+            Operand::Part { of, .. } => self.source(of, ty),
             other => Err(self.error(format!("{other:?} cannot be read as .{}", ty.name()))),
         }
     }
@@ -123,6 +124,7 @@ impl Binder<'_, '_> {
                 Ok(self.register(*register))
             }
             Operand::Discard | Operand::Absent => Ok(self.scratch(ty.bits() == 64)),
+            Operand::Part { of, .. } => self.result(of, ty),
             other => Err(self.error(format!("{other:?} cannot be written"))),
         }
     }

@@ -13,6 +13,7 @@ pub mod parallel;
 mod place;
 #[cfg(test)]
 pub(crate) mod samples;
+pub mod video;
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::ScalarType;

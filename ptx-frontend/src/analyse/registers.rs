@@ -29,6 +29,7 @@ fn collect(operand: &Operand, values: bool, registers: &mut Vec<RegisterId>) {
         Operand::Register(register) | Operand::NegatedPredicate(register) if values => {
             registers.push(*register);
         }
+        Operand::Part { of, .. } => collect(of, values, registers),
         Operand::Address { base: AddressBase::Register(register), .. } => registers.push(*register),
         Operand::Vector(elements) | Operand::Parameters(elements) => {
             for element in elements {

@@ -229,6 +229,10 @@ impl Printer<'_> {
             Operand::Discard => "_".to_owned(),
             Operand::Register(register) => self.names.register(register.0 as usize),
             Operand::NegatedPredicate(register) => format!("!{}", self.names.register(register.0 as usize)),
+            Operand::Part { of, part, minus } => {
+                let part = part.map_or(String::new(), |part| format!(".{}", part.name()));
+                format!("{}{}{part}", if *minus { "-" } else { "" }, self.value(of, ty))
+            }
             Operand::Immediate(bits) => constant(*bits, ty),
             Operand::Special(special) => special.name().to_owned(),
             Operand::Address { base, offset } => self.address(*base, *offset),

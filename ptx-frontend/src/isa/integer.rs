@@ -1,4 +1,4 @@
-//! Integer and extended-precision arithmetic, bit counting, dot products, scalar video.
+//! Integer and extended-precision arithmetic, bit counting, dot products.
 
 /// The lines of this group: `integer_ops! { callback … }` expands to `callback! { … [ lines ] }`.
 #[macro_export]
@@ -87,10 +87,6 @@ macro_rules! integer_ops {
             mad_cc: "mad(.lo|.hi).cc(.u32|.s32|.u64|.s64) d, a, b, c", 3.0, 20, Integer, Pure, "9.7.2.5";
             /// d = half of a * b, plus c and CC.CF; with .cc carry out to CC.CF.
             madc: "madc(.lo|.hi){.cc}(.u32|.s32|.u64|.s64) d, a, b, c", 3.0, 20, Integer, Pure, "9.7.2.6";
-            /// Four absolute differences of bytes, summed and added to c.
-            vabsdiff4_add: "vabsdiff4(.u32|.s32)(.u32|.s32)(.u32|.s32).add d:b32, a:b32, b:b32, c:b32", 3.0, 30, Integer, Pure, "9.7.18.3";
-            /// Four absolute differences of bytes, placed side by side.
-            vabsdiff4: "vabsdiff4(.u32|.s32)(.u32|.s32)(.u32|.s32){.sat} d:b32, a:b32, b:b32, c:b32", 3.0, 30, Integer, Pure, "9.7.18.3";
         ] }
     };
 }

@@ -8,12 +8,14 @@
 
 mod absent;
 mod modifier;
+mod part;
 mod special;
 mod syntax;
 mod types;
 
 pub use absent::{ABSENT, Absent};
 pub use modifier::Modifier;
+pub use part::{Part, PartSyntax};
 pub use special::SpecialRegister;
 pub use syntax::{OperandSyntax, OperandType, SETS, Slot, Syntax, SyntaxError, Token};
 pub use types::{ScalarType, TypeClass};
@@ -170,6 +172,8 @@ define_groups! {
     parallel Parallel parallel_ops;
     /// Atomics (9.7.13).
     atomic Atomic atomic_ops;
+    /// Video instructions, scalar and SIMD (9.7.18).
+    video Video video_ops;
 }
 
 /// All lines, group by group.

@@ -10,16 +10,20 @@
 //!   `T1`, `T2` … the n-th type of the instruction; `wide` twice the width of the last type; `vector` one or
 //!   more elements by `.v2 .v4 .v8`; `label`, `function`, `params`, `targets`, `prototype`, `variable`.
 //! * `[a]` is a memory address. `d|p:pred` is a second result after a bar. `{, c}` may be left out; `{|p:pred}` too.
+//! * `a.part` may name a byte or half of a word, `a.pick2`, `d.mask2`, `a.pick4` and `d.mask4` several
+//!   ([`PartSyntax`]); `-a` may be negated.
 //! * `!c:pred` is a predicate that may be negated. `_` may stand for any result.
 
 use serde::{Deserialize, Serialize};
 
 use super::modifier::Modifier;
+use super::part::PartSyntax;
 use super::types::ScalarType;
 
 /// Named sets of modifiers and types that several forms share.
 pub const SETS: &[(&str, &str)] = &[
     ("round", ".rn|.rz|.rm|.rp"),
+    ("word", ".u32|.s32"),
     ("integer", ".u16|.u32|.u64|.s16|.s32|.s64"),
     ("bits", ".b16|.b32|.b64"),
     ("bits128", ".b16|.b32|.b64|.b128"),
@@ -37,6 +41,7 @@ pub const SETS: &[(&str, &str)] = &[
     ("l2_evict", ".L2::evict_normal|.L2::evict_first|.L2::evict_last"),
     ("l2_prefetch", ".L2::64B|.L2::128B|.L2::256B"),
     ("compare_integer", ".eq|.ne|.lt|.le|.gt|.ge|.lo|.ls|.hi|.hs"),
+    ("order", ".eq|.ne|.lt|.le|.gt|.ge"),
     ("compare_float", ".eq|.ne|.lt|.le|.gt|.ge|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan"),
     ("boolean", ".and|.or|.xor"),
 ];
@@ -108,6 +113,10 @@ pub struct OperandSyntax {
     pub optional: bool,
     /// A predicate that may carry `!`.
     pub negatable: bool,
+    /// A value that may carry `-`.
+    pub minus: bool,
+    /// The parts of a word that it may name.
+    pub part: Option<PartSyntax>,
     /// Stands after a bar, not a comma.
     pub after_bar: bool,
 }
@@ -232,15 +241,23 @@ fn operand(text: &'static str, optional: bool, after_bar: bool) -> Result<Operan
     let address = text.starts_with('[');
     let inner = text.trim_matches(['[', ']']);
     let negatable = inner.starts_with('!');
-    let (name, ty) = match inner.trim_start_matches('!').split_once(':') {
+    let minus = inner.starts_with('-');
+    let (name, ty) = match inner.trim_start_matches(['!', '-']).split_once(':') {
         Some((name, ty)) => (name, operand_type(ty)?),
-        None => (inner.trim_start_matches('!'), OperandType::LastType),
+        None => (inner.trim_start_matches(['!', '-']), OperandType::LastType),
+    };
+    let (name, part) = match name.split_once('.') {
+        Some((name, part)) => {
+            let known = PartSyntax::from_name(part).ok_or_else(|| format!("unknown parts `{part}`"))?;
+            (name, Some(known))
+        }
+        None => (name, None),
     };
     if name.is_empty() {
         return Err("an operand without a name".to_owned());
     }
     let written = !address && name.starts_with(['d', 'p', 'q']);
-    Ok(OperandSyntax { name, ty, written, address, optional, negatable, after_bar })
+    Ok(OperandSyntax { name, ty, written, address, optional, negatable, minus, part, after_bar })
 }
 
 fn operand_type(text: &str) -> Result<OperandType, String> {

@@ -226,6 +226,7 @@ impl Reader {
             Rule::address => OperandKind::Address(self.operands(pair)?),
             Rule::parameters => OperandKind::Parameters(self.operands(pair)?),
             Rule::negated => OperandKind::Negated(self.inner_reference(pair)?),
+            Rule::minus => OperandKind::Minus(self.inner_reference(pair)?),
             Rule::bar => OperandKind::Reference(self.inner_reference(pair)?),
             _ => OperandKind::Reference(self.reference(pair)?),
         };

@@ -44,6 +44,8 @@ pub enum OperandKind<'a> {
     Reference(Reference<'a>),
     /// `!name`.
     Negated(Reference<'a>),
+    /// `-a`, of a name.
+    Minus(Reference<'a>),
     /// A constant expression.
     Constant(Constant),
     /// `[…]`.

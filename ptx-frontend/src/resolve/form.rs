@@ -75,6 +75,7 @@ fn shape_fits(place: &OperandSyntax, operand: &Operand<'_>) -> bool {
         _ => match &operand.kind {
             OperandKind::Reference(_) | OperandKind::Vector(_) => true,
             OperandKind::Negated(_) => place.negatable,
+            OperandKind::Minus(_) => place.minus,
             OperandKind::Constant(_) => !place.written,
             // Parentheses around a constant.
             OperandKind::Parameters(inner) => {

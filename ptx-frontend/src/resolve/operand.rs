@@ -6,7 +6,7 @@ use super::immediate::convert;
 use super::names::{Entity, Global, LabelTarget};
 use super::{Resolver, Result, prototype};
 use crate::ir::{AddressBase, External, ExternalId, InstructionIndex, Operand, RegisterId};
-use crate::isa::{Memory, Op, OperandSyntax, OperandType, ScalarType, SpecialRegister, Token};
+use crate::isa::{Memory, Op, OperandSyntax, OperandType, Part, ScalarType, SpecialRegister, Token};
 use crate::parse::constant::Constant;
 use crate::parse::tree::{self, OperandKind, Reference, Statement, Word};
 use crate::source::narrow;
@@ -81,7 +81,13 @@ impl<'a> Resolver<'a> {
                     _ => Elements::None,
                 };
                 let slot = Slot { ty: operand_type(place, tokens), written: place.written, vector };
-                self.value(slot, given)
+                match &given.kind {
+                    OperandKind::Reference(name) if place.part.is_some() && name.selector.is_some() => {
+                        self.part(place, slot, name, false)
+                    }
+                    OperandKind::Minus(name) => self.part(place, slot, name, true),
+                    _ => self.value(slot, given),
+                }
             }
         }
     }
@@ -109,9 +115,30 @@ impl<'a> Resolver<'a> {
                 let elements = elements.iter().map(|inner| self.value(element, inner));
                 Ok(Operand::Vector(elements.collect::<Result<_>>()?))
             }
+            OperandKind::Minus(name) => Err(wrong("-", "a value").at(name.name.at)),
             OperandKind::Vector(_) => Err(wrong("{…}", "a single value").at(given.at)),
             OperandKind::Address(_) => Err(wrong("[…]", "a value").at(given.at)),
         }
+    }
+
+    /// `a.b2`, `-a.b2`, `-a`.
+    fn part(
+        &mut self,
+        place: &OperandSyntax,
+        slot: Slot,
+        name: &Reference<'a>,
+        minus: bool,
+    ) -> Result<Operand> {
+        let part = name.selector.and_then(Part::from_name);
+        if part.is_some_and(|part| !place.part.is_some_and(|syntax| part.fits(syntax))) {
+            let selector = name.selector.unwrap_or("").to_owned();
+            return Err(
+                ResolveError::NoSelector { name: name.name.text.to_owned(), selector }.at(name.name.at)
+            );
+        }
+        let whole = Reference { selector: name.selector.filter(|_| part.is_none()), ..*name };
+        let of = self.reference(slot, &whole)?;
+        Ok(if part.is_some() || minus { Operand::Part { of: Box::new(of), part, minus } } else { of })
     }
 
     fn constant(&self, ty: Option<ScalarType>, constant: Constant, at: u32) -> Result<Operand> {

@@ -107,6 +107,7 @@ impl Check<'_> {
                     Err(types::mismatch(format!("`{}`", self.name(*register)), found, needed))
                 }
             }
+            Operand::Part { of, .. } => self.value(of, needed, written),
             Operand::Special(special) if !types::special_fits(needed, *special, self.takes_wider()) => {
                 Err(types::mismatch(format!("`{}`", special.name()), special.ty(), needed))
             }

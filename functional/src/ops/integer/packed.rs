@@ -1,5 +1,4 @@
-//! Several small numbers in a word: packed sums, dot products, absolute differences (PTX manual 9.7.1.1, 9.7.1.23,
-//! 9.7.1.24, 9.7.18).
+//! Several small numbers in a word: packed sums, dot products (PTX manual 9.7.1.1, 9.7.1.23, 9.7.1.24).
 
 use std::marker::PhantomData;
 
@@ -85,40 +84,7 @@ impl<A: Reading, B: Reading, const FIRST: u32> Ternary for Dot2<A, B, FIRST> {
     }
 }
 
-/// The absolute differences of four bytes.
-#[inline(always)]
-fn differences<A: Reading, B: Reading>(a: u32, b: u32) -> [i32; 4] {
-    [0, 1, 2, 3].map(|n| (A::byte(a, n) - B::byte(b, n)).abs())
-}
-
-/// The absolute differences of four bytes, summed with c.
-struct SumDifferences<A, B>(PhantomData<(A, B)>);
-impl<A: Reading, B: Reading> Ternary for SumDifferences<A, B> {
-    type A = u32;
-    type B = u32;
-    type C = i32;
-    type D = i32;
-    #[inline(always)]
-    fn apply(a: u32, b: u32, c: i32) -> i32 {
-        c.wrapping_add(differences::<A, B>(a, b).iter().sum())
-    }
-}
-
-/// The absolute differences of four bytes, each at most `MOST` or cut to a byte, side by side.
-struct Differences<A, B, const MOST: i32>(PhantomData<(A, B)>);
-impl<A: Reading, B: Reading, const MOST: i32> Ternary for Differences<A, B, MOST> {
-    type A = u32;
-    type B = u32;
-    type C = u32;
-    type D = u32;
-    #[inline(always)]
-    fn apply(a: u32, b: u32, _: u32) -> u32 {
-        u32::from_le_bytes(differences::<A, B>(a, b).map(|difference| difference.min(MOST) as u8))
-    }
-}
-
-/// `ternary::<$shape<A, B, …>>()` for the signs of the operands: the second and third type of a video form, the first
-/// and second of a dot product.
+/// `ternary::<$shape<A, B, …>>()` for the signs of the operands.
 macro_rules! by_signs {
     ($signs:expr, $shape:ident $(, $extra:expr)?) => {
         match $signs {
@@ -130,9 +96,9 @@ macro_rules! by_signs {
     };
 }
 
-/// Are the instruction's types number `first` and the next one signed?
-fn signs(i: &Instruction, first: usize) -> [bool; 2] {
-    [first, first + 1].map(|n| i.ty(n).is_some_and(ScalarType::is_signed))
+/// Are a and b signed?
+fn signs(i: &Instruction) -> [bool; 2] {
+    [0, 1].map(|n| i.ty(n).is_some_and(ScalarType::is_signed))
 }
 
 fn bind_words(b: &mut Binder<'_, '_>, i: &Instruction, run: Run) -> Bound {
@@ -141,31 +107,13 @@ fn bind_words(b: &mut Binder<'_, '_>, i: &Instruction, run: Run) -> Bound {
 
 /// Binds `dp4a`.
 pub fn dp4a(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let run = by_signs!(signs(i, 0), Dot4);
+    let run = by_signs!(signs(i), Dot4);
     bind_words(b, i, run)
 }
 
 /// Binds `dp2a`.
 pub fn dp2a(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let run =
-        if i.has(Modifier::Hi) { by_signs!(signs(i, 0), Dot2, 2) } else { by_signs!(signs(i, 0), Dot2, 0) };
-    bind_words(b, i, run)
-}
-
-/// Binds `vabsdiff4.add`.
-pub fn vabsdiff4_add(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let run = by_signs!(signs(i, 1), SumDifferences);
-    bind_words(b, i, run)
-}
-
-/// Binds `vabsdiff4`: differences are cut to a byte, or with `.sat` clamped to the bytes of the result's type.
-pub fn vabsdiff4(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let signed = i.ty(0).is_some_and(ScalarType::is_signed);
-    let run = match (i.has(Modifier::Sat), signed) {
-        (false, _) => by_signs!(signs(i, 1), Differences, i32::MAX),
-        (true, false) => by_signs!(signs(i, 1), Differences, u8::MAX as i32),
-        (true, true) => by_signs!(signs(i, 1), Differences, i8::MAX as i32),
-    };
+    let run = if i.has(Modifier::Hi) { by_signs!(signs(i), Dot2, 2) } else { by_signs!(signs(i), Dot2, 0) };
     bind_words(b, i, run)
 }
 

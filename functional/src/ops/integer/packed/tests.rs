@@ -57,24 +57,3 @@ fn dp2a_takes_the_low_or_the_high_bytes_of_b() {
         assert_eq!(Dot2::<Signed, Signed, 2>::apply(a, b, c as i32), dot(sa, &sb[2..], c));
     });
 }
-
-fn differences(a: [i64; 4], b: [i64; 4]) -> [i64; 4] {
-    std::array::from_fn(|n| if a[n] > b[n] { a[n] - b[n] } else { b[n] - a[n] })
-}
-
-#[test]
-fn vabsdiff4_sums_cuts_or_clamps() {
-    operands(|[a, b, c]| {
-        let (a, b, c) = (a as u32, b as u32, c as u32);
-        let (ua, sa, ub, sb) = (unsigned_bytes(a), signed_bytes(a), unsigned_bytes(b), signed_bytes(b));
-        let word = |bytes: [i64; 4]| (0..4).map(|n| ((bytes[n] & 0xff) as u32) << (8 * n)).sum::<u32>();
-        let mixed = differences(ua, sb);
-        let sum = (mixed.iter().sum::<i64>() + i64::from(c)) as i32;
-        assert_eq!(SumDifferences::<Unsigned, Signed>::apply(a, b, c as i32), sum);
-        assert_eq!(Differences::<Unsigned, Signed, { i32::MAX }>::apply(a, b, c), word(mixed));
-        assert_eq!(Differences::<Unsigned, Signed, 255>::apply(a, b, c), word(mixed.map(|d| d.min(255))));
-        let signed = differences(sa, sb).map(|d| d.min(127));
-        assert_eq!(Differences::<Signed, Signed, 127>::apply(a, b, c), word(signed));
-        assert_eq!(Differences::<Unsigned, Unsigned, 255>::apply(a, b, c), word(differences(ua, ub)));
-    });
-}

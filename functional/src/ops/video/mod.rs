@@ -1,0 +1,156 @@
+//! Video instructions (PTX manual 9.7.18). There are too many combinations of signs, parts and second operations for a
+//! function each: one function per class reads a description that stands in the op.
+
+mod scalar;
+mod simd;
+
+pub use scalar::*;
+pub use simd::*;
+
+use ptx_frontend::ir::{Instruction, Operand};
+use ptx_frontend::isa::{Modifier, Part, ScalarType};
+
+use crate::bind::Binder;
+use crate::engine::op::{Op, Run};
+use crate::ops::Bound;
+
+/// What is done with a and b.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Operation {
+    Add,
+    Subtract,
+    Difference,
+    Average,
+    Minimum,
+    Maximum,
+    ShiftLeftClamped,
+    ShiftLeftWrapped,
+    ShiftRightClamped,
+    ShiftRightWrapped,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Operation {
+    const ALL: [Operation; 16] = {
+        use Operation::*;
+        [
+            Add,
+            Subtract,
+            Difference,
+            Average,
+            Minimum,
+            Maximum,
+            ShiftLeftClamped,
+            ShiftLeftWrapped,
+            ShiftRightClamped,
+            ShiftRightWrapped,
+            Equal,
+            NotEqual,
+            Less,
+            LessOrEqual,
+            Greater,
+            GreaterOrEqual,
+        ]
+    };
+
+    /// From its number; only the low four bits count.
+    #[inline(always)]
+    fn from_number(number: u8) -> Operation {
+        Operation::ALL[usize::from(number & 15)]
+    }
+
+    /// The comparison that the instruction names.
+    fn comparison(i: &Instruction) -> Operation {
+        let known = [
+            (Modifier::Eq, Operation::Equal),
+            (Modifier::Ne, Operation::NotEqual),
+            (Modifier::Lt, Operation::Less),
+            (Modifier::Le, Operation::LessOrEqual),
+            (Modifier::Gt, Operation::Greater),
+        ];
+        let named = known.iter().find(|(modifier, _)| i.has(*modifier));
+        named.map_or(Operation::GreaterOrEqual, |(_, operation)| *operation)
+    }
+
+    /// Of two numbers of at most 33 bits.
+    #[inline(always)]
+    fn apply(self, a: i64, b: i64) -> i64 {
+        match self {
+            Operation::Add => a + b,
+            Operation::Subtract => a - b,
+            Operation::Difference => (a - b).abs(),
+            // Halves go up where the sum is not negative, down where it is.
+            Operation::Average => (a + b + i64::from(a + b >= 0)) >> 1,
+            Operation::Minimum => a.min(b),
+            Operation::Maximum => a.max(b),
+            Operation::ShiftLeftClamped => shift_left(a, b.min(32)),
+            Operation::ShiftLeftWrapped => shift_left(a, b & 31),
+            Operation::ShiftRightClamped => a >> b.min(32),
+            Operation::ShiftRightWrapped => a >> (b & 31),
+            Operation::Equal => i64::from(a == b),
+            Operation::NotEqual => i64::from(a != b),
+            Operation::Less => i64::from(a < b),
+            Operation::LessOrEqual => i64::from(a <= b),
+            Operation::Greater => i64::from(a > b),
+            Operation::GreaterOrEqual => i64::from(a >= b),
+        }
+    }
+}
+
+/// A word shifted by 32 is beyond any clamp and leaves no bit below: a smaller one does as well, and fits.
+#[inline(always)]
+fn shift_left(a: i64, by: i64) -> i64 {
+    let a = if by == 32 { a.min(i64::from(i32::MAX)) } else { a };
+    a << by
+}
+
+/// The nearest number of so many bits.
+#[inline(always)]
+fn clamp(value: i64, bits: u32, signed: bool) -> i64 {
+    let (least, most) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+    value.clamp(least, most)
+}
+
+/// The low `bits` bits of a number, as a number of their own.
+#[inline(always)]
+fn extend(word: u64, bits: u32, signed: bool) -> i64 {
+    let above = 64 - bits;
+    let top = word << above;
+    if signed { (top as i64) >> above } else { (top >> above) as i64 }
+}
+
+/// Is the instruction's n-th type signed?
+fn is_signed(i: &Instruction, n: usize) -> bool {
+    i.ty(n).is_some_and(ScalarType::is_signed)
+}
+
+/// The part of the word that the instruction's n-th operand is.
+fn part(i: &Instruction, n: usize) -> Option<Part> {
+    match i.operands.get(n) {
+        Some(Operand::Part { part, .. }) => *part,
+        _ => None,
+    }
+}
+
+/// Binds d = f(a, b, c) of words, as the description says.
+fn bind_described(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, description: [u8; 8]) -> Bound {
+    const WORD: ScalarType = ScalarType::B32;
+    let mut rows = [0; 3];
+    for (row, operand) in rows.iter_mut().zip(&i.operands[1..]) {
+        *row = match operand {
+            Operand::Absent => b.constant(0, false),
+            operand => b.source(operand, WORD)?,
+        };
+    }
+    let d = b.result(&i.operands[0], WORD)?;
+    let immediate = u64::from_le_bytes(description);
+    let op = Op { d, a: rows[0], b: rows[1], c: rows[2], immediate, ..b.op(run) };
+    b.push(op);
+    Ok(())
+}

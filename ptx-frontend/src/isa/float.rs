@@ -11,24 +11,38 @@ macro_rules! float_ops {
             add_double: "add{<round>}.f64 d, a, b", 1.0, 13, Fp64, Pure, "9.7.3.3";
             /// d = a + b, half or bfloat precision, one or two values.
             add_half: "add{.rn}{.ftz}{.sat}(.f16|.f16x2|.bf16|.bf16x2) d, a, b", 4.2, 53, Fp32, Pure, "9.7.4.1";
+            /// d = a + b, two values.
+            add_pair: "add{<round>}{.ftz}.f32x2 d, a, b", 8.6, 100, Fp32, Pure, "9.7.3.3";
+            /// d = a + c, a half or bfloat precision.
+            add_mixed: "add{<round>}{.sat}.f32(.f16|.bf16) d:T1, a:T2, c:T1", 8.6, 100, Fp32, Pure, "9.7.5.1";
             /// d = a - b.
             sub: "sub{<round>}{.ftz}{.sat}.f32 d, a, b", 1.0, 10, Fp32, Pure, "9.7.3.4";
             /// d = a - b.
             sub_double: "sub{<round>}.f64 d, a, b", 1.0, 13, Fp64, Pure, "9.7.3.4";
             /// d = a - b, half or bfloat precision, one or two values.
             sub_half: "sub{.rn}{.ftz}{.sat}(.f16|.f16x2|.bf16|.bf16x2) d, a, b", 4.2, 53, Fp32, Pure, "9.7.4.2";
+            /// d = a - b, two values.
+            sub_pair: "sub{<round>}{.ftz}.f32x2 d, a, b", 8.6, 100, Fp32, Pure, "9.7.3.4";
+            /// d = a - c, a half or bfloat precision.
+            sub_mixed: "sub{<round>}{.sat}.f32(.f16|.bf16) d:T1, a:T2, c:T1", 8.6, 100, Fp32, Pure, "9.7.5.2";
             /// d = a * b.
             mul: "mul{<round>}{.ftz}{.sat}.f32 d, a, b", 1.0, 10, Fp32, Pure, "9.7.3.5";
             /// d = a * b.
             mul_double: "mul{<round>}.f64 d, a, b", 1.0, 13, Fp64, Pure, "9.7.3.5";
             /// d = a * b, half or bfloat precision, one or two values.
             mul_half: "mul{.rn}{.ftz}{.sat}(.f16|.f16x2|.bf16|.bf16x2) d, a, b", 4.2, 53, Fp32, Pure, "9.7.4.3";
+            /// d = a * b, two values.
+            mul_pair: "mul{<round>}{.ftz}.f32x2 d, a, b", 8.6, 100, Fp32, Pure, "9.7.3.5";
             /// d = a * b + c, rounded once.
             fma: "fma<round>{.ftz}{.sat}.f32 d, a, b, c", 2.0, 20, Fp32, Pure, "9.7.3.6";
             /// d = a * b + c, rounded once.
             fma_double: "fma<round>.f64 d, a, b, c", 1.4, 13, Fp64, Pure, "9.7.3.6";
             /// d = a * b + c, rounded once, half or bfloat precision, one or two values.
             fma_half: "fma.rn{.ftz}{.sat}{.relu}(.f16|.f16x2|.bf16|.bf16x2) d, a, b, c", 4.2, 53, Fp32, Pure, "9.7.4.4";
+            /// d = a * b + c, rounded once, two values.
+            fma_pair: "fma<round>{.ftz}.f32x2 d, a, b, c", 8.6, 100, Fp32, Pure, "9.7.3.6";
+            /// d = a * b + c, rounded once, a and b half or bfloat precision.
+            fma_mixed: "fma<round>{.sat}.f32(.f16|.bf16) d:T1, a:T2, b:T2, c:T1", 8.6, 100, Fp32, Pure, "9.7.5.3";
             /// d = a * b + c, rounded once (sm_20 and later).
             mad: "mad{<round>}{.ftz}{.sat}.f32 d, a, b, c", 1.0, 10, Fp32, Pure, "9.7.3.7";
             /// d = a * b + c, rounded once.
@@ -53,12 +67,16 @@ macro_rules! float_ops {
             neg_half: "neg{.ftz}(.f16|.f16x2|.bf16|.bf16x2) d, a", 6.0, 53, Fp32, Pure, "9.7.4.5";
             /// d = the smaller of a and b; a NaN loses unless .NaN is given.
             min: "min{.ftz}{.NaN}{.xorsign}{.abs}.f32 d, a, b", 1.0, 10, Fp32, Pure, "9.7.3.11";
+            /// d = the smallest of a, b and c; a NaN loses unless .NaN is given.
+            min_three: "min{.ftz}{.NaN}{.abs}.f32 d, a, b, c", 8.8, 100, Fp32, Pure, "9.7.3.11";
             /// d = the smaller of a and b.
             min_double: "min.f64 d, a, b", 1.0, 13, Fp64, Pure, "9.7.3.11";
             /// d = the smaller of a and b, half or bfloat precision, one or two values.
             min_half: "min{.ftz}{.NaN}{.xorsign}{.abs}(.f16|.f16x2|.bf16|.bf16x2) d, a, b", 7.0, 80, Fp32, Pure, "9.7.4.7";
             /// d = the larger of a and b; a NaN loses unless .NaN is given.
             max: "max{.ftz}{.NaN}{.xorsign}{.abs}.f32 d, a, b", 1.0, 10, Fp32, Pure, "9.7.3.12";
+            /// d = the largest of a, b and c; a NaN loses unless .NaN is given.
+            max_three: "max{.ftz}{.NaN}{.abs}.f32 d, a, b, c", 8.8, 100, Fp32, Pure, "9.7.3.12";
             /// d = the larger of a and b.
             max_double: "max.f64 d, a, b", 1.0, 13, Fp64, Pure, "9.7.3.12";
             /// d = the larger of a and b, half or bfloat precision, one or two values.

@@ -49,8 +49,20 @@ macro_rules! integer_ops {
             neg: "neg(.s16|.s32|.s64) d, a", 1.0, 10, Integer, Pure, "9.7.1.11";
             /// d = the smaller of a and b.
             min: "min<integer> d, a, b", 1.0, 10, Integer, Pure, "9.7.1.12";
+            /// Two 16-bit minimums side by side.
+            min_packed: "min.u16x2 d, a, b", 8.0, 90, Integer, Pure, "9.7.1.12";
+            /// Two 16-bit minimums side by side, with .relu no less than 0.
+            min_packed_signed: "min{.relu}.s16x2 d, a, b", 8.0, 90, Integer, Pure, "9.7.1.12";
+            /// d = the minimum of a and b, no less than 0.
+            min_relu: "min.relu.s32 d, a, b", 8.0, 90, Integer, Pure, "9.7.1.12";
             /// d = the larger of a and b.
             max: "max<integer> d, a, b", 1.0, 10, Integer, Pure, "9.7.1.13";
+            /// Two 16-bit maximums side by side.
+            max_packed: "max.u16x2 d, a, b", 8.0, 90, Integer, Pure, "9.7.1.13";
+            /// Two 16-bit maximums side by side, with .relu no less than 0.
+            max_packed_signed: "max{.relu}.s16x2 d, a, b", 8.0, 90, Integer, Pure, "9.7.1.13";
+            /// d = the maximum of a and b, no less than 0.
+            max_relu: "max.relu.s32 d, a, b", 8.0, 90, Integer, Pure, "9.7.1.13";
             /// d = number of ones in a.
             popc: "popc(.b32|.b64) d:u32, a", 2.0, 20, Integer, Pure, "9.7.1.14";
             /// d = number of leading zeros of a.

@@ -109,6 +109,11 @@ impl<C: Change> Unary for Double<C> {
     }
 }
 
+/// From a half (`.f16` or `.bf16`) to single.
+pub(in crate::ops) fn widen_half(from: ScalarType) -> Run {
+    if from == ScalarType::Bf16 { unary::<WidenHalf<Bf16>>() } else { unary::<WidenHalf<F16>>() }
+}
+
 /// The function for a conversion, if there is a quick one.
 pub(super) fn function(conversion: &Conversion) -> Option<Run> {
     let Conversion { from, to, ftz, .. } = *conversion;
@@ -123,10 +128,10 @@ pub(super) fn function(conversion: &Conversion) -> Option<Run> {
         _ if conversion.sat || conversion.round != Round::Nearest => None,
         // No half but zero is as small as a subnormal single.
         (ScalarType::F32, ScalarType::F16) => Some(unary::<NarrowHalf<F16>>()),
-        (ScalarType::F16, ScalarType::F32) => Some(unary::<WidenHalf<F16>>()),
+        (ScalarType::F16, ScalarType::F32) => Some(widen_half(from)),
         _ if ftz => None,
         (ScalarType::F32, ScalarType::Bf16) => Some(unary::<NarrowHalf<Bf16>>()),
-        (ScalarType::Bf16, ScalarType::F32) => Some(unary::<WidenHalf<Bf16>>()),
+        (ScalarType::Bf16, ScalarType::F32) => Some(widen_half(from)),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ mod integers;
 mod pack;
 mod to_integer;
 
+pub(super) use floats::widen_half;
 pub use pack::pack_halves;
 
 use ptx_frontend::ir::{Instruction, Operand};

@@ -92,6 +92,21 @@ impl<C: Choice> Arithmetic for Plain<C> {
     }
 }
 
+/// `C` of three singles, with any modifiers.
+struct Three<C>(PhantomData<C>);
+impl<C: Choice> Arithmetic for Three<C> {
+    type T = f32;
+    type D = u32;
+    const OPERANDS: usize = 3;
+    #[inline(always)]
+    fn common(x: [f32; 3], how: u64) -> u32 {
+        let how = Modifiers::decode(how);
+        let [a, b, c] = x.map(|x| how.operand(x).to_bits());
+        let choose = |a, b| choose_32::<C>(a, b, how, 0x7f80_0000, NAN_32);
+        choose(choose(a, b), c)
+    }
+}
+
 /// `C` of doubles.
 struct Double<C>(PhantomData<C>);
 impl<C: Choice> Arithmetic for Double<C> {
@@ -157,6 +172,11 @@ pub fn min(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_single::<Min>(b, i)
 }
 
+/// `min.f32` of three.
+pub fn min_three(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind(b, i, arithmetic::<Three<Min>>(), ScalarType::F32)
+}
+
 /// `min.f64`.
 pub fn min_double(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, arithmetic::<Double<Min>>(), ScalarType::F64)
@@ -170,6 +190,11 @@ pub fn min_half(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 /// `max.f32`.
 pub fn max(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_single::<Max>(b, i)
+}
+
+/// `max.f32` of three.
+pub fn max_three(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind(b, i, arithmetic::<Three<Max>>(), ScalarType::F32)
 }
 
 /// `max.f64`.

@@ -1,4 +1,4 @@
-//! Single precision: an operation under a rounding, `.ftz` and `.sat`.
+//! Single precision: an operation under a rounding, `.ftz` and `.sat`, on one number or on two.
 
 use std::marker::PhantomData;
 
@@ -43,6 +43,47 @@ impl<O: Operation, R: Rounding> Arithmetic for Single<O, R> {
         };
         modifiers.result(d)
     }
+}
+
+/// `O` with any rounding and modifiers.
+struct Any<O>(PhantomData<O>);
+
+impl<O: Operation> Arithmetic for Any<O> {
+    type T = f32;
+    type D = f32;
+    const OPERANDS: usize = O::OPERANDS;
+
+    #[inline(always)]
+    fn common(x: [f32; 3], how: u64) -> f32 {
+        match Modifiers::decode(how).round() {
+            Round::Zero => Single::<O, Zero>::common(x, how),
+            Round::Down => Single::<O, Down>::common(x, how),
+            Round::Up => Single::<O, Up>::common(x, how),
+            _ => Single::<O, Nearest>::common(x, how),
+        }
+    }
+}
+
+/// `O` on the lower and on the upper 32 bits.
+struct Pair<O>(PhantomData<O>);
+
+impl<O: Arithmetic<T = f32, D = f32>> Arithmetic for Pair<O> {
+    type T = u64;
+    type D = u64;
+    const OPERANDS: usize = O::OPERANDS;
+
+    #[inline(always)]
+    fn common(x: [u64; 3], how: u64) -> u64 {
+        let low = O::common(x.map(|x| f32::from_bits(x as u32)), how);
+        let high = O::common(x.map(|x| f32::from_bits((x >> 32) as u32)), how);
+        u64::from(low.to_bits()) | u64::from(high.to_bits()) << 32
+    }
+}
+
+/// The warp-wide function of `O` on two numbers.
+pub(super) fn pair<O: Operation>(modifiers: Modifiers) -> Run {
+    let plain = modifiers.round() == Round::Nearest && !modifiers.has(Modifiers::FTZ);
+    if plain { arithmetic::<Pair<Quick<O, false>>>() } else { arithmetic::<Pair<Any<O>>>() }
 }
 
 /// The warp-wide function of `O`.

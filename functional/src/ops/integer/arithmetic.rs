@@ -51,6 +51,10 @@ lane_functions! {
     Min<T: Integer> = |a: T, b: T| -> T { a.min(b) }
     /// The larger of a and b.
     Max<T: Integer> = |a: T, b: T| -> T { a.max(b) }
+    /// The smaller of a and b, no less than 0.
+    MinRectified = |a: i32, b: i32| -> i32 { a.min(b).max(0) }
+    /// The larger of a and b, no less than 0.
+    MaxRectified = |a: i32, b: i32| -> i32 { a.max(b).max(0) }
 }
 
 /// A word of which `mul24` and `mad24` read the low 24 bits.
@@ -94,6 +98,8 @@ uniform_forms! {
     neg = by_type!(unary, Neg, S16 => i16, S32 => i32, S64 => i64);
     min = by_integer!(binary, Min);
     max = by_integer!(binary, Max);
+    min_relu = only!(binary, MinRectified);
+    max_relu = only!(binary, MaxRectified);
 }
 
 /// Binds `mul_wide`.

@@ -1,4 +1,5 @@
-//! Several small numbers in a word: packed sums, dot products (PTX manual 9.7.1.1, 9.7.1.23, 9.7.1.24).
+//! Several small numbers in a word: packed sums and extrema, dot products (PTX manual 9.7.1.1, 9.7.1.12,
+//! 9.7.1.13, 9.7.1.23, 9.7.1.24).
 
 use std::marker::PhantomData;
 
@@ -8,7 +9,7 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 use crate::bind::Binder;
 use crate::engine::op::Run;
 use crate::engine::shapes::{Ternary, binary, ternary};
-use crate::ops::{Bound, bind_values, lane_functions};
+use crate::ops::{Bound, bind_values, lane_functions, uniform_forms};
 
 const WORD: ScalarType = ScalarType::B32;
 
@@ -17,6 +18,41 @@ lane_functions! {
     AddHalves = |a: u32, b: u32| -> u32 {
         (a & 0xffff_0000).wrapping_add(b & 0xffff_0000) | (a.wrapping_add(b) & 0xffff)
     }
+    /// The smaller halves.
+    MinHalves = |a: u32, b: u32| -> u32 { by_halves(a, b, u16::min) }
+    /// The larger halves.
+    MaxHalves = |a: u32, b: u32| -> u32 { by_halves(a, b, u16::max) }
+    /// The smaller signed halves.
+    MinSigned = |a: u32, b: u32| -> u32 { by_halves(a, b, |a, b| (a as i16).min(b as i16) as u16) }
+    /// The larger signed halves.
+    MaxSigned = |a: u32, b: u32| -> u32 { by_halves(a, b, |a, b| (a as i16).max(b as i16) as u16) }
+    /// The smaller signed halves, no less than 0.
+    MinRectified = |a: u32, b: u32| -> u32 { by_halves(a, b, |a, b| (a as i16).min(b as i16).max(0) as u16) }
+    /// The larger signed halves, no less than 0.
+    MaxRectified = |a: u32, b: u32| -> u32 { by_halves(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16) }
+}
+
+/// `f` of the lower and of the upper halves.
+#[inline(always)]
+fn by_halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
+    u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
+}
+
+uniform_forms! {
+    min_packed = only!(binary, MinHalves);
+    max_packed = only!(binary, MaxHalves);
+}
+
+/// Binds `min` of two signed halves.
+pub fn min_packed_signed(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = if i.has(Modifier::Relu) { binary::<MinRectified>() } else { binary::<MinSigned>() };
+    bind_values(b, i, run, WORD, &[WORD, WORD])
+}
+
+/// Binds `max` of two signed halves.
+pub fn max_packed_signed(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = if i.has(Modifier::Relu) { binary::<MaxRectified>() } else { binary::<MaxSigned>() };
+    bind_values(b, i, run, WORD, &[WORD, WORD])
 }
 
 /// Binds `add` of two halves.

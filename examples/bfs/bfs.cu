@@ -1,11 +1,24 @@
-// Breadth-first search in a random graph of `bfs [vertices]`: one launch per level over the vertices found last, which
-// are kept in a queue.
+// Breadth-first search in a random graph of `bfs [vertices]`, one launch per level: first every vertex looks whether it
+// is one of those found last; then those found last are kept in a queue.
 #include "check.h"
 #include "native.h"
 #include "time_native.h"
 
-__global__ void bfs(const int *offsets, const int *targets, const int *frontier, int frontier_size, int *next,
-                    int *next_size, int *distances, int level) {
+__global__ void bfs_levels(const int *offsets, const int *targets, int vertices, int *distances, int level,
+                           int *found) {
+    int v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v >= vertices || distances[v] != level - 1) return;
+    for (int edge = offsets[v]; edge < offsets[v + 1]; ++edge) {
+        int target = targets[edge];
+        if (distances[target] >= 0) continue;
+        // Who else finds it now writes the same.
+        distances[target] = level;
+        *found = 1;
+    }
+}
+
+__global__ void bfs_queue(const int *offsets, const int *targets, const int *frontier, int frontier_size, int *next,
+                          int *next_size, int *distances, int level) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= frontier_size) return;
     int v = frontier[i];
@@ -32,24 +45,40 @@ static Graph random_graph(int vertices) {
 
 int main(int argc, char **argv) {
     Graph graph = random_graph(size_argument(argc, argv, 20000));
-    DeviceArray<int> offsets(graph.offsets), targets(graph.targets), distances(graph.vertices);
-    DeviceArray<int> frontier(graph.vertices), next(graph.vertices), next_size(1);
+    std::vector<int> wanted(graph.vertices);
+    bfs_native(graph, 0, wanted.data());
 
-    distances.fill(0xff);
+    DeviceArray<int> offsets(graph.offsets), targets(graph.targets), distances(graph.vertices), found(1);
+    auto start = [&] {
+        distances.fill(0xff);
+        CHECK(cudaMemset(distances, 0, sizeof(int)));
+    };
+
+    start();
+    for (int level = 1, more = 1; more; ++level) {
+        found.fill(0);
+        bfs_levels<<<(graph.vertices + 255) / 256, 256>>>(offsets, targets, graph.vertices, distances, level, found);
+        CHECK_KERNEL();
+        more = found.download()[0];
+    }
+    compare("distances by levels", distances.download(), wanted);
+
+    DeviceArray<int> frontier(graph.vertices), next(graph.vertices), next_size(1);
+    start();
     CHECK(cudaMemset(frontier, 0, sizeof(int)));
-    CHECK(cudaMemset(distances, 0, sizeof(int)));
     int *from = frontier, *to = next, size = 1;
     for (int level = 1; size > 0; ++level) {
         next_size.fill(0);
-        bfs<<<(size + 255) / 256, 256>>>(offsets, targets, from, size, to, next_size, distances, level);
+        bfs_queue<<<(size + 255) / 256, 256>>>(offsets, targets, from, size, to, next_size, distances, level);
         CHECK_KERNEL();
         size = next_size.download()[0];
         std::swap(from, to);
     }
+    compare("distances by queue", distances.download(), wanted);
 
-    std::vector<int> wanted(graph.vertices);
-    bfs_native(graph, 0, wanted.data());
-    compare("distances", distances.download(), wanted);
-    if (wants_native(argc, argv)) time_native("bfs", [&] { bfs_native(graph, 0, wanted.data()); });
+    if (wants_native(argc, argv)) {
+        for (const char *kernel : {"bfs_levels", "bfs_queue"})
+            time_native(kernel, [&] { bfs_native(graph, 0, wanted.data()); });
+    }
     return finish();
 }

@@ -15,6 +15,40 @@ macro_rules! convert_ops {
             float_to_float: "cvt{.rn|.rz|.rm|.rp|.rna|.rni|.rzi|.rmi|.rpi}{.ftz}{.relu}{.sat}(.f16|.bf16|.f32|.f64)(.f16|.bf16|.f32|.f64) d:T1, a:T2", 1.0, 10, Fp32, Pure, "9.7.9.20";
             /// Two singles to a pair of halves: d = {a, b}, a in the upper half.
             pack_halves: "cvt(.rn|.rz){.satfinite}{.relu}(.f16x2|.bf16x2).f32 d:T1, a:f32, b:f32", 7.0, 80, Fp32, Pure, "9.7.9.20";
+            /// Single to half or bfloat, what is too large to the largest number.
+            half_finite: "cvt(.rn|.rz){.relu}.satfinite(.f16|.bf16).f32 d:T1, a:T2", 8.1, 70, Fp32, Pure, "9.7.9.20";
+            /// Single to tf32, ties away from zero.
+            tf32_away: "cvt.rna{.satfinite}.tf32.f32 d:T1, a:T2", 7.0, 80, Fp32, Pure, "9.7.9.20";
+            /// Single to tf32.
+            tf32: "cvt(.rn|.rz){.relu}.tf32.f32 d:T1, a:T2", 7.8, 90, Fp32, Pure, "9.7.9.20";
+            /// Single to tf32, what is too large to the largest number.
+            tf32_finite: "cvt(.rn|.rz).satfinite{.relu}.tf32.f32 d:T1, a:T2", 8.6, 100, Fp32, Pure, "9.7.9.20";
+            /// Two singles to a pair of 8-bit floats: d = {a, b}, a in the upper half.
+            singles_to_fp8: "cvt.rn.satfinite{.relu}(.e4m3x2|.e5m2x2).f32 d:T1, a:f32, b:f32", 7.8, 89, Fp32, Pure, "9.7.9.20";
+            /// Two halves to a pair of 8-bit floats.
+            halves_to_fp8: "cvt.rn.satfinite{.relu}(.e4m3x2|.e5m2x2).f16x2 d:T1, a:T2", 7.8, 89, Fp32, Pure, "9.7.9.20";
+            /// A pair of 8-bit floats to two halves.
+            fp8_to_halves: "cvt.rn{.relu}.f16x2(.e4m3x2|.e5m2x2) d:T1, a:T2", 7.8, 89, Fp32, Pure, "9.7.9.20";
+            /// Two singles to a pair of 6-bit or 4-bit floats: d = {a, b}, a in the upper half.
+            singles_to_fp6: "cvt.rn.satfinite{.relu}(.e2m3x2|.e3m2x2|.e2m1x2).f32 d:T1, a:f32, b:f32", 8.6, 100, Fp32, Pure, "9.7.9.20";
+            /// Two halves to a pair of 6-bit or 4-bit floats.
+            halves_to_fp6: "cvt.rn.satfinite{.relu}(.e2m3x2|.e3m2x2|.e2m1x2).f16x2 d:T1, a:T2", 9.1, 100, Fp32, Pure, "9.7.9.20";
+            /// A pair of 6-bit or 4-bit floats to two halves.
+            fp6_to_halves: "cvt.rn{.relu}.f16x2(.e2m3x2|.e3m2x2|.e2m1x2) d:T1, a:T2", 8.6, 100, Fp32, Pure, "9.7.9.20";
+            /// Two bfloats to a pair of floats of 8, 6 or 4 bits.
+            bfloats_to_narrow: "cvt.rn.satfinite{.relu}(.e4m3x2|.e5m2x2|.e2m3x2|.e3m2x2|.e2m1x2).bf16x2 d:T1, a:T2", 9.1, 100, Fp32, Pure, "9.7.9.20";
+            /// The powers of 2 at or around two singles, by magnitude.
+            singles_to_power: "cvt(.rz|.rp){.satfinite}.ue8m0x2.f32 d:T1, a:f32, b:f32", 8.6, 100, Fp32, Pure, "9.7.9.20";
+            /// The powers of 2 at or around two bfloats, by magnitude.
+            bfloats_to_power: "cvt(.rz|.rp){.satfinite}.ue8m0x2.bf16x2 d:T1, a:T2", 8.6, 100, Fp32, Pure, "9.7.9.20";
+            /// Two powers of 2 to bfloats.
+            power_to_bfloats: "cvt.rn.bf16x2.ue8m0x2 d:T1, a:T2", 8.6, 100, Fp32, Pure, "9.7.9.20";
+            /// Two integers, clamped, in the halves of d.
+            pack: "cvt.pack.sat(.u16|.s16).s32 d:b32, a:s32, b:s32", 6.5, 72, Integer, Pure, "9.7.9.21";
+            /// Two integers, clamped, below the low bits of c.
+            pack_more: "cvt.pack.sat(.u8|.s8).s32.b32 d:b32, a:s32, b:s32, c:b32", 6.5, 72, Integer, Pure, "9.7.9.21";
+            /// Two integers, clamped to 4 or 2 bits, below the low bits of c.
+            pack_small: "cvt.pack.sat(.u4|.s4|.u2|.s2).s32.b32 d:b32, a:s32, b:s32, c:b32", 6.5, 75, Integer, Pure, "9.7.9.21";
         ] }
     };
 }

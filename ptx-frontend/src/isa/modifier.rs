@@ -69,7 +69,7 @@ modifiers! {
     // Barriers.
     Arrive = "arrive", Red = "red", Warp = "warp", Barrier = "barrier", WaitAll = "wait_all", Wait = "wait",
     // Address conversion and queries.
-    To = "to",
+    To = "to", Pack = "pack",
     // Asynchronous copies.
     CommitGroup = "commit_group", WaitGroup = "wait_group",
 }

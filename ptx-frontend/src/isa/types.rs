@@ -95,6 +95,18 @@ scalar_types! {
     E4m3x2 = "e4m3x2", 16, Packed;
     /// Two 8-bit floats, 5 exponent and 2 mantissa bits.
     E5m2x2 = "e5m2x2", 16, Packed;
+    /// Two 6-bit floats in a byte each, 2 exponent and 3 mantissa bits.
+    E2m3x2 = "e2m3x2", 16, Packed;
+    /// Two 6-bit floats in a byte each, 3 exponent and 2 mantissa bits.
+    E3m2x2 = "e3m2x2", 16, Packed;
+    /// Two 4-bit floats, 2 exponent bits and 1 mantissa bit.
+    E2m1x2 = "e2m1x2", 8, Packed;
+    /// Two powers of 2, 8 exponent bits each.
+    Ue8m0x2 = "ue8m0x2", 16, Packed;
+    /// Signed 2-bit (`cvt.pack`).
+    S2 = "s2", 2, Signed;
+    /// Unsigned 2-bit (`cvt.pack`).
+    U2 = "u2", 2, Unsigned;
     /// Untyped 1-bit (tensor operands).
     B1 = "b1", 1, Bits;
     /// Signed 4-bit (tensor operands).

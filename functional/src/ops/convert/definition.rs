@@ -23,6 +23,8 @@ pub(super) struct Conversion {
     pub(super) sat: bool,
     /// Results below zero become 0.
     pub(super) relu: bool,
+    /// Infinite results become the largest number.
+    pub(super) satfinite: bool,
     /// Bits of the operand's register.
     pub(super) source_bits: u32,
     /// Bits of the result's register.
@@ -30,7 +32,7 @@ pub(super) struct Conversion {
 }
 
 /// What a register's bits stand for.
-enum Value {
+pub(super) enum Value {
     Number(Finite),
     Infinite {
         negative: bool,
@@ -40,6 +42,21 @@ enum Value {
         negative: bool,
         payload: u64,
     },
+}
+
+impl Value {
+    /// What the bits of a number of this format stand for.
+    pub(super) fn decode(bits: u64, format: Format) -> Value {
+        let negative = bits & format.sign() != 0;
+        match Finite::decode(bits, format) {
+            Some(number) => Value::Number(number),
+            None if format.is_nan(bits) => {
+                let fraction = bits & ((1 << format.fraction) - 1);
+                Value::Nan { negative, payload: fraction << (52 - format.fraction) }
+            }
+            None => Value::Infinite { negative },
+        }
+    }
 }
 
 /// The format of a floating-point type.
@@ -64,6 +81,7 @@ impl Conversion {
             ftz: false,
             sat: false,
             relu: false,
+            satfinite: false,
             source_bits: from.bits(),
             result_bits: to.bits(),
         }
@@ -80,7 +98,7 @@ impl Conversion {
 
     /// As an op's immediate.
     pub(super) fn encode(self) -> u64 {
-        let flags = [self.integral, self.ftz, self.sat, self.relu];
+        let flags = [self.integral, self.ftz, self.sat, self.relu, self.satfinite];
         let flags = flags.iter().enumerate().fold(0, |all, (i, &flag)| all | u8::from(flag) << i);
         u64::from_le_bytes([
             self.to as u8,
@@ -107,6 +125,7 @@ impl Conversion {
             ftz: flag(1),
             sat: flag(2),
             relu: flag(3),
+            satfinite: flag(4),
             source_bits: u32::from(source_bits),
             result_bits: u32::from(result_bits),
         }
@@ -132,16 +151,7 @@ impl Conversion {
             return Value::Number(Finite::integer(negative, magnitude));
         };
         let flushed = self.ftz && format == Format::F32 && format.is_subnormal(bits);
-        let bits = if flushed { bits & format.sign() } else { bits };
-        let negative = bits & format.sign() != 0;
-        match Finite::decode(bits, format) {
-            Some(number) => Value::Number(number),
-            None if format.is_nan(bits) => {
-                let fraction = bits & ((1 << format.fraction) - 1);
-                Value::Nan { negative, payload: fraction << (52 - format.fraction) }
-            }
-            None => Value::Infinite { negative },
-        }
+        Value::decode(if flushed { bits & format.sign() } else { bits }, format)
     }
 
     /// The integer, in the result's register.
@@ -198,6 +208,8 @@ impl Conversion {
             }
             Value::Number(number) => number.encode(to, self.round),
         };
+        let infinite = bits & !to.sign() == to.infinity();
+        let bits = if self.satfinite && infinite { bits - 1 } else { bits };
         let negative = bits & to.sign() != 0;
         if self.ftz && to == Format::F32 && to.is_subnormal(bits) {
             return if negative && (self.sat || self.relu) { 0 } else { bits & to.sign() };

@@ -2,15 +2,17 @@
 //!
 //! [`definition`] says what every form means, one lane at a time, in integers. The forms that programs use often, on
 //! registers as wide as the types, have a vectorised function beside it: in [`integers`], [`to_integer`] and
-//! [`floats`].
+//! [`floats`]. Pairs of narrow floats and packed integers stand in [`narrow`].
 
 mod definition;
 mod floats;
 mod integers;
+mod narrow;
 mod pack;
 mod to_integer;
 
 pub(super) use floats::widen_half;
+pub use narrow::*;
 pub use pack::pack_halves;
 
 use ptx_frontend::ir::{Instruction, Operand};
@@ -47,6 +49,11 @@ pub fn float_to_float(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, floats::function)
 }
 
+/// `cvt.satfinite` from single to half.
+pub fn half_finite(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind(b, i, |_| None)
+}
+
 /// Binds a conversion: with the function that `quick` knows for it, if it knows one and the registers are as wide as
 /// the types, else with its definition.
 fn bind(b: &mut Binder<'_, '_>, i: &Instruction, quick: impl FnOnce(&Conversion) -> Option<Run>) -> Bound {
@@ -57,6 +64,7 @@ fn bind(b: &mut Binder<'_, '_>, i: &Instruction, quick: impl FnOnce(&Conversion)
         ftz: i.has(Modifier::Ftz),
         sat: i.has(Modifier::Sat),
         relu: i.has(Modifier::Relu),
+        satfinite: i.has(Modifier::Satfinite),
         ..Conversion::new(to, from)
     };
     (conversion.round, conversion.integral) = rounding(i);

@@ -32,6 +32,7 @@ impl Modifiers {
                     Modifier::AbsFlag => Modifiers::ABS,
                     Modifier::Xorsign => Modifiers::XORSIGN,
                     Modifier::Satfinite => Modifiers::SATFINITE,
+                    Modifier::Rna => (Round::NearestAway as u64) << Modifiers::ROUND,
                     Modifier::Rz => (Round::Zero as u64) << Modifiers::ROUND,
                     Modifier::Rm => (Round::Down as u64) << Modifiers::ROUND,
                     Modifier::Rp => (Round::Up as u64) << Modifiers::ROUND,

@@ -1,0 +1,315 @@
+//! Pairs of numbers of eight bits and fewer, and the 19-bit format of the tensor cores (PTX manual 9.7.9.20).
+//!
+//! The narrow formats have no infinity but `.e5m2`, and a NaN only where noted; conversions to them give the largest
+//! number for what is too large.
+
+use ptx_frontend::ir::Instruction;
+use ptx_frontend::isa::ScalarType;
+
+use super::definition::Value;
+use crate::bind::Binder;
+use crate::engine::arithmetic::{Arithmetic, arithmetic};
+use crate::engine::op::Op;
+use crate::number::{Finite, Format, NAN_16, NAN_32, Round};
+use crate::ops::Bound;
+use crate::ops::float::modifiers::Modifiers;
+
+/// What a format has beside finite numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Specials {
+    /// Infinities and NaN, as IEEE 754 has them.
+    Ieee,
+    /// All ones is a NaN.
+    Nan,
+    /// Nothing.
+    None,
+}
+
+/// A format with a sign and at most eight bits.
+#[derive(Debug, Clone, Copy)]
+struct Narrow {
+    format: Format,
+    specials: Specials,
+}
+
+impl Narrow {
+    /// The format of each number of a pair.
+    fn of(pair: ScalarType) -> Option<Narrow> {
+        let (exponent, fraction, specials) = match pair {
+            ScalarType::E4m3x2 => (4, 3, Specials::Nan),
+            ScalarType::E5m2x2 => (5, 2, Specials::Ieee),
+            ScalarType::E2m3x2 => (2, 3, Specials::None),
+            ScalarType::E3m2x2 => (3, 2, Specials::None),
+            ScalarType::E2m1x2 => (2, 1, Specials::None),
+            _ => return None,
+        };
+        Some(Narrow { format: Format { exponent, fraction }, specials })
+    }
+
+    /// The largest number.
+    fn largest(self) -> u64 {
+        match self.specials {
+            Specials::Ieee => self.format.infinity() - 1,
+            Specials::Nan => self.format.sign() - 2,
+            Specials::None => self.format.sign() - 1,
+        }
+    }
+
+    fn decode(self, bits: u64) -> Value {
+        let Format { fraction, .. } = self.format;
+        let (negative, magnitude) = (bits & self.format.sign() != 0, bits & (self.format.sign() - 1));
+        if magnitude > self.largest() {
+            return match self.specials {
+                Specials::Ieee if magnitude == self.format.infinity() => Value::Infinite { negative },
+                _ => Value::Nan { negative, payload: 0 },
+            };
+        }
+        let field = (magnitude >> fraction) as i32;
+        let hidden = if field > 0 { 1 << fraction } else { 0 };
+        let significand = u128::from(magnitude & ((1 << fraction) - 1) | hidden);
+        Value::Number(Finite { negative, exponent: self.format.quantum() + (field - 1).max(0), significand })
+    }
+
+    /// The nearest number, ties to even.
+    fn encode(self, value: Value) -> u64 {
+        let with_sign = |negative, magnitude| magnitude | if negative { self.format.sign() } else { 0 };
+        match value {
+            Value::Nan { .. } => match self.specials {
+                Specials::None => self.largest(),
+                _ => self.format.sign() - 1,
+            },
+            Value::Infinite { negative } => with_sign(negative, self.largest()),
+            Value::Number(number) => {
+                let length = 128 - number.significand.leading_zeros() as i32;
+                let quantum = self.format.quantum();
+                let unit = (number.exponent + length - 1 - self.format.fraction as i32).max(quantum);
+                let kept = number.round_to(unit, Round::Nearest) as u64;
+                // The hidden bit of a normal number adds the missing 1 to the exponent field.
+                let magnitude = (((unit - quantum) as u64) << self.format.fraction) + kept;
+                let magnitude = if kept == 0 { 0 } else { magnitude.min(self.largest()) };
+                with_sign(number.negative, magnitude)
+            }
+        }
+    }
+}
+
+/// Bits of each number of a pair.
+fn element_bits(pair: ScalarType) -> u32 {
+    match pair {
+        ScalarType::F32 => 32,
+        pair => pair.bits() / 2,
+    }
+}
+
+/// The format of each number of a pair, or of a single.
+fn wide_format(pair: ScalarType) -> Format {
+    match pair {
+        ScalarType::F16x2 => Format::F16,
+        ScalarType::Bf16x2 => Format::BF16,
+        _ => Format::F32,
+    }
+}
+
+/// One number of a pair to one of another.
+fn convert_element(bits: u64, from: ScalarType, to: ScalarType, how: Modifiers) -> u64 {
+    if to == ScalarType::Ue8m0x2 {
+        return encode_power(bits, wide_format(from), how);
+    }
+    if from == ScalarType::Ue8m0x2 {
+        return decode_power(bits);
+    }
+    let value = match Narrow::of(from) {
+        Some(narrow) => narrow.decode(bits),
+        None => Value::decode(bits, wide_format(from)),
+    };
+    let rectified = how.has(Modifiers::RELU)
+        && match &value {
+            Value::Number(number) => number.negative,
+            Value::Infinite { negative } => *negative,
+            Value::Nan { .. } => false,
+        };
+    if rectified {
+        return 0;
+    }
+    match Narrow::of(to) {
+        Some(narrow) => narrow.encode(value),
+        None => encode_half(value, wide_format(to)),
+    }
+}
+
+fn encode_half(value: Value, to: Format) -> u64 {
+    match value {
+        Value::Nan { .. } => u64::from(NAN_16),
+        Value::Infinite { negative } => to.infinity() | if negative { to.sign() } else { 0 },
+        Value::Number(number) => number.encode(to, Round::Nearest),
+    }
+}
+
+/// `.ue8m0`: 2 to the power of the bits less 127, all ones NaN. The sign is dropped; what is below 2^-127 becomes that.
+fn encode_power(bits: u64, from: Format, how: Modifiers) -> u64 {
+    const NAN: u64 = 0xff;
+    let magnitude = bits & !from.sign();
+    if from.is_nan(bits) {
+        return NAN;
+    }
+    let fraction = magnitude & ((1 << from.fraction) - 1);
+    let is_smallest = magnitude <= 1 << (from.fraction - 1);
+    let up = how.round() == Round::Up && fraction != 0 && !is_smallest;
+    let power = (magnitude >> from.fraction) + u64::from(up);
+    if how.has(Modifiers::SATFINITE) { power.min(NAN - 1) } else { power }
+}
+
+/// The power of 2 as a bfloat.
+fn decode_power(bits: u64) -> u64 {
+    match bits {
+        0 => 0x40,
+        0xff => u64::from(NAN_16),
+        power => power << Format::BF16.fraction,
+    }
+}
+
+/// A pair to a pair; types and modifiers are in the op's immediate.
+struct Pair;
+
+impl Arithmetic for Pair {
+    type T = u32;
+    type D = u32;
+    const OPERANDS: usize = 2;
+
+    #[inline(always)]
+    fn common([a, b, _]: [u32; 3], how: u64) -> u32 {
+        convert_pair(a, b, how)
+    }
+}
+
+#[inline(never)]
+fn convert_pair(a: u32, b: u32, how: u64) -> u32 {
+    let ty = |code: u64| ScalarType::ALL.get(code as usize & 0xff).copied().unwrap_or(ScalarType::F32);
+    let (to, from, how) = (ty(how), ty(how >> 8), Modifiers::decode(how >> 16));
+    let width = element_bits(from);
+    let (high, low) = if width == 32 { (a, b) } else { (a >> width, a) };
+    let convert = |bits: u32| {
+        let bits = u64::from(bits) & ((1 << width) - 1);
+        convert_element(bits, from, to, how) as u32
+    };
+    convert(high) << element_bits(to) | convert(low)
+}
+
+/// Binds a conversion to a pair from a pair or two singles.
+fn bind_pair(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let (Some(to), Some(from)) = (i.ty(0), i.ty(1)) else {
+        return Err(b.error("cvt needs two types"));
+    };
+    let first = b.source(&i.operands[1], from)?;
+    let second = match i.operands.get(2) {
+        Some(operand) => b.source(operand, from)?,
+        None => first,
+    };
+    let d = b.result(&i.operands[0], to)?;
+    let immediate = to as u64 | (from as u64) << 8 | Modifiers::of(i).encode() << 16;
+    let op = Op { d, a: first, b: second, immediate, ..b.op(arithmetic::<Pair>()) };
+    b.push(op);
+    Ok(())
+}
+
+/// Single to `.tf32`: its fraction cut to ten bits.
+struct TensorFloat;
+
+impl Arithmetic for TensorFloat {
+    type T = u32;
+    type D = u32;
+    const OPERANDS: usize = 1;
+
+    #[inline(always)]
+    fn common([a, _, _]: [u32; 3], how: u64) -> u32 {
+        const INFINITY: u32 = 0x7f80_0000;
+        const CUT: u32 = (1 << 13) - 1;
+        let (sign, magnitude) = (a & !(u32::MAX >> 1), a & (u32::MAX >> 1));
+        let how = Modifiers::decode(how);
+        if magnitude > INFINITY {
+            return NAN_32;
+        }
+        let up = match how.round() {
+            Round::Nearest => CUT / 2 + (magnitude >> 13 & 1),
+            Round::NearestAway => CUT / 2 + 1,
+            _ => 0,
+        };
+        let rounded = (magnitude + up) & !CUT;
+        let finite = how.has(Modifiers::SATFINITE) && rounded == INFINITY;
+        let rounded = if finite { (INFINITY - 1) & !CUT } else { rounded };
+        if how.has(Modifiers::RELU) && sign != 0 { 0 } else { sign | rounded }
+    }
+}
+
+fn bind_tf32(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let a = b.source(&i.operands[1], ScalarType::F32)?;
+    let d = b.result(&i.operands[0], ScalarType::B32)?;
+    let op = Op { d, a, immediate: Modifiers::of(i).encode(), ..b.op(arithmetic::<TensorFloat>()) };
+    b.push(op);
+    Ok(())
+}
+
+/// Two integers, clamped, placed before the low bits of c.
+struct Pack;
+
+impl Arithmetic for Pack {
+    type T = u32;
+    type D = u32;
+    const OPERANDS: usize = 3;
+
+    #[inline(always)]
+    fn common([a, b, c]: [u32; 3], how: u64) -> u32 {
+        let (bits, signed) = (how as u32 & 31, how & 32 != 0);
+        let (least, most) =
+            if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+        let pack = |x: u32| (x as i32).clamp(least, most) as u32 & ((1 << bits) - 1);
+        let above = u64::from(c) << (2 * bits);
+        above as u32 | pack(a) << bits | pack(b)
+    }
+}
+
+fn bind_pack(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let to = i.ty(0).unwrap_or(ScalarType::U16);
+    let mut rows = [0; 3];
+    for (row, operand) in rows.iter_mut().zip(&i.operands[1..]) {
+        *row = b.source(operand, ScalarType::B32)?;
+    }
+    if i.operands.len() < 4 {
+        rows[2] = b.constant(0, false);
+    }
+    let d = b.result(&i.operands[0], ScalarType::B32)?;
+    let immediate = u64::from(to.bits()) | if to.is_signed() { 32 } else { 0 };
+    let op = Op { d, a: rows[0], b: rows[1], c: rows[2], immediate, ..b.op(arithmetic::<Pack>()) };
+    b.push(op);
+    Ok(())
+}
+
+macro_rules! forms {
+    ($($form:ident = $bind:ident;)*) => {
+        $(
+            #[doc = concat!("Binds `", stringify!($form), "`.")]
+            pub fn $form(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+                $bind(b, i)
+            }
+        )*
+    };
+}
+
+forms! {
+    tf32_away = bind_tf32;
+    tf32 = bind_tf32;
+    tf32_finite = bind_tf32;
+    singles_to_fp8 = bind_pair;
+    halves_to_fp8 = bind_pair;
+    fp8_to_halves = bind_pair;
+    singles_to_fp6 = bind_pair;
+    halves_to_fp6 = bind_pair;
+    fp6_to_halves = bind_pair;
+    bfloats_to_narrow = bind_pair;
+    singles_to_power = bind_pair;
+    bfloats_to_power = bind_pair;
+    power_to_bfloats = bind_pair;
+    pack = bind_pack;
+    pack_more = bind_pack;
+    pack_small = bind_pack;
+}

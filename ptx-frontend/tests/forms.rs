@@ -4,8 +4,8 @@ use ptx_frontend::isa::{Token, forms_of};
 
 const FORMS: &str = include_str!("../../tests/isa/ptx-forms.tsv");
 
-/// Forms that the table does not have: textures, surfaces and matrix multiplication.
-const ABSENT: [&str; 3] = ["tex.", "sust.", "wmma."];
+/// Forms that the table does not have: textures and surfaces.
+const ABSENT: [&str; 2] = ["tex.", "sust."];
 
 fn rows() -> impl Iterator<Item = &'static str> {
     let lines = FORMS.lines().filter(|line| !line.starts_with('#')).skip(1);

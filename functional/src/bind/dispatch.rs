@@ -5,8 +5,8 @@
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::Op;
 use ptx_frontend::{
-    atomic_ops, compare_ops, control_ops, convert_ops, float_ops, integer_ops, logic_ops, memory_ops,
-    parallel_ops, video_ops,
+    atomic_ops, compare_ops, control_ops, convert_ops, float_ops, integer_ops, logic_ops, matrix_ops,
+    memory_ops, parallel_ops, video_ops,
 };
 
 use super::{BindError, Binder};
@@ -34,6 +34,7 @@ pub(super) fn bind_instruction(
         Op::Convert(op) => convert_ops! { match_group binder, i, op, convert, Convert },
         Op::Control(op) => control_ops! { match_group binder, i, op, control, Control },
         Op::Parallel(op) => parallel_ops! { match_group binder, i, op, parallel, Parallel },
+        Op::Matrix(op) => matrix_ops! { match_group binder, i, op, matrix, Matrix },
         Op::Atomic(op) => atomic_ops! { match_group binder, i, op, atomic, Atomic },
         Op::Video(op) => video_ops! { match_group binder, i, op, video, Video },
     }

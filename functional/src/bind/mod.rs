@@ -23,6 +23,7 @@ use crate::engine::op::{Flow, Op, PREDICATE_FIRST, PredicateSource, Run};
 use crate::engine::program::{BoundFunction, CallSite, ParameterPlace, Program};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
+use crate::ops::matrix::Matrices;
 
 pub(crate) use place::FramePlace;
 pub use place::{ModuleAddresses, SymbolAddress, static_name};
@@ -98,6 +99,7 @@ pub(crate) struct Linker<'a> {
     code: Vec<Op>,
     call_sites: Vec<CallSite>,
     branch_targets: Vec<Vec<u32>>,
+    matrices: Matrices,
     shared: place::SharedLayout,
     needs_parameter_address: bool,
     has_calls: bool,
@@ -115,6 +117,7 @@ impl<'a> Linker<'a> {
             code: Vec::new(),
             call_sites: Vec::new(),
             branch_targets: Vec::new(),
+            matrices: Matrices::default(),
             shared: place::SharedLayout::default(),
             needs_parameter_address: false,
             has_calls: false,
@@ -203,6 +206,7 @@ impl<'a> Linker<'a> {
             functions: self.functions,
             call_sites: self.call_sites,
             branch_targets: self.branch_targets,
+            matrices: self.matrices,
             function_addresses,
             needs_parameter_address: self.needs_parameter_address,
             has_calls: self.has_calls,
@@ -396,6 +400,11 @@ impl<'l, 'a> Binder<'l, 'a> {
     pub(crate) fn next_slot(&mut self) -> u32 {
         self.next_slot += 1;
         self.next_slot % crate::engine::view::SLOTS as u32
+    }
+
+    /// The program's operands of matrix instructions.
+    pub(crate) fn matrices(&mut self) -> &mut Matrices {
+        &mut self.linker.matrices
     }
 
     /// What the loaded modules know.

@@ -7,6 +7,7 @@ use ptx_frontend::isa::SpecialRegister;
 
 use super::frame::FrameLayout;
 use super::op::Op;
+use crate::ops::matrix::Matrices;
 
 /// A parameter or result of a device function in its frame's local area.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +65,8 @@ pub struct Program {
     pub call_sites: Vec<CallSite>,
     /// Lists of `brx.idx`: op numbers.
     pub branch_targets: Vec<Vec<u32>>,
+    /// Operands of matrix instructions, named by index from their ops.
+    pub matrices: Matrices,
     /// Addresses of functions that can be called through a register: (address, function), by address.
     pub function_addresses: Vec<(u64, u32)>,
     /// Bytes of shared memory with a size known before the launch.

@@ -8,6 +8,7 @@ pub mod float;
 pub mod integer;
 pub mod load_store;
 pub mod logic;
+pub mod matrix;
 pub mod memory;
 pub mod parallel;
 mod place;

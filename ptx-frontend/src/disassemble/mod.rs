@@ -203,7 +203,9 @@ impl Printer<'_> {
             Operand::BranchTargets(_) | Operand::CallTargets(_) => format!("$T{}", index.0),
             Operand::Prototype(number) => format!("$P{number}"),
             // The parts of a packed value are untyped.
-            Operand::Vector(_) if place.ty != OperandType::Vector => self.value(operand, None),
+            Operand::Vector(_) if !matches!(place.ty, OperandType::Vector | OperandType::Fragment) => {
+                self.value(operand, None)
+            }
             _ => self.value(operand, operand_type(place, &instruction.tokens)),
         }
     }

@@ -7,6 +7,7 @@
 //! expands the same macros into its dispatch, so a form without semantics does not compile.
 
 mod absent;
+mod fragment;
 mod modifier;
 mod part;
 mod special;
@@ -14,6 +15,7 @@ mod syntax;
 mod types;
 
 pub use absent::{ABSENT, Absent};
+pub use fragment::{Fragment, MatrixRole, MatrixShape};
 pub use modifier::Modifier;
 pub use part::{Part, PartSyntax};
 pub use special::SpecialRegister;
@@ -174,6 +176,8 @@ define_groups! {
     atomic Atomic atomic_ops;
     /// Video instructions, scalar and SIMD (9.7.18).
     video Video video_ops;
+    /// Matrix multiplication by a warp (9.7.14).
+    matrix Matrix matrix_ops;
 }
 
 /// All lines, group by group.

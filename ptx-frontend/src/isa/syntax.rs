@@ -8,7 +8,8 @@
 //! * Operands are separated by commas. A name starting with `d`, `p` or `q` is written, any other is read.
 //!   `name:type` gives its type; without it the operand has the instruction's last type. Types: a scalar type;
 //!   `T1`, `T2` … the n-th type of the instruction; `wide` twice the width of the last type; `vector` one or
-//!   more elements by `.v2 .v4 .v8`; `label`, `function`, `params`, `targets`, `prototype`, `variable`.
+//!   more elements by `.v2 .v4 .v8`; `fragment` a lane's registers of a matrix, by shape and types; `label`,
+//!   `function`, `params`, `targets`, `prototype`, `variable`.
 //! * `[a]` is a memory address. `d|p:pred` is a second result after a bar. `{, c}` may be left out; `{|p:pred}` too.
 //! * `a.part` may name a byte or half of a word, `a.pick2`, `d.mask2`, `a.pick4` and `d.mask4` several
 //!   ([`PartSyntax`]); `-a` may be negated.
@@ -44,6 +45,8 @@ pub const SETS: &[(&str, &str)] = &[
     ("order", ".eq|.ne|.lt|.le|.gt|.ge"),
     ("compare_float", ".eq|.ne|.lt|.le|.gt|.ge|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan"),
     ("boolean", ".and|.or|.xor"),
+    ("wmma_shape", ".m16n16k16|.m8n32k16|.m32n8k16"),
+    ("matrix_space", ".global|.shared|.shared::cta"),
 ];
 
 /// One dotted token.
@@ -86,6 +89,8 @@ pub enum OperandType {
     Fixed(ScalarType),
     /// Elements of the last type, as many as `.v2 .v4 .v8` say, else one.
     Vector,
+    /// The registers of a fragment ([`super::Fragment`]).
+    Fragment,
     /// A label of the function.
     Label,
     /// A function, by name or through a register.
@@ -264,6 +269,7 @@ fn operand_type(text: &str) -> Result<OperandType, String> {
     Ok(match text {
         "wide" => OperandType::Wide,
         "vector" => OperandType::Vector,
+        "fragment" => OperandType::Fragment,
         "label" => OperandType::Label,
         "function" => OperandType::Function,
         "params" => OperandType::Parameters,

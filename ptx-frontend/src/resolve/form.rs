@@ -1,7 +1,7 @@
 //! Which line of the op table an instruction is: its modifiers fit the form's slots, its operands the form's places.
 
 use super::error::ResolveError;
-use crate::isa::{ABSENT, OpLine, OperandSyntax, OperandType, ScalarType, State, Token, forms_of};
+use crate::isa::{ABSENT, Fragment, OpLine, OperandSyntax, OperandType, ScalarType, State, Token, forms_of};
 use crate::parse::tree::{Operand, OperandKind};
 
 /// The forms whose modifier slots an opcode fills, with the tokens in the slots.
@@ -97,6 +97,9 @@ pub fn operand_type(place: &OperandSyntax, tokens: &[Option<Token>]) -> Option<S
         OperandType::LastType | OperandType::Vector => types.next_back(),
         OperandType::Wide => types.next_back().and_then(twice_as_wide),
         OperandType::Fixed(ty) => Some(ty),
+        OperandType::Fragment => {
+            Fragment::of("", place.name, tokens).map(|fragment| fragment.register_type())
+        }
         _ => None,
     }
 }

@@ -41,6 +41,9 @@ pub enum ValidationError {
         /// Elements needed.
         needed: usize,
     },
+    /// A fragment without braces.
+    #[error("the registers of a matrix stand in braces")]
+    NotAFragment,
     /// A vector access wider than memory can do at once.
     #[error("a vector of {bits} bits; {most} are the most")]
     VectorWidth {

@@ -6,7 +6,7 @@ mod types;
 pub use error::{Invalid, ValidationError};
 
 use crate::ir::{AddressBase, Function, Instruction, InstructionIndex, Operand, RegisterId, Space};
-use crate::isa::{Effect, Modifier, Op, OpLine, OperandSyntax, OperandType, ScalarType, Token};
+use crate::isa::{Effect, Fragment, Modifier, Op, OpLine, OperandSyntax, OperandType, ScalarType, Token};
 use crate::resolve::{Global, Surroundings, operand_type};
 use crate::source::narrow;
 
@@ -91,6 +91,9 @@ impl Check<'_> {
         if place.ty == OperandType::Vector {
             return self.vector(operand, needed, place.written);
         }
+        if place.ty == OperandType::Fragment {
+            return self.fragment(operand, needed, place);
+        }
         match operand {
             Operand::Vector(parts) => self.packing(parts, needed, place.written),
             _ => self.value(operand, needed, place.written),
@@ -136,6 +139,18 @@ impl Check<'_> {
             _ if needed == 1 => self.value(operand, element, written),
             _ => Err(ValidationError::VectorLength { found: 1, needed }),
         }
+    }
+
+    /// Registers of a matrix: as many as its shape and types say.
+    fn fragment(&self, operand: &Operand, register: ScalarType, place: &OperandSyntax) -> Result {
+        let Operand::Vector(registers) = operand else { return Err(ValidationError::NotAFragment) };
+        let mnemonic = self.line.parsed().mnemonic;
+        let fragment = Fragment::of(mnemonic, place.name, &self.instruction.tokens);
+        let needed = fragment.map_or(0, |fragment| fragment.registers as usize);
+        if registers.len() != needed {
+            return Err(ValidationError::VectorLength { found: registers.len(), needed });
+        }
+        registers.iter().try_for_each(|operand| self.value(operand, register, place.written))
     }
 
     /// `{a, b}` in a `mov`: parts that make up the whole.

@@ -1,0 +1,192 @@
+//! Where the elements of a matrix lie in the registers of a warp.
+//!
+//! The manual's figures for `mma.sync` follow one rule but for the oldest shape. A lane is number `t` of group `g`
+//! (`lane = 4 g + t`). A register holds `e` elements side by side (32 bits of them; one double), and a fragment
+//! consists of tiles, one per register:
+//!
+//! * A: 8 rows by `4 e` columns; the register holds row `g`, columns `e t` to `e t + e - 1`.
+//! * B: `4 e` rows by 8 columns; the register holds column `g`, rows `e t` to `e t + e - 1`.
+//! * C and D: 8 rows by 8 columns; two elements per lane, row `g`, columns `2 t` and `2 t + 1`.
+//!
+//! The tiles of A, C and D are numbered down the columns first; those of B too, and so along K first.
+//! The manual leaves open where `wmma` puts what. Here it follows the same rule: its fragments are those of the
+//! `mma.sync` instructions that the product can be taken apart into. Where it gives A and B more registers than they
+//! have tiles, the tiles come again.
+//!
+//! `mma.m8n8k4` on binary16 numbers multiplies four pairs of matrices, each in the registers of the eight lanes
+//! `4 q` to `4 q + 3` and `4 q + 16` to `4 q + 19` (manual 9.7.14.5.1).
+
+use ptx_frontend::isa::{MatrixRole, MatrixShape, ScalarType};
+
+use crate::engine::lane::WARP;
+
+/// From a lane, a register and an element of the register to the element's place in a matrix stored row by row: the
+/// place is the sum of what the lane gives and what register and element give.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// By lane.
+    pub(super) lanes: [u16; WARP],
+    /// By register, then by element of the register.
+    pub(super) elements: Vec<u16>,
+    /// Elements of a register.
+    pub(super) per_register: usize,
+}
+
+/// A matrix, its elements' width in bits (at most 64; words for bits), and which factor or sum it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    pub(super) role: MatrixRole,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) bits: u32,
+}
+
+impl Extent {
+    /// The matrix of this role in a product. Single bits are taken 32 at a time, as words.
+    pub(super) fn of(role: MatrixRole, shape: MatrixShape, element: ScalarType) -> Extent {
+        let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
+        let (k, bits) = match element {
+            ScalarType::B1 => (k / 32, 32),
+            _ => (k, element.bits()),
+        };
+        let (rows, columns) = match role {
+            MatrixRole::A => (m, k),
+            MatrixRole::B => (k, n),
+            MatrixRole::Accumulator => (m, n),
+        };
+        Extent { role, rows, columns, bits }
+    }
+
+    /// The same memory as a matrix of words, where elements are narrower than bytes: they lie side by side along K.
+    pub(super) fn of_words(self) -> Extent {
+        let per_word = (32 / self.bits.min(32)) as usize;
+        match self.role {
+            MatrixRole::A => Extent { columns: self.columns / per_word, bits: 32, ..self },
+            _ => Extent { rows: self.rows / per_word, bits: 32, ..self },
+        }
+    }
+
+    /// Elements.
+    pub(super) fn len(self) -> usize {
+        self.rows * self.columns
+    }
+
+    fn per_register(self) -> usize {
+        (32 / self.bits.min(32)) as usize
+    }
+}
+
+/// The rule of the tiles, for a fragment of `registers` registers per lane.
+pub(super) fn tiles(extent: Extent, registers: usize) -> Layout {
+    let Extent { role, rows, columns, .. } = extent;
+    let per_register = extent.per_register();
+    let place = |row: usize, column: usize| (row * columns + column) as u16;
+    let lanes =
+        |in_lane: &dyn Fn(usize, usize) -> u16| std::array::from_fn(|lane| in_lane(lane / 4, lane % 4));
+    let lanes = match role {
+        MatrixRole::A => lanes(&|g, t| place(g, per_register * t)),
+        MatrixRole::B => lanes(&|g, t| place(per_register * t, g)),
+        MatrixRole::Accumulator => lanes(&|g, t| place(g, 2 * t)),
+    };
+    let mut elements = Vec::with_capacity(registers * per_register);
+    for register in 0..registers {
+        for i in 0..per_register {
+            elements.push(match role {
+                MatrixRole::A => {
+                    let (down, across) = (rows / 8, columns / (4 * per_register));
+                    let tile = register % (down * across);
+                    place(8 * (tile % down), 4 * per_register * (tile / down) + i)
+                }
+                MatrixRole::B => {
+                    let (down, across) = (rows / (4 * per_register), columns / 8);
+                    let tile = register % (down * across);
+                    place(4 * per_register * (tile % down) + i, 8 * (tile / down))
+                }
+                MatrixRole::Accumulator => {
+                    let (tile, x) = ((register * per_register + i) / 2, (register * per_register + i) % 2);
+                    place(8 * (tile % (rows / 8)), 8 * (tile / (rows / 8)) + x)
+                }
+            });
+        }
+    }
+    Layout { lanes, elements, per_register }
+}
+
+/// The layout of `mma.m8n8k4` on binary16 numbers: four matrices, one after another.
+pub(super) fn quad_pairs(extent: Extent, registers: usize, stored_by_column: bool) -> Layout {
+    let Extent { role, columns, .. } = extent;
+    let per_register = extent.per_register();
+    let single = per_register == 1;
+    let place = |row: usize, column: usize| row * columns + column;
+    let lanes = std::array::from_fn(|lane| {
+        let (quad, t, upper) = (lane % 16 / 4, lane % 4, lane / 16);
+        let within = match (role, stored_by_column) {
+            (MatrixRole::A, false) => place(t + 4 * upper, 0),
+            (MatrixRole::A, true) => place(4 * upper, t),
+            (MatrixRole::B, false) => place(t, 4 * upper),
+            (MatrixRole::B, true) => place(0, t + 4 * upper),
+            (MatrixRole::Accumulator, _) if single => place((t & 1) + 4 * upper, t & 2),
+            (MatrixRole::Accumulator, _) => place(t + 4 * upper, 0),
+        };
+        (quad * extent.len() + within) as u16
+    });
+    let element = |x: usize| match (role, stored_by_column) {
+        (MatrixRole::A, false) | (MatrixRole::B, false) => place(0, x),
+        (MatrixRole::A, true) | (MatrixRole::B, true) => place(x, 0),
+        (MatrixRole::Accumulator, _) if single => place(x & 2, (x & 4) + (x & 1)),
+        (MatrixRole::Accumulator, _) => place(0, x),
+    };
+    let elements = (0..registers * per_register).map(|x| element(x) as u16).collect();
+    Layout { lanes, elements, per_register }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROLES: [MatrixRole; 3] = [MatrixRole::A, MatrixRole::B, MatrixRole::Accumulator];
+
+    fn places(layout: &Layout) -> Vec<u16> {
+        let mut places: Vec<u16> =
+            layout.elements.iter().flat_map(|element| layout.lanes.map(|lane| lane + element)).collect();
+        places.sort_unstable();
+        places
+    }
+
+    #[test]
+    fn a_fragment_holds_each_element_once() {
+        let shapes = [(16, 16, 16), (8, 32, 16), (32, 8, 16), (16, 8, 16), (16, 8, 64), (8, 8, 32)];
+        for (m, n, k) in shapes {
+            for element in [ScalarType::F16, ScalarType::S8, ScalarType::S4, ScalarType::S32] {
+                for role in ROLES {
+                    let extent = Extent::of(role, MatrixShape { m, n, k }, element);
+                    let registers = extent.len() * extent.bits as usize / (32 * 32);
+                    let tiles_fit =
+                        role == MatrixRole::Accumulator || k as usize >= 4 * extent.per_register();
+                    if tiles_fit && registers > 0 && (role != MatrixRole::Accumulator || extent.bits >= 16) {
+                        let expected: Vec<u16> = (0..extent.len() as u16).collect();
+                        assert_eq!(places(&tiles(extent, registers)), expected, "{extent:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn four_matrices_of_eight_lanes_hold_each_element_once() {
+        let shape = MatrixShape { m: 8, n: 8, k: 4 };
+        for role in ROLES {
+            for element in [ScalarType::F16, ScalarType::F32] {
+                let extent = Extent::of(role, shape, element);
+                if role != MatrixRole::Accumulator && element == ScalarType::F32 {
+                    continue;
+                }
+                let registers = extent.len() * 4 * extent.bits as usize / (32 * 32);
+                for by_column in [false, true] {
+                    let expected: Vec<u16> = (0..4 * extent.len() as u16).collect();
+                    assert_eq!(places(&quad_pairs(extent, registers, by_column)), expected, "{extent:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Warp-level matrix instructions (PTX manual 9.7.14): products of matrices spread over the registers of a warp.
+//!
+//! A fragment has more registers than an op has operands: the program keeps them in tables ([`Matrices`]), and an op
+//! names its line. All shapes and types go through the same few functions: a fragment becomes a matrix of numbers, by a
+//! [`layout`] worked out when the instruction is bound.
+
+mod accumulate;
+mod layout;
+mod product;
+mod transfer;
+
+use ptx_frontend::ir::{Instruction, Operand};
+use ptx_frontend::isa::{Fragment, MatrixRole, MatrixShape, Modifier, ScalarType};
+
+use super::Bound;
+use super::place::{AccessSpace, Place, by_space, place};
+use crate::bind::{BindError, Binder};
+use crate::engine::op::Op;
+use crate::number::Round;
+use accumulate::Sum;
+use layout::{Extent, quad_pairs, tiles};
+use product::{Product, Spread, multiply};
+use transfer::{
+    Addresses, Eights, Tile, load_eights, load_tile, resolve, store_eights, store_tile, transpose,
+};
+
+/// The operands of a program's matrix instructions.
+#[derive(Debug, Default)]
+pub struct Matrices {
+    products: Vec<Product>,
+    tiles: Vec<Tile>,
+    eights: Vec<Eights>,
+}
+
+/// The row of members: every lane takes part.
+fn all_lanes(b: &mut Binder<'_, '_>) -> u32 {
+    b.constant(u32::MAX.into(), false)
+}
+
+/// What stands in the place `name` of an instruction.
+fn fragment(b: &Binder<'_, '_>, i: &Instruction, name: &str) -> Result<Fragment, BindError> {
+    let mnemonic = i.op.line().parsed().mnemonic;
+    Fragment::of(mnemonic, name, &i.tokens).ok_or_else(|| b.error("not a fragment"))
+}
+
+fn shape(b: &Binder<'_, '_>, i: &Instruction) -> Result<MatrixShape, BindError> {
+    MatrixShape::among(&i.tokens).ok_or_else(|| b.error("the instruction has no shape"))
+}
+
+/// Rows of a fragment's registers.
+fn rows(
+    b: &mut Binder<'_, '_>,
+    operand: &Operand,
+    fragment: Fragment,
+    written: bool,
+) -> Result<Vec<u32>, BindError> {
+    let registers = match operand {
+        Operand::Vector(registers) => registers.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    if registers.len() != fragment.registers as usize {
+        return Err(b.error(format!(
+            "{} registers where {} are needed",
+            registers.len(),
+            fragment.registers
+        )));
+    }
+    let ty = fragment.register_type();
+    registers
+        .iter()
+        .map(|register| if written { b.result(register, ty) } else { b.source(register, ty) })
+        .collect()
+}
+
+fn addresses(b: &mut Binder<'_, '_>, i: &Instruction, operand: &Operand) -> Result<Addresses, BindError> {
+    let Place::Rows { space, row, wide, offset } = place(b, i, operand)? else {
+        return Err(b.error("a matrix cannot lie in the kernel's parameters"));
+    };
+    let resolve = by_space!(space, wide, |S| resolve::<S>);
+    let slot = b.next_slot();
+    Ok(Addresses { resolve, row, wide, offset, slot })
+}
+
+/// Binds `wmma.load` or `wmma.store`: registers, address and stride stand in these places.
+fn bind_tile(b: &mut Binder<'_, '_>, i: &Instruction, registers: usize, address: usize) -> Bound {
+    let load = registers == 0;
+    let fragment = fragment(b, i, "d")?;
+    let extent =
+        Extent::of(fragment.matrix.unwrap_or(MatrixRole::Accumulator), shape(b, i)?, fragment.element);
+    let extent = if extent.bits < 8 { extent.of_words() } else { extent };
+    let rows = rows(b, &i.operands[registers], fragment, load)?;
+    let stride = match &i.operands[2] {
+        Operand::Absent => None,
+        given => Some(b.source(given, ScalarType::B32)?),
+    };
+    let tile = Tile {
+        addresses: addresses(b, i, &i.operands[address])?,
+        layout: tiles(extent, rows.len()),
+        rows,
+        extent,
+        by_column: i.has(Modifier::Col),
+        stride,
+        stride_bits: fragment.element.bits(),
+    };
+    let tables = b.matrices();
+    tables.tiles.push(tile);
+    let immediate = tables.tiles.len() as u64 - 1;
+    let e = all_lanes(b);
+    let op = Op { e, immediate, ..b.op(if load { load_tile } else { store_tile }) };
+    b.push(op);
+    Ok(())
+}
+
+fn bind_load(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_tile(b, i, 0, 1)
+}
+
+fn bind_store(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_tile(b, i, 1, 0)
+}
+
+/// Binds D = A * B + C.
+fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let shape = shape(b, i)?;
+    let mut spread = |position: usize, name: &str| {
+        let fragment = fragment(b, i, name)?;
+        let role = fragment.matrix.unwrap_or(MatrixRole::Accumulator);
+        let rows = rows(b, &i.operands[position], fragment, position == 0)?;
+        let extent = Extent::of(role, shape, fragment.element);
+        let layout = if is_quad_pair(i, shape) {
+            quad_pairs(extent, rows.len(), is_by_column(i, role))
+        } else {
+            tiles(extent, rows.len())
+        };
+        Ok(Spread { rows, element: fragment.element, layout, len: extent.len() })
+    };
+    let (d, a, factor, c) = (spread(0, "d")?, spread(1, "a")?, spread(2, "b")?, spread(3, "c")?);
+    let sum = match (a.element, d.element, c.element) {
+        (ScalarType::F64, ..) => Sum::Double(rounding(i)),
+        (ScalarType::B1, ..) if i.has(Modifier::And) => Sum::BitsOfAnd,
+        (ScalarType::B1, ..) => Sum::BitsOfXor,
+        (_, ScalarType::S32, _) => Sum::Integer,
+        (_, ScalarType::F16, ScalarType::F16) => Sum::Half,
+        _ => Sum::Single,
+    };
+    let product = Product { shape, sum, saturate: i.has(Modifier::Satfinite), d, a, b: factor, c };
+    let tables = b.matrices();
+    tables.products.push(product);
+    let immediate = tables.products.len() as u64 - 1;
+    let e = all_lanes(b);
+    let op = Op { e, immediate, ..b.op(multiply()) };
+    b.push(op);
+    Ok(())
+}
+
+/// The oldest shape of `mma`, on binary16 numbers, has a layout of its own.
+fn is_quad_pair(i: &Instruction, shape: MatrixShape) -> bool {
+    shape == MatrixShape { m: 8, n: 8, k: 4 } && i.last_type() != Some(ScalarType::F64)
+}
+
+/// Is the factor's layout `.col`? A's is written first.
+fn is_by_column(i: &Instruction, role: MatrixRole) -> bool {
+    let mut layouts = i.modifiers().filter(|modifier| matches!(modifier, Modifier::Row | Modifier::Col));
+    let (a, b) = (layouts.next(), layouts.next());
+    let layout = if role == MatrixRole::A { a } else { b };
+    layout == Some(Modifier::Col)
+}
+
+fn rounding(i: &Instruction) -> Round {
+    let named = i.modifiers().find_map(|modifier| match modifier {
+        Modifier::Rz => Some(Round::Zero),
+        Modifier::Rm => Some(Round::Down),
+        Modifier::Rp => Some(Round::Up),
+        _ => None,
+    });
+    named.unwrap_or(Round::Nearest)
+}
+
+/// Binds `ldmatrix` or `stmatrix`: registers and address stand in these places.
+fn bind_eights(b: &mut Binder<'_, '_>, i: &Instruction, registers: usize, address: usize) -> Bound {
+    let load = registers == 0;
+    let fragment = fragment(b, i, "d")?;
+    let rows = rows(b, &i.operands[registers], fragment, load)?;
+    let addresses = addresses(b, i, &i.operands[address])?;
+    let tables = b.matrices();
+    tables.eights.push(Eights { addresses, rows, transposed: i.has(Modifier::Trans) });
+    let immediate = tables.eights.len() as u64 - 1;
+    let e = all_lanes(b);
+    let op = Op { e, immediate, ..b.op(if load { load_eights } else { store_eights }) };
+    b.push(op);
+    Ok(())
+}
+
+/// `ldmatrix`.
+pub fn ldmatrix(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_eights(b, i, 0, 1)
+}
+
+/// `stmatrix`.
+pub fn stmatrix(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_eights(b, i, 1, 0)
+}
+
+/// `movmatrix`.
+pub fn movmatrix(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let a = b.source(&i.operands[1], ScalarType::B32)?;
+    let d = b.result(&i.operands[0], ScalarType::B32)?;
+    let e = all_lanes(b);
+    let op = Op { d, a, e, ..b.op(transpose) };
+    b.push(op);
+    Ok(())
+}
+
+/// Forms that differ in shapes and types alone.
+macro_rules! forms {
+    ($($bind:ident: $($form:ident)*;)*) => {
+        $($(
+            #[doc = concat!("Binds `", stringify!($form), "`.")]
+            pub fn $form(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+                $bind(b, i)
+            }
+        )*)*
+    };
+}
+forms! {
+    bind_load: wmma_load wmma_load_c wmma_load_byte wmma_load_c_integer wmma_load_a_nibble wmma_load_b_nibble
+        wmma_load_a_bit wmma_load_b_bit wmma_load_c_narrow wmma_load_bf16 wmma_load_tf32 wmma_load_c_tf32
+        wmma_load_f64;
+    bind_store: wmma_store wmma_store_integer wmma_store_narrow wmma_store_tf32 wmma_store_f64;
+    bind_product: wmma_mma wmma_mma_u8 wmma_mma_s8 wmma_mma_u4 wmma_mma_s4 wmma_mma_bit_xor wmma_mma_bit_and
+        wmma_mma_bf16 wmma_mma_tf32 wmma_mma_f64 mma_quad_pair mma_quad_pair_f16 mma_f16_f32 mma_f16_f16
+        mma_f16_f32_k16 mma_f16_f16_k16 mma_bf16 mma_tf32 mma_f64 mma_f64_m16 mma_byte mma_byte_m16 mma_nibble
+        mma_nibble_m16 mma_bit_xor mma_bit_xor_m16 mma_bit_and;
+}

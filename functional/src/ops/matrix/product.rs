@@ -1,0 +1,164 @@
+//! The products themselves: `wmma.mma` and `mma.sync` (PTX manual 9.7.14.4.5, 9.7.14.5.14).
+
+use half::f16;
+use ptx_frontend::isa::{MatrixShape, ScalarType};
+
+use super::accumulate::{Sum, accumulate};
+use super::layout::Layout;
+use crate::engine::isa::{Isa, per_level};
+use crate::engine::lane::WARP;
+use crate::engine::op::{Flow, Op};
+use crate::engine::running::Running;
+use crate::number::canonical;
+use crate::number::half::{Bf16, F16, HalfFormat};
+
+/// A product's operands.
+#[derive(Debug)]
+pub struct Product {
+    pub(super) shape: MatrixShape,
+    pub(super) sum: Sum,
+    /// `.satfinite`.
+    pub(super) saturate: bool,
+    pub(super) d: Spread,
+    pub(super) a: Spread,
+    pub(super) b: Spread,
+    pub(super) c: Spread,
+}
+
+/// A matrix spread over registers.
+#[derive(Debug)]
+pub(super) struct Spread {
+    /// Rows of the registers.
+    pub(super) rows: Vec<u32>,
+    pub(super) element: ScalarType,
+    pub(super) layout: Layout,
+    /// Elements of one matrix; there may be several, one after another.
+    pub(super) len: usize,
+}
+
+/// The most elements that A, B and C have: those of m16n8k64; of m16n8k64, m8n32k16 and others; and of m16n16k16.
+const MOST_A: usize = 1024;
+const MOST_B: usize = 512;
+const MOST_C: usize = 256;
+
+#[inline(always)]
+unsafe fn multiply_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let grid = w.grid;
+    let Some(product) = grid.program.matrices.products.get(op.immediate as usize) else { return Flow::Next };
+    // SAFETY: `e` is a row of words, the product's rows are those of registers of the elements' width.
+    unsafe {
+        if let Err(flow) = w.gather(op.e) {
+            return flow;
+        }
+        let (mut a, mut b, mut c) = ([0.0; MOST_A], [0.0; MOST_B], [0.0; MOST_C]);
+        read(w, &product.a, &mut a);
+        read(w, &product.b, &mut b);
+        read(w, &product.c, &mut c);
+        let factors = a.chunks_exact(product.a.len).zip(b.chunks_exact(product.b.len));
+        for ((a, b), sums) in factors.zip(c.chunks_exact_mut(product.c.len)).take(product.matrices()) {
+            accumulate(product.sum, product.shape, a, b, sums);
+        }
+        write(w, product, &c);
+    }
+    Flow::Next
+}
+
+per_level! {
+    /// The product of the site that `immediate` names; `e` is the row of members.
+    pub(super) fn multiply<> = multiply_body
+}
+
+impl Product {
+    /// Pairs of matrices that are multiplied.
+    fn matrices(&self) -> usize {
+        (self.d.rows.len() * self.d.layout.per_register * WARP / self.d.len).max(1)
+    }
+}
+
+/// The elements as numbers; of single bits 32 are one number.
+#[inline(always)]
+unsafe fn read(w: &Running<'_>, spread: &Spread, numbers: &mut [f64]) {
+    let layout = &spread.layout;
+    for (&row, places) in spread.rows.iter().zip(layout.elements.chunks_exact(layout.per_register)) {
+        for (i, first) in places.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            let values = unsafe {
+                match spread.element {
+                    ScalarType::F64 => w.read_row::<u64>(row).map(f64::from_bits),
+                    element => decode(element, &w.read_row::<u32>(row), i),
+                }
+            };
+            for (lane, value) in layout.lanes.iter().zip(values) {
+                numbers[usize::from(lane + first)] = value;
+            }
+        }
+    }
+}
+
+/// Element `i` of each word.
+#[inline(always)]
+fn decode(element: ScalarType, words: &[u32; WARP], i: usize) -> [f64; WARP] {
+    let shift = i as u32 * element.bits();
+    match element {
+        ScalarType::F16 => words.map(|word| f64::from(F16::widen((word >> shift) as u16))),
+        ScalarType::Bf16 => words.map(|word| f64::from(Bf16::widen((word >> shift) as u16))),
+        ScalarType::Tf32 => words.map(|word| f64::from(f32::from_bits(word & !0x1fff))),
+        ScalarType::F32 => words.map(|word| f64::from(f32::from_bits(word))),
+        ScalarType::S32 => words.map(|word| f64::from(word as i32)),
+        ScalarType::U8 => words.map(|word| f64::from((word >> shift) as u8)),
+        ScalarType::S8 => words.map(|word| f64::from((word >> shift) as i8)),
+        ScalarType::U4 => words.map(|word| f64::from(word >> shift & 15)),
+        ScalarType::S4 => words.map(|word| f64::from((word << (28 - shift)) as i32 >> 28)),
+        _ => words.map(f64::from),
+    }
+}
+
+#[inline(always)]
+unsafe fn write(w: &mut Running<'_>, product: &Product, numbers: &[f64]) {
+    let Spread { rows, element, layout, .. } = &product.d;
+    for (&row, places) in rows.iter().zip(layout.elements.chunks_exact(layout.per_register)) {
+        let value = |lane: usize, i: usize| numbers[usize::from(layout.lanes[lane] + places[i])];
+        // SAFETY: the caller's promise.
+        unsafe {
+            match element {
+                ScalarType::F64 => {
+                    w.write_row::<u64>(row, &std::array::from_fn(|lane| value(lane, 0).to_bits()));
+                }
+                ScalarType::F16 => {
+                    let half = |lane, i| half(value(lane, i), product.saturate);
+                    w.write_row(row, &std::array::from_fn(|lane| half(lane, 0) | half(lane, 1) << 16));
+                }
+                ScalarType::F32 => {
+                    w.write_row(row, &std::array::from_fn(|lane| single(value(lane, 0), product.saturate)));
+                }
+                _ => {
+                    let word = |lane| integer(value(lane, 0), product.saturate);
+                    w.write_row(row, &std::array::from_fn(word));
+                }
+            }
+        }
+    }
+}
+
+/// The bits in binary32, which has the number. Saturated, what is no finite number becomes one.
+fn single(x: f64, saturate: bool) -> u32 {
+    let x = if saturate { finite(x, f32::MAX.into()) } else { x };
+    canonical(x as f32).to_bits()
+}
+
+/// The bits of the nearest number of binary16; saturated as in [`single`].
+fn half(x: f64, saturate: bool) -> u32 {
+    let x = if saturate { finite(x, f16::MAX.into()) } else { x };
+    F16::narrow(x as f32).into()
+}
+
+/// Between the largest numbers of either sign; 0 for NaN.
+fn finite(x: f64, most: f64) -> f64 {
+    if x.is_nan() { 0.0 } else { x.clamp(-most, most) }
+}
+
+/// An integer's 32 lowest bits, or the nearest of 32 bits.
+fn integer(x: f64, saturate: bool) -> u32 {
+    let whole = x as i64;
+    if saturate { whole.clamp(i32::MIN.into(), i32::MAX.into()) as u32 } else { whole as u32 }
+}

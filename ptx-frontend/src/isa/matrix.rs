@@ -1,0 +1,106 @@
+//! Matrix multiplication by a warp, and the loads and stores of its fragments.
+
+/// The lines of this group: `matrix_ops! { callback … }` expands to `callback! { … [ lines ] }`.
+#[macro_export]
+macro_rules! matrix_ops {
+    ($callback:ident $($before:tt)*) => {
+        $callback! { $($before)* [
+            /// d = fragment of A or B, of binary16 numbers at the address.
+            wmma_load: "wmma.load(.a|.b).sync{.aligned}(.row|.col)<wmma_shape>{<matrix_space>}.f16 d:fragment, [a]{, s:b32}", 6.0, 70, Memory, Load, "9.7.14.4.3";
+            /// d = fragment of C, of floating-point numbers at the address.
+            wmma_load_c: "wmma.load.c.sync{.aligned}(.row|.col)<wmma_shape>{<matrix_space>}(.f16|.f32) d:fragment, [a]{, s:b32}", 6.0, 70, Memory, Load, "9.7.14.4.3";
+            /// Value at the address = fragment of D, floating-point numbers.
+            wmma_store: "wmma.store.d.sync{.aligned}(.row|.col)<wmma_shape>{<matrix_space>}(.f16|.f32) [a], b:fragment{, s:b32}", 6.0, 70, Memory, Store, "9.7.14.4.4";
+            /// D = A * B + C, A and B of binary16 numbers.
+            wmma_mma: "wmma.mma.sync{.aligned}(.row|.col)(.row|.col)<wmma_shape>(.f16|.f32)(.f16|.f32){.satfinite} d:fragment, a:fragment, b:fragment, c:fragment", 6.0, 70, Tensor, Convergent, "9.7.14.4.5";
+            /// d = fragment of A or B, of bytes at the address.
+            wmma_load_byte: "wmma.load(.a|.b).sync.aligned(.row|.col)<wmma_shape>{<matrix_space>}(.u8|.s8) d:fragment, [a]{, s:b32}", 6.3, 72, Memory, Load, "9.7.14.4.3";
+            /// d = fragment of C, of integers at the address.
+            wmma_load_c_integer: "wmma.load.c.sync.aligned(.row|.col)<wmma_shape>{<matrix_space>}.s32 d:fragment, [a]{, s:b32}", 6.3, 72, Memory, Load, "9.7.14.4.3";
+            /// Value at the address = fragment of D, integers.
+            wmma_store_integer: "wmma.store.d.sync.aligned(.row|.col)<wmma_shape>{<matrix_space>}.s32 [a], b:fragment{, s:b32}", 6.3, 72, Memory, Store, "9.7.14.4.4";
+            /// D = A * B + C, A and B of unsigned bytes.
+            wmma_mma_u8: "wmma.mma.sync.aligned(.row|.col)(.row|.col)<wmma_shape>.s32.u8.u8.s32{.satfinite} d:fragment, a:fragment, b:fragment, c:fragment", 6.3, 72, Tensor, Convergent, "9.7.14.4.5";
+            /// D = A * B + C, A and B of signed bytes.
+            wmma_mma_s8: "wmma.mma.sync.aligned(.row|.col)(.row|.col)<wmma_shape>.s32.s8.s8.s32{.satfinite} d:fragment, a:fragment, b:fragment, c:fragment", 6.3, 72, Tensor, Convergent, "9.7.14.4.5";
+            /// d = fragment of A, of integers of 4 bits at the address.
+            wmma_load_a_nibble: "wmma.load.a.sync.aligned.row.m8n8k32{<matrix_space>}(.u4|.s4) d:fragment, [a]{, s:b32}", 6.3, 75, Memory, Load, "9.7.14.4.3";
+            /// d = fragment of B, of integers of 4 bits at the address.
+            wmma_load_b_nibble: "wmma.load.b.sync.aligned.col.m8n8k32{<matrix_space>}(.u4|.s4) d:fragment, [a]{, s:b32}", 6.3, 75, Memory, Load, "9.7.14.4.3";
+            /// d = fragment of A, of bits at the address.
+            wmma_load_a_bit: "wmma.load.a.sync.aligned.row.m8n8k128{<matrix_space>}.b1 d:fragment, [a]{, s:b32}", 6.3, 75, Memory, Load, "9.7.14.4.3";
+            /// d = fragment of B, of bits at the address.
+            wmma_load_b_bit: "wmma.load.b.sync.aligned.col.m8n8k128{<matrix_space>}.b1 d:fragment, [a]{, s:b32}", 6.3, 75, Memory, Load, "9.7.14.4.3";
+            /// d = fragment of C, of integers at the address.
+            wmma_load_c_narrow: "wmma.load.c.sync.aligned(.row|.col)(.m8n8k32|.m8n8k128){<matrix_space>}.s32 d:fragment, [a]{, s:b32}", 6.3, 75, Memory, Load, "9.7.14.4.3";
+            /// Value at the address = fragment of D, integers.
+            wmma_store_narrow: "wmma.store.d.sync.aligned(.row|.col)(.m8n8k32|.m8n8k128){<matrix_space>}.s32 [a], b:fragment{, s:b32}", 6.3, 75, Memory, Store, "9.7.14.4.4";
+            /// D = A * B + C, A and B of unsigned integers of 4 bits.
+            wmma_mma_u4: "wmma.mma.sync.aligned.row.col.m8n8k32.s32.u4.u4.s32{.satfinite} d:fragment, a:fragment, b:fragment, c:fragment", 6.3, 75, Tensor, Convergent, "9.7.14.4.5";
+            /// D = A * B + C, A and B of signed integers of 4 bits.
+            wmma_mma_s4: "wmma.mma.sync.aligned.row.col.m8n8k32.s32.s4.s4.s32{.satfinite} d:fragment, a:fragment, b:fragment, c:fragment", 6.3, 75, Tensor, Convergent, "9.7.14.4.5";
+            /// D = number of bits set in the rows of A xor the columns of B, + C.
+            wmma_mma_bit_xor: "wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d:fragment, a:fragment, b:fragment, c:fragment", 6.3, 75, Tensor, Convergent, "9.7.14.4.5";
+            /// D = number of bits set in the rows of A and the columns of B, + C.
+            wmma_mma_bit_and: "wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d:fragment, a:fragment, b:fragment, c:fragment", 7.1, 80, Tensor, Convergent, "9.7.14.4.5";
+            /// d = fragment of A or B, of bfloat16 numbers at the address.
+            wmma_load_bf16: "wmma.load(.a|.b).sync.aligned(.row|.col)<wmma_shape>{<matrix_space>}.bf16 d:fragment, [a]{, s:b32}", 7.0, 80, Memory, Load, "9.7.14.4.3";
+            /// D = A * B + C, A and B of bfloat16 numbers.
+            wmma_mma_bf16: "wmma.mma.sync.aligned(.row|.col)(.row|.col)<wmma_shape>.f32.bf16.bf16.f32 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.4.5";
+            /// d = fragment of A or B, of tf32 numbers at the address.
+            wmma_load_tf32: "wmma.load(.a|.b).sync.aligned(.row|.col).m16n16k8{<matrix_space>}.tf32 d:fragment, [a]{, s:b32}", 7.0, 80, Memory, Load, "9.7.14.4.3";
+            /// d = fragment of C, to be used with tf32 numbers.
+            wmma_load_c_tf32: "wmma.load.c.sync.aligned(.row|.col).m16n16k8{<matrix_space>}.f32 d:fragment, [a]{, s:b32}", 7.0, 80, Memory, Load, "9.7.14.4.3";
+            /// Value at the address = fragment of D, made from tf32 numbers.
+            wmma_store_tf32: "wmma.store.d.sync.aligned(.row|.col).m16n16k8{<matrix_space>}.f32 [a], b:fragment{, s:b32}", 7.0, 80, Memory, Store, "9.7.14.4.4";
+            /// D = A * B + C, A and B of tf32 numbers.
+            wmma_mma_tf32: "wmma.mma.sync.aligned(.row|.col)(.row|.col).m16n16k8.f32.tf32.tf32.f32 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.4.5";
+            /// d = fragment of A, B or C, of double-precision numbers at the address.
+            wmma_load_f64: "wmma.load(.a|.b|.c).sync.aligned(.row|.col).m8n8k4{<matrix_space>}.f64 d:fragment, [a]{, s:b32}", 7.0, 80, Memory, Load, "9.7.14.4.3";
+            /// Value at the address = fragment of D, double-precision numbers.
+            wmma_store_f64: "wmma.store.d.sync.aligned(.row|.col).m8n8k4{<matrix_space>}.f64 [a], b:fragment{, s:b32}", 7.0, 80, Memory, Store, "9.7.14.4.4";
+            /// D = A * B + C in double precision.
+            wmma_mma_f64: "wmma.mma.sync.aligned(.row|.col)(.row|.col).m8n8k4{<round>}.f64.f64.f64.f64 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.4.5";
+            /// D = A * B + C in single precision, four times: each eight lanes multiply matrices of their own.
+            mma_quad_pair: "mma.sync.aligned.m8n8k4(.row|.col)(.row|.col).f32.f16.f16(.f16|.f32) d:fragment, a:fragment, b:fragment, c:fragment", 6.4, 70, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C in half precision, four times: each eight lanes multiply matrices of their own.
+            mma_quad_pair_f16: "mma.sync.aligned.m8n8k4(.row|.col)(.row|.col).f16.f16.f16.f16 d:fragment, a:fragment, b:fragment, c:fragment", 6.4, 70, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C in single precision, A and B of binary16 numbers.
+            mma_f16_f32: "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 d:fragment, a:fragment, b:fragment, c:fragment", 6.5, 75, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C in half precision, A and B of binary16 numbers.
+            mma_f16_f16: "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 d:fragment, a:fragment, b:fragment, c:fragment", 6.5, 75, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C in single precision, A and B of binary16 numbers.
+            mma_f16_f32_k16: "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C in half precision, A and B of binary16 numbers.
+            mma_f16_f16_k16: "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C, A and B of bfloat16 numbers.
+            mma_bf16: "mma.sync.aligned(.m16n8k8|.m16n8k16).row.col.f32.bf16.bf16.f32 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C, A and B of tf32 numbers.
+            mma_tf32: "mma.sync.aligned(.m16n8k4|.m16n8k8).row.col.f32.tf32.tf32.f32 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C in double precision.
+            mma_f64: "mma.sync.aligned.m8n8k4.row.col{<round>}.f64.f64.f64.f64 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C in double precision.
+            mma_f64_m16: "mma.sync.aligned(.m16n8k4|.m16n8k8|.m16n8k16).row.col{<round>}.f64.f64.f64.f64 d:fragment, a:fragment, b:fragment, c:fragment", 7.8, 90, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C, A and B of bytes.
+            mma_byte: "mma.sync.aligned.m8n8k16.row.col{.satfinite}.s32(.u8|.s8)(.u8|.s8).s32 d:fragment, a:fragment, b:fragment, c:fragment", 6.5, 75, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C, A and B of bytes.
+            mma_byte_m16: "mma.sync.aligned(.m16n8k16|.m16n8k32).row.col{.satfinite}.s32(.u8|.s8)(.u8|.s8).s32 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C, A and B of integers of 4 bits.
+            mma_nibble: "mma.sync.aligned.m8n8k32.row.col{.satfinite}.s32(.u4|.s4)(.u4|.s4).s32 d:fragment, a:fragment, b:fragment, c:fragment", 6.5, 75, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C, A and B of integers of 4 bits.
+            mma_nibble_m16: "mma.sync.aligned(.m16n8k32|.m16n8k64).row.col{.satfinite}.s32(.u4|.s4)(.u4|.s4).s32 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
+            /// D = number of bits set in the rows of A xor the columns of B, + C.
+            mma_bit_xor: "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 75, Tensor, Convergent, "9.7.14.5.14";
+            /// D = number of bits set in the rows of A xor the columns of B, + C.
+            mma_bit_xor_m16: "mma.sync.aligned(.m16n8k128|.m16n8k256).row.col.s32.b1.b1.s32.xor.popc d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
+            /// D = number of bits set in the rows of A and the columns of B, + C.
+            mma_bit_and: "mma.sync.aligned(.m8n8k128|.m16n8k128|.m16n8k256).row.col.s32.b1.b1.s32.and.popc d:fragment, a:fragment, b:fragment, c:fragment", 7.1, 80, Tensor, Convergent, "9.7.14.5.14";
+            /// d = matrices of 8 rows, each of 16 bytes at the address that a lane names.
+            ldmatrix: "ldmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{.shared|.shared::cta}.b16 d:fragment, [a]", 6.5, 75, Memory, Load, "9.7.14.5.15";
+            /// 16 bytes at the address that a lane names = a row of b's matrices of 8 rows.
+            stmatrix: "stmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{.shared|.shared::cta}.b16 [a], b:fragment", 7.8, 90, Memory, Store, "9.7.14.5.16";
+            /// d = a's matrix of 8 rows of 8 numbers, transposed.
+            movmatrix: "movmatrix.sync.aligned.m8n8.trans.b16 d:b32, a:b32", 7.8, 75, Integer, Convergent, "9.7.14.5.17";
+        ] }
+    };
+}

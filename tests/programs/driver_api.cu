@@ -189,7 +189,8 @@ int main() {
     DRIVER(cuDeviceGetName(name, sizeof name, device));
     EXPECT(major >= 7 && name[0] != 0);
     CUcontext context, current;
-    DRIVER(cuCtxCreate(&context, nullptr, 0, device));
+    CUctxCreateParams parameters = {};
+    DRIVER(cuCtxCreate(&context, &parameters, 0, device));
     DRIVER(cuCtxGetCurrent(&current));
     EXPECT(current == context);
 

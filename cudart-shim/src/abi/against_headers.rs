@@ -4,7 +4,7 @@
 //! headers. On a machine without them there is nothing to compare with, and the tests say so and pass.
 
 use super::device_properties::{Layout, device_properties, offsets};
-use crate::driver::{Copy2d, DriverCopy3d, DriverLaunchConfiguration, LegacyProperties};
+use crate::driver::{Copy2d, CreateParameters, DriverCopy3d, DriverLaunchConfiguration, LegacyProperties};
 use crate::launch_attribute::LaunchAttribute;
 use crate::profile::Profile;
 use crate::runtime::{
@@ -87,6 +87,7 @@ fn structures_of_cuda_13_lie_where_its_headers_put_them() {
         ("cudaLaunchAttribute", size_of::<LaunchAttribute>()),
         ("CUlaunchAttribute", size_of::<LaunchAttribute>()),
         ("CUlaunchConfig", size_of::<DriverLaunchConfiguration>()),
+        ("CUctxCreateParams", size_of::<CreateParameters>()),
         ("CUDA_MEMCPY2D", size_of::<Copy2d>()),
         ("CUDA_MEMCPY3D", size_of::<DriverCopy3d>()),
         ("CUDA_MEMCPY3D_PEER", size_of::<DriverCopy3d>()),

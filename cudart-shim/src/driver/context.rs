@@ -1,6 +1,6 @@
 //! Contexts.
 
-use crate::abi::{ContextHandle, Out};
+use crate::abi::{ContextHandle, In, Out};
 use crate::context::{self, check_device, driver, driver_context};
 use crate::entry::api;
 use crate::error::{Error, Result};
@@ -12,6 +12,15 @@ use stream_engine::Scope;
 const CONTEXT_FLAGS: u32 = 0xff;
 /// The newest version of the context API, what `cuCtxGetApiVersion` answers.
 const API_VERSION: u32 = 3020;
+
+/// `CUctxCreateParams`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct CreateParameters {
+    affinity: *const c_void,
+    affinity_count: c_int,
+    graphics: *const c_void,
+}
 
 fn create(result: Out<ContextHandle>, flags: u32, device: c_int) -> Result<()> {
     result.check()?;
@@ -75,9 +84,15 @@ api! { Driver;
         create(result, flags, dev)
     }
 
-    /// A new context, made current; parameters (affinity, graphics sharing) are not supported.
-    fn cuCtxCreate_v4(result: Out<ContextHandle>, parameters: *mut c_void, flags: c_uint, dev: c_int) {
-        if !parameters.is_null() {
+    /// A new context, made current. Confining it to some multiprocessors and sharing with graphics are not supported.
+    fn cuCtxCreate_v4(
+        result: Out<ContextHandle>, parameters: In<CreateParameters>, flags: c_uint, dev: c_int,
+    ) {
+        let wanted = parameters.get_if_given();
+        if wanted.is_some_and(|wanted| wanted.affinity_count != 0) {
+            return Err(Error::UnsupportedExecAffinity);
+        }
+        if wanted.is_some_and(|wanted| !wanted.graphics.is_null()) {
             return Err(Error::NotSupported);
         }
         create(result, flags, dev)

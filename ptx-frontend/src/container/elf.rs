@@ -58,9 +58,9 @@ pub enum RuntimeLinkage {
         /// Number of functions with a name of the runtime API.
         functions: usize,
     },
-    /// It has device code, but the runtime is neither imported nor in a symbol table: the file is stripped.
+    /// It has device code, the runtime is not imported, and there is no symbol table: the file is stripped.
     StaticStripped,
-    /// It has no device code and no use of the runtime.
+    /// It does not use the runtime.
     None,
 }
 
@@ -150,10 +150,19 @@ impl<'a> HostFile<'a> {
             return Ok(RuntimeLinkage::Shared);
         }
         match self.defined_runtime_functions()? {
-            0 if self.containers().next().is_some() => Ok(RuntimeLinkage::StaticStripped),
+            0 if self.is_stripped() && self.has_device_code() => Ok(RuntimeLinkage::StaticStripped),
             0 => Ok(RuntimeLinkage::None),
             functions => Ok(RuntimeLinkage::Static { functions }),
         }
+    }
+
+    fn is_stripped(&self) -> bool {
+        self.file.elf_symbol_table().is_empty()
+    }
+
+    /// A program that uses the driver alone has a container with nothing in it if nvcc links it.
+    fn has_device_code(&self) -> bool {
+        self.containers().any(|found| found.map_or(true, |container| container.entries().next().is_some()))
     }
 
     /// Number of functions defined in the file's symbol table with names of the runtime API.

@@ -127,6 +127,18 @@ fn a_static_runtime_is_seen_by_its_local_functions() {
 }
 
 #[test]
+fn a_program_for_the_driver_alone_has_no_runtime_whatever_code_it_carries() {
+    let toolbox = Toolbox::new();
+    let source = format!("int main(void) {{ return 0; }} {}", embedded_fat_binary());
+    let program = toolbox.compile(&source, "program", &[]);
+    assert_eq!(inspect(&program, |file| file.runtime_linkage()), RuntimeLinkage::None);
+    let empty = container(&[]);
+    let stripped = host_elf(&[(".nv_fatbin", &empty)]);
+    let file = HostFile::parse(&stripped, Origin::file("program")).unwrap();
+    assert_eq!(file.runtime_linkage().unwrap(), RuntimeLinkage::None);
+}
+
+#[test]
 fn functions_of_libraries_with_similar_names_are_not_those_of_the_runtime() {
     let toolbox = Toolbox::new();
     let source = "void cudnnCreate(void) {} void cublasCreate(void) {} void cudaless(void) {} int main(void) { return 0; }";

@@ -449,7 +449,11 @@ fn shuffle(w: &mut Running<'_>, op: &Op) -> Flow {
         if op.immediate & MASKED != 0 {
             gather!(w, (op.immediate >> 32) as u32);
         }
-        let values = w.read_row::<u32>(op.a);
+        // The manual leaves open what a lane gets from one that does not execute; programs (the vendor's reduction
+        // sample, kernel 7) count on 0.
+        let mut values = [0; WARP];
+        let row = w.read_row::<u32>(op.a);
+        lanes_of(w.mask).for_each(|lane| values[lane] = row[lane]);
         let (b, c) = (w.read_row::<u32>(op.b), w.read_row::<u32>(op.c));
         let mut taken = [0; 32];
         let mut truth = 0;

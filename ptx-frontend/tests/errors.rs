@@ -183,13 +183,13 @@ fn every_bad_instruction_of_a_function_is_listed() {
 
 #[test]
 fn unknown_forms_in_nested_scopes_are_the_only_problems_however_many() {
-    let scope = "{cvt.rn.f16x2.e4m3x2 %r1, %h1;}\n";
+    let scope = "{cvt.rn.f16x2.s32 %r1, %r2;}\n";
     for count in [1, 99, 100, 101, 500] {
         let problems = problems("", &scope.repeat(count));
         assert_eq!(problems.len(), count.min(100));
         for problem in &problems {
             let message = problem.problem.to_string();
-            assert!(message.contains("`cvt.rn.f16x2.e4m3x2`"), "{message}");
+            assert!(message.contains("`cvt.rn.f16x2.s32`"), "{message}");
         }
     }
     let module = module(".entry good() { ret; }", &scope.repeat(500));

@@ -147,6 +147,16 @@ pub fn pmevent_mask(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     bind_nothing(b)
 }
 
+/// `griddepcontrol`: grids that depend on each other do not overlap.
+pub fn griddepcontrol(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    bind_nothing(b)
+}
+
+/// `setmaxnreg`: registers are not short.
+pub fn setmaxnreg(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    bind_nothing(b)
+}
+
 /// `call`.
 pub fn call(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     b.bind_call(i)

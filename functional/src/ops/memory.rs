@@ -1,5 +1,11 @@
 //! Data movement (PTX manual 9.7.9): which warp-wide load, store or move an instruction comes down to.
 
+mod asynchronous;
+mod hints;
+
+pub use asynchronous::*;
+pub use hints::*;
+
 use std::marker::PhantomData;
 
 use ptx_frontend::ir::{Instruction, Operand};
@@ -445,6 +451,17 @@ pub fn st(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         }
         (rows, ty, wide)
     };
+    store_elements(b, (space, a, wide_address, offset), &rows, element, wide)
+}
+
+/// Stores rows of words or double words next to each other, from an address in a row of a space.
+fn store_elements(
+    b: &mut Binder<'_, '_>,
+    (space, a, wide_address, offset): (AccessSpace, u32, bool, i64),
+    rows: &[u32],
+    element: ScalarType,
+    wide: bool,
+) -> Bound {
     if rows.len() == 1 {
         macro_rules! go {
             ($m:ty, $r:ty) => {
@@ -463,7 +480,7 @@ pub fn st(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         };
     }
     let run = by_store!(b, element, wide, go);
-    push_vector(b, run, a, offset, element, &rows);
+    push_vector(b, run, a, offset, element, rows);
     Ok(())
 }
 
@@ -476,21 +493,6 @@ fn widened(ty: ScalarType, wide: bool) -> ScalarType {
     } else {
         ty
     }
-}
-
-/// `prefetch`: values do not depend on it.
-pub fn prefetch(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
-    control::bind_nothing(b)
-}
-
-/// `prefetch` with an eviction priority: values do not depend on it.
-pub fn prefetch_evict(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
-    control::bind_nothing(b)
-}
-
-/// `prefetchu`: values do not depend on it.
-pub fn prefetchu(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
-    control::bind_nothing(b)
 }
 
 /// Generic address of a space's address 0: shared and local memory have windows, the others are generic already.

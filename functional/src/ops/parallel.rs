@@ -1,5 +1,9 @@
 //! Barriers, fences, votes, and exchange between the lanes of a warp (PTX manual 9.7.13, 9.7.9.5, 9.7.9.6).
 
+mod mbarrier;
+
+pub use mbarrier::*;
+
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 

@@ -4,6 +4,7 @@ use ptx_frontend::ir::{AddressBase, Instruction, Operand};
 use ptx_frontend::isa::Modifier;
 
 use crate::bind::{BindError, Binder, FramePlace, SymbolAddress};
+use crate::engine::op::Op;
 
 /// Where an instruction's address operand points.
 pub(crate) enum Place {
@@ -39,12 +40,37 @@ pub(crate) fn named_space(i: &Instruction) -> Option<AccessSpace> {
 
 /// Resolves the address operand of a load, store or atomic.
 pub(crate) fn place(b: &mut Binder<'_, '_>, i: &Instruction, operand: &Operand) -> Result<Place, BindError> {
+    place_in(b, named_space(i).unwrap_or(AccessSpace::Generic), operand)
+}
+
+/// Row of double words with the address, offset and all, that an operand stands for.
+pub(crate) fn wide_address(b: &mut Binder<'_, '_>, operand: &Operand) -> Result<u32, BindError> {
+    let Operand::Address { base, offset } = operand else {
+        return Err(b.error(format!("{operand:?} is not an address")));
+    };
+    let a = b.address_value(*base, *offset, true)?;
+    match base {
+        AddressBase::Register(register) if b.register_type(*register).bits() == 32 => {
+            let d = b.scratch(true);
+            let op = Op { d, a, ..b.op(super::memory::widen()) };
+            b.push(op);
+            Ok(d)
+        }
+        _ => Ok(a),
+    }
+}
+
+/// Resolves an address operand that points into this space if the address does not say another.
+pub(crate) fn place_in(
+    b: &mut Binder<'_, '_>,
+    space: AccessSpace,
+    operand: &Operand,
+) -> Result<Place, BindError> {
     let (base, offset) = match operand {
         Operand::Address { base, offset } => (*base, *offset),
         Operand::Register(register) => (AddressBase::Register(*register), 0),
         other => return Err(b.error(format!("{other:?} is not an address"))),
     };
-    let space = named_space(i).unwrap_or(AccessSpace::Generic);
     Ok(match base {
         AddressBase::Register(register) => {
             let wide = b.register_type(register).bits() == 64;

@@ -27,13 +27,7 @@ const TENSOR_MEMORY: &str = "needs the tensor memory of sm_100, which no simulat
 
 /// All of them, in the manual's order.
 pub const ABSENT: &[Absent] = &[
-    missing("mapa", "9.7.9.24"),
-    missing("getctarank", "9.7.9.25"),
-    missing("discard", "9.7.9.17"),
-    missing("applypriority", "9.7.9.16"),
-    missing("createpolicy", "9.7.9.18"),
     missing("multimem", "9.7.9.14"),
-    missing("cp", "9.7.9.26"),
     missing("tensormap", "9.7.9.28"),
     missing("tex", "9.7.10.3"),
     missing("tld4", "9.7.10.4"),
@@ -43,14 +37,11 @@ pub const ABSENT: &[Absent] = &[
     missing("sust", "9.7.11.2"),
     missing("sured", "9.7.11.3"),
     missing("suq", "9.7.11.4"),
-    missing("mbarrier", "9.7.13.15"),
-    missing("griddepcontrol", "9.7.13.13"),
     missing("wgmma", "9.7.15"),
     refused("tcgen05", TENSOR_MEMORY, "9.7.16"),
     missing("stacksave", "9.7.17.1"),
     missing("stackrestore", "9.7.17.2"),
     missing("alloca", "9.7.17.3"),
-    missing("setmaxnreg", "9.7.19.5"),
 ];
 
 #[cfg(test)]

@@ -25,6 +25,10 @@ macro_rules! control_ops {
             pmevent: "pmevent a:u32", 1.4, 10, Branch, Pure, "9.7.19.3";
             /// Counts the performance monitor events of a mask.
             pmevent_mask: "pmevent.mask a:u32", 3.0, 20, Branch, Pure, "9.7.19.3";
+            /// Lets dependent grids start, or waits for the grids that this one depends on.
+            griddepcontrol: "griddepcontrol(.launch_dependents|.wait)", 7.8, 90, Branch, Pure, "9.7.13.13";
+            /// Changes how many registers the warp may have.
+            setmaxnreg: "setmaxnreg(.inc|.dec).sync.aligned.u32 a", 8.0, 90, Branch, Pure, "9.7.19.5";
         ] }
     };
 }

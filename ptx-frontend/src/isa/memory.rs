@@ -25,6 +25,32 @@ macro_rules! memory_ops {
             prefetch_evict: "prefetch.global(.L2::evict_last|.L2::evict_normal) [a]", 7.4, 80, Memory, Pure, "9.7.9.15";
             /// Brings a line near the uniform cache; no effect on values.
             prefetchu: "prefetchu.L1 [a]", 2.0, 20, Memory, Pure, "9.7.9.15";
+            /// Brings a tensor map near; no effect on values.
+            prefetch_tensormap: "prefetch{.const|.param}.tensormap [a]", 8.0, 90, Memory, Pure, "9.7.9.15";
+            /// Sets the eviction priority of 128 bytes; no effect on values.
+            applypriority: "applypriority{.global}.L2::evict_normal [a], b:u32", 7.4, 80, Memory, Pure, "9.7.9.16";
+            /// Gives up 128 bytes, which may hold anything then; they keep their values.
+            discard: "discard{.global}.L2 [a], b:u32", 7.4, 80, Memory, Pure, "9.7.9.17";
+            /// d = a cache policy, with a priority for a part of the accesses.
+            createpolicy_fractional: "createpolicy.fractional<l2_priority>{<l2_secondary>}.b64 d{, a:f32}", 7.4, 80, Memory, Pure, "9.7.9.18";
+            /// d = a cache policy, with a priority for a range of addresses.
+            createpolicy_range: "createpolicy.range{.global}<l2_priority>{<l2_secondary>}.b64 d, [a], b:u32, c:u32", 7.4, 80, Memory, Pure, "9.7.9.18";
+            /// d = the cache policy for an access property.
+            createpolicy_cvt: "createpolicy.cvt.L2.b64 d, a", 7.4, 80, Memory, Pure, "9.7.9.18";
+            /// d = the address in CTA b of the cluster that is a in this one.
+            mapa: "mapa{.shared::cluster}(.u32|.u64) d, a, b:u32", 7.8, 90, Integer, Pure, "9.7.9.24";
+            /// d = rank in the cluster of the CTA that the address belongs to.
+            getctarank: "getctarank{.shared::cluster}(.u32|.u64) d:u32, a", 7.8, 90, Integer, Pure, "9.7.9.25";
+            /// Copies c bytes, of which those from the e-th on become 0, from global to shared memory.
+            cp_async: "cp.async(.ca|.cg)<shared_cta>.global{<l2_prefetch>} [a], [b], c:u32{, e:u32}", 7.0, 80, Memory, Store, "9.7.9.26.3";
+            /// As cp_async, with a cache policy.
+            cp_async_hint: "cp.async(.ca|.cg)<shared_cta>.global.L2::cache_hint{<l2_prefetch>} [a], [b], c:u32{, e:u32}, f:b64", 7.4, 80, Memory, Store, "9.7.9.26.3";
+            /// Makes a group of the copies since the last one.
+            cp_async_commit_group: "cp.async.commit_group", 7.0, 80, Memory, Pure, "9.7.9.26.3";
+            /// Waits until at most a groups of copies are under way.
+            cp_async_wait_group: "cp.async.wait_group a:u32", 7.0, 80, Memory, Pure, "9.7.9.26.3";
+            /// Waits for all copies.
+            cp_async_wait_all: "cp.async.wait_all", 7.0, 80, Memory, Pure, "9.7.9.26.3";
             /// p = the generic address points into this space.
             isspacep: "isspacep(.const|.global|.local|.param|.shared|.shared::cta|.shared::cluster) p:pred, a:u64", 2.0, 20, Integer, Pure, "9.7.9.18";
             /// d = the generic address of an address in this space.

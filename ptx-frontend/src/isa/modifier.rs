@@ -58,7 +58,8 @@ modifiers! {
     L1EvictNormal = "L1::evict_normal", L1EvictUnchanged = "L1::evict_unchanged", L1EvictFirst = "L1::evict_first",
     L1EvictLast = "L1::evict_last", L1NoAllocate = "L1::no_allocate",
     L2EvictNormal = "L2::evict_normal", L2EvictFirst = "L2::evict_first", L2EvictLast = "L2::evict_last",
-    L1 = "L1", L2 = "L2", Unified = "unified",
+    L2EvictUnchanged = "L2::evict_unchanged", Range = "range", Fractional = "fractional", Cvt = "cvt",
+    Tensormap = "tensormap", L1 = "L1", L2 = "L2", Unified = "unified",
     // Vectors.
     V2 = "v2", V4 = "v4", V8 = "v8",
     // Atomics.
@@ -78,5 +79,10 @@ modifiers! {
     // Address conversion and queries.
     To = "to", Pack = "pack",
     // Asynchronous copies.
-    CommitGroup = "commit_group", WaitGroup = "wait_group",
+    CommitGroup = "commit_group", WaitGroup = "wait_group", Mbarrier = "mbarrier", Noinc = "noinc",
+    LaunchDependents = "launch_dependents",
+    // Barriers in shared memory.
+    Init = "init", Inval = "inval", ExpectTx = "expect_tx", CompleteTx = "complete_tx", ArriveDrop = "arrive_drop",
+    NoComplete = "noComplete", TestWait = "test_wait", TryWait = "try_wait", Parity = "parity",
+    PendingCount = "pending_count",
 }

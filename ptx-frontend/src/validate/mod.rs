@@ -86,7 +86,7 @@ impl Check<'_> {
     fn operand(&self, operand: &Operand, place: &OperandSyntax) -> Result {
         let Some(needed) = operand_type(place, &self.instruction.tokens) else { return Ok(()) };
         if place.address {
-            return self.address(operand);
+            return self.address(operand, place);
         }
         if place.ty == OperandType::Vector {
             return self.vector(operand, needed, place.written);
@@ -172,8 +172,19 @@ impl Check<'_> {
         }
     }
 
-    /// The space that the instruction names, if it names one.
+    /// The space that the instruction names, if it names one; the first of several.
     fn space(&self) -> Option<Space> {
+        self.spaces().next()
+    }
+
+    /// The space that the instruction names for an address: the n-th of several for the n-th address.
+    fn space_of(&self, place: &OperandSyntax) -> Option<Space> {
+        let places = self.line.parsed().operands.iter().filter(|other| other.address);
+        let position = places.take_while(|other| other.name != place.name).count();
+        self.spaces().nth(position).or(self.space())
+    }
+
+    fn spaces(&self) -> impl Iterator<Item = Space> + '_ {
         let space = |token: &Option<Token>| match token {
             Some(Token::Modifier(Modifier::Global)) => Some(Space::Global),
             Some(Token::Modifier(Modifier::Const)) => Some(Space::Const),
@@ -186,10 +197,10 @@ impl Check<'_> {
             }
             _ => None,
         };
-        self.instruction.tokens.iter().find_map(space)
+        self.instruction.tokens.iter().filter_map(space)
     }
 
-    fn address(&self, operand: &Operand) -> Result {
+    fn address(&self, operand: &Operand, place: &OperandSyntax) -> Result {
         let Operand::Address { base, .. } = operand else { return Ok(()) };
         let found = match *base {
             AddressBase::Register(register) => {
@@ -221,7 +232,7 @@ impl Check<'_> {
             }
             AddressBase::Absolute => None,
         };
-        match (found, self.space()) {
+        match (found, self.space_of(place)) {
             (Some((name, found)), Some(needed)) if found != needed => {
                 Err(ValidationError::Space { name: name.clone(), found, needed })
             }

@@ -1,0 +1,112 @@
+//! `cp.async` (PTX manual 9.7.9.26.3). A copy is done at once, so that there is never anything to wait for.
+
+use ptx_frontend::ir::{Instruction, Operand};
+use ptx_frontend::isa::ScalarType;
+
+use super::{load_elements, store_elements};
+use crate::bind::Binder;
+use crate::engine::access::{Global, Shared, lanes_of, resolve_aligned};
+use crate::engine::op::{Flow, Op};
+use crate::engine::running::Running;
+use crate::fault::FaultKind;
+use crate::ops::Bound;
+use crate::ops::control::bind_nothing;
+use crate::ops::place::{AccessSpace, Place, place_in, wide_address};
+
+/// Most bytes of one lane's copy.
+const MOST: usize = 16;
+
+/// `cp.async`.
+pub fn cp_async(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let bytes = match i.operands[2] {
+        Operand::Immediate(bytes @ (4 | 8 | 16)) => bytes as u32,
+        _ => return Err(b.error("a copy has 4, 8 or 16 bytes")),
+    };
+    match &i.operands[3] {
+        Operand::Absent => copy_whole(b, i, bytes),
+        read => copy_part(b, i, bytes, read),
+    }
+}
+
+/// `cp.async` with a cache policy.
+pub fn cp_async_hint(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    cp_async(b, i)
+}
+
+/// A load and a store.
+fn copy_whole(b: &mut Binder<'_, '_>, i: &Instruction, bytes: u32) -> Bound {
+    let word = ScalarType::B32;
+    let to = place_in(b, AccessSpace::Shared, &i.operands[0])?;
+    let from = place_in(b, AccessSpace::Global, &i.operands[1])?;
+    let Place::Rows { space, row, wide, offset } = to else {
+        return Err(b.error("the kernel's parameters cannot be written"));
+    };
+    let rows: Vec<u32> = (0..bytes / word.bytes()).map(|_| b.scratch(false)).collect();
+    let targets: Vec<(u32, u32)> = rows.iter().map(|row| (word.bits(), *row)).collect();
+    load_elements(b, &from, &targets, word)?;
+    store_elements(b, (space, row, wide, offset), &rows, word, false)
+}
+
+/// A copy of which only the first bytes are read.
+fn copy_part(b: &mut Binder<'_, '_>, i: &Instruction, bytes: u32, read: &Operand) -> Bound {
+    let c = b.source(read, ScalarType::U32)?;
+    let to = wide_address(b, &i.operands[0])?;
+    let from = wide_address(b, &i.operands[1])?;
+    let slot = b.next_slot();
+    let op = Op { a: to, b: from, c, e: bytes, slot, ..b.op(copy_lanes) };
+    b.push(op);
+    Ok(())
+}
+
+/// `e` bytes at `a`, in shared memory, = the first `c` bytes at `b`, in global memory, and zeros.
+unsafe fn copy_lanes(w: &mut Running<'_>, op: &Op) -> Flow {
+    for lane in lanes_of(w.mask) {
+        // SAFETY: rows as the binder gave them.
+        let (to, from, read) = unsafe {
+            (w.read_lane::<u64>(op.a, lane), w.read_lane::<u64>(op.b, lane), w.read_lane::<u32>(op.c, lane))
+        };
+        if let Err(fault) = copy_lane(w, op, lane, to, from, read.min(op.e)) {
+            return w.fault(fault);
+        }
+    }
+    Flow::Next
+}
+
+fn copy_lane(
+    w: &mut Running<'_>,
+    op: &Op,
+    lane: usize,
+    to: u64,
+    from: u64,
+    read: u32,
+) -> Result<(), FaultKind> {
+    let width = op.e;
+    if from & u64::from(width - 1) != 0 {
+        return Err(FaultKind::MisalignedAddress { address: from, width, lane: lane as u32 });
+    }
+    let mut bytes = [0u8; MOST];
+    for (byte, address) in bytes.iter_mut().zip(from..from.saturating_add(u64::from(read))) {
+        let place = resolve_aligned::<Global>(w, op.slot, lane, address, 1)?;
+        // SAFETY: the byte was checked for this lane.
+        *byte = unsafe { place.read() };
+    }
+    let place = resolve_aligned::<Shared<u64>>(w, op.slot, lane, to, width)?;
+    // SAFETY: the place was checked for this lane; the width is at most that of the buffer.
+    unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), width as usize) };
+    Ok(())
+}
+
+/// `cp.async.commit_group`.
+pub fn cp_async_commit_group(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    bind_nothing(b)
+}
+
+/// `cp.async.wait_group`.
+pub fn cp_async_wait_group(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    bind_nothing(b)
+}
+
+/// `cp.async.wait_all`.
+pub fn cp_async_wait_all(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    bind_nothing(b)
+}

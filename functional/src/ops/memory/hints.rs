@@ -1,0 +1,63 @@
+//! Hints to caches, which change no value, and addresses within a cluster (PTX manual 9.7.9.15 to 9.7.9.18, 9.7.9.24,
+//! 9.7.9.25).
+
+use ptx_frontend::ir::Instruction;
+use ptx_frontend::isa::ScalarType;
+
+use super::push_copy;
+use crate::bind::Binder;
+use crate::ops::Bound;
+use crate::ops::control::bind_nothing;
+
+macro_rules! hints {
+    ($($form:ident)*) => {
+        $(
+            #[doc = concat!("Binds `", stringify!($form), "`: values do not depend on it.")]
+            pub fn $form(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+                bind_nothing(b)
+            }
+        )*
+    };
+}
+
+hints! { prefetch prefetch_evict prefetchu prefetch_tensormap applypriority discard }
+
+/// A policy is opaque, and no access asks for it: 0.
+fn bind_policy(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let policy = b.constant(0, true);
+    let d = b.result(&i.operands[0], ScalarType::B64)?;
+    push_copy(b, d, policy, true);
+    Ok(())
+}
+
+/// `createpolicy.fractional`.
+pub fn createpolicy_fractional(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_policy(b, i)
+}
+
+/// `createpolicy.range`.
+pub fn createpolicy_range(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_policy(b, i)
+}
+
+/// `createpolicy.cvt`.
+pub fn createpolicy_cvt(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_policy(b, i)
+}
+
+/// `mapa`: a cluster has one CTA, whose addresses are its own.
+pub fn mapa(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    let a = b.source(&i.operands[1], ty)?;
+    let d = b.result(&i.operands[0], ty)?;
+    push_copy(b, d, a, ty.bits() == 64);
+    Ok(())
+}
+
+/// `getctarank`: a cluster has one CTA, of rank 0.
+pub fn getctarank(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let rank = b.constant(0, false);
+    let d = b.result(&i.operands[0], ScalarType::U32)?;
+    push_copy(b, d, rank, false);
+    Ok(())
+}

@@ -1,0 +1,274 @@
+//! Barriers in shared memory (PTX manual 9.7.13.15). A CTA is executed by one thread of the host, and lanes take turns.
+
+use ptx_frontend::ir::Instruction;
+use ptx_frontend::isa::{Modifier, ScalarType};
+
+use crate::bind::Binder;
+use crate::engine::access::{Generic, Shared, Space, lanes_of, resolve_aligned};
+use crate::engine::op::{Flow, Op, Run};
+use crate::engine::running::Running;
+use crate::engine::shapes::unary;
+use crate::ops::control::bind_nothing;
+use crate::ops::place::{named_space, wide_address};
+use crate::ops::{Bound, lane_functions};
+
+/// The opaque 64-bit object: arrivals pending in the current phase and expected in each (20 bits each), transactions
+/// pending (21 bits, two's complement), number of the phase (3 bits).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Barrier(u64);
+
+/// First bit and number of bits of a field.
+type Field = (u32, u32);
+const PENDING: Field = (0, 20);
+const EXPECTED: Field = (20, 20);
+const TRANSACTIONS: Field = (40, 21);
+const PHASE: Field = (61, 3);
+
+impl Barrier {
+    fn get(self, (at, bits): Field) -> u64 {
+        self.0 >> at & ((1 << bits) - 1)
+    }
+
+    /// The field plus `by`, wrapping.
+    fn add(self, (at, bits): Field, by: u64) -> Barrier {
+        let ones = ((1 << bits) - 1) << at;
+        Barrier((self.0 & !ones) | (self.0.wrapping_add(by << at) & ones))
+    }
+
+    /// A barrier for `count` arrivals in each phase.
+    fn new(count: u32) -> Barrier {
+        Barrier(0).add(EXPECTED, count.into()).add(PENDING, count.into())
+    }
+
+    fn expect(self, transactions: u32) -> Barrier {
+        self.add(TRANSACTIONS, transactions.into())
+    }
+
+    fn arrive(self, count: u32) -> Barrier {
+        self.add(PENDING, u64::from(count).wrapping_neg()).advance()
+    }
+
+    fn drop(self, count: u32) -> Barrier {
+        self.add(EXPECTED, u64::from(count).wrapping_neg()).arrive(count)
+    }
+
+    fn complete(self, transactions: u32) -> Barrier {
+        self.add(TRANSACTIONS, u64::from(transactions).wrapping_neg()).advance()
+    }
+
+    /// The next phase if nothing is pending.
+    fn advance(self) -> Barrier {
+        if self.get(PENDING) != 0 || self.get(TRANSACTIONS) != 0 {
+            return self;
+        }
+        self.add(PENDING, self.get(EXPECTED)).add(PHASE, 1)
+    }
+}
+
+/// What an instruction does to a barrier, given its operand.
+trait Action: 'static {
+    fn apply(barrier: Barrier, operand: u32) -> Barrier;
+}
+
+macro_rules! actions {
+    ($($(#[$doc:meta])* $name:ident = |$barrier:pat_param, $operand:pat_param| $after:expr;)*) => {
+        $(
+            $(#[$doc])*
+            struct $name;
+            impl Action for $name {
+                fn apply($barrier: Barrier, $operand: u32) -> Barrier { $after }
+            }
+        )*
+    };
+}
+
+actions! {
+    Init = |_, count| Barrier::new(count);
+    Invalidate = |_, _| Barrier(0);
+    Expect = |barrier, transactions| barrier.expect(transactions);
+    Complete = |barrier, transactions| barrier.complete(transactions);
+    Arrive = |barrier, count| barrier.arrive(count);
+    Drop = |barrier, count| barrier.drop(count);
+    ArriveExpecting = |barrier, transactions| barrier.expect(transactions).arrive(1);
+    DropExpecting = |barrier, transactions| barrier.expect(transactions).drop(1);
+}
+
+fn barrier_at<S: Space>(
+    w: &mut Running<'_>,
+    op: &Op,
+    lane: usize,
+) -> Result<*mut u64, crate::fault::FaultKind> {
+    // SAFETY: `a` is a row of double words.
+    let address = unsafe { w.read_lane::<u64>(op.a, lane) };
+    resolve_aligned::<S>(w, op.slot, lane, address, 8).map(<*mut u8>::cast)
+}
+
+/// d = the barrier at `a`, then changed with operand `b`.
+unsafe fn act<S: Space, A: Action>(w: &mut Running<'_>, op: &Op) -> Flow {
+    for lane in lanes_of(w.mask) {
+        match barrier_at::<S>(w, op, lane) {
+            // SAFETY: the place was checked for this lane; `b` is a row of words, `d` one of double words.
+            Ok(place) => unsafe {
+                let (before, operand) = (place.read(), w.read_lane::<u32>(op.b, lane));
+                place.write(A::apply(Barrier(before), operand).0);
+                w.write_lane(op.d, lane, before);
+            },
+            Err(fault) => return w.fault(fault),
+        }
+    }
+    Flow::Next
+}
+
+/// d = the phase of the barrier at `a` is another than that of state `b`, or of parity `b`.
+unsafe fn test<S: Space, const PARITY: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let mut truth = 0;
+    for lane in lanes_of(w.mask) {
+        match barrier_at::<S>(w, op, lane) {
+            // SAFETY: the place was checked for this lane; `b` is a row of words for a parity, else of double words.
+            Ok(place) => unsafe {
+                let phase = Barrier(place.read()).get(PHASE);
+                let complete = if PARITY {
+                    phase & 1 != u64::from(w.read_lane::<u32>(op.b, lane) & 1)
+                } else {
+                    phase != Barrier(w.read_lane::<u64>(op.b, lane)).get(PHASE)
+                };
+                truth |= u32::from(complete) << lane;
+            },
+            Err(fault) => return w.fault(fault),
+        }
+    }
+    if truth != w.mask {
+        w.may_spin();
+    }
+    // SAFETY: `d` is a predicate word.
+    unsafe { w.write_predicate(op.d, truth) };
+    Flow::Next
+}
+
+/// `$function::<Space, $rest>` for the instruction's space.
+macro_rules! in_space {
+    ($i:expr, $function:ident::<$rest:tt>) => {
+        if named_space($i).is_some() {
+            $function::<Shared<u64>, $rest> as Run
+        } else {
+            $function::<Generic, $rest> as Run
+        }
+    };
+}
+
+/// Binds an action on the barrier at address operand `at`, whose own operand stands behind it or is 1; the result, if
+/// there is one, before it.
+fn bind_action(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, at: usize) -> Bound {
+    let a = wide_address(b, &i.operands[at])?;
+    let operand = match i.operands.get(at + 1) {
+        Some(operand) => b.source(operand, ScalarType::U32)?,
+        None => b.constant(1, false),
+    };
+    let d = if at == 0 { b.scratch(true) } else { b.result(&i.operands[0], ScalarType::B64)? };
+    let slot = b.next_slot();
+    let op = Op { d, a, b: operand, slot, ..b.op(run) };
+    b.push(op);
+    Ok(())
+}
+
+macro_rules! action_forms {
+    ($($form:ident = $action:ident at $at:literal;)*) => {
+        $(
+            #[doc = concat!("Binds `", stringify!($form), "`.")]
+            pub fn $form(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+                bind_action(b, i, in_space!(i, act::<$action>), $at)
+            }
+        )*
+    };
+}
+
+action_forms! {
+    mbarrier_init = Init at 0;
+    mbarrier_inval = Invalidate at 0;
+    mbarrier_expect_tx = Expect at 0;
+    mbarrier_complete_tx = Complete at 0;
+    mbarrier_arrive = Arrive at 1;
+    mbarrier_arrive_count = Arrive at 1;
+    mbarrier_arrive_no_complete = Arrive at 1;
+    mbarrier_arrive_expect_tx = ArriveExpecting at 1;
+    mbarrier_drop = Drop at 1;
+    mbarrier_drop_count = Drop at 1;
+    mbarrier_drop_no_complete = Drop at 1;
+    mbarrier_drop_expect_tx = DropExpecting at 1;
+}
+
+/// `cp.async.mbarrier.arrive`: the copies are done, so that the thread arrives; without `.noinc` at a barrier that awaits
+/// one arrival more for it, which changes nothing.
+pub fn cp_async_mbarrier_arrive(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    if i.has(Modifier::Noinc) { bind_action(b, i, in_space!(i, act::<Arrive>), 0) } else { bind_nothing(b) }
+}
+
+fn bind_test(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, state: ScalarType) -> Bound {
+    let a = wide_address(b, &i.operands[1])?;
+    let state = b.source(&i.operands[2], state)?;
+    let d = b.predicate_result(&i.operands[0])?;
+    let slot = b.next_slot();
+    let op = Op { d, a, b: state, slot, ..b.op(run) };
+    b.push(op);
+    Ok(())
+}
+
+/// `mbarrier.test_wait`.
+pub fn mbarrier_test_wait(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_test(b, i, in_space!(i, test::<false>), ScalarType::B64)
+}
+
+/// `mbarrier.test_wait.parity`.
+pub fn mbarrier_test_wait_parity(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_test(b, i, in_space!(i, test::<true>), ScalarType::U32)
+}
+
+/// `mbarrier.try_wait`: waits no time.
+pub fn mbarrier_try_wait(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    mbarrier_test_wait(b, i)
+}
+
+/// `mbarrier.try_wait.parity`: waits no time.
+pub fn mbarrier_try_wait_parity(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    mbarrier_test_wait_parity(b, i)
+}
+
+lane_functions! {
+    /// Arrivals pending.
+    PendingCount = |a: u64| -> u32 { Barrier(a).get(PENDING) as u32 }
+}
+
+/// `mbarrier.pending_count`.
+pub fn mbarrier_pending_count(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let a = b.source(&i.operands[1], ScalarType::B64)?;
+    let d = b.result(&i.operands[0], ScalarType::B32)?;
+    let op = Op { d, a, ..b.op(unary::<PendingCount>()) };
+    b.push(op);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_ends_when_neither_arrivals_nor_transactions_are_pending() {
+        let barrier = Barrier::new(3).expect(16).arrive(3);
+        assert_eq!((barrier.get(PENDING), barrier.get(PHASE)), (0, 0));
+        let next = barrier.complete(16);
+        assert_eq!((next.get(PENDING), next.get(TRANSACTIONS), next.get(PHASE)), (3, 0, 1));
+    }
+
+    #[test]
+    fn who_drops_is_not_awaited_in_the_next_phase() {
+        let barrier = Barrier::new(4).drop(1).arrive(3);
+        assert_eq!((barrier.get(PENDING), barrier.get(EXPECTED), barrier.get(PHASE)), (3, 3, 1));
+    }
+
+    #[test]
+    fn fields_do_not_carry_into_each_other() {
+        let barrier = Barrier::new(0xf_ffff).complete(1).expect(1);
+        assert_eq!(barrier, Barrier::new(0xf_ffff));
+        assert_eq!(barrier.add(PENDING, 1).get(EXPECTED), 0xf_ffff);
+    }
+}

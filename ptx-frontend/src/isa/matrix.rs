@@ -77,6 +77,10 @@ macro_rules! matrix_ops {
             mma_bf16: "mma.sync.aligned(.m16n8k8|.m16n8k16).row.col.f32.bf16.bf16.f32 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C, A and B of tf32 numbers.
             mma_tf32: "mma.sync.aligned(.m16n8k4|.m16n8k8).row.col.f32.tf32.tf32.f32 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C in single precision, A and B of 8-bit floats.
+            mma_fp8_f32: "mma.sync.aligned(.m16n8k16|.m16n8k32).row.col.f32(.e4m3|.e5m2)(.e4m3|.e5m2).f32 d:fragment, a:fragment, b:fragment, c:fragment", 8.4, 89, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C in half precision, A and B of 8-bit floats.
+            mma_fp8_f16: "mma.sync.aligned(.m16n8k16|.m16n8k32).row.col.f16(.e4m3|.e5m2)(.e4m3|.e5m2).f16 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, 89, Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in double precision.
             mma_f64: "mma.sync.aligned.m8n8k4.row.col{<round>}.f64.f64.f64.f64 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in double precision.

@@ -107,6 +107,10 @@ scalar_types! {
     S2 = "s2", 2, Signed;
     /// Unsigned 2-bit (`cvt.pack`).
     U2 = "u2", 2, Unsigned;
+    /// 8-bit float, 4 exponent and 3 mantissa bits (tensor operands).
+    E4m3 = "e4m3", 8, Bits;
+    /// 8-bit float, 5 exponent and 2 mantissa bits (tensor operands).
+    E5m2 = "e5m2", 8, Bits;
     /// Untyped 1-bit (tensor operands).
     B1 = "b1", 1, Bits;
     /// Signed 4-bit (tensor operands).

@@ -229,6 +229,6 @@ forms! {
     bind_store: wmma_store wmma_store_integer wmma_store_narrow wmma_store_tf32 wmma_store_f64;
     bind_product: wmma_mma wmma_mma_u8 wmma_mma_s8 wmma_mma_u4 wmma_mma_s4 wmma_mma_bit_xor wmma_mma_bit_and
         wmma_mma_bf16 wmma_mma_tf32 wmma_mma_f64 mma_quad_pair mma_quad_pair_f16 mma_f16_f32 mma_f16_f16
-        mma_f16_f32_k16 mma_f16_f16_k16 mma_bf16 mma_tf32 mma_f64 mma_f64_m16 mma_byte mma_byte_m16 mma_nibble
+        mma_f16_f32_k16 mma_f16_f16_k16 mma_bf16 mma_tf32 mma_fp8_f32 mma_fp8_f16 mma_f64 mma_f64_m16 mma_byte mma_byte_m16 mma_nibble
         mma_nibble_m16 mma_bit_xor mma_bit_xor_m16 mma_bit_and;
 }

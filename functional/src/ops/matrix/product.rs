@@ -102,6 +102,9 @@ fn decode(element: ScalarType, words: &[u32; WARP], i: usize) -> [f64; WARP] {
     match element {
         ScalarType::F16 => words.map(|word| f64::from(F16::widen((word >> shift) as u16))),
         ScalarType::Bf16 => words.map(|word| f64::from(Bf16::widen((word >> shift) as u16))),
+        ScalarType::E4m3 => words.map(|word| f64::from(e4m3((word >> shift) as u8))),
+        // The upper byte of a binary16 number.
+        ScalarType::E5m2 => words.map(|word| f64::from(F16::widen(((word >> shift) as u16) << 8))),
         ScalarType::Tf32 => words.map(|word| f64::from(f32::from_bits(word & !0x1fff))),
         ScalarType::F32 => words.map(|word| f64::from(f32::from_bits(word))),
         ScalarType::S32 => words.map(|word| f64::from(word as i32)),
@@ -111,6 +114,17 @@ fn decode(element: ScalarType, words: &[u32; WARP], i: usize) -> [f64; WARP] {
         ScalarType::S4 => words.map(|word| f64::from((word << (28 - shift)) as i32 >> 28)),
         _ => words.map(f64::from),
     }
+}
+
+/// A number of 4 exponent and 3 fraction bits: no infinity, and a single NaN of each sign (manual 5.2.3).
+#[inline(always)]
+fn e4m3(bits: u8) -> f32 {
+    /// What the bias of single precision's exponent is larger by, as a factor: 2^120.
+    const SCALE: f32 = f32::from_bits((127 + 120) << 23);
+    let magnitude = u32::from(bits & 0x7f);
+    let sign = u32::from(bits & 0x80) << 24;
+    let finite = f32::from_bits(sign | magnitude << 20) * SCALE;
+    if magnitude == 0x7f { f32::NAN } else { finite }
 }
 
 #[inline(always)]

@@ -102,7 +102,7 @@ impl Tile {
     /// Where a line stands in memory. The address and stride are the same in all lanes; the lowest's is taken.
     ///
     /// # Safety
-    /// As for [`super::super::super::engine::op::Run`].
+    /// As for [`crate::engine::op::Run`].
     unsafe fn line(&self, w: &mut Running<'_>, line: usize) -> Result<*mut u8, FaultKind> {
         let lane = w.mask.trailing_zeros() as usize & 31;
         let bytes = self.lines().1 * self.width();
@@ -214,7 +214,7 @@ impl Eights {
     /// Where row `row` of matrix `matrix` stands: at the address in lane `8 * matrix + row`.
     ///
     /// # Safety
-    /// As for [`super::super::super::engine::op::Run`].
+    /// As for [`crate::engine::op::Run`].
     unsafe fn place(&self, w: &mut Running<'_>, matrix: usize, row: usize) -> Result<*mut u8, FaultKind> {
         let lane = (8 * matrix + row) & 31;
         // SAFETY: the caller's promise.

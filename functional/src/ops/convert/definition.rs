@@ -87,12 +87,15 @@ impl Conversion {
         }
     }
 
-    /// Are values of the types read and written as they lie in the registers? A row of words holds narrow values
-    /// with zeros above, so that only 64-bit rows and sign extension differ.
-    pub(super) fn fits_registers(&self) -> bool {
-        let same_row = |register: u32, ty: ScalarType| (register > 32) == (ty.bits() > 32);
-        same_row(self.source_bits, self.from)
-            && same_row(self.result_bits, self.to)
+    /// Are values of the operand's type read as they lie in the register? A row of words holds narrow values with
+    /// zeros above, so that only 64-bit rows differ.
+    pub(super) fn fits_source(&self) -> bool {
+        (self.source_bits > 32) == (self.from.bits() > 32)
+    }
+
+    /// Are values of the result's type written as they lie in the register? Here the sign's extension differs, too.
+    pub(super) fn fits_result(&self) -> bool {
+        (self.result_bits > 32) == (self.to.bits() > 32)
             && (!self.to.is_signed() || self.result_bits == self.to.bits())
     }
 

@@ -45,6 +45,21 @@ impl<S: Cast<D>, D: Lane> Unary for As<S, D> {
     }
 }
 
+/// From the low word of a double word, an `S`, to a double word.
+struct LowWord<S>(PhantomData<S>);
+
+macro_rules! low_words {
+    ($($word:ty)*) => {
+        $(impl Unary for LowWord<$word> {
+            type A = u64;
+            type D = u64;
+            #[inline(always)]
+            fn apply(a: u64) -> u64 { a as $word as u64 }
+        })*
+    };
+}
+low_words! { u32 i32 }
+
 /// Extends or truncates. Only the operand's sign counts, and only when the result is wider.
 pub(super) fn resize(to: ScalarType, from: ScalarType) -> Option<Run> {
     fn to_any<S: Cast<u8> + Cast<u16> + Cast<u32> + Cast<u64>>(bits: u32) -> Option<Run> {
@@ -65,6 +80,17 @@ pub(super) fn resize(to: ScalarType, from: ScalarType) -> Option<Run> {
         (32, false) => to_any::<u32>(bits),
         (32, true) => to_any::<i32>(bits),
         (64, _) => to_any::<u64>(bits),
+        _ => None,
+    }
+}
+
+/// Extends or truncates the low part of a 64-bit register, as index arithmetic does (`cvt.s64.s32 %rd2, %rd1`).
+pub(super) fn resize_low_word(to: ScalarType, from: ScalarType) -> Option<Run> {
+    use ScalarType::{S32, S64, U32, U64};
+    match (from, to) {
+        (S32, S64 | U64) => Some(unary::<LowWord<i32>>()),
+        (U32, S64 | U64) => Some(unary::<LowWord<u32>>()),
+        (S32 | U32, S32 | U32) => Some(unary::<As<u64, u32>>()),
         _ => None,
     }
 }

@@ -70,7 +70,11 @@ fn bind(b: &mut Binder<'_, '_>, i: &Instruction, quick: impl FnOnce(&Conversion)
     (conversion.round, conversion.integral) = rounding(i);
     let a = source(b, &i.operands[1], &mut conversion)?;
     let d = result(b, &i.operands[0], &mut conversion)?;
-    let run = if conversion.fits_registers() { quick(&conversion) } else { None };
+    let run = match (conversion.fits_result(), conversion.fits_source()) {
+        (true, true) => quick(&conversion),
+        (true, false) if !conversion.sat => integers::resize_low_word(conversion.to, conversion.from),
+        _ => None,
+    };
     let op = match run {
         Some(run) => Op { d, a, immediate: Modifiers::of(i).encode(), ..b.op(run) },
         None => Op { d, a, immediate: conversion.encode(), ..b.op(convert_lanes) },

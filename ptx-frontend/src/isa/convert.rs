@@ -43,6 +43,12 @@ macro_rules! convert_ops {
             bfloats_to_power: "cvt(.rz|.rp){.satfinite}.ue8m0x2.bf16x2 d:T1, a:T2", 8.6, 100, Fp32, Pure, "9.7.9.20";
             /// Two powers of 2 to bfloats.
             power_to_bfloats: "cvt.rn.bf16x2.ue8m0x2 d:T1, a:T2", 8.6, 100, Fp32, Pure, "9.7.9.20";
+            /// A pair of narrow floats to two bfloats.
+            narrow_to_bfloats: "cvt.rn{.satfinite}{.relu}.bf16x2(.e4m3x2|.e5m2x2|.e2m3x2|.e3m2x2|.e2m1x2) d:T1, a:T2", 9.2, 100, Fp32, Pure, "9.7.9.20";
+            /// Two singles to a pair of halves, away from zero as often as the bits of c are large enough.
+            stochastic_halves: "cvt.rs{.relu}{.satfinite}(.f16x2|.bf16x2).f32 d:T1, a:f32, b:f32, c:b32", 8.7, 100, Fp32, Pure, "9.7.9.20";
+            /// Four singles to narrow floats, away from zero as often as the bits of b are large enough.
+            stochastic_narrow: "cvt.rs{.relu}.satfinite(.e4m3x4|.e5m2x4|.e2m3x4|.e3m2x4|.e2m1x4).f32 d:T1, a:quad, b:b32", 8.7, 100, Fp32, Pure, "9.7.9.20";
             /// Two integers, clamped, in the halves of d.
             pack: "cvt.pack.sat(.u16|.s16).s32 d:b32, a:s32, b:s32", 6.5, 72, Integer, Pure, "9.7.9.21";
             /// Two integers, clamped, below the low bits of c.

@@ -8,7 +8,7 @@
 //! * Operands are separated by commas. A name starting with `d`, `p` or `q` is written, any other is read.
 //!   `name:type` gives its type; without it the operand has the instruction's last type. Types: a scalar type;
 //!   `T1`, `T2` … the n-th type of the instruction; `wide` twice the width of the last type; `vector` one or
-//!   more elements by `.v2 .v4 .v8`; `fragment` a lane's registers of a matrix, by shape and types; `label`,
+//!   more elements by `.v2 .v4 .v8`; `quad` four elements of the last type; `fragment` a lane's registers of a matrix, by shape and types; `label`,
 //!   `function`, `params`, `targets`, `prototype`, `variable`.
 //! * `[a]` is a memory address. `d|p:pred` is a second result after a bar. `{, c}` may be left out; `{|p:pred}` too.
 //! * `a.part` may name a byte or half of a word, `a.pick2`, `d.mask2`, `a.pick4` and `d.mask4` several
@@ -93,6 +93,8 @@ pub enum OperandType {
     Fixed(ScalarType),
     /// Elements of the last type, as many as `.v2 .v4 .v8` say, else one.
     Vector,
+    /// Four elements of the last type.
+    Quad,
     /// The registers of a fragment ([`super::Fragment`]).
     Fragment,
     /// A label of the function.
@@ -172,10 +174,16 @@ impl Syntax {
     /// allows; types keep their order. The answer has one entry per slot; `None` if they do not fit.
     pub fn fit(&self, tokens: &[Token]) -> Option<Vec<Option<Token>>> {
         let mut filled: Vec<Option<Token>> = vec![None; self.slots.len()];
+        let mut next_type = 0;
         for token in tokens {
-            let slot = (0..self.slots.len())
+            let is_type = matches!(token, Token::Type(_));
+            let from = if is_type { next_type } else { 0 };
+            let slot = (from..self.slots.len())
                 .find(|&i| filled[i].is_none() && self.slots[i].choices.contains(token))?;
             filled[slot] = Some(*token);
+            if is_type {
+                next_type = slot + 1;
+            }
         }
         let complete = filled.iter().zip(&self.slots).all(|(token, slot)| token.is_some() || slot.optional);
         complete.then_some(filled)
@@ -273,6 +281,7 @@ fn operand_type(text: &str) -> Result<OperandType, String> {
     Ok(match text {
         "wide" => OperandType::Wide,
         "vector" => OperandType::Vector,
+        "quad" => OperandType::Quad,
         "fragment" => OperandType::Fragment,
         "label" => OperandType::Label,
         "function" => OperandType::Function,
@@ -322,6 +331,10 @@ mod tests {
         let rn = Token::Modifier(Modifier::Rn);
         assert_eq!(syntax.fit(&[sat, rn, f32, s32]), Some(vec![Some(rn), Some(sat), Some(f32), Some(s32)]));
         assert_eq!(syntax.fit(&[f32]), None);
+        let halves = Syntax::parse("cvt.f16x2.bf16x2 d:T1, a:T2").unwrap();
+        let (f16x2, bf16x2) = (Token::Type(ScalarType::F16x2), Token::Type(ScalarType::Bf16x2));
+        assert_eq!(halves.fit(&[f16x2, bf16x2]), Some(vec![Some(f16x2), Some(bf16x2)]));
+        assert_eq!(halves.fit(&[bf16x2, f16x2]), None);
         assert_eq!(syntax.fit(&[f32, s32, Token::Modifier(Modifier::Ftz)]), None);
     }
 }

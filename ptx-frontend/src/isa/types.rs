@@ -103,6 +103,16 @@ scalar_types! {
     E2m1x2 = "e2m1x2", 8, Packed;
     /// Two powers of 2, 8 exponent bits each.
     Ue8m0x2 = "ue8m0x2", 16, Packed;
+    /// Four 8-bit floats, 4 exponent and 3 mantissa bits.
+    E4m3x4 = "e4m3x4", 32, Packed;
+    /// Four 8-bit floats, 5 exponent and 2 mantissa bits.
+    E5m2x4 = "e5m2x4", 32, Packed;
+    /// Four 6-bit floats in a byte each, 2 exponent and 3 mantissa bits.
+    E2m3x4 = "e2m3x4", 32, Packed;
+    /// Four 6-bit floats in a byte each, 3 exponent and 2 mantissa bits.
+    E3m2x4 = "e3m2x4", 32, Packed;
+    /// Four 4-bit floats, 2 exponent bits and 1 mantissa bit.
+    E2m1x4 = "e2m1x4", 16, Packed;
     /// Signed 2-bit (`cvt.pack`).
     S2 = "s2", 2, Signed;
     /// Unsigned 2-bit (`cvt.pack`).

@@ -94,7 +94,7 @@ pub fn operand_type(place: &OperandSyntax, tokens: &[Option<Token>]) -> Option<S
     });
     match place.ty {
         OperandType::Type(n) => types.nth(n),
-        OperandType::LastType | OperandType::Vector => types.next_back(),
+        OperandType::LastType | OperandType::Vector | OperandType::Quad => types.next_back(),
         OperandType::Wide => types.next_back().and_then(twice_as_wide),
         OperandType::Fixed(ty) => Some(ty),
         OperandType::Fragment => {

@@ -76,7 +76,7 @@ impl<'a> Resolver<'a> {
             (_, OperandKind::Reference(name)) if place.address => self.address(name),
             _ => {
                 let vector = match place.ty {
-                    OperandType::Vector | OperandType::Fragment => Elements::Whole,
+                    OperandType::Vector | OperandType::Quad | OperandType::Fragment => Elements::Whole,
                     _ if op == Op::Memory(Memory::mov) => Elements::Parts,
                     _ => Elements::None,
                 };

@@ -91,6 +91,9 @@ impl Check<'_> {
         if place.ty == OperandType::Vector {
             return self.vector(operand, needed, place.written);
         }
+        if place.ty == OperandType::Quad {
+            return self.elements(operand, 4, needed, place.written);
+        }
         if place.ty == OperandType::Fragment {
             return self.fragment(operand, needed, place);
         }
@@ -131,6 +134,11 @@ impl Check<'_> {
         if needed > 1 && bits > most {
             return Err(ValidationError::VectorWidth { bits, most });
         }
+        self.elements(operand, needed, element, written)
+    }
+
+    /// So many elements; one may stand without braces.
+    fn elements(&self, operand: &Operand, needed: usize, element: ScalarType, written: bool) -> Result {
         match operand {
             Operand::Vector(elements) if elements.len() == needed => {
                 elements.iter().try_for_each(|operand| self.value(operand, element, written))

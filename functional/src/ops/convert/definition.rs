@@ -57,6 +57,15 @@ impl Value {
             None => Value::Infinite { negative },
         }
     }
+
+    /// A number below zero, or -0?
+    pub(super) fn is_below_zero(&self) -> bool {
+        match self {
+            Value::Number(number) => number.negative,
+            Value::Infinite { negative } => *negative,
+            Value::Nan { .. } => false,
+        }
+    }
 }
 
 /// The format of a floating-point type.

@@ -2,18 +2,20 @@
 //!
 //! [`definition`] says what every form means, one lane at a time, in integers. The forms that programs use often, on
 //! registers as wide as the types, have a vectorised function beside it: in [`integers`], [`to_integer`] and
-//! [`floats`]. Pairs of narrow floats and packed integers stand in [`narrow`].
+//! [`floats`]. Pairs of narrow floats and packed integers stand in [`narrow`], rounding by random bits in [`stochastic`].
 
 mod definition;
 mod floats;
 mod integers;
 mod narrow;
 mod pack;
+mod stochastic;
 mod to_integer;
 
 pub(super) use floats::widen_half;
 pub use narrow::*;
 pub use pack::pack_halves;
+pub use stochastic::{stochastic_halves, stochastic_narrow};
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};

@@ -27,27 +27,37 @@ enum Specials {
 
 /// A format with a sign and at most eight bits.
 #[derive(Debug, Clone, Copy)]
-struct Narrow {
+pub(super) struct Narrow {
     format: Format,
     specials: Specials,
 }
 
 impl Narrow {
-    /// The format of each number of a pair.
-    fn of(pair: ScalarType) -> Option<Narrow> {
-        let (exponent, fraction, specials) = match pair {
-            ScalarType::E4m3x2 => (4, 3, Specials::Nan),
-            ScalarType::E5m2x2 => (5, 2, Specials::Ieee),
-            ScalarType::E2m3x2 => (2, 3, Specials::None),
-            ScalarType::E3m2x2 => (3, 2, Specials::None),
-            ScalarType::E2m1x2 => (2, 1, Specials::None),
+    /// A format of IEEE 754.
+    pub(super) fn ieee(format: Format) -> Narrow {
+        Narrow { format, specials: Specials::Ieee }
+    }
+
+    /// The format of each number of a pair, or of four.
+    pub(super) fn of(several: ScalarType) -> Option<Narrow> {
+        let (exponent, fraction, specials) = match several {
+            ScalarType::E4m3x2 | ScalarType::E4m3x4 => (4, 3, Specials::Nan),
+            ScalarType::E5m2x2 | ScalarType::E5m2x4 => (5, 2, Specials::Ieee),
+            ScalarType::E2m3x2 | ScalarType::E2m3x4 => (2, 3, Specials::None),
+            ScalarType::E3m2x2 | ScalarType::E3m2x4 => (3, 2, Specials::None),
+            ScalarType::E2m1x2 | ScalarType::E2m1x4 => (2, 1, Specials::None),
             _ => return None,
         };
         Some(Narrow { format: Format { exponent, fraction }, specials })
     }
 
+    /// Infinity, if the format has one.
+    pub(super) fn infinity(self) -> Option<u64> {
+        (self.specials == Specials::Ieee).then(|| self.format.infinity())
+    }
+
     /// The largest number.
-    fn largest(self) -> u64 {
+    pub(super) fn largest(self) -> u64 {
         match self.specials {
             Specials::Ieee => self.format.infinity() - 1,
             Specials::Nan => self.format.sign() - 2,
@@ -72,21 +82,31 @@ impl Narrow {
 
     /// The nearest number, ties to even.
     fn encode(self, value: Value) -> u64 {
+        self.encode_rounded(value, self.largest(), |number, unit| number.round_to(unit, Round::Nearest))
+    }
+
+    /// A number as `round` makes it a multiple of 2 to a power; the magnitude `most` for what is larger.
+    pub(super) fn encode_rounded(
+        self,
+        value: Value,
+        most: u64,
+        round: impl FnOnce(Finite, i32) -> u128,
+    ) -> u64 {
         let with_sign = |negative, magnitude| magnitude | if negative { self.format.sign() } else { 0 };
         match value {
             Value::Nan { .. } => match self.specials {
                 Specials::None => self.largest(),
                 _ => self.format.sign() - 1,
             },
-            Value::Infinite { negative } => with_sign(negative, self.largest()),
+            Value::Infinite { negative } => with_sign(negative, most),
             Value::Number(number) => {
                 let length = 128 - number.significand.leading_zeros() as i32;
                 let quantum = self.format.quantum();
                 let unit = (number.exponent + length - 1 - self.format.fraction as i32).max(quantum);
-                let kept = number.round_to(unit, Round::Nearest) as u64;
+                let kept = round(number, unit) as u64;
                 // The hidden bit of a normal number adds the missing 1 to the exponent field.
                 let magnitude = (((unit - quantum) as u64) << self.format.fraction) + kept;
-                let magnitude = if kept == 0 { 0 } else { magnitude.min(self.largest()) };
+                let magnitude = if kept == 0 { 0 } else { magnitude.min(most) };
                 with_sign(number.negative, magnitude)
             }
         }
@@ -122,25 +142,20 @@ fn convert_element(bits: u64, from: ScalarType, to: ScalarType, how: Modifiers) 
         Some(narrow) => narrow.decode(bits),
         None => Value::decode(bits, wide_format(from)),
     };
-    let rectified = how.has(Modifiers::RELU)
-        && match &value {
-            Value::Number(number) => number.negative,
-            Value::Infinite { negative } => *negative,
-            Value::Nan { .. } => false,
-        };
-    if rectified {
+    if how.has(Modifiers::RELU) && value.is_below_zero() {
         return 0;
     }
     match Narrow::of(to) {
         Some(narrow) => narrow.encode(value),
-        None => encode_half(value, wide_format(to)),
+        None => encode_half(value, wide_format(to), how),
     }
 }
 
-fn encode_half(value: Value, to: Format) -> u64 {
+fn encode_half(value: Value, to: Format, how: Modifiers) -> u64 {
+    let infinity = to.infinity() - u64::from(how.has(Modifiers::SATFINITE));
     match value {
         Value::Nan { .. } => u64::from(NAN_16),
-        Value::Infinite { negative } => to.infinity() | if negative { to.sign() } else { 0 },
+        Value::Infinite { negative } => infinity | if negative { to.sign() } else { 0 },
         Value::Number(number) => number.encode(to, Round::Nearest),
     }
 }
@@ -309,6 +324,7 @@ forms! {
     singles_to_power = bind_pair;
     bfloats_to_power = bind_pair;
     power_to_bfloats = bind_pair;
+    narrow_to_bfloats = bind_pair;
     pack = bind_pack;
     pack_more = bind_pack;
     pack_small = bind_pack;

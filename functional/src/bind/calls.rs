@@ -28,7 +28,7 @@ impl Binder<'_, '_> {
                 let defined = self.linker.by_name.get(&name).copied();
                 if let Some(function) = defined {
                     self.linker.call_sites.push(CallSite { function: Some(function), arguments, results });
-                    self.linker.has_calls = true;
+                    self.linker.needs_stack = true;
                     let op = Op { immediate: number as u64, ..self.op(call::call) };
                     self.push(op);
                 } else if let Some(run) = native::function(&name) {
@@ -41,7 +41,7 @@ impl Binder<'_, '_> {
             }
             Operand::Register(register) => {
                 self.linker.call_sites.push(CallSite { function: None, arguments, results });
-                self.linker.has_calls = true;
+                self.linker.needs_stack = true;
                 let a = self.source(&Operand::Register(*register), ptx_frontend::isa::ScalarType::U64)?;
                 let op = Op { a, immediate: number as u64, ..self.op(call::call) };
                 self.push(op);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness};
 use ptx_frontend::ir::{self, Instruction, InstructionIndex, Place};
-use ptx_frontend::isa::{Control, Effect, Op as Form, ScalarType, SpecialRegister};
+use ptx_frontend::isa::{Control, Effect, Memory, Op as Form, ScalarType, SpecialRegister};
 
 use crate::engine::divergence::NONE;
 use crate::engine::frame::{FrameLayout, Row};
@@ -102,7 +102,7 @@ pub(crate) struct Linker<'a> {
     matrices: Matrices,
     shared: place::SharedLayout,
     needs_parameter_address: bool,
-    has_calls: bool,
+    needs_stack: bool,
     registers: u32,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Linker<'a> {
             matrices: Matrices::default(),
             shared: place::SharedLayout::default(),
             needs_parameter_address: false,
-            has_calls: false,
+            needs_stack: false,
             registers: 0,
         }
     }
@@ -209,7 +209,7 @@ impl<'a> Linker<'a> {
             matrices: self.matrices,
             function_addresses,
             needs_parameter_address: self.needs_parameter_address,
-            has_calls: self.has_calls,
+            needs_stack: self.needs_stack,
             registers: self.registers,
         })
     }
@@ -234,6 +234,8 @@ pub(crate) struct Binder<'l, 'a> {
     starts: Vec<u32>,
     current: usize,
     next_slot: u32,
+    /// Row of the stack pointers on entry, if the function moves them.
+    kept_stack: Option<u32>,
     /// By register: does anything read it? Found when first asked.
     read: OnceCell<Vec<bool>>,
 }
@@ -286,6 +288,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             starts: Vec::with_capacity(source.instructions.len() + 1),
             current: 0,
             next_slot: 0,
+            kept_stack: None,
             read: OnceCell::new(),
             source,
         })
@@ -293,6 +296,7 @@ impl<'l, 'a> Binder<'l, 'a> {
 
     fn run(mut self) -> Result<BoundFunction, BindError> {
         let source = Arc::clone(&self.source);
+        self.keep_stack();
         for (number, instruction) in source.instructions.iter().enumerate() {
             self.current = number;
             self.starts.push(self.linker.code.len() as u32);
@@ -304,7 +308,8 @@ impl<'l, 'a> Binder<'l, 'a> {
         // A function whose text just ends returns (manual 9.7.12.6).
         self.starts.push(self.linker.code.len() as u32);
         self.current = source.instructions.len().saturating_sub(1);
-        let end = Op { guard: PredicateSource::TRUE, ..self.op(crate::ops::control::leave) };
+        let end = self.unguarded(crate::ops::control::leave);
+        self.release_stack(end.guard);
         self.push(end);
         self.patch();
         let liveness = Liveness::of(&source, &self.flow);
@@ -321,6 +326,22 @@ impl<'l, 'a> Binder<'l, 'a> {
             returns: places_of(&source.returns, &self.registers, &source),
             source,
         })
+    }
+
+    /// A function that moves the stack pointer keeps what it was.
+    fn keep_stack(&mut self) {
+        let moves = |i: &Instruction| matches!(i.op, Form::Memory(Memory::alloca | Memory::stackrestore));
+        if self.source.instructions.iter().any(moves) {
+            self.linker.needs_stack = true;
+            self.kept_stack = Some(crate::ops::memory::bind_keep(self));
+        }
+    }
+
+    /// Before a return, for the lanes that return: the stack pointer is what it was.
+    pub(crate) fn release_stack(&mut self, returning: PredicateSource) {
+        if let Some(kept) = self.kept_stack {
+            crate::ops::memory::bind_release(self, kept, returning);
+        }
     }
 
     /// Rows of the registers that are live when the function begins.
@@ -370,6 +391,11 @@ impl<'l, 'a> Binder<'l, 'a> {
         }
     }
 
+    /// As [`Binder::op`], for all lanes.
+    pub(crate) fn unguarded(&self, run: Run) -> Op {
+        Op { guard: PredicateSource::TRUE, ..self.op(run) }
+    }
+
     /// Appends an op.
     pub(crate) fn push(&mut self, op: Op) {
         self.linker.code.push(op);
@@ -414,7 +440,7 @@ impl<'l, 'a> Binder<'l, 'a> {
 
     /// Appends a reconvergence op.
     pub(crate) fn push_meeting_point(&mut self) {
-        let op = Op { guard: PredicateSource::TRUE, ..self.op(reconverge) };
+        let op = self.unguarded(reconverge);
         self.push(op);
     }
 

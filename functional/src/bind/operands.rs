@@ -54,6 +54,12 @@ impl Binder<'_, '_> {
         self.tail(&constant_rows(0, wide))
     }
 
+    /// The rows of a 128-bit register, for results that nobody wants.
+    pub(crate) fn scratch_128(&mut self) -> u32 {
+        let rows = constant_rows(0, true);
+        self.tail(&[rows.as_slice(), rows.as_slice()].concat())
+    }
+
     /// Row of a special register; clocks are read by an op of their own into a scratch row.
     pub(crate) fn special(&mut self, register: SpecialRegister) -> u32 {
         let wide = register.ty().bits() == 64;

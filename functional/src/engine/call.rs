@@ -48,9 +48,9 @@ fn indirect_target(w: &mut Running<'_>, op: &Op) -> Result<u32, Flow> {
 fn enter(w: &mut Running<'_>, site: &CallSite, number: u32, function: u32) -> Flow {
     let grid = w.grid;
     let callee = &grid.program.functions[function as usize];
-    let caller = w.divergence.frames.get(w.divergence.frame).function as usize;
-    let local_base = w.local_base + grid.program.functions[caller].local_bytes.max(FRAME_COST);
-    if local_base + callee.local_bytes > w.local_bytes {
+    let local_base = w.frame_end();
+    let stack = lanes_of(w.mask).map(|lane| w.divergence.stack[lane]).min().unwrap_or(w.local_bytes);
+    if local_base + callee.local_bytes > stack {
         let lane = w.mask.trailing_zeros();
         return w.fault(FaultKind::StackOverflow { limit: w.local_bytes, lane });
     }
@@ -69,6 +69,14 @@ fn enter(w: &mut Running<'_>, site: &CallSite, number: u32, function: u32) -> Fl
 
 /// Least local memory that an activation is charged, so that endless recursion ends.
 const FRAME_COST: u32 = 16;
+
+impl Running<'_> {
+    /// Where the running frame's part of local memory ends.
+    pub(crate) fn frame_end(&self) -> u32 {
+        let function = self.divergence.frames.get(self.divergence.frame).function as usize;
+        self.local_base + self.grid.program.functions[function].local_bytes.max(FRAME_COST)
+    }
+}
 
 /// Copies the results of the executing lanes to where their call wants them.
 pub(crate) fn return_values(w: &mut Running<'_>) {

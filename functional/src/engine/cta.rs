@@ -117,7 +117,7 @@ impl Cta {
             let first = number as u32 * 32;
             let lanes = (grid.threads_per_cta() - first).min(32);
             let live = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
-            warp.divergence.start(live, kernel.entry);
+            warp.divergence.start(live, kernel.entry, self.local_bytes);
             let lane_words = self.local_bytes as usize / 8;
             warp.local.resize(lane_words * 32, 0);
             for lane in 0..if lane_words == 0 { 0 } else { 32 } {

@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 
 use super::frame::{Frame, Frames};
+use super::lane::WARP;
 use super::op::Flow;
 use super::running::{Running, Stop};
 use crate::fault::FaultKind;
@@ -80,6 +81,8 @@ pub struct Divergence {
     pub(crate) frame: u32,
     /// Lanes that have not exited.
     pub(crate) live: u32,
+    /// By lane: where the part of local memory begins that `alloca` has given out.
+    pub(crate) stack: [u32; WARP],
     /// The running fragment has done something that spinning code does.
     pub(crate) impatient: bool,
     /// The barrier generation the running fragment was released from, when it comes back to a barrier op.
@@ -87,8 +90,9 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// A warp about to start: `live` lanes at `entry` in frame 0.
-    pub(crate) fn start(&mut self, live: u32, entry: u32) {
+    /// A warp about to start: `live` lanes at `entry` in frame 0, with so many bytes of local memory.
+    pub(crate) fn start(&mut self, live: u32, entry: u32, local_bytes: u32) {
+        self.stack = [local_bytes; WARP];
         self.queue.clear();
         self.joins.clear();
         self.join = NONE;

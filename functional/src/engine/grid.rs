@@ -111,10 +111,10 @@ impl<'a> Grid<'a> {
         self.program.static_shared + self.dynamic_shared
     }
 
-    /// Bytes of local memory of a thread: the kernel's variables, and a stack if it calls functions.
+    /// Bytes of local memory of a thread: the kernel's variables, and a stack if one is needed.
     pub fn local_bytes(&self) -> u32 {
         let own = self.program.kernel().local_bytes;
-        if self.program.has_calls { (own + self.owner.stack_bytes()).next_multiple_of(8) } else { own }
+        if self.program.needs_stack { (own + self.owner.stack_bytes()).next_multiple_of(8) } else { own }
     }
 
     /// Coordinates of CTA number `index`.

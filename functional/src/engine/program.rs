@@ -75,8 +75,8 @@ pub struct Program {
     pub parameter_bytes: u32,
     /// The kernel takes the generic address of a parameter.
     pub needs_parameter_address: bool,
-    /// Some function calls another (so a thread needs a stack).
-    pub has_calls: bool,
+    /// Some function calls another, or moves the stack pointer.
+    pub needs_stack: bool,
     /// Live 32-bit registers at most, for occupancy.
     pub registers: u32,
     /// Launch bounds.

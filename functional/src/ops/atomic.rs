@@ -4,6 +4,14 @@
 //! memory belongs to the CTA, which one thread executes, and needs no atomics of the host; global memory does, unless
 //! the device has one worker.
 
+mod asynchronous;
+mod vector;
+mod wide;
+
+pub use asynchronous::*;
+pub use vector::*;
+pub use wide::*;
+
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use half::{bf16, f16};
@@ -566,7 +574,7 @@ pub fn atom_cas(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         16 => compare_and_swap_function::<u16>(wanted),
         32 => compare_and_swap_function::<u32>(wanted),
         64 => compare_and_swap_function::<u64>(wanted),
-        width => return Err(b.error(format!("atom.cas of {width} bits is not supported"))),
+        width => return Err(b.error(format!("atom.cas of {width} bits has a form of its own"))),
     };
     let (e, a, offset) = target(b, i, &i.operands[1])?;
     let second = b.source(&i.operands[2], ty)?;

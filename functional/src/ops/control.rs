@@ -81,6 +81,7 @@ pub(crate) fn leave(w: &mut Running<'_>, _: &Op) -> Flow {
 /// `ret`.
 pub fn ret(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     let op = b.op(leave);
+    b.release_stack(op.guard);
     b.push(op);
     Ok(())
 }

@@ -2,9 +2,11 @@
 
 mod asynchronous;
 mod hints;
+mod stack;
 
 pub use asynchronous::*;
 pub use hints::*;
+pub use stack::*;
 
 use std::marker::PhantomData;
 
@@ -13,6 +15,7 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::integer::Add;
 use super::load_store::{As, VECTOR, load, load_parameter, load_vector, store, store_vector, vector_slot};
+use super::parallel::bind_transactions;
 use super::place::{AccessSpace, Place, by_space, named_space, place};
 use super::{Bound, control};
 use crate::bind::{BindError, Binder};
@@ -108,14 +111,14 @@ pub fn mov(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     }
 }
 
-fn push_copy(b: &mut Binder<'_, '_>, d: u32, a: u32, wide: bool) {
+pub(super) fn push_copy(b: &mut Binder<'_, '_>, d: u32, a: u32, wide: bool) {
     let run = if wide { unary::<Copy<u64>>() } else { unary::<Copy<u32>>() };
     let op = Op { d, a, ..b.op(run) };
     b.push(op);
 }
 
 /// Rows of the low and high half of a 128-bit register.
-fn halves_128(b: &Binder<'_, '_>, operand: &Operand) -> Result<[u32; 2], BindError> {
+pub(super) fn halves_128(b: &Binder<'_, '_>, operand: &Operand) -> Result<[u32; 2], BindError> {
     match operand {
         Operand::Register(register) if b.register_type(*register).bits() == 128 => {
             let row = b.register(*register);
@@ -143,16 +146,23 @@ fn part_type(b: &Binder<'_, '_>, ty: ScalarType, parts: usize) -> Result<ScalarT
 }
 
 fn unpack(b: &mut Binder<'_, '_>, parts: &[Operand], whole: &Operand, ty: ScalarType) -> Bound {
-    let part = part_type(b, ty, parts.len())?;
     if ty.bits() == 128 {
-        let rows = halves_128(b, whole)?;
-        for (operand, row) in parts.iter().zip(rows) {
-            let d = b.result(operand, part)?;
-            push_copy(b, d, row, true);
+        for (row, parts) in halves_128(b, whole)?.into_iter().zip(parts.chunks(parts.len().div_ceil(2))) {
+            unpack_row(b, parts, row, ScalarType::B64)?;
         }
         return Ok(());
     }
     let whole = b.source(whole, ty)?;
+    unpack_row(b, parts, whole, ty)
+}
+
+fn unpack_row(b: &mut Binder<'_, '_>, parts: &[Operand], whole: u32, ty: ScalarType) -> Bound {
+    let part = part_type(b, ty, parts.len())?;
+    if let [only] = parts {
+        let d = b.result(only, part)?;
+        push_copy(b, d, whole, true);
+        return Ok(());
+    }
     // The whole may be overlaid by a part of the same width only if there is one part; otherwise widths differ.
     for (n, operand) in parts.iter().enumerate() {
         if *operand == Operand::Discard {
@@ -168,16 +178,23 @@ fn unpack(b: &mut Binder<'_, '_>, parts: &[Operand], whole: &Operand, ty: Scalar
 }
 
 fn pack(b: &mut Binder<'_, '_>, whole: &Operand, parts: &[Operand], ty: ScalarType) -> Bound {
-    let part = part_type(b, ty, parts.len())?;
     if ty.bits() == 128 {
-        let rows = halves_128(b, whole)?;
-        for (operand, row) in parts.iter().zip(rows) {
-            let a = b.source(operand, part)?;
-            push_copy(b, row, a, true);
+        for (row, parts) in halves_128(b, whole)?.into_iter().zip(parts.chunks(parts.len().div_ceil(2))) {
+            pack_row(b, row, parts, ScalarType::B64)?;
         }
         return Ok(());
     }
     let d = b.result(whole, ty)?;
+    pack_row(b, d, parts, ty)
+}
+
+fn pack_row(b: &mut Binder<'_, '_>, d: u32, parts: &[Operand], ty: ScalarType) -> Bound {
+    let part = part_type(b, ty, parts.len())?;
+    if let [only] = parts {
+        let a = b.source(only, part)?;
+        push_copy(b, d, a, true);
+        return Ok(());
+    }
     let wide = ty.bits() == 64;
     let mut whole = b.constant(0, wide);
     let gathered = b.scratch(wide);
@@ -452,6 +469,13 @@ pub fn st(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         (rows, ty, wide)
     };
     store_elements(b, (space, a, wide_address, offset), &rows, element, wide)
+}
+
+/// `st.async`: a store, and transactions of a barrier, at once.
+pub fn st_async(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let bytes = b.last_type(i)?.bytes() * i.vector_length() as u32;
+    st(b, i)?;
+    bind_transactions(b, i, &i.operands[2], bytes)
 }
 
 /// Stores rows of words or double words next to each other, from an address in a row of a space.

@@ -1,13 +1,17 @@
 //! Barriers, fences, votes, and exchange between the lanes of a warp (PTX manual 9.7.13, 9.7.9.5, 9.7.9.6).
 
+mod fence;
 mod mbarrier;
 
+pub use fence::*;
 pub use mbarrier::*;
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::Bound;
+use super::float::extremum::extreme_single;
+use super::float::modifiers::Modifiers;
 use crate::bind::{BindError, Binder};
 use crate::engine::access::lanes_of;
 use crate::engine::barrier::{BARRIERS, Barrier};
@@ -186,23 +190,6 @@ pub fn bar_warp_sync(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let op = Op { a, ..b.op(sync_lanes) };
     b.push(op);
     Ok(())
-}
-
-fn full_fence(_: &mut Running<'_>, _: &Op) -> Flow {
-    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-    Flow::Next
-}
-
-/// `membar`: one fence strong enough for all levels.
-pub fn membar(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
-    let op = b.op(full_fence);
-    b.push(op);
-    Ok(())
-}
-
-/// `fence`: one fence strong enough for all scopes.
-pub fn fence(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    membar(b, i)
 }
 
 /// `a` is the predicate, `b` the row of member masks, `immediate` 1 if all active lanes are the members.
@@ -419,6 +406,37 @@ pub fn redux(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let members = b.source(&i.operands[2], ScalarType::B32)?;
     let d = b.result(&i.operands[0], ty)?;
     let op = Op { d, a, b: members, immediate: how, ..b.op(reduce_lanes) };
+    b.push(op);
+    Ok(())
+}
+
+/// The smallest or largest single; `c` says which, `immediate` the modifiers.
+fn reduce_singles(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: operands as the binder gave them.
+    unsafe {
+        let groups = gather!(w, op.b);
+        let values = w.read_row::<u32>(op.a);
+        let how = Modifiers::decode(op.immediate);
+        let choose = |a, b| extreme_single(op.c != 0, a, b, how);
+        let mut results = [0; WARP];
+        for Group { lanes, members } in groups {
+            // A lone value is compared with itself, for its sign and NaN.
+            let first = values[members.trailing_zeros() as usize & 31];
+            let result = lanes_of(members).fold(first, |all, lane| choose(all, values[lane]));
+            fill(&mut results, lanes, result);
+        }
+        w.write_row(op.d, &results);
+    }
+    Flow::Next
+}
+
+/// `redux.sync` of singles.
+pub fn redux_float(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let a = b.source(&i.operands[1], ScalarType::F32)?;
+    let members = b.source(&i.operands[2], ScalarType::B32)?;
+    let d = b.result(&i.operands[0], ScalarType::F32)?;
+    let (c, immediate) = (u32::from(i.has(Modifier::Max)), Modifiers::of(i).encode());
+    let op = Op { d, a, b: members, c, immediate, ..b.op(reduce_singles) };
     b.push(op);
     Ok(())
 }

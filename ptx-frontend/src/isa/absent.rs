@@ -27,7 +27,11 @@ const TENSOR_MEMORY: &str = "needs the tensor memory of sm_100, which no simulat
 
 /// All of them, in the manual's order.
 pub const ABSENT: &[Absent] = &[
-    missing("multimem", "9.7.9.14"),
+    refused(
+        "multimem",
+        "needs memory of several devices behind one address, which no simulated device has",
+        "9.7.9.14",
+    ),
     missing("tensormap", "9.7.9.28"),
     missing("tex", "9.7.10.3"),
     missing("tld4", "9.7.10.4"),
@@ -39,9 +43,7 @@ pub const ABSENT: &[Absent] = &[
     missing("suq", "9.7.11.4"),
     missing("wgmma", "9.7.15"),
     refused("tcgen05", TENSOR_MEMORY, "9.7.16"),
-    missing("stacksave", "9.7.17.1"),
-    missing("stackrestore", "9.7.17.2"),
-    missing("alloca", "9.7.17.3"),
+    refused("clusterlaunchcontrol", "needs sm_100", "9.7.13.18"),
 ];
 
 #[cfg(test)]

@@ -12,13 +12,15 @@ macro_rules! memory_ops {
             /// d = a, element by element.
             mov_vector: "mov(.v2|.v4)(.b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64) d:vector, a:vector", 1.0, 10, Integer, Pure, "9.7.9.2";
             /// d = value at the address, sign- or zero-extended to the register.
-            ld: "ld{.weak|.relaxed|.acquire|.volatile|.mmio}{<scope>}{<space>}{<cache_load>}{<l1_evict>}{<l2_evict>}{.L2::cache_hint}{<l2_prefetch>}{<vector>}<data> d:vector, [a]{, e:b64}", 1.0, 10, Memory, Load, "9.7.9.8";
+            ld: "ld{.mmio}{.weak|.relaxed|.acquire|.volatile}{<scope>}{<space>}{<cache_load>}{<l1_evict>}{<l2_evict>}{.L2::cache_hint}{<l2_prefetch>}{<vector>}<data> d:vector, [a]{, e:b64}", 1.0, 10, Memory, Load, "9.7.9.8";
             /// d = value at the address in global memory, read-only for the kernel's lifetime.
             ld_nc: "ld{.global}{.ca|.cg|.cs}.nc{<l1_evict>}{<l2_evict>}{.L2::cache_hint}{<l2_prefetch>}{<vector>}<data> d:vector, [a]{, e:b64}", 3.1, 32, Memory, Load, "9.7.9.9";
             /// d = value at an address that is the same for all lanes.
             ldu: "ldu{.global}{.v2|.v4}<data> d:vector, [a]", 2.0, 20, Memory, Load, "9.7.9.10";
             /// Value at the address = b.
-            st: "st{.weak|.relaxed|.release|.volatile|.mmio}{<scope>}{<space>}{<cache_store>}{<l1_evict>}{<l2_evict>}{.L2::cache_hint}{<vector>}<data> [a], b:vector{, e:b64}", 1.0, 10, Memory, Store, "9.7.9.11";
+            st: "st{.mmio}{.weak|.relaxed|.release|.volatile}{<scope>}{<space>}{<cache_store>}{<l1_evict>}{<l2_evict>}{.L2::cache_hint}{<vector>}<data> [a], b:vector{, e:b64}", 1.0, 10, Memory, Store, "9.7.9.11";
+            /// Value in shared memory = b, then as many transactions of barrier c as it has bytes.
+            st_async: "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.v2|.v4}(.b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64) [a], b:vector, [c]", 8.1, 90, Memory, Store, "9.7.9.12";
             /// Brings a line near; no effect on values.
             prefetch: "prefetch{.global|.local}(.L1|.L2) [a]", 2.0, 20, Memory, Pure, "9.7.9.15";
             /// Brings a line near with an eviction priority; no effect on values.
@@ -45,6 +47,10 @@ macro_rules! memory_ops {
             cp_async: "cp.async(.ca|.cg)<shared_cta>.global{<l2_prefetch>} [a], [b], c:u32{, e:u32}", 7.0, 80, Memory, Store, "9.7.9.26.3";
             /// As cp_async, with a cache policy.
             cp_async_hint: "cp.async(.ca|.cg)<shared_cta>.global.L2::cache_hint{<l2_prefetch>} [a], [b], c:u32{, e:u32}, f:b64", 7.4, 80, Memory, Store, "9.7.9.26.3";
+            /// Copies c bytes from global to shared memory; zeros instead if e.
+            cp_async_ignore: "cp.async(.ca|.cg)<shared_cta>.global{<l2_prefetch>} [a], [b], c:u32, e:pred", 7.5, 80, Memory, Store, "9.7.9.26.3";
+            /// As cp_async_ignore, with a cache policy.
+            cp_async_ignore_hint: "cp.async(.ca|.cg)<shared_cta>.global.L2::cache_hint{<l2_prefetch>} [a], [b], c:u32, e:pred, f:b64", 7.5, 80, Memory, Store, "9.7.9.26.3";
             /// Makes a group of the copies since the last one.
             cp_async_commit_group: "cp.async.commit_group", 7.0, 80, Memory, Pure, "9.7.9.26.3";
             /// Waits until at most a groups of copies are under way.
@@ -57,6 +63,12 @@ macro_rules! memory_ops {
             cvta: "cvta(.const|.global|.local|.param|.shared|.shared::cta|.shared::cluster)(.u32|.u64) d, a", 2.0, 20, Integer, Pure, "9.7.9.19";
             /// d = the address within this space of a generic address.
             cvta_to: "cvta.to(.const|.global|.local|.param|.shared|.shared::cta|.shared::cluster)(.u32|.u64) d, a", 2.0, 20, Integer, Pure, "9.7.9.19";
+            /// d = address in local memory of a bytes, aligned to b, that are the function's until it returns.
+            alloca: "alloca(.u32|.u64) d, a{, b:u32}", 7.3, 52, Integer, Volatile, "9.7.17.3";
+            /// d = the stack pointer.
+            stacksave: "stacksave(.u32|.u64) d", 7.3, 52, Integer, Volatile, "9.7.17.1";
+            /// The stack pointer = a.
+            stackrestore: "stackrestore(.u32|.u64) a", 7.3, 52, Integer, Volatile, "9.7.17.2";
         ] }
     };
 }

@@ -51,7 +51,9 @@ modifiers! {
     // Memory consistency.
     Weak = "weak", Relaxed = "relaxed", Acquire = "acquire", Release = "release", AcqRel = "acq_rel", Sc = "sc",
     Volatile = "volatile", Mmio = "mmio", Cta = "cta", Cluster = "cluster", Gpu = "gpu", Sys = "sys", Gl = "gl",
-    Alias = "alias", Async = "async", Generic = "generic", Proxy = "proxy",
+    Alias = "alias", Async = "async", Generic = "generic", Proxy = "proxy", MbarrierInit = "mbarrier_init",
+    TensormapGeneric = "tensormap::generic", AsyncGeneric = "async::generic",
+    RestrictCta = "sync_restrict::shared::cta", RestrictCluster = "sync_restrict::shared::cluster",
     // Cache operators and hints.
     Ca = "ca", Cg = "cg", Cs = "cs", Lu = "lu", Cv = "cv", Wb = "wb", Wt = "wt", Nc = "nc",
     L2_64B = "L2::64B", L2_128B = "L2::128B", L2_256B = "L2::256B", L2CacheHint = "L2::cache_hint",
@@ -80,7 +82,7 @@ modifiers! {
     To = "to", Pack = "pack",
     // Asynchronous copies.
     CommitGroup = "commit_group", WaitGroup = "wait_group", Mbarrier = "mbarrier", Noinc = "noinc",
-    LaunchDependents = "launch_dependents",
+    LaunchDependents = "launch_dependents", CompleteTxBytes = "mbarrier::complete_tx::bytes",
     // Barriers in shared memory.
     Init = "init", Inval = "inval", ExpectTx = "expect_tx", CompleteTx = "complete_tx", ArriveDrop = "arrive_drop",
     NoComplete = "noComplete", TestWait = "test_wait", TryWait = "try_wait", Parity = "parity",

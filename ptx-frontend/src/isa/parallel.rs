@@ -27,6 +27,24 @@ macro_rules! parallel_ops {
             membar: "membar(.cta|.gl|.sys)", 1.4, 10, Barrier, Fence, "9.7.13.4";
             /// Orders this thread's memory accesses as seen in a scope.
             fence: "fence{.sc|.acq_rel|.acquire|.release}(.cta|.cluster|.gpu|.sys)", 6.0, 70, Barrier, Fence, "9.7.13.4";
+            /// Orders accesses to shared memory of the cluster, one way.
+            fence_restricted: "fence(.acquire|.release)(.sync_restrict::shared::cluster|.sync_restrict::shared::cta).cluster", 8.6, 90, Barrier, Fence, "9.7.13.4";
+            /// Orders the setting up of barriers before what follows.
+            fence_mbarrier_init: "fence.mbarrier_init.release.cluster", 8.0, 90, Barrier, Fence, "9.7.13.4";
+            /// Orders accesses by different addresses of one place.
+            fence_proxy_alias: "fence.proxy.alias", 7.5, 70, Barrier, Fence, "9.7.13.4";
+            /// Orders accesses of threads and of asynchronous copies.
+            fence_proxy_async: "fence.proxy.async{<proxy_space>}", 8.0, 90, Barrier, Fence, "9.7.13.4";
+            /// Orders accesses to a tensor map before those by copies.
+            fence_proxy_tensormap_release: "fence.proxy.tensormap::generic.release<scope>", 8.3, 90, Barrier, Fence, "9.7.13.4";
+            /// Orders the changes of the tensor map at a, b bytes long, before copies that use it.
+            fence_proxy_tensormap_acquire: "fence.proxy.tensormap::generic.acquire<scope> [a], b:u32", 8.3, 90, Barrier, Fence, "9.7.13.4";
+            /// Orders accesses to shared memory of threads and of asynchronous copies, one way.
+            fence_proxy_async_restricted: "fence.proxy.async::generic(.acquire|.release)(.sync_restrict::shared::cluster|.sync_restrict::shared::cta).cluster", 8.6, 90, Barrier, Fence, "9.7.13.4";
+            /// As fence.proxy.alias.
+            membar_proxy_alias: "membar.proxy.alias", 7.5, 70, Barrier, Fence, "9.7.13.4";
+            /// As fence.proxy.async.
+            membar_proxy_async: "membar.proxy.async", 8.0, 90, Barrier, Fence, "9.7.13.4";
             /// p = all, any, or the same on every lane of the mask.
             vote: "vote.sync(.all|.any|.uni).pred p:pred, !a:pred, b:b32", 6.0, 30, Integer, Convergent, "9.7.13.8";
             /// d = one bit per lane of the mask whose predicate holds.
@@ -43,6 +61,8 @@ macro_rules! parallel_ops {
             activemask: "activemask.b32 d", 6.2, 30, Integer, Convergent, "9.7.13.10";
             /// d = reduction of a over the lanes of the mask.
             redux: "redux.sync(.add|.min|.max|.and|.or|.xor)(.u32|.s32|.b32) d, a, b:b32", 7.0, 80, Integer, Convergent, "9.7.13.11";
+            /// d = the smallest or largest of a over the lanes of the mask; a NaN loses unless .NaN is given.
+            redux_float: "redux.sync(.min|.max){.abs}{.NaN}.f32 d, a, b:b32", 8.6, 100, Integer, Convergent, "9.7.13.11";
             /// d = a of another lane of the mask; p = that lane was in range.
             shfl: "shfl.sync(.up|.down|.bfly|.idx).b32 d{|p:pred}, a, b:u32, c:u32, e:b32", 6.0, 30, Integer, Convergent, "9.7.9.6";
             /// d = a of another lane; p = that lane was in range (before Volta).

@@ -51,6 +51,9 @@ pub const SETS: &[(&str, &str)] = &[
     ("boolean", ".and|.or|.xor"),
     ("wmma_shape", ".m16n16k16|.m8n32k16|.m32n8k16"),
     ("matrix_space", ".global|.shared|.shared::cta"),
+    ("atomic_order", ".relaxed|.acquire|.release|.acq_rel"),
+    ("atomic_space", ".global|.shared|.shared::cta|.shared::cluster"),
+    ("proxy_space", ".global|.shared::cta|.shared::cluster"),
 ];
 
 /// One dotted token.

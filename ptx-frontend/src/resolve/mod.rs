@@ -18,7 +18,7 @@ use crate::ir::{
     ExternalId, Function, Guard, Instruction, InstructionIndex, Linkage, Parameter, Prototype, RegisterId,
     SourceLocation, Space, Variable, VariableId,
 };
-use crate::isa::{ScalarType, forms_of};
+use crate::isa::{Op, OperandType, ScalarType, forms_of};
 use crate::parse::grammar;
 use crate::parse::tree::{self, Declaration, Formal, Header, Statement, Word};
 use crate::source::{Source, narrow};
@@ -320,10 +320,19 @@ impl<'a> Resolver<'a> {
             Some((name, negated)) => Some(Guard { register: self.scalar_register(name)?, negated }),
             None => None,
         };
-        let fitting = candidates.iter().find_map(|(line, tokens)| {
-            let assignment = form::assign(&line.parsed().operands, &instruction.operands)?;
-            Some((line.op, tokens, assignment))
-        });
+        let mut fitting: Vec<_> = candidates
+            .iter()
+            .filter_map(|(line, tokens)| {
+                let assignment = form::assign(&line.parsed().operands, &instruction.operands)?;
+                Some((line.op, tokens, assignment))
+            })
+            .collect();
+        let meant = if fitting.len() > 1 {
+            fitting.iter().position(|(op, _, taken)| self.predicates_fit(*op, taken, instruction))
+        } else {
+            None
+        };
+        let fitting = (!fitting.is_empty()).then(|| fitting.swap_remove(meant.unwrap_or(0)));
         let Some((op, tokens, assignment)) = fitting else {
             let forms = candidates.iter().map(|(line, _)| line.syntax).collect();
             let opcode_text = opcode.text.split_whitespace().collect();
@@ -337,6 +346,25 @@ impl<'a> Resolver<'a> {
             operands,
             place: self.source.place(opcode.at),
             location: self.location,
+        })
+    }
+
+    /// Do predicate registers stand where predicates belong, and nowhere else? Where forms differ in that alone, it
+    /// tells which is meant.
+    fn predicates_fit(
+        &mut self,
+        op: Op,
+        assignment: &[Option<usize>],
+        instruction: &'a tree::Instruction<'a>,
+    ) -> bool {
+        op.line().parsed().operands.iter().zip(assignment).all(|(place, taken)| {
+            let given = taken.and_then(|taken| instruction.operands.get(taken));
+            let Some(tree::OperandKind::Reference(name)) = given.map(|given| &given.kind) else {
+                return true;
+            };
+            let Some(Entity::Registers { first, lanes: 1 }) = self.find(name.name.text) else { return true };
+            let is_predicate = self.function.registers.get(first.0 as usize) == Some(&ScalarType::Pred);
+            place.address || is_predicate == (place.ty == OperandType::Fixed(ScalarType::Pred))
         })
     }
 

@@ -66,6 +66,18 @@ extremum!(choose_16, u16, i16);
 extremum!(choose_32, u32, i32);
 extremum!(choose_64, u64, i64);
 
+/// The larger or smaller of two halves; a number wins over a NaN.
+pub(in crate::ops) fn extreme_half<F: HalfFormat>(larger: bool, a: u16, b: u16) -> u16 {
+    let choose = if larger { choose_16::<Max> } else { choose_16::<Min> };
+    choose(a, b, Modifiers::NONE, F::FORMAT.infinity() as u16, NAN_16)
+}
+
+/// The larger or smaller of two singles, with any modifiers.
+pub(in crate::ops) fn extreme_single(larger: bool, a: u32, b: u32, how: Modifiers) -> u32 {
+    let choose = if larger { choose_32::<Max> } else { choose_32::<Min> };
+    choose(a, b, how, 0x7f80_0000, NAN_32)
+}
+
 /// `C` of singles, with any modifiers.
 struct Single<C>(PhantomData<C>);
 impl<C: Choice> Arithmetic for Single<C> {

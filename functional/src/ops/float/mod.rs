@@ -10,7 +10,7 @@
 mod approximate;
 mod arithmetic;
 mod double;
-mod extremum;
+pub(super) mod extremum;
 mod half;
 pub(super) mod modifiers;
 mod operation;

@@ -20,6 +20,9 @@ impl Modifiers {
     pub(crate) const SATFINITE: u64 = 64;
     const ROUND: u32 = 8;
 
+    /// No modifier.
+    pub(crate) const NONE: Modifiers = Modifiers(0);
+
     /// Those of an instruction; `.rn` if it names no rounding.
     pub(crate) fn of(i: &Instruction) -> Modifiers {
         i.modifiers().fold(Modifiers(0), |Modifiers(set), modifier| {

@@ -4,13 +4,13 @@ use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::ScalarType;
 
 use super::{load_elements, store_elements};
-use crate::bind::Binder;
+use crate::bind::{BindError, Binder};
 use crate::engine::access::{Global, Shared, lanes_of, resolve_aligned};
-use crate::engine::op::{Flow, Op};
+use crate::engine::op::{Flow, Op, PredicateSource};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
 use crate::ops::Bound;
-use crate::ops::control::bind_nothing;
+use crate::ops::control::{self, bind_nothing};
 use crate::ops::place::{AccessSpace, Place, place_in, wide_address};
 
 /// Most bytes of one lane's copy.
@@ -18,19 +18,53 @@ const MOST: usize = 16;
 
 /// `cp.async`.
 pub fn cp_async(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let bytes = match i.operands[2] {
-        Operand::Immediate(bytes @ (4 | 8 | 16)) => bytes as u32,
-        _ => return Err(b.error("a copy has 4, 8 or 16 bytes")),
-    };
+    let bytes = width(b, i)?;
     match &i.operands[3] {
         Operand::Absent => copy_whole(b, i, bytes),
-        read => copy_part(b, i, bytes, read),
+        read => {
+            let read = b.source(read, ScalarType::U32)?;
+            copy_part(b, i, bytes, read)
+        }
     }
 }
 
 /// `cp.async` with a cache policy.
 pub fn cp_async_hint(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     cp_async(b, i)
+}
+
+/// `cp.async` that writes zeros where a predicate holds.
+pub fn cp_async_ignore(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let bytes = width(b, i)?;
+    let a = b.predicate_source(&i.operands[3])?.encode();
+    let read = b.scratch(false);
+    let op = Op { d: read, a, immediate: bytes.into(), ..b.op(bytes_read) };
+    b.push(op);
+    copy_part(b, i, bytes, read)
+}
+
+/// `cp.async` that writes zeros where a predicate holds, with a cache policy.
+pub fn cp_async_ignore_hint(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    cp_async_ignore(b, i)
+}
+
+/// d = 0 where predicate `a` holds, else the immediate.
+unsafe fn bytes_read(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: `a` is a predicate source, `d` a row of words.
+    unsafe {
+        let ignored = w.predicate(PredicateSource::decode(op.a));
+        let bytes = |lane| if ignored >> lane & 1 != 0 { 0 } else { op.immediate as u32 };
+        w.write_row(op.d, &std::array::from_fn(bytes));
+    }
+    control::uncounted(w)
+}
+
+/// Bytes of each lane's copy.
+fn width(b: &Binder<'_, '_>, i: &Instruction) -> Result<u32, BindError> {
+    match i.operands[2] {
+        Operand::Immediate(bytes @ (4 | 8 | 16)) => Ok(bytes as u32),
+        _ => Err(b.error("a copy has 4, 8 or 16 bytes")),
+    }
 }
 
 /// A load and a store.
@@ -47,9 +81,8 @@ fn copy_whole(b: &mut Binder<'_, '_>, i: &Instruction, bytes: u32) -> Bound {
     store_elements(b, (space, row, wide, offset), &rows, word, false)
 }
 
-/// A copy of which only the first bytes are read.
-fn copy_part(b: &mut Binder<'_, '_>, i: &Instruction, bytes: u32, read: &Operand) -> Bound {
-    let c = b.source(read, ScalarType::U32)?;
+/// A copy of which only the first bytes are read, as many as row `c` says.
+fn copy_part(b: &mut Binder<'_, '_>, i: &Instruction, bytes: u32, c: u32) -> Bound {
     let to = wide_address(b, &i.operands[0])?;
     let from = wide_address(b, &i.operands[1])?;
     let slot = b.next_slot();

@@ -1,6 +1,6 @@
 //! Barriers in shared memory (PTX manual 9.7.13.15). A CTA is executed by one thread of the host, and lanes take turns.
 
-use ptx_frontend::ir::Instruction;
+use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use crate::bind::Binder;
@@ -167,6 +167,22 @@ fn bind_action(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, at: usize) -> 
     let d = if at == 0 { b.scratch(true) } else { b.result(&i.operands[0], ScalarType::B64)? };
     let slot = b.next_slot();
     let op = Op { d, a, b: operand, slot, ..b.op(run) };
+    b.push(op);
+    Ok(())
+}
+
+/// `bytes` transactions of the barrier at an address operand are done, beside what else the instruction does.
+pub(in crate::ops) fn bind_transactions(
+    b: &mut Binder<'_, '_>,
+    i: &Instruction,
+    barrier: &Operand,
+    bytes: u32,
+) -> Bound {
+    let a = wide_address(b, barrier)?;
+    let operand = b.constant(bytes.into(), false);
+    let d = b.scratch(true);
+    let slot = b.next_slot();
+    let op = Op { d, a, b: operand, slot, ..b.op(in_space!(i, act::<Complete>)) };
     b.push(op);
     Ok(())
 }

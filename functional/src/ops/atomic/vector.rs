@@ -1,0 +1,146 @@
+//! `atom` and `red` of vectors: each element is updated indivisibly by itself, in order, after the address of the whole
+//! was checked.
+
+use std::marker::PhantomData;
+
+use ptx_frontend::ir::{Instruction, Operand};
+use ptx_frontend::isa::{Modifier, ScalarType};
+
+use super::{AddFloat, Bound, Locate, Update, bf16, f16, target, update_function};
+use crate::bind::{BindError, Binder};
+use crate::engine::isa::{Isa, per_level};
+use crate::engine::op::{Flow, Op, Run};
+use crate::engine::running::Running;
+use crate::number::half::{Bf16, F16, HalfFormat};
+use crate::ops::float::extremum::extreme_half;
+use crate::ops::memory::push_copy;
+
+/// The larger or smaller of two halves.
+struct Extreme<F, const LARGER: bool>(PhantomData<F>);
+
+impl<F: HalfFormat, const LARGER: bool> Update for Extreme<F, LARGER> {
+    type Value = u16;
+    const MERGES: bool = false;
+    #[inline(always)]
+    fn apply(old: u16, b: u16, _: bool) -> u16 {
+        extreme_half::<F>(LARGER, old, b)
+    }
+}
+
+/// [`Extreme`] of each half of a word.
+struct ExtremePair<F, const LARGER: bool>(PhantomData<F>);
+
+impl<F: HalfFormat, const LARGER: bool> Update for ExtremePair<F, LARGER> {
+    type Value = u32;
+    const MERGES: bool = false;
+    #[inline(always)]
+    fn apply(old: u32, b: u32, _: bool) -> u32 {
+        let half = |at: u32| u32::from(extreme_half::<F>(LARGER, (old >> at) as u16, (b >> at) as u16)) << at;
+        half(0) | half(16)
+    }
+}
+
+fn extremum_function<const LARGER: bool>(ty: ScalarType, wanted: bool) -> Option<Run> {
+    Some(match ty {
+        ScalarType::F16 => update_function::<Extreme<F16, LARGER>>(wanted),
+        ScalarType::Bf16 => update_function::<Extreme<Bf16, LARGER>>(wanted),
+        ScalarType::F16x2 => update_function::<ExtremePair<F16, LARGER>>(wanted),
+        ScalarType::Bf16x2 => update_function::<ExtremePair<Bf16, LARGER>>(wanted),
+        _ => return None,
+    })
+}
+
+fn sum_function(ty: ScalarType, wanted: bool) -> Run {
+    match ty {
+        ScalarType::F32 => update_function::<AddFloat<f32>>(wanted),
+        ScalarType::F16 => update_function::<AddFloat<f16>>(wanted),
+        ScalarType::Bf16 => update_function::<AddFloat<bf16>>(wanted),
+        ScalarType::F16x2 => update_function::<AddFloat<[f16; 2]>>(wanted),
+        _ => update_function::<AddFloat<[bf16; 2]>>(wanted),
+    }
+}
+
+#[inline(always)]
+unsafe fn check_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: the caller's promise.
+    match unsafe { I::outlined::<Locate>(w, op, op.c) } {
+        Ok(_) => crate::ops::control::uncounted(w),
+        Err(fault) => w.fault(fault),
+    }
+}
+
+per_level! {
+    /// A fault unless `c` bytes at `a` + immediate may be accessed together.
+    fn check<> = check_body
+}
+
+fn elements<'i>(b: &Binder<'_, '_>, operand: &'i Operand) -> Result<&'i [Operand], BindError> {
+    match operand {
+        Operand::Vector(elements) => Ok(elements),
+        other => Err(b.error(format!("{other:?} is not a vector"))),
+    }
+}
+
+/// Binds the updates of the elements at operand `address`; the old values go to the vector before it, if there is one.
+fn bind(b: &mut Binder<'_, '_>, i: &Instruction, address: usize) -> Bound {
+    let ty = b.last_type(i)?;
+    let (e, a, offset) = target(b, i, &i.operands[address])?;
+    let slot = b.next_slot();
+    let (results, sources) = (&i.operands[..address], elements(b, &i.operands[address + 1])?);
+    let width = ty.bytes();
+    let whole = width * sources.len() as u32;
+    let op = Op { a, e, c: whole, immediate: offset as u64, slot, ..b.op(check()) };
+    b.push(op);
+    let mut rows = Vec::with_capacity(sources.len());
+    for source in sources {
+        let row = b.source(source, ty)?;
+        // A result may overlay an operand that is still to be read.
+        let kept = if address > 0 { b.scratch(false) } else { row };
+        if kept != row {
+            push_copy(b, kept, row, false);
+        }
+        rows.push(kept);
+    }
+    for (n, source) in rows.into_iter().enumerate() {
+        let (d, wanted) = match results.first() {
+            Some(results) => {
+                let result = elements(b, results)?.get(n).unwrap_or(&Operand::Discard);
+                (b.result(result, ty)?, b.is_wanted(result))
+            }
+            None => (0, false),
+        };
+        let named = |modifier| i.has(modifier);
+        let run = if named(Modifier::Min) {
+            extremum_function::<false>(ty, wanted)
+        } else if named(Modifier::Max) {
+            extremum_function::<true>(ty, wanted)
+        } else {
+            Some(sum_function(ty, wanted))
+        };
+        let run = run.ok_or_else(|| b.error(format!("no extremum of .{}", ty.name())))?;
+        let at = offset.wrapping_add(i64::from(width) * n as i64);
+        let op = Op { d, a, b: source, e, immediate: at as u64, slot, ..b.op(run) };
+        b.push(op);
+    }
+    Ok(())
+}
+
+macro_rules! forms {
+    ($($form:ident at $address:literal;)*) => {
+        $(
+            #[doc = concat!("Binds `", stringify!($form), "`.")]
+            pub fn $form(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+                bind(b, i, $address)
+            }
+        )*
+    };
+}
+
+forms! {
+    atom_singles at 1;
+    atom_halves at 1;
+    atom_pairs at 1;
+    red_singles at 0;
+    red_halves at 0;
+    red_pairs at 0;
+}

@@ -1,0 +1,136 @@
+//! The stack in local memory (PTX manual 9.7.17): `alloca`, `stacksave`, `stackrestore`.
+//!
+//! Frames of functions grow up from the beginning of a thread's local memory, what `alloca` gives grows down from its
+//! end, so that the stack pointer falls as the manual has it. A function that moves the stack pointer keeps its first
+//! value, and every return puts it back.
+
+use ptx_frontend::ir::{Instruction, Operand};
+
+use crate::bind::Binder;
+use crate::engine::access::lanes_of;
+use crate::engine::lane::WARP;
+use crate::engine::op::{Flow, Op, PredicateSource};
+use crate::engine::running::Running;
+use crate::fault::FaultKind;
+use crate::ops::{Bound, control};
+
+/// Alignment that `alloca` gives at least, and at most, bytes.
+const LEAST_ALIGN: u64 = 8;
+const MOST_ALIGN: u64 = 1 << 23;
+
+/// d = `a` bytes of the stack, aligned to `immediate`; `b` is 1 if rows have double words.
+unsafe fn allocate(w: &mut Running<'_>, op: &Op) -> Flow {
+    let bottom = w.frame_end();
+    // SAFETY: rows as the binder gave them.
+    unsafe {
+        for lane in lanes_of(w.mask) {
+            let size = if op.b != 0 {
+                w.read_lane::<u64>(op.a, lane)
+            } else {
+                w.read_lane::<u32>(op.a, lane).into()
+            };
+            let top = u64::from(w.divergence.stack[lane]);
+            let place = top.checked_sub(size).map(|place| place & !(op.immediate - 1));
+            match place.filter(|place| *place >= u64::from(bottom)) {
+                Some(place) => w.divergence.stack[lane] = place as u32,
+                None => {
+                    return w.fault(FaultKind::StackOverflow { limit: w.local_bytes, lane: lane as u32 });
+                }
+            }
+        }
+        write_pointers(w, op);
+    }
+    Flow::Next
+}
+
+/// d = the stack pointers; `b` as in [`allocate`].
+///
+/// # Safety
+/// As for [`crate::engine::op::Run`].
+unsafe fn write_pointers(w: &mut Running<'_>, op: &Op) {
+    let pointers = w.divergence.stack;
+    // SAFETY: the caller's promise.
+    unsafe {
+        if op.b != 0 {
+            w.write_row(op.d, &pointers.map(u64::from));
+        } else {
+            w.write_row(op.d, &pointers);
+        }
+    }
+}
+
+unsafe fn save(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: `d` is a row of words, or of double words if `b` says so.
+    unsafe { write_pointers(w, op) };
+    Flow::Next
+}
+
+/// The stack pointers = `a`; `b` as in [`allocate`]. Beyond the end of local memory there is no stack.
+unsafe fn restore(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: `a` is a row of words, or of double words if `b` says so.
+    let pointers: [u64; WARP] =
+        unsafe { if op.b != 0 { w.read_row(op.a) } else { w.read_row::<u32>(op.a).map(u64::from) } };
+    for lane in lanes_of(w.mask) {
+        w.divergence.stack[lane] = pointers[lane].min(w.local_bytes.into()) as u32;
+    }
+    Flow::Next
+}
+
+unsafe fn save_uncounted(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: as the caller's.
+    unsafe { save(w, op) };
+    control::uncounted(w)
+}
+
+unsafe fn restore_uncounted(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: as the caller's.
+    unsafe { restore(w, op) };
+    control::uncounted(w)
+}
+
+/// Appends an op that keeps the stack pointers; the row that takes them.
+pub(crate) fn bind_keep(b: &mut Binder<'_, '_>) -> u32 {
+    let d = b.scratch(false);
+    let op = Op { d, ..b.unguarded(save_uncounted) };
+    b.push(op);
+    d
+}
+
+/// Appends an op that puts back what [`bind_keep`] has kept, for the lanes that return.
+pub(crate) fn bind_release(b: &mut Binder<'_, '_>, kept: u32, returning: PredicateSource) {
+    let op = Op { a: kept, guard: returning, ..b.op(restore_uncounted) };
+    b.push(op);
+}
+
+/// `alloca`.
+pub fn alloca(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    let align = match i.operands[2] {
+        Operand::Absent => LEAST_ALIGN,
+        Operand::Immediate(align) if align.is_power_of_two() && align <= MOST_ALIGN => align.max(LEAST_ALIGN),
+        _ => return Err(b.error("the alignment of an allocation is a constant, a power of two up to 2^23")),
+    };
+    let a = b.source(&i.operands[1], ty)?;
+    let d = b.result(&i.operands[0], ty)?;
+    let op = Op { d, a, b: u32::from(ty.bits() == 64), immediate: align, ..b.op(allocate) };
+    b.push(op);
+    Ok(())
+}
+
+/// `stacksave`.
+pub fn stacksave(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    let d = b.result(&i.operands[0], ty)?;
+    let op = Op { d, b: u32::from(ty.bits() == 64), ..b.op(save) };
+    b.push(op);
+    Ok(())
+}
+
+/// `stackrestore`.
+pub fn stackrestore(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    let a = b.source(&i.operands[0], ty)?;
+    let op = Op { a, b: u32::from(ty.bits() == 64), ..b.op(restore) };
+    b.push(op);
+    Ok(())
+}

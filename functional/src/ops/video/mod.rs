@@ -78,11 +78,12 @@ impl Operation {
         named.map_or(Operation::GreaterOrEqual, |(_, operation)| *operation)
     }
 
-    /// Of two numbers of at most 33 bits.
+    /// Of two numbers of at most 33 bits, or a shifted one and c.
     #[inline(always)]
     fn apply(self, a: i64, b: i64) -> i64 {
         match self {
-            Operation::Add => a + b,
+            // A shifted number is larger than a sum of two words.
+            Operation::Add => a.wrapping_add(b),
             Operation::Subtract => a - b,
             Operation::Difference => (a - b).abs(),
             // Halves go up where the sum is not negative, down where it is.

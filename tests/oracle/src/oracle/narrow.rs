@@ -1,0 +1,231 @@
+//! Conversion to pairs of halves, `.tf32`, numbers of eight bits and fewer, and packed integers (PTX manual 9.7.9.20,
+//! 9.7.9.21). The narrow formats have so few numbers that the nearest is found by looking at all.
+
+use ptx_frontend::isa::{Modifier, ScalarType, TypeClass};
+
+use super::{Answer, Judge, Unjudged, integer, one, range, wrapped};
+use crate::format::{Format, Round, rounding};
+use crate::operands::mask;
+use crate::variant::Variant;
+
+pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
+    if variant.has(Modifier::Pack) {
+        return pack(variant);
+    }
+    let (to, from) = match variant.types().as_slice() {
+        [to, from] => (*to, *from),
+        _ => return Err(Unjudged::Unknown),
+    };
+    let how = How {
+        round: rounding(variant.modifiers()),
+        relu: variant.has(Modifier::Relu),
+        finite: variant.has(Modifier::Satfinite),
+    };
+    if to == ScalarType::Tf32 {
+        return Ok(Box::new(move |x| vec![tensor_float(x[0], how)]));
+    }
+    let convert = element(to, from, how).ok_or(Unjudged::Unknown)?;
+    let d_bits = match to.class() {
+        TypeClass::Packed => to.bits() / 2,
+        _ => return Ok(one(move |x| convert(x[0]))),
+    };
+    if from == ScalarType::F32 {
+        return Ok(one(move |x| convert(x[0]) << d_bits | convert(x[1])));
+    }
+    let bits = from.bits() / 2;
+    Ok(one(move |x| convert(x[0] >> bits & mask(bits)) << d_bits | convert(x[0] & mask(bits))))
+}
+
+#[derive(Debug, Clone, Copy)]
+struct How {
+    round: Round,
+    relu: bool,
+    finite: bool,
+}
+
+type Element = Box<dyn Fn(u64) -> u64 + Send + Sync>;
+
+/// The conversion of one number.
+fn element(to: ScalarType, from: ScalarType, how: How) -> Option<Element> {
+    if to == ScalarType::Ue8m0x2 {
+        let format = Format::of(from)?;
+        return Some(Box::new(move |x| power_of(x & mask(format.bits()), format, how)));
+    }
+    if from == ScalarType::Ue8m0x2 {
+        return Some(Box::new(|x| match x & 0xff {
+            0xff => Format::Bf16.canonical_nan(),
+            exponent => nearest_half((exponent as f64 - 127.0).exp2(), Format::Bf16),
+        }));
+    }
+    if let Some(narrow) = Narrow::of(to) {
+        let format = Format::of(from)?;
+        return Some(Box::new(move |x| {
+            let x = x & mask(format.bits());
+            narrow.nearest(format.to_f64(x), how.relu)
+        }));
+    }
+    let to = Format::of(to)?;
+    if let Some(narrow) = Narrow::of(from) {
+        return Some(Box::new(move |x| {
+            let bits = nearest_half(narrow.value(x & mask(narrow.bits)), to);
+            if how.relu { to.rectify(bits) } else { bits }
+        }));
+    }
+    let from = Format::of(from)?;
+    Some(Box::new(move |x| {
+        let x = x & mask(from.bits());
+        if from.is_nan(x) {
+            return to.canonical_nan();
+        }
+        let bits = to.round(from.quad(x), how.round);
+        let infinite = bits & !to.sign() == to.infinity();
+        let bits = if how.finite && infinite { bits - 1 } else { bits };
+        if how.relu { to.rectify(bits) } else { bits }
+    }))
+}
+
+fn nearest_half(value: f64, to: Format) -> u64 {
+    match value.is_nan() {
+        true => to.canonical_nan(),
+        false => to.round(Format::F64.quad(value.to_bits()), Round::NearestTiesToEven),
+    }
+}
+
+/// A format with so few numbers that all can be looked at.
+#[derive(Debug, Clone, Copy)]
+struct Narrow {
+    /// Bits that a number takes; those of six have two zeros above.
+    bits: u32,
+    exponent: u32,
+    fraction: u32,
+    /// Bits of the largest number.
+    largest: u64,
+    /// Bits of infinity.
+    infinity: Option<u64>,
+    /// Bits of the NaN that conversions give.
+    nan: Option<u64>,
+}
+
+impl Narrow {
+    fn of(pair: ScalarType) -> Option<Narrow> {
+        let of = |bits, exponent, fraction, largest, infinity, nan| Narrow {
+            bits,
+            exponent,
+            fraction,
+            largest,
+            infinity,
+            nan,
+        };
+        Some(match pair {
+            ScalarType::E4m3x2 => of(8, 4, 3, 0x7e, None, Some(0x7f)),
+            ScalarType::E5m2x2 => of(8, 5, 2, 0x7b, Some(0x7c), Some(0x7f)),
+            ScalarType::E2m3x2 => of(8, 2, 3, 0x1f, None, None),
+            ScalarType::E3m2x2 => of(8, 3, 2, 0x1f, None, None),
+            ScalarType::E2m1x2 => of(4, 2, 1, 0x7, None, None),
+            _ => return None,
+        })
+    }
+
+    fn sign(self) -> u64 {
+        1 << (self.exponent + self.fraction)
+    }
+
+    /// The number with these bits.
+    fn value(self, bits: u64) -> f64 {
+        let magnitude = bits & (self.sign() - 1);
+        let value = if Some(magnitude) == self.infinity {
+            f64::INFINITY
+        } else if magnitude > self.largest {
+            return f64::NAN;
+        } else {
+            let bias = (1 << (self.exponent - 1)) - 1;
+            let field = (magnitude >> self.fraction) as i32;
+            let hidden = if field > 0 { 1 << self.fraction } else { 0 };
+            let significand = (magnitude & mask(self.fraction) | hidden) as f64;
+            significand * f64::from(field.max(1) - bias - self.fraction as i32).exp2()
+        };
+        if bits & self.sign() != 0 { -value } else { value }
+    }
+
+    /// The nearest number, of two the even one; the largest for what is too large.
+    fn nearest(self, value: f64, relu: bool) -> u64 {
+        if value.is_nan() {
+            return self.nan.unwrap_or(self.largest);
+        }
+        if relu && value.is_sign_negative() {
+            return 0;
+        }
+        let distance = |bits: u64| (self.value(bits) - value.abs()).abs();
+        let closer = |a: u64, b: u64| match distance(a).total_cmp(&distance(b)) {
+            std::cmp::Ordering::Less => a,
+            std::cmp::Ordering::Greater => b,
+            std::cmp::Ordering::Equal => {
+                if a.is_multiple_of(2) {
+                    a
+                } else {
+                    b
+                }
+            }
+        };
+        let magnitude = match value.abs() >= self.value(self.largest) {
+            true => self.largest,
+            false => (0..=self.largest).reduce(closer).unwrap_or(0),
+        };
+        if value.is_sign_negative() { magnitude | self.sign() } else { magnitude }
+    }
+}
+
+/// `.ue8m0`: the power of 2 at or above a magnitude, at least 2^-127, all ones for NaN and what is too large.
+fn power_of(x: u64, format: Format, how: How) -> u64 {
+    if format.is_nan(x) {
+        return 0xff;
+    }
+    let magnitude = format.to_f64(x & !format.sign());
+    let largest = if how.finite { 0xfe } else { 0xff };
+    if magnitude.is_infinite() {
+        return largest;
+    }
+    let power = |bits: u64| (bits as f64 - 127.0).exp2();
+    match how.round {
+        Round::TowardPositive => (0..=0xfe).find(|bits| power(*bits) >= magnitude).unwrap_or(largest),
+        _ => (0..=0xfe).rev().find(|bits| power(*bits) <= magnitude).unwrap_or(0),
+    }
+}
+
+/// A single with ten bits of fraction; the other thirteen are 0.
+fn tensor_float(x: u64, how: How) -> Answer {
+    const CUT: u64 = 1 << 13;
+    let format = Format::F32;
+    let x = x & mask(32);
+    if format.is_nan(x) {
+        return Answer::Bits(format.canonical_nan());
+    }
+    if how.relu && x & format.sign() != 0 {
+        return Answer::Bits(0);
+    }
+    let below = x - x % CUT;
+    let distance = (x % CUT).cmp(&(CUT / 2));
+    let odd = below / CUT % 2 == 1;
+    let up = x & !format.sign() != format.infinity()
+        && match how.round {
+            Round::NearestTiesToEven => distance.is_gt() || (distance.is_eq() && odd),
+            Round::NearestTiesToAway => distance.is_ge(),
+            _ => false,
+        };
+    let rounded = if up { below + CUT } else { below };
+    let infinite = rounded & !format.sign() == format.infinity();
+    Answer::Bits(if infinite && how.finite { rounded - CUT } else { rounded })
+}
+
+/// Two integers, clamped, before the low bits of c.
+fn pack(variant: &Variant) -> Result<Judge, Unjudged> {
+    let to = *variant.types().first().ok_or(Unjudged::Unknown)?;
+    let bits = to.bits();
+    let (least, most) = range(bits, to.is_signed());
+    let clamped = move |x: u64| wrapped(integer(x, ScalarType::S32).clamp(least, most), bits);
+    let with_c = variant.place("c").is_some();
+    Ok(one(move |x| {
+        let above = if with_c { (x[2] & mask(32)) << (2 * bits) } else { 0 };
+        (above | clamped(x[0]) << bits | clamped(x[1])) & mask(32)
+    }))
+}

@@ -6,7 +6,8 @@ use crate::{debian, process, programs};
 use std::time::Instant;
 
 /// The tests of the engine alone.
-const ENGINE_TESTS: [&str; 8] = ["--test", "atomics", "--test", "engine", "--test", "float", "--test", "ptx"];
+const ENGINE_TESTS: [&str; 8] =
+    ["--test", "atomics", "--test", "engine", "--test", "oracle", "--test", "ptx"];
 
 /// The engine compiled as one unit and without checks, as in a release: the optimiser may then do what it does not do
 /// in parts. All else is taken as `cargo test` has built it.
@@ -32,7 +33,10 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
         let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         report.step("cargo clippy", || process::shown(&mut cargo(&clippy)));
     }
-    let release = ["build", "--release", "--workspace", "--exclude", "xtask", "--exclude", "voltsim-tests"];
+    let mut release = vec!["build", "--release", "--workspace"];
+    for package in ["xtask", "voltsim-tests", "isa-oracle"] {
+        release.extend(["--exclude", package]);
+    }
     report.step("release build", || process::shown(&mut cargo(&release)));
     let compiled = report.step("CUDA programs", || {
         programs::set_up_and_compile(&workspace)?;

@@ -129,6 +129,7 @@ pub const UNJUDGED: &[(&str, &[&str], &str)] = &[
     ("memory", &["ld", "ldu", "st", "cp"], "reads or writes memory"),
     ("memory", &["prefetch", "prefetchu", "applypriority", "discard"], "has no result"),
     ("memory", &["createpolicy"], "its result is opaque"),
+    ("memory", &["alloca", "stacksave", "stackrestore"], "depends on the stack"),
     ("memory", &["mapa", "getctarank", "isspacep", "cvta"], "depends on where memory lies"),
     ("control", &["bra", "brx", "call", "ret", "exit", "trap", "brkpt"], "goes elsewhere"),
     ("control", &["nanosleep", "pmevent", "griddepcontrol", "setmaxnreg"], "has no result"),
@@ -141,8 +142,7 @@ pub const UNJUDGED: &[(&str, &[&str], &str)] = &[
 /// Why no oracle judges a form; `None` if one does.
 pub fn reason_for_none(line: &OpLine) -> Option<&'static str> {
     let mnemonic = line.parsed().mnemonic;
-    // A move of several elements at once has vectors as operands.
-    if line.name == "mov_vector" {
+    if ["mov_vector", "stochastic_narrow"].contains(&line.name) {
         return Some("its operands are vectors");
     }
     let named = |(group, mnemonics, _): &&(&str, &[&str], &str)| {

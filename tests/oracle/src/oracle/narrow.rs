@@ -24,6 +24,9 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     if to == ScalarType::Tf32 {
         return Ok(Box::new(move |x| vec![tensor_float(x[0], how)]));
     }
+    if variant.has(Modifier::Rs) {
+        return stochastic(variant, to, how);
+    }
     let convert = element(to, from, how).ok_or(Unjudged::Unknown)?;
     let d_bits = match to.class() {
         TypeClass::Packed => to.bits() / 2,
@@ -68,6 +71,8 @@ fn element(to: ScalarType, from: ScalarType, how: How) -> Option<Element> {
     if let Some(narrow) = Narrow::of(from) {
         return Some(Box::new(move |x| {
             let bits = nearest_half(narrow.value(x & mask(narrow.bits)), to);
+            let infinite = bits & !to.sign() == to.infinity();
+            let bits = if how.finite && infinite { bits - 1 } else { bits };
             if how.relu { to.rectify(bits) } else { bits }
         }));
     }
@@ -190,6 +195,37 @@ fn power_of(x: u64, format: Format, how: How) -> u64 {
         Round::TowardPositive => (0..=0xfe).find(|bits| power(*bits) >= magnitude).unwrap_or(largest),
         _ => (0..=0xfe).rev().find(|bits| power(*bits) <= magnitude).unwrap_or(0),
     }
+}
+
+/// Two singles, rounded away from zero if what is cut off, as a fraction, and random bits, as another, add up to 1. Each
+/// half of c holds bits for one: thirteen for binary16, all for bfloat16.
+fn stochastic(variant: &Variant, to: ScalarType, how: How) -> Result<Judge, Unjudged> {
+    let format = Format::of(to).ok_or(Unjudged::Unknown)?;
+    let count = if format == Format::F16 { 13 } else { 16 };
+    if variant.types().len() != 2 {
+        return Err(Unjudged::Unknown);
+    }
+    let convert = move |x: u64, random: u64| {
+        let x = x & mask(32);
+        if Format::F32.is_nan(x) {
+            return format.canonical_nan();
+        }
+        let sign = x >> 31 & 1;
+        let magnitude = Format::F32.to_f64(x & mask(31));
+        let below = Format::F64.quad(magnitude.to_bits());
+        let below = format.round(below, Round::TowardZero);
+        let unit = super::ulp(format, format.to_f64(below));
+        let cut = (magnitude - format.to_f64(below)) / unit;
+        let fraction = cut * f64::from(1u32 << count);
+        // Beyond the largest number by a unit or more.
+        let beyond = cut >= 1.0;
+        let up = beyond || fraction as u64 + (random & mask(count)) >= 1 << count;
+        let bits = if up { below + 1 } else { below };
+        let bits = if how.finite { bits.min(format.infinity() - 1) } else { bits.min(format.infinity()) };
+        let negative = if sign == 1 { format.sign() } else { 0 };
+        if how.relu && sign == 1 { 0 } else { bits | negative }
+    };
+    Ok(one(move |x| convert(x[0], x[2] >> 16 & mask(16)) << 16 | convert(x[1], x[2] & mask(16))))
 }
 
 /// A single with ten bits of fraction; the other thirteen are 0.

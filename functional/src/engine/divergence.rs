@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 use super::frame::{Frame, Frames};
 use super::lane::WARP;
+use super::members::Apart;
 use super::op::Flow;
 use super::running::{Running, Stop};
 use crate::fault::FaultKind;
@@ -47,12 +48,9 @@ struct Fragment {
 }
 
 impl Fragment {
-    /// The lanes that it holds at the warp-wide op `pc` of the frame, if some of them are `members`.
-    fn waits_with(&self, pc: u32, frame: u32, members: u32) -> u32 {
-        match self.wait {
-            Wait::Lanes { here, .. } if (self.pc, self.frame) == (pc, frame) && here & members != 0 => here,
-            _ => 0,
-        }
+    /// Program counter and frame.
+    fn place(&self) -> (u32, u32) {
+        (self.pc, self.frame)
     }
 }
 
@@ -81,6 +79,8 @@ pub struct Divergence {
     pub(crate) frame: u32,
     /// Lanes that have not exited.
     pub(crate) live: u32,
+    /// Members of the current warp-wide op that execute it elsewhere.
+    pub(crate) apart: Vec<Apart>,
     /// By lane: where the part of local memory begins that `alloca` has given out.
     pub(crate) stack: [u32; WARP],
     /// The running fragment has done something that spinning code does.
@@ -192,16 +192,6 @@ impl Divergence {
             released = true;
         }
         released
-    }
-
-    /// The `members` that wait at the op `pc` of the frame.
-    fn waiting_at(&self, pc: u32, frame: u32, members: u32) -> u32 {
-        self.queue.iter().fold(0, |all, fragment| all | fragment.waits_with(pc, frame, members))
-    }
-
-    /// Are all the lanes that a fragment waits for at `pc` there, or gone?
-    fn complete(&self, pc: u32, frame: u32, members: u32) -> bool {
-        members & self.live & !self.waiting_at(pc, frame, members) == 0
     }
 }
 
@@ -329,7 +319,9 @@ impl Running<'_> {
             let ready = self.divergence.queue.iter().position(|fragment| match fragment.wait {
                 Wait::Ready => true,
                 Wait::Barrier { id, generation } => self.cta.barriers[id as usize].generation != generation,
-                Wait::Lanes { members, .. } => self.divergence.complete(fragment.pc, fragment.frame, members),
+                Wait::Lanes { members, .. } => {
+                    members & self.divergence.live & !self.waiting_with(fragment.place(), members) == 0
+                }
             });
             if let Some(fragment) = ready.and_then(|at| self.divergence.queue.remove(at)) {
                 self.resume(fragment);
@@ -371,22 +363,41 @@ impl Running<'_> {
         Flow::Jump
     }
 
+    /// The lanes of `members` that wait where they meet those at a place.
+    fn waiting_with(&self, place: (u32, u32), members: u32) -> u32 {
+        let queue = self.divergence.queue.iter();
+        queue.fold(0, |all, fragment| all | self.met(fragment, place, members))
+    }
+
+    /// The lanes of a fragment that wait, some of them `members`, at a warp-wide op that meets the one at a place.
+    fn met(&self, fragment: &Fragment, place: (u32, u32), members: u32) -> u32 {
+        match fragment.wait {
+            Wait::Lanes { here, .. } if here & members != 0 && self.meets(fragment.place(), place) => here,
+            _ => 0,
+        }
+    }
+
     /// Brings together the lanes of `members` for the current op. An error is the flow of a fragment that waits.
     pub(crate) fn gather_members(&mut self, members: u32) -> Result<(), Flow> {
         let guarded_off = self.active & !self.mask;
         let needed = members & self.divergence.live & !guarded_off;
-        let (pc, frame) = (self.pc, self.divergence.frame);
-        let here = self.divergence.waiting_at(pc, frame, members) | self.mask;
+        let place = (self.pc, self.divergence.frame);
+        let here = self.waiting_with(place, members) | self.mask;
         if needed & !here != 0 {
             let wait = Wait::Lanes { members: members & !guarded_off, here: self.mask };
             self.park(wait);
             return Err(self.switch());
         }
-        for fragment in self.divergence.queue.iter_mut() {
-            if fragment.waits_with(pc, frame, members) != 0 {
-                fragment.wait = Wait::Ready;
-                fragment.pc += 1;
+        for at in 0..self.divergence.queue.len() {
+            let fragment = self.divergence.queue[at];
+            let lanes = self.met(&fragment, place, members);
+            if lanes == 0 {
+                continue;
             }
+            if fragment.place() != place {
+                self.divergence.apart.push(Apart { pc: fragment.pc, frame: fragment.frame, lanes });
+            }
+            self.divergence.queue[at] = Fragment { wait: Wait::Ready, pc: fragment.pc + 1, ..fragment };
         }
         self.mask = here;
         Ok(())

@@ -1,9 +1,16 @@
 //! Who takes part in a warp-wide instruction: each lane names its members (PTX manual 9.7.13, `membermask`), and lanes
 //! that execute together may name different ones, as two tiles of 16 lanes side by side do.
 
-use super::lane::WARP;
-use super::op::Flow;
+use ptx_frontend::isa::Op as Form;
+
+use super::access::lanes_of;
+use super::lane::{Bits, WARP};
+use super::op::{Flow, Op, PredicateSource};
 use super::running::Running;
+
+/// Names an operand of an op, such as `|op| op.a`.
+pub(crate) trait Operand: Fn(&Op) -> u32 + Copy {}
+impl<F: Fn(&Op) -> u32 + Copy> Operand for F {}
 
 /// Executing lanes that name the same members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,20 +59,147 @@ fn naming(masks: &[u32; WARP], members: u32) -> u32 {
     masks.iter().enumerate().fold(0, |all, (lane, &mask)| all | if mask == members { 1 << lane } else { 0 })
 }
 
+/// Members of a warp-wide op that execute it in another frame, or where it stands another time in the program. They wait
+/// for each other all the same (manual 9.7.13: all members execute the instruction "with the same qualifiers").
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Apart {
+    /// Their op.
+    pub pc: u32,
+    /// Their frame.
+    pub frame: u32,
+    /// Which lanes they are.
+    pub lanes: u32,
+}
+
 impl Running<'_> {
-    /// Brings together the members that the executing lanes name in `row`. An error is the flow of lanes that wait.
+    /// Brings together the members that the executing lanes name in the row `members` of their op. An error is the flow
+    /// of lanes that wait.
     ///
     /// # Safety
-    /// `row` is a row of words.
+    /// `members` is a row of words in every op of the form.
     #[inline(always)]
-    pub(crate) unsafe fn gather(&mut self, row: u32) -> Result<Groups, Flow> {
+    pub(crate) unsafe fn gather(&mut self, op: &Op, members: impl Operand) -> Result<Groups, Flow> {
+        self.divergence.apart.clear();
         // SAFETY: the caller's promise.
-        let masks = unsafe { self.read_row::<u32>(row) };
-        let first = masks[self.mask.trailing_zeros() as usize & 31];
-        if first & !self.mask != 0 || self.mask & !naming(&masks, first) != 0 {
-            self.gather_groups(&masks)?;
+        unsafe {
+            let masks = self.read_row::<u32>(members(op));
+            let first = masks[self.mask.trailing_zeros() as usize & 31];
+            if first & !self.mask != 0 || self.mask & !naming(&masks, first) != 0 {
+                self.gather_groups(&masks)?;
+                return Ok(Groups::new(self.read_members(op, members), self.mask));
+            }
+            Ok(Groups::new(masks, self.mask))
         }
-        Ok(Groups::new(masks, self.mask))
+    }
+
+    /// One group: the lanes that execute the current op here.
+    #[inline(always)]
+    pub(crate) fn executing(&mut self) -> Groups {
+        self.divergence.apart.clear();
+        Groups::whole(self.mask)
+    }
+
+    /// May lanes at one place execute a warp-wide op together with lanes at the other? They do at the same place; and
+    /// those that exchange single values, at instructions with the same qualifiers.
+    pub(crate) fn meets(&self, place: (u32, u32), other: (u32, u32)) -> bool {
+        let instruction = |pc: u32| {
+            let program = &self.grid.program;
+            let number = program.code.get(pc as usize)?.instruction as usize;
+            program.function_at(pc).source.instructions.get(number)
+        };
+        place == other
+            || match (instruction(place.0), instruction(other.0)) {
+                (Some(a), Some(b)) => {
+                    matches!(a.op, Form::Parallel(_)) && (a.op, &a.tokens) == (b.op, &b.tokens)
+                }
+                _ => false,
+            }
+    }
+
+    /// The row that `operand` names, for each member as its own op names it in its own frame.
+    ///
+    /// # Safety
+    /// It is a row of this width in every op of the form.
+    #[inline(always)]
+    pub(crate) unsafe fn read_members<B: Bits>(&self, op: &Op, operand: impl Operand) -> [B; WARP] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut values = self.read_row(operand(op));
+            for apart in &self.divergence.apart {
+                let row = self.row_apart::<B>(apart, operand);
+                lanes_of(apart.lanes).for_each(|lane| values[lane] = row.add(lane).read());
+            }
+            values
+        }
+    }
+
+    /// Writes the lanes of all members, each in its own frame.
+    ///
+    /// # Safety
+    /// As for [`Running::read_members`].
+    #[inline(always)]
+    pub(crate) unsafe fn write_members<B: Bits>(
+        &mut self,
+        op: &Op,
+        operand: impl Operand,
+        values: &[B; WARP],
+    ) {
+        let members = self.mask;
+        // SAFETY: the caller's promise.
+        unsafe {
+            for apart in &self.divergence.apart {
+                let row = self.row_apart::<B>(apart, operand);
+                lanes_of(apart.lanes).for_each(|lane| row.add(lane).write(values[lane]));
+                self.mask &= !apart.lanes;
+            }
+            self.write_row(operand(op), values);
+        }
+        self.mask = members;
+    }
+
+    /// The predicate that `operand` names, of all members, one bit per lane.
+    ///
+    /// # Safety
+    /// It is a [`PredicateSource`] in every op of the form.
+    #[inline(always)]
+    pub(crate) unsafe fn predicate_of_members(&self, op: &Op, operand: impl Operand) -> u32 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut truth = self.predicate(PredicateSource::decode(operand(op)));
+            for &Apart { pc, frame, lanes } in &self.divergence.apart {
+                let source = PredicateSource::decode(operand(&self.grid.program.code[pc as usize]));
+                let words = self.divergence.frames.get(frame).base.cast::<u32>();
+                let other = words.add(source.index() as usize).read() ^ source.inversion();
+                truth = (truth & !lanes) | (other & lanes);
+            }
+            truth
+        }
+    }
+
+    /// Sets a predicate of all members, each in its own frame.
+    ///
+    /// # Safety
+    /// `operand` names a word of the predicate area in every op of the form.
+    #[inline(always)]
+    pub(crate) unsafe fn write_predicate_of_members(&mut self, op: &Op, operand: impl Operand, truth: u32) {
+        let members = self.mask;
+        // SAFETY: the caller's promise.
+        unsafe {
+            for &Apart { pc, frame, lanes } in &self.divergence.apart {
+                let index = operand(&self.grid.program.code[pc as usize]);
+                let word = self.divergence.frames.get(frame).base.cast::<u32>().add(index as usize);
+                word.write((word.read() & !lanes) | (truth & lanes));
+                self.mask &= !lanes;
+            }
+            self.write_predicate(operand(op), truth);
+        }
+        self.mask = members;
+    }
+
+    /// The row that `operand` names for members apart.
+    fn row_apart<B: Bits>(&self, apart: &Apart, operand: impl Operand) -> *mut B {
+        let offset = operand(&self.grid.program.code[apart.pc as usize]);
+        self.divergence.frames.get(apart.frame).base.wrapping_add(offset as usize).cast()
     }
 
     #[cold]

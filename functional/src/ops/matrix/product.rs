@@ -47,7 +47,7 @@ unsafe fn multiply_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
     let Some(product) = grid.program.matrices.products.get(op.immediate as usize) else { return Flow::Next };
     // SAFETY: `e` is a row of words, the product's rows are those of registers of the elements' width.
     unsafe {
-        if let Err(flow) = w.gather(op.e) {
+        if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;
         }
         let (mut a, mut b, mut c) = ([0.0; MOST_A], [0.0; MOST_B], [0.0; MOST_C]);

@@ -128,7 +128,7 @@ pub(super) fn load_tile(w: &mut Running<'_>, op: &Op) -> Flow {
     let mut matrix = [0u64; MOST];
     // SAFETY: rows as the binder gave them; lines were checked.
     unsafe {
-        if let Err(flow) = w.gather(op.e) {
+        if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;
         }
         for line in 0..lines {
@@ -168,7 +168,7 @@ pub(super) fn store_tile(w: &mut Running<'_>, op: &Op) -> Flow {
     let mut matrix = [0u64; MOST];
     // SAFETY: rows as the binder gave them; lines were checked.
     unsafe {
-        if let Err(flow) = w.gather(op.e) {
+        if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;
         }
         let layout = &tile.layout;
@@ -258,7 +258,7 @@ pub(super) fn load_eights(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: rows as the binder gave them; each row of a matrix was checked. All are read before the first register
     // is written, as one may hold the addresses.
     unsafe {
-        if let Err(flow) = w.gather(op.e) {
+        if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;
         }
         let mut words = [[0; WARP]; 4];
@@ -285,7 +285,7 @@ pub(super) fn store_eights(w: &mut Running<'_>, op: &Op) -> Flow {
     let Some(eights) = grid.program.matrices.eights.get(op.immediate as usize) else { return Flow::Next };
     // SAFETY: as in `load_eights`.
     unsafe {
-        if let Err(flow) = w.gather(op.e) {
+        if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;
         }
         for (number, &row) in eights.rows.iter().enumerate() {
@@ -305,7 +305,7 @@ pub(super) fn store_eights(w: &mut Running<'_>, op: &Op) -> Flow {
 pub(super) fn transpose(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: rows of words.
     unsafe {
-        if let Err(flow) = w.gather(op.e) {
+        if let Err(flow) = w.gather(op, |op| op.e) {
             return flow;
         }
         let words = words_of(&matrix_of(&w.read_row(op.a), false), true);

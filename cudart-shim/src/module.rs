@@ -105,13 +105,13 @@ impl LoadedModule {
             digits.get(..end).and_then(|digits| digits.parse().ok()).unwrap_or(0)
         });
         for problem in code.modules.iter().flat_map(|module| module.problems()) {
-            log::line(|| problem.to_string());
+            log::report(|| problem.to_string());
         }
         let module = Module::load(&simulator.device, code.modules).map_err(|error| {
             log::report(|| format!("a module cannot be loaded: {error}"));
             match error {
                 LoadError::Memory { .. } => Error::MemoryAllocation,
-                LoadError::Link(_) => Error::InvalidPtx,
+                LoadError::Link(_) | LoadError::Constant { .. } => Error::InvalidPtx,
                 LoadError::Unresolved { .. } => Error::SharedObjectSymbolNotFound,
             }
         })?;

@@ -16,6 +16,9 @@ use crate::device::Device;
 use crate::engine::program::Program;
 use crate::memory::{AllocationKind, MemoryError};
 
+/// Constant memory for a program's variables, bytes (CUDA programming guide, technical specifications).
+const CONSTANT_BYTES: u64 = 64 << 10;
+
 /// Why a module could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
@@ -26,6 +29,12 @@ pub enum LoadError {
         name: String,
         /// Why not.
         error: MemoryError,
+    },
+    /// More constant memory than a program has.
+    #[error("constant variables take {bytes} bytes; there are {CONSTANT_BYTES}")]
+    Constant {
+        /// What they take together.
+        bytes: u64,
     },
     /// The modules do not fit together.
     #[error(transparent)]
@@ -80,6 +89,11 @@ impl Module {
             shared: HashMap::new(),
             state: Mutex::default(),
         };
+        let constants = module.program.variables().iter().filter(|variable| variable.space == Space::Const);
+        let bytes = constants.map(|variable| variable.size).fold(0, u64::saturating_add);
+        if bytes > CONSTANT_BYTES {
+            return Err(LoadError::Constant { bytes });
+        }
         for variable in module.program.variables() {
             if variable.space == Space::Shared {
                 let size = if variable.linkage == Linkage::Extern { 0 } else { variable.size };

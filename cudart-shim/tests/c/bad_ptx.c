@@ -21,6 +21,7 @@ FAT_BINARY(kernels, 70,
     ".visible .entry much_local() {" DECLARATIONS ".local .b8 large[1000000000]; ld.local.u8 %r1, [large]; ret; }\\n"
     ".visible .entry much_shared() {" DECLARATIONS ".shared .b8 large[60000]; ld.shared.u8 %r1, [large]; ret; }\\n");
 FAT_BINARY(directive, 70, HEAD ".frobnicate 3;\\n.visible .entry beside_a_directive() { ret; }\\n");
+FAT_BINARY(constants, 70, HEAD ".const .b8 large[65537];\\n.visible .entry beside_constants() { ret; }\\n");
 FAT_BINARY(unclosed, 70, HEAD ".visible .entry unclosed() { ret;\\n");
 
 static const char *const bad[] = {
@@ -68,6 +69,7 @@ int main(void)
         OK(cudaDeviceSynchronize());
     }
     OK(error_of(&directive_wrapper, "beside_a_directive"));
+    EXPECT(error_of(&constants_wrapper, "beside_constants"), cudaErrorInvalidPtx);
     EXPECT(error_of(&unclosed_wrapper, "unclosed"), cudaErrorInvalidPtx);
     cudaGetLastError();
     OK(launch(&good));

@@ -222,14 +222,14 @@ macro_rules! per_level {
                 // SAFETY: the caller keeps `Run`'s contract.
                 unsafe { $body::<isa::Avx2 $(, $generic)*>(w, op) }
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
             unsafe fn avx512<$($generic: $bound),*>(w: &mut Running<'_>, op: &Op) -> Flow {
                 // SAFETY: the caller keeps `Run`'s contract.
                 unsafe { $body::<isa::Avx512 $(, $generic)*>(w, op) }
             }
             match $crate::host::level() {
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
                 $crate::host::Level::Avx512 => avx512::<$($generic),*>,
                 #[cfg(target_arch = "x86_64")]
                 $crate::host::Level::Avx2 => avx2::<$($generic),*>,

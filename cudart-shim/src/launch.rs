@@ -92,6 +92,7 @@ impl Simulator {
             dynamic_shared: u32::try_from(sizes.shared).map_err(|_| Error::InvalidValue)?,
             parameters: parameter_block(&program, arguments)?,
             cooperative: sizes.cooperative,
+            textures: self.device.textures.snapshot(),
         };
         log::line(|| {
             format!("kernel {}: grid {:?}, CTA {:?}", kernel.name.to_string_lossy(), sizes.grid, sizes.block)
@@ -171,7 +172,9 @@ fn fault_code(kind: &FaultKind) -> Error {
     match kind {
         FaultKind::IllegalAddress { .. } => Error::IllegalAddress,
         FaultKind::MisalignedAddress { .. } => Error::MisalignedAddress,
-        FaultKind::Trap { .. } => Error::LaunchFailure,
+        FaultKind::Trap { .. } | FaultKind::UnknownHandle { .. } | FaultKind::OutsideSurface { .. } => {
+            Error::LaunchFailure
+        }
         FaultKind::Assert { .. } => Error::Assert,
         FaultKind::StackOverflow { .. } => Error::HardwareStackError,
         FaultKind::InvalidTarget { .. } => Error::InvalidPc,

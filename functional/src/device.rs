@@ -7,6 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::memory::{Memory, MemoryError};
+use crate::texture::Textures;
 
 /// What the engine needs to know of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +67,8 @@ pub struct Device {
     pub spec: DeviceSpec,
     /// Its memory.
     pub memory: Memory,
+    /// Its textures, samplers and surfaces.
+    pub textures: Textures,
     /// How the engine runs.
     pub settings: Settings,
     /// Text that kernels have printed and nobody has taken yet.
@@ -86,6 +89,7 @@ impl Device {
         Ok(Device {
             spec,
             memory,
+            textures: Textures::default(),
             settings,
             printed: Mutex::default(),
             stack_bytes: AtomicU32::new(MINIMUM_STACK),

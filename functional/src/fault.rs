@@ -28,6 +28,28 @@ pub enum FaultKind {
         /// Lane.
         lane: u32,
     },
+    /// A handle of a texture, sampler or surface that the launch does not know.
+    #[error("{handle:#x} is the handle of no {what}, or of one that nothing is bound to")]
+    UnknownHandle {
+        /// The handle.
+        handle: u64,
+        /// What it was taken for.
+        what: &'static str,
+        /// Lane.
+        lane: u32,
+    },
+    /// An access outside of a surface, with `.trap`.
+    #[error("({x}, {y}, {z}) is outside of the surface")]
+    OutsideSurface {
+        /// Coordinates; x in bytes or elements, as the instruction counts; z is the layer where there are layers.
+        x: i32,
+        /// Row.
+        y: i32,
+        /// Slice or layer.
+        z: i32,
+        /// Lane.
+        lane: u32,
+    },
     /// `trap` or `brkpt`.
     #[error("trap")]
     Trap {
@@ -84,6 +106,8 @@ impl FaultKind {
         match self {
             FaultKind::IllegalAddress { lane, .. }
             | FaultKind::MisalignedAddress { lane, .. }
+            | FaultKind::UnknownHandle { lane, .. }
+            | FaultKind::OutsideSurface { lane, .. }
             | FaultKind::Trap { lane }
             | FaultKind::Assert { lane, .. }
             | FaultKind::StackOverflow { lane, .. }

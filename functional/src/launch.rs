@@ -8,6 +8,7 @@ use crate::engine::grid::Grid;
 use crate::engine::program::Program;
 use crate::fault::Fault;
 use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind, Memory, MemoryError};
+use crate::texture::Table;
 
 /// Workspace of a cooperative launch, in which a grid-wide barrier counts. Bytes.
 const WORKSPACE_BYTES: u64 = 256;
@@ -25,6 +26,8 @@ pub struct LaunchConfig {
     pub parameters: Vec<u8>,
     /// All CTAs must be resident at once (cooperative launch).
     pub cooperative: bool,
+    /// Textures, samplers and surfaces that the kernel can use.
+    pub textures: Arc<Table>,
 }
 
 /// What a launch did.

@@ -11,3 +11,4 @@ pub mod memory;
 pub mod module;
 mod number;
 mod ops;
+pub mod texture;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use ptx_frontend::Module as PtxModule;
 use ptx_frontend::ir::{self, Initial, Linkage, Space};
+use ptx_frontend::isa::ScalarType;
 use ptx_frontend::link::{LinkError, Program as LinkedProgram};
 use ptx_frontend::parse::FunctionKind;
 
@@ -15,6 +16,7 @@ use crate::bind::{BindError, ModuleAddresses, SymbolAddress, bind, static_name};
 use crate::device::Device;
 use crate::engine::program::Program;
 use crate::memory::{AllocationKind, MemoryError};
+use crate::texture::sampler_of;
 
 /// Constant memory for a program's variables, bytes (CUDA programming guide, technical specifications).
 const CONSTANT_BYTES: u64 = 64 << 10;
@@ -58,6 +60,8 @@ pub struct LoadedVariable {
     pub size: u64,
     /// Constant or global memory.
     pub space: Space,
+    /// Type of its elements; a reference to a texture, surface or sampler is known by its own.
+    pub ty: ScalarType,
 }
 
 /// A loaded module.
@@ -101,7 +105,8 @@ impl Module {
                 continue;
             }
             let address = allocate(device, variable)?;
-            let loaded = LoadedVariable { address, size: variable.size, space: variable.space };
+            let loaded =
+                LoadedVariable { address, size: variable.size, space: variable.space, ty: variable.ty };
             module.variables.insert(variable.name.clone(), loaded);
         }
         for variable in module.program.variables() {
@@ -113,6 +118,11 @@ impl Module {
     }
 
     fn initialise(&self, variable: &ir::Variable, address: u64) -> Result<(), LoadError> {
+        if variable.ty == ScalarType::Samplerref {
+            let sampler = sampler_of(&variable.initial);
+            self.device.textures.change(|table| table.samplers.insert(address, sampler));
+            return Ok(());
+        }
         let memory = |error| LoadError::Memory { name: variable.name.clone(), error };
         for initial in &variable.initial {
             match initial {
@@ -134,6 +144,8 @@ impl Module {
                     let width = (*width as usize).min(bytes.len());
                     self.device.memory.write(address + offset, &bytes[..width]).map_err(memory)?;
                 }
+                // Of a texture or surface: what the program binds to it tells them.
+                Initial::Property { .. } => {}
             }
         }
         Ok(())
@@ -178,6 +190,7 @@ impl Module {
         let statics: Vec<u64> = self.state.lock().statics.drain().map(|(_, address)| address).collect();
         let variables = self.variables.values().map(|variable| variable.address);
         for address in variables.chain(statics) {
+            self.device.textures.change(|table| table.remove(address));
             // Whoever freed a module's variable by hand has done this already.
             let _ = self.device.memory.free(address);
         }

@@ -78,6 +78,13 @@ pub enum Initial {
         /// Whether the generic address is meant (`generic(sym)`).
         generic: bool,
     },
+    /// `addr_mode_0 = wrap`: a property of a texture, sampler or surface reference.
+    Property {
+        /// Its name.
+        name: String,
+        /// Its value: a number or a name.
+        value: String,
+    },
 }
 
 /// A variable of a module or function.
@@ -183,6 +190,15 @@ pub enum Operand {
         base: AddressBase,
         /// Bytes added.
         offset: i64,
+    },
+    /// `[a, b, {x, y}]`: a place of a texture or surface.
+    Texel {
+        /// The texture or surface: the address of its variable, or a register with its handle.
+        handle: Box<Operand>,
+        /// The sampler, or [`Operand::Absent`].
+        sampler: Box<Operand>,
+        /// Elements of the coordinate vector that mean something ([`crate::isa::Geometry`]).
+        coordinates: Vec<Operand>,
     },
     /// `{a, b, …}`.
     Vector(Vec<Operand>),

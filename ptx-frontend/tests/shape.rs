@@ -310,7 +310,7 @@ fn initialisers_hold_addresses_of_variables_and_functions() {
         .iter()
         .map(|initial| match initial {
             Initial::Address { shift, width, addend, generic, .. } => (*shift, *width, *addend, *generic),
-            Initial::Bytes { .. } => (99, 0, 0, false),
+            Initial::Bytes { .. } | Initial::Property { .. } => (99, 0, 0, false),
         })
         .collect();
     assert_eq!(shifts, [(0, 1, 0, false), (8, 1, 0, false), (16, 1, 4, true)]);

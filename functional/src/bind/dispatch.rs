@@ -6,7 +6,7 @@ use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::Op;
 use ptx_frontend::{
     atomic_ops, compare_ops, control_ops, convert_ops, float_ops, integer_ops, logic_ops, matrix_ops,
-    memory_ops, parallel_ops, video_ops,
+    memory_ops, parallel_ops, texture_ops, video_ops,
 };
 
 use super::{BindError, Binder};
@@ -35,6 +35,7 @@ pub(super) fn bind_instruction(
         Op::Control(op) => control_ops! { match_group binder, i, op, control, Control },
         Op::Parallel(op) => parallel_ops! { match_group binder, i, op, parallel, Parallel },
         Op::Matrix(op) => matrix_ops! { match_group binder, i, op, matrix, Matrix },
+        Op::Texture(op) => texture_ops! { match_group binder, i, op, texture, Texture },
         Op::Atomic(op) => atomic_ops! { match_group binder, i, op, atomic, Atomic },
         Op::Video(op) => video_ops! { match_group binder, i, op, video, Video },
     }

@@ -24,6 +24,7 @@ use crate::engine::program::{BoundFunction, CallSite, ParameterPlace, Program};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
 use crate::ops::matrix::Matrices;
+use crate::ops::texture::Accesses;
 
 pub(crate) use place::FramePlace;
 pub use place::{ModuleAddresses, SymbolAddress, static_name};
@@ -100,6 +101,7 @@ pub(crate) struct Linker<'a> {
     call_sites: Vec<CallSite>,
     branch_targets: Vec<Vec<u32>>,
     matrices: Matrices,
+    textures: Accesses,
     shared: place::SharedLayout,
     needs_parameter_address: bool,
     needs_stack: bool,
@@ -118,6 +120,7 @@ impl<'a> Linker<'a> {
             call_sites: Vec::new(),
             branch_targets: Vec::new(),
             matrices: Matrices::default(),
+            textures: Accesses::default(),
             shared: place::SharedLayout::default(),
             needs_parameter_address: false,
             needs_stack: false,
@@ -207,6 +210,7 @@ impl<'a> Linker<'a> {
             call_sites: self.call_sites,
             branch_targets: self.branch_targets,
             matrices: self.matrices,
+            textures: self.textures,
             function_addresses,
             needs_parameter_address: self.needs_parameter_address,
             needs_stack: self.needs_stack,
@@ -431,6 +435,11 @@ impl<'l, 'a> Binder<'l, 'a> {
     /// The program's operands of matrix instructions.
     pub(crate) fn matrices(&mut self) -> &mut Matrices {
         &mut self.linker.matrices
+    }
+
+    /// The program's accesses of textures and surfaces.
+    pub(crate) fn textures(&mut self) -> &mut Accesses {
+        &mut self.linker.textures
     }
 
     /// What the loaded modules know.

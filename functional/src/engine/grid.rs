@@ -18,6 +18,7 @@ use super::view::View;
 use crate::device::{Device, DeviceSpec};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
+use crate::texture::Table;
 
 /// Rounds of a CTA's warps in one turn.
 const ROUNDS: u32 = 256;
@@ -45,6 +46,8 @@ pub struct Grid<'a> {
     pub parameter_address: u64,
     /// Address of the workspace of a cooperative launch, which `%envreg1` and `%envreg2` hold; 0 otherwise.
     pub workspace: u64,
+    /// Textures, samplers and surfaces.
+    pub textures: Arc<Table>,
     /// The device.
     pub device: &'a DeviceSpec,
     /// The device with its memory.
@@ -81,6 +84,7 @@ impl<'a> Grid<'a> {
             parameters: config.parameters,
             parameter_address: 0,
             workspace: 0,
+            textures: config.textures,
             device: &owner.spec,
             owner,
             number: owner.next_launch(),

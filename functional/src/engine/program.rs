@@ -8,6 +8,7 @@ use ptx_frontend::isa::SpecialRegister;
 use super::frame::FrameLayout;
 use super::op::Op;
 use crate::ops::matrix::Matrices;
+use crate::ops::texture::Accesses;
 
 /// A parameter or result of a device function in its frame's local area.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +68,8 @@ pub struct Program {
     pub branch_targets: Vec<Vec<u32>>,
     /// Operands of matrix instructions, named by index from their ops.
     pub matrices: Matrices,
+    /// Accesses of textures and surfaces, named by index from their ops.
+    pub textures: Accesses,
     /// Addresses of functions that can be called through a register: (address, function), by address.
     pub function_addresses: Vec<(u64, u32)>,
     /// Bytes of shared memory with a size known before the launch.

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub enum AllocationKind {
     /// `cudaMalloc` and its kin.
     Device,
+    /// Texels of an array (`cudaMallocArray` and its kin); programs do not see the address.
+    Array,
     /// `cudaMallocManaged`.
     Managed,
     /// Pinned host memory (`cudaHostAlloc`), not counted as device memory.
@@ -26,7 +28,10 @@ pub enum AllocationKind {
 impl AllocationKind {
     /// Does it take room on the device?
     pub fn is_device(self) -> bool {
-        matches!(self, AllocationKind::Device | AllocationKind::Managed | AllocationKind::Module)
+        matches!(
+            self,
+            AllocationKind::Device | AllocationKind::Array | AllocationKind::Managed | AllocationKind::Module
+        )
     }
 }
 

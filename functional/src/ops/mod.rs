@@ -14,6 +14,7 @@ pub mod parallel;
 mod place;
 #[cfg(test)]
 pub(crate) mod samples;
+pub mod texture;
 pub mod video;
 
 use ptx_frontend::ir::Instruction;

@@ -31,6 +31,11 @@ fn collect(operand: &Operand, values: bool, registers: &mut Vec<RegisterId>) {
         }
         Operand::Part { of, .. } => collect(of, values, registers),
         Operand::Address { base: AddressBase::Register(register), .. } => registers.push(*register),
+        Operand::Texel { handle, sampler, coordinates } => {
+            for part in [&**handle, &**sampler].into_iter().chain(coordinates) {
+                collect(part, true, registers);
+            }
+        }
         Operand::Vector(elements) | Operand::Parameters(elements) => {
             for element in elements {
                 collect(element, values, registers);

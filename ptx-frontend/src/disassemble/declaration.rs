@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::constant;
 use crate::ir::{Function, Initial, Linkage, Parameter, Space, Variable};
+use crate::isa::TypeClass;
 
 /// The directive of a linkage, with a blank behind it.
 pub(super) fn linkage(linkage: Linkage) -> &'static str {
@@ -74,13 +75,24 @@ pub fn variable(variable: &Variable) -> String {
             let _ = write!(text, "[{count}]");
         }
     }
-    if !variable.initial.is_empty() {
+    if variable.ty.class() == TypeClass::Opaque && !variable.initial.is_empty() {
+        let _ = write!(text, " = {{{}}}", properties(variable).join(", "));
+    } else if !variable.initial.is_empty() {
         let values = initial_values(variable).join(", ");
         let is_array = variable.size != u64::from(ty.bytes());
         let _ = if is_array { write!(text, " = {{{values}}}") } else { write!(text, " = {values}") };
     }
     text.push(';');
     text
+}
+
+/// `name = value` of an opaque variable.
+fn properties(variable: &Variable) -> Vec<String> {
+    let properties = variable.initial.iter().filter_map(|initial| match initial {
+        Initial::Property { name, value } => Some(format!("{name} = {value}")),
+        _ => None,
+    });
+    properties.collect()
 }
 
 /// One text per element up to the last that is not left to zero.
@@ -91,6 +103,7 @@ fn initial_values(variable: &Variable) -> Vec<String> {
     for initial in &variable.initial {
         let offset = match initial {
             Initial::Bytes { offset, .. } | Initial::Address { offset, .. } => *offset,
+            Initial::Property { .. } => continue,
         };
         while at < offset {
             values.push("0".to_owned());
@@ -119,6 +132,7 @@ fn initial_values(variable: &Variable) -> Vec<String> {
                 });
                 at += width;
             }
+            Initial::Property { .. } => {}
         }
     }
     values

@@ -10,9 +10,9 @@ pub use declaration::variable;
 use crate::ir::{
     AddressBase, Function, Guard, Instruction, InstructionIndex, Operand, Parameter, Prototype, Variable,
 };
-use crate::isa::{OperandSyntax, OperandType, ScalarType, Token};
+use crate::isa::{Geometry, OperandSyntax, ScalarType, Token};
 use crate::module::{Error, Module};
-use crate::resolve::{Surroundings, operand_type};
+use crate::resolve::{Surroundings, coordinate_type, operand_type};
 use declaration::{formals, linkage};
 use names::Names;
 
@@ -199,15 +199,37 @@ impl Printer<'_> {
     ) -> String {
         match operand {
             Operand::Address { .. } if place.address => format!("[{}]", self.value(operand, None)),
+            Operand::Texel { handle, sampler, coordinates } => {
+                self.texel(instruction, place, (handle, sampler), coordinates)
+            }
             Operand::Parameters(list) => self.call_list(instruction, position, list),
             Operand::BranchTargets(_) | Operand::CallTargets(_) => format!("$T{}", index.0),
             Operand::Prototype(number) => format!("$P{number}"),
             // The parts of a packed value are untyped.
-            Operand::Vector(_) if !matches!(place.ty, OperandType::Vector | OperandType::Fragment) => {
-                self.value(operand, None)
-            }
+            Operand::Vector(_) if !place.ty.has_elements() => self.value(operand, None),
             _ => self.value(operand, operand_type(place, &instruction.tokens)),
         }
+    }
+
+    /// `[handle, sampler, {x, y}]`; elements that mean nothing repeat the last one.
+    fn texel(
+        &self,
+        instruction: &Instruction,
+        place: &OperandSyntax,
+        (handle, sampler): (&Operand, &Operand),
+        coordinates: &[Operand],
+    ) -> String {
+        let coordinate = coordinate_type(place, &instruction.tokens);
+        let types = Geometry::among(&instruction.tokens).map(|geometry| geometry.types(coordinate));
+        let typed = coordinates.iter().zip(types.into_iter().flatten());
+        let mut values: Vec<String> = typed.map(|(element, ty)| self.value(element, Some(ty))).collect();
+        let last = values.last().cloned().unwrap_or_default();
+        values.resize(values.len().next_power_of_two(), last);
+        let sampler = match sampler {
+            Operand::Absent => String::new(),
+            named => format!("{}, ", self.value(named, None)),
+        };
+        format!("[{}, {sampler}{{{}}}]", self.value(handle, None), values.join(", "))
     }
 
     fn call_list(&self, instruction: &Instruction, position: usize, list: &[Operand]) -> String {
@@ -238,6 +260,7 @@ impl Printer<'_> {
             Operand::Immediate(bits) => constant(*bits, ty),
             Operand::Special(special) => special.name().to_owned(),
             Operand::Address { base, offset } => self.address(*base, *offset),
+            Operand::Texel { .. } => String::new(),
             Operand::Vector(elements) | Operand::Parameters(elements) => {
                 let values: Vec<_> = elements.iter().map(|element| self.value(element, ty)).collect();
                 format!("{{{}}}", values.join(", "))

@@ -8,6 +8,7 @@
 
 mod absent;
 mod fragment;
+mod geometry;
 mod modifier;
 mod part;
 mod special;
@@ -16,6 +17,7 @@ mod types;
 
 pub use absent::{ABSENT, Absent};
 pub use fragment::{Fragment, MatrixRole, MatrixShape};
+pub use geometry::Geometry;
 pub use modifier::Modifier;
 pub use part::{Part, PartSyntax};
 pub use special::SpecialRegister;
@@ -178,6 +180,8 @@ define_groups! {
     video Video video_ops;
     /// Matrix multiplication by a warp (9.7.14).
     matrix Matrix matrix_ops;
+    /// Textures and surfaces (9.7.10, 9.7.11).
+    texture Texture texture_ops;
 }
 
 /// All lines, group by group.

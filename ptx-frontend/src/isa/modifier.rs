@@ -87,4 +87,18 @@ modifiers! {
     Init = "init", Inval = "inval", ExpectTx = "expect_tx", CompleteTx = "complete_tx", ArriveDrop = "arrive_drop",
     NoComplete = "noComplete", TestWait = "test_wait", TryWait = "try_wait", Parity = "parity",
     PendingCount = "pending_count",
+    // Geometries of textures and surfaces.
+    Geometry1d = "1d", Geometry2d = "2d", Geometry3d = "3d", GeometryA1d = "a1d", GeometryA2d = "a2d",
+    GeometryCube = "cube", GeometryAcube = "acube", Geometry2dms = "2dms", GeometryA2dms = "a2dms",
+    // Levels and components of textures.
+    Base = "base", Level = "level", Grad = "grad", Green = "g",
+    // Accesses of surfaces.
+    Formatted = "p", Trap = "trap", Zero = "zero",
+    // Queries.
+    Width = "width", Height = "height", Depth = "depth", ChannelDataType = "channel_data_type",
+    ChannelOrder = "channel_order", NormalizedCoords = "normalized_coords", ArraySize = "array_size",
+    NumMipmapLevels = "num_mipmap_levels", NumSamples = "num_samples",
+    ForceUnnormalizedCoords = "force_unnormalized_coords", FilterMode = "filter_mode",
+    AddrMode0 = "addr_mode_0", AddrMode1 = "addr_mode_1", AddrMode2 = "addr_mode_2",
+    MemoryLayout = "memory_layout",
 }

@@ -8,8 +8,10 @@
 //! * Operands are separated by commas. A name starting with `d`, `p` or `q` is written, any other is read.
 //!   `name:type` gives its type; without it the operand has the instruction's last type. Types: a scalar type;
 //!   `T1`, `T2` … the n-th type of the instruction; `wide` twice the width of the last type; `vector` one or
-//!   more elements by `.v2 .v4 .v8`; `quad` four elements of the last type; `fragment` a lane's registers of a matrix, by shape and types; `label`,
-//!   `function`, `params`, `targets`, `prototype`, `variable`.
+//!   more elements by `.v2 .v4 .v8`; `quad` four elements of the last type; `results` elements of the first type by
+//!   `.v2 .v4`; `fragment` a lane's registers of a matrix, by shape and types; `label`, `function`, `params`,
+//!   `targets`, `prototype`, `variable`.
+//! * `[a:texture]` and `[a:surface]` are a handle and coordinates; `offsets` and `gradient` go with a texture's.
 //! * `[a]` is a memory address. `d|p:pred` is a second result after a bar. `{, c}` may be left out; `{|p:pred}` too.
 //! * `a.part` may name a byte or half of a word, `a.pick2`, `d.mask2`, `a.pick4` and `d.mask4` several
 //!   ([`PartSyntax`]); `-a` may be negated.
@@ -54,6 +56,9 @@ pub const SETS: &[(&str, &str)] = &[
     ("atomic_order", ".relaxed|.acquire|.release|.acq_rel"),
     ("atomic_space", ".global|.shared|.shared::cta|.shared::cluster"),
     ("proxy_space", ".global|.shared::cta|.shared::cluster"),
+    ("geometry", ".1d|.2d|.3d|.a1d|.a2d|.cube|.acube|.2dms|.a2dms"),
+    ("surface_geometry", ".1d|.2d|.3d|.a1d|.a2d"),
+    ("surface_clamp", ".trap|.clamp|.zero"),
 ];
 
 /// One dotted token.
@@ -98,8 +103,18 @@ pub enum OperandType {
     Vector,
     /// Four elements of the last type.
     Quad,
+    /// Elements of the first type, as many as `.v2 .v4 .v8` say.
+    Results,
     /// The registers of a fragment ([`super::Fragment`]).
     Fragment,
+    /// Texture, perhaps sampler, and coordinates of the last type ([`super::Geometry`]).
+    Texture,
+    /// Surface and integer coordinates.
+    Surface,
+    /// Integers to be added to a texture's coordinates.
+    Offsets,
+    /// Derivatives of a texture's coordinates.
+    Gradient,
     /// A label of the function.
     Label,
     /// A function, by name or through a register.
@@ -110,6 +125,21 @@ pub enum OperandType {
     Declaration,
     /// A variable's name.
     Variable,
+}
+
+impl OperandType {
+    /// Is it a vector of elements that each have the type of the place?
+    pub fn has_elements(self) -> bool {
+        matches!(
+            self,
+            OperandType::Vector
+                | OperandType::Quad
+                | OperandType::Results
+                | OperandType::Fragment
+                | OperandType::Offsets
+                | OperandType::Gradient
+        )
+    }
 }
 
 /// One operand of a form.
@@ -285,7 +315,12 @@ fn operand_type(text: &str) -> Result<OperandType, String> {
         "wide" => OperandType::Wide,
         "vector" => OperandType::Vector,
         "quad" => OperandType::Quad,
+        "results" => OperandType::Results,
         "fragment" => OperandType::Fragment,
+        "texture" => OperandType::Texture,
+        "surface" => OperandType::Surface,
+        "offsets" => OperandType::Offsets,
+        "gradient" => OperandType::Gradient,
         "label" => OperandType::Label,
         "function" => OperandType::Function,
         "params" => OperandType::Parameters,

@@ -1,9 +1,9 @@
 //! Declarations: specifiers, parameter lists, variables.
 
 use super::error::ResolveError;
-use super::initialiser;
+use super::{initialiser, property};
 use crate::ir::{LaunchBounds, Linkage, Parameter, Space, Variable};
-use crate::isa::ScalarType;
+use crate::isa::{ScalarType, TypeClass};
 use crate::parse::tree::{Declarator, Formal, Performance, Specifiers};
 
 /// Where a declared thing lives.
@@ -107,7 +107,9 @@ pub(super) fn variable(
     let ty = meaning.ty_of(name)?;
     let mut dimensions = declarator.dimensions.clone();
     let mut initial = Vec::new();
-    if let Some(text) = declarator.initialiser {
+    if let (Some(text), TypeClass::Opaque) = (declarator.initialiser, ty.class()) {
+        initial = property::parse(name, text)?;
+    } else if let Some(text) = declarator.initialiser {
         let layout = initialiser::Layout { name, ty, lanes: meaning.lanes, dimensions: &dimensions };
         let (values, outermost) = initialiser::parse(&layout, text)?;
         initial = values;

@@ -67,6 +67,8 @@ fn shape_fits(place: &OperandSyntax, operand: &Operand<'_>) -> bool {
     match place.ty {
         OperandType::Label | OperandType::Declaration | OperandType::Function | OperandType::Variable => name,
         OperandType::Parameters => matches!(operand.kind, OperandKind::Parameters(_)),
+        OperandType::Texture | OperandType::Surface => matches!(operand.kind, OperandKind::Address(_)),
+        OperandType::Offsets => matches!(operand.kind, OperandKind::Vector(_)),
         _ if place.address => match &operand.kind {
             OperandKind::Address(_) => true,
             OperandKind::Reference(reference) => reference.index.is_some(),
@@ -95,6 +97,9 @@ pub fn operand_type(place: &OperandSyntax, tokens: &[Option<Token>]) -> Option<S
     match place.ty {
         OperandType::Type(n) => types.nth(n),
         OperandType::LastType | OperandType::Vector | OperandType::Quad => types.next_back(),
+        OperandType::Results => types.next(),
+        OperandType::Offsets => Some(ScalarType::S32),
+        OperandType::Gradient => Some(ScalarType::F32),
         OperandType::Wide => types.next_back().and_then(twice_as_wide),
         OperandType::Fixed(ty) => Some(ty),
         OperandType::Fragment => {

@@ -7,12 +7,14 @@ mod immediate;
 mod initialiser;
 mod names;
 mod operand;
+mod property;
 
 use rustc_hash::FxHashMap;
 
 pub use error::{At, ResolveError, VariableError};
 pub use form::operand_type;
 pub use names::{Global, Surroundings};
+pub(crate) use operand::coordinate_type;
 
 use crate::ir::{
     ExternalId, Function, Guard, Instruction, InstructionIndex, Linkage, Parameter, Prototype, RegisterId,

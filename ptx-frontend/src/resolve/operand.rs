@@ -6,7 +6,9 @@ use super::immediate::convert;
 use super::names::{Entity, Global, LabelTarget};
 use super::{Resolver, Result, prototype};
 use crate::ir::{AddressBase, External, ExternalId, InstructionIndex, Operand, RegisterId};
-use crate::isa::{Memory, Op, OperandSyntax, OperandType, Part, ScalarType, SpecialRegister, Token};
+use crate::isa::{
+    Geometry, Memory, Op, OperandSyntax, OperandType, Part, ScalarType, SpecialRegister, Token,
+};
 use crate::parse::constant::Constant;
 use crate::parse::tree::{self, OperandKind, Reference, Statement, Word};
 use crate::source::narrow;
@@ -72,11 +74,14 @@ impl<'a> Resolver<'a> {
             (OperandType::Parameters, OperandKind::Parameters(list)) => {
                 self.call_list(place.written, list, called)
             }
+            (OperandType::Texture | OperandType::Surface, OperandKind::Address(inner)) => {
+                self.texel(place, tokens, inner, given.at)
+            }
             (_, OperandKind::Address(inner)) => self.bracketed(inner, given.at),
             (_, OperandKind::Reference(name)) if place.address => self.address(name),
             _ => {
                 let vector = match place.ty {
-                    OperandType::Vector | OperandType::Quad | OperandType::Fragment => Elements::Whole,
+                    ty if ty.has_elements() => Elements::Whole,
                     _ if op == Op::Memory(Memory::mov) => Elements::Parts,
                     _ => Elements::None,
                 };
@@ -214,6 +219,64 @@ impl<'a> Resolver<'a> {
                 _ => Err(wrong("[…]", "an address").at(at)),
             },
             _ => Err(wrong("[…, …]", "an address").at(at)),
+        }
+    }
+
+    /// `[handle, {x, y}]`, `[handle, sampler, {x, y}]`.
+    fn texel(
+        &mut self,
+        place: &OperandSyntax,
+        tokens: &[Option<Token>],
+        inner: &'a [tree::Operand<'a>],
+        at: u32,
+    ) -> Result<Operand> {
+        let (handle, sampler, coordinates) = match inner {
+            [handle, coordinates] => (handle, None, coordinates),
+            [handle, sampler, coordinates] if place.ty == OperandType::Texture => {
+                (handle, Some(sampler), coordinates)
+            }
+            _ => return Err(wrong("[…]", "a handle and coordinates").at(at)),
+        };
+        let mut reference = |given: &'a tree::Operand<'a>| match &given.kind {
+            OperandKind::Reference(name) => self.address(name),
+            _ => Err(wrong("[…, …]", "the name of a texture, sampler or surface").at(given.at)),
+        };
+        let handle = reference(handle)?;
+        let sampler = sampler.map(reference).transpose()?.unwrap_or(Operand::Absent);
+        let coordinates = self.coordinates(place, tokens, coordinates)?;
+        Ok(Operand::Texel { handle: Box::new(handle), sampler: Box::new(sampler), coordinates })
+    }
+
+    /// The elements of a coordinate vector that mean something.
+    fn coordinates(
+        &mut self,
+        place: &OperandSyntax,
+        tokens: &[Option<Token>],
+        given: &'a tree::Operand<'a>,
+    ) -> Result<Vec<Operand>> {
+        let geometry = Geometry::among(tokens).ok_or_else(|| wrong("[…]", "a geometry").at(given.at))?;
+        let slot = |ty| Slot { ty: Some(ty), written: false, vector: Elements::None };
+        let types = geometry.types(coordinate_type(place, tokens));
+        let elements = match &given.kind {
+            OperandKind::Vector(elements) => {
+                if elements.len() != geometry.elements().next_power_of_two() {
+                    return Err(wrong("{…}", "as many coordinates as the geometry has").at(given.at));
+                }
+                elements.iter().zip(types).map(|(element, ty)| self.value(slot(ty), element)).collect()
+            }
+            _ => {
+                let slot = Slot { vector: Elements::Whole, ..slot(coordinate_type(place, tokens)) };
+                match self.value(slot, given)? {
+                    Operand::Vector(elements) => Ok(elements.into_iter().take(geometry.elements()).collect()),
+                    single => Ok(vec![single]),
+                }
+            }
+        };
+        let elements: Vec<Operand> = elements?;
+        if elements.len() == geometry.elements() {
+            Ok(elements)
+        } else {
+            Err(wrong("a coordinate", "as many coordinates as the geometry has").at(given.at))
         }
     }
 
@@ -365,6 +428,15 @@ impl<'a> Resolver<'a> {
         }
         Ok(Operand::Parameters(operands))
     }
+}
+
+/// Type of a place's coordinates.
+pub fn coordinate_type(place: &OperandSyntax, tokens: &[Option<Token>]) -> ScalarType {
+    let last = tokens.iter().rev().find_map(|token| match token {
+        Some(Token::Type(ty)) => Some(*ty),
+        _ => None,
+    });
+    last.filter(|_| place.ty == OperandType::Texture).unwrap_or(ScalarType::S32)
 }
 
 fn wrong(text: &str, expected: &'static str) -> ResolveError {

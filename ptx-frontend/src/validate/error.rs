@@ -41,6 +41,14 @@ pub enum ValidationError {
         /// Elements needed.
         needed: usize,
     },
+    /// Coordinates of a type that the geometry does not have.
+    #[error("coordinates into {what} are .{}", needed.name())]
+    Coordinates {
+        /// What they lead to.
+        what: &'static str,
+        /// Their type.
+        needed: ScalarType,
+    },
     /// A fragment without braces.
     #[error("the registers of a matrix stand in braces")]
     NotAFragment,

@@ -6,8 +6,10 @@ mod types;
 pub use error::{Invalid, ValidationError};
 
 use crate::ir::{AddressBase, Function, Instruction, InstructionIndex, Operand, RegisterId, Space};
-use crate::isa::{Effect, Fragment, Modifier, Op, OpLine, OperandSyntax, OperandType, ScalarType, Token};
-use crate::resolve::{Global, Surroundings, operand_type};
+use crate::isa::{
+    Effect, Fragment, Geometry, Modifier, Op, OpLine, OperandSyntax, OperandType, ScalarType, Token,
+};
+use crate::resolve::{Global, Surroundings, coordinate_type, operand_type};
 use crate::source::narrow;
 
 /// Errors reported for one function.
@@ -80,19 +82,27 @@ impl Check<'_> {
 
     /// Loads, stores and conversions take registers wider than the type they name.
     fn takes_wider(&self) -> bool {
-        matches!(self.line.parsed().mnemonic, "ld" | "ldu" | "st" | "cvt")
+        matches!(self.line.parsed().mnemonic, "ld" | "ldu" | "st" | "cvt" | "suld" | "sust")
     }
 
     fn operand(&self, operand: &Operand, place: &OperandSyntax) -> Result {
+        if let Operand::Texel { handle, sampler, coordinates } = operand {
+            self.address(handle, place)?;
+            self.address(sampler, place)?;
+            return self.coordinates(coordinates, place);
+        }
         let Some(needed) = operand_type(place, &self.instruction.tokens) else { return Ok(()) };
         if place.address {
             return self.address(operand, place);
         }
-        if place.ty == OperandType::Vector {
+        if matches!(place.ty, OperandType::Vector | OperandType::Results) {
             return self.vector(operand, needed, place.written);
         }
         if place.ty == OperandType::Quad {
             return self.elements(operand, 4, needed, place.written);
+        }
+        if matches!(place.ty, OperandType::Offsets | OperandType::Gradient) {
+            return self.directions(operand, needed);
         }
         if place.ty == OperandType::Fragment {
             return self.fragment(operand, needed, place);
@@ -147,6 +157,31 @@ impl Check<'_> {
             _ if needed == 1 => self.value(operand, element, written),
             _ => Err(ValidationError::VectorLength { found: 1, needed }),
         }
+    }
+
+    /// The coordinates of a texture or surface.
+    fn coordinates(&self, coordinates: &[Operand], place: &OperandSyntax) -> Result {
+        let tokens = &self.instruction.tokens;
+        let Some(geometry) = Geometry::among(tokens) else { return Ok(()) };
+        let coordinate = coordinate_type(place, tokens);
+        if geometry.cube && coordinate != ScalarType::F32 {
+            return Err(ValidationError::Coordinates { what: "a cube", needed: ScalarType::F32 });
+        }
+        if geometry.multisample && coordinate != ScalarType::S32 {
+            return Err(ValidationError::Coordinates { what: "samples", needed: ScalarType::S32 });
+        }
+        let mut typed = coordinates.iter().zip(geometry.types(coordinate));
+        typed.try_for_each(|(operand, ty)| self.value(operand, ty, false))
+    }
+
+    /// A value for each direction of a texture's layer, in as many elements as the next power of two.
+    fn directions(&self, operand: &Operand, element: ScalarType) -> Result {
+        if *operand == Operand::Absent {
+            return Ok(());
+        }
+        let geometry = Geometry::among(&self.instruction.tokens);
+        let needed = geometry.map_or(1, |geometry| geometry.dimensions.next_power_of_two());
+        self.elements(operand, needed, element, false)
     }
 
     /// Registers of a matrix: as many as its shape and types say.

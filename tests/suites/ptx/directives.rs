@@ -1,5 +1,6 @@
 //! The comments at the head of a file test.
 
+use crate::textures::Declared;
 use crate::values::{Kind, Tolerance, ValueError, Values, parse_values};
 
 /// A file test, as its comments describe it.
@@ -28,6 +29,8 @@ pub(crate) struct Parameter {
     /// Elements of a buffer; a scalar has none.
     pub(crate) count: Option<usize>,
     pub(crate) values: Values,
+    /// What it is, if it is no memory but a texture or surface; its values are those of its channels then.
+    pub(crate) texture: Option<Declared>,
 }
 
 /// What must be true afterwards.
@@ -90,6 +93,7 @@ pub(crate) fn parse(text: &str) -> Result<FileTest, DirectiveError> {
         match word {
             "run" => test.read_run(line, body)?,
             "buffer" | "scalar" => test.parameters.push(parameter(line, word, subject, body)?),
+            "texture" | "surface" => test.parameters.push(texture(line, word, subject, body)?),
             "expect" => {
                 let expectation = test.expectation(line, subject, body.trim())?;
                 test.expectations.push(expectation);
@@ -115,7 +119,8 @@ fn directives(text: &str) -> Vec<(usize, String)> {
         }
         let comment = comment.trim_start();
         let word = comment.split([' ', ':']).next().unwrap_or_default();
-        open = matches!(word, "run" | "buffer" | "scalar" | "expect") && comment.contains(':');
+        open = matches!(word, "run" | "buffer" | "scalar" | "texture" | "surface" | "expect")
+            && comment.contains(':');
         if open {
             found.push((number + 1, comment.to_owned()));
         }
@@ -143,7 +148,21 @@ fn parameter(line: usize, word: &str, name: &str, body: &str) -> Result<Paramete
     }
     let values = parse_values(values, kind, count.unwrap_or(1))
         .map_err(|error| DirectiveError::Value { line, error })?;
-    Ok(Parameter { name: name.to_owned(), kind, count, values })
+    Ok(Parameter { name: name.to_owned(), kind, count, values, texture: None })
+}
+
+fn texture(line: usize, word: &str, name: &str, body: &str) -> Result<Parameter, DirectiveError> {
+    // Properties have `=` too; the one before the values has blanks around it.
+    let (declaration, values) = body.split_once(" = ").unwrap_or((body, ""));
+    let declared = Declared::parse(declaration.trim(), word == "surface");
+    let (Some(declared), false) = (declared, name.is_empty()) else {
+        return Err(malformed(line, declaration));
+    };
+    let count = declared.count().ok_or_else(|| malformed(line, declaration))?;
+    let values =
+        parse_values(values, declared.kind, count).map_err(|error| DirectiveError::Value { line, error })?;
+    let (name, kind) = (name.to_owned(), declared.kind);
+    Ok(Parameter { name, kind, count: Some(count), values, texture: Some(declared) })
 }
 
 impl FileTest {

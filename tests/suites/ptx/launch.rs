@@ -28,29 +28,34 @@ pub(crate) fn run(
     let settings = Settings { deterministic: true, ..Settings::default() };
     let device =
         Arc::new(Device::new(DeviceSpec { memory_bytes: 64 << 20, ..DeviceSpec::default() }, settings)?);
-    let program = match (prepare(test, text, path, &device), refusal(test)) {
-        (Ok(program), None) => program,
+    let (module, program) = match (prepare(test, text, path, &device), refusal(test)) {
+        (Ok(prepared), None) => prepared,
         (Err(error), None) => return Err(error),
         (Ok(_), Some(expected)) => return Err(format!("accepted; expected: {expected}").into()),
         (Err(error), Some(expected)) => return contains(&error.to_string(), expected),
     };
     let mut parameters = Vec::new();
-    let mut addresses = Vec::new();
-    for parameter in &test.parameters {
+    let mut contents = Vec::new();
+    for (number, parameter) in test.parameters.iter().enumerate() {
         let bytes: Vec<u8> = parameter.values.iter().flat_map(|value| parameter.kind.bytes(*value)).collect();
-        let mut argument = bytes.clone();
-        let mut address = 0;
-        if parameter.count.is_some() {
-            address = device.memory.allocate(bytes.len() as u64, 256, AllocationKind::Device)?;
-            device.memory.write(address, &bytes)?;
-            argument = address.to_le_bytes().to_vec();
+        let (argument, content) = match &parameter.texture {
+            Some(declared) => {
+                let variable = module.variable(&parameter.name).map(|variable| variable.address);
+                let placed = declared.place(&device, &bytes, variable, number)?;
+                let handle = variable.map_or(placed.handle.to_le_bytes().to_vec(), |_| Vec::new());
+                (handle, placed.channels().collect())
+            }
+            None => place(parameter, &device, bytes)?,
+        };
+        contents.push(content);
+        if !argument.is_empty() {
+            parameters.resize(parameters.len().next_multiple_of(argument.len()), 0);
+            parameters.extend(argument);
         }
-        addresses.push(address);
-        parameters.resize(parameters.len().next_multiple_of(argument.len()), 0);
-        parameters.extend(argument);
     }
+    let textures = device.textures.snapshot();
     let config =
-        LaunchConfig { grid, block, dynamic_shared: test.shared, parameters, ..LaunchConfig::default() };
+        LaunchConfig { grid, block, dynamic_shared: test.shared, parameters, textures, cooperative: false };
     let outcome = launch(&device, &program, config).map(|_| ()).map_err(|error| error.to_string());
     for expectation in &test.expectations {
         match expectation {
@@ -65,8 +70,8 @@ pub(crate) fn run(
                 }
             }
             Expectation::Buffer { parameter, tolerance, values } => {
-                let (buffer, address) = (&test.parameters[*parameter], addresses[*parameter]);
-                compare(&device, buffer, address, *tolerance, values)?;
+                let (buffer, elements) = (&test.parameters[*parameter], &contents[*parameter]);
+                compare(&device, buffer, elements, *tolerance, values)?;
             }
             Expectation::Refused(_) => {}
         }
@@ -76,6 +81,18 @@ pub(crate) fn run(
         Err(fault) if !fault_expected => Err(fault.into()),
         _ => Ok(()),
     }
+}
+
+/// Bytes of the argument, and the addresses of a buffer's elements.
+type Argument = (Vec<u8>, Vec<u64>);
+
+/// Puts a buffer into device memory; a scalar goes as it is.
+fn place(parameter: &Parameter, device: &Device, bytes: Vec<u8>) -> Result<Argument, Complaint> {
+    let Some(count) = parameter.count else { return Ok((bytes, Vec::new())) };
+    let address = device.memory.allocate(bytes.len() as u64, 256, AllocationKind::Device)?;
+    device.memory.write(address, &bytes)?;
+    let elements = (0..count).map(|element| address + (element * parameter.kind.size) as u64);
+    Ok((address.to_le_bytes().to_vec(), elements.collect()))
 }
 
 fn refusal(test: &FileTest) -> Option<&str> {
@@ -90,7 +107,7 @@ fn prepare(
     text: &str,
     path: &Path,
     device: &Arc<Device>,
-) -> Result<Arc<Program>, Complaint> {
+) -> Result<(Module, Arc<Program>), Complaint> {
     let source = Arc::new(ptx_frontend::Module::parse(text, &path.to_string_lossy())?);
     let module = Module::load(device, vec![source])?;
     let name = match &test.kernel {
@@ -103,7 +120,8 @@ fn prepare(
             }
         }
     };
-    Ok(module.kernel(&name)?)
+    let program = module.kernel(&name)?;
+    Ok((module, program))
 }
 
 fn contains(message: &str, expected: &str) -> Result<(), Complaint> {
@@ -113,13 +131,15 @@ fn contains(message: &str, expected: &str) -> Result<(), Complaint> {
 fn compare(
     device: &Device,
     buffer: &Parameter,
-    address: u64,
+    elements: &[u64],
     tolerance: Tolerance,
     expected: &[Value],
 ) -> Result<(), Complaint> {
     let (kind, size) = (buffer.kind, buffer.kind.size);
     let mut bytes = vec![0; expected.len() * size];
-    device.memory.read(address, &mut bytes)?;
+    for (element, address) in bytes.chunks_mut(size).zip(elements) {
+        device.memory.read(*address, element)?;
+    }
     let wrong: Vec<String> = expected
         .iter()
         .zip(bytes.chunks(size))

@@ -4,6 +4,7 @@ mod coverage;
 mod directives;
 mod expression;
 mod launch;
+mod textures;
 mod values;
 
 use std::path::{Path, PathBuf};

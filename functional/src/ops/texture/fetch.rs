@@ -1,0 +1,279 @@
+//! Sampled reads: `tex` and `tld4` (PTX manual 9.7.10.3, 9.7.10.4).
+
+use half::f16;
+use ptx_frontend::ir::{Instruction, Operand};
+use ptx_frontend::isa::{Modifier, ScalarType};
+
+use super::{Coordinates, LookUp, coordinates, elements, handle, rows};
+use crate::bind::{BindError, Binder};
+use crate::engine::access::{Global, Space, lanes_of};
+use crate::engine::op::{Flow, Op};
+use crate::engine::running::Running;
+use crate::fault::FaultKind;
+use crate::ops::Bound;
+use crate::texture::sample::{self, Lod, Place, Value};
+use crate::texture::{Sampler, Texels, Texture};
+
+/// A sampled read.
+#[derive(Debug)]
+pub struct Fetch {
+    texture: u32,
+    /// Row of the handle of a sampler; the texture's own without.
+    sampler: Option<u32>,
+    coordinates: Coordinates,
+    /// Coordinates are indices of texels.
+    by_texel: bool,
+    lod: LodRows,
+    /// Rows of the offsets.
+    offsets: Vec<u32>,
+    /// Component that a gathering read takes.
+    component: Option<usize>,
+    results: Vec<u32>,
+    packing: Packing,
+    slot: u32,
+}
+
+/// Rows of what says which level is read.
+#[derive(Debug)]
+enum LodRows {
+    Base,
+    Level(u32),
+    Gradient([Vec<u32>; 2]),
+}
+
+/// What a register of the result holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    /// A channel.
+    Word,
+    /// A channel in half precision.
+    Half,
+    /// Two channels in half precision.
+    Halves,
+}
+
+/// Memory as a lane sees it.
+struct LaneMemory<'r, 'a> {
+    w: &'r mut Running<'a>,
+    slot: u32,
+    lane: u32,
+}
+
+impl Texels for LaneMemory<'_, '_> {
+    fn read(&mut self, address: u64, bytes: u32) -> Result<[u8; 16], FaultKind> {
+        let lane = self.lane;
+        let place = Global::resolve(self.w, self.slot, lane, address, bytes);
+        let place = place.ok_or(FaultKind::IllegalAddress { address, width: bytes, lane })?;
+        let mut texel = [0; 16];
+        // SAFETY: the stretch was just found inside an allocation; a texel has at most 16 bytes.
+        unsafe { place.copy_to_nonoverlapping(texel.as_mut_ptr(), (bytes as usize).min(texel.len())) };
+        Ok(texel)
+    }
+}
+
+impl Fetch {
+    /// The place that a lane reads.
+    ///
+    /// # Safety
+    /// Rows as the binder gave them; `lane` is below 32.
+    unsafe fn place(&self, w: &Running<'_>, lane: usize) -> Place {
+        // SAFETY: the caller's promise.
+        let ((layer, words), offsets) =
+            unsafe { (self.coordinates.of_lane(w, lane), words(w, &self.offsets, lane)) };
+        let coordinates = if self.by_texel {
+            sample::Coordinates::Texel(words.map(u32::cast_signed))
+        } else if self.coordinates.geometry.cube {
+            sample::Coordinates::Cube(words.map(f32::from_bits))
+        } else {
+            sample::Coordinates::Image(words.map(f32::from_bits))
+        };
+        Place { layer, coordinates, offsets: offsets.map(u32::cast_signed) }
+    }
+
+    /// The level that a lane reads.
+    ///
+    /// # Safety
+    /// As for [`Fetch::place`].
+    unsafe fn lod(&self, w: &Running<'_>, lane: usize) -> Lod {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &self.lod {
+                LodRows::Base => Lod::Base,
+                LodRows::Level(row) => {
+                    let word: u32 = w.read_lane(*row, lane);
+                    Lod::Level(if self.by_texel { word.cast_signed() as f32 } else { f32::from_bits(word) })
+                }
+                LodRows::Gradient([x, y]) => {
+                    Lod::Gradient([words(w, x, lane), words(w, y, lane)].map(|by| by.map(f32::from_bits)))
+                }
+            }
+        }
+    }
+
+    /// Writes a lane's result.
+    ///
+    /// # Safety
+    /// As for [`Fetch::place`].
+    unsafe fn write(&self, w: &mut Running<'_>, lane: usize, value: Value) {
+        let half = |channel: usize| match value {
+            Value::Integers(words) => words[channel] & 0xffff,
+            Value::Numbers(numbers) => f16::from_f32(numbers[channel]).to_bits().into(),
+        };
+        for (number, &row) in self.results.iter().enumerate() {
+            let word = match self.packing {
+                Packing::Word => value.words()[number & 3],
+                Packing::Half => half(number & 3),
+                Packing::Halves => half((2 * number) & 3) | half((2 * number + 1) & 3) << 16,
+            };
+            // SAFETY: the caller's promise.
+            unsafe { w.write_lane(row, lane, word) };
+        }
+    }
+}
+
+/// A lane's words of up to three rows; 0 for those that are not there.
+///
+/// # Safety
+/// The rows are ones of words of the frame; `lane` is below 32.
+unsafe fn words(w: &Running<'_>, rows: &[u32], lane: usize) -> [u32; 3] {
+    let mut words = [0; 3];
+    for (word, &row) in words.iter_mut().zip(rows) {
+        // SAFETY: the caller's promise.
+        *word = unsafe { w.read_lane(row, lane) };
+    }
+    words
+}
+
+/// The fetch that `immediate` names; `e` is the predicate for residency.
+fn fetch(w: &mut Running<'_>, op: &Op) -> Flow {
+    let grid = w.grid;
+    let Some(fetch) = grid.program.textures.fetches.get(op.immediate as usize) else { return Flow::Next };
+    let mut textures: LookUp<Texture> = LookUp::new("texture");
+    let mut samplers: LookUp<Sampler> = LookUp::new("sampler");
+    for lane in lanes_of(w.mask) {
+        // SAFETY: rows as the binder gave them.
+        let value = unsafe {
+            let by_handle = |handle| grid.textures.textures.get(&handle).cloned();
+            let texture = match textures.get(w.read_lane(fetch.texture, lane), lane, by_handle) {
+                Ok(texture) => texture,
+                Err(fault) => return w.fault(fault),
+            };
+            let named = fetch.sampler.map(|row| {
+                let by_handle = |handle| grid.textures.sampler(handle).map(std::sync::Arc::new);
+                samplers.get(w.read_lane(row, lane), lane, by_handle)
+            });
+            let sampler = match named {
+                Some(Ok(sampler)) => *sampler,
+                Some(Err(fault)) => return w.fault(fault),
+                None => texture.sampler,
+            };
+            let (place, lod) = (fetch.place(w, lane), fetch.lod(w, lane));
+            let mut memory = LaneMemory { w, slot: fetch.slot, lane: lane as u32 };
+            match fetch.component {
+                Some(component) => sample::gather(&texture, &sampler, &place, component, &mut memory),
+                None => sample::sample(&texture, &sampler, &place, lod, &mut memory),
+            }
+        };
+        match value {
+            // SAFETY: as above.
+            Ok(value) => unsafe { fetch.write(w, lane, value) },
+            Err(fault) => return w.fault(fault),
+        }
+    }
+    // SAFETY: a word of the predicate area.
+    unsafe { w.write_predicate(op.e, u32::MAX) };
+    Flow::Next
+}
+
+/// Binds a fetch; the operands in places 3 to `offsets` say the level.
+fn bind(
+    b: &mut Binder<'_, '_>,
+    i: &Instruction,
+    component: Option<usize>,
+    offsets: usize,
+    lod: impl FnOnce(&mut Binder<'_, '_>) -> Result<LodRows, BindError>,
+) -> Bound {
+    let Operand::Texel { handle: texture, sampler, coordinates: at } = &i.operands[2] else {
+        return Err(b.error("the operand is no texture"));
+    };
+    if i.operands[offsets + 1] != Operand::Absent {
+        return Err(b.error("depth textures come from graphics alone, which there is none of"));
+    }
+    let ty = b.last_type(i)?;
+    let coordinates = coordinates(b, i, at, ty)?;
+    if coordinates.geometry.cube && i.operands[offsets] != Operand::Absent {
+        return Err(b.error("a cube's coordinates take no offset"));
+    }
+    let result = i.ty(0).unwrap_or(ScalarType::B32);
+    let fetch = Fetch {
+        texture: handle(b, texture)?,
+        sampler: match &**sampler {
+            Operand::Absent => None,
+            named => Some(handle(b, named)?),
+        },
+        coordinates,
+        by_texel: ty == ScalarType::S32,
+        lod: lod(b)?,
+        offsets: rows(b, &i.operands[offsets], ScalarType::S32)?,
+        component,
+        results: elements(&i.operands[0]).iter().map(|d| b.result(d, result)).collect::<Result<_, _>>()?,
+        packing: match result {
+            ScalarType::F16 => Packing::Half,
+            ScalarType::F16x2 => Packing::Halves,
+            _ => Packing::Word,
+        },
+        slot: b.next_slot(),
+    };
+    let e = b.predicate_result(&i.operands[1])?;
+    let fetches = &mut b.textures().fetches;
+    fetches.push(fetch);
+    let immediate = fetches.len() as u64 - 1;
+    let op = Op { e, immediate, ..b.op(self::fetch) };
+    b.push(op);
+    Ok(())
+}
+
+fn bind_base(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind(b, i, None, 3, |_| Ok(LodRows::Base))
+}
+
+fn bind_level(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    bind(b, i, None, 4, |b| Ok(LodRows::Level(b.source(&i.operands[3], ty)?)))
+}
+
+fn bind_gradient(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind(b, i, None, 5, |b| {
+        let x = rows(b, &i.operands[3], ScalarType::F32)?;
+        Ok(LodRows::Gradient([x, rows(b, &i.operands[4], ScalarType::F32)?]))
+    })
+}
+
+/// `tld4`.
+pub fn tld4(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let component = i.modifiers().find_map(|modifier| match modifier {
+        Modifier::Right => Some(0),
+        Modifier::Green => Some(1),
+        Modifier::B => Some(2),
+        Modifier::A => Some(3),
+        _ => None,
+    });
+    bind(b, i, component, 3, |_| Ok(LodRows::Base))
+}
+
+/// Forms that differ in the type of their results alone.
+macro_rules! forms {
+    ($($bind:ident: $($form:ident)*;)*) => {
+        $($(
+            #[doc = concat!("Binds `", stringify!($form), "`.")]
+            pub fn $form(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+                $bind(b, i)
+            }
+        )*)*
+    };
+}
+forms! {
+    bind_base: tex tex_f16 tex_f16x2;
+    bind_level: tex_level tex_level_f16 tex_level_f16x2;
+    bind_gradient: tex_grad tex_grad_f16 tex_grad_f16x2;
+}

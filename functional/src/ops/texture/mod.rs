@@ -1,0 +1,137 @@
+//! Textures and surfaces (PTX manual 9.7.10, 9.7.11): operands of a lane become a place, [`crate::texture`] does the rest.
+//!
+//! These instructions have more operands than an op: the program keeps them in tables ([`Accesses`]), and an op names
+//! its line. Lanes are done one after another.
+
+mod fetch;
+mod query;
+mod surface;
+
+pub use fetch::{
+    tex, tex_f16, tex_f16x2, tex_grad, tex_grad_f16, tex_grad_f16x2, tex_level, tex_level_f16,
+    tex_level_f16x2, tld4,
+};
+pub use query::{istypep, suq, txq, txq_level, txq_sampler};
+pub use surface::{suld_b, sured_b, sured_p, sust_b, sust_p};
+
+use std::sync::Arc;
+
+use ptx_frontend::ir::{AddressBase, Instruction, Operand};
+use ptx_frontend::isa::{Geometry, ScalarType};
+
+use super::load_store::{As, load_parameter};
+use super::place::wide_address;
+use crate::bind::{BindError, Binder, FramePlace};
+use crate::engine::op::Op;
+use crate::engine::running::Running;
+use crate::fault::FaultKind;
+
+/// The accesses of a program's textures and surfaces.
+#[derive(Debug, Default)]
+pub struct Accesses {
+    fetches: Vec<fetch::Fetch>,
+    surfaces: Vec<surface::SurfaceAccess>,
+}
+
+/// Coordinates of a place: rows of the elements that the geometry has.
+#[derive(Debug)]
+struct Coordinates {
+    geometry: Geometry,
+    rows: Vec<u32>,
+}
+
+impl Coordinates {
+    /// A lane's layer, and the bits of its coordinates.
+    ///
+    /// # Safety
+    /// The rows are ones of words of the frame; `lane` is below 32.
+    unsafe fn of_lane(&self, w: &Running<'_>, lane: usize) -> (u32, [u32; 3]) {
+        let mut words = [0; 4];
+        for (word, &row) in words.iter_mut().zip(&self.rows) {
+            // SAFETY: the caller's promise.
+            *word = unsafe { w.read_lane(row, lane) };
+        }
+        match (self.geometry.layered, words) {
+            (true, [layer, x, y, z]) => (layer, [x, y, z]),
+            (false, [x, y, z, _]) => (0, [x, y, z]),
+        }
+    }
+}
+
+fn geometry(b: &Binder<'_, '_>, i: &Instruction) -> Result<Geometry, BindError> {
+    let geometry = Geometry::among(&i.tokens).ok_or_else(|| b.error("the instruction has no geometry"))?;
+    if geometry.multisample {
+        return Err(b.error("textures with several samples come from graphics alone, which there is none of"));
+    }
+    Ok(geometry)
+}
+
+/// Row of the handle that an operand means: a variable's address, a register's value, or a kernel's parameter.
+fn handle(b: &mut Binder<'_, '_>, operand: &Operand) -> Result<u32, BindError> {
+    if let Operand::Address { base: base @ AddressBase::Parameter(_), offset } = operand
+        && let FramePlace::KernelParameter(at) = b.frame_place(*base)?
+    {
+        let d = b.scratch(true);
+        let immediate = u64::from(at).wrapping_add_signed(*offset);
+        let op = Op { d, immediate, ..b.op(load_parameter::<As<u64, u64>>) };
+        b.push(op);
+        return Ok(d);
+    }
+    wide_address(b, operand)
+}
+
+/// Rows of a vector's elements, or of a single value.
+fn rows(b: &mut Binder<'_, '_>, operand: &Operand, ty: ScalarType) -> Result<Vec<u32>, BindError> {
+    elements(operand).iter().map(|element| b.source(element, ty)).collect()
+}
+
+fn elements(operand: &Operand) -> &[Operand] {
+    match operand {
+        Operand::Absent => &[],
+        Operand::Vector(elements) => elements,
+        single => std::slice::from_ref(single),
+    }
+}
+
+/// Rows of the coordinates of a place.
+fn coordinates(
+    b: &mut Binder<'_, '_>,
+    i: &Instruction,
+    given: &[Operand],
+    ty: ScalarType,
+) -> Result<Coordinates, BindError> {
+    let geometry = geometry(b, i)?;
+    let typed = given.iter().zip(geometry.types(ty));
+    let rows = typed.map(|(element, ty)| b.source(element, ty)).collect::<Result<_, _>>()?;
+    Ok(Coordinates { geometry, rows })
+}
+
+/// What handles stand for, with the last one remembered: lanes mostly have the same.
+struct LookUp<T> {
+    last: Option<(u64, Arc<T>)>,
+    what: &'static str,
+}
+
+impl<T> LookUp<T> {
+    fn new(what: &'static str) -> LookUp<T> {
+        LookUp { last: None, what }
+    }
+
+    /// What a lane's handle stands for by `find`.
+    fn get(
+        &mut self,
+        handle: u64,
+        lane: usize,
+        find: impl FnOnce(u64) -> Option<Arc<T>>,
+    ) -> Result<Arc<T>, FaultKind> {
+        if let Some((known, found)) = &self.last
+            && *known == handle
+        {
+            return Ok(Arc::clone(found));
+        }
+        let unknown = FaultKind::UnknownHandle { handle, what: self.what, lane: lane as u32 };
+        let found = find(handle).ok_or(unknown)?;
+        self.last = Some((handle, Arc::clone(&found)));
+        Ok(found)
+    }
+}

@@ -1,0 +1,224 @@
+//! Formats of texels: how many channels, how wide, what their bits mean (CUDA runtime API, channel format descriptors).
+
+use half::f16;
+
+/// What a channel's bits mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Numeric {
+    /// Two's complement.
+    Signed,
+    /// Unsigned integer.
+    Unsigned,
+    /// binary16 or binary32.
+    Float,
+    /// Unsigned integer that stands for a number from 0 to 1, however it is read.
+    UnsignedNormalized,
+    /// Integer that stands for a number from -1 to 1, however it is read.
+    SignedNormalized,
+}
+
+/// Format of a texel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Format {
+    /// What a channel's bits mean.
+    pub numeric: Numeric,
+    /// Width of a channel: 8, 16 or 32.
+    pub bits: u32,
+    /// 1, 2 or 4.
+    pub channels: u32,
+}
+
+/// Extends the low `bits` bits with their sign.
+fn sign_extend(word: u32, bits: u32) -> u32 {
+    let unused = 32 - bits.clamp(1, 32);
+    ((word << unused).cast_signed() >> unused).cast_unsigned()
+}
+
+/// Colour of a value stored by the sRGB curve (IEC 61966-2-1).
+fn linear_of_srgb(stored: f32) -> f32 {
+    if stored <= 0.040_45 { stored / 12.92 } else { ((stored + 0.055) / 1.055).powf(2.4) }
+}
+
+impl Format {
+    /// A format that textures can have.
+    pub fn new(numeric: Numeric, bits: u32, channels: u32) -> Option<Format> {
+        let possible = match numeric {
+            Numeric::Signed | Numeric::Unsigned => matches!(bits, 8 | 16 | 32),
+            Numeric::Float => matches!(bits, 16 | 32),
+            Numeric::UnsignedNormalized | Numeric::SignedNormalized => matches!(bits, 8 | 16),
+        };
+        (possible && matches!(channels, 1 | 2 | 4)).then_some(Format { numeric, bits, channels })
+    }
+
+    /// Bytes of a texel.
+    pub fn bytes(self) -> u32 {
+        self.channels * self.bits / 8
+    }
+
+    /// Is each channel a floating-point number, whatever the texture says of reading?
+    pub fn is_float(self) -> bool {
+        !matches!(self.numeric, Numeric::Signed | Numeric::Unsigned)
+    }
+
+    /// The channels' bits; those of absent channels are `None`.
+    fn stored(self, texel: &[u8; 16]) -> [Option<u32>; 4] {
+        let width = (self.bits / 8) as usize;
+        let mut channels = texel.chunks_exact(width).take(self.channels as usize).map(|bytes| {
+            let mut word = [0; 4];
+            word[..width].copy_from_slice(bytes);
+            u32::from_le_bytes(word)
+        });
+        std::array::from_fn(|_| channels.next())
+    }
+
+    /// The channels as integers of 32 bits; absent ones are 0, and the last 1.
+    pub fn integers(self, texel: &[u8; 16]) -> [u32; 4] {
+        let mut absent = [0, 0, 0, 1];
+        for (channel, stored) in absent.iter_mut().zip(self.stored(texel)) {
+            if let Some(word) = stored {
+                *channel = if self.numeric == Numeric::Signed { sign_extend(word, self.bits) } else { word };
+            }
+        }
+        absent
+    }
+
+    /// The channels as numbers, integers from 0 or -1 to 1; absent ones are 0, and the last 1. With `srgb` colours of
+    /// 8 bits are stored by that curve.
+    pub fn numbers(self, texel: &[u8; 16], srgb: bool) -> [f32; 4] {
+        let srgb = srgb && self.bits == 8;
+        let mut absent = [0.0, 0.0, 0.0, 1.0];
+        for (position, stored) in self.stored(texel).into_iter().enumerate() {
+            let Some(word) = stored else { continue };
+            let number = self.number(word);
+            absent[position] = if srgb && position < 3 { linear_of_srgb(number) } else { number };
+        }
+        absent
+    }
+
+    fn number(self, word: u32) -> f32 {
+        match self.numeric {
+            Numeric::Float if self.bits == 16 => f16::from_bits(word as u16).to_f32(),
+            Numeric::Float => f32::from_bits(word),
+            Numeric::Unsigned | Numeric::UnsignedNormalized => {
+                (f64::from(word) / ((1u64 << self.bits) - 1) as f64) as f32
+            }
+            Numeric::Signed | Numeric::SignedNormalized => {
+                let value = f64::from(sign_extend(word, self.bits).cast_signed());
+                (value / ((1u64 << (self.bits - 1)) - 1) as f64).max(-1.0) as f32
+            }
+        }
+    }
+
+    /// A texel from the words of a formatted store (`sust.p`); its first [`Format::bytes`] bytes count. Integers are cut
+    /// to the channel's nearest, numbers rounded to what the channel can hold.
+    pub fn texel(self, words: [u32; 4]) -> [u8; 16] {
+        let mut texel = [0; 16];
+        let width = (self.bits / 8) as usize;
+        for (bytes, word) in texel.chunks_exact_mut(width).zip(words).take(self.channels as usize) {
+            bytes.copy_from_slice(&self.channel(word).to_le_bytes()[..width]);
+        }
+        texel
+    }
+
+    fn channel(self, word: u32) -> u32 {
+        let scaled = |least: f32, steps: u32| {
+            (f32::from_bits(word).clamp(least, 1.0) * steps as f32).round_ties_even() as i32
+        };
+        match self.numeric {
+            Numeric::Float if self.bits == 16 => f16::from_f32(f32::from_bits(word)).to_bits().into(),
+            Numeric::Float => word,
+            Numeric::Unsigned => word.min(u32::MAX >> (32 - self.bits)),
+            Numeric::Signed => {
+                let most = i32::MAX >> (32 - self.bits);
+                word.cast_signed().clamp(-most - 1, most).cast_unsigned()
+            }
+            Numeric::UnsignedNormalized => scaled(0.0, u32::MAX >> (32 - self.bits)).cast_unsigned(),
+            Numeric::SignedNormalized => scaled(-1.0, u32::MAX >> (33 - self.bits)).cast_unsigned(),
+        }
+    }
+
+    /// The number that `channel_data_type` queries give (PTX manual, section 5.3, channel data types).
+    pub fn data_type_code(self) -> u32 {
+        match (self.numeric, self.bits) {
+            (Numeric::SignedNormalized, 8) => 0x10d0,
+            (Numeric::SignedNormalized, _) => 0x10d1,
+            (Numeric::UnsignedNormalized, 8) => 0x10d2,
+            (Numeric::UnsignedNormalized, _) => 0x10d3,
+            (Numeric::Signed, 8) => 0x10d7,
+            (Numeric::Signed, 16) => 0x10d8,
+            (Numeric::Signed, _) => 0x10d9,
+            (Numeric::Unsigned, 8) => 0x10da,
+            (Numeric::Unsigned, 16) => 0x10db,
+            (Numeric::Unsigned, _) => 0x10dc,
+            (Numeric::Float, 16) => 0x10dd,
+            (Numeric::Float, _) => 0x10de,
+        }
+    }
+
+    /// The number that `channel_order` queries give (PTX manual, section 5.3, channel orders).
+    pub fn order_code(self) -> u32 {
+        match self.channels {
+            1 => 0x10b0,
+            2 => 0x10b2,
+            _ => 0x10b5,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(numeric: Numeric, bits: u32, channels: u32) -> Format {
+        Format::new(numeric, bits, channels).unwrap()
+    }
+
+    fn texel(bytes: &[u8]) -> [u8; 16] {
+        let mut texel = [0xee; 16];
+        texel[..bytes.len()].copy_from_slice(bytes);
+        texel
+    }
+
+    #[test]
+    fn integers_are_extended_by_their_sign() {
+        assert_eq!(format(Numeric::Signed, 8, 2).integers(&texel(&[0xff, 0x7f])), [u32::MAX, 127, 0, 1]);
+        assert_eq!(format(Numeric::Unsigned, 16, 1).integers(&texel(&[0xff, 0xff])), [0xffff, 0, 0, 1]);
+    }
+
+    #[test]
+    fn normalized_reads_go_from_0_or_minus_1_to_1() {
+        let unsigned = format(Numeric::Unsigned, 8, 4).numbers(&texel(&[0, 255, 51, 128]), false);
+        assert_eq!(unsigned, [0.0, 1.0, 0.2, 128.0 / 255.0]);
+        let signed = format(Numeric::Signed, 16, 2).numbers(&texel(&[0x00, 0x80, 0xff, 0x7f]), false);
+        assert_eq!(signed, [-1.0, 1.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn half_precision_is_read_as_single() {
+        assert_eq!(format(Numeric::Float, 16, 1).numbers(&texel(&[0x00, 0x3e]), false)[0], 1.5);
+    }
+
+    #[test]
+    fn srgb_bends_colours_and_leaves_alpha() {
+        let [red, _, _, alpha] = format(Numeric::Unsigned, 8, 4).numbers(&texel(&[188, 0, 0, 188]), true);
+        assert!((red - 0.502_886).abs() < 1e-5, "{red}");
+        assert_eq!(alpha, 188.0 / 255.0);
+    }
+
+    #[test]
+    fn a_formatted_store_cuts_to_the_channel() {
+        let cut = |numeric, bits, word: u32| format(numeric, bits, 1).texel([word; 4])[..4].to_vec();
+        assert_eq!(cut(Numeric::Unsigned, 8, 300), [255, 0, 0, 0]);
+        assert_eq!(cut(Numeric::Signed, 8, (-300i32).cast_unsigned())[0], 0x80);
+        assert_eq!(cut(Numeric::Float, 16, 1.5f32.to_bits())[..2], [0x00, 0x3e]);
+        assert_eq!(cut(Numeric::UnsignedNormalized, 8, 0.5f32.to_bits())[0], 128);
+        assert_eq!(cut(Numeric::SignedNormalized, 8, (-1.0f32).to_bits())[0], 0x81);
+    }
+
+    #[test]
+    fn three_channels_or_wide_halves_are_no_format() {
+        assert_eq!(Format::new(Numeric::Float, 8, 1), None);
+        assert_eq!(Format::new(Numeric::Unsigned, 8, 3), None);
+        assert_eq!(Format::new(Numeric::SignedNormalized, 32, 1), None);
+    }
+}

@@ -4,9 +4,6 @@ use ptx_frontend::isa::{Token, forms_of};
 
 const FORMS: &str = include_str!("../../tests/isa/ptx-forms.tsv");
 
-/// Forms that the table does not have: textures and surfaces.
-const ABSENT: [&str; 2] = ["tex.", "sust."];
-
 fn rows() -> impl Iterator<Item = &'static str> {
     let lines = FORMS.lines().filter(|line| !line.starts_with('#')).skip(1);
     lines.filter_map(|line| line.split('\t').next())
@@ -21,15 +18,7 @@ fn fits(opcode: &str) -> bool {
 
 #[test]
 fn every_form_of_real_programs_has_a_line() {
-    let missing: Vec<_> =
-        rows().filter(|row| !ABSENT.iter().any(|absent| row.starts_with(absent)) && !fits(row)).collect();
+    let missing: Vec<_> = rows().filter(|row| !fits(row)).collect();
     assert!(missing.is_empty(), "no line for {missing:?}");
     assert!(rows().count() > 400);
-}
-
-#[test]
-fn what_is_listed_as_absent_is_absent() {
-    for row in rows().filter(|row| ABSENT.iter().any(|absent| row.starts_with(absent))) {
-        assert!(!fits(row), "{row} has a line now");
-    }
 }

@@ -23,7 +23,9 @@ impl Simulator {
         if size == 0 {
             return Ok(0);
         }
-        let address = self.device.memory.allocate(size as u64, ALLOCATION_ALIGNMENT, kind)?;
+        // Every allocation can be a texture.
+        let alignment = ALLOCATION_ALIGNMENT.max(self.texture_alignment() as u64);
+        let address = self.device.memory.allocate(size as u64, alignment, kind)?;
         if flags != 0 {
             FLAGS.lock().get_or_insert_default().insert(address, flags);
         }

@@ -190,6 +190,7 @@ pub(crate) fn reset() -> Result<()> {
     let _ = simulator.synchronize(stream_engine::Scope::Context);
     simulator.engine.reset()?;
     simulator.unload_everything();
+    simulator.forget_textures();
     for allocation in simulator.device.memory.allocations() {
         let memory = &simulator.device.memory;
         let _ = match allocation.kind {

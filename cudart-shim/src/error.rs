@@ -43,6 +43,8 @@ impl Error {
             | Error::InvalidMemcpyDirection
             | Error::InvalidChannelDescriptor
             | Error::InvalidTexture
+            | Error::InvalidFilterSetting
+            | Error::InvalidNormSetting
             | Error::InvalidSurface => Error::InvalidValue,
             _ => Error::Unknown,
         };

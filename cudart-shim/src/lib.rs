@@ -7,6 +7,7 @@
 
 mod abi;
 mod allocation;
+mod array;
 pub mod bind;
 mod code_cache;
 mod context;
@@ -31,5 +32,7 @@ mod runtime;
 mod simulator;
 mod streams;
 mod summary;
+mod texture;
+mod texture_reference;
 
 pub use error::Error;

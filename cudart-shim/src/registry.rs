@@ -58,8 +58,8 @@ pub(crate) enum Kind {
     Variable { size: usize },
     /// A managed variable; the address holds the pointer the host reads. Size in bytes.
     ManagedVariable { size: usize },
-    /// A texture reference; the address is the host's structure.
-    Texture,
+    /// A texture reference; the address is the host's structure. Integers are read as numbers up to 1, or not.
+    Texture { normalized_reads: bool },
     /// A surface reference; the address is the host's structure.
     Surface,
 }

@@ -2,10 +2,13 @@
 //!
 //! Made at the first call that needs it, so that a program that only links CUDA pays nothing.
 
+use crate::array::Arrays;
 use crate::error::{Error, Result, observe_sticky};
 use crate::log;
 use crate::module::Modules;
 use crate::profile::{Attribute, Profile};
+use crate::texture::Objects;
+use crate::texture_reference::References;
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::memory::MemoryError;
 use parking_lot::Mutex;
@@ -34,6 +37,9 @@ pub(crate) struct Simulator {
     pub(crate) device: Arc<Device>,
     pub(crate) engine: Engine<DeviceFault>,
     pub(crate) modules: Mutex<Modules>,
+    pub(crate) arrays: Mutex<Arrays>,
+    pub(crate) objects: Mutex<Objects>,
+    pub(crate) references: Mutex<References>,
 }
 
 static SIMULATOR: OnceLock<Result<Simulator>> = OnceLock::new();
@@ -111,7 +117,15 @@ impl Simulator {
         })?;
         // SAFETY: the handler only stores flags.
         unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
-        Ok(Self { profile, device: Arc::new(device), engine: Engine::default(), modules: Mutex::default() })
+        Ok(Self {
+            profile,
+            device: Arc::new(device),
+            engine: Engine::default(),
+            modules: Mutex::default(),
+            arrays: Mutex::default(),
+            objects: Mutex::default(),
+            references: Mutex::default(),
+        })
     }
 
     /// Waits for the streams in `scope`, then passes on what kernels have printed.

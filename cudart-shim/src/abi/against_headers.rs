@@ -4,6 +4,10 @@
 //! headers. On a machine without them there is nothing to compare with, and the tests say so and pass.
 
 use super::device_properties::{Layout, device_properties, offsets};
+use super::texture::{
+    ArrayDescription, ArrayDescription3d, ChannelFormat, DriverResource, DriverTexture, ResourceDescription,
+    ResourceDescription13, TextureDescription, ViewDescription, ViewDescription13,
+};
 use crate::driver::{Copy2d, CreateParameters, DriverCopy3d, DriverLaunchConfiguration, LegacyProperties};
 use crate::launch_attribute::LaunchAttribute;
 use crate::profile::Profile;
@@ -70,6 +74,16 @@ fn device_properties_of_cuda_12_lie_where_its_header_puts_them() {
 }
 
 #[test]
+fn textures_of_cuda_12_are_described_as_its_header_has_it() {
+    let Some(include) = headers("cuda_runtime") else { return };
+    let mut text = String::new();
+    same_size(&mut text, "struct cudaResourceDesc", size_of::<ResourceDescription>());
+    same_size(&mut text, "struct cudaTextureDesc", size_of::<TextureDescription>());
+    same_size(&mut text, "struct cudaResourceViewDesc", size_of::<ViewDescription>());
+    compile(&include, &text).unwrap();
+}
+
+#[test]
 fn structures_of_cuda_13_lie_where_its_headers_put_them() {
     let Some(include) = headers("cu13") else { return };
     let mut text = device_property_assertions(Layout::V13);
@@ -79,6 +93,10 @@ fn structures_of_cuda_13_lie_where_its_headers_put_them() {
         ("cudaPointerAttributes", size_of::<PointerAttributes13>()),
         ("cudaFuncAttributes", size_of::<FunctionAttributes12>()),
         ("cudaMemAccessDesc", size_of::<AccessDescription>()),
+        ("cudaResourceDesc", size_of::<ResourceDescription13>()),
+        ("cudaTextureDesc", size_of::<TextureDescription>()),
+        ("cudaResourceViewDesc", size_of::<ViewDescription13>()),
+        ("cudaChannelFormatDesc", size_of::<ChannelFormat>()),
     ] {
         same_size(&mut text, &format!("struct {name}"), bytes);
     }
@@ -92,6 +110,11 @@ fn structures_of_cuda_13_lie_where_its_headers_put_them() {
         ("CUDA_MEMCPY3D", size_of::<DriverCopy3d>()),
         ("CUDA_MEMCPY3D_PEER", size_of::<DriverCopy3d>()),
         ("CUdevprop", size_of::<LegacyProperties>()),
+        ("CUDA_RESOURCE_DESC", size_of::<DriverResource>()),
+        ("CUDA_TEXTURE_DESC", size_of::<DriverTexture>()),
+        ("CUDA_RESOURCE_VIEW_DESC", size_of::<ViewDescription13>()),
+        ("CUDA_ARRAY_DESCRIPTOR", size_of::<ArrayDescription>()),
+        ("CUDA_ARRAY3D_DESCRIPTOR", size_of::<ArrayDescription3d>()),
     ] {
         same_size(&mut text, name, bytes);
     }

@@ -1,5 +1,6 @@
 //! For the test that each body has the signature its line in the API table gives.
 
+use super::texture::ChannelFormat;
 use super::{CudaExtent, Dim3, In, MemoryLocation, Out, PitchedPointer, Text};
 use api_table::{Class, Signature};
 
@@ -20,6 +21,7 @@ classes! {
     Class::Small => i8, u8, u16;
     Class::Struct(8) => MemoryLocation;
     Class::Struct(12) => Dim3;
+    Class::Struct(20) => ChannelFormat;
     Class::Struct(24) => CudaExtent;
     Class::Struct(32) => PitchedPointer;
 }

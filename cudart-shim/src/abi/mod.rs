@@ -8,6 +8,7 @@ mod against_headers;
 #[cfg(test)]
 pub(crate) mod check;
 pub(crate) mod device_properties;
+pub(crate) mod texture;
 
 use crate::error::{Error, Result};
 use std::ffi::{CStr, c_char, c_int};
@@ -81,6 +82,11 @@ impl<T: Copy> In<T> {
     pub(crate) fn get_if_given(self) -> Option<T> {
         // SAFETY: not null, so by the API's contract it points to a `T`.
         (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
+    }
+
+    /// Where the value lies.
+    pub(crate) fn address(self) -> usize {
+        self.0 as usize
     }
 
     /// The `count` values there; null is an invalid value unless `count` is 0.
@@ -189,6 +195,16 @@ handles! {
     PoolHandle;
     /// `CUarray`, `cudaArray_t`.
     ArrayHandle;
+    /// `CUmipmappedArray`, `cudaMipmappedArray_t`.
+    MipmappedArrayHandle;
+    /// `CUtexObject`, `cudaTextureObject_t`.
+    TextureObject;
+    /// `CUsurfObject`, `cudaSurfaceObject_t`.
+    SurfaceObject;
+    /// `CUtexref`.
+    TextureReferenceHandle;
+    /// `CUsurfref`.
+    SurfaceReferenceHandle;
     /// An address of the caller's: `void *` where only the number matters, `CUdeviceptr`.
     Address;
 }

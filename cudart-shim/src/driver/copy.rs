@@ -5,6 +5,7 @@ use crate::context::{self, driver_context};
 use crate::copy::{Copy, Direction, Extent, Pattern, Side};
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::simulator::Simulator;
 use std::ffi::{c_int, c_uint};
 
 /// One side of `CUDA_MEMCPY2D`.
@@ -64,6 +65,7 @@ pub(crate) struct DriverCopy3d {
 enum Memory {
     Host,
     Device,
+    Array,
     Unified,
 }
 
@@ -71,26 +73,30 @@ fn memory_of(kind: c_int) -> Result<Memory> {
     match kind {
         1 => Ok(Memory::Host),
         2 => Ok(Memory::Device),
-        // An array.
-        3 => Err(Error::NotSupported),
+        3 => Ok(Memory::Array),
         4 => Ok(Memory::Unified),
         _ => Err(Error::InvalidValue),
     }
 }
 
 fn direction(to: Memory, from: Memory) -> Direction {
+    use Memory::{Array, Device, Host, Unified};
     match (from, to) {
-        (Memory::Host, Memory::Host) => Direction::HostToHost,
-        (Memory::Host, Memory::Device) => Direction::HostToDevice,
-        (Memory::Device, Memory::Host) => Direction::DeviceToHost,
-        (Memory::Device, Memory::Device) => Direction::DeviceToDevice,
-        (Memory::Unified, _) | (_, Memory::Unified) => Direction::Default,
+        (Host, Host) => Direction::HostToHost,
+        (Host, Device | Array) => Direction::HostToDevice,
+        (Device | Array, Host) => Direction::DeviceToHost,
+        (Device | Array, Device | Array) => Direction::DeviceToDevice,
+        (Unified, _) | (_, Unified) => Direction::Default,
     }
 }
 
 impl Side3d {
-    fn resolve(&self) -> Result<(Side, Memory)> {
+    fn resolve(&self, simulator: &Simulator, extent: Extent) -> Result<(Side, Memory)> {
         let memory = memory_of(self.memory_type)?;
+        if memory == Memory::Array {
+            let side = simulator.array(self.array)?.side([self.x_bytes, self.y, self.z], extent)?;
+            return Ok((side, memory));
+        }
         let base = if memory == Memory::Host { self.host } else { self.device };
         let slice = self.pitch.checked_mul(self.height).ok_or(Error::InvalidValue)?;
         let offset =
@@ -142,9 +148,9 @@ fn linear(
 fn slices(copy: DriverCopy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
     let simulator = driver_context()?;
     let stream = simulator.stream(stream, default)?;
-    let (to, to_memory) = copy.target.resolve()?;
-    let (from, from_memory) = copy.source.resolve()?;
     let extent = Extent { width: copy.width_bytes, height: copy.height, depth: copy.depth };
+    let (to, to_memory) = copy.target.resolve(simulator, extent)?;
+    let (from, from_memory) = copy.source.resolve(simulator, extent)?;
     let checked = Copy::new(&simulator.device.memory, to, from, extent, direction(to_memory, from_memory))?;
     if waiting == Waits { simulator.copy_now(checked, stream) } else { simulator.copy_async(checked, stream) }
 }

@@ -2,6 +2,8 @@
 
 #![allow(non_snake_case)]
 
+mod array;
+mod array_copy;
 mod context;
 mod copy;
 mod device;
@@ -15,7 +17,11 @@ mod memory;
 mod module;
 mod pool;
 mod stream;
+mod texture;
+mod texture_reference;
 
+pub(crate) use array::*;
+pub(crate) use array_copy::*;
 pub(crate) use context::*;
 pub(crate) use copy::*;
 pub(crate) use device::*;
@@ -29,3 +35,5 @@ pub(crate) use memory::*;
 pub(crate) use module::*;
 pub(crate) use pool::*;
 pub(crate) use stream::*;
+pub(crate) use texture::*;
+pub(crate) use texture_reference::*;

@@ -3,11 +3,14 @@
 use crate::abi::{
     Address, ArrayHandle, CudaExtent, CudaPosition, DefaultStream, In, PitchedPointer, StreamHandle,
 };
+use crate::array::Array;
 use crate::context::{check_device, runtime_context};
 use crate::copy::{Copy, Direction, Extent, Pattern, Side};
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::simulator::Simulator;
 use std::ffi::c_int;
+use std::sync::Arc;
 
 /// `cudaMemcpy3DParms`.
 #[derive(Clone, Copy, Debug)]
@@ -94,16 +97,39 @@ fn pitched_side(pointer: PitchedPointer, position: CudaPosition) -> Result<Side>
     Ok(Side { address: address.ok_or(Error::InvalidValue)?, pitch: pointer.pitch, slice })
 }
 
+fn array_if_given(simulator: &Simulator, array: ArrayHandle) -> Result<Option<Arc<Array>>> {
+    if array.0 == 0 { Ok(None) } else { simulator.array(array).map(Some) }
+}
+
+/// A side given by an array, or else by a pitched pointer.
+fn side(
+    array: Option<Arc<Array>>,
+    pointer: PitchedPointer,
+    position: CudaPosition,
+    extent: Extent,
+) -> Result<Side> {
+    let Some(array) = array else { return pitched_side(pointer, position) };
+    let x = position.x.checked_mul(array.texel_bytes()).ok_or(Error::InvalidValue)?;
+    array.side([x, position.y, position.z], extent)
+}
+
 fn slices(copy: Copy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
-    if copy.source_array.0 != 0 || copy.target_array.0 != 0 {
-        return Err(Error::NotSupported);
-    }
     let simulator = runtime_context()?;
     let stream = simulator.stream(stream, default)?;
-    let to = pitched_side(copy.target, copy.target_position)?;
-    let from = pitched_side(copy.source, copy.source_position)?;
+    let arrays = [copy.source_array, copy.target_array].map(|array| array_if_given(simulator, array));
+    let [source_array, target_array] = arrays;
+    let (source_array, target_array) = (source_array?, target_array?);
+    // Where an array takes part the width counts its elements.
+    let bytes = |array: &Option<Arc<Array>>| array.as_ref().map(|array| array.texel_bytes());
+    let (source_bytes, target_bytes) = (bytes(&source_array), bytes(&target_array));
+    if source_bytes.zip(target_bytes).is_some_and(|(source, target)| source != target) {
+        return Err(Error::InvalidValue);
+    }
     let CudaExtent { width, height, depth } = copy.extent;
+    let width = width.checked_mul(source_bytes.or(target_bytes).unwrap_or(1)).ok_or(Error::InvalidValue)?;
     let extent = Extent { width, height, depth };
+    let to = side(target_array, copy.target, copy.target_position, extent)?;
+    let from = side(source_array, copy.source, copy.source_position, extent)?;
     let copy = Copy::new(&simulator.device.memory, to, from, extent, Direction::from_kind(copy.kind)?)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
 }

@@ -2,6 +2,8 @@
 
 #![allow(non_snake_case)]
 
+mod array;
+mod array_copy;
 mod copy;
 mod device;
 mod entry_point;
@@ -16,7 +18,11 @@ mod pool;
 mod registration;
 mod stream;
 mod symbol;
+mod texture;
+mod texture_reference;
 
+pub(crate) use array::*;
+pub(crate) use array_copy::*;
 pub(crate) use copy::*;
 pub(crate) use device::*;
 pub(crate) use entry_point::*;
@@ -31,3 +37,5 @@ pub(crate) use pool::*;
 pub(crate) use registration::*;
 pub(crate) use stream::*;
 pub(crate) use symbol::*;
+pub(crate) use texture::*;
+pub(crate) use texture_reference::*;

@@ -77,9 +77,9 @@ api! { Runtime;
     /// Ties a texture reference (CUDA 11 and earlier) to its name in the PTX.
     fn __cudaRegisterTexture(
         handle: *mut *mut c_void, hostVar: *const c_void, _deviceAddress: *mut *const c_void,
-        deviceName: *const c_char, _dim: c_int, _norm: c_int, _ext: c_int,
+        deviceName: *const c_char, _dim: c_int, norm: c_int, _ext: c_int,
     ) -> () = (); {
-        add(handle, hostVar, deviceName, Kind::Texture)
+        add(handle, hostVar, deviceName, Kind::Texture { normalized_reads: norm != 0 })
     }
 
     /// Ties a surface reference (CUDA 11 and earlier) to its name in the PTX.

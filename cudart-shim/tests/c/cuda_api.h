@@ -25,11 +25,36 @@ typedef struct {
 } cudaFuncAttributes;
 typedef void *cudaStream_t, *cudaEvent_t, *cudaKernel_t, *cudaMemPool_t;
 typedef void (*cudaHostFn_t)(void *);
+typedef void *cudaArray_t, *cudaMipmappedArray_t;
+typedef uint64_t cudaTextureObject_t, cudaSurfaceObject_t;
+typedef struct { int x, y, z, w, f; } cudaChannelFormatDesc;
+/* As CUDA 13 has them; CUDA 11's end after the union, and before `seamlessCubemap`. */
+typedef struct {
+    int resType;
+    union {
+        void *array, *mipmap;
+        struct { void *devPtr; cudaChannelFormatDesc desc; size_t sizeInBytes; } linear;
+        struct { void *devPtr; cudaChannelFormatDesc desc; size_t width, height, pitchInBytes; } pitch2D;
+        int reserved[32];
+    } res;
+    unsigned flags;
+} cudaResourceDesc;
+typedef struct {
+    int addressMode[3], filterMode, readMode, sRGB;
+    float borderColor[4];
+    int normalizedCoords;
+    unsigned maxAnisotropy;
+    int mipmapFilterMode;
+    float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+    int disableTrilinearOptimization, seamlessCubemap;
+} cudaTextureDesc;
 
 enum {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInitializationError = 3,
     cudaErrorInvalidConfiguration = 9, cudaErrorInvalidPitchValue = 12, cudaErrorInvalidSymbol = 13,
-    cudaErrorInvalidMemcpyDirection = 21, cudaErrorInvalidDeviceFunction = 98, cudaErrorInvalidDevice = 101,
+    cudaErrorInvalidTexture = 18, cudaErrorInvalidTextureBinding = 19, cudaErrorInvalidChannelDescriptor = 20,
+    cudaErrorInvalidMemcpyDirection = 21, cudaErrorInvalidFilterSetting = 26, cudaErrorInvalidNormSetting = 27,
+    cudaErrorInvalidSurface = 37, cudaErrorInvalidDeviceFunction = 98, cudaErrorInvalidDevice = 101,
     cudaErrorInvalidKernelImage = 200, cudaErrorDeviceUninitialized = 201, cudaErrorNoKernelImageForDevice = 209,
     cudaErrorInvalidPtx = 218, cudaErrorInvalidResourceHandle = 400, cudaErrorSymbolNotFound = 500,
     cudaErrorNotReady = 600, cudaErrorLaunchTimeout = 702, cudaErrorIllegalAddress = 700, cudaErrorHostMemoryAlreadyRegistered = 712,
@@ -73,6 +98,28 @@ int cudaMemcpy2D(void *, size_t, const void *, size_t, size_t, size_t, int);
 int cudaMemcpy3D(const cudaMemcpy3DParms *);
 int cudaMemset(void *, int, size_t);
 int cudaMemset2D(void *, size_t, int, size_t, size_t);
+cudaChannelFormatDesc cudaCreateChannelDesc(int, int, int, int, int);
+int cudaMallocArray(cudaArray_t *, const cudaChannelFormatDesc *, size_t, size_t, unsigned);
+int cudaMalloc3DArray(cudaArray_t *, const cudaChannelFormatDesc *, cudaExtent, unsigned);
+int cudaMallocMipmappedArray(cudaMipmappedArray_t *, const cudaChannelFormatDesc *, cudaExtent, unsigned, unsigned);
+int cudaGetMipmappedArrayLevel(cudaArray_t *, cudaMipmappedArray_t, unsigned);
+int cudaFreeArray(cudaArray_t);
+int cudaFreeMipmappedArray(cudaMipmappedArray_t);
+int cudaArrayGetInfo(cudaChannelFormatDesc *, cudaExtent *, unsigned *, cudaArray_t);
+int cudaGetChannelDesc(cudaChannelFormatDesc *, cudaArray_t);
+int cudaMemcpyToArray(cudaArray_t, size_t, size_t, const void *, size_t, int);
+int cudaMemcpyFromArray(void *, cudaArray_t, size_t, size_t, size_t, int);
+int cudaMemcpyArrayToArray(cudaArray_t, size_t, size_t, cudaArray_t, size_t, size_t, size_t, int);
+int cudaMemcpy2DToArray(cudaArray_t, size_t, size_t, const void *, size_t, size_t, size_t, int);
+int cudaMemcpy2DFromArray(void *, size_t, cudaArray_t, size_t, size_t, size_t, size_t, int);
+int cudaMemcpy2DArrayToArray(cudaArray_t, size_t, size_t, cudaArray_t, size_t, size_t, size_t, size_t, int);
+int cudaCreateTextureObject(cudaTextureObject_t *, const cudaResourceDesc *, const cudaTextureDesc *, const void *);
+int cudaDestroyTextureObject(cudaTextureObject_t);
+int cudaGetTextureObjectResourceDesc(cudaResourceDesc *, cudaTextureObject_t);
+int cudaGetTextureObjectTextureDesc(cudaTextureDesc *, cudaTextureObject_t);
+int cudaCreateSurfaceObject(cudaSurfaceObject_t *, const cudaResourceDesc *);
+int cudaDestroySurfaceObject(cudaSurfaceObject_t);
+int cudaGetSurfaceObjectResourceDesc(cudaResourceDesc *, cudaSurfaceObject_t);
 int cudaMemcpyToSymbol(const void *, const void *, size_t, size_t, int);
 int cudaMemcpyFromSymbol(void *, const void *, size_t, size_t, int);
 int cudaGetSymbolSize(size_t *, const void *);
@@ -106,10 +153,58 @@ void __cudaRegisterFunction(void **, const char *, char *, const char *, int, vo
 void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
 void __cudaRegisterManagedVar(void **, void **, char *, const char *, int, size_t, int, int);
 char __cudaInitModule(void **);
+void __cudaRegisterTexture(void **, const void *, const void **, const char *, int, int, int);
+void __cudaRegisterSurface(void **, const void *, const void **, const char *, int, int);
 void __cudaUnregisterFatBinary(void **);
 
 typedef uint64_t CUdeviceptr;
-typedef void *CUcontext, *CUmodule, *CUfunction, *CUlinkState;
+typedef void *CUcontext, *CUmodule, *CUfunction, *CUlinkState, *CUarray, *CUtexref, *CUsurfref;
+typedef struct { size_t Width, Height; int Format; unsigned NumChannels; } CUDA_ARRAY_DESCRIPTOR;
+typedef struct { size_t Width, Height, Depth; int Format; unsigned NumChannels, Flags; } CUDA_ARRAY3D_DESCRIPTOR;
+typedef struct {
+    size_t srcXInBytes, srcY; int srcMemoryType; const void *srcHost; CUdeviceptr srcDevice; CUarray srcArray; size_t srcPitch;
+    size_t dstXInBytes, dstY; int dstMemoryType; void *dstHost; CUdeviceptr dstDevice; CUarray dstArray; size_t dstPitch;
+    size_t WidthInBytes, Height;
+} CUDA_MEMCPY2D;
+typedef struct {
+    int resType;
+    union {
+        void *array;
+        struct { CUdeviceptr devPtr; int format; unsigned numChannels; size_t sizeInBytes; } linear;
+        int reserved[32];
+    } res;
+    unsigned flags;
+} CUDA_RESOURCE_DESC;
+typedef struct {
+    int addressMode[3], filterMode; unsigned flags, maxAnisotropy; int mipmapFilterMode;
+    float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp, borderColor[4];
+    int reserved[12];
+} CUDA_TEXTURE_DESC;
+int cuArrayCreate_v2(CUarray *, const CUDA_ARRAY_DESCRIPTOR *);
+int cuArray3DCreate_v2(CUarray *, const CUDA_ARRAY3D_DESCRIPTOR *);
+int cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *, CUarray);
+int cuArrayDestroy(CUarray);
+int cuMemcpyHtoA_v2(CUarray, size_t, const void *, size_t);
+int cuMemcpyAtoH_v2(void *, CUarray, size_t, size_t);
+int cuMemcpyDtoA_v2(CUarray, size_t, CUdeviceptr, size_t);
+int cuMemcpyAtoD_v2(CUdeviceptr, CUarray, size_t, size_t);
+int cuMemcpyAtoA_v2(CUarray, size_t, CUarray, size_t, size_t);
+int cuMemcpy2D_v2(const CUDA_MEMCPY2D *);
+int cuModuleGetTexRef(CUtexref *, CUmodule, const char *);
+int cuModuleGetSurfRef(CUsurfref *, CUmodule, const char *);
+int cuTexRefSetArray(CUtexref, CUarray, unsigned);
+int cuTexRefGetArray(CUarray *, CUtexref);
+int cuTexRefSetAddress_v2(size_t *, CUtexref, CUdeviceptr, size_t);
+int cuTexRefSetFormat(CUtexref, int, int);
+int cuTexRefSetAddressMode(CUtexref, int, int);
+int cuTexRefSetFilterMode(CUtexref, int);
+int cuTexRefSetFlags(CUtexref, unsigned);
+int cuTexRefGetFlags(unsigned *, CUtexref);
+int cuParamSetTexRef(CUfunction, int, CUtexref);
+int cuSurfRefSetArray(CUsurfref, CUarray, unsigned);
+int cuTexObjectCreate(uint64_t *, const CUDA_RESOURCE_DESC *, const CUDA_TEXTURE_DESC *, const void *);
+int cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *, uint64_t);
+int cuTexObjectDestroy(uint64_t);
 int cuInit(unsigned);
 int cuDriverGetVersion(int *);
 int cuDeviceGet(int *, int);

@@ -23,9 +23,13 @@ pub fn libraries() -> &'static Path {
     })
 }
 
-/// Compiles a C program that uses both APIs; gives the executable, or what the compiler says.
+/// Compiles a C program that uses both APIs; gives the executable, or what the compiler says. The runtime is that of
+/// CUDA 13, or of CUDA 11 for a program whose name ends with `_11`.
 pub fn compile(source: &Path) -> Result<PathBuf, String> {
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(source.file_stem().unwrap_or_default());
+    let name = source.file_stem().unwrap_or_default();
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let is_old = name.to_string_lossy().ends_with("_11");
+    let runtime = if is_old { "libcudart.so.11.0" } else { "libcudart.so.13" };
     // Several tests may compile one program at a time; each puts a complete file in its place.
     let unfinished = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR"))
         .map_err(|error| error.to_string())?
@@ -34,7 +38,7 @@ pub fn compile(source: &Path) -> Result<PathBuf, String> {
         .args(["-std=gnu11", "-Wall", "-Werror", "-O1", "-pthread", "-o"])
         .arg(&unfinished)
         .arg(source)
-        .arg(libraries().join("libcudart.so.13"))
+        .arg(libraries().join(runtime))
         .arg(libraries().join("libcuda.so.1"))
         .output()
         .map_err(|error| format!("cc: {error}"))?;

@@ -137,6 +137,11 @@ pub const UNJUDGED: &[(&str, &[&str], &str)] = &[
     ("parallel", &["vote", "match", "activemask", "redux", "shfl", "elect"], "depends on other lanes"),
     ("atomic", &["atom", "red"], "reads and writes memory"),
     ("matrix", &["wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"], "depends on other lanes"),
+    (
+        "texture",
+        &["tex", "tld4", "txq", "istypep", "suld", "sust", "sured", "suq"],
+        "depends on memory and on what handles stand for",
+    ),
 ];
 
 /// Why no oracle judges a form; `None` if one does.

@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <cuda_runtime.h>
 
-static const unsigned all = 0xffffffffu;
+static const unsigned members = 0xffffffffu;
 
 __device__ __noinline__ int neighbour(int value, int distance)
 {
-    return __shfl_xor_sync(all, value, distance);
+    return __shfl_xor_sync(members, value, distance);
 }
 
 __device__ __noinline__ int sum_of_warp(int value)
@@ -54,11 +54,11 @@ __global__ void at_two_places(int *out)
     unsigned odd;
     if (lane % 2 == 0) {
         block[threadIdx.x] = lane;
-        odd = __ballot_sync(all, lane > 20);
+        odd = __ballot_sync(members, lane > 20);
         __syncwarp();
     } else {
         block[threadIdx.x] = -lane;
-        odd = __ballot_sync(all, lane < 10);
+        odd = __ballot_sync(members, lane < 10);
         __syncwarp();
     }
     out[blockIdx.x * blockDim.x + threadIdx.x] = block[first + (lane ^ 1)] * 100 + __popc(odd);

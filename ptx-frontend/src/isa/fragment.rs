@@ -94,6 +94,12 @@ impl Fragment {
             (None, [_, _, b, _], _) => (of_place, *b),
             _ => return None,
         };
+        let is_sparse = modifiers(tokens).any(|m| matches!(m, Modifier::Sp | Modifier::SpOrdered));
+        let shape = match matrix {
+            // Half of its elements are there.
+            MatrixRole::A if is_sparse => MatrixShape { k: shape.k / 2, ..shape },
+            _ => shape,
+        };
         let registers = registers(mnemonic, shape, matrix, element);
         Some(Fragment { matrix: Some(matrix), element, registers })
     }
@@ -153,6 +159,12 @@ mod tests {
         assert_eq!(counts("mma.sync.aligned.m16n8k64.row.col.s32.u4.s4.s32"), [4, 4, 2, 4]);
         assert_eq!(counts("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc"), [4, 4, 2, 4]);
         assert_eq!(counts("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64"), [4, 8, 4, 4]);
+        assert_eq!(counts("mma.sp.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16"), [2, 4, 4, 2]);
+        assert_eq!(
+            counts("mma.sp::ordered_metadata.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
+            [4, 2, 2, 4]
+        );
+        assert_eq!(counts("mma.sp.sync.aligned.m16n8k128.row.col.s32.u4.s4.s32"), [4, 4, 4, 4]);
         assert_eq!(counts("wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32"), [2, 1, 1, 2]);
     }
 }

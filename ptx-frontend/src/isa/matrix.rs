@@ -99,6 +99,20 @@ macro_rules! matrix_ops {
             mma_bit_xor_m16: "mma.sync.aligned(.m16n8k128|.m16n8k256).row.col.s32.b1.b1.s32.xor.popc d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
             /// D = number of bits set in the rows of A and the columns of B, + C.
             mma_bit_and: "mma.sync.aligned(.m8n8k128|.m16n8k128|.m16n8k256).row.col.s32.b1.b1.s32.and.popc d:fragment, a:fragment, b:fragment, c:fragment", 7.1, 80, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C, A a sparse matrix of binary16 numbers: e says where in it the numbers that a holds stand, f in which lanes' e.
+            mma_sp_f16_f32: "mma<sparse>.sync.aligned(.m16n8k16|.m16n8k32).row.col.f32.f16.f16.f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
+            /// D = A * B + C, A a sparse matrix of binary16 numbers: e says where in it the numbers that a holds stand, f in which lanes' e.
+            mma_sp_f16_f16: "mma<sparse>.sync.aligned(.m16n8k16|.m16n8k32).row.col.f16.f16.f16.f16 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
+            /// D = A * B + C, A a sparse matrix of bfloat16 numbers: e says where in it the numbers that a holds stand, f in which lanes' e.
+            mma_sp_bf16: "mma<sparse>.sync.aligned(.m16n8k16|.m16n8k32).row.col.f32.bf16.bf16.f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
+            /// D = A * B + C, A a sparse matrix of tf32 numbers: e says where in it the numbers that a holds stand, f in which lanes' e.
+            mma_sp_tf32: "mma<sparse>.sync.aligned(.m16n8k8|.m16n8k16).row.col.f32.tf32.tf32.f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
+            /// D = A * B + C, A a sparse matrix of 8-bit floats: e says where in it the numbers that a holds stand, f in which lanes' e.
+            mma_sp_fp8: "mma<sparse>.sync.aligned.m16n8k64.row.col.f32(.e4m3|.e5m2)(.e4m3|.e5m2).f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 8.4, 89, Tensor, Convergent, "9.7.14.6.3";
+            /// D = A * B + C, A a sparse matrix of bytes: e says where in it the numbers that a holds stand, f in which lanes' e.
+            mma_sp_byte: "mma<sparse>.sync.aligned(.m16n8k32|.m16n8k64).row.col{.satfinite}.s32(.u8|.s8)(.u8|.s8).s32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
+            /// D = A * B + C, A a sparse matrix of integers of 4 bits: e says where in it the numbers that a holds stand, f in which lanes' e.
+            mma_sp_nibble: "mma<sparse>.sync.aligned(.m16n8k64|.m16n8k128).row.col{.satfinite}.s32(.u4|.s4)(.u4|.s4).s32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
             /// d = matrices of 8 rows, each of 16 bytes at the address that a lane names.
             ldmatrix: "ldmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{.shared|.shared::cta}.b16 d:fragment, [a]", 6.5, 75, Memory, Load, "9.7.14.5.15";
             /// 16 bytes at the address that a lane names = a row of b's matrices of 8 rows.

@@ -73,6 +73,7 @@ modifiers! {
     Arrive = "arrive", Red = "red", Warp = "warp", Barrier = "barrier", WaitAll = "wait_all", Wait = "wait",
     // Matrices.
     Load = "load", Store = "store", Mma = "mma", A = "a", B = "b", C = "c", D = "d", Row = "row", Col = "col",
+    Sp = "sp", SpOrdered = "sp::ordered_metadata",
     M8n8 = "m8n8", X1 = "x1", X2 = "x2", X4 = "x4", Trans = "trans",
     M16n16k16 = "m16n16k16", M8n32k16 = "m8n32k16", M32n8k16 = "m32n8k16", M16n16k8 = "m16n16k8",
     M8n8k4 = "m8n8k4", M8n8k16 = "m8n8k16", M8n8k32 = "m8n8k32", M8n8k128 = "m8n8k128",

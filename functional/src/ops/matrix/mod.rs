@@ -7,6 +7,7 @@
 mod accumulate;
 mod layout;
 mod product;
+mod sparse;
 mod transfer;
 
 use ptx_frontend::ir::{Instruction, Operand};
@@ -20,6 +21,7 @@ use crate::number::Round;
 use accumulate::Sum;
 use layout::{Extent, quad_pairs, tiles};
 use product::{Product, Spread, multiply};
+use sparse::{Sparsity, half_of};
 use transfer::{
     Addresses, Eights, Tile, load_eights, load_tile, resolve, store_eights, store_tile, transpose,
 };
@@ -122,10 +124,12 @@ fn bind_store(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 /// Binds D = A * B + C.
 fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let shape = shape(b, i)?;
+    let is_sparse = i.modifiers().any(|m| matches!(m, Modifier::Sp | Modifier::SpOrdered));
     let mut spread = |position: usize, name: &str| {
         let fragment = fragment(b, i, name)?;
         let role = fragment.matrix.unwrap_or(MatrixRole::Accumulator);
         let rows = rows(b, &i.operands[position], fragment, position == 0)?;
+        let shape = if role == MatrixRole::A && is_sparse { half_of(shape) } else { shape };
         let extent = Extent::of(role, shape, fragment.element);
         let layout = if is_quad_pair(i, shape) {
             quad_pairs(extent, rows.len(), is_by_column(i, role))
@@ -143,7 +147,9 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         (_, ScalarType::F16, ScalarType::F16) => Sum::Half,
         _ => Sum::Single,
     };
-    let product = Product { shape, sum, saturate: i.has(Modifier::Satfinite), d, a, b: factor, c };
+    let sparsity = if is_sparse { Some(sparsity(b, i, shape, a.element)?) } else { None };
+    let saturate = i.has(Modifier::Satfinite);
+    let product = Product { shape, sum, saturate, sparsity, d, a, b: factor, c };
     let tables = b.matrices();
     tables.products.push(product);
     let immediate = tables.products.len() as u64 - 1;
@@ -151,6 +157,21 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let op = Op { e, immediate, ..b.op(multiply()) };
     b.push(op);
     Ok(())
+}
+
+/// Where the elements of a sparse A stand.
+fn sparsity(
+    b: &mut Binder<'_, '_>,
+    i: &Instruction,
+    shape: MatrixShape,
+    element: ScalarType,
+) -> Result<Sparsity, BindError> {
+    let row = b.source(&i.operands[4], ScalarType::B32)?;
+    let Operand::Immediate(selector) = i.operands[5] else {
+        return Err(b.error("the sparsity selector is a constant"));
+    };
+    Sparsity::new(row, selector, shape, element)
+        .ok_or_else(|| b.error(format!("{selector} is no sparsity selector of this shape")))
 }
 
 /// The oldest shape of `mma`, on binary16 numbers, has a layout of its own.
@@ -230,5 +251,6 @@ forms! {
     bind_product: wmma_mma wmma_mma_u8 wmma_mma_s8 wmma_mma_u4 wmma_mma_s4 wmma_mma_bit_xor wmma_mma_bit_and
         wmma_mma_bf16 wmma_mma_tf32 wmma_mma_f64 mma_quad_pair mma_quad_pair_f16 mma_f16_f32 mma_f16_f16
         mma_f16_f32_k16 mma_f16_f16_k16 mma_bf16 mma_tf32 mma_fp8_f32 mma_fp8_f16 mma_f64 mma_f64_m16 mma_byte mma_byte_m16 mma_nibble
+        mma_sp_f16_f32 mma_sp_f16_f16 mma_sp_bf16 mma_sp_tf32 mma_sp_fp8 mma_sp_byte mma_sp_nibble
         mma_nibble_m16 mma_bit_xor mma_bit_xor_m16 mma_bit_and;
 }

@@ -5,6 +5,7 @@ use ptx_frontend::isa::{MatrixShape, ScalarType};
 
 use super::accumulate::{Sum, accumulate};
 use super::layout::Layout;
+use super::sparse::Sparsity;
 use crate::engine::isa::{Isa, per_level};
 use crate::engine::lane::WARP;
 use crate::engine::op::{Flow, Op};
@@ -17,6 +18,8 @@ use crate::number::half::{Bf16, F16, HalfFormat};
 pub struct Product {
     pub(super) shape: MatrixShape,
     pub(super) sum: Sum,
+    /// Which elements of A are there, if not all.
+    pub(super) sparsity: Option<Sparsity>,
     /// `.satfinite`.
     pub(super) saturate: bool,
     pub(super) d: Spread,
@@ -36,9 +39,9 @@ pub(super) struct Spread {
     pub(super) len: usize,
 }
 
-/// The most elements that A, B and C have: those of m16n8k64; of m16n8k64, m8n32k16 and others; and of m16n16k16.
+/// The most elements that A, B and C have: those of m16n8k64; of sparse m16n8k128; and of m16n16k16.
 const MOST_A: usize = 1024;
-const MOST_B: usize = 512;
+const MOST_B: usize = 1024;
 const MOST_C: usize = 256;
 
 #[inline(always)]
@@ -54,6 +57,12 @@ unsafe fn multiply_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
         read(w, &product.a, &mut a);
         read(w, &product.b, &mut b);
         read(w, &product.c, &mut c);
+        if let Some(sparsity) = &product.sparsity {
+            let metadata = w.read_row::<u32>(sparsity.row);
+            sparsity.accumulate(product.sum, product.shape, &metadata, &a, &b, &mut c);
+            write(w, product, &c);
+            return Flow::Next;
+        }
         let factors = a.chunks_exact(product.a.len).zip(b.chunks_exact(product.b.len));
         for ((a, b), sums) in factors.zip(c.chunks_exact_mut(product.c.len)).take(product.matrices()) {
             accumulate(product.sum, product.shape, a, b, sums);

@@ -1,0 +1,146 @@
+//! Structured sparsity (PTX manual 9.7.14.6.1): of each chunk of a row of A half the elements are there, and metadata say
+//! which. Elements of A's fragment lie as those of a dense matrix with half the columns.
+//!
+//! A chunk has four columns and two elements; of 4-bit integers eight columns and two pairs of elements; of tf32 numbers
+//! two columns and one element, whose metadata are written as those of its two halves (0b0100 or 0b1110). Its metadata
+//! are two 2-bit indices, that of the first element or pair lowest.
+//!
+//! The metadata of rows `g` and `g + 8` stand in the lanes of group `g` (`lane / 4`), one word in each of one, two or four
+//! lanes, from the one that the selector names. For elements of 16 and 32 bits a word has those of four chunks of row `g`
+//! in its lower half, of row `g + 8` in its upper one; the second word goes on along K. For elements of 4 and 8 bits a
+//! word has those of eight chunks of one row: `g`, `g + 8`, and once more further along K. (The figures of the manual;
+//! the order in which CUTLASS lays metadata out for the hardware is the same.)
+//!
+//! Only the elements that are there are multiplied and summed, in the order of [`super::accumulate`].
+
+use ptx_frontend::isa::{MatrixShape, ScalarType};
+
+use super::accumulate::{Sum, accumulate};
+use crate::engine::lane::WARP;
+
+/// How A's elements are found.
+#[derive(Debug)]
+pub(super) struct Sparsity {
+    /// Row of the metadata.
+    pub(super) row: u32,
+    /// First lane of each group that has metadata.
+    first: usize,
+    /// Columns of a chunk; half as many elements are there.
+    chunk: usize,
+    /// A word's halves belong to two rows.
+    in_halves: bool,
+}
+
+/// The shape of the elements that are there.
+pub(super) fn half_of(shape: MatrixShape) -> MatrixShape {
+    MatrixShape { k: shape.k / 2, ..shape }
+}
+
+impl Sparsity {
+    /// For A of these elements; `None` if the shape has no such selector.
+    pub(super) fn new(row: u32, selector: u64, shape: MatrixShape, element: ScalarType) -> Option<Sparsity> {
+        let chunk = match element.bits() {
+            32 => 2,
+            4 => 8,
+            _ => 4,
+        };
+        // Four bits for each chunk of two rows.
+        let words = 2 * 4 * (shape.k as usize / chunk) / 32;
+        let first = usize::try_from(selector).ok()?.checked_mul(words)?;
+        let in_halves = element.bits() >= 16;
+        (first.checked_add(words)? <= 4).then_some(Sparsity { row, first, chunk, in_halves })
+    }
+
+    /// The two indices of a chunk of a row, first lowest.
+    fn indices(&self, metadata: &[u32; WARP], row: usize, chunk: usize) -> u32 {
+        let (group, lower) = (row % 8, row / 8);
+        let (word, nibble) = if self.in_halves {
+            (chunk / 4, 4 * lower + chunk % 4)
+        } else {
+            (2 * (chunk / 8) + lower, chunk % 8)
+        };
+        let lane = 4 * group + self.first + word;
+        metadata.get(lane).map_or(0, |word| word >> (4 * nibble) & 15)
+    }
+
+    /// The column that an element of a row has in the whole matrix.
+    fn column(&self, metadata: &[u32; WARP], row: usize, element: usize) -> usize {
+        let there = self.chunk / 2;
+        let (chunk, element) = (element / there, element % there);
+        let indices = self.indices(metadata, row, chunk);
+        let index = |n: usize| (indices >> (2 * n) & 3) as usize;
+        let within = match there {
+            1 => index(0) / 2,
+            2 => index(element),
+            _ => 2 * index(element / 2) + element % 2,
+        };
+        chunk * self.chunk + within
+    }
+
+    /// `sums += a * b`, `a` without the elements that are not there.
+    pub(super) fn accumulate(
+        &self,
+        how: Sum,
+        shape: MatrixShape,
+        metadata: &[u32; WARP],
+        a: &[f64],
+        b: &[f64],
+        sums: &mut [f64],
+    ) {
+        let (n, k) = (shape.n as usize, shape.k as usize / 2);
+        let one_row = MatrixShape { m: 1, ..half_of(shape) };
+        let mut met = vec![0.0; k * n];
+        for (row, (a, sums)) in
+            a.chunks_exact(k).zip(sums.chunks_exact_mut(n)).enumerate().take(shape.m as usize)
+        {
+            for (element, met) in met.chunks_exact_mut(n).enumerate() {
+                let from = self.column(metadata, row, element) * n;
+                met.copy_from_slice(&b[from..from + n]);
+            }
+            accumulate(how, one_row, a, &met, sums);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(element: ScalarType, k: u32, metadata: [u32; WARP], row: usize) -> Vec<usize> {
+        let shape = MatrixShape { m: 16, n: 8, k };
+        let sparsity = Sparsity::new(0, 0, shape, element).unwrap();
+        (0..k as usize / 2).map(|element| sparsity.column(&metadata, row, element)).collect()
+    }
+
+    #[test]
+    fn halves_of_a_word_belong_to_two_rows() {
+        let mut metadata = [0; WARP];
+        metadata[0] = 0xe4d8_9c84;
+        assert_eq!(columns(ScalarType::F16, 16, metadata, 0), [0, 1, 4, 6, 8, 11, 13, 14]);
+        assert_eq!(columns(ScalarType::F16, 16, metadata, 8), [0, 2, 5, 7, 8, 9, 14, 15]);
+    }
+
+    #[test]
+    fn one_of_two_wide_elements_is_there() {
+        let mut metadata = [0; WARP];
+        metadata[4] = 0x4e4e_ee44;
+        assert_eq!(columns(ScalarType::Tf32, 8, metadata, 1), [0, 2, 5, 7]);
+        assert_eq!(columns(ScalarType::Tf32, 8, metadata, 9), [1, 2, 5, 6]);
+    }
+
+    #[test]
+    fn pairs_of_narrow_elements_are_there() {
+        let mut metadata = [0; WARP];
+        metadata[1] = 0xd;
+        assert_eq!(columns(ScalarType::U4, 64, metadata, 8)[..4], [2, 3, 6, 7]);
+    }
+
+    #[test]
+    fn a_selector_names_lanes_of_a_group() {
+        let shape = MatrixShape { m: 16, n: 8, k: 16 };
+        assert!(Sparsity::new(0, 3, shape, ScalarType::F16).is_some());
+        assert!(Sparsity::new(0, 2, MatrixShape { k: 32, ..shape }, ScalarType::F16).is_none());
+        assert!(Sparsity::new(0, 1, MatrixShape { k: 64, ..shape }, ScalarType::S8).is_none());
+        assert!(Sparsity::new(0, u64::MAX, shape, ScalarType::F16).is_none());
+    }
+}

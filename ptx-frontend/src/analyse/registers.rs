@@ -6,8 +6,11 @@ use crate::ir::{AddressBase, Instruction, Operand, RegisterId};
 pub fn reads(instruction: &Instruction) -> Vec<RegisterId> {
     let mut registers = Vec::new();
     registers.extend(instruction.guard.map(|guard| guard.register));
-    for (operand, place) in instruction.operands.iter().zip(&instruction.op.line().parsed().operands) {
-        collect(operand, !place.written, &mut registers);
+    let syntax = instruction.op.line().parsed();
+    // The result of a warpgroup's product is a summand, too.
+    let accumulates = syntax.mnemonic == "wgmma";
+    for (operand, place) in instruction.operands.iter().zip(&syntax.operands) {
+        collect(operand, !place.written || accumulates, &mut registers);
     }
     registers
 }

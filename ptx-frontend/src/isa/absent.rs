@@ -33,7 +33,6 @@ pub const ABSENT: &[Absent] = &[
         "9.7.9.14",
     ),
     missing("tensormap", "9.7.9.28"),
-    missing("wgmma", "9.7.15"),
     refused("tcgen05", TENSOR_MEMORY, "9.7.16"),
     refused("clusterlaunchcontrol", "needs sm_100", "9.7.13.18"),
 ];

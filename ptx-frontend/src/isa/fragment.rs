@@ -74,6 +74,8 @@ impl Fragment {
             return Some(Fragment { matrix: None, element: *element, registers });
         }
         let shape = MatrixShape::among(tokens)?;
+        // Each warp of a warpgroup has a quarter of the rows.
+        let shape = if shape.m == 64 { MatrixShape { m: 16, ..shape } } else { shape };
         let moved = modifiers(tokens).find_map(|modifier| match modifier {
             Modifier::A => Some(MatrixRole::A),
             Modifier::B => Some(MatrixRole::B),
@@ -87,10 +89,10 @@ impl Fragment {
         };
         let (matrix, element) = match (moved, types.as_slice(), place) {
             (Some(moved), [.., last], _) => (moved, *last),
-            (None, [d, _] | [d, _, _, _], "d") => (of_place, *d),
+            (None, [d, _] | [d, _, _] | [d, _, _, _], "d") => (of_place, *d),
             (None, [_, c] | [_, _, _, c], "c") => (of_place, *c),
             (None, [_, _], _) => (of_place, ScalarType::F16),
-            (None, [_, a, _, _], "a") => (of_place, *a),
+            (None, [_, a, _] | [_, a, _, _], "a") => (of_place, *a),
             (None, [_, _, b, _], _) => (of_place, *b),
             _ => return None,
         };

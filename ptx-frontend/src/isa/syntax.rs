@@ -5,6 +5,7 @@
 //!
 //! * `.x` — this token must be there; `(.x|.y)` — one of these; `<set>` — one of a named set ([`SETS`]);
 //!   `{…}` around any of them — may be left out.
+//! * `<m64k16>` is the set of the shapes `.m64nNk16` for all N; `<m64k32_integer>` for the N that integers have.
 //! * Operands are separated by commas. A name starting with `d`, `p` or `q` is written, any other is read.
 //!   `name:type` gives its type; without it the operand has the instruction's last type. Types: a scalar type;
 //!   `T1`, `T2` … the n-th type of the instruction; `wide` twice the width of the last type; `vector` one or
@@ -254,6 +255,10 @@ fn next_slot(text: &'static str) -> Result<(Slot, &'static str), String> {
 fn push_choices(part: &'static str, choices: &mut Vec<Token>) -> Result<(), String> {
     if let Some(set) = part.strip_prefix('<') {
         let name = set.trim_end_matches('>');
+        if let Some(k) = name.strip_prefix("m64k") {
+            choices.extend(warpgroup_shapes(k));
+            return Ok(());
+        }
         let (_, members) =
             SETS.iter().find(|(known, _)| *known == name).ok_or_else(|| format!("no set `{name}`"))?;
         for member in members.split('|') {
@@ -264,6 +269,18 @@ fn push_choices(part: &'static str, choices: &mut Vec<Token>) -> Result<(), Stri
     let name = part.strip_prefix('.').ok_or_else(|| format!("`{part}` has no dot"))?;
     choices.push(Token::from_name(name).ok_or_else(|| format!("unknown token `.{name}`"))?);
     Ok(())
+}
+
+/// The shapes of a warpgroup's products for this K; `K_integer` are those of integers.
+fn warpgroup_shapes(k: &str) -> impl Iterator<Item = Token> + '_ {
+    let (k, is_integer) = k.strip_suffix("_integer").map_or((k, false), |k| (k, true));
+    Modifier::ALL.iter().filter_map(move |modifier| {
+        let (n, found) = modifier.name().strip_prefix("m64n")?.split_once('k')?;
+        let n: u32 = n.parse().ok()?;
+        // Integers have larger steps from 32 on (manual 9.7.15.2).
+        let fits = found == k && (!is_integer || n <= 32 || n % 16 == 0);
+        fits.then_some(Token::Modifier(*modifier))
+    })
 }
 
 fn parse_operands(text: &'static str) -> Result<Vec<OperandSyntax>, String> {

@@ -75,7 +75,8 @@ fn shape_fits(place: &OperandSyntax, operand: &Operand<'_>) -> bool {
             _ => false,
         },
         _ => match &operand.kind {
-            OperandKind::Reference(_) | OperandKind::Vector(_) => true,
+            OperandKind::Reference(_) => true,
+            OperandKind::Vector(_) => !matches!(place.ty, OperandType::Fixed(_)),
             OperandKind::Negated(_) => place.negatable,
             OperandKind::Minus(_) => place.minus,
             OperandKind::Constant(_) => !place.written,

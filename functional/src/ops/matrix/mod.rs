@@ -9,6 +9,9 @@ mod layout;
 mod product;
 mod sparse;
 mod transfer;
+mod warpgroup;
+
+pub use warpgroup::*;
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Fragment, MatrixRole, MatrixShape, Modifier, ScalarType};
@@ -25,6 +28,7 @@ use sparse::{Sparsity, half_of};
 use transfer::{
     Addresses, Eights, Tile, load_eights, load_tile, resolve, store_eights, store_tile, transpose,
 };
+use warpgroup::WarpgroupProduct;
 
 /// The operands of a program's matrix instructions.
 #[derive(Debug, Default)]
@@ -32,6 +36,7 @@ pub struct Matrices {
     products: Vec<Product>,
     tiles: Vec<Tile>,
     eights: Vec<Eights>,
+    warpgroups: Vec<WarpgroupProduct>,
 }
 
 /// The row of members: every lane takes part.
@@ -147,7 +152,7 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         (_, ScalarType::F16, ScalarType::F16) => Sum::Half,
         _ => Sum::Single,
     };
-    let sparsity = if is_sparse { Some(sparsity(b, i, shape, a.element)?) } else { None };
+    let sparsity = if is_sparse { Some(sparsity(b, i, (4, 5), shape, a.element)?) } else { None };
     let saturate = i.has(Modifier::Satfinite);
     let product = Product { shape, sum, saturate, sparsity, d, a, b: factor, c };
     let tables = b.matrices();
@@ -159,15 +164,16 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-/// Where the elements of a sparse A stand.
+/// Where the elements of a sparse A stand; metadata and selector are these operands.
 fn sparsity(
     b: &mut Binder<'_, '_>,
     i: &Instruction,
+    (metadata, selector): (usize, usize),
     shape: MatrixShape,
     element: ScalarType,
 ) -> Result<Sparsity, BindError> {
-    let row = b.source(&i.operands[4], ScalarType::B32)?;
-    let Operand::Immediate(selector) = i.operands[5] else {
+    let row = b.source(&i.operands[metadata], ScalarType::B32)?;
+    let Operand::Immediate(selector) = i.operands[selector] else {
         return Err(b.error("the sparsity selector is a constant"));
     };
     Sparsity::new(row, selector, shape, element)

@@ -60,14 +60,14 @@ unsafe fn multiply_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
         if let Some(sparsity) = &product.sparsity {
             let metadata = w.read_row::<u32>(sparsity.row);
             sparsity.accumulate(product.sum, product.shape, &metadata, &a, &b, &mut c);
-            write(w, product, &c);
+            write(w, &product.d, product.saturate, &c);
             return Flow::Next;
         }
         let factors = a.chunks_exact(product.a.len).zip(b.chunks_exact(product.b.len));
         for ((a, b), sums) in factors.zip(c.chunks_exact_mut(product.c.len)).take(product.matrices()) {
             accumulate(product.sum, product.shape, a, b, sums);
         }
-        write(w, product, &c);
+        write(w, &product.d, product.saturate, &c);
     }
     Flow::Next
 }
@@ -86,7 +86,7 @@ impl Product {
 
 /// The elements as numbers; of single bits 32 are one number.
 #[inline(always)]
-unsafe fn read(w: &Running<'_>, spread: &Spread, numbers: &mut [f64]) {
+pub(super) unsafe fn read(w: &Running<'_>, spread: &Spread, numbers: &mut [f64]) {
     let layout = &spread.layout;
     for (&row, places) in spread.rows.iter().zip(layout.elements.chunks_exact(layout.per_register)) {
         for (i, first) in places.iter().enumerate() {
@@ -106,7 +106,7 @@ unsafe fn read(w: &Running<'_>, spread: &Spread, numbers: &mut [f64]) {
 
 /// Element `i` of each word.
 #[inline(always)]
-fn decode(element: ScalarType, words: &[u32; WARP], i: usize) -> [f64; WARP] {
+pub(super) fn decode(element: ScalarType, words: &[u32; WARP], i: usize) -> [f64; WARP] {
     let shift = i as u32 * element.bits();
     match element {
         ScalarType::F16 => words.map(|word| f64::from(F16::widen((word >> shift) as u16))),
@@ -137,8 +137,8 @@ fn e4m3(bits: u8) -> f32 {
 }
 
 #[inline(always)]
-unsafe fn write(w: &mut Running<'_>, product: &Product, numbers: &[f64]) {
-    let Spread { rows, element, layout, .. } = &product.d;
+pub(super) unsafe fn write(w: &mut Running<'_>, d: &Spread, saturate: bool, numbers: &[f64]) {
+    let Spread { rows, element, layout, .. } = d;
     for (&row, places) in rows.iter().zip(layout.elements.chunks_exact(layout.per_register)) {
         let value = |lane: usize, i: usize| numbers[usize::from(layout.lanes[lane] + places[i])];
         // SAFETY: the caller's promise.
@@ -148,14 +148,14 @@ unsafe fn write(w: &mut Running<'_>, product: &Product, numbers: &[f64]) {
                     w.write_row::<u64>(row, &std::array::from_fn(|lane| value(lane, 0).to_bits()));
                 }
                 ScalarType::F16 => {
-                    let half = |lane, i| half(value(lane, i), product.saturate);
+                    let half = |lane, i| half(value(lane, i), saturate);
                     w.write_row(row, &std::array::from_fn(|lane| half(lane, 0) | half(lane, 1) << 16));
                 }
                 ScalarType::F32 => {
-                    w.write_row(row, &std::array::from_fn(|lane| single(value(lane, 0), product.saturate)));
+                    w.write_row(row, &std::array::from_fn(|lane| single(value(lane, 0), saturate)));
                 }
                 _ => {
-                    let word = |lane| integer(value(lane, 0), product.saturate);
+                    let word = |lane| integer(value(lane, 0), saturate);
                     w.write_row(row, &std::array::from_fn(word));
                 }
             }

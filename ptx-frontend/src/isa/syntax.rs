@@ -278,7 +278,7 @@ fn warpgroup_shapes(k: &str) -> impl Iterator<Item = Token> + '_ {
         let (n, found) = modifier.name().strip_prefix("m64n")?.split_once('k')?;
         let n: u32 = n.parse().ok()?;
         // Integers have larger steps from 32 on (manual 9.7.15.2).
-        let fits = found == k && (!is_integer || n <= 32 || n % 16 == 0);
+        let fits = found == k && (!is_integer || n <= 32 || n.is_multiple_of(16));
         fits.then_some(Token::Modifier(*modifier))
     })
 }

@@ -3,6 +3,9 @@
 /// Named barriers a CTA has.
 pub const BARRIERS: usize = 16;
 
+/// Number of the barrier of the cluster, which has one CTA; it stands behind the named ones.
+pub const CLUSTER_BARRIER: usize = BARRIERS;
+
 /// One named barrier.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Barrier {

@@ -20,8 +20,8 @@ pub struct CtaState {
     pub index: u64,
     /// CTA within the grid.
     pub id: [u32; 3],
-    /// Named barriers.
-    pub barriers: [Barrier; BARRIERS],
+    /// Named barriers, and that of the cluster.
+    pub barriers: [Barrier; BARRIERS + 1],
     /// Threads that have not exited.
     pub live_threads: u32,
 }

@@ -81,6 +81,8 @@ pub struct Divergence {
     pub(crate) live: u32,
     /// Members of the current warp-wide op that execute it elsewhere.
     pub(crate) apart: Vec<Apart>,
+    /// One bit per lane: the parity of the cluster barrier's generation when the lane came to it last.
+    pub(crate) cluster_parity: u32,
     /// By lane: where the part of local memory begins that `alloca` has given out.
     pub(crate) stack: [u32; WARP],
     /// The running fragment has done something that spinning code does.
@@ -93,6 +95,7 @@ impl Divergence {
     /// A warp about to start: `live` lanes at `entry` in frame 0, with so many bytes of local memory.
     pub(crate) fn start(&mut self, live: u32, entry: u32, local_bytes: u32) {
         self.stack = [local_bytes; WARP];
+        self.cluster_parity = 0;
         self.queue.clear();
         self.joins.clear();
         self.join = NONE;

@@ -5,10 +5,12 @@
 //! the device has one worker.
 
 mod asynchronous;
+mod bulk;
 mod vector;
 mod wide;
 
 pub use asynchronous::*;
+pub(in crate::ops) use bulk::bulk_update;
 pub use vector::*;
 pub use wide::*;
 
@@ -32,7 +34,7 @@ use crate::engine::running::Running;
 use crate::fault::FaultKind;
 
 /// A value in memory on which the host has atomic operations.
-trait Cell: Lane + PartialEq {
+pub(in crate::ops) trait Cell: Lane + PartialEq {
     /// Replaces `old` by `new`; what was found if it was something else.
     ///
     /// # Safety
@@ -85,7 +87,7 @@ macro_rules! cells {
 cells! { u16 => AtomicU16, u32 => AtomicU32, u64 => AtomicU64, i32 => AtomicI32, i64 => AtomicI64 }
 
 /// What an atomic operation makes of a value.
-trait Update: 'static {
+pub(in crate::ops) trait Update: 'static {
     /// The value.
     type Value: Cell;
     /// Do several updates in a row come to one with their operands put together by `apply`?

@@ -1,10 +1,12 @@
 //! Data movement (PTX manual 9.7.9): which warp-wide load, store or move an instruction comes down to.
 
 mod asynchronous;
+mod bulk;
 mod hints;
 mod stack;
 
 pub use asynchronous::*;
+pub use bulk::*;
 pub use hints::*;
 pub use stack::*;
 

@@ -11,12 +11,14 @@ macro_rules! gather {
     };
 }
 
+mod cluster;
 mod fence;
 mod mbarrier;
 mod reduce;
 mod shuffle;
 mod vote;
 
+pub use cluster::*;
 pub use fence::*;
 pub use mbarrier::*;
 pub use reduce::*;

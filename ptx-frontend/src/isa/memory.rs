@@ -57,6 +57,24 @@ macro_rules! memory_ops {
             cp_async_wait_group: "cp.async.wait_group a:u32", 7.0, 80, Memory, Pure, "9.7.9.26.3";
             /// Waits for all copies.
             cp_async_wait_all: "cp.async.wait_all", 7.0, 80, Memory, Pure, "9.7.9.26.3";
+            /// Copies c bytes from global to shared memory; they are transactions of barrier e.
+            cp_async_bulk_load: "cp.async.bulk(.shared::cluster|.shared::cta).global.mbarrier::complete_tx::bytes{.L2::cache_hint} [a], [b], c:u32, [e]{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.4";
+            /// As cp_async_bulk_load, to the CTAs of the cluster that are named by the bits of f.
+            cp_async_bulk_multicast: "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster{.L2::cache_hint} [a], [b], c:u32, [e], f:b16{, g:b64}", 8.0, 90, Memory, Store, "9.7.9.26.4";
+            /// Copies c bytes within the shared memory of a cluster; they are transactions of barrier e.
+            cp_async_bulk_shared: "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [a], [b], c:u32, [e]", 8.0, 90, Memory, Store, "9.7.9.26.4";
+            /// Copies c bytes from shared to global memory.
+            cp_async_bulk_store: "cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint} [a], [b], c:u32{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.4";
+            /// Combines c bytes of elements in global memory with those in shared memory.
+            cp_reduce_async_bulk: "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}<bulk_operation>{.noftz}(.f16|.bf16|.b32|.u32|.s32|.b64|.u64|.s64|.f32|.f64) [a], [b], c:u32{, f:b64}", 8.0, 90, Memory, Atomic, "9.7.9.26.4";
+            /// Combines c bytes of elements within the shared memory of a cluster; they are transactions of barrier e.
+            cp_reduce_async_bulk_shared: "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes<bulk_operation>(.b32|.u32|.s32|.u64) [a], [b], c:u32, [e]", 8.0, 90, Memory, Atomic, "9.7.9.26.4";
+            /// Brings b bytes near; no effect on values.
+            cp_async_bulk_prefetch: "cp.async.bulk.prefetch.L2.global{.L2::cache_hint} [a], b:u32{, c:b64}", 8.0, 90, Memory, Pure, "9.7.9.26.4";
+            /// Makes a group of the bulk copies since the last one.
+            cp_async_bulk_commit_group: "cp.async.bulk.commit_group", 8.0, 90, Memory, Pure, "9.7.9.26.4";
+            /// Waits until at most a groups of bulk copies are under way, or still read.
+            cp_async_bulk_wait_group: "cp.async.bulk.wait_group{.read} a:u32", 8.0, 90, Memory, Pure, "9.7.9.26.4";
             /// p = the generic address points into this space.
             isspacep: "isspacep(.const|.global|.local|.param|.shared|.shared::cta|.shared::cluster) p:pred, a:u64", 2.0, 20, Integer, Pure, "9.7.9.18";
             /// d = the generic address of an address in this space.

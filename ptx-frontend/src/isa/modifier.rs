@@ -128,6 +128,8 @@ modifiers! {
     // Asynchronous copies.
     CommitGroup = "commit_group", WaitGroup = "wait_group", Mbarrier = "mbarrier", Noinc = "noinc",
     LaunchDependents = "launch_dependents", CompleteTxBytes = "mbarrier::complete_tx::bytes",
+    Bulk = "bulk", BulkGroup = "bulk_group", Multicast = "multicast::cluster", Read = "read", Prefetch = "prefetch",
+    Reduce = "reduce",
     // Barriers in shared memory.
     Init = "init", Inval = "inval", ExpectTx = "expect_tx", CompleteTx = "complete_tx", ArriveDrop = "arrive_drop",
     NoComplete = "noComplete", TestWait = "test_wait", TryWait = "try_wait", Parity = "parity",

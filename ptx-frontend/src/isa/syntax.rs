@@ -53,6 +53,7 @@ pub const SETS: &[(&str, &str)] = &[
     ("compare_float", ".eq|.ne|.lt|.le|.gt|.ge|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan"),
     ("boolean", ".and|.or|.xor"),
     ("wmma_shape", ".m16n16k16|.m8n32k16|.m32n8k16"),
+    ("bulk_operation", ".and|.or|.xor|.add|.inc|.dec|.min|.max"),
     ("sparse", ".sp|.sp::ordered_metadata"),
     ("matrix_space", ".global|.shared|.shared::cta"),
     ("atomic_order", ".relaxed|.acquire|.release|.acq_rel"),

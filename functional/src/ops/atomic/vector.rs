@@ -16,7 +16,7 @@ use crate::ops::float::extremum::extreme_half;
 use crate::ops::memory::push_copy;
 
 /// The larger or smaller of two halves.
-struct Extreme<F, const LARGER: bool>(PhantomData<F>);
+pub(super) struct Extreme<F, const LARGER: bool>(PhantomData<F>);
 
 impl<F: HalfFormat, const LARGER: bool> Update for Extreme<F, LARGER> {
     type Value = u16;

@@ -20,7 +20,7 @@ macro_rules! hints {
     };
 }
 
-hints! { prefetch prefetch_evict prefetchu prefetch_tensormap applypriority discard }
+hints! { prefetch prefetch_evict prefetchu prefetch_tensormap applypriority discard cp_async_bulk_prefetch }
 
 /// A policy is opaque, and no access asks for it: 0.
 fn bind_policy(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {

@@ -178,8 +178,18 @@ pub(in crate::ops) fn bind_transactions(
     barrier: &Operand,
     bytes: u32,
 ) -> Bound {
+    let row = b.constant(bytes.into(), false);
+    bind_transactions_of(b, i, barrier, row)
+}
+
+/// As [`bind_transactions`]; `operand` is the row of their numbers.
+pub(in crate::ops) fn bind_transactions_of(
+    b: &mut Binder<'_, '_>,
+    i: &Instruction,
+    barrier: &Operand,
+    operand: u32,
+) -> Bound {
     let a = wide_address(b, barrier)?;
-    let operand = b.constant(bytes.into(), false);
     let d = b.scratch(true);
     let slot = b.next_slot();
     let op = Op { d, a, b: operand, slot, ..b.op(in_space!(i, act::<Complete>)) };

@@ -1,0 +1,159 @@
+//! `cp.async.bulk` and `cp.reduce.async.bulk` without tensor maps (PTX manual 9.7.9.26.4). A copy is done at once by the
+//! lane that starts it, so that there is never anything to wait for but the transactions of its barrier, which it
+//! counts. A cluster has one CTA, to which every copy goes.
+
+use ptx_frontend::ir::Instruction;
+use ptx_frontend::isa::{Modifier, ScalarType};
+
+use crate::bind::{BindError, Binder};
+use crate::engine::access::{Global, Shared, Space, lanes_of};
+use crate::engine::op::{Flow, Op, Run};
+use crate::engine::running::Running;
+use crate::fault::FaultKind;
+use crate::ops::Bound;
+use crate::ops::atomic::{Update, bulk_update};
+use crate::ops::control::bind_nothing;
+use crate::ops::parallel::bind_transactions_of;
+use crate::ops::place::wide_address;
+
+/// What addresses and sizes are multiples of, bytes.
+const UNIT: u32 = 16;
+
+/// One lane's copy: where from and to, on the host, and how many bytes.
+struct Stretch {
+    to: *mut u8,
+    from: *const u8,
+    bytes: u32,
+}
+
+fn place<S: Space>(
+    w: &mut Running<'_>,
+    op: &Op,
+    lane: usize,
+    address: u64,
+    bytes: u32,
+) -> Result<*mut u8, FaultKind> {
+    if (address | u64::from(bytes)) & u64::from(UNIT - 1) != 0 {
+        return Err(FaultKind::MisalignedAddress { address, width: UNIT, lane: lane as u32 });
+    }
+    let fault = FaultKind::IllegalAddress { address, width: bytes, lane: lane as u32 };
+    S::resolve(w, op.slot, lane as u32, address, bytes).ok_or(fault)
+}
+
+/// `c` bytes at `a` and `b` of a lane, checked.
+///
+/// # Safety
+/// As for [`Run`]: `a` and `b` are rows of double words, `c` is one of words.
+unsafe fn stretch<To: Space, From: Space>(
+    w: &mut Running<'_>,
+    op: &Op,
+    lane: usize,
+) -> Result<Stretch, FaultKind> {
+    // SAFETY: the caller's promise.
+    let (to, from, bytes) = unsafe {
+        (w.read_lane::<u64>(op.a, lane), w.read_lane::<u64>(op.b, lane), w.read_lane::<u32>(op.c, lane))
+    };
+    Ok(Stretch {
+        from: place::<From>(w, op, lane, from, bytes)?,
+        to: place::<To>(w, op, lane, to, bytes)?,
+        bytes,
+    })
+}
+
+/// `c` bytes at `a` = those at `b`.
+unsafe fn copy<To: Space, From: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
+    for lane in lanes_of(w.mask) {
+        // SAFETY: the caller's promise.
+        match unsafe { stretch::<To, From>(w, op, lane) } {
+            // SAFETY: both stretches were checked for this lane; they may overlap.
+            Ok(Stretch { to, from, bytes }) => unsafe { to.copy_from(from, bytes as usize) },
+            Err(fault) => return w.fault(fault),
+        }
+    }
+    Flow::Next
+}
+
+/// Elements in `c` bytes at `a` = their updates with those at `b`; `e` is 1 if they lie in shared memory.
+pub(in crate::ops) unsafe fn reduce<To: Space, U: Update>(w: &mut Running<'_>, op: &Op) -> Flow {
+    for lane in lanes_of(w.mask) {
+        // SAFETY: the caller's promise.
+        let Stretch { to, from, bytes } = match unsafe { stretch::<To, Shared<u64>>(w, op, lane) } {
+            Ok(stretch) => stretch,
+            Err(fault) => return w.fault(fault),
+        };
+        for n in 0..bytes as usize / size_of::<U::Value>() {
+            // SAFETY: the element lies in both stretches, which were checked; addresses are multiples of 16.
+            unsafe {
+                let value = from.cast::<U::Value>().add(n).read();
+                U::indivisibly(to.cast::<U::Value>().add(n), value, op.e != 0);
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// Binds a copy of the bytes that operand 2 says; the row of that number.
+fn bind_copy(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, in_shared: bool) -> Result<u32, BindError> {
+    let a = wide_address(b, &i.operands[0])?;
+    let from = wide_address(b, &i.operands[1])?;
+    let bytes = b.source(&i.operands[2], ScalarType::U32)?;
+    let slot = b.next_slot();
+    let op = Op { a, b: from, c: bytes, e: u32::from(in_shared), slot, ..b.op(run) };
+    b.push(op);
+    Ok(bytes)
+}
+
+/// `cp.async.bulk` from global to shared memory.
+pub fn cp_async_bulk_load(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let bytes = bind_copy(b, i, copy::<Shared<u64>, Global>, true)?;
+    bind_transactions_of(b, i, &i.operands[3], bytes)
+}
+
+/// `cp.async.bulk.multicast::cluster`.
+pub fn cp_async_bulk_multicast(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    cp_async_bulk_load(b, i)
+}
+
+/// `cp.async.bulk` within shared memory.
+pub fn cp_async_bulk_shared(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let bytes = bind_copy(b, i, copy::<Shared<u64>, Shared<u64>>, true)?;
+    bind_transactions_of(b, i, &i.operands[3], bytes)
+}
+
+/// `cp.async.bulk` from shared to global memory.
+pub fn cp_async_bulk_store(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_copy(b, i, copy::<Global, Shared<u64>>, false).map(|_| ())
+}
+
+fn reduction<To: Space>(b: &Binder<'_, '_>, i: &Instruction) -> Result<Run, BindError> {
+    let ty = b.last_type(i)?;
+    let how = i.modifiers().find(|m| {
+        use Modifier::{Add, And, Dec, Inc, Max, Min, Or, Xor};
+        matches!(m, Add | And | Dec | Inc | Max | Min | Or | Xor)
+    });
+    let run = how.and_then(|how| bulk_update::<To>(how, ty));
+    run.ok_or_else(|| b.error(format!("this reduction of .{} does not exist", ty.name())))
+}
+
+/// `cp.reduce.async.bulk` to global memory.
+pub fn cp_reduce_async_bulk(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = reduction::<Global>(b, i)?;
+    bind_copy(b, i, run, false).map(|_| ())
+}
+
+/// `cp.reduce.async.bulk` within shared memory.
+pub fn cp_reduce_async_bulk_shared(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = reduction::<Shared<u64>>(b, i)?;
+    let bytes = bind_copy(b, i, run, true)?;
+    bind_transactions_of(b, i, &i.operands[3], bytes)
+}
+
+/// `cp.async.bulk.commit_group`.
+pub fn cp_async_bulk_commit_group(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    bind_nothing(b)
+}
+
+/// `cp.async.bulk.wait_group`.
+pub fn cp_async_bulk_wait_group(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    bind_nothing(b)
+}

@@ -1,0 +1,55 @@
+//! `barrier.cluster` (PTX manual 9.7.13.3). A cluster has one CTA; its barrier stands behind the named ones.
+//!
+//! A thread comes to the barrier and waits in turns, so that between its coming and its wait at most one phase ends: the
+//! parity of the phase that it came in tells whether that has ended.
+
+use ptx_frontend::ir::Instruction;
+
+use crate::bind::Binder;
+use crate::engine::barrier::CLUSTER_BARRIER;
+use crate::engine::op::{Flow, Op};
+use crate::engine::running::Running;
+use crate::ops::Bound;
+
+/// All ones if the number is odd, else 0.
+fn parity(generation: u32) -> u32 {
+    (generation & 1).wrapping_neg()
+}
+
+fn arrive(w: &mut Running<'_>, _: &Op) -> Flow {
+    let (mask, live) = (w.mask, w.cta.live_threads);
+    let barrier = &mut w.cta.barriers[CLUSTER_BARRIER];
+    let phase = parity(barrier.generation);
+    barrier.arrive(mask.count_ones(), 0, 0, live);
+    w.divergence.cluster_parity = (w.divergence.cluster_parity & !mask) | (phase & mask);
+    Flow::Next
+}
+
+fn wait(w: &mut Running<'_>, _: &Op) -> Flow {
+    w.divergence.released = false;
+    let now = parity(w.cta.barriers[CLUSTER_BARRIER].generation);
+    let waiting = !(w.divergence.cluster_parity ^ now) & w.mask;
+    if waiting == 0 {
+        return Flow::Next;
+    }
+    if w.mask != w.active {
+        // Lanes that the guard leaves out go on by themselves.
+        let (lanes, next) = (w.mask, w.pc + 1);
+        return w.wait_apart(CLUSTER_BARRIER as u32, lanes, next);
+    }
+    w.wait_at_barrier(CLUSTER_BARRIER as u32)
+}
+
+/// `barrier.cluster.arrive`.
+pub fn barrier_cluster_arrive(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    let op = b.op(arrive);
+    b.push(op);
+    Ok(())
+}
+
+/// `barrier.cluster.wait`.
+pub fn barrier_cluster_wait(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+    let op = b.op(wait);
+    b.push(op);
+    Ok(())
+}

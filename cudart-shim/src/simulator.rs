@@ -86,6 +86,7 @@ fn settings() -> Settings {
         watchdog: number_from_environment("VOLTSIM_WATCHDOG")
             .filter(|seconds| *seconds > 0)
             .map(Duration::from_secs),
+        fmad: number_from_environment("VOLTSIM_FMAD").is_none_or(|flag| flag != 0),
     }
 }
 

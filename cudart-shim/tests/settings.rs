@@ -130,6 +130,13 @@ fn the_watchdog_stops_a_kernel_without_end_and_says_where_it_was() {
 }
 
 #[test]
+fn a_product_and_its_difference_are_rounded_once_unless_told_otherwise() {
+    // The kernel traps unless the product is rounded before.
+    assert_eq!(fault("contraction", &[]).0, "cudaErrorLaunchFailure\n");
+    assert_eq!(fault("contraction", &[("VOLTSIM_FMAD", "0")]).0, "cudaSuccess\n");
+}
+
+#[test]
 fn a_barrier_that_threads_never_reach_is_told_with_its_line() {
     let (error, said) = fault("deadlock", &[]);
     assert_eq!(error, "cudaErrorLaunchTimeout\n");

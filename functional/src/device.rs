@@ -50,7 +50,7 @@ impl Default for DeviceSpec {
 }
 
 /// How the engine runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Worker threads; 0 takes all cores.
     pub threads: usize,
@@ -58,6 +58,15 @@ pub struct Settings {
     pub deterministic: bool,
     /// A launch that takes longer is stopped with a fault.
     pub watchdog: Option<Duration>,
+    /// `mul` and `add` without rounding modifiers become `fma`, as the vendor's assembler has it.
+    pub fmad: bool,
+}
+
+impl Default for Settings {
+    /// All cores, no time limit, as on hardware.
+    fn default() -> Settings {
+        Settings { threads: 0, deterministic: false, watchdog: None, fmad: true }
+    }
 }
 
 /// A simulated device.

@@ -263,4 +263,8 @@ impl ModuleAddresses for Module {
     fn local_window(&self) -> u64 {
         self.device.memory.local_window()
     }
+
+    fn contracts(&self) -> bool {
+        self.device.settings.fmad
+    }
 }

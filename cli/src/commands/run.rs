@@ -33,6 +33,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS")]
     watchdog: Option<u32>,
 
+    /// Round products before they are added to, as ptxas does with --fmad=false
+    #[arg(long)]
+    no_fmad: bool,
+
     /// Write every CUDA call with its arguments and result to a file, or to standard error
     #[arg(long, value_name = "FILE|stderr")]
     log: Option<PathBuf>,
@@ -77,6 +81,9 @@ fn set_options(args: &Args, command: &mut Command) {
     }
     if let Some(seconds) = args.watchdog {
         command.env("VOLTSIM_WATCHDOG", seconds.to_string());
+    }
+    if args.no_fmad {
+        command.env("VOLTSIM_FMAD", "0");
     }
     if let Some(log) = &args.log {
         command.env("VOLTSIM_LOG", log);

@@ -17,7 +17,12 @@ FAT_BINARY(kernels, 70,
     " mov.u32 %r1, %tid.x; setp.lt.u32 %p, %r1, 32; @%p ret;\\n"
     " barrier.sync 0, 64;\\n"
     " ret; }\\n"
-    ".visible .entry good(.param .u64 address) { ret; }\\n");
+    ".visible .entry good(.param .u64 address) { ret; }\\n"
+    ".visible .entry contraction(.param .u64 address) {\\n"
+    " .reg .pred %p; .reg .f32 %a, %m;\\n"
+    " mov.f32 %a, 0f3F800800; mul.f32 %m, %a, %a; sub.f32 %m, %m, 0f3F801000;\\n"
+    " setp.ne.f32 %p, %m, 0f00000000; @%p trap;\\n"
+    " ret; }\\n");
 
 static char kernel, good;
 

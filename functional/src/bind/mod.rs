@@ -5,6 +5,7 @@
 //! every row is as wide as the function behind the op takes it to be, every target is the start of an op.
 
 mod calls;
+mod contract;
 mod dispatch;
 mod operands;
 mod place;
@@ -224,6 +225,7 @@ pub(crate) struct Binder<'l, 'a> {
     pub(crate) linker: &'l mut Linker<'a>,
     pub(crate) source: Arc<ir::Function>,
     flow: ControlFlow,
+    replacements: contract::Replacements,
     meeting_points: HashSet<InstructionIndex>,
     entry: u32,
     /// Byte offset of each register's row; word number for predicates.
@@ -254,8 +256,12 @@ pub(crate) enum Half {
 }
 
 impl<'l, 'a> Binder<'l, 'a> {
-    fn new(linker: &'l mut Linker<'a>, source: Arc<ir::Function>) -> Result<Binder<'l, 'a>, BindError> {
+    fn new(linker: &'l mut Linker<'a>, mut source: Arc<ir::Function>) -> Result<Binder<'l, 'a>, BindError> {
         let flow = ControlFlow::of(&source);
+        let replacements = match linker.addresses.contracts() {
+            true => contract::contract(&mut source, &flow),
+            false => contract::Replacements::new(),
+        };
         let meeting_points = meeting_points(&source, &flow);
         let entry = linker.code.len() as u32;
         let mut registers = Vec::with_capacity(source.registers.len());
@@ -280,6 +286,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         Ok(Binder {
             linker,
             flow,
+            replacements,
             meeting_points,
             entry,
             registers,
@@ -307,7 +314,12 @@ impl<'l, 'a> Binder<'l, 'a> {
             if self.meeting_points.contains(&InstructionIndex(number as u32)) {
                 self.push_meeting_point();
             }
-            dispatch::bind_instruction(&mut self, instruction)?;
+            match self.replacements.remove(&number) {
+                Some(others) => {
+                    others.iter().try_for_each(|other| dispatch::bind_instruction(&mut self, other))?;
+                }
+                None => dispatch::bind_instruction(&mut self, instruction)?,
+            }
         }
         // A function whose text just ends returns (manual 9.7.12.6).
         self.starts.push(self.linker.code.len() as u32);

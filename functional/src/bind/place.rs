@@ -35,6 +35,8 @@ pub trait ModuleAddresses {
     fn shared_window(&self) -> u64;
     /// Generic address of local memory's first byte.
     fn local_window(&self) -> u64;
+    /// Do a product and its sum become one `fma`?
+    fn contracts(&self) -> bool;
 }
 
 /// Shared variables of a program, at offsets from the start of the CTA's block. All are added before the first is

@@ -6,11 +6,13 @@
 //! shares code with the engine: integers are computed in 128 bits as the manual's pseudocode has it, floating-point
 //! numbers by `rustc_apfloat`.
 
+pub mod case;
 pub mod format;
 pub mod kernel;
 pub mod machine;
 pub mod operands;
 pub mod oracle;
 pub mod random;
+pub mod recording;
 pub mod sweep;
 pub mod variant;

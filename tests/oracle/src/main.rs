@@ -1,58 +1,136 @@
-//! `isa-oracle sweep [NAME…]`: the worst errors of the approximate functions over all their operands, as a table.
+//! `isa-oracle`: single instructions on any CUDA driver, and the errors of the approximate functions.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Parser;
+use isa_oracle::case::Effort;
+use isa_oracle::machine::{Driver, bytes_of};
+use isa_oracle::oracle::Bound;
+use isa_oracle::recording::{Recording, RecordingError, forms};
 use isa_oracle::sweep::{Errors, Worst, sweep, swept};
 
+/// Test single instructions
+#[derive(Parser)]
+enum Command {
+    /// Write the modules of all forms and their operands to a folder
+    Emit {
+        /// The folder
+        folder: PathBuf,
+        /// Rows of operands for each module
+        #[arg(long, default_value_t = 64)]
+        rows: usize,
+        /// Where random numbers start
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Run all modules with a CUDA driver and save its answers
+    Record {
+        /// The driver: a path to libcuda.so.1
+        driver: PathBuf,
+        /// Where the recording goes
+        #[arg(default_value = "tests/isa/recorded")]
+        folder: PathBuf,
+        /// Rows of operands for each module
+        #[arg(long, default_value_t = 64)]
+        rows: usize,
+        /// Where random numbers start
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Print the worst errors of the approximate functions over all their operands
+    Sweep {
+        /// Opcodes, such as sin.approx.f32; all without
+        opcodes: Vec<String>,
+    },
+}
+
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.split_first() {
-        Some((command, names)) if command == "sweep" => sweep_all(names),
-        _ => {
-            eprintln!("usage: isa-oracle sweep [OPCODE…]");
+    let done = match Command::parse() {
+        Command::Emit { folder, rows, seed } => emit(&folder, Effort { rows, seed }),
+        Command::Record { driver, folder, rows, seed } => record(&driver, &folder, Effort { rows, seed }),
+        Command::Sweep { opcodes } => sweep_all(&opcodes),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn sweep_all(names: &[String]) -> ExitCode {
+/// A folder for each form, in it a module and its operands (64-bit words, little endian) for each variant.
+fn emit(folder: &Path, effort: Effort) -> Result<bool, RecordingError> {
+    for form in forms(effort) {
+        let (name, cases) = form?;
+        let folder = folder.join(name);
+        let write = |path: PathBuf, bytes: &[u8]| {
+            std::fs::write(&path, bytes).map_err(|source| RecordingError::File { path, source })
+        };
+        let failed = |source| RecordingError::File { path: folder.clone(), source };
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        for (number, case) in cases.iter().enumerate() {
+            write(folder.join(format!("{number:04}.ptx")), case.text.as_bytes())?;
+            write(folder.join(format!("{number:04}.operands")), &bytes_of(case.job().operands))?;
+        }
+    }
+    Ok(true)
+}
+
+fn record(driver: &Path, folder: &Path, effort: Effort) -> Result<bool, RecordingError> {
+    let mut driver = Driver::open(driver)?;
+    let (recording, refused) = Recording::make(&mut driver, driver.names()?, effort)?;
+    for variant in &refused {
+        println!("refused: {variant}");
+    }
+    let path = recording.write(folder)?;
+    println!(
+        "{}, driver {}: {} modules executed, {} refused; {}",
+        recording.card,
+        recording.driver,
+        recording.answers.len(),
+        refused.len(),
+        path.display()
+    );
+    Ok(true)
+}
+
+fn sweep_all(opcodes: &[String]) -> Result<bool, RecordingError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut verdict = ExitCode::SUCCESS;
-    println!("| instruction | allowed | results | worst, ulp | worst, absolute | worst, relative |");
+    let mut all_allowed = true;
+    println!(
+        "| instruction | the manual allows | results | worst, ulp | worst, absolute | worst, relative |"
+    );
     println!("|---|---|---|---|---|---|");
     for (variant, function, format) in swept() {
         let opcode = variant.opcode();
-        if !names.is_empty() && !names.contains(&opcode) {
+        if !opcodes.is_empty() && !opcodes.contains(&opcode) {
             continue;
         }
-        match sweep(&variant, function, format, 1, threads) {
-            Ok(report) => {
-                report.errors.iter().for_each(|errors| print_errors(&opcode, errors));
-                if let Some((operand, result)) = report.first_wrong {
-                    println!("{opcode}: {} are wrong, the first {operand:#x}: {result:#x}", report.wrong);
-                    verdict = ExitCode::FAILURE;
-                }
-            }
-            Err(error) => {
-                eprintln!("{opcode}: {error}");
-                verdict = ExitCode::FAILURE;
-            }
+        let report = sweep(&variant, function, format, 1, threads)?;
+        report.errors.iter().for_each(|errors| print_errors(&opcode, errors));
+        if let Some((operand, result)) = report.first_wrong {
+            println!("{opcode}: {} are wrong, the first {operand:#x}: {result:#x}", report.wrong);
+            all_allowed = false;
         }
     }
-    verdict
+    Ok(all_allowed)
 }
 
 fn print_errors(opcode: &str, errors: &Errors) {
-    let show = |worst: Worst, power: bool| match power {
-        true => format!("2^{:.2} at {:#x}", worst.error.log2(), worst.operand),
-        false => format!("{:.3} at {:#x}", worst.error, worst.operand),
+    let ulp = |worst: Worst| format!("{:.3} at {:#x}", worst.error, worst.operand);
+    let power = |worst: Worst| format!("2^{:.2} at {:#x}", worst.error.log2(), worst.operand);
+    let absolute = match errors.bound {
+        Bound::Absolute(_) => power(errors.absolute),
+        _ => String::new(),
     };
     println!(
-        "| `{opcode}` | {} | {} | {} | {} | {} |",
+        "| `{opcode}` | {} | {} | {} | {absolute} | {} |",
         errors.bound,
         errors.results,
-        show(errors.ulp, false),
-        show(errors.absolute, true),
-        show(errors.relative, true)
+        ulp(errors.ulp),
+        power(errors.relative)
     );
 }

@@ -1,14 +1,13 @@
 //! Every form of the op table against the oracles. `tests/isa/README.md` says how to run more rows or other ones.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use isa_oracle::kernel::{text, widths};
-use isa_oracle::machine::{Engine, Job, Machine, MachineError};
-use isa_oracle::operands::rows;
-use isa_oracle::oracle::{UNJUDGED, Unjudged, answers, judge, reason_for_none};
-use isa_oracle::random::Random;
+use isa_oracle::case::{Case, Effort};
+use isa_oracle::machine::{Engine, Machine, MachineError};
+use isa_oracle::oracle::{UNJUDGED, reason_for_none};
+use isa_oracle::recording::Recording;
 use isa_oracle::sweep::{sweep, swept};
-use isa_oracle::variant::Variant;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_frontend::isa::{self, OpLine};
 
@@ -17,13 +16,6 @@ const SHOWN: usize = 5;
 
 /// Of the singles every so-many-th is an operand of the approximate functions.
 const SWEEP_STEP: u64 = 40_961;
-
-/// How much is tried.
-#[derive(Debug, Clone, Copy)]
-struct Effort {
-    rows: usize,
-    seed: u64,
-}
 
 fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
@@ -52,7 +44,22 @@ fn main() -> ExitCode {
             }
         }));
     }
+    trials.push(Trial::test("a recording is read as it was written", round_trip));
+    for path in recordings() {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        trials.push(Trial::test(format!("recorded: {name}"), move || recorded(&path)));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The files of `tests/isa/recorded`.
+fn recordings() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../isa/recorded");
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "zst"));
+    paths.sort();
+    paths
 }
 
 /// A form is judged unless it is listed, and what is listed exists and could not be judged.
@@ -67,48 +74,50 @@ fn reasons() -> Result<(), Failed> {
 
 /// All variants of a form.
 fn check(line: &'static OpLine, effort: Effort) -> Result<(), Failed> {
-    let mut random = Random::new(effort.seed, line.name);
-    let variants =
-        Variant::all(line, &mut random).ok_or("no oracle knows its operands, and no reason is listed")?;
+    let cases = Case::all(line, effort)?;
     let mut engine = Engine::new()?;
-    let mut judged = 0;
     let mut wrong = Vec::new();
-    for variant in &variants {
-        let judge = match judge(variant) {
-            Ok(judge) => judge,
-            Err(Unjudged::NotInManual) => continue,
-            Err(Unjudged::Unknown) => return Err(format!("no oracle for {}", variant.text()).into()),
-        };
-        let operands = rows(variant, effort.rows, &mut random);
-        let (operand_words, result_words) = widths(variant);
-        let text = text(variant);
-        let job = Job { text: &text, operands: &operands, operand_words, result_words };
-        let results = match engine.run(job) {
-            Ok(results) => results,
-            Err(error @ MachineError::Refused(_)) => {
-                wrong.push(format!("{}: {error}", variant.text()));
-                continue;
-            }
-            Err(error) => return Err(format!("{}: {error}", variant.text()).into()),
-        };
-        judged += 1;
-        let pairs = operands.chunks(operand_words).zip(results.chunks(result_words));
-        let difference = pairs.enumerate().find_map(|(row, (x, found))| {
-            let wanted = answers(variant, &judge, row, x);
-            let agree = wanted.iter().zip(found).all(|(wanted, found)| wanted.allows(*found));
-            (!agree).then(|| {
-                let shown: Vec<String> = wanted.iter().map(ToString::to_string).collect();
-                format!("{} of {x:#x?}: {found:#x?}, not {}", variant.text(), shown.join(", "))
-            })
-        });
-        wrong.extend(difference);
+    for case in &cases {
+        match engine.run(case.job()) {
+            Ok(results) => wrong.extend(case.first_wrong(&results)),
+            Err(error @ MachineError::Refused(_)) => wrong.push(format!("{}: {error}", case.variant.text())),
+            Err(error) => return Err(format!("{}: {error}", case.variant.text()).into()),
+        }
     }
-    if judged == 0 && wrong.is_empty() {
-        return Err("no variant of it was judged".into());
-    }
+    shown(&wrong, &format!("of {} variants are wrong", cases.len()))
+}
+
+/// The engine gives what a real GPU has given.
+fn recorded(path: &Path) -> Result<(), Failed> {
+    let recording = Recording::read(path)?;
+    let different = recording.differences(&mut Engine::new()?)?;
+    shown(&different, &format!("of {} variants are not as recorded", recording.answers.len()))
+}
+
+fn shown(wrong: &[String], what: &str) -> Result<(), Failed> {
     if wrong.is_empty() {
         return Ok(());
     }
-    let shown: Vec<String> = wrong.iter().take(SHOWN).cloned().collect();
-    Err(format!("{} of {} variants are wrong:\n{}", wrong.len(), variants.len(), shown.join("\n")).into())
+    let first: Vec<&str> = wrong.iter().take(SHOWN).map(String::as_str).collect();
+    Err(format!("{} {what}:\n{}", wrong.len(), first.join("\n")).into())
+}
+
+/// What is read from a file is what was written to it.
+fn round_trip() -> Result<(), Failed> {
+    let effort = Effort { rows: 4, seed: 1 };
+    let names = ("Some card".to_owned(), "13.0".to_owned());
+    let (recording, refused) = Recording::make(&mut Engine::new()?, names, effort)?;
+    shown(&refused, "are refused")?;
+    let folder = tempfile::tempdir()?;
+    let mut read = Recording::read(&recording.write(folder.path())?)?;
+    if read != recording {
+        return Err("another recording was read than written".into());
+    }
+    shown(&read.differences(&mut Engine::new()?)?, "differ from themselves")?;
+    let word = read.answers.first_mut().and_then(|answer| answer.results.first_mut());
+    *word.ok_or("nothing was recorded")? ^= 1;
+    match read.differences(&mut Engine::new()?)?.len() {
+        1 => Ok(()),
+        count => Err(format!("one changed bit makes {count} differences").into()),
+    }
 }

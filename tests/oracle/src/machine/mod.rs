@@ -1,7 +1,9 @@
 //! What executes a kernel on rows of operands.
 
+mod driver;
 mod engine;
 
+pub use driver::Driver;
 pub use engine::Engine;
 
 /// Threads of a CTA.
@@ -48,7 +50,8 @@ pub trait Machine {
     fn run(&mut self, job: Job<'_>) -> Result<Vec<u64>, MachineError>;
 }
 
-fn bytes_of(words: &[u64]) -> Vec<u8> {
+/// Words as bytes, little endian.
+pub fn bytes_of(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 

@@ -42,6 +42,9 @@ enum Command {
     Sweep {
         /// Opcodes, such as sin.approx.f32; all without
         opcodes: Vec<String>,
+        /// Take every so-many-th operand only
+        #[arg(long, default_value_t = 1)]
+        step: u64,
     },
 }
 
@@ -49,7 +52,7 @@ fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Emit { folder, rows, seed } => emit(&folder, Effort { rows, seed }),
         Command::Record { driver, folder, rows, seed } => record(&driver, &folder, Effort { rows, seed }),
-        Command::Sweep { opcodes } => sweep_all(&opcodes),
+        Command::Sweep { opcodes, step } => sweep_all(&opcodes, step),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -81,7 +84,8 @@ fn emit(folder: &Path, effort: Effort) -> Result<bool, RecordingError> {
 
 fn record(driver: &Path, folder: &Path, effort: Effort) -> Result<bool, RecordingError> {
     let mut driver = Driver::open(driver)?;
-    let (recording, refused) = Recording::make(&mut driver, driver.names()?, effort)?;
+    let names = driver.names()?;
+    let (recording, refused) = Recording::make(&mut driver, names, effort)?;
     for variant in &refused {
         println!("refused: {variant}");
     }
@@ -97,7 +101,7 @@ fn record(driver: &Path, folder: &Path, effort: Effort) -> Result<bool, Recordin
     Ok(true)
 }
 
-fn sweep_all(opcodes: &[String]) -> Result<bool, RecordingError> {
+fn sweep_all(opcodes: &[String], step: u64) -> Result<bool, RecordingError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut all_allowed = true;
     println!(
@@ -109,7 +113,7 @@ fn sweep_all(opcodes: &[String]) -> Result<bool, RecordingError> {
         if !opcodes.is_empty() && !opcodes.contains(&opcode) {
             continue;
         }
-        let report = sweep(&variant, function, format, 1, threads)?;
+        let report = sweep(&variant, function, format, step, threads)?;
         report.errors.iter().for_each(|errors| print_errors(&opcode, errors));
         if let Some((operand, result)) = report.first_wrong {
             println!("{opcode}: {} are wrong, the first {operand:#x}: {result:#x}", report.wrong);

@@ -300,7 +300,7 @@ fn register(line: &OpLine, ty: ScalarType, random: &mut Random) -> ScalarType {
         _ => ScalarType::B128,
     };
     let between_scalars = line.group == "convert" && line.name.contains("_to_");
-    let scalar = ty.is_integer() || ty.is_float();
+    let scalar = ty.is_integer() || (ty.is_float() && ty != ScalarType::Bf16);
     let only_operand = line.parsed().operands.len() == 2;
     if !(between_scalars && scalar && only_operand) || random.one_in(2) {
         return own;

@@ -4,7 +4,7 @@
 use ptx_frontend::isa::{Modifier, ScalarType};
 use rustc_apfloat::ieee::Quad;
 
-use super::{Judge, Unjudged, integer, narrow, one, wrapped};
+use super::{Judge, Unjudged, integer, narrow, one, range, wrapped};
 use crate::format::{Float, Format, Round, rounding};
 use crate::operands::mask;
 use crate::variant::Variant;
@@ -64,7 +64,13 @@ impl Conversion {
         if (self.ftz && !single) || (self.relu && self.sat) {
             return false;
         }
-        let (Some(to), Some(from)) = (to, from) else { return true };
+        let (Some(to), Some(from)) = (to, from) else {
+            // Between integers `.sat` stands only where there is something to clamp.
+            let range = |ty: ScalarType| range(ty.bits(), ty.is_signed());
+            let ((least, most), (lowest, highest)) = (range(self.to), range(self.from));
+            let between_integers = to.is_none() && from.is_none();
+            return !(between_integers && self.sat && least <= lowest && highest <= most);
+        };
         let half = matches!(to, Format::F16 | Format::Bf16);
         let narrows = to.bits() < from.bits() || (to != from && to.bits() == from.bits());
         match (self.integral, rounded) {

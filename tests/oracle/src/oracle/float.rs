@@ -18,6 +18,11 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     if variant.has(Modifier::Relu) && variant.has(Modifier::Sat) {
         return Err(Unjudged::NotInManual);
     }
+    // These name their rounding since sm_20.
+    let rounded = [Modifier::Rn, Modifier::Rz, Modifier::Rm, Modifier::Rp, Modifier::Approx, Modifier::Full];
+    if matches!(mnemonic, "mad" | "div" | "rcp" | "sqrt") && !has_any(variant, &rounded) {
+        return Err(Unjudged::NotInManual);
+    }
     if has_any(variant, &[Modifier::Approx, Modifier::Full]) {
         return approximate::judge(variant);
     }

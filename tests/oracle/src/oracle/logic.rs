@@ -3,6 +3,7 @@
 use ptx_frontend::isa::Modifier;
 
 use super::{Answer, Judge, Unjudged, integer, one, wrapped};
+use crate::format::Format;
 use crate::operands::mask;
 use crate::variant::Variant;
 
@@ -18,6 +19,9 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
         "or" => one(move |x| read(x, 0) | read(x, 1)),
         "xor" => one(move |x| read(x, 0) ^ read(x, 1)),
         "not" => one(move |x| !read(x, 0) & ones),
+        "mov" if Format::of(ty).is_some_and(|format| ty.bits() != format.bits() || format.bits() == 16) => {
+            return Err(Unjudged::NotInManual);
+        }
         "mov" => one(move |x| read(x, 0)),
         "cnot" => one(move |x| u64::from(read(x, 0) == 0)),
         "lop3" => return lop3(variant),

@@ -73,6 +73,12 @@ fn the_core_exports_nothing_but_its_binding() {
     assert_eq!(exported(&file), BTreeSet::from(["voltsim_core_bind".to_owned()]));
 }
 
+/// Its caller owes it a place for the structure, which is no argument that could be wrong.
+fn returns_structure(function: &api_table::Function) -> bool {
+    api_table::Signature::parse(function.signature)
+        .is_some_and(|signature| matches!(signature.result, api_table::Class::Struct(_)))
+}
+
 #[test]
 fn every_function_comes_back_from_a_call_with_nothing_but_zeros() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings/zeros.c");
@@ -81,7 +87,9 @@ fn every_function_comes_back_from_a_call_with_nothing_but_zeros() {
         let exports = api_table::exports(library).expect("the table");
         let mut command = common::command(&program);
         command.arg(common::libraries().join(library.soname()));
-        let output = command.args(exports.iter().map(|function| function.name)).output().expect("it starts");
+        let names =
+            exports.iter().filter(|function| !returns_structure(function)).map(|function| function.name);
+        let output = command.args(names).output().expect("it starts");
         assert!(output.status.success(), "{}", output.status);
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{}", library.soname());
     }

@@ -30,11 +30,13 @@ pub enum Mode {
     Static,
     /// clang 19, PTX for Volta itself (sm_70), `libcudart.so.12`.
     Clang,
+    /// clang 16 with CUDA 11.8, which still has texture references: PTX for Volta itself, `libcudart.so.11.0`.
+    Clang11,
 }
 
 impl Mode {
     /// Every mode.
-    pub const ALL: [Self; 3] = [Self::Shared, Self::Static, Self::Clang];
+    pub const ALL: [Self; 4] = [Self::Shared, Self::Static, Self::Clang, Self::Clang11];
 
     /// The mode's name in directives, folders and test names.
     pub fn name(self) -> &'static str {
@@ -42,6 +44,7 @@ impl Mode {
             Self::Shared => "shared",
             Self::Static => "static",
             Self::Clang => "clang",
+            Self::Clang11 => "clang11",
         }
     }
 

@@ -12,13 +12,18 @@ struct Package {
     tests: &'static str,
 }
 
-const PACKAGES: [Package; 6] = [
+const PACKAGES: [Package; 7] = [
     Package { name: "g++", file: "/usr/bin/g++", tests: "all CUDA programs" },
     Package { name: "python3-venv", file: "/usr/bin/python3", tests: "all CUDA programs" },
     Package {
         name: "clang-19",
         file: "/usr/bin/clang++-19",
         tests: "CUDA programs compiled for Volta by clang",
+    },
+    Package {
+        name: "clang-16",
+        file: "/usr/bin/clang++-16",
+        tests: "CUDA programs with texture references, compiled by clang with CUDA 11.8",
     },
     Package { name: "valgrind", file: "/usr/bin/valgrind", tests: "memory checks of the host side" },
     Package { name: "m4", file: "/usr/bin/m4", tests: "generated sources" },

@@ -67,7 +67,9 @@ fn compile(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
 fn ingredients(workspace: &Workspace, toolchain: &Toolchain, program: &Program) -> Result<Ingredients> {
     let mut ingredients = toolchain.ingredients.clone();
     ingredients.text(build::RECIPE);
-    ingredients.text(if toolchain.cuda12.is_some() { "clang" } else { "" });
+    for clang in [&toolchain.clang12, &toolchain.clang11] {
+        ingredients.text(clang.as_ref().map_or("", |clang| clang.compiler));
+    }
     let mut files = catalogue::entries(&catalogue::common_headers(&workspace.root))?;
     match &program.folder {
         Some(folder) => files.extend(catalogue::entries(folder)?),

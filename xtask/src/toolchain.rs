@@ -1,4 +1,4 @@
-//! The CUDA compilers: nvcc 13 from PyPI, and Debian's clang 19 with CUDA 12.9's headers for Volta itself.
+//! The CUDA compilers: nvcc 13 from PyPI, and for Volta itself Debian's clang 19 with CUDA 12.9 and clang 16 with 11.8.
 //!
 //! They lie in `target/toolchain`; the wheels they come from are kept in the download cache.
 
@@ -11,13 +11,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 mod clang;
-pub(crate) use clang::CLANG;
+pub(crate) use clang::Clang;
 
 pub(crate) struct Toolchain {
     /// CUDA 13, with `bin/nvcc`, `include` and `lib`.
     pub(crate) cuda13: PathBuf,
-    /// CUDA 12.9 as clang expects it, when clang is there.
-    pub(crate) cuda12: Option<PathBuf>,
+    /// clang 19 with CUDA 12.9, when it is there.
+    pub(crate) clang12: Option<Clang>,
+    /// clang 16 with CUDA 11.8, when it is there.
+    pub(crate) clang11: Option<Clang>,
     /// What programs are compiled with, for their stamps.
     pub(crate) ingredients: Ingredients,
 }
@@ -26,25 +28,42 @@ impl Toolchain {
     /// Sets the compilers up; quick when nothing changed.
     pub(crate) fn set_up(workspace: &Workspace) -> Result<Self> {
         let folder = workspace.target.join("toolchain");
-        let requirements = workspace.root.join("tests/toolchain/requirements.txt");
-        let packages = folder.join("packages");
         let mut ingredients = Ingredients::default();
-        ingredients.file(&requirements)?;
-        let stamp = ingredients.stamp(&packages);
-        if !stamp.is_current() {
-            remove_folder(&packages)?;
-            install_packages(&workspace.cache.join("wheels"), &requirements, &folder, &packages)?;
-        }
+        let mut packages_of = |requirements: &str, packages: &str| {
+            let requirements = workspace.root.join("tests/toolchain").join(requirements);
+            ingredients.file(&requirements)?;
+            install_once(workspace, &requirements, &folder, folder.join(packages))
+        };
+        let packages = packages_of("requirements.txt", "packages")?;
+        let packages11 = packages_of("requirements-cuda11.txt", "packages11")?;
         let cuda13 = packages.join("nvidia/cu13");
         link("libcudart.so.13", &cuda13.join("lib/libcudart.so"))?;
-        let cuda12 = clang::set_up(&packages, &folder.join("cuda12"))?;
-        stamp.write()?;
-        Ok(Self { cuda13, cuda12, ingredients })
+        let clang12 = Clang::set_up(&clang::CUDA_12, &packages, &folder)?;
+        let clang11 = Clang::set_up(&clang::CUDA_11, &packages11, &folder)?;
+        Ok(Self { cuda13, clang12, clang11, ingredients })
     }
 
     pub(crate) fn nvcc(&self) -> Command {
         Command::new(self.cuda13.join("bin/nvcc"))
     }
+}
+
+/// Installs `requirements` into `packages` unless they are there; gives the folder.
+fn install_once(
+    workspace: &Workspace,
+    requirements: &Path,
+    folder: &Path,
+    packages: PathBuf,
+) -> Result<PathBuf> {
+    let mut ingredients = Ingredients::default();
+    ingredients.file(requirements)?;
+    let stamp = ingredients.stamp(&packages);
+    if !stamp.is_current() {
+        remove_folder(&packages)?;
+        install_packages(&workspace.cache.join("wheels"), requirements, folder, &packages)?;
+        stamp.write()?;
+    }
+    Ok(packages)
 }
 
 /// Installs `requirements` into `packages` with a pip of its own, from `wheels` when they are all there.

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::process;
-use crate::toolchain::{CLANG, Toolchain};
+use crate::toolchain::{Clang, Toolchain};
 use crate::workspace::Workspace;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -48,9 +48,10 @@ pub(super) fn build(
                 let runtime = if mode == Mode::Static { "static" } else { "shared" };
                 build.link(&objects, runtime, &executable)?;
             }
-            Mode::Clang => {
-                if let Some(cuda12) = &toolchain.cuda12 {
-                    build.clang(cuda12, &executable)?;
+            Mode::Clang | Mode::Clang11 => {
+                let clang = if mode == Mode::Clang { &toolchain.clang12 } else { &toolchain.clang11 };
+                if let Some(clang) = clang {
+                    build.clang(clang, &executable)?;
                 }
             }
         }
@@ -127,10 +128,10 @@ impl Build<'_> {
     }
 
     /// Compiles and links with clang.
-    fn clang(&self, cuda12: &Path, executable: &Path) -> Result<()> {
-        let mut clang = Command::new(CLANG);
-        clang.args(CLANG_CUDA).arg(format!("--cuda-path={}", cuda12.display())).arg(self.include());
-        clang.args(&self.program.sources).arg("-L").arg(cuda12.join("lib64")).arg("-lcudart");
+    fn clang(&self, Clang { compiler, cuda }: &Clang, executable: &Path) -> Result<()> {
+        let mut clang = Command::new(compiler);
+        clang.args(CLANG_CUDA).arg(format!("--cuda-path={}", cuda.display())).arg(self.include());
+        clang.args(&self.program.sources).arg("-L").arg(cuda.join("lib64")).arg("-lcudart");
         process::quiet(clang.arg("-o").arg(executable))?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! CUDA 12.9 laid out as clang expects a CUDA installation.
+//! CUDA 12.9 and 11.8 laid out as clang expects a CUDA installation.
 
 use super::{link, remove_folder};
 use crate::error::{Error, Result};
@@ -6,8 +6,40 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Debian's clang, the newest in Debian 12.
-pub(crate) const CLANG: &str = "/usr/bin/clang++-19";
+/// A version of CUDA, and Debian's clang that knows it.
+pub(super) struct Version {
+    compiler: &'static str,
+    /// Folder of the installation.
+    folder: &'static str,
+    /// Packages that bring headers.
+    headers: &'static [&'static str],
+    /// The runtime.
+    library: &'static str,
+}
+
+/// CUDA 12.9 with the newest clang in Debian 12.
+pub(super) const CUDA_12: Version = Version {
+    compiler: "/usr/bin/clang++-19",
+    folder: "cuda12",
+    headers: &["cuda_runtime", "cuda_nvcc", "cuda_cccl"],
+    library: "libcudart.so.12",
+};
+
+/// CUDA 11.8 with the clang that came with it.
+pub(super) const CUDA_11: Version = Version {
+    compiler: "/usr/bin/clang++-16",
+    folder: "cuda11",
+    headers: &["cuda_runtime", "cuda_nvcc"],
+    library: "libcudart.so.11.0",
+};
+
+/// A clang and its CUDA.
+pub(crate) struct Clang {
+    /// The compiler.
+    pub(crate) compiler: &'static str,
+    /// The installation.
+    pub(crate) cuda: PathBuf,
+}
 
 /// clang hands images over as `--image=profile=`, which fatbinary 13 no longer knows and fatbinary 12.9 is in no package.
 const FATBINARY: &str = r#"#!/bin/bash
@@ -23,29 +55,32 @@ done
 exec "$(dirname "$0")/../../packages/nvidia/cu13/bin/fatbinary" "${arguments[@]}"
 "#;
 
-/// Lays CUDA 12.9 out in `cuda12` from `packages`; gives nothing when clang is not there.
-pub(super) fn set_up(packages: &Path, cuda12: &Path) -> Result<Option<PathBuf>> {
-    if !Path::new(CLANG).exists() {
-        return Ok(None);
+impl Clang {
+    /// Lays CUDA out below `folder` from `packages`; gives nothing when the compiler is not there.
+    pub(super) fn set_up(version: &Version, packages: &Path, folder: &Path) -> Result<Option<Self>> {
+        if !Path::new(version.compiler).exists() {
+            return Ok(None);
+        }
+        let (nvidia, cuda) = (packages.join("nvidia"), folder.join(version.folder));
+        remove_folder(&cuda)?;
+        for folder in ["bin", "include", "lib64", "nvvm"] {
+            let path = cuda.join(folder);
+            fs::create_dir_all(&path).map_err(Error::file(&path))?;
+        }
+        for package in version.headers {
+            link_entries(&nvidia.join(package).join("include"), &cuda.join("include"))?;
+        }
+        // clang includes this header of cuRAND for a side effect of its own; an empty one does.
+        write(&cuda.join("include/curand_mtgp32_kernel.h"), "")?;
+        link(nvidia.join("cuda_nvcc/bin/ptxas"), &cuda.join("bin/ptxas"))?;
+        link(nvidia.join("cuda_nvcc/nvvm/libdevice"), &cuda.join("nvvm/libdevice"))?;
+        link(nvidia.join("cuda_runtime/lib").join(version.library), &cuda.join("lib64/libcudart.so"))?;
+        let fatbinary = cuda.join("bin/fatbinary");
+        write(&fatbinary, FATBINARY)?;
+        fs::set_permissions(&fatbinary, fs::Permissions::from_mode(0o755))
+            .map_err(Error::file(&fatbinary))?;
+        Ok(Some(Self { compiler: version.compiler, cuda }))
     }
-    let nvidia = packages.join("nvidia");
-    remove_folder(cuda12)?;
-    for folder in ["bin", "include", "lib64", "nvvm"] {
-        let path = cuda12.join(folder);
-        fs::create_dir_all(&path).map_err(Error::file(&path))?;
-    }
-    for package in ["cuda_runtime", "cuda_nvcc", "cuda_cccl"] {
-        link_entries(&nvidia.join(package).join("include"), &cuda12.join("include"))?;
-    }
-    // clang includes this header of cuRAND for a side effect of its own; an empty one does.
-    write(&cuda12.join("include/curand_mtgp32_kernel.h"), "")?;
-    link(nvidia.join("cuda_nvcc/bin/ptxas"), &cuda12.join("bin/ptxas"))?;
-    link(nvidia.join("cuda_nvcc/nvvm/libdevice"), &cuda12.join("nvvm/libdevice"))?;
-    link(nvidia.join("cuda_runtime/lib/libcudart.so.12"), &cuda12.join("lib64/libcudart.so"))?;
-    let fatbinary = cuda12.join("bin/fatbinary");
-    write(&fatbinary, FATBINARY)?;
-    fs::set_permissions(&fatbinary, fs::Permissions::from_mode(0o755)).map_err(Error::file(&fatbinary))?;
-    Ok(Some(cuda12.to_owned()))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

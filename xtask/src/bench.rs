@@ -71,13 +71,7 @@ struct KernelSummary {
 /// Runs every kernel in every mode, prints a table, and writes the rows to `json`.
 pub(crate) fn run(json: Option<&Path>) -> Result<()> {
     let workspace = Workspace::find();
-    if !process::shown(&mut workspace.cargo(&[
-        "build",
-        "--release",
-        "--workspace",
-        "--exclude",
-        "voltsim-tests",
-    ]))? {
+    if !workspace.build()? {
         return Err(Error::Steps("release build".to_owned()));
     }
     programs::set_up_and_compile(&workspace)?;

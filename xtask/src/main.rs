@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 mod bench;
+mod clients;
 mod debian;
 mod error;
+mod files;
 mod process;
 mod programs;
+mod python;
 mod stamp;
 mod test;
 mod toolchain;
@@ -30,6 +33,12 @@ enum Task {
     },
     /// Only set up the compilers and compile the CUDA programs, into target/programs.
     Programs,
+    /// Run the tests of other projects that use CUDA on the simulator.
+    Clients {
+        /// A checkout of tinygrad's repository: its tests of all operations as well (hours; needs Debian's python3-torch).
+        #[arg(long, value_name = "FOLDER")]
+        tinygrad: Option<PathBuf>,
+    },
     /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++.
     Bench {
         /// Also write the rows to this file.
@@ -41,6 +50,7 @@ enum Task {
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Test { filter } => test::run(filter.as_deref()),
+        Task::Clients { tinygrad } => clients::run(tinygrad.as_deref()),
         Task::Bench { json } => bench::run(json.as_deref()),
         Task::Programs => programs::set_up_and_compile(&workspace::Workspace::find()),
     };

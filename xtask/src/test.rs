@@ -1,5 +1,6 @@
 //! `cargo xtask test`.
 
+use crate::clients::Clients;
 use crate::error::{Error, Result};
 use crate::workspace::{self, Workspace};
 use crate::{debian, process, programs};
@@ -44,6 +45,9 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     });
     if !compiled {
         skipped.push("CUDA programs".to_owned());
+    }
+    if filter.is_none() {
+        report.step("client suites", || Clients::set_up(&workspace)?.small());
     }
     let mut counts = Counts::default();
     report.step("cargo test", || {

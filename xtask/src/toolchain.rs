@@ -2,11 +2,11 @@
 //!
 //! They lie in `target/toolchain`; the wheels they come from are kept in the download cache.
 
-use crate::error::{Error, Result};
-use crate::process;
+use crate::error::Result;
+use crate::files;
+use crate::python::Python;
 use crate::stamp::Ingredients;
 use crate::workspace::Workspace;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -37,7 +37,7 @@ impl Toolchain {
         let packages = packages_of("requirements.txt", "packages")?;
         let packages11 = packages_of("requirements-cuda11.txt", "packages11")?;
         let cuda13 = packages.join("nvidia/cu13");
-        link("libcudart.so.13", &cuda13.join("lib/libcudart.so"))?;
+        files::link("libcudart.so.13", &cuda13.join("lib/libcudart.so"))?;
         let clang12 = Clang::set_up(&clang::CUDA_12, &packages, &folder)?;
         let clang11 = Clang::set_up(&clang::CUDA_11, &packages11, &folder)?;
         Ok(Self { cuda13, clang12, clang11, ingredients })
@@ -59,57 +59,9 @@ fn install_once(
     ingredients.file(requirements)?;
     let stamp = ingredients.stamp(&packages);
     if !stamp.is_current() {
-        remove_folder(&packages)?;
-        install_packages(&workspace.cache.join("wheels"), requirements, folder, &packages)?;
+        files::remove_folder(&packages)?;
+        Python::create(folder.join("venv"), workspace.downloads())?.install(requirements, &packages)?;
         stamp.write()?;
     }
     Ok(packages)
-}
-
-/// Installs `requirements` into `packages` with a pip of its own, from `wheels` when they are all there.
-fn install_packages(wheels: &Path, requirements: &Path, folder: &Path, packages: &Path) -> Result<()> {
-    fs::create_dir_all(folder).map_err(Error::file(folder))?;
-    fs::create_dir_all(wheels).map_err(Error::file(wheels))?;
-    let venv = folder.join("venv");
-    remove_folder(&venv)?;
-    process::quiet(Command::new("/usr/bin/python3").args(["-m", "venv"]).arg(&venv))?;
-    let pip = |task: &str, wheels_option: &str| {
-        let mut pip = Command::new(venv.join("bin/pip"));
-        pip.args([
-            "--disable-pip-version-check",
-            "--quiet",
-            task,
-            "--no-deps",
-            "--require-hashes",
-            "--requirement",
-        ]);
-        pip.arg(requirements).arg(wheels_option).arg(wheels);
-        pip
-    };
-    let install = || {
-        let mut pip = pip("install", "--find-links");
-        process::quiet(pip.arg("--no-index").arg("--target").arg(packages))
-    };
-    if install().is_err() {
-        println!("downloading the CUDA compilers to {}", wheels.display());
-        process::quiet(pip("download", "--dest").args(["--only-binary", ":all:"]))?;
-        install()?;
-    }
-    Ok(())
-}
-
-fn remove_folder(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file(folder)(error)),
-        _ => Ok(()),
-    }
-}
-
-/// Makes `link` a symbolic link to `target`.
-fn link(target: impl AsRef<Path>, link: &Path) -> Result<()> {
-    match fs::remove_file(link) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file(link)(error)),
-        _ => {}
-    }
-    std::os::unix::fs::symlink(target, link).map_err(Error::file(link))
 }

@@ -1,5 +1,7 @@
 //! Folders of the checkout and outside it.
 
+use crate::error::Result;
+use crate::process;
 use std::env;
 use std::path::PathBuf;
 use std::process::Command;
@@ -29,6 +31,18 @@ impl Workspace {
     /// The `voltsim` command, as built by [`cargo`](Self::cargo) with `--release`.
     pub(crate) fn command(&self) -> PathBuf {
         self.target.join("release/voltsim")
+    }
+
+    /// Packages downloaded from PyPI.
+    pub(crate) fn downloads(&self) -> PathBuf {
+        self.cache.join("wheels")
+    }
+
+    /// Builds what users run: the command and the libraries.
+    pub(crate) fn build(&self) -> Result<bool> {
+        let locked: &[&str] = if is_ci() { &["--locked"] } else { &[] };
+        let build = ["build", "--release", "--workspace", "--exclude", "xtask", "--exclude", "voltsim-tests"];
+        process::shown(self.cargo(&build).args(locked))
     }
 
     /// Cargo in this checkout.

@@ -1,7 +1,7 @@
 //! CUDA 12.9 and 11.8 laid out as clang expects a CUDA installation.
 
-use super::{link, remove_folder};
 use crate::error::{Error, Result};
+use crate::files::{link, remove_folder};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,102 @@
+//! Client suites: the tests of other projects that use CUDA, run on the simulator.
+//!
+//! tinygrad hands PTX of its own, or PTX that NVRTC makes of its CUDA C++, to the driver API. The source package holds a
+//! small suite, which is part of `cargo xtask test`; its tests of every operation are in its repository only, and compare
+//! with PyTorch on the processor.
+
+use crate::error::{Error, Result};
+use crate::python::Python;
+use crate::stamp::Ingredients;
+use crate::workspace::Workspace;
+use crate::{files, process};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Folder that the source package unpacks to.
+const TINYGRAD: &str = "tinygrad-0.14.0";
+/// Python of Debian, which has Debian's PyTorch.
+const PYTHON: &str = "/usr/bin/python3";
+/// A suite that takes longer hangs.
+const TIME_LIMIT: &str = "3h";
+
+/// What `DEV` makes tinygrad use: its own PTX, or CUDA C++ and NVRTC.
+const RENDERERS: [&str; 2] = ["CUDA:PTX", "CUDA:CUDA"];
+
+/// The clients, installed.
+pub(crate) struct Clients {
+    tinygrad: PathBuf,
+    nvrtc: PathBuf,
+    command: PathBuf,
+}
+
+impl Clients {
+    /// Installs the clients into `target/clients`; quick when nothing changed.
+    pub(crate) fn set_up(workspace: &Workspace) -> Result<Self> {
+        let folder = workspace.target.join("clients");
+        let lists = workspace.root.join("tests/clients");
+        let (tools, tinygrad) = (lists.join("requirements.txt"), lists.join("tinygrad.txt"));
+        let packages = folder.join("packages");
+        let mut ingredients = Ingredients::default();
+        ingredients.file(&tools)?;
+        ingredients.file(&tinygrad)?;
+        let stamp = ingredients.stamp(&packages);
+        if !stamp.is_current() {
+            files::remove_folder(&packages)?;
+            let archive = workspace.downloads().join(format!("{TINYGRAD}.tar.gz"));
+            let python = Python::create(folder.join("venv"), workspace.downloads())?;
+            python.install(&tools, &packages)?;
+            if !archive.exists() {
+                python.download_sources(&tinygrad, &packages)?;
+            }
+            process::quiet(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&folder))?;
+            stamp.write()?;
+        }
+        Ok(Self {
+            tinygrad: folder.join(TINYGRAD),
+            nvrtc: packages.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
+            command: workspace.command(),
+        })
+    }
+
+    /// Runs the small suite with both renderers; whether all of it passes.
+    pub(crate) fn small(&self) -> Result<bool> {
+        self.run(&self.tinygrad, &["test.test_tiny"])
+    }
+
+    fn run(&self, checkout: &Path, suites: &[&str]) -> Result<bool> {
+        let mut passed = true;
+        for renderer in RENDERERS {
+            println!("tinygrad with DEV={renderer}: {}", suites.join(" "));
+            let mut tests = Command::new("timeout");
+            tests
+                .arg(TIME_LIMIT)
+                .arg(&self.command)
+                .args(["run", "--", PYTHON, "-m", "unittest"])
+                .args(suites);
+            tests.current_dir(checkout).env("DEV", renderer).env("NVRTC_PATH", &self.nvrtc);
+            // Without its own cache of compiled kernels, and without a line for each operation.
+            tests.env("CACHELEVEL", "0").env("CI", "1");
+            passed &= process::shown(&mut tests)?;
+        }
+        Ok(passed)
+    }
+}
+
+/// `cargo xtask clients`: the small suite, or with a checkout of tinygrad's repository the tests of all operations too.
+pub(crate) fn run(checkout: Option<&Path>) -> Result<()> {
+    let workspace = Workspace::find();
+    if !workspace.build()? {
+        return Err(Error::Steps("release build".to_owned()));
+    }
+    let clients = Clients::set_up(&workspace)?;
+    let passed = match checkout {
+        None => clients.small()?,
+        Some(checkout) => {
+            let checkout = fs::canonicalize(checkout).map_err(Error::file(checkout))?;
+            process::quiet(Command::new(PYTHON).args(["-c", "import numpy, torch"]))?;
+            clients.run(&checkout, &["test.test_tiny", "test.backend.test_ops"])?
+        }
+    };
+    if passed { Ok(()) } else { Err(Error::Steps("tinygrad's tests".to_owned())) }
+}

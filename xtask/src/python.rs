@@ -1,0 +1,59 @@
+//! Python packages, pinned by hash, taken from the download cache when it has them and else from PyPI.
+
+use crate::error::{Error, Result};
+use crate::{files, process};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A Python environment of our own.
+pub(crate) struct Python {
+    venv: PathBuf,
+    /// The download cache.
+    downloads: PathBuf,
+}
+
+impl Python {
+    /// Makes the environment afresh in `venv`.
+    pub(crate) fn create(venv: PathBuf, downloads: PathBuf) -> Result<Self> {
+        fs::create_dir_all(&downloads).map_err(Error::file(&downloads))?;
+        files::remove_folder(&venv)?;
+        process::quiet(Command::new("/usr/bin/python3").args(["-m", "venv"]).arg(&venv))?;
+        Ok(Self { venv, downloads })
+    }
+
+    /// Installs `requirements` into `folder`.
+    pub(crate) fn install(&self, requirements: &Path, folder: &Path) -> Result<()> {
+        let install = || {
+            let mut pip = self.pip("install", requirements);
+            pip.arg("--no-index").arg("--find-links").arg(&self.downloads);
+            process::quiet(pip.arg("--target").arg(folder))
+        };
+        if install().is_err() {
+            process::quiet(self.download(requirements).args(["--only-binary", ":all:"]))?;
+            install()?;
+        }
+        Ok(())
+    }
+
+    /// Brings source packages into the download cache. pip reads their descriptions with the setuptools in `tools`.
+    pub(crate) fn download_sources(&self, requirements: &Path, tools: &Path) -> Result<()> {
+        let mut pip = self.download(requirements);
+        process::quiet(pip.args(["--no-build-isolation", "--no-binary", ":all:"]).env("PYTHONPATH", tools))
+            .map(drop)
+    }
+
+    fn download(&self, requirements: &Path) -> Command {
+        println!("downloading to {}", self.downloads.display());
+        let mut pip = self.pip("download", requirements);
+        pip.arg("--dest").arg(&self.downloads);
+        pip
+    }
+
+    fn pip(&self, task: &str, requirements: &Path) -> Command {
+        let mut pip = Command::new(self.venv.join("bin/pip"));
+        pip.args(["--disable-pip-version-check", "--quiet", task, "--no-deps", "--require-hashes"]);
+        pip.arg("--requirement").arg(requirements);
+        pip
+    }
+}

@@ -13,6 +13,9 @@ use ptx_frontend::ir::InstructionIndex;
 
 use crate::fault::{Fault, FaultKind};
 
+/// Words behind shared and local memory that a vector load may reach into.
+const OVERHANG: usize = 8;
+
 /// What all warps of a CTA share.
 #[derive(Debug)]
 pub struct CtaState {
@@ -85,7 +88,7 @@ impl Cta {
         Cta {
             state: CtaState { index: 0, id: [0; 3], barriers: Default::default(), live_threads: 0 },
             warps: (0..warps).map(|_| WarpState::default()).collect(),
-            shared: vec![0; (shared_bytes as usize).div_ceil(8) + 8],
+            shared: vec![0; (shared_bytes as usize).div_ceil(8) + OVERHANG],
             shared_bytes,
             local_bytes,
             unfinished: 0,
@@ -119,7 +122,7 @@ impl Cta {
             let live = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
             warp.divergence.start(live, kernel.entry, self.local_bytes);
             let lane_words = self.local_bytes as usize / 8;
-            warp.local.resize(lane_words * 32, 0);
+            warp.local.resize(lane_words * 32 + OVERHANG, 0);
             for lane in 0..if lane_words == 0 { 0 } else { 32 } {
                 warp.local[lane * lane_words..][..kernel.local_bytes as usize / 8].fill(0);
             }

@@ -260,7 +260,10 @@ unsafe fn load_vector_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op:
         for lane in lanes_of(w.mask) {
             let place = match place_in::<S>(w, op, &whole, lane, &at, width) {
                 Ok(place) => place.cast::<L::Memory>(),
-                Err(fault) => return w.fault(fault),
+                Err(fault) => match overhanging::<S>(w, op, lane, &fault, size_of::<L::Memory>() as u32) {
+                    Some(place) => place.cast::<L::Memory>(),
+                    None => return w.fault(fault),
+                },
             };
             for (element, &row) in rows.iter().enumerate().take(count) {
                 w.write_lane(row, lane, value(place.add(element).read()));
@@ -313,6 +316,22 @@ fn place_in<S: Space>(
     match whole {
         Pattern::Scattered(scattered) => Ok(scattered.place(lane, at[lane]) as *mut u8),
         Pattern::Unchecked => resolve_aligned::<S>(w, op.slot, lane, at[lane], width),
+    }
+}
+
+/// The place of an aligned vector load that begins within an allocation and ends behind it. The vendor's compiler
+/// (NVRTC 12.9 and later) makes one such load of several narrower ones, since memory is handed out in larger units.
+#[cold]
+fn overhanging<S: Space>(
+    w: &mut Running<'_>,
+    op: &Op,
+    lane: usize,
+    fault: &FaultKind,
+    element: u32,
+) -> Option<*mut u8> {
+    match *fault {
+        FaultKind::IllegalAddress { address, .. } => S::resolve(w, op.slot, lane as u32, address, element),
+        _ => None,
     }
 }
 

@@ -4,8 +4,12 @@
 //! the place and a remedy, and the process exits with status 2.
 
 mod commands;
+mod difference;
+mod driver;
 mod failure;
+mod instrumented;
 mod libraries;
+mod program;
 mod table;
 
 use std::io::{self, BufWriter, Write};

@@ -1,6 +1,7 @@
 //! Launching kernels: sizes checked when the call is made, execution in stream order.
 
 use crate::abi::Dim3;
+use crate::capture;
 use crate::error::{Error, Result};
 use crate::log;
 use crate::module::Kernel;
@@ -97,7 +98,16 @@ impl Simulator {
         log::line(|| {
             format!("kernel {}: grid {:?}, CTA {:?}", kernel.name.to_string_lossy(), sizes.grid, sizes.block)
         });
-        let work = move |_: &Context<DeviceFault>| self.run(&program, config);
+        let order = capture::order(&kernel.name);
+        let module = Arc::clone(&kernel.module);
+        let work = move |_: &Context<DeviceFault>| {
+            let captured = order.and_then(|order| order.before(self, &module, &program, &config));
+            let outcome = self.run(&program, config);
+            if let Some(captured) = captured {
+                captured.after(self, &outcome);
+            }
+            outcome
+        };
         self.engine.submit(stream, Submission::kernel(work))?;
         Ok(())
     }

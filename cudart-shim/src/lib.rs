@@ -9,6 +9,7 @@ mod abi;
 mod allocation;
 mod array;
 pub mod bind;
+mod capture;
 mod code_cache;
 mod context;
 mod copy;

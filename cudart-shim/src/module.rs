@@ -13,6 +13,7 @@ use functional::bind::BindError;
 use functional::engine::program::Program;
 use functional::module::{LoadError, LoadedVariable, Module};
 use parking_lot::Mutex;
+use ptx_frontend::Module as PtxModule;
 use ptx_frontend::container::Architecture;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,6 +132,16 @@ impl LoadedModule {
     /// A variable in device memory.
     pub(crate) fn variable(&self, name: &str) -> Option<LoadedVariable> {
         self.module.variable(name)
+    }
+
+    /// Variables in device memory, by name.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, LoadedVariable)> {
+        self.module.variables()
+    }
+
+    /// The PTX that a kernel needs; its own text comes first.
+    pub(crate) fn sources_of(&self, kernel: &str) -> Vec<Arc<PtxModule>> {
+        self.module.sources_of(kernel)
     }
 
     /// Why there is no such kernel.

@@ -87,10 +87,12 @@ fn known_names() -> String {
 impl Profile {
     /// The profile `VOLTSIM_DEVICE` names, else the default.
     pub(crate) fn from_environment() -> Result<Self, ProfileError> {
-        match std::env::var("VOLTSIM_DEVICE") {
-            Ok(name) if !name.is_empty() => Self::load(&name),
-            _ => Self::load("titan-v"),
-        }
+        Self::load(&Self::chosen())
+    }
+
+    /// Name or file of the profile that `VOLTSIM_DEVICE` names, else of the default.
+    pub(crate) fn chosen() -> String {
+        std::env::var("VOLTSIM_DEVICE").ok().filter(|name| !name.is_empty()).unwrap_or("titan-v".to_owned())
     }
 
     /// The built-in profile of this name, or the file at this path.

@@ -167,6 +167,15 @@ impl Module {
         self.variables.iter().map(|(name, variable)| (name.as_str(), *variable))
     }
 
+    /// The PTX modules that a kernel needs: its own, which comes first, and those it was linked with if its own leaves
+    /// something to them.
+    pub fn sources_of(&self, kernel: &str) -> Vec<Arc<PtxModule>> {
+        let Some(own) = self.program.module_of(kernel) else { return Vec::new() };
+        let others = self.program.modules().iter().filter(|other| !Arc::ptr_eq(other, own));
+        let elsewhere = self.program.needs_others(own);
+        std::iter::once(own).chain(others.filter(|_| elsewhere)).cloned().collect()
+    }
+
     /// Does some source define this kernel?
     pub fn has_kernel(&self, name: &str) -> bool {
         self.program.defines(name)

@@ -8,6 +8,7 @@ pub mod cache;
 pub mod container;
 pub mod diagnostic;
 pub mod disassemble;
+pub mod instrument;
 pub mod ir;
 pub mod isa;
 pub mod link;

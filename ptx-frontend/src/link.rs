@@ -205,6 +205,12 @@ impl Program {
         self.modules.get(self.definition(link_name)?.module)
     }
 
+    /// Does a module declare something that another module of the program defines?
+    pub fn needs_others(&self, module: &Module) -> bool {
+        let is_variable = |name: &str| self.variables.iter().any(|variable| variable.name == name);
+        declarations(module).any(|(name, _)| self.defines(name) || is_variable(name))
+    }
+
     /// A function by its link name; what it refers to has link names too. `None` if no module defines it.
     pub fn function(&self, link_name: &str) -> Option<Result<Arc<Function>, Error>> {
         let definition = self.definition(link_name)?;

@@ -4,9 +4,13 @@
 //! help text) and `pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>`, one variant in
 //! [`Command`] and one arm in [`Command::run`].
 
+mod capture;
+mod compare;
 mod demo;
 mod doctor;
 mod extract;
+mod instrument;
+mod replay;
 mod run;
 mod status;
 
@@ -20,9 +24,13 @@ use crate::failure::Failure;
 /// One variant per file of this folder.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Capture(capture::Args),
+    Compare(compare::Args),
     Doctor(doctor::Args),
     Demo(demo::Args),
     Extract(extract::Args),
+    Instrument(instrument::Args),
+    Replay(replay::Args),
     Run(run::Args),
     Status(status::Args),
 }
@@ -31,9 +39,13 @@ impl Command {
     /// Runs the command; its report is written to `out`.
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<ExitCode, Failure> {
         match self {
+            Self::Capture(args) => capture::run(args),
+            Self::Compare(args) => compare::run(args, out),
             Self::Doctor(args) => doctor::run(args, out),
             Self::Demo(args) => demo::run(args, out),
             Self::Extract(args) => extract::run(args, out),
+            Self::Instrument(args) => instrument::run(args, out),
+            Self::Replay(args) => replay::run(args, out),
             Self::Run(args) => run::run(args),
             Self::Status(args) => status::run(args, out),
         }

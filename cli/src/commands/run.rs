@@ -1,49 +1,20 @@
 //! `voltsim run`: starts a program with our libraries in place of CUDA's.
 
-use std::env;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-
-use ptx_frontend::container::elf::{HostFile, RuntimeLinkage};
-use ptx_frontend::container::{ContainerError, Image, ImageFile};
+use std::path::Path;
+use std::process::ExitCode;
 
 use crate::failure::Failure;
-use crate::libraries;
+use crate::program;
 
 /// Run a program on the simulated GPU
 ///
 /// The program replaces this process: its input, output, signals and exit status are its own.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Device the program is told it has: a name (titan-v, v100) or a profile file ending in .toml
-    #[arg(long, value_name = "NAME|FILE")]
-    device: Option<String>,
-
-    /// Threads that execute CTAs; all cores by default
-    #[arg(long, value_name = "COUNT")]
-    threads: Option<u32>,
-
-    /// Execute CTAs and atomics in a fixed order, so that every run gives the same bytes
-    #[arg(long)]
-    deterministic: bool,
-
-    /// Stop a kernel that runs longer
-    #[arg(long, value_name = "SECONDS")]
-    watchdog: Option<u32>,
-
-    /// Round products before they are added to, as ptxas does with --fmad=false
-    #[arg(long)]
-    no_fmad: bool,
-
-    /// Write every CUDA call with its arguments and result to a file, or to standard error
-    #[arg(long, value_name = "FILE|stderr")]
-    log: Option<PathBuf>,
-
-    /// Write what each kernel executed to a JSON file when the program ends
-    #[arg(long, value_name = "FILE")]
-    summary: Option<PathBuf>,
+    #[command(flatten)]
+    options: program::Options,
 
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
@@ -52,78 +23,7 @@ pub(crate) struct Args {
 
 /// Starts the program; returns only when that fails.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let Some((program, arguments)) = args.program.split_first() else {
-        return Err(Failure::new("no program given"));
-    };
-    let folder = libraries::folder()?;
-    let mut command = Command::new(program);
-    command.args(arguments);
-    libraries::prepend(&mut command, "LD_LIBRARY_PATH", folder.as_os_str());
-    if let Some(path) = find(Path::new(program)) {
-        for library in preloads(&path)? {
-            libraries::prepend(&mut command, "LD_PRELOAD", folder.join(library).as_os_str());
-        }
-    }
-    set_options(args, &mut command);
+    let mut command = program::command(&args.program, &args.options)?;
     let error = command.exec();
-    Err(Failure::in_file(Path::new(program), error))
-}
-
-fn set_options(args: &Args, command: &mut Command) {
-    if let Some(device) = &args.device {
-        command.env("VOLTSIM_DEVICE", device);
-    }
-    if let Some(threads) = args.threads {
-        command.env("VOLTSIM_THREADS", threads.to_string());
-    }
-    if args.deterministic {
-        command.env("VOLTSIM_DETERMINISTIC", "1");
-    }
-    if let Some(seconds) = args.watchdog {
-        command.env("VOLTSIM_WATCHDOG", seconds.to_string());
-    }
-    if args.no_fmad {
-        command.env("VOLTSIM_FMAD", "0");
-    }
-    if let Some(log) = &args.log {
-        command.env("VOLTSIM_LOG", log);
-    }
-    if let Some(summary) = &args.summary {
-        command.env("VOLTSIM_SUMMARY", summary);
-    }
-}
-
-/// The file a shell would start for this name.
-fn find(program: &Path) -> Option<PathBuf> {
-    if program.components().count() > 1 || program.is_absolute() {
-        return Some(program.to_owned());
-    }
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
-}
-
-/// Libraries that must be loaded first because the search path alone would not do: where the file names folders of its
-/// own (`DT_RPATH` comes before `LD_LIBRARY_PATH`), and where the runtime is part of the file.
-fn preloads(program: &Path) -> Result<Vec<String>, Failure> {
-    let Ok(file) = ImageFile::open(program) else { return Ok(Vec::new()) };
-    // A script, or nothing that can run: the loader or the kernel will say so.
-    let Ok(Image::Host(host)) = file.image() else { return Ok(Vec::new()) };
-    let failed = |error: ContainerError| Failure::in_file(program, error);
-    match host.runtime_linkage().map_err(failed)? {
-        RuntimeLinkage::Shared if !host.library_paths().map_err(failed)?.is_empty() => {
-            needed_fronts(&host).map_err(failed)
-        }
-        RuntimeLinkage::Static { .. } => Ok(vec![library_folder::STATIC.to_owned()]),
-        RuntimeLinkage::StaticStripped => Err(Failure::in_file(
-            program,
-            "the CUDA runtime is part of the program and its symbols are stripped, so it cannot be replaced",
-        )
-        .remedy("Link the program with nvcc -cudart shared, or keep its symbols")),
-        _ => Ok(Vec::new()),
-    }
-}
-
-fn needed_fronts(host: &HostFile<'_>) -> Result<Vec<String>, ContainerError> {
-    let ours = |name: &String| api_table::Library::ALL.iter().any(|library| library.soname() == name);
-    Ok(host.needed_libraries()?.into_iter().filter(ours).collect())
+    Err(Failure::in_file(Path::new(command.get_program()), error))
 }

@@ -4,8 +4,10 @@
 #[path = "../../../ptx-frontend/tests/container/builder.rs"]
 #[allow(dead_code, reason = "these tests use a part of the builder")]
 mod builder;
+mod capture;
 mod doctor;
 mod extract;
+mod launches;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -60,7 +62,13 @@ impl Workplace {
     }
 
     fn run(&self, program: &Path, arguments: &[&str]) -> Outcome {
+        self.run_with(program, arguments, &[])
+    }
+
+    /// Runs a program with these settings in its environment; without a cache of decoded functions.
+    fn run_with(&self, program: &Path, arguments: &[&str], settings: &[(&str, PathBuf)]) -> Outcome {
         let mut command = Command::new(program);
+        command.env("VOLTSIM_CACHE", "off").envs(settings.iter().cloned());
         let result = command.current_dir(self.folder.path()).args(arguments).output().unwrap();
         Outcome {
             status: result.status.code().unwrap(),

@@ -111,6 +111,11 @@ impl Memory {
         self.arena.base() + 3 * WINDOW_SIZE + 16 * (number % (WINDOW_SIZE / 16))
     }
 
+    /// Can the address be one of [`Memory::next_code_address`]?
+    pub fn is_code_address(&self, address: u64) -> bool {
+        address.wrapping_sub(self.arena.base() + 3 * WINDOW_SIZE) < WINDOW_SIZE && address.is_multiple_of(16)
+    }
+
     /// Bytes the device has.
     pub fn capacity(&self) -> u64 {
         self.capacity

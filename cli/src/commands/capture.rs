@@ -1,0 +1,69 @@
+//! `voltsim capture`: starts a program and saves its kernel launches.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use launch_capture::Selection;
+
+use crate::failure::Failure;
+use crate::program;
+
+/// Save kernel launches of a program, each in a folder that runs again on its own
+///
+/// A folder holds the kernel's PTX, its parameters, and every buffer that a pointer may reach. `voltsim replay` runs it,
+/// `voltsim compare` runs it in two ways, and it can go into a bug report. The program replaces this process.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Folder for the launches' folders; must not exist, or be empty
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+
+    /// Which launches: kernel=GLOB, launch=N or launch=A..B, or both with a comma; all by default
+    #[arg(long, value_name = "SELECTION")]
+    only: Option<String>,
+
+    /// Save the buffers after each launch too, so that a replay can be compared with them
+    #[arg(long)]
+    results: bool,
+
+    #[command(flatten)]
+    options: program::Options,
+
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+/// Starts the program; returns only when that fails.
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let mut command = program::command(&args.program, &args.options)?;
+    if let Some(only) = &args.only {
+        check_selection(only)?;
+        command.env("VOLTSIM_CAPTURE_ONLY", only);
+    }
+    command.env("VOLTSIM_CAPTURE", empty_folder(&args.output)?);
+    if args.results {
+        command.env("VOLTSIM_CAPTURE_RESULTS", "1");
+    }
+    let error = command.exec();
+    Err(Failure::in_file(Path::new(command.get_program()), error))
+}
+
+/// Fails unless the text selects launches.
+pub(crate) fn check_selection(only: &str) -> Result<(), Failure> {
+    only.parse::<Selection>().map(|_| ()).map_err(|error| Failure::new(format_args!("--only: {error}")))
+}
+
+/// Makes the folder, unless it is there and empty; gives its absolute path.
+fn empty_folder(folder: &Path) -> Result<PathBuf, Failure> {
+    let failed = |error| Failure::in_file(folder, error);
+    fs::create_dir_all(folder).map_err(failed)?;
+    if fs::read_dir(folder).map_err(failed)?.next().is_some() {
+        return Err(Failure::in_file(folder, "the folder is not empty")
+            .remedy("Name a new folder, or remove what is in this one"));
+    }
+    program::absolute(folder)
+}

@@ -1,0 +1,95 @@
+//! `voltsim instrument`: rewrites a kernel so that it records what it writes to registers.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use launch_capture::{Capture, is_capture};
+use ptx_frontend::Module;
+use ptx_frontend::instrument::instrument;
+use ptx_frontend::instrument::log::Window;
+
+use crate::failure::Failure;
+use crate::instrumented;
+
+/// Rewrite a kernel's PTX so that every value written to a register is stored in a buffer too
+///
+/// Line numbers stay as they are. The module gets a variable `voltsim_log`: address of the log, first thread, threads,
+/// first write and writes of each thread that are kept, 8 bytes each. A captured launch becomes a launch that brings its
+/// log along. `voltsim compare` does all this by itself.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// PTX text, or the folder of a captured launch
+    input: PathBuf,
+
+    /// File or folder for what is made; text goes to standard output by default
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// The kernel; needed where the text has several
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+
+    /// Writes of each thread that the log of a captured launch has room for
+    #[arg(long, value_name = "COUNT", default_value_t = 256)]
+    writes: u32,
+}
+
+/// Writes the instrumented text or launch.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    if is_capture(&args.input) {
+        return launch(args, out);
+    }
+    let text = fs::read_to_string(&args.input).map_err(|error| {
+        Failure::in_file(&args.input, error).remedy("Name a PTX file, or the folder of a captured launch")
+    })?;
+    let module = Module::parse(text, &args.input.to_string_lossy()).map_err(Failure::new)?;
+    let kernel = kernel(&module, args.kernel.as_deref())?;
+    let made = instrument(&module, kernel).map_err(Failure::new)?;
+    match &args.output {
+        Some(path) => write_text(path, &made.text)?,
+        None => out.write_all(made.text.as_bytes())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| Failure::in_file(path, error))
+}
+
+/// The kernel named, or the only one.
+fn kernel<'a>(module: &'a Module, named: Option<&'a str>) -> Result<&'a str, Failure> {
+    let mut kernels = module.kernels();
+    match (named, kernels.next(), kernels.next()) {
+        (Some(name), ..) => Ok(name),
+        (None, Some(only), None) => Ok(only),
+        (None, None, _) => Err(Failure::new(format_args!("{} has no kernel", module.name()))),
+        (None, Some(_), Some(_)) => {
+            let names: Vec<_> = module.kernels().collect();
+            Err(Failure::new(format_args!("{} has several kernels: {}", module.name(), names.join(", ")))
+                .remedy("Name one with --kernel"))
+        }
+    }
+}
+
+fn launch(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let Some(output) = &args.output else {
+        return Err(Failure::new("no folder for the instrumented launch").remedy("Name one with -o"));
+    };
+    let capture = Capture::open(&args.input)?;
+    let texts = capture.modules()?;
+    let text = texts.first().map_or("", String::as_str);
+    let made = instrumented::rewrite(text, "module.ptx", &capture.launch().kernel)?;
+    let window =
+        Window { first_thread: 0, threads: capture.launch().threads(), first: 0, capacity: args.writes };
+    instrumented::with_log(&capture, &made.text, &window, output)?;
+    for (number, write) in made.writes.iter().enumerate() {
+        writeln!(
+            out,
+            "{number}\t{}:{}\t{}\t{}",
+            write.function, write.place.line, write.register, write.line
+        )?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

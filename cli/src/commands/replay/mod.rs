@@ -1,0 +1,174 @@
+//! `voltsim replay`: runs one captured launch alone, through the driver API.
+
+mod placement;
+
+use std::env;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use launch_capture::{Capture, Results, ResultsWriter};
+
+use crate::difference::{self, Tolerance};
+use crate::driver::{Driver, DriverError, Sizes};
+use crate::failure::Failure;
+use crate::libraries;
+use placement::Placement;
+
+/// Run one captured launch alone
+///
+/// The buffers are allocated anew, the pointers to them changed, and the kernel is launched through the driver API of a
+/// library: ours, or a real libcuda. The exit status is 0 when the launch succeeds and its results are those that were
+/// captured, if any were; else 1.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Folder of one launch
+    folder: PathBuf,
+
+    /// The driver; ours by default
+    #[arg(long, value_name = "libcuda.so.1")]
+    library: Option<PathBuf>,
+
+    /// Folder for the buffers after the launch; must not exist
+    #[arg(short, long, value_name = "RESULTS")]
+    output: Option<PathBuf>,
+
+    /// Do it in this process, whose environment is prepared
+    #[arg(long, hide = true)]
+    here: bool,
+}
+
+/// Starts itself once more with the environment that the capture wants, and there runs the launch.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let capture = Capture::open(&args.folder)?;
+    if !args.here {
+        return Err(again(&capture));
+    }
+    let launch = capture.launch();
+    let [[gx, gy, gz], [bx, by, bz]] = [launch.grid, launch.block];
+    writeln!(
+        out,
+        "kernel {}: grid ({gx},{gy},{gz}), CTA ({bx},{by},{bz}), {} buffers",
+        launch.kernel,
+        launch.buffers.len()
+    )?;
+    let scratch;
+    let folder = match &args.output {
+        Some(folder) => folder.as_path(),
+        None => {
+            scratch = tempfile::tempdir().map_err(|error| Failure::in_file(&env::temp_dir(), error))?;
+            &scratch.path().join("results")
+        }
+    };
+    let results = execute(&capture, args.library.as_deref(), folder)?;
+    let outcome = &results.list().outcome;
+    writeln!(out, "it ended with {outcome}")?;
+    let captured = capture.results()?;
+    let Some(captured) = captured else {
+        writeln!(out, "there are no captured results to compare with")?;
+        return Ok(ExitCode::from(u8::from(outcome != SUCCESS)));
+    };
+    let differences = difference::between(&capture, &captured, &results, &Tolerance::default())?;
+    if differences.is_empty() {
+        writeln!(out, "the results are the captured ones")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for difference in &differences {
+        writeln!(out, "{}", difference.between("captured", "now"))?;
+    }
+    Ok(ExitCode::from(1))
+}
+
+/// How a launch ends that succeeds.
+pub(crate) const SUCCESS: &str = "CUDA_SUCCESS";
+
+/// Replaces this process by one that has the capture's device and, where the system allows it, the same addresses in
+/// every run. Returns only when that fails.
+fn again(capture: &Capture) -> Failure {
+    let own = match env::current_exe() {
+        Ok(own) => own,
+        Err(error) => return Failure::new(format_args!("own path: {error}")),
+    };
+    let mut command = Command::new(&own);
+    command.args(env::args_os().skip(1)).arg("--here");
+    if env::var_os("VOLTSIM_DEVICE").is_none() {
+        command.env("VOLTSIM_DEVICE", &capture.launch().device);
+    }
+    fix_addresses();
+    Failure::in_file(&own, command.exec())
+}
+
+#[allow(unsafe_code)]
+fn fix_addresses() {
+    // SAFETY: changes how the next executable of this process is laid out; a refusal changes nothing.
+    unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
+}
+
+/// Runs the launch with the driver at `library`, or with ours, and writes what it leaves in memory to `folder`.
+fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<Results, Failure> {
+    let launch = capture.launch();
+    let texts = capture.modules()?;
+    let own = library
+        .is_none()
+        .then(|| libraries::folder().map(|folder| folder.join("libcuda.so.1")))
+        .transpose()?;
+    let driver = Driver::open(library.or(own.as_deref()).unwrap_or(Path::new("libcuda.so.1")))?;
+    let failed = |error: DriverError| Failure::in_file(capture.folder(), error);
+    let module = driver.load(&texts).map_err(failed)?;
+    let function = driver.function(module, &launch.kernel).map_err(failed)?;
+    let mut placement = Placement::new(&driver, module, capture).map_err(failed)?;
+    fill(capture, &driver, &mut placement)?;
+    for warning in &placement.warnings {
+        eprintln!("voltsim: {}: {warning}", capture.folder().display());
+    }
+    let mut parameters = launch.parameter_block();
+    for parameter in &launch.parameters {
+        let from = parameter.offset as usize;
+        if let Some(value) = parameters.get_mut(from..from + parameter.bytes.len()) {
+            placement.relocate(value, &parameter.pointers);
+        }
+    }
+    let offsets: Vec<usize> = launch.parameters.iter().map(|parameter| parameter.offset as usize).collect();
+    let sizes = Sizes {
+        grid: launch.grid,
+        block: launch.block,
+        dynamic_shared: launch.dynamic_shared,
+        cooperative: launch.cooperative,
+    };
+    driver.launch(function, sizes, &mut parameters, &offsets).map_err(failed)?;
+    let outcome = driver.synchronize();
+    let mut writer = ResultsWriter::new(folder)?;
+    if outcome.is_ok() {
+        for (number, buffer) in launch.buffers.iter().enumerate() {
+            let address = placement.address(number);
+            writer.buffer(address, &driver.read(address, buffer.size).map_err(failed)?)?;
+        }
+    }
+    let name = outcome.err().map_or(SUCCESS.to_owned(), |error| error.name);
+    Ok(writer.finish(&name)?)
+}
+
+/// Writes the buffers as they were, with new addresses in them. The module's variables come first: they tell where
+/// device functions are.
+fn fill(capture: &Capture, driver: &Driver, placement: &mut Placement) -> Result<(), Failure> {
+    let failed = |error: DriverError| Failure::in_file(capture.folder(), error);
+    let buffers = &capture.launch().buffers;
+    let variables = buffers.iter().enumerate().filter(|(_, buffer)| buffer.variable.is_some());
+    let others = buffers.iter().enumerate().filter(|(_, buffer)| buffer.variable.is_none());
+    for (number, buffer) in variables.chain(others) {
+        let address = placement.address(number);
+        let mut bytes = capture.contents(buffer)?;
+        if !buffer.functions.is_empty() {
+            if buffer.variable.is_some() {
+                let loaded = driver.read(address, buffer.size).map_err(failed)?;
+                placement.learn_functions(&mut bytes, &loaded, &buffer.functions);
+            } else {
+                placement.relocate_functions(number, &mut bytes, &buffer.functions);
+            }
+        }
+        placement.relocate(&mut bytes, &buffer.pointers);
+        driver.write(address, &bytes).map_err(failed)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,318 @@
+//! A CUDA driver, ours or a real one, loaded from a `libcuda.so.1`: the few calls that run one kernel.
+//!
+//! The functions are those of the driver API's manual, declared here by their published signatures.
+
+#![allow(unsafe_code)]
+#![allow(non_snake_case, reason = "the driver's own names")]
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::path::Path;
+use std::ptr::{null, null_mut};
+
+use libloading::Library;
+
+use crate::failure::Failure;
+
+/// A call that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{call} failed with {name}{}", if detail.is_empty() { String::new() } else { format!(":\n{detail}") })]
+pub(crate) struct DriverError {
+    call: &'static str,
+    /// `CUDA_ERROR_ILLEGAL_ADDRESS`.
+    pub(crate) name: String,
+    /// What the compiler says.
+    detail: String,
+}
+
+type Handle = *mut c_void;
+
+macro_rules! functions {
+    ($($name:ident($($argument:ty),*);)*) => {
+        struct Functions {
+            $($name: unsafe extern "C" fn($($argument),*) -> c_int,)*
+        }
+
+        impl Functions {
+            /// # Safety
+            /// The library is a CUDA driver.
+            unsafe fn of(library: &Library) -> Result<Functions, libloading::Error> {
+                // SAFETY: the driver's functions have these signatures.
+                unsafe { Ok(Functions { $($name: *library.get(concat!(stringify!($name), "\0"))?,)* }) }
+            }
+        }
+    };
+}
+
+functions! {
+    cuInit(c_uint);
+    cuGetErrorName(c_int, *mut *const c_char);
+    cuDeviceGet(*mut c_int, c_int);
+    cuDevicePrimaryCtxRetain(*mut Handle, c_int);
+    cuCtxSetCurrent(Handle);
+    cuCtxSynchronize();
+    cuModuleLoadDataEx(*mut Handle, *const c_void, c_uint, *const c_int, *mut *mut c_void);
+    cuModuleGetFunction(*mut Handle, Handle, *const c_char);
+    cuModuleGetGlobal_v2(*mut u64, *mut usize, Handle, *const c_char);
+    cuLinkCreate_v2(c_uint, *const c_int, *mut *mut c_void, *mut Handle);
+    cuLinkAddData_v2(Handle, c_int, *mut c_void, usize, *const c_char, c_uint, *const c_int, *mut *mut c_void);
+    cuLinkComplete(Handle, *mut *mut c_void, *mut usize);
+    cuMemAlloc_v2(*mut u64, usize);
+    cuMemcpyHtoD_v2(u64, *const c_void, usize);
+    cuMemcpyDtoH_v2(*mut c_void, u64, usize);
+    cuFuncSetAttribute(Handle, c_int, c_int);
+    cuLaunchKernel(Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void);
+    cuLaunchCooperativeKernel(Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void);
+}
+
+/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
+const MAX_DYNAMIC_SHARED: c_int = 8;
+/// Dynamic shared memory that needs no attribute, bytes.
+const USUAL_SHARED: u32 = 48 << 10;
+/// `CU_JIT_ERROR_LOG_BUFFER`, `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
+const LOG_OPTIONS: [c_int; 2] = [5, 6];
+/// Bytes of a compiler's messages that are kept.
+const LOG_SIZE: usize = 8192;
+/// `CU_JIT_INPUT_PTX`.
+const PTX: c_int = 1;
+/// `CU_LAUNCH_PARAM_BUFFER_POINTER`, `CU_LAUNCH_PARAM_BUFFER_SIZE`.
+const PARAMETER_BUFFER: usize = 1;
+const PARAMETER_SIZE: usize = 2;
+
+/// A driver with a context on its first device.
+pub(crate) struct Driver {
+    functions: Functions,
+}
+
+/// A loaded module.
+#[derive(Clone, Copy)]
+pub(crate) struct Module(Handle);
+
+/// A kernel of a loaded module.
+#[derive(Clone, Copy)]
+pub(crate) struct Function(Handle);
+
+/// Sizes of a launch.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) dynamic_shared: u32,
+    pub(crate) cooperative: bool,
+}
+
+impl Driver {
+    /// Loads the library at `path` and makes a context.
+    pub(crate) fn open(path: &Path) -> Result<Driver, Failure> {
+        let failed = |error| {
+            Failure::in_file(path, error)
+                .remedy("Name a CUDA driver, such as /usr/lib/x86_64-linux-gnu/libcuda.so.1")
+        };
+        // SAFETY: the user names a driver; loading it runs its constructors.
+        let library = unsafe { Library::new(path) }.map_err(failed)?;
+        // SAFETY: as above.
+        let functions = unsafe { Functions::of(&library) }.map_err(failed)?;
+        // A driver has threads of its own that outlive any closing.
+        std::mem::forget(library);
+        let driver = Driver { functions };
+        driver.start().map_err(|error| Failure::in_file(path, error))?;
+        Ok(driver)
+    }
+
+    fn start(&self) -> Result<(), DriverError> {
+        let call = &self.functions;
+        let (mut device, mut context) = (0, null_mut());
+        // SAFETY: results go to variables of ours.
+        unsafe {
+            self.check("cuInit", (call.cuInit)(0))?;
+            self.check("cuDeviceGet", (call.cuDeviceGet)(&raw mut device, 0))?;
+            self.check(
+                "cuDevicePrimaryCtxRetain",
+                (call.cuDevicePrimaryCtxRetain)(&raw mut context, device),
+            )?;
+            self.check("cuCtxSetCurrent", (call.cuCtxSetCurrent)(context))
+        }
+    }
+
+    fn check(&self, call: &'static str, code: c_int) -> Result<(), DriverError> {
+        if code == 0 {
+            return Ok(());
+        }
+        let mut name = null();
+        // SAFETY: the result goes to a variable of ours.
+        let known = unsafe { (self.functions.cuGetErrorName)(code, &raw mut name) } == 0 && !name.is_null();
+        let name = if known {
+            // SAFETY: the driver has given a text that stays.
+            unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+        } else {
+            code.to_string()
+        };
+        Err(DriverError { call, name, detail: String::new() })
+    }
+
+    /// Loads PTX; several texts are linked first.
+    pub(crate) fn load(&self, texts: &[String]) -> Result<Module, DriverError> {
+        let texts: Vec<CString> = texts.iter().map(|text| text_of(text)).collect();
+        match texts.as_slice() {
+            [text] => self.load_image(text.as_ptr().cast()),
+            texts => self.load_image(self.link(texts)?),
+        }
+    }
+
+    fn load_image(&self, image: *const c_void) -> Result<Module, DriverError> {
+        let mut module = null_mut();
+        let mut messages = vec![0_u8; LOG_SIZE];
+        let mut values: [*mut c_void; 2] = [messages.as_mut_ptr().cast(), LOG_SIZE as *mut c_void];
+        // SAFETY: the image is a closed text or a linked image, the options come with their values.
+        let code = unsafe {
+            (self.functions.cuModuleLoadDataEx)(
+                &raw mut module,
+                image,
+                2,
+                LOG_OPTIONS.as_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        let detail = String::from_utf8_lossy(messages.split(|byte| *byte == 0).next().unwrap_or_default())
+            .into_owned();
+        self.check("cuModuleLoadDataEx", code).map_err(|error| DriverError { detail, ..error })?;
+        Ok(Module(module))
+    }
+
+    /// Links texts; the image stays with the link state, which is kept.
+    fn link(&self, texts: &[CString]) -> Result<*const c_void, DriverError> {
+        let call = &self.functions;
+        let (mut state, mut image, mut size) = (null_mut(), null_mut(), 0);
+        // SAFETY: no options; texts with their sizes; results go to variables of ours.
+        unsafe {
+            self.check("cuLinkCreate", (call.cuLinkCreate_v2)(0, null(), null_mut(), &raw mut state))?;
+            for text in texts {
+                let bytes = text.as_bytes_with_nul();
+                let start = bytes.as_ptr().cast_mut().cast();
+                let code = (call.cuLinkAddData_v2)(
+                    state,
+                    PTX,
+                    start,
+                    bytes.len(),
+                    c"PTX".as_ptr(),
+                    0,
+                    null(),
+                    null_mut(),
+                );
+                self.check("cuLinkAddData", code)?;
+            }
+            self.check("cuLinkComplete", (call.cuLinkComplete)(state, &raw mut image, &raw mut size))?;
+        }
+        Ok(image)
+    }
+
+    /// A kernel by name.
+    pub(crate) fn function(&self, module: Module, name: &str) -> Result<Function, DriverError> {
+        let mut function = null_mut();
+        let name = text_of(name);
+        // SAFETY: a module of this driver, a closed text.
+        let code =
+            unsafe { (self.functions.cuModuleGetFunction)(&raw mut function, module.0, name.as_ptr()) };
+        self.check("cuModuleGetFunction", code).map(|()| Function(function))
+    }
+
+    /// Address and size of a variable, if the module shows one of this name.
+    pub(crate) fn variable(&self, module: Module, name: &str) -> Option<(u64, u64)> {
+        let (mut address, mut size) = (0, 0);
+        let name = text_of(name);
+        // SAFETY: a module of this driver, a closed text.
+        let code = unsafe {
+            (self.functions.cuModuleGetGlobal_v2)(&raw mut address, &raw mut size, module.0, name.as_ptr())
+        };
+        (code == 0).then_some((address, size as u64))
+    }
+
+    /// Allocates device memory.
+    pub(crate) fn allocate(&self, size: u64) -> Result<u64, DriverError> {
+        let mut address = 0;
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        // SAFETY: the result goes to a variable of ours.
+        self.check("cuMemAlloc", unsafe { (self.functions.cuMemAlloc_v2)(&raw mut address, size) })?;
+        Ok(address)
+    }
+
+    /// Copies to device memory.
+    pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DriverError> {
+        // SAFETY: the driver checks the address; the bytes are ours.
+        let code = unsafe { (self.functions.cuMemcpyHtoD_v2)(address, bytes.as_ptr().cast(), bytes.len()) };
+        self.check("cuMemcpyHtoD", code)
+    }
+
+    /// Copies from device memory.
+    pub(crate) fn read(&self, address: u64, size: u64) -> Result<Vec<u8>, DriverError> {
+        let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
+        // SAFETY: the driver checks the address; the bytes are ours.
+        let code =
+            unsafe { (self.functions.cuMemcpyDtoH_v2)(bytes.as_mut_ptr().cast(), address, bytes.len()) };
+        self.check("cuMemcpyDtoH", code).map(|()| bytes)
+    }
+
+    /// Launches a kernel. `parameters` is the parameter block; `offsets` is where each parameter
+    /// begins in it.
+    pub(crate) fn launch(
+        &self,
+        function: Function,
+        sizes: Sizes,
+        parameters: &mut [u8],
+        offsets: &[usize],
+    ) -> Result<(), DriverError> {
+        let call = &self.functions;
+        let ([gx, gy, gz], [bx, by, bz]) = (sizes.grid, sizes.block);
+        if sizes.dynamic_shared > USUAL_SHARED {
+            let bytes = c_int::try_from(sizes.dynamic_shared).unwrap_or(c_int::MAX);
+            // SAFETY: a function of this driver.
+            let code = unsafe { (call.cuFuncSetAttribute)(function.0, MAX_DYNAMIC_SHARED, bytes) };
+            self.check("cuFuncSetAttribute", code)?;
+        }
+        let (shared, stream) = (sizes.dynamic_shared, null_mut());
+        let mut size = parameters.len();
+        let start = parameters.as_mut_ptr();
+        // SAFETY: the block lives to the end of the call, which copies it.
+        let code = unsafe {
+            if sizes.cooperative {
+                let pointers = offsets.iter().map(|offset| start.wrapping_add(*offset).cast());
+                let mut pointers: Vec<*mut c_void> = pointers.collect();
+                let list = pointers.as_mut_ptr();
+                (call.cuLaunchCooperativeKernel)(function.0, gx, gy, gz, bx, by, bz, shared, stream, list)
+            } else {
+                let mut extra: [*mut c_void; 5] = [
+                    PARAMETER_BUFFER as *mut c_void,
+                    start.cast(),
+                    PARAMETER_SIZE as *mut c_void,
+                    (&raw mut size).cast(),
+                    null_mut(),
+                ];
+                (call.cuLaunchKernel)(
+                    function.0,
+                    gx,
+                    gy,
+                    gz,
+                    bx,
+                    by,
+                    bz,
+                    shared,
+                    stream,
+                    null_mut(),
+                    extra.as_mut_ptr(),
+                )
+            }
+        };
+        self.check("cuLaunchKernel", code)
+    }
+
+    /// Waits for the launched kernel's end; a fault of it is the error.
+    pub(crate) fn synchronize(&self) -> Result<(), DriverError> {
+        // SAFETY: no arguments.
+        self.check("cuCtxSynchronize", unsafe { (self.functions.cuCtxSynchronize)() })
+    }
+}
+
+/// A closed text; what follows a NUL is left out.
+fn text_of(text: &str) -> CString {
+    let before = text.split('\0').next().unwrap_or_default();
+    CString::new(before).unwrap_or_default()
+}

@@ -1,0 +1,129 @@
+//! `voltsim capture` and `voltsim replay`.
+
+use super::launches::{Captured, SUM, libraries};
+
+#[test]
+fn each_launch_becomes_a_folder_and_the_program_runs_as_ever() {
+    let captured = Captured::program();
+    let outcome = captured.capture(&[]);
+    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (0, SUM, ""));
+    let folders = captured.folders();
+    assert_eq!(
+        folders,
+        ["0001-sum_list", "0002-remainder", "0003-walk", "0004-sum_list", "0005-remainder", "0006-walk"]
+    );
+}
+
+#[test]
+fn only_the_launches_asked_for_are_saved() {
+    let captured = Captured::with(&["--only", "kernel=*ma*,launch=3.."]);
+    assert_eq!(captured.folders(), ["0005-remainder"]);
+}
+
+#[test]
+fn a_replay_gives_the_captured_results() {
+    let captured = Captured::with(&["--results"]);
+    for folder in captured.folders() {
+        let outcome = captured.place.voltsim(&["replay", &format!("captured/{folder}")]);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{folder}: {}", outcome.stdout);
+        assert!(outcome.stdout.ends_with("the results are the captured ones\n"), "{}", outcome.stdout);
+    }
+}
+
+#[test]
+fn buffers_that_only_other_buffers_point_to_are_saved_and_variables_have_their_names() {
+    let captured = Captured::with(&["--only", "launch=4"]);
+    let manifest = captured.place.read("captured/0004-sum_list/launch.toml");
+    assert_eq!(manifest.matches("[[buffers]]").count(), 5, "{manifest}");
+    assert_eq!(manifest.matches("variable = \"launches\"").count(), 1, "{manifest}");
+    // The second and third node, and the two pointers among the parameters.
+    assert_eq!(manifest.matches("pointers = [\"0\"]").count(), 4, "{manifest}");
+}
+
+#[test]
+fn a_replay_whose_results_differ_says_where_and_exits_with_1() {
+    let captured = Captured::with(&["--results", "--only", "launch=2"]);
+    captured.edit("captured/0002-remainder/module.ptx", "rem.s32", "rem.u32");
+    let outcome = captured.place.voltsim(&["replay", "captured/0002-remainder"]);
+    assert_eq!(outcome.status, 1, "{}", outcome.stderr);
+    // numbers[8] = -1: the signed remainder by 5 is -1, the unsigned one 0; numbers[9] is even.
+    let line =
+        "bytes differ, first at byte 32: captured ff ff ff ff fe ff ff ff, now 00 00 00 00 fe ff ff ff";
+    assert!(outcome.stdout.contains(line), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_launch_that_fails_is_captured_and_fails_again() {
+    let captured = Captured::with(&["--results", "--only", "launch=3"]);
+    captured.edit("captured/0003-walk/module.ptx", "setp.lt.u64", "setp.le.u64");
+    let outcome = captured.place.voltsim(&["replay", "captured/0003-walk"]);
+    assert_eq!(outcome.status, 1);
+    assert!(
+        outcome.stdout.contains("captured CUDA_SUCCESS, now CUDA_ERROR_ILLEGAL_ADDRESS"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn a_folder_in_use_is_refused_before_the_program_starts() {
+    let captured = Captured::with(&["--only", "launch=1"]);
+    let outcome = captured.capture(&[]);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""));
+    assert!(outcome.stderr.contains("captured: the folder is not empty\n  remedy: "), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_selection_that_cannot_be_read_is_refused() {
+    let outcome = Captured::program().capture(&["--only", "kernel"]);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""));
+    assert!(outcome.stderr.contains("`kernel` selects no launches"), "{}", outcome.stderr);
+}
+
+#[test]
+fn when_launches_cannot_be_saved_the_program_goes_on_and_one_message_says_why() {
+    let captured = Captured::program();
+    std::fs::create_dir_all(captured.place.path("captured/0001-sum_list")).unwrap();
+    let settings =
+        [("VOLTSIM_CAPTURE", captured.place.path("captured")), ("LD_LIBRARY_PATH", libraries().to_owned())];
+    let outcome = captured.place.run_with(&captured.place.path("launches"), &["2"], &settings);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (0, SUM));
+    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("0001-sum_list exists already; no more launches are captured"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn a_damaged_folder_is_refused_with_the_file_and_a_remedy() {
+    let captured = Captured::with(&["--results"]);
+    let refused = |folder: &str, file: &str| {
+        let outcome = captured.place.voltsim(&["replay", folder]);
+        assert_eq!((outcome.status, outcome.stdout.contains("ended")), (2, false), "{}", outcome.stdout);
+        assert!(outcome.stderr.contains(file) && outcome.stderr.contains("remedy: "), "{}", outcome.stderr);
+    };
+    refused("captured/none", "captured/none/launch.toml");
+    refused("captured", "launch.toml");
+    std::fs::remove_file(captured.place.path("captured/0001-sum_list/buffers/1.zst")).unwrap();
+    refused("captured/0001-sum_list", "buffers/1.zst");
+    captured.place.write("captured/0002-remainder/buffers/0.zst", "garbage");
+    refused("captured/0002-remainder", "buffers/0.zst");
+    captured.edit("captured/0003-walk/launch.toml", "format = 1", "format = 2");
+    refused("captured/0003-walk", "0003-walk/launch.toml has format 2");
+    captured.edit("captured/0004-sum_list/module.ptx", "ld.param", "ld.parameter");
+    refused("captured/0004-sum_list", "0004-sum_list");
+}
+
+#[test]
+fn a_library_that_is_no_driver_is_refused() {
+    let captured = Captured::with(&["--only", "launch=1"]);
+    let outcome = captured.place.voltsim(&["replay", "captured/0001-sum_list", "--library", "./launches"]);
+    assert_eq!(outcome.status, 2);
+    assert!(
+        outcome.stderr.contains("./launches: ") && outcome.stderr.contains("remedy: Name a CUDA driver"),
+        "{}",
+        outcome.stderr
+    );
+}

@@ -1,0 +1,77 @@
+//! A program that launches kernels, for the commands that capture, replay and compare launches.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::{Outcome, Workplace};
+
+/// The kernels' PTX.
+pub(crate) const KERNELS: &str = include_str!("kernels.ptx");
+
+/// What the program prints: the sum of the numbers that `remainder` leaves, as an unsigned number.
+pub(crate) const SUM: &str = "18446744073709550768\n";
+
+fn here() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/launches")
+}
+
+/// Folder with the libraries, freshly built, beside the command.
+pub(crate) fn libraries() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let output = Path::new(env!("CARGO_BIN_EXE_voltsim")).parent().unwrap();
+        let checkout = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        library_folder::build(output, checkout).unwrap();
+        library_folder::prepare(output, checkout).unwrap()
+    })
+}
+
+/// A workplace with the program in it, and its launches captured in the folder `captured`, with results.
+pub(crate) struct Captured {
+    pub(crate) place: Workplace,
+}
+
+impl Captured {
+    /// The program, nothing captured yet.
+    pub(crate) fn program() -> Captured {
+        let place = Workplace::new();
+        let lines: String =
+            KERNELS.lines().map(|line| format!("\"{}\\n\"\n", line.replace('"', "\\\""))).collect();
+        place.write("kernels.h", lines);
+        let include =
+            format!("-I{}", Path::new(env!("CARGO_MANIFEST_DIR")).join("../cudart-shim/tests/c").display());
+        let library = libraries().join("libcuda.so.1");
+        let source = std::fs::read_to_string(here().join("launches.c")).unwrap();
+        place.compile(&source, "launches", &["-std=gnu11", "-I.", &include, library.to_str().unwrap()]);
+        Captured { place }
+    }
+
+    /// The launches that `options` choose; the program repeats its three launches twice.
+    pub(crate) fn with(options: &[&str]) -> Captured {
+        let captured = Captured::program();
+        let outcome = captured.capture(options);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
+        captured
+    }
+
+    /// Runs the program under `voltsim capture -o captured`.
+    pub(crate) fn capture(&self, options: &[&str]) -> Outcome {
+        self.place.voltsim(&[&["capture", "-o", "captured"], options, &["--", "./launches", "2"]].concat())
+    }
+
+    /// Names of the folders captured, sorted.
+    pub(crate) fn folders(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.place.path("captured")).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Changes a file of the captured launches.
+    pub(crate) fn edit(&self, file: &str, from: &str, to: &str) {
+        let text = self.place.read(file);
+        assert!(text.contains(from), "{text}");
+        self.place.write(file, text.replace(from, to));
+    }
+}

@@ -1,0 +1,347 @@
+//! The files of a captured launch, read and written.
+//!
+//! Manifests are written last, so that a folder without one is known to be unfinished.
+
+use crate::error::Error;
+use crate::manifest::{Address, Buffer, FORMAT, Launch, ResultBuffer, ResultList};
+use crate::ranges::Ranges;
+use crate::words::Words;
+use ruzstd::decoding::StreamingDecoder;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Component, Path, PathBuf};
+use voltsim_checkpoint::atomic_file::{self, Durability};
+
+/// Name of a launch's manifest.
+pub const MANIFEST: &str = "launch.toml";
+
+/// Folder within a launch's folder for the memory after it.
+pub const RESULTS: &str = "results";
+
+/// Name of the manifest of results.
+const RESULT_MANIFEST: &str = "results.toml";
+
+/// A captured launch, its manifest read and checked.
+#[derive(Debug)]
+pub struct Capture {
+    folder: PathBuf,
+    launch: Launch,
+}
+
+/// Memory after a launch, its manifest read and checked.
+#[derive(Debug)]
+pub struct Results {
+    folder: PathBuf,
+    list: ResultList,
+}
+
+/// Writes a launch's folder.
+#[derive(Debug)]
+pub struct Writer {
+    folder: PathBuf,
+    modules: Vec<String>,
+    buffers: Vec<Buffer>,
+}
+
+/// Writes a folder of results.
+#[derive(Debug)]
+pub struct ResultsWriter {
+    folder: PathBuf,
+    buffers: Vec<ResultBuffer>,
+}
+
+/// Is there a finished capture in this folder?
+pub fn is_capture(folder: &Path) -> bool {
+    folder.join(MANIFEST).is_file()
+}
+
+fn reading(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.to_owned();
+    move |error| Error::Read { path, error }
+}
+
+fn writing(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.to_owned();
+    move |error| Error::Write { path, error }
+}
+
+fn read_manifest<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+    /// What every format of a manifest has.
+    #[derive(serde::Deserialize)]
+    struct Version {
+        format: u32,
+    }
+
+    let text = fs::read_to_string(path).map_err(reading(path))?;
+    let malformed =
+        |error: toml::de::Error| Error::Malformed { path: path.to_owned(), message: error.to_string() };
+    let Version { format } = toml::from_str(&text).map_err(malformed)?;
+    if format != FORMAT {
+        return Err(Error::Format { path: path.to_owned(), found: format });
+    }
+    toml::from_str(&text).map_err(malformed)
+}
+
+fn write_manifest(path: &Path, manifest: &impl Serialize) -> Result<(), Error> {
+    let text = toml::to_string(manifest)
+        .map_err(|error| Error::Malformed { path: path.to_owned(), message: error.to_string() })?;
+    write(path, text.as_bytes())
+}
+
+fn write(path: &Path, contents: &[u8]) -> Result<(), Error> {
+    atomic_file::write(path, contents, Durability::Unsynced).map_err(writing(path))
+}
+
+fn hash(contents: &[u8]) -> String {
+    blake3::hash(contents).to_hex().to_string()
+}
+
+/// Reads a compressed file that should have these contents.
+fn read_contents(path: &Path, size: u64, blake3: &str) -> Result<Vec<u8>, Error> {
+    let damaged = |reason: String| Error::Damaged { path: path.to_owned(), reason };
+    let file = fs::File::open(path).map_err(reading(path))?;
+    let decoder =
+        StreamingDecoder::new(std::io::BufReader::new(file)).map_err(|error| damaged(error.to_string()))?;
+    let mut contents = Vec::new();
+    // One byte more, so that a file that is too long does not fill the memory.
+    let read = decoder.take(size.saturating_add(1)).read_to_end(&mut contents);
+    read.map_err(|error| damaged(error.to_string()))?;
+    if contents.len() as u64 != size {
+        let more = if contents.len() as u64 > size { "more than" } else { "not" };
+        return Err(damaged(format!("it holds {more} {size} bytes")));
+    }
+    if hash(&contents) != blake3 {
+        return Err(damaged("its contents do not have the hash of the manifest".to_owned()));
+    }
+    Ok(contents)
+}
+
+fn write_contents(path: &Path, contents: &[u8]) -> Result<(), Error> {
+    write(path, &compress_to_vec(contents, CompressionLevel::Fastest))
+}
+
+/// A path of a manifest, which must not lead out of the folder.
+fn within(folder: &Path, manifest: &str, file: &str) -> Result<PathBuf, Error> {
+    let inside = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
+    if inside && !file.is_empty() {
+        return Ok(folder.join(file));
+    }
+    Err(Error::Malformed {
+        path: folder.join(manifest),
+        message: format!("`{file}` is no file of the folder"),
+    })
+}
+
+/// Makes a folder, and those around it, that must not exist.
+fn make(folder: &Path) -> Result<(), Error> {
+    if let Some(around) = folder.parent() {
+        fs::create_dir_all(around).map_err(writing(around))?;
+    }
+    fs::create_dir(folder).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Error::Exists { path: folder.to_owned() },
+        _ => Error::Write { path: folder.to_owned(), error },
+    })
+}
+
+impl Capture {
+    /// Opens a folder.
+    pub fn open(folder: &Path) -> Result<Capture, Error> {
+        if folder.is_dir() && !is_capture(folder) {
+            return Err(Error::NotACapture { path: folder.to_owned() });
+        }
+        let launch: Launch = read_manifest(&folder.join(MANIFEST))?;
+        let capture = Capture { folder: folder.to_owned(), launch };
+        capture.check()?;
+        Ok(capture)
+    }
+
+    /// Places that lie outside of what they are places in.
+    fn check(&self) -> Result<(), Error> {
+        let malformed = |message: String| Error::Malformed { path: self.folder.join(MANIFEST), message };
+        for parameter in &self.launch.parameters {
+            let size = parameter.bytes.len() as u64;
+            if u64::from(parameter.offset) + size > self.launch.parameter_bytes.into()
+                || parameter.pointers.end() > size
+            {
+                return Err(malformed(format!(
+                    "parameter `{}` does not lie within the parameters",
+                    parameter.name
+                )));
+            }
+        }
+        for (number, buffer) in self.launch.buffers.iter().enumerate() {
+            let end = buffer.address.0.checked_add(buffer.size);
+            if end.is_none() || buffer.pointers.end().max(buffer.functions.end()) > buffer.size {
+                return Err(malformed(format!("buffer {number} has places outside of it")));
+            }
+        }
+        if self.launch.modules.is_empty() {
+            return Err(malformed("there is no module".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The manifest.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// The PTX texts; the first holds the kernel.
+    pub fn modules(&self) -> Result<Vec<String>, Error> {
+        let read = |file: &String| {
+            let path = within(&self.folder, MANIFEST, file)?;
+            fs::read_to_string(&path).map_err(reading(&path))
+        };
+        self.launch.modules.iter().map(read).collect()
+    }
+
+    /// Contents of a buffer before the launch.
+    pub fn contents(&self, buffer: &Buffer) -> Result<Vec<u8>, Error> {
+        read_contents(&within(&self.folder, MANIFEST, &buffer.file)?, buffer.size, &buffer.blake3)
+    }
+
+    /// Where the buffers were.
+    pub fn ranges(&self) -> Ranges {
+        Ranges::new(self.launch.buffers.iter().map(|buffer| (buffer.address.0, buffer.size)))
+    }
+
+    /// The memory after the launch, if that was captured too.
+    pub fn results(&self) -> Result<Option<Results>, Error> {
+        let folder = self.folder.join(RESULTS);
+        if !folder.exists() {
+            return Ok(None);
+        }
+        Results::open(&folder).map(Some)
+    }
+}
+
+impl Results {
+    /// Opens a folder of results.
+    pub fn open(folder: &Path) -> Result<Results, Error> {
+        let list = read_manifest(&folder.join(RESULT_MANIFEST))?;
+        Ok(Results { folder: folder.to_owned(), list })
+    }
+
+    /// The memory before a launch, to be compared like that after one.
+    pub fn before(capture: &Capture) -> Results {
+        let buffers = capture.launch.buffers.iter().map(|buffer| ResultBuffer {
+            address: buffer.address,
+            size: buffer.size,
+            file: buffer.file.clone(),
+            blake3: buffer.blake3.clone(),
+        });
+        let list = ResultList { format: FORMAT, outcome: String::new(), buffers: buffers.collect() };
+        Results { folder: capture.folder.clone(), list }
+    }
+
+    /// The manifest.
+    pub fn list(&self) -> &ResultList {
+        &self.list
+    }
+
+    /// Contents of a buffer after the launch.
+    pub fn contents(&self, buffer: &ResultBuffer) -> Result<Vec<u8>, Error> {
+        read_contents(&within(&self.folder, RESULT_MANIFEST, &buffer.file)?, buffer.size, &buffer.blake3)
+    }
+
+    /// Where the buffers were in this run.
+    pub fn ranges(&self) -> Ranges {
+        Ranges::new(self.list.buffers.iter().map(|buffer| (buffer.address.0, buffer.size)))
+    }
+}
+
+impl Writer {
+    /// Begins a launch's folder, which must not exist.
+    pub fn new(folder: &Path) -> Result<Writer, Error> {
+        make(folder)?;
+        let buffers = folder.join("buffers");
+        fs::create_dir(&buffers).map_err(writing(&buffers))?;
+        Ok(Writer { folder: folder.to_owned(), modules: Vec::new(), buffers: Vec::new() })
+    }
+
+    /// Writes PTX; that of the kernel comes first.
+    pub fn module(&mut self, text: &str) -> Result<(), Error> {
+        let file = match self.modules.len() {
+            0 => "module.ptx".to_owned(),
+            number => format!("linked-{number}.ptx"),
+        };
+        write(&self.folder.join(&file), text.as_bytes())?;
+        self.modules.push(file);
+        Ok(())
+    }
+
+    /// Writes a buffer's contents. Its `size`, `file` and `blake3` are set here.
+    pub fn buffer(&mut self, buffer: Buffer, contents: &[u8]) -> Result<(), Error> {
+        let file = format!("buffers/{}.zst", self.buffers.len());
+        write_contents(&self.folder.join(&file), contents)?;
+        self.buffers.push(Buffer { size: contents.len() as u64, file, blake3: hash(contents), ..buffer });
+        Ok(())
+    }
+
+    /// Takes a buffer of another capture as it is, by a link where the disk allows it.
+    pub fn copy(&mut self, from: &Capture, buffer: &Buffer) -> Result<(), Error> {
+        let source = within(&from.folder, MANIFEST, &buffer.file)?;
+        let file = format!("buffers/{}.zst", self.buffers.len());
+        let target = self.folder.join(&file);
+        if fs::hard_link(&source, &target).is_err() {
+            fs::copy(&source, &target).map_err(writing(&target))?;
+        }
+        self.buffers.push(Buffer { file, ..buffer.clone() });
+        Ok(())
+    }
+
+    /// Ends the folder with its manifest; `modules` and `buffers` of `launch` are set here.
+    pub fn finish(self, launch: Launch) -> Result<Capture, Error> {
+        let launch = Launch { modules: self.modules, buffers: self.buffers, ..launch };
+        write_manifest(&self.folder.join(MANIFEST), &launch)?;
+        Ok(Capture { folder: self.folder, launch })
+    }
+}
+
+impl Buffer {
+    /// A buffer that has no contents yet.
+    pub fn new(address: u64, kind: &str) -> Buffer {
+        Buffer {
+            address: Address(address),
+            size: 0,
+            kind: kind.to_owned(),
+            variable: None,
+            file: String::new(),
+            blake3: String::new(),
+            pointers: Words::default(),
+            functions: Words::default(),
+        }
+    }
+}
+
+impl ResultsWriter {
+    /// Begins a folder of results, which must not exist.
+    pub fn new(folder: &Path) -> Result<ResultsWriter, Error> {
+        make(folder)?;
+        Ok(ResultsWriter { folder: folder.to_owned(), buffers: Vec::new() })
+    }
+
+    /// Writes the next buffer's contents.
+    pub fn buffer(&mut self, address: u64, contents: &[u8]) -> Result<(), Error> {
+        let file = format!("{}.zst", self.buffers.len());
+        write_contents(&self.folder.join(&file), contents)?;
+        let (address, size) = (Address(address), contents.len() as u64);
+        self.buffers.push(ResultBuffer { address, size, file, blake3: hash(contents) });
+        Ok(())
+    }
+
+    /// Ends the folder with its manifest. After a failure of the launch the buffers do not count.
+    pub fn finish(self, outcome: &str) -> Result<Results, Error> {
+        let list = ResultList { format: FORMAT, outcome: outcome.to_owned(), buffers: self.buffers };
+        write_manifest(&self.folder.join(RESULT_MANIFEST), &list)?;
+        Ok(Results { folder: self.folder, list })
+    }
+}

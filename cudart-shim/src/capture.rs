@@ -1,0 +1,285 @@
+//! Saves launches for `voltsim replay`, where `VOLTSIM_CAPTURE` names a folder: the kernel's PTX, its parameters, and all
+//! memory that a pointer may reach, as it is when the launch's turn in its stream has come.
+//!
+//! `VOLTSIM_CAPTURE_ONLY` chooses launches (`kernel=GLOB,launch=A..B`), `VOLTSIM_CAPTURE_RESULTS=1` saves the memory
+//! after each of them too. What cannot be saved is told once, and the program goes on.
+
+use crate::entry;
+use crate::error;
+use crate::log;
+use crate::module::LoadedModule;
+use crate::profile::Profile;
+use crate::simulator::{DeviceFault, Simulator};
+use functional::engine::program::Program;
+use functional::launch::LaunchConfig;
+use functional::memory::{Allocation, AllocationKind, Memory};
+use launch_capture::{
+    Buffer, Capture, Error, FORMAT, Launch, Parameter, RESULTS, Ranges, ResultsWriter, Selection, Words,
+    Writer,
+};
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What the environment asks for.
+struct Settings {
+    folder: PathBuf,
+    selection: Selection,
+    results: bool,
+}
+
+/// Set when a capture has failed: the next would too.
+static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+
+/// Characters of a kernel's name that its folder's name has.
+const NAME_LENGTH: usize = 60;
+
+fn settings() -> Option<&'static Settings> {
+    static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
+    let read = || {
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let folder = PathBuf::from(variable("VOLTSIM_CAPTURE")?);
+        let only = variable("VOLTSIM_CAPTURE_ONLY").unwrap_or_default();
+        let selection = only.to_string_lossy().parse().map_err(|error| {
+            eprintln!("voltsim: VOLTSIM_CAPTURE_ONLY: {error}; nothing is captured");
+        });
+        let results = variable("VOLTSIM_CAPTURE_RESULTS").is_some_and(|flag| flag != "0");
+        Some(Settings { folder, selection: selection.ok()?, results })
+    };
+    SETTINGS.get_or_init(read).as_ref()
+}
+
+fn give_up(kernel: &str, error: &Error) {
+    GIVEN_UP.store(true, Ordering::Relaxed);
+    log::report(|| {
+        format!("capture of {kernel}: {error}; no more launches are captured. {}", error.remedy())
+    });
+}
+
+/// A launch that is to be captured.
+pub(crate) struct Order {
+    settings: &'static Settings,
+    launch: u64,
+    api_call: u64,
+}
+
+/// A launch whose folder is written, but for what it leaves in memory.
+pub(crate) struct Captured {
+    capture: Capture,
+    /// The buffers, in the capture's order.
+    memory: Vec<Allocation>,
+}
+
+/// Counts a launch that the program asks for: is it to be captured?
+pub(crate) fn order(kernel: &CStr) -> Option<Order> {
+    static LAUNCHES: AtomicU64 = AtomicU64::new(0);
+    let settings = settings()?;
+    let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1;
+    let wanted = settings.selection.contains(&kernel.to_string_lossy(), launch);
+    (wanted && !GIVEN_UP.load(Ordering::Relaxed)).then(|| Order {
+        settings,
+        launch,
+        api_call: entry::calls(),
+    })
+}
+
+impl Order {
+    /// Saves the launch as the kernel is going to see it.
+    pub(crate) fn before(
+        self,
+        simulator: &Simulator,
+        module: &LoadedModule,
+        program: &Program,
+        config: &LaunchConfig,
+    ) -> Option<Captured> {
+        if GIVEN_UP.load(Ordering::Relaxed) {
+            return None;
+        }
+        let kernel = &program.kernel().name;
+        let saved = self.save(&simulator.device.memory, module, program, config);
+        let (capture, memory) = saved.map_err(|error| give_up(kernel, &error)).ok()?;
+        log::line(|| format!("captured {kernel} in {}", capture.folder().display()));
+        self.settings.results.then_some(Captured { capture, memory })
+    }
+
+    fn save(
+        &self,
+        memory: &Memory,
+        module: &LoadedModule,
+        program: &Program,
+        config: &LaunchConfig,
+    ) -> Result<(Capture, Vec<Allocation>), Error> {
+        let kernel = &program.kernel().name;
+        let folder = format!("{:04}-{}", self.launch, file_name(kernel));
+        let mut writer = Writer::new(&self.settings.folder.join(folder))?;
+        for source in module.sources_of(kernel) {
+            writer.module(source.source().text())?;
+        }
+        let mut reach = Reach::new(memory, module, program);
+        let parameters = parameters(program, config, &mut reach);
+        let saved = reach.save(memory, &mut writer)?;
+        let launch = Launch {
+            format: FORMAT,
+            voltsim: env!("CARGO_PKG_VERSION").to_owned(),
+            program: std::env::current_exe().unwrap_or_default().to_string_lossy().into_owned(),
+            launch: self.launch,
+            api_call: self.api_call,
+            device: Profile::chosen(),
+            kernel: kernel.clone(),
+            modules: Vec::new(),
+            grid: config.grid,
+            block: config.block,
+            dynamic_shared: config.dynamic_shared,
+            cooperative: config.cooperative,
+            parameter_bytes: program.parameter_bytes,
+            parameters,
+            buffers: Vec::new(),
+        };
+        Ok((writer.finish(launch)?, saved))
+    }
+}
+
+impl Captured {
+    /// Saves what the launch has left in memory, and how it ended.
+    pub(crate) fn after(self, simulator: &Simulator, outcome: &Result<(), DeviceFault>) {
+        let kernel = &self.capture.launch().kernel;
+        if let Err(error) = self.save(&simulator.device.memory, outcome) {
+            give_up(kernel, &error);
+        }
+    }
+
+    fn save(&self, memory: &Memory, outcome: &Result<(), DeviceFault>) -> Result<(), Error> {
+        let mut writer = ResultsWriter::new(&self.capture.folder().join(RESULTS))?;
+        let code = outcome.as_ref().err().map_or(0, |fault| fault.error.driver_code());
+        if code == 0 {
+            for allocation in &self.memory {
+                writer.buffer(allocation.address, &contents(memory, allocation))?;
+            }
+        }
+        let name = error::texts(code).and_then(|texts| texts.driver_name);
+        writer.finish(&name.map_or_else(|| code.to_string(), |name| name.to_string_lossy().into_owned()))?;
+        Ok(())
+    }
+}
+
+/// Which memory a launch may reach.
+struct Reach {
+    allocations: Vec<Allocation>,
+    ranges: Ranges,
+    /// Names of the module's variables, by address.
+    variables: BTreeMap<u64, String>,
+    /// Positions of the allocations reached so far, in the order they were.
+    reached: Vec<usize>,
+    known: Vec<bool>,
+}
+
+impl Reach {
+    /// The variables that the program names.
+    fn new(memory: &Memory, module: &LoadedModule, program: &Program) -> Self {
+        let allocations: Vec<_> =
+            memory.allocations().into_iter().filter(|one| one.kind != AllocationKind::Parameters).collect();
+        let ranges = Ranges::new(allocations.iter().map(|allocation| (allocation.address, allocation.size)));
+        let variables = module.variables().map(|(name, variable)| (variable.address, name.to_owned()));
+        let known = vec![false; allocations.len()];
+        let mut reach =
+            Self { allocations, ranges, variables: variables.collect(), reached: Vec::new(), known };
+        let externals = program.functions.iter().flat_map(|function| &function.source.externals);
+        for variable in externals.filter_map(|external| module.variable(&external.name)) {
+            reach.add(variable.address);
+        }
+        reach
+    }
+
+    fn add(&mut self, address: u64) {
+        let found = self.ranges.find(address).map(|place| place.buffer);
+        if let Some((position, known)) =
+            found.and_then(|position| Some((position, self.known.get_mut(position)?)))
+            && !std::mem::replace(known, true)
+        {
+            self.reached.push(position);
+        }
+    }
+
+    /// The words of `bytes` that are addresses; what they lead to is reached.
+    fn scan(&mut self, address: u64, bytes: &[u8]) -> Words {
+        let words = self.ranges.pointers(address, bytes);
+        for word in words.offsets().filter_map(|offset| launch_capture::word_at(bytes, offset)) {
+            self.add(word);
+        }
+        words
+    }
+
+    /// Writes the memory reached, and what is reached from there.
+    fn save(mut self, memory: &Memory, writer: &mut Writer) -> Result<Vec<Allocation>, Error> {
+        let mut saved = Vec::new();
+        while let Some(allocation) =
+            self.reached.get(saved.len()).and_then(|position| self.allocations.get(*position)).copied()
+        {
+            let bytes = contents(memory, &allocation);
+            let pointers = self.scan(allocation.address, &bytes);
+            let variable = self.variables.get(&allocation.address).cloned();
+            let functions = code_addresses(memory, allocation.address, &bytes);
+            let buffer = Buffer {
+                pointers,
+                functions,
+                variable,
+                ..Buffer::new(allocation.address, kind_name(allocation.kind))
+            };
+            writer.buffer(buffer, &bytes)?;
+            saved.push(allocation);
+        }
+        Ok(saved)
+    }
+}
+
+/// The parameters by name; what their words point to is reached.
+fn parameters(program: &Program, config: &LaunchConfig, reach: &mut Reach) -> Vec<Parameter> {
+    let declared = program.kernel().source.parameters.iter();
+    declared
+        .map(|parameter| {
+            let from = parameter.offset as usize;
+            let value = config.parameters.get(from..from.saturating_add(parameter.size as usize));
+            let bytes = value.unwrap_or_default().to_vec();
+            let pointers = reach.scan(parameter.offset.into(), &bytes);
+            Parameter { name: parameter.name.clone(), offset: parameter.offset, bytes, pointers }
+        })
+        .collect()
+}
+
+/// The bytes of an allocation; zeros where it has been freed meanwhile.
+fn contents(memory: &Memory, allocation: &Allocation) -> Vec<u8> {
+    let mut bytes = vec![0; usize::try_from(allocation.size).unwrap_or(0)];
+    let _ = memory.read(allocation.address, &mut bytes);
+    bytes
+}
+
+/// Words that are addresses of device functions.
+fn code_addresses(memory: &Memory, address: u64, bytes: &[u8]) -> Words {
+    let mut words = Words::default();
+    for offset in (address.wrapping_neg() % 8..bytes.len() as u64).step_by(8) {
+        if launch_capture::word_at(bytes, offset).is_some_and(|word| memory.is_code_address(word)) {
+            words.push(offset);
+        }
+    }
+    words
+}
+
+fn kind_name(kind: AllocationKind) -> &'static str {
+    match kind {
+        AllocationKind::Device => "device",
+        AllocationKind::Managed => "managed",
+        AllocationKind::Host => "host",
+        AllocationKind::Registered => "registered",
+        AllocationKind::Module => "module",
+        AllocationKind::Heap => "heap",
+        AllocationKind::Parameters => "parameters",
+    }
+}
+
+/// As much of a kernel's name as makes a readable name of a folder.
+fn file_name(kernel: &str) -> String {
+    let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '_' };
+    kernel.chars().take(NAME_LENGTH).map(plain).collect()
+}

@@ -1,0 +1,112 @@
+//! Instrumented kernels: what is recorded, and that the text stays PTX with the same lines.
+
+mod common;
+
+use common::module;
+use ptx_frontend::Module;
+use ptx_frontend::instrument::{InstrumentError, Instrumented, instrument};
+
+fn instrumented(body: &str) -> Instrumented {
+    instrument(&module("", body), "k").unwrap()
+}
+
+/// `register.type` of each write, with its line counted from the body's first.
+fn writes(body: &str) -> Vec<String> {
+    let writes = instrumented(body).writes.into_iter();
+    let shown = writes.map(|write| {
+        let half = if write.upper { "^" } else { "" };
+        format!("{}:{}.{}{half}", write.place.line - common::LINES_BEFORE, write.register, write.ty.name())
+    });
+    shown.collect()
+}
+
+/// The instrumented text must be valid, and its lines the same but for what is inserted.
+fn check(text: &str, name: &str) {
+    let source = Module::parse(text, name).unwrap();
+    for kernel in source.kernels() {
+        let made = instrument(&source, kernel).unwrap();
+        assert_eq!(made.text.lines().count(), text.lines().count(), "{name}");
+        let module = Module::parse(made.text, name).unwrap();
+        for function in module.functions() {
+            let has_body = module.function_item(function).is_some_and(|item| item.body.is_some());
+            let error = if has_body { module.function(function).err() } else { None };
+            assert!(error.is_none(), "{name}: {}", error.unwrap());
+        }
+        for write in made.writes {
+            let inserted = module.source().line(write.place.line).replace(char::is_whitespace, "");
+            let before = write.line.replace(char::is_whitespace, "");
+            assert!(
+                inserted.contains(before.split(';').next().unwrap()),
+                "{name}: {} in {inserted}",
+                write.line
+            );
+        }
+    }
+}
+
+#[test]
+fn each_register_that_an_instruction_writes_is_a_write_of_its_own() {
+    let body = "ld.global.v4.f32 {%f1, %f2, _, %f3}, [%rd1];\nsetp.lt.f32 %p1|%p2, %f1, %f2;\n\
+                mov.b64 {%r1, %r2}, %rd2;\nst.global.f32 [%rd1], %f1;\nmul.wide.u32 %rd3, %r1, %r2;\n\
+                shfl.sync.idx.b32 %r3|%p3, %r1, 0, 31, -1;\nret;";
+    assert_eq!(
+        writes(body),
+        [
+            "1:%f1.f32",
+            "1:%f2.f32",
+            "1:%f3.f32",
+            "2:%p1.pred",
+            "2:%p2.pred",
+            "3:%r1.b32",
+            "3:%r2.b32",
+            "5:%rd3.u64",
+            "6:%r3.b32",
+            "6:%p3.pred",
+        ]
+    );
+}
+
+#[test]
+fn registers_of_128_bits_are_recorded_in_halves() {
+    assert_eq!(writes("mov.b128 %q1, {%rd1, %rd2};"), ["1:%q1.b128", "1:%q1.b128^"]);
+}
+
+#[test]
+fn an_instruction_that_narrows_gives_the_bits_of_its_register() {
+    assert_eq!(writes("ld.global.u8 %r1, [%rd1];\nld.global.s32 %r2, [%rd1];"), ["1:%r1.b32", "2:%r2.s32"]);
+}
+
+#[test]
+fn the_guard_is_kept_before_an_instruction_that_changes_it() {
+    let text = instrumented("@!%p1 setp.eq.u32 %p1, %r1, %r2;").text;
+    let line = text.lines().nth(common::LINES_BEFORE as usize).unwrap();
+    assert!(line.contains("not.pred %voltsim_g, %p1; @!%p1 setp.eq.u32 %p1, %r1, %r2;"), "{line}");
+}
+
+#[test]
+fn functions_that_the_kernel_may_call_are_instrumented_and_others_are_not() {
+    let function = |name: &str| format!(".func {name}() {{ .reg .b32 %r1; mov.u32 %r1, 1; ret; }}\n");
+    let made = instrument(&module(&(function("used") + &function("unused")), "call used;"), "k").unwrap();
+    let functions: Vec<_> = made.writes.iter().map(|write| write.function.as_str()).collect();
+    assert_eq!(functions, ["used"]);
+}
+
+#[test]
+fn what_is_instrumented_already_is_refused() {
+    let made = instrumented("mov.u32 %r1, 1;");
+    let again = instrument(&Module::parse(made.text, "twice").unwrap(), "k");
+    assert!(matches!(again, Err(InstrumentError::NameTaken { .. })));
+}
+
+#[test]
+fn a_kernel_with_errors_is_refused_with_its_diagnostic() {
+    let error = instrument(&module("", "frobnicate.u32 %r1;"), "k").unwrap_err();
+    assert!(error.to_string().contains("frobnicate"), "{error}");
+}
+
+#[test]
+fn instrumented_text_is_valid_and_keeps_its_lines() {
+    check(include_str!("data/assorted.ptx"), "assorted.ptx");
+    check(include_str!("data/constructs.ptx"), "constructs.ptx");
+    check(include_str!("../../examples/demo/kernels.ptx"), "kernels.ptx");
+}

@@ -13,6 +13,7 @@ mod capture;
 mod code_cache;
 mod context;
 mod copy;
+mod coverage;
 mod driver;
 mod entry;
 mod error;

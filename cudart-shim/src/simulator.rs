@@ -3,6 +3,7 @@
 //! Made at the first call that needs it, so that a program that only links CUDA pays nothing.
 
 use crate::array::Arrays;
+use crate::coverage::coverage;
 use crate::error::{Error, Result, observe_sticky};
 use crate::log;
 use crate::module::Modules;
@@ -116,6 +117,10 @@ impl Simulator {
             eprintln!("voltsim: {error}");
             Error::InitializationError
         })?;
+        let device = match coverage() {
+            Some(coverage) => device.watched_by(coverage),
+            None => device,
+        };
         // SAFETY: the handler only stores flags.
         unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
         Ok(Self {

@@ -1,5 +1,6 @@
 //! What the run did, written as JSON to the file `VOLTSIM_SUMMARY` names when the process ends.
 
+use crate::coverage;
 use crate::entry;
 use crate::log;
 use crate::simulator;
@@ -51,13 +52,17 @@ pub(crate) fn add(kernel: &str, statistics: &LaunchStatistics) {
     }
 }
 
-/// Runs after the program's own exit handlers and destructors, since libraries are closed last.
+/// Writes this file and that of the coverage. Runs after the program's own exit handlers and destructors, since libraries
+/// are closed last.
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static WRITE_AT_EXIT: extern "C" fn() = {
     extern "C" fn at_exit() {
         // Nobody is left to tell.
-        let _ = std::panic::catch_unwind(write);
+        let _ = std::panic::catch_unwind(|| {
+            write();
+            coverage::write();
+        });
     }
     at_exit
 };

@@ -1,11 +1,12 @@
 //! A simulated device: what it has, its memory, and the worker threads that execute its launches.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::engine::probe::Watcher;
 use crate::memory::{Memory, MemoryError};
 use crate::texture::Textures;
 
@@ -80,6 +81,8 @@ pub struct Device {
     pub textures: Textures,
     /// How the engine runs.
     pub settings: Settings,
+    /// Who watches kernels run.
+    pub(crate) watchers: Vec<Arc<dyn Watcher>>,
     /// Text that kernels have printed and nobody has taken yet.
     pub(crate) printed: Mutex<Vec<u8>>,
     stack_bytes: AtomicU32,
@@ -100,6 +103,7 @@ impl Device {
             memory,
             textures: Textures::default(),
             settings,
+            watchers: Vec::new(),
             printed: Mutex::default(),
             stack_bytes: AtomicU32::new(MINIMUM_STACK),
             heap_limit: AtomicU64::new(8 << 20),
@@ -107,6 +111,12 @@ impl Device {
             launches: AtomicU64::new(0),
             workers: OnceLock::new(),
         })
+    }
+
+    /// The device, whose kernels are watched by one more. Costs time at each instruction that it wants to know of.
+    pub fn watched_by(mut self, watcher: Arc<dyn Watcher>) -> Device {
+        self.watchers.push(watcher);
+        self
     }
 
     /// Takes what kernels have printed since the last call.

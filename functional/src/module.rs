@@ -14,6 +14,7 @@ use ptx_frontend::parse::FunctionKind;
 
 use crate::bind::{BindError, ModuleAddresses, SymbolAddress, bind, static_name};
 use crate::device::Device;
+use crate::engine::probe::Watcher;
 use crate::engine::program::Program;
 use crate::memory::{AllocationKind, MemoryError};
 use crate::texture::sampler_of;
@@ -275,5 +276,9 @@ impl ModuleAddresses for Module {
 
     fn contracts(&self) -> bool {
         self.device.settings.fmad
+    }
+
+    fn watchers(&self) -> &[Arc<dyn Watcher>] {
+        &self.device.watchers
     }
 }

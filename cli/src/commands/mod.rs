@@ -6,6 +6,7 @@
 
 mod capture;
 mod compare;
+mod coverage;
 mod demo;
 mod doctor;
 mod extract;
@@ -26,6 +27,7 @@ use crate::failure::Failure;
 pub(crate) enum Command {
     Capture(capture::Args),
     Compare(compare::Args),
+    Coverage(coverage::Args),
     Doctor(doctor::Args),
     Demo(demo::Args),
     Extract(extract::Args),
@@ -41,6 +43,7 @@ impl Command {
         match self {
             Self::Capture(args) => capture::run(args),
             Self::Compare(args) => compare::run(args, out),
+            Self::Coverage(args) => coverage::run(args, out),
             Self::Doctor(args) => doctor::run(args, out),
             Self::Demo(args) => demo::run(args, out),
             Self::Extract(args) => extract::run(args, out),

@@ -5,8 +5,11 @@
 #[allow(dead_code, reason = "these tests use a part of the builder")]
 mod builder;
 mod capture;
+mod compare;
+mod coverage;
 mod doctor;
 mod extract;
+mod instrument;
 mod launches;
 
 use std::path::{Path, PathBuf};

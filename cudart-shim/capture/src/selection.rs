@@ -28,11 +28,6 @@ impl Selection {
     pub fn contains(&self, kernel: &str, launch: u64) -> bool {
         self.launches.contains(&launch) && matches(self.kernel.as_bytes(), kernel.as_bytes())
     }
-
-    /// The last launch that can be chosen.
-    pub fn last(&self) -> u64 {
-        *self.launches.end()
-    }
 }
 
 impl FromStr for Selection {

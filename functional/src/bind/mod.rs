@@ -21,6 +21,7 @@ use ptx_frontend::isa::{Control, Effect, Memory, Op as Form, ScalarType, Special
 use crate::engine::divergence::NONE;
 use crate::engine::frame::{FrameLayout, Row};
 use crate::engine::op::{Flow, Op, PREDICATE_FIRST, PredicateSource, Run};
+use crate::engine::probe::{self, Probe};
 use crate::engine::program::{BoundFunction, CallSite, ParameterPlace, Program};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
@@ -103,6 +104,7 @@ pub(crate) struct Linker<'a> {
     branch_targets: Vec<Vec<u32>>,
     matrices: Matrices,
     textures: Accesses,
+    probes: Vec<Arc<dyn Probe>>,
     shared: place::SharedLayout,
     needs_parameter_address: bool,
     needs_stack: bool,
@@ -122,6 +124,7 @@ impl<'a> Linker<'a> {
             branch_targets: Vec::new(),
             matrices: Matrices::default(),
             textures: Accesses::default(),
+            probes: Vec::new(),
             shared: place::SharedLayout::default(),
             needs_parameter_address: false,
             needs_stack: false,
@@ -212,6 +215,7 @@ impl<'a> Linker<'a> {
             branch_targets: self.branch_targets,
             matrices: self.matrices,
             textures: self.textures,
+            probes: self.probes,
             function_addresses,
             needs_parameter_address: self.needs_parameter_address,
             needs_stack: self.needs_stack,
@@ -314,6 +318,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             if self.meeting_points.contains(&InstructionIndex(number as u32)) {
                 self.push_meeting_point();
             }
+            self.push_probes(instruction);
             match self.replacements.remove(&number) {
                 Some(others) => {
                     others.iter().try_for_each(|other| dispatch::bind_instruction(&mut self, other))?;
@@ -463,6 +468,17 @@ impl<'l, 'a> Binder<'l, 'a> {
     pub(crate) fn push_meeting_point(&mut self) {
         let op = self.unguarded(reconverge);
         self.push(op);
+    }
+
+    /// Appends an op for each watcher that wants to know of the current instruction.
+    fn push_probes(&mut self, instruction: &Instruction) {
+        for watcher in self.linker.addresses.watchers() {
+            if let Some(probe) = watcher.watch(&self.source, instruction) {
+                let op = Op { immediate: self.linker.probes.len() as u64, ..self.op(probe::reach) };
+                self.linker.probes.push(probe);
+                self.push(op);
+            }
+        }
     }
 
     /// An error at the current instruction.

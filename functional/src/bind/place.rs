@@ -2,10 +2,12 @@
 //! CTA's block, local variables and call parameters in the frame's part of a thread's local memory.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ptx_frontend::ir::{self, AddressBase, ExternalId, Space};
 
 use super::{BindError, Binder, Linker};
+use crate::engine::probe::Watcher;
 
 /// Address of a name that a function uses and a module defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub trait ModuleAddresses {
     /// Where a name lives.
     fn symbol(&self, name: &str) -> Option<SymbolAddress>;
     /// The code of a function.
-    fn function(&self, name: &str) -> Option<Result<std::sync::Arc<ir::Function>, BindError>>;
+    fn function(&self, name: &str) -> Option<Result<Arc<ir::Function>, BindError>>;
     /// All device functions: what a call through a register can reach.
     fn device_functions(&self) -> Vec<String>;
     /// Generic address of shared memory's first byte.
@@ -37,6 +39,8 @@ pub trait ModuleAddresses {
     fn local_window(&self) -> u64;
     /// Do a product and its sum become one `fma`?
     fn contracts(&self) -> bool;
+    /// Who watches kernels run.
+    fn watchers(&self) -> &[Arc<dyn Watcher>];
 }
 
 /// Shared variables of a program, at offsets from the start of the CTA's block. All are added before the first is

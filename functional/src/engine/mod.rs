@@ -14,6 +14,7 @@ pub mod members;
 pub mod native;
 pub mod op;
 mod printf;
+pub mod probe;
 pub mod program;
 pub mod running;
 pub mod shapes;

@@ -7,6 +7,7 @@ use ptx_frontend::isa::SpecialRegister;
 
 use super::frame::FrameLayout;
 use super::op::Op;
+use super::probe::Probe;
 use crate::ops::matrix::Matrices;
 use crate::ops::texture::Accesses;
 
@@ -70,6 +71,8 @@ pub struct Program {
     pub matrices: Matrices,
     /// Accesses of textures and surfaces, named by index from their ops.
     pub textures: Accesses,
+    /// Who is told of instructions reached, named by index from probe ops.
+    pub probes: Vec<Arc<dyn Probe>>,
     /// Addresses of functions that can be called through a register: (address, function), by address.
     pub function_addresses: Vec<(u64, u32)>,
     /// Bytes of shared memory with a size known before the launch.

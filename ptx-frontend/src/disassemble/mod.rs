@@ -61,6 +61,19 @@ pub fn instruction(function: &Function, index: InstructionIndex) -> String {
     }
 }
 
+/// An instruction's opcode with its modifiers and types: `add.s32`.
+pub fn opcode(instruction: &Instruction) -> String {
+    let mut text = instruction.op.line().parsed().mnemonic.to_owned();
+    for token in instruction.tokens.iter().flatten() {
+        let name = match token {
+            Token::Type(ty) => ty.name(),
+            Token::Modifier(modifier) => modifier.name(),
+        };
+        let _ = write!(text, ".{name}");
+    }
+    text
+}
+
 fn header(kind: &str, name: &str, returns: &[Parameter], parameters: &[Parameter]) -> String {
     let returns = if returns.is_empty() { String::new() } else { format!("{} ", formals(returns)) };
     format!("{kind} {returns}{name} {}", formals(parameters))
@@ -164,14 +177,7 @@ impl Printer<'_> {
             let name = self.names.register(register.0 as usize);
             let _ = write!(text, "@{}{name} ", if negated { "!" } else { "" });
         }
-        text.push_str(syntax.mnemonic);
-        for token in instruction.tokens.iter().flatten() {
-            let name = match token {
-                Token::Type(ty) => ty.name(),
-                Token::Modifier(modifier) => modifier.name(),
-            };
-            let _ = write!(text, ".{name}");
-        }
+        text.push_str(&opcode(instruction));
         let mut first = true;
         for (position, (operand, place)) in instruction.operands.iter().zip(&syntax.operands).enumerate() {
             if *operand == Operand::Absent {

@@ -17,7 +17,7 @@ use crate::instrumented;
 /// Bytes of a log entry, for dividing the room among the threads.
 const ENTRY: u64 = 16;
 /// Writes of each thread that a log holds at least and at most.
-const LEAST_WRITES: u64 = 64;
+const LEAST_WRITES: u64 = 32;
 const MOST_WRITES: u64 = 1 << 16;
 
 /// What the search has found.

@@ -19,8 +19,8 @@ use placement::Placement;
 /// Run one captured launch alone
 ///
 /// The buffers are allocated anew, the pointers to them changed, and the kernel is launched through the driver API of a
-/// library: ours, or a real libcuda. The exit status is 0 when the launch succeeds and its results are those that were
-/// captured, if any were; else 1.
+/// library: ours, or a real libcuda. The exit status is 0 when the launch ends with the results that were captured, or
+/// succeeds if none were; else 1.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder of one launch
@@ -83,8 +83,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
 /// How a launch ends that succeeds.
 pub(crate) const SUCCESS: &str = "CUDA_SUCCESS";
 
-/// Replaces this process by one that has the capture's device and, where the system allows it, the same addresses in
-/// every run. Returns only when that fails.
+/// Replaces this process by one that has the capture's device. Returns only when that fails.
 fn again(capture: &Capture) -> Failure {
     let own = match env::current_exe() {
         Ok(own) => own,
@@ -95,14 +94,7 @@ fn again(capture: &Capture) -> Failure {
     if env::var_os("VOLTSIM_DEVICE").is_none() {
         command.env("VOLTSIM_DEVICE", &capture.launch().device);
     }
-    fix_addresses();
     Failure::in_file(&own, command.exec())
-}
-
-#[allow(unsafe_code)]
-fn fix_addresses() {
-    // SAFETY: changes how the next executable of this process is laid out; a refusal changes nothing.
-    unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
 }
 
 /// Runs the launch with the driver at `library`, or with ours, and writes what it leaves in memory to `folder`.

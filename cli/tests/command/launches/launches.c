@@ -1,5 +1,5 @@
 /* Launches of four kinds: a list whose nodes lie in buffers that only other nodes point to, a variable of the module that
-   each launch changes, a remainder, and a walk up to the end of a buffer. Argument: how many times. */
+   each launch changes, a remainder, and a walk up to the end of a buffer. Argument: how many times. The variable DIVISOR is the divisor, 5 without. */
 #include "cuda_api.h"
 
 static const char text[] =
@@ -39,7 +39,7 @@ int main(int count, char **arguments)
     OK(cuMemcpyHtoD_v2(numbers, values, sizeof values));
     for (int i = 0; i < times; i++) {
         CUdeviceptr end = numbers + sizeof values;
-        int divisor = 5;
+        int divisor = getenv("DIVISOR") ? atoi(getenv("DIVISOR")) : 5;
         void *of_list[] = {&nodes[0], &total}, *of_remainder[] = {&numbers, &divisor}, *of_walk[] = {&numbers, &end, &total};
         OK(cuLaunchKernel(function(module, "sum_list"), 1, 1, 1, 1, 1, 1, 0, NULL, of_list, NULL));
         OK(cuLaunchKernel(function(module, "remainder"), 2, 1, 1, 32, 1, 1, 0, NULL, of_remainder, NULL));

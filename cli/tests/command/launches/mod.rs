@@ -8,6 +8,11 @@ use super::{Outcome, Workplace};
 /// The kernels' PTX.
 pub(crate) const KERNELS: &str = include_str!("kernels.ptx");
 
+/// Line of the first instruction of the kernels that contains a text.
+pub(crate) fn line_of(text: &str) -> usize {
+    KERNELS.lines().position(|line| line.contains(text)).unwrap() + 1
+}
+
 /// What the program prints: the sum of the numbers that `remainder` leaves, as an unsigned number.
 pub(crate) const SUM: &str = "18446744073709550768\n";
 
@@ -66,6 +71,12 @@ impl Captured {
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
+    }
+
+    /// Writes the kernels' PTX with a change to a file of this name.
+    pub(crate) fn changed(&self, name: &str, from: &str, to: &str) {
+        assert!(KERNELS.contains(from));
+        self.place.write(name, KERNELS.replace(from, to));
     }
 
     /// Changes a file of the captured launches.

@@ -1,0 +1,33 @@
+//! The instruction forms that kernels execute, written to the file `VOLTSIM_COVERAGE` names when the process ends, for
+//! `voltsim coverage`.
+
+use functional::coverage::Coverage;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// First line of the file.
+const HEAD: &str = "# voltsim coverage 1: line of the op table, opcode, warps that executed it";
+
+/// The coverage of this process, if it is wanted.
+pub(crate) fn coverage() -> Option<Arc<Coverage>> {
+    static COVERAGE: OnceLock<Option<Arc<Coverage>>> = OnceLock::new();
+    COVERAGE.get_or_init(|| file().map(|_| Arc::default())).clone()
+}
+
+fn file() -> Option<OsString> {
+    std::env::var_os("VOLTSIM_COVERAGE").filter(|path| !path.is_empty())
+}
+
+/// Writes the file.
+pub(crate) fn write() {
+    let (Some(path), Some(coverage)) = (file(), coverage()) else { return };
+    let mut text = format!("{HEAD}\n");
+    for (form, count) in coverage.executed() {
+        let _ = writeln!(text, "{}\t{}\t{count}", form.line, form.opcode);
+    }
+    if let Err(error) = std::fs::write(&path, text) {
+        eprintln!("voltsim: VOLTSIM_COVERAGE: cannot write {}: {error}", Path::new(&path).display());
+    }
+}

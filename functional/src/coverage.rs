@@ -1,0 +1,56 @@
+//! Which instruction forms kernels have executed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use ptx_frontend::disassemble;
+use ptx_frontend::ir::{Function, Instruction};
+
+use crate::engine::op::{Flow, Op};
+use crate::engine::probe::{Probe, Watcher};
+use crate::engine::running::Running;
+
+/// A line of the op table with the modifiers and types that fill it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Form {
+    /// The line: `integer.add`.
+    pub line: String,
+    /// The opcode: `add.s32`.
+    pub opcode: String,
+}
+
+/// Counts the warps that execute each form.
+#[derive(Debug, Default)]
+pub struct Coverage {
+    forms: Mutex<BTreeMap<Form, Arc<Executed>>>,
+}
+
+#[derive(Debug, Default)]
+struct Executed(AtomicU64);
+
+impl Coverage {
+    /// The forms that have been executed, and by how many warps.
+    pub fn executed(&self) -> Vec<(Form, u64)> {
+        let forms = self.forms.lock();
+        let counted = forms.iter().map(|(form, count)| (form.clone(), count.0.load(Ordering::Relaxed)));
+        counted.filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+impl Watcher for Coverage {
+    fn watch(&self, _: &Function, instruction: &Instruction) -> Option<Arc<dyn Probe>> {
+        let line = instruction.op.line();
+        let form =
+            Form { line: format!("{}.{}", line.group, line.name), opcode: disassemble::opcode(instruction) };
+        Some(Arc::<Executed>::clone(self.forms.lock().entry(form).or_default()))
+    }
+}
+
+impl Probe for Executed {
+    fn reached(&self, _: &mut Running<'_>, _: &Op) -> Flow {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Flow::Next
+    }
+}

@@ -12,6 +12,9 @@ use crate::failure::Failure;
 /// Gap between buffers of ours and those of the program, and what their addresses are multiples of.
 const GAP: u64 = 1 << 20;
 
+/// Bytes of a log, at most.
+const MOST_LOG: u64 = 4 << 30;
+
 /// Instruments a kernel of a PTX text; `name` is for messages.
 pub(crate) fn rewrite(text: &str, name: &str, kernel: &str) -> Result<Instrumented, Failure> {
     let module = Module::parse(text, name).map_err(Failure::new)?;
@@ -33,9 +36,13 @@ pub(crate) fn with_log(
 ) -> Result<Capture, Failure> {
     let mut writer = copy(capture, text, folder)?;
     let ends = capture.launch().buffers.iter().map(|buffer| buffer.address.0.saturating_add(buffer.size));
-    let above = |end: u64| end.saturating_add(GAP).next_multiple_of(GAP);
+    let above = |end: u64| end.saturating_add(2 * GAP) / GAP * GAP;
     let log = above(ends.max().unwrap_or(0));
-    let size = usize::try_from(window.bytes()).map_err(|_| Failure::new("the log is too large"))?;
+    let size = usize::try_from(window.bytes()).ok().filter(|_| window.bytes() <= MOST_LOG);
+    let size = size.ok_or_else(|| {
+        Failure::new(format_args!("the log would take {} bytes; {MOST_LOG} are allowed", window.bytes()))
+            .remedy("Record fewer writes of each thread")
+    })?;
     writer.buffer(Buffer::new(log, "device"), &vec![0; size])?;
     let mut pointers = Words::default();
     pointers.push(0);

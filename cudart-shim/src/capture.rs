@@ -17,6 +17,7 @@ use launch_capture::{
     Buffer, Capture, Error, FORMAT, Launch, Parameter, RESULTS, Ranges, ResultsWriter, Selection, Words,
     Writer,
 };
+use ptx_frontend::ir::Space;
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::path::PathBuf;
@@ -134,6 +135,7 @@ impl Order {
             dynamic_shared: config.dynamic_shared,
             cooperative: config.cooperative,
             parameter_bytes: program.parameter_bytes,
+            omitted: omitted(program),
             parameters,
             buffers: Vec::new(),
         };
@@ -232,6 +234,20 @@ impl Reach {
         }
         Ok(saved)
     }
+}
+
+/// What a program can reach and a capture has not: textures and surfaces, and variables that no driver shows.
+fn omitted(program: &Program) -> Vec<String> {
+    let sources = || program.functions.iter().map(|function| &function.source);
+    let mut instructions = sources().flat_map(|source| &source.instructions);
+    let textures = instructions.any(|instruction| instruction.op.line().group == "texture");
+    let mut omitted = Vec::from_iter(textures.then(|| "textures and surfaces".to_owned()));
+    for source in sources() {
+        let is_static = |space| matches!(space, Space::Global | Space::Const);
+        let statics = source.variables.iter().filter(|variable| is_static(variable.space));
+        omitted.extend(statics.map(|variable| format!("variable {} of {}", variable.name, source.name)));
+    }
+    omitted
 }
 
 /// The parameters by name; what their words point to is reached.

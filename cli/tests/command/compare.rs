@@ -36,7 +36,7 @@ fn a_wrong_instruction_in_a_called_function_is_named_with_thread_line_and_both_v
     assert!(report.contains("), kernel remainder: different results\n  buffer 0 (device at 0x"), "{report}");
     // numbers[8] is -1; every second one from there on is odd, and negative.
     let found = format!(
-        "first different value: CTA (0,0,0), thread (8,0,0), its write 13 (28 threads differ)\n  \
+        "first different value: CTA (0,0,0), thread (8,0,0), its write 14 (28 threads differ)\n  \
          modulo, PTX line {}: rem.s32 %r3, %r1, %r2;\n  %r3 (.s32): A 0xffffffff (-1), B 0x00000000 (0)\n",
         line_of("rem.s32")
     );

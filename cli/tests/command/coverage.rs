@@ -19,7 +19,7 @@ fn a_record_has_the_forms_that_were_executed_and_how_often() {
             .map(|fields| (fields[0].to_owned(), fields[2].to_owned()))
     };
     assert_eq!(line("rem.s32"), Some(("integer.rem".to_owned(), "4".to_owned())), "{record}");
-    // Three nodes a launch.
+    // Three nodes a launch, two loads each.
     assert_eq!(line("ld.u64").map(|(_, count)| count).as_deref(), Some("12"));
     assert_eq!(line("trap"), None, "a guard without lanes executes nothing: {record}");
 }

@@ -41,6 +41,9 @@ pub struct Launch {
     pub cooperative: bool,
     /// Bytes of all parameters.
     pub parameter_bytes: u32,
+    /// What the kernel can reach and the folder has not, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<String>,
     /// The parameters.
     #[serde(default)]
     pub parameters: Vec<Parameter>,

@@ -27,6 +27,7 @@ fn launch() -> Launch {
         dynamic_shared: 0,
         cooperative: false,
         parameter_bytes: 16,
+        omitted: Vec::new(),
         parameters: vec![parameter],
         buffers: Vec::new(),
     }

@@ -111,7 +111,8 @@ fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<R
     let function = driver.function(module, &launch.kernel).map_err(failed)?;
     let mut placement = Placement::new(&driver, module, capture).map_err(failed)?;
     fill(capture, &driver, &mut placement)?;
-    for warning in &placement.warnings {
+    let omitted = launch.omitted.iter().map(|what| format!("not captured, so not as it was: {what}"));
+    for warning in omitted.chain(placement.warnings.iter().cloned()) {
         eprintln!("voltsim: {}: {warning}", capture.folder().display());
     }
     let mut parameters = launch.parameter_block();

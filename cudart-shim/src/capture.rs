@@ -285,6 +285,7 @@ fn code_addresses(memory: &Memory, address: u64, bytes: &[u8]) -> Words {
 fn kind_name(kind: AllocationKind) -> &'static str {
     match kind {
         AllocationKind::Device => "device",
+        AllocationKind::Array => "array",
         AllocationKind::Managed => "managed",
         AllocationKind::Host => "host",
         AllocationKind::Registered => "registered",

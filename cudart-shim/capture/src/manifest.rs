@@ -76,7 +76,7 @@ pub struct Buffer {
     pub address: Address,
     /// Bytes.
     pub size: u64,
-    /// Who allocated it: `device`, `managed`, `host`, `registered`, `module`, `heap`.
+    /// Who allocated it: `device`, `managed`, `host`, `registered`, `module`, `heap`, `array`.
     pub kind: String,
     /// The module's variable that it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -106,7 +106,7 @@ fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<R
         .then(|| libraries::folder().map(|folder| folder.join("libcuda.so.1")))
         .transpose()?;
     let driver = Driver::open(library.or(own.as_deref()).unwrap_or(Path::new("libcuda.so.1")))?;
-    let failed = |error: DriverError| Failure::in_file(capture.folder(), error);
+    let failed = |error: DriverError| refused(capture, error);
     let module = driver.load(&texts).map_err(failed)?;
     let function = driver.function(module, &launch.kernel).map_err(failed)?;
     let mut placement = Placement::new(&driver, module, capture).map_err(failed)?;
@@ -142,10 +142,15 @@ fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<R
     Ok(writer.finish(&name)?)
 }
 
+fn refused(capture: &Capture, error: DriverError) -> Failure {
+    Failure::in_file(capture.folder(), error)
+        .remedy("See that the driver knows the PTX's version and target, and that its device has room for the buffers")
+}
+
 /// Writes the buffers as they were, with new addresses in them. The module's variables come first: they tell where
 /// device functions are.
 fn fill(capture: &Capture, driver: &Driver, placement: &mut Placement) -> Result<(), Failure> {
-    let failed = |error: DriverError| Failure::in_file(capture.folder(), error);
+    let failed = |error: DriverError| refused(capture, error);
     let buffers = &capture.launch().buffers;
     let variables = buffers.iter().enumerate().filter(|(_, buffer)| buffer.variable.is_some());
     let others = buffers.iter().enumerate().filter(|(_, buffer)| buffer.variable.is_none());

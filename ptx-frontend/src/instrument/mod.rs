@@ -221,7 +221,12 @@ impl Rewriter<'_> {
 /// The registers that an instruction writes, with the types that it gives them.
 fn written(instruction: &Instruction) -> Vec<(RegisterId, Option<ScalarType>)> {
     let mut registers = Vec::new();
-    let places = &instruction.op.line().parsed().operands;
+    let syntax = instruction.op.line().parsed();
+    // The registers of an asynchronous product must not be touched before the wait for it.
+    if syntax.mnemonic == "wgmma" {
+        return registers;
+    }
+    let places = &syntax.operands;
     for (operand, place) in instruction.operands.iter().zip(places) {
         let is_result = place.written && !place.address;
         if is_result {

@@ -6,7 +6,8 @@
 use super::device_properties::{Layout, device_properties, offsets};
 use super::texture::{
     ArrayDescription, ArrayDescription3d, ChannelFormat, DriverResource, DriverTexture, ResourceDescription,
-    ResourceDescription13, TextureDescription, ViewDescription, ViewDescription13,
+    ResourceDescription13, TextureDescription, TextureDescription11, TextureReference, ViewDescription,
+    ViewDescription13,
 };
 use crate::driver::{Copy2d, CreateParameters, DriverCopy3d, DriverLaunchConfiguration, LegacyProperties};
 use crate::launch_attribute::LaunchAttribute;
@@ -18,9 +19,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folder of the headers of one CUDA version.
+/// Folder of the headers of one CUDA version, of 12 or 13.
 fn headers(folder: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/toolchain/packages/nvidia").join(folder);
+    headers_in("packages", folder)
+}
+
+fn headers_in(packages: &str, folder: &str) -> Option<PathBuf> {
+    let toolchain = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/toolchain");
+    let path = toolchain.join(packages).join("nvidia").join(folder);
     let found = path.join("include/cuda_runtime_api.h").exists();
     if !found {
         eprintln!("no headers in {}; nothing to compare with", path.display());
@@ -71,6 +77,18 @@ fn device_properties_of_cuda_12_lie_where_its_header_puts_them() {
     if let Some(include) = headers("cuda_runtime") {
         compile(&include, &device_property_assertions(Layout::V12)).unwrap();
     }
+}
+
+#[test]
+fn textures_of_cuda_11_are_described_as_its_header_has_it() {
+    let Some(include) = headers_in("packages11", "cuda_runtime") else { return };
+    let mut text = String::new();
+    same_size(&mut text, "struct cudaResourceDesc", size_of::<ResourceDescription>());
+    same_size(&mut text, "struct cudaTextureDesc", size_of::<TextureDescription11>());
+    same_size(&mut text, "struct cudaTextureDesc_v2", size_of::<TextureDescription>());
+    same_size(&mut text, "struct cudaResourceViewDesc", size_of::<ViewDescription>());
+    same_size(&mut text, "struct textureReference", size_of::<TextureReference>());
+    compile(&include, &text).unwrap();
 }
 
 #[test]

@@ -15,6 +15,9 @@
 //!
 //! `mma.m8n8k4` on binary16 numbers multiplies four pairs of matrices, each in the registers of the eight lanes
 //! `4 q` to `4 q + 3` and `4 q + 16` to `4 q + 19` (manual 9.7.14.5.1).
+//!
+//! Checked twice: against the manual's formulas by the file tests of each shape, and against CUTLASS's MMA traits
+//! (`mma_traits_sm70`, `sm75`, `sm80`, `sm90`), which give a layout as strides of lanes and values, by the tests below.
 
 use ptx_frontend::isa::{MatrixRole, MatrixShape, ScalarType};
 
@@ -167,6 +170,89 @@ mod tests {
                         let expected: Vec<u16> = (0..extent.len() as u16).collect();
                         assert_eq!(places(&tiles(extent, registers)), expected, "{extent:?}");
                     }
+                }
+            }
+        }
+    }
+
+    /// Sizes and strides of a mixed-radix number, lowest digit first.
+    type Strides<'a> = &'a [(usize, usize)];
+
+    fn strided(mut number: usize, digits: Strides) -> usize {
+        digits
+            .iter()
+            .map(|&(size, stride)| {
+                let digit = number % size;
+                number /= size;
+                digit * stride
+            })
+            .sum()
+    }
+
+    /// Is the value of each lane where CUTLASS's strides say, which count down the columns of a matrix with `rows` rows
+    /// (of B: along its rows, as it is transposed there)?
+    fn agrees(layout: &Layout, extent: Extent, lanes: Strides, values: Strides) -> bool {
+        (0..WARP).all(|lane| {
+            layout.elements.iter().enumerate().all(|(value, element)| {
+                let index = strided(lane, lanes) + strided(value, values);
+                let place = match extent.role {
+                    MatrixRole::B => index % extent.columns + index / extent.columns * extent.columns,
+                    _ => index % extent.rows * extent.columns + index / extent.rows,
+                };
+                usize::from(layout.lanes[lane] + element) == place
+            })
+        })
+    }
+
+    #[test]
+    fn tiles_lie_as_in_the_traits_of_cutlass() {
+        use MatrixRole::{A, Accumulator, B};
+        use ScalarType::{F16, F32, F64, S4, S8, S32, Tf32};
+        let cases: [(_, _, _, usize, Strides, Strides); 15] = [
+            (A, (16, 8, 8), F16, 2, &[(4, 32), (8, 1)], &[(2, 16), (2, 8)]),
+            (A, (16, 8, 16), F16, 4, &[(4, 32), (8, 1)], &[(2, 16), (2, 8), (2, 128)]),
+            (B, (16, 8, 16), F16, 2, &[(4, 16), (8, 1)], &[(2, 8), (2, 64)]),
+            (Accumulator, (16, 8, 16), F32, 4, &[(4, 32), (8, 1)], &[(2, 16), (2, 8)]),
+            (A, (16, 8, 4), Tf32, 2, &[(4, 16), (8, 1)], &[(2, 8)]),
+            (A, (16, 8, 8), Tf32, 4, &[(4, 16), (8, 1)], &[(2, 8), (2, 64)]),
+            (B, (16, 8, 8), Tf32, 2, &[(4, 8), (8, 1)], &[(2, 32)]),
+            (A, (8, 8, 16), S8, 1, &[(4, 32), (8, 1)], &[(4, 8)]),
+            (A, (16, 8, 32), S8, 4, &[(4, 64), (8, 1)], &[(4, 16), (2, 8), (2, 256)]),
+            (B, (16, 8, 32), S8, 2, &[(4, 32), (8, 1)], &[(4, 8), (2, 128)]),
+            (A, (16, 8, 64), S4, 4, &[(4, 128), (8, 1)], &[(8, 16), (2, 8), (2, 512)]),
+            (B, (16, 8, 64), S4, 2, &[(4, 64), (8, 1)], &[(8, 8), (2, 256)]),
+            (A, (16, 8, 16), F64, 8, &[(4, 16), (8, 1)], &[(2, 8), (4, 64)]),
+            (B, (16, 8, 16), F64, 4, &[(4, 8), (8, 1)], &[(4, 32)]),
+            (Accumulator, (8, 8, 16), S32, 2, &[(4, 16), (8, 1)], &[(2, 8)]),
+        ];
+        for (role, (m, n, k), element, registers, lanes, values) in cases {
+            let extent = Extent::of(role, MatrixShape { m, n, k }, element);
+            assert!(agrees(&tiles(extent, registers), extent, lanes, values), "{extent:?}");
+        }
+    }
+
+    #[test]
+    fn four_matrices_lie_as_in_the_traits_of_cutlass() {
+        use MatrixRole::{A, Accumulator};
+        // A lane's number in its eight is that of its quad's four, then the upper half.
+        let quads: [(_, _, _, usize, Strides, Strides); 4] = [
+            (A, ScalarType::F16, false, 2, &[(4, 1), (2, 4)], &[(4, 8)]),
+            (A, ScalarType::F16, true, 2, &[(4, 8), (2, 4)], &[(4, 1)]),
+            (Accumulator, ScalarType::F16, false, 4, &[(4, 1), (2, 4)], &[(8, 8)]),
+            (Accumulator, ScalarType::F32, false, 8, &[(2, 1), (2, 16), (2, 4)], &[(2, 8), (2, 2), (2, 32)]),
+        ];
+        for (role, element, by_column, registers, lanes, values) in quads {
+            let extent = Extent::of(role, MatrixShape { m: 8, n: 8, k: 4 }, element);
+            let layout = quad_pairs(extent, registers, by_column);
+            for lane in 0..WARP {
+                for (value, place) in layout.elements.iter().enumerate() {
+                    let within = strided(lane % 4 + lane / 16 * 4, lanes) + strided(value, values);
+                    let expected = lane % 16 / 4 * extent.len() + within % 8 * extent.columns + within / 8;
+                    assert_eq!(
+                        usize::from(layout.lanes[lane] + place),
+                        expected,
+                        "{extent:?} {lane} {value}"
+                    );
                 }
             }
         }

@@ -136,7 +136,7 @@ pub const UNJUDGED: &[(&str, &[&str], &str)] = &[
     ("parallel", &["bar", "barrier", "membar", "fence", "mbarrier", "cp"], "waits for other threads"),
     ("parallel", &["vote", "match", "activemask", "redux", "shfl", "elect"], "depends on other lanes"),
     ("atomic", &["atom", "red"], "reads and writes memory"),
-    ("matrix", &["wmma", "mma", "ldmatrix", "stmatrix", "movmatrix"], "depends on other lanes"),
+    ("matrix", &["wmma", "mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"], "depends on other lanes"),
     (
         "texture",
         &["tex", "tld4", "txq", "istypep", "suld", "sust", "sured", "suq"],

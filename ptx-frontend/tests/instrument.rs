@@ -77,6 +77,13 @@ fn an_instruction_that_narrows_gives_the_bits_of_its_register() {
 }
 
 #[test]
+fn a_product_that_may_be_contracted_is_left_to_its_sum() {
+    let body = "mul.f32 %f1, %f2, %f3;\nneg.f32 %f4, %f1;\nadd.f32 %f5, %f4, %f2;\nmul.rn.f32 %f6, %f2, %f3;\n\
+                add.f32 %f7, %f6, %f2;\nmul.f32 %f8, %f2, %f3;\nst.global.f32 [%rd1], %f8;";
+    assert_eq!(writes(body), ["3:%f5.f32", "4:%f6.f32", "5:%f7.f32", "6:%f8.f32"]);
+}
+
+#[test]
 fn the_guard_is_kept_before_an_instruction_that_changes_it() {
     let text = instrumented("@!%p1 setp.eq.u32 %p1, %r1, %r2;").text;
     let line = text.lines().nth(common::LINES_BEFORE as usize).unwrap();

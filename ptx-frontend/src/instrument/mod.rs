@@ -2,9 +2,11 @@
 //!
 //! The text is changed by insertion alone, and without new lines: line numbers stay what they were. Behind each
 //! instruction that writes a register stand instructions that append (number of the write, value) to the thread's own log
-//! ([`log`]); they touch no register, predicate or flag of the program.
+//! ([`log`]); they touch no register, predicate or flag of the program. Products that may be contracted with their sums
+//! are left out (see `contraction.rs`), and so are the registers of asynchronous products.
 
 mod code;
+mod contraction;
 pub mod log;
 
 use std::collections::BTreeSet;
@@ -167,8 +169,11 @@ impl Rewriter<'_> {
             Statement::Instruction(instruction) => Some(instruction),
             _ => None,
         });
-        for (instruction, written) in function.instructions.iter().zip(texts) {
-            self.instruction(&function, instruction, written, &code, body.start);
+        let unrecorded = contraction::unrecorded(&function);
+        for (position, (instruction, text)) in function.instructions.iter().zip(texts).enumerate() {
+            if !unrecorded.contains(&position) {
+                self.instruction(&function, instruction, text, &code, body.start);
+            }
         }
         Ok(())
     }

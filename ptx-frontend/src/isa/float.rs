@@ -111,6 +111,12 @@ macro_rules! float_ops {
             ex2_approx: "ex2.approx{.ftz}.f32 d, a", 1.4, 10, SpecialFunction, Pure, "9.7.3.21";
             /// d = hyperbolic tangent of a, approximately.
             tanh_approx: "tanh.approx.f32 d, a", 7.0, 75, SpecialFunction, Pure, "9.7.3.22";
+            /// d = 2 to the power of a, approximately, one or two halves.
+            ex2_approx_half: "ex2.approx(.f16|.f16x2) d, a", 7.0, 75, SpecialFunction, Pure, "9.7.4.10";
+            /// d = 2 to the power of a, approximately, one or two bfloats.
+            ex2_approx_bfloat: "ex2.approx.ftz(.bf16|.bf16x2) d, a", 7.8, 90, SpecialFunction, Pure, "9.7.4.10";
+            /// d = hyperbolic tangent of a, approximately, half or bfloat precision, one or two values.
+            tanh_approx_half: "tanh.approx(.f16|.f16x2|.bf16|.bf16x2) d, a", 7.0, 75, SpecialFunction, Pure, "9.7.4.9";
             /// p = a is finite, infinite, a number, not a number, normal, or subnormal.
             testp: "testp(.finite|.infinite|.number|.notanumber|.normal|.subnormal)(.f32|.f64) p:pred, a", 2.0, 20, Fp32, Pure, "9.7.3.1";
             /// d = b with the sign of a.

@@ -37,6 +37,8 @@ macro_rules! integer_ops {
             mad24_lo: "mad24.lo(.u32|.s32) d, a, b, c", 1.0, 10, Integer, Pure, "9.7.1.6";
             /// d = high 32 bits of a 24-bit product, plus c.
             mad24_hi: "mad24.hi(.u32|.s32) d, a, b, c", 1.0, 10, Integer, Pure, "9.7.1.6";
+            /// d = high 32 bits of a 24-bit product, plus c, clamped to the range of s32.
+            mad24_hi_saturating: "mad24.hi.sat.s32 d, a, b, c", 1.0, 10, Integer, Pure, "9.7.1.6";
             /// d = sum of absolute differences |a - b| + c.
             sad: "sad<integer> d, a, b, c", 1.0, 10, Integer, Pure, "9.7.1.7";
             /// d = a / b, towards zero; all ones when b is 0.

@@ -8,10 +8,12 @@ use std::marker::PhantomData;
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::{Modifier, ScalarType};
 
+use super::half::halves;
 use super::modifiers::Modifiers;
 use super::{Bound, bind};
 use crate::bind::Binder;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
+use crate::number::half::{Bf16, F16, HalfFormat};
 use crate::number::propagate;
 
 /// A function of one or two singles.
@@ -58,6 +60,33 @@ impl<F: Function> Arithmetic for Approximate<F> {
 /// Binds `F`.
 pub(super) fn bind_function<F: Function>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, arithmetic::<Approximate<F>>(), ScalarType::F32)
+}
+
+/// `F` of a half, rounded once more, with `.ftz` if that is among the modifiers.
+struct ApproximateHalf<F, H>(PhantomData<(F, H)>);
+
+impl<F: Function, H: HalfFormat> Arithmetic for ApproximateHalf<F, H> {
+    type T = u16;
+    type D = u16;
+    const OPERANDS: usize = F::OPERANDS;
+
+    #[inline(always)]
+    fn common(x: [u16; 3], how: u64) -> u16 {
+        let modifiers = Modifiers::decode(how);
+        let x = x.map(|x| H::widen(modifiers.half_operand::<H>(x)));
+        modifiers.half_result::<H>(H::narrow(F::common(x)))
+    }
+}
+
+/// Binds `F`, which treats no operand as rare, of one or two halves.
+pub(super) fn bind_half_function<F: Function>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    let packed = ty.bits() == 32;
+    let run = match ty {
+        ScalarType::Bf16 | ScalarType::Bf16x2 => halves::<ApproximateHalf<F, Bf16>>(packed),
+        _ => halves::<ApproximateHalf<F, F16>>(packed),
+    };
+    bind(b, i, run, ty)
 }
 
 /// 1 ÷ a; the manual allows an error of 1 ulp.

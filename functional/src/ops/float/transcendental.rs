@@ -4,7 +4,7 @@
 use ptx_frontend::ir::Instruction;
 
 use super::Bound;
-use super::approximate::{Function, bind_function};
+use super::approximate::{Function, bind_function, bind_half_function};
 use crate::bind::Binder;
 
 /// 2 to the power of a; the manual allows 2 ulp, this is within 1.25.
@@ -120,4 +120,19 @@ pub fn lg2_approx(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 /// `tanh.approx.f32`.
 pub fn tanh_approx(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_function::<Tanh>(b, i)
+}
+
+/// `ex2.approx` of halves.
+pub fn ex2_approx_half(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_half_function::<Ex2>(b, i)
+}
+
+/// `ex2.approx.ftz` of bfloats.
+pub fn ex2_approx_bfloat(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_half_function::<Ex2>(b, i)
+}
+
+/// `tanh.approx` of halves and bfloats.
+pub fn tanh_approx_half(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_half_function::<Tanh>(b, i)
 }

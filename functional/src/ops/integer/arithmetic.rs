@@ -37,6 +37,7 @@ lane_functions! {
     Mad24Lo<T: Low24> = |a: T, b: T, c: u32| -> u32 { (a.product(b) as u32).wrapping_add(c) }
     /// Bits 16 to 47 of the product of the low 24 bits, plus c.
     Mad24Hi<T: Low24> = |a: T, b: T, c: u32| -> u32 { ((a.product(b) >> 16) as u32).wrapping_add(c) }
+    Mad24HiSaturating = |a: i32, b: i32, c: i32| -> i32 { ((a.product(b) >> 16) as i32).saturating_add(c) }
     /// |a - b| + c.
     Sad<T: Integer> = |a: T, b: T, c: T| -> T { a.max(b).wrapping_sub(a.min(b)).wrapping_add(c) }
     /// a / b.
@@ -90,6 +91,7 @@ uniform_forms! {
     mul24_lo = by_type!(binary, Mul24Lo, U32 => u32, S32 => i32);
     mul24_hi = by_type!(binary, Mul24Hi, U32 => u32, S32 => i32);
     mad24_lo = by_type!(ternary, Mad24Lo, U32 => u32, S32 => i32);
+    mad24_hi_saturating = only!(ternary, Mad24HiSaturating);
     mad24_hi = by_type!(ternary, Mad24Hi, U32 => u32, S32 => i32);
     sad = by_integer!(ternary, Sad);
     div = by_integer!(binary, Div);

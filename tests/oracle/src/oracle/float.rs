@@ -12,6 +12,9 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     let ty = *types.last().ok_or(Unjudged::Unknown)?;
     let format = Format::of(ty).ok_or(Unjudged::Unknown)?;
     let mnemonic = variant.line.parsed().mnemonic;
+    if has_any(variant, &[Modifier::Approx, Modifier::Full]) {
+        return approximate::judge(variant);
+    }
     if format == Format::Bf16 && types.len() == 1 && has_any(variant, &[Modifier::Ftz, Modifier::Sat]) {
         return Err(Unjudged::NotInManual);
     }
@@ -22,9 +25,6 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     let rounded = [Modifier::Rn, Modifier::Rz, Modifier::Rm, Modifier::Rp, Modifier::Approx, Modifier::Full];
     if matches!(mnemonic, "mad" | "div" | "rcp" | "sqrt") && !has_any(variant, &rounded) {
         return Err(Unjudged::NotInManual);
-    }
-    if has_any(variant, &[Modifier::Approx, Modifier::Full]) {
-        return approximate::judge(variant);
     }
     Ok(match mnemonic {
         "abs" | "neg" => return sign(variant, format, ty),

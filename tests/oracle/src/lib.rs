@@ -4,8 +4,9 @@
 //! [`variant`] reads the combinations off the op table, [`operands`] makes rows of values, [`kernel`] writes the PTX
 //! that executes one combination on all rows, [`machine`] runs it, and [`oracle`] says what must come out. Nothing here
 //! shares code with the engine: integers are computed in 128 bits as the manual's pseudocode has it, floating-point
-//! numbers by `rustc_apfloat`.
+//! numbers by `rustc_apfloat`. [`assembler`] asks the vendor's which instructions there are.
 
+pub mod assembler;
 pub mod case;
 pub mod format;
 pub mod kernel;

@@ -1,12 +1,15 @@
-//! `isa-oracle`: single instructions on any CUDA driver, and the errors of the approximate functions.
+//! `isa-oracle`: single instructions on any CUDA driver, the errors of the approximate functions, and what the vendor's
+//! assembler holds of the op table.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+use isa_oracle::assembler::Assembler;
 use isa_oracle::case::Effort;
 use isa_oracle::machine::{Driver, bytes_of};
 use isa_oracle::oracle::Bound;
+use isa_oracle::random::Random;
 use isa_oracle::recording::{Recording, RecordingError, forms};
 use isa_oracle::sweep::{Errors, Worst, sweep, swept};
 
@@ -46,13 +49,24 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         step: u64,
     },
+    /// Print where the front end and the vendor's assembler disagree on which instructions there are
+    Agree {
+        /// The assembler: a path to ptxas
+        ptxas: PathBuf,
+        /// Names of forms or groups, and PTX files; all forms without
+        subjects: Vec<String>,
+    },
 }
+
+/// Whether all is well, or why that cannot be said.
+type Outcome = Result<bool, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Emit { folder, rows, seed } => emit(&folder, Effort { rows, seed }),
         Command::Record { driver, folder, rows, seed } => record(&driver, &folder, Effort { rows, seed }),
         Command::Sweep { opcodes, step } => sweep_all(&opcodes, step),
+        Command::Agree { ptxas, subjects } => agree(&ptxas, &subjects),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -64,8 +78,36 @@ fn main() -> ExitCode {
     }
 }
 
+/// Compares the forms named, or all, and the files.
+fn agree(ptxas: &Path, subjects: &[String]) -> Outcome {
+    let assembler = Assembler::open(ptxas)?;
+    let (files, forms): (Vec<_>, Vec<_>) = subjects.iter().partition(|subject| subject.ends_with(".ptx"));
+    let (mut compared, mut disagreements) = (0, 0);
+    for path in &files {
+        let found = assembler.on_file(Path::new(path))?;
+        found.iter().for_each(|disagreement| println!("{disagreement}"));
+        disagreements += found.len();
+    }
+    for line in ptx_frontend::isa::table() {
+        let named = forms.iter().any(|form| *form == line.name || *form == line.group);
+        let wanted = named || (forms.is_empty() && files.is_empty());
+        let mut random = Random::new(0, line.name);
+        let found = if wanted { assembler.disagreements(line, &mut random)? } else { None };
+        if let Some(found) = found {
+            found.iter().for_each(|disagreement| println!("{disagreement}"));
+            (compared, disagreements) = (compared + 1, disagreements + found.len());
+        }
+    }
+    let (major, minor) = assembler.version;
+    println!(
+        "PTX {major}.{minor}: {compared} forms and {} files, {disagreements} disagreements",
+        files.len()
+    );
+    Ok(disagreements == 0)
+}
+
 /// A folder for each form, in it a module and its operands (64-bit words, little endian) for each variant.
-fn emit(folder: &Path, effort: Effort) -> Result<bool, RecordingError> {
+fn emit(folder: &Path, effort: Effort) -> Outcome {
     for form in forms(effort) {
         let (name, cases) = form?;
         let folder = folder.join(name);
@@ -82,7 +124,7 @@ fn emit(folder: &Path, effort: Effort) -> Result<bool, RecordingError> {
     Ok(true)
 }
 
-fn record(driver: &Path, folder: &Path, effort: Effort) -> Result<bool, RecordingError> {
+fn record(driver: &Path, folder: &Path, effort: Effort) -> Outcome {
     let mut driver = Driver::open(driver)?;
     let names = driver.names()?;
     let (recording, refused) = Recording::make(&mut driver, names, effort)?;
@@ -101,7 +143,7 @@ fn record(driver: &Path, folder: &Path, effort: Effort) -> Result<bool, Recordin
     Ok(true)
 }
 
-fn sweep_all(opcodes: &[String], step: u64) -> Result<bool, RecordingError> {
+fn sweep_all(opcodes: &[String], step: u64) -> Outcome {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut all_allowed = true;
     println!(

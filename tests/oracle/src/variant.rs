@@ -92,7 +92,11 @@ impl Variant {
         Some(variants)
     }
 
-    fn new(line: &'static OpLine, tokens: Vec<Option<Token>>, random: &mut Random) -> Option<Variant> {
+    pub(crate) fn new(
+        line: &'static OpLine,
+        tokens: Vec<Option<Token>>,
+        random: &mut Random,
+    ) -> Option<Variant> {
         let mut variant = Variant { line, tokens, places: Vec::new(), setting: Setting::Plain };
         let boolean = [Modifier::And, Modifier::Or, Modifier::Xor].iter().any(|m| variant.has(*m));
         let second = [Modifier::Add, Modifier::Min, Modifier::Max].iter().any(|m| variant.has(*m));

@@ -1,0 +1,137 @@
+//! The vendor's assembler, `ptxas`, as a second opinion on what PTX is.
+
+pub mod agreement;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Versions of the PTX ISA, the newest first, down to the oldest that has targets of today.
+const VERSIONS: [(u8, u8); 21] = [
+    (9, 6),
+    (9, 5),
+    (9, 4),
+    (9, 3),
+    (9, 2),
+    (9, 1),
+    (9, 0),
+    (8, 8),
+    (8, 7),
+    (8, 6),
+    (8, 5),
+    (8, 4),
+    (8, 3),
+    (8, 2),
+    (8, 1),
+    (8, 0),
+    (7, 8),
+    (7, 5),
+    (7, 0),
+    (6, 5),
+    (6, 4),
+];
+
+/// Why the assembler gives no opinion.
+#[derive(Debug, thiserror::Error)]
+pub enum AssemblerError {
+    /// It cannot be started, or its input not be written.
+    #[error("{path}: {source}")]
+    File {
+        /// The program or file.
+        path: PathBuf,
+        /// What is wrong.
+        source: std::io::Error,
+    },
+    /// It does not behave as `ptxas` does.
+    #[error("{path} {what}")]
+    Foreign {
+        /// The program.
+        path: PathBuf,
+        /// What it lacks.
+        what: &'static str,
+    },
+}
+
+/// A `ptxas` program.
+#[derive(Debug)]
+pub struct Assembler {
+    program: PathBuf,
+    scratch: tempfile::TempDir,
+    /// The newest version of the PTX ISA that it reads.
+    pub version: (u8, u8),
+    /// Numbers of the targets that it assembles for, ascending: 75 for `sm_75`.
+    pub targets: Vec<u32>,
+    /// Targets with features of their own, as `100a`.
+    pub specific: Vec<String>,
+}
+
+/// What it says against a module: messages by line, counted from 1; those of the whole module under line 0.
+pub type Complaints = BTreeMap<usize, String>;
+
+impl Assembler {
+    /// Asks the program what it reads.
+    pub fn open(program: &Path) -> Result<Assembler, AssemblerError> {
+        let file = |source| AssemblerError::File { path: program.to_owned(), source };
+        let foreign = |what| AssemblerError::Foreign { path: program.to_owned(), what };
+        let help = Command::new(program).arg("--help").output().map_err(file)?;
+        let help = String::from_utf8_lossy(&help.stdout).into_owned();
+        let names = help.split('\'').filter_map(|word| word.strip_prefix("sm_"));
+        let mut targets: Vec<u32> = names.clone().filter_map(|name| name.parse().ok()).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        let mut specific: Vec<String> = names.filter(|name| name.ends_with('a')).map(str::to_owned).collect();
+        specific.sort();
+        specific.dedup();
+        let newest = *targets.last().ok_or(foreign("names no target"))?;
+        let scratch = tempfile::tempdir().map_err(file)?;
+        let mut assembler =
+            Assembler { program: program.to_owned(), scratch, version: (0, 0), targets, specific };
+        for version in VERSIONS {
+            let text = format!("{}.visible .entry one() {{ ret; }}\n", head(version, &newest.to_string()));
+            if assembler.complaints(&text, &newest.to_string())?.is_empty() {
+                assembler.version = version;
+                return Ok(assembler);
+            }
+        }
+        Err(foreign("reads no version of PTX that is known here"))
+    }
+
+    /// What the assembler says against a module. It may say no more than the first things.
+    pub fn complaints(&self, text: &str, target: &str) -> Result<Complaints, AssemblerError> {
+        let path = self.scratch.path().join("module.ptx");
+        let file = |source| AssemblerError::File { path: path.clone(), source };
+        std::fs::write(&path, text).map_err(file)?;
+        let mut command = Command::new(&self.program);
+        command.args(["-O0", "-arch", &format!("sm_{target}"), "-o", "/dev/null"]).arg(&path);
+        let output =
+            command.output().map_err(|source| AssemblerError::File { path: self.program.clone(), source })?;
+        Ok(read_complaints(&output))
+    }
+}
+
+/// The directives that a module begins with.
+fn head((major, minor): (u8, u8), target: &str) -> String {
+    format!(".version {major}.{minor}\n.target sm_{target}\n.address_size 64\n")
+}
+
+/// Reads lines such as `ptxas FILE, line 12; error   : MESSAGE` and `ptxas fatal   : MESSAGE`.
+fn read_complaints(output: &Output) -> Complaints {
+    let mut complaints = Complaints::new();
+    if output.status.success() {
+        return complaints;
+    }
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    for line in String::from_utf8_lossy(&text).lines() {
+        let placed = line.split_once(", line ").and_then(|(_, rest)| rest.split_once(';'));
+        if let Some((number, message)) = placed {
+            let message = message.split_once(':').map_or(message, |(_, message)| message).trim();
+            if let Ok(number) = number.parse() {
+                complaints.entry(number).or_insert_with(|| message.to_owned());
+            }
+        }
+    }
+    if complaints.is_empty() {
+        complaints.insert(0, String::from_utf8_lossy(&text).trim().to_owned());
+    }
+    complaints
+}

@@ -1,8 +1,8 @@
 //! The approximate functions (PTX manual 9.7.3.8, 9.7.3.13 to 9.7.3.22, 9.7.4.9, 9.7.4.10): special values, and the
 //! errors that the manual allows.
 //!
-//! Exact values come from the host's double-precision library, whose own error is some 2^-30 of those allowed; the test
-//! `reference` holds it against arbitrary precision.
+//! Exact values come from the host's double-precision library, whose own error should be some 2^-30 of those allowed;
+//! nothing here holds it against arbitrary precision.
 
 use ptx_frontend::isa::{Modifier, TypeClass};
 

@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::python::Python;
 use crate::stamp::Ingredients;
+use crate::toolchain::Toolchain;
 use crate::workspace::Workspace;
 use crate::{files, process};
 use std::fs;
@@ -17,6 +18,8 @@ use std::process::Command;
 const TINYGRAD: &str = "tinygrad-0.14.0";
 /// Python of Debian, which has Debian's PyTorch.
 const PYTHON: &str = "/usr/bin/python3";
+/// Debian's clang.
+const CLANG: &str = "clang-19";
 /// A suite that takes longer hangs.
 const TIME_LIMIT: &str = "3h";
 
@@ -27,6 +30,8 @@ const RENDERERS: [&str; 2] = ["CUDA:PTX", "CUDA:CUDA"];
 pub(crate) struct Clients {
     tinygrad: PathBuf,
     nvrtc: PathBuf,
+    /// CUDA 12.9, whose headers NVRTC reads.
+    cuda12: PathBuf,
     command: PathBuf,
 }
 
@@ -54,6 +59,7 @@ impl Clients {
         }
         Ok(Self {
             tinygrad: folder.join(TINYGRAD),
+            cuda12: Toolchain::set_up(workspace)?.cuda12,
             nvrtc: packages.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
             command: workspace.command(),
         })
@@ -61,20 +67,22 @@ impl Clients {
 
     /// Runs the small suite with both renderers; whether all of it passes.
     pub(crate) fn small(&self) -> Result<bool> {
-        self.run(&self.tinygrad, &["test.test_tiny"])
+        self.run(&self.tinygrad, &["test/test_tiny.py"])
     }
 
-    fn run(&self, checkout: &Path, suites: &[&str]) -> Result<bool> {
+    /// Runs test programs of a checkout with both renderers.
+    fn run(&self, checkout: &Path, programs: &[&str]) -> Result<bool> {
         let mut passed = true;
-        for renderer in RENDERERS {
-            println!("tinygrad with DEV={renderer}: {}", suites.join(" "));
+        for (renderer, program) in
+            RENDERERS.iter().flat_map(|renderer| programs.iter().map(move |program| (renderer, program)))
+        {
+            println!("tinygrad with DEV={renderer}: {program}");
             let mut tests = Command::new("timeout");
-            tests
-                .arg(TIME_LIMIT)
-                .arg(&self.command)
-                .args(["run", "--", PYTHON, "-m", "unittest"])
-                .args(suites);
-            tests.current_dir(checkout).env("DEV", renderer).env("NVRTC_PATH", &self.nvrtc);
+            tests.arg(TIME_LIMIT).arg(&self.command).args(["run", "--", PYTHON, program]);
+            tests.current_dir(checkout).env("PYTHONPATH", checkout).env("DEV", renderer);
+            tests.env("NVRTC_PATH", &self.nvrtc).env("CUDA_PATH", &self.cuda12);
+            // What runs on the processor beside it is compiled by clang.
+            tests.env("CC", CLANG);
             // Without its own cache of compiled kernels, and without a line for each operation.
             tests.env("CACHELEVEL", "0").env("CI", "1");
             passed &= process::shown(&mut tests)?;
@@ -95,7 +103,7 @@ pub(crate) fn run(checkout: Option<&Path>) -> Result<()> {
         Some(checkout) => {
             let checkout = fs::canonicalize(checkout).map_err(Error::file(checkout))?;
             process::quiet(Command::new(PYTHON).args(["-c", "import numpy, torch"]))?;
-            clients.run(&checkout, &["test.test_tiny", "test.backend.test_ops"])?
+            clients.run(&checkout, &["test/test_tiny.py", "test/backend/test_ops.py"])?
         }
     };
     if passed { Ok(()) } else { Err(Error::Steps("tinygrad's tests".to_owned())) }

@@ -16,6 +16,8 @@ pub(crate) use clang::Clang;
 pub(crate) struct Toolchain {
     /// CUDA 13, with `bin/nvcc`, `include` and `lib`.
     pub(crate) cuda13: PathBuf,
+    /// CUDA 12.9, with `include`.
+    pub(crate) cuda12: PathBuf,
     /// clang 19 with CUDA 12.9, when it is there.
     pub(crate) clang12: Option<Clang>,
     /// clang 16 with CUDA 11.8, when it is there.
@@ -40,7 +42,8 @@ impl Toolchain {
         files::link("libcudart.so.13", &cuda13.join("lib/libcudart.so"))?;
         let clang12 = Clang::set_up(&clang::CUDA_12, &packages, &folder)?;
         let clang11 = Clang::set_up(&clang::CUDA_11, &packages11, &folder)?;
-        Ok(Self { cuda13, clang12, clang11, ingredients })
+        let cuda12 = packages.join("nvidia/cuda_runtime");
+        Ok(Self { cuda13, cuda12, clang12, clang11, ingredients })
     }
 
     pub(crate) fn nvcc(&self) -> Command {

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -85,6 +86,12 @@ pub(crate) fn command(program: &[OsString], options: &Options) -> Result<Command
     }
     options.set(&mut command);
     Ok(command)
+}
+
+/// Replaces this process by the command; returns, with the reason, only when that fails.
+pub(crate) fn replace(mut command: Command) -> Failure {
+    let error = command.exec();
+    Failure::in_file(Path::new(command.get_program()), error)
 }
 
 /// A path that stays the same when the program changes its folder.

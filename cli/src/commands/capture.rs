@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -48,8 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.results {
         command.env("VOLTSIM_CAPTURE_RESULTS", "1");
     }
-    let error = command.exec();
-    Err(Failure::in_file(Path::new(command.get_program()), error))
+    Err(program::replace(command))
 }
 
 /// Fails unless the text selects launches.

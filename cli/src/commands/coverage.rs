@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -50,8 +49,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         fs::write(output, "").map_err(|error| Failure::in_file(output, error))?;
         command.env("VOLTSIM_COVERAGE", program::absolute(output)?);
     }
-    let error = command.exec();
-    Err(Failure::in_file(Path::new(command.get_program()), error))
+    Err(program::replace(command))
 }
 
 /// What the first line of a record begins with.

@@ -1,8 +1,6 @@
 //! `voltsim run`: starts a program with our libraries in place of CUDA's.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::ExitCode;
 
 use crate::failure::Failure;
@@ -23,7 +21,5 @@ pub(crate) struct Args {
 
 /// Starts the program; returns only when that fails.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let mut command = program::command(&args.program, &args.options)?;
-    let error = command.exec();
-    Err(Failure::in_file(Path::new(command.get_program()), error))
+    Err(program::replace(program::command(&args.program, &args.options)?))
 }

@@ -68,6 +68,23 @@ macro_rules! lane_functions {
 }
 pub(crate) use lane_functions;
 
+/// Forms of the op table that one function binds, as they differ in what it reads off the instruction alone:
+/// `forms! { bind_load: ld_a ld_b; }`.
+macro_rules! forms {
+    ($($bind:ident: $($form:ident)*;)*) => {
+        $($(
+            #[doc = concat!("Binds `", stringify!($form), "`.")]
+            pub fn $form(
+                b: &mut $crate::bind::Binder<'_, '_>,
+                i: &ptx_frontend::ir::Instruction,
+            ) -> $crate::ops::Bound {
+                $bind(b, i)
+            }
+        )*)*
+    };
+}
+pub(crate) use forms;
+
 /// The warp-wide function of `$op<T>` for the Rust type of a PTX type: `by_type!(b, ty, binary, Add, U32 => u32, …)`.
 macro_rules! by_type {
     ($b:expr, $ty:expr, $shape:ident, $op:ident, $($scalar:ident => $rust:ty),* $(,)?) => {

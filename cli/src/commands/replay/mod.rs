@@ -4,7 +4,6 @@ mod placement;
 
 use std::env;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -13,7 +12,7 @@ use launch_capture::{Capture, Results, ResultsWriter};
 use crate::difference::{self, Tolerance};
 use crate::driver::{Driver, DriverError, Sizes};
 use crate::failure::Failure;
-use crate::libraries;
+use crate::{libraries, program};
 use placement::Placement;
 
 /// Run one captured launch alone
@@ -94,7 +93,7 @@ fn again(capture: &Capture) -> Failure {
     if env::var_os("VOLTSIM_DEVICE").is_none() {
         command.env("VOLTSIM_DEVICE", &capture.launch().device);
     }
-    Failure::in_file(&own, command.exec())
+    program::replace(command)
 }
 
 /// Runs the launch with the driver at `library`, or with ours, and writes what it leaves in memory to `folder`.

@@ -13,6 +13,7 @@ use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
 use crate::number::half::{Bf16, F16, HalfFormat};
 use crate::ops::float::extremum::extreme_half;
+use crate::ops::forms;
 use crate::ops::memory::push_copy;
 
 /// The larger or smaller of two halves.
@@ -125,22 +126,17 @@ fn bind(b: &mut Binder<'_, '_>, i: &Instruction, address: usize) -> Bound {
     Ok(())
 }
 
-macro_rules! forms {
-    ($($form:ident at $address:literal;)*) => {
-        $(
-            #[doc = concat!("Binds `", stringify!($form), "`.")]
-            pub fn $form(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-                bind(b, i, $address)
-            }
-        )*
-    };
+/// `atom`: the address stands behind the result.
+fn bind_atom(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind(b, i, 1)
+}
+
+/// `red`: the address stands first.
+fn bind_red(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind(b, i, 0)
 }
 
 forms! {
-    atom_singles at 1;
-    atom_halves at 1;
-    atom_pairs at 1;
-    red_singles at 0;
-    red_halves at 0;
-    red_pairs at 0;
+    bind_atom: atom_singles atom_halves atom_pairs;
+    bind_red: red_singles red_halves red_pairs;
 }

@@ -11,8 +11,8 @@ use crate::bind::Binder;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
 use crate::engine::op::Op;
 use crate::number::{Finite, Format, NAN_16, NAN_32, Round};
-use crate::ops::Bound;
 use crate::ops::float::modifiers::Modifiers;
+use crate::ops::{Bound, forms};
 
 /// What a format has beside finite numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -299,33 +299,9 @@ fn bind_pack(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-macro_rules! forms {
-    ($($form:ident = $bind:ident;)*) => {
-        $(
-            #[doc = concat!("Binds `", stringify!($form), "`.")]
-            pub fn $form(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-                $bind(b, i)
-            }
-        )*
-    };
-}
-
 forms! {
-    tf32_away = bind_tf32;
-    tf32 = bind_tf32;
-    tf32_finite = bind_tf32;
-    singles_to_fp8 = bind_pair;
-    halves_to_fp8 = bind_pair;
-    fp8_to_halves = bind_pair;
-    singles_to_fp6 = bind_pair;
-    halves_to_fp6 = bind_pair;
-    fp6_to_halves = bind_pair;
-    bfloats_to_narrow = bind_pair;
-    singles_to_power = bind_pair;
-    bfloats_to_power = bind_pair;
-    power_to_bfloats = bind_pair;
-    narrow_to_bfloats = bind_pair;
-    pack = bind_pack;
-    pack_more = bind_pack;
-    pack_small = bind_pack;
+    bind_tf32: tf32_away tf32 tf32_finite;
+    bind_pair: singles_to_fp8 halves_to_fp8 fp8_to_halves singles_to_fp6 halves_to_fp6 fp6_to_halves
+        singles_to_power bfloats_to_power power_to_bfloats bfloats_to_narrow narrow_to_bfloats;
+    bind_pack: pack pack_more pack_small;
 }

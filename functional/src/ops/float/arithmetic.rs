@@ -59,7 +59,7 @@ fn bind_mixed<O: Operation>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-macro_rules! forms {
+macro_rules! arithmetic_forms {
     ($($(#[$doc:meta])* $name:ident = $bind:ident::<$operation:ident>;)*) => {
         $($(#[$doc])*
         pub fn $name(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
@@ -68,7 +68,7 @@ macro_rules! forms {
     };
 }
 
-forms! {
+arithmetic_forms! {
     /// `add.f32`.
     add = bind_single::<Add>;
     /// `add.f64`.

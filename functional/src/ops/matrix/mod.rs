@@ -16,8 +16,8 @@ pub use warpgroup::*;
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Fragment, MatrixRole, MatrixShape, Modifier, ScalarType};
 
-use super::Bound;
 use super::place::{AccessSpace, Place, by_space, place};
+use super::{Bound, forms};
 use crate::bind::{BindError, Binder};
 use crate::engine::op::Op;
 use crate::number::Round;
@@ -238,17 +238,6 @@ pub fn movmatrix(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-/// Forms that differ in shapes and types alone.
-macro_rules! forms {
-    ($($bind:ident: $($form:ident)*;)*) => {
-        $($(
-            #[doc = concat!("Binds `", stringify!($form), "`.")]
-            pub fn $form(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-                $bind(b, i)
-            }
-        )*)*
-    };
-}
 forms! {
     bind_load: wmma_load wmma_load_c wmma_load_byte wmma_load_c_integer wmma_load_a_nibble wmma_load_b_nibble
         wmma_load_a_bit wmma_load_b_bit wmma_load_c_narrow wmma_load_bf16 wmma_load_tf32 wmma_load_c_tf32

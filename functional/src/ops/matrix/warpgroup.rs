@@ -34,8 +34,8 @@ use crate::engine::lane::WARP;
 use crate::engine::op::{Flow, Op, PredicateSource};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
-use crate::ops::Bound;
 use crate::ops::control::bind_nothing;
+use crate::ops::{Bound, forms};
 
 /// Rows of A and D that a warp has.
 const ROWS: u32 = 16;
@@ -327,23 +327,13 @@ pub fn wgmma_wait_group(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
     bind_nothing(b)
 }
 
-macro_rules! forms {
-    ($($form:ident)*) => {
-        $(
-            #[doc = concat!("Binds `", stringify!($form), "`.")]
-            pub fn $form(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-                bind_product(b, i)
-            }
-        )*
-    };
-}
 forms! {
-    wgmma_f16 wgmma_f16_registers wgmma_sp_f16 wgmma_sp_f16_registers
+    bind_product: wgmma_f16 wgmma_f16_registers wgmma_sp_f16 wgmma_sp_f16_registers
     wgmma_bf16 wgmma_bf16_registers wgmma_sp_bf16 wgmma_sp_bf16_registers
     wgmma_tf32 wgmma_tf32_registers wgmma_sp_tf32 wgmma_sp_tf32_registers
     wgmma_fp8 wgmma_fp8_registers wgmma_sp_fp8 wgmma_sp_fp8_registers
     wgmma_byte wgmma_byte_registers wgmma_sp_byte wgmma_sp_byte_registers
-    wgmma_bit wgmma_bit_registers
+    wgmma_bit wgmma_bit_registers;
 }
 
 #[cfg(test)]

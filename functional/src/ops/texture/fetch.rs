@@ -10,7 +10,7 @@ use crate::engine::access::{Global, Space, lanes_of};
 use crate::engine::op::{Flow, Op};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
-use crate::ops::Bound;
+use crate::ops::{Bound, forms};
 use crate::texture::sample::{self, Lod, Place, Value};
 use crate::texture::{Sampler, Texels, Texture};
 
@@ -261,17 +261,6 @@ pub fn tld4(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, component, 3, |_| Ok(LodRows::Base))
 }
 
-/// Forms that differ in the type of their results alone.
-macro_rules! forms {
-    ($($bind:ident: $($form:ident)*;)*) => {
-        $($(
-            #[doc = concat!("Binds `", stringify!($form), "`.")]
-            pub fn $form(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-                $bind(b, i)
-            }
-        )*)*
-    };
-}
 forms! {
     bind_base: tex tex_f16 tex_f16x2;
     bind_level: tex_level tex_level_f16 tex_level_f16x2;

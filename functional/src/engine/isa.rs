@@ -216,7 +216,7 @@ macro_rules! per_level {
                 // SAFETY: the caller keeps `Run`'s contract.
                 unsafe { $body::<isa::Baseline $(, $generic)*>(w, op) }
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
             #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
             unsafe fn avx2<$($generic: $bound),*>(w: &mut Running<'_>, op: &Op) -> Flow {
                 // SAFETY: the caller keeps `Run`'s contract.
@@ -231,7 +231,7 @@ macro_rules! per_level {
             match $crate::host::level() {
                 #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
                 $crate::host::Level::Avx512 => avx512::<$($generic),*>,
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
                 $crate::host::Level::Avx2 => avx2::<$($generic),*>,
                 _ => baseline::<$($generic),*>,
             }

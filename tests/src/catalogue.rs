@@ -7,6 +7,7 @@
 //! | key | value |
 //! |---|---|
 //! | `modes` | names of [`Mode`]s to build and run, instead of `shared static` |
+//! | `arch` | what nvcc compiles the kernels for, instead of `compute_75` |
 //! | `code` | what the binary holds for the kernels, instead of PTX: `sm_75` |
 //! | `flags` | more options for the compiler |
 //! | `link` | more options for the linker; `-lcuda` is answered with a stand-in, as no package holds that library |
@@ -64,8 +65,10 @@ pub struct Program {
     pub folder: Option<PathBuf>,
     /// How it is built and run.
     pub modes: Vec<Mode>,
-    /// What nvcc puts into the binary: PTX (`compute_75`) or machine code.
-    pub code: String,
+    /// What nvcc compiles the kernels for: `compute_75`.
+    pub arch: String,
+    /// What nvcc puts into the binary instead of PTX for `arch`: machine code.
+    pub code: Option<String>,
     /// More options for the compiler.
     pub flags: Vec<String>,
     /// More options for the linker.
@@ -152,7 +155,8 @@ fn program(name: &str, path: &Path) -> Result<Option<Program>, Error> {
         sources,
         folder: is_folder.then(|| path.to_owned()),
         modes: vec![Mode::Shared, Mode::Static],
-        code: "compute_75".to_owned(),
+        arch: "compute_75".to_owned(),
+        code: None,
         flags: Vec::new(),
         link: Vec::new(),
         args: Vec::new(),
@@ -179,7 +183,8 @@ impl Program {
         let words = || value.split_whitespace().map(str::to_owned);
         match key.trim() {
             "modes" => self.modes = value.split_whitespace().map(Mode::from_name).collect::<Option<_>>()?,
-            "code" => self.code = value.to_owned(),
+            "arch" => self.arch = value.to_owned(),
+            "code" => self.code = Some(value.to_owned()),
             "flags" => self.flags.extend(words()),
             "link" => self.link.extend(words()),
             "args" => self.args.extend(words()),

@@ -24,6 +24,7 @@ use crate::engine::op::{Flow, Op, PREDICATE_FIRST, PredicateSource, Run};
 use crate::engine::probe::{self, Probe};
 use crate::engine::program::{BoundFunction, CallSite, ParameterPlace, Program};
 use crate::engine::running::Running;
+use crate::engine::special;
 use crate::fault::FaultKind;
 use crate::ops::matrix::Matrices;
 use crate::ops::texture::Accesses;
@@ -205,8 +206,11 @@ impl<'a> Linker<'a> {
                 limit: MAXIMUM_STATIC_SHARED.into(),
             });
         }
+        let mut specials = self.functions.iter().flat_map(|function| &function.specials);
+        let asks = specials.any(|(register, _)| special::is_of_reserved_shared(*register));
         Ok(Program {
             static_shared,
+            reserved_shared: if asks { special::RESERVED_SHARED } else { 0 },
             parameter_bytes: kernel.parameter_bytes,
             bounds: kernel.bounds,
             code: self.code,

@@ -14,6 +14,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::cta::{Cta, Executed, Turn};
 use super::program::Program;
+use super::special::RESERVED_SHARED;
 use super::view::View;
 use crate::device::{Device, DeviceSpec};
 use crate::fault::{Fault, FaultKind};
@@ -110,9 +111,17 @@ impl<'a> Grid<'a> {
         self.threads_per_cta().div_ceil(32)
     }
 
-    /// Bytes of shared memory of a CTA.
+    /// Bytes of shared memory of a CTA, with those reserved.
     pub fn shared_bytes(&self) -> u32 {
-        self.program.static_shared + self.dynamic_shared
+        match self.program.reserved_shared {
+            0 => self.program.static_shared + self.dynamic_shared,
+            reserved => self.reserved_shared_start() + reserved,
+        }
+    }
+
+    /// Where reserved shared memory starts: behind all other.
+    pub fn reserved_shared_start(&self) -> u32 {
+        (self.program.static_shared + self.dynamic_shared).next_multiple_of(RESERVED_SHARED)
     }
 
     /// Bytes of local memory of a thread: the kernel's variables, and a stack if one is needed.

@@ -77,6 +77,8 @@ pub struct Program {
     pub function_addresses: Vec<(u64, u32)>,
     /// Bytes of shared memory with a size known before the launch.
     pub static_shared: u32,
+    /// Bytes of shared memory behind all other that are not the program's: 0 if no function asks where they are.
+    pub reserved_shared: u32,
     /// Bytes of parameters.
     pub parameter_bytes: u32,
     /// The kernel takes the generic address of a parameter.

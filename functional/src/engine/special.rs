@@ -5,6 +5,21 @@ use ptx_frontend::isa::SpecialRegister as S;
 use super::cta::CtaState;
 use super::grid::Grid;
 
+/// Bytes of shared memory reserved in each CTA of a kernel that asks where they are.
+pub const RESERVED_SHARED: u32 = 1024;
+
+/// Does the register say where reserved shared memory is?
+pub fn is_of_reserved_shared(register: S) -> bool {
+    matches!(
+        register,
+        S::ReservedSmemOffsetBegin
+            | S::ReservedSmemOffsetEnd
+            | S::ReservedSmemOffsetCap
+            | S::ReservedSmemOffset0
+            | S::ReservedSmemOffset1
+    )
+}
+
 /// Does the register keep its value while a warp lives?
 pub fn is_constant(register: S) -> bool {
     !matches!(
@@ -64,8 +79,13 @@ fn per_lane(register: S, grid: &Grid, cta: &CtaState, warp: u32) -> [u32; 32] {
         S::Nwarpid => grid.device.warps_per_sm,
         S::Smid => (cta.index % u64::from(grid.device.sms)) as u32,
         S::Nsmid => grid.device.sms,
-        S::TotalSmemSize | S::AggrSmemSize => grid.shared_bytes(),
+        S::TotalSmemSize => grid.program.static_shared + grid.dynamic_shared,
+        S::AggrSmemSize => grid.shared_bytes(),
         S::DynamicSmemSize => grid.dynamic_shared,
+        S::ReservedSmemOffsetBegin | S::ReservedSmemOffset0 => grid.reserved_shared_start(),
+        S::ReservedSmemOffset1 => grid.reserved_shared_start() + RESERVED_SHARED / 2,
+        S::ReservedSmemOffsetEnd => grid.shared_bytes(),
+        S::ReservedSmemOffsetCap => RESERVED_SHARED,
         S::ClusterNctaidX | S::ClusterNctaidY | S::ClusterNctaidZ | S::ClusterNctarank => 1,
         // Cooperative groups put the workspace's address together as `%envreg1 << 32 | %envreg2`.
         S::Envreg1 => (grid.workspace >> 32) as u32,

@@ -131,4 +131,14 @@ special_registers! {
     Envreg1 = "%envreg1", B32;
     /// High word of the grid workspace pointer (cooperative groups).
     Envreg2 = "%envreg2", B32;
+    /// Where the reserved part of the CTA's shared memory begins.
+    ReservedSmemOffsetBegin = "%reserved_smem_offset_begin", B32;
+    /// Where the reserved part of the CTA's shared memory ends.
+    ReservedSmemOffsetEnd = "%reserved_smem_offset_end", B32;
+    /// Bytes of the reserved part of the CTA's shared memory.
+    ReservedSmemOffsetCap = "%reserved_smem_offset_cap", B32;
+    /// A place in the reserved part of the CTA's shared memory.
+    ReservedSmemOffset0 = "%reserved_smem_offset_0", B32;
+    /// A place in the reserved part of the CTA's shared memory: cooperative groups' large tiles use 288 bytes from here.
+    ReservedSmemOffset1 = "%reserved_smem_offset_1", B32;
 }

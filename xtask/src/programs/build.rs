@@ -68,10 +68,12 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// nvcc 13 makes PTX for compute_75 and up; nothing in ordinary code needs more than Volta.
+    /// nvcc 13 makes PTX for compute_75 and up.
     fn nvcc(&self) -> Command {
         let mut nvcc = self.toolchain.nvcc();
-        nvcc.args(NVCC).arg("-gencode").arg(format!("arch=compute_75,code={}", self.program.code));
+        let arch = &self.program.arch;
+        let code = self.program.code.as_ref().unwrap_or(arch);
+        nvcc.args(NVCC).arg("-gencode").arg(format!("arch={arch},code={code}"));
         nvcc.args(&self.program.flags);
         nvcc
     }

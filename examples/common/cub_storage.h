@@ -1,0 +1,14 @@
+// Calls of CUB's device-wide algorithms, which ask for temporary storage first.
+#pragma once
+
+#include "check.h"
+
+// Calls `algorithm(storage, bytes)` for the size and then with storage of that size, and waits for it.
+template <class Algorithm>
+void with_storage(Algorithm algorithm) {
+    size_t bytes = 0;
+    CHECK(algorithm(nullptr, bytes));
+    DeviceArray<char> storage(bytes);
+    CHECK(algorithm(storage.get(), bytes));
+    CHECK_KERNEL();
+}

@@ -6,6 +6,7 @@
 //!
 //! | key | value |
 //! |---|---|
+//! | `long` | why only `cargo xtask programs --long` compiles the program; `cargo xtask test NAME` runs it then |
 //! | `modes` | names of [`Mode`]s to build and run, instead of `shared static` |
 //! | `arch` | what nvcc compiles the kernels for, instead of `compute_75` |
 //! | `code` | what the binary holds for the kernels, instead of PTX: `sm_75` |
@@ -65,6 +66,8 @@ pub struct Program {
     pub folder: Option<PathBuf>,
     /// How it is built and run.
     pub modes: Vec<Mode>,
+    /// Takes too long to be compiled every time.
+    pub is_long: bool,
     /// What nvcc compiles the kernels for: `compute_75`.
     pub arch: String,
     /// What nvcc puts into the binary instead of PTX for `arch`: machine code.
@@ -155,6 +158,7 @@ fn program(name: &str, path: &Path) -> Result<Option<Program>, Error> {
         sources,
         folder: is_folder.then(|| path.to_owned()),
         modes: vec![Mode::Shared, Mode::Static],
+        is_long: false,
         arch: "compute_75".to_owned(),
         code: None,
         flags: Vec::new(),
@@ -184,6 +188,7 @@ impl Program {
         match key.trim() {
             "modes" => self.modes = value.split_whitespace().map(Mode::from_name).collect::<Option<_>>()?,
             "arch" => self.arch = value.to_owned(),
+            "long" => self.is_long = true,
             "code" => self.code = Some(value.to_owned()),
             "flags" => self.flags.extend(words()),
             "link" => self.link.extend(words()),

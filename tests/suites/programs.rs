@@ -50,7 +50,11 @@ fn run(program: &Program, mode: Mode) -> Result<Completion, Failed> {
     };
     let executable = program.executable(&programs, mode);
     if !executable.exists() {
-        return Ok(Completion::ignored_with(format!("no compiler for mode {}", mode.name())));
+        let reason = match program.is_long {
+            true => "long; run `cargo xtask programs --long`".to_owned(),
+            false => format!("no compiler for mode {}", mode.name()),
+        };
+        return Ok(Completion::ignored_with(reason));
     }
     let outcome = start_and_wait(program, &command, &executable)?;
     judge(program, &outcome).map_err(|complaint| {

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: how fast the engine executes whole programs, and what starting costs.
 
 use crate::error::{Error, Result};
+use crate::programs::Extent;
 use crate::workspace::Workspace;
 use crate::{process, programs};
 use serde::{Deserialize, Serialize};
@@ -74,7 +75,7 @@ pub(crate) fn run(json: Option<&Path>) -> Result<()> {
     if !workspace.build()? {
         return Err(Error::Steps("release build".to_owned()));
     }
-    programs::set_up_and_compile(&workspace)?;
+    programs::set_up_and_compile(&workspace, Extent::Usual)?;
     let bench = Bench { command: workspace.command(), programs: programs::folder(&workspace) };
     let mut rows = Vec::new();
     let mut natives = HashMap::new();

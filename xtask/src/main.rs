@@ -1,6 +1,7 @@
 //! `cargo xtask`: everything about the project that is more than one cargo command.
 
 use clap::{Parser, Subcommand};
+use programs::Extent;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -32,7 +33,11 @@ enum Task {
         filter: Option<String>,
     },
     /// Only set up the compilers and compile the CUDA programs, into target/programs.
-    Programs,
+    Programs {
+        /// Those as well that take minutes to compile; `cargo xtask test NAME` runs them then.
+        #[arg(long)]
+        long: bool,
+    },
     /// Run the tests of other projects that use CUDA on the simulator.
     Clients {
         /// A checkout of tinygrad's repository: its tests of all operations as well (hours; needs Debian's python3-torch).
@@ -52,7 +57,10 @@ fn main() -> ExitCode {
         Task::Test { filter } => test::run(filter.as_deref()),
         Task::Clients { tinygrad } => clients::run(tinygrad.as_deref()),
         Task::Bench { json } => bench::run(json.as_deref()),
-        Task::Programs => programs::set_up_and_compile(&workspace::Workspace::find()),
+        Task::Programs { long } => {
+            let extent = if long { Extent::Long } else { Extent::Usual };
+            programs::set_up_and_compile(&workspace::Workspace::find(), extent)
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -19,19 +19,29 @@ pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("programs")
 }
 
-/// Sets the compilers up and compiles every program in every mode there is a compiler for.
-pub(crate) fn set_up_and_compile(workspace: &Workspace) -> Result<()> {
-    compile(workspace, &Toolchain::set_up(workspace)?)
+/// Which programs to compile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Those of every test run.
+    Usual,
+    /// Those as well that take minutes to compile.
+    Long,
 }
 
-fn compile(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
+/// Sets the compilers up and compiles the programs in every mode there is a compiler for.
+pub(crate) fn set_up_and_compile(workspace: &Workspace, extent: Extent) -> Result<()> {
+    compile(workspace, &Toolchain::set_up(workspace)?, extent)
+}
+
+fn compile(workspace: &Workspace, toolchain: &Toolchain, extent: Extent) -> Result<()> {
     let folder = folder(workspace);
     for mode in Mode::ALL {
         let path = folder.join(mode.name());
         fs::create_dir_all(&path).map_err(Error::file(&path))?;
     }
     let mut stale = VecDeque::new();
-    for program in catalogue::programs(&workspace.root)? {
+    let programs = catalogue::programs(&workspace.root)?;
+    for program in programs.into_iter().filter(|program| extent == Extent::Long || !program.is_long) {
         let stamp = ingredients(workspace, toolchain, &program)?.stamp(&folder.join(&program.name));
         if !stamp.is_current() {
             stale.push_back((program, stamp));

@@ -2,6 +2,7 @@
 
 use crate::clients::Clients;
 use crate::error::{Error, Result};
+use crate::programs::Extent;
 use crate::workspace::{self, Workspace};
 use crate::{debian, process, programs};
 use std::time::Instant;
@@ -40,7 +41,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     }
     report.step("release build", || process::shown(&mut cargo(&release)));
     let compiled = report.step("CUDA programs", || {
-        programs::set_up_and_compile(&workspace)?;
+        programs::set_up_and_compile(&workspace, Extent::Usual)?;
         Ok(true)
     });
     if !compiled {

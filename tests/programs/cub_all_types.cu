@@ -5,6 +5,7 @@
 #include "cub_storage.h"
 
 #include <cub/cub.cuh>
+#include <cuda/std/array>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -142,8 +143,8 @@ static void pixels() {
     std::vector<unsigned char> samples = random_values<unsigned char>(4 * count, 0, 255);
     DeviceArray<unsigned char> in(samples);
     DeviceArray<int> red(64), green(64), blue(64);
-    int *bins[3] = {red.get(), green.get(), blue.get()};
-    int levels[3] = {65, 65, 65}, lower[3] = {0, 0, 0}, upper[3] = {256, 256, 256};
+    cuda::std::array<int *, 3> bins = {red.get(), green.get(), blue.get()};
+    cuda::std::array<int, 3> levels = {65, 65, 65}, lower = {0, 0, 0}, upper = {256, 256, 256};
     with_storage([&](void *storage, size_t &bytes) {
         return cub::DeviceHistogram::MultiHistogramEven<4, 3>(storage, bytes, in.get(), bins, levels, lower, upper, count);
     });

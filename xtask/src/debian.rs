@@ -12,7 +12,7 @@ struct Package {
     tests: &'static str,
 }
 
-const PACKAGES: [Package; 7] = [
+const PACKAGES: [Package; 8] = [
     Package { name: "g++", file: "/usr/bin/g++", tests: "all CUDA programs" },
     Package { name: "python3-venv", file: "/usr/bin/python3", tests: "all CUDA programs" },
     Package {
@@ -26,6 +26,11 @@ const PACKAGES: [Package; 7] = [
         tests: "CUDA programs with texture references, compiled by clang with CUDA 11.8",
     },
     Package { name: "valgrind", file: "/usr/bin/valgrind", tests: "memory checks of the host side" },
+    Package {
+        name: "libmpfr6",
+        file: "/usr/lib/x86_64-linux-gnu/libmpfr.so.6",
+        tests: "exact values of the approximate functions",
+    },
     Package { name: "m4", file: "/usr/bin/m4", tests: "generated sources" },
     Package { name: "make", file: "/usr/bin/make", tests: "programs with a makefile" },
 ];

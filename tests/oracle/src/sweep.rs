@@ -12,6 +12,9 @@ use crate::variant::Variant;
 /// Operands of a launch.
 const BATCH: u64 = 1 << 20;
 
+/// Operands that the reference judges one by one.
+const SHORT: u64 = 1 << 24;
+
 /// An error, and where it is met.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Worst {
@@ -19,6 +22,8 @@ pub struct Worst {
     pub error: f64,
     /// The operand's bits.
     pub operand: u64,
+    /// The result's.
+    pub result: u64,
 }
 
 impl Worst {
@@ -67,7 +72,9 @@ impl Report {
             self.first_wrong.get_or_insert((operand, result));
         }
         let found = near.format.to_f64(result);
-        if !found.is_finite() || !near.exact.is_finite() {
+        let least = near.format.to_f64(1 << near.format.fraction());
+        let flushed = near.ftz && near.exact.value.abs() < least;
+        if !found.is_finite() || !near.exact.value.is_finite() || flushed {
             return;
         }
         let place = self.errors.iter().position(|errors| errors.bound == near.bound);
@@ -76,14 +83,31 @@ impl Report {
             self.errors.len() - 1
         });
         let Some(errors) = self.errors.get_mut(place) else { return };
-        let difference = (found - near.exact).abs();
-        let worst = |error: f64| Worst { error, operand };
+        let difference = near.exact.distance(found);
+        let worst = |error: f64| Worst { error, operand, result };
         errors.results += 1;
-        errors.ulp.take(worst(difference / ulp(near.format, near.exact)));
+        errors.ulp.take(worst(difference / ulp(near.format, near.exact.value)));
         errors.absolute.take(worst(difference));
-        if near.exact.abs() >= near.format.to_f64(1 << near.format.fraction()) {
-            errors.relative.take(worst(difference / near.exact.abs()));
+        if near.exact.value.abs() >= least {
+            errors.relative.take(worst(difference / near.exact.value.abs()));
         }
+    }
+
+    /// The same operands' errors as `near` has them.
+    fn refined(mut self, near: impl Fn(u64) -> Near) -> Report {
+        for errors in &mut self.errors {
+            for (worst, unit) in [
+                (&mut errors.ulp, (|near| ulp(near.format, near.exact.value)) as fn(&Near) -> f64),
+                (&mut errors.absolute, |_| 1.0),
+                (&mut errors.relative, |near| near.exact.value.abs()),
+            ] {
+                if worst.error > 0.0 {
+                    let near = near(worst.operand);
+                    worst.error = near.exact.distance(near.format.to_f64(worst.result)) / unit(&near);
+                }
+            }
+        }
+        self
     }
 
     fn merge(&mut self, other: Report) {
@@ -103,7 +127,9 @@ impl Report {
     }
 }
 
-/// Runs a variant of one operand of at most 32 bits, which `function` describes, on every `step`-th value of it.
+/// Runs a variant of one operand, which `function` describes, on every `step`-th value of it; of doubles, whose upper
+/// halves alone count, on every `step`-th of these. Long sweeps take values from the host's functions and ask the
+/// reference where these cannot decide, and for the worst errors.
 pub fn sweep(
     variant: &Variant,
     function: Function,
@@ -113,7 +139,13 @@ pub fn sweep(
 ) -> Result<Report, MachineError> {
     let ftz = variant.has(ptx_frontend::isa::Modifier::Ftz);
     let text = text(variant);
-    let count = (1u64 << format.bits()).div_ceil(step.max(1));
+    let count = (1u64 << format.bits().min(32)).div_ceil(step.max(1));
+    let shift = format.bits().saturating_sub(32);
+    let judge = |operand: u64, result: u64| {
+        let near = function.near_by_host(format, operand, ftz);
+        let is_clear = near.allows(result) && !near.is_close_call(result);
+        if count > SHORT && is_clear { near } else { function.near(format, operand, ftz) }
+    };
     let next = AtomicU64::new(0);
     let whole = Mutex::new(Ok(Report::default()));
     let work = || -> Result<Report, MachineError> {
@@ -125,10 +157,10 @@ pub fn sweep(
                 return Ok(report);
             }
             let operands: Vec<u64> =
-                (first..count.min(first + BATCH)).map(|number| number * step.max(1)).collect();
+                (first..count.min(first + BATCH)).map(|number| (number * step.max(1)) << shift).collect();
             let job = Job { text: &text, operands: &operands, operand_words: 1, result_words: 1 };
             for (operand, result) in operands.iter().zip(engine.run(job)?) {
-                report.add(*operand, &function.near(format, *operand, ftz), result);
+                report.add(*operand, &judge(*operand, result), result);
             }
         }
     };
@@ -146,10 +178,11 @@ pub fn sweep(
             });
         }
     });
-    whole.into_inner().map_err(|_| MachineError::Failed("a thread has panicked".to_owned()))?
+    let whole = whole.into_inner().map_err(|_| MachineError::Failed("a thread has panicked".to_owned()))?;
+    whole.map(|report| report.refined(|operand| function.near(format, operand, ftz)))
 }
 
-/// The variants that can be swept: approximate functions of one operand of at most 32 bits that is not packed.
+/// The variants that can be swept: approximate functions of one operand that is not packed and of which 32 bits count.
 pub fn swept() -> Vec<(Variant, Function, Format)> {
     use ptx_frontend::isa::{self, Modifier, TypeClass};
     let mut found = Vec::new();
@@ -163,7 +196,7 @@ pub fn swept() -> Vec<(Variant, Function, Format)> {
             };
             let Some(format) = crate::format::Format::of(ty) else { continue };
             let plain = variant.has(Modifier::Approx) && ty.class() != TypeClass::Packed;
-            if plain && format != Format::F64 {
+            if plain && (format != Format::F64 || variant.has(Modifier::Ftz)) {
                 variant.setting = crate::variant::Setting::Plain;
                 found.push((variant, function, format));
             }

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use isa_oracle::case::{Case, Effort};
 use isa_oracle::machine::{Engine, Machine, MachineError};
-use isa_oracle::oracle::{UNJUDGED, reason_for_none};
+use isa_oracle::oracle::reference::{self, Exact};
+use isa_oracle::oracle::{Function, UNJUDGED, reason_for_none};
 use isa_oracle::recording::Recording;
 use isa_oracle::sweep::{sweep, swept};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use ptx_frontend::isa::{self, OpLine};
 
 /// Differences shown of a form.
@@ -44,12 +45,33 @@ fn main() -> ExitCode {
             }
         }));
     }
+    let name = "MPFR's values are the host's to 50 bits";
+    trials.push(Trial::ignorable_test(name, || match reference::mpfr() {
+        Ok(_) => host_and_reference().map(|()| Completion::Completed),
+        Err(reason) => Ok(Completion::ignored_with(format!("Debian package libmpfr6 is missing: {reason}"))),
+    }));
     trials.push(Trial::test("a recording is read as it was written", round_trip));
     for path in recordings() {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         trials.push(Trial::test(format!("recorded: {name}"), move || recorded(&path)));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Sweeps may take the host's values: they and the reference's are the same but for the rounding.
+fn host_and_reference() -> Result<(), Failed> {
+    use Function::{Cos, Ex2, Lg2, Rcp, Rsqrt, Sin, Sqrt, Tanh};
+    for function in [Rcp, Sqrt, Rsqrt, Sin, Cos, Lg2, Ex2, Tanh] {
+        for bits in (0..=u32::MAX).step_by(SWEEP_STEP as usize) {
+            let operand = f64::from(f32::from_bits(bits));
+            let (host, exact) = (Exact::by_host(function, operand), Exact::of(function, operand));
+            let limit = exact.value.abs() * (-50f64).exp2();
+            if exact.value.is_finite() && exact.distance(host.value) > limit {
+                return Err(format!("{function:?} of {operand:e}: {host:?} and {exact:?}").into());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The files of `tests/isa/recorded`.

@@ -1,11 +1,12 @@
 //! The approximate functions (PTX manual 9.7.3.8, 9.7.3.13 to 9.7.3.22, 9.7.4.9, 9.7.4.10): special values, and the
 //! errors that the manual allows.
 //!
-//! Exact values come from the host's double-precision library, whose own error should be some 2^-30 of those allowed;
-//! nothing here holds it against arbitrary precision.
+//! Exact values come from MPFR where it is there, otherwise from the host's functions of double precision
+//! ([`reference`](super::reference)).
 
 use ptx_frontend::isa::{Modifier, TypeClass};
 
+use super::reference::Exact;
 use super::{Answer, Judge, Unjudged};
 use crate::format::{Float, Format, Round};
 use crate::operands::mask;
@@ -41,7 +42,7 @@ pub struct Near {
     /// The result's format.
     pub format: Format,
     /// The exact result.
-    pub exact: f64,
+    pub exact: Exact,
     /// How close.
     pub bound: Bound,
     /// Subnormal results become 0.
@@ -53,7 +54,7 @@ pub struct Near {
 impl Near {
     /// May the result be this?
     pub fn allows(&self, bits: u64) -> bool {
-        let Near { format, exact, .. } = *self;
+        let Near { format, exact: Exact { value: exact, .. }, .. } = *self;
         if exact.is_nan() {
             let upper = self.upper_half && bits == 0x7fff_ffff << 32;
             return bits == format.canonical_nan() || format == Format::F64 && (upper || format.is_nan(bits));
@@ -79,24 +80,33 @@ impl Near {
         if found.is_infinite() {
             return exact.abs() > format.to_f64(format.infinity() - 1) && same_sign;
         }
-        let error = (found - exact).abs();
-        error <= self.allowed() || error <= 0.5 * ulp(format, exact)
+        self.exact.distance(found) <= self.allowed()
     }
 
-    /// The difference that is allowed.
+    /// The difference that is allowed: at least the one of the nearest number.
     fn allowed(&self) -> f64 {
-        match self.bound {
-            Bound::Ulp(count) => count * ulp(self.format, self.exact),
-            Bound::Relative(power) => self.exact.abs() * power.exp2(),
+        let Exact { value, .. } = self.exact;
+        let unit = ulp(self.format, value);
+        let allowed = match self.bound {
+            Bound::Ulp(count) => count * unit,
+            Bound::Relative(power) => value.abs() * power.exp2(),
             Bound::Absolute(power) => power.exp2(),
             Bound::Unbounded => f64::INFINITY,
-        }
+        };
+        allowed.max(0.5 * unit)
+    }
+
+    /// May an exact result that is off by as much as the host's functions are change the verdict on these bits?
+    pub fn is_close_call(&self, bits: u64) -> bool {
+        let Exact { value, .. } = self.exact;
+        let doubt = value.abs() * (-50f64).exp2();
+        (self.exact.distance(self.format.to_f64(bits)) - self.allowed()).abs() <= doubt
     }
 }
 
 impl std::fmt::Display for Near {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:e} within {}", self.exact, self.bound)
+        write!(f, "{:e} within {}", self.exact.value, self.bound)
     }
 }
 
@@ -149,20 +159,6 @@ impl Function {
         })
     }
 
-    /// Its value, as good as exact.
-    pub fn exact(self, a: f64) -> f64 {
-        match self {
-            Function::Rcp => 1.0 / a,
-            Function::Sqrt => a.sqrt(),
-            Function::Rsqrt => 1.0 / a.sqrt(),
-            Function::Sin => a.sin(),
-            Function::Cos => a.cos(),
-            Function::Lg2 => a.log2(),
-            Function::Ex2 => a.exp2(),
-            Function::Tanh => a.tanh(),
-        }
-    }
-
     /// What the manual allows for an operand.
     pub fn bound(self, format: Format, a: f64) -> Bound {
         let turns = a.abs() / std::f64::consts::TAU;
@@ -187,10 +183,19 @@ impl Function {
 
     /// What the result for an operand may be.
     pub fn near(self, format: Format, x: u64, ftz: bool) -> Near {
+        self.near_by(Exact::of, format, x, ftz)
+    }
+
+    /// The same by the host's functions alone, which are faster.
+    pub fn near_by_host(self, format: Format, x: u64, ftz: bool) -> Near {
+        self.near_by(Exact::by_host, format, x, ftz)
+    }
+
+    fn near_by(self, exact: fn(Function, f64) -> Exact, format: Format, x: u64, ftz: bool) -> Near {
         let upper_half = format == Format::F64;
         let x = if upper_half { x & !mask(32) } else { x & mask(format.bits()) };
         let a = format.to_f64(if ftz { format.flush(x) } else { x });
-        Near { format, exact: self.exact(a), bound: self.bound(format, a), ftz, upper_half }
+        Near { format, exact: exact(self, a), bound: self.bound(format, a), ftz, upper_half }
     }
 }
 
@@ -225,7 +230,8 @@ fn quotient(variant: &Variant) -> Judge {
             [x[0], x[1]].map(|x| x & mask(32)).map(|x| format.to_f64(if ftz { format.flush(x) } else { x }));
         let far = !full && b.abs() > LARGEST && b.is_finite();
         let b = if far { f64::INFINITY.copysign(b) } else { b };
-        vec![Answer::Near(Near { format, exact: a / b, bound: Bound::Ulp(2.0), ftz, upper_half: false })]
+        let exact = Exact { value: a / b, rest: 0.0 };
+        vec![Answer::Near(Near { format, exact, bound: Bound::Ulp(2.0), ftz, upper_half: false })]
     })
 }
 
@@ -234,7 +240,7 @@ fn reciprocal_root(a: u64) -> Answer {
     let format = Format::F64;
     let value = f64::from_bits(a);
     if format.is_nan(a) || value <= 0.0 || value.is_infinite() {
-        let exact = 1.0 / value.sqrt();
+        let exact = Exact::by_host(Function::Rsqrt, value);
         let near = Near { format, exact, bound: Bound::Relative(0.0), ftz: false, upper_half: false };
         return Answer::Near(near);
     }

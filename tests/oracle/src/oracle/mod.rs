@@ -8,6 +8,7 @@ mod float;
 mod integer;
 mod logic;
 mod narrow;
+pub mod reference;
 mod video;
 
 use ptx_frontend::isa::{OpLine, ScalarType, TypeClass};

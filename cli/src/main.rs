@@ -10,6 +10,7 @@ mod failure;
 mod instrumented;
 mod libraries;
 mod program;
+mod supervise;
 mod table;
 
 use std::io::{self, BufWriter, Write};

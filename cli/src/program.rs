@@ -2,10 +2,12 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use functional::check::Checks;
 use ptx_frontend::container::elf::{HostFile, RuntimeLinkage};
 use ptx_frontend::container::{ContainerError, Image, ImageFile};
 
@@ -42,10 +44,23 @@ pub(crate) struct Options {
     /// Write what each kernel executed to a JSON file when the program ends
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
+
+    /// Look for mistakes of kernels while they run: memory, barriers, or all; several with commas between them
+    #[arg(long, value_name = "CHECKS")]
+    check: Option<Checks>,
+
+    /// Write what checks find to a file instead of standard error; as lines of JSON if its name ends in .jsonl
+    #[arg(long, value_name = "FILE", requires = "check")]
+    check_report: Option<PathBuf>,
 }
 
 impl Options {
-    fn set(&self, command: &mut Command) {
+    /// Are kernels checked?
+    pub(crate) fn checks(&self) -> bool {
+        self.check.is_some()
+    }
+
+    fn set(&self, command: &mut Command) -> Result<(), Failure> {
         if let Some(device) = &self.device {
             command.env("VOLTSIM_DEVICE", device);
         }
@@ -67,6 +82,15 @@ impl Options {
         if let Some(summary) = &self.summary {
             command.env("VOLTSIM_SUMMARY", summary);
         }
+        if let Some(checks) = &self.check {
+            command.env("VOLTSIM_CHECK", checks.to_string());
+        }
+        if let Some(report) = &self.check_report {
+            // The program may change its folder; and a file that cannot be written should be known before it runs.
+            fs::write(report, "").map_err(|error| Failure::in_file(report, error))?;
+            command.env("VOLTSIM_CHECK_REPORT", absolute(report)?);
+        }
+        Ok(())
     }
 }
 
@@ -84,7 +108,7 @@ pub(crate) fn command(program: &[OsString], options: &Options) -> Result<Command
             libraries::prepend(&mut command, "LD_PRELOAD", folder.join(library).as_os_str());
         }
     }
-    options.set(&mut command);
+    options.set(&mut command)?;
     Ok(command)
 }
 

@@ -1,9 +1,11 @@
 //! Allocation and release of device, managed and host memory, for both APIs.
 
+use crate::entry;
 use crate::error::{Error, Result};
 use crate::pool;
 use crate::profile::Attribute;
 use crate::simulator::{DeviceFault, Simulator};
+use functional::check::Origin;
 use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -26,6 +28,9 @@ impl Simulator {
         // Every allocation can be a texture.
         let alignment = ALLOCATION_ALIGNMENT.max(self.texture_alignment() as u64);
         let address = self.device.memory.allocate(size as u64, alignment, kind)?;
+        if let Some(checker) = self.device.checker() {
+            checker.allocated(&self.device.memory, address, entry::origin());
+        }
         if flags != 0 {
             FLAGS.lock().get_or_insert_default().insert(address, flags);
         }
@@ -47,15 +52,16 @@ impl Simulator {
             return Ok(());
         }
         self.check_start(address, kinds)?;
-        self.release(address)
+        self.release(address, entry::origin())
     }
 
     /// Frees device memory at its turn in a stream.
     pub(crate) fn free_in_stream(&'static self, address: u64, stream: StreamId) -> Result<()> {
         self.check_start(address, &[AllocationKind::Device])?;
+        let origin = entry::origin();
         let work = move |_: &Context<DeviceFault>| {
             // A second free of the same address is the program's mistake; the first one freed it.
-            let _ = self.release(address);
+            let _ = self.release(address, origin);
             Ok(())
         };
         self.engine.submit(stream, Submission::transfer(work))?;
@@ -68,8 +74,11 @@ impl Simulator {
         if allocation.as_ref().is_some_and(fits) { Ok(()) } else { Err(Error::InvalidValue) }
     }
 
-    fn release(&self, address: u64) -> Result<()> {
+    fn release(&self, address: u64, by: Origin) -> Result<()> {
         self.device.memory.free(address)?;
+        if let Some(checker) = self.device.checker() {
+            checker.freed(address, by);
+        }
         pool::forget_allocation(address);
         if let Some(flags) = FLAGS.lock().as_mut() {
             flags.remove(&address);

@@ -2,6 +2,8 @@
 
 use crate::error::{self, Error, Result};
 use crate::log::{self, Arguments};
+use functional::check::Origin;
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,6 +14,17 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 /// API calls so far.
 pub(crate) fn calls() -> u64 {
     CALLS.load(Ordering::Relaxed)
+}
+
+thread_local! {
+    /// The call that the thread is in, or was in last: the function, and the call's number.
+    static CALL: Cell<(&'static str, u64)> = const { Cell::new(("", 0)) };
+}
+
+/// The call that this thread is in, as the maker of what the call makes.
+pub(crate) fn origin() -> Origin {
+    let (name, number) = CALL.get();
+    Origin::Call { name: log::exported_name(name), number }
 }
 
 /// Which API a function belongs to: decides the result's code and whether the thread's last error is kept.
@@ -60,7 +73,8 @@ pub(crate) fn value<T: fmt::Debug>(
 }
 
 fn guarded<T>(name: &'static str, body: impl FnOnce() -> T) -> Option<T> {
-    CALLS.fetch_add(1, Ordering::Relaxed);
+    let number = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
+    CALL.set((name, number));
     // A body that panics may leave the data it worked on half changed, but every lock of ours is released.
     let result = catch_unwind(AssertUnwindSafe(body));
     if result.is_err() {

@@ -10,6 +10,7 @@ mod allocation;
 mod array;
 pub mod bind;
 mod capture;
+mod check;
 mod code_cache;
 mod context;
 mod copy;

@@ -64,7 +64,7 @@ pub(crate) fn report(message: impl Fn() -> String) {
 }
 
 /// The exported name of a body: where the versions of the runtime have different bodies, ours carry the version.
-fn exported_name(body: &str) -> String {
+pub(crate) fn exported_name(body: &str) -> String {
     ["_v11", "_v12", "_v13"].into_iter().fold(body.to_owned(), |name, version| name.replace(version, ""))
 }
 

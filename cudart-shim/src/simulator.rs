@@ -3,6 +3,7 @@
 //! Made at the first call that needs it, so that a program that only links CUDA pays nothing.
 
 use crate::array::Arrays;
+use crate::check;
 use crate::coverage::coverage;
 use crate::error::{Error, Result, observe_sticky};
 use crate::log;
@@ -119,6 +120,10 @@ impl Simulator {
         })?;
         let device = match coverage() {
             Some(coverage) => device.watched_by(coverage),
+            None => device,
+        };
+        let device = match check::checker() {
+            Some(checker) => device.checked_by(checker),
             None => device,
         };
         // SAFETY: the handler only stores flags.

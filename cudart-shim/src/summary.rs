@@ -1,5 +1,6 @@
 //! What the run did, written as JSON to the file `VOLTSIM_SUMMARY` names when the process ends.
 
+use crate::check;
 use crate::coverage;
 use crate::entry;
 use crate::log;
@@ -52,7 +53,7 @@ pub(crate) fn add(kernel: &str, statistics: &LaunchStatistics) {
     }
 }
 
-/// Writes this file and that of the coverage. Runs after the program's own exit handlers and destructors, since libraries
+/// Writes this file, that of the coverage, and the checkers' summary. Runs after the program's own exit handlers and destructors, since libraries
 /// are closed last.
 #[used]
 #[unsafe(link_section = ".fini_array")]
@@ -62,6 +63,7 @@ static WRITE_AT_EXIT: extern "C" fn() = {
         let _ = std::panic::catch_unwind(|| {
             write();
             coverage::write();
+            check::summarise();
         });
     }
     at_exit

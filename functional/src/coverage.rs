@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use ptx_frontend::disassemble;
 use ptx_frontend::ir::{Function, Instruction};
 
-use crate::engine::op::{Flow, Op};
-use crate::engine::probe::{Probe, Watcher};
+use crate::engine::op::Flow;
+use crate::engine::probe::{Probe, Site, Watch, Watcher};
 use crate::engine::running::Running;
 
 /// A line of the op table with the modifiers and types that fill it.
@@ -40,16 +40,16 @@ impl Coverage {
 }
 
 impl Watcher for Coverage {
-    fn watch(&self, _: &Function, instruction: &Instruction) -> Option<Arc<dyn Probe>> {
+    fn watch(&self, _: &Function, instruction: &Instruction) -> Vec<Watch> {
         let line = instruction.op.line();
         let form =
             Form { line: format!("{}.{}", line.group, line.name), opcode: disassemble::opcode(instruction) };
-        Some(Arc::<Executed>::clone(self.forms.lock().entry(form).or_default()))
+        vec![Watch::of(Arc::<Executed>::clone(self.forms.lock().entry(form).or_default()))]
     }
 }
 
 impl Probe for Executed {
-    fn reached(&self, _: &mut Running<'_>, _: &Op) -> Flow {
+    fn reached(&self, _: &mut Running<'_>, _: &Site) -> Flow {
         self.0.fetch_add(1, Ordering::Relaxed);
         Flow::Next
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::check::Checker;
 use crate::engine::probe::Watcher;
 use crate::memory::{Memory, MemoryError};
 use crate::texture::Textures;
@@ -83,6 +84,8 @@ pub struct Device {
     pub settings: Settings,
     /// Who watches kernels run.
     pub(crate) watchers: Vec<Arc<dyn Watcher>>,
+    /// Who looks for mistakes of kernels.
+    checker: Option<Arc<Checker>>,
     /// Text that kernels have printed and nobody has taken yet.
     pub(crate) printed: Mutex<Vec<u8>>,
     stack_bytes: AtomicU32,
@@ -104,6 +107,7 @@ impl Device {
             textures: Textures::default(),
             settings,
             watchers: Vec::new(),
+            checker: None,
             printed: Mutex::default(),
             stack_bytes: AtomicU32::new(MINIMUM_STACK),
             heap_limit: AtomicU64::new(8 << 20),
@@ -117,6 +121,19 @@ impl Device {
     pub fn watched_by(mut self, watcher: Arc<dyn Watcher>) -> Device {
         self.watchers.push(watcher);
         self
+    }
+
+    /// The device, whose kernels are checked.
+    pub fn checked_by(self, checker: Arc<Checker>) -> Device {
+        let mut device = self.watched_by(Arc::<Checker>::clone(&checker));
+        device.settings.deterministic |= checker.needs_one_worker();
+        device.checker = Some(checker);
+        device
+    }
+
+    /// Who looks for mistakes of kernels, if anybody does.
+    pub fn checker(&self) -> Option<&Arc<Checker>> {
+        self.checker.as_ref()
     }
 
     /// Takes what kernels have printed since the last call.

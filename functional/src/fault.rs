@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use ptx_frontend::ir::{Place, SourceLocation};
+use ptx_frontend::ir::Place;
 
 /// What a lane did.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -117,6 +117,62 @@ impl FaultKind {
     }
 }
 
+/// A place in the program's texts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spot {
+    /// Function.
+    pub function: String,
+    /// The instruction's text.
+    pub instruction: String,
+    /// Its place in the PTX text.
+    pub place: Place,
+    /// File of the program's source; empty if the PTX does not say.
+    pub file: String,
+    /// Line of that file, from 1; 0 if the PTX does not say.
+    pub line: u32,
+}
+
+impl Spot {
+    /// The places in the PTX text and in the program's source.
+    pub fn place(&self) -> String {
+        match (self.file.as_str(), self.line) {
+            (_, 0) => format!("PTX line {}", self.place.line),
+            ("", line) => format!("PTX line {} (source line {line})", self.place.line),
+            (file, line) => format!("PTX line {} ({file}:{line})", self.place.line),
+        }
+    }
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place(), self.instruction)
+    }
+}
+
+/// Threads of a CTA that wait, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Warp within the CTA.
+    pub warp: u32,
+    /// Its lanes.
+    pub lanes: u32,
+    /// What they wait for.
+    pub awaits: Awaits,
+    /// The instruction.
+    pub spot: Spot,
+}
+
+/// What threads wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaits {
+    /// Nothing: it is their turn.
+    Nothing,
+    /// Other threads of the CTA, at the barrier of this number.
+    Barrier(u32),
+    /// These lanes of the warp.
+    Lanes(u32),
+}
+
 /// A fault with the place where it happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -124,36 +180,28 @@ pub struct Fault {
     pub kind: FaultKind,
     /// Kernel.
     pub kernel: String,
-    /// Function the instruction stands in.
-    pub function: String,
     /// CTA within the grid.
     pub cta: [u32; 3],
     /// Thread within the CTA.
     pub thread: Option<[u32; 3]>,
-    /// The instruction's text.
-    pub instruction: String,
-    /// Its place in the PTX text.
-    pub place: Place,
-    /// Its place in the program's source.
-    pub location: SourceLocation,
+    /// The instruction.
+    pub spot: Spot,
+    /// Where the threads of the CTA are that have not exited, if nobody can go on.
+    pub waiting: Vec<Waiting>,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.cta;
         write!(f, "{} in kernel {}", self.kind, self.kernel)?;
-        if self.function != self.kernel {
-            write!(f, ", function {}", self.function)?;
+        if self.spot.function != self.kernel {
+            write!(f, ", function {}", self.spot.function)?;
         }
         write!(f, ", CTA ({x},{y},{z})")?;
         if let Some([x, y, z]) = self.thread {
             write!(f, ", thread ({x},{y},{z})")?;
         }
-        write!(f, ", PTX line {}", self.place.line)?;
-        if self.location.line != 0 {
-            write!(f, " (source line {})", self.location.line)?;
-        }
-        write!(f, ": {}", self.instruction)
+        write!(f, ", {}", self.spot)
     }
 }
 

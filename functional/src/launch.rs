@@ -156,6 +156,9 @@ pub fn launch(
     let (executed, fault) = grid.run(device.worker_count());
     drop((parameters, workspace));
     if let Some(fault) = fault {
+        if let Some(checker) = device.checker() {
+            checker.faulted(&grid, &fault);
+        }
         return Err(LaunchError::Fault(fault));
     }
     Ok(LaunchStatistics {

@@ -2,6 +2,7 @@
 //! the register rows of each warp, grid by CTA by warp.
 
 pub mod bind;
+pub mod check;
 pub mod coverage;
 pub mod device;
 pub mod engine;

@@ -13,6 +13,7 @@ use ptx_frontend::link::{LinkError, Program as LinkedProgram};
 use ptx_frontend::parse::FunctionKind;
 
 use crate::bind::{BindError, ModuleAddresses, SymbolAddress, bind, static_name};
+use crate::check::Origin;
 use crate::device::Device;
 use crate::engine::probe::Watcher;
 use crate::engine::program::Program;
@@ -226,10 +227,14 @@ impl Module {
 
 fn allocate(device: &Device, variable: &ir::Variable) -> Result<u64, LoadError> {
     let kind = if variable.managed { AllocationKind::Managed } else { AllocationKind::Module };
-    device
+    let address = device
         .memory
         .allocate(variable.size, u64::from(variable.align.max(1)), kind)
-        .map_err(|error| LoadError::Memory { name: variable.name.clone(), error })
+        .map_err(|error| LoadError::Memory { name: variable.name.clone(), error })?;
+    if let Some(checker) = device.checker() {
+        checker.allocated(&device.memory, address, Origin::Variable(variable.name.clone()));
+    }
+    Ok(address)
 }
 
 impl ModuleAddresses for Module {
@@ -259,6 +264,10 @@ impl ModuleAddresses for Module {
         let function = self.program.function(name)?;
         let function = function.map_err(|error| BindError::Frontend(error.to_string()));
         Some(function.and_then(|function| self.place_statics(&function).map(|()| function)))
+    }
+
+    fn text_of(&self, function: &str) -> Option<Arc<PtxModule>> {
+        self.program.module_of(function).cloned()
     }
 
     fn device_functions(&self) -> Vec<String> {

@@ -182,7 +182,7 @@ fn a_wild_address_is_a_fault_that_names_thread_and_line() {
         LaunchError::Fault(fault) => {
             assert_eq!(fault.kind, FaultKind::IllegalAddress { address: 64, width: 4, lane: 5 });
             assert_eq!(fault.thread, Some([5, 0, 0]));
-            assert!(fault.place.line >= 4);
+            assert!(fault.spot.place.line >= 4);
         }
         other => panic!("{other}"),
     }
@@ -222,7 +222,7 @@ fn a_barrier_that_some_threads_never_reach_is_a_deadlock() {
     let out = bench.words(&[0; 64]);
     let LaunchError::Fault(fault) = bench.launch(1, 64, &[out]).unwrap_err() else { panic!("no fault") };
     assert!(matches!(fault.kind, FaultKind::Deadlock(_)));
-    assert_eq!((fault.instruction.as_str(), fault.place.line), ("bar.sync 0, 64;", LINE_OF_BODY));
+    assert_eq!((fault.spot.instruction.as_str(), fault.spot.place.line), ("bar.sync 0, 64;", LINE_OF_BODY));
 }
 
 #[test]
@@ -232,7 +232,10 @@ fn a_watchdog_ends_an_endless_loop() {
     let out = bench.words(&[0; 64]);
     let LaunchError::Fault(fault) = bench.launch(1, 64, &[out]).unwrap_err() else { panic!("no fault") };
     assert!(matches!(fault.kind, FaultKind::Timeout { .. }));
-    assert_eq!((fault.instruction.as_str(), fault.place.line), ("add.u32 %r4, %r4, 1;", LINE_OF_BODY));
+    assert_eq!(
+        (fault.spot.instruction.as_str(), fault.spot.place.line),
+        ("add.u32 %r4, %r4, 1;", LINE_OF_BODY)
+    );
 }
 
 #[test]

@@ -218,6 +218,16 @@ impl Module {
         &self.problems
     }
 
+    /// The file of the program's source that `.file` gives this number, as in [`crate::ir::SourceLocation::file`].
+    pub fn source_file(&self, number: u32) -> Option<&str> {
+        self.outline.files.iter().find_map(|span| {
+            let directive = span.of(self.source.text()).strip_prefix(".file")?.trim_start();
+            let (found, rest) = directive.split_once(char::is_whitespace)?;
+            let name = rest.trim_start().strip_prefix('"')?.split('"').next()?;
+            (found.parse() == Ok(number)).then_some(name)
+        })
+    }
+
     fn item(&self, name: &str) -> Option<(usize, &FunctionItem)> {
         let name = self.aliases.get(name).map_or(name, String::as_str);
         let position = *self.by_name.get(name)?;

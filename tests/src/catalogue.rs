@@ -15,9 +15,12 @@
 //! | `args` | arguments of the program |
 //! | `stdout` | a line the program's standard output has to contain |
 //! | `stderr` | a text the program's standard error has to contain |
+//! | `check` | mistakes to look for while it runs, as `voltsim run --check` has them |
+//! | `status` | exit status of the run, instead of 0 |
 //! | `seconds` | time limit of a run, instead of 60 |
 //!
-//! Every program checks its own numbers, prints `PASS` as its last line and exits with 0.
+//! Every program checks its own numbers, prints `PASS` as its last line and exits with 0; a run with `check` may turn that into
+//! another status.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,6 +85,10 @@ pub struct Program {
     pub stdout: Vec<String>,
     /// Texts that standard error has to contain.
     pub stderr: Vec<String>,
+    /// Mistakes to look for.
+    pub check: Option<String>,
+    /// Exit status of the run.
+    pub status: i32,
     /// Time limit of one run.
     pub time_limit: Duration,
 }
@@ -166,6 +173,8 @@ fn program(name: &str, path: &Path) -> Result<Option<Program>, Error> {
         args: Vec::new(),
         stdout: Vec::new(),
         stderr: Vec::new(),
+        check: None,
+        status: 0,
         time_limit: Duration::from_secs(60),
     };
     let text = fs::read_to_string(&main).map_err(|source| Error::Read { path: main.clone(), source })?;
@@ -195,6 +204,8 @@ impl Program {
             "args" => self.args.extend(words()),
             "stdout" => self.stdout.push(value.to_owned()),
             "stderr" => self.stderr.push(value.to_owned()),
+            "check" => self.check = Some(value.to_owned()),
+            "status" => self.status = value.parse().ok()?,
             "seconds" => self.time_limit = Duration::from_secs(value.parse().ok()?),
             _ => return None,
         }

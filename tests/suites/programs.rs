@@ -67,8 +67,11 @@ fn run(program: &Program, mode: Mode) -> Result<Completion, Failed> {
 fn start_and_wait(program: &Program, command: &Path, executable: &Path) -> Result<Outcome, Failed> {
     let folder = tempfile::tempdir()?;
     let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
+    let checks = program.check.iter().flat_map(|checks| ["--check", checks]);
     let mut child = Command::new(command)
-        .args(["run", "--"])
+        .arg("run")
+        .args(checks)
+        .arg("--")
         .arg(executable)
         .args(&program.args)
         .current_dir(folder.path())
@@ -103,7 +106,7 @@ fn judge(program: &Program, outcome: &Outcome) -> Result<(), String> {
     if let Some(signal) = status.signal() {
         return Err(format!("ended by signal {signal}"));
     }
-    if !status.success() {
+    if status.code() != Some(program.status) {
         return Err(format!("{status}"));
     }
     if outcome.stdout.lines().last() != Some("PASS") {

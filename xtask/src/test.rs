@@ -8,8 +8,8 @@ use crate::{debian, process, programs};
 use std::time::Instant;
 
 /// The tests of the engine alone.
-const ENGINE_TESTS: [&str; 8] =
-    ["--test", "atomics", "--test", "engine", "--test", "oracle", "--test", "ptx"];
+const ENGINE_TESTS: [&str; 10] =
+    ["--test", "atomics", "--test", "check", "--test", "engine", "--test", "oracle", "--test", "ptx"];
 
 /// The engine compiled as one unit and without checks, as in a release: the optimiser may then do what it does not do
 /// in parts. All else is taken as `cargo test` has built it.

@@ -5,10 +5,12 @@ use std::process::ExitCode;
 
 use crate::failure::Failure;
 use crate::program;
+use crate::supervise;
 
 /// Run a program on the simulated GPU
 ///
-/// The program replaces this process: its input, output, signals and exit status are its own.
+/// The program replaces this process: its input, output, signals and exit status are its own. With --check it is a child
+/// of this process, and the exit status is 86 when checks have found mistakes and the program exits with 0.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -19,7 +21,8 @@ pub(crate) struct Args {
     program: Vec<OsString>,
 }
 
-/// Starts the program; returns only when that fails.
+/// Starts the program.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    Err(program::replace(program::command(&args.program, &args.options)?))
+    let command = program::command(&args.program, &args.options)?;
+    if args.options.checks() { supervise::run(command) } else { Err(program::replace(command)) }
 }

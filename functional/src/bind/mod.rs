@@ -9,10 +9,12 @@ mod contract;
 mod dispatch;
 mod operands;
 mod place;
+mod watch;
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness};
 use ptx_frontend::ir::{self, Instruction, InstructionIndex, Place};
@@ -21,7 +23,7 @@ use ptx_frontend::isa::{Control, Effect, Memory, Op as Form, ScalarType, Special
 use crate::engine::divergence::NONE;
 use crate::engine::frame::{FrameLayout, Row};
 use crate::engine::op::{Flow, Op, PREDICATE_FIRST, PredicateSource, Run};
-use crate::engine::probe::{self, Probe};
+use crate::engine::probe::Site;
 use crate::engine::program::{BoundFunction, CallSite, ParameterPlace, Program};
 use crate::engine::running::Running;
 use crate::engine::special;
@@ -74,6 +76,9 @@ pub enum BindError {
 /// dynamic part may be larger.
 const MAXIMUM_STATIC_SHARED: u32 = 48 << 10;
 
+/// Programs bound so far.
+static BOUND: AtomicU64 = AtomicU64::new(0);
+
 /// Binds `kernel` and all it can reach.
 pub fn bind(kernel: Arc<ir::Function>, addresses: &dyn ModuleAddresses) -> Result<Program, BindError> {
     let mut linker = Linker::new(addresses);
@@ -105,7 +110,7 @@ pub(crate) struct Linker<'a> {
     branch_targets: Vec<Vec<u32>>,
     matrices: Matrices,
     textures: Accesses,
-    probes: Vec<Arc<dyn Probe>>,
+    sites: Vec<Site>,
     shared: place::SharedLayout,
     needs_parameter_address: bool,
     needs_stack: bool,
@@ -125,7 +130,7 @@ impl<'a> Linker<'a> {
             branch_targets: Vec::new(),
             matrices: Matrices::default(),
             textures: Accesses::default(),
-            probes: Vec::new(),
+            sites: Vec::new(),
             shared: place::SharedLayout::default(),
             needs_parameter_address: false,
             needs_stack: false,
@@ -179,6 +184,8 @@ impl<'a> Linker<'a> {
                     local_bytes: 0,
                     parameters: Vec::new(),
                     returns: Vec::new(),
+                    text: None,
+                    variables: Vec::new(),
                     source,
                 })
             }
@@ -209,6 +216,7 @@ impl<'a> Linker<'a> {
         let mut specials = self.functions.iter().flat_map(|function| &function.specials);
         let asks = specials.any(|(register, _)| special::is_of_reserved_shared(*register));
         Ok(Program {
+            number: BOUND.fetch_add(1, Ordering::Relaxed),
             static_shared,
             reserved_shared: if asks { special::RESERVED_SHARED } else { 0 },
             parameter_bytes: kernel.parameter_bytes,
@@ -219,7 +227,8 @@ impl<'a> Linker<'a> {
             branch_targets: self.branch_targets,
             matrices: self.matrices,
             textures: self.textures,
-            probes: self.probes,
+            sites: self.sites,
+            shared_variables: self.shared.variables(),
             function_addresses,
             needs_parameter_address: self.needs_parameter_address,
             needs_stack: self.needs_stack,
@@ -349,6 +358,8 @@ impl<'l, 'a> Binder<'l, 'a> {
             local_bytes: self.places.local_bytes(),
             parameters: places_of(&source.parameters, &self.registers, &source),
             returns: places_of(&source.returns, &self.registers, &source),
+            text: self.linker.addresses.text_of(&source.name),
+            variables: self.places.local_variables(&source),
             source,
         })
     }
@@ -472,17 +483,6 @@ impl<'l, 'a> Binder<'l, 'a> {
     pub(crate) fn push_meeting_point(&mut self) {
         let op = self.unguarded(reconverge);
         self.push(op);
-    }
-
-    /// Appends an op for each watcher that wants to know of the current instruction.
-    fn push_probes(&mut self, instruction: &Instruction) {
-        for watcher in self.linker.addresses.watchers() {
-            if let Some(probe) = watcher.watch(&self.source, instruction) {
-                let op = Op { immediate: self.linker.probes.len() as u64, ..self.op(probe::reach) };
-                self.linker.probes.push(probe);
-                self.push(op);
-            }
-        }
     }
 
     /// An error at the current instruction.

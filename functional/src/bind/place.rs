@@ -7,7 +7,8 @@ use std::sync::Arc;
 use ptx_frontend::ir::{self, AddressBase, ExternalId, Space};
 
 use super::{BindError, Binder, Linker};
-use crate::engine::probe::Watcher;
+use crate::engine::probe::{Region, Watcher};
+use crate::engine::program::PlacedVariable;
 
 /// Address of a name that a function uses and a module defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub trait ModuleAddresses {
     fn symbol(&self, name: &str) -> Option<SymbolAddress>;
     /// The code of a function.
     fn function(&self, name: &str) -> Option<Result<Arc<ir::Function>, BindError>>;
+    /// The PTX text that defines a function.
+    fn text_of(&self, function: &str) -> Option<Arc<ptx_frontend::Module>>;
     /// All device functions: what a call through a register can reach.
     fn device_functions(&self) -> Vec<String>;
     /// Generic address of shared memory's first byte.
@@ -47,7 +50,10 @@ pub trait ModuleAddresses {
 /// looked up, so that the launch's dynamic part can begin where the others end.
 #[derive(Debug, Default)]
 pub(crate) struct SharedLayout {
-    placed: HashMap<String, u32>,
+    /// Offset and size in bytes.
+    placed: HashMap<String, (u32, u32)>,
+    /// The launch's dynamic part, by the name that was added last.
+    dynamic: Option<String>,
     end: u32,
     dynamic_align: u32,
 }
@@ -57,16 +63,35 @@ impl SharedLayout {
     pub(super) fn add(&mut self, name: &str, size: u64, align: u32) {
         if size == 0 {
             self.dynamic_align = self.dynamic_align.max(align).max(16);
+            self.dynamic = Some(name.to_owned());
         } else if !self.placed.contains_key(name) {
             let offset = self.end.checked_next_multiple_of(align.max(1)).unwrap_or(u32::MAX);
-            self.end = offset.saturating_add(u32::try_from(size).unwrap_or(u32::MAX));
-            self.placed.insert(name.to_owned(), offset);
+            let size = u32::try_from(size).unwrap_or(u32::MAX);
+            self.end = offset.saturating_add(size);
+            self.placed.insert(name.to_owned(), (offset, size));
         }
     }
 
     /// Offset of a variable.
     pub(super) fn offset(&self, name: &str) -> u32 {
-        self.placed.get(name).copied().unwrap_or_else(|| self.total())
+        self.placed.get(name).map_or_else(|| self.total(), |&(offset, _)| offset)
+    }
+
+    /// All variables, by offset; the launch's dynamic part stands at the end.
+    pub(super) fn variables(&self) -> Vec<PlacedVariable> {
+        let placed = |(name, (offset, size)): (&String, &(u32, u32))| PlacedVariable {
+            name: name.clone(),
+            region: Region::Shared,
+            offset: *offset,
+            size: *size,
+        };
+        let mut variables: Vec<PlacedVariable> = self.placed.iter().map(placed).collect();
+        if let Some(name) = &self.dynamic {
+            let (name, offset) = (name.clone(), self.total());
+            variables.push(PlacedVariable { name, region: Region::Shared, offset, size: 0 });
+        }
+        variables.sort_by_key(|variable| variable.offset);
+        variables
     }
 
     /// Bytes before the dynamic part.
@@ -133,6 +158,21 @@ impl FramePlaces {
 
     pub(super) fn local_bytes(&self) -> u32 {
         self.local_bytes
+    }
+
+    /// The function's variables in local memory.
+    pub(super) fn local_variables(&self, source: &ir::Function) -> Vec<PlacedVariable> {
+        let variables = source.variables.iter().zip(&self.variables);
+        let local = variables.filter_map(|(variable, place)| match *place {
+            FramePlace::Local(offset) if variable.space == Space::Local => Some(PlacedVariable {
+                name: variable.name.clone(),
+                region: Region::Local,
+                offset,
+                size: variable.size as u32,
+            }),
+            _ => None,
+        });
+        local.collect()
     }
 }
 

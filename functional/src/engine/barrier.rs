@@ -59,6 +59,11 @@ impl Barrier {
         self.last_holding != 0
     }
 
+    /// Threads that wait for all others of the CTA.
+    pub fn waiting_for_all(&self) -> u32 {
+        if self.wanted == 0 { self.arrived } else { 0 }
+    }
+
     /// Threads that have arrived and wait for others.
     pub fn waiting(&self) -> u32 {
         self.arrived

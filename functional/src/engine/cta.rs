@@ -8,10 +8,7 @@ use super::op::Flow;
 use super::running::{Running, Stop};
 use super::special;
 use super::view::View;
-use ptx_frontend::disassemble;
-use ptx_frontend::ir::InstructionIndex;
-
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, Waiting};
 
 /// Words behind shared and local memory that a vector load may reach into.
 const OVERHANG: usize = 8;
@@ -211,22 +208,29 @@ impl Cta {
     }
 
     fn fault(&self, grid: &Grid, warp: usize, kind: FaultKind, pc: u32) -> Box<Fault> {
-        let function = grid.program.function_at(pc);
-        let number = grid.program.code.get(pc as usize).map_or(0, |op| op.instruction as usize);
-        let instruction = function.source.instructions.get(number);
-        let thread = kind.lane().map(|lane| grid.thread_id(warp as u32 * 32 + lane));
+        let waiting = match kind {
+            FaultKind::Deadlock(_) => self.waiting(grid),
+            _ => Vec::new(),
+        };
         Box::new(Fault {
-            kind,
             kernel: grid.program.kernel().name.clone(),
-            function: function.name.clone(),
             cta: self.state.id,
-            thread,
-            instruction: instruction
-                .map(|_| disassemble::instruction(&function.source, InstructionIndex(number as u32)))
-                .unwrap_or_default(),
-            place: instruction.map(|i| i.place).unwrap_or_default(),
-            location: instruction.map(|i| i.location).unwrap_or_default(),
+            thread: kind.lane().map(|lane| grid.thread_id(warp as u32 * 32 + lane)),
+            spot: grid.program.spot_at(pc),
+            waiting,
+            kind,
         })
+    }
+
+    /// Where the threads are that have not exited.
+    fn waiting(&self, grid: &Grid) -> Vec<Waiting> {
+        let unfinished = self.warps.iter().enumerate().filter(|(_, warp)| !warp.finished);
+        let fragments = unfinished.flat_map(|(number, warp)| {
+            warp.divergence.waiting().map(move |(pc, lanes, awaits)| (number as u32, pc, lanes, awaits))
+        });
+        fragments
+            .map(|(warp, pc, lanes, awaits)| Waiting { warp, lanes, awaits, spot: grid.program.spot_at(pc) })
+            .collect()
     }
 }
 

@@ -14,7 +14,7 @@ use super::lane::WARP;
 use super::members::Apart;
 use super::op::Flow;
 use super::running::{Running, Stop};
-use crate::fault::FaultKind;
+use crate::fault::{Awaits, FaultKind};
 
 /// Jumps in a time slice.
 pub const SLICE: u32 = 4096;
@@ -85,6 +85,8 @@ pub struct Divergence {
     pub(crate) cluster_parity: u32,
     /// By lane: where the part of local memory begins that `alloca` has given out.
     pub(crate) stack: [u32; WARP],
+    /// Lanes that have not met others at a join because somebody lost patience; a warp that comes together clears it.
+    pub(crate) torn: u32,
     /// The running fragment has done something that spinning code does.
     pub(crate) impatient: bool,
     /// The barrier generation the running fragment was released from, when it comes back to a barrier op.
@@ -103,6 +105,7 @@ impl Divergence {
         self.live = live;
         self.impatient = false;
         self.released = false;
+        self.torn = 0;
         self.queue.push_back(Fragment { pc: entry, mask: live, frame: 0, join: NONE, wait: Wait::Ready });
     }
 
@@ -110,6 +113,20 @@ impl Divergence {
     pub(crate) fn next_pc(&self) -> Option<u32> {
         let ready = self.queue.iter().find(|fragment| fragment.wait == Wait::Ready);
         ready.or(self.queue.front()).map(|fragment| fragment.pc)
+    }
+
+    /// The lanes of a warp between its turns: where they go on, which they are, and what they wait for.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (u32, u32, Awaits)> {
+        let queued = self.queue.iter().map(|fragment| {
+            let awaits = match fragment.wait {
+                Wait::Ready => Awaits::Nothing,
+                Wait::Barrier { id, .. } => Awaits::Barrier(id),
+                Wait::Lanes { members, here } => Awaits::Lanes(members & !here),
+            };
+            (fragment.pc, fragment.mask, awaits)
+        });
+        let parked = self.joins.iter().flatten().filter(|join| join.arrived != 0);
+        queued.chain(parked.map(|join| (join.pc, join.arrived, Awaits::Lanes(join.expected & !join.arrived))))
     }
 
     fn open(&mut self, join: Join) -> u32 {
@@ -188,6 +205,7 @@ impl Divergence {
                 join: join.parent,
                 wait: Wait::Ready,
             };
+            self.torn |= join.expected;
             join.expected &= !join.arrived;
             join.arrived = 0;
             join.waited = 0;

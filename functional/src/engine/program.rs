@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use ptx_frontend::ir;
+use ptx_frontend::ir::{self, InstructionIndex};
 use ptx_frontend::isa::SpecialRegister;
+use ptx_frontend::{Module, disassemble};
 
 use super::frame::FrameLayout;
 use super::op::Op;
-use super::probe::Probe;
+use super::probe::{Region, Site};
+use crate::fault::Spot;
 use crate::ops::matrix::Matrices;
 use crate::ops::texture::Accesses;
 
@@ -20,6 +22,19 @@ pub struct ParameterPlace {
     pub size: u32,
     /// A `.reg` parameter: its row, and whether it is 64 bits wide.
     pub register: Option<(u32, bool)>,
+}
+
+/// Where a variable lies that has no address of its own in device memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedVariable {
+    /// Name.
+    pub name: String,
+    /// Shared or local memory.
+    pub region: Region,
+    /// Bytes from the start of the CTA's memory, or from the frame's local base.
+    pub offset: u32,
+    /// Bytes; 0 for the launch's dynamic part.
+    pub size: u32,
 }
 
 /// A bound function.
@@ -43,6 +58,10 @@ pub struct BoundFunction {
     pub returns: Vec<ParameterPlace>,
     /// The source form, for messages.
     pub source: Arc<ir::Function>,
+    /// The text it was read from.
+    pub text: Option<Arc<Module>>,
+    /// Its local variables.
+    pub variables: Vec<PlacedVariable>,
 }
 
 /// A call site: where arguments come from and results go.
@@ -59,6 +78,8 @@ pub struct CallSite {
 /// A kernel with all it calls.
 #[derive(Debug)]
 pub struct Program {
+    /// Tells it from every other program of the process.
+    pub number: u64,
     /// Ops of all functions, one after another.
     pub code: Vec<Op>,
     /// Functions; the kernel is the first.
@@ -72,9 +93,11 @@ pub struct Program {
     /// Accesses of textures and surfaces, named by index from their ops.
     pub textures: Accesses,
     /// Who is told of instructions reached, named by index from probe ops.
-    pub probes: Vec<Arc<dyn Probe>>,
+    pub sites: Vec<Site>,
     /// Addresses of functions that can be called through a register: (address, function), by address.
     pub function_addresses: Vec<(u64, u32)>,
+    /// Variables in shared memory, by offset.
+    pub shared_variables: Vec<PlacedVariable>,
     /// Bytes of shared memory with a size known before the launch.
     pub static_shared: u32,
     /// Bytes of shared memory behind all other that are not the program's: 0 if no function asks where they are.
@@ -103,5 +126,30 @@ impl Program {
             .iter()
             .find(|function| (function.entry..function.end).contains(&pc))
             .unwrap_or(self.kernel())
+    }
+
+    /// The place in the program's texts of op `pc`.
+    pub fn spot_at(&self, pc: u32) -> Spot {
+        let number = self.code.get(pc as usize).map_or(0, |op| op.instruction);
+        spot_in(self.function_at(pc), InstructionIndex(number))
+    }
+
+    /// The place in the program's texts that a probe stands at.
+    pub fn spot_of(&self, site: &Site) -> Spot {
+        spot_in(self.functions.get(site.function as usize).unwrap_or(self.kernel()), site.instruction)
+    }
+}
+
+fn spot_in(function: &BoundFunction, number: InstructionIndex) -> Spot {
+    let Some(instruction) = function.source.instructions.get(number.0 as usize) else {
+        return Spot { function: function.name.clone(), ..Spot::default() };
+    };
+    let file = function.text.as_ref().and_then(|text| text.source_file(instruction.location.file));
+    Spot {
+        function: function.name.clone(),
+        instruction: disassemble::instruction(&function.source, number),
+        place: instruction.place,
+        file: file.unwrap_or_default().to_owned(),
+        line: instruction.location.line,
     }
 }

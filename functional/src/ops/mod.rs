@@ -11,7 +11,7 @@ pub mod logic;
 pub mod matrix;
 pub mod memory;
 pub mod parallel;
-mod place;
+pub(crate) mod place;
 #[cfg(test)]
 pub(crate) mod samples;
 pub mod texture;

@@ -1,0 +1,54 @@
+//! Running a program whose kernels are checked: it is a child of this process, which gives its own exit status when the
+//! checks have found mistakes and the program has not.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitCode, ExitStatus};
+use std::thread;
+
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::origin::WithOrigin;
+use tempfile::NamedTempFile;
+
+use crate::failure::Failure;
+
+/// Exit status of a run that succeeded but for what the checks have found.
+pub(crate) const MISTAKES_FOUND: u8 = 86;
+
+/// Runs the command to its end. Its status is passed on; 86 stands for a success in which checks have found mistakes.
+pub(crate) fn run(mut command: Command) -> Result<ExitCode, Failure> {
+    let found =
+        NamedTempFile::new().map_err(|error| Failure::new(format_args!("no temporary file: {error}")))?;
+    command.env("VOLTSIM_CHECK_STATUS", found.path());
+    let signals = SignalsInfo::<WithOrigin>::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2]);
+    let mut signals = signals.map_err(|error| Failure::new(format_args!("signals: {error}")))?;
+    let mut child =
+        command.spawn().map_err(|error| Failure::in_file(Path::new(command.get_program()), error))?;
+    let pid = Pid::from_child(&child);
+    // The thread ends with the process: it waits for signals only.
+    thread::spawn(move || {
+        for origin in signals.forever() {
+            // One without a sender comes from the terminal, which has sent it to the program too.
+            if origin.process.is_some()
+                && let Some(signal) = Signal::from_named_raw(origin.signal)
+            {
+                // A program that is gone needs no signal.
+                let _ = kill_process(pid, signal);
+            }
+        }
+    });
+    let status = child.wait()?;
+    let mistakes = found.as_file().metadata().is_ok_and(|file| file.len() > 0);
+    Ok(ExitCode::from(passed_on(status, mistakes)))
+}
+
+/// The program's status, as a shell gives it.
+fn passed_on(status: ExitStatus, mistakes: bool) -> u8 {
+    match (status.code(), status.signal()) {
+        (Some(0), _) if mistakes => MISTAKES_FOUND,
+        (Some(code), _) => code as u8,
+        (None, signal) => 128 + signal.unwrap_or(0) as u8,
+    }
+}

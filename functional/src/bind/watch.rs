@@ -1,0 +1,77 @@
+//! Probes: where those who watch kernels are told of an instruction, and which rows they read.
+
+use ptx_frontend::ir::{Instruction, InstructionIndex, Operand};
+use ptx_frontend::isa::ScalarType;
+
+use super::Binder;
+use crate::engine::op::Op;
+use crate::engine::probe::{self, Site, SiteAddress, SiteValue, Watch};
+use crate::ops::place::{AccessSpace, Place, named_space, place_in};
+
+impl Binder<'_, '_> {
+    /// Appends an op for each probe that watchers want at the current instruction.
+    pub(super) fn push_probes(&mut self, instruction: &Instruction) {
+        for watcher in self.linker.addresses.watchers() {
+            for watch in watcher.watch(&self.source, instruction) {
+                self.push_probe(instruction, watch);
+            }
+        }
+    }
+
+    /// An operand that cannot be read is an error of the instruction itself, which is bound next.
+    fn push_probe(&mut self, instruction: &Instruction, watch: Watch) {
+        let operand = |position: usize| instruction.operands.get(position);
+        let space = watch.space.or(named_space(instruction)).unwrap_or(AccessSpace::Generic);
+        let address = match watch.address.and_then(operand) {
+            None => None,
+            Some(operand) => match place_in(self, space, operand) {
+                Ok(Place::Rows { space, row, wide, offset }) => {
+                    Some(SiteAddress { space, row, wide, offset })
+                }
+                Ok(Place::Parameter(_)) | Err(_) => return,
+            },
+        };
+        let mut values = Vec::new();
+        for operand in watch.values.into_iter().filter_map(operand) {
+            self.watched_values(operand, &mut values);
+        }
+        let number = self.linker.sites.len() as u32;
+        self.linker.sites.push(Site {
+            number,
+            function: self.linker.functions.len() as u32,
+            instruction: InstructionIndex(self.current as u32),
+            probe: watch.probe,
+            address,
+            values,
+        });
+        let op = Op { immediate: number.into(), ..self.op(probe::reach) };
+        self.push(op);
+    }
+
+    fn watched_values(&mut self, operand: &Operand, values: &mut Vec<SiteValue>) {
+        match operand {
+            Operand::Vector(elements) => {
+                elements.iter().for_each(|element| self.watched_values(element, values));
+            }
+            Operand::Register(register) => match self.register_type(*register) {
+                ScalarType::Pred => {}
+                ty => {
+                    let row = self.register(*register);
+                    values.push((row, ty.bits() > 32));
+                    if ty.bits() > 64 {
+                        values.push((row + HALF_OF_128, true));
+                    }
+                }
+            },
+            Operand::Immediate(bits) => values.push((self.constant(*bits, true), true)),
+            Operand::Special(register) => {
+                let wide = register.ty().bits() == 64;
+                values.push((self.special(*register), wide));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Bytes from the rows of a 128-bit register's low half to those of its high half.
+const HALF_OF_128: u32 = 256;

@@ -1,0 +1,262 @@
+//! What an illegal address is near to: the history of allocations, and the variables of shared and local memory.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+use parking_lot::Mutex;
+use ptx_frontend::ir::Instruction;
+
+use super::report::{Finding, Party, Severity};
+use super::{Check, threads};
+use crate::engine::grid::Grid;
+use crate::engine::probe::Region;
+use crate::engine::program::PlacedVariable;
+use crate::fault::{Fault, FaultKind};
+use crate::memory::{Allocation, AllocationKind, WINDOW_SIZE};
+use crate::ops::place::{AccessSpace, named_space};
+
+/// Freed allocations remembered.
+const REMEMBERED: usize = 4096;
+
+/// Addresses below this are taken for a null pointer and an offset.
+const NEAR_NULL: u64 = 1 << 16;
+
+/// Nothing is said to be near that is farther away, bytes.
+const FAR: u64 = 1 << 32;
+
+/// Who has made or freed an allocation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A call of the API.
+    Call {
+        /// The function.
+        name: String,
+        /// Counts the process's calls from 1.
+        number: u64,
+    },
+    /// A module has a variable of this name.
+    Variable(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Call { name, number } => write!(f, "{name} (API call {number})"),
+            Origin::Variable(name) => write!(f, "the variable {name}"),
+        }
+    }
+}
+
+/// An allocation, and what became of it.
+#[derive(Debug, Clone)]
+struct Past {
+    allocation: Allocation,
+    made_by: Option<Origin>,
+    freed_by: Option<Origin>,
+}
+
+impl fmt::Display for Past {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Allocation { address, size, serial, .. } = self.allocation;
+        write!(f, "allocation {serial} of {size} bytes at {address:#x}")?;
+        match (&self.made_by, self.allocation.kind) {
+            (Some(Origin::Variable(name)), _) => write!(f, ", the module's variable {name}")?,
+            (Some(origin), _) => write!(f, ", made by {origin}")?,
+            (None, AllocationKind::Heap) => write!(f, ", made by malloc in a kernel")?,
+            (None, _) => {}
+        }
+        match &self.freed_by {
+            Some(origin) => write!(f, " and freed by {origin}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Allocations that live and those that were freed last.
+#[derive(Debug, Default)]
+pub(super) struct History(Mutex<Events>);
+
+#[derive(Debug, Default)]
+struct Events {
+    origins: BTreeMap<u64, (Allocation, Origin)>,
+    freed: VecDeque<Past>,
+}
+
+impl History {
+    pub(super) fn allocated(&self, allocation: Allocation, by: Origin) {
+        self.0.lock().origins.insert(allocation.address, (allocation, by));
+    }
+
+    pub(super) fn freed(&self, address: u64, by: Origin) {
+        let mut events = self.0.lock();
+        let Some((allocation, made_by)) = events.origins.remove(&address) else { return };
+        if events.freed.len() == REMEMBERED {
+            events.freed.pop_front();
+        }
+        events.freed.push_back(Past { allocation, made_by: Some(made_by), freed_by: Some(by) });
+    }
+
+    fn live(&self, allocation: Allocation) -> Past {
+        let events = self.0.lock();
+        let made_by = events
+            .origins
+            .get(&allocation.address)
+            .filter(|(known, _)| known.serial == allocation.serial)
+            .map(|(_, origin)| origin.clone());
+        Past { allocation, made_by, freed_by: None }
+    }
+
+    /// The allocation freed last that held the address.
+    fn freed_at(&self, address: u64) -> Option<Past> {
+        let held = |past: &&Past| (past.allocation.address..past.allocation.end()).contains(&address);
+        self.0.lock().freed.iter().rev().find(held).cloned()
+    }
+}
+
+/// A fault that an address has led to, in words; `None` for others.
+pub(super) fn explain(history: &History, grid: &Grid<'_>, fault: &Fault) -> Option<Finding> {
+    let (address, width, misaligned) = match fault.kind {
+        FaultKind::IllegalAddress { address, width, .. } => (address, width, false),
+        FaultKind::MisalignedAddress { address, width, .. } => (address, width, true),
+        _ => return None,
+    };
+    let function = grid.program.functions.iter().find(|function| function.name == fault.spot.function);
+    let function = function.unwrap_or(grid.program.kernel());
+    let instruction = function.source.instructions.iter().find(|i| i.place == fault.spot.place);
+    let (region, offset) = region(grid, instruction, address);
+    let (trouble, mut details) = match region {
+        Region::Global => global(history, grid, address, width),
+        Region::Shared => {
+            let variables = &grid.program.shared_variables;
+            let limit = grid.shared_bytes();
+            let note = format!("the CTA has {limit} bytes of shared memory");
+            in_window("shared", offset, limit.into(), &note, variables)
+        }
+        Region::Local => {
+            let note = format!("the thread has {} bytes of local memory", grid.local_bytes());
+            let variables: &[PlacedVariable] =
+                if function.source.is_kernel { &function.variables } else { &[] };
+            in_window("local", offset, grid.local_bytes().into(), &note, variables)
+        }
+    };
+    let verb = verb(instruction);
+    let title = if misaligned {
+        details.insert(0, format!("{address:#x} is no multiple of {width}"));
+        format!("{verb} of {width} bytes at the misaligned address {address:#x}")
+    } else {
+        format!("{verb} of {width} bytes {trouble}")
+    };
+    let lane = fault.kind.lane().unwrap_or(0);
+    Some(Finding {
+        check: Check::Memory,
+        severity: Severity::Error,
+        title,
+        kernel: fault.kernel.clone(),
+        parties: vec![Party {
+            role: verb.to_owned(),
+            threads: match fault.thread {
+                Some([x, y, z]) => format!("thread ({x},{y},{z})"),
+                None => threads::thread(grid, 0, lane),
+            },
+            cta: fault.cta,
+            spot: fault.spot.clone(),
+        }],
+        details,
+    })
+}
+
+fn verb(instruction: Option<&Instruction>) -> &'static str {
+    use ptx_frontend::isa::Effect;
+    match instruction.map(|instruction| instruction.op.line().effect) {
+        Some(Effect::Load) => "read",
+        Some(Effect::Store) => "write",
+        Some(Effect::Atomic) => "atomic access",
+        _ => "access",
+    }
+}
+
+/// The memory that the address lies in, and where in it.
+fn region(grid: &Grid<'_>, instruction: Option<&Instruction>, address: u64) -> (Region, u64) {
+    match instruction.and_then(named_space) {
+        Some(AccessSpace::Shared) => return (Region::Shared, address),
+        Some(AccessSpace::Local) => return (Region::Local, address),
+        _ => {}
+    }
+    let memory = &grid.owner.memory;
+    let (shared, local) = (memory.shared_window(), memory.local_window());
+    if address.wrapping_sub(shared) < WINDOW_SIZE {
+        (Region::Shared, address - shared)
+    } else if address.wrapping_sub(local) < WINDOW_SIZE {
+        (Region::Local, address - local)
+    } else {
+        (Region::Global, address)
+    }
+}
+
+fn global(history: &History, grid: &Grid<'_>, address: u64, width: u32) -> (String, Vec<String>) {
+    let live = grid.owner.memory.allocations();
+    let holding = live.iter().find(|it| (it.address..it.end()).contains(&address));
+    if let Some(&allocation) = holding {
+        let behind = (address + u64::from(width)).saturating_sub(allocation.end());
+        let past = history.live(allocation);
+        let offset = address - allocation.address;
+        let details = vec![format!("{address:#x} is byte {offset} of {past}")];
+        return (format!("of which {behind} are behind the end of an allocation"), details);
+    }
+    if let Some(past) = history.freed_at(address) {
+        let offset = address - past.allocation.address;
+        return ("in freed memory".to_owned(), vec![format!("{address:#x} is byte {offset} of {past}")]);
+    }
+    if address < NEAR_NULL {
+        return ("at a null pointer".to_owned(), vec![format!("the address is {address:#x}")]);
+    }
+    let distance = |it: &&Allocation| {
+        if address >= it.end() { address - it.end() } else { it.address.saturating_sub(address) }
+    };
+    let visible = live.iter().filter(|it| it.kind != AllocationKind::Parameters);
+    let Some(&nearest) = visible.min_by_key(distance) else {
+        return (
+            "outside of all memory".to_owned(),
+            vec![format!("the address is {address:#x}; nothing is allocated")],
+        );
+    };
+    let past = history.live(nearest);
+    let bytes = distance(&&nearest);
+    if bytes > FAR {
+        let details = vec![format!("the address is {address:#x}; the nearest is {past}")];
+        return ("far from all allocations".to_owned(), details);
+    }
+    let (title, side) = match address >= nearest.end() {
+        true => ("behind the end of", "behind the last byte of"),
+        false => ("before the start of", "before"),
+    };
+    (
+        format!("{bytes} bytes {title} an allocation"),
+        vec![format!("{address:#x} is {bytes} bytes {side} {past}, the nearest")],
+    )
+}
+
+/// An access to memory that is a CTA's or a thread's own.
+fn in_window(
+    name: &str,
+    offset: u64,
+    limit: u64,
+    note: &str,
+    variables: &[PlacedVariable],
+) -> (String, Vec<String>) {
+    let distance = |it: &&PlacedVariable| {
+        let (start, end) = (u64::from(it.offset), u64::from(it.offset) + u64::from(it.size));
+        if offset >= end { offset - end } else { start.saturating_sub(offset) }
+    };
+    let mut details = vec![format!("offset {offset:#x} of {name} memory; {note}")];
+    if let Some(nearest) = variables.iter().min_by_key(distance) {
+        let PlacedVariable { name, size, offset: start, .. } = nearest;
+        let side = if offset >= u64::from(*start) { "behind the end of" } else { "before" };
+        let bytes = distance(&nearest);
+        details.push(match size {
+            0 => format!("the launch's dynamic part, {name}, begins at {start:#x}"),
+            size => format!("{bytes} bytes {side} the {size} bytes of variable {name}, the nearest"),
+        });
+    }
+    (format!("{} bytes behind the end of {name} memory", offset.saturating_sub(limit)), details)
+}

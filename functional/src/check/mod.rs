@@ -1,0 +1,158 @@
+//! Checkers: they look for mistakes that a kernel makes while it runs.
+//!
+//! A [`Checker`] watches kernels through probes ([`crate::engine::probe`]), so a device without one executes nothing for
+//! it. What it finds is a [`Finding`], reported when it is met for the first time and counted after that.
+
+mod barriers;
+mod memory;
+mod report;
+mod threads;
+
+use std::fmt;
+use std::str::FromStr;
+
+use ptx_frontend::ir::{Function, Instruction};
+
+use crate::engine::grid::Grid;
+use crate::engine::probe::{Watch, Watcher};
+use crate::fault::{Fault, FaultKind};
+use crate::memory::Memory;
+
+pub use memory::Origin;
+pub use report::{Finding, Party, Reporter, Severity};
+
+use memory::History;
+use report::Findings;
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Check {
+    /// Accesses outside of allocations and variables, misaligned ones, and to freed memory.
+    Memory,
+    /// Barriers and warp-wide instructions that threads do not come to as they have to.
+    Barriers,
+}
+
+impl Check {
+    /// Every check.
+    pub const ALL: [Check; 2] = [Check::Memory, Check::Barriers];
+
+    /// Its name in settings and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Check::Memory => "memory",
+            Check::Barriers => "barriers",
+        }
+    }
+}
+
+/// Some of the checks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Checks(Vec<Check>);
+
+impl Checks {
+    /// Is this one of them?
+    pub fn has(&self, check: Check) -> bool {
+        self.0.contains(&check)
+    }
+}
+
+/// A name that no check has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is no check; there are {}, all", Check::ALL.map(Check::name).join(", "))]
+pub struct UnknownCheck {
+    /// The name.
+    pub name: String,
+}
+
+impl FromStr for Checks {
+    type Err = UnknownCheck;
+
+    /// Names with commas between them; `all` stands for every check.
+    fn from_str(names: &str) -> Result<Checks, UnknownCheck> {
+        let mut checks = Checks::default();
+        for name in names.split(',').map(str::trim) {
+            if name == "all" {
+                checks.0.extend(Check::ALL);
+                continue;
+            }
+            let known = Check::ALL.into_iter().find(|check| check.name() == name);
+            checks.0.push(known.ok_or_else(|| UnknownCheck { name: name.to_owned() })?);
+        }
+        Ok(checks)
+    }
+}
+
+impl fmt::Display for Checks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> =
+            Check::ALL.into_iter().filter(|check| self.has(*check)).map(Check::name).collect();
+        f.write_str(&names.join(","))
+    }
+}
+
+/// Looks for mistakes in the kernels of a device.
+#[derive(Debug)]
+pub struct Checker {
+    checks: Checks,
+    findings: Findings,
+    history: History,
+}
+
+impl Checker {
+    /// A checker that tells `reporter` of each finding when it is made for the first time.
+    pub fn new(checks: Checks, reporter: Reporter) -> Checker {
+        Checker { checks, findings: Findings::new(reporter), history: History::default() }
+    }
+
+    /// What has been found, and how often.
+    pub fn findings(&self) -> Vec<(Finding, u64)> {
+        self.findings.all()
+    }
+
+    /// Lines that say how often each finding was made; `None` if there are none.
+    pub fn summary(&self) -> Option<String> {
+        self.findings.summary()
+    }
+
+    /// Does a check follow what happens in its order, so that CTAs have to be executed by one thread?
+    pub(crate) fn needs_one_worker(&self) -> bool {
+        false
+    }
+
+    /// An allocation has been made.
+    pub fn allocated(&self, memory: &Memory, address: u64, by: Origin) {
+        if let Some(allocation) = memory.allocation_of(address) {
+            self.history.allocated(allocation, by);
+        }
+    }
+
+    /// The allocation at an address has been freed.
+    pub fn freed(&self, address: u64, by: Origin) {
+        self.history.freed(address, by);
+    }
+
+    /// A launch has ended with a fault.
+    pub(crate) fn faulted(&self, grid: &Grid<'_>, fault: &Fault) {
+        let finding = match &fault.kind {
+            FaultKind::Deadlock(_) if self.checks.has(Check::Barriers) => barriers::deadlock(grid, fault),
+            _ if self.checks.has(Check::Memory) => match memory::explain(&self.history, grid, fault) {
+                Some(finding) => finding,
+                None => return,
+            },
+            _ => return,
+        };
+        let key = report::Key { kind: "fault", program: grid.number, sites: [0; 2] };
+        self.findings.add(key, || finding);
+    }
+}
+
+impl Watcher for Checker {
+    fn watch(&self, _: &Function, instruction: &Instruction) -> Vec<Watch> {
+        let mut watches = Vec::new();
+        if self.checks.has(Check::Barriers) {
+            watches.extend(barriers::watch(instruction));
+        }
+        watches
+    }
+}

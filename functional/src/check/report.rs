@@ -1,0 +1,154 @@
+//! What checkers have found: each mistake once, with the number of times it was met.
+
+use std::fmt;
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use super::Check;
+use crate::fault::Spot;
+
+/// Different findings that are kept; what is found beyond is only counted.
+const KEPT: usize = 100;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// A mistake of the program.
+    Error,
+    /// What PTX leaves undefined or what is likely a mistake, and works on the devices there are.
+    Warning,
+}
+
+/// Threads of a CTA, and what they do at an instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Party {
+    /// What they do: `write`.
+    pub role: String,
+    /// Which they are: `thread (3,0,0)`.
+    pub threads: String,
+    /// CTA within the grid.
+    pub cta: [u32; 3],
+    /// The instruction.
+    pub spot: Spot,
+}
+
+/// A mistake. Displays as several lines, without a line end behind the last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Who found it.
+    pub check: Check,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, in a line.
+    pub title: String,
+    /// Kernel.
+    pub kernel: String,
+    /// Who does it; the one at fault first.
+    pub parties: Vec<Party>,
+    /// What else is known: sentences.
+    pub details: Vec<String>,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let warning = if self.severity == Severity::Warning { "warning: " } else { "" };
+        writeln!(f, "voltsim check {}: {warning}{}", self.check.name(), self.title)?;
+        write!(f, "    in kernel {}", self.kernel)?;
+        for Party { role, threads, cta: [x, y, z], spot } in &self.parties {
+            write!(f, "\n    {role} by {threads} of CTA ({x},{y},{z})")?;
+            if spot.function != self.kernel {
+                write!(f, ", in function {}", spot.function)?;
+            }
+            write!(f, "\n        {spot}")?;
+        }
+        for detail in &self.details {
+            write!(f, "\n    {detail}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What makes two findings the same: the kind of mistake, the program, and the instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) kind: &'static str,
+    pub(crate) program: u64,
+    pub(crate) sites: [u32; 2],
+}
+
+/// Is told of each finding when it is made for the first time.
+pub type Reporter = Box<dyn Fn(&Finding) + Send + Sync>;
+
+/// All that has been found.
+pub(crate) struct Findings {
+    reporter: Reporter,
+    found: Mutex<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    known: FxHashMap<Key, usize>,
+    kept: Vec<(Finding, u64)>,
+    left_out: u64,
+}
+
+impl fmt::Debug for Findings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Findings").field("kept", &self.found.lock().kept).finish_non_exhaustive()
+    }
+}
+
+impl Findings {
+    pub(crate) fn new(reporter: Reporter) -> Findings {
+        Findings { reporter, found: Mutex::default() }
+    }
+
+    /// Counts a mistake; `describe` is called the first time.
+    pub(crate) fn add(&self, key: Key, describe: impl FnOnce() -> Finding) {
+        let mut found = self.found.lock();
+        match found.known.get(&key).copied() {
+            Some(at) => match found.kept.get_mut(at) {
+                Some((_, count)) => *count += 1,
+                None => found.left_out += 1,
+            },
+            None if found.kept.len() >= KEPT => found.left_out += 1,
+            None => {
+                let finding = describe();
+                (self.reporter)(&finding);
+                let at = found.kept.len();
+                found.known.insert(key, at);
+                found.kept.push((finding, 1));
+            }
+        }
+    }
+
+    pub(crate) fn all(&self) -> Vec<(Finding, u64)> {
+        self.found.lock().kept.clone()
+    }
+
+    /// Lines that say how often each was met; `None` if there is nothing to say.
+    pub(crate) fn summary(&self) -> Option<String> {
+        let found = self.found.lock();
+        if found.kept.is_empty() {
+            return None;
+        }
+        let count = |severity| found.kept.iter().filter(|(finding, _)| finding.severity == severity).count();
+        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+        let mut text = format!("voltsim check: {errors} mistakes, {warnings} warnings");
+        if found.left_out > 0 {
+            text += &format!("; {} more occurrences of others", found.left_out);
+        }
+        for (finding, times) in &found.kept {
+            let place =
+                finding.parties.first().map(|party| format!(", {}", party.spot.place())).unwrap_or_default();
+            text += &format!(
+                "\n    {times:>8} x {}: {} ({}{place})",
+                finding.check.name(),
+                finding.title,
+                finding.kernel
+            );
+        }
+        Some(text)
+    }
+}

@@ -1,0 +1,21 @@
+//@ flags: -lineinfo
+//@ check: barriers
+//@ status: 86
+//@ stderr: voltsim check barriers: a barrier that whole warps have to come to is executed by a part of a warp
+//@ stderr: executed by threads (0,0,0) to (15,0,0) of CTA (0,0,0)
+//@ stderr: check_barriers.cu:12)
+// A barrier in a branch that only half of a warp takes is reported.
+#include "check.h"
+
+__global__ void halves(int *data) {
+    data[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x < 16) __syncthreads();
+    data[threadIdx.x] += 1;
+}
+
+int main() {
+    DeviceArray<int> data(32);
+    halves<<<1, 32>>>(data);
+    CHECK(cudaDeviceSynchronize());
+    return finish();
+}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::device::Device;
+use crate::engine::cluster::MAXIMUM_CTAS;
 use crate::engine::grid::Grid;
 use crate::engine::program::Program;
 use crate::fault::Fault;
@@ -26,8 +27,27 @@ pub struct LaunchConfig {
     pub parameters: Vec<u8>,
     /// All CTAs must be resident at once (cooperative launch).
     pub cooperative: bool,
+    /// CTAs of a cluster along x, y, z; without, those that the kernel requires, or one.
+    pub cluster: Option<[u32; 3]>,
     /// Textures, samplers and surfaces that the kernel can use.
     pub textures: Arc<Table>,
+}
+
+impl LaunchConfig {
+    /// CTAs of a cluster along x, y, z, if the launch or the kernel says so.
+    pub fn cluster_of(&self, program: &Program) -> Option<[u32; 3]> {
+        self.cluster.or(program.bounds.required_cluster)
+    }
+
+    /// CTAs along x, y, z: the launch counts clusters where the kernel wants that (`.blocksareclusters`).
+    pub fn ctas_of(&self, program: &Program) -> [u32; 3] {
+        match self.cluster_of(program) {
+            Some(cluster) if program.bounds.blocks_are_clusters => {
+                std::array::from_fn(|axis| self.grid[axis].saturating_mul(cluster[axis]))
+            }
+            _ => self.grid,
+        }
+    }
 }
 
 /// What a launch did.
@@ -73,8 +93,9 @@ pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Resul
     let kernel = &program.kernel().name;
     let wrong = |reason: String| Err(LaunchError::Configuration { kernel: kernel.clone(), reason });
     let spec = &device.spec;
+    let grid = config.ctas_of(program);
     for axis in 0..3 {
-        let (ctas, threads) = (config.grid[axis], config.block[axis]);
+        let (ctas, threads) = (grid[axis], config.block[axis]);
         if ctas == 0 || ctas > spec.grid_limits[axis] {
             return wrong(format!(
                 "{ctas} CTAs along axis {axis}; allowed are 1 to {}",
@@ -116,15 +137,43 @@ pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Resul
             program.parameter_bytes
         ));
     }
+    check_cluster(program, config, grid)?;
     if config.cooperative {
         let resident = u64::from(spec.sms) * u64::from(spec.threads_per_sm) / threads;
-        let ctas = config.grid.iter().map(|&n| u64::from(n)).product::<u64>();
+        let ctas = grid.iter().map(|&n| u64::from(n)).product::<u64>();
         if ctas > resident {
             return Err(LaunchError::Resources {
                 kernel: kernel.clone(),
                 reason: format!("{ctas} CTAs cannot be resident at once; the device holds {resident}"),
             });
         }
+    }
+    Ok(())
+}
+
+/// Checks the dimensions of the clusters, if there are any, for a grid of so many CTAs.
+fn check_cluster(program: &Program, config: &LaunchConfig, grid: [u32; 3]) -> Result<(), LaunchError> {
+    let (bounds, kernel) = (&program.bounds, &program.kernel().name);
+    let wrong = |reason: String| Err(LaunchError::Configuration { kernel: kernel.clone(), reason });
+    let Some(cluster) = config.cluster_of(program) else {
+        return if bounds.needs_clusters {
+            wrong("the kernel wants clusters, and the launch has none".to_owned())
+        } else {
+            Ok(())
+        };
+    };
+    if let Some(required) = bounds.required_cluster
+        && required != cluster
+    {
+        return wrong(format!("clusters of {cluster:?} CTAs; the kernel requires {required:?}"));
+    }
+    let ctas = cluster.iter().map(|&n| u64::from(n)).product::<u64>();
+    let most = bounds.maximum_cluster_ctas.map_or(MAXIMUM_CTAS, |bound| bound.min(MAXIMUM_CTAS));
+    if ctas == 0 || ctas > u64::from(most) {
+        return wrong(format!("{ctas} CTAs in a cluster; allowed are 1 to {most}"));
+    }
+    if (0..3).any(|axis| !grid[axis].is_multiple_of(cluster[axis])) {
+        return wrong(format!("{grid:?} CTAs are no whole number of clusters of {cluster:?}"));
     }
     Ok(())
 }

@@ -321,6 +321,14 @@ pub struct LaunchBounds {
     pub minimum_ctas_per_sm: Option<u32>,
     /// `.maxnreg`.
     pub maximum_registers: Option<u32>,
+    /// `.reqnctapercluster`: the only cluster size.
+    pub required_cluster: Option<[u32; 3]>,
+    /// `.maxclusterrank`: most CTAs of a cluster.
+    pub maximum_cluster_ctas: Option<u32>,
+    /// `.explicitcluster`: a launch says how large its clusters are, unless the kernel does.
+    pub needs_clusters: bool,
+    /// `.blocksareclusters`: a launch counts clusters where it would count CTAs.
+    pub blocks_are_clusters: bool,
 }
 
 /// A kernel or device function.

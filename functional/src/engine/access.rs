@@ -1,12 +1,13 @@
 //! Addresses of a warp-wide access: checked once for the warp where one allocation holds them all, lane by lane
 //! otherwise, and turned into host pointers.
 
+use super::cluster::rank_and_offset;
 use super::isa::Isa;
 use super::lane::{Bits, TILE, WARP};
 use super::op::Op;
 use super::running::Running;
 use crate::fault::FaultKind;
-use crate::memory::WINDOW_SIZE;
+use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
 
 /// Where an access goes.
 pub trait Space: 'static {
@@ -76,6 +77,32 @@ impl<A: Bits + Into<u64>> Space for Shared<A> {
     fn stretch(w: &mut Running<'_>, _: u32, _: u64) -> Option<Stretch> {
         Some(Stretch { start: 0, end: u64::from(w.shared_bytes), origin: w.shared as u64 })
     }
+
+    /// As far as an address was made for the CTA's rank in its cluster, it is one of the CTA's own.
+    fn resolve(w: &mut Running<'_>, slot: u32, lane: u32, address: u64, bytes: u32) -> Option<*mut u8> {
+        let (rank, _) = rank_and_offset(address, w.cta.rank);
+        if rank != u64::from(w.cta.rank) {
+            return None;
+        }
+        ClusterShared::resolve(w, slot, lane, address, bytes)
+    }
+}
+
+/// Shared memory of a cluster; addresses are those of [`super::cluster`].
+pub struct ClusterShared;
+
+impl Space for ClusterShared {
+    type Address = u64;
+
+    fn stretch(w: &mut Running<'_>, _: u32, address: u64) -> Option<Stretch> {
+        let (rank, offset) = rank_and_offset(address, w.cta.rank);
+        if rank >= u64::from(w.cluster.ctas) {
+            return None;
+        }
+        let place = w.cluster_shared() as u64 + rank * w.cluster.pitch;
+        let start = address - offset;
+        Some(Stretch { start, end: start + u64::from(w.shared_bytes), origin: place.wrapping_sub(start) })
+    }
 }
 
 /// Local memory; addresses are offsets into a lane's own stretch.
@@ -95,7 +122,8 @@ impl<A: Bits + Into<u64>> Space for Local<A> {
     }
 }
 
-/// Generic addresses: two windows for shared and local memory, global memory elsewhere.
+/// Generic addresses: windows for the CTA's and its cluster's shared memory and for local memory, global memory
+/// elsewhere.
 pub struct Generic;
 
 impl Space for Generic {
@@ -114,6 +142,14 @@ impl Space for Generic {
                 start: shared,
                 end: shared + u64::from(w.shared_bytes),
                 origin: (w.shared as u64).wrapping_sub(shared),
+            });
+        }
+        if address.wrapping_sub(shared) < CLUSTER_WINDOWS * WINDOW_SIZE {
+            let Stretch { start, end, origin } = ClusterShared::stretch(w, slot, address - shared)?;
+            return Some(Stretch {
+                start: start + shared,
+                end: end + shared,
+                origin: origin.wrapping_sub(shared),
             });
         }
         Global::stretch(w, slot, address)

@@ -3,7 +3,7 @@
 /// Named barriers a CTA has.
 pub const BARRIERS: usize = 16;
 
-/// Number of the barrier of the cluster, which has one CTA; it stands behind the named ones.
+/// Number of the barrier of the cluster, behind the named ones.
 pub const CLUSTER_BARRIER: usize = BARRIERS;
 
 /// One named barrier.

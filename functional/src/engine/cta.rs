@@ -1,6 +1,7 @@
 //! A CTA being executed: its warps take turns, each running until it blocks, yields or finishes.
 
 use super::barrier::{BARRIERS, Barrier};
+use super::cluster::ClusterState;
 use super::divergence::{Divergence, SLICE};
 use super::frame::Frame;
 use super::grid::Grid;
@@ -10,7 +11,7 @@ use super::special;
 use super::view::View;
 use crate::fault::{Fault, FaultKind, Waiting};
 
-/// Words behind shared and local memory that a vector load may reach into.
+/// Words behind local memory that a vector load may reach into.
 const OVERHANG: usize = 8;
 
 /// What all warps of a CTA share.
@@ -20,8 +21,10 @@ pub struct CtaState {
     pub index: u64,
     /// CTA within the grid.
     pub id: [u32; 3],
-    /// Named barriers, and that of the cluster.
-    pub barriers: [Barrier; BARRIERS + 1],
+    /// CTA within its cluster, x fastest.
+    pub rank: u32,
+    /// Named barriers.
+    pub barriers: [Barrier; BARRIERS],
     /// Threads that have not exited.
     pub live_threads: u32,
 }
@@ -50,7 +53,6 @@ struct WarpState {
 pub struct Cta {
     state: CtaState,
     warps: Vec<WarpState>,
-    shared: Vec<u64>,
     shared_bytes: u32,
     local_bytes: u32,
     unfinished: usize,
@@ -61,8 +63,10 @@ pub struct Cta {
 pub enum Turn {
     /// All threads have exited.
     Finished,
-    /// The time is over, or its warps wait for something outside.
+    /// The time is over.
     Suspended,
+    /// Its warps wait for something outside.
+    Blocked,
     /// A lane faulted.
     Fault(Box<Fault>),
 }
@@ -83,26 +87,26 @@ impl Cta {
         let shared_bytes = grid.shared_bytes();
         let local_bytes = grid.local_bytes();
         Cta {
-            state: CtaState { index: 0, id: [0; 3], barriers: Default::default(), live_threads: 0 },
+            state: CtaState { index: 0, id: [0; 3], rank: 0, barriers: Default::default(), live_threads: 0 },
             warps: (0..warps).map(|_| WarpState::default()).collect(),
-            shared: vec![0; (shared_bytes as usize).div_ceil(8) + OVERHANG],
             shared_bytes,
             local_bytes,
             unfinished: 0,
         }
     }
 
-    /// Makes this the CTA number `index` of the launch, nothing executed yet.
-    pub fn start(&mut self, grid: &Grid, index: u64) {
+    /// Makes this the CTA of rank `rank` of cluster number `cluster` of the launch, nothing executed yet.
+    pub fn start(&mut self, grid: &Grid, cluster: u64, rank: u32) {
         let program = &*grid.program;
         let kernel = program.kernel();
+        let id = grid.cta_id(cluster, rank);
         self.state = CtaState {
-            index,
-            id: grid.cta_id(index),
+            index: grid.cta_index(id),
+            id,
+            rank,
             barriers: Default::default(),
             live_threads: grid.threads_per_cta(),
         };
-        self.shared.fill(0);
         self.unfinished = self.warps.len();
         for (number, warp) in self.warps.iter_mut().enumerate() {
             let frame = match warp.divergence.frames.take_kernel() {
@@ -128,15 +132,34 @@ impl Cta {
         }
     }
 
-    /// Runs the warps in turn until the CTA is finished or `rounds` rounds have passed.
-    pub fn run(&mut self, grid: &Grid, view: &mut View, rounds: u32, executed: &mut Executed) -> Turn {
+    /// Have all threads exited?
+    pub fn is_finished(&self) -> bool {
+        self.unfinished == 0
+    }
+
+    /// Threads that wait at the CTA's barriers.
+    pub fn waiting(&self) -> u32 {
+        self.state.barriers.iter().map(Barrier::waiting).sum()
+    }
+
+    /// Runs the warps in turn until the CTA is finished or `rounds` rounds have passed. Its shared memory begins at
+    /// `shared`, in that of its cluster.
+    pub fn run(
+        &mut self,
+        grid: &Grid,
+        view: &mut View,
+        cluster: &mut ClusterState,
+        shared: *mut u8,
+        rounds: u32,
+        executed: &mut Executed,
+    ) -> Turn {
         for _ in 0..rounds {
             let mut progress = false;
             for number in 0..self.warps.len() {
                 if self.warps[number].finished {
                     continue;
                 }
-                let turn = self.run_warp(number, grid, view, executed);
+                let turn = self.run_warp(number, grid, view, cluster, shared, executed);
                 match turn.stop {
                     Stop::Finished => {
                         self.warps[number].finished = true;
@@ -155,18 +178,21 @@ impl Cta {
                 return Turn::Finished;
             }
             if !progress {
-                let waiting: u32 = self.state.barriers.iter().map(Barrier::waiting).sum();
-                let message = format!(
-                    "{waiting} threads wait at a barrier that the other {} live threads never reach",
-                    self.state.live_threads.saturating_sub(waiting)
-                );
-                return Turn::Fault(self.stuck(grid, FaultKind::Deadlock(message)));
+                return Turn::Blocked;
             }
         }
         Turn::Suspended
     }
 
-    fn run_warp(&mut self, number: usize, grid: &Grid, view: &mut View, executed: &mut Executed) -> WarpTurn {
+    fn run_warp(
+        &mut self,
+        number: usize,
+        grid: &Grid,
+        view: &mut View,
+        cluster: &mut ClusterState,
+        shared: *mut u8,
+        executed: &mut Executed,
+    ) -> WarpTurn {
         let warp = &mut self.warps[number];
         let mut running = Running {
             frame: std::ptr::null_mut(),
@@ -177,7 +203,7 @@ impl Cta {
             stop: Stop::Yield,
             instructions: 0,
             lane_instructions: 0,
-            shared: self.shared.as_mut_ptr().cast(),
+            shared,
             shared_bytes: self.shared_bytes,
             local: warp.local.as_mut_ptr().cast(),
             local_bytes: self.local_bytes,
@@ -185,6 +211,7 @@ impl Cta {
             view,
             divergence: &mut warp.divergence,
             cta: &mut self.state,
+            cluster,
             grid,
             warp: number as u32,
         };

@@ -32,7 +32,7 @@ pub const NONE: u32 = u32::MAX;
 enum Wait {
     /// Nothing.
     Ready,
-    /// A barrier of the CTA to pass this generation.
+    /// A barrier to pass this generation.
     Barrier { id: u32, generation: u32 },
     /// The lanes of `members` to come to the same op; `here` are those of the fragment that execute it.
     Lanes { members: u32, here: u32 },
@@ -339,7 +339,7 @@ impl Running<'_> {
         loop {
             let ready = self.divergence.queue.iter().position(|fragment| match fragment.wait {
                 Wait::Ready => true,
-                Wait::Barrier { id, generation } => self.cta.barriers[id as usize].generation != generation,
+                Wait::Barrier { id, generation } => self.generation(id) != generation,
                 Wait::Lanes { members, .. } => {
                     members & self.divergence.live & !self.waiting_with(fragment.place(), members) == 0
                 }
@@ -364,10 +364,15 @@ impl Running<'_> {
         Flow::Stop
     }
 
-    /// The running fragment waits for a barrier of the CTA.
+    /// How often a barrier has completed: a named one of the CTA, or the cluster's.
+    fn generation(&self, id: u32) -> u32 {
+        self.cta.barriers.get(id as usize).unwrap_or(&self.cluster.barrier).generation
+    }
+
+    /// The running fragment waits for a barrier.
     #[cold]
     pub(crate) fn wait_at_barrier(&mut self, id: u32) -> Flow {
-        let generation = self.cta.barriers[id as usize].generation;
+        let generation = self.generation(id);
         self.park(Wait::Barrier { id, generation });
         self.switch()
     }
@@ -375,7 +380,7 @@ impl Running<'_> {
     /// The `arrived` lanes wait for a barrier; the running fragment goes on without them at `next`.
     #[cold]
     pub(crate) fn wait_apart(&mut self, id: u32, arrived: u32, next: u32) -> Flow {
-        let generation = self.cta.barriers[id as usize].generation;
+        let generation = self.generation(id);
         let (frame, join) = (self.divergence.frame, self.divergence.join);
         let wait = Wait::Barrier { id, generation };
         self.divergence.queue.push_back(Fragment { pc: self.pc, mask: arrived, frame, join, wait });
@@ -439,6 +444,7 @@ impl Running<'_> {
         let lanes = self.mask;
         self.divergence.live &= !lanes;
         self.cta.exit_threads(lanes.count_ones());
+        self.cluster.exit_threads(lanes.count_ones());
         let from = self.divergence.join;
         self.divergence.withdraw(from, NONE, lanes);
         self.active &= !lanes;

@@ -1,7 +1,7 @@
-//! A launch being executed: CTAs handed to worker threads, suspended ones taken up again.
+//! A launch being executed: clusters of CTAs handed to worker threads, suspended ones taken up again.
 //!
-//! Workers take CTAs in order of their number. A CTA that uses up its turn (it may wait for a flag that another CTA
-//! sets) goes to the back of a queue, and another one starts, as long as no more CTAs are resident than the device
+//! Workers take clusters in order of their number. A cluster that uses up its turn (it may wait for a flag that another
+//! sets) goes to the back of a queue, and another one starts, as long as no more of them are resident than the device
 //! could hold. With one worker the order is a function of the program alone, which is what `deterministic` asks for.
 
 use std::collections::VecDeque;
@@ -12,7 +12,8 @@ use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::cta::{Cta, Executed, Turn};
+use super::cluster::Cluster;
+use super::cta::{Executed, Turn};
 use super::program::Program;
 use super::special::RESERVED_SHARED;
 use super::view::View;
@@ -21,14 +22,14 @@ use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
 use crate::texture::Table;
 
-/// Rounds of a CTA's warps in one turn.
+/// Rounds of a cluster's warps in one turn.
 const ROUNDS: u32 = 256;
-/// The same in a cooperative launch, where a CTA may spend its turn waiting for all others.
+/// The same in a cooperative launch, where a cluster may spend its turn waiting for all others.
 const COOPERATIVE_ROUNDS: u32 = 8;
 /// Shared and local memory of the CTAs that have started and not finished, at most. Bytes of the host.
 const RESIDENT_BYTES: u64 = 1 << 30;
 
-/// CTAs that a worker takes at once.
+/// Clusters that a worker takes at once.
 const MOST_TAKEN: u64 = 16;
 
 /// A launch.
@@ -37,6 +38,10 @@ pub struct Grid<'a> {
     pub program: Arc<Program>,
     /// CTAs along x, y, z.
     pub ctas: [u32; 3],
+    /// CTAs of a cluster along x, y, z.
+    pub cluster: [u32; 3],
+    /// The launch or the kernel names the cluster's dimensions.
+    pub has_explicit_clusters: bool,
     /// Threads of a CTA along x, y, z.
     pub threads: [u32; 3],
     /// Bytes of shared memory asked for at the launch.
@@ -68,8 +73,8 @@ pub struct Grid<'a> {
 struct Progress {
     next: u64,
     resident: u64,
-    suspended: VecDeque<Cta>,
-    spare: Vec<Cta>,
+    suspended: VecDeque<Cluster>,
+    spare: Vec<Cluster>,
     fault: Option<Box<Fault>>,
     executed: Executed,
 }
@@ -77,9 +82,12 @@ struct Progress {
 impl<'a> Grid<'a> {
     /// A launch of `program`; its sizes were checked.
     pub(crate) fn new(program: Arc<Program>, owner: &'a Device, config: LaunchConfig) -> Grid<'a> {
+        let (cluster, ctas) = (config.cluster_of(&program), config.ctas_of(&program));
         Grid {
             program,
-            ctas: config.grid,
+            ctas,
+            cluster: cluster.unwrap_or([1; 3]),
+            has_explicit_clusters: cluster.is_some(),
             threads: config.block,
             dynamic_shared: config.dynamic_shared,
             parameters: config.parameters,
@@ -99,6 +107,20 @@ impl<'a> Grid<'a> {
     /// CTAs in all.
     pub fn cta_count(&self) -> u64 {
         self.ctas.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// CTAs of a cluster.
+    pub fn ctas_per_cluster(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// Clusters along x, y, z.
+    pub fn clusters(&self) -> [u32; 3] {
+        std::array::from_fn(|axis| self.ctas[axis] / self.cluster[axis])
+    }
+
+    fn cluster_count(&self) -> u64 {
+        self.cta_count() / u64::from(self.ctas_per_cluster())
     }
 
     /// Threads of a CTA.
@@ -130,10 +152,16 @@ impl<'a> Grid<'a> {
         if self.program.needs_stack { (own + self.owner.stack_bytes()).next_multiple_of(8) } else { own }
     }
 
-    /// Coordinates of CTA number `index`.
-    pub fn cta_id(&self, index: u64) -> [u32; 3] {
-        let (x, y) = (u64::from(self.ctas[0]), u64::from(self.ctas[1]));
-        [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
+    /// Coordinates of the CTA of rank `rank` of cluster number `cluster`.
+    pub fn cta_id(&self, cluster: u64, rank: u32) -> [u32; 3] {
+        let (first, within) = (coordinates(cluster, self.clusters()), coordinates(rank.into(), self.cluster));
+        std::array::from_fn(|axis| first[axis] * self.cluster[axis] + within[axis])
+    }
+
+    /// Number of the CTA with these coordinates, x fastest.
+    pub fn cta_index(&self, [x, y, z]: [u32; 3]) -> u64 {
+        let [columns, rows, _] = self.ctas.map(u64::from);
+        u64::from(x) + columns * (u64::from(y) + rows * u64::from(z))
     }
 
     /// Coordinates of thread number `thread` of a CTA.
@@ -148,7 +176,7 @@ impl<'a> Grid<'a> {
 
     /// Runs all CTAs on `workers` threads.
     pub(crate) fn run(&self, workers: usize) -> (Executed, Option<Box<Fault>>) {
-        let workers = workers.min(self.cta_count().try_into().unwrap_or(usize::MAX)).max(1);
+        let workers = workers.min(self.cluster_count().try_into().unwrap_or(usize::MAX)).max(1);
         let progress = Mutex::new(Progress::default());
         let changed = Condvar::new();
         if workers == 1 {
@@ -160,7 +188,7 @@ impl<'a> Grid<'a> {
         (progress.executed, progress.fault.take())
     }
 
-    /// CTAs that may have started and not finished: as many as the device could hold, and fewer when they need much of
+    /// Clusters that may have started and not finished: as many as the device could hold, and fewer when they need much of
     /// the host's memory.
     fn resident_limit(&self) -> u64 {
         if self.cooperative {
@@ -169,45 +197,45 @@ impl<'a> Grid<'a> {
         let per_sm = u64::from(self.device.threads_per_sm / self.threads_per_cta().max(1)).max(1);
         let local = u64::from(self.warps_per_cta()) * 32 * u64::from(self.local_bytes());
         let by_memory = RESIDENT_BYTES / (u64::from(self.shared_bytes()) + local).max(1);
-        (per_sm * u64::from(self.device.sms)).min(by_memory).max(1)
+        ((per_sm * u64::from(self.device.sms)).min(by_memory) / u64::from(self.ctas_per_cluster())).max(1)
     }
 
-    /// Takes CTAs that nobody has taken yet for one of `workers`: several at once while there are many, so that
-    /// workers with short CTAs seldom meet at the lock.
+    /// Takes clusters that nobody has taken yet for one of `workers`: several at once while there are many, so that
+    /// workers with short ones seldom meet at the lock.
     fn take(&self, state: &mut Progress, workers: usize) -> Range<u64> {
         let first = state.next;
-        let left = self.cta_count() - first;
+        let left = self.cluster_count() - first;
         state.next += (left / (workers as u64 * 4)).clamp(1, MOST_TAKEN).min(left);
         first..state.next
     }
 
-    /// One of `workers`: takes CTAs until none are left.
+    /// One of `workers`: takes clusters until none are left.
     fn work(&self, workers: usize, progress: &Mutex<Progress>, changed: &Condvar) {
         let mut view = View::default();
         let mut executed = Executed::default();
-        let mut hand: Option<Cta> = None;
+        let mut hand: Option<Cluster> = None;
         let mut taken = 0..0;
         loop {
-            let cta = match hand.take() {
-                Some(cta) => Some(cta),
-                None => self.next_cta(workers, &mut taken, progress, changed),
+            let cluster = match hand.take() {
+                Some(cluster) => Some(cluster),
+                None => self.next_cluster(workers, &mut taken, progress, changed),
             };
-            let Some(mut cta) = cta else { break };
+            let Some(mut cluster) = cluster else { break };
             let rounds = if self.cooperative { COOPERATIVE_ROUNDS } else { ROUNDS };
-            let turn = cta.run(self, &mut view, rounds, &mut executed);
+            let turn = cluster.run(self, &mut view, rounds, &mut executed);
             if let Some(limit) = self.owner.watchdog()
                 && self.started.elapsed() > limit
                 && !matches!(turn, Turn::Finished)
             {
                 let kind = FaultKind::Timeout { seconds: limit.as_secs() };
-                self.stop(progress, changed, cta.stuck(self, kind));
+                self.stop(progress, changed, cluster.stuck(self, kind));
                 break;
             }
             match turn {
                 Turn::Finished => {
                     if let Some(index) = taken.next().filter(|_| !self.is_cancelled()) {
-                        cta.start(self, index);
-                        hand = Some(cta);
+                        cluster.start(self, index);
+                        hand = Some(cluster);
                         continue;
                     }
                     let mut state = progress.lock();
@@ -216,18 +244,18 @@ impl<'a> Grid<'a> {
                     }
                     if let Some(index) = taken.next() {
                         drop(state);
-                        cta.start(self, index);
-                        hand = Some(cta);
+                        cluster.start(self, index);
+                        hand = Some(cluster);
                     } else {
                         state.resident -= 1;
-                        state.spare.push(cta);
+                        state.spare.push(cluster);
                         changed.notify_all();
                     }
                 }
-                Turn::Suspended => {
+                Turn::Suspended | Turn::Blocked => {
                     view.clear();
                     let mut state = progress.lock();
-                    state.suspended.push_back(cta);
+                    state.suspended.push_back(cluster);
                     changed.notify_one();
                 }
                 Turn::Fault(fault) => {
@@ -241,14 +269,14 @@ impl<'a> Grid<'a> {
         state.executed.lane_instructions += executed.lane_instructions;
     }
 
-    /// A CTA to work on: a new one while the device has room, else the one suspended longest.
-    fn next_cta(
+    /// A cluster to work on: a new one while the device has room, else the one suspended longest.
+    fn next_cluster(
         &self,
         workers: usize,
         taken: &mut Range<u64>,
         progress: &Mutex<Progress>,
         changed: &Condvar,
-    ) -> Option<Cta> {
+    ) -> Option<Cluster> {
         let mut state = progress.lock();
         loop {
             if state.fault.is_some() {
@@ -263,13 +291,13 @@ impl<'a> Grid<'a> {
                     state.resident += 1;
                     let spare = state.spare.pop();
                     drop(state);
-                    let mut cta = spare.unwrap_or_else(|| Cta::new(self));
-                    cta.start(self, index);
-                    return Some(cta);
+                    let mut cluster = spare.unwrap_or_else(|| Cluster::new(self));
+                    cluster.start(self, index);
+                    return Some(cluster);
                 }
             }
-            if let Some(cta) = state.suspended.pop_front() {
-                return Some(cta);
+            if let Some(cluster) = state.suspended.pop_front() {
+                return Some(cluster);
             }
             if state.resident == 0 {
                 changed.notify_all();
@@ -285,4 +313,10 @@ impl<'a> Grid<'a> {
         state.fault.get_or_insert(fault);
         changed.notify_all();
     }
+}
+
+/// Coordinates of number `index` in a box of this size, x fastest.
+fn coordinates(index: u64, size: [u32; 3]) -> [u32; 3] {
+    let (x, y) = (u64::from(size[0]), u64::from(size[1]));
+    [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
 }

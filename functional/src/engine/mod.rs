@@ -4,6 +4,7 @@ pub mod access;
 pub mod arithmetic;
 pub mod barrier;
 pub mod call;
+pub mod cluster;
 pub mod cta;
 pub mod divergence;
 pub mod frame;

@@ -1,5 +1,6 @@
 //! A warp while it runs: the hot state that ops work on.
 
+use super::cluster::ClusterState;
 use super::cta::CtaState;
 use super::divergence::Divergence;
 use super::grid::Grid;
@@ -57,6 +58,8 @@ pub struct Running<'a> {
     pub(crate) divergence: &'a mut Divergence,
     /// The warp's CTA.
     pub(crate) cta: &'a mut CtaState,
+    /// The warp's cluster.
+    pub(crate) cluster: &'a mut ClusterState,
     /// The launch.
     pub(crate) grid: &'a Grid<'a>,
     /// Warp within the CTA.
@@ -145,6 +148,16 @@ impl Running<'_> {
             let word = self.frame.cast::<u32>().add(index as usize);
             word.write((word.read() & !self.mask) | (truth & self.mask));
         }
+    }
+
+    /// First byte of the shared memory of the cluster's CTAs.
+    pub(crate) fn cluster_shared(&self) -> *mut u8 {
+        self.shared.wrapping_sub(self.cta.rank as usize * self.cluster.pitch as usize)
+    }
+
+    /// Host address and bytes of the shared memory of the cluster's CTAs.
+    pub(crate) fn cluster_extent(&self) -> (u64, u64) {
+        (self.cluster_shared() as u64, u64::from(self.cluster.ctas) * self.cluster.pitch)
     }
 
     /// The current op is none of the program's own: it does not count.

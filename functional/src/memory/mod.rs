@@ -19,8 +19,17 @@ use arena::{Arena, LARGE_PAGE};
 /// Alignment that `cudaMalloc` promises (CUDA programming guide, device memory accesses).
 pub const ALLOCATION_ALIGNMENT: u64 = 256;
 
-/// Size of the address windows of shared and local memory, bytes.
+/// Size of the address windows of local memory, of a CTA's shared memory and of code, bytes.
 pub const WINDOW_SIZE: u64 = 1 << 24;
+
+/// Windows that a cluster's shared memory takes: that of the CTA itself, and one for each CTA of the cluster.
+pub const CLUSTER_WINDOWS: u64 = 1 + 16;
+
+/// The windows lie one behind the other from the second on, and memory behind them.
+const LOCAL_WINDOW: u64 = 1;
+const CODE_WINDOW: u64 = 2;
+const SHARED_WINDOW: u64 = 3;
+const FIRST_OF_MEMORY: u64 = SHARED_WINDOW + CLUSTER_WINDOWS;
 
 /// Address space reserved, bytes.
 const RESERVED: u64 = 1 << 40;
@@ -83,7 +92,7 @@ impl Memory {
     /// Reserves address space for a device with `capacity` bytes.
     pub fn new(capacity: u64) -> Result<Memory, MemoryError> {
         let arena = Arena::reserve(RESERVED).map_err(|error| MemoryError::Host(error.to_string()))?;
-        let heap = arena.base() + 4 * WINDOW_SIZE;
+        let heap = arena.base() + FIRST_OF_MEMORY * WINDOW_SIZE;
         let free = FreeList::new(heap, arena.base() + arena.length() - heap);
         let state = State { free, live: BTreeMap::new(), next_serial: 1 };
         Ok(Memory {
@@ -95,25 +104,29 @@ impl Memory {
         })
     }
 
-    /// Generic address of the first byte of shared memory.
+    /// Generic address of the first byte of shared memory: the CTA's own window, and behind it those of its cluster.
     pub fn shared_window(&self) -> u64 {
-        self.arena.base() + WINDOW_SIZE
+        self.window(SHARED_WINDOW)
     }
 
     /// Generic address of the first byte of local memory.
     pub fn local_window(&self) -> u64 {
-        self.arena.base() + 2 * WINDOW_SIZE
+        self.window(LOCAL_WINDOW)
+    }
+
+    fn window(&self, number: u64) -> u64 {
+        self.arena.base() + number * WINDOW_SIZE
     }
 
     /// An address for a function's pointers: inside the reserved range, outside every allocation, never given twice.
     pub fn next_code_address(&self) -> u64 {
         let number = self.functions.fetch_add(1, Ordering::Relaxed);
-        self.arena.base() + 3 * WINDOW_SIZE + 16 * (number % (WINDOW_SIZE / 16))
+        self.window(CODE_WINDOW) + 16 * (number % (WINDOW_SIZE / 16))
     }
 
     /// Can the address be one of [`Memory::next_code_address`]?
     pub fn is_code_address(&self, address: u64) -> bool {
-        address.wrapping_sub(self.arena.base() + 3 * WINDOW_SIZE) < WINDOW_SIZE && address.is_multiple_of(16)
+        address.wrapping_sub(self.window(CODE_WINDOW)) < WINDOW_SIZE && address.is_multiple_of(16)
     }
 
     /// Bytes the device has.

@@ -1,7 +1,7 @@
 //! Atomic operations on memory (PTX manual 9.7.13.5, 9.7.13.6).
 //!
 //! The lanes of a warp take their turns from the lowest up, after the addresses of all of them were checked. Shared
-//! memory belongs to the CTA, which one thread executes, and needs no atomics of the host; global memory does, unless
+//! memory belongs to a cluster, which one thread executes, and needs no atomics of the host; global memory does, unless
 //! the device has one worker.
 
 mod asynchronous;
@@ -294,7 +294,8 @@ unsafe fn locate<I: Isa, S: Space>(
             }
         },
     }
-    let in_shared = |lane: usize| at[lane].wrapping_sub(w.shared as u64) < u64::from(w.shared_bytes);
+    let (start, bytes) = w.cluster_extent();
+    let in_shared = |lane: usize| at[lane].wrapping_sub(start) < bytes;
     let shared = shared.unwrap_or_else(|| lanes_of(w.mask).all(in_shared));
     let private = shared || (w.grid.has_one_worker && op.e & SYSTEM == 0);
     Ok(Places { at, uniform, shared, private })

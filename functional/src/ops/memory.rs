@@ -2,18 +2,20 @@
 
 mod asynchronous;
 mod bulk;
+mod distributed;
 mod hints;
 mod stack;
 
 pub use asynchronous::*;
 pub use bulk::*;
+pub use distributed::*;
 pub use hints::*;
 pub use stack::*;
 
 use std::marker::PhantomData;
 
 use ptx_frontend::ir::{Instruction, Operand};
-use ptx_frontend::isa::{Modifier, ScalarType};
+use ptx_frontend::isa::{Modifier, ScalarType, SpecialRegister};
 
 use super::integer::Add;
 use super::load_store::{As, VECTOR, load, load_parameter, load_vector, store, store_vector, vector_slot};
@@ -25,7 +27,7 @@ use crate::engine::lane::Lane;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
 use crate::engine::shapes::{Binary, Unary, binary, unary};
-use crate::memory::WINDOW_SIZE;
+use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
 
 /// d = a.
 struct Copy<T>(PhantomData<T>);
@@ -243,8 +245,22 @@ fn copy_predicate(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
+/// p = the cluster's dimensions were named.
+fn clusters_are_explicit(w: &mut Running<'_>, op: &Op) -> Flow {
+    let truth = if w.grid.has_explicit_clusters { u32::MAX } else { 0 };
+    // SAFETY: `d` is a predicate word.
+    unsafe { w.write_predicate(op.d, truth) };
+    Flow::Next
+}
+
 /// `mov.pred`.
 pub fn mov_predicate(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    if i.operands[1] == Operand::Special(SpecialRegister::IsExplicitCluster) {
+        let d = b.predicate_result(&i.operands[0])?;
+        let op = Op { d, ..b.op(clusters_are_explicit) };
+        b.push(op);
+        return Ok(());
+    }
     let a = b.predicate_source(&i.operands[1])?.encode();
     let d = b.predicate_result(&i.operands[0])?;
     let op = Op { d, a, ..b.op(copy_predicate) };
@@ -554,7 +570,7 @@ pub fn cvta_to(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_conversion(b, i, offset)
 }
 
-/// p = a lies in the window that begins at the immediate; inverted if `b` is 1.
+/// p = a lies within `b` bytes from the immediate; inverted if `c` is all ones.
 fn in_window(w: &mut Running<'_>, op: &Op) -> Flow {
     // SAFETY: `a` is a row of double words, `d` a predicate word.
     unsafe {
@@ -572,11 +588,12 @@ fn in_window(w: &mut Running<'_>, op: &Op) -> Flow {
 pub fn isspacep(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let a = b.source(&i.operands[1], ScalarType::U64)?;
     let d = b.predicate_result(&i.operands[0])?;
-    let base = b.linker_addresses().shared_window();
+    let (base, local) = (b.linker_addresses().shared_window(), b.linker_addresses().local_window());
     let (start, length, inversion) = match i.modifiers().next() {
-        Some(Modifier::Shared | Modifier::SharedCta | Modifier::SharedCluster) => (base, WINDOW_SIZE, 0),
-        Some(Modifier::Local) => (b.linker_addresses().local_window(), WINDOW_SIZE, 0),
-        Some(Modifier::Global) => (base, 2 * WINDOW_SIZE, u32::MAX),
+        Some(Modifier::Shared | Modifier::SharedCta) => (base, WINDOW_SIZE, 0),
+        Some(Modifier::SharedCluster) => (base, CLUSTER_WINDOWS * WINDOW_SIZE, 0),
+        Some(Modifier::Local) => (local, WINDOW_SIZE, 0),
+        Some(Modifier::Global) => (local, base + CLUSTER_WINDOWS * WINDOW_SIZE - local, u32::MAX),
         // Constants and parameters lie in global memory here, and only global memory is told apart from the windows.
         _ => (base, 0, 0),
     };

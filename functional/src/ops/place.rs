@@ -4,7 +4,10 @@ use ptx_frontend::ir::{AddressBase, Instruction, Operand};
 use ptx_frontend::isa::Modifier;
 
 use crate::bind::{BindError, Binder, FramePlace, SymbolAddress};
-use crate::engine::op::Op;
+use crate::engine::op::{Flow, Op};
+use crate::engine::running::Running;
+use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
+use crate::ops::control;
 
 /// Where an instruction's address operand points.
 pub(crate) enum Place {
@@ -38,9 +41,44 @@ pub(crate) fn named_space(i: &Instruction) -> Option<AccessSpace> {
     })
 }
 
+/// Is the first state space that the instruction names the shared memory of the cluster?
+pub(crate) fn names_cluster(i: &Instruction) -> bool {
+    let spaces = |m: &Modifier| {
+        matches!(m, Modifier::Global | Modifier::Shared | Modifier::SharedCta | Modifier::SharedCluster)
+    };
+    i.modifiers().find(spaces) == Some(Modifier::SharedCluster)
+}
+
 /// Resolves the address operand of a load, store or atomic.
 pub(crate) fn place(b: &mut Binder<'_, '_>, i: &Instruction, operand: &Operand) -> Result<Place, BindError> {
+    if names_cluster(i) {
+        return cluster_place(b, operand);
+    }
     place_in(b, named_space(i).unwrap_or(AccessSpace::Generic), operand)
+}
+
+/// Accesses to a cluster's shared memory are those to generic addresses, which need no ops of their own.
+fn cluster_place(b: &mut Binder<'_, '_>, operand: &Operand) -> Result<Place, BindError> {
+    let a = wide_address(b, operand)?;
+    let row = b.scratch(true);
+    let window = b.linker_addresses().shared_window();
+    let op = Op { d: row, a, immediate: window, ..b.op(generic_of_cluster) };
+    b.push(op);
+    Ok(Place::Rows { space: AccessSpace::Generic, row, wide: true, offset: 0 })
+}
+
+/// d = generic address of the address `a` in the cluster's window, which begins at the immediate; behind the window one
+/// that is never valid.
+unsafe fn generic_of_cluster(w: &mut Running<'_>, op: &Op) -> Flow {
+    let generic = |address: u64| {
+        if address < CLUSTER_WINDOWS * WINDOW_SIZE { op.immediate + address } else { address | 1 << 63 }
+    };
+    // SAFETY: `a` and `d` are rows of double words.
+    unsafe {
+        let addresses = w.read_row::<u64>(op.a);
+        w.write_row(op.d, &addresses.map(generic));
+    }
+    control::uncounted(w)
 }
 
 /// Row of double words with the address, offset and all, that an operand stands for.

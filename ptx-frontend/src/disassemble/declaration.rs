@@ -41,7 +41,7 @@ pub(super) fn performance(function: &Function) -> String {
     let mut directive = |name: &str, values: Option<&[u32]>| {
         if let Some(values) = values {
             let values: Vec<_> = values.iter().map(u32::to_string).collect();
-            let _ = write!(text, "\n.{name} {}", values.join(", "));
+            let _ = write!(text, "\n{}", format!(".{name} {}", values.join(", ")).trim_end());
         }
     };
     let bounds = &function.bounds;
@@ -49,6 +49,10 @@ pub(super) fn performance(function: &Function) -> String {
     directive("reqntid", bounds.required_threads.as_ref().map(<[u32; 3]>::as_slice));
     directive("minnctapersm", bounds.minimum_ctas_per_sm.as_ref().map(std::slice::from_ref));
     directive("maxnreg", bounds.maximum_registers.as_ref().map(std::slice::from_ref));
+    directive("reqnctapercluster", bounds.required_cluster.as_ref().map(<[u32; 3]>::as_slice));
+    directive("maxclusterrank", bounds.maximum_cluster_ctas.as_ref().map(std::slice::from_ref));
+    directive("explicitcluster", bounds.needs_clusters.then_some(&[]));
+    directive("blocksareclusters", bounds.blocks_are_clusters.then_some(&[]));
     if function.no_return {
         text.push_str("\n.noreturn");
     }

@@ -185,6 +185,10 @@ pub(super) fn performance(directives: &[Performance<'_>]) -> (LaunchBounds, bool
             ".reqntid" => bounds.required_threads = sizes(),
             ".minnctapersm" | ".maxnctapersm" => bounds.minimum_ctas_per_sm = value(0),
             ".maxnreg" => bounds.maximum_registers = value(0),
+            ".reqnctapercluster" => bounds.required_cluster = sizes(),
+            ".maxclusterrank" => bounds.maximum_cluster_ctas = value(0),
+            ".explicitcluster" => bounds.needs_clusters = true,
+            ".blocksareclusters" => bounds.blocks_are_clusters = true,
             ".noreturn" => no_return = true,
             _ => {}
         }

@@ -8,6 +8,7 @@ pub(crate) struct FileTest {
     pub(crate) kernel: Option<String>,
     shape: Shape,
     pub(crate) shared: u32,
+    pub(crate) cluster: Option<[u32; 3]>,
     /// In order.
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) expectations: Vec<Expectation>,
@@ -84,6 +85,7 @@ pub(crate) fn parse(text: &str) -> Result<FileTest, DirectiveError> {
         kernel: None,
         shape: Shape::Fixed { grid: [1; 3], block: [32, 1, 1] },
         shared: 0,
+        cluster: None,
         parameters: Vec::new(),
         expectations: Vec::new(),
     };
@@ -173,6 +175,7 @@ impl FileTest {
             let (key, value) = item.split_once('=').ok_or_else(wrong)?;
             match key {
                 "kernel" => self.kernel = Some(value.to_owned()),
+                "cluster" => self.cluster = Some(extent(value).ok_or_else(wrong)?),
                 "shared" => self.shared = value.parse().map_err(|_| wrong())?,
                 "grid" => grid = extent(value).ok_or_else(wrong)?,
                 "block" => block = extent(value).ok_or_else(wrong)?,

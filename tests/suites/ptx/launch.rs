@@ -54,8 +54,15 @@ pub(crate) fn run(
         }
     }
     let textures = device.textures.snapshot();
-    let config =
-        LaunchConfig { grid, block, dynamic_shared: test.shared, parameters, textures, cooperative: false };
+    let config = LaunchConfig {
+        grid,
+        block,
+        dynamic_shared: test.shared,
+        parameters,
+        textures,
+        cluster: test.cluster,
+        ..LaunchConfig::default()
+    };
     let outcome = launch(&device, &program, config).map(|_| ()).map_err(|error| error.to_string());
     for expectation in &test.expectations {
         match expectation {

@@ -1,20 +1,21 @@
 //! `cp.async.bulk` and `cp.reduce.async.bulk` without tensor maps (PTX manual 9.7.9.26.4). A copy is done at once by the
 //! lane that starts it, so that there is never anything to wait for but the transactions of its barrier, which it
-//! counts. A cluster has one CTA, to which every copy goes.
+//! counts.
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use crate::bind::{BindError, Binder};
-use crate::engine::access::{Global, Shared, Space, lanes_of};
+use crate::engine::access::{ClusterShared, Global, Shared, Space, lanes_of};
+use crate::engine::cluster::in_cta;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
 use crate::ops::Bound;
 use crate::ops::atomic::{Update, bulk_update};
 use crate::ops::control::bind_nothing;
-use crate::ops::parallel::bind_transactions_of;
-use crate::ops::place::wide_address;
+use crate::ops::parallel::{bind_transactions_in, bind_transactions_of};
+use crate::ops::place::{names_cluster, wide_address};
 
 /// What addresses and sizes are multiples of, bytes.
 const UNIT: u32 = 16;
@@ -73,6 +74,34 @@ unsafe fn copy<To: Space, From: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
+/// `c` bytes at `a`, in shared memory of each CTA whose rank's bit in `d` is set, = those at `b`.
+unsafe fn copy_to_several(w: &mut Running<'_>, op: &Op) -> Flow {
+    for lane in lanes_of(w.mask) {
+        // SAFETY: rows as the binder gave them.
+        let (to, from, bytes, ctas) = unsafe {
+            (
+                w.read_lane::<u64>(op.a, lane),
+                w.read_lane::<u64>(op.b, lane),
+                w.read_lane::<u32>(op.c, lane),
+                w.read_lane::<u32>(op.d, lane) & 0xffff,
+            )
+        };
+        let from = match place::<Global>(w, op, lane, from, bytes) {
+            Ok(from) => from,
+            Err(fault) => return w.fault(fault),
+        };
+        for rank in lanes_of(ctas) {
+            let to = in_cta(to, rank as u32, w.cta.rank);
+            match place::<ClusterShared>(w, op, lane, to, bytes) {
+                // SAFETY: both places were checked for this lane, and lie in different spaces.
+                Ok(to) => unsafe { to.copy_from_nonoverlapping(from, bytes as usize) },
+                Err(fault) => return w.fault(fault),
+            }
+        }
+    }
+    Flow::Next
+}
+
 /// Elements in `c` bytes at `a` = their updates with those at `b`; `e` is 1 if they lie in shared memory.
 pub(in crate::ops) unsafe fn reduce<To: Space, U: Update>(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
@@ -105,18 +134,27 @@ fn bind_copy(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, in_shared: bool)
 
 /// `cp.async.bulk` from global to shared memory.
 pub fn cp_async_bulk_load(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let bytes = bind_copy(b, i, copy::<Shared<u64>, Global>, true)?;
+    let run =
+        if names_cluster(i) { copy::<ClusterShared, Global> } else { copy::<Shared<u64>, Global> as Run };
+    let bytes = bind_copy(b, i, run, true)?;
     bind_transactions_of(b, i, &i.operands[3], bytes)
 }
 
 /// `cp.async.bulk.multicast::cluster`.
 pub fn cp_async_bulk_multicast(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    cp_async_bulk_load(b, i)
+    let a = wide_address(b, &i.operands[0])?;
+    let from = wide_address(b, &i.operands[1])?;
+    let bytes = b.source(&i.operands[2], ScalarType::U32)?;
+    let ctas = b.source(&i.operands[4], ScalarType::B16)?;
+    let slot = b.next_slot();
+    let op = Op { d: ctas, a, b: from, c: bytes, slot, ..b.op(copy_to_several) };
+    b.push(op);
+    bind_transactions_in(b, &i.operands[3], bytes, ctas)
 }
 
-/// `cp.async.bulk` within shared memory.
+/// `cp.async.bulk` within the shared memory of a cluster.
 pub fn cp_async_bulk_shared(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let bytes = bind_copy(b, i, copy::<Shared<u64>, Shared<u64>>, true)?;
+    let bytes = bind_copy(b, i, copy::<ClusterShared, Shared<u64>>, true)?;
     bind_transactions_of(b, i, &i.operands[3], bytes)
 }
 
@@ -141,9 +179,9 @@ pub fn cp_reduce_async_bulk(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_copy(b, i, run, false).map(|_| ())
 }
 
-/// `cp.reduce.async.bulk` within shared memory.
+/// `cp.reduce.async.bulk` within the shared memory of a cluster.
 pub fn cp_reduce_async_bulk_shared(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let run = reduction::<Shared<u64>>(b, i)?;
+    let run = reduction::<ClusterShared>(b, i)?;
     let bytes = bind_copy(b, i, run, true)?;
     bind_transactions_of(b, i, &i.operands[3], bytes)
 }

@@ -1,5 +1,4 @@
-//! Hints to caches, which change no value, and addresses within a cluster (PTX manual 9.7.9.15 to 9.7.9.18, 9.7.9.24,
-//! 9.7.9.25).
+//! Hints to caches, which change no value (PTX manual 9.7.9.15 to 9.7.9.18).
 
 use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::ScalarType;
@@ -43,21 +42,4 @@ pub fn createpolicy_range(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 /// `createpolicy.cvt`.
 pub fn createpolicy_cvt(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_policy(b, i)
-}
-
-/// `mapa`: a cluster has one CTA, whose addresses are its own.
-pub fn mapa(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let ty = b.last_type(i)?;
-    let a = b.source(&i.operands[1], ty)?;
-    let d = b.result(&i.operands[0], ty)?;
-    push_copy(b, d, a, ty.bits() == 64);
-    Ok(())
-}
-
-/// `getctarank`: a cluster has one CTA, of rank 0.
-pub fn getctarank(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let rank = b.constant(0, false);
-    let d = b.result(&i.operands[0], ScalarType::U32)?;
-    push_copy(b, d, rank, false);
-    Ok(())
 }

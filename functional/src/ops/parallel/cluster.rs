@@ -1,4 +1,4 @@
-//! `barrier.cluster` (PTX manual 9.7.13.3). A cluster has one CTA; its barrier stands behind the named ones.
+//! `barrier.cluster` (PTX manual 9.7.13.3).
 //!
 //! A thread comes to the barrier and waits in turns, so that between its coming and its wait at most one phase ends: the
 //! parity of the phase that it came in tells whether that has ended.
@@ -17,17 +17,16 @@ fn parity(generation: u32) -> u32 {
 }
 
 fn arrive(w: &mut Running<'_>, _: &Op) -> Flow {
-    let (mask, live) = (w.mask, w.cta.live_threads);
-    let barrier = &mut w.cta.barriers[CLUSTER_BARRIER];
-    let phase = parity(barrier.generation);
-    barrier.arrive(mask.count_ones(), 0, 0, live);
+    let mask = w.mask;
+    let phase = parity(w.cluster.barrier.generation);
+    w.cluster.arrive(mask.count_ones());
     w.divergence.cluster_parity = (w.divergence.cluster_parity & !mask) | (phase & mask);
     Flow::Next
 }
 
 fn wait(w: &mut Running<'_>, _: &Op) -> Flow {
     w.divergence.released = false;
-    let now = parity(w.cta.barriers[CLUSTER_BARRIER].generation);
+    let now = parity(w.cluster.barrier.generation);
     let waiting = !(w.divergence.cluster_parity ^ now) & w.mask;
     if waiting == 0 {
         return Flow::Next;

@@ -1,15 +1,16 @@
-//! Barriers in shared memory (PTX manual 9.7.13.15). A CTA is executed by one thread of the host, and lanes take turns.
+//! Barriers in shared memory (PTX manual 9.7.13.15). A cluster is executed by one thread of the host, and lanes take turns.
 
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use crate::bind::Binder;
-use crate::engine::access::{Generic, Shared, Space, lanes_of, resolve_aligned};
+use crate::engine::access::{ClusterShared, Generic, Shared, Space, lanes_of, resolve_aligned};
+use crate::engine::cluster::in_cta;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
 use crate::engine::shapes::unary;
 use crate::ops::control::bind_nothing;
-use crate::ops::place::{named_space, wide_address};
+use crate::ops::place::{named_space, names_cluster, wide_address};
 use crate::ops::{Bound, lane_functions};
 
 /// The opaque 64-bit object: arrivals pending in the current phase and expected in each (20 bits each), transactions
@@ -119,6 +120,32 @@ unsafe fn act<S: Space, A: Action>(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
+/// `b` transactions are done at the barrier at `a` in each CTA whose rank's bit in `c` is set.
+unsafe fn complete_in_several(w: &mut Running<'_>, op: &Op) -> Flow {
+    for lane in lanes_of(w.mask) {
+        // SAFETY: rows as the binder gave them.
+        let (address, transactions, ctas) = unsafe {
+            (
+                w.read_lane::<u64>(op.a, lane),
+                w.read_lane::<u32>(op.b, lane),
+                w.read_lane::<u32>(op.c, lane) & 0xffff,
+            )
+        };
+        for rank in lanes_of(ctas) {
+            let address = in_cta(address, rank as u32, w.cta.rank);
+            match resolve_aligned::<ClusterShared>(w, op.slot, lane, address, 8) {
+                // SAFETY: the place was checked for this lane.
+                Ok(place) => unsafe {
+                    let place = place.cast::<u64>();
+                    place.write(Barrier(place.read()).complete(transactions).0);
+                },
+                Err(fault) => return w.fault(fault),
+            }
+        }
+    }
+    Flow::Next
+}
+
 /// d = the phase of the barrier at `a` is another than that of state `b`, or of parity `b`.
 unsafe fn test<S: Space, const PARITY: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
     let mut truth = 0;
@@ -148,7 +175,9 @@ unsafe fn test<S: Space, const PARITY: bool>(w: &mut Running<'_>, op: &Op) -> Fl
 /// `$function::<Space, $rest>` for the instruction's space.
 macro_rules! in_space {
     ($i:expr, $function:ident::<$rest:tt>) => {
-        if named_space($i).is_some() {
+        if names_cluster($i) {
+            $function::<ClusterShared, $rest> as Run
+        } else if named_space($i).is_some() {
             $function::<Shared<u64>, $rest> as Run
         } else {
             $function::<Generic, $rest> as Run
@@ -193,6 +222,20 @@ pub(in crate::ops) fn bind_transactions_of(
     let d = b.scratch(true);
     let slot = b.next_slot();
     let op = Op { d, a, b: operand, slot, ..b.op(in_space!(i, act::<Complete>)) };
+    b.push(op);
+    Ok(())
+}
+
+/// As [`bind_transactions_of`], in each of the CTAs that the bits in row `ctas` name.
+pub(in crate::ops) fn bind_transactions_in(
+    b: &mut Binder<'_, '_>,
+    barrier: &Operand,
+    operand: u32,
+    ctas: u32,
+) -> Bound {
+    let a = wide_address(b, barrier)?;
+    let slot = b.next_slot();
+    let op = Op { a, b: operand, c: ctas, slot, ..b.op(complete_in_several) };
     b.push(op);
     Ok(())
 }

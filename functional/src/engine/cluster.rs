@@ -1,0 +1,174 @@
+//! A cluster being executed: CTAs that are resident together, have a barrier in common, and reach each other's shared
+//! memory (PTX manual 2.2.2). Every CTA belongs to one; without a cluster's dimensions it is alone in it.
+//!
+//! One worker executes the whole cluster, its CTAs in turns. Their shared memory lies in one block, CTA after CTA.
+//!
+//! An address in the cluster's window of shared memory is [`WINDOW_SIZE`] times a number, plus an offset. Number 0 is
+//! the CTA that uses the address, so that a CTA's own addresses are offsets and need no translation; number `n + 1` is
+//! the CTA of rank `n`. `mapa` makes the second kind, which means the same in each CTA of the cluster.
+
+use super::barrier::Barrier;
+use super::cta::{Cta, Executed, Turn};
+use super::grid::Grid;
+use super::view::View;
+use crate::fault::FaultKind;
+use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
+
+/// CTAs that a cluster can have.
+pub const MAXIMUM_CTAS: u32 = CLUSTER_WINDOWS as u32 - 1;
+
+/// Words behind a CTA's shared memory that a vector load may reach into.
+const OVERHANG: usize = 8;
+
+/// What the CTAs of a cluster have in common.
+#[derive(Debug, Default)]
+pub struct ClusterState {
+    /// The cluster's barrier.
+    pub barrier: Barrier,
+    /// CTAs.
+    pub ctas: u32,
+    /// Threads that have not exited.
+    live_threads: u32,
+    /// Bytes from one CTA's shared memory to the next one's.
+    pub(crate) pitch: u64,
+}
+
+impl ClusterState {
+    /// `count` threads exit; the barrier may complete by that.
+    pub fn exit_threads(&mut self, count: u32) {
+        self.live_threads -= count.min(self.live_threads);
+        self.barrier.check(self.live_threads);
+    }
+
+    /// `count` threads come to the barrier.
+    pub fn arrive(&mut self, count: u32) {
+        self.barrier.arrive(count, 0, 0, self.live_threads);
+    }
+}
+
+/// Number of the CTA with this rank, as part of an address: times [`WINDOW_SIZE`].
+pub fn window_of(rank: u32, own_rank: u32) -> u64 {
+    let number = if rank == own_rank { 0 } else { rank.min(MAXIMUM_CTAS) + 1 };
+    u64::from(number) * WINDOW_SIZE
+}
+
+/// Rank of the CTA that an address in the cluster's window belongs to, and the offset in its shared memory.
+pub fn rank_and_offset(address: u64, own_rank: u32) -> (u64, u64) {
+    let rank = (address / WINDOW_SIZE).checked_sub(1).unwrap_or(own_rank.into());
+    (rank, address % WINDOW_SIZE)
+}
+
+/// The address of the same offset in the CTA of rank `rank`.
+pub fn in_cta(address: u64, rank: u32, own_rank: u32) -> u64 {
+    window_of(rank, own_rank) + rank_and_offset(address, own_rank).1
+}
+
+/// A cluster with all its storage; the storage is used again for the next one.
+#[derive(Debug)]
+pub struct Cluster {
+    state: ClusterState,
+    ctas: Vec<Cta>,
+    shared: Vec<u64>,
+}
+
+impl Cluster {
+    /// Storage for a cluster of this launch.
+    pub fn new(grid: &Grid) -> Cluster {
+        let words = (grid.shared_bytes() as usize).div_ceil(8) + OVERHANG;
+        let ctas = grid.ctas_per_cluster();
+        Cluster {
+            state: ClusterState { ctas, pitch: words as u64 * 8, ..ClusterState::default() },
+            ctas: (0..ctas).map(|_| Cta::new(grid)).collect(),
+            shared: vec![0; words * ctas as usize],
+        }
+    }
+
+    /// Makes this the cluster number `index` of the launch, nothing executed yet.
+    pub fn start(&mut self, grid: &Grid, index: u64) {
+        self.state.barrier = Barrier::default();
+        self.state.live_threads = grid.threads_per_cta() * self.state.ctas;
+        self.shared.fill(0);
+        for (rank, cta) in self.ctas.iter_mut().enumerate() {
+            cta.start(grid, index, rank as u32);
+        }
+    }
+
+    /// Runs the CTAs in turn, until all are finished or `rounds` rounds of their warps have passed.
+    pub fn run(&mut self, grid: &Grid, view: &mut View, rounds: u32, executed: &mut Executed) -> Turn {
+        if let [cta] = &mut self.ctas[..] {
+            let turn =
+                cta.run(grid, view, &mut self.state, self.shared.as_mut_ptr().cast(), rounds, executed);
+            return match turn {
+                Turn::Blocked => Turn::Fault(cta.stuck(grid, deadlock(&[cta.waiting()], &self.state))),
+                turn => turn,
+            };
+        }
+        for _ in 0..rounds {
+            let (mut unfinished, mut progress) = (false, false);
+            for (rank, cta) in self.ctas.iter_mut().enumerate().filter(|(_, cta)| !cta.is_finished()) {
+                // A CTA's words begin within the block, which has `ctas` times the pitch.
+                let shared =
+                    self.shared.as_mut_ptr().cast::<u8>().wrapping_add(rank * self.state.pitch as usize);
+                match cta.run(grid, view, &mut self.state, shared, 1, executed) {
+                    Turn::Finished => progress = true,
+                    Turn::Suspended => (unfinished, progress) = (true, true),
+                    Turn::Blocked => unfinished = true,
+                    Turn::Fault(fault) => return Turn::Fault(fault),
+                }
+                if grid.is_cancelled() {
+                    return Turn::Suspended;
+                }
+            }
+            if !unfinished {
+                return Turn::Finished;
+            }
+            if !progress {
+                let waiting: Vec<u32> = self.ctas.iter().map(Cta::waiting).collect();
+                return Turn::Fault(self.stuck(grid, deadlock(&waiting, &self.state)));
+            }
+        }
+        Turn::Suspended
+    }
+
+    /// A fault of the whole cluster, at the place where its first unfinished CTA is.
+    pub fn stuck(&self, grid: &Grid, kind: FaultKind) -> Box<crate::fault::Fault> {
+        let cta = self.ctas.iter().find(|cta| !cta.is_finished()).unwrap_or(&self.ctas[0]);
+        cta.stuck(grid, kind)
+    }
+}
+
+/// The fault of threads that wait at barriers, so many of each CTA and others at the cluster's.
+fn deadlock(waiting: &[u32], cluster: &ClusterState) -> FaultKind {
+    let waiting = waiting.iter().sum::<u32>() + cluster.barrier.waiting();
+    FaultKind::Deadlock(format!(
+        "{waiting} threads wait at a barrier that the other {} live threads never reach",
+        cluster.live_threads.saturating_sub(waiting)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_made_for_a_rank_leads_back_to_it() {
+        for (rank, own) in [(0, 0), (0, 3), (3, 0), (15, 2)] {
+            assert_eq!(rank_and_offset(window_of(rank, own) + 40, own), (u64::from(rank), 40));
+        }
+    }
+
+    #[test]
+    fn an_address_of_ones_own_is_an_offset() {
+        assert_eq!(window_of(5, 5), 0);
+        assert_eq!(rank_and_offset(12, 5), (5, 12));
+    }
+
+    #[test]
+    fn exits_complete_the_barrier_of_the_others() {
+        let mut cluster = ClusterState { live_threads: 64, ..ClusterState::default() };
+        cluster.arrive(32);
+        assert_eq!(cluster.barrier.generation, 0);
+        cluster.exit_threads(32);
+        assert_eq!(cluster.barrier.generation, 1);
+    }
+}

@@ -66,6 +66,10 @@ functions! {
 
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 const MAX_DYNAMIC_SHARED: c_int = 8;
+/// `CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`.
+const NON_PORTABLE_CLUSTERS: c_int = 14;
+/// `CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH`, `_HEIGHT`, `_DEPTH`.
+const REQUIRED_CLUSTER: std::ops::RangeInclusive<c_int> = 11..=13;
 /// Dynamic shared memory that needs no attribute, bytes.
 const USUAL_SHARED: u32 = 48 << 10;
 /// `CU_JIT_ERROR_LOG_BUFFER`, `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
@@ -98,6 +102,7 @@ pub(crate) struct Sizes {
     pub(crate) block: [u32; 3],
     pub(crate) dynamic_shared: u32,
     pub(crate) cooperative: bool,
+    pub(crate) cluster: Option<[u32; 3]>,
 }
 
 impl Driver {
@@ -263,10 +268,13 @@ impl Driver {
         let call = &self.functions;
         let ([gx, gy, gz], [bx, by, bz]) = (sizes.grid, sizes.block);
         if sizes.dynamic_shared > USUAL_SHARED {
-            let bytes = c_int::try_from(sizes.dynamic_shared).unwrap_or(c_int::MAX);
-            // SAFETY: a function of this driver.
-            let code = unsafe { (call.cuFuncSetAttribute)(function.0, MAX_DYNAMIC_SHARED, bytes) };
-            self.check("cuFuncSetAttribute", code)?;
+            self.set_attribute(function, MAX_DYNAMIC_SHARED, sizes.dynamic_shared)?;
+        }
+        if let Some(cluster) = sizes.cluster {
+            self.set_attribute(function, NON_PORTABLE_CLUSTERS, 1)?;
+            for (attribute, extent) in REQUIRED_CLUSTER.zip(cluster) {
+                self.set_attribute(function, attribute, extent)?;
+            }
         }
         let (shared, stream) = (sizes.dynamic_shared, null_mut());
         let mut size = parameters.len();
@@ -302,6 +310,13 @@ impl Driver {
             }
         };
         self.check("cuLaunchKernel", code)
+    }
+
+    fn set_attribute(&self, function: Function, attribute: c_int, value: u32) -> Result<(), DriverError> {
+        let value = c_int::try_from(value).unwrap_or(c_int::MAX);
+        // SAFETY: a function of this driver.
+        let code = unsafe { (self.functions.cuFuncSetAttribute)(function.0, attribute, value) };
+        self.check("cuFuncSetAttribute", code)
     }
 
     /// Waits for the launched kernel's end; a fault of it is the error.

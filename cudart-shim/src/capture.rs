@@ -134,6 +134,7 @@ impl Order {
             block: config.block,
             dynamic_shared: config.dynamic_shared,
             cooperative: config.cooperative,
+            cluster: config.cluster.filter(|_| program.bounds.required_cluster.is_none()),
             parameter_bytes: program.parameter_bytes,
             omitted: omitted(program),
             parameters,

@@ -1,10 +1,12 @@
 //! Attributes of kernels, for both APIs (`cudaFuncAttributes`, `CUfunction_attribute`).
 
 use crate::abi::Out;
+use crate::cluster::ClusterSettings;
 use crate::error::{Error, Result};
-use crate::module::Kernel;
+use crate::module::{Kernel, KernelSettings};
 use crate::profile::Attribute;
 use crate::simulator::Simulator;
+use functional::engine::program::Program;
 use std::ffi::c_int;
 
 /// `CUfunction_attribute`, `cudaFuncAttribute`.
@@ -19,9 +21,13 @@ mod attribute {
     pub(super) const CACHE_MODE_CA: i32 = 7;
     pub(super) const MAX_DYNAMIC_SHARED_SIZE: i32 = 8;
     pub(super) const CARVEOUT: i32 = 9;
-    /// Cluster sizes and their policy, which need compute capability 9.0.
-    pub(super) const CLUSTER_FIRST: i32 = 10;
-    pub(super) const CLUSTER_LAST: i32 = 15;
+    pub(super) const CLUSTER_SIZE_MUST_BE_SET: i32 = 10;
+    pub(super) const REQUIRED_CLUSTER_WIDTH: i32 = 11;
+    pub(super) const REQUIRED_CLUSTER_DEPTH: i32 = 13;
+    pub(super) const NON_PORTABLE_CLUSTER_SIZE_ALLOWED: i32 = 14;
+    pub(super) const CLUSTER_SCHEDULING_POLICY: i32 = 15;
+    /// `cudaClusterSchedulingPolicyLoadBalancing`, the last of them.
+    pub(super) const LAST_POLICY: i32 = 2;
 }
 
 /// What a program can ask of a kernel.
@@ -43,6 +49,9 @@ pub(crate) struct KernelAttributes {
     pub(crate) max_dynamic_shared: c_int,
     /// Preferred share of shared memory, percent; -1 is no preference.
     pub(crate) carveout: c_int,
+    /// Attributes 10 to 15: a launch has to name its clusters; their required width, height and depth; they may be larger
+    /// than portable; scheduling policy.
+    pub(crate) clusters: [c_int; 6],
 }
 
 fn int(value: impl TryInto<c_int>) -> c_int {
@@ -54,6 +63,7 @@ impl Simulator {
     pub(crate) fn kernel_attributes(&self, kernel: &Kernel) -> Result<KernelAttributes> {
         let program = kernel.program()?;
         let target = kernel.module.target;
+        let KernelSettings { carveout, clusters, .. } = *kernel.settings.lock();
         Ok(KernelAttributes {
             shared: program.static_shared as usize,
             local: program.kernel().local_bytes as usize,
@@ -62,7 +72,8 @@ impl Simulator {
             ptx_version: int(if target == 0 { self.capability() } else { target }),
             binary_version: int(self.capability()),
             max_dynamic_shared: int(self.max_dynamic_shared(kernel, &program)),
-            carveout: kernel.settings.lock().carveout,
+            carveout,
+            clusters: cluster_attributes(&program, clusters),
         })
     }
 
@@ -79,7 +90,9 @@ impl Simulator {
             attribute::BINARY_VERSION => attributes.binary_version,
             attribute::MAX_DYNAMIC_SHARED_SIZE => attributes.max_dynamic_shared,
             attribute::CARVEOUT => attributes.carveout,
-            attribute::CLUSTER_FIRST..=attribute::CLUSTER_LAST => 0,
+            attribute::CLUSTER_SIZE_MUST_BE_SET..=attribute::CLUSTER_SCHEDULING_POLICY => {
+                attributes.clusters[(number - attribute::CLUSTER_SIZE_MUST_BE_SET) as usize]
+            }
             _ => return Err(Error::InvalidValue),
         })
     }
@@ -100,10 +113,32 @@ impl Simulator {
                 kernel.settings.lock().carveout = value;
                 Ok(())
             }
-            attribute::CLUSTER_FIRST..=attribute::CLUSTER_LAST => Err(Error::NotSupported),
+            attribute::REQUIRED_CLUSTER_WIDTH..=attribute::REQUIRED_CLUSTER_DEPTH => {
+                if kernel.program()?.bounds.required_cluster.is_some() {
+                    return Err(Error::NotPermitted);
+                }
+                let extent = u32::try_from(value).map_err(|_| Error::InvalidValue)?;
+                let axis = (number - attribute::REQUIRED_CLUSTER_WIDTH) as usize;
+                kernel.settings.lock().clusters.required[axis] = extent;
+                Ok(())
+            }
+            attribute::NON_PORTABLE_CLUSTER_SIZE_ALLOWED if (0..=1).contains(&value) => {
+                kernel.settings.lock().clusters.non_portable = value != 0;
+                Ok(())
+            }
+            attribute::CLUSTER_SCHEDULING_POLICY if (0..=attribute::LAST_POLICY).contains(&value) => {
+                kernel.settings.lock().clusters.policy = value;
+                Ok(())
+            }
             _ => Err(Error::InvalidValue),
         }
     }
+}
+
+/// Attributes 10 to 15.
+fn cluster_attributes(program: &Program, settings: ClusterSettings) -> [c_int; 6] {
+    let [x, y, z] = program.bounds.required_cluster.unwrap_or(settings.required).map(int);
+    [program.bounds.needs_clusters.into(), x, y, z, settings.non_portable.into(), settings.policy]
 }
 
 /// Offset and size in bytes of a kernel's parameter; past the last one is an invalid value.

@@ -3,6 +3,7 @@
 use crate::abi::Dim3;
 use crate::capture;
 use crate::error::{Error, Result};
+use crate::launch_attribute::LaunchAttributes;
 use crate::log;
 use crate::module::Kernel;
 use crate::profile::Attribute;
@@ -24,8 +25,8 @@ pub(crate) struct Sizes {
     pub(crate) block: Dim3,
     /// Dynamic shared memory, bytes.
     pub(crate) shared: usize,
-    /// All CTAs must be resident at once.
-    pub(crate) cooperative: bool,
+    /// What else the launch says.
+    pub(crate) attributes: LaunchAttributes,
 }
 
 /// Where a launch's arguments are.
@@ -38,7 +39,7 @@ pub(crate) enum Arguments {
 }
 
 impl Dim3 {
-    fn array(self) -> [u32; 3] {
+    pub(crate) fn array(self) -> [u32; 3] {
         [self.x, self.y, self.z]
     }
 }
@@ -87,12 +88,14 @@ impl Simulator {
         self.engine.is_complete(stream_engine::Scope::Stream(stream))?;
         let program = kernel.program()?;
         self.check_sizes(kernel, &program, sizes)?;
+        let cluster = self.clusters(kernel, &program, &sizes)?;
         let config = LaunchConfig {
             grid: sizes.grid.array(),
             block: sizes.block.array(),
             dynamic_shared: u32::try_from(sizes.shared).map_err(|_| Error::InvalidValue)?,
             parameters: parameter_block(&program, arguments)?,
-            cooperative: sizes.cooperative,
+            cooperative: sizes.attributes.cooperative,
+            cluster,
             textures: self.device.textures.snapshot(),
         };
         log::line(|| {
@@ -133,7 +136,7 @@ impl Simulator {
         if sizes.shared as u64 > self.max_dynamic_shared(kernel, program) {
             return Err(Error::InvalidValue);
         }
-        if sizes.cooperative {
+        if sizes.attributes.cooperative {
             let ctas = product(sizes.grid.array());
             let resident = u64::from(self.active_ctas(kernel, program, threads as u32, sizes.shared));
             if ctas > resident.saturating_mul(spec.sms.into()) {

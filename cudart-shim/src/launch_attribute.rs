@@ -1,7 +1,5 @@
 //! Attributes of a launch (`cudaLaunchAttribute`, `CUlaunchAttribute`; the numbers agree).
 
-use crate::error::{Error, Result};
-
 /// A number and a value of 64 bytes, whose meaning the number gives.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(8))]
@@ -20,17 +18,26 @@ impl LaunchAttribute {
 const COOPERATIVE: u32 = 2;
 const CLUSTER_DIMENSION: u32 = 4;
 
-/// Whether the launch is cooperative. Clusters of more than one CTA need compute capability 9.0; the other attributes
-/// are hints about caches, priorities and ordering that change no result.
-pub(crate) fn is_cooperative(attributes: &[LaunchAttribute]) -> Result<bool> {
-    let mut cooperative = false;
-    for attribute in attributes {
-        match (attribute.id, attribute.value) {
-            (COOPERATIVE, [flag, ..]) => cooperative = flag != 0,
-            (CLUSTER_DIMENSION, [1, 1, 1, ..]) => {}
-            (CLUSTER_DIMENSION, _) => return Err(Error::InvalidClusterSize),
-            _ => {}
+/// The attributes that change a launch; the others are hints about caches, priorities and ordering.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LaunchAttributes {
+    /// All CTAs must be resident at once.
+    pub(crate) cooperative: bool,
+    /// CTAs of a cluster along x, y, z.
+    pub(crate) cluster: Option<[u32; 3]>,
+}
+
+impl LaunchAttributes {
+    /// Those of a list; the last one of a kind counts.
+    pub(crate) fn of(attributes: &[LaunchAttribute]) -> Self {
+        let mut all = Self::default();
+        for attribute in attributes {
+            match (attribute.id, attribute.value) {
+                (COOPERATIVE, [flag, ..]) => all.cooperative = flag != 0,
+                (CLUSTER_DIMENSION, [x, y, z, ..]) => all.cluster = Some([x, y, z]),
+                _ => {}
+            }
         }
+        all
     }
-    Ok(cooperative)
 }

@@ -11,6 +11,7 @@ mod array;
 pub mod bind;
 mod capture;
 mod check;
+mod cluster;
 mod code_cache;
 mod context;
 mod copy;

@@ -2,6 +2,7 @@
 //! itself.
 
 use crate::abi::{FunctionHandle, ModuleHandle};
+use crate::cluster::ClusterSettings;
 use crate::code_cache;
 use crate::error::{Error, Result};
 use crate::image::{Code, ImageError};
@@ -53,6 +54,8 @@ pub(crate) struct KernelSettings {
     pub(crate) max_dynamic_shared: Option<u32>,
     /// Preferred share of shared memory, percent; -1 is no preference.
     pub(crate) carveout: i32,
+    /// Clusters.
+    pub(crate) clusters: ClusterSettings,
 }
 
 type Registration = Arc<OnceLock<Result<Arc<LoadedModule>>>>;
@@ -311,7 +314,11 @@ impl Simulator {
 impl Modules {
     fn add_kernel(&mut self, name: CString, module: Arc<LoadedModule>) -> Arc<Kernel> {
         self.created += 1;
-        let settings = Mutex::new(KernelSettings { max_dynamic_shared: None, carveout: -1 });
+        let settings = Mutex::new(KernelSettings {
+            max_dynamic_shared: None,
+            carveout: -1,
+            clusters: ClusterSettings::default(),
+        });
         let kernel = Arc::new(Kernel { name, module, number: self.created, settings });
         self.kernels.insert(kernel.handle(), Arc::clone(&kernel));
         kernel

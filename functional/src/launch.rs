@@ -167,7 +167,7 @@ fn check_cluster(program: &Program, config: &LaunchConfig, grid: [u32; 3]) -> Re
     {
         return wrong(format!("clusters of {cluster:?} CTAs; the kernel requires {required:?}"));
     }
-    let ctas = cluster.iter().map(|&n| u64::from(n)).product::<u64>();
+    let ctas = cluster.iter().fold(1_u64, |all, &extent| all.saturating_mul(extent.into()));
     let most = bounds.maximum_cluster_ctas.map_or(MAXIMUM_CTAS, |bound| bound.min(MAXIMUM_CTAS));
     if ctas == 0 || ctas > u64::from(most) {
         return wrong(format!("{ctas} CTAs in a cluster; allowed are 1 to {most}"));

@@ -10,6 +10,7 @@
 //! | `modes` | names of [`Mode`]s to build and run, instead of `shared static` |
 //! | `arch` | what nvcc compiles the kernels for, instead of `compute_75` |
 //! | `code` | what the binary holds for the kernels, instead of PTX: `sm_75` |
+//! | `device` | profile of the device to run on, instead of the default |
 //! | `flags` | more options for the compiler |
 //! | `link` | more options for the linker; `-lcuda` is answered with a stand-in, as no package holds that library |
 //! | `args` | arguments of the program |
@@ -75,6 +76,8 @@ pub struct Program {
     pub arch: String,
     /// What nvcc puts into the binary instead of PTX for `arch`: machine code.
     pub code: Option<String>,
+    /// Profile of the device, if not the default.
+    pub device: Option<String>,
     /// More options for the compiler.
     pub flags: Vec<String>,
     /// More options for the linker.
@@ -168,6 +171,7 @@ fn program(name: &str, path: &Path) -> Result<Option<Program>, Error> {
         is_long: false,
         arch: "compute_75".to_owned(),
         code: None,
+        device: None,
         flags: Vec::new(),
         link: Vec::new(),
         args: Vec::new(),
@@ -199,6 +203,7 @@ impl Program {
             "arch" => self.arch = value.to_owned(),
             "long" => self.is_long = true,
             "code" => self.code = Some(value.to_owned()),
+            "device" => self.device = Some(value.to_owned()),
             "flags" => self.flags.extend(words()),
             "link" => self.link.extend(words()),
             "args" => self.args.extend(words()),

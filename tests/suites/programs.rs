@@ -71,6 +71,7 @@ fn start_and_wait(program: &Program, command: &Path, executable: &Path) -> Resul
     let mut child = Command::new(command)
         .arg("run")
         .args(checks)
+        .args(program.device.iter().flat_map(|device| ["--device", device]))
         .arg("--")
         .arg(executable)
         .args(&program.args)

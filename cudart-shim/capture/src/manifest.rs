@@ -39,6 +39,9 @@ pub struct Launch {
     pub dynamic_shared: u32,
     /// A cooperative launch.
     pub cooperative: bool,
+    /// CTAs of a cluster along x, y, z, if the launch had clusters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of all parameters.
     pub parameter_bytes: u32,
     /// What the kernel can reach and the folder has not, in words.

@@ -26,6 +26,7 @@ fn launch() -> Launch {
         block: [32, 1, 1],
         dynamic_shared: 0,
         cooperative: false,
+        cluster: None,
         parameter_bytes: 16,
         omitted: Vec::new(),
         parameters: vec![parameter],

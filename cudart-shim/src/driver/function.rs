@@ -6,7 +6,7 @@ use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::function::parameter;
 use crate::launch::{Arguments, Sizes};
-use crate::launch_attribute::{LaunchAttribute, is_cooperative};
+use crate::launch_attribute::{LaunchAttribute, LaunchAttributes};
 use std::ffi::{c_int, c_uint, c_void};
 
 /// Tags of `extra`, pairs of tag and value closed by `END`.
@@ -26,6 +26,14 @@ pub(crate) struct DriverLaunchConfiguration {
     stream: StreamHandle,
     attributes: In<LaunchAttribute>,
     attribute_count: c_uint,
+}
+
+impl DriverLaunchConfiguration {
+    /// The sizes, with the attributes that change them.
+    fn sizes(&self) -> Result<Sizes> {
+        let attributes = LaunchAttributes::of(&self.attributes.list(self.attribute_count as usize)?);
+        Ok(Sizes { grid: self.grid, block: self.block, shared: self.shared as usize, attributes })
+    }
 }
 
 #[cfg(test)]
@@ -89,7 +97,8 @@ fn launch(
 
 fn sizes(grid: [c_uint; 3], block: [c_uint; 3], shared: c_uint, cooperative: bool) -> Sizes {
     let dim3 = |[x, y, z]: [c_uint; 3]| Dim3 { x, y, z };
-    Sizes { grid: dim3(grid), block: dim3(block), shared: shared as usize, cooperative }
+    let attributes = LaunchAttributes { cooperative, cluster: None };
+    Sizes { grid: dim3(grid), block: dim3(block), shared: shared as usize, attributes }
 }
 
 /// Cache and bank configurations are preferences the hardware may ignore; only their range is checked.
@@ -154,10 +163,7 @@ api! { Driver;
         config: In<DriverLaunchConfiguration>, f: FunctionHandle, kernelParams: Pointers, extra: Pointers,
     ) {
         let config = config.get()?;
-        let attributes = config.attributes.list(config.attribute_count as usize)?;
-        let cooperative = is_cooperative(&attributes)?;
-        let sizes = Sizes { grid: config.grid, block: config.block, shared: config.shared as usize, cooperative };
-        launch(f, sizes, config.stream, default, arguments(kernelParams, extra)?)
+        launch(f, config.sizes()?, config.stream, default, arguments(kernelParams, extra)?)
     }
 
     /// Launches a function whose CTAs are all resident at once.
@@ -238,6 +244,28 @@ api! { Driver;
             return Err(Error::InvalidValue);
         }
         best_cta_size(minGridSize, blockSize, function, dynamicSMem, dynamicSMemSize, blockSizeLimit)
+    }
+
+    /// Clusters of a launch that are resident at once.
+    fn cuOccupancyMaxActiveClusters(
+        numClusters: Out<c_int>, func: FunctionHandle, config: In<DriverLaunchConfiguration>,
+    ) {
+        numClusters.check()?;
+        let simulator = driver_context()?;
+        let kernel = simulator.kernel(func)?;
+        let clusters = simulator.active_clusters(&kernel, &*kernel.program()?, &config.get()?.sizes()?)?;
+        numClusters.set(clusters as c_int)
+    }
+
+    /// CTAs of the largest cluster that a launch can have.
+    fn cuOccupancyMaxPotentialClusterSize(
+        clusterSize: Out<c_int>, func: FunctionHandle, config: In<DriverLaunchConfiguration>,
+    ) {
+        clusterSize.check()?;
+        let simulator = driver_context()?;
+        let kernel = simulator.kernel(func)?;
+        let ctas = simulator.largest_cluster(&kernel, &*kernel.program()?, &config.get()?.sizes()?);
+        clusterSize.set(ctas as c_int)
     }
 
     /// Dynamic shared memory a CTA can have when so many share a multiprocessor.

@@ -1,16 +1,17 @@
 //! Kernels: attributes, occupancy.
 
-use crate::abi::{Address, FunctionHandle, Out};
+use crate::abi::{Address, FunctionHandle, In, Out};
 use crate::context::{check_device, runtime_context};
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::function::{KernelAttributes, parameter};
+use crate::runtime::LaunchConfiguration;
 use std::ffi::{c_char, c_int, c_uint};
 
-/// `cudaFuncAttributes` of CUDA 11.
+/// `cudaFuncAttributes`, with so many numbers behind those of CUDA 11.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct FunctionAttributes11 {
+pub(crate) struct FunctionAttributes<const MORE: usize> {
     shared_size: usize,
     const_size: usize,
     local_size: usize,
@@ -21,19 +22,22 @@ pub(crate) struct FunctionAttributes11 {
     cache_mode_ca: c_int,
     max_dynamic_shared_size: c_int,
     preferred_carveout: c_int,
+    more: [c_int; MORE],
 }
 
-/// `cudaFuncAttributes` of CUDA 12 and 13: followed by cluster sizes, which need compute capability 9.0, and room.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(crate) struct FunctionAttributes12 {
-    common: FunctionAttributes11,
-    cluster: [c_int; 6],
-    reserved: [c_int; 16],
-}
+/// `cudaFuncAttributes` of CUDA 11.
+pub(crate) type FunctionAttributes11 = FunctionAttributes<0>;
 
-impl From<KernelAttributes> for FunctionAttributes11 {
+/// `cudaFuncAttributes` of CUDA 12 and 13, with six numbers about clusters and room for 16 others.
+pub(crate) type FunctionAttributes12 = FunctionAttributes<22>;
+
+impl<const MORE: usize> From<KernelAttributes> for FunctionAttributes<MORE> {
     fn from(attributes: KernelAttributes) -> Self {
+        let [must_be_set, x, y, z, non_portable, policy] = attributes.clusters;
+        let mut more = [0; MORE];
+        for (place, value) in more.iter_mut().zip([must_be_set, x, y, z, policy, non_portable]) {
+            *place = value;
+        }
         Self {
             shared_size: attributes.shared,
             const_size: 0,
@@ -45,6 +49,7 @@ impl From<KernelAttributes> for FunctionAttributes11 {
             cache_mode_ca: 0,
             max_dynamic_shared_size: attributes.max_dynamic_shared,
             preferred_carveout: attributes.carveout,
+            more,
         }
     }
 }
@@ -88,8 +93,7 @@ api! { Runtime;
     /// Everything about a kernel.
     fn cudaFuncGetAttributes(attr: Out<FunctionAttributes12>, func: Address) {
         attr.check()?;
-        let common = attributes(func)?.into();
-        attr.set(FunctionAttributes12 { common, cluster: [0; 6], reserved: [0; 16] })
+        attr.set(attributes(func)?.into())
     }
 
     /// Sets the dynamic shared memory a launch may ask for (8), or the preferred share of shared memory (9).
@@ -141,6 +145,28 @@ api! { Runtime;
         numBlocks: Out<c_int>, func: Address, blockSize: c_int, dynamicSMemSize: usize, flags: c_uint,
     ) {
         occupancy(numBlocks, func, blockSize, dynamicSMemSize, flags)
+    }
+
+    /// Clusters of a launch that are resident at once.
+    fn cudaOccupancyMaxActiveClusters(
+        numClusters: Out<c_int>, func: Address, launchConfig: In<LaunchConfiguration>,
+    ) {
+        numClusters.check()?;
+        let simulator = runtime_context()?;
+        let kernel = simulator.kernel_of(func.0)?;
+        let sizes = launchConfig.get()?.sizes()?;
+        numClusters.set(simulator.active_clusters(&kernel, &*kernel.program()?, &sizes)? as c_int)
+    }
+
+    /// CTAs of the largest cluster that a launch can have.
+    fn cudaOccupancyMaxPotentialClusterSize(
+        clusterSize: Out<c_int>, func: Address, launchConfig: In<LaunchConfiguration>,
+    ) {
+        clusterSize.check()?;
+        let simulator = runtime_context()?;
+        let kernel = simulator.kernel_of(func.0)?;
+        let sizes = launchConfig.get()?.sizes()?;
+        clusterSize.set(simulator.largest_cluster(&kernel, &*kernel.program()?, &sizes) as c_int)
     }
 
     /// Dynamic shared memory a CTA can have when so many share a multiprocessor.

@@ -5,7 +5,7 @@ use crate::context::runtime_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::launch::{Arguments, Sizes};
-use crate::launch_attribute::{LaunchAttribute, is_cooperative};
+use crate::launch_attribute::{LaunchAttribute, LaunchAttributes};
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_uint, c_void};
 
@@ -37,6 +37,14 @@ pub(crate) struct LaunchConfiguration {
     attribute_count: c_uint,
 }
 
+impl LaunchConfiguration {
+    /// The sizes, with the attributes that change them.
+    pub(crate) fn sizes(&self) -> Result<Sizes> {
+        let attributes = LaunchAttributes::of(&self.attributes.list(self.attribute_count as usize)?);
+        Ok(Sizes { attributes, ..sizes(self.grid, self.block, self.shared) })
+    }
+}
+
 /// A pointer to the array of pointers to a kernel's arguments.
 type ArgumentPointers = *const *const c_void;
 
@@ -54,7 +62,7 @@ fn launch(
 }
 
 fn sizes(grid: Dim3, block: Dim3, shared: usize) -> Sizes {
-    Sizes { grid, block, shared, cooperative: false }
+    Sizes { grid, block, shared, attributes: LaunchAttributes::default() }
 }
 
 api! { Runtime;
@@ -98,7 +106,8 @@ api! { Runtime;
     fn cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel_ptsz [default] (
         func: Address, gridDim: Dim3, blockDim: Dim3, args: ArgumentPointers, sharedMem: usize, stream: StreamHandle,
     ) {
-        let sizes = Sizes { cooperative: true, ..sizes(gridDim, blockDim, sharedMem) };
+        let attributes = LaunchAttributes { cooperative: true, cluster: None };
+        let sizes = Sizes { attributes, ..sizes(gridDim, blockDim, sharedMem) };
         launch(func.0, sizes, args, stream, default)
     }
 
@@ -107,10 +116,7 @@ api! { Runtime;
         config: In<LaunchConfiguration>, func: Address, args: ArgumentPointers,
     ) {
         let config = config.get()?;
-        let attributes = config.attributes.list(config.attribute_count as usize)?;
-        let cooperative = is_cooperative(&attributes)?;
-        let sizes = Sizes { cooperative, ..sizes(config.grid, config.block, config.shared) };
-        launch(func.0, sizes, args, config.stream, default)
+        launch(func.0, config.sizes()?, args, config.stream, default)
     }
 
     /// The handle of a stub's kernel.

@@ -127,6 +127,7 @@ fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<R
         block: launch.block,
         dynamic_shared: launch.dynamic_shared,
         cooperative: launch.cooperative,
+        cluster: launch.cluster,
     };
     driver.launch(function, sizes, &mut parameters, &offsets).map_err(failed)?;
     let outcome = driver.synchronize();

@@ -12,8 +12,8 @@ use crate::engine::grid::Grid;
 use crate::engine::probe::Region;
 use crate::engine::program::PlacedVariable;
 use crate::fault::{Fault, FaultKind};
-use crate::memory::{Allocation, AllocationKind, WINDOW_SIZE};
-use crate::ops::place::{AccessSpace, named_space};
+use crate::memory::{Allocation, AllocationKind, CLUSTER_WINDOWS, WINDOW_SIZE};
+use crate::ops::place::{AccessSpace, named_space, names_cluster};
 
 /// Freed allocations remembered.
 const REMEMBERED: usize = 4096;
@@ -177,14 +177,14 @@ fn verb(instruction: Option<&Instruction>) -> &'static str {
 
 /// The memory that the address lies in, and where in it.
 fn region(grid: &Grid<'_>, instruction: Option<&Instruction>, address: u64) -> (Region, u64) {
-    match instruction.and_then(named_space) {
+    match instruction.filter(|instruction| !names_cluster(instruction)).and_then(named_space) {
         Some(AccessSpace::Shared) => return (Region::Shared, address),
         Some(AccessSpace::Local) => return (Region::Local, address),
         _ => {}
     }
     let memory = &grid.owner.memory;
     let (shared, local) = (memory.shared_window(), memory.local_window());
-    if address.wrapping_sub(shared) < WINDOW_SIZE {
+    if address.wrapping_sub(shared) < CLUSTER_WINDOWS * WINDOW_SIZE {
         (Region::Shared, address - shared)
     } else if address.wrapping_sub(local) < WINDOW_SIZE {
         (Region::Local, address - local)

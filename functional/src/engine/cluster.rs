@@ -99,7 +99,9 @@ impl Cluster {
             let turn =
                 cta.run(grid, view, &mut self.state, self.shared.as_mut_ptr().cast(), rounds, executed);
             return match turn {
-                Turn::Blocked => Turn::Fault(cta.stuck(grid, deadlock(&[cta.waiting()], &self.state))),
+                Turn::Blocked => {
+                    Turn::Fault(cta.stuck(grid, deadlock(&[cta.waiting_at_barriers()], &self.state)))
+                }
                 turn => turn,
             };
         }
@@ -123,7 +125,7 @@ impl Cluster {
                 return Turn::Finished;
             }
             if !progress {
-                let waiting: Vec<u32> = self.ctas.iter().map(Cta::waiting).collect();
+                let waiting: Vec<u32> = self.ctas.iter().map(Cta::waiting_at_barriers).collect();
                 return Turn::Fault(self.stuck(grid, deadlock(&waiting, &self.state)));
             }
         }

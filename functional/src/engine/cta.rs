@@ -138,7 +138,7 @@ impl Cta {
     }
 
     /// Threads that wait at the CTA's barriers.
-    pub fn waiting(&self) -> u32 {
+    pub fn waiting_at_barriers(&self) -> u32 {
         self.state.barriers.iter().map(Barrier::waiting).sum()
     }
 

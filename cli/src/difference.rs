@@ -39,7 +39,7 @@ pub(crate) enum Difference {
 }
 
 /// Compares the results of two runs. Pointers to the same place of the same buffer are equal; so are addresses of device
-/// functions.
+/// functions, and handles of textures and surfaces.
 pub(crate) fn between(
     capture: &Capture,
     a: &Results,
@@ -58,12 +58,12 @@ pub(crate) fn between(
         let (contents_a, contents_b) = (a.contents(in_a)?, b.contents(in_b)?);
         let comparison = Comparison { tolerance, ranges_a: &ranges_a, ranges_b: &ranges_b };
         let captured = capture.launch().buffers.get(number);
-        let functions = captured.map(|buffer| &buffer.functions);
+        let handles = captured.map(|buffer| [&buffer.functions, &buffer.objects]);
         let mut first = None;
         let mut bytes = 0;
         for (offset, one, other) in words(in_a, &contents_a, &contents_b) {
-            let is_function = functions.is_some_and(|functions| functions.cover(offset));
-            if one == other || is_function || comparison.same(one, other) {
+            let is_handle = handles.is_some_and(|words| words.iter().any(|words| words.cover(offset)));
+            if one == other || is_handle || comparison.same(one, other) {
                 continue;
             }
             let different = one.iter().zip(other).filter(|(one, other)| one != other).count();

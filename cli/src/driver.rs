@@ -5,6 +5,8 @@
 #![allow(unsafe_code)]
 #![allow(non_snake_case, reason = "the driver's own names")]
 
+pub(crate) mod images;
+
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::ptr::{null, null_mut};
@@ -60,6 +62,12 @@ functions! {
     cuMemcpyHtoD_v2(u64, *const c_void, usize);
     cuMemcpyDtoH_v2(*mut c_void, u64, usize);
     cuFuncSetAttribute(Handle, c_int, c_int);
+    cuArray3DCreate_v2(*mut Handle, *const images::ArrayDescription);
+    cuMipmappedArrayCreate(*mut Handle, *const images::ArrayDescription, c_uint);
+    cuMipmappedArrayGetLevel(*mut Handle, Handle, c_uint);
+    cuMemcpy3D_v2(*const images::Copy3d);
+    cuTexObjectCreate(*mut u64, *const images::Resource, *const images::Texture, *const c_void);
+    cuSurfObjectCreate(*mut u64, *const images::Resource);
     cuLaunchKernel(Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void);
     cuLaunchCooperativeKernel(Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void);
 }

@@ -1,8 +1,11 @@
 //! Saves launches for `voltsim replay`, where `VOLTSIM_CAPTURE` names a folder: the kernel's PTX, its parameters, and all
-//! memory that a pointer may reach, as it is when the launch's turn in its stream has come.
+//! memory that a pointer, texture object or surface object may reach, as it is when the launch's turn in its stream has
+//! come.
 //!
 //! `VOLTSIM_CAPTURE_ONLY` chooses launches (`kernel=GLOB,launch=A..B`), `VOLTSIM_CAPTURE_RESULTS=1` saves the memory
 //! after each of them too. What cannot be saved is told once, and the program goes on.
+
+mod objects;
 
 use crate::entry;
 use crate::error;
@@ -13,10 +16,12 @@ use crate::simulator::{DeviceFault, Simulator};
 use functional::engine::program::Program;
 use functional::launch::LaunchConfig;
 use functional::memory::{Allocation, AllocationKind, Memory};
+use functional::texture::Table;
 use launch_capture::{
     Buffer, Capture, Error, FORMAT, Launch, Parameter, RESULTS, Ranges, ResultsWriter, Selection, Words,
     Writer,
 };
+use objects::Objects;
 use ptx_frontend::ir::Space;
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -118,9 +123,10 @@ impl Order {
         for source in module.sources_of(kernel) {
             writer.module(source.source().text())?;
         }
-        let mut reach = Reach::new(memory, module, program);
+        let mut reach = Reach::new(memory, module, program, Objects::new(&config.textures));
         let parameters = parameters(program, config, &mut reach);
         let saved = reach.save(memory, &mut writer)?;
+        let Objects { images, textures, surfaces, .. } = reach.objects;
         let launch = Launch {
             format: FORMAT,
             voltsim: env!("CARGO_PKG_VERSION").to_owned(),
@@ -136,9 +142,12 @@ impl Order {
             cooperative: config.cooperative,
             cluster: config.cluster.filter(|_| program.bounds.required_cluster.is_none()),
             parameter_bytes: program.parameter_bytes,
-            omitted: omitted(program),
+            omitted: omitted(program, module, &config.textures),
             parameters,
             buffers: Vec::new(),
+            images,
+            textures,
+            surfaces,
         };
         Ok((writer.finish(launch)?, saved))
     }
@@ -176,21 +185,22 @@ struct Reach {
     /// Positions of the allocations reached so far, in the order they were.
     reached: Vec<usize>,
     known: Vec<bool>,
+    /// Texture and surface objects reached so far.
+    objects: Objects,
 }
 
 impl Reach {
     /// The variables that the program names.
-    fn new(memory: &Memory, module: &LoadedModule, program: &Program) -> Self {
+    fn new(memory: &Memory, module: &LoadedModule, program: &Program, objects: Objects) -> Self {
         let allocations: Vec<_> =
             memory.allocations().into_iter().filter(|one| one.kind != AllocationKind::Parameters).collect();
         let ranges = Ranges::new(allocations.iter().map(|allocation| (allocation.address, allocation.size)));
         let variables = module.variables().map(|(name, variable)| (variable.address, name.to_owned()));
         let known = vec![false; allocations.len()];
-        let mut reach =
-            Self { allocations, ranges, variables: variables.collect(), reached: Vec::new(), known };
-        let externals = program.functions.iter().flat_map(|function| &function.source.externals);
-        for variable in externals.filter_map(|external| module.variable(&external.name)) {
-            reach.add(variable.address);
+        let variables = variables.collect();
+        let mut reach = Self { allocations, ranges, variables, reached: Vec::new(), known, objects };
+        for (_, address) in named_variables(program, module) {
+            reach.add(address);
         }
         reach
     }
@@ -205,31 +215,36 @@ impl Reach {
         }
     }
 
-    /// The words of `bytes` that are addresses; what they lead to is reached.
-    fn scan(&mut self, address: u64, bytes: &[u8]) -> Words {
+    /// The words of `bytes` that are addresses, and those that are handles of objects; what they lead to is reached.
+    fn scan(&mut self, address: u64, bytes: &[u8]) -> (Words, Words) {
         let words = self.ranges.pointers(address, bytes);
         for word in words.offsets().filter_map(|offset| launch_capture::word_at(bytes, offset)) {
             self.add(word);
         }
-        words
+        let mut objects = Words::default();
+        for offset in (address.wrapping_neg() % 8..bytes.len() as u64).step_by(8) {
+            let handle = launch_capture::word_at(bytes, offset).filter(|_| !words.cover(offset));
+            if let Some(texels) = handle.and_then(|handle| self.objects.reach(handle)) {
+                objects.push(offset);
+                self.add(texels);
+            }
+        }
+        (words, objects)
     }
 
-    /// Writes the memory reached, and what is reached from there.
-    fn save(mut self, memory: &Memory, writer: &mut Writer) -> Result<Vec<Allocation>, Error> {
+    /// Writes the memory reached, and what is reached from there. Texels of arrays are no pointers.
+    fn save(&mut self, memory: &Memory, writer: &mut Writer) -> Result<Vec<Allocation>, Error> {
         let mut saved = Vec::new();
         while let Some(allocation) =
             self.reached.get(saved.len()).and_then(|position| self.allocations.get(*position)).copied()
         {
             let bytes = contents(memory, &allocation);
-            let pointers = self.scan(allocation.address, &bytes);
-            let variable = self.variables.get(&allocation.address).cloned();
-            let functions = code_addresses(memory, allocation.address, &bytes);
-            let buffer = Buffer {
-                pointers,
-                functions,
-                variable,
-                ..Buffer::new(allocation.address, kind_name(allocation.kind))
-            };
+            let mut buffer = Buffer::new(allocation.address, kind_name(allocation.kind));
+            if allocation.kind != AllocationKind::Array {
+                (buffer.pointers, buffer.objects) = self.scan(allocation.address, &bytes);
+                buffer.functions = code_addresses(memory, allocation.address, &bytes);
+                buffer.variable = self.variables.get(&allocation.address).cloned();
+            }
             writer.buffer(buffer, &bytes)?;
             saved.push(allocation);
         }
@@ -237,13 +252,25 @@ impl Reach {
     }
 }
 
-/// What a program can reach and a capture has not: textures and surfaces, and variables that no driver shows.
-fn omitted(program: &Program) -> Vec<String> {
-    let sources = || program.functions.iter().map(|function| &function.source);
-    let mut instructions = sources().flat_map(|source| &source.instructions);
-    let textures = instructions.any(|instruction| instruction.op.line().group == "texture");
-    let mut omitted = Vec::from_iter(textures.then(|| "textures and surfaces".to_owned()));
-    for source in sources() {
+/// The variables of the module that a program names, with their addresses.
+fn named_variables<'a>(
+    program: &'a Program,
+    module: &'a LoadedModule,
+) -> impl Iterator<Item = (&'a str, u64)> + 'a {
+    let externals = program.functions.iter().flat_map(|function| &function.source.externals);
+    externals.filter_map(|external| Some((external.name.as_str(), module.variable(&external.name)?.address)))
+}
+
+/// What a program can reach and a capture has not: texture and surface references, and variables that no driver shows.
+fn omitted(program: &Program, module: &LoadedModule, table: &Table) -> Vec<String> {
+    let is_bound = |address| {
+        table.textures.contains_key(&address)
+            || table.surfaces.contains_key(&address)
+            || table.samplers.contains_key(&address)
+    };
+    let references = named_variables(program, module).filter(|(_, address)| is_bound(*address));
+    let mut omitted: Vec<String> = references.map(|(name, _)| format!("texture reference {name}")).collect();
+    for source in program.functions.iter().map(|function| &function.source) {
         let is_static = |space| matches!(space, Space::Global | Space::Const);
         let statics = source.variables.iter().filter(|variable| is_static(variable.space));
         omitted.extend(statics.map(|variable| format!("variable {} of {}", variable.name, source.name)));
@@ -259,8 +286,8 @@ fn parameters(program: &Program, config: &LaunchConfig, reach: &mut Reach) -> Ve
             let from = parameter.offset as usize;
             let value = config.parameters.get(from..from.saturating_add(parameter.size as usize));
             let bytes = value.unwrap_or_default().to_vec();
-            let pointers = reach.scan(parameter.offset.into(), &bytes);
-            Parameter { name: parameter.name.clone(), offset: parameter.offset, bytes, pointers }
+            let (pointers, objects) = reach.scan(parameter.offset.into(), &bytes);
+            Parameter { name: parameter.name.clone(), offset: parameter.offset, bytes, pointers, objects }
         })
         .collect()
 }

@@ -10,7 +10,15 @@ fn each_launch_becomes_a_folder_and_the_program_runs_as_ever() {
     let folders = captured.folders();
     assert_eq!(
         folders,
-        ["0001-sum_list", "0002-remainder", "0003-walk", "0004-sum_list", "0005-remainder", "0006-walk"]
+        [
+            "0001-sum_list",
+            "0002-remainder",
+            "0003-walk",
+            "0004-sum_list",
+            "0005-remainder",
+            "0006-walk",
+            "0007-scale"
+        ]
     );
 }
 
@@ -110,8 +118,8 @@ fn a_damaged_folder_is_refused_with_the_file_and_a_remedy() {
     refused("captured/0001-sum_list", "buffers/1.zst");
     captured.place.write("captured/0002-remainder/buffers/0.zst", "garbage");
     refused("captured/0002-remainder", "buffers/0.zst");
-    captured.edit("captured/0003-walk/launch.toml", "format = 1", "format = 2");
-    refused("captured/0003-walk", "0003-walk/launch.toml has format 2");
+    captured.edit("captured/0003-walk/launch.toml", "format = 2", "format = 1");
+    refused("captured/0003-walk", "0003-walk/launch.toml has format 1");
     captured.edit("captured/0004-sum_list/module.ptx", "ld.param", "ld.parameter");
     refused("captured/0004-sum_list", "0004-sum_list");
 }
@@ -126,4 +134,33 @@ fn a_library_that_is_no_driver_is_refused() {
         "{}",
         outcome.stderr
     );
+}
+
+#[test]
+fn textures_and_surfaces_are_captured_and_made_anew() {
+    let captured = Captured::images();
+    assert_eq!(captured.folders(), ["0001-paint", "0002-sample"]);
+    let manifest = captured.place.read("captured/0002-sample/launch.toml");
+    let count = |text: &str| manifest.matches(text).count();
+    // The array of the first texture has one level, that of the second two; the third has no array.
+    let counts = (count("[[textures]]"), count("[[images]]"), count("[[images.levels]]"), count("omitted"));
+    assert_eq!(counts, (3, 2, 3, 0), "{manifest}");
+    assert_eq!(count("objects = [\"0..24\"]"), 1, "{manifest}");
+    for folder in captured.folders() {
+        let outcome = captured.place.voltsim(&["replay", &format!("captured/{folder}")]);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{folder}: {}", outcome.stdout);
+        assert!(outcome.stdout.ends_with("the results are the captured ones\n"), "{}", outcome.stdout);
+    }
+}
+
+#[test]
+fn what_a_surface_or_a_sampler_changes_is_found_by_a_replay() {
+    let captured = Captured::images();
+    captured.edit("captured/0001-paint/module.ptx", "shl.b32 %r4, %r1, 1", "shl.b32 %r4, %r1, 2");
+    let outcome = captured.place.voltsim(&["replay", "captured/0001-paint"]);
+    assert_eq!(outcome.status, 1, "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("(array at"), "{}", outcome.stdout);
+    captured.edit("captured/0002-sample/launch.toml", "level_filter = 1", "level_filter = 0");
+    let outcome = captured.place.voltsim(&["replay", "captured/0002-sample"]);
+    assert_eq!(outcome.status, 1, "{}", outcome.stderr);
 }

@@ -10,10 +10,10 @@ fn ways_that_give_the_same_are_equal() {
     let settings = ["--a", "VOLTSIM_HOST_LEVEL=baseline", "--b", "VOLTSIM_THREADS=2", "--instrumented"];
     let outcome = captured.place.voltsim(&[&["compare"], &arguments[..], &settings].concat());
     assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{}", outcome.stdout);
-    assert_eq!(outcome.stdout.matches(": equal results\n").count(), 6, "{}", outcome.stdout);
+    assert_eq!(outcome.stdout.matches(": equal results\n").count(), 7, "{}", outcome.stdout);
     assert_eq!(
         outcome.stdout.matches("every register gets the same values").count(),
-        6,
+        7,
         "{}",
         outcome.stdout
     );
@@ -65,6 +65,23 @@ fn a_wrong_load_behind_the_first_window_of_the_log_is_found() {
 }
 
 #[test]
+fn a_setting_that_changes_an_instruction_is_found() {
+    let captured = Captured::with(&["--only", "kernel=scale"]);
+    let compare = |options: &[&str]| {
+        captured
+            .place
+            .voltsim(&[&["compare", "captured/0007-scale", "--b", "VOLTSIM_FMAD=0"], options].concat())
+    };
+    let outcome = compare(&[]);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (1, ""));
+    let found =
+        format!("  scale, PTX line {}: add.f32 %f4, %f3, %f2;\n  %f4 (.f32): A 0x", line_of("add.f32"));
+    assert!(outcome.stdout.contains(&found), "{}", outcome.stdout);
+    let outcome = compare(&["--ulps", "f32=1"]);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{}", outcome.stdout);
+}
+
+#[test]
 fn a_wrong_store_is_told_from_wrong_values() {
     let report = compare("0002-remainder", "st.global.u32 [%rd3], %r7", "st.global.u32 [%rd3], %r5", &[]);
     assert!(
@@ -99,7 +116,7 @@ fn a_program_is_compared_launch_by_launch() {
     };
     let equal = compare(&["--b", "VOLTSIM_THREADS=2"]);
     assert_eq!((equal.status, equal.stderr.as_str()), (0, ""));
-    assert_eq!(equal.stdout.matches(": equal results\n").count(), 3, "{}", equal.stdout);
+    assert_eq!(equal.stdout.matches(": equal results\n").count(), 4, "{}", equal.stdout);
     let other = compare(&["--b", "DIVISOR=3"]);
     assert_eq!(other.status, 1);
     let end = "launch 2 is remainder under A and remainder under B, with other sizes or parameters; all launches before \

@@ -5,6 +5,7 @@
 use crate::error::Error;
 use crate::manifest::{Address, Buffer, FORMAT, Launch, ResultBuffer, ResultList};
 use crate::ranges::Ranges;
+use crate::textures::{Level, Texels};
 use crate::words::Words;
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -164,7 +165,7 @@ impl Capture {
         for parameter in &self.launch.parameters {
             let size = parameter.bytes.len() as u64;
             if u64::from(parameter.offset) + size > self.launch.parameter_bytes.into()
-                || parameter.pointers.end() > size
+                || parameter.pointers.end().max(parameter.objects.end()) > size
             {
                 return Err(malformed(format!(
                     "parameter `{}` does not lie within the parameters",
@@ -174,9 +175,32 @@ impl Capture {
         }
         for (number, buffer) in self.launch.buffers.iter().enumerate() {
             let end = buffer.address.0.checked_add(buffer.size);
-            if end.is_none() || buffer.pointers.end().max(buffer.functions.end()) > buffer.size {
+            let words = [&buffer.pointers, &buffer.functions, &buffer.objects];
+            if end.is_none() || words.iter().any(|words| words.end() > buffer.size) {
                 return Err(malformed(format!("buffer {number} has places outside of it")));
             }
+        }
+        let ranges = self.ranges();
+        for (number, image) in self.launch.images.iter().enumerate() {
+            let lies_in_buffer = |level: &Level| {
+                let place = ranges.find(level.address.0)?;
+                let buffer = self.launch.buffers.get(place.buffer)?;
+                let end = place.offset.checked_add(image.bytes(level)?)?;
+                (end <= buffer.size && level.pitch > 0 && level.slice.is_multiple_of(level.pitch))
+                    .then_some(())
+            };
+            if image.levels.is_empty() || image.levels.iter().any(|level| lies_in_buffer(level).is_none()) {
+                return Err(malformed(format!("image {number} does not lie in a buffer")));
+            }
+        }
+        let of_textures = self.launch.textures.iter().filter_map(|texture| match texture.texels {
+            Texels::Image(image) => Some(image),
+            _ => None,
+        });
+        let of_surfaces = self.launch.surfaces.iter().map(|surface| surface.image);
+        if let Some(number) = of_textures.chain(of_surfaces).find(|&image| image >= self.launch.images.len())
+        {
+            return Err(malformed(format!("there is no image {number}")));
         }
         if self.launch.modules.is_empty() {
             return Err(malformed("there is no module".to_owned()));
@@ -318,6 +342,7 @@ impl Buffer {
             blake3: String::new(),
             pointers: Words::default(),
             functions: Words::default(),
+            objects: Words::default(),
         }
     }
 }

@@ -15,6 +15,7 @@ mod folder;
 mod manifest;
 mod ranges;
 mod selection;
+mod textures;
 mod words;
 
 pub use error::Error;
@@ -22,4 +23,5 @@ pub use folder::{Capture, MANIFEST, RESULTS, Results, ResultsWriter, Writer, is_
 pub use manifest::{Address, Buffer, FORMAT, Launch, Parameter, ResultBuffer, ResultList};
 pub use ranges::{Place, Ranges};
 pub use selection::{BadSelection, Selection};
+pub use textures::{Image, Level, Sampler, Surface, Texels, Texture};
 pub use words::{Words, word_at};

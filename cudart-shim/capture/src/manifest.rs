@@ -1,18 +1,19 @@
 //! What `launch.toml` and `results.toml` say.
 
+use crate::textures::{Image, Surface, Texture};
 use crate::words::Words;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The format of the folder that this code reads and writes.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A device address; in a manifest, text such as `"0x7f0012345600"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address(pub u64);
 
 /// A launch: `launch.toml`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launch {
     /// [`FORMAT`] of whoever wrote it.
@@ -53,6 +54,15 @@ pub struct Launch {
     /// The memory that may be reached.
     #[serde(default)]
     pub buffers: Vec<Buffer>,
+    /// The arrays of textures and surfaces.
+    #[serde(default)]
+    pub images: Vec<Image>,
+    /// The texture objects that may be reached.
+    #[serde(default)]
+    pub textures: Vec<Texture>,
+    /// The surface objects that may be reached.
+    #[serde(default)]
+    pub surfaces: Vec<Surface>,
 }
 
 /// A parameter of the kernel.
@@ -69,6 +79,9 @@ pub struct Parameter {
     /// Words of it that are addresses in buffers.
     #[serde(default, skip_serializing_if = "Words::is_empty")]
     pub pointers: Words,
+    /// Words of it that are handles of textures and surfaces.
+    #[serde(default, skip_serializing_if = "Words::is_empty")]
+    pub objects: Words,
 }
 
 /// A stretch of memory.
@@ -94,6 +107,9 @@ pub struct Buffer {
     /// Words that are addresses of device functions.
     #[serde(default, skip_serializing_if = "Words::is_empty")]
     pub functions: Words,
+    /// Words that are handles of textures and surfaces.
+    #[serde(default, skip_serializing_if = "Words::is_empty")]
+    pub objects: Words,
 }
 
 /// Memory after a launch: `results.toml`.

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use launch_capture::{
-    Address, Buffer, Capture, Error, FORMAT, Launch, Parameter, ResultsWriter, Words, Writer,
+    Address, Buffer, Capture, Error, FORMAT, Image, Launch, Level, Parameter, ResultsWriter, Surface, Words,
+    Writer,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,23 @@ use std::path::{Path, PathBuf};
 fn launch() -> Launch {
     let mut pointers = Words::default();
     pointers.push(0);
-    let parameter =
-        Parameter { name: "p".to_owned(), offset: 8, bytes: 0x1000_u64.to_le_bytes().to_vec(), pointers };
+    let parameter = Parameter {
+        name: "p".to_owned(),
+        offset: 8,
+        bytes: 0x1000_u64.to_le_bytes().to_vec(),
+        pointers,
+        objects: Words::default(),
+    };
+    let level = Level { address: Address(0x1100), size: [10, 5, 1], pitch: 64, slice: 320 };
+    let image = Image {
+        format: 0x20,
+        channels: 1,
+        texel_bytes: 4,
+        dimensions: 2,
+        layers: 3,
+        cube: false,
+        levels: vec![level],
+    };
     Launch {
         format: FORMAT,
         voltsim: "1".to_owned(),
@@ -31,6 +47,9 @@ fn launch() -> Launch {
         omitted: Vec::new(),
         parameters: vec![parameter],
         buffers: Vec::new(),
+        images: vec![image],
+        textures: Vec::new(),
+        surfaces: vec![Surface { handle: Address(0x50), image: 0 }],
     }
 }
 
@@ -103,7 +122,7 @@ fn a_folder_without_a_manifest_is_no_capture() {
 fn another_format_is_refused_before_its_fields_are_read() {
     let (_place, folder) = captured();
     let manifest = folder.join("launch.toml");
-    replace(&manifest, "format = 1", "format = 9\nnovelty = true");
+    replace(&manifest, "format = 2", "format = 9\nnovelty = true");
     assert!(matches!(Capture::open(&folder), Err(Error::Format { found: 9, path }) if path == manifest));
 }
 
@@ -118,7 +137,13 @@ fn a_mistake_in_the_manifest_is_told_with_its_line() {
 
 #[test]
 fn places_outside_of_a_buffer_or_file_names_outside_of_the_folder_are_refused() {
-    for (from, to) in [("pointers = [\"0\"]", "pointers = [\"8\"]"), ("offset = 8", "offset = 9")] {
+    for (from, to) in [
+        ("pointers = [\"0\"]", "pointers = [\"8\"]"),
+        ("offset = 8", "offset = 9"),
+        ("layers = 3", "layers = 15"),
+        ("pitch = 64", "pitch = 0"),
+        ("image = 0", "image = 1"),
+    ] {
         let (_place, folder) = captured();
         replace(&folder.join("launch.toml"), from, to);
         assert!(matches!(Capture::open(&folder), Err(Error::Malformed { .. })), "{to}");

@@ -252,7 +252,7 @@ pub(crate) const READ_AS_INTEGER: c_uint = 0x01;
 pub(crate) const NORMALIZED_COORDINATES: c_uint = 0x02;
 pub(crate) const SRGB: c_uint = 0x10;
 const NO_TRILINEAR_OPTIMIZATION: c_uint = 0x20;
-const SEAMLESS_CUBEMAP: c_uint = 0x40;
+pub(crate) const SEAMLESS_CUBEMAP: c_uint = 0x40;
 
 /// `CUDA_TEXTURE_DESC`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

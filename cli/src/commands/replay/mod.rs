@@ -1,5 +1,6 @@
 //! `voltsim replay`: runs one captured launch alone, through the driver API.
 
+mod objects;
 mod placement;
 
 use std::env;
@@ -13,6 +14,7 @@ use crate::difference::{self, Tolerance};
 use crate::driver::{Driver, DriverError, Sizes};
 use crate::failure::Failure;
 use crate::{libraries, program};
+use objects::Objects;
 use placement::Placement;
 
 /// Run one captured launch alone
@@ -109,6 +111,8 @@ fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<R
     let module = driver.load(&texts).map_err(failed)?;
     let function = driver.function(module, &launch.kernel).map_err(failed)?;
     let mut placement = Placement::new(&driver, module, capture).map_err(failed)?;
+    let objects = Objects::new(&driver, capture, &placement)?;
+    placement.objects.clone_from(&objects.handles);
     fill(capture, &driver, &mut placement)?;
     let omitted = launch.omitted.iter().map(|what| format!("not captured, so not as it was: {what}"));
     for warning in omitted.chain(placement.warnings.iter().cloned()) {
@@ -119,6 +123,7 @@ fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<R
         let from = parameter.offset as usize;
         if let Some(value) = parameters.get_mut(from..from + parameter.bytes.len()) {
             placement.relocate(value, &parameter.pointers);
+            placement.relocate_objects(value, &parameter.objects);
         }
     }
     let offsets: Vec<usize> = launch.parameters.iter().map(|parameter| parameter.offset as usize).collect();
@@ -135,7 +140,9 @@ fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<R
     if outcome.is_ok() {
         for (number, buffer) in launch.buffers.iter().enumerate() {
             let address = placement.address(number);
-            writer.buffer(address, &driver.read(address, buffer.size).map_err(failed)?)?;
+            let mut bytes = driver.read(address, buffer.size).map_err(failed)?;
+            objects.update(&driver, capture, number, &mut bytes).map_err(failed)?;
+            writer.buffer(address, &bytes)?;
         }
     }
     let name = outcome.err().map_or(SUCCESS.to_owned(), |error| error.name);
@@ -166,6 +173,7 @@ fn fill(capture: &Capture, driver: &Driver, placement: &mut Placement) -> Result
             }
         }
         placement.relocate(&mut bytes, &buffer.pointers);
+        placement.relocate_objects(&mut bytes, &buffer.objects);
         driver.write(address, &bytes).map_err(failed)?;
     }
     Ok(())

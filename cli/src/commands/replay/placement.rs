@@ -16,6 +16,8 @@ pub(super) struct Placement {
     addresses: Vec<u64>,
     /// Addresses of device functions: old and new, as far as variables of the module hold them.
     functions: HashMap<u64, u64>,
+    /// Handles of textures and surfaces: old and new.
+    pub(super) objects: HashMap<u64, u64>,
     /// What cannot be as it was.
     pub(super) warnings: Vec<String>,
 }
@@ -29,6 +31,7 @@ impl Placement {
             before: capture.ranges(),
             addresses: vec![0; buffers.len()],
             functions: HashMap::new(),
+            objects: HashMap::new(),
             warnings: Vec::new(),
         };
         let mut loose: Vec<usize> = Vec::new();
@@ -77,7 +80,8 @@ impl Placement {
         self.addresses.get(number).copied().unwrap_or(0)
     }
 
-    fn moved(&self, address: u64) -> Option<u64> {
+    /// Where what was at an address is in this run.
+    pub(super) fn moved(&self, address: u64) -> Option<u64> {
         let place = self.before.find(address)?;
         Some(self.address(place.buffer).wrapping_add(place.offset))
     }
@@ -85,6 +89,11 @@ impl Placement {
     /// Changes the words that are addresses.
     pub(super) fn relocate(&self, bytes: &mut [u8], pointers: &Words) {
         replace(bytes, pointers, |address| self.moved(address));
+    }
+
+    /// Changes the words that are handles of textures and surfaces.
+    pub(super) fn relocate_objects(&self, bytes: &mut [u8], objects: &Words) {
+        replace(bytes, objects, |handle| self.objects.get(&handle).copied());
     }
 
     /// Learns from a variable of the module, as it was and as it is loaded, where device functions are now, and keeps

@@ -1,5 +1,6 @@
-/* Launches of four kinds: a list whose nodes lie in buffers that only other nodes point to, a variable of the module that
-   each launch changes, a remainder, and a walk up to the end of a buffer. Argument: how many times. The variable DIVISOR is the divisor, 5 without. */
+/* Launches of five kinds: a list whose nodes lie in buffers that only other nodes point to, a variable of the module that
+   each launch changes, a remainder, a walk up to the end of a buffer, and at the end, once, a product and its sum.
+   Argument: how many times. The variable DIVISOR is the divisor, 5 without. */
 #include "cuda_api.h"
 
 static const char text[] =
@@ -45,6 +46,10 @@ int main(int count, char **arguments)
         OK(cuLaunchKernel(function(module, "remainder"), 2, 1, 1, 32, 1, 1, 0, NULL, of_remainder, NULL));
         OK(cuLaunchKernel(function(module, "walk"), 1, 1, 1, 1, 1, 1, 0, NULL, of_walk, NULL));
     }
+    float factor = 0.7f;
+    void *of_scale[] = {&numbers, &factor};
+    if (times > 0)
+        OK(cuLaunchKernel(function(module, "scale"), 1, 1, 1, 32, 1, 1, 0, NULL, of_scale, NULL));
     OK(cuMemcpyDtoH_v2(&sum, total, sizeof sum));
     printf("%llu\n", sum);
     return 0;

@@ -39,14 +39,27 @@ pub(crate) struct Captured {
 impl Captured {
     /// The program, nothing captured yet.
     pub(crate) fn program() -> Captured {
+        Captured::compiled("launches.c", "kernels.h", KERNELS)
+    }
+
+    /// The program that reads textures and writes to a surface, its launches captured.
+    pub(crate) fn images() -> Captured {
+        let captured = Captured::compiled("images.c", "images.h", include_str!("images.ptx"));
+        let outcome = captured.capture(&["--results"]);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
+        captured
+    }
+
+    /// A program that includes its kernels' PTX as a text.
+    fn compiled(source: &str, header: &str, kernels: &str) -> Captured {
         let place = Workplace::new();
         let lines: String =
-            KERNELS.lines().map(|line| format!("\"{}\\n\"\n", line.replace('"', "\\\""))).collect();
-        place.write("kernels.h", lines);
+            kernels.lines().map(|line| format!("\"{}\\n\"\n", line.replace('"', "\\\""))).collect();
+        place.write(header, lines);
         let include =
             format!("-I{}", Path::new(env!("CARGO_MANIFEST_DIR")).join("../cudart-shim/tests/c").display());
         let library = libraries().join("libcuda.so.1");
-        let source = std::fs::read_to_string(here().join("launches.c")).unwrap();
+        let source = std::fs::read_to_string(here().join(source)).unwrap();
         place.compile(&source, "launches", &["-std=gnu11", "-I.", &include, library.to_str().unwrap()]);
         Captured { place }
     }

@@ -1,0 +1,94 @@
+//! The textures and surfaces of a captured launch, made anew.
+
+use std::collections::HashMap;
+
+use launch_capture::{Capture, Image, Texels};
+
+use super::placement::Placement;
+use super::refused;
+use crate::driver::images::{self, Array};
+use crate::driver::{Driver, DriverError};
+use crate::failure::Failure;
+
+/// Arrays filled as they were, and handles.
+pub(super) struct Objects {
+    /// The arrays, with whether surfaces write to them.
+    arrays: Vec<(Array, bool)>,
+    /// Handles: old and new.
+    pub(super) handles: HashMap<u64, u64>,
+}
+
+impl Objects {
+    pub(super) fn new(driver: &Driver, capture: &Capture, placement: &Placement) -> Result<Objects, Failure> {
+        let failed = |error: DriverError| refused(capture, error);
+        let launch = capture.launch();
+        let mut arrays = Vec::new();
+        for (number, image) in launch.images.iter().enumerate() {
+            let writable = launch.surfaces.iter().any(|surface| surface.image == number);
+            let array = driver.array(image, writable).map_err(failed)?;
+            fill(driver, capture, image, &array)?;
+            arrays.push((array, writable));
+        }
+        let mut handles = HashMap::new();
+        for texture in &launch.textures {
+            let moved = |address| placement.moved(address).unwrap_or(address);
+            let texels = match texture.texels {
+                Texels::Image(number) => match arrays.get(number) {
+                    Some((array, _)) => images::Texels::Array(array),
+                    None => continue,
+                },
+                Texels::Linear { address, format, channels, bytes } => {
+                    images::Texels::Linear { address: moved(address.0), format, channels, bytes }
+                }
+                Texels::Pitched { address, format, channels, size, pitch } => {
+                    images::Texels::Pitched { address: moved(address.0), format, channels, size, pitch }
+                }
+            };
+            let handle = driver.texture(&texels, &texture.sampler).map_err(failed)?;
+            handles.insert(texture.handle.0, handle);
+        }
+        for surface in &launch.surfaces {
+            if let Some((array, _)) = arrays.get(surface.image) {
+                handles.insert(surface.handle.0, driver.surface(array).map_err(failed)?);
+            }
+        }
+        Ok(Objects { arrays, handles })
+    }
+
+    /// Changes the contents of buffer `buffer` to what surfaces have left in the arrays that lay there.
+    pub(super) fn update(
+        &self,
+        driver: &Driver,
+        capture: &Capture,
+        buffer: usize,
+        bytes: &mut [u8],
+    ) -> Result<(), DriverError> {
+        let ranges = capture.ranges();
+        for (image, (array, writable)) in capture.launch().images.iter().zip(&self.arrays) {
+            for (number, level) in image.levels.iter().enumerate().filter(|_| *writable) {
+                let place = ranges.find(level.address.0).filter(|place| place.buffer == buffer);
+                if let Some(texels) = place.and_then(|place| bytes.get_mut(place.offset as usize..)) {
+                    driver.read_level(array, image, number, texels)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies the texels of an image from its buffer into the array.
+fn fill(driver: &Driver, capture: &Capture, image: &Image, array: &Array) -> Result<(), Failure> {
+    let ranges = capture.ranges();
+    let place = |address| ranges.find(address);
+    let first = image.levels.first().and_then(|level| place(level.address.0));
+    let Some(buffer) = first.and_then(|place| capture.launch().buffers.get(place.buffer)) else {
+        return Ok(());
+    };
+    let contents = capture.contents(buffer)?;
+    for (number, level) in image.levels.iter().enumerate() {
+        let from = place(level.address.0).map_or(0, |place| place.offset as usize);
+        let texels = contents.get(from..).unwrap_or_default();
+        driver.fill_level(array, image, number, texels).map_err(|error| refused(capture, error))?;
+    }
+    Ok(())
+}

@@ -1,7 +1,7 @@
 //! Decoded functions on disk, by the hash of their text.
 //!
-//! A function's typed form follows from its text and from what the module says about the names it uses. The text is the
-//! key; what the module said is stored with the function and compared when it is read. Lines are stored relative to
+//! A function's typed form follows from its text, the module's architecture, and what the module says about the names it
+//! uses. Text and architecture are the key; what the module said is stored with the function and compared when it is read. Lines are stored relative to
 //! the function's own first line.
 
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use voltsim_checkpoint::frame::Schema;
 use voltsim_checkpoint::{CacheCounts, CacheKey, DiskCache};
 
 use crate::ir::{Function, Place, Prototype};
+use crate::isa::Architecture;
 use crate::resolve::{Global, Surroundings};
 
 /// Functions with shorter bodies, in bytes, are parsed as fast as they would be read.
@@ -34,6 +35,7 @@ pub(crate) struct FunctionText<'a> {
     pub(crate) body: &'a str,
     /// Where the header begins.
     pub(crate) place: Place,
+    pub(crate) architecture: Architecture,
 }
 
 /// What a module says about a name: what it is, and its parameters if it is a function.
@@ -94,7 +96,10 @@ impl FunctionCache {
 impl FunctionText<'_> {
     fn key(&self) -> Option<CacheKey> {
         let kind = if self.is_kernel { b"entry".as_slice() } else { b"func" };
-        let parts = [kind, self.header.as_bytes(), self.body.as_bytes(), &self.place.column.to_le_bytes()];
+        let architecture = format!("{:?}", self.architecture);
+        let column = self.place.column.to_le_bytes();
+        let parts =
+            [kind, architecture.as_bytes(), self.header.as_bytes(), self.body.as_bytes(), column.as_slice()];
         (self.body.len() >= SHORTEST && self.place.line > 0).then(|| CacheKey::of(&parts))
     }
 }

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::cache::{FunctionCache, FunctionText};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, Linkage, Prototype, Variable};
+use crate::isa::{Architecture, Target};
 use crate::parse::comment::blank_comments;
 use crate::parse::{FunctionItem, FunctionKind, Outline, grammar};
 use crate::resolve::{self, At, Global, ResolveError, Surroundings};
@@ -254,6 +255,7 @@ impl Module {
             header: item.header.of(text),
             body: body.of(text),
             place: self.source.place(item.header.start),
+            architecture: self.architecture(),
         };
         if let Some(function) = self.cache.as_ref().and_then(|cache| cache.load(text, self)) {
             return Ok(Arc::new(function));
@@ -294,6 +296,13 @@ impl Module {
 impl Surroundings for Module {
     fn lookup(&self, name: &str) -> Option<Global> {
         self.globals.get(name).copied()
+    }
+
+    fn architecture(&self) -> Architecture {
+        let text = self.source.text();
+        let list = self.outline.target.map_or("", |span| span.of(text));
+        let name = list.split(',').find_map(|word| word.trim().strip_prefix("sm_"));
+        Architecture { ptx: self.outline.version, target: name.and_then(Target::from_name) }
     }
 
     fn prototype(&self, name: &str) -> Option<Arc<Prototype>> {

@@ -5,7 +5,6 @@
 mod common;
 
 use common::{LINES_BEFORE, kernel, message, module, problems};
-use ptx_frontend::validate::newer_than;
 use ptx_frontend::{Error, Module};
 
 /// Each body and the message of its first error.
@@ -253,10 +252,45 @@ fn a_function_that_uses_a_bad_variable_shows_the_variables_error() {
     assert_eq!(shown, ["`bad` is not declared", "unknown directive `.frob`"]);
 }
 
+/// The refusal of an instruction in a module of this version and target.
+fn refusal(version: &str, target: &str, instruction: &str) -> String {
+    let text = format!(
+        ".version {version}\n.target {target}\n.entry k() {{ .reg .b16 %h<4>; .reg .b32 %r<4>; .reg .pred %p; {instruction} ret; }}"
+    );
+    match Module::parse(text, "m").unwrap().function("k") {
+        Ok(_) => "none".to_owned(),
+        Err(Error::Invalid { problems, .. }) => problems[0].problem.to_string(),
+        Err(other) => panic!("{other}"),
+    }
+}
+
 #[test]
-fn forms_newer_than_the_modules_version_are_named_and_run() {
-    let function = kernel("add.u16x2 %r1, %r2, %r3; add.u16x2 %r1, %r2, %r3; add.s32 %r1, %r2, %r3;");
-    let newer = newer_than(&function, (7, 8));
-    assert_eq!(newer.iter().map(|(at, line)| (at.0, line.name)).collect::<Vec<_>>(), [(0, "add_packed")]);
-    assert!(newer_than(&function, (8, 0)).is_empty());
+fn an_instruction_that_the_modules_target_has_not_got_is_refused() {
+    let add = "add.bf16 %h1, %h2, %h3;";
+    assert_eq!(
+        refusal("8.0", "sm_80", add),
+        "`add.bf16` needs .target sm_90 or later, and this module is for sm_80 (PTX manual, 9.7.4.1)"
+    );
+    assert_eq!(refusal("8.0", "sm_90", add), "none");
+    let redux = "redux.sync.min.f32 %r1, %r2, -1;";
+    assert!(refusal("8.6", "sm_100", redux).contains("needs .target sm_100a"));
+    assert_eq!(refusal("8.6", "sm_100a, debug", redux), "none");
+}
+
+#[test]
+fn an_instruction_that_the_modules_version_has_not_got_is_refused() {
+    let add = "add.u16x2 %r1, %r2, %r3;";
+    assert_eq!(
+        refusal("7.8", "sm_90", add),
+        "`add.u16x2` needs .version 8.0 or later, and this module is of 7.8 (PTX manual, 9.7.1.1)"
+    );
+    assert_eq!(refusal("8.0", "sm_90", add), "none");
+}
+
+#[test]
+fn votes_without_members_end_with_ptx_6_4_on_volta() {
+    let vote = "vote.all.pred %p, %p;";
+    assert!(refusal("6.4", "sm_70", vote).contains("without .sync"));
+    assert_eq!(refusal("6.3", "sm_70", vote), "none");
+    assert_eq!(refusal("8.0", "sm_60", vote), "none");
 }

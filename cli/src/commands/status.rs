@@ -66,7 +66,7 @@ impl From<Function> for Row {
     }
 }
 
-/// An instruction form, or an instruction that has none.
+/// A spelling of an instruction form, or an instruction that has none.
 #[derive(Serialize)]
 struct Form {
     name: String,
@@ -90,16 +90,17 @@ fn forms() -> Vec<Form> {
         State::Refused(reason) => ("refused", reason),
     };
     let tests: HashMap<&str, &str> = TESTS.lines().filter_map(|line| line.split_once('\t')).collect();
-    let lines = isa::table().map(|line| {
+    let spellings = isa::table().flat_map(|line| line.spellings.iter().map(move |spelling| (line, spelling)));
+    let lines = spellings.map(|(line, spelling)| {
         let (state, reason) = label(State::Done);
-        let (major, minor) = line.minimum_ptx;
+        let (major, minor) = spelling.requirement.ptx;
         let name = format!("{}.{}", line.group, line.name);
         Form {
             test: tests.get(name.as_str()).copied().unwrap_or_default(),
             name,
-            syntax: line.syntax,
+            syntax: spelling.syntax,
             ptx: format!("{major}.{minor}"),
-            sm: format!("sm_{}", line.minimum_sm),
+            sm: spelling.requirement.target.to_string(),
             state,
             reason,
             section: line.section,

@@ -13,7 +13,10 @@ use super::{BindError, Binder};
 
 macro_rules! match_group {
     ($binder:ident, $instruction:ident, $op:ident, $group:ident, $enum_name:ident [
-        $($(#[$doc:meta])* $name:ident : $syntax:literal, $ptx:literal, $sm:literal, $unit:ident, $effect:ident, $section:literal;)*
+        $(
+            $(#[$doc:meta])* $name:ident : $($syntax:literal, $ptx:literal, $target:literal)/+,
+            $unit:ident, $effect:ident, $section:literal;
+        )*
     ]) => {
         match $op { $(ptx_frontend::isa::$enum_name::$name => crate::ops::$group::$name($binder, $instruction),)* }
     };

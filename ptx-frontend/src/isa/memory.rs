@@ -6,7 +6,7 @@ macro_rules! memory_ops {
     ($callback:ident $($before:tt)*) => {
         $callback! { $($before)* [
             /// d = a: a register, constant, special register, or the address of a variable or function.
-            mov: "mov(.b16|.b32|.b64|.b128|.u16|.u32|.u64|.s16|.s32|.s64|.f16|.f16x2|.bf16|.f32|.f64) d, a", 1.0, 10, Integer, Pure, "9.7.9.2";
+            mov: "mov(.b16|.b32|.b64|.b128|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64) d, a", 1.0, 10, Integer, Pure, "9.7.9.2";
             /// d = a, predicates.
             mov_predicate: "mov.pred d, a", 1.0, 10, Integer, Pure, "9.7.9.2";
             /// d = a, element by element.
@@ -76,11 +76,20 @@ macro_rules! memory_ops {
             /// Waits until at most a groups of bulk copies are under way, or still read.
             cp_async_bulk_wait_group: "cp.async.bulk.wait_group{.read} a:u32", 8.0, 90, Memory, Pure, "9.7.9.26.4";
             /// p = the generic address points into this space.
-            isspacep: "isspacep(.const|.global|.local|.param|.shared|.shared::cta|.shared::cluster) p:pred, a:u64", 2.0, 20, Integer, Pure, "9.7.9.18";
+            isspacep: "isspacep(.const|.global|.local|.shared) p:pred, a:u64", 2.0, 20
+                / "isspacep(.shared::cta|.shared::cluster)", 7.8, 30
+                / "isspacep(.param|.param::entry)", 7.7, 70,
+                Integer, Pure, "9.7.9.18";
             /// d = the generic address of an address in this space.
-            cvta: "cvta(.const|.global|.local|.param|.shared|.shared::cta|.shared::cluster)(.u32|.u64) d, a", 2.0, 20, Integer, Pure, "9.7.9.19";
+            cvta: "cvta(.const|.global|.local|.shared)(.u32|.u64) d, a", 2.0, 20
+                / "cvta(.shared::cta|.shared::cluster)(.u32|.u64)", 7.8, 30
+                / "cvta(.param|.param::entry)(.u32|.u64)", 7.7, 70,
+                Integer, Pure, "9.7.9.19";
             /// d = the address within this space of a generic address.
-            cvta_to: "cvta.to(.const|.global|.local|.param|.shared|.shared::cta|.shared::cluster)(.u32|.u64) d, a", 2.0, 20, Integer, Pure, "9.7.9.19";
+            cvta_to: "cvta.to(.const|.global|.local|.shared)(.u32|.u64) d, a", 2.0, 20
+                / "cvta.to(.shared::cta|.shared::cluster)(.u32|.u64)", 7.8, 30
+                / "cvta.to(.param|.param::entry)(.u32|.u64)", 7.7, 70,
+                Integer, Pure, "9.7.9.19";
             /// d = address in local memory of a bytes, aligned to b, that are the function's until it returns.
             alloca: "alloca(.u32|.u64) d, a{, b:u32}", 7.3, 52, Integer, Volatile, "9.7.17.3";
             /// d = the stack pointer.

@@ -1,16 +1,18 @@
 //! The op table: the one place that knows which instructions PTX has.
 //!
 //! Each group file holds one callback macro whose lines are the instruction forms. A line gives the form's name,
-//! its syntax, the first PTX ISA version and the first target (`sm_NN`) that have it, the execution unit, its effect
-//! beside writing registers, and the section of the PTX manual (ISA 8.x and 9.x numbering). Acceptance, decoding,
-//! disassembly, dispatch, timing class and the printed support table all follow from these lines: `functional`
-//! expands the same macros into its dispatch, so a form without semantics does not compile.
+//! its spellings, the execution unit, its effect beside writing registers, and the section of the PTX manual (ISA 8.x
+//! and 9.x numbering). A spelling is a syntax with the first PTX ISA version and the first target (`sm_NN`) that have it;
+//! further ones, behind a `/`, have the first one's operands. Acceptance, decoding, disassembly, dispatch, timing class
+//! and the printed support table all follow from these lines: `functional` expands the same macros into its dispatch, so
+//! a form without semantics does not compile.
 
 mod absent;
 mod fragment;
 mod geometry;
 mod modifier;
 mod part;
+mod requirement;
 mod special;
 mod syntax;
 mod types;
@@ -20,6 +22,7 @@ pub use fragment::{Fragment, MatrixRole, MatrixShape};
 pub use geometry::Geometry;
 pub use modifier::Modifier;
 pub use part::{Part, PartSyntax};
+pub use requirement::{Architecture, Requirement, Target};
 pub use special::SpecialRegister;
 pub use syntax::{OperandSyntax, OperandType, SETS, Slot, Syntax, SyntaxError, Token};
 pub use types::{ScalarType, TypeClass};
@@ -66,6 +69,15 @@ pub enum State {
     Refused(&'static str),
 }
 
+/// One of the ways to write a form.
+#[derive(Debug, Clone, Copy)]
+pub struct Spelling {
+    /// The syntax, as in the table; operands only in a form's first.
+    pub syntax: &'static str,
+    /// What a module needs to use it.
+    pub requirement: Requirement,
+}
+
 /// A line of the op table.
 #[derive(Debug, Clone, Copy)]
 pub struct OpLine {
@@ -77,12 +89,8 @@ pub struct OpLine {
     pub group: &'static str,
     /// What it computes, from the line's doc comment.
     pub doc: &'static str,
-    /// Its syntax, as written in the table.
-    pub syntax: &'static str,
-    /// First PTX ISA version, (major, minor).
-    pub minimum_ptx: (u8, u8),
-    /// First target architecture, as in `sm_70`.
-    pub minimum_sm: u32,
+    /// How it is written; never empty.
+    pub spellings: &'static [Spelling],
     /// Execution unit.
     pub unit: Unit,
     /// Effect beside register writes.
@@ -96,17 +104,26 @@ impl OpLine {
     pub fn parsed(&self) -> &'static Syntax {
         &parsed_table()[self.op.index()]
     }
-}
 
-/// `7.6` as (7, 6).
-const fn version(written: f32) -> (u8, u8) {
-    let tenths = (written * 10.0 + 0.5) as u8;
-    (tenths / 10, tenths % 10)
+    /// What a module needs to use the form with these modifiers and types.
+    pub fn requirement(&self, tokens: &[Option<Token>]) -> Requirement {
+        let given: Vec<Token> = tokens.iter().flatten().copied().collect();
+        let spelling = self.parsed().spelling(&given).map_or(0, |(position, _)| position);
+        self.spellings[spelling].requirement
+    }
+
+    /// The syntaxes of all spellings.
+    pub fn syntaxes(&self) -> impl Iterator<Item = &'static str> {
+        self.spellings.iter().map(|spelling| spelling.syntax)
+    }
 }
 
 macro_rules! define_group {
     ($group:ident $enum_name:ident [
-        $($(#[doc = $doc:literal])+ $name:ident : $syntax:literal, $ptx:literal, $sm:literal, $unit:ident, $effect:ident, $section:literal;)*
+        $(
+            $(#[doc = $doc:literal])+ $name:ident : $($syntax:literal, $ptx:literal, $target:literal)/+,
+            $unit:ident, $effect:ident, $section:literal;
+        )*
     ]) => {
         /// The forms of one group of the op table; see the line of the same name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -119,9 +136,10 @@ macro_rules! define_group {
                 name: stringify!($name),
                 group: stringify!($group),
                 doc: concat!($($doc, "\n"),+),
-                syntax: $syntax,
-                minimum_ptx: version($ptx),
-                minimum_sm: $sm,
+                spellings: &[$(Spelling {
+                    syntax: $syntax,
+                    requirement: Requirement::written(stringify!($ptx), stringify!($target)),
+                }),+],
                 unit: Unit::$unit,
                 effect: Effect::$effect,
                 section: $section,
@@ -204,13 +222,7 @@ impl Op {
 
 fn parsed_table() -> &'static [Syntax] {
     static PARSED: OnceLock<Vec<Syntax>> = OnceLock::new();
-    PARSED.get_or_init(|| {
-        table()
-            .map(|line| {
-                Syntax::parse(line.syntax).unwrap_or(Syntax { mnemonic: "", slots: vec![], operands: vec![] })
-            })
-            .collect()
-    })
+    PARSED.get_or_init(|| table().map(|line| Syntax::parse(line.spellings).unwrap_or_default()).collect())
 }
 
 /// All forms of a mnemonic (the opcode's first word), in table order.
@@ -234,7 +246,7 @@ mod tests {
     #[test]
     fn every_line_of_the_table_is_well_formed() {
         for line in table() {
-            if let Err(error) = Syntax::parse(line.syntax) {
+            if let Err(error) = Syntax::parse(line.spellings) {
                 panic!("{}: {error}", line.name);
             }
         }

@@ -64,9 +64,11 @@ macro_rules! parallel_ops {
             /// d = mask of the lanes that execute this together.
             activemask: "activemask.b32 d", 6.2, 30, Integer, Convergent, "9.7.13.10";
             /// d = reduction of a over the lanes of the mask.
-            redux: "redux.sync(.add|.min|.max|.and|.or|.xor)(.u32|.s32|.b32) d, a, b:b32", 7.0, 80, Integer, Convergent, "9.7.13.11";
+            redux: "redux.sync(.add|.min|.max)(.u32|.s32) d, a, b:b32", 7.0, 80
+                / "redux.sync(.and|.or|.xor).b32", 7.0, 80,
+                Integer, Convergent, "9.7.13.11";
             /// d = the smallest or largest of a over the lanes of the mask; a NaN loses unless .NaN is given.
-            redux_float: "redux.sync(.min|.max){.abs}{.NaN}.f32 d, a, b:b32", 8.6, 100, Integer, Convergent, "9.7.13.11";
+            redux_float: "redux.sync(.min|.max){.abs}{.NaN}.f32 d, a, b:b32", 8.6, "100a", Integer, Convergent, "9.7.13.11";
             /// d = a of another lane of the mask; p = that lane was in range.
             shfl: "shfl.sync(.up|.down|.bfly|.idx).b32 d{|p:pred}, a, b:u32, c:u32, e:b32", 6.0, 30, Integer, Convergent, "9.7.9.6";
             /// d = a of another lane; p = that lane was in range (before Volta).

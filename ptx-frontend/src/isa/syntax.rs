@@ -20,6 +20,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Spelling;
 use super::modifier::Modifier;
 use super::part::PartSyntax;
 use super::types::ScalarType;
@@ -27,8 +28,10 @@ use super::types::ScalarType;
 /// Named sets of modifiers and types that several forms share.
 pub const SETS: &[(&str, &str)] = &[
     ("round", ".rn|.rz|.rm|.rp"),
+    ("to_whole", ".rni|.rzi|.rmi|.rpi"),
     ("word", ".u32|.s32"),
     ("integer", ".u16|.u32|.u64|.s16|.s32|.s64"),
+    ("whole", ".u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64"),
     ("bits", ".b16|.b32|.b64"),
     ("bits128", ".b16|.b32|.b64|.b128"),
     ("data", ".b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64|.b128"),
@@ -169,12 +172,12 @@ pub struct OperandSyntax {
 }
 
 /// A form's syntax, taken apart.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Syntax {
     /// The opcode's first word.
     pub mnemonic: &'static str,
-    /// Modifier slots in the manual's order.
-    pub slots: Vec<Slot>,
+    /// Modifier slots in the manual's order, of each spelling.
+    pub spellings: Vec<Vec<Slot>>,
     /// Operands in order.
     pub operands: Vec<OperandSyntax>,
 }
@@ -190,40 +193,61 @@ pub struct SyntaxError {
 }
 
 impl Syntax {
-    /// Takes a syntax string apart.
-    pub fn parse(line: &'static str) -> Result<Syntax, SyntaxError> {
-        let fail = |reason: String| SyntaxError { line, reason };
-        let (head, operands) = line.split_once(' ').unwrap_or((line, ""));
-        let end = head.find(['.', '{', '(', '<']).unwrap_or(head.len());
-        let mut slots = Vec::new();
-        let mut rest = &head[end..];
-        while !rest.is_empty() {
-            let (slot, after) = next_slot(rest).map_err(fail)?;
-            slots.push(slot);
-            rest = after;
+    /// Takes the spellings of a form apart.
+    pub fn parse(spellings: &[Spelling]) -> Result<Syntax, SyntaxError> {
+        let mut syntax = Syntax::default();
+        for (position, spelling) in spellings.iter().enumerate() {
+            let fail = |reason: String| SyntaxError { line: spelling.syntax, reason };
+            let (head, operands) = spelling.syntax.split_once(' ').unwrap_or((spelling.syntax, ""));
+            let end = head.find(['.', '{', '(', '<']).unwrap_or(head.len());
+            if position == 0 {
+                syntax.mnemonic = &head[..end];
+                syntax.operands = parse_operands(operands).map_err(fail)?;
+            } else if syntax.mnemonic != &head[..end] || !operands.is_empty() {
+                return Err(fail("another mnemonic, or operands, than in the first spelling".to_owned()));
+            }
+            syntax.spellings.push(slots(&head[end..]).map_err(fail)?);
         }
-        let operands = parse_operands(operands).map_err(fail)?;
-        Ok(Syntax { mnemonic: &head[..end], slots, operands })
+        Ok(syntax)
     }
 
-    /// Fits the dotted tokens of an instruction into the slots, in any order as the vendor's assembler
-    /// allows; types keep their order. The answer has one entry per slot; `None` if they do not fit.
+    /// Fits the dotted tokens of an instruction into the slots of the first spelling that has them, in any order as the
+    /// vendor's assembler allows; types keep their order. The answer has one entry per slot; `None` if they do not fit.
     pub fn fit(&self, tokens: &[Token]) -> Option<Vec<Option<Token>>> {
-        let mut filled: Vec<Option<Token>> = vec![None; self.slots.len()];
-        let mut next_type = 0;
-        for token in tokens {
-            let is_type = matches!(token, Token::Type(_));
-            let from = if is_type { next_type } else { 0 };
-            let slot = (from..self.slots.len())
-                .find(|&i| filled[i].is_none() && self.slots[i].choices.contains(token))?;
-            filled[slot] = Some(*token);
-            if is_type {
-                next_type = slot + 1;
-            }
-        }
-        let complete = filled.iter().zip(&self.slots).all(|(token, slot)| token.is_some() || slot.optional);
-        complete.then_some(filled)
+        self.spelling(tokens).map(|(_, filled)| filled)
     }
+
+    /// As [`Syntax::fit`], with the spelling's position.
+    pub fn spelling(&self, tokens: &[Token]) -> Option<(usize, Vec<Option<Token>>)> {
+        let fitting = |(position, slots): (_, &Vec<Slot>)| Some((position, fit(slots, tokens)?));
+        self.spellings.iter().enumerate().find_map(fitting)
+    }
+}
+
+fn slots(mut text: &'static str) -> Result<Vec<Slot>, String> {
+    let mut slots = Vec::new();
+    while !text.is_empty() {
+        let (slot, after) = next_slot(text)?;
+        slots.push(slot);
+        text = after;
+    }
+    Ok(slots)
+}
+
+fn fit(slots: &[Slot], tokens: &[Token]) -> Option<Vec<Option<Token>>> {
+    let mut filled: Vec<Option<Token>> = vec![None; slots.len()];
+    let mut next_type = 0;
+    for token in tokens {
+        let is_type = matches!(token, Token::Type(_));
+        let from = if is_type { next_type } else { 0 };
+        let slot = (from..slots.len()).find(|&i| filled[i].is_none() && slots[i].choices.contains(token))?;
+        filled[slot] = Some(*token);
+        if is_type {
+            next_type = slot + 1;
+        }
+    }
+    let complete = filled.iter().zip(slots).all(|(token, slot)| token.is_some() || slot.optional);
+    complete.then_some(filled)
 }
 
 fn next_slot(text: &'static str) -> Result<(Slot, &'static str), String> {
@@ -356,15 +380,22 @@ fn operand_type(text: &str) -> Result<OperandType, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Requirement;
     use super::*;
+
+    fn parse(syntaxes: &[&'static str]) -> Result<Syntax, SyntaxError> {
+        let requirement = Requirement::written("1.0", "10");
+        Syntax::parse(&syntaxes.iter().map(|syntax| Spelling { syntax, requirement }).collect::<Vec<_>>())
+    }
 
     #[test]
     fn a_form_is_taken_apart_into_mnemonic_slots_and_operands() {
         let syntax =
-            Syntax::parse("setp<compare_float>{.ftz}(.f32|.f64) p:pred{|q:pred}, a, b{, !c:pred}").unwrap();
+            parse(&["setp<compare_float>{.ftz}(.f32|.f64) p:pred{|q:pred}, a, b{, !c:pred}"]).unwrap();
         assert_eq!(syntax.mnemonic, "setp");
-        assert_eq!(syntax.slots.len(), 3);
-        assert!(syntax.slots[1].optional && !syntax.slots[2].optional);
+        let [slots] = syntax.spellings.as_slice() else { panic!("one spelling") };
+        assert_eq!(slots.len(), 3);
+        assert!(slots[1].optional && !slots[2].optional);
         let names: Vec<_> =
             syntax.operands.iter().map(|o| (o.name, o.optional, o.after_bar, o.negatable)).collect();
         assert_eq!(
@@ -381,17 +412,28 @@ mod tests {
 
     #[test]
     fn modifiers_fit_in_any_order_but_types_keep_theirs() {
-        let syntax = Syntax::parse("cvt{<round>}{.sat}(.f32|.s32)(.f32|.s32) d:T1, a:T2").unwrap();
+        let syntax = parse(&["cvt{<round>}{.sat}(.f32|.s32)(.f32|.s32) d:T1, a:T2"]).unwrap();
         let f32 = Token::Type(ScalarType::F32);
         let s32 = Token::Type(ScalarType::S32);
         let sat = Token::Modifier(Modifier::Sat);
         let rn = Token::Modifier(Modifier::Rn);
         assert_eq!(syntax.fit(&[sat, rn, f32, s32]), Some(vec![Some(rn), Some(sat), Some(f32), Some(s32)]));
         assert_eq!(syntax.fit(&[f32]), None);
-        let halves = Syntax::parse("cvt.f16x2.bf16x2 d:T1, a:T2").unwrap();
+        let halves = parse(&["cvt.f16x2.bf16x2 d:T1, a:T2"]).unwrap();
         let (f16x2, bf16x2) = (Token::Type(ScalarType::F16x2), Token::Type(ScalarType::Bf16x2));
         assert_eq!(halves.fit(&[f16x2, bf16x2]), Some(vec![Some(f16x2), Some(bf16x2)]));
         assert_eq!(halves.fit(&[bf16x2, f16x2]), None);
         assert_eq!(syntax.fit(&[f32, s32, Token::Modifier(Modifier::Ftz)]), None);
+    }
+
+    #[test]
+    fn an_instruction_has_the_first_spelling_that_its_tokens_fit() {
+        let syntax = parse(&["add{.ftz}.f16 d, a, b", "add.bf16"]).unwrap();
+        let (ftz, f16, bf16) =
+            (Token::Modifier(Modifier::Ftz), Token::Type(ScalarType::F16), Token::Type(ScalarType::Bf16));
+        assert_eq!(syntax.spelling(&[f16]), Some((0, vec![None, Some(f16)])));
+        assert_eq!(syntax.spelling(&[bf16]), Some((1, vec![Some(bf16)])));
+        assert_eq!(syntax.spelling(&[ftz, bf16]), None);
+        assert!(parse(&["add.f16 d, a, b", "sub.f16"]).is_err());
     }
 }

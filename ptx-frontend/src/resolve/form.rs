@@ -22,7 +22,7 @@ pub(super) fn candidates(opcode: &str) -> Result<Candidates, ResolveError> {
             _ => ResolveError::UnknownInstruction { opcode: shown() },
         });
     }
-    let syntaxes = || forms.iter().map(|form| form.syntax).collect();
+    let syntaxes = || forms.iter().flat_map(|form| form.syntaxes()).collect();
     let mut tokens = Vec::new();
     for word in words {
         let token = Token::from_name(word).ok_or_else(|| ResolveError::UnknownModifier {

@@ -336,7 +336,7 @@ impl<'a> Resolver<'a> {
         };
         let fitting = (!fitting.is_empty()).then(|| fitting.swap_remove(meant.unwrap_or(0)));
         let Some((op, tokens, assignment)) = fitting else {
-            let forms = candidates.iter().map(|(line, _)| line.syntax).collect();
+            let forms = candidates.iter().flat_map(|(line, _)| line.syntaxes()).collect();
             let opcode_text = opcode.text.split_whitespace().collect();
             return Err(ResolveError::Operands { opcode: opcode_text, forms }.at(opcode.at));
         };
@@ -381,7 +381,7 @@ impl<'a> Resolver<'a> {
         if let Some(line) = forms_of("ret").first() {
             self.function.instructions.push(Instruction {
                 op: line.op,
-                tokens: vec![None; line.parsed().slots.len()],
+                tokens: Vec::new(),
                 guard: None,
                 operands: Vec::new(),
                 place: self.source.place(end_of_body),

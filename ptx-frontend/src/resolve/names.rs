@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ResolveError;
 use crate::ir::{InstructionIndex, Prototype, RegisterId, Space, VariableId};
-use crate::isa::ScalarType;
+use crate::isa::{Architecture, ScalarType};
 use crate::parse::tree::Statement;
 
 /// What a function can ask about the module it stands in.
@@ -17,6 +17,9 @@ pub trait Surroundings {
 
     /// Results and parameters of a function of the module.
     fn prototype(&self, name: &str) -> Option<Arc<Prototype>>;
+
+    /// For which architecture the module is written.
+    fn architecture(&self) -> Architecture;
 }
 
 /// A name at module scope.

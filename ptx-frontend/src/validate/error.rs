@@ -1,7 +1,7 @@
 //! What can be wrong with a function whose names and forms are right.
 
 use crate::ir::{InstructionIndex, Space};
-use crate::isa::ScalarType;
+use crate::isa::{ScalarType, Target};
 
 /// An error and the instruction that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,6 +124,41 @@ pub enum ValidationError {
         given: usize,
         /// Declared.
         declared: usize,
+    },
+    /// The module's target has not got the instruction.
+    #[error(
+        "`{opcode}` needs .target {needed} or later, and this module is for {found} (PTX manual, {section})"
+    )]
+    Target {
+        /// The opcode with its modifiers.
+        opcode: String,
+        /// First target that has it.
+        needed: Target,
+        /// The module's.
+        found: Target,
+        /// Where the manual says so.
+        section: &'static str,
+    },
+    /// The module's PTX version has not got the instruction.
+    #[error(
+        "`{opcode}` needs .version {}.{} or later, and this module is of {}.{} (PTX manual, {section})",
+        needed.0, needed.1, found.0, found.1
+    )]
+    Version {
+        /// The opcode with its modifiers.
+        opcode: String,
+        /// First version that has it.
+        needed: (u8, u8),
+        /// The module's.
+        found: (u32, u32),
+        /// Where the manual says so.
+        section: &'static str,
+    },
+    /// A warp-wide instruction of the time when warps ran in lockstep.
+    #[error("`{opcode}` without .sync does not exist for sm_70 and later from PTX 6.4 on")]
+    Unmasked {
+        /// The opcode with its modifiers.
+        opcode: String,
     },
 }
 

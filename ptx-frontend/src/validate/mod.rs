@@ -1,5 +1,6 @@
 //! Checks on the typed form: what the vendor's assembler refuses is refused here, with the instruction's place.
 
+mod architecture;
 mod error;
 mod types;
 
@@ -31,21 +32,6 @@ pub fn function(function: &Function, surroundings: &dyn Surroundings) -> Vec<Inv
     errors
 }
 
-/// Forms that a module of this PTX version should not have, with the first instruction of each; they run all the same.
-pub fn newer_than(function: &Function, version: (u32, u32)) -> Vec<(InstructionIndex, &'static OpLine)> {
-    let mut newer: Vec<(InstructionIndex, &'static OpLine)> = Vec::new();
-    for (position, instruction) in function.instructions.iter().enumerate() {
-        let line = instruction.op.line();
-        let (major, minor) = line.minimum_ptx;
-        if (u32::from(major), u32::from(minor)) > version
-            && newer.iter().all(|(_, known)| known.op != line.op)
-        {
-            newer.push((InstructionIndex(narrow(position)), line));
-        }
-    }
-    newer
-}
-
 type Result<T = ()> = std::result::Result<T, ValidationError>;
 
 struct Check<'a> {
@@ -67,6 +53,7 @@ impl Check<'_> {
         for (operand, place) in self.instruction.operands.iter().zip(&syntax.operands) {
             self.operand(operand, place)?;
         }
+        self.architecture()?;
         self.constants()?;
         self.store_target()?;
         self.call()

@@ -3,7 +3,7 @@
 //! The kernel `one` takes the address of the operands, that of the results, and the number of rows. A row has a 64-bit
 //! word for each operand, then the carry if the instruction reads one; a row of results likewise.
 
-use ptx_frontend::isa::ScalarType;
+use ptx_frontend::isa::{ScalarType, Target};
 
 use crate::operands::mask;
 use crate::variant::{Place, Setting, Variant};
@@ -48,10 +48,14 @@ pub fn widths(variant: &Variant) -> (usize, usize) {
     )
 }
 
+/// The oldest target that the modules are for.
+const OLDEST_TARGET: Target = Target { number: 70, specific: false };
+
 /// The module's text; its one kernel is called `one`.
 pub fn text(variant: &Variant) -> String {
-    let (major, minor) = variant.line.minimum_ptx.max((6, 4));
-    let target = variant.line.minimum_sm.max(70);
+    let needed = variant.line.requirement(&variant.tokens);
+    let (major, minor) = needed.ptx.max((6, 4));
+    let target = needed.target.max(OLDEST_TARGET);
     let (operands, results) = widths(variant);
     let mut body = String::new();
     for place in variant.places.iter().filter(|place| place.constant.is_none()) {
@@ -88,7 +92,7 @@ pub fn text(variant: &Variant) -> String {
     format!(
         "// {instruction}
 .version {major}.{minor}
-.target sm_{target}
+.target {target}
 .address_size 64
 .visible .entry one(.param .u64 operands, .param .u64 results, .param .u32 rows)
 {{

@@ -1,6 +1,8 @@
 //! The combinations of types and modifiers that the op table has for a form.
 
-use ptx_frontend::isa::{Modifier, OpLine, OperandSyntax, OperandType, Part, PartSyntax, ScalarType, Token};
+use ptx_frontend::isa::{
+    Modifier, OpLine, OperandSyntax, OperandType, Part, PartSyntax, ScalarType, Slot, Token,
+};
 
 use crate::kernel::Carry;
 use crate::operands::{edge, mask};
@@ -66,17 +68,8 @@ impl Variant {
         if !syntax.operands.iter().all(is_value) || !syntax.operands.iter().any(|place| place.written) {
             return None;
         }
-        let mut combinations: Vec<Vec<Option<Token>>> = vec![vec![]];
-        for slot in &syntax.slots {
-            let choices = slot.choices.iter().map(|token| Some(*token));
-            let choices: Vec<_> = slot.optional.then_some(None).into_iter().chain(choices).collect();
-            combinations = combinations
-                .iter()
-                .flat_map(|begun| choices.iter().map(|choice| [begun.as_slice(), &[*choice]].concat()))
-                .collect();
-        }
         let mut variants: Vec<Variant> = Vec::new();
-        for tokens in combinations {
+        for tokens in syntax.spellings.iter().flat_map(|slots| combinations(slots)) {
             let first = variants.len();
             for _ in 0..choices_of(line) {
                 let Some(variant) = Variant::new(line, tokens.clone(), random) else { continue };
@@ -273,6 +266,20 @@ impl Variant {
             false => format!("{guard}{instruction} ({})", notes.join(" ")),
         }
     }
+}
+
+/// All ways to fill the slots.
+fn combinations(slots: &[Slot]) -> Vec<Vec<Option<Token>>> {
+    let mut combinations: Vec<Vec<Option<Token>>> = vec![vec![]];
+    for slot in slots {
+        let choices = slot.choices.iter().map(|token| Some(*token));
+        let choices: Vec<_> = slot.optional.then_some(None).into_iter().chain(choices).collect();
+        combinations = combinations
+            .iter()
+            .flat_map(|begun| choices.iter().map(|choice| [begun.as_slice(), &[*choice]].concat()))
+            .collect();
+    }
+    combinations
 }
 
 fn is_masked(syntax: &OperandSyntax) -> bool {

@@ -1,12 +1,14 @@
-//! Where the op table and the vendor's assembler disagree on which instructions there are, and from which target on.
+//! Where the op table and the vendor's assembler disagree on which instructions there are, from which target and which
+//! PTX version on.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::fmt;
 use std::path::Path;
 
-use ptx_frontend::isa::{Modifier, OpLine, ScalarType, Token};
+use ptx_frontend::isa::{Modifier, OpLine, Requirement, ScalarType, Target, Token};
 
-use super::{Assembler, AssemblerError, Complaints, head};
+use super::text::{Item, Refusals, Text, kernel};
+use super::{Assembler, AssemblerError, VERSIONS, head};
 use crate::random::Random;
 use crate::variant::Variant;
 
@@ -16,7 +18,7 @@ const ALTERED: usize = 60;
 /// A disagreement on one instruction.
 #[derive(Debug)]
 pub struct Disagreement {
-    /// Group and name of the form.
+    /// Group and name of the form, or the place in a file.
     pub form: String,
     /// The instruction.
     pub instruction: String,
@@ -27,16 +29,23 @@ pub struct Disagreement {
 /// What the two hold of an instruction.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The table has it, no target of the assembler does; its message at the newest.
+    /// The table has it, the assembler has not; its message.
     OnlyOurs(String),
-    /// The assembler has it, the table does not; our message.
+    /// The assembler has it, the table has not; our message.
     OnlyTheirs(String),
     /// The table has it from `ours` on, the assembler from `theirs` on.
     Target {
         /// First target in the table.
-        ours: u32,
+        ours: Target,
         /// First target that the assembler takes it for.
         theirs: String,
+    },
+    /// The assembler does not have it in the table's first version, or has it in the one before.
+    Version {
+        /// First version in the table.
+        ours: (u8, u8),
+        /// Does the assembler have it before?
+        earlier: bool,
     },
 }
 
@@ -46,39 +55,19 @@ impl fmt::Display for Disagreement {
         match &self.kind {
             Kind::OnlyOurs(message) => write!(f, "only ours: {message}"),
             Kind::OnlyTheirs(message) => write!(f, "only theirs: {message}"),
-            Kind::Target { ours, theirs } => write!(f, "from sm_{ours} here, from sm_{theirs} there"),
+            Kind::Target { ours, theirs } => write!(f, "from {ours} here, from sm_{theirs} there"),
+            Kind::Version { ours: (major, minor), earlier } => {
+                let there = if *earlier { "earlier" } else { "later" };
+                write!(f, "from PTX {major}.{minor} here, {there} there")
+            }
         }
     }
 }
 
-/// A module with an instruction a kernel, each on a line of its own.
-struct Module {
-    text: String,
-    /// Instruction by line, counted from 1.
-    lines: BTreeMap<usize, usize>,
-}
-
-impl Module {
-    fn of(variants: &[(usize, &Variant)], version: (u8, u8), target: &str) -> Module {
-        let mut text = head(version, target);
-        let mut lines = BTreeMap::new();
-        for (number, variant) in variants {
-            text += &kernel(&format!("k{number}"), variant);
-            lines.insert(text.lines().count(), *number);
-        }
-        Module { text, lines }
+impl Item {
+    fn disagreement(&self, kind: Kind) -> Disagreement {
+        Disagreement { form: self.form.clone(), instruction: self.instruction.clone(), kind }
     }
-}
-
-/// A kernel that does nothing but execute the instruction, on one line.
-fn kernel(name: &str, variant: &Variant) -> String {
-    let registers: String = variant
-        .places
-        .iter()
-        .filter(|place| place.constant.is_none())
-        .map(|place| format!(" .reg .{} %{};", place.register.name(), place.syntax.name))
-        .collect();
-    format!(".visible .entry {name}() {{{registers} {}; ret; }}\n", variant.instruction())
 }
 
 impl Assembler {
@@ -90,53 +79,92 @@ impl Assembler {
         random: &mut Random,
     ) -> Result<Option<Vec<Disagreement>>, AssemblerError> {
         let Some(variants) = Variant::all(line, random) else { return Ok(None) };
-        let mut found = self.on_own(line, &variants)?;
+        let text = Text::of_variants(variants.iter().map(|variant| (variant, true)));
+        let mut found = self.on_text(&text)?;
         found.extend(self.on_altered(line, &variants, random)?);
         Ok(Some(found))
     }
 
-    /// The disagreements on a file that the front end takes: lines that the assembler does not. A target older than all
-    /// of the assembler's is replaced by its oldest.
+    /// The disagreements on the instructions of a file that the front end takes.
     pub fn on_file(&self, path: &Path) -> Result<Vec<Disagreement>, AssemblerError> {
-        let file = |source| AssemblerError::File { path: path.to_owned(), source };
-        let text = std::fs::read_to_string(path).map_err(file)?;
-        let named = text.lines().find_map(|line| line.trim().strip_prefix(".target sm_"));
-        let named = named.map_or("", |rest| rest.split([',', ' ']).next().unwrap_or_default());
-        let oldest = self.targets.first().copied().unwrap_or(0);
-        let target = match named.parse::<u32>() {
-            Ok(number) if number < oldest => oldest.to_string(),
-            _ => named.to_owned(),
-        };
-        let complaints = self.complaints(&text, &target)?;
-        let shown = |(line, message): (usize, String)| Disagreement {
-            form: format!("{}:{line}", path.display()),
-            instruction: text.lines().nth(line.wrapping_sub(1)).unwrap_or_default().trim().to_owned(),
-            kind: Kind::OnlyOurs(message),
-        };
-        Ok(complaints.into_iter().map(shown).collect())
+        self.on_text(&Text::of_file(path)?)
     }
 
-    fn on_own(&self, line: &OpLine, variants: &[Variant]) -> Result<Vec<Disagreement>, AssemblerError> {
-        let mut open: Vec<(usize, &Variant)> = variants.iter().enumerate().collect();
+    fn on_text(&self, text: &Text) -> Result<Vec<Disagreement>, AssemblerError> {
+        let mut by_target: Vec<(String, Refusals)> = Vec::new();
+        for target in self.targets.iter().map(ToString::to_string).chain(self.specific.iter().cloned()) {
+            let refusals = self.refusals(text, self.version, &target)?;
+            by_target.push((target, refusals));
+        }
         let mut found = Vec::new();
-        let lowest = self.targets.first().copied().unwrap_or(0);
-        let ours = line.minimum_sm.max(lowest);
-        let plain = self.targets.iter().map(ToString::to_string);
-        let mut refusals = BTreeMap::new();
-        for target in plain.chain(self.specific.iter().cloned()) {
-            refusals = self.refused(&open, &target)?;
-            let (refused, taken): (Vec<_>, Vec<_>) =
-                open.into_iter().partition(|(number, _)| refusals.contains_key(number));
-            open = refused;
-            let agreed = target == ours.to_string();
-            for (_, variant) in taken.iter().filter(|_| !agreed) {
-                let kind = Kind::Target { ours: line.minimum_sm, theirs: target.clone() };
-                found.push(disagreement(line, variant, kind));
+        let mut agreed = Vec::new();
+        for (position, item) in &text.items {
+            let Some(needed) = item.needed else { continue };
+            match self.target_disagreement(*position, needed, &by_target) {
+                Some(kind) => found.push(item.disagreement(kind)),
+                None => agreed.push((*position, needed)),
             }
         }
-        for (number, variant) in open {
-            let message = refusals.remove(&number).unwrap_or_default();
-            found.push(disagreement(line, variant, Kind::OnlyOurs(message)));
+        agreed.sort_by_key(|(_, needed)| needed.target);
+        for group in agreed.chunk_by(|(_, a), (_, b)| a.target == b.target) {
+            found.extend(self.on_versions(text, group)?);
+        }
+        Ok(found)
+    }
+
+    /// Compares the targets that take an instruction with what the table says.
+    fn target_disagreement(
+        &self,
+        position: usize,
+        needed: Requirement,
+        by_target: &[(String, Refusals)],
+    ) -> Option<Kind> {
+        let judged = || by_target.iter().filter_map(|(target, refusals)| Some((target, refusals.as_ref()?)));
+        let taken = |refusals: &BTreeMap<usize, String>| !refusals.contains_key(&position);
+        let first = judged().find(|(_, refusals)| taken(refusals)).map(|(target, _)| target.clone());
+        let Some(theirs) = first else {
+            return judged().last().map(|(_, refusals)| Kind::OnlyOurs(refusals[&position].clone()));
+        };
+        let disagrees = |(target, refusals): (&String, _)| {
+            let Some(target) = Target::from_name(target) else { return false };
+            let (here, there) = (target.has(needed.target), taken(refusals));
+            // Some features of a target with a letter are gone in later ones.
+            here != there && !(target.specific && here && target.number > needed.target.number)
+        };
+        judged().any(disagrees).then_some(Kind::Target { ours: needed.target, theirs })
+    }
+
+    /// Compares the PTX versions of instructions that need the same target, in modules for that target.
+    fn on_versions(
+        &self,
+        text: &Text,
+        group: &[(usize, Requirement)],
+    ) -> Result<Vec<Disagreement>, AssemblerError> {
+        let Some((_, Requirement { target: needed, .. })) = group.first() else { return Ok(Vec::new()) };
+        let names = self.targets.iter().map(ToString::to_string).chain(self.specific.iter().cloned());
+        let target = names.into_iter().find(|name| Target::from_name(name).is_some_and(|t| t.has(*needed)));
+        let Some(target) = target else { return Ok(Vec::new()) };
+        let text = text.only(group.iter().map(|(position, _)| *position));
+        let mut known: BTreeMap<(u8, u8), Refusals> = BTreeMap::new();
+        let mut found = Vec::new();
+        for (position, needed) in group {
+            let own = VERSIONS.iter().position(|version| *version == needed.ptx);
+            let before = own.and_then(|own| VERSIONS.get(own + 1)).copied();
+            let mut taken_in = |version| -> Result<Option<bool>, AssemblerError> {
+                let refusals = match known.entry(version) {
+                    Entry::Occupied(entry) => entry.into_mut(),
+                    Entry::Vacant(entry) => entry.insert(self.refusals(&text, version, &target)?),
+                };
+                Ok(refusals.as_ref().map(|refusals| !refusals.contains_key(position)))
+            };
+            let earlier = match before {
+                Some(before) => taken_in(before)? == Some(true),
+                None => false,
+            };
+            let later = needed.ptx <= self.version && taken_in(needed.ptx)? == Some(false);
+            if let (true, Some(item)) = (earlier || later, text.items.get(position)) {
+                found.push(item.disagreement(Kind::Version { ours: needed.ptx, earlier }));
+            }
         }
         Ok(found)
     }
@@ -147,68 +175,24 @@ impl Assembler {
         variants: &[Variant],
         random: &mut Random,
     ) -> Result<Vec<Disagreement>, AssemblerError> {
-        let altered: Vec<_> = (0..ALTERED).filter_map(|_| altered(line, variants, random)).collect();
         let newest = self.targets.last().map_or_else(String::new, ToString::to_string);
-        let mut refused_here = BTreeMap::new();
-        for (number, variant) in altered.iter().enumerate() {
-            if let Some(message) = refusal_here(variant, self.version, &newest) {
-                refused_here.insert(number, message);
-            }
-        }
-        let asked: Vec<_> =
-            altered.iter().enumerate().filter(|(number, _)| refused_here.contains_key(number)).collect();
-        let refused_there = self.refused(&asked, &newest)?;
-        let taken = asked.into_iter().filter(|(number, _)| !refused_there.contains_key(number));
+        let altered = (0..ALTERED).filter_map(|_| altered(line, variants, random));
+        let refused_here: Vec<(Variant, String)> = altered
+            .filter_map(|variant| {
+                let message = refusal_here(&variant, self.version, &newest)?;
+                Some((variant, message))
+            })
+            .collect();
+        let text = Text::of_variants(refused_here.iter().map(|(variant, _)| (variant, false)));
+        let refused_there = self.refusals(&text, self.version, &newest)?.unwrap_or_default();
+        let taken = text.items.iter().filter(|(position, _)| !refused_there.contains_key(*position));
         Ok(taken
-            .map(|(number, variant)| {
-                let message = refused_here.remove(&number).unwrap_or_default();
-                disagreement(line, variant, Kind::OnlyTheirs(message))
+            .filter_map(|(position, item)| {
+                let (_, message) = refused_here.get(*position)?;
+                Some(item.disagreement(Kind::OnlyTheirs(message.clone())))
             })
             .collect())
     }
-
-    /// The instructions that the assembler refuses for a target, with its words. It does not tell all at once.
-    fn refused(
-        &self,
-        variants: &[(usize, &Variant)],
-        target: &str,
-    ) -> Result<BTreeMap<usize, String>, AssemblerError> {
-        let mut refused = BTreeMap::new();
-        let mut open = variants.to_vec();
-        while !open.is_empty() {
-            let module = Module::of(&open, self.version, target);
-            let complaints = self.complaints(&module.text, target)?;
-            if complaints.is_empty() {
-                break;
-            }
-            let named: Complaints = complaints
-                .iter()
-                .filter_map(|(line, message)| Some((*module.lines.get(line)?, message.clone())))
-                .collect();
-            if named.is_empty() {
-                // It names no instruction: each is asked alone.
-                match open.as_slice() {
-                    [(number, _)] => {
-                        let message = complaints.into_values().next().unwrap_or_default();
-                        refused.insert(*number, message);
-                    }
-                    several => {
-                        let (first, second) = several.split_at(several.len() / 2);
-                        refused.extend(self.refused(first, target)?);
-                        refused.extend(self.refused(second, target)?);
-                    }
-                }
-                break;
-            }
-            open.retain(|(number, _)| !named.contains_key(number));
-            refused.extend(named);
-        }
-        Ok(refused)
-    }
-}
-
-fn disagreement(line: &OpLine, variant: &Variant, kind: Kind) -> Disagreement {
-    Disagreement { form: format!("{}/{}", line.group, line.name), instruction: variant.instruction(), kind }
 }
 
 /// Why the front end does not take an instruction, if so.
@@ -216,6 +200,20 @@ fn refusal_here(variant: &Variant, version: (u8, u8), target: &str) -> Option<St
     let text = head(version, target) + &kernel("k", variant);
     let function = ptx_frontend::Module::parse(text, "k").and_then(|module| module.function("k"));
     function.err().map(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
+}
+
+/// Tokens that the assembler takes anywhere and ignores.
+fn is_ignored(token: Token) -> bool {
+    use ScalarType as T;
+    match token {
+        Token::Type(ty) => matches!(ty, T::Pred | T::Texref | T::Samplerref | T::Surfref),
+        Token::Modifier(modifier) => {
+            matches!(
+                modifier.name(),
+                "finite" | "infinite" | "number" | "notanumber" | "normal" | "subnormal"
+            )
+        }
+    }
 }
 
 /// One of the instructions with a token exchanged, added or left out.
@@ -226,6 +224,9 @@ fn altered(line: &'static OpLine, variants: &[Variant], random: &mut Random) -> 
         0 => Token::Type(*random.pick(ScalarType::ALL)?),
         _ => Token::Modifier(*random.pick(Modifier::ALL)?),
     };
+    if is_ignored(token) || tokens.contains(&Some(token)) {
+        return None;
+    }
     match random.below(4) {
         0 => tokens.insert(place, Some(token)),
         1 => *tokens.get_mut(place)? = None,

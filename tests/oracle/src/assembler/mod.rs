@@ -1,13 +1,14 @@
 //! The vendor's assembler, `ptxas`, as a second opinion on what PTX is.
 
 pub mod agreement;
+mod text;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Versions of the PTX ISA, the newest first, down to the oldest that has targets of today.
-const VERSIONS: [(u8, u8); 21] = [
+/// Versions of the PTX ISA, the newest first.
+const VERSIONS: [(u8, u8); 39] = [
     (9, 6),
     (9, 5),
     (9, 4),
@@ -25,10 +26,28 @@ const VERSIONS: [(u8, u8); 21] = [
     (8, 1),
     (8, 0),
     (7, 8),
+    (7, 7),
+    (7, 6),
     (7, 5),
+    (7, 4),
+    (7, 3),
+    (7, 2),
+    (7, 1),
     (7, 0),
     (6, 5),
     (6, 4),
+    (6, 3),
+    (6, 2),
+    (6, 1),
+    (6, 0),
+    (5, 0),
+    (4, 3),
+    (4, 2),
+    (4, 1),
+    (4, 0),
+    (3, 2),
+    (3, 1),
+    (3, 0),
 ];
 
 /// Why the assembler gives no opinion.
@@ -112,6 +131,11 @@ impl Assembler {
 /// The directives that a module begins with.
 fn head((major, minor): (u8, u8), target: &str) -> String {
     format!(".version {major}.{minor}\n.target sm_{target}\n.address_size 64\n")
+}
+
+/// All that is said, on one line.
+fn shown(complaints: &Complaints) -> String {
+    complaints.values().map(String::as_str).collect::<Vec<_>>().join("; ").replace('\n', "; ")
 }
 
 /// Reads lines such as `ptxas FILE, line 12; error   : MESSAGE` and `ptxas fatal   : MESSAGE`.

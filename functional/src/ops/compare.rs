@@ -6,7 +6,7 @@
 use std::marker::PhantomData;
 
 use half::{bf16, f16};
-use ptx_frontend::ir::Instruction;
+use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::{Bound, bind_values, lane_functions};
@@ -357,11 +357,13 @@ macro_rules! by_half {
 fn bind_setp(b: &mut Binder<'_, '_>, i: &Instruction, plain: Option<Run>, general: Run) -> Bound {
     let ty = b.last_type(i)?;
     let (_, wanted, combination) = comparison(b, i)?;
-    let d = b.predicate_result(&i.operands[0])?;
-    let e = b.predicate_result(&i.operands[1])?;
-    let a = b.source(&i.operands[2], ty)?;
-    let second = b.source(&i.operands[3], ty)?;
-    let c = b.predicate_source(&i.operands[4])?.encode();
+    // Single halves have no q.
+    let (results, sources) = i.operands.split_at(i.operands.len().saturating_sub(3));
+    let d = b.predicate_result(&results[0])?;
+    let e = b.predicate_result(results.get(1).unwrap_or(&Operand::Absent))?;
+    let a = b.source(&sources[0], ty)?;
+    let second = b.source(&sources[1], ty)?;
+    let c = b.predicate_source(&sources[2])?.encode();
     let run = match plain {
         Some(plain) if combination == ALONE && e == PREDICATE_SINK => plain,
         _ => general,

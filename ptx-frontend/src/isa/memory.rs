@@ -77,18 +77,24 @@ macro_rules! memory_ops {
             cp_async_bulk_wait_group: "cp.async.bulk.wait_group{.read} a:u32", 8.0, 90, Memory, Pure, "9.7.9.26.4";
             /// p = the generic address points into this space.
             isspacep: "isspacep(.const|.global|.local|.shared) p:pred, a:u64", 2.0, 20
-                / "isspacep(.shared::cta|.shared::cluster)", 7.8, 30
-                / "isspacep(.param|.param::entry)", 7.7, 70,
+                / "isspacep.shared::cta", 7.8, 30
+                / "isspacep.shared::cluster", 7.8, 90
+                / "isspacep.param", 7.7, 70
+                / "isspacep.param::entry", 8.3, 70,
                 Integer, Pure, "9.7.9.18";
             /// d = the generic address of an address in this space.
-            cvta: "cvta(.const|.global|.local|.shared)(.u32|.u64) d, a", 2.0, 20
-                / "cvta(.shared::cta|.shared::cluster)(.u32|.u64)", 7.8, 30
-                / "cvta(.param|.param::entry)(.u32|.u64)", 7.7, 70,
+            cvta: "cvta(.const|.global|.local|.shared).u64 d, a", 2.0, 20
+                / "cvta.shared::cta.u64", 7.8, 30
+                / "cvta.shared::cluster.u64", 7.8, 90
+                / "cvta.param.u64", 7.7, 70
+                / "cvta.param::entry.u64", 8.3, 70,
                 Integer, Pure, "9.7.9.19";
             /// d = the address within this space of a generic address.
-            cvta_to: "cvta.to(.const|.global|.local|.shared)(.u32|.u64) d, a", 2.0, 20
-                / "cvta.to(.shared::cta|.shared::cluster)(.u32|.u64)", 7.8, 30
-                / "cvta.to(.param|.param::entry)(.u32|.u64)", 7.7, 70,
+            cvta_to: "cvta.to(.const|.global|.local|.shared).u64 d, a", 2.0, 20
+                / "cvta.to.shared::cta.u64", 7.8, 30
+                / "cvta.to.shared::cluster.u64", 7.8, 90
+                / "cvta.to.param.u64", 7.7, 70
+                / "cvta.to.param::entry.u64", 8.3, 70,
                 Integer, Pure, "9.7.9.19";
             /// d = address in local memory of a bytes, aligned to b, that are the function's until it returns.
             alloca: "alloca(.u32|.u64) d, a{, b:u32}", 7.3, 52, Integer, Volatile, "9.7.17.3";

@@ -36,7 +36,7 @@ pub enum ResolveError {
         opcode: String,
         /// The modifier.
         modifier: String,
-        /// The forms of this opcode.
+        /// The forms of this opcode that are closest.
         forms: Vec<&'static str>,
     },
     /// Each modifier is known, but no form has them together.
@@ -44,7 +44,7 @@ pub enum ResolveError {
     NoForm {
         /// As written.
         opcode: String,
-        /// The forms of this opcode.
+        /// The forms of this opcode that are closest.
         forms: Vec<&'static str>,
     },
     /// The number or kinds of the operands fit no form.

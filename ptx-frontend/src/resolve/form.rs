@@ -7,6 +7,9 @@ use crate::parse::tree::{Operand, OperandKind};
 /// The forms whose modifier slots an opcode fills, with the tokens in the slots.
 pub(super) type Candidates = Vec<(&'static OpLine, Vec<Option<Token>>)>;
 
+/// Spellings shown with an error.
+const MOST_SHOWN: usize = 8;
+
 /// The forms that `opcode` (with modifiers, as written) can be, in table order; never empty.
 pub(super) fn candidates(opcode: &str) -> Result<Candidates, ResolveError> {
     let shown = || opcode.split_whitespace().collect::<String>();
@@ -22,22 +25,36 @@ pub(super) fn candidates(opcode: &str) -> Result<Candidates, ResolveError> {
             _ => ResolveError::UnknownInstruction { opcode: shown() },
         });
     }
-    let syntaxes = || forms.iter().flat_map(|form| form.syntaxes()).collect();
-    let mut tokens = Vec::new();
-    for word in words {
-        let token = Token::from_name(word).ok_or_else(|| ResolveError::UnknownModifier {
+    let words: Vec<_> = words.map(|word| (word, Token::from_name(word))).collect();
+    let tokens: Vec<Token> = words.iter().filter_map(|(_, token)| *token).collect();
+    if let Some((word, _)) = words.iter().find(|(_, token)| token.is_none()) {
+        let modifier = (*word).to_owned();
+        return Err(ResolveError::UnknownModifier {
             opcode: shown(),
-            modifier: word.to_owned(),
-            forms: syntaxes(),
-        })?;
-        tokens.push(token);
+            modifier,
+            forms: closest(forms, &tokens),
+        });
     }
     let candidates: Candidates =
         forms.iter().filter_map(|form| Some((*form, form.parsed().fit(&tokens)?))).collect();
     if candidates.is_empty() {
-        return Err(ResolveError::NoForm { opcode: shown(), forms: syntaxes() });
+        return Err(ResolveError::NoForm { opcode: shown(), forms: closest(forms, &tokens) });
     }
     Ok(candidates)
+}
+
+/// The spellings that have the most of the tokens, a few at most.
+fn closest(forms: &[&'static OpLine], tokens: &[Token]) -> Vec<&'static str> {
+    let spellings = forms.iter().flat_map(|form| form.syntaxes().zip(&form.parsed().spellings));
+    let mut ranked: Vec<(usize, &'static str)> = spellings
+        .map(|(syntax, slots)| {
+            let known = tokens.iter().filter(|token| slots.iter().any(|slot| slot.choices.contains(token)));
+            (known.count(), syntax)
+        })
+        .collect();
+    let most = ranked.iter().map(|(known, _)| *known).max().unwrap_or(0);
+    ranked.retain(|(known, _)| *known == most);
+    ranked.into_iter().map(|(_, syntax)| syntax).take(MOST_SHOWN).collect()
 }
 
 /// Which of the given operands fills each place of the form; `None` if they do not fit. A place that may be left

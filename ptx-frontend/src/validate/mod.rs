@@ -291,7 +291,7 @@ impl Check<'_> {
 
     /// Operands that must be constants, and ranges of constants.
     fn constants(&self) -> Result {
-        use crate::isa::{Control, Logic, Parallel};
+        use crate::isa::{Control, Integer, Logic, Parallel};
         let range = |n: usize, what, least, most| match self.instruction.operands.get(n) {
             Some(Operand::Immediate(value)) if *value < least || *value > most => {
                 Err(ValidationError::Range { what, value: *value, least, most })
@@ -310,6 +310,10 @@ impl Check<'_> {
             Op::Logic(Logic::lop3_predicate) => {
                 constant(5, "the truth table")?;
                 range(5, "the truth table", 0, 255)
+            }
+            Op::Integer(Integer::bfe) => {
+                range(2, "the position", 0, 255)?;
+                range(3, "the length", 0, 255)
             }
             Op::Control(Control::pmevent) => range(0, "the event", 0, 15),
             Op::Parallel(

@@ -102,7 +102,8 @@ impl Text {
             }
             text.push('\n');
         }
-        text
+        // It looks at the head only where there is a kernel.
+        text + ".visible .entry probe() { ret; }\n"
     }
 }
 

@@ -36,6 +36,7 @@ mod runtime;
 mod simulator;
 mod streams;
 mod summary;
+mod tensor_map;
 mod texture;
 mod texture_reference;
 

@@ -13,4 +13,5 @@ pub mod memory;
 pub mod module;
 mod number;
 mod ops;
+pub mod tensor;
 pub mod texture;

@@ -17,6 +17,7 @@ mod memory;
 mod module;
 mod pool;
 mod stream;
+mod tensor_map;
 mod texture;
 mod texture_reference;
 
@@ -35,5 +36,6 @@ pub(crate) use memory::*;
 pub(crate) use module::*;
 pub(crate) use pool::*;
 pub(crate) use stream::*;
+pub(crate) use tensor_map::*;
 pub(crate) use texture::*;
 pub(crate) use texture_reference::*;

@@ -42,6 +42,14 @@ pub struct Stretch {
     origin: u64,
 }
 
+impl Stretch {
+    /// Host pointer to `bytes` bytes at `address`, if they lie in the stretch.
+    pub fn place(self, address: u64, bytes: u64) -> Option<*mut u8> {
+        let end = address.checked_add(bytes)?;
+        (address >= self.start && end <= self.end).then(|| address.wrapping_add(self.origin) as *mut u8)
+    }
+}
+
 /// Global memory (and constant memory, which lies in it): addresses are host addresses.
 pub struct Global;
 

@@ -10,7 +10,7 @@ mod vector;
 mod wide;
 
 pub use asynchronous::*;
-pub(in crate::ops) use bulk::bulk_update;
+pub(in crate::ops) use bulk::{bulk_update, element_update};
 pub use vector::*;
 pub use wide::*;
 

@@ -5,12 +5,14 @@ mod bulk;
 mod distributed;
 mod hints;
 mod stack;
+mod tensor;
 
 pub use asynchronous::*;
 pub use bulk::*;
 pub use distributed::*;
 pub use hints::*;
 pub use stack::*;
+pub use tensor::*;
 
 use std::marker::PhantomData;
 

@@ -9,14 +9,10 @@ use super::State;
 pub struct Absent {
     /// The opcode's first word.
     pub mnemonic: &'static str,
-    /// [`State::Missing`] or [`State::Refused`], with the reason.
+    /// [`State::Refused`], with the reason.
     pub state: State,
     /// Section of the PTX manual.
     pub section: &'static str,
-}
-
-const fn missing(mnemonic: &'static str, section: &'static str) -> Absent {
-    Absent { mnemonic, state: State::Missing("not written yet"), section }
 }
 
 const fn refused(mnemonic: &'static str, reason: &'static str, section: &'static str) -> Absent {
@@ -32,7 +28,6 @@ pub const ABSENT: &[Absent] = &[
         "needs memory of several devices behind one address, which no simulated device has",
         "9.7.9.14",
     ),
-    missing("tensormap", "9.7.9.28"),
     refused("tcgen05", TENSOR_MEMORY, "9.7.16"),
     refused("clusterlaunchcontrol", "needs sm_100", "9.7.13.18"),
 ];

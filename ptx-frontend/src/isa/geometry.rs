@@ -25,6 +25,8 @@ impl Geometry {
                 Some(Token::Modifier(Modifier::Geometry1d)) => geometry(1, false),
                 Some(Token::Modifier(Modifier::Geometry2d)) => geometry(2, false),
                 Some(Token::Modifier(Modifier::Geometry3d)) => geometry(3, false),
+                Some(Token::Modifier(Modifier::Geometry4d)) => geometry(4, false),
+                Some(Token::Modifier(Modifier::Geometry5d)) => geometry(5, false),
                 Some(Token::Modifier(Modifier::GeometryA1d)) => geometry(1, true),
                 Some(Token::Modifier(Modifier::GeometryA2d)) => geometry(2, true),
                 Some(Token::Modifier(Modifier::GeometryCube)) => {

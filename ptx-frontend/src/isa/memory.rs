@@ -71,6 +71,32 @@ macro_rules! memory_ops {
             cp_reduce_async_bulk_shared: "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes<bulk_operation>(.b32|.u32|.s32|.u64) [a], [b], c:u32, [e]", 8.0, 90, Memory, Atomic, "9.7.9.26.4";
             /// Brings b bytes near; no effect on values.
             cp_async_bulk_prefetch: "cp.async.bulk.prefetch.L2.global{.L2::cache_hint} [a], b:u32{, c:b64}", 8.0, 90, Memory, Pure, "9.7.9.26.4";
+            /// Copies the box of a tensor at b to shared memory at a; its bytes are transactions of barrier c.
+            cp_async_bulk_tensor: "cp.async.bulk.tensor<tensor_geometry>(.shared::cluster|.shared::cta).global{.tile|.tile::gather4}.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c]{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
+            /// As cp_async_bulk_tensor, to the CTAs of the cluster that are named by the bits of e.
+            cp_async_bulk_tensor_multicast: "cp.async.bulk.tensor<tensor_geometry>.shared::cluster.global{.tile|.tile::gather4}.mbarrier::complete_tx::bytes.multicast::cluster{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:b16{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
+            /// Copies pixels of a tensor from b on, each shifted by e, to shared memory at a; transactions of barrier c.
+            cp_async_bulk_tensor_image: "cp.async.bulk.tensor<image_geometry>(.shared::cluster|.shared::cta).global.im2col.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:pixel_offsets{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
+            /// As cp_async_bulk_tensor_image, to the CTAs of the cluster that are named by the bits of g.
+            cp_async_bulk_tensor_image_multicast: "cp.async.bulk.tensor<image_geometry>.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:pixel_offsets, g:b16{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
+            /// Copies shared memory at b to the box of a tensor, or to its pixels, at a.
+            cp_async_bulk_tensor_store: "cp.async.bulk.tensor<tensor_geometry>.global.shared::cta{.tile|.tile::scatter4|.im2col_no_offs}.bulk_group{.L2::cache_hint} [a:tensor], [b]{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
+            /// Combines the box of a tensor at a, or its pixels, with elements in shared memory at b.
+            cp_reduce_async_bulk_tensor: "cp.reduce.async.bulk.tensor<tensor_geometry>.global.shared::cta<bulk_operation>{.tile|.im2col_no_offs}.bulk_group{.L2::cache_hint} [a:tensor], [b]{, f:b64}", 8.0, 90, Memory, Atomic, "9.7.9.26.5";
+            /// Brings the box of a tensor near; no effect on values.
+            cp_async_bulk_prefetch_tensor: "cp.async.bulk.prefetch.tensor<tensor_geometry>.L2.global{.tile|.tile::gather4}{.L2::cache_hint} [a:tensor]{, f:b64}", 8.0, 90, Memory, Pure, "9.7.9.26.5";
+            /// Brings pixels of a tensor near; no effect on values.
+            cp_async_bulk_prefetch_tensor_image: "cp.async.bulk.prefetch.tensor<image_geometry>.L2.global.im2col{.L2::cache_hint} [a:tensor], e:pixel_offsets{, f:b64}", 8.0, 90, Memory, Pure, "9.7.9.26.5";
+            /// The tensor map at a is of a tensor at b.
+            tensormap_replace_address: "tensormap.replace.tile.global_address{<tensormap_space>}.b1024.b64 [a], b", 8.3, 90, Memory, Store, "9.7.9.27";
+            /// A dimension's stride of the tensor map at a = c, bytes; b is the dimension's number less 1.
+            tensormap_replace_stride: "tensormap.replace.tile.global_stride{<tensormap_space>}.b1024.b64 [a], b:u32, c", 8.3, 90, Memory, Store, "9.7.9.27";
+            /// A dimension's size, box or step of the tensor map at a = c; b is the dimension's number.
+            tensormap_replace_dimension: "tensormap.replace.tile(.box_dim|.global_dim|.element_stride){<tensormap_space>}.b1024.b32 [a], b:u32, c", 8.3, 90, Memory, Store, "9.7.9.27";
+            /// The rank less 1, type, interleave, swizzle or fill of the tensor map at a = b.
+            tensormap_replace_property: "tensormap.replace.tile(.rank|.elemtype|.interleave_layout|.swizzle_mode|.fill_mode|.swizzle_atomicity){<tensormap_space>}.b1024.b32 [a], b", 8.3, 90, Memory, Store, "9.7.9.27";
+            /// Copies the tensor map of c bytes at b to global memory, before copies that use it.
+            tensormap_cp_fenceproxy: "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release<scope>.sync.aligned [a], [b], c:u32", 8.3, 90, Memory, Store, "9.7.13.4";
             /// Makes a group of the bulk copies since the last one.
             cp_async_bulk_commit_group: "cp.async.bulk.commit_group", 8.0, 90, Memory, Pure, "9.7.9.26.4";
             /// Waits until at most a groups of bulk copies are under way, or still read.

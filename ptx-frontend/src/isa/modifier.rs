@@ -130,12 +130,20 @@ modifiers! {
     LaunchDependents = "launch_dependents", CompleteTxBytes = "mbarrier::complete_tx::bytes",
     Bulk = "bulk", BulkGroup = "bulk_group", Multicast = "multicast::cluster", Read = "read", Prefetch = "prefetch",
     Reduce = "reduce",
+    // Copies by tensor maps.
+    Tensor = "tensor", Tile = "tile", Gather4 = "tile::gather4", Scatter4 = "tile::scatter4", Im2col = "im2col",
+    Im2colNoOffs = "im2col_no_offs", CtaGroup1 = "cta_group::1", CtaGroup2 = "cta_group::2", Replace = "replace",
+    CpFenceproxy = "cp_fenceproxy", B1024 = "b1024", GlobalAddress = "global_address", Rank = "rank",
+    BoxDim = "box_dim", GlobalDim = "global_dim", GlobalStride = "global_stride", ElementStride = "element_stride",
+    Elemtype = "elemtype", InterleaveLayout = "interleave_layout", SwizzleMode = "swizzle_mode",
+    FillMode = "fill_mode", SwizzleAtomicity = "swizzle_atomicity",
     // Barriers in shared memory.
     Init = "init", Inval = "inval", ExpectTx = "expect_tx", CompleteTx = "complete_tx", ArriveDrop = "arrive_drop",
     NoComplete = "noComplete", TestWait = "test_wait", TryWait = "try_wait", Parity = "parity",
     PendingCount = "pending_count",
     // Geometries of textures and surfaces.
     Geometry1d = "1d", Geometry2d = "2d", Geometry3d = "3d", GeometryA1d = "a1d", GeometryA2d = "a2d",
+    Geometry4d = "4d", Geometry5d = "5d",
     GeometryCube = "cube", GeometryAcube = "acube", Geometry2dms = "2dms", GeometryA2dms = "a2dms",
     // Levels and components of textures.
     Base = "base", Level = "level", Grad = "grad", Green = "g",

@@ -12,7 +12,8 @@
 //!   more elements by `.v2 .v4 .v8`; `quad` four elements of the last type; `results` elements of the first type by
 //!   `.v2 .v4`; `fragment` a lane's registers of a matrix, by shape and types; `label`, `function`, `params`,
 //!   `targets`, `prototype`, `variable`.
-//! * `[a:texture]` and `[a:surface]` are a handle and coordinates; `offsets` and `gradient` go with a texture's.
+//! * `[a:texture]`, `[a:surface]` and `[a:tensor]` are a handle and coordinates; `offsets` and `gradient` go with a
+//!   texture's, `pixel_offsets` with a tensor's.
 //! * `[a]` is a memory address. `d|p:pred` is a second result after a bar. `{, c}` may be left out; `{|p:pred}` too.
 //! * `a.part` may name a byte or half of a word, `a.pick2`, `d.mask2`, `a.pick4` and `d.mask4` several
 //!   ([`PartSyntax`]); `-a` may be negated.
@@ -63,6 +64,10 @@ pub const SETS: &[(&str, &str)] = &[
     ("atomic_space", ".global|.shared|.shared::cta|.shared::cluster"),
     ("proxy_space", ".global|.shared::cta|.shared::cluster"),
     ("geometry", ".1d|.2d|.3d|.a1d|.a2d|.cube|.acube|.2dms|.a2dms"),
+    ("tensor_geometry", ".1d|.2d|.3d|.4d|.5d"),
+    ("image_geometry", ".3d|.4d|.5d"),
+    ("cta_group", ".cta_group::1|.cta_group::2"),
+    ("tensormap_space", ".global|.shared::cta"),
     ("surface_geometry", ".1d|.2d|.3d|.a1d|.a2d"),
     ("surface_clamp", ".trap|.clamp|.zero"),
 ];
@@ -117,8 +122,12 @@ pub enum OperandType {
     Texture,
     /// Surface and integer coordinates.
     Surface,
+    /// Tensor map and integer coordinates.
+    Tensor,
     /// Integers to be added to a texture's coordinates.
     Offsets,
+    /// 16-bit integers to be added to a pixel's coordinates, one for each spatial dimension of a tensor.
+    PixelOffsets,
     /// Derivatives of a texture's coordinates.
     Gradient,
     /// A label of the function.
@@ -144,6 +153,7 @@ impl OperandType {
                 | OperandType::Fragment
                 | OperandType::Offsets
                 | OperandType::Gradient
+                | OperandType::PixelOffsets
         )
     }
 }
@@ -362,7 +372,9 @@ fn operand_type(text: &str) -> Result<OperandType, String> {
         "fragment" => OperandType::Fragment,
         "texture" => OperandType::Texture,
         "surface" => OperandType::Surface,
+        "tensor" => OperandType::Tensor,
         "offsets" => OperandType::Offsets,
+        "pixel_offsets" => OperandType::PixelOffsets,
         "gradient" => OperandType::Gradient,
         "label" => OperandType::Label,
         "function" => OperandType::Function,

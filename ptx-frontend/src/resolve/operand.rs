@@ -77,6 +77,7 @@ impl<'a> Resolver<'a> {
             (OperandType::Texture | OperandType::Surface, OperandKind::Address(inner)) => {
                 self.texel(place, tokens, inner, given.at)
             }
+            (OperandType::Tensor, OperandKind::Address(inner)) => self.tensor(inner, given.at),
             (_, OperandKind::Address(inner)) => self.bracketed(inner, given.at),
             (_, OperandKind::Reference(name)) if place.address => self.address(name),
             _ => {
@@ -245,6 +246,23 @@ impl<'a> Resolver<'a> {
         let sampler = sampler.map(reference).transpose()?.unwrap_or(Operand::Absent);
         let coordinates = self.coordinates(place, tokens, coordinates)?;
         Ok(Operand::Texel { handle: Box::new(handle), sampler: Box::new(sampler), coordinates })
+    }
+
+    /// `[map, {x, y}]`.
+    fn tensor(&mut self, inner: &'a [tree::Operand<'a>], at: u32) -> Result<Operand> {
+        let [map, coordinates] = inner else {
+            return Err(wrong("[…]", "a tensor map and coordinates").at(at));
+        };
+        let handle = match &map.kind {
+            OperandKind::Reference(name) => self.address(name)?,
+            _ => return Err(wrong("[…, …]", "the address of a tensor map").at(map.at)),
+        };
+        let slot = Slot { ty: Some(ScalarType::S32), written: false, vector: Elements::Whole };
+        let coordinates = match self.value(slot, coordinates)? {
+            Operand::Vector(elements) => elements,
+            single => vec![single],
+        };
+        Ok(Operand::Texel { handle: Box::new(handle), sampler: Box::new(Operand::Absent), coordinates })
     }
 
     /// The elements of a coordinate vector that mean something.

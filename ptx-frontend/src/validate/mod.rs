@@ -91,6 +91,11 @@ impl Check<'_> {
         if matches!(place.ty, OperandType::Offsets | OperandType::Gradient) {
             return self.directions(operand, needed);
         }
+        if place.ty == OperandType::PixelOffsets {
+            let geometry = Geometry::among(&self.instruction.tokens);
+            let spatial = geometry.map_or(1, |geometry| geometry.dimensions.saturating_sub(2));
+            return self.elements(operand, spatial, needed, false);
+        }
         if place.ty == OperandType::Fragment {
             return self.fragment(operand, needed, place);
         }
@@ -150,6 +155,9 @@ impl Check<'_> {
     fn coordinates(&self, coordinates: &[Operand], place: &OperandSyntax) -> Result {
         let tokens = &self.instruction.tokens;
         let Some(geometry) = Geometry::among(tokens) else { return Ok(()) };
+        if place.ty == OperandType::Tensor {
+            return self.tensor_coordinates(coordinates, geometry.dimensions);
+        }
         let coordinate = coordinate_type(place, tokens);
         if geometry.cube && coordinate != ScalarType::F32 {
             return Err(ValidationError::Coordinates { what: "a cube", needed: ScalarType::F32 });
@@ -159,6 +167,16 @@ impl Check<'_> {
         }
         let mut typed = coordinates.iter().zip(geometry.types(coordinate));
         typed.try_for_each(|(operand, ty)| self.value(operand, ty, false))
+    }
+
+    /// A coordinate for each dimension; a column and four rows for a gathering or scattering copy.
+    fn tensor_coordinates(&self, coordinates: &[Operand], dimensions: usize) -> Result {
+        let several = self.instruction.has(Modifier::Gather4) || self.instruction.has(Modifier::Scatter4);
+        let needed = if several { 5 } else { dimensions };
+        if coordinates.len() != needed {
+            return Err(ValidationError::VectorLength { found: coordinates.len(), needed });
+        }
+        coordinates.iter().try_for_each(|operand| self.value(operand, ScalarType::S32, false))
     }
 
     /// A value for each direction of a texture's layer, in as many elements as the next power of two.

@@ -3,41 +3,73 @@
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::vector::Extreme;
-use super::{Add, AddFloat, And, Decrement, Increment, Max, Min, Or, Run, Xor, bf16, f16};
+use super::{Add, AddFloat, And, Decrement, Increment, Max, Min, Or, Run, Update, Xor, bf16, f16};
 use crate::engine::access::Space;
 use crate::number::half::{Bf16, F16};
 use crate::ops::memory::reduce;
 
+/// Calls `$function!` with the update that an operation on a type comes down to.
+macro_rules! by_update {
+    ($how:expr, $ty:expr, $function:ident) => {{
+        use ScalarType::{B32, B64, S32, S64, U32, U64};
+        match ($how, $ty) {
+            (Modifier::And, B32) => $function!(And<u32>),
+            (Modifier::And, B64) => $function!(And<u64>),
+            (Modifier::Or, B32) => $function!(Or<u32>),
+            (Modifier::Or, B64) => $function!(Or<u64>),
+            (Modifier::Xor, B32) => $function!(Xor<u32>),
+            (Modifier::Xor, B64) => $function!(Xor<u64>),
+            (Modifier::Add, U32 | S32) => $function!(Add<u32>),
+            (Modifier::Add, U64 | S64) => $function!(Add<u64>),
+            (Modifier::Add, ScalarType::F32) => $function!(AddFloat<f32>),
+            (Modifier::Add, ScalarType::F64) => $function!(AddFloat<f64>),
+            (Modifier::Add, ScalarType::F16) => $function!(AddFloat<f16>),
+            (Modifier::Add, ScalarType::Bf16) => $function!(AddFloat<bf16>),
+            (Modifier::Inc, U32) => $function!(Increment<u32>),
+            (Modifier::Dec, U32) => $function!(Decrement<u32>),
+            (Modifier::Min, U32) => $function!(Min<u32>),
+            (Modifier::Min, S32) => $function!(Min<i32>),
+            (Modifier::Min, U64) => $function!(Min<u64>),
+            (Modifier::Min, S64) => $function!(Min<i64>),
+            (Modifier::Min, ScalarType::F16) => $function!(Extreme<F16, false>),
+            (Modifier::Min, ScalarType::Bf16) => $function!(Extreme<Bf16, false>),
+            (Modifier::Max, U32) => $function!(Max<u32>),
+            (Modifier::Max, S32) => $function!(Max<i32>),
+            (Modifier::Max, U64) => $function!(Max<u64>),
+            (Modifier::Max, S64) => $function!(Max<i64>),
+            (Modifier::Max, ScalarType::F16) => $function!(Extreme<F16, true>),
+            (Modifier::Max, ScalarType::Bf16) => $function!(Extreme<Bf16, true>),
+            _ => return None,
+        }
+    }};
+}
+
 /// The function for an operation on a type, if there is one.
 pub(in crate::ops) fn bulk_update<To: Space>(how: Modifier, ty: ScalarType) -> Option<Run> {
-    use ScalarType::{B32, B64, S32, S64, U32, U64};
-    Some(match (how, ty) {
-        (Modifier::And, B32) => reduce::<To, And<u32>>,
-        (Modifier::And, B64) => reduce::<To, And<u64>>,
-        (Modifier::Or, B32) => reduce::<To, Or<u32>>,
-        (Modifier::Or, B64) => reduce::<To, Or<u64>>,
-        (Modifier::Xor, B32) => reduce::<To, Xor<u32>>,
-        (Modifier::Xor, B64) => reduce::<To, Xor<u64>>,
-        (Modifier::Add, U32 | S32) => reduce::<To, Add<u32>>,
-        (Modifier::Add, U64 | S64) => reduce::<To, Add<u64>>,
-        (Modifier::Add, ScalarType::F32) => reduce::<To, AddFloat<f32>>,
-        (Modifier::Add, ScalarType::F64) => reduce::<To, AddFloat<f64>>,
-        (Modifier::Add, ScalarType::F16) => reduce::<To, AddFloat<f16>>,
-        (Modifier::Add, ScalarType::Bf16) => reduce::<To, AddFloat<bf16>>,
-        (Modifier::Inc, U32) => reduce::<To, Increment<u32>>,
-        (Modifier::Dec, U32) => reduce::<To, Decrement<u32>>,
-        (Modifier::Min, U32) => reduce::<To, Min<u32>>,
-        (Modifier::Min, S32) => reduce::<To, Min<i32>>,
-        (Modifier::Min, U64) => reduce::<To, Min<u64>>,
-        (Modifier::Min, S64) => reduce::<To, Min<i64>>,
-        (Modifier::Min, ScalarType::F16) => reduce::<To, Extreme<F16, false>>,
-        (Modifier::Min, ScalarType::Bf16) => reduce::<To, Extreme<Bf16, false>>,
-        (Modifier::Max, U32) => reduce::<To, Max<u32>>,
-        (Modifier::Max, S32) => reduce::<To, Max<i32>>,
-        (Modifier::Max, U64) => reduce::<To, Max<u64>>,
-        (Modifier::Max, S64) => reduce::<To, Max<i64>>,
-        (Modifier::Max, ScalarType::F16) => reduce::<To, Extreme<F16, true>>,
-        (Modifier::Max, ScalarType::Bf16) => reduce::<To, Extreme<Bf16, true>>,
-        _ => return None,
-    })
+    macro_rules! function {
+        ($update:ty) => {
+            reduce::<To, $update> as Run
+        };
+    }
+    Some(by_update!(how, ty, function))
+}
+
+/// Updates an element of global memory at the first place with the one at the second.
+pub(in crate::ops) type ElementUpdate = unsafe fn(*mut u8, *const u8);
+
+/// # Safety
+/// Both places are aligned and hold an element; others touch the first one by atomic operations only.
+unsafe fn update_element<U: Update>(to: *mut u8, from: *const u8) {
+    // SAFETY: the caller's promise.
+    unsafe { U::indivisibly(to.cast(), from.cast::<U::Value>().read(), false) };
+}
+
+/// The function that updates one element, if there is one.
+pub(in crate::ops) fn element_update(how: Modifier, ty: ScalarType) -> Option<ElementUpdate> {
+    macro_rules! function {
+        ($update:ty) => {
+            update_element::<$update> as ElementUpdate
+        };
+    }
+    Some(by_update!(how, ty, function))
 }

@@ -19,7 +19,10 @@ macro_rules! hints {
     };
 }
 
-hints! { prefetch prefetch_evict prefetchu prefetch_tensormap applypriority discard cp_async_bulk_prefetch }
+hints! {
+    prefetch prefetch_evict prefetchu prefetch_tensormap applypriority discard cp_async_bulk_prefetch
+    cp_async_bulk_prefetch_tensor cp_async_bulk_prefetch_tensor_image
+}
 
 /// A policy is opaque, and no access asks for it: 0.
 fn bind_policy(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {

@@ -1,0 +1,100 @@
+//! Tensor maps.
+
+use crate::abi::{In, Out};
+use crate::context::driver_context;
+use crate::entry::api;
+use crate::error::{Error, Result};
+use crate::profile::Attribute;
+use crate::tensor_map::{Column, Description, check_address, check_place};
+use functional::tensor::{BYTES, MAXIMUM_RANK, TensorMap};
+use std::ffi::{c_int, c_uint};
+
+/// `CUtensorMap`.
+type Opaque = [u8; BYTES];
+
+/// Dimensions that a call names, after it was seen that the device has tensor maps and that there is a place for one.
+fn rank(map: Out<Opaque>, rank: c_uint) -> Result<usize> {
+    if driver_context()?.profile.attribute(Attribute::TensorMapAccessSupported) == 0 {
+        return Err(Error::NotSupported);
+    }
+    check_place(map.pointer() as usize)?;
+    let rank = rank as usize;
+    if (1..=MAXIMUM_RANK).contains(&rank) { Ok(rank) } else { Err(Error::InvalidValue) }
+}
+
+api! { Driver;
+    /// Makes a map of boxes.
+    fn cuTensorMapEncodeTiled(
+        tensorMap: Out<Opaque>, tensorDataType: c_int, tensorRank: c_uint, globalAddress: u64, globalDim: In<u64>,
+        globalStrides: In<u64>, boxDim: In<c_uint>, elementStrides: In<c_uint>, interleave: c_int, swizzle: c_int,
+        l2Promotion: c_int, oobFill: c_int,
+    ) {
+        let rank = rank(tensorMap, tensorRank)?;
+        let description = Description {
+            element: tensorDataType,
+            address: globalAddress,
+            sizes: globalDim.list(rank)?,
+            strides: globalStrides.list(rank - 1)?,
+            steps: elementStrides.list(rank)?,
+            interleave,
+            swizzle,
+            promotion: l2Promotion,
+            fill: oobFill,
+        };
+        tensorMap.set(description.tiled(&boxDim.list(rank)?)?.encode())
+    }
+
+    /// Makes a map of columns of pixels. Corners are given along W, H and D, as sizes are from the innermost on.
+    fn cuTensorMapEncodeIm2col(
+        tensorMap: Out<Opaque>, tensorDataType: c_int, tensorRank: c_uint, globalAddress: u64, globalDim: In<u64>,
+        globalStrides: In<u64>, pixelBoxLowerCorner: In<c_int>, pixelBoxUpperCorner: In<c_int>,
+        channelsPerPixel: c_uint, pixelsPerColumn: c_uint, elementStrides: In<c_uint>, interleave: c_int,
+        swizzle: c_int, l2Promotion: c_int, oobFill: c_int,
+    ) {
+        let rank = rank(tensorMap, tensorRank)?;
+        let description = Description {
+            element: tensorDataType,
+            address: globalAddress,
+            sizes: globalDim.list(rank)?,
+            strides: globalStrides.list(rank - 1)?,
+            steps: elementStrides.list(rank)?,
+            interleave,
+            swizzle,
+            promotion: l2Promotion,
+            fill: oobFill,
+        };
+        let spatial = rank.checked_sub(2).ok_or(Error::InvalidValue)?;
+        let column = Column {
+            lower: pixelBoxLowerCorner.list(spatial)?,
+            upper: pixelBoxUpperCorner.list(spatial)?,
+            channels: channelsPerPixel,
+            pixels: pixelsPerColumn,
+        };
+        tensorMap.set(description.image(&column)?.encode())
+    }
+
+    /// Gives a map another tensor.
+    fn cuTensorMapReplaceAddress(tensorMap: Out<Opaque>, globalAddress: u64) {
+        driver_context()?;
+        check_place(tensorMap.pointer() as usize)?;
+        // SAFETY: not null, so by the API's contract it points to a map.
+        let bytes = unsafe { tensorMap.pointer().read() };
+        let map = TensorMap::decode(&bytes).ok_or(Error::InvalidValue)?;
+        let map = TensorMap { address: globalAddress, ..map };
+        check_address(&map)?;
+        tensorMap.set(map.encode())
+    }
+
+    /// Asks for a class of allocations, of which this device has one, the small one.
+    fn cuTensorMapSetAllocationClass(tensorMap: Out<Opaque>, allocClass: c_int, outAllocClass: Out<c_int>) {
+        outAllocClass.set_if_wanted(SMALL_CLASS);
+        driver_context()?;
+        check_place(tensorMap.pointer() as usize)?;
+        if (0..=LAST_CLASS).contains(&allocClass) { Ok(()) } else { Err(Error::InvalidValue) }
+    }
+}
+
+/// `CU_TENSOR_MAP_ALLOC_CLASS_SMALL`.
+const SMALL_CLASS: c_int = 1;
+/// `CU_TENSOR_MAP_ALLOC_CLASS_LARGE`, the last of them.
+const LAST_CLASS: c_int = 2;

@@ -101,7 +101,7 @@ impl Description {
             3 => 1 << 4,
             _ => return Err(Error::InvalidValue),
         };
-        let corner = |offsets: &[c_int]| {
+        let corner = |offsets: &[c_int]| -> Result<[i16; 3]> {
             require(offsets.iter().all(|offset| (-most..most).contains(offset)))?;
             Ok(std::array::from_fn(|n| offsets.get(n).map_or(0, |offset| *offset as i16)))
         };

@@ -70,6 +70,7 @@ functions! { A B C D E F G H I }
 functions! { A B C D E F G H I J }
 functions! { A B C D E F G H I J K }
 functions! { A B C D E F G H I J K L }
+functions! { A B C D E F G H I J K L M N O }
 
 /// The signature of a body.
 pub(crate) fn signature_of<F: Function>(_: F) -> Signature {

@@ -45,7 +45,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
 
-    /// Look for mistakes of kernels while they run: memory, barriers, or all; several with commas between them
+    /// Look for mistakes of kernels while they run: memory, uninitialised, races, barriers, or all; several with commas between them
     #[arg(long, value_name = "CHECKS")]
     check: Option<Checks>,
 

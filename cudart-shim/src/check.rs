@@ -20,6 +20,20 @@ pub(crate) fn checker() -> Option<Arc<Checker>> {
     CHECKER.get_or_init(start).clone()
 }
 
+/// The host has written device memory.
+pub(crate) fn note_written(address: usize, bytes: usize) {
+    if let Some(Some(checker)) = CHECKER.get() {
+        checker.written(address as u64, bytes as u64);
+    }
+}
+
+/// Device memory has been copied to device memory.
+pub(crate) fn note_copied(to: usize, from: usize, bytes: usize) {
+    if let Some(Some(checker)) = CHECKER.get() {
+        checker.copied(to as u64, from as u64, bytes as u64);
+    }
+}
+
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }

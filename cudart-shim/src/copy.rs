@@ -1,5 +1,6 @@
 //! Copies and fills: boxes of rows between host and device memory, checked when the call is made, executed in stream order.
 
+use crate::check;
 use crate::error::{Error, Result};
 use crate::simulator::{DeviceFault, Simulator};
 use functional::memory::{AllocationKind, Memory};
@@ -209,6 +210,11 @@ impl Copy {
                 // SAFETY: device ranges were found inside live allocations, which are freed only after the work that
                 // uses them; host ranges are the caller's promise. The ranges may overlap, as on a device.
                 unsafe { std::ptr::copy(from, to, width) };
+                match (self.to_place, self.from_place) {
+                    (Place::Device, Place::Device) => check::note_copied(to as usize, from as usize, width),
+                    (Place::Device, _) => check::note_written(to as usize, width),
+                    _ => {}
+                }
             }
         }
     }
@@ -264,7 +270,9 @@ impl Simulator {
         self.submit_transfer(stream, move || {
             for slice in 0..extent.depth {
                 for row in 0..extent.height {
-                    pattern.write(to.row_address(row, slice), extent.width);
+                    let address = to.row_address(row, slice);
+                    pattern.write(address, extent.width);
+                    check::note_written(address, extent.width);
                 }
             }
         })

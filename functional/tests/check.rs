@@ -8,6 +8,10 @@ mod barriers;
 mod bench;
 #[path = "check/memory.rs"]
 mod memory;
+#[path = "check/races.rs"]
+mod races;
+#[path = "check/uninitialised.rs"]
+mod uninitialised;
 
 use functional::check::{Check, Checks};
 

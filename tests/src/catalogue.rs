@@ -17,6 +17,7 @@
 //! | `stdout` | a line the program's standard output has to contain |
 //! | `stderr` | a text the program's standard error has to contain |
 //! | `check` | mistakes to look for while it runs, as `voltsim run --check` has them |
+//! | `mistakes` | why every check may find something, where that is the program's purpose |
 //! | `status` | exit status of the run, instead of 0 |
 //! | `seconds` | time limit of a run, instead of 60 |
 //!
@@ -90,6 +91,8 @@ pub struct Program {
     pub stderr: Vec<String>,
     /// Mistakes to look for.
     pub check: Option<String>,
+    /// Why every check may find something.
+    pub mistakes: Option<String>,
     /// Exit status of the run.
     pub status: i32,
     /// Time limit of one run.
@@ -178,6 +181,7 @@ fn program(name: &str, path: &Path) -> Result<Option<Program>, Error> {
         stdout: Vec::new(),
         stderr: Vec::new(),
         check: None,
+        mistakes: None,
         status: 0,
         time_limit: Duration::from_secs(60),
     };
@@ -210,6 +214,7 @@ impl Program {
             "stdout" => self.stdout.push(value.to_owned()),
             "stderr" => self.stderr.push(value.to_owned()),
             "check" => self.check = Some(value.to_owned()),
+            "mistakes" => self.mistakes = Some(value.to_owned()),
             "status" => self.status = value.parse().ok()?,
             "seconds" => self.time_limit = Duration::from_secs(value.parse().ok()?),
             _ => return None,

@@ -1,6 +1,9 @@
 //! Real CUDA programs, compiled by nvcc and clang, run under `voltsim run` and checking their own numbers.
 //!
 //! `cargo xtask test` compiles them and says where they are; without it every test here is reported as ignored.
+//!
+//! Some of them run once more with every check (`voltsim run --check all`), which must find nothing; with
+//! `VOLTSIM_TEST_EVERY_CHECK=1` all that are not wrong on purpose do.
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::fs::File;
@@ -14,6 +17,25 @@ use voltsim_tests::catalogue::{self, Mode, Program};
 const PROGRAMS: &str = "VOLTSIM_TEST_PROGRAMS";
 /// The `voltsim` command.
 const COMMAND: &str = "VOLTSIM_TEST_COMMAND";
+/// Set: every program runs with every check.
+const EVERY_CHECK: &str = "VOLTSIM_TEST_EVERY_CHECK";
+
+/// Programs that run with every check whenever the suite runs: each has something that checks could take for a mistake,
+/// and runs for a second or two.
+const CHECKED: [&str; 12] = [
+    "atomics_scopes",
+    "cooperative_groups",
+    "divergence",
+    "grid_sync",
+    "inline_ptx",
+    "local_memory",
+    "memory_copies",
+    "reduction",
+    "scan",
+    "separate_compilation",
+    "shared_memory",
+    "spin_lock",
+];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -24,8 +46,18 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let every_check = std::env::var_os(EVERY_CHECK).is_some();
     let mut trials = Vec::new();
     for program in programs {
+        let checked = every_check || CHECKED.contains(&program.name.as_str());
+        if checked && program.check.is_none() && program.mistakes.is_none() {
+            let mode = program.modes[0];
+            let limit = program.time_limit * 10;
+            let program = Program { check: Some("all".to_owned()), time_limit: limit, ..program.clone() };
+            trials.push(Trial::ignorable_test(format!("{}::checked", program.name), move || {
+                run(&program, mode)
+            }));
+        }
         for mode in program.modes.clone() {
             let program = program.clone();
             let name = format!("{}::{}", program.name, mode.name());

@@ -5,6 +5,7 @@
 #[allow(dead_code, reason = "these tests use a part of the builder")]
 mod builder;
 mod capture;
+mod check;
 mod compare;
 mod coverage;
 mod doctor;

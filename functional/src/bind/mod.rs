@@ -349,7 +349,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         let liveness = Liveness::of(&source, &self.flow);
         self.linker.registers = self.linker.registers.max(liveness.maximum_live());
         self.layout.unwritten_rows = self.unwritten_rows(&liveness);
-        Ok(BoundFunction {
+        let bound = BoundFunction {
             name: source.name.clone(),
             entry: self.entry,
             end: self.linker.code.len() as u32,
@@ -361,7 +361,11 @@ impl<'l, 'a> Binder<'l, 'a> {
             text: self.linker.addresses.text_of(&source.name),
             variables: self.places.local_variables(&source),
             source,
-        })
+        };
+        for watcher in self.linker.addresses.watchers() {
+            watcher.bound(&bound, &liveness);
+        }
+        Ok(bound)
     }
 
     /// A function that moves the stack pointer keeps what it was.

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use ptx_frontend::ir::Instruction;
 
 use super::report::{Finding, Party, Severity};
-use super::{Check, threads};
+use super::{Check, Checker, threads};
 use crate::engine::grid::Grid;
 use crate::engine::probe::Region;
 use crate::engine::program::PlacedVariable;
@@ -163,6 +163,37 @@ pub(super) fn explain(history: &History, grid: &Grid<'_>, fault: &Fault) -> Opti
         }],
         details,
     })
+}
+
+/// The memory that an address lies in, and what lies there, in words.
+pub(super) fn place(
+    checker: &Checker,
+    grid: &Grid<'_>,
+    region: Region,
+    address: u64,
+) -> (&'static str, String) {
+    match region {
+        Region::Global => {
+            let allocation = grid.owner.memory.allocation_of(address);
+            let place = match allocation.map(|allocation| checker.history.live(allocation)) {
+                Some(past) => {
+                    let offset = address - past.allocation.address;
+                    format!("{address:#x} is byte {offset} of {past}")
+                }
+                None => format!("the address is {address:#x}"),
+            };
+            ("global", place)
+        }
+        Region::Shared => {
+            let holds = |it: &&PlacedVariable| u64::from(it.offset) <= address;
+            let variable = grid.program.shared_variables.iter().rfind(holds);
+            let part = variable.map_or(String::new(), |it| {
+                format!(", byte {} of variable {}", address - u64::from(it.offset), it.name)
+            });
+            ("shared", format!("offset {address:#x} of shared memory{part}"))
+        }
+        Region::Local => ("local", format!("offset {address:#x} of local memory")),
+    }
 }
 
 fn verb(instruction: Option<&Instruction>) -> &'static str {

@@ -112,7 +112,7 @@ pub(super) fn value_pointer(
 
 /// Copies one lane's value between two frames.
 fn copy_value(
-    w: &Running<'_>,
+    w: &mut Running<'_>,
     lane: usize,
     from: (*mut u8, u32),
     source: &ParameterPlace,
@@ -120,6 +120,9 @@ fn copy_value(
     target: &ParameterPlace,
 ) {
     let size = source.size.min(target.size) as usize;
+    if let (Some(checks), None) = (&mut w.cta.checks, target.register) {
+        checks.local_written(w.warp, lane, to.1 + target.offset, size as u32);
+    }
     let (from, to) = (value_pointer(w, from, source, lane), value_pointer(w, to, target, lane));
     // SAFETY: rows and local places as the binder laid them out; a register's value is no longer than its lane, and
     // two frames never overlap.

@@ -9,6 +9,7 @@ use super::op::Flow;
 use super::running::{Running, Stop};
 use super::special;
 use super::view::View;
+use crate::check::CtaChecks;
 use crate::fault::{Fault, FaultKind, Waiting};
 
 /// Words behind local memory that a vector load may reach into.
@@ -27,6 +28,8 @@ pub struct CtaState {
     pub barriers: [Barrier; BARRIERS],
     /// Threads that have not exited.
     pub live_threads: u32,
+    /// What checks know of it, if there are any.
+    pub(crate) checks: Option<Box<CtaChecks>>,
 }
 
 impl CtaState {
@@ -87,7 +90,14 @@ impl Cta {
         let shared_bytes = grid.shared_bytes();
         let local_bytes = grid.local_bytes();
         Cta {
-            state: CtaState { index: 0, id: [0; 3], rank: 0, barriers: Default::default(), live_threads: 0 },
+            state: CtaState {
+                index: 0,
+                id: [0; 3],
+                rank: 0,
+                barriers: Default::default(),
+                live_threads: 0,
+                checks: CtaChecks::new(grid),
+            },
             warps: (0..warps).map(|_| WarpState::default()).collect(),
             shared_bytes,
             local_bytes,
@@ -106,7 +116,11 @@ impl Cta {
             rank,
             barriers: Default::default(),
             live_threads: grid.threads_per_cta(),
+            checks: self.state.checks.take(),
         };
+        if let Some(checks) = &mut self.state.checks {
+            checks.restart(grid);
+        }
         self.unfinished = self.warps.len();
         for (number, warp) in self.warps.iter_mut().enumerate() {
             let frame = match warp.divergence.frames.take_kernel() {

@@ -17,6 +17,7 @@ use super::cta::{Executed, Turn};
 use super::program::Program;
 use super::special::RESERVED_SHARED;
 use super::view::View;
+use crate::check::LaunchState;
 use crate::device::{Device, DeviceSpec};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
@@ -66,6 +67,8 @@ pub struct Grid<'a> {
     pub has_one_worker: bool,
     /// When the launch started.
     pub started: Instant,
+    /// What checks know of the launch, if there are any.
+    pub(crate) checks: Option<Mutex<LaunchState>>,
     cancelled: AtomicBool,
 }
 
@@ -100,6 +103,7 @@ impl<'a> Grid<'a> {
             cooperative: config.cooperative,
             has_one_worker: owner.has_one_worker(),
             started: Instant::now(),
+            checks: owner.checker().and_then(|checker| checker.launch_state()),
             cancelled: AtomicBool::new(false),
         }
     }

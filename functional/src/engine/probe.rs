@@ -4,10 +4,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ptx_frontend::analyse::Liveness;
 use ptx_frontend::ir::{Function, Instruction, InstructionIndex};
 
 use super::lane::WARP;
 use super::op::{Flow, Op};
+use super::program::BoundFunction;
 use super::running::Running;
 use crate::memory::WINDOW_SIZE;
 use crate::ops::place::AccessSpace;
@@ -16,6 +18,9 @@ use crate::ops::place::AccessSpace;
 pub trait Watcher: Send + Sync + fmt::Debug {
     /// What is to be told when warps come to this instruction? Asked once, when the kernel is bound.
     fn watch(&self, function: &Function, instruction: &Instruction) -> Vec<Watch>;
+
+    /// A function has been bound.
+    fn bound(&self, _: &BoundFunction, _: &Liveness) {}
 }
 
 /// Is told when warps come to an instruction.

@@ -140,7 +140,8 @@ impl Program {
     }
 }
 
-fn spot_in(function: &BoundFunction, number: InstructionIndex) -> Spot {
+/// The place in the program's texts of a function's instruction.
+pub(crate) fn spot_in(function: &BoundFunction, number: InstructionIndex) -> Spot {
     let Some(instruction) = function.source.instructions.get(number.0 as usize) else {
         return Spot { function: function.name.clone(), ..Spot::default() };
     };

@@ -61,7 +61,24 @@ impl Bench {
         self.checker.freed(address, self.call("cudaFree"));
     }
 
+    /// Memory that the host has filled with zeros.
+    pub fn zeros(&self, bytes: u64) -> u64 {
+        let address = self.allocate(bytes);
+        self.checker.written(address, bytes);
+        address
+    }
+
     pub fn launch(&self, grid: u32, block: u32, parameters: &[u64]) -> Result<(), LaunchError> {
+        self.launch_as(false, grid, block, parameters)
+    }
+
+    pub fn launch_as(
+        &self,
+        cooperative: bool,
+        grid: u32,
+        block: u32,
+        parameters: &[u64],
+    ) -> Result<(), LaunchError> {
         let program = self.module.kernel("test").unwrap();
         let mut parameters = parameters.to_vec();
         parameters.resize(2, 0);
@@ -69,6 +86,7 @@ impl Bench {
             grid: [grid, 1, 1],
             block: [block, 1, 1],
             parameters: parameters.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            cooperative,
             ..LaunchConfig::default()
         };
         launch(&self.device, &program, config).map(|_| ())

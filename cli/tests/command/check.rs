@@ -1,0 +1,61 @@
+//! `voltsim run --check`. What checks find is tested with the engine and with CUDA programs; here is what the command does
+//! with it.
+
+use super::Workplace;
+use super::launches::{Captured, SUM};
+
+/// Runs a shell's commands under `voltsim run --check all`: its status and what it printed.
+fn checked(commands: &str) -> (i32, String) {
+    super::launches::libraries();
+    let outcome = Workplace::new().voltsim(&["run", "--check", "all", "--", "sh", "-c", commands]);
+    (outcome.status, outcome.stdout)
+}
+
+#[test]
+fn a_program_without_mistakes_is_what_it_is_without_checks() {
+    let captured = Captured::program();
+    let arguments = ["run", "--check", "memory,races,barriers", "--", "./launches", "2"];
+    let outcome = captured.place.voltsim(&arguments);
+    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (0, SUM, ""));
+}
+
+#[test]
+fn the_status_is_86_if_a_mistake_was_found_and_the_program_did_not_mind() {
+    let found = "echo memory >> \"$VOLTSIM_CHECK_STATUS\"";
+    assert_eq!(checked(found).0, 86);
+    assert_eq!(checked(&format!("sh -c '{found}'; true")).0, 86, "found by a child");
+    assert_eq!(checked(&format!("{found}; exit 3")).0, 3);
+    assert_eq!(checked("echo out").0, 0);
+}
+
+#[test]
+fn a_signal_that_ends_the_program_is_in_the_status() {
+    assert_eq!(checked("kill -TERM $$").0, 128 + 15);
+}
+
+#[test]
+fn signals_are_passed_on() {
+    // The shell's parent is the command; it passes the signal on, which the shell waits for.
+    let (status, out) =
+        checked("trap 'echo got it; exit 5' USR1; kill -USR1 $PPID; while :; do sleep 0.01; done");
+    assert_eq!((status, out.as_str()), (5, "got it\n"));
+}
+
+#[test]
+fn an_unknown_check_is_refused_with_the_names_of_those_there_are() {
+    let outcome = Workplace::new().voltsim(&["run", "--check", "memory,luck", "--", "true"]);
+    assert_eq!(outcome.status, 2);
+    assert!(outcome.stderr.contains("`luck` is no check"), "{}", outcome.stderr);
+    for name in ["memory", "uninitialised", "races", "barriers", "all"] {
+        assert!(outcome.stderr.contains(name), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_refused() {
+    super::launches::libraries();
+    let outcome =
+        Workplace::new().voltsim(&["run", "--check", "all", "--check-report", "no/folder", "--", "true"]);
+    assert_eq!(outcome.status, 2);
+    assert!(outcome.stderr.contains("no/folder"), "{}", outcome.stderr);
+}

@@ -1,0 +1,118 @@
+//! What an instruction does to memory, as far as checkers follow it.
+
+use ptx_frontend::ir::{Instruction, Operand};
+use ptx_frontend::isa::{Effect, Matrix, Memory, Modifier, Op as Form};
+
+use crate::ops::place::AccessSpace;
+
+/// How memory is accessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Read.
+    Read,
+    /// Written.
+    Write,
+    /// Read and written indivisibly.
+    Atomic,
+    /// Written, nobody knows how much from the address on.
+    Clobber,
+}
+
+/// An access of each executing lane.
+#[derive(Debug, Clone)]
+pub(super) struct Access {
+    /// The operand with the address.
+    pub(super) operand: usize,
+    /// The memory it points into, if the instruction's own state space is that of another operand.
+    pub(super) space: Option<AccessSpace>,
+    pub(super) kind: Kind,
+    /// Bytes of a lane; 0 if unknown.
+    pub(super) bytes: u32,
+    /// Bytes of an element.
+    pub(super) element: u32,
+    /// Volatile, relaxed, acquiring or releasing, past the first-level cache: made to be seen by others.
+    pub(super) strong: bool,
+    /// `.release` or stronger.
+    pub(super) releases: bool,
+    /// The operand with the value, of a store.
+    pub(super) value: Option<usize>,
+}
+
+/// Bytes of an mbarrier.
+const MBARRIER_BYTES: u32 = 8;
+
+/// The accesses of an instruction; parameters and constants are nobody's concern.
+pub(super) fn accesses(i: &Instruction) -> Vec<Access> {
+    let is_elsewhere = |modifier: Modifier| {
+        matches!(modifier, Modifier::Param | Modifier::ParamEntry | Modifier::ParamFunc | Modifier::Const)
+    };
+    if i.modifiers().any(is_elsewhere) {
+        return Vec::new();
+    }
+    let Some(operand) = i.operands.iter().position(|it| matches!(it, Operand::Address { .. })) else {
+        return Vec::new();
+    };
+    let element = i.last_type().map_or(0, |ty| ty.bytes());
+    let access = Access {
+        operand,
+        space: None,
+        kind: Kind::Read,
+        bytes: element * i.vector_length() as u32,
+        element,
+        strong: i.modifiers().any(is_strong),
+        releases: i.has(Modifier::Release) || i.has(Modifier::AcqRel),
+        value: None,
+    };
+    match i.op {
+        Form::Memory(Memory::ld | Memory::ld_nc | Memory::ldu) => vec![access],
+        Form::Memory(Memory::st | Memory::st_async) => {
+            vec![Access { kind: Kind::Write, value: Some(operand + 1), ..access }]
+        }
+        Form::Atomic(_) => vec![Access { kind: Kind::Atomic, ..access }],
+        Form::Memory(
+            Memory::cp_async | Memory::cp_async_hint | Memory::cp_async_ignore | Memory::cp_async_ignore_hint,
+        ) => copy(i, &access),
+        Form::Memory(_) | Form::Parallel(_) | Form::Matrix(_)
+            if matches!(i.op.line().effect, Effect::Store | Effect::Atomic) =>
+        {
+            let bytes = if matches!(i.op, Form::Parallel(_)) { MBARRIER_BYTES } else { 0 };
+            vec![Access { kind: Kind::Clobber, bytes, ..access }]
+        }
+        Form::Matrix(Matrix::stmatrix) => vec![Access { kind: Kind::Clobber, bytes: 0, ..access }],
+        _ => Vec::new(),
+    }
+}
+
+fn is_strong(modifier: Modifier) -> bool {
+    matches!(
+        modifier,
+        Modifier::Volatile
+            | Modifier::Relaxed
+            | Modifier::Acquire
+            | Modifier::Release
+            | Modifier::Mmio
+            | Modifier::Cg
+            | Modifier::Cv
+            | Modifier::Wt
+    )
+}
+
+/// `cp.async`: a write of shared memory, and a read of global memory if all bytes are read.
+fn copy(i: &Instruction, access: &Access) -> Vec<Access> {
+    let Some(Operand::Immediate(bytes)) = i.operands.get(2) else { return Vec::new() };
+    let bytes = *bytes as u32;
+    let side = |operand, space, kind| Access {
+        operand,
+        space: Some(space),
+        kind,
+        bytes,
+        element: bytes,
+        strong: false,
+        ..access.clone()
+    };
+    let write = side(0, AccessSpace::Shared, Kind::Write);
+    match i.operands.get(3) {
+        None | Some(Operand::Absent) => vec![write, side(1, AccessSpace::Global, Kind::Read)],
+        Some(_) => vec![write],
+    }
+}

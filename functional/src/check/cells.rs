@@ -1,0 +1,138 @@
+//! Who accessed memory last: for each word the last write and two reads.
+
+use rustc_hash::FxHashMap;
+
+use super::order::Moment;
+
+/// An access of a lane to bytes of a word, as it is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Record {
+    cta: u32,
+    clock: u32,
+    /// The probe's position in the program.
+    pub(super) site: u32,
+    /// Bit 31: somebody accessed. From bit 0: lane (5 bits), warp (5), bytes (4), [`ATOMIC`], [`STRONG`], [`MANY`], the
+    /// first lane if several of the warp were at it (5).
+    bits: u32,
+}
+
+const WARP_AT: u32 = 5;
+const BYTES_AT: u32 = 10;
+const ATOMIC: u32 = 1 << 14;
+const STRONG: u32 = 1 << 15;
+const MANY: u32 = 1 << 16;
+const FIRST_AT: u32 = 17;
+const VALID: u32 = 1 << 31;
+
+/// How an access wants to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strength {
+    /// An ordinary one.
+    Weak,
+    /// Volatile, relaxed, acquiring, or releasing.
+    Strong,
+    /// Atomic.
+    Atomic,
+}
+
+impl Record {
+    pub(super) fn new(moment: Moment, bytes: u32, strength: Strength, site: u32) -> Record {
+        let strength = match strength {
+            Strength::Weak => 0,
+            Strength::Strong => STRONG,
+            Strength::Atomic => ATOMIC,
+        };
+        let bits = moment.lane | moment.warp << WARP_AT | bytes << BYTES_AT | strength | VALID;
+        Record { cta: moment.cta, clock: moment.clock, site, bits }
+    }
+
+    /// Has anybody accessed these bytes?
+    pub(super) fn overlaps(&self, bytes: u32) -> bool {
+        self.bits & VALID != 0 && self.bits >> BYTES_AT & bytes & 0xf != 0
+    }
+
+    /// When, by whom.
+    pub(super) fn moment(&self) -> Moment {
+        Moment { cta: self.cta, warp: self.warp(), lane: self.bits & 31, clock: self.clock }
+    }
+
+    pub(super) fn cta(&self) -> u32 {
+        self.cta
+    }
+
+    fn warp(&self) -> u32 {
+        self.bits >> WARP_AT & 31
+    }
+
+    pub(super) fn strength(&self) -> Strength {
+        match self.bits & (ATOMIC | STRONG) {
+            0 => Strength::Weak,
+            STRONG => Strength::Strong,
+            _ => Strength::Atomic,
+        }
+    }
+
+    /// Is it of this thread and no other? If several lanes accessed, gives another one.
+    pub(super) fn by_another(&self, now: Moment) -> Option<Moment> {
+        let moment = self.moment();
+        if (moment.cta, moment.warp, moment.lane) != (now.cta, now.warp, now.lane) {
+            return Some(moment);
+        }
+        (self.bits & MANY != 0).then_some(Moment { lane: self.bits >> FIRST_AT & 31, ..moment })
+    }
+
+    /// The record, when another one of the same warp takes its place.
+    fn followed_by(&self, next: Record) -> Record {
+        let same = self.bits & VALID != 0
+            && (self.cta, self.clock, self.warp()) == (next.cta, next.clock, next.warp());
+        if !same {
+            return next;
+        }
+        let first = if self.bits & MANY != 0 { self.bits >> FIRST_AT & 31 } else { self.bits & 31 };
+        if first == next.bits & 31 {
+            return next;
+        }
+        Record { bits: next.bits | MANY | first << FIRST_AT, ..next }
+    }
+}
+
+/// The accesses of a word that are remembered.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Cell {
+    pub(super) write: Record,
+    pub(super) reads: [Record; 2],
+}
+
+impl Cell {
+    /// A write takes the place of all accesses before it.
+    pub(super) fn written(&mut self, record: Record) {
+        *self = Cell { write: record, ..Cell::default() };
+    }
+
+    /// A read takes the place of the last one of its warp, or of the last but the first.
+    pub(super) fn read(&mut self, record: Record) {
+        let [first, last] = &mut self.reads;
+        let of_first = first.bits & VALID == 0 || (first.cta, first.warp()) == (record.cta, record.warp());
+        let place = if of_first { first } else { last };
+        *place = place.followed_by(record);
+    }
+}
+
+/// Words of a page.
+const PAGE_WORDS: usize = 1024;
+
+/// The cells of global memory, made when they are first accessed.
+#[derive(Debug, Default)]
+pub(super) struct Pages(FxHashMap<u64, Box<[Cell; PAGE_WORDS]>>);
+
+impl Pages {
+    /// The cell of word number `word`.
+    pub(super) fn cell(&mut self, word: u64) -> &mut Cell {
+        let page = self.0.entry(word / PAGE_WORDS as u64).or_insert_with(fresh);
+        &mut page[word as usize % PAGE_WORDS]
+    }
+}
+
+fn fresh() -> Box<[Cell; PAGE_WORDS]> {
+    Box::new([Cell::default(); PAGE_WORDS])
+}

@@ -1,0 +1,473 @@
+//! Races: two threads access the same bytes, one of them writes, and nothing orders them ([`super::order`]).
+//!
+//! | | weak | strong | atomic |
+//! |---|---|---|---|
+//! | weak write | race | | race |
+//! | weak read | race with writes | | race with atomics on shared memory |
+//!
+//! Strong are volatile, relaxed, acquiring and releasing accesses and those past the first-level cache (`.cg`, `.cv`,
+//! `.wt`): a program that uses them knows that others are there. A weak read of global memory beside atomics is common
+//! (a first look before a compare-and-swap). Two writes of the same value are no race. Not followed: bulk copies, and
+//! loads and stores of matrices.
+
+use std::sync::Arc;
+
+use ptx_frontend::ir::Instruction;
+use ptx_frontend::isa::{Effect, Op as Form, Parallel};
+
+use super::access::{Access, Kind, accesses};
+use super::cells::{Cell, Pages, Record, Strength};
+use super::order::{CtaOrder, LaunchOrder, Moment};
+use super::report::{Finding, Key, Party, Severity};
+use super::{Check, memory, threads};
+use crate::engine::access::lanes_of;
+use crate::engine::barrier::{BARRIERS, CLUSTER_BARRIER};
+use crate::engine::grid::Grid;
+use crate::engine::lane::WARP;
+use crate::engine::op::Flow;
+use crate::engine::probe::{Probe, Region, Site, Watch};
+use crate::engine::running::Running;
+
+/// What is known of a CTA.
+#[derive(Debug)]
+pub(super) struct CtaState {
+    order: CtaOrder,
+    /// By word of shared memory.
+    shared: Vec<Cell>,
+}
+
+impl CtaState {
+    pub(super) fn new(grid: &Grid<'_>) -> CtaState {
+        CtaState {
+            order: CtaOrder::new(grid.warps_per_cta(), BARRIERS + 1),
+            shared: vec![Cell::default(); grid.shared_bytes().div_ceil(4) as usize],
+        }
+    }
+
+    /// The storage is another CTA's from now on. What is known of shared memory is told apart by the CTA's number.
+    pub(super) fn restart(&mut self, grid: &Grid<'_>) {
+        self.order = CtaOrder::new(grid.warps_per_cta(), BARRIERS + 1);
+    }
+}
+
+/// What is known of a launch.
+#[derive(Debug, Default)]
+pub(crate) struct LaunchState {
+    order: LaunchOrder,
+    global: Pages,
+}
+
+/// What is watched for.
+pub(super) fn watch(i: &Instruction) -> Vec<Watch> {
+    if let Form::Parallel(form) = i.op
+        && let Some(watch) = synchronisation(i, form)
+    {
+        return vec![watch];
+    }
+    let followed = accesses(i).into_iter().filter(|access| access.kind != Kind::Clobber);
+    followed
+        .map(|access| Watch {
+            address: Some(access.operand),
+            space: access.space,
+            values: access.value.into_iter().collect(),
+            ..Watch::of(Arc::new(Accessed(access)))
+        })
+        .collect()
+}
+
+fn synchronisation(i: &Instruction, form: Parallel) -> Option<Watch> {
+    use Parallel::{
+        bar_arrive, bar_red, bar_red_popc, bar_sync, bar_warp_sync, barrier_arrive, barrier_cluster_arrive,
+        barrier_red, barrier_red_popc, barrier_sync, mbarrier_pending_count, mbarrier_test_wait,
+        mbarrier_test_wait_parity, mbarrier_try_wait, mbarrier_try_wait_parity,
+    };
+    let with = |probe: Arc<dyn Probe>, value: usize| Watch { values: vec![value], ..Watch::of(probe) };
+    Some(match form {
+        bar_sync | barrier_sync => with(Arc::new(Arrived { waits: true }), 0),
+        bar_red | bar_red_popc | barrier_red | barrier_red_popc => with(Arc::new(Arrived { waits: true }), 1),
+        bar_arrive | barrier_arrive => with(Arc::new(Arrived { waits: false }), 0),
+        barrier_cluster_arrive => Watch::of(Arc::new(Arrived { waits: true })),
+        bar_warp_sync => with(Arc::new(Met), 0),
+        mbarrier_pending_count => return None,
+        _ if i.op.line().effect == Effect::Fence => Watch::of(Arc::new(Fenced)),
+        _ if i.op.line().effect == Effect::Atomic => {
+            let waits = matches!(
+                form,
+                mbarrier_test_wait | mbarrier_test_wait_parity | mbarrier_try_wait | mbarrier_try_wait_parity
+            );
+            let operand = accesses(i).first()?.operand;
+            Watch { address: Some(operand), ..Watch::of(Arc::new(Signalled { waits })) }
+        }
+        _ => return None,
+    })
+}
+
+/// Gives the probe what is known of the CTA and the launch.
+fn with_state(w: &mut Running<'_>, work: impl FnOnce(&Running<'_>, &mut CtaState, &mut LaunchState)) -> Flow {
+    let grid = w.grid;
+    let (Some(launch), Some(mut checks)) = (&grid.checks, w.cta.checks.take()) else { return Flow::Next };
+    if let Some(state) = &mut checks.races {
+        let barriers = &w.cta.barriers;
+        state.order.notice(w.warp, |id, generation| {
+            barriers.get(id as usize).is_none_or(|barrier| barrier.generation != generation)
+        });
+        work(w, state, &mut launch.lock());
+    }
+    w.cta.checks = Some(checks);
+    Flow::Next
+}
+
+/// A barrier of the CTA, or of the cluster, which is one CTA.
+#[derive(Debug)]
+struct Arrived {
+    waits: bool,
+}
+
+impl Probe for Arrived {
+    fn reached(&self, w: &mut Running<'_>, site: &Site) -> Flow {
+        with_state(w, |w, state, _| {
+            let id = match site.value_count() {
+                0 => CLUSTER_BARRIER,
+                _ => site.value(w, 0)[w.mask.trailing_zeros() as usize & 31] as usize,
+            };
+            if let Some(barrier) = w.cta.barriers.get(id) {
+                state.order.arrive(w.warp, w.mask, id as u32, barrier.generation, self.waits);
+            }
+        })
+    }
+}
+
+/// `bar.warp.sync`.
+#[derive(Debug)]
+struct Met;
+
+impl Probe for Met {
+    fn reached(&self, w: &mut Running<'_>, site: &Site) -> Flow {
+        with_state(w, |w, state, _| {
+            let masks = site.value(w, 0);
+            let members = lanes_of(w.mask).fold(w.mask, |all, lane| all | masks[lane] as u32);
+            state.order.meet(w.warp, members);
+        })
+    }
+}
+
+/// A fence.
+#[derive(Debug)]
+struct Fenced;
+
+impl Probe for Fenced {
+    fn reached(&self, w: &mut Running<'_>, _: &Site) -> Flow {
+        with_state(w, |w, state, _| state.order.fence(w.warp))
+    }
+}
+
+/// An mbarrier.
+#[derive(Debug)]
+struct Signalled {
+    waits: bool,
+}
+
+impl Probe for Signalled {
+    fn reached(&self, w: &mut Running<'_>, site: &Site) -> Flow {
+        with_state(w, |w, state, _| {
+            let addresses = site.addresses(w);
+            for lane in lanes_of(w.mask) {
+                if let (Region::Shared, address) = site.locate(w, addresses[lane]) {
+                    state.order.acquire_shared(w.warp, u32::MAX, address);
+                    if !self.waits {
+                        state.order.release_shared(w.warp, 1 << lane, address, true);
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// A load, store, or atomic.
+#[derive(Debug)]
+struct Accessed(Access);
+
+impl Probe for Accessed {
+    fn reached(&self, w: &mut Running<'_>, site: &Site) -> Flow {
+        with_state(w, |w, state, launch| Race { w, site, access: &self.0, state, launch }.follow())
+    }
+}
+
+/// An access of a warp, and what is known.
+struct Race<'r, 'a> {
+    w: &'r Running<'a>,
+    site: &'r Site,
+    access: &'r Access,
+    state: &'r mut CtaState,
+    launch: &'r mut LaunchState,
+}
+
+/// Lanes that conflict: who was first, what it did, the lane that comes now, the word.
+struct Conflict {
+    before: Moment,
+    record: Record,
+    wrote: bool,
+    lane: usize,
+    region: Region,
+    word: u64,
+}
+
+impl Race<'_, '_> {
+    fn follow(mut self) {
+        let addresses = self.site.addresses(self.w);
+        let mask = self.w.mask;
+        let mut places = [(Region::Local, 0); WARP];
+        for lane in lanes_of(mask) {
+            places[lane] = self.site.locate(self.w, addresses[lane]);
+        }
+        let (atomic, strong) = (self.access.kind == Kind::Atomic, self.access.strong);
+        if atomic || (strong && self.access.kind == Kind::Read) {
+            self.acquire(&places);
+        }
+        let releases = atomic || (strong && self.access.kind == Kind::Write);
+        let mut clock = self.state.order.clock(self.w.warp, self.strength() != Strength::Strong);
+        if releases
+            && let Some(released) = self.state.order.releasing_clock(self.w.warp, self.access.releases)
+        {
+            clock = released;
+        }
+        let now = Moment { cta: self.w.cta.index as u32, warp: self.w.warp, lane: 0, clock };
+        lanes_of(mask).for_each(|lane| self.check(now, lane, places[lane]));
+        if self.access.value.is_some() && !strong {
+            self.check_together(now, &places);
+        }
+        lanes_of(mask).for_each(|lane| self.record(now, lane, places[lane]));
+        if releases && (self.access.releases || self.state.order.has_fenced(self.w.warp)) {
+            self.release(&places);
+        }
+    }
+
+    fn acquire(&mut self, places: &[(Region, u64); WARP]) {
+        if !self.state.order.has_released() && !self.launch.order.has_released() {
+            return;
+        }
+        let warp = self.w.warp;
+        for lane in lanes_of(self.w.mask) {
+            match places[lane] {
+                (Region::Shared, address) => self.state.order.acquire_shared(warp, 1 << lane, address),
+                (Region::Global, address) => {
+                    self.state.order.acquire_global(&self.launch.order, warp, 1 << lane, address);
+                }
+                (Region::Local, _) => {}
+            }
+        }
+    }
+
+    fn release(&mut self, places: &[(Region, u64); WARP]) {
+        let (warp, all) = (self.w.warp, self.access.releases);
+        for lane in lanes_of(self.w.mask) {
+            match places[lane] {
+                (Region::Shared, address) => self.state.order.release_shared(warp, 1 << lane, address, all),
+                (Region::Global, address) => {
+                    let who = (self.w.cta.index as u32, warp);
+                    let launch = &mut self.launch.order;
+                    self.state.order.release_global(launch, who, 1 << lane, address, all);
+                }
+                (Region::Local, _) => {}
+            }
+        }
+    }
+
+    fn strength(&self) -> Strength {
+        match (self.access.kind, self.access.strong) {
+            (Kind::Atomic, _) => Strength::Atomic,
+            (_, true) => Strength::Strong,
+            _ => Strength::Weak,
+        }
+    }
+
+    /// The words that a lane accesses, each with the bytes of it.
+    fn words(&self, address: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
+        let (first, bytes) = (address / 4, self.access.bytes.max(1));
+        let last = address.saturating_add(u64::from(bytes) - 1) / 4;
+        let part = ((1u32 << bytes.min(4)) - 1) << (address % 4) & 0xf;
+        (first..=last).map(move |word| (word, if bytes < 4 { part } else { 0xf }))
+    }
+
+    /// The cell of a word; none outside of the CTA's shared memory, where the access is a fault.
+    fn cell(&mut self, region: Region, word: u64) -> Option<&mut Cell> {
+        match region {
+            Region::Shared => self.state.shared.get_mut(word as usize),
+            Region::Global => Some(self.launch.global.cell(word)),
+            Region::Local => None,
+        }
+    }
+
+    fn check(&mut self, now: Moment, lane: usize, (region, address): (Region, u64)) {
+        if region == Region::Local {
+            return;
+        }
+        let (now, writes) = (Moment { lane: lane as u32, ..now }, self.access.kind != Kind::Read);
+        for (word, bytes) in self.words(address) {
+            let Some(&mut cell) = self.cell(region, word) else { return };
+            self.check_against(now, cell.write, true, bytes, (region, word));
+            if writes {
+                for read in cell.reads {
+                    self.check_against(now, read, false, bytes, (region, word));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn check_against(
+        &mut self,
+        now: Moment,
+        record: Record,
+        wrote: bool,
+        bytes: u32,
+        (region, word): (Region, u64),
+    ) {
+        if !record.overlaps(bytes) || (region == Region::Shared && record.cta() != now.cta) {
+            return;
+        }
+        let Some(before) = record.by_another(now) else { return };
+        if self.conflicts(record.strength(), wrote, region)
+            && !self.state.order.is_before(&self.launch.order, before, now)
+        {
+            let conflict = Conflict { before, record, wrote, lane: now.lane as usize, region, word };
+            self.found(&conflict);
+        }
+    }
+
+    /// May an access of this strength not be beside the current one?
+    fn conflicts(&self, before: Strength, wrote: bool, region: Region) -> bool {
+        let writes = self.access.kind != Kind::Read;
+        match (before, self.strength()) {
+            (Strength::Weak, Strength::Weak) => true,
+            (Strength::Weak, Strength::Atomic) => wrote || region == Region::Shared,
+            (Strength::Atomic, Strength::Weak) => writes || region == Region::Shared,
+            _ => false,
+        }
+    }
+
+    fn found(&self, conflict: &Conflict) {
+        let both_write = conflict.wrote && self.access.kind == Kind::Write;
+        if both_write && self.stores_the_same(conflict) {
+            return;
+        }
+        let kind = match (conflict.wrote, self.access.kind) {
+            (true, Kind::Read) => "read after write",
+            (false, _) => "write after read",
+            _ => "write after write",
+        };
+        self.report(kind, conflict.before, conflict.record.site, conflict.wrote, conflict);
+    }
+
+    /// Does the lane store what the word holds?
+    fn stores_the_same(&self, conflict: &Conflict) -> bool {
+        let address = self.site.locate(self.w, self.site.addresses(self.w)[conflict.lane]).1;
+        let stored = self.stored(conflict.lane);
+        let bytes = self.access.bytes.min(stored.len() as u32);
+        let place = match conflict.region {
+            Region::Shared if address + u64::from(bytes) <= u64::from(self.w.shared_bytes) => {
+                self.w.shared.wrapping_add(address as usize).cast_const()
+            }
+            Region::Global if self.w.grid.owner.memory.check_range(address, u64::from(bytes)).is_ok() => {
+                address as *const u8
+            }
+            _ => return false,
+        };
+        // SAFETY: the bytes lie in the CTA's block or in a live allocation.
+        (0..bytes as usize).all(|n| unsafe { place.wrapping_add(n).read() } == stored[n])
+    }
+
+    /// The bytes that a lane stores.
+    fn stored(&self, lane: usize) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        let whole = (self.access.element as usize).max(1);
+        let part = whole.min(8);
+        for n in 0..self.site.value_count() {
+            let value = self.site.value(self.w, n)[lane].to_le_bytes();
+            if let Some(place) = bytes.get_mut(n * part..n * part + part) {
+                place.copy_from_slice(&value[..part]);
+            }
+        }
+        bytes
+    }
+
+    /// Lanes of one store that store different values to the same place.
+    fn check_together(&mut self, now: Moment, places: &[(Region, u64); WARP]) {
+        let mut last: Option<u64> = None;
+        let bytes = u64::from(self.access.bytes);
+        let ascends = lanes_of(self.w.mask).all(|lane| {
+            let (_, address) = places[lane];
+            last.replace(address).is_none_or(|last| address >= last.saturating_add(bytes))
+        });
+        if ascends {
+            return;
+        }
+        for lane in lanes_of(self.w.mask) {
+            let below = self.w.mask & ((1 << lane) - 1);
+            let same = |other: &usize| places[*other] == places[lane] && places[lane].0 != Region::Local;
+            let other = lanes_of(below).find(same);
+            if let Some(other) = other.filter(|other| self.stored(*other) != self.stored(lane)) {
+                let (region, address) = places[lane];
+                let before = Moment { lane: other as u32, ..now };
+                let record = Record::new(before, 0xf, Strength::Weak, self.site.number);
+                let conflict = Conflict { before, record, wrote: true, lane, region, word: address / 4 };
+                self.report("write by several lanes at once", before, self.site.number, true, &conflict);
+                return;
+            }
+        }
+    }
+
+    fn record(&mut self, now: Moment, lane: usize, (region, address): (Region, u64)) {
+        if region == Region::Local {
+            return;
+        }
+        let (now, strength, site) = (Moment { lane: lane as u32, ..now }, self.strength(), self.site.number);
+        let reads = self.access.kind == Kind::Read;
+        for (word, bytes) in self.words(address) {
+            let Some(cell) = self.cell(region, word) else { return };
+            let record = Record::new(now, bytes, strength, site);
+            if reads { cell.read(record) } else { cell.written(record) }
+        }
+    }
+
+    fn report(&self, kind: &'static str, before: Moment, site: u32, wrote: bool, conflict: &Conflict) {
+        let (w, grid) = (self.w, self.w.grid);
+        let Some(checker) = grid.owner.checker() else { return };
+        let key = Key { kind, program: grid.program.number, sites: [site, self.site.number] };
+        checker.findings.add(key, || {
+            let verb = |writes: bool, strength: Strength| match (writes, strength) {
+                (_, Strength::Atomic) => "atomic access",
+                (true, _) => "write",
+                (false, _) => "read",
+            };
+            let address = conflict.word * 4;
+            let (name, place) = memory::place(checker, grid, conflict.region, address);
+            let party = |role: String, cta, warp, lane, site: &Site| Party {
+                role,
+                threads: threads::thread(grid, warp, lane),
+                cta,
+                spot: grid.program.spot_of(site),
+            };
+            let now = verb(self.access.kind != Kind::Read, self.strength());
+            let earlier = verb(wrote, conflict.record.strength());
+            let mut parties = vec![party(now.to_owned(), w.cta.id, w.warp, conflict.lane as u32, self.site)];
+            if let Some(site) = grid.program.sites.get(site as usize) {
+                let cta = grid.cta_id(before.cta.into());
+                parties.push(party(format!("earlier {earlier}"), cta, before.warp, before.lane, site));
+            }
+            let who = match (before.cta == w.cta.index as u32, before.warp == w.warp) {
+                (true, true) => "threads of a warp",
+                (true, false) => "warps of a CTA",
+                (false, _) => "CTAs",
+            };
+            Finding {
+                check: Check::Races,
+                severity: Severity::Error,
+                title: format!("race between {who} on {name} memory: {kind}"),
+                kernel: grid.program.kernel().name.clone(),
+                parties,
+                details: vec![place],
+            }
+        });
+    }
+}

@@ -1,3 +1,4 @@
+//@ mistakes: threads look at levels that others are just writing, where the old level and the new one do as well
 // Breadth-first search in a random graph of `bfs [vertices]`, one launch per level: first every vertex looks whether it
 // is one of those found last; then those found last are kept in a queue.
 #include "check.h"

@@ -1,7 +1,7 @@
 //@ flags: -lineinfo
 //@ check: memory
 //@ status: 86
-//@ stderr: voltsim check memory: write of 4 bytes 0 bytes behind the end of an allocation
+//@ stderr: voltsim check memory: write of 4 bytes right behind the end of an allocation
 //@ stderr: write by thread (100,0,0) of CTA (0,0,0)
 //@ stderr: check_memory.cu:13)
 //@ stderr: of 400 bytes at

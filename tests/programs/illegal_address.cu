@@ -1,3 +1,4 @@
+//@ mistakes: it stores to an address where nothing is
 // A store to an address outside every allocation is a sticky error.
 #include "check.h"
 

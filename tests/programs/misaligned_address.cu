@@ -1,3 +1,4 @@
+//@ mistakes: its addresses are misaligned
 // A four-byte load from an address that is no multiple of four.
 #include "check.h"
 

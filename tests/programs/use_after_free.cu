@@ -1,3 +1,4 @@
+//@ mistakes: it reads freed memory
 // Reading memory that was freed is an illegal address.
 #include "check.h"
 

@@ -32,6 +32,8 @@ pub(super) struct Access {
     pub(super) element: u32,
     /// Volatile, relaxed, acquiring or releasing, past the first-level cache: made to be seen by others.
     pub(super) strong: bool,
+    /// A compare-and-swap.
+    pub(super) swaps: bool,
     /// `.release` or stronger.
     pub(super) releases: bool,
     /// The operand with the value, of a store.
@@ -60,6 +62,7 @@ pub(super) fn accesses(i: &Instruction) -> Vec<Access> {
         bytes: element * i.vector_length() as u32,
         element,
         strong: i.modifiers().any(is_strong),
+        swaps: i.has(Modifier::Cas),
         releases: i.has(Modifier::Release) || i.has(Modifier::AcqRel),
         value: None,
     };

@@ -12,7 +12,7 @@ pub(super) struct Record {
     /// The probe's position in the program.
     pub(super) site: u32,
     /// Bit 31: somebody accessed. From bit 0: lane (5 bits), warp (5), bytes (4), [`ATOMIC`], [`STRONG`], [`MANY`], the
-    /// first lane if several of the warp were at it (5).
+    /// first lane if several of the warp were at the same bytes (5).
     bits: u32,
 }
 
@@ -33,6 +33,8 @@ pub(super) enum Strength {
     Strong,
     /// Atomic.
     Atomic,
+    /// A compare-and-swap: who does it may have looked before without an atomic.
+    Swap,
 }
 
 impl Record {
@@ -41,6 +43,7 @@ impl Record {
             Strength::Weak => 0,
             Strength::Strong => STRONG,
             Strength::Atomic => ATOMIC,
+            Strength::Swap => ATOMIC | STRONG,
         };
         let bits = moment.lane | moment.warp << WARP_AT | bytes << BYTES_AT | strength | VALID;
         Record { cta: moment.cta, clock: moment.clock, site, bits }
@@ -68,7 +71,8 @@ impl Record {
         match self.bits & (ATOMIC | STRONG) {
             0 => Strength::Weak,
             STRONG => Strength::Strong,
-            _ => Strength::Atomic,
+            ATOMIC => Strength::Atomic,
+            _ => Strength::Swap,
         }
     }
 
@@ -83,7 +87,7 @@ impl Record {
 
     /// The record, when another one of the same warp takes its place.
     fn followed_by(&self, next: Record) -> Record {
-        let same = self.bits & VALID != 0
+        let same = self.overlaps(next.bits >> BYTES_AT)
             && (self.cta, self.clock, self.warp()) == (next.cta, next.clock, next.warp());
         if !same {
             return next;

@@ -261,10 +261,11 @@ fn global(history: &History, grid: &Grid<'_>, address: u64, width: u32) -> (Stri
         true => ("behind the end of", "behind the last byte of"),
         false => ("before the start of", "before"),
     };
-    (
-        format!("{bytes} bytes {title} an allocation"),
-        vec![format!("{address:#x} is {bytes} bytes {side} {past}, the nearest")],
-    )
+    let title = match bytes {
+        0 => format!("right {title} an allocation"),
+        bytes => format!("{bytes} bytes {title} an allocation"),
+    };
+    (title, vec![format!("{address:#x} is {bytes} bytes {side} {past}, the nearest")])
 }
 
 /// An access to memory that is a CTA's or a thread's own.

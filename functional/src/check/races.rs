@@ -3,12 +3,12 @@
 //! | | weak | strong | atomic |
 //! |---|---|---|---|
 //! | weak write | race | | race |
-//! | weak read | race with writes | | race with atomics on shared memory |
+//! | weak read | race with writes | | race on shared memory, but with a compare-and-swap |
 //!
 //! Strong are volatile, relaxed, acquiring and releasing accesses and those past the first-level cache (`.cg`, `.cv`,
-//! `.wt`): a program that uses them knows that others are there. A weak read of global memory beside atomics is common
-//! (a first look before a compare-and-swap). Two writes of the same value are no race. Not followed: bulk copies, and
-//! loads and stores of matrices.
+//! `.wt`): a program that uses them knows that others are there. A weak read is the common first look before a
+//! compare-and-swap (the vendor's compiler makes such pairs itself), and in global memory before other atomics. Two
+//! writes of the same value are no race. Not followed: bulk copies, and loads and stores of matrices.
 
 use std::sync::Arc;
 
@@ -55,6 +55,15 @@ impl CtaState {
 pub(crate) struct LaunchState {
     order: LaunchOrder,
     global: Pages,
+}
+
+impl LaunchState {
+    /// Memory has a new owner, for whom what was before is of no meaning.
+    pub(crate) fn forget(&mut self, address: u64, bytes: u64) {
+        for word in address / 4..address.saturating_add(bytes).div_ceil(4) {
+            *self.global.cell(word) = Cell::default();
+        }
+    }
 }
 
 /// What is watched for.
@@ -275,6 +284,7 @@ impl Race<'_, '_> {
 
     fn strength(&self) -> Strength {
         match (self.access.kind, self.access.strong) {
+            (Kind::Atomic, _) if self.access.swaps => Strength::Swap,
             (Kind::Atomic, _) => Strength::Atomic,
             (_, true) => Strength::Strong,
             _ => Strength::Weak,
@@ -342,6 +352,8 @@ impl Race<'_, '_> {
             (Strength::Weak, Strength::Weak) => true,
             (Strength::Weak, Strength::Atomic) => wrote || region == Region::Shared,
             (Strength::Atomic, Strength::Weak) => writes || region == Region::Shared,
+            (Strength::Weak, Strength::Swap) => wrote,
+            (Strength::Swap, Strength::Weak) => writes,
             _ => false,
         }
     }
@@ -436,7 +448,7 @@ impl Race<'_, '_> {
         let key = Key { kind, program: grid.program.number, sites: [site, self.site.number] };
         checker.findings.add(key, || {
             let verb = |writes: bool, strength: Strength| match (writes, strength) {
-                (_, Strength::Atomic) => "atomic access",
+                (_, Strength::Atomic | Strength::Swap) => "atomic access",
                 (true, _) => "write",
                 (false, _) => "read",
             };

@@ -135,7 +135,10 @@ impl Findings {
         }
         let count = |severity| found.kept.iter().filter(|(finding, _)| finding.severity == severity).count();
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-        let mut text = format!("voltsim check: {errors} mistakes, {warnings} warnings");
+        let counted =
+            |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        let mut text =
+            format!("voltsim check: {}, {}", counted(errors, "mistake"), counted(warnings, "warning"));
         if found.left_out > 0 {
             text += &format!("; {} more occurrences of others", found.left_out);
         }

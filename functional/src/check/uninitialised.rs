@@ -296,6 +296,10 @@ pub(super) fn registers(checker: &Checker, function: &BoundFunction, liveness: &
         let reads = |i: &Instruction| analyse::reads(i).contains(&register);
         let Some(first) = source.instructions.iter().position(reads) else { continue };
         let name = source.register_names.get(register.0 as usize).map_or("", String::as_str);
+        // The binder's own registers have names that PTX could not have.
+        if name.contains(' ') {
+            continue;
+        }
         let key =
             Key { kind: "register", program: name_number(&source.name), sites: [register.0, first as u32] };
         checker.findings.add(key, || Finding {

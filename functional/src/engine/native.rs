@@ -137,7 +137,12 @@ fn allocate(w: &Running<'_>, size: u64, align: u64) -> u64 {
         return 0;
     }
     match device.memory.allocate(size, align, AllocationKind::Heap) {
-        Ok(address) => address,
+        Ok(address) => {
+            if let Some(checks) = &w.grid.checks {
+                checks.lock().forget(address, size);
+            }
+            address
+        }
         Err(_) => {
             device.heap_used.fetch_sub(size, Ordering::Relaxed);
             0

@@ -12,7 +12,7 @@ fn an_access_behind_an_allocation_names_it_and_the_call_that_made_it() {
     assert_says(
         &finding,
         &[
-            "voltsim check memory: write of 4 bytes 0 bytes behind the end of an allocation",
+            "voltsim check memory: write of 4 bytes right behind the end of an allocation",
             "in kernel test",
             "by thread (100,0,0) of CTA (0,0,0)",
             &format!("PTX line {} (kernel.cu:77): st.global.u32 [%rd4], %r1;", LINE_OF_CODE + 1),
@@ -108,7 +108,7 @@ fn a_module_variable_is_named() {
         "mov.u64 %rd5, weights; cvta.global.u64 %rd6, %rd5; ld.u32 %r5, [%rd6+64];",
     );
     assert!(bench.launch(1, 1, &[]).is_err());
-    assert_says(&bench.only(), &["0 bytes behind the end of an allocation", "the module's variable weights"]);
+    assert_says(&bench.only(), &["right behind the end of an allocation", "the module's variable weights"]);
 }
 
 #[test]

@@ -110,6 +110,48 @@ fn atomics_do_not_race_with_atomics_but_with_stores() {
 }
 
 #[test]
+fn a_first_look_before_a_compare_and_swap_of_shared_memory_is_no_race() {
+    let bench = shared("ld.shared.u32 %r9, [%r6]; atom.shared.cas.b32 %r10, [%r6], %r9, %r1;");
+    bench.launch(1, 128, &[]).unwrap();
+    bench.nothing_found();
+    let bench = shared("ld.shared.u32 %r9, [%r6]; atom.shared.add.u32 %r10, [%r6], 1;");
+    bench.launch(1, 128, &[]).unwrap();
+    assert_says(&bench.found()[0], &["on shared memory"]);
+}
+
+#[test]
+fn lanes_that_change_bytes_of_one_word_do_not_conflict() {
+    let bench = shared(
+        "add.u32 %r9, %r1, %r1; add.u32 %r9, %r9, %r6; ld.shared.u16 %h1, [%r9]; add.u16 %h1, %h1, 1; st.shared.u16 [%r9], %h1;",
+    );
+    bench.launch(1, 128, &[]).unwrap();
+    bench.nothing_found();
+}
+
+#[test]
+fn a_thread_that_writes_what_its_whole_warp_has_read_races() {
+    for writer in [0, 7, 31] {
+        let bench = shared(&format!(
+            "ld.shared.u32 %r9, [%r6]; setp.eq.u32 %p1, %r1, {writer}; @%p1 st.shared.u32 [%r6], 5;"
+        ));
+        bench.launch(1, 32, &[]).unwrap();
+        assert_says(&bench.only(), &["race between threads of a warp on shared memory: write after read"]);
+    }
+}
+
+#[test]
+fn memory_that_malloc_gives_out_again_has_no_past() {
+    let bench = Bench::with_module(
+        "races",
+        ".extern .func (.param .b64 p) malloc(.param .b64 size); .extern .func free(.param .b64 p);",
+        "{ .param .b64 size; .param .b64 block; .param .b64 gone; st.param.b64 [size], 64; call (block), malloc, (size);
+         ld.param.b64 %rd5, [block]; st.u32 [%rd5], %r4; st.param.b64 [gone], %rd5; call free, (gone); }",
+    );
+    bench.launch(8, 1, &[]).unwrap();
+    bench.nothing_found();
+}
+
+#[test]
 fn bytes_side_by_side_do_not_conflict() {
     let bench = shared("add.u32 %r9, %r6, %r1; st.shared.u8 [%r9], %r1; st.shared.u8 [%r9], 3;");
     bench.launch(1, 128, &[]).unwrap();

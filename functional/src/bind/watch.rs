@@ -3,10 +3,10 @@
 use ptx_frontend::ir::{Instruction, InstructionIndex, Operand};
 use ptx_frontend::isa::ScalarType;
 
-use super::Binder;
+use super::{BindError, Binder};
 use crate::engine::op::Op;
 use crate::engine::probe::{self, Site, SiteAddress, SiteValue, Watch};
-use crate::ops::place::{AccessSpace, Place, named_space, place_in};
+use crate::ops::place::{AccessSpace, Place, place, place_in};
 
 impl Binder<'_, '_> {
     /// Appends an op for each probe that watchers want at the current instruction.
@@ -21,10 +21,9 @@ impl Binder<'_, '_> {
     /// An operand that cannot be read is an error of the instruction itself, which is bound next.
     fn push_probe(&mut self, instruction: &Instruction, watch: Watch) {
         let operand = |position: usize| instruction.operands.get(position);
-        let space = watch.space.or(named_space(instruction)).unwrap_or(AccessSpace::Generic);
         let address = match watch.address.and_then(operand) {
             None => None,
-            Some(operand) => match place_in(self, space, operand) {
+            Some(operand) => match self.watched_place(instruction, operand, watch.space) {
                 Ok(Place::Rows { space, row, wide, offset }) => {
                     Some(SiteAddress { space, row, wide, offset })
                 }
@@ -46,6 +45,18 @@ impl Binder<'_, '_> {
         });
         let op = Op { immediate: number.into(), ..self.op(probe::reach) };
         self.push(op);
+    }
+
+    fn watched_place(
+        &mut self,
+        instruction: &Instruction,
+        operand: &Operand,
+        space: Option<AccessSpace>,
+    ) -> Result<Place, BindError> {
+        match space {
+            Some(space) => place_in(self, space, operand),
+            None => place(self, instruction, operand),
+        }
     }
 
     fn watched_values(&mut self, operand: &Operand, values: &mut Vec<SiteValue>) {

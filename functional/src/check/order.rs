@@ -17,6 +17,8 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::engine::barrier::CLUSTER_BARRIER;
+
 /// Warps that a CTA can have.
 const WARPS: usize = 32;
 
@@ -143,12 +145,14 @@ impl CtaOrder {
         Some(passed_on[number as usize]).filter(|clock| *clock > 0)
     }
 
-    /// Notices that barriers have let a warp pass; `passed` says whether one has left a generation.
-    pub(super) fn notice(&mut self, warp: u32, passed: impl Fn(u32, u32) -> bool) {
+    /// Notices that barriers have let a warp pass; `passed` says whether one has left a generation. True if that of the
+    /// cluster is among them.
+    pub(super) fn notice(&mut self, warp: u32, passed: impl Fn(u32, u32) -> bool) -> bool {
         let warp = &mut self.warps[warp as usize];
         if warp.pending.is_empty() {
-            return;
+            return false;
         }
+        let mut of_cluster = false;
         let pending = std::mem::take(&mut warp.pending);
         for (id, generation, lanes) in pending {
             if !passed(id, generation) {
@@ -161,7 +165,9 @@ impl CtaOrder {
                 warp.knows.join(others);
             }
             warp.meet(lanes);
+            of_cluster |= id as usize == CLUSTER_BARRIER;
         }
+        of_cluster
     }
 
     /// Lanes come to a barrier in this generation, to wait or not.

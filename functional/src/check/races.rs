@@ -8,7 +8,8 @@
 //! Strong are volatile, relaxed, acquiring and releasing accesses and those past the first-level cache (`.cg`, `.cv`,
 //! `.wt`): a program that uses them knows that others are there. A weak read is the common first look before a
 //! compare-and-swap (the vendor's compiler makes such pairs itself), and in global memory before other atomics. Two
-//! writes of the same value are no race. Not followed: bulk copies, and loads and stores of matrices.
+//! writes of the same value are no race. Not followed: bulk copies, loads and stores of matrices, and shared memory in
+//! clusters of several CTAs.
 
 use std::sync::Arc;
 
@@ -116,17 +117,30 @@ fn with_state(w: &mut Running<'_>, work: impl FnOnce(&Running<'_>, &mut CtaState
     let grid = w.grid;
     let (Some(launch), Some(mut checks)) = (&grid.checks, w.cta.checks.take()) else { return Flow::Next };
     if let Some(state) = &mut checks.races {
-        let barriers = &w.cta.barriers;
-        state.order.notice(w.warp, |id, generation| {
-            barriers.get(id as usize).is_none_or(|barrier| barrier.generation != generation)
-        });
-        work(w, state, &mut launch.lock());
+        let mut launch = launch.lock();
+        let (barriers, of_cluster) = (&w.cta.barriers, &w.cluster.barrier);
+        let passed = |id: u32, generation: u32| {
+            barriers.get(id as usize).unwrap_or(of_cluster).generation != generation
+        };
+        if state.order.notice(w.warp, passed) {
+            state.order.acquire_global(&launch.order, w.warp, u32::MAX, of_cluster_of(w));
+        }
+        work(w, state, &mut launch);
     }
     w.cta.checks = Some(checks);
     Flow::Next
 }
 
-/// A barrier of the CTA, or of the cluster, which is one CTA.
+/// Stands for the address of what the CTAs of a warp's cluster synchronise by: no address of memory.
+fn of_cluster_of(w: &Running<'_>) -> u64 {
+    let first: [u32; 3] = std::array::from_fn(|axis| {
+        let size = w.grid.cluster[axis].max(1);
+        w.cta.id[axis] / size * size
+    });
+    1 << 63 | w.grid.cta_index(first) * 8
+}
+
+/// A barrier of the CTA or of the cluster.
 #[derive(Debug)]
 struct Arrived {
     waits: bool,
@@ -134,13 +148,16 @@ struct Arrived {
 
 impl Probe for Arrived {
     fn reached(&self, w: &mut Running<'_>, site: &Site) -> Flow {
-        with_state(w, |w, state, _| {
+        with_state(w, |w, state, launch| {
             let id = match site.value_count() {
                 0 => CLUSTER_BARRIER,
                 _ => site.value(w, 0)[w.mask.trailing_zeros() as usize & 31] as usize,
             };
-            if let Some(barrier) = w.cta.barriers.get(id) {
-                state.order.arrive(w.warp, w.mask, id as u32, barrier.generation, self.waits);
+            let barrier = w.cta.barriers.get(id).unwrap_or(&w.cluster.barrier);
+            state.order.arrive(w.warp, w.mask, id as u32, barrier.generation, self.waits);
+            if id == CLUSTER_BARRIER && w.cluster.ctas > 1 {
+                let who = (w.cta.index as u32, w.warp);
+                state.order.release_global(&mut launch.order, who, w.mask, of_cluster_of(w), true);
             }
         })
     }
@@ -178,14 +195,24 @@ struct Signalled {
 
 impl Probe for Signalled {
     fn reached(&self, w: &mut Running<'_>, site: &Site) -> Flow {
-        with_state(w, |w, state, _| {
+        with_state(w, |w, state, launch| {
             let addresses = site.addresses(w);
             for lane in lanes_of(w.mask) {
-                if let (Region::Shared, address) = site.locate(w, addresses[lane]) {
-                    state.order.acquire_shared(w.warp, u32::MAX, address);
-                    if !self.waits {
-                        state.order.release_shared(w.warp, 1 << lane, address, true);
+                match site.locate(w, addresses[lane]) {
+                    (Region::Shared, address) => {
+                        state.order.acquire_shared(w.warp, u32::MAX, address);
+                        if !self.waits {
+                            state.order.release_shared(w.warp, 1 << lane, address, true);
+                        }
                     }
+                    (Region::Cluster, _) => {
+                        let (who, place) = ((w.cta.index as u32, w.warp), of_cluster_of(w));
+                        state.order.acquire_global(&launch.order, w.warp, u32::MAX, place);
+                        if !self.waits {
+                            state.order.release_global(&mut launch.order, who, 1 << lane, place, true);
+                        }
+                    }
+                    _ => {}
                 }
             }
         })
@@ -200,6 +227,11 @@ impl Probe for Accessed {
     fn reached(&self, w: &mut Running<'_>, site: &Site) -> Flow {
         with_state(w, |w, state, launch| Race { w, site, access: &self.0, state, launch }.follow())
     }
+}
+
+/// Are accesses to this memory followed?
+fn is_followed(region: Region) -> bool {
+    matches!(region, Region::Global | Region::Shared)
 }
 
 /// An access of a warp, and what is known.
@@ -262,7 +294,7 @@ impl Race<'_, '_> {
                 (Region::Global, address) => {
                     self.state.order.acquire_global(&self.launch.order, warp, 1 << lane, address);
                 }
-                (Region::Local, _) => {}
+                (Region::Local | Region::Cluster, _) => {}
             }
         }
     }
@@ -277,7 +309,7 @@ impl Race<'_, '_> {
                     let launch = &mut self.launch.order;
                     self.state.order.release_global(launch, who, 1 << lane, address, all);
                 }
-                (Region::Local, _) => {}
+                (Region::Local | Region::Cluster, _) => {}
             }
         }
     }
@@ -304,12 +336,12 @@ impl Race<'_, '_> {
         match region {
             Region::Shared => self.state.shared.get_mut(word as usize),
             Region::Global => Some(self.launch.global.cell(word)),
-            Region::Local => None,
+            Region::Local | Region::Cluster => None,
         }
     }
 
     fn check(&mut self, now: Moment, lane: usize, (region, address): (Region, u64)) {
-        if region == Region::Local {
+        if !is_followed(region) {
             return;
         }
         let (now, writes) = (Moment { lane: lane as u32, ..now }, self.access.kind != Kind::Read);
@@ -416,7 +448,7 @@ impl Race<'_, '_> {
         }
         for lane in lanes_of(self.w.mask) {
             let below = self.w.mask & ((1 << lane) - 1);
-            let same = |other: &usize| places[*other] == places[lane] && places[lane].0 != Region::Local;
+            let same = |other: &usize| places[*other] == places[lane] && is_followed(places[lane].0);
             let other = lanes_of(below).find(same);
             if let Some(other) = other.filter(|other| self.stored(*other) != self.stored(lane)) {
                 let (region, address) = places[lane];
@@ -430,7 +462,7 @@ impl Race<'_, '_> {
     }
 
     fn record(&mut self, now: Moment, lane: usize, (region, address): (Region, u64)) {
-        if region == Region::Local {
+        if !is_followed(region) {
             return;
         }
         let (now, strength, site) = (Moment { lane: lane as u32, ..now }, self.strength(), self.site.number);
@@ -464,7 +496,7 @@ impl Race<'_, '_> {
             let earlier = verb(wrote, conflict.record.strength());
             let mut parties = vec![party(now.to_owned(), w.cta.id, w.warp, conflict.lane as u32, self.site)];
             if let Some(site) = grid.program.sites.get(site as usize) {
-                let cta = grid.cta_id(before.cta.into());
+                let cta = grid.cta_at(before.cta.into());
                 parties.push(party(format!("earlier {earlier}"), cta, before.warp, before.lane, site));
             }
             let who = match (before.cta == w.cta.index as u32, before.warp == w.warp) {

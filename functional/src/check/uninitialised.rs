@@ -5,7 +5,7 @@
 //! them; copies from device memory to device memory carry on what their source lacks. Memory that the host can reach,
 //! variables of modules, arrays, and what `malloc` gives a kernel are taken for written. A store whose extent is not
 //! followed (of matrices, bulk copies) writes all of its allocation or of the CTA's shared memory. Reads of matrices,
-//! bulk copies and textures are not followed.
+//! bulk copies and textures are not followed, nor is shared memory in clusters of several CTAs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -177,6 +177,7 @@ impl Accessed {
                 Region::Global => global.bits.any(start, end),
                 Region::Shared => state.shared.any(start, end) || end > u64::from(w.shared_bytes),
                 Region::Local => state.local(w.warp).any(at + start, at + end) || end > state.local_bytes,
+                Region::Cluster => true,
             };
             if reads && !written && (region != Region::Global || global.follows(start)) {
                 unread.get_or_insert((lane, region, address));
@@ -189,6 +190,7 @@ impl Accessed {
                 Region::Global => global.bits.set(start, end),
                 Region::Shared => state.shared.set(start, end),
                 Region::Local => state.local_written(w.warp, lane, start, bytes),
+                Region::Cluster => {}
             }
         }
         drop(global);
@@ -227,7 +229,7 @@ impl Accessed {
             (Region::Global, _) => return global.bits.all(start, end),
             (Region::Shared, Kind::Write) => state.shared.set(start, end),
             (Region::Shared, _) => return state.shared.all(start, end),
-            (Region::Local, _) => return false,
+            (Region::Local | Region::Cluster, _) => return false,
         }
         true
     }
@@ -281,7 +283,7 @@ fn clobber(
         (Region::Shared, 0) => state.shared.set(0, w.shared_bytes.into()),
         (Region::Global, _) => global.bits.set(start, start.saturating_add(bytes)),
         (Region::Shared, _) => state.shared.set(start, start.saturating_add(bytes)),
-        (Region::Local, _) => {}
+        (Region::Local | Region::Cluster, _) => {}
     }
 }
 

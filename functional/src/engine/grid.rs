@@ -162,6 +162,11 @@ impl<'a> Grid<'a> {
         std::array::from_fn(|axis| first[axis] * self.cluster[axis] + within[axis])
     }
 
+    /// Coordinates of CTA number `index`, x fastest.
+    pub fn cta_at(&self, index: u64) -> [u32; 3] {
+        coordinates(index, self.ctas)
+    }
+
     /// Number of the CTA with these coordinates, x fastest.
     pub fn cta_index(&self, [x, y, z]: [u32; 3]) -> u64 {
         let [columns, rows, _] = self.ctas.map(u64::from);

@@ -11,7 +11,7 @@ use super::lane::WARP;
 use super::op::{Flow, Op};
 use super::program::BoundFunction;
 use super::running::Running;
-use crate::memory::WINDOW_SIZE;
+use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
 use crate::ops::place::AccessSpace;
 
 /// Somebody who watches kernels run.
@@ -85,6 +85,8 @@ pub enum Region {
     Shared,
     /// The thread's memory; the address is an offset.
     Local,
+    /// Shared memory in a cluster of several CTAs, which all of them reach; the address is one of [`super::cluster`].
+    Cluster,
 }
 
 impl Site {
@@ -97,15 +99,19 @@ impl Site {
 
     /// What memory an address of this instruction lies in, and where in it.
     pub(crate) fn locate(&self, w: &Running<'_>, address: u64) -> (Region, u64) {
+        let shared = |address| match w.cluster.ctas {
+            1 => (Region::Shared, address % WINDOW_SIZE),
+            _ => (Region::Cluster, address),
+        };
         match self.address.map(|address| address.space) {
-            Some(AccessSpace::Shared) => (Region::Shared, address),
+            Some(AccessSpace::Shared) => shared(address),
             Some(AccessSpace::Local) => (Region::Local, address),
             Some(AccessSpace::Generic) => {
                 let memory = &w.grid.owner.memory;
-                let shared = address.wrapping_sub(memory.shared_window());
+                let in_shared = address.wrapping_sub(memory.shared_window());
                 let local = address.wrapping_sub(memory.local_window());
-                match (shared < WINDOW_SIZE, local < WINDOW_SIZE) {
-                    (true, _) => (Region::Shared, shared),
+                match (in_shared < CLUSTER_WINDOWS * WINDOW_SIZE, local < WINDOW_SIZE) {
+                    (true, _) => shared(in_shared),
                     (_, true) => (Region::Local, local),
                     _ => (Region::Global, address),
                 }

@@ -79,6 +79,28 @@ impl Bench {
         block: u32,
         parameters: &[u64],
     ) -> Result<(), LaunchError> {
+        self.launch_with(LaunchConfig { cooperative, ..LaunchConfig::default() }, grid, block, parameters)
+    }
+
+    /// A launch in clusters of so many CTAs.
+    pub fn launch_clusters(
+        &self,
+        ctas: u32,
+        grid: u32,
+        block: u32,
+        parameters: &[u64],
+    ) -> Result<(), LaunchError> {
+        let config = LaunchConfig { cluster: Some([ctas, 1, 1]), ..LaunchConfig::default() };
+        self.launch_with(config, grid, block, parameters)
+    }
+
+    fn launch_with(
+        &self,
+        config: LaunchConfig,
+        grid: u32,
+        block: u32,
+        parameters: &[u64],
+    ) -> Result<(), LaunchError> {
         let program = self.module.kernel("test").unwrap();
         let mut parameters = parameters.to_vec();
         parameters.resize(2, 0);
@@ -86,8 +108,7 @@ impl Bench {
             grid: [grid, 1, 1],
             block: [block, 1, 1],
             parameters: parameters.iter().flat_map(|value| value.to_le_bytes()).collect(),
-            cooperative,
-            ..LaunchConfig::default()
+            ..config
         };
         launch(&self.device, &program, config).map(|_| ())
     }

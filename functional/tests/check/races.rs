@@ -329,6 +329,33 @@ fn a_barrier_of_the_grid_orders_the_ctas() {
 }
 
 #[test]
+fn the_barrier_of_a_cluster_orders_its_ctas() {
+    let code = "st.global.u32 [%rd4], %r4; BARRIER xor.b32 %r10, %r2, 1; mad.lo.u32 %r11, %r10, %r3, %r1;
+         mul.wide.u32 %rd5, %r11, 4; add.s64 %rd6, %rd1, %rd5; ld.global.u32 %r12, [%rd6];";
+    let ordered = code.replace("BARRIER", "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;");
+    let bench = Bench::new("races", &ordered);
+    let out = bench.zeros(4096);
+    bench.launch_clusters(2, 4, 64, &[out]).unwrap();
+    bench.nothing_found();
+    let bench = Bench::new("races", &code.replace("BARRIER", "bar.sync 0;"));
+    let out = bench.zeros(4096);
+    bench.launch_clusters(2, 4, 64, &[out]).unwrap();
+    assert_says(&bench.found()[0], &["race between CTAs on global memory"]);
+}
+
+#[test]
+fn shared_memory_of_a_cluster_is_not_followed() {
+    let bench = Bench::new(
+        "all",
+        ".shared .align 4 .b8 tile[4]; mov.u32 %r5, tile; mapa.shared::cluster.u32 %r6, %r5, 1;
+         setp.ne.u32 %p1, %r1, 0; @!%p1 st.shared::cluster.u32 [%r6], 7;
+         barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ld.shared.u32 %r7, [tile];",
+    );
+    bench.launch_clusters(2, 2, 32, &[]).unwrap();
+    bench.nothing_found();
+}
+
+#[test]
 fn a_first_look_before_a_compare_and_swap_is_no_race() {
     let bench = Bench::new("races", "ld.global.u32 %r5, [%rd1]; atom.global.cas.b32 %r5, [%rd1], 0, 1;");
     let out = bench.zeros(4);

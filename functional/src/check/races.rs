@@ -123,7 +123,7 @@ fn with_state(w: &mut Running<'_>, work: impl FnOnce(&Running<'_>, &mut CtaState
             barriers.get(id as usize).unwrap_or(of_cluster).generation != generation
         };
         if state.order.notice(w.warp, passed) {
-            state.order.acquire_global(&launch.order, w.warp, u32::MAX, of_cluster_of(w));
+            state.order.acquire_global(&launch.order, w.warp, u32::MAX, cluster_address(w));
         }
         work(w, state, &mut launch);
     }
@@ -132,7 +132,7 @@ fn with_state(w: &mut Running<'_>, work: impl FnOnce(&Running<'_>, &mut CtaState
 }
 
 /// Stands for the address of what the CTAs of a warp's cluster synchronise by: no address of memory.
-fn of_cluster_of(w: &Running<'_>) -> u64 {
+fn cluster_address(w: &Running<'_>) -> u64 {
     let first: [u32; 3] = std::array::from_fn(|axis| {
         let size = w.grid.cluster[axis].max(1);
         w.cta.id[axis] / size * size
@@ -157,7 +157,7 @@ impl Probe for Arrived {
             state.order.arrive(w.warp, w.mask, id as u32, barrier.generation, self.waits);
             if id == CLUSTER_BARRIER && w.cluster.ctas > 1 {
                 let who = (w.cta.index as u32, w.warp);
-                state.order.release_global(&mut launch.order, who, w.mask, of_cluster_of(w), true);
+                state.order.release_global(&mut launch.order, who, w.mask, cluster_address(w), true);
             }
         })
     }
@@ -206,7 +206,7 @@ impl Probe for Signalled {
                         }
                     }
                     (Region::Cluster, _) => {
-                        let (who, place) = ((w.cta.index as u32, w.warp), of_cluster_of(w));
+                        let (who, place) = ((w.cta.index as u32, w.warp), cluster_address(w));
                         state.order.acquire_global(&launch.order, w.warp, u32::MAX, place);
                         if !self.waits {
                             state.order.release_global(&mut launch.order, who, 1 << lane, place, true);

@@ -12,7 +12,7 @@ use crate::engine::grid::Grid;
 use crate::engine::probe::Region;
 use crate::engine::program::PlacedVariable;
 use crate::fault::{Fault, FaultKind};
-use crate::memory::{Allocation, AllocationKind, CLUSTER_WINDOWS, WINDOW_SIZE};
+use crate::memory::{Allocation, AllocationKind, WINDOW_SIZE};
 use crate::ops::place::{AccessSpace, named_space, names_cluster};
 
 /// Freed allocations remembered.
@@ -212,11 +212,14 @@ fn region(grid: &Grid<'_>, instruction: Option<&Instruction>, address: u64) -> (
     match instruction.filter(|instruction| !names_cluster(instruction)).and_then(named_space) {
         Some(AccessSpace::Shared) => return (Region::Shared, address),
         Some(AccessSpace::Local) => return (Region::Local, address),
+        Some(AccessSpace::Global) => return (Region::Global, address),
         _ => {}
     }
     let memory = &grid.owner.memory;
     let (shared, local) = (memory.shared_window(), memory.local_window());
-    if address.wrapping_sub(shared) < CLUSTER_WINDOWS * WINDOW_SIZE {
+    // The CTA's own window, and one for each CTA of the cluster.
+    let windows = 1 + u64::from(grid.ctas_per_cluster());
+    if address.wrapping_sub(shared) < windows * WINDOW_SIZE {
         (Region::Shared, address - shared)
     } else if address.wrapping_sub(local) < WINDOW_SIZE {
         (Region::Local, address - local)

@@ -23,7 +23,15 @@ impl AddressMode {
     }
 
     /// The texel, of `size`, that index `index` leads to; `None` for the border.
+    #[inline]
     pub fn texel(self, index: i64, size: u32) -> Option<u32> {
+        match u32::try_from(index) {
+            Ok(inside) if inside < size => Some(inside),
+            _ => self.outside(index, size),
+        }
+    }
+
+    fn outside(self, index: i64, size: u32) -> Option<u32> {
         let size = i64::from(size.max(1));
         let texel = match self {
             AddressMode::Wrap => index.rem_euclid(size),

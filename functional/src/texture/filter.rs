@@ -16,6 +16,9 @@ pub enum Filter {
 /// Parts of a texel that a weight counts in.
 pub const PARTS: u32 = 256;
 
+/// 1 divided by the cube of [`PARTS`], a power of 2.
+const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
+
 /// Indices stay far from the limits of 64 bits; no image is that large.
 const FARTHEST: f64 = (1i64 << 40) as f64;
 
@@ -28,40 +31,34 @@ pub struct Between {
     pub fraction: u32,
 }
 
+/// The next integer that is not above a number; 0 for NaN.
+fn floor(x: f64) -> i64 {
+    let x = x.clamp(-FARTHEST, FARTHEST);
+    let whole = x as i64;
+    whole - i64::from(whole as f64 > x)
+}
+
 /// The texel that holds a coordinate in texels.
 pub fn nearest(x: f64) -> Between {
-    Between { index: x.floor().clamp(-FARTHEST, FARTHEST) as i64, fraction: 0 }
+    Between { index: floor(x), fraction: 0 }
 }
 
 /// The texels whose middles are on both sides of a coordinate in texels.
 pub fn between(x: f64) -> Between {
-    let parts = (x * f64::from(PARTS) + 0.5).floor().clamp(-FARTHEST, FARTHEST) as i64 - i64::from(PARTS / 2);
+    let parts = floor(x * f64::from(PARTS) + 0.5) - i64::from(PARTS / 2);
     let whole = i64::from(PARTS);
     Between { index: parts.div_euclid(whole), fraction: parts.rem_euclid(whole) as u32 }
 }
 
-/// A corner of a cell of texels: its indices and weight.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Corner {
-    /// Along x, y, z.
-    pub indices: [i64; 3],
-    /// Product of its weights along the axes.
-    pub weight: f64,
-}
-
-/// The corners of the cell between texels that have a weight.
-pub fn corners(cell: [Between; 3]) -> impl Iterator<Item = Corner> {
-    (0..8u32).filter_map(move |corner| {
-        let mut indices = [0; 3];
-        let mut parts = 1;
-        for (axis, between) in cell.iter().enumerate() {
-            let next = corner >> axis & 1;
-            indices[axis] = between.index + i64::from(next);
-            parts *= if next == 1 { between.fraction } else { PARTS - between.fraction };
-        }
-        let weight = f64::from(parts) / f64::from(PARTS).powi(3);
-        (parts > 0).then_some(Corner { indices, weight })
-    })
+/// The weight of a corner of the cell between texels, the product of its weights along the axes; `None` for none. Bit n
+/// of `corner` says whether it is the second texel along axis n.
+#[inline]
+pub fn weight(cell: [Between; 3], corner: u32) -> Option<f64> {
+    let mut parts = 1;
+    for (axis, between) in cell.iter().enumerate() {
+        parts *= if corner >> axis & 1 == 1 { between.fraction } else { PARTS - between.fraction };
+    }
+    (parts > 0).then(|| f64::from(parts) * UNIT)
 }
 
 #[cfg(test)]
@@ -99,11 +96,11 @@ mod tests {
     #[test]
     fn corners_have_the_products_of_the_weights_and_add_up_to_one() {
         let cell = [between(1.75), between(2.0), nearest(0.0)];
-        let corners: Vec<Corner> = corners(cell).collect();
-        assert_eq!(corners.len(), 4);
-        assert_eq!(corners[0], Corner { indices: [1, 1, 0], weight: 0.75 * 0.5 });
-        assert_eq!(corners[3], Corner { indices: [2, 2, 0], weight: 0.25 * 0.5 });
-        assert_eq!(corners.iter().map(|corner| corner.weight).sum::<f64>(), 1.0);
+        let weights = [0, 1, 2, 3, 4, 5, 6, 7].map(|corner| weight(cell, corner));
+        assert_eq!(weights[0], Some(0.75 * 0.5));
+        assert_eq!(weights[3], Some(0.25 * 0.5));
+        assert_eq!(weights[4..], [None; 4]);
+        assert_eq!(weights.iter().flatten().sum::<f64>(), 1.0);
     }
 
     #[test]

@@ -34,6 +34,17 @@ fn sign_extend(word: u32, bits: u32) -> u32 {
     ((word << unused).cast_signed() >> unused).cast_unsigned()
 }
 
+/// Unsigned bytes as numbers from 0 to 1.
+const PARTS_OF_255: [f32; 256] = {
+    let mut parts = [0.0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        parts[byte] = (byte as f64 / 255.0) as f32;
+        byte += 1;
+    }
+    parts
+};
+
 /// Colour of a value stored by the sRGB curve (IEC 61966-2-1).
 fn linear_of_srgb(stored: f32) -> f32 {
     if stored <= 0.040_45 { stored / 12.92 } else { ((stored + 0.055) / 1.055).powf(2.4) }
@@ -60,45 +71,63 @@ impl Format {
         !matches!(self.numeric, Numeric::Signed | Numeric::Unsigned)
     }
 
-    /// The channels' bits; those of absent channels are `None`.
-    fn stored(self, texel: &[u8; 16]) -> [Option<u32>; 4] {
-        let width = (self.bits / 8) as usize;
-        let mut channels = texel.chunks_exact(width).take(self.channels as usize).map(|bytes| {
-            let mut word = [0; 4];
-            word[..width].copy_from_slice(bytes);
-            u32::from_le_bytes(word)
-        });
-        std::array::from_fn(|_| channels.next())
+    /// The bits of a channel that there is.
+    #[inline]
+    fn stored(self, texel: &[u8; 16], channel: usize) -> u32 {
+        let at = channel & 3;
+        match self.bits {
+            8 => texel[at].into(),
+            16 => u16::from_le_bytes([texel[2 * at], texel[2 * at + 1]]).into(),
+            _ => u32::from_le_bytes([texel[4 * at], texel[4 * at + 1], texel[4 * at + 2], texel[4 * at + 3]]),
+        }
+    }
+
+    /// Values of the channels: those of absent ones are 0, and the last 1.
+    #[inline]
+    fn channels<T>(self, value: impl Fn(usize) -> T, zero: T, one: T) -> [T; 4]
+    where
+        T: Copy,
+    {
+        match self.channels {
+            1 => [value(0), zero, zero, one],
+            2 => [value(0), value(1), zero, one],
+            _ => [value(0), value(1), value(2), value(3)],
+        }
     }
 
     /// The channels as integers of 32 bits; absent ones are 0, and the last 1.
+    #[inline]
     pub fn integers(self, texel: &[u8; 16]) -> [u32; 4] {
-        let mut absent = [0, 0, 0, 1];
-        for (channel, stored) in absent.iter_mut().zip(self.stored(texel)) {
-            if let Some(word) = stored {
-                *channel = if self.numeric == Numeric::Signed { sign_extend(word, self.bits) } else { word };
-            }
-        }
-        absent
+        let extended = |channel| {
+            let word = self.stored(texel, channel);
+            if self.numeric == Numeric::Signed { sign_extend(word, self.bits) } else { word }
+        };
+        self.channels(extended, 0, 1)
     }
 
     /// The channels as numbers, integers from 0 or -1 to 1; absent ones are 0, and the last 1. With `srgb` colours of
     /// 8 bits are stored by that curve.
+    #[inline]
     pub fn numbers(self, texel: &[u8; 16], srgb: bool) -> [f32; 4] {
-        let srgb = srgb && self.bits == 8;
-        let mut absent = [0.0, 0.0, 0.0, 1.0];
-        for (position, stored) in self.stored(texel).into_iter().enumerate() {
-            let Some(word) = stored else { continue };
-            let number = self.number(word);
-            absent[position] = if srgb && position < 3 { linear_of_srgb(number) } else { number };
+        let number = |channel| self.number(self.stored(texel, channel));
+        if srgb && self.bits == 8 {
+            let bent = |channel| if channel < 3 { linear_of_srgb(number(channel)) } else { number(channel) };
+            return self.channels(bent, 0.0, 1.0);
         }
-        absent
+        if self.bits == 32 {
+            return self.channels(|channel| f32::from_bits(self.stored(texel, channel)), 0.0, 1.0);
+        }
+        self.channels(number, 0.0, 1.0)
     }
 
+    /// A channel of up to 16 bits, or a float, as a number.
     fn number(self, word: u32) -> f32 {
         match self.numeric {
             Numeric::Float if self.bits == 16 => f16::from_bits(word as u16).to_f32(),
             Numeric::Float => f32::from_bits(word),
+            Numeric::Unsigned | Numeric::UnsignedNormalized if self.bits == 8 => {
+                PARTS_OF_255[word as usize & 0xff]
+            }
             Numeric::Unsigned | Numeric::UnsignedNormalized => {
                 (f64::from(word) / ((1u64 << self.bits) - 1) as f64) as f32
             }

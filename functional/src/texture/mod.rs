@@ -93,9 +93,9 @@ pub struct Table {
 
 impl Table {
     /// The sampler of a handle; that of a texture serves too.
-    pub fn sampler(&self, handle: u64) -> Option<Sampler> {
-        let own = self.samplers.get(&handle).copied();
-        own.or_else(|| self.textures.get(&handle).map(|texture| texture.sampler))
+    pub fn sampler(&self, handle: u64) -> Option<&Sampler> {
+        let own = self.samplers.get(&handle);
+        own.or_else(|| self.textures.get(&handle).map(|texture| &texture.sampler))
     }
 
     /// Forgets what a handle stands for; says whether it stood for something.
@@ -124,8 +124,8 @@ impl Textures {
 
 /// Memory that texels are read from.
 pub trait Texels {
-    /// Up to 16 bytes at an address.
-    fn read(&mut self, address: u64, bytes: u32) -> Result<[u8; 16], FaultKind>;
+    /// Bytes at an address.
+    fn read<const BYTES: usize>(&mut self, address: u64) -> Result<[u8; BYTES], FaultKind>;
 }
 
 pub use reference::sampler_of;

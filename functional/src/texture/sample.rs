@@ -1,7 +1,7 @@
 //! From coordinates to a value: `tex` and `tld4` for one lane.
 
 use super::address::AddressMode;
-use super::filter::{Between, Filter, PARTS, between, corners, nearest};
+use super::filter::{Between, Filter, PARTS, between, nearest, weight};
 use super::image::{ImageKind, Level};
 use super::level::{Levels, footprint};
 use super::{Sampler, Texels, Texture, cube};
@@ -67,8 +67,41 @@ impl Value {
     }
 }
 
+/// A texture with a sampler: what is the same for all places that are read.
+pub struct Sampling<'a> {
+    texture: &'a Texture,
+    sampler: &'a Sampler,
+    /// For each coordinate, what lies outside. An axis that the image does not have has one texel.
+    modes: [AddressMode; 3],
+    filter: Filter,
+    /// Texels are read as numbers.
+    reads_numbers: bool,
+}
+
+impl<'a> Sampling<'a> {
+    /// The texture read by the sampler.
+    pub fn new(texture: &'a Texture, sampler: &'a Sampler) -> Sampling<'a> {
+        let image = &texture.image;
+        let reads_numbers = image.format.is_float() || (texture.normalized_reads && image.format.bits < 32);
+        let can_filter = reads_numbers && image.kind != ImageKind::Linear;
+        let mode = |axis: usize| match image.kind {
+            _ if axis >= image.dimensions as usize => AddressMode::Clamp,
+            ImageKind::Linear => AddressMode::Border,
+            _ => sampler.address[axis].of_coordinates(sampler.normalized_coordinates),
+        };
+        Sampling {
+            texture,
+            sampler,
+            modes: [mode(0), mode(1), mode(2)],
+            filter: if can_filter { sampler.filter } else { Filter::Point },
+            reads_numbers,
+        }
+    }
+}
+
 /// A texture being read by one lane.
 struct Reader<'a, M> {
+    sampling: &'a Sampling<'a>,
     texture: &'a Texture,
     sampler: &'a Sampler,
     memory: &'a mut M,
@@ -87,13 +120,13 @@ struct Spot {
 
 /// The texture at a place.
 pub fn sample<M: Texels>(
-    texture: &Texture,
-    sampler: &Sampler,
+    sampling: &Sampling<'_>,
     place: &Place,
     lod: Lod,
     memory: &mut M,
 ) -> Result<Value, FaultKind> {
-    let mut reader = Reader { texture, sampler, memory };
+    let Sampling { texture, sampler, .. } = *sampling;
+    let mut reader = Reader { sampling, texture, sampler, memory };
     let count = texture.image.levels.len();
     match (lod, place.coordinates) {
         (Lod::Base, _) => reader.levels(place, Levels::FINEST),
@@ -114,13 +147,13 @@ pub fn sample<M: Texels>(
 
 /// One component of the four texels around a place, counter-clockwise from the lower left (PTX manual, `tld4`).
 pub fn gather<M: Texels>(
-    texture: &Texture,
-    sampler: &Sampler,
+    sampling: &Sampling<'_>,
     place: &Place,
     component: usize,
     memory: &mut M,
 ) -> Result<Value, FaultKind> {
-    let mut reader = Reader { texture, sampler, memory };
+    let Sampling { texture, sampler, .. } = *sampling;
+    let mut reader = Reader { sampling, texture, sampler, memory };
     let Some(level) = texture.image.level(0) else { return Ok(reader.nothing()) };
     let spot = reader.spot(place, level, Filter::Linear);
     let mut gathered = [Value::Numbers([0.0; 4]); 4];
@@ -145,14 +178,8 @@ fn texels(coordinate: f64, size: u32, normalized: bool) -> f64 {
 }
 
 impl<M: Texels> Reader<'_, M> {
-    /// Are texels read as numbers?
-    fn reads_numbers(&self) -> bool {
-        let format = self.texture.image.format;
-        format.is_float() || (self.texture.normalized_reads && format.bits < 32)
-    }
-
     fn nothing(&self) -> Value {
-        if self.reads_numbers() { Value::Numbers([0.0; 4]) } else { Value::Integers([0; 4]) }
+        if self.sampling.reads_numbers { Value::Numbers([0.0; 4]) } else { Value::Integers([0; 4]) }
     }
 
     /// What 1 along each axis is as a part of the image.
@@ -173,7 +200,7 @@ impl<M: Texels> Reader<'_, M> {
         derivatives: [[f64; 3]; 2],
     ) -> Result<Value, FaultKind> {
         let Some(level) = self.texture.image.level(0) else { return Ok(self.nothing()) };
-        let anisotropy = if self.reads_numbers() { self.sampler.anisotropy } else { 1 };
+        let anisotropy = if self.sampling.reads_numbers { self.sampler.anisotropy } else { 1 };
         let footprint = footprint(level, derivatives, anisotropy);
         let levels = Levels::of(self.sampler, footprint.detail, self.texture.image.levels.len());
         // A direction into a cube is not moved along the face.
@@ -209,17 +236,51 @@ impl<M: Texels> Reader<'_, M> {
     }
 
     fn level(&mut self, place: &Place, level: &Level) -> Result<Value, FaultKind> {
-        let can_filter = self.reads_numbers() && self.texture.image.kind != ImageKind::Linear;
-        let filter = if can_filter { self.sampler.filter } else { Filter::Point };
+        let filter = self.sampling.filter;
         let spot = self.spot(place, level, filter);
         if filter == Filter::Point {
             return self.texel(level, &spot, spot.cell.map(|between| between.index));
         }
+        if spot.face.is_some() { self.corners_of_face(level, &spot) } else { self.corners(level, &spot) }
+    }
+
+    /// The weighted sum of the corners of a cell. A texel of weight 0 is not read.
+    fn corners(&mut self, level: &Level, spot: &Spot) -> Result<Value, FaultKind> {
+        let size = [level.width, level.height, level.depth];
+        let mut next = [[None; 2]; 3];
+        for axis in 0..3 {
+            let Between { index, fraction } = spot.cell[axis];
+            let texel = |index| self.sampling.modes[axis].texel(index, size[axis]);
+            next[axis] = [texel(index), if fraction > 0 { texel(index + 1) } else { None }];
+        }
+        let image = &self.texture.image;
+        if image.dimensions < 3 {
+            next[2] = [Some(spot.layer); 2];
+        }
         let mut sum = [0.0; 4];
-        for corner in corners(spot.cell) {
-            let texel = self.texel(level, &spot, corner.indices)?.words().map(f32::from_bits);
+        for corner in 0..8 {
+            let Some(weight) = weight(spot.cell, corner) else { continue };
+            let indices = [0, 1, 2].map(|axis| next[axis][(corner >> axis & 1) as usize]);
+            let texel = match indices {
+                [Some(x), Some(y), Some(z)] => self.read(level, [x, y, z])?,
+                _ => self.border(),
+            };
+            for (sum, channel) in sum.iter_mut().zip(texel.words()) {
+                *sum += weight * f64::from(f32::from_bits(channel));
+            }
+        }
+        Ok(Value::Numbers(sum.map(|channel| channel as f32)))
+    }
+
+    /// The same on a face of a cube, where texels beside it may lie on another face.
+    fn corners_of_face(&mut self, level: &Level, spot: &Spot) -> Result<Value, FaultKind> {
+        let mut sum = [0.0; 4];
+        for corner in 0..8 {
+            let Some(weight) = weight(spot.cell, corner) else { continue };
+            let indices = [0, 1, 2].map(|axis| spot.cell[axis].index + i64::from(corner >> axis & 1));
+            let texel = self.texel(level, spot, indices)?.words().map(f32::from_bits);
             for (sum, channel) in sum.iter_mut().zip(texel) {
-                *sum += corner.weight * f64::from(channel);
+                *sum += weight * f64::from(channel);
             }
         }
         Ok(Value::Numbers(sum.map(|channel| channel as f32)))
@@ -267,13 +328,7 @@ impl<M: Texels> Reader<'_, M> {
         let size = [level.width, level.height, level.depth];
         let mut texel = [0; 3];
         for axis in 0..3 {
-            let mode = match (image.kind, spot.face) {
-                (ImageKind::Linear, _) => AddressMode::Border,
-                (_, Some(_)) => AddressMode::Clamp,
-                _ => self.sampler.address[axis].of_coordinates(self.sampler.normalized_coordinates),
-            };
-            // An axis that the image does not have has one texel.
-            let mode = if axis < image.dimensions as usize { mode } else { AddressMode::Clamp };
+            let mode = if spot.face.is_some() { AddressMode::Clamp } else { self.sampling.modes[axis] };
             match mode.texel(indices[axis], size[axis]) {
                 Some(index) => texel[axis] = index,
                 None => return Ok(self.border()),
@@ -282,12 +337,26 @@ impl<M: Texels> Reader<'_, M> {
         if image.dimensions < 3 {
             texel[2] = layer;
         }
-        let format = image.format;
-        let bytes = self.memory.read(level.texel(texel, format.bytes()), format.bytes())?;
-        Ok(if self.reads_numbers() {
-            Value::Numbers(format.numbers(&bytes, self.texture.srgb))
+        self.read(level, texel)
+    }
+
+    /// A texel of the image.
+    #[inline]
+    fn read(&mut self, level: &Level, texel: [u32; 3]) -> Result<Value, FaultKind> {
+        let format = self.texture.image.format;
+        let bytes = format.bytes();
+        let address = level.texel(texel, bytes);
+        let texel = match bytes {
+            1 => widened(self.memory.read::<1>(address)?),
+            2 => widened(self.memory.read::<2>(address)?),
+            4 => widened(self.memory.read::<4>(address)?),
+            8 => widened(self.memory.read::<8>(address)?),
+            _ => self.memory.read::<16>(address)?,
+        };
+        Ok(if self.sampling.reads_numbers {
+            Value::Numbers(format.numbers(&texel, self.texture.srgb))
         } else {
-            Value::Integers(format.integers(&bytes))
+            Value::Integers(format.integers(&texel))
         })
     }
 
@@ -297,7 +366,7 @@ impl<M: Texels> Reader<'_, M> {
             return self.nothing();
         }
         let border = self.sampler.border;
-        match (self.reads_numbers(), self.texture.image.format.numeric) {
+        match (self.sampling.reads_numbers, self.texture.image.format.numeric) {
             (true, _) => Value::Numbers(border),
             (_, super::Numeric::Signed) => {
                 Value::Integers(border.map(|channel| (channel as i32).cast_unsigned()))
@@ -305,6 +374,13 @@ impl<M: Texels> Reader<'_, M> {
             _ => Value::Integers(border.map(|channel| channel as u32)),
         }
     }
+}
+
+/// Bytes with zeros behind them.
+fn widened<const BYTES: usize>(bytes: [u8; BYTES]) -> [u8; 16] {
+    let mut wide = [0; 16];
+    wide[..BYTES].copy_from_slice(&bytes);
+    wide
 }
 
 /// The texel beside a face, on the face that it really lies on: indices and layer.

@@ -11,8 +11,8 @@ use crate::engine::op::{Flow, Op};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
 use crate::ops::{Bound, forms};
-use crate::texture::sample::{self, Lod, Place, Value};
-use crate::texture::{Sampler, Texels, Texture};
+use crate::texture::sample::{self, Lod, Place, Sampling, Value};
+use crate::texture::{Table, Texels};
 
 /// A sampled read.
 #[derive(Debug)]
@@ -60,14 +60,14 @@ struct LaneMemory<'r, 'a> {
 }
 
 impl Texels for LaneMemory<'_, '_> {
-    fn read(&mut self, address: u64, bytes: u32) -> Result<[u8; 16], FaultKind> {
-        let lane = self.lane;
-        let place = Global::resolve(self.w, self.slot, lane, address, bytes);
-        let place = place.ok_or(FaultKind::IllegalAddress { address, width: bytes, lane })?;
-        let mut texel = [0; 16];
-        // SAFETY: the stretch was just found inside an allocation; a texel has at most 16 bytes.
-        unsafe { place.copy_to_nonoverlapping(texel.as_mut_ptr(), (bytes as usize).min(texel.len())) };
-        Ok(texel)
+    #[inline(always)]
+    fn read<const BYTES: usize>(&mut self, address: u64) -> Result<[u8; BYTES], FaultKind> {
+        let (lane, width) = (self.lane, BYTES as u32);
+        match Global::resolve(self.w, self.slot, lane, address, width) {
+            // SAFETY: the stretch was just found inside an allocation.
+            Some(place) => Ok(unsafe { place.cast::<[u8; BYTES]>().read() }),
+            None => Err(FaultKind::IllegalAddress { address, width, lane }),
+        }
     }
 }
 
@@ -144,34 +144,42 @@ unsafe fn words(w: &Running<'_>, rows: &[u32], lane: usize) -> [u32; 3] {
     words
 }
 
+/// What a lane's handles stand for.
+fn sampling(
+    table: &Table,
+    texture: u64,
+    sampler: Option<u64>,
+    lane: usize,
+) -> Result<Sampling<'_>, FaultKind> {
+    let unknown = |handle, what| FaultKind::UnknownHandle { handle, what, lane: lane as u32 };
+    let found = table.textures.get(&texture).ok_or(unknown(texture, "texture"))?;
+    let sampler = match sampler {
+        Some(handle) => table.sampler(handle).ok_or(unknown(handle, "sampler"))?,
+        None => &found.sampler,
+    };
+    Ok(Sampling::new(found, sampler))
+}
+
 /// The fetch that `immediate` names; `e` is the predicate for residency.
 fn fetch(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(fetch) = grid.program.textures.fetches.get(op.immediate as usize) else { return Flow::Next };
-    let mut textures: LookUp<Texture> = LookUp::new("texture");
-    let mut samplers: LookUp<Sampler> = LookUp::new("sampler");
+    let mut samplings: LookUp<(u64, Option<u64>), Sampling<'_>> = LookUp::new();
     for lane in lanes_of(w.mask) {
         // SAFETY: rows as the binder gave them.
         let value = unsafe {
-            let by_handle = |handle| grid.textures.textures.get(&handle).cloned();
-            let texture = match textures.get(w.read_lane(fetch.texture, lane), lane, by_handle) {
-                Ok(texture) => texture,
+            let texture = w.read_lane(fetch.texture, lane);
+            let sampler = fetch.sampler.map(|row| w.read_lane(row, lane));
+            let found = || sampling(&grid.textures, texture, sampler, lane);
+            let sampling = match samplings.get((texture, sampler), found) {
+                Ok(sampling) => sampling,
                 Err(fault) => return w.fault(fault),
-            };
-            let named = fetch.sampler.map(|row| {
-                let by_handle = |handle| grid.textures.sampler(handle).map(std::sync::Arc::new);
-                samplers.get(w.read_lane(row, lane), lane, by_handle)
-            });
-            let sampler = match named {
-                Some(Ok(sampler)) => *sampler,
-                Some(Err(fault)) => return w.fault(fault),
-                None => texture.sampler,
             };
             let (place, lod) = (fetch.place(w, lane), fetch.lod(w, lane));
             let mut memory = LaneMemory { w, slot: fetch.slot, lane: lane as u32 };
             match fetch.component {
-                Some(component) => sample::gather(&texture, &sampler, &place, component, &mut memory),
-                None => sample::sample(&texture, &sampler, &place, lod, &mut memory),
+                Some(component) => sample::gather(sampling, &place, component, &mut memory),
+                None => sample::sample(sampling, &place, lod, &mut memory),
             }
         };
         match value {

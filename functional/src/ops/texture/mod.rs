@@ -14,8 +14,6 @@ pub use fetch::{
 pub use query::{istypep, suq, txq, txq_level, txq_sampler};
 pub use surface::{suld_b, sured_b, sured_p, sust_b, sust_p};
 
-use std::sync::Arc;
-
 use ptx_frontend::ir::{AddressBase, Instruction, Operand};
 use ptx_frontend::isa::{Geometry, ScalarType};
 
@@ -107,31 +105,21 @@ fn coordinates(
 }
 
 /// What handles stand for, with the last one remembered: lanes mostly have the same.
-struct LookUp<T> {
-    last: Option<(u64, Arc<T>)>,
-    what: &'static str,
+struct LookUp<H, T> {
+    last: Option<(H, T)>,
 }
 
-impl<T> LookUp<T> {
-    fn new(what: &'static str) -> LookUp<T> {
-        LookUp { last: None, what }
+impl<H: Copy + PartialEq, T> LookUp<H, T> {
+    fn new() -> LookUp<H, T> {
+        LookUp { last: None }
     }
 
-    /// What a lane's handle stands for by `find`.
-    fn get(
-        &mut self,
-        handle: u64,
-        lane: usize,
-        find: impl FnOnce(u64) -> Option<Arc<T>>,
-    ) -> Result<Arc<T>, FaultKind> {
-        if let Some((known, found)) = &self.last
-            && *known == handle
-        {
-            return Ok(Arc::clone(found));
-        }
-        let unknown = FaultKind::UnknownHandle { handle, what: self.what, lane: lane as u32 };
-        let found = find(handle).ok_or(unknown)?;
-        self.last = Some((handle, Arc::clone(&found)));
-        Ok(found)
+    /// What a lane's handles stand for by `find`.
+    fn get(&mut self, handles: H, find: impl FnOnce() -> Result<T, FaultKind>) -> Result<&T, FaultKind> {
+        let found = match self.last.take() {
+            Some((known, found)) if known == handles => found,
+            _ => find()?,
+        };
+        Ok(&self.last.insert((handles, found)).1)
     }
 }

@@ -104,7 +104,7 @@ fn query_texture(w: &mut Running<'_>, op: &Op) -> Flow {
 
 fn query_sampler(w: &mut Running<'_>, op: &Op) -> Flow {
     query(w, op, "sampler", |w, handle, query, _| {
-        w.grid.textures.sampler(handle).map(|sampler| of_sampler(&sampler, query))
+        w.grid.textures.sampler(handle).map(|sampler| of_sampler(sampler, query))
     })
 }
 

@@ -1,5 +1,6 @@
 //! Surfaces: `suld`, `sust`, `sured` (PTX manual 9.7.11).
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use ptx_frontend::ir::{Instruction, Operand};
@@ -87,12 +88,14 @@ fn for_lanes(
 ) -> Flow {
     let grid = w.grid;
     let Some(line) = grid.program.textures.surfaces.get(op.immediate as usize) else { return Flow::Next };
-    let mut surfaces: LookUp<Image> = LookUp::new("surface");
+    let mut surfaces: LookUp<u64, &Image> = LookUp::new();
     for lane in lanes_of(w.mask) {
         // SAFETY: a row of double words, as the binder gave it.
         let handle = unsafe { w.read_lane(line.surface, lane) };
-        let found = surfaces.get(handle, lane, |handle| grid.textures.surfaces.get(&handle).cloned());
-        if let Err(fault) = found.and_then(|surface| access(line, w, lane, &surface)) {
+        let unknown = FaultKind::UnknownHandle { handle, what: "surface", lane: lane as u32 };
+        let find = || grid.textures.surfaces.get(&handle).map(Arc::as_ref).ok_or(unknown);
+        let found = surfaces.get(handle, find);
+        if let Err(fault) = found.and_then(|surface| access(line, w, lane, surface)) {
             return w.fault(fault);
         }
     }

@@ -28,7 +28,7 @@ macro_rules! control_ops {
             /// Lets dependent grids start, or waits for the grids that this one depends on.
             griddepcontrol: "griddepcontrol(.launch_dependents|.wait)", 7.8, 90, Branch, Pure, "9.7.13.13";
             /// Changes how many registers the warp may have.
-            setmaxnreg: "setmaxnreg(.inc|.dec).sync.aligned.u32 a", 8.0, 90, Branch, Pure, "9.7.19.5";
+            setmaxnreg: "setmaxnreg(.inc|.dec).sync.aligned.u32 a", 8.0, "90a", Branch, Pure, "9.7.19.5";
         ] }
     };
 }

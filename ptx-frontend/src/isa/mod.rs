@@ -109,7 +109,18 @@ impl OpLine {
     pub fn requirement(&self, tokens: &[Option<Token>]) -> Requirement {
         let given: Vec<Token> = tokens.iter().flatten().copied().collect();
         let spelling = self.parsed().spelling(&given).map_or(0, |(position, _)| position);
-        self.spellings[spelling].requirement
+        let slots = &self.parsed().spellings[spelling];
+        let of_tokens = slots.iter().zip(tokens).filter_map(|(slot, token)| {
+            slot.needs.iter().find(|(known, _)| Some(*known) == *token).map(|(_, needs)| *needs)
+        });
+        of_tokens.fold(self.spellings[spelling].requirement, Requirement::and)
+    }
+
+    /// May a module of this architecture use the form whatever its modifiers and types?
+    pub fn is_always_in(&self, module: Architecture) -> bool {
+        let needs = self.parsed().spellings.iter().flatten().flat_map(|slot| &slot.needs);
+        let spellings = self.spellings.iter().map(|spelling| spelling.requirement);
+        spellings.chain(needs.map(|(_, needs)| *needs)).all(|needed| module.has(needed))
     }
 
     /// The syntaxes of all spellings.

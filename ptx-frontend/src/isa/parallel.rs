@@ -30,7 +30,7 @@ macro_rules! parallel_ops {
             /// Orders this thread's memory accesses as seen at a level.
             membar: "membar(.cta|.gl|.sys)", 1.4, 10, Barrier, Fence, "9.7.13.4";
             /// Orders this thread's memory accesses as seen in a scope.
-            fence: "fence{.sc|.acq_rel|.acquire|.release}(.cta|.cluster|.gpu|.sys)", 6.0, 70, Barrier, Fence, "9.7.13.4";
+            fence: "fence{.sc|.acq_rel|.acquire@8.6:90|.release@8.6:90}<scope>", 6.0, 70, Barrier, Fence, "9.7.13.4";
             /// Orders accesses to shared memory of the cluster, one way.
             fence_restricted: "fence(.acquire|.release)(.sync_restrict::shared::cluster|.sync_restrict::shared::cta).cluster", 8.6, 90, Barrier, Fence, "9.7.13.4";
             /// Orders the setting up of barriers before what follows.

@@ -85,6 +85,11 @@ impl Architecture {
         self.ptx.is_none_or(|ptx| ptx >= (major.into(), minor.into()))
     }
 
+    /// May it use it?
+    pub fn has(self, needed: Requirement) -> bool {
+        self.has_version(needed) && self.has_target(needed)
+    }
+
     /// Is its target one that has it?
     pub fn has_target(self, needed: Requirement) -> bool {
         self.target.is_none_or(|target| target.has(needed.target))

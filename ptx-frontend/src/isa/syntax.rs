@@ -4,7 +4,7 @@
 //! `round`; optionally `.ftz`; optionally `.sat`; the type `.f32`; three operands.
 //!
 //! * `.x` — this token must be there; `(.x|.y)` — one of these; `<set>` — one of a named set ([`SETS`]);
-//!   `{…}` around any of them — may be left out.
+//!   `{…}` around any of them — may be left out. `.x@7.4:80` — it needs PTX 7.4 and `sm_80`.
 //! * `<m64k16>` is the set of the shapes `.m64nNk16` for all N; `<m64k32_integer>` for the N that integers have.
 //! * Operands are separated by commas. A name starting with `d`, `p` or `q` is written, any other is read.
 //!   `name:type` gives its type; without it the operand has the instruction's last type. Types: a scalar type;
@@ -21,10 +21,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Spelling;
 use super::modifier::Modifier;
 use super::part::PartSyntax;
 use super::types::ScalarType;
+use super::{Requirement, Spelling};
 
 /// Named sets of modifiers and types that several forms share.
 pub const SETS: &[(&str, &str)] = &[
@@ -35,23 +35,26 @@ pub const SETS: &[(&str, &str)] = &[
     ("whole", ".u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64"),
     ("bits", ".b16|.b32|.b64"),
     ("bits128", ".b16|.b32|.b64|.b128"),
-    ("data", ".b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64|.b128"),
+    ("data", ".b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64|.b128@8.3:70"),
     ("moved", ".b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64"),
-    ("vector", ".v2|.v4|.v8"),
-    ("scope", ".cta|.cluster|.gpu|.sys"),
+    ("vector", ".v2|.v4|.v8@8.8:100"),
+    ("scope", ".cta@5.0:60|.cluster@7.8:90|.gpu@5.0:60|.sys@5.0:60"),
     (
         "space",
-        ".const|.global|.local|.param|.param::entry|.param::func|.shared|.shared::cta|.shared::cluster",
+        ".const|.global|.local|.param|.param::entry@8.3:70|.param::func@8.3:70|.shared|.shared::cta@7.8:30|.shared::cluster@7.8:90",
     ),
-    ("shared_cta", ".shared|.shared::cta"),
-    ("shared_any", ".shared|.shared::cta|.shared::cluster"),
+    ("shared_cta", ".shared|.shared::cta@7.8:30"),
+    ("shared_any", ".shared|.shared::cta@7.8:30|.shared::cluster@7.8:90"),
     ("l2_priority", ".L2::evict_last|.L2::evict_normal|.L2::evict_first|.L2::evict_unchanged"),
     ("l2_secondary", ".L2::evict_first|.L2::evict_unchanged"),
     ("cache_load", ".ca|.cg|.cs|.lu|.cv"),
     ("cache_store", ".wb|.cg|.cs|.wt"),
-    ("l1_evict", ".L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate"),
+    (
+        "l1_evict",
+        ".L1::evict_normal@7.4:70|.L1::evict_unchanged@7.4:70|.L1::evict_first@7.4:70|.L1::evict_last@7.4:70|.L1::no_allocate@7.4:70",
+    ),
     ("l2_evict", ".L2::evict_normal|.L2::evict_first|.L2::evict_last"),
-    ("l2_prefetch", ".L2::64B|.L2::128B|.L2::256B"),
+    ("l2_prefetch", ".L2::64B@7.4:75|.L2::128B@7.4:75|.L2::256B@7.4:80"),
     ("compare_integer", ".eq|.ne|.lt|.le|.gt|.ge|.lo|.ls|.hi|.hs"),
     ("order", ".eq|.ne|.lt|.le|.gt|.ge"),
     ("compare_float", ".eq|.ne|.lt|.le|.gt|.ge|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan"),
@@ -60,13 +63,13 @@ pub const SETS: &[(&str, &str)] = &[
     ("bulk_operation", ".and|.or|.xor|.add|.inc|.dec|.min|.max"),
     ("sparse", ".sp|.sp::ordered_metadata"),
     ("matrix_space", ".global|.shared|.shared::cta"),
-    ("atomic_order", ".relaxed|.acquire|.release|.acq_rel"),
-    ("atomic_space", ".global|.shared|.shared::cta|.shared::cluster"),
+    ("atomic_order", ".relaxed@6.0:70|.acquire@6.0:70|.release@6.0:70|.acq_rel@6.0:70"),
+    ("atomic_space", ".global|.shared|.shared::cta@7.8:30|.shared::cluster@7.8:90"),
     ("proxy_space", ".global|.shared::cta|.shared::cluster"),
     ("geometry", ".1d|.2d|.3d|.a1d|.a2d|.cube|.acube|.2dms|.a2dms"),
     ("tensor_geometry", ".1d|.2d|.3d|.4d|.5d"),
     ("image_geometry", ".3d|.4d|.5d"),
-    ("cta_group", ".cta_group::1|.cta_group::2"),
+    ("cta_group", ".cta_group::1@8.6:100a|.cta_group::2@8.6:100a"),
     ("tensormap_space", ".global|.shared::cta"),
     ("surface_geometry", ".1d|.2d|.3d|.a1d|.a2d"),
     ("surface_clamp", ".trap|.clamp|.zero"),
@@ -95,6 +98,8 @@ impl Token {
 pub struct Slot {
     /// The tokens that fit.
     pub choices: Vec<Token>,
+    /// What some of them need beside what the spelling needs.
+    pub needs: Vec<(Token, Requirement)>,
     /// May be left out.
     pub optional: bool,
 }
@@ -280,29 +285,35 @@ fn next_slot(text: &'static str) -> Result<(Slot, &'static str), String> {
         }
         other => return Err(format!("`{}` where a modifier should begin", other as char)),
     };
-    let mut choices = Vec::new();
+    let mut slot = Slot { choices: Vec::new(), needs: Vec::new(), optional };
     for part in body.trim_matches(['(', ')']).split('|') {
-        push_choices(part, &mut choices)?;
+        push_choices(part, &mut slot)?;
     }
-    Ok((Slot { choices, optional }, after))
+    Ok((slot, after))
 }
 
-fn push_choices(part: &'static str, choices: &mut Vec<Token>) -> Result<(), String> {
+fn push_choices(part: &'static str, slot: &mut Slot) -> Result<(), String> {
     if let Some(set) = part.strip_prefix('<') {
         let name = set.trim_end_matches('>');
         if let Some(k) = name.strip_prefix("m64k") {
-            choices.extend(warpgroup_shapes(k));
+            slot.choices.extend(warpgroup_shapes(k));
             return Ok(());
         }
         let (_, members) =
             SETS.iter().find(|(known, _)| *known == name).ok_or_else(|| format!("no set `{name}`"))?;
         for member in members.split('|') {
-            push_choices(member, choices)?;
+            push_choices(member, slot)?;
         }
         return Ok(());
     }
     let name = part.strip_prefix('.').ok_or_else(|| format!("`{part}` has no dot"))?;
-    choices.push(Token::from_name(name).ok_or_else(|| format!("unknown token `.{name}`"))?);
+    let (name, needs) = name.split_once('@').map_or((name, None), |(name, needs)| (name, Some(needs)));
+    let token = Token::from_name(name).ok_or_else(|| format!("unknown token `.{name}`"))?;
+    slot.choices.push(token);
+    if let Some(needs) = needs {
+        let (ptx, target) = needs.split_once(':').ok_or_else(|| format!("`@{needs}` has no target"))?;
+        slot.needs.push((token, Requirement::written(ptx, target)));
+    }
     Ok(())
 }
 
@@ -392,7 +403,6 @@ fn operand_type(text: &str) -> Result<OperandType, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Requirement;
     use super::*;
 
     fn parse(syntaxes: &[&'static str]) -> Result<Syntax, SyntaxError> {
@@ -447,5 +457,13 @@ mod tests {
         assert_eq!(syntax.spelling(&[bf16]), Some((1, vec![Some(bf16)])));
         assert_eq!(syntax.spelling(&[ftz, bf16]), None);
         assert!(parse(&["add.f16 d, a, b", "sub.f16"]).is_err());
+    }
+
+    #[test]
+    fn a_token_may_need_more_than_its_spelling() {
+        let syntax = parse(&["ld{.mmio@8.2:70}<word> d, [a]"]).unwrap();
+        let mmio = Token::Modifier(Modifier::Mmio);
+        assert_eq!(syntax.spellings[0][0].choices, [mmio]);
+        assert_eq!(syntax.spellings[0][0].needs, [(mmio, Requirement::written("8.2", "70"))]);
     }
 }

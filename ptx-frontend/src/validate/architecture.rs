@@ -11,8 +11,7 @@ const MASKS_NEEDED: ((u32, u32), u32) = ((6, 4), 70);
 impl Check<'_> {
     pub(super) fn architecture(&self) -> Result {
         let module = self.surroundings.architecture();
-        let met = |needed| module.has_version(needed) && module.has_target(needed);
-        if !self.line.spellings.iter().all(|spelling| met(spelling.requirement)) {
+        if !self.line.is_always_in(module) {
             let needed = self.line.requirement(&self.instruction.tokens);
             if let (false, Some(found)) = (module.has_target(needed), module.target) {
                 return Err(ValidationError::Target {

@@ -48,6 +48,8 @@ macro_rules! float_ops {
                 / "fma.rn{.ftz}.relu(.f16|.f16x2)", 7.0, 80
                 / "fma.rn{.relu}(.bf16|.bf16x2)", 7.0, 80,
                 Fp32, Pure, "9.7.4.4";
+            /// d = a * b + c, rounded once; +0 where an operand is the NaN that stands for what is outside of a tensor.
+            fma_oob: "fma.rn.oob{.relu}(.f16|.f16x2|.bf16|.bf16x2) d, a, b, c", 8.1, 90, Fp32, Pure, "9.7.4.4";
             /// d = a * b + c, rounded once, two values.
             fma_pair: "fma<round>{.ftz}.f32x2 d, a, b, c", 8.6, 100, Fp32, Pure, "9.7.3.6";
             /// d = a * b + c, rounded once, a and b half or bfloat precision.

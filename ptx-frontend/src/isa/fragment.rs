@@ -39,7 +39,7 @@ pub enum MatrixRole {
 /// The registers of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment {
-    /// Which matrix it belongs to; `None` for the 8x8 matrices of `ldmatrix` and `stmatrix`.
+    /// Which matrix it belongs to; `None` for those of `ldmatrix` and `stmatrix`.
     pub matrix: Option<MatrixRole>,
     /// Type of an element.
     pub element: ScalarType,
@@ -70,8 +70,12 @@ impl Fragment {
             Modifier::X4 => Some(4),
             _ => None,
         });
-        if let (Some(registers), [element]) = (matrices, types.as_slice()) {
-            return Some(Fragment { matrix: None, element: *element, registers });
+        if let (Some(matrices), [] | [_]) = (matrices, types.as_slice()) {
+            // Narrow numbers have no type of their own: each becomes a byte.
+            let element = types.first().copied().unwrap_or(ScalarType::B8);
+            let is_square = modifiers(tokens).any(|modifier| modifier == Modifier::M16n16);
+            let registers = if is_square { 2 * matrices } else { matrices };
+            return Some(Fragment { matrix: None, element, registers });
         }
         let shape = MatrixShape::among(tokens)?;
         // Each warp of a warpgroup has a quarter of the rows.

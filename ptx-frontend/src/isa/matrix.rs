@@ -115,6 +115,14 @@ macro_rules! matrix_ops {
             mma_sp_nibble: "mma<sparse>.sync.aligned(.m16n8k64|.m16n8k128).row.col{.satfinite}.s32(.u4|.s4)(.u4|.s4).s32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
             /// d = matrices of 8 rows, each of 16 bytes at the address that a lane names.
             ldmatrix: "ldmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{.shared|.shared::cta}.b16 d:fragment, [a]", 6.5, 75, Memory, Load, "9.7.14.5.15";
+            /// d = columns of matrices of 16 rows, each of 16 bytes at the address that a lane names.
+            ldmatrix_bytes: "ldmatrix.sync.aligned.m16n16(.x1|.x2).trans{.shared|.shared::cta}.b8 d:fragment, [a]", 8.6, 100, Memory, Load, "9.7.14.5.15";
+            /// d = matrices of 8 rows, each of 16 numbers of 6 or 4 bits at the address that a lane names, a byte each.
+            ldmatrix_narrow: "ldmatrix.sync.aligned.m8n16(.x1|.x2|.x4){.shared|.shared::cta}.b8x16(.b6x16_p32|.b4x16_p64) d:fragment, [a]", 8.6, 100, Memory, Load, "9.7.14.5.15";
+            /// d = columns of matrices of 16 rows, each of 16 numbers of 6 or 4 bits at the address that a lane names, a byte each.
+            ldmatrix_narrow_columns: "ldmatrix.sync.aligned.m16n16(.x1|.x2).trans{.shared|.shared::cta}.b8x16(.b6x16_p32|.b4x16_p64) d:fragment, [a]", 8.6, 100, Memory, Load, "9.7.14.5.15";
+            /// 16 bytes at the address that a lane names = a column of b's matrices of 16 rows of 8 bytes.
+            stmatrix_bytes: "stmatrix.sync.aligned.m16n8(.x1|.x2|.x4).trans{.shared|.shared::cta}.b8 [a], b:fragment", 8.6, 100, Memory, Store, "9.7.14.5.16";
             /// 16 bytes at the address that a lane names = a row of b's matrices of 8 rows.
             stmatrix: "stmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{.shared|.shared::cta}.b16 [a], b:fragment", 7.8, 90, Memory, Store, "9.7.14.5.16";
             /// d = a's matrix of 8 rows of 8 numbers, transposed.

@@ -5,7 +5,7 @@ use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::ScalarType;
 
 use super::double::double;
-use super::half::{Half, halves};
+use super::half::{Half, ZeroOutside, halves};
 use super::modifiers::Modifiers;
 use super::operation::{Add, Div, Fma, Mul, Operation, Rcp, Sqrt, Sub};
 use super::single::{pair, single};
@@ -29,6 +29,17 @@ fn bind_half<O: Operation>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let run = match ty {
         ScalarType::Bf16 | ScalarType::Bf16x2 => halves::<Half<O, Bf16>>(packed),
         _ => halves::<Half<O, F16>>(packed),
+    };
+    bind(b, i, run, ty)
+}
+
+/// As [`bind_half`], with a special NaN among the operands.
+fn bind_outside<O: Operation>(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let ty = b.last_type(i)?;
+    let packed = ty.bits() == 32;
+    let run = match ty {
+        ScalarType::Bf16 | ScalarType::Bf16x2 => halves::<ZeroOutside<Half<O, Bf16>>>(packed),
+        _ => halves::<ZeroOutside<Half<O, F16>>>(packed),
     };
     bind(b, i, run, ty)
 }
@@ -103,6 +114,8 @@ arithmetic_forms! {
     fma_double = bind_double::<Fma>;
     /// `fma` of halves.
     fma_half = bind_half::<Fma>;
+    /// `fma.oob`.
+    fma_oob = bind_outside::<Fma>;
     /// `fma.f32x2`.
     fma_pair = bind_pair::<Fma>;
     /// `fma.f32` of two halves and a single.

@@ -27,6 +27,24 @@ impl<O: Operation, F: HalfFormat> Arithmetic for Half<O, F> {
     }
 }
 
+/// `O`, and zero where an operand is the NaN that copies put in place of what lies outside of a tensor.
+pub(super) struct ZeroOutside<O>(PhantomData<O>);
+
+/// That NaN: no arithmetic instruction makes it.
+const OUTSIDE: u16 = 0xffff;
+
+impl<O: Arithmetic<T = u16, D = u16>> Arithmetic for ZeroOutside<O> {
+    type T = u16;
+    type D = u16;
+    const OPERANDS: usize = O::OPERANDS;
+
+    #[inline(always)]
+    fn common(x: [u16; 3], how: u64) -> u16 {
+        let d = O::common(x, how);
+        if x.contains(&OUTSIDE) { 0 } else { d }
+    }
+}
+
 /// `O` on the lower and on the upper 16 bits.
 struct Packed<O>(PhantomData<O>);
 

@@ -5,6 +5,7 @@
 //! [`layout`] worked out when the instruction is bound.
 
 mod accumulate;
+mod bytes;
 mod layout;
 mod product;
 mod sparse;
@@ -22,6 +23,7 @@ use crate::bind::{BindError, Binder};
 use crate::engine::op::Op;
 use crate::number::Round;
 use accumulate::Sum;
+use bytes::{ByteMatrices, Packing, load_bytes, store_bytes};
 use layout::{Extent, quad_pairs, tiles};
 use product::{Product, Spread, multiply};
 use sparse::{Sparsity, half_of};
@@ -36,6 +38,7 @@ pub struct Matrices {
     products: Vec<Product>,
     tiles: Vec<Tile>,
     eights: Vec<Eights>,
+    bytes: Vec<ByteMatrices>,
     warpgroups: Vec<WarpgroupProduct>,
 }
 
@@ -218,6 +221,38 @@ fn bind_eights(b: &mut Binder<'_, '_>, i: &Instruction, registers: usize, addres
     Ok(())
 }
 
+/// Binds `ldmatrix` or `stmatrix` of bytes: registers and address stand in these places.
+fn bind_bytes(b: &mut Binder<'_, '_>, i: &Instruction, registers: usize, address: usize) -> Bound {
+    let load = registers == 0;
+    let fragment = fragment(b, i, "d")?;
+    let rows = rows(b, &i.operands[registers], fragment, load)?;
+    let addresses = addresses(b, i, &i.operands[address])?;
+    let packing = if i.has(Modifier::B6x16P32) {
+        Packing::Six
+    } else if i.has(Modifier::B4x16P64) {
+        Packing::Four
+    } else {
+        Packing::Bytes
+    };
+    let square = i.has(Modifier::M16n16);
+    let tables = b.matrices();
+    tables.bytes.push(ByteMatrices { addresses, rows, square, packing });
+    let immediate = tables.bytes.len() as u64 - 1;
+    let e = all_lanes(b);
+    let op = Op { e, immediate, ..b.op(if load { load_bytes } else { store_bytes }) };
+    b.push(op);
+    Ok(())
+}
+
+fn bind_byte_load(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_bytes(b, i, 0, 1)
+}
+
+/// `stmatrix` of bytes.
+pub fn stmatrix_bytes(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_bytes(b, i, 1, 0)
+}
+
 /// `ldmatrix`.
 pub fn ldmatrix(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_eights(b, i, 0, 1)
@@ -239,6 +274,7 @@ pub fn movmatrix(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 }
 
 forms! {
+    bind_byte_load: ldmatrix_bytes ldmatrix_narrow ldmatrix_narrow_columns;
     bind_load: wmma_load wmma_load_c wmma_load_byte wmma_load_c_integer wmma_load_a_nibble wmma_load_b_nibble
         wmma_load_a_bit wmma_load_b_bit wmma_load_c_narrow wmma_load_bf16 wmma_load_tf32 wmma_load_c_tf32
         wmma_load_f64;

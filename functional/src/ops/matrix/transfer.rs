@@ -62,6 +62,22 @@ impl Addresses {
     }
 }
 
+impl Addresses {
+    /// Where the 16 bytes stand whose address a lane holds.
+    ///
+    /// # Safety
+    /// As for [`Addresses::of_lane`].
+    pub(super) unsafe fn sixteen_bytes(
+        &self,
+        w: &mut Running<'_>,
+        lane: usize,
+    ) -> Result<*mut u8, FaultKind> {
+        // SAFETY: the caller's promise.
+        let address = unsafe { self.of_lane(w, lane) };
+        (self.resolve)(w, &Stretch { slot: self.slot, lane, address, bytes: EIGHT, align: EIGHT })
+    }
+}
+
 /// A matrix in memory and its fragment, of `wmma.load` or `wmma.store`.
 #[derive(Debug)]
 pub struct Tile {
@@ -216,11 +232,8 @@ impl Eights {
     /// # Safety
     /// As for [`crate::engine::op::Run`].
     unsafe fn place(&self, w: &mut Running<'_>, matrix: usize, row: usize) -> Result<*mut u8, FaultKind> {
-        let lane = (8 * matrix + row) & 31;
         // SAFETY: the caller's promise.
-        let address = unsafe { self.addresses.of_lane(w, lane) };
-        let slot = self.addresses.slot;
-        (self.addresses.resolve)(w, &Stretch { slot, lane, address, bytes: EIGHT, align: EIGHT })
+        unsafe { self.addresses.sixteen_bytes(w, (8 * matrix + row) & 31) }
     }
 }
 

@@ -67,6 +67,7 @@ struct Arithmetic {
     ftz: bool,
     sat: bool,
     relu: bool,
+    oob: bool,
 }
 
 impl Arithmetic {
@@ -78,12 +79,16 @@ impl Arithmetic {
             ftz: variant.has(Modifier::Ftz),
             sat: variant.has(Modifier::Sat),
             relu: variant.has(Modifier::Relu),
+            oob: variant.has(Modifier::Oob),
         }
     }
 
     fn result(self, x: &[u64]) -> u64 {
         let Arithmetic { format, ftz, .. } = self;
         let x: Vec<u64> = x.iter().map(|x| x & mask(format.bits())).collect();
+        if self.oob && x.contains(&mask(format.bits())) {
+            return 0;
+        }
         let flushed: Vec<u64> = x.iter().map(|&x| if ftz { format.flush(x) } else { x }).collect();
         let bits = self.operation.apply(format, &flushed, self.round);
         let bits = match (format.is_nan(bits), ftz) {

@@ -1,0 +1,137 @@
+//! Matrices of bytes between shared memory and registers: the forms of `ldmatrix` and `stmatrix` whose rows have 16 bytes
+//! or 16 narrower numbers (PTX manual 9.7.14.5.15, 9.7.14.5.16).
+//!
+//! A lane is number `t` of group `g` (`lane = 4 g + t`). Rows stand where the lanes say, eight or sixteen to a matrix.
+//!
+//! * 8 by 16: the lane holds columns `4 t` to `4 t + 3` of row `g`.
+//! * 16 by 16, by columns: it holds rows `4 t` to `4 t + 3` of column `g`, and in a second register of column `g + 8`.
+//! * 16 by 8, stored by columns: it holds columns `2 t` and `2 t + 1` of rows `g` and `g + 8`, as the accumulator of a
+//!   product lies; memory has the columns one by one. The manual shows this in a figure only.
+
+use super::transfer::Addresses;
+use crate::engine::lane::WARP;
+use crate::engine::op::{Flow, Op};
+use crate::engine::running::Running;
+use crate::fault::FaultKind;
+
+/// How 16 numbers of a row lie in its 16 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packing {
+    /// A byte each.
+    Bytes,
+    /// 6 bits each, and 4 bytes that mean nothing.
+    Six,
+    /// 4 bits each, and 8 bytes that mean nothing.
+    Four,
+}
+
+impl Packing {
+    /// A byte for each number, in its low bits.
+    fn spread(self, row: u128) -> [u8; SIDE] {
+        let bits = match self {
+            Packing::Bytes => 8,
+            Packing::Six => 6,
+            Packing::Four => 4,
+        };
+        std::array::from_fn(|n| (row >> (n * bits)) as u8 & (0xff >> (8 - bits)))
+    }
+}
+
+/// Numbers of a row, and bytes.
+const SIDE: usize = 16;
+
+/// Matrices and where their rows stand.
+#[derive(Debug)]
+pub struct ByteMatrices {
+    pub(super) addresses: Addresses,
+    /// Rows of the frame: one for each matrix, two for a square one.
+    pub(super) rows: Vec<u32>,
+    /// 16 by 16.
+    pub(super) square: bool,
+    pub(super) packing: Packing,
+}
+
+impl ByteMatrices {
+    /// Where row `row` of matrix `matrix` stands.
+    ///
+    /// # Safety
+    /// As for [`crate::engine::op::Run`].
+    unsafe fn place(&self, w: &mut Running<'_>, matrix: usize, row: usize) -> Result<*mut u8, FaultKind> {
+        let rows = if self.square { SIDE } else { SIDE / 2 };
+        // SAFETY: the caller's promise.
+        unsafe { self.addresses.sixteen_bytes(w, (rows * matrix + row) % WARP) }
+    }
+}
+
+fn word(bytes: impl Fn(usize) -> u8) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(bytes))
+}
+
+/// `ldmatrix` of the matrices that `immediate` names; `e` is the row of members.
+pub(super) fn load_bytes(w: &mut Running<'_>, op: &Op) -> Flow {
+    let grid = w.grid;
+    let Some(matrices) = grid.program.matrices.bytes.get(op.immediate as usize) else { return Flow::Next };
+    let registers = if matrices.square { 2 } else { 1 };
+    // SAFETY: rows as the binder gave them; each row of a matrix was checked. All are read before the first register
+    // is written, as one may hold the addresses.
+    unsafe {
+        if let Err(flow) = w.gather(op, |op| op.e) {
+            return flow;
+        }
+        let mut words = [[0; WARP]; 4];
+        for (number, words) in words.chunks_mut(registers).enumerate().take(matrices.rows.len() / registers) {
+            let mut matrix = [[0; SIDE]; SIDE];
+            for (row, numbers) in
+                matrix.iter_mut().enumerate().take(if matrices.square { SIDE } else { SIDE / 2 })
+            {
+                match matrices.place(w, number, row) {
+                    Ok(place) => *numbers = matrices.packing.spread(place.cast::<u128>().read()),
+                    Err(fault) => return w.fault(fault),
+                }
+            }
+            for (half, words) in words.iter_mut().enumerate() {
+                *words =
+                    std::array::from_fn(|lane| {
+                        let (g, t) = (lane / 4, lane % 4);
+                        word(|i| {
+                            if matrices.square {
+                                matrix[4 * t + i][g + 8 * half]
+                            } else {
+                                matrix[g][4 * t + i]
+                            }
+                        })
+                    });
+            }
+        }
+        for (&row, words) in matrices.rows.iter().zip(&words) {
+            w.write_row(row, words);
+        }
+    }
+    Flow::Next
+}
+
+/// `stmatrix` of the matrices that `immediate` names; `e` is the row of members.
+pub(super) fn store_bytes(w: &mut Running<'_>, op: &Op) -> Flow {
+    let grid = w.grid;
+    let Some(matrices) = grid.program.matrices.bytes.get(op.immediate as usize) else { return Flow::Next };
+    // SAFETY: as in `load_bytes`.
+    unsafe {
+        if let Err(flow) = w.gather(op, |op| op.e) {
+            return flow;
+        }
+        for (number, &row) in matrices.rows.iter().enumerate() {
+            let words = w.read_row::<u32>(row);
+            for column in 0..SIDE / 2 {
+                let bytes: [u8; SIDE] = std::array::from_fn(|row| {
+                    let word = words[4 * (row % 8) + column / 2];
+                    word.to_le_bytes()[row / 8 * 2 + column % 2]
+                });
+                match matrices.place(w, number, column) {
+                    Ok(place) => place.cast::<[u8; SIDE]>().write(bytes),
+                    Err(fault) => return w.fault(fault),
+                }
+            }
+        }
+    }
+    Flow::Next
+}

@@ -54,6 +54,8 @@ fn enter(w: &mut Running<'_>, site: &CallSite, number: u32, function: u32) -> Fl
         let lane = w.mask.trailing_zeros();
         return w.fault(FaultKind::StackOverflow { limit: w.local_bytes, lane });
     }
+    let used = &mut w.divergence.local_used.0;
+    *used = (*used).max(local_base + callee.local_bytes);
     let caller = w.divergence.frame;
     let frame = Frame::new(&callee.layout, function, local_base).called_from(number, caller);
     crate::engine::special::fill(&callee.specials, frame.base, grid, w.cta, w.warp);

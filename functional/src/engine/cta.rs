@@ -135,11 +135,15 @@ impl Cta {
             let first = number as u32 * 32;
             let lanes = (grid.threads_per_cta() - first).min(32);
             let live = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
+            let (from_start, from_end) = warp.divergence.local_used;
             warp.divergence.start(live, kernel.entry, self.local_bytes);
             let lane_words = self.local_bytes as usize / 8;
+            let words = |bytes: u32| (bytes as usize).div_ceil(8).min(lane_words);
             warp.local.resize(lane_words * 32 + OVERHANG, 0);
             for lane in 0..if lane_words == 0 { 0 } else { 32 } {
-                warp.local[lane * lane_words..][..kernel.local_bytes as usize / 8].fill(0);
+                let own = &mut warp.local[lane * lane_words..][..lane_words];
+                own[..words(kernel.local_bytes.max(from_start))].fill(0);
+                own[lane_words - words(from_end)..].fill(0);
             }
             warp.finished = false;
             warp.fuel = SLICE;

@@ -85,6 +85,8 @@ pub struct Divergence {
     pub(crate) cluster_parity: u32,
     /// By lane: where the part of local memory begins that `alloca` has given out.
     pub(crate) stack: [u32; WARP],
+    /// Bytes of a lane's local memory that functions and `alloca` have had, from its beginning and from its end.
+    pub(crate) local_used: (u32, u32),
     /// Lanes that have not met others at a join because somebody lost patience; a warp that comes together clears it.
     pub(crate) torn: u32,
     /// The running fragment has done something that spinning code does.
@@ -97,6 +99,7 @@ impl Divergence {
     /// A warp about to start: `live` lanes at `entry` in frame 0, with so many bytes of local memory.
     pub(crate) fn start(&mut self, live: u32, entry: u32, local_bytes: u32) {
         self.stack = [local_bytes; WARP];
+        self.local_used = (0, 0);
         self.cluster_parity = 0;
         self.queue.clear();
         self.joins.clear();

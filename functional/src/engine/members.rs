@@ -1,5 +1,9 @@
 //! Who takes part in a warp-wide instruction: each lane names its members (PTX manual 9.7.13, `membermask`), and lanes
 //! that execute together may name different ones, as two tiles of 16 lanes side by side do.
+//!
+//! A member is awaited until it executes the instruction with the same qualifiers and members (`shfl.sync`, `vote.sync`,
+//! `match.sync`, `redux.sync`, `elect.sync`). One that waits at the instruction with other qualifiers, as `shfl.sync.up`
+//! beside `shfl.sync.down`, never comes: the manual has both wait for ever, which is reported as a deadlock.
 
 use ptx_frontend::isa::Op as Form;
 

@@ -29,6 +29,7 @@ pub const ABSENT: &[Absent] = &[
         "9.7.9.14",
     ),
     refused("tcgen05", TENSOR_MEMORY, "9.7.16"),
+    refused("fabric", "needs devices joined by a fabric, which no simulated device has", "9.7.9"),
     refused("clusterlaunchcontrol", "needs sm_100", "9.7.13.18"),
 ];
 

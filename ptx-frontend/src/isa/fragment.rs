@@ -43,6 +43,8 @@ pub struct Fragment {
     pub matrix: Option<MatrixRole>,
     /// Type of an element.
     pub element: ScalarType,
+    /// Bits that an element takes, with padding.
+    pub bits: u32,
     /// Registers per lane.
     pub registers: u32,
 }
@@ -60,6 +62,7 @@ impl Fragment {
         let types: Vec<ScalarType> = tokens
             .iter()
             .filter_map(|token| match token {
+                Some(Token::Type(ScalarType::Ue8m0 | ScalarType::Ue4m3)) => None,
                 Some(Token::Type(ty)) => Some(*ty),
                 _ => None,
             })
@@ -75,7 +78,7 @@ impl Fragment {
             let element = types.first().copied().unwrap_or(ScalarType::B8);
             let is_square = modifiers(tokens).any(|modifier| modifier == Modifier::M16n16);
             let registers = if is_square { 2 * matrices } else { matrices };
-            return Some(Fragment { matrix: None, element, registers });
+            return Some(Fragment { matrix: None, element, bits: element.bits(), registers });
         }
         let shape = MatrixShape::among(tokens)?;
         // Each warp of a warpgroup has a quarter of the rows.
@@ -106,8 +109,11 @@ impl Fragment {
             MatrixRole::A if is_sparse => MatrixShape { k: shape.k / 2, ..shape },
             _ => shape,
         };
-        let registers = registers(mnemonic, shape, matrix, element);
-        Some(Fragment { matrix: Some(matrix), element, registers })
+        let is_packed = modifiers(tokens).any(|m| matches!(m, Modifier::KindMxf4 | Modifier::KindMxf4nvf4));
+        // Beside wider floats those of 4 bits take a byte each.
+        let bits = if element == ScalarType::E2m1 && !is_packed { 8 } else { element.bits() };
+        let registers = registers(mnemonic, shape, matrix, (element, bits));
+        Some(Fragment { matrix: Some(matrix), element, bits, registers })
     }
 
     /// Type of its registers.
@@ -121,7 +127,12 @@ impl Fragment {
 }
 
 /// Registers of a lane.
-fn registers(mnemonic: &str, shape: MatrixShape, matrix: MatrixRole, element: ScalarType) -> u32 {
+fn registers(
+    mnemonic: &str,
+    shape: MatrixShape,
+    matrix: MatrixRole,
+    (element, bits): (ScalarType, u32),
+) -> u32 {
     let MatrixShape { m, n, k } = shape;
     let elements = match matrix {
         MatrixRole::A => m * k,
@@ -134,7 +145,7 @@ fn registers(mnemonic: &str, shape: MatrixShape, matrix: MatrixRole, element: Sc
         return 8;
     }
     let products = if element != ScalarType::F64 && (m, n, k) == (8, 8, 4) { 4 } else { 1 };
-    let bits = element.bits().max(1);
+    let bits = bits.max(1);
     products * elements * bits / (32 * bits.max(32))
 }
 
@@ -166,6 +177,7 @@ mod tests {
         assert_eq!(counts("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc"), [4, 4, 2, 4]);
         assert_eq!(counts("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64"), [4, 8, 4, 4]);
         assert_eq!(counts("mma.sp.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16"), [2, 4, 4, 2]);
+        assert_eq!(counts("mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.e2m1.e3m2.f32"), [4, 4, 2, 4]);
         assert_eq!(
             counts("mma.sp::ordered_metadata.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
             [4, 2, 2, 4]

@@ -81,6 +81,18 @@ macro_rules! matrix_ops {
             mma_fp8_f32: "mma.sync.aligned(.m16n8k16|.m16n8k32).row.col.f32(.e4m3|.e5m2)(.e4m3|.e5m2).f32 d:fragment, a:fragment, b:fragment, c:fragment", 8.4, 89, Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in half precision, A and B of 8-bit floats.
             mma_fp8_f16: "mma.sync.aligned(.m16n8k16|.m16n8k32).row.col.f16(.e4m3|.e5m2)(.e4m3|.e5m2).f16 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, 89, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C in single precision, A and B of floats of 8, 6 or 4 bits, a byte each.
+            mma_narrow_f32: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32<narrow_float><narrow_float>.f32 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, 120, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C in half precision, A and B of floats of 8, 6 or 4 bits, a byte each.
+            mma_narrow_f16: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16<narrow_float><narrow_float>.f16 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, 120, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C, A and B of floats of 8, 6 or 4 bits, their rows and columns scaled by e and g.
+            mma_scaled: "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32<narrow_float><narrow_float>.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, 120, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C, A and B of floats of 4 bits, each half of their rows and columns scaled by e and g.
+            mma_scaled_halves: "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, 120, Tensor, Convergent, "9.7.14.5.14";
+            /// D = A * B + C, A and B of floats of 4 bits, each half or quarter of their rows and columns scaled by e and g.
+            mma_scaled_quarters: "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale(.scale_vec::2X|.scale_vec::4X).f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, 120
+                / "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 8.7, 120,
+                Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in double precision.
             mma_f64: "mma.sync.aligned.m8n8k4.row.col{<round>}.f64.f64.f64.f64 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in double precision.

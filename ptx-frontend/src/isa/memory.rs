@@ -21,6 +21,8 @@ macro_rules! memory_ops {
             st: "st{.mmio@8.2:70}{.weak@6.0:70|.relaxed@6.0:70|.release@6.0:70|.volatile}{<scope>}{<space>}{<cache_store>}{<l1_evict>}{<l2_evict>}{.L2::cache_hint@7.4:80}{<vector>}<data> [a], b:vector{, e:b64}", 1.0, 10, Memory, Store, "9.7.9.11";
             /// Value in shared memory = b, then as many transactions of barrier c as it has bytes.
             st_async: "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.v2|.v4}(.b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64) [a], b:vector, [c]", 8.1, 90, Memory, Store, "9.7.9.12";
+            /// b bytes of shared memory = zeros.
+            st_bulk: "st.bulk{.weak}{.shared::cta} [a], b:u64, c:u32", 8.6, 100, Memory, Store, "9.7.9.13";
             /// Brings a line near; no effect on values.
             prefetch: "prefetch{.global|.local}(.L1|.L2) [a]", 2.0, 20, Memory, Pure, "9.7.9.15";
             /// Brings a line near with an eviction priority; no effect on values.

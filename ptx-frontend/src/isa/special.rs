@@ -131,6 +131,100 @@ special_registers! {
     Envreg1 = "%envreg1", B32;
     /// High word of the grid workspace pointer (cooperative groups).
     Envreg2 = "%envreg2", B32;
+    /// A counter of events, of which none are counted.
+    Pm0 = "%pm0", U32;
+    /// A counter of events, of which none are counted.
+    Pm0Wide = "%pm0_64", U64;
+    /// A counter of events, of which none are counted.
+    Pm1 = "%pm1", U32;
+    /// A counter of events, of which none are counted.
+    Pm1Wide = "%pm1_64", U64;
+    /// A counter of events, of which none are counted.
+    Pm2 = "%pm2", U32;
+    /// A counter of events, of which none are counted.
+    Pm2Wide = "%pm2_64", U64;
+    /// A counter of events, of which none are counted.
+    Pm3 = "%pm3", U32;
+    /// A counter of events, of which none are counted.
+    Pm3Wide = "%pm3_64", U64;
+    /// A counter of events, of which none are counted.
+    Pm4 = "%pm4", U32;
+    /// A counter of events, of which none are counted.
+    Pm4Wide = "%pm4_64", U64;
+    /// A counter of events, of which none are counted.
+    Pm5 = "%pm5", U32;
+    /// A counter of events, of which none are counted.
+    Pm5Wide = "%pm5_64", U64;
+    /// A counter of events, of which none are counted.
+    Pm6 = "%pm6", U32;
+    /// A counter of events, of which none are counted.
+    Pm6Wide = "%pm6_64", U64;
+    /// A counter of events, of which none are counted.
+    Pm7 = "%pm7", U32;
+    /// A counter of events, of which none are counted.
+    Pm7Wide = "%pm7_64", U64;
+    /// A word of the driver's, which is not used.
+    Envreg0 = "%envreg0", B32;
+    /// A word of the driver's, which is not used.
+    Envreg3 = "%envreg3", B32;
+    /// A word of the driver's, which is not used.
+    Envreg4 = "%envreg4", B32;
+    /// A word of the driver's, which is not used.
+    Envreg5 = "%envreg5", B32;
+    /// A word of the driver's, which is not used.
+    Envreg6 = "%envreg6", B32;
+    /// A word of the driver's, which is not used.
+    Envreg7 = "%envreg7", B32;
+    /// A word of the driver's, which is not used.
+    Envreg8 = "%envreg8", B32;
+    /// A word of the driver's, which is not used.
+    Envreg9 = "%envreg9", B32;
+    /// A word of the driver's, which is not used.
+    Envreg10 = "%envreg10", B32;
+    /// A word of the driver's, which is not used.
+    Envreg11 = "%envreg11", B32;
+    /// A word of the driver's, which is not used.
+    Envreg12 = "%envreg12", B32;
+    /// A word of the driver's, which is not used.
+    Envreg13 = "%envreg13", B32;
+    /// A word of the driver's, which is not used.
+    Envreg14 = "%envreg14", B32;
+    /// A word of the driver's, which is not used.
+    Envreg15 = "%envreg15", B32;
+    /// A word of the driver's, which is not used.
+    Envreg16 = "%envreg16", B32;
+    /// A word of the driver's, which is not used.
+    Envreg17 = "%envreg17", B32;
+    /// A word of the driver's, which is not used.
+    Envreg18 = "%envreg18", B32;
+    /// A word of the driver's, which is not used.
+    Envreg19 = "%envreg19", B32;
+    /// A word of the driver's, which is not used.
+    Envreg20 = "%envreg20", B32;
+    /// A word of the driver's, which is not used.
+    Envreg21 = "%envreg21", B32;
+    /// A word of the driver's, which is not used.
+    Envreg22 = "%envreg22", B32;
+    /// A word of the driver's, which is not used.
+    Envreg23 = "%envreg23", B32;
+    /// A word of the driver's, which is not used.
+    Envreg24 = "%envreg24", B32;
+    /// A word of the driver's, which is not used.
+    Envreg25 = "%envreg25", B32;
+    /// A word of the driver's, which is not used.
+    Envreg26 = "%envreg26", B32;
+    /// A word of the driver's, which is not used.
+    Envreg27 = "%envreg27", B32;
+    /// A word of the driver's, which is not used.
+    Envreg28 = "%envreg28", B32;
+    /// A word of the driver's, which is not used.
+    Envreg29 = "%envreg29", B32;
+    /// A word of the driver's, which is not used.
+    Envreg30 = "%envreg30", B32;
+    /// A word of the driver's, which is not used.
+    Envreg31 = "%envreg31", B32;
+    /// The graph being executed, if the kernel belongs to one.
+    CurrentGraphExec = "%current_graph_exec", U64;
     /// Where the reserved part of the CTA's shared memory begins.
     ReservedSmemOffsetBegin = "%reserved_smem_offset_begin", B32;
     /// Where the reserved part of the CTA's shared memory ends.

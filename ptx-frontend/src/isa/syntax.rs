@@ -13,7 +13,7 @@
 //!   `.v2 .v4`; `fragment` a lane's registers of a matrix, by shape and types; `label`, `function`, `params`,
 //!   `targets`, `prototype`, `variable`.
 //! * `[a:texture]`, `[a:surface]` and `[a:tensor]` are a handle and coordinates; `offsets` and `gradient` go with a
-//!   texture's, `pixel_offsets` with a tensor's.
+//!   texture's, `pixel_offsets` with a tensor's. `scale` and `selector` are those of a matrix's scales.
 //! * `[a]` is a memory address. `d|p:pred` is a second result after a bar. `{, c}` may be left out; `{|p:pred}` too.
 //! * `a.part` may name a byte or half of a word, `a.pick2`, `d.mask2`, `a.pick4` and `d.mask4` several
 //!   ([`PartSyntax`]); `-a` may be negated.
@@ -61,6 +61,7 @@ pub const SETS: &[(&str, &str)] = &[
     ("boolean", ".and|.or|.xor"),
     ("wmma_shape", ".m16n16k16|.m8n32k16|.m32n8k16"),
     ("bulk_operation", ".and|.or|.xor|.add|.inc|.dec|.min|.max"),
+    ("narrow_float", ".e4m3|.e5m2|.e3m2|.e2m3|.e2m1"),
     ("sparse", ".sp|.sp::ordered_metadata"),
     ("matrix_space", ".global|.shared|.shared::cta"),
     ("atomic_order", ".relaxed@6.0:70|.acquire@6.0:70|.release@6.0:70|.acq_rel@6.0:70"),
@@ -135,6 +136,10 @@ pub enum OperandType {
     PixelOffsets,
     /// Derivatives of a texture's coordinates.
     Gradient,
+    /// A register with scales of a matrix, perhaps in braces.
+    Scale,
+    /// Which bytes of a scale register are meant, and which lanes' registers.
+    Selector,
     /// A label of the function.
     Label,
     /// A function, by name or through a register.
@@ -159,6 +164,8 @@ impl OperandType {
                 | OperandType::Offsets
                 | OperandType::Gradient
                 | OperandType::PixelOffsets
+                | OperandType::Scale
+                | OperandType::Selector
         )
     }
 }
@@ -387,6 +394,8 @@ fn operand_type(text: &str) -> Result<OperandType, String> {
         "offsets" => OperandType::Offsets,
         "pixel_offsets" => OperandType::PixelOffsets,
         "gradient" => OperandType::Gradient,
+        "scale" => OperandType::Scale,
+        "selector" => OperandType::Selector,
         "label" => OperandType::Label,
         "function" => OperandType::Function,
         "params" => OperandType::Parameters,

@@ -121,6 +121,16 @@ scalar_types! {
     E4m3 = "e4m3", 8, Bits;
     /// 8-bit float, 5 exponent and 2 mantissa bits (tensor operands).
     E5m2 = "e5m2", 8, Bits;
+    /// 6-bit float in a byte, 3 exponent and 2 mantissa bits (tensor operands).
+    E3m2 = "e3m2", 8, Bits;
+    /// 6-bit float in a byte, 2 exponent and 3 mantissa bits (tensor operands).
+    E2m3 = "e2m3", 8, Bits;
+    /// 4-bit float, 2 exponent bits and 1 mantissa bit (tensor operands).
+    E2m1 = "e2m1", 4, Bits;
+    /// Power of 2, 8 exponent bits (scales of tensor operands).
+    Ue8m0 = "ue8m0", 8, Bits;
+    /// 8-bit float without sign, 4 exponent and 3 mantissa bits (scales of tensor operands).
+    Ue4m3 = "ue4m3", 8, Bits;
     /// Untyped 1-bit (tensor operands).
     B1 = "b1", 1, Bits;
     /// Signed 4-bit (tensor operands).

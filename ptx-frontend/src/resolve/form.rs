@@ -87,7 +87,9 @@ fn shape_fits(place: &OperandSyntax, operand: &Operand<'_>) -> bool {
         OperandType::Texture | OperandType::Surface | OperandType::Tensor => {
             matches!(operand.kind, OperandKind::Address(_))
         }
-        OperandType::Offsets | OperandType::PixelOffsets => matches!(operand.kind, OperandKind::Vector(_)),
+        OperandType::Offsets | OperandType::PixelOffsets | OperandType::Selector => {
+            matches!(operand.kind, OperandKind::Vector(_))
+        }
         _ if place.address => match &operand.kind {
             OperandKind::Address(_) => true,
             OperandKind::Reference(reference) => reference.index.is_some(),
@@ -120,7 +122,8 @@ pub fn operand_type(place: &OperandSyntax, tokens: &[Option<Token>]) -> Option<S
         OperandType::Results => types.next(),
         OperandType::Offsets => Some(ScalarType::S32),
         OperandType::Gradient => Some(ScalarType::F32),
-        OperandType::PixelOffsets => Some(ScalarType::U16),
+        OperandType::PixelOffsets | OperandType::Selector => Some(ScalarType::U16),
+        OperandType::Scale => Some(ScalarType::B32),
         OperandType::Wide => types.next_back().and_then(twice_as_wide),
         OperandType::Fixed(ty) => Some(ty),
         OperandType::Fragment => {

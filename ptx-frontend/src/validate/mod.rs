@@ -96,6 +96,10 @@ impl Check<'_> {
             let spatial = geometry.map_or(1, |geometry| geometry.dimensions.saturating_sub(2));
             return self.elements(operand, spatial, needed, false);
         }
+        if matches!(place.ty, OperandType::Scale | OperandType::Selector) {
+            let count = if place.ty == OperandType::Scale { 1 } else { 2 };
+            return self.elements(operand, count, needed, false);
+        }
         if place.ty == OperandType::Fragment {
             return self.fragment(operand, needed, place);
         }

@@ -8,6 +8,7 @@ mod accumulate;
 mod bytes;
 mod layout;
 mod product;
+mod scale;
 mod sparse;
 mod transfer;
 mod warpgroup;
@@ -26,6 +27,7 @@ use accumulate::Sum;
 use bytes::{ByteMatrices, Packing, load_bytes, store_bytes};
 use layout::{Extent, quad_pairs, tiles};
 use product::{Product, Spread, multiply};
+use scale::{Scales, Scaling};
 use sparse::{Sparsity, half_of};
 use transfer::{
     Addresses, Eights, Tile, load_eights, load_tile, resolve, store_eights, store_tile, transpose,
@@ -139,12 +141,13 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         let rows = rows(b, &i.operands[position], fragment, position == 0)?;
         let shape = if role == MatrixRole::A && is_sparse { half_of(shape) } else { shape };
         let extent = Extent::of(role, shape, fragment.element);
+        let extent = if fragment.bits == 8 { Extent { bits: 8, ..extent } } else { extent };
         let layout = if is_quad_pair(i, shape) {
             quad_pairs(extent, rows.len(), is_by_column(i, role))
         } else {
             tiles(extent, rows.len())
         };
-        Ok(Spread { rows, element: fragment.element, layout, len: extent.len() })
+        Ok(Spread { rows, element: fragment.element, bits: fragment.bits, layout, len: extent.len() })
     };
     let (d, a, factor, c) = (spread(0, "d")?, spread(1, "a")?, spread(2, "b")?, spread(3, "c")?);
     let sum = match (a.element, d.element, c.element) {
@@ -157,7 +160,8 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     };
     let sparsity = if is_sparse { Some(sparsity(b, i, (4, 5), shape, a.element)?) } else { None };
     let saturate = i.has(Modifier::Satfinite);
-    let product = Product { shape, sum, saturate, sparsity, d, a, b: factor, c };
+    let scaling = if i.has(Modifier::BlockScale) { Some(scaling(b, i)?) } else { None };
+    let product = Product { shape, sum, saturate, sparsity, scaling, d, a, b: factor, c };
     let tables = b.matrices();
     tables.products.push(product);
     let immediate = tables.products.len() as u64 - 1;
@@ -165,6 +169,33 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let op = Op { e, immediate, ..b.op(multiply()) };
     b.push(op);
     Ok(())
+}
+
+/// What the factors are multiplied by: operands 4 to 7 are registers and selectors of A's and of B's scales.
+fn scaling(b: &mut Binder<'_, '_>, i: &Instruction) -> Result<Scaling, BindError> {
+    let mut scales = |register: usize| {
+        let row = match &i.operands[register] {
+            Operand::Vector(one) if one.len() == 1 => b.source(&one[0], ScalarType::B32)?,
+            operand => b.source(operand, ScalarType::B32)?,
+        };
+        let Operand::Vector(selector) = &i.operands[register + 1] else {
+            return Err(b.error("a selector of scales has two numbers"));
+        };
+        let [byte, lanes] = selector.as_slice() else {
+            return Err(b.error("a selector of scales has two numbers"));
+        };
+        let (byte, lanes) = (b.source(byte, ScalarType::U16)?, b.source(lanes, ScalarType::U16)?);
+        Ok(Scales { row, byte, lanes })
+    };
+    let (of_a, of_b) = (scales(4)?, scales(6)?);
+    let parts = if i.has(Modifier::ScaleVec4) {
+        4
+    } else if i.has(Modifier::ScaleVec2) || i.has(Modifier::KindMxf4) {
+        2
+    } else {
+        1
+    };
+    Ok(Scaling { a: of_a, b: of_b, parts, powers: i.last_type() == Some(ScalarType::Ue8m0) })
 }
 
 /// Where the elements of a sparse A stand; metadata and selector are these operands.
@@ -281,7 +312,8 @@ forms! {
     bind_store: wmma_store wmma_store_integer wmma_store_narrow wmma_store_tf32 wmma_store_f64;
     bind_product: wmma_mma wmma_mma_u8 wmma_mma_s8 wmma_mma_u4 wmma_mma_s4 wmma_mma_bit_xor wmma_mma_bit_and
         wmma_mma_bf16 wmma_mma_tf32 wmma_mma_f64 mma_quad_pair mma_quad_pair_f16 mma_f16_f32 mma_f16_f16
-        mma_f16_f32_k16 mma_f16_f16_k16 mma_bf16 mma_tf32 mma_fp8_f32 mma_fp8_f16 mma_f64 mma_f64_m16 mma_byte mma_byte_m16 mma_nibble
+        mma_f16_f32_k16 mma_f16_f16_k16 mma_bf16 mma_tf32 mma_fp8_f32 mma_fp8_f16 mma_narrow_f32 mma_narrow_f16
+        mma_scaled mma_scaled_halves mma_scaled_quarters mma_f64 mma_f64_m16 mma_byte mma_byte_m16 mma_nibble
         mma_sp_f16_f32 mma_sp_f16_f16 mma_sp_bf16 mma_sp_tf32 mma_sp_fp8 mma_sp_byte mma_sp_nibble
         mma_nibble_m16 mma_bit_xor mma_bit_xor_m16 mma_bit_and;
 }

@@ -5,6 +5,7 @@ use ptx_frontend::isa::{MatrixShape, ScalarType};
 
 use super::accumulate::{Sum, accumulate};
 use super::layout::Layout;
+use super::scale::Scaling;
 use super::sparse::Sparsity;
 use crate::engine::isa::{Isa, per_level};
 use crate::engine::lane::WARP;
@@ -20,6 +21,8 @@ pub struct Product {
     pub(super) sum: Sum,
     /// Which elements of A are there, if not all.
     pub(super) sparsity: Option<Sparsity>,
+    /// What A and B are multiplied by.
+    pub(super) scaling: Option<Scaling>,
     /// `.satfinite`.
     pub(super) saturate: bool,
     pub(super) d: Spread,
@@ -34,6 +37,8 @@ pub(super) struct Spread {
     /// Rows of the registers.
     pub(super) rows: Vec<u32>,
     pub(super) element: ScalarType,
+    /// Bits of an element in a register.
+    pub(super) bits: u32,
     pub(super) layout: Layout,
     /// Elements of one matrix; there may be several, one after another.
     pub(super) len: usize,
@@ -57,6 +62,9 @@ unsafe fn multiply_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
         read(w, &product.a, &mut a);
         read(w, &product.b, &mut b);
         read(w, &product.c, &mut c);
+        if let Some(scaling) = &product.scaling {
+            scaling.apply(w, product.shape, &mut a, &mut b);
+        }
         if let Some(sparsity) = &product.sparsity {
             let metadata = w.read_row::<u32>(sparsity.row);
             sparsity.accumulate(product.sum, product.shape, &metadata, &a, &b, &mut c);
@@ -94,7 +102,7 @@ pub(super) unsafe fn read(w: &Running<'_>, spread: &Spread, numbers: &mut [f64])
             let values = unsafe {
                 match spread.element {
                     ScalarType::F64 => w.read_row::<u64>(row).map(f64::from_bits),
-                    element => decode(element, &w.read_row::<u32>(row), i),
+                    element => decode((element, spread.bits), &w.read_row::<u32>(row), i),
                 }
             };
             for (lane, value) in layout.lanes.iter().zip(values) {
@@ -106,12 +114,16 @@ pub(super) unsafe fn read(w: &Running<'_>, spread: &Spread, numbers: &mut [f64])
 
 /// Element `i` of each word.
 #[inline(always)]
-pub(super) fn decode(element: ScalarType, words: &[u32; WARP], i: usize) -> [f64; WARP] {
-    let shift = i as u32 * element.bits();
+pub(super) fn decode((element, bits): (ScalarType, u32), words: &[u32; WARP], i: usize) -> [f64; WARP] {
+    let shift = i as u32 * bits;
     match element {
         ScalarType::F16 => words.map(|word| f64::from(F16::widen((word >> shift) as u16))),
         ScalarType::Bf16 => words.map(|word| f64::from(Bf16::widen((word >> shift) as u16))),
         ScalarType::E4m3 => words.map(|word| f64::from(e4m3((word >> shift) as u8))),
+        ScalarType::E3m2 => words.map(|word| small_float(word >> shift, 3, 2)),
+        ScalarType::E2m3 => words.map(|word| small_float(word >> shift, 2, 3)),
+        // In a byte it stands in the middle.
+        ScalarType::E2m1 => words.map(|word| small_float(word >> (shift + (bits - 4) / 2), 2, 1)),
         // The upper byte of a binary16 number.
         ScalarType::E5m2 => words.map(|word| f64::from(F16::widen(((word >> shift) as u16) << 8))),
         ScalarType::Tf32 => words.map(|word| f64::from(f32::from_bits(word & !0x1fff))),
@@ -125,9 +137,25 @@ pub(super) fn decode(element: ScalarType, words: &[u32; WARP], i: usize) -> [f64
     }
 }
 
+/// The number in the low bits, of so many exponent and fraction bits below a sign: all of them are finite.
+fn small_float(code: u32, exponent_bits: u32, fraction_bits: u32) -> f64 {
+    let fraction = code & ((1 << fraction_bits) - 1);
+    let exponent = code >> fraction_bits & ((1 << exponent_bits) - 1);
+    let (whole, exponent) = if exponent == 0 { (0, 1) } else { (1, exponent) };
+    let bias = (1 << (exponent_bits - 1)) - 1 + fraction_bits;
+    let magnitude =
+        f64::from(whole << fraction_bits | fraction) * power_of_two(exponent as i32 - bias as i32);
+    if code >> (exponent_bits + fraction_bits) & 1 != 0 { -magnitude } else { magnitude }
+}
+
+/// 2 to this power, which is one of a normal number.
+pub(super) fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+
 /// A number of 4 exponent and 3 fraction bits: no infinity, and a single NaN of each sign (manual 5.2.3).
 #[inline(always)]
-fn e4m3(bits: u8) -> f32 {
+pub(super) fn e4m3(bits: u8) -> f32 {
     /// What the bias of single precision's exponent is larger by, as a factor: 2^120.
     const SCALE: f32 = f32::from_bits((127 + 120) << 23);
     let magnitude = u32::from(bits & 0x7f);

@@ -184,7 +184,7 @@ impl Factor {
         let mut values = [0.0; 16];
         let per_word = self.per_word();
         for i in 0..per_word {
-            let column = decode(self.element, &words, i);
+            let column = decode((self.element, self.element.bits()), &words, i);
             for (word, value) in column.into_iter().take(4).enumerate() {
                 values[word * per_word + i] = value;
             }
@@ -254,7 +254,13 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         let rows = rows(b, &i.operands[position], fragment, written)?;
         let extent = Extent::of(role, shape, fragment.element);
         let layout = tiles(extent, rows.len());
-        Ok::<_, BindError>(Spread { rows, element: fragment.element, layout, len: extent.len() })
+        Ok::<_, BindError>(Spread {
+            rows,
+            element: fragment.element,
+            bits: fragment.bits,
+            layout,
+            len: extent.len(),
+        })
     };
     let d = spread(b, 0, "d", warp, true)?;
     let in_registers = matches!(i.operands[1], Operand::Vector(_));

@@ -2,11 +2,11 @@
 //! lane that starts it, so that there is never anything to wait for but the transactions of its barrier, which it
 //! counts.
 
-use ptx_frontend::ir::Instruction;
+use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use crate::bind::{BindError, Binder};
-use crate::engine::access::{ClusterShared, Global, Shared, Space, lanes_of};
+use crate::engine::access::{ClusterShared, Generic, Global, Shared, Space, lanes_of};
 use crate::engine::cluster::in_cta;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
@@ -15,7 +15,7 @@ use crate::ops::Bound;
 use crate::ops::atomic::{Update, bulk_update};
 use crate::ops::control::bind_nothing;
 use crate::ops::parallel::{bind_transactions_in, bind_transactions_of};
-use crate::ops::place::{names_cluster, wide_address};
+use crate::ops::place::{named_space, names_cluster, wide_address};
 
 /// What addresses and sizes are multiples of, bytes.
 const UNIT: u32 = 16;
@@ -119,6 +119,38 @@ pub(in crate::ops) unsafe fn reduce<To: Space, U: Update>(w: &mut Running<'_>, o
         }
     }
     Flow::Next
+}
+
+/// `b` bytes at `a` = zeros.
+unsafe fn clear<S: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
+    for lane in lanes_of(w.mask) {
+        // SAFETY: rows of double words.
+        let (address, bytes) = unsafe { (w.read_lane::<u64>(op.a, lane), w.read_lane::<u64>(op.b, lane)) };
+        let width = u32::try_from(bytes).unwrap_or(u32::MAX);
+        if (address | bytes) % 8 != 0 {
+            return w.fault(FaultKind::MisalignedAddress { address, width: 8, lane: lane as u32 });
+        }
+        match S::resolve(w, op.slot, lane as u32, address, width) {
+            // SAFETY: so many bytes there were checked for this lane.
+            Some(place) => unsafe { place.write_bytes(0, width as usize) },
+            None => return w.fault(FaultKind::IllegalAddress { address, width, lane: lane as u32 }),
+        }
+    }
+    Flow::Next
+}
+
+/// `st.bulk`: the value that is stored can be zero only.
+pub fn st_bulk(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    if i.operands[2] != Operand::Immediate(0) {
+        return Err(b.error("st.bulk stores zeros"));
+    }
+    let a = wide_address(b, &i.operands[0])?;
+    let bytes = b.source(&i.operands[1], ScalarType::U64)?;
+    let run = if named_space(i).is_some() { clear::<Shared<u64>> } else { clear::<Generic> as Run };
+    let slot = b.next_slot();
+    let op = Op { a, b: bytes, slot, ..b.op(run) };
+    b.push(op);
+    Ok(())
 }
 
 /// Binds a copy of the bytes that operand 2 says; the row of that number.

@@ -32,7 +32,11 @@ unsafe fn allocate(w: &mut Running<'_>, op: &Op) -> Flow {
             let top = u64::from(w.divergence.stack[lane]);
             let place = top.checked_sub(size).map(|place| place & !(op.immediate - 1));
             match place.filter(|place| *place >= u64::from(bottom)) {
-                Some(place) => w.divergence.stack[lane] = place as u32,
+                Some(place) => {
+                    let given = w.local_bytes - place as u32;
+                    w.divergence.stack[lane] = place as u32;
+                    w.divergence.local_used.1 = w.divergence.local_used.1.max(given);
+                }
                 None => {
                     return w.fault(FaultKind::StackOverflow { limit: w.local_bytes, lane: lane as u32 });
                 }

@@ -5,6 +5,7 @@ use programs::Extent;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod agree;
 mod bench;
 mod clients;
 mod debian;
@@ -44,6 +45,11 @@ enum Task {
         #[arg(long, value_name = "FOLDER")]
         tinygrad: Option<PathBuf>,
     },
+    /// Compare the front end with ptxas 11.8, 12.9 and 13.5: which instructions there are, from which target and version on.
+    Agree {
+        /// Names of forms or of their groups, and PTX files; every form without.
+        subjects: Vec<String>,
+    },
     /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++.
     Bench {
         /// Also write the rows to this file.
@@ -56,6 +62,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Test { filter } => test::run(filter.as_deref()),
         Task::Clients { tinygrad } => clients::run(tinygrad.as_deref()),
+        Task::Agree { subjects } => agree::run(&subjects),
         Task::Bench { json } => bench::run(json.as_deref()),
         Task::Programs { long } => {
             let extent = if long { Extent::Long } else { Extent::Usual };

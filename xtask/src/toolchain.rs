@@ -22,6 +22,8 @@ pub(crate) struct Toolchain {
     pub(crate) clang12: Option<Clang>,
     /// clang 16 with CUDA 11.8, when it is there.
     pub(crate) clang11: Option<Clang>,
+    /// `ptxas` of CUDA 11.8, 12.9 and 13.5.
+    pub(crate) assemblers: [PathBuf; 3],
     /// What programs are compiled with, for their stamps.
     pub(crate) ingredients: Ingredients,
 }
@@ -43,7 +45,9 @@ impl Toolchain {
         let clang12 = Clang::set_up(&clang::CUDA_12, &packages, &folder)?;
         let clang11 = Clang::set_up(&clang::CUDA_11, &packages11, &folder)?;
         let cuda12 = packages.join("nvidia/cuda_runtime");
-        Ok(Self { cuda13, cuda12, clang12, clang11, ingredients })
+        let older = |packages: &Path| packages.join("nvidia/cuda_nvcc/bin/ptxas");
+        let assemblers = [older(&packages11), older(&packages), cuda13.join("bin/ptxas")];
+        Ok(Self { cuda13, cuda12, clang12, clang11, assemblers, ingredients })
     }
 
     pub(crate) fn nvcc(&self) -> Command {

@@ -16,6 +16,8 @@ pub(super) enum Kind {
     Atomic,
     /// Written, nobody knows how much from the address on.
     Clobber,
+    /// Something is written, nobody knows where.
+    Anywhere,
 }
 
 /// An access of each executing lane.
@@ -40,6 +42,23 @@ pub(super) struct Access {
     pub(super) value: Option<usize>,
 }
 
+impl Access {
+    /// A copy to or from a tensor, whose place its map tells.
+    fn anywhere() -> Access {
+        Access {
+            operand: usize::MAX,
+            space: None,
+            kind: Kind::Anywhere,
+            bytes: 0,
+            element: 0,
+            strong: false,
+            swaps: false,
+            releases: false,
+            value: None,
+        }
+    }
+}
+
 /// Bytes of an mbarrier.
 const MBARRIER_BYTES: u32 = 8;
 
@@ -50,6 +69,10 @@ pub(super) fn accesses(i: &Instruction) -> Vec<Access> {
     };
     if i.modifiers().any(is_elsewhere) {
         return Vec::new();
+    }
+    let tensor = i.operands.iter().any(|it| matches!(it, Operand::Texel { .. }));
+    if tensor && matches!(i.op, Form::Memory(_)) && i.op.line().effect != Effect::Pure {
+        return vec![Access::anywhere()];
     }
     let Some(operand) = i.operands.iter().position(|it| matches!(it, Operand::Address { .. })) else {
         return Vec::new();

@@ -74,7 +74,8 @@ pub(super) fn watch(i: &Instruction) -> Vec<Watch> {
     {
         return vec![watch];
     }
-    let followed = accesses(i).into_iter().filter(|access| access.kind != Kind::Clobber);
+    let followed =
+        accesses(i).into_iter().filter(|access| !matches!(access.kind, Kind::Clobber | Kind::Anywhere));
     followed
         .map(|access| Watch {
             address: Some(access.operand),

@@ -4,8 +4,9 @@
 //! behind what is there reads something, too. Bytes count as written once a store, atomic, copy or fill has covered
 //! them; copies from device memory to device memory carry on what their source lacks. Memory that the host can reach,
 //! variables of modules, arrays, and what `malloc` gives a kernel are taken for written. A store whose extent is not
-//! followed (of matrices, bulk copies) writes all of its allocation or of the CTA's shared memory. Reads of matrices,
-//! bulk copies and textures are not followed, nor is shared memory in clusters of several CTAs.
+//! followed (of matrices, bulk copies) writes all of its allocation or of the CTA's shared memory; after a copy by a
+//! tensor map nothing is followed any more. Reads of matrices, bulk copies and textures are not followed, nor is shared
+//! memory in clusters of several CTAs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -161,6 +162,11 @@ impl Accessed {
         let bytes = u64::from(self.0.bytes);
         let mut unread: Option<(usize, Region, u64)> = None;
         let mut global = checker.global.0.lock();
+        if self.0.kind == Kind::Anywhere {
+            global.followed.clear();
+            state.shared.set(0, w.shared_bytes.into());
+            return;
+        }
         if self.regular(w, site, &addresses, &mut global, state) {
             return;
         }

@@ -72,13 +72,12 @@ impl Format {
     }
 
     /// The bits of a channel that there is.
-    #[inline]
-    fn stored(self, texel: &[u8; 16], channel: usize) -> u32 {
-        let at = channel & 3;
+    #[inline(always)]
+    fn stored(self, texel: u128, channel: usize) -> u32 {
         match self.bits {
-            8 => texel[at].into(),
-            16 => u16::from_le_bytes([texel[2 * at], texel[2 * at + 1]]).into(),
-            _ => u32::from_le_bytes([texel[4 * at], texel[4 * at + 1], texel[4 * at + 2], texel[4 * at + 3]]),
+            8 => (texel >> (8 * channel)) as u32 & 0xff,
+            16 => (texel >> (16 * channel)) as u32 & 0xffff,
+            _ => (texel >> (32 * channel)) as u32,
         }
     }
 
@@ -95,9 +94,9 @@ impl Format {
         }
     }
 
-    /// The channels as integers of 32 bits; absent ones are 0, and the last 1.
+    /// The channels of a texel's bytes as integers of 32 bits; absent ones are 0, and the last 1.
     #[inline]
-    pub fn integers(self, texel: &[u8; 16]) -> [u32; 4] {
+    pub fn integers(self, texel: u128) -> [u32; 4] {
         let extended = |channel| {
             let word = self.stored(texel, channel);
             if self.numeric == Numeric::Signed { sign_extend(word, self.bits) } else { word }
@@ -105,10 +104,10 @@ impl Format {
         self.channels(extended, 0, 1)
     }
 
-    /// The channels as numbers, integers from 0 or -1 to 1; absent ones are 0, and the last 1. With `srgb` colours of
+    /// The channels of a texel's bytes as numbers, integers from 0 or -1 to 1; absent ones are 0, and the last 1. With `srgb` colours of
     /// 8 bits are stored by that curve.
     #[inline]
-    pub fn numbers(self, texel: &[u8; 16], srgb: bool) -> [f32; 4] {
+    pub fn numbers(self, texel: u128, srgb: bool) -> [f32; 4] {
         let number = |channel| self.number(self.stored(texel, channel));
         if srgb && self.bits == 8 {
             let bent = |channel| if channel < 3 { linear_of_srgb(number(channel)) } else { number(channel) };
@@ -202,34 +201,34 @@ mod tests {
         Format::new(numeric, bits, channels).unwrap()
     }
 
-    fn texel(bytes: &[u8]) -> [u8; 16] {
+    fn texel(bytes: &[u8]) -> u128 {
         let mut texel = [0xee; 16];
         texel[..bytes.len()].copy_from_slice(bytes);
-        texel
+        u128::from_le_bytes(texel)
     }
 
     #[test]
     fn integers_are_extended_by_their_sign() {
-        assert_eq!(format(Numeric::Signed, 8, 2).integers(&texel(&[0xff, 0x7f])), [u32::MAX, 127, 0, 1]);
-        assert_eq!(format(Numeric::Unsigned, 16, 1).integers(&texel(&[0xff, 0xff])), [0xffff, 0, 0, 1]);
+        assert_eq!(format(Numeric::Signed, 8, 2).integers(texel(&[0xff, 0x7f])), [u32::MAX, 127, 0, 1]);
+        assert_eq!(format(Numeric::Unsigned, 16, 1).integers(texel(&[0xff, 0xff])), [0xffff, 0, 0, 1]);
     }
 
     #[test]
     fn normalized_reads_go_from_0_or_minus_1_to_1() {
-        let unsigned = format(Numeric::Unsigned, 8, 4).numbers(&texel(&[0, 255, 51, 128]), false);
+        let unsigned = format(Numeric::Unsigned, 8, 4).numbers(texel(&[0, 255, 51, 128]), false);
         assert_eq!(unsigned, [0.0, 1.0, 0.2, 128.0 / 255.0]);
-        let signed = format(Numeric::Signed, 16, 2).numbers(&texel(&[0x00, 0x80, 0xff, 0x7f]), false);
+        let signed = format(Numeric::Signed, 16, 2).numbers(texel(&[0x00, 0x80, 0xff, 0x7f]), false);
         assert_eq!(signed, [-1.0, 1.0, 0.0, 1.0]);
     }
 
     #[test]
     fn half_precision_is_read_as_single() {
-        assert_eq!(format(Numeric::Float, 16, 1).numbers(&texel(&[0x00, 0x3e]), false)[0], 1.5);
+        assert_eq!(format(Numeric::Float, 16, 1).numbers(texel(&[0x00, 0x3e]), false)[0], 1.5);
     }
 
     #[test]
     fn srgb_bends_colours_and_leaves_alpha() {
-        let [red, _, _, alpha] = format(Numeric::Unsigned, 8, 4).numbers(&texel(&[188, 0, 0, 188]), true);
+        let [red, _, _, alpha] = format(Numeric::Unsigned, 8, 4).numbers(texel(&[188, 0, 0, 188]), true);
         assert!((red - 0.502_886).abs() < 1e-5, "{red}");
         assert_eq!(alpha, 188.0 / 255.0);
     }

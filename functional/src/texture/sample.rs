@@ -253,7 +253,8 @@ impl<M: Texels> Reader<'_, M> {
             let texel = |index| self.sampling.modes[axis].texel(index, size[axis]);
             next[axis] = [texel(index), if fraction > 0 { texel(index + 1) } else { None }];
         }
-        let image = &self.texture.image;
+        let texture = self.texture;
+        let (image, srgb) = (&texture.image, texture.srgb);
         if image.dimensions < 3 {
             next[2] = [Some(spot.layer); 2];
         }
@@ -262,11 +263,11 @@ impl<M: Texels> Reader<'_, M> {
             let Some(weight) = weight(spot.cell, corner) else { continue };
             let indices = [0, 1, 2].map(|axis| next[axis][(corner >> axis & 1) as usize]);
             let texel = match indices {
-                [Some(x), Some(y), Some(z)] => self.read(level, [x, y, z])?,
-                _ => self.border(),
+                [Some(x), Some(y), Some(z)] => image.format.numbers(self.bytes(level, [x, y, z])?, srgb),
+                _ => self.border().words().map(f32::from_bits),
             };
-            for (sum, channel) in sum.iter_mut().zip(texel.words()) {
-                *sum += weight * f64::from(f32::from_bits(channel));
+            for (sum, channel) in sum.iter_mut().zip(texel) {
+                *sum += weight * f64::from(channel);
             }
         }
         Ok(Value::Numbers(sum.map(|channel| channel as f32)))
@@ -341,22 +342,27 @@ impl<M: Texels> Reader<'_, M> {
     }
 
     /// A texel of the image.
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, level: &Level, texel: [u32; 3]) -> Result<Value, FaultKind> {
-        let format = self.texture.image.format;
-        let bytes = format.bytes();
-        let address = level.texel(texel, bytes);
-        let texel = match bytes {
-            1 => widened(self.memory.read::<1>(address)?),
-            2 => widened(self.memory.read::<2>(address)?),
-            4 => widened(self.memory.read::<4>(address)?),
-            8 => widened(self.memory.read::<8>(address)?),
-            _ => self.memory.read::<16>(address)?,
-        };
+        let (format, bytes) = (self.texture.image.format, self.bytes(level, texel)?);
         Ok(if self.sampling.reads_numbers {
-            Value::Numbers(format.numbers(&texel, self.texture.srgb))
+            Value::Numbers(format.numbers(bytes, self.texture.srgb))
         } else {
-            Value::Integers(format.integers(&texel))
+            Value::Integers(format.integers(bytes))
+        })
+    }
+
+    /// The bytes of a texel of the image, the first in the lowest bits.
+    #[inline(always)]
+    fn bytes(&mut self, level: &Level, texel: [u32; 3]) -> Result<u128, FaultKind> {
+        let bytes = self.texture.image.format.bytes();
+        let address = level.texel(texel, bytes);
+        Ok(match bytes {
+            1 => u8::from_le_bytes(self.memory.read(address)?).into(),
+            2 => u16::from_le_bytes(self.memory.read(address)?).into(),
+            4 => u32::from_le_bytes(self.memory.read(address)?).into(),
+            8 => u64::from_le_bytes(self.memory.read(address)?).into(),
+            _ => u128::from_le_bytes(self.memory.read(address)?),
         })
     }
 
@@ -374,13 +380,6 @@ impl<M: Texels> Reader<'_, M> {
             _ => Value::Integers(border.map(|channel| channel as u32)),
         }
     }
-}
-
-/// Bytes with zeros behind them.
-fn widened<const BYTES: usize>(bytes: [u8; BYTES]) -> [u8; 16] {
-    let mut wide = [0; 16];
-    wide[..BYTES].copy_from_slice(&bytes);
-    wide
 }
 
 /// The texel beside a face, on the face that it really lies on: indices and layer.

@@ -94,8 +94,7 @@ pub fn check(device: &Device, program: &Program, config: &LaunchConfig) -> Resul
     let wrong = |reason: String| Err(LaunchError::Configuration { kernel: kernel.clone(), reason });
     let spec = &device.spec;
     let grid = config.ctas_of(program);
-    for axis in 0..3 {
-        let (ctas, threads) = (grid[axis], config.block[axis]);
+    for (axis, (ctas, threads)) in grid.into_iter().zip(config.block).enumerate() {
         if ctas == 0 || ctas > spec.grid_limits[axis] {
             return wrong(format!(
                 "{ctas} CTAs along axis {axis}; allowed are 1 to {}",

@@ -132,8 +132,8 @@ impl TensorMap {
     /// Address of innermost coordinate 0 at a position, if that is within the tensor.
     fn address_of(&self, position: &Position) -> Option<u64> {
         let mut address = self.address;
-        for n in 1..self.rank {
-            let coordinate = u64::try_from(position[n]).ok().filter(|at| *at < self.sizes[n].into())?;
+        for (n, at) in position.iter().enumerate().take(self.rank).skip(1) {
+            let coordinate = u64::try_from(*at).ok().filter(|at| *at < self.sizes[n].into())?;
             address = address.wrapping_add(coordinate.wrapping_mul(self.strides[n - 1]));
         }
         Some(address)

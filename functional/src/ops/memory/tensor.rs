@@ -77,12 +77,10 @@ impl Form {
     }
 }
 
-/// A lane's copy: its rows, and where their bytes stand in shared memory.
+/// A lane's copy. Chunks of its rows change places by the bits of their addresses in shared memory.
 struct Plan {
     map: TensorMap,
     rows: Vec<Row>,
-    /// The address in shared memory; chunks change places by its bits.
-    shared: u64,
 }
 
 impl Plan {
@@ -91,9 +89,9 @@ impl Plan {
         u32::try_from(self.rows.len() as u64 * self.map.row_bytes()).unwrap_or(u32::MAX)
     }
 
-    /// Address of each piece of 8 bytes of row number `n`, in order.
-    fn pieces(&self, n: usize) -> impl Iterator<Item = u64> + '_ {
-        let start = self.shared + n as u64 * self.map.pitch();
+    /// Address of each piece of 8 bytes of row number `n` of a box at `shared`, in order.
+    fn pieces(&self, shared: u64, n: usize) -> impl Iterator<Item = u64> + '_ {
+        let start = shared + n as u64 * self.map.pitch();
         (0..self.map.row_bytes() / 8).map(move |piece| self.map.swizzle.place(start + piece * 8))
     }
 }
@@ -166,7 +164,7 @@ unsafe fn plan(w: &mut Running<'_>, op: &Op, lane: usize, shared: u64) -> Result
         let width = u32::try_from(bytes).unwrap_or(u32::MAX);
         return Err(FaultKind::IllegalAddress { address: shared, width, lane: lane as u32 });
     }
-    Ok(Plan { rows: map.rows(walk), map, shared })
+    Ok(Plan { rows: map.rows(walk), map })
 }
 
 /// Bytes from one row of words to the next.
@@ -233,7 +231,7 @@ unsafe fn load(w: &mut Running<'_>, op: &Op) -> Flow {
         let loaded = unsafe { plan(w, op, lane, to) }.and_then(|plan| {
             for rank in lanes_of(ctas) {
                 let to = if multicast { in_cta(to, rank as u32, w.cta.rank) } else { to };
-                load_box(w, op, lane, &Plan { map: plan.map, rows: plan.rows.clone(), shared: to })?;
+                load_box(w, op, lane, &plan, to)?;
             }
             Ok(plan.bytes())
         });
@@ -246,12 +244,12 @@ unsafe fn load(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-fn load_box(w: &mut Running<'_>, op: &Op, lane: usize, plan: &Plan) -> Result<(), FaultKind> {
+fn load_box(w: &mut Running<'_>, op: &Op, lane: usize, plan: &Plan, to: u64) -> Result<(), FaultKind> {
     let outside = |address: u64| FaultKind::IllegalAddress { address, width: 8, lane: lane as u32 };
-    let stretch = ClusterShared::stretch(w, op.slot, plan.shared).ok_or(outside(plan.shared))?;
+    let stretch = ClusterShared::stretch(w, op.slot, to).ok_or(outside(to))?;
     for (n, row) in plan.rows.iter().enumerate() {
         let bytes = load_row(w, op, lane, &plan.map, row)?;
-        for (address, piece) in plan.pieces(n).zip(bytes.chunks_exact(8)) {
+        for (address, piece) in plan.pieces(to, n).zip(bytes.chunks_exact(8)) {
             let place = stretch.place(address, 8).ok_or(outside(address))?;
             // SAFETY: eight bytes there were checked.
             unsafe { place.copy_from_nonoverlapping(piece.as_ptr(), 8) };
@@ -264,11 +262,11 @@ fn load_box(w: &mut Running<'_>, op: &Op, lane: usize, plan: &Plan) -> Result<()
 unsafe fn store(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
         // SAFETY: rows as the binder gave them.
-        let stored = unsafe {
+        let (from, planned) = unsafe {
             let from = w.read_lane::<u64>(op.a, lane);
-            plan(w, op, lane, from)
-        }
-        .and_then(|plan| store_box(w, op, lane, &plan));
+            (from, plan(w, op, lane, from))
+        };
+        let stored = planned.and_then(|plan| store_box(w, op, lane, &plan, from));
         if let Err(fault) = stored {
             return w.fault(fault);
         }
@@ -276,10 +274,16 @@ unsafe fn store(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
-fn store_box(w: &mut Running<'_>, op: &Op, lane: usize, plan: &Plan) -> Result<(), FaultKind> {
+fn store_box(
+    w: &mut Running<'_>,
+    op: &Op,
+    lane: usize,
+    plan: &Plan,
+    from_shared: u64,
+) -> Result<(), FaultKind> {
     let map = &plan.map;
     let outside = |address: u64, width: u32| FaultKind::IllegalAddress { address, width, lane: lane as u32 };
-    let stretch = <Shared<u64>>::stretch(w, op.slot, plan.shared).ok_or(outside(plan.shared, 8))?;
+    let stretch = <Shared<u64>>::stretch(w, op.slot, from_shared).ok_or(outside(from_shared, 8))?;
     let update = match Form::decode(op.immediate).operation {
         0 => None,
         operation => Some(reduction(OPERATIONS[operation], map.element)?),
@@ -287,7 +291,7 @@ fn store_box(w: &mut Running<'_>, op: &Op, lane: usize, plan: &Plan) -> Result<(
     let (to, from) = (map.element.bytes() as usize, map.element.shared_bytes() as usize);
     for (n, row) in plan.rows.iter().enumerate() {
         let mut bytes = [0; MAXIMUM_ROW];
-        for (address, piece) in plan.pieces(n).zip(bytes.chunks_exact_mut(8)) {
+        for (address, piece) in plan.pieces(from_shared, n).zip(bytes.chunks_exact_mut(8)) {
             let place = stretch.place(address, 8).ok_or(outside(address, 8))?;
             // SAFETY: eight bytes there were checked.
             unsafe { place.copy_to_nonoverlapping(piece.as_mut_ptr(), 8) };

@@ -22,9 +22,9 @@ macro_rules! parallel_ops {
             /// Waits at barrier a; p = conjunction or disjunction of the threads' predicates.
             barrier_red: "barrier{.cta}.red(.and|.or){.aligned}.pred p:pred, a:u32{, b:u32}, !c:pred", 6.0, 30, Barrier, Barrier, "9.7.13.1";
             /// Comes to the barrier of the cluster without waiting.
-            barrier_cluster_arrive: "barrier.cluster.arrive{.release|.relaxed}{.aligned}", 7.8, 90, Barrier, Barrier, "9.7.13.3";
+            barrier_cluster_arrive: "barrier.cluster.arrive{.release@8.0:90|.relaxed@8.0:90}{.aligned}", 7.8, 90, Barrier, Barrier, "9.7.13.3";
             /// Waits until all threads of the cluster have come to its barrier.
-            barrier_cluster_wait: "barrier.cluster.wait{.acquire}{.aligned}", 7.8, 90, Barrier, Barrier, "9.7.13.3";
+            barrier_cluster_wait: "barrier.cluster.wait{.acquire@8.0:90}{.aligned}", 7.8, 90, Barrier, Barrier, "9.7.13.3";
             /// Waits for the lanes of the mask.
             bar_warp_sync: "bar.warp.sync a:b32", 6.0, 30, Barrier, Convergent, "9.7.13.2";
             /// Orders this thread's memory accesses as seen at a level.

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::requirement::Requirement;
 use super::types::ScalarType;
 
 macro_rules! special_registers {
-    ($($(#[$doc:meta])* $name:ident = $text:literal, $ty:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $ty:ident, $ptx:literal, $target:literal;)*) => {
         /// A predefined read-only register.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum SpecialRegister { $($(#[$doc])* $name,)* }
@@ -28,211 +29,218 @@ macro_rules! special_registers {
             pub fn ty(self) -> ScalarType {
                 match self { $(SpecialRegister::$name => ScalarType::$ty,)* }
             }
+
+            /// What a module needs to read it.
+            pub fn requirement(self) -> Requirement {
+                match self {
+                    $(SpecialRegister::$name => Requirement::written(stringify!($ptx), stringify!($target)),)*
+                }
+            }
         }
     };
 }
 
 special_registers! {
     /// Thread within the CTA.
-    TidX = "%tid.x", U32;
+    TidX = "%tid.x", U32, 1.0, 10;
     /// Thread within the CTA.
-    TidY = "%tid.y", U32;
+    TidY = "%tid.y", U32, 1.0, 10;
     /// Thread within the CTA.
-    TidZ = "%tid.z", U32;
+    TidZ = "%tid.z", U32, 1.0, 10;
     /// Threads of a CTA.
-    NtidX = "%ntid.x", U32;
+    NtidX = "%ntid.x", U32, 1.0, 10;
     /// Threads of a CTA.
-    NtidY = "%ntid.y", U32;
+    NtidY = "%ntid.y", U32, 1.0, 10;
     /// Threads of a CTA.
-    NtidZ = "%ntid.z", U32;
+    NtidZ = "%ntid.z", U32, 1.0, 10;
     /// CTA within the grid.
-    CtaidX = "%ctaid.x", U32;
+    CtaidX = "%ctaid.x", U32, 1.0, 10;
     /// CTA within the grid.
-    CtaidY = "%ctaid.y", U32;
+    CtaidY = "%ctaid.y", U32, 1.0, 10;
     /// CTA within the grid.
-    CtaidZ = "%ctaid.z", U32;
+    CtaidZ = "%ctaid.z", U32, 1.0, 10;
     /// CTAs of the grid.
-    NctaidX = "%nctaid.x", U32;
+    NctaidX = "%nctaid.x", U32, 1.0, 10;
     /// CTAs of the grid.
-    NctaidY = "%nctaid.y", U32;
+    NctaidY = "%nctaid.y", U32, 1.0, 10;
     /// CTAs of the grid.
-    NctaidZ = "%nctaid.z", U32;
+    NctaidZ = "%nctaid.z", U32, 1.0, 10;
     /// Lane within the warp.
-    Laneid = "%laneid", U32;
+    Laneid = "%laneid", U32, 1.3, 10;
     /// Warp within the CTA.
-    Warpid = "%warpid", U32;
+    Warpid = "%warpid", U32, 1.3, 10;
     /// Warps a CTA can have.
-    Nwarpid = "%nwarpid", U32;
+    Nwarpid = "%nwarpid", U32, 2.0, 20;
     /// SM the CTA runs on.
-    Smid = "%smid", U32;
+    Smid = "%smid", U32, 1.3, 10;
     /// SMs of the device.
-    Nsmid = "%nsmid", U32;
+    Nsmid = "%nsmid", U32, 2.0, 20;
     /// Number of the grid launched.
-    Gridid = "%gridid", U64;
+    Gridid = "%gridid", U64, 1.0, 10;
     /// This lane's bit.
-    LanemaskEq = "%lanemask_eq", U32;
+    LanemaskEq = "%lanemask_eq", U32, 2.0, 20;
     /// Bits up to this lane.
-    LanemaskLe = "%lanemask_le", U32;
+    LanemaskLe = "%lanemask_le", U32, 2.0, 20;
     /// Bits below this lane.
-    LanemaskLt = "%lanemask_lt", U32;
+    LanemaskLt = "%lanemask_lt", U32, 2.0, 20;
     /// Bits from this lane up.
-    LanemaskGe = "%lanemask_ge", U32;
+    LanemaskGe = "%lanemask_ge", U32, 2.0, 20;
     /// Bits above this lane.
-    LanemaskGt = "%lanemask_gt", U32;
+    LanemaskGt = "%lanemask_gt", U32, 2.0, 20;
     /// Low half of the SM's cycle counter.
-    Clock = "%clock", U32;
+    Clock = "%clock", U32, 1.0, 10;
     /// High half of the SM's cycle counter.
-    ClockHi = "%clock_hi", U32;
+    ClockHi = "%clock_hi", U32, 5.0, 20;
     /// The SM's cycle counter.
-    Clock64 = "%clock64", U64;
+    Clock64 = "%clock64", U64, 2.0, 20;
     /// Nanoseconds.
-    Globaltimer = "%globaltimer", U64;
+    Globaltimer = "%globaltimer", U64, 3.1, 30;
     /// Nanoseconds, low half.
-    GlobaltimerLo = "%globaltimer_lo", U32;
+    GlobaltimerLo = "%globaltimer_lo", U32, 3.1, 30;
     /// Nanoseconds, high half.
-    GlobaltimerHi = "%globaltimer_hi", U32;
+    GlobaltimerHi = "%globaltimer_hi", U32, 3.1, 30;
     /// Shared memory of the CTA, static and dynamic, bytes.
-    TotalSmemSize = "%total_smem_size", U32;
+    TotalSmemSize = "%total_smem_size", U32, 4.1, 20;
     /// Shared memory of the CTA including the reserved part, bytes.
-    AggrSmemSize = "%aggr_smem_size", U32;
+    AggrSmemSize = "%aggr_smem_size", U32, 8.1, 90;
     /// Dynamic shared memory of the CTA, bytes.
-    DynamicSmemSize = "%dynamic_smem_size", U32;
+    DynamicSmemSize = "%dynamic_smem_size", U32, 4.1, 20;
     /// Is the launch clustered explicitly?
-    IsExplicitCluster = "%is_explicit_cluster", Pred;
+    IsExplicitCluster = "%is_explicit_cluster", Pred, 7.8, 90;
     /// Cluster within the grid.
-    ClusteridX = "%clusterid.x", U32;
+    ClusteridX = "%clusterid.x", U32, 7.8, 90;
     /// Cluster within the grid.
-    ClusteridY = "%clusterid.y", U32;
+    ClusteridY = "%clusterid.y", U32, 7.8, 90;
     /// Cluster within the grid.
-    ClusteridZ = "%clusterid.z", U32;
+    ClusteridZ = "%clusterid.z", U32, 7.8, 90;
     /// Clusters of the grid.
-    NclusteridX = "%nclusterid.x", U32;
+    NclusteridX = "%nclusterid.x", U32, 7.8, 90;
     /// Clusters of the grid.
-    NclusteridY = "%nclusterid.y", U32;
+    NclusteridY = "%nclusterid.y", U32, 7.8, 90;
     /// Clusters of the grid.
-    NclusteridZ = "%nclusterid.z", U32;
+    NclusteridZ = "%nclusterid.z", U32, 7.8, 90;
     /// CTA within its cluster.
-    ClusterCtaidX = "%cluster_ctaid.x", U32;
+    ClusterCtaidX = "%cluster_ctaid.x", U32, 7.8, 90;
     /// CTA within its cluster.
-    ClusterCtaidY = "%cluster_ctaid.y", U32;
+    ClusterCtaidY = "%cluster_ctaid.y", U32, 7.8, 90;
     /// CTA within its cluster.
-    ClusterCtaidZ = "%cluster_ctaid.z", U32;
+    ClusterCtaidZ = "%cluster_ctaid.z", U32, 7.8, 90;
     /// CTAs of a cluster.
-    ClusterNctaidX = "%cluster_nctaid.x", U32;
+    ClusterNctaidX = "%cluster_nctaid.x", U32, 7.8, 90;
     /// CTAs of a cluster.
-    ClusterNctaidY = "%cluster_nctaid.y", U32;
+    ClusterNctaidY = "%cluster_nctaid.y", U32, 7.8, 90;
     /// CTAs of a cluster.
-    ClusterNctaidZ = "%cluster_nctaid.z", U32;
+    ClusterNctaidZ = "%cluster_nctaid.z", U32, 7.8, 90;
     /// Rank of the CTA in its cluster.
-    ClusterCtarank = "%cluster_ctarank", U32;
+    ClusterCtarank = "%cluster_ctarank", U32, 7.8, 90;
     /// CTAs of a cluster in all.
-    ClusterNctarank = "%cluster_nctarank", U32;
+    ClusterNctarank = "%cluster_nctarank", U32, 7.8, 90;
     /// Low word of the grid workspace pointer (cooperative groups).
-    Envreg1 = "%envreg1", B32;
+    Envreg1 = "%envreg1", B32, 2.1, 10;
     /// High word of the grid workspace pointer (cooperative groups).
-    Envreg2 = "%envreg2", B32;
+    Envreg2 = "%envreg2", B32, 2.1, 10;
     /// A counter of events, of which none are counted.
-    Pm0 = "%pm0", U32;
+    Pm0 = "%pm0", U32, 3.0, 20;
     /// A counter of events, of which none are counted.
-    Pm0Wide = "%pm0_64", U64;
+    Pm0Wide = "%pm0_64", U64, 4.0, 50;
     /// A counter of events, of which none are counted.
-    Pm1 = "%pm1", U32;
+    Pm1 = "%pm1", U32, 3.0, 20;
     /// A counter of events, of which none are counted.
-    Pm1Wide = "%pm1_64", U64;
+    Pm1Wide = "%pm1_64", U64, 4.0, 50;
     /// A counter of events, of which none are counted.
-    Pm2 = "%pm2", U32;
+    Pm2 = "%pm2", U32, 3.0, 20;
     /// A counter of events, of which none are counted.
-    Pm2Wide = "%pm2_64", U64;
+    Pm2Wide = "%pm2_64", U64, 4.0, 50;
     /// A counter of events, of which none are counted.
-    Pm3 = "%pm3", U32;
+    Pm3 = "%pm3", U32, 3.0, 20;
     /// A counter of events, of which none are counted.
-    Pm3Wide = "%pm3_64", U64;
+    Pm3Wide = "%pm3_64", U64, 4.0, 50;
     /// A counter of events, of which none are counted.
-    Pm4 = "%pm4", U32;
+    Pm4 = "%pm4", U32, 3.0, 20;
     /// A counter of events, of which none are counted.
-    Pm4Wide = "%pm4_64", U64;
+    Pm4Wide = "%pm4_64", U64, 4.0, 50;
     /// A counter of events, of which none are counted.
-    Pm5 = "%pm5", U32;
+    Pm5 = "%pm5", U32, 3.0, 20;
     /// A counter of events, of which none are counted.
-    Pm5Wide = "%pm5_64", U64;
+    Pm5Wide = "%pm5_64", U64, 4.0, 50;
     /// A counter of events, of which none are counted.
-    Pm6 = "%pm6", U32;
+    Pm6 = "%pm6", U32, 3.0, 20;
     /// A counter of events, of which none are counted.
-    Pm6Wide = "%pm6_64", U64;
+    Pm6Wide = "%pm6_64", U64, 4.0, 50;
     /// A counter of events, of which none are counted.
-    Pm7 = "%pm7", U32;
+    Pm7 = "%pm7", U32, 3.0, 20;
     /// A counter of events, of which none are counted.
-    Pm7Wide = "%pm7_64", U64;
+    Pm7Wide = "%pm7_64", U64, 4.0, 50;
     /// A word of the driver's, which is not used.
-    Envreg0 = "%envreg0", B32;
+    Envreg0 = "%envreg0", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg3 = "%envreg3", B32;
+    Envreg3 = "%envreg3", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg4 = "%envreg4", B32;
+    Envreg4 = "%envreg4", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg5 = "%envreg5", B32;
+    Envreg5 = "%envreg5", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg6 = "%envreg6", B32;
+    Envreg6 = "%envreg6", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg7 = "%envreg7", B32;
+    Envreg7 = "%envreg7", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg8 = "%envreg8", B32;
+    Envreg8 = "%envreg8", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg9 = "%envreg9", B32;
+    Envreg9 = "%envreg9", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg10 = "%envreg10", B32;
+    Envreg10 = "%envreg10", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg11 = "%envreg11", B32;
+    Envreg11 = "%envreg11", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg12 = "%envreg12", B32;
+    Envreg12 = "%envreg12", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg13 = "%envreg13", B32;
+    Envreg13 = "%envreg13", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg14 = "%envreg14", B32;
+    Envreg14 = "%envreg14", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg15 = "%envreg15", B32;
+    Envreg15 = "%envreg15", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg16 = "%envreg16", B32;
+    Envreg16 = "%envreg16", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg17 = "%envreg17", B32;
+    Envreg17 = "%envreg17", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg18 = "%envreg18", B32;
+    Envreg18 = "%envreg18", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg19 = "%envreg19", B32;
+    Envreg19 = "%envreg19", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg20 = "%envreg20", B32;
+    Envreg20 = "%envreg20", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg21 = "%envreg21", B32;
+    Envreg21 = "%envreg21", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg22 = "%envreg22", B32;
+    Envreg22 = "%envreg22", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg23 = "%envreg23", B32;
+    Envreg23 = "%envreg23", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg24 = "%envreg24", B32;
+    Envreg24 = "%envreg24", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg25 = "%envreg25", B32;
+    Envreg25 = "%envreg25", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg26 = "%envreg26", B32;
+    Envreg26 = "%envreg26", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg27 = "%envreg27", B32;
+    Envreg27 = "%envreg27", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg28 = "%envreg28", B32;
+    Envreg28 = "%envreg28", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg29 = "%envreg29", B32;
+    Envreg29 = "%envreg29", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg30 = "%envreg30", B32;
+    Envreg30 = "%envreg30", B32, 2.1, 10;
     /// A word of the driver's, which is not used.
-    Envreg31 = "%envreg31", B32;
+    Envreg31 = "%envreg31", B32, 2.1, 10;
     /// The graph being executed, if the kernel belongs to one.
-    CurrentGraphExec = "%current_graph_exec", U64;
+    CurrentGraphExec = "%current_graph_exec", U64, 8.0, 50;
     /// Where the reserved part of the CTA's shared memory begins.
-    ReservedSmemOffsetBegin = "%reserved_smem_offset_begin", B32;
+    ReservedSmemOffsetBegin = "%reserved_smem_offset_begin", B32, 7.6, 80;
     /// Where the reserved part of the CTA's shared memory ends.
-    ReservedSmemOffsetEnd = "%reserved_smem_offset_end", B32;
+    ReservedSmemOffsetEnd = "%reserved_smem_offset_end", B32, 7.6, 80;
     /// Bytes of the reserved part of the CTA's shared memory.
-    ReservedSmemOffsetCap = "%reserved_smem_offset_cap", B32;
+    ReservedSmemOffsetCap = "%reserved_smem_offset_cap", B32, 7.6, 80;
     /// A place in the reserved part of the CTA's shared memory.
-    ReservedSmemOffset0 = "%reserved_smem_offset_0", B32;
+    ReservedSmemOffset0 = "%reserved_smem_offset_0", B32, 7.6, 80;
     /// A place in the reserved part of the CTA's shared memory: cooperative groups' large tiles use 288 bytes from here.
-    ReservedSmemOffset1 = "%reserved_smem_offset_1", B32;
+    ReservedSmemOffset1 = "%reserved_smem_offset_1", B32, 7.6, 80;
 }

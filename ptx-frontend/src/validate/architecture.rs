@@ -2,7 +2,7 @@
 
 use super::{Check, Result, ValidationError};
 use crate::disassemble;
-use crate::isa::{Op, Parallel};
+use crate::isa::{Op, Parallel, Requirement, SpecialRegister};
 
 /// From this PTX version on, targets from `sm_70` on have warp-wide instructions with a mask of members only (manual
 /// sections of `vote` and `shfl`).
@@ -13,22 +13,7 @@ impl Check<'_> {
         let module = self.surroundings.architecture();
         if !self.line.is_always_in(module) {
             let needed = self.line.requirement(&self.instruction.tokens);
-            if let (false, Some(found)) = (module.has_target(needed), module.target) {
-                return Err(ValidationError::Target {
-                    opcode: disassemble::opcode(self.instruction),
-                    needed: needed.target,
-                    found,
-                    section: self.line.section,
-                });
-            }
-            if let (false, Some(found)) = (module.has_version(needed), module.ptx) {
-                return Err(ValidationError::Version {
-                    opcode: disassemble::opcode(self.instruction),
-                    needed: needed.ptx,
-                    found,
-                    section: self.line.section,
-                });
-            }
+            self.needs(needed, || disassemble::opcode(self.instruction), self.line.section)?;
         }
         let (version, number) = MASKS_NEEDED;
         let has_ended = module.ptx.is_some_and(|ptx| ptx >= version)
@@ -41,5 +26,24 @@ impl Check<'_> {
             return Err(ValidationError::Unmasked { opcode: disassemble::opcode(self.instruction) });
         }
         Ok(())
+    }
+
+    /// May the module read the register?
+    pub(super) fn special(&self, register: SpecialRegister) -> Result {
+        self.needs(register.requirement(), || register.name().to_owned(), "10")
+    }
+
+    /// An error if the module has not got what `used` needs.
+    fn needs(&self, needed: Requirement, used: impl FnOnce() -> String, section: &'static str) -> Result {
+        let module = self.surroundings.architecture();
+        match (module.target, module.ptx) {
+            (Some(found), _) if !module.has_target(needed) => {
+                Err(ValidationError::Target { used: used(), needed: needed.target, found, section })
+            }
+            (_, Some(found)) if !module.has_version(needed) => {
+                Err(ValidationError::Version { used: used(), needed: needed.ptx, found, section })
+            }
+            _ => Ok(()),
+        }
     }
 }

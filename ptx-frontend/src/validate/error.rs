@@ -125,13 +125,13 @@ pub enum ValidationError {
         /// Declared.
         declared: usize,
     },
-    /// The module's target has not got the instruction.
+    /// The module's target has not got the instruction or register.
     #[error(
-        "`{opcode}` needs .target {needed} or later, and this module is for {found} (PTX manual, {section})"
+        "`{used}` needs .target {needed} or later, and this module is for {found} (PTX manual, {section})"
     )]
     Target {
-        /// The opcode with its modifiers.
-        opcode: String,
+        /// The opcode with its modifiers, or the special register.
+        used: String,
         /// First target that has it.
         needed: Target,
         /// The module's.
@@ -139,14 +139,14 @@ pub enum ValidationError {
         /// Where the manual says so.
         section: &'static str,
     },
-    /// The module's PTX version has not got the instruction.
+    /// The module's PTX version has not got the instruction or register.
     #[error(
-        "`{opcode}` needs .version {}.{} or later, and this module is of {}.{} (PTX manual, {section})",
+        "`{used}` needs .version {}.{} or later, and this module is of {}.{} (PTX manual, {section})",
         needed.0, needed.1, found.0, found.1
     )]
     Version {
-        /// The opcode with its modifiers.
-        opcode: String,
+        /// The opcode with its modifiers, or the special register.
+        used: String,
         /// First version that has it.
         needed: (u8, u8),
         /// The module's.

@@ -123,6 +123,7 @@ impl Check<'_> {
             Operand::Special(special) if !types::special_fits(needed, *special, self.takes_wider()) => {
                 Err(types::mismatch(format!("`{}`", special.name()), special.ty(), needed))
             }
+            Operand::Special(special) => self.special(*special),
             Operand::Address { .. } | Operand::Function(_) if !types::holds_address(needed) => {
                 Err(types::mismatch("an address".to_owned(), ScalarType::U64, needed))
             }

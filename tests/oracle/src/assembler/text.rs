@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ptx_frontend::Module;
+use ptx_frontend::ir::Operand;
 use ptx_frontend::isa::Requirement;
 
 use super::{Assembler, AssemblerError, head, shown};
@@ -68,7 +69,12 @@ impl Text {
                     let Some(line) = lines.get(position).filter(|line| line.trim_end().ends_with(';')) else {
                         continue;
                     };
+                    let specials = instruction.operands.iter().filter_map(|operand| match operand {
+                        Operand::Special(register) => Some(register.requirement()),
+                        _ => None,
+                    });
                     let needed = instruction.op.line().requirement(&instruction.tokens);
+                    let needed = specials.fold(needed, Requirement::and);
                     let item = items.entry(position).or_insert_with(|| Item {
                         form: format!("{}:{}", path.display(), position + 1),
                         instruction: line.trim().to_owned(),

@@ -138,7 +138,7 @@ fn cluster_address(w: &Running<'_>) -> u64 {
         let size = w.grid.cluster[axis].max(1);
         w.cta.id[axis] / size * size
     });
-    1 << 63 | w.grid.cta_index(first) * 8
+    (1 << 63) | (w.grid.cta_index(first) * 8)
 }
 
 /// A barrier of the CTA or of the cluster.

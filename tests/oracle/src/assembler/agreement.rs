@@ -123,7 +123,7 @@ impl Assembler {
         let taken = |refusals: &BTreeMap<usize, String>| !refusals.contains_key(&position);
         let first = judged().find(|(_, refusals)| taken(refusals)).map(|(target, _)| target.clone());
         let Some(theirs) = first else {
-            return judged().last().map(|(_, refusals)| Kind::OnlyOurs(refusals[&position].clone()));
+            return judged().next_back().map(|(_, refusals)| Kind::OnlyOurs(refusals[&position].clone()));
         };
         let disagrees = |(target, refusals): (&String, _)| {
             let Some(target) = Target::from_name(target) else { return false };

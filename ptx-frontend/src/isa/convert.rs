@@ -20,13 +20,13 @@ macro_rules! convert_ops {
             float_to_integer: "cvt<to_whole>{.ftz}{.sat}<whole>.f32 d:T1, a:T2", 1.0, 10
                 / "cvt<to_whole>{.sat}<whole>.f16", 1.0, 10
                 / "cvt<to_whole>{.sat}<whole>.f64", 1.0, 13
-                / "cvt<to_whole>(.u16|.u32|.u64|.s16|.s32|.s64).bf16", 7.8, 90,
+                / "cvt<to_whole><whole>.bf16", 7.8, 90,
                 Integer, Pure, "9.7.9.20";
             /// Integer to float, rounded.
             integer_to_float: "cvt<round>{.ftz}{.sat}.f32<whole> d:T1, a:T2", 1.0, 10
                 / "cvt<round>{.sat}.f16<whole>", 1.0, 10
                 / "cvt<round>{.sat}.f64<whole>", 1.0, 13
-                / "cvt<round>.bf16(.u16|.u32|.u64|.s16|.s32|.s64)", 7.8, 90,
+                / "cvt<round>.bf16<whole>", 7.8, 90,
                 Integer, Pure, "9.7.9.20";
             /// Float to float: widened exactly, narrowed with rounding, or rounded to an integral value.
             float_to_float: "cvt{<to_whole>}{.ftz}{.sat}.f32.f32 d:T1, a:T2", 1.0, 10

@@ -34,9 +34,7 @@ pub const SETS: &[(&str, &str)] = &[
     ("integer", ".u16|.u32|.u64|.s16|.s32|.s64"),
     ("whole", ".u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64"),
     ("bits", ".b16|.b32|.b64"),
-    ("bits128", ".b16|.b32|.b64|.b128"),
     ("data", ".b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64|.b128@8.3:70"),
-    ("moved", ".b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64"),
     ("vector", ".v2|.v4|.v8@8.8:100"),
     ("scope", ".cta@5.0:60|.cluster@7.8:90|.gpu@5.0:60|.sys@5.0:60"),
     (
@@ -55,7 +53,6 @@ pub const SETS: &[(&str, &str)] = &[
     ),
     ("l2_evict", ".L2::evict_normal|.L2::evict_first|.L2::evict_last"),
     ("l2_prefetch", ".L2::64B@7.4:75|.L2::128B@7.4:75|.L2::256B@7.4:80"),
-    ("compare_integer", ".eq|.ne|.lt|.le|.gt|.ge|.lo|.ls|.hi|.hs"),
     ("order", ".eq|.ne|.lt|.le|.gt|.ge"),
     ("compare_float", ".eq|.ne|.lt|.le|.gt|.ge|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan"),
     ("boolean", ".and|.or|.xor"),

@@ -9,8 +9,9 @@ use crate::isa::{Op, Parallel, Requirement, SpecialRegister};
 const MASKS_NEEDED: ((u32, u32), u32) = ((6, 4), 70);
 
 impl Check<'_> {
-    pub(super) fn architecture(&self) -> Result {
-        let module = self.surroundings.architecture();
+    /// Has the module's architecture got the instruction?
+    pub(super) fn exists(&self) -> Result {
+        let module = self.architecture;
         if !self.line.is_always_in(module) {
             let needed = self.line.requirement(&self.instruction.tokens);
             self.needs(needed, || disassemble::opcode(self.instruction), self.line.section)?;
@@ -35,7 +36,7 @@ impl Check<'_> {
 
     /// An error if the module has not got what `used` needs.
     fn needs(&self, needed: Requirement, used: impl FnOnce() -> String, section: &'static str) -> Result {
-        let module = self.surroundings.architecture();
+        let module = self.architecture;
         match (module.target, module.ptx) {
             (Some(found), _) if !module.has_target(needed) => {
                 Err(ValidationError::Target { used: used(), needed: needed.target, found, section })

@@ -8,7 +8,8 @@ pub use error::{Invalid, ValidationError};
 
 use crate::ir::{AddressBase, Function, Instruction, InstructionIndex, Operand, RegisterId, Space};
 use crate::isa::{
-    Effect, Fragment, Geometry, Modifier, Op, OpLine, OperandSyntax, OperandType, ScalarType, Token,
+    Architecture, Effect, Fragment, Geometry, Modifier, Op, OpLine, OperandSyntax, OperandType, ScalarType,
+    Token,
 };
 use crate::resolve::{Global, Surroundings, coordinate_type, operand_type};
 use crate::source::narrow;
@@ -19,9 +20,10 @@ const MOST_ERRORS: usize = 100;
 /// Checks a function; the errors come in the order of the code.
 pub fn function(function: &Function, surroundings: &dyn Surroundings) -> Vec<Invalid> {
     let mut errors = Vec::new();
+    let architecture = surroundings.architecture();
     for (position, instruction) in function.instructions.iter().enumerate() {
         let line = instruction.op.line();
-        let check = Check { function, surroundings, instruction, line };
+        let check = Check { function, surroundings, architecture, instruction, line };
         if let Err(error) = check.instruction() {
             errors.push(Invalid { instruction: InstructionIndex(narrow(position)), error });
         }
@@ -37,6 +39,7 @@ type Result<T = ()> = std::result::Result<T, ValidationError>;
 struct Check<'a> {
     function: &'a Function,
     surroundings: &'a dyn Surroundings,
+    architecture: Architecture,
     instruction: &'a Instruction,
     line: &'static OpLine,
 }
@@ -53,7 +56,7 @@ impl Check<'_> {
         for (operand, place) in self.instruction.operands.iter().zip(&syntax.operands) {
             self.operand(operand, place)?;
         }
-        self.architecture()?;
+        self.exists()?;
         self.constants()?;
         self.store_target()?;
         self.call()

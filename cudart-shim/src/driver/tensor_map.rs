@@ -22,6 +22,18 @@ fn rank(map: Out<Opaque>, rank: c_uint) -> Result<usize> {
     if (1..=MAXIMUM_RANK).contains(&rank) { Ok(rank) } else { Err(Error::InvalidValue) }
 }
 
+/// What both kinds of maps are made from: lists of sizes, strides and steps; codes of interleave, swizzle, promotion, fill.
+fn description(
+    rank: usize,
+    element: c_int,
+    address: u64,
+    (sizes, strides, steps): (In<u64>, In<u64>, In<c_uint>),
+    [interleave, swizzle, promotion, fill]: [c_int; 4],
+) -> Result<Description> {
+    let (sizes, strides, steps) = (sizes.list(rank)?, strides.list(rank - 1)?, steps.list(rank)?);
+    Ok(Description { element, address, sizes, strides, steps, interleave, swizzle, promotion, fill })
+}
+
 api! { Driver;
     /// Makes a map of boxes.
     fn cuTensorMapEncodeTiled(
@@ -30,17 +42,9 @@ api! { Driver;
         l2Promotion: c_int, oobFill: c_int,
     ) {
         let rank = rank(tensorMap, tensorRank)?;
-        let description = Description {
-            element: tensorDataType,
-            address: globalAddress,
-            sizes: globalDim.list(rank)?,
-            strides: globalStrides.list(rank - 1)?,
-            steps: elementStrides.list(rank)?,
-            interleave,
-            swizzle,
-            promotion: l2Promotion,
-            fill: oobFill,
-        };
+        let lists = (globalDim, globalStrides, elementStrides);
+        let codes = [interleave, swizzle, l2Promotion, oobFill];
+        let description = description(rank, tensorDataType, globalAddress, lists, codes)?;
         tensorMap.set(description.tiled(&boxDim.list(rank)?)?.encode())
     }
 
@@ -52,17 +56,9 @@ api! { Driver;
         swizzle: c_int, l2Promotion: c_int, oobFill: c_int,
     ) {
         let rank = rank(tensorMap, tensorRank)?;
-        let description = Description {
-            element: tensorDataType,
-            address: globalAddress,
-            sizes: globalDim.list(rank)?,
-            strides: globalStrides.list(rank - 1)?,
-            steps: elementStrides.list(rank)?,
-            interleave,
-            swizzle,
-            promotion: l2Promotion,
-            fill: oobFill,
-        };
+        let lists = (globalDim, globalStrides, elementStrides);
+        let codes = [interleave, swizzle, l2Promotion, oobFill];
+        let description = description(rank, tensorDataType, globalAddress, lists, codes)?;
         let spatial = rank.checked_sub(2).ok_or(Error::InvalidValue)?;
         let column = Column {
             lower: pixelBoxLowerCorner.list(spatial)?,

@@ -126,7 +126,7 @@ pub(super) fn explain(history: &History, grid: &Grid<'_>, fault: &Fault) -> Opti
     let (region, offset) = region(grid, instruction, address);
     let (trouble, mut details) = match region {
         Region::Global => global(history, grid, address, width),
-        Region::Shared | Region::Cluster => {
+        Region::Shared | Region::Unfollowed => {
             let variables = &grid.program.shared_variables;
             let limit = grid.shared_bytes();
             let note = format!("the CTA has {limit} bytes of shared memory");
@@ -192,7 +192,7 @@ pub(super) fn place(
             });
             ("shared", format!("offset {address:#x} of shared memory{part}"))
         }
-        Region::Cluster => ("shared", format!("address {address:#x} of the cluster's shared memory")),
+        Region::Unfollowed => ("shared", format!("address {address:#x} of the cluster's shared memory")),
         Region::Local => ("local", format!("offset {address:#x} of local memory")),
     }
 }

@@ -206,7 +206,7 @@ impl Probe for Signalled {
                             state.order.release_shared(w.warp, 1 << lane, address, true);
                         }
                     }
-                    (Region::Cluster, _) => {
+                    (Region::Unfollowed, _) => {
                         let (who, place) = ((w.cta.index as u32, w.warp), cluster_address(w));
                         state.order.acquire_global(&launch.order, w.warp, u32::MAX, place);
                         if !self.waits {
@@ -295,7 +295,7 @@ impl Race<'_, '_> {
                 (Region::Global, address) => {
                     self.state.order.acquire_global(&self.launch.order, warp, 1 << lane, address);
                 }
-                (Region::Local | Region::Cluster, _) => {}
+                (Region::Local | Region::Unfollowed, _) => {}
             }
         }
     }
@@ -310,7 +310,7 @@ impl Race<'_, '_> {
                     let launch = &mut self.launch.order;
                     self.state.order.release_global(launch, who, 1 << lane, address, all);
                 }
-                (Region::Local | Region::Cluster, _) => {}
+                (Region::Local | Region::Unfollowed, _) => {}
             }
         }
     }
@@ -337,7 +337,7 @@ impl Race<'_, '_> {
         match region {
             Region::Shared => self.state.shared.get_mut(word as usize),
             Region::Global => Some(self.launch.global.cell(word)),
-            Region::Local | Region::Cluster => None,
+            Region::Local | Region::Unfollowed => None,
         }
     }
 

@@ -183,7 +183,7 @@ impl Accessed {
                 Region::Global => global.bits.any(start, end),
                 Region::Shared => state.shared.any(start, end) || end > u64::from(w.shared_bytes),
                 Region::Local => state.local(w.warp).any(at + start, at + end) || end > state.local_bytes,
-                Region::Cluster => true,
+                Region::Unfollowed => true,
             };
             if reads && !written && (region != Region::Global || global.follows(start)) {
                 unread.get_or_insert((lane, region, address));
@@ -196,7 +196,7 @@ impl Accessed {
                 Region::Global => global.bits.set(start, end),
                 Region::Shared => state.shared.set(start, end),
                 Region::Local => state.local_written(w.warp, lane, start, bytes),
-                Region::Cluster => {}
+                Region::Unfollowed => {}
             }
         }
         drop(global);
@@ -235,7 +235,7 @@ impl Accessed {
             (Region::Global, _) => return global.bits.all(start, end),
             (Region::Shared, Kind::Write) => state.shared.set(start, end),
             (Region::Shared, _) => return state.shared.all(start, end),
-            (Region::Local | Region::Cluster, _) => return false,
+            (Region::Local | Region::Unfollowed, _) => return false,
         }
         true
     }
@@ -289,7 +289,7 @@ fn clobber(
         (Region::Shared, 0) => state.shared.set(0, w.shared_bytes.into()),
         (Region::Global, _) => global.bits.set(start, start.saturating_add(bytes)),
         (Region::Shared, _) => state.shared.set(start, start.saturating_add(bytes)),
-        (Region::Local | Region::Cluster, _) => {}
+        (Region::Local | Region::Unfollowed, _) => {}
     }
 }
 

@@ -150,6 +150,11 @@ impl<'a> Grid<'a> {
         (self.program.static_shared + self.dynamic_shared).next_multiple_of(RESERVED_SHARED)
     }
 
+    /// Does this offset of shared memory lie in the reserved part?
+    pub fn is_reserved_shared(&self, offset: u64) -> bool {
+        self.program.reserved_shared > 0 && offset >= self.reserved_shared_start().into()
+    }
+
     /// Bytes of local memory of a thread: the kernel's variables, and a stack if one is needed.
     pub fn local_bytes(&self) -> u32 {
         let own = self.program.kernel().local_bytes;

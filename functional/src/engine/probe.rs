@@ -85,8 +85,9 @@ pub enum Region {
     Shared,
     /// The thread's memory; the address is an offset.
     Local,
-    /// Shared memory in a cluster of several CTAs, which all of them reach; the address is one of [`super::cluster`].
-    Cluster,
+    /// Shared memory that checks do not follow: that of a cluster of several CTAs, which all of them reach (the address is
+    /// one of [`super::cluster`]), and the part reserved for the vendor's libraries.
+    Unfollowed,
 }
 
 impl Site {
@@ -100,8 +101,8 @@ impl Site {
     /// What memory an address of this instruction lies in, and where in it.
     pub(crate) fn locate(&self, w: &Running<'_>, address: u64) -> (Region, u64) {
         let shared = |address| match w.cluster.ctas {
-            1 => (Region::Shared, address % WINDOW_SIZE),
-            _ => (Region::Cluster, address),
+            1 if !w.grid.is_reserved_shared(address % WINDOW_SIZE) => (Region::Shared, address % WINDOW_SIZE),
+            _ => (Region::Unfollowed, address),
         };
         match self.address.map(|address| address.space) {
             Some(AccessSpace::Shared) => shared(address),

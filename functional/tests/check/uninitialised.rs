@@ -48,6 +48,14 @@ fn memory_that_the_host_reaches_counts_as_written() {
 }
 
 #[test]
+fn reserved_shared_memory_is_the_business_of_the_vendors_libraries() {
+    let bench = bench("mov.u32 %r5, %reserved_smem_offset_1; ld.shared.u32 %r6, [%r5];");
+    let data = bench.allocate(256);
+    bench.launch(1, 64, &[data]).unwrap();
+    bench.nothing_found();
+}
+
+#[test]
 fn memory_that_is_used_again_is_unwritten_again() {
     let bench = bench("ld.global.u32 %r5, [%rd4];");
     let data = bench.zeros(256);

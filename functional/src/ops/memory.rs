@@ -1,5 +1,6 @@
 //! Data movement (PTX manual 9.7.9): which warp-wide load, store or move an instruction comes down to.
 
+mod address;
 mod asynchronous;
 mod bulk;
 mod distributed;
@@ -7,6 +8,7 @@ mod hints;
 mod stack;
 mod tensor;
 
+pub use address::*;
 pub use asynchronous::*;
 pub use bulk::*;
 pub use distributed::*;
@@ -19,17 +21,15 @@ use std::marker::PhantomData;
 use ptx_frontend::ir::{Instruction, Operand};
 use ptx_frontend::isa::{Modifier, ScalarType, SpecialRegister};
 
-use super::integer::Add;
 use super::load_store::{As, VECTOR, load, load_parameter, load_vector, store, store_vector, vector_slot};
 use super::parallel::bind_transactions;
-use super::place::{AccessSpace, Place, by_space, named_space, place};
+use super::place::{AccessSpace, Place, by_space, place};
 use super::{Bound, control};
 use crate::bind::{BindError, Binder};
 use crate::engine::lane::Lane;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
 use crate::engine::shapes::{Binary, Unary, binary, unary};
-use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
 
 /// d = a.
 struct Copy<T>(PhantomData<T>);
@@ -537,69 +537,4 @@ fn widened(ty: ScalarType, wide: bool) -> ScalarType {
     } else {
         ty
     }
-}
-
-/// Generic address of a space's address 0: shared and local memory have windows, the others are generic already.
-fn window(b: &Binder<'_, '_>, i: &Instruction) -> u64 {
-    match named_space(i) {
-        Some(AccessSpace::Shared) => b.linker_addresses().shared_window(),
-        Some(AccessSpace::Local) => b.linker_addresses().local_window(),
-        _ => 0,
-    }
-}
-
-fn bind_conversion(b: &mut Binder<'_, '_>, i: &Instruction, offset: u64) -> Bound {
-    let ty = b.last_type(i)?;
-    let wide = ty.bits() == 64;
-    let a = b.source(&i.operands[1], ty)?;
-    let d = b.result(&i.operands[0], ty)?;
-    let offset = b.constant(if wide { offset } else { offset & 0xffff_ffff }, wide);
-    let run = if wide { binary::<Add<u64>>() } else { binary::<Add<u32>>() };
-    let op = Op { d, a, b: offset, ..b.op(run) };
-    b.push(op);
-    Ok(())
-}
-
-/// `cvta`: address within a space to generic address.
-pub fn cvta(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let offset = window(b, i);
-    bind_conversion(b, i, offset)
-}
-
-/// `cvta.to`: generic address to address within a space.
-pub fn cvta_to(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let offset = window(b, i).wrapping_neg();
-    bind_conversion(b, i, offset)
-}
-
-/// p = a lies within `b` bytes from the immediate; inverted if `c` is all ones.
-fn in_window(w: &mut Running<'_>, op: &Op) -> Flow {
-    // SAFETY: `a` is a row of double words, `d` a predicate word.
-    unsafe {
-        let addresses = w.read_row::<u64>(op.a);
-        let mut truth = 0;
-        for (lane, address) in addresses.iter().enumerate() {
-            truth |= u32::from(address.wrapping_sub(op.immediate) < u64::from(op.b)) << lane;
-        }
-        w.write_predicate(op.d, truth ^ op.c);
-    }
-    Flow::Next
-}
-
-/// `isspacep`.
-pub fn isspacep(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
-    let a = b.source(&i.operands[1], ScalarType::U64)?;
-    let d = b.predicate_result(&i.operands[0])?;
-    let (base, local) = (b.linker_addresses().shared_window(), b.linker_addresses().local_window());
-    let (start, length, inversion) = match i.modifiers().next() {
-        Some(Modifier::Shared | Modifier::SharedCta) => (base, WINDOW_SIZE, 0),
-        Some(Modifier::SharedCluster) => (base, CLUSTER_WINDOWS * WINDOW_SIZE, 0),
-        Some(Modifier::Local) => (local, WINDOW_SIZE, 0),
-        Some(Modifier::Global) => (local, base + CLUSTER_WINDOWS * WINDOW_SIZE - local, u32::MAX),
-        // Constants and parameters lie in global memory here, and only global memory is told apart from the windows.
-        _ => (base, 0, 0),
-    };
-    let op = Op { d, a, b: length as u32, c: inversion, immediate: start, ..b.op(in_window) };
-    b.push(op);
-    Ok(())
 }

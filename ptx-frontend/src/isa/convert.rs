@@ -40,20 +40,20 @@ macro_rules! convert_ops {
                 / "cvt{<to_whole>}{.sat}.f16.f16", 1.0, 10
                 / "cvt(.rn|.rz).relu(.f16|.bf16).f32", 7.0, 80
                 / "cvt<round>{.ftz}.bf16.f32", 7.0, 80
-                / "cvt{<round>}{.ftz}.f32.bf16", 7.1, 80
+                / "cvt{<round>}{.ftz@7.8:90}.f32.bf16", 7.1, 80
                 / "cvt{<round>}(.f16|.f64).bf16", 7.8, 90
                 / "cvt{<round>}.bf16.f16", 7.8, 90
                 / "cvt<round>.bf16.f64", 7.8, 90
                 / "cvt{<to_whole>}.bf16.bf16", 7.8, 90,
                 Fp32, Pure, "9.7.9.20";
             /// Two singles to a pair of halves: d = {a, b}, a in the upper half.
-            pack_halves: "cvt(.rn|.rz){.satfinite}{.relu}(.f16x2|.bf16x2).f32 d:T1, a:f32, b:f32", 7.0, 80, Fp32, Pure, "9.7.9.20";
+            pack_halves: "cvt(.rn|.rz){.satfinite@8.1:80}{.relu}(.f16x2|.bf16x2).f32 d:T1, a:f32, b:f32", 7.0, 80, Fp32, Pure, "9.7.9.20";
             /// Single to half or bfloat, what is too large to the largest number.
-            half_finite: "cvt(.rn|.rz){.relu}.satfinite.f16.f32 d:T1, a:T2", 8.1, 70
+            half_finite: "cvt(.rn|.rz){.relu@8.1:80}.satfinite.f16.f32 d:T1, a:T2", 8.1, 70
                 / "cvt(.rn|.rz){.relu}.satfinite.bf16.f32", 8.1, 80,
                 Fp32, Pure, "9.7.9.20";
             /// Single to tf32, ties away from zero.
-            tf32_away: "cvt.rna{.satfinite}.tf32.f32 d:T1, a:T2", 7.0, 80, Fp32, Pure, "9.7.9.20";
+            tf32_away: "cvt.rna{.satfinite@8.1:80}.tf32.f32 d:T1, a:T2", 7.0, 80, Fp32, Pure, "9.7.9.20";
             /// Single to tf32.
             tf32: "cvt(.rn|.rz){.relu}.tf32.f32 d:T1, a:T2", 7.8, 90, Fp32, Pure, "9.7.9.20";
             /// Single to tf32, what is too large to the largest number.

@@ -80,33 +80,61 @@ macro_rules! parallel_ops {
             /// Ends a barrier; its place may be used for anything.
             mbarrier_inval: "mbarrier.inval{<shared_cta>}.b64 [a]", 7.0, 80, Barrier, Atomic, "9.7.13.15";
             /// The current phase waits for b more transactions.
-            mbarrier_expect_tx: "mbarrier.expect_tx{.relaxed}{.cta|.cluster}{<shared_any>}.b64 [a], b:u32", 8.0, 90, Barrier, Atomic, "9.7.13.15";
+            mbarrier_expect_tx: "mbarrier.expect_tx{<shared_any>}.b64 [a], b:u32", 8.0, 90
+                / "mbarrier.expect_tx.relaxed(.cta|.cluster){<shared_any>}.b64", 8.0, 90,
+                Barrier, Atomic, "9.7.13.15";
             /// b transactions of the current phase are done.
-            mbarrier_complete_tx: "mbarrier.complete_tx{.relaxed}{.cta|.cluster}{<shared_any>}.b64 [a], b:u32", 8.0, 90, Barrier, Atomic, "9.7.13.15";
+            mbarrier_complete_tx: "mbarrier.complete_tx{<shared_any>}.b64 [a], b:u32", 8.0, 90
+                / "mbarrier.complete_tx.relaxed(.cta|.cluster){<shared_any>}.b64", 8.0, 90,
+                Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase; d = the state before.
-            mbarrier_arrive: "mbarrier.arrive{.release|.relaxed}{.cta|.cluster}{<shared_any>}.b64 d, [a]", 7.0, 80, Barrier, Atomic, "9.7.13.15";
+            mbarrier_arrive: "mbarrier.arrive{<shared_any>}.b64 d, [a]", 7.0, 80
+                / "mbarrier.arrive(.release|.relaxed@8.6:90)(.cta|.cluster@8.0:90){<shared_any>}.b64", 8.0, 80,
+                Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, b times; d = the state before.
-            mbarrier_arrive_count: "mbarrier.arrive{.release|.relaxed}{.cta|.cluster}{<shared_any>}.b64 d, [a], b:u32", 7.8, 90, Barrier, Atomic, "9.7.13.15";
+            mbarrier_arrive_count: "mbarrier.arrive{<shared_any>}.b64 d, [a], b:u32", 7.8, 90
+                / "mbarrier.arrive(.release|.relaxed@8.6:90)(.cta|.cluster){<shared_any>}.b64", 8.0, 90,
+                Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, b times, which does not complete it; d = the state before.
-            mbarrier_arrive_no_complete: "mbarrier.arrive.noComplete{.release}{.cta}{<shared_cta>}.b64 d, [a], b:u32", 7.0, 80, Barrier, Atomic, "9.7.13.15";
+            mbarrier_arrive_no_complete: "mbarrier.arrive.noComplete{<shared_cta>}.b64 d, [a], b:u32", 7.0, 80
+                / "mbarrier.arrive.noComplete.release.cta{<shared_cta>}.b64", 8.0, 80,
+                Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, which waits for b more transactions; d = the state before.
-            mbarrier_arrive_expect_tx: "mbarrier.arrive.expect_tx{.release|.relaxed}{.cta|.cluster}{<shared_any>}.b64 d, [a], b:u32", 8.0, 90, Barrier, Atomic, "9.7.13.15";
+            mbarrier_arrive_expect_tx: "mbarrier.arrive.expect_tx{<shared_any>}.b64 d, [a], b:u32", 8.0, 90
+                / "mbarrier.arrive.expect_tx(.release|.relaxed@8.6:90)(.cta|.cluster){<shared_any>}.b64", 8.0, 90,
+                Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, the last time; d = the state before.
-            mbarrier_drop: "mbarrier.arrive_drop{.release|.relaxed}{.cta|.cluster}{<shared_any>}.b64 d, [a]", 7.0, 80, Barrier, Atomic, "9.7.13.15";
+            mbarrier_drop: "mbarrier.arrive_drop{<shared_any>}.b64 d, [a]", 7.0, 80
+                / "mbarrier.arrive_drop(.release|.relaxed@8.6:90)(.cta|.cluster@8.0:90){<shared_any>}.b64", 8.0, 80,
+                Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, the last time, b times; d = the state before.
-            mbarrier_drop_count: "mbarrier.arrive_drop{.release|.relaxed}{.cta|.cluster}{<shared_any>}.b64 d, [a], b:u32", 7.8, 90, Barrier, Atomic, "9.7.13.15";
+            mbarrier_drop_count: "mbarrier.arrive_drop{<shared_any>}.b64 d, [a], b:u32", 7.8, 90
+                / "mbarrier.arrive_drop(.release|.relaxed@8.6:90)(.cta|.cluster){<shared_any>}.b64", 8.0, 90,
+                Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, the last time, b times, which does not complete it; d = the state before.
-            mbarrier_drop_no_complete: "mbarrier.arrive_drop.noComplete{.release}{.cta}{<shared_cta>}.b64 d, [a], b:u32", 7.0, 80, Barrier, Atomic, "9.7.13.15";
+            mbarrier_drop_no_complete: "mbarrier.arrive_drop.noComplete{<shared_cta>}.b64 d, [a], b:u32", 7.0, 80
+                / "mbarrier.arrive_drop.noComplete.release.cta{<shared_cta>}.b64", 8.0, 80,
+                Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, the last time, which waits for b more transactions; d = the state before.
-            mbarrier_drop_expect_tx: "mbarrier.arrive_drop.expect_tx{.release|.relaxed}{.cta|.cluster}{<shared_any>}.b64 d, [a], b:u32", 8.0, 90, Barrier, Atomic, "9.7.13.15";
+            mbarrier_drop_expect_tx: "mbarrier.arrive_drop.expect_tx{<shared_any>}.b64 d, [a], b:u32", 8.0, 90
+                / "mbarrier.arrive_drop.expect_tx(.release|.relaxed@8.6:90)(.cta|.cluster){<shared_any>}.b64", 8.0, 90,
+                Barrier, Atomic, "9.7.13.15";
             /// p = the phase that state b was taken in is complete.
-            mbarrier_test_wait: "mbarrier.test_wait{.acquire|.relaxed}{.cta|.cluster}{<shared_cta>}.b64 p:pred, [a], b:b64", 7.0, 80, Barrier, Atomic, "9.7.13.15";
+            mbarrier_test_wait: "mbarrier.test_wait{<shared_cta>}.b64 p:pred, [a], b:b64", 7.0, 80
+                / "mbarrier.test_wait(.acquire|.relaxed@8.6:90)(.cta|.cluster@8.0:90){<shared_cta>}.b64", 8.0, 80,
+                Barrier, Atomic, "9.7.13.15";
             /// p = the phase of parity b is complete.
-            mbarrier_test_wait_parity: "mbarrier.test_wait.parity{.acquire|.relaxed}{.cta|.cluster}{<shared_cta>}.b64 p:pred, [a], b:u32", 7.1, 80, Barrier, Atomic, "9.7.13.15";
+            mbarrier_test_wait_parity: "mbarrier.test_wait.parity{<shared_cta>}.b64 p:pred, [a], b:u32", 7.1, 80
+                / "mbarrier.test_wait.parity(.acquire|.relaxed@8.6:90)(.cta|.cluster@8.0:90){<shared_cta>}.b64", 8.0, 80,
+                Barrier, Atomic, "9.7.13.15";
             /// Waits a while; p = the phase that state b was taken in is complete.
-            mbarrier_try_wait: "mbarrier.try_wait{.acquire|.relaxed}{.cta|.cluster}{<shared_cta>}.b64 p:pred, [a], b:b64{, c:u32}", 7.8, 90, Barrier, Atomic, "9.7.13.15";
+            mbarrier_try_wait: "mbarrier.try_wait{<shared_cta>}.b64 p:pred, [a], b:b64{, c:u32}", 7.8, 90
+                / "mbarrier.try_wait(.acquire|.relaxed@8.6:90)(.cta|.cluster){<shared_cta>}.b64", 8.0, 90,
+                Barrier, Atomic, "9.7.13.15";
             /// Waits a while; p = the phase of parity b is complete.
-            mbarrier_try_wait_parity: "mbarrier.try_wait.parity{.acquire|.relaxed}{.cta|.cluster}{<shared_cta>}.b64 p:pred, [a], b:u32{, c:u32}", 7.8, 90, Barrier, Atomic, "9.7.13.15";
+            mbarrier_try_wait_parity: "mbarrier.try_wait.parity{<shared_cta>}.b64 p:pred, [a], b:u32{, c:u32}", 7.8, 90
+                / "mbarrier.try_wait.parity(.acquire|.relaxed@8.6:90)(.cta|.cluster){<shared_cta>}.b64", 8.0, 90,
+                Barrier, Atomic, "9.7.13.15";
             /// d = arrivals that were pending when state a was taken.
             mbarrier_pending_count: "mbarrier.pending_count.b64 d:b32, a:b64", 7.0, 80, Barrier, Atomic, "9.7.13.15";
             /// Arrives when the copies of this thread are done; without .noinc one more arrival is awaited.

@@ -59,7 +59,7 @@ pub const SETS: &[(&str, &str)] = &[
     ("wmma_shape", ".m16n16k16|.m8n32k16|.m32n8k16"),
     ("bulk_operation", ".and|.or|.xor|.add|.inc|.dec|.min|.max"),
     ("narrow_float", ".e4m3|.e5m2|.e3m2|.e2m3|.e2m1"),
-    ("sparse", ".sp|.sp::ordered_metadata"),
+    ("sparse", ".sp|.sp::ordered_metadata@8.5:80"),
     ("matrix_space", ".global|.shared|.shared::cta"),
     ("atomic_order", ".relaxed@6.0:70|.acquire@6.0:70|.release@6.0:70|.acq_rel@6.0:70"),
     ("atomic_space", ".global|.shared|.shared::cta@7.8:30|.shared::cluster@7.8:90"),

@@ -11,8 +11,8 @@ pub(super) fn register_fits(needed: ScalarType, register: ScalarType, wider: boo
     }
     let integer = |ty: ScalarType| ty.is_integer() || ty.class() == TypeClass::Bits;
     wider && integer(needed) && integer(register) && register.bits() > needed.bits()
-        // Floats live in wider registers that are untyped.
-        || wider && needed.class() != TypeClass::Predicate
+        // Floats, but for the newer types, live in wider registers that are untyped.
+        || wider && matches!(needed, ScalarType::F16 | ScalarType::F16x2 | ScalarType::F32)
             && register.class() == TypeClass::Bits && register.bits() > needed.bits()
 }
 
@@ -56,6 +56,7 @@ mod tests {
         assert!(register_fits(F32, B64, true));
         assert!(!register_fits(U64, U32, true));
         assert!(!register_fits(F32, F64, true));
+        assert!(register_fits(F16, B32, true) && !register_fits(Bf16, B32, true));
         assert!(!register_fits(B32, F64, true));
     }
 }

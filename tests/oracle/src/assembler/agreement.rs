@@ -210,7 +210,26 @@ fn is_ignored(token: Token) -> bool {
         Token::Modifier(modifier) => {
             matches!(
                 modifier.name(),
-                "finite" | "infinite" | "number" | "notanumber" | "normal" | "subnormal"
+                "finite"
+                    | "infinite"
+                    | "number"
+                    | "notanumber"
+                    | "normal"
+                    | "subnormal"
+                    | "b6x16_p32"
+                    | "b4x16_p64"
+                    | "b8x16"
+                    | "global_address"
+                    | "global_dim"
+                    | "global_stride"
+                    | "box_dim"
+                    | "element_stride"
+                    | "rank"
+                    | "elemtype"
+                    | "interleave_layout"
+                    | "swizzle_mode"
+                    | "swizzle_atomicity"
+                    | "fill_mode"
             )
         }
     }

@@ -53,8 +53,8 @@ impl View {
 
     #[cold]
     fn look_up(&mut self, memory: &Memory, slot: u32, address: u64) -> Option<Range> {
-        let allocation = memory.allocation_of(address)?;
-        let range = Range { start: allocation.address, end: allocation.end() };
+        let (start, end) = memory.accessible_around(address)?;
+        let range = Range { start, end };
         self.slots[slot as usize % SLOTS] = range;
         Some(range)
     }

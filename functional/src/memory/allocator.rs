@@ -23,6 +23,10 @@ pub enum AllocationKind {
     Heap,
     /// Parameters of a launch.
     Parameters,
+    /// Pages mapped into reserved addresses (`cuMemMap`), which count where they were made.
+    Mapped,
+    /// Pages that something else has made, such as another process.
+    Imported,
 }
 
 impl AllocationKind {
@@ -32,6 +36,11 @@ impl AllocationKind {
             self,
             AllocationKind::Device | AllocationKind::Array | AllocationKind::Managed | AllocationKind::Module
         )
+    }
+
+    /// Is it freed by its address alone?
+    pub(super) fn is_freed(self) -> bool {
+        !matches!(self, AllocationKind::Registered | AllocationKind::Mapped)
     }
 }
 
@@ -84,6 +93,22 @@ impl FreeList {
             self.stretches.insert(address + size, rest);
         }
         Some(address)
+    }
+
+    /// Takes the stretch at an address, if all of it is free.
+    pub(super) fn take_at(&mut self, address: u64, size: u64) -> bool {
+        let Some((start, end)) = self.around(address) else { return false };
+        if size > end - address {
+            return false;
+        }
+        self.stretches.remove(&start);
+        if address > start {
+            self.stretches.insert(start, address - start);
+        }
+        if address + size < end {
+            self.stretches.insert(address + size, end - (address + size));
+        }
+        true
     }
 
     /// Gives a stretch back, joined with its free neighbours.

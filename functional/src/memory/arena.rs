@@ -11,7 +11,8 @@ use super::allocator::FreeList;
 /// gets the same device addresses in every run.
 const PREFERRED_BASE: usize = 0x2000_0000_0000;
 
-const PAGE: u64 = 4096;
+/// The host's pages.
+pub(super) const PAGE: u64 = 4096;
 /// The host's large pages, and the alignment of allocations of at least this size, as CUDA has it.
 pub(super) const LARGE_PAGE: u64 = 2 << 20;
 
@@ -100,6 +101,15 @@ impl Arena {
             return Err(io::Error::last_os_error());
         }
         Ok(())
+    }
+
+    /// Puts fresh pages of its own, which read as zero, where others were mapped.
+    pub(super) fn clear(&self, address: u64, length: u64) -> io::Result<()> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the pages lie in the reserved range, and what was mapped there is gone.
+        let at = unsafe { libc::mmap(address as *mut _, length as usize, access, flags, -1, 0) };
+        if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
     fn zero(&self, start: u64, end: u64) {

@@ -5,16 +5,21 @@
 
 mod allocator;
 mod arena;
+mod mapping;
+mod pages;
 
 pub use allocator::{Allocation, AllocationKind};
+pub use mapping::Mapping;
+pub use pages::{FileIdentity, Pages};
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 
 use allocator::FreeList;
-use arena::{Arena, LARGE_PAGE};
+use arena::{Arena, LARGE_PAGE, PAGE};
 
 /// Alignment that `cudaMalloc` promises (CUDA programming guide, device memory accesses).
 pub const ALLOCATION_ALIGNMENT: u64 = 256;
@@ -66,6 +71,9 @@ pub enum MemoryError {
     /// A host range that overlaps one already registered.
     #[error("{0:#x} is registered already")]
     AlreadyRegistered(u64),
+    /// A range into which memory is mapped.
+    #[error("memory is mapped at {0:#x}")]
+    StillMapped(u64),
     /// The host gave no address space or pages.
     #[error("the host refused memory: {0}")]
     Host(String),
@@ -76,7 +84,7 @@ pub enum MemoryError {
 pub struct Memory {
     arena: Arena,
     capacity: u64,
-    used: AtomicU64,
+    used: Arc<AtomicU64>,
     functions: AtomicU64,
     state: RwLock<State>,
 }
@@ -86,6 +94,10 @@ struct State {
     free: FreeList,
     live: BTreeMap<u64, Allocation>,
     next_serial: u64,
+    /// Reserved ranges of addresses: start and size.
+    reservations: BTreeMap<u64, u64>,
+    /// Where the arena shows pages that are not its own, by address.
+    mappings: BTreeMap<u64, Mapping>,
 }
 
 impl Memory {
@@ -94,11 +106,17 @@ impl Memory {
         let arena = Arena::reserve(RESERVED).map_err(|error| MemoryError::Host(error.to_string()))?;
         let heap = arena.base() + FIRST_OF_MEMORY * WINDOW_SIZE;
         let free = FreeList::new(heap, arena.base() + arena.length() - heap);
-        let state = State { free, live: BTreeMap::new(), next_serial: 1 };
+        let state = State {
+            free,
+            live: BTreeMap::new(),
+            next_serial: 1,
+            reservations: BTreeMap::new(),
+            mappings: BTreeMap::new(),
+        };
         Ok(Memory {
             arena,
             capacity,
-            used: AtomicU64::new(0),
+            used: Arc::default(),
             functions: AtomicU64::new(0),
             state: RwLock::new(state),
         })
@@ -146,13 +164,18 @@ impl Memory {
         }
         let mut state = self.state.write();
         let charged = if kind.is_device() { size } else { 0 };
-        let free = self.capacity - self.used();
+        let free = self.capacity.saturating_sub(self.used());
         let full = MemoryError::OutOfMemory { requested: size, free, total: self.capacity };
         if charged > free {
             return Err(full);
         }
         let is_large = size >= LARGE_PAGE;
-        let unit = if is_large { LARGE_PAGE } else { ALLOCATION_ALIGNMENT };
+        let unit = match kind {
+            _ if is_large => LARGE_PAGE,
+            // Another process may map it, and pages are what is mapped.
+            AllocationKind::Device => PAGE,
+            _ => ALLOCATION_ALIGNMENT,
+        };
         let reserved = size.max(1).checked_next_multiple_of(unit).ok_or(full.clone())?;
         let address = state.free.take(reserved, align.max(unit)).ok_or(full)?;
         if is_large {
@@ -169,13 +192,19 @@ impl Memory {
     pub fn free(&self, address: u64) -> Result<Allocation, MemoryError> {
         let mut state = self.state.write();
         let allocation = match state.live.get(&address) {
-            Some(allocation) if allocation.kind != AllocationKind::Registered => *allocation,
+            Some(allocation) if allocation.kind.is_freed() => *allocation,
             _ => return Err(MemoryError::NotAllocated(address)),
         };
         state.live.remove(&address);
-        state.free.give(address, allocation.reserved);
-        self.arena
-            .decommit(&mut state.free, address, allocation.reserved)
+        let start = if allocation.kind == AllocationKind::Imported { address / PAGE * PAGE } else { address };
+        let cleared = if state.mappings.remove(&start).is_some() {
+            self.arena.clear(start, allocation.reserved)
+        } else {
+            Ok(())
+        };
+        state.free.give(start, allocation.reserved);
+        cleared
+            .and_then(|()| self.arena.decommit(&mut state.free, start, allocation.reserved))
             .map_err(|error| MemoryError::Host(error.to_string()))?;
         if allocation.kind.is_device() {
             self.used.fetch_sub(allocation.size, Ordering::Relaxed);
@@ -227,16 +256,30 @@ impl Memory {
         self.state.read().live.values().copied().collect()
     }
 
-    /// Checks that every byte of the range is allocated (in one allocation).
+    /// The addresses around one in a live allocation that may be accessed too: the allocation, and if it is a mapping,
+    /// those that follow it without a gap.
+    pub fn accessible_around(&self, address: u64) -> Option<(u64, u64)> {
+        let allocation = self.allocation_of(address)?;
+        let mut end = allocation.end();
+        if allocation.kind == AllocationKind::Mapped {
+            let state = self.state.read();
+            while let Some(next) = state.live.get(&end).filter(|next| next.kind == AllocationKind::Mapped) {
+                end = next.end();
+            }
+        }
+        Some((allocation.address, end))
+    }
+
+    /// Checks that every byte of the range is allocated (in one allocation, or in mappings without a gap).
     pub fn check_range(&self, start: u64, length: u64) -> Result<(), MemoryError> {
         if length == 0 {
             return Ok(());
         }
         let end =
             start.checked_add(length).ok_or(MemoryError::OutOfRange { address: start, start, length })?;
-        match self.allocation_of(start) {
-            Some(allocation) if end <= allocation.end() => Ok(()),
-            Some(allocation) => Err(MemoryError::OutOfRange { address: allocation.end(), start, length }),
+        match self.accessible_around(start) {
+            Some((_, last)) if end <= last => Ok(()),
+            Some((_, last)) => Err(MemoryError::OutOfRange { address: last, start, length }),
             None => Err(MemoryError::OutOfRange { address: start, start, length }),
         }
     }

@@ -9,6 +9,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 
 use crate::clock::{Clock, HostClock};
+use crate::condition::Conditions;
 use crate::error::Error;
 use crate::executor::{Executors, is_engine_thread};
 use crate::handles::{EventFlags, EventId, ItemId, StreamId, StreamInfo, StreamKind};
@@ -61,7 +62,7 @@ pub struct Shutdown {
 /// submits, queries or waits returns [`Error::Fault`] until [`reset`](Self::reset). Calls must not come from a
 /// [host function](is_engine_thread).
 pub struct Engine<F: Fault> {
-    shared: Arc<Shared<F>>,
+    pub(crate) shared: Arc<Shared<F>>,
 }
 
 pub(crate) struct Shared<F: Fault> {
@@ -80,6 +81,7 @@ pub(crate) struct Inner<F: Fault> {
     pub(crate) state: State<F>,
     pub(crate) waiters: FxHashMap<(ItemId, Moment), Vec<Arc<Condvar>>>,
     pub(crate) executors: Executors,
+    pub(crate) conditions: Conditions,
     /// Executors end when nothing is ready.
     pub(crate) stopping: bool,
 }
@@ -111,6 +113,7 @@ impl<F: Fault> Engine<F> {
             state: State::default(),
             waiters: FxHashMap::default(),
             executors: Executors::default(),
+            conditions: Conditions::default(),
             stopping: false,
         };
         Self {
@@ -281,7 +284,7 @@ impl<F: Fault> Engine<F> {
     }
 
     /// The lock, once the stream has room for another item.
-    fn lock_with_room(&self, stream: StreamId) -> Result<MutexGuard<'_, Inner<F>>, Error<F>> {
+    pub(crate) fn lock_with_room(&self, stream: StreamId) -> Result<MutexGuard<'_, Inner<F>>, Error<F>> {
         let mut inner = self.shared.lock()?;
         while let Some(oldest) = inner.state.oldest_of_full(stream, self.shared.config.queue_depth.max(1))? {
             self.shared.wait_for(&mut inner, oldest, Moment::Retired, Meanwhile::Sleep(None))?;

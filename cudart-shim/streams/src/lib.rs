@@ -6,6 +6,7 @@
 //! the lock, the waiting and the executor threads.
 
 mod clock;
+mod condition;
 mod engine;
 mod error;
 mod executor;

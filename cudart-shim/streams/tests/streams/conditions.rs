@@ -1,0 +1,92 @@
+//! Waits for something outside of the engine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use stream_engine::{Error, Scope, StreamKind, Submission};
+
+use crate::gate::{Gate, TestEngine, fault};
+
+fn wait_for(engine: &TestEngine, stream: stream_engine::StreamId, gate: &Gate) {
+    let gate = gate.clone();
+    engine.submit_condition(stream, move || gate.is_open()).unwrap();
+}
+
+#[test]
+fn a_condition_holds_up_its_stream_and_no_other() {
+    let engine = TestEngine::default();
+    let gate = Gate::default();
+    let held = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+    let free = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+    wait_for(&engine, held, &gate);
+    let passed = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&passed);
+    let set = move || flag.store(true, Ordering::Relaxed);
+    engine.submit(held, Submission::host_function(set)).unwrap();
+    engine.submit(free, Submission::kernel(|_| Ok(()))).unwrap();
+    engine.synchronize(Scope::Stream(free)).unwrap();
+    assert_eq!(engine.is_complete(Scope::Stream(held)), Ok(false));
+    assert!(!passed.load(Ordering::Relaxed));
+    gate.open();
+    engine.synchronize(Scope::Stream(held)).unwrap();
+    assert!(passed.load(Ordering::Relaxed));
+}
+
+#[test]
+fn more_conditions_than_executors_hold_nothing_up() {
+    let engine = TestEngine::default();
+    let gate = Gate::default();
+    let held: Vec<_> = (0..500).map(|_| engine.create_stream(StreamKind::NonBlocking, 0).unwrap()).collect();
+    let passed = Arc::new(AtomicUsize::new(0));
+    for stream in &held {
+        wait_for(&engine, *stream, &gate);
+        let passed = Arc::clone(&passed);
+        let count = move |_: &_| {
+            passed.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        engine.submit(*stream, Submission::kernel(count)).unwrap();
+    }
+    gate.open();
+    engine.synchronize(Scope::Context).unwrap();
+    assert_eq!(passed.load(Ordering::Relaxed), held.len());
+}
+
+#[test]
+fn a_condition_is_looked_at_only_when_its_turn_has_come() {
+    let engine = TestEngine::default();
+    let (first, looked) = (Gate::default(), Gate::default());
+    let stream = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+    wait_for(&engine, stream, &first);
+    let seen = looked.clone();
+    engine
+        .submit_condition(stream, move || {
+            seen.open();
+            true
+        })
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(!looked.is_open());
+    first.open();
+    engine.synchronize(Scope::Stream(stream)).unwrap();
+    assert!(looked.is_open());
+}
+
+#[test]
+fn a_fault_ends_a_wait_that_would_never_end() {
+    let engine = TestEngine::default();
+    let held = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+    let failing = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+    engine.submit_condition(held, || false).unwrap();
+    engine.submit(failing, Submission::kernel(|_| Err(fault("broken")))).unwrap();
+    assert_eq!(engine.synchronize(Scope::Context), Err(Error::Fault(fault("broken"))));
+}
+
+#[test]
+fn shutting_down_does_not_wait_for_a_condition() {
+    let engine = TestEngine::default();
+    let stream = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+    engine.submit_condition(stream, || false).unwrap();
+    assert_eq!(engine.shutdown(Duration::from_millis(10)).unwrap().abandoned, 1);
+}

@@ -70,7 +70,14 @@ impl Simulator {
 
     fn check_start(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
         let allocation = self.device.memory.allocation_of(address);
-        let fits = |found: &Allocation| found.address == address && kinds.contains(&found.kind);
+        // Memory of another process's pool is freed like that of one's own.
+        let is_kind = |kind| {
+            kinds.contains(&kind)
+                || (kind == AllocationKind::Imported
+                    && kinds.contains(&AllocationKind::Device)
+                    && pool::pool_of(address).is_some())
+        };
+        let fits = |found: &Allocation| found.address == address && is_kind(found.kind);
         if allocation.as_ref().is_some_and(fits) { Ok(()) } else { Err(Error::InvalidValue) }
     }
 

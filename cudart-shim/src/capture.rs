@@ -320,6 +320,8 @@ fn kind_name(kind: AllocationKind) -> &'static str {
         AllocationKind::Module => "module",
         AllocationKind::Heap => "heap",
         AllocationKind::Parameters => "parameters",
+        AllocationKind::Mapped => "mapped",
+        AllocationKind::Imported => "imported",
     }
 }
 

@@ -4,8 +4,10 @@
 
 use crate::abi::ContextHandle;
 use crate::error::{self, Error, Result};
+use crate::interprocess;
 use crate::pool;
 use crate::simulator::{Simulator, simulator};
+use crate::virtual_memory;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -198,6 +200,10 @@ pub(crate) fn reset() -> Result<()> {
             _ => memory.free(allocation.address).map(|_| ()),
         };
     }
+    // An address that cannot be unmapped is lost, and the reset goes on.
+    let _ = simulator.device.memory.give_back_everything();
+    virtual_memory::forget_everything();
+    interprocess::forget_everything();
     pool::forget_everything();
     error::forget_sticky();
     with_contexts(|contexts| contexts.primary_users = 0);

@@ -6,10 +6,13 @@
 use crate::abi::{Address, DefaultStream, Out, PoolHandle, StreamHandle};
 use crate::error::{Error, Result};
 use crate::simulator::Simulator;
-use functional::memory::AllocationKind;
+use crate::virtual_memory::{FILE_DESCRIPTOR, pages_of_descriptor};
+use functional::memory::{AllocationKind, FileIdentity, Pages};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};
+use std::os::fd::IntoRawFd;
+use std::sync::Arc;
 
 /// Handles lie where no process has memory; the first is the device's default pool.
 const POOLS: usize = 0x5700_0000_0000_0000;
@@ -27,18 +30,29 @@ mod attribute {
 }
 
 /// A pool's settings and account, bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Pool {
     /// Whether freed memory may be reused across streams, in three ways.
     reuse: [c_int; 3],
     release_threshold: u64,
     used: u64,
     used_high: u64,
+    sharing: Sharing,
+}
+
+/// Whether other processes know a pool. Its file is there to be told from others, and empty.
+#[derive(Clone, Debug)]
+enum Sharing {
+    Private,
+    /// It can be exported.
+    Exportable(Arc<Pages>),
+    /// It is another process's.
+    Imported(Arc<Pages>),
 }
 
 impl Default for Pool {
     fn default() -> Self {
-        Self { reuse: [1; 3], release_threshold: 0, used: 0, used_high: 0 }
+        Self { reuse: [1; 3], release_threshold: 0, used: 0, used_high: 0, sharing: Sharing::Private }
     }
 }
 
@@ -89,14 +103,89 @@ pub(crate) fn check(pool: PoolHandle) -> Result<()> {
     with_pool(pool, |_| Ok(()))
 }
 
-/// A new pool.
-pub(crate) fn create() -> PoolHandle {
+fn insert(pool: Pool) -> PoolHandle {
     with_pools(|pools| {
         pools.created += 1;
         let handle = PoolHandle(POOLS | (pools.created << 4));
-        pools.live.insert(handle, Pool::default());
+        pools.live.insert(handle, pool);
         handle
     })
+}
+
+/// A new pool, which other processes may come to know through these kinds of handles.
+pub(crate) fn create(handle_types: c_int) -> Result<PoolHandle> {
+    let sharing = match handle_types {
+        0 => Sharing::Private,
+        FILE_DESCRIPTOR => {
+            Sharing::Exportable(Arc::new(Pages::anonymous(0).map_err(|_| Error::OperatingSystem)?))
+        }
+        _ => return Err(Error::NotSupported),
+    };
+    Ok(insert(Pool { sharing, ..Pool::default() }))
+}
+
+/// Stores a file descriptor for a pool that was made to be exported; the caller owns it.
+pub(crate) fn export(result: Out<c_void>, pool: PoolHandle, handle_type: c_int, flags: u64) -> Result<()> {
+    result.check()?;
+    if handle_type != FILE_DESCRIPTOR || flags != 0 {
+        return Err(Error::InvalidValue);
+    }
+    let pages = with_pool(pool, |pool| match &pool.sharing {
+        Sharing::Exportable(pages) => Ok(Arc::clone(pages)),
+        _ => Err(Error::InvalidValue),
+    })?;
+    let descriptor = pages.descriptor().try_clone_to_owned().map_err(|_| Error::OperatingSystem)?;
+    Out::new(result.pointer().cast()).set(descriptor.into_raw_fd())
+}
+
+/// A pool for the memory of the pool behind a file descriptor.
+pub(crate) fn import(
+    result: Out<PoolHandle>,
+    descriptor: Address,
+    handle_type: c_int,
+    flags: u64,
+) -> Result<()> {
+    result.check()?;
+    if handle_type != FILE_DESCRIPTOR || flags != 0 {
+        return Err(Error::InvalidValue);
+    }
+    let pages = pages_of_descriptor(descriptor.0 as c_int)?;
+    if pages.size() != 0 {
+        return Err(Error::InvalidValue);
+    }
+    result.set(insert(Pool { sharing: Sharing::Imported(pages), ..Pool::default() }))
+}
+
+/// The file that tells an exportable pool from others.
+pub(crate) fn exported_identity(pool: PoolHandle) -> Result<FileIdentity> {
+    with_pool(pool, |pool| match &pool.sharing {
+        Sharing::Exportable(pages) => pages.identity().map_err(|_| Error::OperatingSystem),
+        _ => Err(Error::InvalidValue),
+    })
+}
+
+/// The file of the pool that this one is an import of.
+pub(crate) fn imported_identity(pool: PoolHandle) -> Result<FileIdentity> {
+    with_pool(pool, |pool| match &pool.sharing {
+        Sharing::Imported(pages) => pages.identity().map_err(|_| Error::OperatingSystem),
+        _ => Err(Error::InvalidValue),
+    })
+}
+
+/// The pool that an allocation is from.
+pub(crate) fn pool_of(address: u64) -> Option<PoolHandle> {
+    with_pools(|pools| pools.allocations.get(&address).map(|(pool, _)| *pool))
+}
+
+/// An allocation has been made from a pool.
+pub(crate) fn note_allocation(pool: PoolHandle, address: u64, size: u64) {
+    with_pools(|pools| {
+        pools.allocations.insert(address, (pool, size));
+        if let Some(pool) = pools.live.get_mut(&pool) {
+            pool.used += size;
+            pool.used_high = pool.used_high.max(pool.used);
+        }
+    });
 }
 
 /// Destroys a created pool; its allocations stay until they are freed.
@@ -117,7 +206,7 @@ pub(crate) fn destroy(pool: PoolHandle) -> Result<()> {
 pub(crate) fn get_attribute(pool: PoolHandle, number: c_int, value: Out<c_void>) -> Result<()> {
     value.check()?;
     let value = value.pointer();
-    let pool = with_pool(pool, |pool| Ok(*pool))?;
+    let pool = with_pool(pool, |pool| Ok(pool.clone()))?;
     let word = match number {
         attribute::REUSE_FIRST..=attribute::REUSE_LAST => {
             let index = (number - attribute::REUSE_FIRST) as usize;
@@ -185,17 +274,14 @@ impl Simulator {
         default: DefaultStream,
     ) -> Result<()> {
         result.check()?;
-        check(pool)?;
+        with_pool(pool, |pool| match pool.sharing {
+            Sharing::Imported(_) => Err(Error::InvalidValue),
+            _ => Ok(()),
+        })?;
         self.check_stream(stream, default)?;
         let address = self.allocate(size, AllocationKind::Device, 0)?;
         if address != 0 {
-            with_pools(|pools| {
-                pools.allocations.insert(address, (pool, size as u64));
-                if let Some(pool) = pools.live.get_mut(&pool) {
-                    pool.used += size as u64;
-                    pool.used_high = pool.used_high.max(pool.used);
-                }
-            });
+            note_allocation(pool, address, size as u64);
         }
         result.set(Address(address as usize))
     }

@@ -185,9 +185,10 @@ impl From<MemoryError> for Error {
     fn from(error: MemoryError) -> Self {
         match error {
             MemoryError::OutOfMemory { .. } | MemoryError::Host(_) => Error::MemoryAllocation,
-            MemoryError::Alignment(_) | MemoryError::NotAllocated(_) | MemoryError::OutOfRange { .. } => {
-                Error::InvalidValue
-            }
+            MemoryError::Alignment(_)
+            | MemoryError::NotAllocated(_)
+            | MemoryError::StillMapped(_)
+            | MemoryError::OutOfRange { .. } => Error::InvalidValue,
             MemoryError::AlreadyRegistered(_) => Error::HostMemoryAlreadyRegistered,
         }
     }

@@ -164,6 +164,9 @@ impl Simulator {
         if flags > 1 {
             return Err(Error::InvalidValue);
         }
+        if self.wait_shared_event(stream, default, event)? {
+            return Ok(());
+        }
         Ok(self.engine.wait_event(self.stream(stream, default)?, event.id()?)?)
     }
 
@@ -228,14 +231,24 @@ impl Simulator {
         if unknown || flags & (INTERPROCESS | DISABLE_TIMING) == INTERPROCESS {
             return Err(Error::InvalidValue);
         }
+        let event = self.new_event(flags & DISABLE_TIMING != 0, flags & BLOCKING_SYNC != 0)?;
         if flags & INTERPROCESS != 0 {
-            return Err(Error::NotSupported);
+            self.share_event(event)?;
         }
-        let event = self.engine.create_event(EventFlags {
-            disable_timing: flags & DISABLE_TIMING != 0,
-            blocking_sync: flags & BLOCKING_SYNC != 0,
-        })?;
-        result.set(EventHandle(encode(EVENTS, event.to_raw())))
+        result.set(event)
+    }
+
+    /// A new event of the engine.
+    pub(crate) fn new_event(&self, disable_timing: bool, blocking_sync: bool) -> Result<EventHandle> {
+        let event = self.engine.create_event(EventFlags { disable_timing, blocking_sync })?;
+        Ok(EventHandle(encode(EVENTS, event.to_raw())))
+    }
+
+    /// Destroys an event; waits on it keep their effect.
+    pub(crate) fn destroy_event(&self, event: EventHandle) -> Result<()> {
+        self.engine.destroy_event(event.id()?)?;
+        self.forget_shared_event(event);
+        Ok(())
     }
 
     /// Makes the stream's present position the event's. Flag 1 only matters in graphs.
@@ -249,17 +262,25 @@ impl Simulator {
         if flags > 1 {
             return Err(Error::InvalidValue);
         }
+        if self.record_shared_event(event, stream, default)? {
+            return Ok(());
+        }
         Ok(self.engine.record_event(event.id()?, self.stream(stream, default)?)?)
     }
 
     /// "Not ready" until the device has reached the event.
     pub(crate) fn query_event(&self, event: EventHandle) -> Result<()> {
-        if self.engine.is_event_complete(event.id()?)? { Ok(()) } else { Err(Error::NotReady) }
+        let is_complete = match self.query_shared_event(event) {
+            Some(is_complete) => is_complete,
+            None => self.engine.is_event_complete(event.id()?)?,
+        };
+        if is_complete { Ok(()) } else { Err(Error::NotReady) }
     }
 
     /// Waits until the device has reached the event.
     pub(crate) fn synchronize_event(&self, event: EventHandle) -> Result<()> {
-        let result = self.engine.synchronize_event(event.id()?);
+        let is_shared = self.synchronize_shared_event(event)?;
+        let result = if is_shared { Ok(()) } else { self.engine.synchronize_event(event.id()?) };
         self.pass_on_printed_text();
         Ok(result?)
     }

@@ -10,7 +10,7 @@ api! { Driver;
     fn cuEventCreate(event: Out<EventHandle>, flags: c_uint) { driver_context()?.create_event(event, flags) }
 
     /// Destroys an event; waits on it keep their effect.
-    fn cuEventDestroy(event: EventHandle) { Ok(driver_context()?.engine.destroy_event(event.id()?)?) }
+    fn cuEventDestroy(event: EventHandle) { driver_context()?.destroy_event(event) }
 
     /// Makes the stream's present position the event's.
     fn cuEventRecord, cuEventRecord_ptsz [default] (event: EventHandle, stream: StreamHandle) {

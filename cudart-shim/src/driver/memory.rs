@@ -5,7 +5,10 @@ use crate::allocation::{HOST_ALLOC_FLAGS, HOST_REGISTER_FLAGS};
 use crate::context::{check_device, driver, driver_context};
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::pool;
 use crate::runtime::check_location;
+use crate::simulator::Simulator;
+use crate::virtual_memory::{self, FILE_DESCRIPTOR};
 use functional::memory::{Allocation, AllocationKind};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -59,8 +62,16 @@ enum Value {
 }
 
 /// What the driver says about a pointer into an allocation; `None` for an attribute it does not have.
-fn pointer_attribute(attribute: c_int, address: u64, found: &Allocation) -> Option<Result<Value>> {
-    let host = matches!(found.kind, AllocationKind::Host | AllocationKind::Registered);
+fn pointer_attribute(
+    simulator: &Simulator,
+    attribute: c_int,
+    address: u64,
+    found: &Allocation,
+) -> Option<Result<Value>> {
+    let mapped = virtual_memory::properties_at(simulator, address);
+    let pool = pool::pool_of(found.address);
+    let host = matches!(found.kind, AllocationKind::Host | AllocationKind::Registered)
+        || mapped.is_some_and(|properties| !properties.is_on_device());
     let reached_by_host = host || found.kind == AllocationKind::Managed;
     Some(Ok(match attribute {
         attribute::CONTEXT => Value::Word(crate::context::primary().0 as u64),
@@ -68,16 +79,21 @@ fn pointer_attribute(attribute: c_int, address: u64, found: &Allocation) -> Opti
         attribute::DEVICE_POINTER => Value::Word(address),
         attribute::HOST_POINTER if reached_by_host => Value::Word(address),
         attribute::HOST_POINTER => return Some(Err(Error::InvalidValue)),
-        attribute::SYNC_MEMOPS | attribute::IS_LEGACY_IPC_CAPABLE | attribute::IS_GPU_DIRECT_RDMA_CAPABLE => {
-            Value::Flag(false)
+        attribute::IS_LEGACY_IPC_CAPABLE => {
+            Value::Flag(found.kind == AllocationKind::Device && pool.is_none())
         }
+        attribute::SYNC_MEMOPS | attribute::IS_GPU_DIRECT_RDMA_CAPABLE => Value::Flag(false),
         attribute::BUFFER_ID => Value::Word(found.serial),
         attribute::IS_MANAGED => Value::Flag(found.kind == AllocationKind::Managed),
         attribute::DEVICE_ORDINAL => Value::Int(0),
         attribute::RANGE_START => Value::Word(found.address),
         attribute::RANGE_SIZE => Value::Word(found.size),
         attribute::MAPPED => Value::Flag(true),
-        attribute::ALLOWED_HANDLE_TYPES | attribute::MEMPOOL_HANDLE => Value::Word(0),
+        attribute::ALLOWED_HANDLE_TYPES => {
+            let of_pool = pool.filter(|pool| pool::exported_identity(*pool).is_ok()).map(|_| FILE_DESCRIPTOR);
+            Value::Word(mapped.map(|properties| properties.handle_types).or(of_pool).unwrap_or(0) as u64)
+        }
+        attribute::MEMPOOL_HANDLE => Value::Word(pool.map_or(0, |pool| pool.0 as u64)),
         // Read and write.
         attribute::ACCESS_FLAGS => Value::Int(3),
         _ => return None,
@@ -236,18 +252,21 @@ api! { Driver;
 
     /// One attribute of a pointer.
     fn cuPointerGetAttribute(data: Out<c_void>, attribute: c_int, ptr: Address) {
-        let found = driver()?.device.memory.allocation_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
-        pointer_attribute(attribute, ptr.0 as u64, &found).ok_or(Error::InvalidValue)??.store(data)
+        let simulator = driver()?;
+        let found = simulator.device.memory.allocation_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
+        pointer_attribute(simulator, attribute, ptr.0 as u64, &found).ok_or(Error::InvalidValue)??.store(data)
     }
 
     /// Several attributes of a pointer; for a pointer the driver does not know they are zero.
     fn cuPointerGetAttributes(
         count: c_uint, attributes: In<c_int>, data: In<*mut c_void>, ptr: Address,
     ) {
-        let found = driver()?.device.memory.allocation_of(ptr.0 as u64);
+        let simulator = driver()?;
+        let found = simulator.device.memory.allocation_of(ptr.0 as u64);
         let attributes = attributes.list(count as usize)?;
         for (attribute, target) in attributes.into_iter().zip(data.list(count as usize)?) {
-            let known = found.as_ref().and_then(|found| pointer_attribute(attribute, ptr.0 as u64, found));
+            let known =
+                found.as_ref().and_then(|found| pointer_attribute(simulator, attribute, ptr.0 as u64, found));
             let value = match known {
                 Some(Ok(value)) => value,
                 Some(Err(_)) | None => unknown_value(attribute),

@@ -53,8 +53,9 @@ api! { Driver;
     fn cuMemPoolCreate(memPool: Out<PoolHandle>, poolProps: In<PoolProperties>) {
         memPool.check()?;
         driver()?;
-        check_properties(poolProps.get()?)?;
-        memPool.set(pool::create())
+        let properties = poolProps.get()?;
+        check_properties(properties)?;
+        memPool.set(pool::create(properties.handle_types)?)
     }
 
     /// Destroys a pool.

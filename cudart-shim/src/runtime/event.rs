@@ -15,7 +15,7 @@ api! { Runtime;
     }
 
     /// Destroys an event; waits on it keep their effect.
-    fn cudaEventDestroy(event: EventHandle) { Ok(runtime_context()?.engine.destroy_event(event.id()?)?) }
+    fn cudaEventDestroy(event: EventHandle) { runtime_context()?.destroy_event(event) }
 
     /// Makes the stream's present position the event's.
     fn cudaEventRecord, cudaEventRecord_ptsz [default] (event: EventHandle, stream: StreamHandle) {

@@ -31,11 +31,7 @@ pub(crate) const ACCESS_READ_WRITE: c_int = 3;
 /// Refuses properties of pools there cannot be here.
 pub(crate) fn check_properties(properties: PoolProperties) -> crate::error::Result<()> {
     check_location(properties.location)?;
-    match (properties.allocation_type, properties.handle_types) {
-        (1, 0) => Ok(()),
-        (1, _) => Err(Error::NotSupported),
-        _ => Err(Error::InvalidValue),
-    }
+    if properties.allocation_type == 1 { Ok(()) } else { Err(Error::InvalidValue) }
 }
 
 api! { Runtime;
@@ -82,8 +78,9 @@ api! { Runtime;
     fn cudaMemPoolCreate(memPool: Out<PoolHandle>, poolProps: In<PoolProperties>) {
         memPool.check()?;
         runtime_context()?;
-        check_properties(poolProps.get()?)?;
-        memPool.set(pool::create())
+        let properties = poolProps.get()?;
+        check_properties(properties)?;
+        memPool.set(pool::create(properties.handle_types)?)
     }
 
     /// Destroys a pool.

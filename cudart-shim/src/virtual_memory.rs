@@ -1,0 +1,308 @@
+//! Virtual memory management: allocations without addresses, by handle, and where they are mapped.
+
+use crate::abi::MemoryLocation;
+use crate::context::check_device;
+use crate::error::{Error, Result};
+use crate::log;
+use crate::simulator::Simulator;
+use functional::memory::Pages;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::sync::Arc;
+
+/// Sizes of allocations and mappings are multiples of this, bytes: a page of the device.
+pub(crate) const GRANULARITY: u64 = 2 << 20;
+
+/// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
+pub(crate) const FILE_DESCRIPTOR: c_int = 1;
+
+/// `CU_MEM_LOCATION_TYPE_DEVICE`.
+const DEVICE: c_int = 1;
+
+/// `CU_MEM_ACCESS_FLAGS_PROT_…`: none, read, read and write.
+const PROT_NONE: c_int = 0;
+const PROT_READ: c_int = 1;
+const PROT_READ_WRITE: c_int = 3;
+
+/// `CUmemAllocationProp`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct AllocationProperties {
+    /// 1: pinned.
+    pub(crate) kind: c_int,
+    pub(crate) handle_types: c_int,
+    pub(crate) location: MemoryLocation,
+    pub(crate) windows_data: usize,
+    pub(crate) compression: u8,
+    pub(crate) rdma_capable: u8,
+    pub(crate) usage: u16,
+    pub(crate) reserved: [u8; 4],
+}
+
+impl AllocationProperties {
+    /// Of memory that some process has made.
+    fn imported() -> Self {
+        Self {
+            kind: 1,
+            handle_types: FILE_DESCRIPTOR,
+            location: MemoryLocation { kind: DEVICE, id: 0 },
+            windows_data: 0,
+            compression: 0,
+            rdma_capable: 0,
+            usage: 0,
+            reserved: [0; 4],
+        }
+    }
+
+    /// Is it memory of a device, or of the host?
+    pub(crate) fn is_on_device(&self) -> bool {
+        self.location.kind == DEVICE
+    }
+
+    /// Refuses memory there cannot be here.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.location.kind {
+            DEVICE => check_device(self.location.id)?,
+            2..=4 => {}
+            _ => return Err(Error::InvalidValue),
+        }
+        match (self.kind, self.handle_types, self.usage) {
+            (1, 0 | FILE_DESCRIPTOR, 0) => Ok(()),
+            (1 | 2, ..) => Err(Error::NotSupported),
+            _ => Err(Error::InvalidValue),
+        }
+    }
+}
+
+/// An allocation.
+#[derive(Debug)]
+struct Physical {
+    properties: AllocationProperties,
+    pages: Arc<Pages>,
+    /// Calls of `cuMemRelease` that it takes to let go of the handle.
+    references: usize,
+    /// Places it is mapped at; it lives as long as there is one, or a reference.
+    mappings: usize,
+}
+
+/// What is mapped at an address, and who has access (`CU_MEM_ACCESS_FLAGS_PROT_…`).
+#[derive(Clone, Copy, Debug)]
+struct Mapped {
+    handle: u64,
+    device: c_int,
+    host: c_int,
+}
+
+#[derive(Default)]
+struct Table {
+    live: FxHashMap<u64, Physical>,
+    created: u64,
+    mapped: BTreeMap<u64, Mapped>,
+}
+
+/// Handles lie where no process has memory.
+const HANDLES: u64 = 0x6000_0000_0000_0000;
+
+static TABLE: Mutex<Option<Table>> = Mutex::new(None);
+
+fn with_table<T>(use_it: impl FnOnce(&mut Table) -> T) -> T {
+    use_it(TABLE.lock().get_or_insert_default())
+}
+
+impl Table {
+    fn insert(&mut self, properties: AllocationProperties, pages: Arc<Pages>) -> u64 {
+        self.created += 1;
+        let handle = HANDLES | (self.created << 4);
+        self.live.insert(handle, Physical { properties, pages, references: 1, mappings: 0 });
+        handle
+    }
+
+    /// The allocation of a handle that has not been released.
+    fn held(&mut self, handle: u64) -> Result<&mut Physical> {
+        self.live.get_mut(&handle).filter(|physical| physical.references > 0).ok_or(Error::InvalidValue)
+    }
+
+    fn forget_unused(&mut self, handle: u64) {
+        if self.live.get(&handle).is_some_and(|physical| physical.references == 0 && physical.mappings == 0) {
+            self.live.remove(&handle);
+        }
+    }
+}
+
+fn is_granular(bytes: u64) -> bool {
+    bytes > 0 && bytes.is_multiple_of(GRANULARITY)
+}
+
+/// Gives one reference to a handle back.
+pub(crate) fn release(handle: u64) -> Result<()> {
+    with_table(|table| {
+        table.held(handle)?.references -= 1;
+        table.forget_unused(handle);
+        Ok(())
+    })
+}
+
+/// What an allocation was made with.
+pub(crate) fn properties(handle: u64) -> Result<AllocationProperties> {
+    with_table(|table| table.held(handle).map(|physical| physical.properties))
+}
+
+/// What the memory mapped at an address was made with; `None` where nothing is mapped.
+pub(crate) fn properties_at(simulator: &Simulator, address: u64) -> Option<AllocationProperties> {
+    let mapping = simulator.device.memory.mapping_of(address)?;
+    with_table(|table| {
+        let mapped = table.mapped.get(&mapping.address)?;
+        table.live.get(&mapped.handle).map(|physical| physical.properties)
+    })
+}
+
+/// A descriptor of the allocation for another process; the caller owns it.
+pub(crate) fn export(handle: u64) -> Result<c_int> {
+    let pages = with_table(|table| {
+        let physical = table.held(handle)?;
+        let allowed = physical.properties.handle_types & FILE_DESCRIPTOR != 0;
+        if allowed { Ok(Arc::clone(&physical.pages)) } else { Err(Error::InvalidValue) }
+    })?;
+    let descriptor = pages.descriptor().try_clone_to_owned().map_err(|_| Error::OperatingSystem)?;
+    Ok(descriptor.into_raw_fd())
+}
+
+/// The pages behind a descriptor that this or another process has exported. The descriptor stays the caller's.
+pub(crate) fn pages_of_descriptor(descriptor: c_int) -> Result<Arc<Pages>> {
+    if descriptor < 0 {
+        return Err(Error::InvalidValue);
+    }
+    // SAFETY: the number is only used to be duplicated, which fails for one that is no open descriptor.
+    let own: OwnedFd = unsafe { BorrowedFd::borrow_raw(descriptor) }
+        .try_clone_to_owned()
+        .map_err(|_| Error::InvalidValue)?;
+    let pages = Pages::from_descriptor(own.as_fd().try_clone_to_owned().map_err(|_| Error::OperatingSystem)?)
+        .map_err(|_| Error::InvalidValue)?;
+    let identity = pages.identity().map_err(|_| Error::InvalidValue)?;
+    // Memory of this process keeps its one account.
+    let known = with_table(|table| {
+        let same = |physical: &&Physical| physical.pages.identity().ok() == Some(identity);
+        table.live.values().find(same).map(|physical| Arc::clone(&physical.pages))
+    });
+    Ok(known.unwrap_or_else(|| Arc::new(pages)))
+}
+
+/// A handle for memory behind a descriptor.
+pub(crate) fn import(descriptor: c_int) -> Result<u64> {
+    let pages = pages_of_descriptor(descriptor)?;
+    if !is_granular(pages.size()) {
+        return Err(Error::InvalidValue);
+    }
+    Ok(with_table(|table| table.insert(AllocationProperties::imported(), pages)))
+}
+
+/// The device has been reset.
+pub(crate) fn forget_everything() {
+    *TABLE.lock() = None;
+}
+
+impl Simulator {
+    /// An allocation without an address.
+    pub(crate) fn create_physical(&self, size: u64, properties: AllocationProperties) -> Result<u64> {
+        properties.check()?;
+        if !is_granular(size) {
+            return Err(Error::InvalidValue);
+        }
+        let memory = &self.device.memory;
+        let pages = match properties.location.kind {
+            DEVICE => memory.create_pages(size)?,
+            _ => memory.create_host_pages(size)?,
+        };
+        let properties = AllocationProperties { compression: 0, ..properties };
+        Ok(with_table(|table| table.insert(properties, pages)))
+    }
+
+    /// Maps an allocation into reserved addresses.
+    pub(crate) fn map(&self, address: u64, size: u64, offset: u64, handle: u64) -> Result<()> {
+        // Other offsets the driver does not have yet.
+        if !is_granular(size) || !address.is_multiple_of(GRANULARITY) || offset != 0 {
+            return Err(Error::InvalidValue);
+        }
+        with_table(|table| {
+            let physical = table.held(handle)?;
+            self.device.memory.map(address, &physical.pages, offset, size)?;
+            physical.mappings += 1;
+            table.mapped.insert(address, Mapped { handle, device: PROT_NONE, host: PROT_NONE });
+            Ok(())
+        })
+    }
+
+    /// Unmaps all mappings of a range.
+    pub(crate) fn unmap(&self, address: u64, size: u64) -> Result<()> {
+        with_table(|table| {
+            for mapping in self.device.memory.unmap(address, size)? {
+                let Some(mapped) = table.mapped.remove(&mapping.address) else { continue };
+                if let Some(physical) = table.live.get_mut(&mapped.handle) {
+                    physical.mappings -= 1;
+                }
+                table.forget_unused(mapped.handle);
+            }
+            Ok(())
+        })
+    }
+
+    /// Sets the access to all mappings of a range for each location.
+    pub(crate) fn set_access(
+        &self,
+        address: u64,
+        size: u64,
+        wanted: &[(MemoryLocation, c_int)],
+    ) -> Result<()> {
+        for (location, flags) in wanted {
+            match (location.kind, *flags) {
+                (DEVICE, PROT_READ) => {
+                    log::report(|| {
+                        "cuMemSetAccess: read-only access of a device is not simulated".to_owned()
+                    });
+                    return Err(Error::NotSupported);
+                }
+                (DEVICE, PROT_NONE | PROT_READ_WRITE) => check_device(location.id)?,
+                (2..=4, PROT_NONE | PROT_READ | PROT_READ_WRITE) => {}
+                _ => return Err(Error::InvalidValue),
+            }
+        }
+        with_table(|table| {
+            for (location, flags) in wanted {
+                if location.kind == DEVICE {
+                    self.device.memory.set_access(address, size, *flags == PROT_READ_WRITE)?;
+                } else {
+                    self.device.memory.check_mapped(address, size)?;
+                }
+                for mapped in table.mapped.range_mut(address..address + size).map(|(_, mapped)| mapped) {
+                    *(if location.kind == DEVICE { &mut mapped.device } else { &mut mapped.host }) = *flags;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The access a location has to what is mapped at an address.
+    pub(crate) fn access(&self, address: u64, location: MemoryLocation) -> Result<c_int> {
+        let mapping = self.device.memory.mapping_of(address).ok_or(Error::InvalidValue)?;
+        let mapped = with_table(|table| table.mapped.get(&mapping.address).copied());
+        let mapped = mapped.ok_or(Error::InvalidValue)?;
+        match location.kind {
+            DEVICE => check_device(location.id).map(|()| mapped.device),
+            2..=4 => Ok(mapped.host),
+            _ => Err(Error::InvalidValue),
+        }
+    }
+
+    /// The handle of what is mapped at an address, with one more reference.
+    pub(crate) fn retain_physical(&self, address: u64) -> Result<u64> {
+        let mapping = self.device.memory.mapping_of(address).ok_or(Error::InvalidValue)?;
+        with_table(|table| {
+            let handle = table.mapped.get(&mapping.address).ok_or(Error::InvalidValue)?.handle;
+            table.live.get_mut(&handle).ok_or(Error::InvalidValue)?.references += 1;
+            Ok(handle)
+        })
+    }
+}

@@ -121,7 +121,7 @@ pub unsafe extern "C" fn voltsim_core_bind(
 extern "C" fn report_stub(number: u32, caller: *const c_void) -> c_int {
     let name = tables::STUB_NAMES.get(number as usize).copied().unwrap_or("?");
     log::stub_called(name, || place_of(caller));
-    let error = Error::NotSupported;
+    let error = tables::STUB_ERRORS.get(number as usize).copied().unwrap_or(Error::NotSupported);
     if name.starts_with("cuda") || name.starts_with("__cuda") {
         error.remember();
     }

@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include <cuda.h>
+#include <dlfcn.h>
 
 #include <cstring>
 #include <string>
@@ -123,6 +124,32 @@ static void launches(CUmodule module) {
     DRIVER(cuStreamSynchronize(stream));
     for (float &value : wanted) value = std::fma(std::fma(value, 2.0f, 0.5f), 3.0f, -1.0f);
     compare("scaled", got, wanted);
+
+    // As before CUDA 4: shape and parameters set for the function.
+    DRIVER(cuFuncSetBlockShape(scale, 256, 1, 1));
+    DRIVER(cuFuncSetSharedSize(scale, 64));
+    DRIVER(cuParamSetSize(scale, 16));
+    DRIVER(cuParamSetv(scale, 0, &data, sizeof data));
+    DRIVER(cuParamSeti(scale, 8, count));
+    DRIVER(cuParamSetf(scale, 12, 0.25f));
+    DRIVER(cuLaunchGridAsync(scale, 2, 2, stream));
+    EXPECT(cuFuncSetBlockShape(scale, 0, 1, 1) == CUDA_ERROR_INVALID_VALUE);
+    DRIVER(cuMemcpyDtoHAsync(got.data(), data, count * sizeof(float), stream));
+    DRIVER(cuStreamSynchronize(stream));
+    // The kernel knows one dimension of the grid: both rows do the same, one after the other or half at once.
+    size_t differing = 0;
+    for (unsigned i = 0; i < count; ++i) {
+        float once = std::fma(wanted[i], 3.0f, 0.25f), twice = std::fma(once, 3.0f, 0.25f);
+        bool reached = i < 512;
+        if (reached ? got[i] != once && got[i] != twice : got[i] != wanted[i]) ++differing;
+        wanted[i] = got[i];
+    }
+    EXPECT(differing == 0);
+    // Functions of before CUDA 3.2, with addresses of 32 bits, belong to contexts of that version.
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    auto allocate = reinterpret_cast<CUresult (*)(unsigned *, unsigned)>(dlsym(driver, "cuMemAlloc"));
+    unsigned narrow;
+    EXPECT(allocate != nullptr && allocate(&narrow, 4) == CUDA_ERROR_INVALID_CONTEXT);
 
     int threads, registers;
     DRIVER(cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, scale));

@@ -1,15 +1,19 @@
 //! Rust source of the core's function tables: one slot per exported function of each library.
 
 use crate::{Function, Library, Signature, State, TableError, driver, exports, runtime};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Source for `include!` in the core: `STUB_NAMES`, one slot table per library, the `cuGetProcAddress` names, and for the
+/// Source for `include!` in the core: `STUB_NAMES` and `STUB_ERRORS`, one slot table per library, the `cuGetProcAddress` names, and for the
 /// tests the signature of each body. A function marked `done` that has no body is an unresolved path in this source.
 pub fn generate() -> Result<String, TableError> {
-    let stubs = stub_names()?;
+    let stubs = stubs()?;
     let mut text = String::new();
-    let _ = writeln!(text, "pub(crate) static STUB_NAMES: [&str; {}] = {stubs:?};", stubs.len());
+    let names: Vec<_> = stubs.keys().collect();
+    let errors: Vec<_> = stubs.values().map(|error| format!("Error::{error}")).collect();
+    let count = stubs.len();
+    let _ = writeln!(text, "pub(crate) static STUB_NAMES: [&str; {count}] = {names:?};");
+    let _ = writeln!(text, "pub(crate) static STUB_ERRORS: [Error; {count}] = [{}];", errors.join(", "));
     let fingerprints = Library::ALL.map(Library::fingerprint).into_iter().collect::<Result<Vec<_>, _>>()?;
     let _ =
         writeln!(text, "pub(crate) static FINGERPRINTS: [u64; {}] = {fingerprints:?};", fingerprints.len());
@@ -20,7 +24,11 @@ pub fn generate() -> Result<String, TableError> {
             let _ = match function.state {
                 State::Done(body) => writeln!(text, "body!({}::{body}),", module(function)),
                 _ => {
-                    writeln!(text, "Slot::Stub({}),", stubs.binary_search(&function.name).unwrap_or_default())
+                    writeln!(
+                        text,
+                        "Slot::Stub({}),",
+                        names.binary_search(&&function.name).unwrap_or_default()
+                    )
                 }
             };
         }
@@ -36,17 +44,19 @@ pub fn stub_assembly() -> Result<String, TableError> {
     Ok(format!(
         ".text\n.balign 16\n.globl voltsim_stubs\n.hidden voltsim_stubs\nvoltsim_stubs:\n.set stub, 0\n.rept {}\n\
          .balign 16\nmovl $stub,%edi\nmovq (%rsp),%rsi\njmp {{report}}\n.set stub, stub+1\n.endr\n",
-        stub_names()?.len()
+        stubs()?.len()
     ))
 }
 
-fn stub_names() -> Result<Vec<&'static str>, TableError> {
+/// The functions without a body, and the error that each returns.
+fn stubs() -> Result<BTreeMap<&'static str, &'static str>, TableError> {
     let functions = runtime()?.into_iter().chain(driver()?);
-    let stubs: BTreeSet<_> = functions
-        .filter(|function| !matches!(function.state, State::Done(_)))
-        .map(|function| function.name)
-        .collect();
-    Ok(stubs.into_iter().collect())
+    let error = |function: &Function| match function.state {
+        State::Done(_) => None,
+        State::Stub => Some((function.name, "NotSupported")),
+        State::Refused(error) => Some((function.name, error)),
+    };
+    Ok(functions.filter_map(|function| error(&function)).collect())
 }
 
 fn module(function: &Function) -> &'static str {

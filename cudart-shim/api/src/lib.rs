@@ -84,8 +84,8 @@ pub enum State {
     Done(&'static str),
     /// Exported; returns "not supported" and logs its name and its caller.
     Stub,
-    /// As [`State::Stub`], and not planned (graphics interoperation and the like).
-    Refused,
+    /// As [`State::Stub`], and not planned (graphics interoperation and the like); returns the error of this name.
+    Refused(&'static str),
 }
 
 impl State {
@@ -94,7 +94,7 @@ impl State {
         match self {
             State::Done(_) => "done",
             State::Stub => "stub",
-            State::Refused => "refused",
+            State::Refused(_) => "refused",
         }
     }
 }
@@ -206,11 +206,12 @@ fn parse(
         let [name, exported_by, state, signature] = fields[..] else {
             return Err(error(format!("{} fields instead of 4", fields.len())));
         };
-        let state = match (state, state.strip_prefix("done:")) {
-            (_, Some(body)) => State::Done(body),
-            ("done", _) => State::Done(name),
-            ("stub", _) => State::Stub,
-            ("refused", _) => State::Refused,
+        let state = match state.split_once(':').unwrap_or((state, "")) {
+            ("done", "") => State::Done(name),
+            ("done", body) => State::Done(body),
+            ("stub", "") => State::Stub,
+            ("refused", "") => State::Refused("NotSupported"),
+            ("refused", error) => State::Refused(error),
             _ => return Err(error(format!("unknown state `{state}`"))),
         };
         let (libraries, lookups) = exporters(exported_by).map_err(error)?;

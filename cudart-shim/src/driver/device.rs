@@ -64,6 +64,11 @@ api! { Driver;
     /// Bytes of device memory.
     fn cuDeviceTotalMem_v2(bytes: Out<usize>, dev: c_int) { bytes.set(device(dev)?.profile.total_memory as usize) }
 
+    /// As before CUDA 3.2, whose number holds less than 4 GiB.
+    fn cuDeviceTotalMem(bytes: Out<c_uint>, dev: c_int) {
+        bytes.set(c_uint::try_from(device(dev)?.profile.total_memory).unwrap_or(c_uint::MAX))
+    }
+
     /// One attribute.
     fn cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, dev: c_int) {
         value.check()?;

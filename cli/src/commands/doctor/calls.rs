@@ -53,7 +53,7 @@ impl ApiTable {
         match self.0.get(name) {
             Some(State::Done(_)) => None,
             Some(State::Stub) => Some("not done yet, which return cudaErrorNotSupported"),
-            Some(State::Refused) => Some("not planned, which return cudaErrorNotSupported"),
+            Some(State::Refused(_)) => Some("not planned, which return an error"),
             None => Some("that no CUDA version has"),
         }
     }

@@ -363,3 +363,13 @@ fn debug_sections_and_unknown_text_of_old_compilers_are_passed_over() {
     assert_eq!(module.outline().target.map(|target| target.of(text)), Some("sm_20, debug"));
     assert!(module.function("k").is_ok());
 }
+
+/// The file is one that NVIDIA's assembler 13.5 takes.
+#[test]
+fn every_directive_of_the_manual_is_read() {
+    let module = Module::parse(include_str!("data/directives.ptx"), "directives.ptx").unwrap();
+    assert_eq!(module.kernels().collect::<Vec<_>>(), ["k", "k2", "k3"]);
+    for name in ["k", "k2", "k3", "good", "al", "uf"] {
+        assert!(module.function(name).is_ok(), "{name}: {:?}", module.function(name).err());
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::abi::Dim3;
 use crate::capture;
+use crate::device_runtime::DeviceRuntime;
 use crate::error::{Error, Result};
 use crate::launch_attribute::LaunchAttributes;
 use crate::log;
@@ -97,6 +98,8 @@ impl Simulator {
             cooperative: sizes.attributes.cooperative,
             cluster,
             textures: self.device.textures.snapshot(),
+            runtime: Some(DeviceRuntime::of(self, &kernel.module)),
+            depth: 0,
         };
         log::line(|| {
             format!("kernel {}: grid {:?}, CTA {:?}", kernel.name.to_string_lossy(), sizes.grid, sizes.block)

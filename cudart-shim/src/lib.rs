@@ -16,6 +16,7 @@ mod code_cache;
 mod context;
 mod copy;
 mod coverage;
+mod device_runtime;
 mod driver;
 mod entry;
 mod error;

@@ -122,6 +122,11 @@ impl LoadedModule {
         Ok(Self { module, machine_code: code.machine_code, target })
     }
 
+    /// The kernel whose function has this address, as kernels name it in launches of their own.
+    pub(crate) fn kernel_at(&self, address: u64) -> Option<std::result::Result<Arc<Program>, BindError>> {
+        self.module.kernel_at(address)
+    }
+
     /// Whether the module has this kernel, as PTX.
     pub(crate) fn has_kernel(&self, name: &str) -> bool {
         self.module.has_kernel(name)
@@ -208,6 +213,15 @@ impl Simulator {
         let kernel = modules.add_kernel(name, module);
         modules.by_stub.insert(function, Arc::clone(&kernel));
         Ok(kernel)
+    }
+
+    /// The kernel of a module by name, with what the program has set on it.
+    pub(crate) fn kernel_in(&self, module: &Arc<LoadedModule>, name: &str) -> Result<Arc<Kernel>> {
+        let name = CString::new(name).map_err(|_| Error::InvalidDeviceFunction)?;
+        let mut modules = self.modules.lock();
+        let is_it = |kernel: &&Arc<Kernel>| Arc::ptr_eq(&kernel.module, module) && kernel.name == name;
+        let known = modules.kernels.values().find(is_it).cloned();
+        Ok(known.unwrap_or_else(|| modules.add_kernel(name, Arc::clone(module))))
     }
 
     /// The kernel of a handle.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::children::DeviceRuntime;
 use crate::device::Device;
 use crate::engine::cluster::MAXIMUM_CTAS;
 use crate::engine::grid::Grid;
@@ -31,6 +32,10 @@ pub struct LaunchConfig {
     pub cluster: Option<[u32; 3]>,
     /// Textures, samplers and surfaces that the kernel can use.
     pub textures: Arc<Table>,
+    /// Whom the kernel asks to launch others; without, it cannot.
+    pub runtime: Option<Arc<dyn DeviceRuntime>>,
+    /// Grids that this one is nested in.
+    pub depth: u32,
 }
 
 impl LaunchConfig {
@@ -177,11 +182,21 @@ fn check_cluster(program: &Program, config: &LaunchConfig, grid: [u32; 3]) -> Re
     Ok(())
 }
 
-/// Runs a launch to its end.
+/// Runs a launch to its end, that of all it launches included.
 pub fn launch(
     device: &Device,
     program: &Arc<Program>,
     config: LaunchConfig,
+) -> Result<LaunchStatistics, LaunchError> {
+    launch_with(device, program, config, device.worker_count())
+}
+
+/// As [`launch`], on `workers` threads.
+pub(crate) fn launch_with(
+    device: &Device,
+    program: &Arc<Program>,
+    config: LaunchConfig,
+    workers: usize,
 ) -> Result<LaunchStatistics, LaunchError> {
     check(device, program, &config)?;
     let started = Instant::now();
@@ -201,18 +216,23 @@ pub fn launch(
     } else {
         None
     };
-    let (executed, fault) = grid.run(device.worker_count());
+    let (executed, fault) = grid.run(workers);
     drop((parameters, workspace));
-    if let Some(fault) = fault {
-        if let Some(checker) = device.checker() {
-            checker.faulted(&grid, &fault);
+    let elapsed = started.elapsed();
+    let ended = match fault {
+        Some(fault) => {
+            if let Some(checker) = device.checker() {
+                checker.faulted(&grid, &fault);
+            }
+            Err(LaunchError::Fault(fault))
         }
-        return Err(LaunchError::Fault(fault));
-    }
-    Ok(LaunchStatistics {
+        None => grid.children.finish(device, workers),
+    };
+    grid.children.release(device);
+    ended.map(|()| LaunchStatistics {
         warp_instructions: executed.warp_instructions,
         lane_instructions: executed.lane_instructions,
-        elapsed: started.elapsed(),
+        elapsed,
     })
 }
 

@@ -3,6 +3,7 @@
 
 pub mod bind;
 pub mod check;
+pub mod children;
 pub mod coverage;
 pub mod device;
 pub mod engine;

@@ -196,6 +196,15 @@ impl Module {
         state.programs.entry(name.to_owned()).or_insert(program).clone()
     }
 
+    /// The kernel whose function has this address, as kernels name it in launches of their own.
+    pub fn kernel_at(&self, address: u64) -> Option<Result<Arc<Program>, BindError>> {
+        let known = |functions: &HashMap<String, u64>| {
+            functions.iter().find(|(_, known)| **known == address).map(|(name, _)| name.clone())
+        };
+        let name = known(&self.state.lock().functions)?;
+        self.kernels().any(|kernel| kernel == name).then(|| self.kernel(&name))
+    }
+
     /// Gives the module's memory back.
     pub fn unload(&self) {
         let statics: Vec<u64> = self.state.lock().statics.drain().map(|(_, address)| address).collect();

@@ -5,7 +5,7 @@ use crate::error;
 use std::ffi::{CStr, c_char, c_int};
 
 /// What the originals answer for a number that is no code.
-const UNRECOGNIZED: &CStr = c"unrecognized error code";
+pub(crate) const UNRECOGNIZED: &CStr = c"unrecognized error code";
 
 api! { Runtime;
     /// The thread's last error, which is then forgotten.

@@ -54,6 +54,26 @@ impl<const MORE: usize> From<KernelAttributes> for FunctionAttributes<MORE> {
     }
 }
 
+impl<const MORE: usize> FunctionAttributes<MORE> {
+    /// The structure as it lies in memory.
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let sizes = [self.shared_size, self.const_size, self.local_size].map(usize::to_ne_bytes);
+        let numbers = [
+            self.max_threads_per_block,
+            self.registers,
+            self.ptx_version,
+            self.binary_version,
+            self.cache_mode_ca,
+            self.max_dynamic_shared_size,
+            self.preferred_carveout,
+        ];
+        let numbers = numbers.into_iter().chain(self.more).flat_map(c_int::to_ne_bytes);
+        let mut bytes: Vec<u8> = sizes.into_iter().flatten().chain(numbers).collect();
+        bytes.resize(size_of::<Self>(), 0);
+        bytes
+    }
+}
+
 fn attributes(function: Address) -> Result<KernelAttributes> {
     let simulator = runtime_context()?;
     simulator.kernel_attributes(&*simulator.kernel_of(function.0)?)

@@ -25,13 +25,14 @@ impl Binder<'_, '_> {
         match &i.operands[1] {
             Operand::Function(external) => {
                 let name = self.source.externals[external.0 as usize].name.clone();
-                let defined = self.linker.by_name.get(&name).copied();
+                let replacement = native::replacement(&name);
+                let defined = self.linker.by_name.get(&name).copied().filter(|_| replacement.is_none());
                 if let Some(function) = defined {
                     self.linker.call_sites.push(CallSite { function: Some(function), arguments, results });
                     self.linker.needs_stack = true;
                     let op = Op { immediate: number as u64, ..self.op(call::call) };
                     self.push(op);
-                } else if let Some(run) = native::function(&name) {
+                } else if let Some(run) = replacement.or_else(|| native::function(&name)) {
                     self.linker.call_sites.push(CallSite { function: None, arguments, results });
                     let op = Op { immediate: number as u64, ..self.op(run) };
                     self.push(op);

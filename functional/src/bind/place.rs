@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ptx_frontend::ir::{self, AddressBase, ExternalId, Space};
 
 use super::{BindError, Binder, Linker};
+use crate::engine::native;
 use crate::engine::probe::{Region, Watcher};
 use crate::engine::program::PlacedVariable;
 
@@ -202,9 +203,11 @@ impl Linker<'_> {
         for external in &source.externals {
             match self.addresses.symbol(&external.name) {
                 Some(SymbolAddress::Shared { size, align }) => self.shared.add(&external.name, size, align),
-                Some(SymbolAddress::Function(_)) => {
-                    if let Some(function) = self.addresses.function(&external.name) {
-                        self.want(function?)?;
+                Some(SymbolAddress::Function(_)) if native::replacement(&external.name).is_none() => {
+                    if let Some(function) = self.addresses.function(&external.name).transpose()?
+                        && !function.is_kernel
+                    {
+                        self.want(function)?;
                     }
                 }
                 _ => {}

@@ -18,6 +18,7 @@ use super::program::Program;
 use super::special::RESERVED_SHARED;
 use super::view::View;
 use crate::check::LaunchState;
+use crate::children::Children;
 use crate::device::{Device, DeviceSpec};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
@@ -69,6 +70,8 @@ pub struct Grid<'a> {
     pub started: Instant,
     /// What checks know of the launch, if there are any.
     pub(crate) checks: Option<Mutex<LaunchState>>,
+    /// What its threads have asked for that is done later.
+    pub(crate) children: Children,
     cancelled: AtomicBool,
 }
 
@@ -86,6 +89,7 @@ impl<'a> Grid<'a> {
     /// A launch of `program`; its sizes were checked.
     pub(crate) fn new(program: Arc<Program>, owner: &'a Device, config: LaunchConfig) -> Grid<'a> {
         let (cluster, ctas) = (config.cluster_of(&program), config.ctas_of(&program));
+        let children = Children::of(&config);
         Grid {
             program,
             ctas,
@@ -104,6 +108,7 @@ impl<'a> Grid<'a> {
             has_one_worker: owner.has_one_worker(),
             started: Instant::now(),
             checks: owner.checker().and_then(|checker| checker.launch_state()),
+            children,
             cancelled: AtomicBool::new(false),
         }
     }

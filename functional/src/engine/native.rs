@@ -1,5 +1,8 @@
 //! Device functions that PTX calls and does not define: `vprintf`, `malloc`, `free`, `__assertfail` are native here
-//! (CUDA programming guide, sections on formatted output, dynamic global memory allocation, and assertion).
+//! (CUDA programming guide, sections on formatted output, dynamic global memory allocation, and assertion), and so is the
+//! runtime that kernels launch others with.
+
+mod device_runtime;
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +13,7 @@ use super::printf;
 use super::program::CallSite;
 use super::running::Running;
 use crate::fault::FaultKind;
-use crate::memory::AllocationKind;
+use crate::memory::{AllocationKind, WINDOW_SIZE};
 
 /// The native function of this name.
 pub fn function(name: &str) -> Option<Run> {
@@ -20,8 +23,14 @@ pub fn function(name: &str) -> Option<Run> {
         "__nv_aligned_device_malloc" => aligned_malloc,
         "free" => free,
         "__assertfail" => assertion_failed,
-        _ => return None,
+        _ => return device_runtime::function(name),
     })
+}
+
+/// The native function that is used even where a module defines one of this name: NVIDIA's device runtime has PTX, which
+/// calls functions of the driver.
+pub fn replacement(name: &str) -> Option<Run> {
+    if name.starts_with(device_runtime::PREFIX) { device_runtime::function(name) } else { None }
 }
 
 /// Longest string read from a kernel's memory, bytes.
@@ -32,15 +41,20 @@ fn site<'g>(w: &Running<'g>, op: &Op) -> &'g CallSite {
     &grid.program.call_sites[op.immediate as usize]
 }
 
-/// A lane's argument number `n`, zero-extended; 0 if the call passes fewer.
-fn argument(w: &Running<'_>, op: &Op, n: usize, lane: usize) -> u64 {
-    let Some(place) = site(w, op).arguments.get(n) else { return 0 };
-    let mut bytes = [0; 8];
-    let size = place.size.min(8) as usize;
+/// The first `N` bytes of a lane's argument number `n`, filled up with zeros; zeros if the call passes fewer arguments.
+fn argument_bytes<const N: usize>(w: &Running<'_>, op: &Op, n: usize, lane: usize) -> [u8; N] {
+    let mut bytes = [0; N];
+    let Some(place) = site(w, op).arguments.get(n) else { return bytes };
+    let size = (place.size as usize).min(N);
     let from = value_pointer(w, (w.frame, w.local_base), place, lane);
     // SAFETY: the value lies in a row or in the frame's local memory, as the binder laid it out, and has `size` bytes.
     unsafe { std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), size) };
-    u64::from_le_bytes(bytes)
+    bytes
+}
+
+/// A lane's argument number `n`, zero-extended; 0 if the call passes fewer.
+fn argument(w: &Running<'_>, op: &Op, n: usize, lane: usize) -> u64 {
+    u64::from_le_bytes(argument_bytes(w, op, n, lane))
 }
 
 /// Gives a lane the call's result.
@@ -62,6 +76,22 @@ fn read<const N: usize>(w: &mut Running<'_>, lane: usize, address: u64) -> Resul
     })?;
     // SAFETY: the place was checked to have `N` bytes.
     Ok(unsafe { place.cast::<[u8; N]>().read_unaligned() })
+}
+
+/// Stores bytes at a generic address.
+fn write(w: &mut Running<'_>, lane: usize, address: u64, bytes: &[u8]) -> Result<(), FaultKind> {
+    let width = bytes.len() as u32;
+    let illegal = FaultKind::IllegalAddress { address, width, lane: lane as u32 };
+    let place = Generic::resolve(w, 0, lane as u32, address, width).ok_or(illegal)?;
+    // SAFETY: the place was checked to have as many bytes.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
+    let local = address.wrapping_sub(w.grid.owner.memory.local_window());
+    match (&mut w.cta.checks, w.grid.owner.checker()) {
+        (Some(checks), _) if local < WINDOW_SIZE => checks.local_written(w.warp, lane, local as u32, width),
+        (_, Some(checker)) => checker.written(address, width.into()),
+        _ => {}
+    }
+    Ok(())
 }
 
 /// The bytes of memory at a generic address up to a zero byte.
@@ -172,25 +202,29 @@ fn aligned_malloc(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
+/// Gives a block of the device's heap back; was it one?
+fn release(w: &mut Running<'_>, address: u64) -> bool {
+    let device = w.grid.owner;
+    let block = device.memory.allocation_of(address);
+    let freed = match block {
+        Some(block) if block.kind == AllocationKind::Heap => device.memory.free(address).ok(),
+        _ => None,
+    };
+    if let Some(freed) = freed {
+        device.heap_used.fetch_sub(freed.size, Ordering::Relaxed);
+        w.view.clear();
+    }
+    freed.is_some()
+}
+
 /// `void free(void *pointer)`.
 fn free(w: &mut Running<'_>, op: &Op) -> Flow {
-    let device = w.grid.owner;
     for lane in lanes_of(w.mask) {
         let address = argument(w, op, 0, lane);
-        if address == 0 {
-            continue;
-        }
-        let block = device.memory.allocation_of(address);
-        let freed = match block {
-            Some(block) if block.kind == AllocationKind::Heap => device.memory.free(address).ok(),
-            _ => None,
-        };
-        let Some(freed) = freed else {
+        if address != 0 && !release(w, address) {
             return w.fault(FaultKind::IllegalAddress { address, width: 1, lane: lane as u32 });
-        };
-        device.heap_used.fetch_sub(freed.size, Ordering::Relaxed);
+        }
     }
-    w.view.clear();
     Flow::Next
 }
 

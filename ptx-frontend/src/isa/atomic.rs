@@ -10,7 +10,7 @@ macro_rules! atomic_ops {
             /// d = value at the address, replaced by c if it equals b.
             atom_cas: "atom{<atomic_order>}{<scope>}{<atomic_space>}.cas{.L2::cache_hint@7.4:80}(.b16@6.3:70|.b32|.b64) d, [a], b, c{, e:b64}", 1.1, 11, Memory, Atomic, "9.7.13.5";
             /// d = 128 bits at the address, replaced by b.
-            atom_exch_128: "atom{<atomic_order>}{<scope>}{<atomic_space>}.exch{.L2::cache_hint@7.4:80}.b128 d, [a], b{, e:b64}", 8.3, 90, Memory, Atomic, "9.7.13.5";
+            atom_exch_128: "atom{<atomic_order>}{.cta|.cluster|.gpu|.sys@8.4:90}{<atomic_space>}.exch{.L2::cache_hint@7.4:80}.b128 d, [a], b{, e:b64}", 8.3, 90, Memory, Atomic, "9.7.13.5";
             /// d = 128 bits at the address, replaced by c if they equal b.
             atom_cas_128: "atom{<atomic_order>}{<scope>}{<atomic_space>}.cas.b128 d, [a], b, c", 8.3, 90, Memory, Atomic, "9.7.13.5";
             /// d = value at the address, replaced by its sum, minimum, or maximum with b.

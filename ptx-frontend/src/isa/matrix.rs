@@ -82,16 +82,16 @@ macro_rules! matrix_ops {
             /// D = A * B + C in half precision, A and B of 8-bit floats.
             mma_fp8_f16: "mma.sync.aligned(.m16n8k16|.m16n8k32).row.col.f16(.e4m3|.e5m2)(.e4m3|.e5m2).f16 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, 89, Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in single precision, A and B of floats of 8, 6 or 4 bits, a byte each.
-            mma_narrow_f32: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32<narrow_float><narrow_float>.f32 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, 120, Tensor, Convergent, "9.7.14.5.14";
+            mma_narrow_f32: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32<narrow_float><narrow_float>.f32 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, "120a", Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in half precision, A and B of floats of 8, 6 or 4 bits, a byte each.
-            mma_narrow_f16: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16<narrow_float><narrow_float>.f16 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, 120, Tensor, Convergent, "9.7.14.5.14";
+            mma_narrow_f16: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16<narrow_float><narrow_float>.f16 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, "120a", Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C, A and B of floats of 8, 6 or 4 bits, their rows and columns scaled by e and g.
-            mma_scaled: "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32<narrow_float><narrow_float>.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, 120, Tensor, Convergent, "9.7.14.5.14";
+            mma_scaled: "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32<narrow_float><narrow_float>.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, "120a", Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C, A and B of floats of 4 bits, each half of their rows and columns scaled by e and g.
-            mma_scaled_halves: "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, 120, Tensor, Convergent, "9.7.14.5.14";
+            mma_scaled_halves: "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, "120a", Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C, A and B of floats of 4 bits, each half or quarter of their rows and columns scaled by e and g.
-            mma_scaled_quarters: "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale(.scale_vec::2X|.scale_vec::4X).f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, 120
-                / "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 8.7, 120,
+            mma_scaled_quarters: "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale(.scale_vec::2X|.scale_vec::4X).f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, "120a"
+                / "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 8.7, "120a",
                 Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in double precision.
             mma_f64: "mma.sync.aligned.m8n8k4.row.col{<round>}.f64.f64.f64.f64 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
@@ -128,13 +128,13 @@ macro_rules! matrix_ops {
             /// d = matrices of 8 rows, each of 16 bytes at the address that a lane names.
             ldmatrix: "ldmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{.shared|.shared::cta}.b16 d:fragment, [a]", 6.5, 75, Memory, Load, "9.7.14.5.15";
             /// d = columns of matrices of 16 rows, each of 16 bytes at the address that a lane names.
-            ldmatrix_bytes: "ldmatrix.sync.aligned.m16n16(.x1|.x2).trans{.shared|.shared::cta}.b8 d:fragment, [a]", 8.6, 100, Memory, Load, "9.7.14.5.15";
+            ldmatrix_bytes: "ldmatrix.sync.aligned.m16n16(.x1|.x2).trans{.shared|.shared::cta}.b8 d:fragment, [a]", 8.6, "100a", Memory, Load, "9.7.14.5.15";
             /// d = matrices of 8 rows, each of 16 numbers of 6 or 4 bits at the address that a lane names, a byte each.
-            ldmatrix_narrow: "ldmatrix.sync.aligned.m8n16(.x1|.x2|.x4){.shared|.shared::cta}.b8x16(.b6x16_p32|.b4x16_p64) d:fragment, [a]", 8.6, 100, Memory, Load, "9.7.14.5.15";
+            ldmatrix_narrow: "ldmatrix.sync.aligned.m8n16(.x1|.x2|.x4){.shared|.shared::cta}.b8x16(.b6x16_p32|.b4x16_p64) d:fragment, [a]", 8.6, "100a", Memory, Load, "9.7.14.5.15";
             /// d = columns of matrices of 16 rows, each of 16 numbers of 6 or 4 bits at the address that a lane names, a byte each.
-            ldmatrix_narrow_columns: "ldmatrix.sync.aligned.m16n16(.x1|.x2).trans{.shared|.shared::cta}.b8x16(.b6x16_p32|.b4x16_p64) d:fragment, [a]", 8.6, 100, Memory, Load, "9.7.14.5.15";
+            ldmatrix_narrow_columns: "ldmatrix.sync.aligned.m16n16(.x1|.x2).trans{.shared|.shared::cta}.b8x16(.b6x16_p32|.b4x16_p64) d:fragment, [a]", 8.6, "100a", Memory, Load, "9.7.14.5.15";
             /// 16 bytes at the address that a lane names = a column of b's matrices of 16 rows of 8 bytes.
-            stmatrix_bytes: "stmatrix.sync.aligned.m16n8(.x1|.x2|.x4).trans{.shared|.shared::cta}.b8 [a], b:fragment", 8.6, 100, Memory, Store, "9.7.14.5.16";
+            stmatrix_bytes: "stmatrix.sync.aligned.m16n8(.x1|.x2|.x4).trans{.shared|.shared::cta}.b8 [a], b:fragment", 8.6, "100a", Memory, Store, "9.7.14.5.16";
             /// 16 bytes at the address that a lane names = a row of b's matrices of 8 rows.
             stmatrix: "stmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{.shared|.shared::cta}.b16 [a], b:fragment", 7.8, 90, Memory, Store, "9.7.14.5.16";
             /// d = a's matrix of 8 rows of 8 numbers, transposed.

@@ -46,13 +46,13 @@ macro_rules! memory_ops {
             /// d = rank in the cluster of the CTA that the address belongs to.
             getctarank: "getctarank{.shared::cluster}(.u32|.u64) d:u32, a", 7.8, 90, Integer, Pure, "9.7.9.25";
             /// Copies c bytes, of which those from the e-th on become 0, from global to shared memory.
-            cp_async: "cp.async(.ca|.cg)<shared_cta>.global{<l2_prefetch>} [a], [b], c:u32{, e:u32}", 7.0, 80, Memory, Store, "9.7.9.26.3";
+            cp_async: "cp.async(.ca|.cg)(.shared|.shared::cta).global{<l2_prefetch>} [a], [b], c:u32{, e:u32}", 7.0, 80, Memory, Store, "9.7.9.26.3";
             /// As cp_async, with a cache policy.
-            cp_async_hint: "cp.async(.ca|.cg)<shared_cta>.global.L2::cache_hint{<l2_prefetch>} [a], [b], c:u32{, e:u32}, f:b64", 7.4, 80, Memory, Store, "9.7.9.26.3";
+            cp_async_hint: "cp.async(.ca|.cg)(.shared|.shared::cta).global.L2::cache_hint{<l2_prefetch>} [a], [b], c:u32{, e:u32}, f:b64", 7.4, 80, Memory, Store, "9.7.9.26.3";
             /// Copies c bytes from global to shared memory; zeros instead if e.
-            cp_async_ignore: "cp.async(.ca|.cg)<shared_cta>.global{<l2_prefetch>} [a], [b], c:u32, e:pred", 7.5, 80, Memory, Store, "9.7.9.26.3";
+            cp_async_ignore: "cp.async(.ca|.cg)(.shared|.shared::cta).global{<l2_prefetch>} [a], [b], c:u32, e:pred", 7.5, 80, Memory, Store, "9.7.9.26.3";
             /// As cp_async_ignore, with a cache policy.
-            cp_async_ignore_hint: "cp.async(.ca|.cg)<shared_cta>.global.L2::cache_hint{<l2_prefetch>} [a], [b], c:u32, e:pred, f:b64", 7.5, 80, Memory, Store, "9.7.9.26.3";
+            cp_async_ignore_hint: "cp.async(.ca|.cg)(.shared|.shared::cta).global.L2::cache_hint{<l2_prefetch>} [a], [b], c:u32, e:pred, f:b64", 7.5, 80, Memory, Store, "9.7.9.26.3";
             /// Makes a group of the copies since the last one.
             cp_async_commit_group: "cp.async.commit_group", 7.0, 80, Memory, Pure, "9.7.9.26.3";
             /// Waits until at most a groups of copies are under way.
@@ -60,7 +60,7 @@ macro_rules! memory_ops {
             /// Waits for all copies.
             cp_async_wait_all: "cp.async.wait_all", 7.0, 80, Memory, Pure, "9.7.9.26.3";
             /// Copies c bytes from global to shared memory; they are transactions of barrier e.
-            cp_async_bulk_load: "cp.async.bulk(.shared::cluster|.shared::cta).global.mbarrier::complete_tx::bytes{.L2::cache_hint@7.4:80} [a], [b], c:u32, [e]{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.4";
+            cp_async_bulk_load: "cp.async.bulk(.shared::cluster|.shared::cta@8.6:90).global.mbarrier::complete_tx::bytes{.L2::cache_hint@7.4:80} [a], [b], c:u32, [e]{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.4";
             /// As cp_async_bulk_load, to the CTAs of the cluster that are named by the bits of f.
             cp_async_bulk_multicast: "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster{.L2::cache_hint@7.4:80} [a], [b], c:u32, [e], f:b16{, g:b64}", 8.0, 90, Memory, Store, "9.7.9.26.4";
             /// Copies c bytes within the shared memory of a cluster; they are transactions of barrier e.
@@ -74,11 +74,11 @@ macro_rules! memory_ops {
             /// Brings b bytes near; no effect on values.
             cp_async_bulk_prefetch: "cp.async.bulk.prefetch.L2.global{.L2::cache_hint} [a], b:u32{, c:b64}", 8.0, 90, Memory, Pure, "9.7.9.26.4";
             /// Copies the box of a tensor at b to shared memory at a; its bytes are transactions of barrier c.
-            cp_async_bulk_tensor: "cp.async.bulk.tensor<tensor_geometry>(.shared::cluster|.shared::cta).global{.tile|.tile::gather4@8.6:100a}.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c]{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
+            cp_async_bulk_tensor: "cp.async.bulk.tensor<tensor_geometry>(.shared::cluster|.shared::cta@8.6:90).global{.tile|.tile::gather4@8.6:100}.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c]{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
             /// As cp_async_bulk_tensor, to the CTAs of the cluster that are named by the bits of e.
             cp_async_bulk_tensor_multicast: "cp.async.bulk.tensor<tensor_geometry>.shared::cluster.global{.tile|.tile::gather4@8.6:100a}.mbarrier::complete_tx::bytes.multicast::cluster{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:b16{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
             /// Copies pixels of a tensor from b on, each shifted by e, to shared memory at a; transactions of barrier c.
-            cp_async_bulk_tensor_image: "cp.async.bulk.tensor<image_geometry>(.shared::cluster|.shared::cta).global.im2col.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:pixel_offsets{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
+            cp_async_bulk_tensor_image: "cp.async.bulk.tensor<image_geometry>(.shared::cluster|.shared::cta@8.6:90).global.im2col.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:pixel_offsets{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
             /// As cp_async_bulk_tensor_image, to the CTAs of the cluster that are named by the bits of g.
             cp_async_bulk_tensor_image_multicast: "cp.async.bulk.tensor<image_geometry>.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:pixel_offsets, g:b16{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
             /// Copies shared memory at b to the box of a tensor, or to its pixels, at a.
@@ -96,7 +96,7 @@ macro_rules! memory_ops {
             /// A dimension's size, box or step of the tensor map at a = c; b is the dimension's number.
             tensormap_replace_dimension: "tensormap.replace.tile(.box_dim|.global_dim|.element_stride){<tensormap_space>}.b1024.b32 [a], b:u32, c", 8.3, "90a", Memory, Store, "9.7.9.27";
             /// The rank less 1, type, interleave, swizzle or fill of the tensor map at a = b.
-            tensormap_replace_property: "tensormap.replace.tile(.rank|.elemtype|.interleave_layout|.swizzle_mode|.fill_mode|.swizzle_atomicity){<tensormap_space>}.b1024.b32 [a], b", 8.3, "90a", Memory, Store, "9.7.9.27";
+            tensormap_replace_property: "tensormap.replace.tile(.rank|.elemtype|.interleave_layout|.swizzle_mode|.fill_mode|.swizzle_atomicity@8.6:100a){<tensormap_space>}.b1024.b32 [a], b", 8.3, "90a", Memory, Store, "9.7.9.27";
             /// Copies the tensor map of c bytes at b to global memory, before copies that use it.
             tensormap_cp_fenceproxy: "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release<scope>.sync.aligned [a], [b], c:u32", 8.3, 90, Memory, Store, "9.7.13.4";
             /// Makes a group of the bulk copies since the last one.

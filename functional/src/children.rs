@@ -1,0 +1,209 @@
+//! What kernels ask for that is done when they have ended: launches of other kernels, copies and fills (CUDA programming
+//! guide, "CUDA Dynamic Parallelism").
+//!
+//! A grid's children are executed after its own CTAs, one after another in the order in which they were asked for, each
+//! with its own children; then those launched into the stream of tail launches. The guide promises nothing of when a
+//! child runs beside its parent, only that a stream's work stays in order and that a grid has not ended before its
+//! children have.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::bind::BindError;
+use crate::check::Checker;
+use crate::device::Device;
+use crate::engine::program::Program;
+use crate::launch::{LaunchConfig, LaunchError, LaunchStatistics, launch_with};
+use crate::memory::MemoryError;
+
+/// Grids that may be nested, the host's own included (CUDA programming guide, "Nesting Depth").
+pub const MOST_NESTED: u32 = 24;
+
+/// What a kernel on the device can ask of the program that has launched it. Errors are values of `cudaError_t`.
+pub trait DeviceRuntime: Debug + Send + Sync {
+    /// The kernel whose function has this address; `None` if none has.
+    fn kernel_at(&self, address: u64) -> Option<Result<Arc<Program>, BindError>>;
+
+    /// `cudaDeviceGetAttribute`.
+    fn attribute(&self, number: i32) -> Result<i32, i32>;
+
+    /// `cudaDeviceGetLimit`.
+    fn limit(&self, number: i32) -> Result<u64, i32>;
+
+    /// `cudaGetDevice` and `cudaGetDeviceCount`.
+    fn device(&self) -> (i32, i32);
+
+    /// The bytes of a `cudaFuncAttributes` for a kernel.
+    fn function_attributes(&self, kernel: &Arc<Program>) -> Result<Vec<u8>, i32>;
+
+    /// CTAs of so many threads and bytes of dynamic shared memory that a multiprocessor holds.
+    fn resident_ctas(&self, kernel: &Arc<Program>, threads: u32, shared: u64) -> Result<u32, i32>;
+
+    /// Name of an error, and what it says.
+    fn error_texts(&self, code: i32) -> (String, String);
+
+    /// A child has ended.
+    fn finished(&self, kernel: &Arc<Program>, statistics: &LaunchStatistics);
+}
+
+/// Rows of bytes: how many slices of how many rows of how many bytes, with the bytes from one to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rows {
+    pub(crate) width: u64,
+    pub(crate) height: u64,
+    pub(crate) depth: u64,
+}
+
+/// Where rows lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) address: u64,
+    pub(crate) pitch: u64,
+    pub(crate) slice: u64,
+}
+
+impl Rows {
+    /// Offsets of the rows at a place, or `None` when they do not fit the address space.
+    fn addresses(self, place: Place) -> Option<impl Iterator<Item = u64>> {
+        let last_row = place.pitch.checked_mul(self.height.saturating_sub(1))?;
+        let last_slice = place.slice.checked_mul(self.depth.saturating_sub(1))?;
+        let end = place.address.checked_add(last_row)?.checked_add(last_slice)?;
+        end.checked_add(self.width)?;
+        let slices = (0..self.depth).map(move |slice| place.address + slice * place.slice);
+        Some(slices.flat_map(move |start| (0..self.height).map(move |row| start + row * place.pitch)))
+    }
+
+    /// Checks that all rows at a place are allocated.
+    pub(crate) fn check(self, device: &Device, place: Place) -> Result<(), MemoryError> {
+        let outside = MemoryError::NotAllocated(place.address);
+        let mut addresses = self.addresses(place).ok_or(outside)?;
+        addresses.try_for_each(|address| device.memory.check_range(address, self.width))
+    }
+}
+
+/// Something that a kernel has asked for.
+#[derive(Debug)]
+pub(crate) enum Work {
+    Launch { kernel: Arc<Program>, config: Box<LaunchConfig> },
+    Copy { to: Place, from: Place, rows: Rows },
+    Fill { to: Place, rows: Rows, byte: u8 },
+}
+
+/// A parameter block that a kernel has been given, and what it is for if that is known yet.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Parameters {
+    pub(crate) kernel: Option<Arc<Program>>,
+    pub(crate) config: LaunchConfig,
+}
+
+/// What the threads of a grid have asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    /// Parameter blocks by address.
+    pub(crate) blocks: FxHashMap<u64, Parameters>,
+    pub(crate) work: Vec<Work>,
+    pub(crate) tail: Vec<Work>,
+    /// Streams and events that threads have made.
+    pub(crate) handles: FxHashSet<u64>,
+    /// Handles made so far.
+    pub(crate) made: u64,
+    /// Last error of threads that have one: (CTA, thread), value of `cudaError_t`.
+    pub(crate) errors: FxHashMap<(u64, u32), i32>,
+    /// Addresses of texts that threads have asked for.
+    pub(crate) texts: FxHashMap<String, u64>,
+}
+
+/// The requests of a grid, and who answers them.
+#[derive(Debug, Default)]
+pub(crate) struct Children {
+    pub(crate) runtime: Option<Arc<dyn DeviceRuntime>>,
+    /// Grids above, the one itself included.
+    pub(crate) depth: u32,
+    pub(crate) requests: Mutex<Requests>,
+}
+
+impl Children {
+    /// Of a grid that is launched so.
+    pub(crate) fn of(config: &LaunchConfig) -> Children {
+        Children { runtime: config.runtime.clone(), depth: config.depth + 1, requests: Mutex::default() }
+    }
+
+    /// Does what has been asked for so far, tail launches excluded, on `workers` threads.
+    pub(crate) fn run(&self, device: &Device, workers: usize) -> Result<(), LaunchError> {
+        loop {
+            // Taken piece by piece: a grid that waits for its children may ask for more.
+            let work = std::mem::take(&mut self.requests.lock().work);
+            if work.is_empty() {
+                return Ok(());
+            }
+            for work in work {
+                self.execute(device, work, workers)?;
+            }
+        }
+    }
+
+    /// Does all that is left when the grid's CTAs have ended.
+    pub(crate) fn finish(&self, device: &Device, workers: usize) -> Result<(), LaunchError> {
+        self.run(device, workers)?;
+        let tail = std::mem::take(&mut self.requests.lock().tail);
+        tail.into_iter().try_for_each(|work| self.execute(device, work, workers))
+    }
+
+    /// Frees what only the grid could use.
+    pub(crate) fn release(&self, device: &Device) {
+        let Requests { blocks, texts, .. } = std::mem::take(&mut *self.requests.lock());
+        for address in blocks.into_keys().chain(texts.into_values()) {
+            // A kernel may have freed it, wrongly.
+            let _ = device.memory.free(address);
+        }
+    }
+
+    fn execute(&self, device: &Device, work: Work, workers: usize) -> Result<(), LaunchError> {
+        match work {
+            Work::Launch { kernel, config } => {
+                let statistics = launch_with(device, &kernel, *config, workers)?;
+                if let Some(runtime) = &self.runtime {
+                    runtime.finished(&kernel, &statistics);
+                }
+            }
+            Work::Copy { to, from, rows } => {
+                let (Some(to), Some(from)) = (rows.addresses(to), rows.addresses(from)) else {
+                    return Ok(());
+                };
+                for (to, from) in to.zip(from) {
+                    for (start, bytes) in pieces(rows.width) {
+                        let mut buffer = vec![0; bytes];
+                        device.memory.read(from + start, &mut buffer)?;
+                        device.memory.write(to + start, &buffer)?;
+                    }
+                    told(device, |checker| checker.copied(to, from, rows.width));
+                }
+            }
+            Work::Fill { to, rows, byte } => {
+                let Some(to) = rows.addresses(to) else { return Ok(()) };
+                for to in to {
+                    for (start, bytes) in pieces(rows.width) {
+                        device.memory.write(to + start, &vec![byte; bytes])?;
+                    }
+                    told(device, |checker| checker.written(to, rows.width));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Offsets and lengths of the pieces in which so many bytes are copied.
+fn pieces(bytes: u64) -> impl Iterator<Item = (u64, usize)> {
+    const PIECE: u64 = 1 << 20;
+    (0..bytes).step_by(PIECE as usize).map(move |start| (start, (bytes - start).min(PIECE) as usize))
+}
+
+fn told(device: &Device, tell: impl FnOnce(&Checker)) {
+    if let Some(checker) = device.checker() {
+        tell(checker);
+    }
+}

@@ -1,0 +1,594 @@
+//! The runtime that kernels call (CUDA programming guide, "CUDA Dynamic Parallelism"): `__cudaCDP2…` of CUDA 12 and
+//! later, `cuda…` of PTX made before. What they ask for is done later, see [`crate::children`].
+
+use std::sync::Arc;
+
+use super::{allocate, answer, argument, argument_bytes, read, release, write};
+use crate::children::{Children, DeviceRuntime, MOST_NESTED, Parameters, Place, Rows, Work};
+use crate::engine::access::lanes_of;
+use crate::engine::op::{Flow, Op, Run};
+use crate::engine::program::Program;
+use crate::engine::running::Running;
+use crate::fault::FaultKind;
+use crate::launch::{LaunchConfig, check};
+use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind};
+
+/// What the names of CUDA 12 and later begin with.
+pub(super) const PREFIX: &str = "__cudaCDP2";
+
+/// The function of this name.
+pub(super) fn function(name: &str) -> Option<Run> {
+    let (name, is_old) = match name.strip_prefix(PREFIX) {
+        Some(name) => (name, false),
+        None => (name.strip_prefix("cuda")?, true),
+    };
+    Some(match name.strip_suffix("_ptsz").unwrap_or(name) {
+        "GetParameterBuffer" => get_parameter_buffer,
+        "GetParameterBufferV2" => get_parameter_buffer_v2,
+        "LaunchDevice" => launch_device,
+        "LaunchDeviceV2" => launch_device_v2,
+        "DeviceSynchronize" if is_old => device_synchronize,
+        "StreamCreateWithFlags" => stream_create,
+        "StreamDestroy" | "EventDestroy" => destroy,
+        "StreamWaitEvent" => stream_wait_event,
+        "EventCreateWithFlags" => event_create,
+        "EventRecord" | "EventRecordWithFlags" => event_record,
+        "MemcpyAsync" => memcpy,
+        "Memcpy2DAsync" => memcpy_2d,
+        "Memcpy3DAsync" => memcpy_3d,
+        "MemsetAsync" => memset,
+        "Memset2DAsync" => memset_2d,
+        "Memset3DAsync" => memset_3d,
+        "Malloc" => malloc,
+        "Free" => free,
+        "GetLastError" => get_last_error,
+        "PeekAtLastError" => peek_at_last_error,
+        "GetErrorString" => get_error_string,
+        "GetErrorName" => get_error_name,
+        "GetDevice" => get_device,
+        "GetDeviceCount" => get_device_count,
+        "DeviceGetAttribute" => device_get_attribute,
+        "DeviceGetLimit" => device_get_limit,
+        "DeviceGetCacheConfig" | "DeviceGetSharedMemConfig" => get_preference,
+        "FuncGetAttributes" if is_old => func_get_attributes_v11,
+        "FuncGetAttributes" => func_get_attributes,
+        "OccupancyMaxActiveBlocksPerMultiprocessor"
+        | "OccupancyMaxActiveBlocksPerMultiprocessorWithFlags" => occupancy,
+        _ => return None,
+    })
+}
+
+/// Values of `cudaError_t`.
+mod error {
+    pub(super) const INVALID_VALUE: i32 = 1;
+    pub(super) const MEMORY_ALLOCATION: i32 = 2;
+    pub(super) const INVALID_CONFIGURATION: i32 = 9;
+    pub(super) const INVALID_MEMCPY_DIRECTION: i32 = 21;
+    pub(super) const LAUNCH_MAX_DEPTH_EXCEEDED: i32 = 65;
+    pub(super) const INVALID_DEVICE_FUNCTION: i32 = 98;
+    pub(super) const INVALID_DEVICE: i32 = 101;
+    pub(super) const INVALID_PTX: i32 = 218;
+    pub(super) const INVALID_RESOURCE_HANDLE: i32 = 400;
+    pub(super) const NOT_SUPPORTED: i32 = 801;
+}
+
+/// Why a call of one lane did not succeed.
+enum Failure {
+    /// An error that the call returns.
+    Error(i32),
+    /// The lane faults.
+    Fault(FaultKind),
+}
+
+impl From<i32> for Failure {
+    fn from(code: i32) -> Failure {
+        Failure::Error(code)
+    }
+}
+
+impl From<FaultKind> for Failure {
+    fn from(fault: FaultKind) -> Failure {
+        Failure::Fault(fault)
+    }
+}
+
+type Outcome<T = ()> = Result<T, Failure>;
+
+/// A call of one lane.
+struct Call<'r, 'a> {
+    w: &'r mut Running<'a>,
+    op: &'r Op,
+    lane: usize,
+}
+
+impl<'a> Call<'_, 'a> {
+    fn argument(&self, n: usize) -> u64 {
+        argument(self.w, self.op, n, self.lane)
+    }
+
+    fn integer(&self, n: usize) -> i32 {
+        self.argument(n) as i32
+    }
+
+    fn bytes<const N: usize>(&self, n: usize) -> [u8; N] {
+        argument_bytes(self.w, self.op, n, self.lane)
+    }
+
+    /// A `dim3`.
+    fn size(&self, n: usize) -> [u32; 3] {
+        let words = words::<12, 4>(&self.bytes(n));
+        [0, 1, 2].map(|axis| u32::from_le_bytes(words[axis]))
+    }
+
+    fn children(&self) -> &'a Children {
+        let grid = self.w.grid;
+        &grid.children
+    }
+
+    fn runtime(&self) -> Outcome<&'a Arc<dyn DeviceRuntime>> {
+        self.children().runtime.as_ref().ok_or(error::NOT_SUPPORTED.into())
+    }
+
+    /// The kernel that argument `n` is the address of.
+    fn kernel(&self, n: usize) -> Outcome<Arc<Program>> {
+        let kernel = self.runtime()?.kernel_at(self.argument(n)).ok_or(error::INVALID_DEVICE_FUNCTION)?;
+        kernel.map_err(|_| error::INVALID_PTX.into())
+    }
+
+    /// Stores a result where argument `n` points.
+    fn store(&mut self, n: usize, bytes: &[u8]) -> Outcome {
+        let address = self.argument(n);
+        if address == 0 {
+            return Err(error::INVALID_VALUE.into());
+        }
+        Ok(write(self.w, self.lane, address, bytes)?)
+    }
+
+    /// The CTA and thread that call.
+    fn thread(&self) -> (u64, u32) {
+        (self.w.cta.index, self.w.warp * 32 + self.lane as u32)
+    }
+
+    /// A new handle of a stream or event.
+    fn make_handle(&self) -> u64 {
+        const HANDLES: u64 = 0x5180_0000_0000_0000;
+        let mut requests = self.children().requests.lock();
+        requests.made += 1;
+        let handle = HANDLES | requests.made << 4;
+        requests.handles.insert(handle);
+        handle
+    }
+
+    /// Refuses what is no handle of this grid.
+    fn check_handle(&self, n: usize) -> Outcome {
+        let known = self.children().requests.lock().handles.contains(&self.argument(n));
+        if known { Ok(()) } else { Err(error::INVALID_RESOURCE_HANDLE.into()) }
+    }
+
+    /// Adds work to the stream that argument `n` names.
+    fn enqueue(&self, n: usize, work: Work) -> Outcome {
+        let is_tail = self.is_tail(n)?;
+        let mut requests = self.children().requests.lock();
+        if is_tail {
+            requests.tail.push(work)
+        } else {
+            requests.work.push(work)
+        }
+        Ok(())
+    }
+
+    /// Is the stream the one of tail launches? All others are executed in one order.
+    fn is_tail(&self, n: usize) -> Outcome<bool> {
+        const NULL: u64 = 0;
+        const TAIL_LAUNCH: u64 = 3;
+        const FIRE_AND_FORGET: u64 = 4;
+        const GRAPH_STREAMS: [u64; 3] = [1 << 56, 2 << 56, 3 << 56];
+        match self.argument(n) {
+            TAIL_LAUNCH => Ok(true),
+            NULL..=FIRE_AND_FORGET => Ok(false),
+            stream if GRAPH_STREAMS.contains(&stream) => Err(error::NOT_SUPPORTED.into()),
+            _ => self.check_handle(n).map(|()| false),
+        }
+    }
+}
+
+/// Makes the call for each executing lane; its result is the error.
+fn each(w: &mut Running<'_>, op: &Op, call: impl for<'r, 'a> Fn(&mut Call<'r, 'a>) -> Outcome) -> Flow {
+    for lane in lanes_of(w.mask) {
+        let mut one = Call { w: &mut *w, op, lane };
+        let code = match call(&mut one) {
+            Ok(()) => 0,
+            Err(Failure::Error(code)) => {
+                let thread = one.thread();
+                one.children().requests.lock().errors.insert(thread, code);
+                code
+            }
+            Err(Failure::Fault(fault)) => return w.fault(fault),
+        };
+        answer(w, op, lane, code as u64);
+    }
+    Flow::Next
+}
+
+/// Makes the call for each executing lane; its result is a value, 0 after an error.
+fn each_value(
+    w: &mut Running<'_>,
+    op: &Op,
+    call: impl for<'r, 'a> Fn(&mut Call<'r, 'a>) -> Outcome<u64>,
+) -> Flow {
+    for lane in lanes_of(w.mask) {
+        let mut one = Call { w: &mut *w, op, lane };
+        let value = match call(&mut one) {
+            Ok(value) => value,
+            Err(Failure::Error(code)) => {
+                let thread = one.thread();
+                one.children().requests.lock().errors.insert(thread, code);
+                0
+            }
+            Err(Failure::Fault(fault)) => return w.fault(fault),
+        };
+        answer(w, op, lane, value);
+    }
+    Flow::Next
+}
+
+/// `N` bytes as words of `W` bytes.
+fn words<const N: usize, const W: usize>(bytes: &[u8; N]) -> Vec<[u8; W]> {
+    bytes.chunks_exact(W).map(|word| std::array::from_fn(|index| word[index])).collect()
+}
+
+/// `N` bytes as numbers of 64 bits.
+fn numbers<const N: usize>(bytes: &[u8; N]) -> Vec<u64> {
+    words::<N, 8>(bytes).into_iter().map(u64::from_le_bytes).collect()
+}
+
+/// A launch of a kernel in these sizes, its parameters still zeros.
+fn prepare(
+    call: &Call<'_, '_>,
+    kernel: Arc<Program>,
+    [grid, block]: [[u32; 3]; 2],
+    shared: u32,
+) -> Outcome<Parameters> {
+    let children = call.children();
+    if children.depth >= MOST_NESTED {
+        return Err(error::LAUNCH_MAX_DEPTH_EXCEEDED.into());
+    }
+    let config = LaunchConfig {
+        grid,
+        block,
+        dynamic_shared: shared,
+        parameters: vec![0; kernel.parameter_bytes as usize],
+        cooperative: false,
+        cluster: None,
+        textures: Arc::clone(&call.w.grid.textures),
+        runtime: children.runtime.clone(),
+        depth: children.depth,
+    };
+    check(call.w.grid.owner, &kernel, &config).map_err(|_| error::INVALID_CONFIGURATION)?;
+    Ok(Parameters { kernel: Some(kernel), config })
+}
+
+/// A new parameter block of so many bytes.
+fn parameter_block(call: &Call<'_, '_>, bytes: u64, parameters: Parameters) -> Outcome<u64> {
+    let memory = &call.w.grid.owner.memory;
+    let address = memory.allocate(bytes.max(1), ALLOCATION_ALIGNMENT, AllocationKind::Parameters);
+    let address = address.map_err(|_| error::MEMORY_ALLOCATION)?;
+    if let Some(checks) = &call.w.grid.checks {
+        checks.lock().forget(address, bytes);
+    }
+    call.children().requests.lock().blocks.insert(address, parameters);
+    Ok(address)
+}
+
+/// `void *GetParameterBuffer(size_t alignment, size_t size)`.
+fn get_parameter_buffer(w: &mut Running<'_>, op: &Op) -> Flow {
+    each_value(w, op, |call| parameter_block(call, call.argument(1), Parameters::default()))
+}
+
+/// `void *GetParameterBufferV2(void *func, dim3 grid, dim3 block, unsigned sharedMemSize)`.
+fn get_parameter_buffer_v2(w: &mut Running<'_>, op: &Op) -> Flow {
+    each_value(w, op, |call| {
+        let kernel = call.kernel(0)?;
+        let bytes = kernel.parameter_bytes.into();
+        let parameters = prepare(call, kernel, [call.size(1), call.size(2)], call.integer(3) as u32)?;
+        parameter_block(call, bytes, parameters)
+    })
+}
+
+/// Launches what a parameter block is for, in the stream that argument `stream` names.
+fn launch_block(
+    call: &Call<'_, '_>,
+    block: u64,
+    stream: usize,
+    known: impl FnOnce(Parameters) -> Outcome<Parameters>,
+) -> Outcome {
+    call.is_tail(stream)?;
+    let memory = &call.w.grid.owner.memory;
+    let prepared = call.children().requests.lock().blocks.remove(&block);
+    let parameters = prepared.ok_or(error::INVALID_VALUE.into()).and_then(known)?;
+    let Parameters { kernel: Some(kernel), mut config } = parameters else {
+        return Err(error::INVALID_VALUE.into());
+    };
+    let copied = memory.read(block, &mut config.parameters).and_then(|()| memory.free(block));
+    copied.map_err(|_| error::INVALID_VALUE)?;
+    call.enqueue(stream, Work::Launch { kernel, config: Box::new(config) })
+}
+
+/// `cudaError_t LaunchDevice(void *func, void *block, dim3 grid, dim3 block, unsigned sharedMemSize, cudaStream_t)`.
+fn launch_device(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let kernel = call.kernel(0)?;
+        launch_block(call, call.argument(1), 5, |_| {
+            prepare(call, kernel, [call.size(2), call.size(3)], call.integer(4) as u32)
+        })
+    })
+}
+
+/// `cudaError_t LaunchDeviceV2(void *parameterBuffer, cudaStream_t)`.
+fn launch_device_v2(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| launch_block(call, call.argument(0), 1, Ok))
+}
+
+/// `cudaError_t DeviceSynchronize(void)`: what the grid has launched so far is executed here and now.
+fn device_synchronize(w: &mut Running<'_>, op: &Op) -> Flow {
+    let grid = w.grid;
+    let code = match grid.children.run(grid.owner, 1) {
+        Ok(()) => 0,
+        Err(crate::launch::LaunchError::Fault(fault)) => return w.fault(fault.kind),
+        Err(_) => error::INVALID_CONFIGURATION,
+    };
+    w.view.clear();
+    each(w, op, |_| if code == 0 { Ok(()) } else { Err(code.into()) })
+}
+
+/// `cudaError_t StreamCreateWithFlags(cudaStream_t *, unsigned flags)`.
+fn stream_create(w: &mut Running<'_>, op: &Op) -> Flow {
+    const NON_BLOCKING: i32 = 1;
+    each(w, op, |call| make(call, NON_BLOCKING))
+}
+
+/// `cudaError_t EventCreateWithFlags(cudaEvent_t *, unsigned flags)`.
+fn event_create(w: &mut Running<'_>, op: &Op) -> Flow {
+    const DISABLE_TIMING: i32 = 2;
+    each(w, op, |call| make(call, DISABLE_TIMING))
+}
+
+/// Makes a stream or event; kernels can make them with these flags only.
+fn make(call: &mut Call<'_, '_>, flags: i32) -> Outcome {
+    if call.integer(1) != flags {
+        return Err(error::INVALID_VALUE.into());
+    }
+    let handle = call.make_handle();
+    call.store(0, &handle.to_le_bytes())
+}
+
+/// `cudaError_t StreamDestroy(cudaStream_t)`, `cudaError_t EventDestroy(cudaEvent_t)`.
+fn destroy(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        call.check_handle(0)?;
+        call.children().requests.lock().handles.remove(&call.argument(0));
+        Ok(())
+    })
+}
+
+/// `cudaError_t StreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned flags)`: all streams are executed in one order, so
+/// that what stands before the event has been done already.
+fn stream_wait_event(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| call.is_tail(0).and_then(|_| call.check_handle(1)))
+}
+
+/// `cudaError_t EventRecord(cudaEvent_t, cudaStream_t)`.
+fn event_record(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| call.check_handle(0).and_then(|()| call.is_tail(1).map(|_| ())))
+}
+
+/// Adds a copy, refused if it leaves allocated memory or is not one within the device.
+fn copy(call: &Call<'_, '_>, [to, from]: [Place; 2], rows: Rows, kind: i32, stream: usize) -> Outcome {
+    const DEVICE_TO_DEVICE: i32 = 3;
+    const DEFAULT: i32 = 4;
+    if !matches!(kind, DEVICE_TO_DEVICE | DEFAULT) {
+        return Err(error::INVALID_MEMCPY_DIRECTION.into());
+    }
+    let device = call.w.grid.owner;
+    rows.check(device, to).and_then(|()| rows.check(device, from)).map_err(|_| error::INVALID_VALUE)?;
+    call.enqueue(stream, Work::Copy { to, from, rows })
+}
+
+/// Adds a fill, refused if it leaves allocated memory.
+fn fill(call: &Call<'_, '_>, to: Place, rows: Rows, value: i32, stream: usize) -> Outcome {
+    rows.check(call.w.grid.owner, to).map_err(|_| error::INVALID_VALUE)?;
+    call.enqueue(stream, Work::Fill { to, rows, byte: value as u8 })
+}
+
+fn row(address: u64) -> Place {
+    Place { address, pitch: 0, slice: 0 }
+}
+
+/// `cudaError_t MemcpyAsync(void *to, const void *from, size_t count, cudaMemcpyKind, cudaStream_t)`.
+fn memcpy(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let rows = Rows { width: call.argument(2), height: 1, depth: 1 };
+        copy(call, [row(call.argument(0)), row(call.argument(1))], rows, call.integer(3), 4)
+    })
+}
+
+/// `cudaError_t Memcpy2DAsync(void *to, size_t, const void *from, size_t, size_t width, size_t height, kind, stream)`.
+fn memcpy_2d(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let place = |n| Place { address: call.argument(n), pitch: call.argument(n + 1), slice: 0 };
+        let rows = Rows { width: call.argument(4), height: call.argument(5), depth: 1 };
+        if [call.argument(1), call.argument(3)].iter().any(|pitch| *pitch < rows.width) {
+            return Err(error::INVALID_VALUE.into());
+        }
+        copy(call, [place(0), place(2)], rows, call.integer(6), 7)
+    })
+}
+
+/// `cudaError_t Memcpy3DAsync(const cudaMemcpy3DParms *, cudaStream_t)`.
+fn memcpy_3d(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let address = call.argument(0);
+        let lane = call.lane;
+        let fields = numbers(&read::<160>(call.w, lane, address)?);
+        // Array, position x, y, z, pointer, pitch, width, height; twice; then extent and kind.
+        let place = |first: usize| {
+            let [array, x, y, z, pointer, pitch, _, rows] = std::array::from_fn(|n| fields[first + n]);
+            let slice = pitch.checked_mul(rows).filter(|_| array == 0)?;
+            let offset = x.checked_add(y.checked_mul(pitch)?)?.checked_add(z.checked_mul(slice)?)?;
+            Some(Place { address: pointer.checked_add(offset)?, pitch, slice })
+        };
+        let (Some(from), Some(to)) = (place(0), place(8)) else { return Err(error::INVALID_VALUE.into()) };
+        let rows = Rows { width: fields[16], height: fields[17], depth: fields[18] };
+        copy(call, [to, from], rows, fields[19] as i32, 1)
+    })
+}
+
+/// `cudaError_t MemsetAsync(void *to, int value, size_t count, cudaStream_t)`.
+fn memset(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let rows = Rows { width: call.argument(2), height: 1, depth: 1 };
+        fill(call, row(call.argument(0)), rows, call.integer(1), 3)
+    })
+}
+
+/// `cudaError_t Memset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t)`.
+fn memset_2d(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let to = Place { address: call.argument(0), pitch: call.argument(1), slice: 0 };
+        let rows = Rows { width: call.argument(3), height: call.argument(4), depth: 1 };
+        if to.pitch < rows.width {
+            return Err(error::INVALID_VALUE.into());
+        }
+        fill(call, to, rows, call.integer(2), 5)
+    })
+}
+
+/// `cudaError_t Memset3DAsync(cudaPitchedPtr to, int value, cudaExtent, cudaStream_t)`.
+fn memset_3d(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let [address, pitch, _, rows] = numbers(&call.bytes::<32>(0))[..] else { return Ok(()) };
+        let [width, height, depth] = numbers(&call.bytes::<24>(2))[..] else { return Ok(()) };
+        let slice = pitch.checked_mul(rows).ok_or(error::INVALID_VALUE)?;
+        fill(call, Place { address, pitch, slice }, Rows { width, height, depth }, call.integer(1), 3)
+    })
+}
+
+/// `cudaError_t Malloc(void **, size_t)`.
+fn malloc(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| match allocate(call.w, call.argument(1), ALLOCATION_ALIGNMENT) {
+        0 => Err(error::MEMORY_ALLOCATION.into()),
+        address => call.store(0, &address.to_le_bytes()),
+    })
+}
+
+/// `cudaError_t Free(void *)`.
+fn free(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let address = call.argument(0);
+        if address == 0 || release(call.w, address) { Ok(()) } else { Err(error::INVALID_VALUE.into()) }
+    })
+}
+
+/// `cudaError_t GetLastError(void)`, of this thread.
+fn get_last_error(w: &mut Running<'_>, op: &Op) -> Flow {
+    each_value(w, op, |call| {
+        let thread = call.thread();
+        Ok(call.children().requests.lock().errors.remove(&thread).unwrap_or(0) as u64)
+    })
+}
+
+/// `cudaError_t PeekAtLastError(void)`, of this thread.
+fn peek_at_last_error(w: &mut Running<'_>, op: &Op) -> Flow {
+    each_value(w, op, |call| {
+        Ok(call.children().requests.lock().errors.get(&call.thread()).copied().unwrap_or(0) as u64)
+    })
+}
+
+/// The address of a text in device memory.
+fn place_text(call: &Call<'_, '_>, text: String) -> Outcome<u64> {
+    if let Some(address) = call.children().requests.lock().texts.get(&text) {
+        return Ok(*address);
+    }
+    let memory = &call.w.grid.owner.memory;
+    let placed = memory.allocate(text.len() as u64 + 1, 1, AllocationKind::Parameters);
+    let placed = placed.and_then(|address| memory.write(address, text.as_bytes()).map(|()| address));
+    let address = placed.map_err(|_| error::MEMORY_ALLOCATION)?;
+    call.children().requests.lock().texts.insert(text, address);
+    Ok(address)
+}
+
+/// `const char *GetErrorString(cudaError_t)`.
+fn get_error_string(w: &mut Running<'_>, op: &Op) -> Flow {
+    each_value(w, op, |call| place_text(call, call.runtime()?.error_texts(call.integer(0)).1))
+}
+
+/// `const char *GetErrorName(cudaError_t)`.
+fn get_error_name(w: &mut Running<'_>, op: &Op) -> Flow {
+    each_value(w, op, |call| place_text(call, call.runtime()?.error_texts(call.integer(0)).0))
+}
+
+/// `cudaError_t GetDevice(int *)`.
+fn get_device(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let (device, _) = call.runtime()?.device();
+        call.store(0, &device.to_le_bytes())
+    })
+}
+
+/// `cudaError_t GetDeviceCount(int *)`.
+fn get_device_count(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let (_, count) = call.runtime()?.device();
+        call.store(0, &count.to_le_bytes())
+    })
+}
+
+/// `cudaError_t DeviceGetAttribute(int *, cudaDeviceAttr, int device)`.
+fn device_get_attribute(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let runtime = call.runtime()?;
+        if call.integer(2) != runtime.device().0 {
+            return Err(error::INVALID_DEVICE.into());
+        }
+        let value = runtime.attribute(call.integer(1))?;
+        call.store(0, &value.to_le_bytes())
+    })
+}
+
+/// `cudaError_t DeviceGetLimit(size_t *, cudaLimit)`.
+fn device_get_limit(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let value = call.runtime()?.limit(call.integer(1))?;
+        call.store(0, &value.to_le_bytes())
+    })
+}
+
+/// `cudaError_t DeviceGetCacheConfig(cudaFuncCache *)`, `cudaError_t DeviceGetSharedMemConfig(…)`: no preference.
+fn get_preference(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| call.store(0, &0_i32.to_le_bytes()))
+}
+
+/// `cudaError_t FuncGetAttributes(cudaFuncAttributes *, const void *func)`.
+fn func_get_attributes(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| store_attributes(call, usize::MAX))
+}
+
+/// The same with the structure of CUDA 11.
+fn func_get_attributes_v11(w: &mut Running<'_>, op: &Op) -> Flow {
+    const BYTES: usize = 56;
+    each(w, op, |call| store_attributes(call, BYTES))
+}
+
+fn store_attributes(call: &mut Call<'_, '_>, most: usize) -> Outcome {
+    let attributes = call.runtime()?.function_attributes(&call.kernel(1)?)?;
+    call.store(0, &attributes[..attributes.len().min(most)])
+}
+
+/// `cudaError_t OccupancyMaxActiveBlocksPerMultiprocessor(int *, const void *func, int threads, size_t shared)`.
+fn occupancy(w: &mut Running<'_>, op: &Op) -> Flow {
+    each(w, op, |call| {
+        let threads = u32::try_from(call.integer(2)).map_err(|_| error::INVALID_VALUE)?;
+        let ctas = call.runtime()?.resident_ctas(&call.kernel(1)?, threads, call.argument(3))?;
+        call.store(0, &ctas.to_le_bytes())
+    })
+}

@@ -2,6 +2,7 @@
 
 use crate::entry;
 use crate::error::{Error, Result};
+use crate::managed;
 use crate::pool;
 use crate::profile::Attribute;
 use crate::simulator::{DeviceFault, Simulator};
@@ -82,7 +83,8 @@ impl Simulator {
     }
 
     fn release(&self, address: u64, by: Origin) -> Result<()> {
-        self.device.memory.free(address)?;
+        let freed = self.device.memory.free(address)?;
+        managed::forget(freed.address, freed.size);
         if let Some(checker) = self.device.checker() {
             checker.freed(address, by);
         }

@@ -1,5 +1,6 @@
 //! Copies and fills: boxes of rows between host and device memory, checked when the call is made, executed in stream order.
 
+use crate::batch::SourceOrder;
 use crate::check;
 use crate::error::{Error, Result};
 use crate::simulator::{DeviceFault, Simulator};
@@ -247,6 +248,21 @@ impl Simulator {
             return self.copy_now(Some(copy), stream);
         }
         if pageable(copy.from_place) {
+            let source = copy.pack_source();
+            return self.submit_transfer(stream, move || copy.with_packed_source(&source).execute());
+        }
+        self.submit_transfer(stream, move || copy.execute())
+    }
+
+    /// Copies in the stream's order and returns at once, also where pageable memory is involved.
+    pub(crate) fn copy_in_batch(
+        &self,
+        copy: Option<Copy>,
+        order: SourceOrder,
+        stream: StreamId,
+    ) -> Result<()> {
+        let Some(copy) = copy else { return Ok(()) };
+        if order == SourceOrder::DuringCall && copy.from_place != Place::Device {
             let source = copy.pack_source();
             return self.submit_transfer(stream, move || copy.with_packed_source(&source).execute());
         }

@@ -8,6 +8,7 @@
 mod abi;
 mod allocation;
 mod array;
+mod batch;
 pub mod bind;
 mod capture;
 mod check;
@@ -28,6 +29,7 @@ mod launch;
 mod launch_attribute;
 mod limits;
 mod log;
+mod managed;
 mod mapped;
 mod memory_operation;
 mod module;

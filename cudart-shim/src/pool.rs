@@ -3,7 +3,8 @@
 //! An allocation is made when the call is made, and so early enough for the stream; a free happens at its turn in the
 //! stream. Pools keep accounts; memory goes back to the device at once.
 
-use crate::abi::{Address, DefaultStream, Out, PoolHandle, StreamHandle};
+use crate::abi::{Address, DefaultStream, MemoryLocation, Out, PoolHandle, StreamHandle};
+use crate::context::check_device;
 use crate::error::{Error, Result};
 use crate::simulator::Simulator;
 use crate::virtual_memory::{FILE_DESCRIPTOR, pages_of_descriptor};
@@ -96,6 +97,15 @@ pub(crate) fn set_current_pool(pool: PoolHandle) -> Result<()> {
     check(pool)?;
     with_pools(|pools| pools.current = pool);
     Ok(())
+}
+
+/// Refuses locations and types of memory that have no pools here: only pinned (1) memory of devices (1) has.
+pub(crate) fn check_location(location: MemoryLocation, kind: c_int) -> Result<()> {
+    match (location.kind, kind) {
+        (1, 1) => check_device(location.id),
+        (0..=6, 1 | 2) => Err(Error::NotSupported),
+        _ => Err(Error::InvalidValue),
+    }
 }
 
 /// Refuses a handle that is no pool.

@@ -2,11 +2,11 @@
 
 use crate::abi::{Address, In, MemoryLocation, Out, StreamHandle};
 use crate::allocation::{HOST_ALLOC_FLAGS, HOST_REGISTER_FLAGS};
-use crate::context::{check_device, driver, driver_context};
+use crate::context::{driver, driver_context};
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::managed::Place;
 use crate::pool;
-use crate::runtime::check_location;
 use crate::simulator::Simulator;
 use crate::virtual_memory::{self, FILE_DESCRIPTOR};
 use functional::memory::{Allocation, AllocationKind};
@@ -15,9 +15,6 @@ use std::ffi::{c_int, c_uint, c_void};
 /// Kinds of memory `cuMemFree` takes.
 const DEVICE_KINDS: &[AllocationKind] = &[AllocationKind::Device, AllocationKind::Managed];
 
-/// `CU_DEVICE_CPU`.
-const CPU: c_int = -1;
-
 fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32) -> Result<()> {
     result.check()?;
     if size == 0 {
@@ -25,13 +22,6 @@ fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32)
     }
     let address = driver_context()?.allocate(size, kind, flags)?;
     result.set(Address(address as usize))
-}
-
-fn managed(address: Address, count: usize) -> Result<()> {
-    if count == 0 {
-        return Err(Error::InvalidValue);
-    }
-    driver_context()?.check_managed(address.0 as u64, count)
 }
 
 /// `CUpointer_attribute`.
@@ -210,44 +200,32 @@ api! { Driver;
         total.set(total_bytes as usize)
     }
 
-    /// Advice about managed memory, which changes nothing here.
+    /// Advice about managed memory.
     fn cuMemAdvise(devPtr: Address, count: usize, advice: c_int, device: c_int) {
-        if device != CPU {
-            check_device(device)?;
-        }
-        if !(1..=6).contains(&advice) {
-            return Err(Error::InvalidValue);
-        }
-        managed(devPtr, count)
+        driver_context()?.advise(devPtr, count, advice, || Place::from_ordinal(device))
     }
 
-    /// Advice about managed memory, which changes nothing here.
+    /// Advice about managed memory.
     fn cuMemAdvise_v2(devPtr: Address, count: usize, advice: c_int, location: MemoryLocation) {
-        check_location(location)?;
-        if !(1..=6).contains(&advice) {
-            return Err(Error::InvalidValue);
-        }
-        managed(devPtr, count)
+        driver_context()?.advise(devPtr, count, advice, || Place::from_location(location))
     }
 
-    /// Moves managed memory to where it will be used, which changes nothing here.
+    /// Moves managed memory to where it will be used.
     fn cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz [default] (
         devPtr: Address, count: usize, dstDevice: c_int, stream: StreamHandle,
     ) {
-        if dstDevice != CPU {
-            check_device(dstDevice)?;
-        }
-        driver_context()?.stream(stream, default)?;
-        managed(devPtr, count)
+        let simulator = driver_context()?;
+        simulator.check_stream(stream, default)?;
+        simulator.prefetch(devPtr, count, Place::from_ordinal(dstDevice)?)
     }
 
-    /// Moves managed memory to where it will be used, which changes nothing here.
+    /// Moves managed memory to where it will be used.
     fn cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz [default] (
         devPtr: Address, count: usize, location: MemoryLocation, _flags: c_uint, stream: StreamHandle,
     ) {
-        check_location(location)?;
-        driver_context()?.stream(stream, default)?;
-        managed(devPtr, count)
+        let simulator = driver_context()?;
+        simulator.check_stream(stream, default)?;
+        simulator.prefetch(devPtr, count, Place::from_location(location)?)
     }
 
     /// One attribute of a pointer.

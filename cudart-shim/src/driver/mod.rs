@@ -4,6 +4,7 @@
 
 mod array;
 mod array_copy;
+mod batch_copy;
 mod context;
 mod copy;
 mod device;
@@ -15,6 +16,7 @@ mod interprocess;
 mod legacy_launch;
 mod library;
 mod linker;
+mod managed;
 mod memory;
 mod memory_operation;
 mod module;
@@ -27,6 +29,7 @@ mod virtual_memory;
 
 pub(crate) use array::*;
 pub(crate) use array_copy::*;
+pub(crate) use batch_copy::*;
 pub(crate) use context::*;
 pub(crate) use copy::*;
 pub(crate) use device::*;
@@ -38,6 +41,7 @@ pub(crate) use interprocess::*;
 pub(crate) use legacy_launch::*;
 pub(crate) use library::*;
 pub(crate) use linker::*;
+pub(crate) use managed::*;
 pub(crate) use memory::*;
 pub(crate) use memory_operation::*;
 pub(crate) use module::*;

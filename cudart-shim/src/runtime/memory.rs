@@ -5,7 +5,7 @@ use crate::allocation::{HOST_ALLOC_FLAGS, HOST_REGISTER_FLAGS};
 use crate::context::{check_device, runtime_context};
 use crate::entry::api;
 use crate::error::{Error, Result};
-use crate::simulator::Simulator;
+use crate::managed::Place;
 use functional::memory::AllocationKind;
 use std::ffi::{c_int, c_uint};
 
@@ -13,8 +13,6 @@ use std::ffi::{c_int, c_uint};
 const LOCATION_DEVICE: c_int = 1;
 /// The largest `cudaMemLocationType`: host, a NUMA node of it, the current one.
 const LOCATION_LAST: c_int = 4;
-/// `cudaCpuDeviceId`.
-const CPU: c_int = -1;
 /// Kinds of memory `cudaFree` takes.
 const DEVICE_KINDS: &[AllocationKind] = &[AllocationKind::Device, AllocationKind::Managed];
 
@@ -25,25 +23,6 @@ pub(crate) fn check_location(location: MemoryLocation) -> Result<()> {
         2..=LOCATION_LAST => Ok(()),
         _ => Err(Error::InvalidValue),
     }
-}
-
-fn check_ordinal(device: c_int) -> Result<()> {
-    if device == CPU { Ok(()) } else { check_device(device) }
-}
-
-/// Host and device share memory, so advice and prefetching change nothing; the arguments are checked as CUDA does.
-fn advise(address: Address, count: usize, advice: c_int) -> Result<()> {
-    if count == 0 || !(1..=6).contains(&advice) {
-        return Err(Error::InvalidValue);
-    }
-    runtime_context()?.check_managed(address.0 as u64, count)
-}
-
-fn prefetch(simulator: &Simulator, address: Address, count: usize) -> Result<()> {
-    if count == 0 {
-        return Err(Error::InvalidValue);
-    }
-    simulator.check_managed(address.0 as u64, count)
 }
 
 fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32) -> Result<()> {
@@ -134,14 +113,12 @@ api! { Runtime;
 
     /// Advice about managed memory.
     fn cudaMemAdvise(devPtr: Address, count: usize, advice: c_int, device: c_int) {
-        check_ordinal(device)?;
-        advise(devPtr, count, advice)
+        runtime_context()?.advise(devPtr, count, advice, || Place::from_ordinal(device))
     }
 
     /// Advice about managed memory; `cudaMemAdvise` of CUDA 13.
     fn cudaMemAdvise_v2(devPtr: Address, count: usize, advice: c_int, location: MemoryLocation) {
-        check_location(location)?;
-        advise(devPtr, count, advice)
+        runtime_context()?.advise(devPtr, count, advice, || Place::from_location(location))
     }
 
     /// Moves managed memory to where it will be used.
@@ -149,9 +126,8 @@ api! { Runtime;
         devPtr: Address, count: usize, dstDevice: c_int, stream: StreamHandle,
     ) {
         let simulator = runtime_context()?;
-        check_ordinal(dstDevice)?;
-        simulator.stream(stream, default)?;
-        prefetch(simulator, devPtr, count)
+        simulator.check_stream(stream, default)?;
+        simulator.prefetch(devPtr, count, Place::from_ordinal(dstDevice)?)
     }
 
     /// Moves managed memory to where it will be used; `cudaMemPrefetchAsync` of CUDA 13.
@@ -159,8 +135,7 @@ api! { Runtime;
         devPtr: Address, count: usize, location: MemoryLocation, _flags: c_uint, stream: StreamHandle,
     ) {
         let simulator = runtime_context()?;
-        check_location(location)?;
-        simulator.stream(stream, default)?;
-        prefetch(simulator, devPtr, count)
+        simulator.check_stream(stream, default)?;
+        simulator.prefetch(devPtr, count, Place::from_location(location)?)
     }
 }

@@ -4,6 +4,7 @@
 
 mod array;
 mod array_copy;
+mod batch_copy;
 mod copy;
 mod device;
 mod entry_point;
@@ -13,6 +14,7 @@ mod function;
 mod interprocess;
 mod launch;
 mod library;
+mod managed;
 mod memory;
 mod pointer;
 mod pool;
@@ -24,6 +26,7 @@ mod texture_reference;
 
 pub(crate) use array::*;
 pub(crate) use array_copy::*;
+pub(crate) use batch_copy::*;
 pub(crate) use copy::*;
 pub(crate) use device::*;
 pub(crate) use entry_point::*;
@@ -33,6 +36,7 @@ pub(crate) use function::*;
 pub(crate) use interprocess::*;
 pub(crate) use launch::*;
 pub(crate) use library::*;
+pub(crate) use managed::*;
 pub(crate) use memory::*;
 pub(crate) use pointer::*;
 pub(crate) use pool::*;

@@ -2,6 +2,7 @@
 
 use crate::entry;
 use crate::error::{Error, Result};
+use crate::interprocess;
 use crate::managed;
 use crate::pool;
 use crate::profile::Attribute;
@@ -71,12 +72,12 @@ impl Simulator {
 
     fn check_start(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
         let allocation = self.device.memory.allocation_of(address);
-        // Memory of another process's pool is freed like that of one's own.
+        // Imported memory is freed like one's own, but for what has been opened and is to be closed.
         let is_kind = |kind| {
             kinds.contains(&kind)
                 || (kind == AllocationKind::Imported
                     && kinds.contains(&AllocationKind::Device)
-                    && pool::pool_of(address).is_some())
+                    && !interprocess::is_opened(address))
         };
         let fits = |found: &Allocation| found.address == address && is_kind(found.kind);
         if allocation.as_ref().is_some_and(fits) { Ok(()) } else { Err(Error::InvalidValue) }

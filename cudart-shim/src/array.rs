@@ -233,6 +233,18 @@ impl Simulator {
         mipmapped.levels.get(level as usize).copied().ok_or(Error::InvalidValue)
     }
 
+    /// For questions that only arrays of special kinds answer, which there are none of: planes, memory mapped later, tiles.
+    pub(crate) fn special_array(&self, handle: ArrayHandle) -> Result<()> {
+        self.array(handle)?;
+        Err(Error::InvalidValue)
+    }
+
+    /// As [`Simulator::special_array`].
+    pub(crate) fn special_mipmapped_array(&self, handle: MipmappedArrayHandle) -> Result<()> {
+        self.mipmapped_array(handle)?;
+        Err(Error::InvalidValue)
+    }
+
     /// Frees an array, after the device's work. A level goes with its mipmapped array.
     pub(crate) fn free_array(&self, handle: ArrayHandle) -> Result<()> {
         self.engine.synchronize(Scope::Context)?;

@@ -4,6 +4,7 @@
 
 use crate::abi::ContextHandle;
 use crate::error::{self, Error, Result};
+use crate::external_memory;
 use crate::interprocess;
 use crate::pool;
 use crate::simulator::{Simulator, simulator};
@@ -180,6 +181,18 @@ pub(crate) fn set_primary_flags(flags: u32) {
     with_contexts(|contexts| contexts.primary_flags = flags);
 }
 
+/// Sets the flags of a context.
+pub(crate) fn set_flags(context: ContextHandle, flags: u32) -> Result<()> {
+    with_contexts(|contexts| {
+        if context == PRIMARY {
+            contexts.primary_flags = flags;
+            return Ok(());
+        }
+        contexts.live.get_mut(&context).ok_or(Error::DeviceUninitialized)?.flags = flags;
+        Ok(())
+    })
+}
+
 /// Flags of the thread's current context, else of the primary one.
 pub(crate) fn current_flags() -> Result<u32> {
     Ok(info(current().unwrap_or(PRIMARY))?.flags)
@@ -204,6 +217,7 @@ pub(crate) fn reset() -> Result<()> {
     let _ = simulator.device.memory.give_back_everything();
     virtual_memory::forget_everything();
     interprocess::forget_everything();
+    external_memory::forget_everything();
     pool::forget_everything();
     error::forget_sticky();
     with_contexts(|contexts| contexts.primary_users = 0);

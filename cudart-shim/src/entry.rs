@@ -1,6 +1,7 @@
 //! The wrapper around every API function: no panic crosses the ABI, each call is logged, counted, and its error kept.
 
 use crate::error::{self, Error, Result};
+use crate::error_log;
 use crate::log::{self, Arguments};
 use functional::check::Origin;
 use std::cell::Cell;
@@ -44,6 +45,12 @@ pub(crate) fn status(
     body: impl FnOnce() -> Result<()>,
 ) -> c_int {
     let result = guarded(name, body).unwrap_or(Err(Error::Unknown));
+    // "Not ready" is an answer.
+    if let Err(error) = result
+        && error != Error::NotReady
+    {
+        error_log::note(name, error);
+    }
     let code = match (api, result) {
         (_, Ok(())) => 0,
         (Api::Runtime, Err(error)) => {

@@ -105,6 +105,11 @@ pub(crate) fn forget_everything() {
     *EVENTS.lock() = None;
 }
 
+/// Has memory at this address been opened by handle?
+pub(crate) fn is_opened(address: u64) -> bool {
+    OPENED.lock().as_ref().is_some_and(|opened| opened.users.contains_key(&address))
+}
+
 /// Memory.
 impl Simulator {
     fn share(&self, address: u64) -> Result<(functional::memory::Mapping, u64)> {

@@ -3,6 +3,7 @@
 use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
 use crate::error::{Error, Result};
 use crate::simulator::{DeviceFault, Simulator};
+use crate::stream_attribute;
 use std::ffi::{c_int, c_void};
 use stream_engine::{EventFlags, EventId, Scope, StreamId, StreamInfo, StreamKind, Submission};
 
@@ -123,7 +124,10 @@ impl Simulator {
         if matches!(handle.0, 0 | LEGACY | PER_THREAD) {
             return Err(Error::InvalidResourceHandle);
         }
-        Ok(self.engine.destroy_stream(self.stream(handle, DefaultStream::Legacy)?)?)
+        let stream = self.stream(handle, DefaultStream::Legacy)?;
+        self.engine.destroy_stream(stream)?;
+        stream_attribute::forget(stream);
+        Ok(())
     }
 
     /// Waits for a stream's work.

@@ -9,12 +9,20 @@ use super::texture::{
     ResourceDescription13, TextureDescription, TextureDescription11, TextureReference, ViewDescription,
     ViewDescription13,
 };
-use crate::driver::{Copy2d, CreateParameters, DriverCopy3d, DriverLaunchConfiguration, LegacyProperties};
+use crate::batch::{BatchOperation, CopyAttributes};
+use crate::driver::{
+    Copy2d, CreateParameters, DeviceLaunch, DriverCopy3d, DriverLaunchConfiguration, LegacyProperties,
+};
+use crate::external_memory::HandleDescription;
+use crate::interprocess::Handle;
 use crate::launch_attribute::LaunchAttribute;
+use crate::memory_operation::Parameters;
 use crate::profile::Profile;
 use crate::runtime::{
     AccessDescription, Copy3d, FunctionAttributes12, LaunchConfiguration, PeerCopy3d, PointerAttributes13,
 };
+use crate::stream_attribute::Value;
+use crate::virtual_memory::AllocationProperties;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -133,10 +141,24 @@ fn structures_of_cuda_13_lie_where_its_headers_put_them() {
         ("CUDA_RESOURCE_VIEW_DESC", size_of::<ViewDescription13>()),
         ("CUDA_ARRAY_DESCRIPTOR", size_of::<ArrayDescription>()),
         ("CUDA_ARRAY3D_DESCRIPTOR", size_of::<ArrayDescription3d>()),
+        ("CUmemAllocationProp", size_of::<AllocationProperties>()),
+        ("CUmemcpyAttributes", size_of::<CopyAttributes>()),
+        ("CUDA_MEMCPY3D_BATCH_OP", size_of::<BatchOperation>()),
+        ("struct cudaMemcpyAttributes", size_of::<CopyAttributes>()),
+        ("struct cudaMemcpy3DBatchOp", size_of::<BatchOperation>()),
+        ("CUipcMemHandle", size_of::<Handle>()),
+        ("CUmemPoolPtrExportData", size_of::<Handle>()),
+        ("CUstreamBatchMemOpParams", size_of::<Parameters>()),
+        ("CUstreamAttrValue", size_of::<Value>()),
+        ("CUDA_LAUNCH_PARAMS", size_of::<DeviceLaunch>()),
     ] {
         same_size(&mut text, name, bytes);
     }
     same_offset(&mut text, "cudaLaunchAttribute", "val", LaunchAttribute::VALUE);
     same_offset(&mut text, "CUlaunchConfig", "hStream", DriverLaunchConfiguration::STREAM);
+    let description = "CUDA_EXTERNAL_MEMORY_HANDLE_DESC";
+    same_offset(&mut text, description, "handle.fd", HandleDescription::DESCRIPTOR);
+    same_offset(&mut text, description, "size", HandleDescription::SIZE);
+    same_offset(&mut text, description, "flags", HandleDescription::FLAGS);
     compile(&include, &text).unwrap();
 }

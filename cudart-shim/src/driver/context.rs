@@ -1,6 +1,6 @@
 //! Contexts.
 
-use crate::abi::{ContextHandle, In, Out};
+use crate::abi::{ContextHandle, EventHandle, In, Out};
 use crate::context::{self, check_device, driver, driver_context};
 use crate::entry::api;
 use crate::error::{Error, Result};
@@ -257,4 +257,26 @@ api! { Driver;
 
     /// Sets the flags of a device's primary context.
     fn cuDevicePrimaryCtxSetFlags(dev: c_int, flags: c_uint) { set_primary_flags(dev, flags) }
+
+    /// Sets the flags of the current context.
+    fn cuCtxSetFlags(flags: c_uint) {
+        if flags & !CONTEXT_FLAGS != 0 {
+            return Err(Error::InvalidValue);
+        }
+        context::set_flags(current()?, flags)
+    }
+
+    /// Records an event behind all work of a context.
+    fn cuCtxRecordEvent(hCtx: ContextHandle, hEvent: EventHandle) {
+        let simulator = driver()?;
+        context::check(given_or_current(hCtx)?)?;
+        Ok(simulator.engine.record_event_behind_all(hEvent.id()?)?)
+    }
+
+    /// Lets all later work of a context wait for an event.
+    fn cuCtxWaitEvent(hCtx: ContextHandle, hEvent: EventHandle) {
+        let simulator = driver()?;
+        context::check(given_or_current(hCtx)?)?;
+        Ok(simulator.engine.wait_event_everywhere(hEvent.id()?)?)
+    }
 }

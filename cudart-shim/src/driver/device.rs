@@ -1,13 +1,15 @@
 //! Initialisation, version, devices and their attributes.
 
-use crate::abi::{Out, Text};
+use crate::abi::texture::driver_format;
+use crate::abi::{Address, In, Out, Text};
 use crate::context::{check_device, driver, initialize_driver};
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::notification;
 use crate::profile::Attribute;
 use crate::runtime::{device_by_pci_bus_id, pci_bus_id, store_text};
 use crate::simulator::{Simulator, simulator};
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// `CUdevprop`.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +31,22 @@ fn device(ordinal: c_int) -> Result<&'static Simulator> {
     let simulator = driver()?;
     check_device(ordinal)?;
     Ok(simulator)
+}
+
+/// The last `CUatomicOperation`.
+const LAST_ATOMIC_OPERATION: c_int = 16;
+
+/// Stores the capabilities of a link such as PCI Express, which does no atomic operation by itself.
+pub(crate) fn link_atomics(capabilities: Out<c_uint>, operations: In<c_int>, count: c_uint) -> Result<()> {
+    capabilities.check()?;
+    if count == 0 {
+        return Err(Error::InvalidValue);
+    }
+    let operations = operations.list(count as usize)?;
+    if operations.iter().any(|operation| !(0..=LAST_ATOMIC_OPERATION).contains(operation)) {
+        return Err(Error::InvalidValue);
+    }
+    (0..count as usize).try_for_each(|index| Out::new(capabilities.pointer().wrapping_add(index)).set(0))
 }
 
 api! { Driver;
@@ -135,4 +153,49 @@ api! { Driver;
 
     /// End of the region a profiler looks at.
     fn cuProfilerStop() { driver().map(|_| ()) }
+
+    /// Elements of the longest linear texture of one dimension.
+    fn cuDeviceGetTexture1DLinearMaxWidth(
+        maxWidthInElements: Out<usize>, format: c_int, numChannels: c_uint, dev: c_int,
+    ) {
+        maxWidthInElements.check()?;
+        let simulator = device(dev)?;
+        driver_format(format, numChannels)?;
+        maxWidthInElements.set(simulator.profile.amount(Attribute::MaxTexture1dLinearWidth) as usize)
+    }
+
+    /// Which atomic operations the link to the host does by itself.
+    fn cuDeviceGetHostAtomicCapabilities(
+        capabilities: Out<c_uint>, operations: In<c_int>, count: c_uint, dev: c_int,
+    ) {
+        device(dev)?;
+        link_atomics(capabilities, operations, count)
+    }
+
+    /// Which atomic operations the link between two devices does by itself.
+    fn cuDeviceGetP2PAtomicCapabilities(
+        capabilities: Out<c_uint>, operations: In<c_int>, count: c_uint, srcDevice: c_int, dstDevice: c_int,
+    ) {
+        device(srcDevice)?;
+        device(dstDevice)?;
+        if srcDevice == dstDevice {
+            return Err(Error::InvalidDevice);
+        }
+        link_atomics(capabilities, operations, count)
+    }
+
+    /// Has a function called when the process has used more memory than its share. It never does: what is too much is
+    /// refused.
+    fn cuDeviceRegisterAsyncNotification(
+        dev: c_int, callbackFunc: Address, _userData: *mut c_void, callback: Out<u64>,
+    ) {
+        device(dev)?;
+        notification::register(callbackFunc, callback)
+    }
+
+    /// Undoes `cuDeviceRegisterAsyncNotification`.
+    fn cuDeviceUnregisterAsyncNotification(dev: c_int, callback: u64) {
+        device(dev)?;
+        notification::unregister(callback)
+    }
 }

@@ -45,6 +45,18 @@ impl DriverLaunchConfiguration {
 /// A pointer to an array of pointers: to a kernel's arguments, or tags and values.
 type Pointers = *const *const c_void;
 
+/// `CUDA_LAUNCH_PARAMS`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct DeviceLaunch {
+    function: FunctionHandle,
+    grid: Dim3,
+    block: Dim3,
+    shared: c_uint,
+    stream: StreamHandle,
+    arguments: Pointers,
+}
+
 /// `CUoccupancyB2DSize`: dynamic shared memory for a CTA of this many threads.
 type DynamicShared = Option<unsafe extern "C" fn(c_int) -> usize>;
 
@@ -173,6 +185,18 @@ api! { Driver;
     ) {
         let sizes = sizes([gridX, gridY, gridZ], [blockX, blockY, blockZ], sharedMemBytes, true);
         launch(f, sizes, stream, default, Arguments::Pointers(kernelParams))
+    }
+
+    /// Launches functions on several devices at once, of which each has at most one.
+    fn cuLaunchCooperativeKernelMultiDevice(
+        launchParamsList: In<DeviceLaunch>, numDevices: c_uint, flags: c_uint,
+    ) {
+        if flags > 3 || numDevices == 0 {
+            return Err(Error::InvalidValue);
+        }
+        let [one] = launchParamsList.list(numDevices as usize)?[..] else { return Err(Error::InvalidDevice) };
+        let sizes = sizes(one.grid.array(), one.block.array(), one.shared, true);
+        launch(one.function, sizes, one.stream, DefaultStream::Legacy, Arguments::Pointers(one.arguments))
     }
 
     /// One attribute.

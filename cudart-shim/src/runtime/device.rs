@@ -1,10 +1,13 @@
 //! Devices: count, choice, attributes, properties, limits, synchronisation, peers.
 
 use crate::abi::device_properties::{Layout, device_properties};
-use crate::abi::{Out, Text};
+use crate::abi::texture::ChannelFormat;
+use crate::abi::{Address, In, Out, Text};
 use crate::context::{self, check_device, runtime_context};
+use crate::driver::link_atomics;
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::notification;
 use crate::profile::{Attribute, Profile};
 use crate::simulator::simulator;
 use crate::streams::GREATEST_PRIORITY;
@@ -277,4 +280,55 @@ api! { Runtime;
 
     /// End of the region a profiler looks at.
     fn cudaProfilerStop() { runtime_context().map(|_| ()) }
+
+    /// Elements of the longest linear texture of one dimension.
+    fn cudaDeviceGetTexture1DLinearMaxWidth(
+        maxWidthInElements: Out<usize>, fmtDesc: In<ChannelFormat>, device: c_int,
+    ) {
+        maxWidthInElements.check()?;
+        check_device(device)?;
+        fmtDesc.get()?.format()?;
+        maxWidthInElements.set(simulator()?.profile.amount(Attribute::MaxTexture1dLinearWidth) as usize)
+    }
+
+    /// Which atomic operations the link to the host does by itself.
+    fn cudaDeviceGetHostAtomicCapabilities(
+        capabilities: Out<c_uint>, operations: In<c_int>, count: c_uint, device: c_int,
+    ) {
+        check_device(device)?;
+        link_atomics(capabilities, operations, count)
+    }
+
+    /// Which atomic operations the link between two devices does by itself.
+    fn cudaDeviceGetP2PAtomicCapabilities(
+        capabilities: Out<c_uint>, operations: In<c_int>, count: c_uint, srcDevice: c_int, dstDevice: c_int,
+    ) {
+        check_device(srcDevice)?;
+        check_device(dstDevice)?;
+        if srcDevice == dstDevice {
+            return Err(Error::InvalidDevice);
+        }
+        link_atomics(capabilities, operations, count)
+    }
+
+    /// Has a function called when the process has used more memory than its share. It never does: what is too much is
+    /// refused.
+    fn cudaDeviceRegisterAsyncNotification(
+        device: c_int, callbackFunc: Address, _userData: *mut c_void, callback: Out<u64>,
+    ) {
+        check_device(device)?;
+        notification::register(callbackFunc, callback)
+    }
+
+    /// Undoes `cudaDeviceRegisterAsyncNotification`.
+    fn cudaDeviceUnregisterAsyncNotification(device: c_int, callback: u64) {
+        check_device(device)?;
+        notification::unregister(callback)
+    }
+
+    /// Once converted doubles for devices that had none; does nothing since they all have.
+    fn cudaSetDoubleForDevice(d: Out<f64>) { d.check() }
+
+    /// As `cudaSetDoubleForDevice`.
+    fn cudaSetDoubleForHost(d: Out<f64>) { d.check() }
 }

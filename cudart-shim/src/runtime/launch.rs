@@ -45,6 +45,18 @@ impl LaunchConfiguration {
     }
 }
 
+/// `cudaLaunchParams`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct DeviceLaunch {
+    function: Address,
+    grid: Dim3,
+    block: Dim3,
+    arguments: ArgumentPointers,
+    shared: usize,
+    stream: StreamHandle,
+}
+
 /// A pointer to the array of pointers to a kernel's arguments.
 type ArgumentPointers = *const *const c_void;
 
@@ -109,6 +121,19 @@ api! { Runtime;
         let attributes = LaunchAttributes { cooperative: true, cluster: None };
         let sizes = Sizes { attributes, ..sizes(gridDim, blockDim, sharedMem) };
         launch(func.0, sizes, args, stream, default)
+    }
+
+    /// Launches kernels on several devices at once, of which each has at most one.
+    fn cudaLaunchCooperativeKernelMultiDevice(
+        launchParamsList: In<DeviceLaunch>, numDevices: c_uint, flags: c_uint,
+    ) {
+        if flags > 3 || numDevices == 0 {
+            return Err(Error::InvalidValue);
+        }
+        let [one] = launchParamsList.list(numDevices as usize)?[..] else { return Err(Error::InvalidDevice) };
+        let attributes = LaunchAttributes { cooperative: true, cluster: None };
+        let sizes = Sizes { attributes, ..sizes(one.grid, one.block, one.shared) };
+        launch(one.function.0, sizes, one.arguments, one.stream, DefaultStream::Legacy)
     }
 
     /// Launches a kernel with attributes.

@@ -327,6 +327,24 @@ impl<F: Fault> Engine<F> {
         Ok(())
     }
 
+    /// Makes the end of all work submitted so far the event's position.
+    pub fn record_event_behind_all(&self, event: EventId) -> Result<(), Error<F>> {
+        let mut inner = self.shared.lock()?;
+        let effects = inner.state.record_event_behind_all(event, self.shared.clock.now())?;
+        self.shared.publish(&mut inner, effects);
+        Ok(())
+    }
+
+    /// Lets later work of all streams there are wait for the event's latest record.
+    pub fn wait_event_everywhere(&self, event: EventId) -> Result<(), Error<F>> {
+        let mut inner = self.shared.lock()?;
+        for stream in inner.state.live_streams() {
+            let effects = inner.state.wait_event(stream, event, self.shared.clock.now())?;
+            self.shared.publish(&mut inner, effects);
+        }
+        Ok(())
+    }
+
     /// Whether the device has reached the event's latest record; true for an event never recorded.
     pub fn is_event_complete(&self, event: EventId) -> Result<bool, Error<F>> {
         let inner = self.shared.lock()?;

@@ -252,7 +252,7 @@ impl<W, F: Clone> State<W, F> {
         now: Timestamp,
     ) -> Result<(ItemId, Effects<W>), Error<F>> {
         self.check_open()?;
-        self.enqueue(stream, Operation::Work { work: Some(work), lane, runs_after_fault }, None, now)
+        self.enqueue(stream, Operation::Work { work: Some(work), lane, runs_after_fault }, Vec::new(), now)
     }
 
     /// Makes `stream`'s present position the event's; earlier records of the event no longer count.
@@ -270,7 +270,32 @@ impl<W, F: Clone> State<W, F> {
         if let Some(event) = self.events.get_mut(&event) {
             event.record = Some(Record { item, stream, reached: None });
         }
-        self.enqueue(stream, Operation::Record(event), None, now)
+        self.enqueue(stream, Operation::Record(event), Vec::new(), now)
+    }
+
+    /// Makes the end of all present work the event's position, wherever it was submitted.
+    pub fn record_event_behind_all(
+        &mut self,
+        event: EventId,
+        now: Timestamp,
+    ) -> Result<Effects<W>, Error<F>> {
+        self.check_open()?;
+        self.event(event)?;
+        let before = self.last_items(Scope::Context)?;
+        // A stream of its own, so that no later work waits for the record.
+        let stream = self.create_stream(StreamKind::NonBlocking, 0);
+        let item = ItemId(self.next_handle);
+        if let Some(event) = self.events.get_mut(&event) {
+            event.record = Some(Record { item, stream, reached: None });
+        }
+        let effects = self.enqueue(stream, Operation::Record(event), before, now)?.1;
+        self.destroy_stream(stream)?;
+        Ok(effects)
+    }
+
+    /// The streams there are.
+    pub fn live_streams(&self) -> Vec<StreamId> {
+        self.streams.iter().filter(|(_, stream)| !stream.destroyed).map(|(id, _)| *id).collect()
     }
 
     /// Lets later items of `stream` wait for the event's latest record. Without a record nothing is added.
@@ -284,7 +309,7 @@ impl<W, F: Clone> State<W, F> {
         self.live_stream(stream)?;
         match self.event(event)?.record {
             None => Ok(Effects::default()),
-            Some(record) => Ok(self.enqueue(stream, Operation::Wait, Some(record.item), now)?.1),
+            Some(record) => Ok(self.enqueue(stream, Operation::Wait, vec![record.item], now)?.1),
         }
     }
 
@@ -309,13 +334,13 @@ impl<W, F: Clone> State<W, F> {
         &mut self,
         stream: StreamId,
         operation: Operation<W>,
-        recorded: Option<ItemId>,
+        also_behind: Vec<ItemId>,
         now: Timestamp,
     ) -> Result<(ItemId, Effects<W>), Error<F>> {
         let kind = self.live_stream(stream)?.info.kind;
         let id = ItemId(self.fresh_handle());
         let mut pending = 0;
-        for predecessor in self.last_items_before(stream, kind).into_iter().chain(recorded) {
+        for predecessor in self.last_items_before(stream, kind).into_iter().chain(also_behind) {
             if let Some(item) = self.items.get_mut(&predecessor) {
                 item.successors.push(id);
                 pending += 1;

@@ -90,3 +90,34 @@ fn shutting_down_does_not_wait_for_a_condition() {
     engine.submit_condition(stream, || false).unwrap();
     assert_eq!(engine.shutdown(Duration::from_millis(10)).unwrap().abandoned, 1);
 }
+
+#[test]
+fn an_event_behind_all_work_waits_for_every_stream_and_holds_none_up() {
+    let engine = TestEngine::default();
+    let gate = Gate::default();
+    let held = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+    let free = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+    wait_for(&engine, held, &gate);
+    let event = engine.create_event(Default::default()).unwrap();
+    engine.record_event_behind_all(event).unwrap();
+    engine.submit(free, Submission::kernel(|_| Ok(()))).unwrap();
+    engine.synchronize(Scope::Stream(free)).unwrap();
+    assert_eq!(engine.is_event_complete(event), Ok(false));
+    gate.open();
+    engine.synchronize_event(event).unwrap();
+}
+
+#[test]
+fn waiting_everywhere_holds_up_all_streams() {
+    let engine = TestEngine::default();
+    let gate = Gate::default();
+    let held = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+    let other = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+    let event = engine.create_event(Default::default()).unwrap();
+    wait_for(&engine, held, &gate);
+    engine.record_event(event, held).unwrap();
+    engine.wait_event_everywhere(event).unwrap();
+    assert_eq!(engine.is_complete(Scope::Stream(other)), Ok(false));
+    gate.open();
+    engine.synchronize(Scope::Context).unwrap();
+}

@@ -15,7 +15,7 @@ use crate::executor::{Executors, is_engine_thread};
 use crate::handles::{EventFlags, EventId, ItemId, StreamId, StreamInfo, StreamKind};
 use crate::lanes::{Lane, Limits};
 use crate::per_thread;
-use crate::state::Scope;
+use crate::state::{Node, Scope};
 use crate::wait::{Meanwhile, Moment, Waited};
 use crate::work::{Context, Fault, Submission, Work};
 
@@ -258,6 +258,27 @@ impl<F: Fault> Engine<F> {
         self.shared.publish(&mut inner, effects);
         self.shared.wake_executor(&mut inner);
         Ok(item)
+    }
+
+    /// Adds a graph to a stream as one unit, after another item too; gives the item that ends it.
+    pub fn submit_graph(
+        &self,
+        stream: StreamId,
+        after: Option<ItemId>,
+        nodes: Vec<Node<Work<F>>>,
+    ) -> Result<ItemId, Error<F>> {
+        let mut inner = self.lock_with_room(stream)?;
+        self.shared.ensure_executor(&mut inner).map_err(|error| Error::ThreadStart(error.kind()))?;
+        let now = self.shared.clock.now();
+        let (end, effects) = inner.state.submit_graph(stream, after, nodes, now)?;
+        self.shared.publish(&mut inner, effects);
+        self.shared.wake_executor(&mut inner);
+        Ok(end)
+    }
+
+    /// Whether an item is not over.
+    pub fn is_pending(&self, item: ItemId) -> Result<bool, Error<F>> {
+        Ok(self.shared.lock()?.state.is_pending(item))
     }
 
     /// Runs `work` on the calling thread at its place in the stream, waiting until its turn (`cudaMemcpy`). Needs no

@@ -23,5 +23,5 @@ pub use error::Error;
 pub use executor::is_engine_thread;
 pub use handles::{EventFlags, EventId, ItemId, StreamId, StreamInfo, StreamKind};
 pub use lanes::{Lane, Limits};
-pub use state::Scope;
+pub use state::{Node, Scope, Step};
 pub use work::{Context, Fault, Submission, Work, WorkKind};

@@ -23,6 +23,10 @@ use crate::error::Error;
 use crate::handles::{EventFlags, EventId, ItemId, StreamId, StreamInfo, StreamKind};
 use crate::lanes::{Lane, PerLane};
 
+mod graph;
+
+pub use graph::{Node, Step};
+
 /// The streams a query or a synchronisation covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
@@ -75,6 +79,8 @@ enum Operation<W> {
 #[derive(Debug)]
 struct Item<W> {
     stream: StreamId,
+    /// Whether it has a place in its stream's queue; the inner nodes of a graph have none.
+    queued: bool,
     operation: Operation<W>,
     /// Predecessors that have not retired.
     pending: usize,
@@ -252,7 +258,7 @@ impl<W, F: Clone> State<W, F> {
         now: Timestamp,
     ) -> Result<(ItemId, Effects<W>), Error<F>> {
         self.check_open()?;
-        self.enqueue(stream, Operation::Work { work: Some(work), lane, runs_after_fault }, Vec::new(), now)
+        self.enqueue(stream, Operation::Work { work: Some(work), lane, runs_after_fault }, [], now)
     }
 
     /// Makes `stream`'s present position the event's; earlier records of the event no longer count.
@@ -265,12 +271,17 @@ impl<W, F: Clone> State<W, F> {
         self.check_open()?;
         self.event(event)?;
         self.live_stream(stream)?;
-        // The record is known before it is enqueued, since an idle stream reaches it at once.
+        self.announce_record(event, stream);
+        self.enqueue(stream, Operation::Record(event), [], now)
+    }
+
+    /// Makes the item that is added next the event's latest record: it is known before it is added, since it may be
+    /// reached at once.
+    fn announce_record(&mut self, event: EventId, stream: StreamId) {
         let item = ItemId(self.next_handle);
         if let Some(event) = self.events.get_mut(&event) {
             event.record = Some(Record { item, stream, reached: None });
         }
-        self.enqueue(stream, Operation::Record(event), Vec::new(), now)
     }
 
     /// Makes the end of all present work the event's position, wherever it was submitted.
@@ -284,10 +295,7 @@ impl<W, F: Clone> State<W, F> {
         let before = self.last_items(Scope::Context)?;
         // A stream of its own, so that no later work waits for the record.
         let stream = self.create_stream(StreamKind::NonBlocking, 0);
-        let item = ItemId(self.next_handle);
-        if let Some(event) = self.events.get_mut(&event) {
-            event.record = Some(Record { item, stream, reached: None });
-        }
+        self.announce_record(event, stream);
         let effects = self.enqueue(stream, Operation::Record(event), before, now)?.1;
         self.destroy_stream(stream)?;
         Ok(effects)
@@ -309,7 +317,7 @@ impl<W, F: Clone> State<W, F> {
         self.live_stream(stream)?;
         match self.event(event)?.record {
             None => Ok(Effects::default()),
-            Some(record) => Ok(self.enqueue(stream, Operation::Wait, vec![record.item], now)?.1),
+            Some(record) => Ok(self.enqueue(stream, Operation::Wait, [record.item], now)?.1),
         }
     }
 
@@ -334,28 +342,45 @@ impl<W, F: Clone> State<W, F> {
         &mut self,
         stream: StreamId,
         operation: Operation<W>,
-        also_behind: Vec<ItemId>,
+        others: impl IntoIterator<Item = ItemId>,
         now: Timestamp,
     ) -> Result<(ItemId, Effects<W>), Error<F>> {
         let kind = self.live_stream(stream)?.info.kind;
-        let id = ItemId(self.fresh_handle());
-        let mut pending = 0;
-        for predecessor in self.last_items_before(stream, kind).into_iter().chain(also_behind) {
-            if let Some(item) = self.items.get_mut(&predecessor) {
-                item.successors.push(id);
-                pending += 1;
-            }
-        }
-        self.items.insert(id, Item { stream, operation, pending, successors: Vec::new() });
+        let mut predecessors = self.last_items_before(stream, kind);
+        predecessors.extend(others);
+        let id = ItemId(self.next_handle);
         self.live_stream_mut(stream)?.queue.push_back(id);
         if kind.is_blocking() {
             self.busy_blocking.insert(stream);
         }
         let mut effects = Effects::default();
-        if pending == 0 && self.settle(id, &mut effects) {
-            self.retire(id, now, &mut effects);
-        }
+        self.add_item(stream, true, operation, predecessors, now, &mut effects);
         Ok((id, effects))
+    }
+
+    /// Adds an item behind its predecessors; those that have retired do not matter.
+    fn add_item(
+        &mut self,
+        stream: StreamId,
+        queued: bool,
+        operation: Operation<W>,
+        predecessors: impl IntoIterator<Item = ItemId>,
+        now: Timestamp,
+        effects: &mut Effects<W>,
+    ) -> ItemId {
+        let id = ItemId(self.fresh_handle());
+        let mut pending = 0;
+        for predecessor in predecessors {
+            if let Some(item) = self.items.get_mut(&predecessor) {
+                item.successors.push(id);
+                pending += 1;
+            }
+        }
+        self.items.insert(id, Item { stream, queued, operation, pending, successors: Vec::new() });
+        if pending == 0 && self.settle(id, effects) {
+            self.retire(id, now, effects);
+        }
+        id
     }
 
     /// The unfinished items a new item of `stream` follows by the stream rules.
@@ -505,7 +530,9 @@ impl<W, F: Clone> State<W, F> {
         let mut over = VecDeque::from([id]);
         while let Some(id) = over.pop_front() {
             let Some(item) = self.items.remove(&id) else { continue };
-            self.leave_stream(item.stream);
+            if item.queued {
+                self.leave_stream(item.stream);
+            }
             if let Operation::Record(event) = item.operation {
                 self.reach_record(event, id, now);
             }

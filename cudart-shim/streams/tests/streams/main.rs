@@ -6,6 +6,7 @@ mod conditions;
 mod events;
 mod faults;
 mod gate;
+mod graphs;
 mod life;
 mod model;
 mod order;

@@ -1,0 +1,79 @@
+//! Graphs: items with an order of their own that are one unit in their stream (CUDA C++ programming guide, "CUDA
+//! Graphs").
+//!
+//! A graph begins with an item that waits as any work of the stream would, and ends with one that follows all nodes. What
+//! comes later in the stream follows the end. The nodes between have no place in the stream's queue, so that independent
+//! ones overlap.
+
+use super::{Effects, Operation, State};
+use crate::clock::Timestamp;
+use crate::error::Error;
+use crate::handles::{EventId, ItemId, StreamId};
+use crate::lanes::Lane;
+
+/// What a node of a graph does.
+#[derive(Debug)]
+pub enum Step<W> {
+    /// Runs work in a lane.
+    Work(W, Lane),
+    /// Records an event.
+    Record(EventId),
+    /// Waits for the record that is the event's latest when the graph is submitted; a record by an earlier node counts.
+    Wait(EventId),
+    /// Nothing: holds others together.
+    Empty,
+}
+
+/// A node of a submitted graph.
+#[derive(Debug)]
+pub struct Node<W> {
+    /// What it does.
+    pub step: Step<W>,
+    /// Places in the list of nodes of those that it follows, all before its own; others are ignored.
+    pub after: Vec<usize>,
+}
+
+impl<W, F: Clone> State<W, F> {
+    /// Adds a graph at the end of a stream, and after another item too. The item returned is the graph's end.
+    pub fn submit_graph(
+        &mut self,
+        stream: StreamId,
+        after: Option<ItemId>,
+        nodes: Vec<Node<W>>,
+        now: Timestamp,
+    ) -> Result<(ItemId, Effects<W>), Error<F>> {
+        self.check_open()?;
+        self.live_stream(stream)?;
+        for node in &nodes {
+            if let Step::Record(event) | Step::Wait(event) = node.step {
+                self.event(event)?;
+            }
+        }
+        let (begin, mut effects) = self.enqueue(stream, Operation::Wait, after, now)?;
+        let mut items = Vec::with_capacity(nodes.len());
+        for Node { step, after } in nodes {
+            let mut predecessors: Vec<_> =
+                after.iter().filter_map(|&place| items.get(place).copied()).chain([begin]).collect();
+            let operation = match step {
+                Step::Work(work, lane) => {
+                    Operation::Work { work: Some(work), lane, runs_after_fault: false }
+                }
+                Step::Record(event) => {
+                    self.announce_record(event, stream);
+                    Operation::Record(event)
+                }
+                Step::Wait(event) => {
+                    predecessors.extend(self.event(event)?.record.map(|record| record.item));
+                    Operation::Wait
+                }
+                Step::Empty => Operation::Wait,
+            };
+            items.push(self.add_item(stream, false, operation, predecessors, now, &mut effects));
+        }
+        let (end, last) = self.enqueue(stream, Operation::Wait, items, now)?;
+        effects.retired.extend(last.retired);
+        effects.callable.extend(last.callable);
+        effects.discarded.extend(last.discarded);
+        Ok((end, effects))
+    }
+}

@@ -1,0 +1,95 @@
+//! Graphs on the bare ordering rules: nodes keep the order of the graph, and the graph that of its stream.
+
+use stream_engine::state::State;
+use stream_engine::{EventFlags, Lane, Node, Step, StreamId, StreamKind, Timestamp};
+
+type TestState = State<&'static str, ()>;
+
+fn work(name: &'static str, after: &[usize]) -> Node<&'static str> {
+    Node { step: Step::Work(name, Lane::Kernel), after: after.to_vec() }
+}
+
+/// A diamond: one before two before one.
+fn diamond() -> Vec<Node<&'static str>> {
+    vec![work("top", &[]), work("left", &[0]), work("right", &[0]), work("bottom", &[1, 2])]
+}
+
+fn stream(state: &mut TestState) -> StreamId {
+    state.create_stream(StreamKind::NonBlocking, 0)
+}
+
+/// Runs all that is ready at once, and gives its names.
+fn run_ready(state: &mut TestState) -> Vec<&'static str> {
+    let ready: Vec<_> = state.ready(Lane::Kernel).collect();
+    let names = ready.iter().map(|&item| state.start(item).unwrap().work).collect();
+    for item in ready {
+        state.complete(item, Ok(()), Timestamp(0));
+    }
+    names
+}
+
+#[test]
+fn independent_nodes_are_ready_together_and_dependent_ones_follow() {
+    let mut state = TestState::default();
+    let stream = stream(&mut state);
+    state.submit_graph(stream, None, diamond(), Timestamp(0)).unwrap();
+    assert_eq!(run_ready(&mut state), ["top"]);
+    assert_eq!(run_ready(&mut state), ["left", "right"]);
+    assert_eq!(run_ready(&mut state), ["bottom"]);
+    assert!(state.is_idle());
+}
+
+#[test]
+fn a_graph_is_one_unit_in_its_stream() {
+    let mut state = TestState::default();
+    let stream = stream(&mut state);
+    state.submit(stream, Lane::Kernel, false, "before", Timestamp(0)).unwrap();
+    state.submit_graph(stream, None, vec![work("first", &[]), work("second", &[])], Timestamp(0)).unwrap();
+    state.submit(stream, Lane::Kernel, false, "after", Timestamp(0)).unwrap();
+    assert_eq!(run_ready(&mut state), ["before"]);
+    assert_eq!(run_ready(&mut state), ["first", "second"]);
+    assert_eq!(run_ready(&mut state), ["after"]);
+}
+
+#[test]
+fn a_graph_waits_for_another_item_of_another_stream() {
+    let mut state = TestState::default();
+    let (one, other) = (stream(&mut state), stream(&mut state));
+    let (end, _) = state.submit_graph(one, None, vec![work("first", &[])], Timestamp(0)).unwrap();
+    state.submit_graph(other, Some(end), vec![work("second", &[])], Timestamp(0)).unwrap();
+    assert_eq!(run_ready(&mut state), ["first"]);
+    assert_eq!(run_ready(&mut state), ["second"]);
+}
+
+#[test]
+fn a_record_in_a_graph_holds_back_who_waits_for_it_outside() {
+    let mut state = TestState::default();
+    let (one, other) = (stream(&mut state), stream(&mut state));
+    let event = state.create_event(EventFlags::default());
+    let record = Node { step: Step::Record(event), after: vec![0] };
+    state.submit_graph(one, None, vec![work("inside", &[]), record, work("late", &[1])], Timestamp(0)).unwrap();
+    state.wait_event(other, event, Timestamp(0)).unwrap();
+    state.submit(other, Lane::Kernel, false, "outside", Timestamp(0)).unwrap();
+    assert_eq!(run_ready(&mut state), ["inside"]);
+    assert_eq!(run_ready(&mut state), ["late", "outside"]);
+}
+
+#[test]
+fn a_graph_without_nodes_is_over_at_once() {
+    let mut state = TestState::default();
+    let stream = stream(&mut state);
+    let (end, effects) = state.submit_graph(stream, None, Vec::new(), Timestamp(0)).unwrap();
+    assert!(!state.is_pending(end) && effects.retired.contains(&end));
+}
+
+#[test]
+fn after_a_fault_the_rest_of_a_graph_is_discarded() {
+    let mut state = TestState::default();
+    let stream = stream(&mut state);
+    let (end, _) = state.submit_graph(stream, None, diamond(), Timestamp(0)).unwrap();
+    let top = state.first_ready(Lane::Kernel).unwrap();
+    state.start(top).unwrap();
+    let effects = state.complete(top, Err(()), Timestamp(0));
+    assert_eq!(effects.discarded, ["left", "right", "bottom"]);
+    assert!(!state.is_pending(end));
+}

@@ -4,14 +4,15 @@ use crate::entry;
 use crate::error::{Error, Result};
 use crate::interprocess;
 use crate::managed;
+use crate::operation::Operation;
 use crate::pool;
 use crate::profile::Attribute;
-use crate::simulator::{DeviceFault, Simulator};
+use crate::simulator::Simulator;
 use functional::check::Origin;
 use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use stream_engine::{Context, Scope, StreamId, Submission};
+use stream_engine::{Scope, StreamId};
 
 /// Flags that host and managed memory was allocated or registered with, by address.
 static FLAGS: Mutex<Option<FxHashMap<u64, u32>>> = Mutex::new(None);
@@ -60,14 +61,7 @@ impl Simulator {
     /// Frees device memory at its turn in a stream.
     pub(crate) fn free_in_stream(&'static self, address: u64, stream: StreamId) -> Result<()> {
         self.check_start(address, &[AllocationKind::Device])?;
-        let origin = entry::origin();
-        let work = move |_: &Context<DeviceFault>| {
-            // A second free of the same address is the program's mistake; the first one freed it.
-            let _ = self.release(address, origin);
-            Ok(())
-        };
-        self.engine.submit(stream, Submission::transfer(work))?;
-        Ok(())
+        self.enqueue(stream, Operation::Free { address, by: entry::origin() })
     }
 
     fn check_start(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
@@ -83,7 +77,8 @@ impl Simulator {
         if allocation.as_ref().is_some_and(fits) { Ok(()) } else { Err(Error::InvalidValue) }
     }
 
-    fn release(&self, address: u64, by: Origin) -> Result<()> {
+    /// Frees an allocation at once.
+    pub(crate) fn release(&self, address: u64, by: Origin) -> Result<()> {
         let freed = self.device.memory.free(address)?;
         managed::forget(freed.address, freed.size);
         if let Some(checker) = self.device.checker() {

@@ -26,6 +26,7 @@ const COLOR_ATTACHMENT: u32 = 0x20;
 /// An array.
 #[derive(Debug)]
 pub(crate) struct Array {
+    handle: ArrayHandle,
     /// Its texels: one level.
     pub(crate) image: Image,
     /// Width, height, and depth or layers, as the program gave them.
@@ -107,7 +108,8 @@ impl Array {
             return Err(Error::InvalidValue);
         }
         let (pitch, slice) = (level.pitch as usize, level.slice as usize);
-        Ok(Side { address: level.address as usize + z * slice + y * pitch + x, pitch, slice })
+        let address = level.address as usize + z * slice + y * pitch + x;
+        Ok(Side { address, pitch, slice, array: Some(self.handle), position: [x, y, z] })
     }
 }
 
@@ -176,9 +178,9 @@ impl Simulator {
     /// Makes an array.
     pub(crate) fn create_array(&self, shape: &ArrayShape) -> Result<ArrayHandle> {
         let (address, image) = self.allocate_image(shape, 1)?;
-        let array = Array { image, size: shape.size, flags: shape.flags, allocation: Some(address) };
         let mut arrays = self.arrays.lock();
         let handle = ArrayHandle(ARRAYS | arrays.next());
+        let array = Array { handle, image, size: shape.size, flags: shape.flags, allocation: Some(address) };
         arrays.arrays.insert(handle, Arc::new(array));
         Ok(handle)
     }
@@ -202,13 +204,14 @@ impl Simulator {
             let halved = |size: usize| if size == 0 { 0 } else { (size >> number).max(1) };
             let [width, height, depth] = shape.size;
             let depth = if sides == 2 { depth } else { halved(depth) };
+            let handle = ArrayHandle(ARRAYS | arrays.next());
             let array = Array {
+                handle,
                 image: Image { levels: vec![*level], ..image.clone() },
                 size: [halved(width), halved(height), depth],
                 flags: shape.flags,
                 allocation: None,
             };
-            let handle = ArrayHandle(ARRAYS | arrays.next());
             arrays.arrays.insert(handle, Arc::new(array));
             handles.push(handle);
         }

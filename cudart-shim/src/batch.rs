@@ -122,7 +122,7 @@ fn each<T>(
 impl Simulator {
     /// Copies a batch in the stream's order.
     pub(crate) fn copy_batch(
-        &self,
+        &'static self,
         batch: &Batch,
         fail_index: Option<Out<usize>>,
         stream: StreamId,
@@ -146,7 +146,7 @@ impl Simulator {
 
     /// Copies once, with attributes.
     pub(crate) fn copy_with_attributes(
-        &self,
+        &'static self,
         to: Address,
         from: Address,
         size: usize,
@@ -160,7 +160,7 @@ impl Simulator {
 
     /// Copies boxes in the stream's order.
     pub(crate) fn copy_batch_3d(
-        &self,
+        &'static self,
         operations: In<BatchOperation>,
         count: usize,
         flags: u64,
@@ -214,6 +214,6 @@ impl Simulator {
         if pitch < extent.width || rows < extent.height {
             return Err(Error::InvalidValue);
         }
-        Ok(Side { address: first, pitch, slice: pitch.checked_mul(rows).ok_or(Error::InvalidValue)? })
+        Side::pitched(first, pitch, rows, [0; 3])
     }
 }

@@ -1,12 +1,14 @@
 //! Copies and fills: boxes of rows between host and device memory, checked when the call is made, executed in stream order.
 
+use crate::abi::ArrayHandle;
 use crate::batch::SourceOrder;
 use crate::check;
 use crate::error::{Error, Result};
+use crate::operation::Operation;
 use crate::simulator::{DeviceFault, Simulator};
 use functional::memory::{AllocationKind, Memory};
 use std::ffi::c_int;
-use stream_engine::{Context, StreamId, Submission};
+use stream_engine::{Context, StreamId};
 
 /// A pageable source up to this many bytes is copied aside, so that the caller need not wait for the stream's turn.
 const STAGED_BYTES: usize = 64 << 10;
@@ -37,7 +39,7 @@ impl Direction {
 }
 
 /// Rows in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Side {
     /// First byte.
     pub(crate) address: usize,
@@ -45,6 +47,10 @@ pub(crate) struct Side {
     pub(crate) pitch: usize,
     /// Bytes from one slice of rows to the next.
     pub(crate) slice: usize,
+    /// The array that the rows are part of.
+    pub(crate) array: Option<ArrayHandle>,
+    /// Byte, row and slice of the first byte in the array, or in the memory that the program named.
+    pub(crate) position: [usize; 3],
 }
 
 /// How much is copied or filled.
@@ -72,7 +78,29 @@ impl Extent {
 impl Side {
     /// One row.
     pub(crate) fn row(address: usize) -> Self {
-        Self { address, pitch: 0, slice: 0 }
+        Self { address, ..Self::default() }
+    }
+
+    /// Rows of one slice.
+    pub(crate) fn rows(address: usize, pitch: usize) -> Self {
+        Self { address, pitch, ..Self::default() }
+    }
+
+    /// The box at a position (byte, row, slice) of pitched memory with so many rows in a slice.
+    pub(crate) fn pitched(base: usize, pitch: usize, rows: usize, position: [usize; 3]) -> Result<Self> {
+        let slice = pitch.checked_mul(rows).ok_or(Error::InvalidValue)?;
+        let [x, y, z] = position;
+        let address = z
+            .checked_mul(slice)
+            .zip(y.checked_mul(pitch))
+            .and_then(|(slices, rows)| slices.checked_add(rows)?.checked_add(x)?.checked_add(base));
+        Ok(Self { address: address.ok_or(Error::InvalidValue)?, pitch, slice, array: None, position })
+    }
+
+    /// Where the memory begins that the position counts from.
+    pub(crate) fn base(&self) -> usize {
+        let [x, y, z] = self.position;
+        self.address - x - y * self.pitch - z * self.slice
     }
 
     /// Bytes from the first to the end of the last row; an error when that is no sensible amount.
@@ -124,11 +152,13 @@ fn place(memory: &Memory, side: &Side, extent: Extent) -> Result<Place> {
 }
 
 /// A copy whose addresses have been checked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Copy {
-    to: Side,
-    from: Side,
-    extent: Extent,
+    pub(crate) to: Side,
+    pub(crate) from: Side,
+    pub(crate) extent: Extent,
+    /// Which way the program said that it goes.
+    pub(crate) direction: Direction,
     to_place: Place,
     from_place: Place,
 }
@@ -163,7 +193,7 @@ impl Copy {
         };
         let fits = |actual, expected| actual == Place::Shared || actual == expected;
         if fits(to_place, to_expected) && fits(from_place, from_expected) {
-            Ok(Some(Self { to, from, extent, to_place, from_place }))
+            Ok(Some(Self { to, from, extent, direction, to_place, from_place }))
         } else {
             Err(Error::InvalidValue)
         }
@@ -185,10 +215,10 @@ impl Copy {
     }
 
     /// The same copy from `source`, which holds the rows without gaps.
-    fn with_packed_source(&self, source: &[u8]) -> Self {
+    pub(crate) fn with_packed_source(&self, source: &[u8]) -> Self {
         let Extent { width, height, .. } = self.extent;
-        let from =
-            Side { address: source.as_ptr() as usize, pitch: width, slice: width.saturating_mul(height) };
+        let slice = width.saturating_mul(height);
+        let from = Side { address: source.as_ptr() as usize, pitch: width, slice, ..Side::default() };
         Self { from, ..*self }
     }
 
@@ -196,13 +226,29 @@ impl Copy {
     fn pack_source(&self) -> Vec<u8> {
         let mut packed = vec![0_u8; self.bytes()];
         let Extent { width, height, .. } = self.extent;
-        let to =
-            Side { address: packed.as_mut_ptr() as usize, pitch: width, slice: width.saturating_mul(height) };
+        let slice = width.saturating_mul(height);
+        let to = Side { address: packed.as_mut_ptr() as usize, pitch: width, slice, ..Side::default() };
         Self { to, ..*self }.execute();
         packed
     }
 
-    fn execute(&self) {
+    /// Copies if the addresses are still what they were when the copy was checked.
+    pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), DeviceFault> {
+        let still = |side, expected| place(memory, side, self.extent).is_ok_and(|found| found == expected);
+        if !still(&self.to, self.to_place) || !still(&self.from, self.from_place) {
+            return Err(DeviceFault { error: Error::IllegalAddress });
+        }
+        self.execute();
+        Ok(())
+    }
+
+    /// Whether both copies are between the same kinds of memory.
+    pub(crate) fn is_same_kind(&self, other: &Self) -> bool {
+        (self.to_place, self.from_place) == (other.to_place, other.from_place)
+    }
+
+    /// Copies.
+    pub(crate) fn execute(&self) {
         let Extent { width, height, depth } = self.extent;
         for slice in 0..depth {
             for row in 0..height {
@@ -223,13 +269,13 @@ impl Copy {
 
 impl Simulator {
     /// Copies in the stream's order and returns when it is done, where CUDA does so.
-    pub(crate) fn copy_now(&self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
+    pub(crate) fn copy_now(&'static self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
         let Some(copy) = copy else {
             self.engine.is_complete(stream_engine::Scope::Stream(stream))?;
             return Ok(());
         };
         if copy.to_place == Place::Device && copy.from_place == Place::Device {
-            return self.submit_transfer(stream, move || copy.execute());
+            return self.submit(stream, Operation::Copy(copy));
         }
         self.engine.run_now(stream, |_: &Context<DeviceFault>| {
             copy.execute();
@@ -241,71 +287,99 @@ impl Simulator {
 
     /// Copies in the stream's order. Returns at once unless pageable memory is involved: a small pageable source is
     /// copied aside, else the call waits (CUDA runtime, "API synchronization behavior").
-    pub(crate) fn copy_async(&self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
+    pub(crate) fn copy_async(&'static self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
         let Some(copy) = copy else { return self.copy_now(None, stream) };
         let pageable = |place| place == Place::Pageable;
+        if self.add_if_capturing(stream, || Operation::Copy(copy))? {
+            return Ok(());
+        }
         if pageable(copy.to_place) || (pageable(copy.from_place) && copy.bytes() > STAGED_BYTES) {
             return self.copy_now(Some(copy), stream);
         }
         if pageable(copy.from_place) {
-            let source = copy.pack_source();
-            return self.submit_transfer(stream, move || copy.with_packed_source(&source).execute());
+            return self.submit(stream, Operation::StagedCopy(copy, copy.pack_source().into()));
         }
-        self.submit_transfer(stream, move || copy.execute())
+        self.submit(stream, Operation::Copy(copy))
     }
 
     /// Copies in the stream's order and returns at once, also where pageable memory is involved.
     pub(crate) fn copy_in_batch(
-        &self,
+        &'static self,
         copy: Option<Copy>,
         order: SourceOrder,
         stream: StreamId,
     ) -> Result<()> {
         let Some(copy) = copy else { return Ok(()) };
-        if order == SourceOrder::DuringCall && copy.from_place != Place::Device {
-            let source = copy.pack_source();
-            return self.submit_transfer(stream, move || copy.with_packed_source(&source).execute());
+        if self.add_if_capturing(stream, || Operation::Copy(copy))? {
+            return Ok(());
         }
-        self.submit_transfer(stream, move || copy.execute())
+        if order == SourceOrder::DuringCall && copy.from_place != Place::Device {
+            return self.submit(stream, Operation::StagedCopy(copy, copy.pack_source().into()));
+        }
+        self.submit(stream, Operation::Copy(copy))
     }
 
     /// Fills rows with a pattern of 1, 2 or 4 bytes, in the stream's order. `extent.width` is in bytes.
-    pub(crate) fn fill(&self, to: Side, pattern: Pattern, extent: Extent, stream: StreamId) -> Result<()> {
+    pub(crate) fn fill(
+        &'static self,
+        to: Side,
+        pattern: Pattern,
+        extent: Extent,
+        stream: StreamId,
+    ) -> Result<()> {
+        match Fill::new(&self.device.memory, to, pattern, extent)? {
+            Some(fill) => self.enqueue(stream, Operation::Fill(fill)),
+            None => self.copy_now(None, stream),
+        }
+    }
+}
+
+/// A fill whose addresses have been checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fill {
+    pub(crate) to: Side,
+    pub(crate) pattern: Pattern,
+    /// The width is in bytes.
+    pub(crate) extent: Extent,
+}
+
+impl Fill {
+    /// Checks a fill; `None` when there is nothing to fill.
+    pub(crate) fn new(memory: &Memory, to: Side, pattern: Pattern, extent: Extent) -> Result<Option<Self>> {
         if extent.is_empty() {
-            return self.copy_now(None, stream);
+            return Ok(None);
         }
         if extent.height > 1 && to.pitch < extent.width {
             return Err(Error::InvalidPitchValue);
         }
-        if place(&self.device.memory, &to, extent)? == Place::Pageable {
+        if place(memory, &to, extent)? == Place::Pageable {
             return Err(Error::InvalidValue);
         }
         if !to.address.is_multiple_of(pattern.size()) || !to.pitch.is_multiple_of(pattern.size()) {
             return Err(Error::InvalidValue);
         }
-        self.submit_transfer(stream, move || {
-            for slice in 0..extent.depth {
-                for row in 0..extent.height {
-                    let address = to.row_address(row, slice);
-                    pattern.write(address, extent.width);
-                    check::note_written(address, extent.width);
-                }
-            }
-        })
+        Ok(Some(Self { to, pattern, extent }))
     }
 
-    fn submit_transfer(&self, stream: StreamId, work: impl FnOnce() + Send + 'static) -> Result<()> {
-        let work = move |_: &Context<DeviceFault>| {
-            work();
-            Ok(())
-        };
-        self.engine.submit(stream, Submission::transfer(work))?;
+    /// Fills if the addresses are still memory of the device.
+    pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), DeviceFault> {
+        let Self { to, pattern, extent } = *self;
+        if !place(memory, &to, extent).is_ok_and(|found| found != Place::Pageable) {
+            return Err(DeviceFault { error: Error::IllegalAddress });
+        }
+        for slice in 0..extent.depth {
+            for row in 0..extent.height {
+                let address = to.row_address(row, slice);
+                pattern.write(address, extent.width);
+                check::note_written(address, extent.width);
+            }
+        }
         Ok(())
     }
 }
 
 /// What memory is filled with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
     Byte(u8),
     Half(u16),

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::launch_attribute::LaunchAttributes;
 use crate::log;
 use crate::module::Kernel;
+use crate::operation::Operation;
 use crate::profile::Attribute;
 use crate::simulator::{DeviceFault, Simulator};
 use crate::summary;
@@ -15,7 +16,7 @@ use functional::fault::{Fault, FaultKind};
 use functional::launch::{LaunchConfig, LaunchError, launch};
 use std::ffi::c_void;
 use std::sync::Arc;
-use stream_engine::{Context, StreamId, Submission};
+use stream_engine::StreamId;
 
 /// Sizes of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,71 @@ pub(crate) enum Arguments {
 impl Dim3 {
     pub(crate) fn array(self) -> [u32; 3] {
         [self.x, self.y, self.z]
+    }
+}
+
+/// A kernel's arguments as the kernel declares them.
+#[derive(Clone, Debug)]
+pub(crate) struct ParameterBlock {
+    bytes: Box<[u8]>,
+    /// Addresses of the arguments in it.
+    pointers: Box<[usize]>,
+}
+
+impl ParameterBlock {
+    fn new(program: &Program, arguments: Arguments) -> Result<Self> {
+        let bytes = parameter_block(program, arguments)?.into_boxed_slice();
+        let address = |offset: u32| bytes.as_ptr().wrapping_add(offset as usize) as usize;
+        let parameters = &program.kernel().source.parameters;
+        let pointers = parameters.iter().map(|parameter| address(parameter.offset)).collect();
+        Ok(Self { bytes, pointers })
+    }
+
+    /// An array of pointers, one to each argument, for as long as the block lives.
+    pub(crate) fn pointers(&self) -> *const *const c_void {
+        self.pointers.as_ptr().cast()
+    }
+}
+
+/// A launch whose sizes have been checked, with its arguments.
+#[derive(Debug)]
+pub(crate) struct KernelLaunch {
+    /// What the program calls the kernel: the address of its stub, or its handle.
+    pub(crate) function: usize,
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) sizes: Sizes,
+    pub(crate) parameters: ParameterBlock,
+    program: Arc<Program>,
+    cluster: Option<[u32; 3]>,
+    /// Dynamic shared memory, bytes.
+    shared: u32,
+}
+
+impl KernelLaunch {
+    /// Runs the kernel; `order` says whether the launch is saved for a replay.
+    pub(crate) fn run(
+        &self,
+        simulator: &'static Simulator,
+        order: Option<capture::Order>,
+    ) -> std::result::Result<(), DeviceFault> {
+        let config = LaunchConfig {
+            grid: self.sizes.grid.array(),
+            block: self.sizes.block.array(),
+            dynamic_shared: self.shared,
+            parameters: self.parameters.bytes.to_vec(),
+            cooperative: self.sizes.attributes.cooperative,
+            cluster: self.cluster,
+            textures: simulator.device.textures.snapshot(),
+            runtime: Some(DeviceRuntime::of(simulator, &self.kernel.module)),
+            depth: 0,
+        };
+        let captured =
+            order.and_then(|order| order.before(simulator, &self.kernel.module, &self.program, &config));
+        let outcome = simulator.run(&self.program, config);
+        if let Some(captured) = captured {
+            captured.after(simulator, &outcome);
+        }
+        outcome
     }
 }
 
@@ -81,41 +147,35 @@ impl Simulator {
     /// Launches a kernel in a stream. Mistakes in the sizes are returned at once, faults of the kernel by later calls.
     pub(crate) fn launch(
         &'static self,
-        kernel: &Kernel,
+        function: usize,
+        kernel: Arc<Kernel>,
         sizes: Sizes,
         arguments: Arguments,
         stream: StreamId,
     ) -> Result<()> {
         self.engine.is_complete(stream_engine::Scope::Stream(stream))?;
-        let program = kernel.program()?;
-        self.check_sizes(kernel, &program, sizes)?;
-        let cluster = self.clusters(kernel, &program, &sizes)?;
-        let config = LaunchConfig {
-            grid: sizes.grid.array(),
-            block: sizes.block.array(),
-            dynamic_shared: u32::try_from(sizes.shared).map_err(|_| Error::InvalidValue)?,
-            parameters: parameter_block(&program, arguments)?,
-            cooperative: sizes.attributes.cooperative,
-            cluster,
-            textures: self.device.textures.snapshot(),
-            runtime: Some(DeviceRuntime::of(self, &kernel.module)),
-            depth: 0,
-        };
+        let launch = self.kernel_launch(function, kernel, sizes, arguments)?;
         log::line(|| {
-            format!("kernel {}: grid {:?}, CTA {:?}", kernel.name.to_string_lossy(), sizes.grid, sizes.block)
+            let name = launch.kernel.name.to_string_lossy();
+            format!("kernel {name}: grid {:?}, CTA {:?}", sizes.grid, sizes.block)
         });
-        let order = capture::order(&kernel.name);
-        let module = Arc::clone(&kernel.module);
-        let work = move |_: &Context<DeviceFault>| {
-            let captured = order.and_then(|order| order.before(self, &module, &program, &config));
-            let outcome = self.run(&program, config);
-            if let Some(captured) = captured {
-                captured.after(self, &outcome);
-            }
-            outcome
-        };
-        self.engine.submit(stream, Submission::kernel(work))?;
-        Ok(())
+        self.enqueue(stream, Operation::Kernel(Arc::new(launch)))
+    }
+
+    /// Checks a launch. `function` is what the program calls the kernel.
+    pub(crate) fn kernel_launch(
+        &self,
+        function: usize,
+        kernel: Arc<Kernel>,
+        sizes: Sizes,
+        arguments: Arguments,
+    ) -> Result<KernelLaunch> {
+        let program = kernel.program()?;
+        self.check_sizes(&kernel, &program, sizes)?;
+        let cluster = self.clusters(&kernel, &program, &sizes)?;
+        let shared = u32::try_from(sizes.shared).map_err(|_| Error::InvalidValue)?;
+        let parameters = ParameterBlock::new(&program, arguments)?;
+        Ok(KernelLaunch { function, kernel, sizes, program, cluster, shared, parameters })
     }
 
     /// Limits of the device and of the kernel, with the errors the runtime gives.

@@ -37,6 +37,7 @@ mod memory_operation;
 mod module;
 mod notification;
 mod occupancy;
+mod operation;
 mod pool;
 mod profile;
 mod registry;

@@ -2,6 +2,7 @@
 
 use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
 use crate::error::{Error, Result};
+use crate::operation::Operation;
 use crate::simulator::{DeviceFault, Simulator};
 use crate::stream_attribute;
 use std::ffi::{c_int, c_void};
@@ -49,16 +50,31 @@ pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 /// `cudaStreamCallback_t`, `CUstreamCallback`.
 pub(crate) type StreamCallback = Option<unsafe extern "C" fn(StreamHandle, c_int, *mut c_void)>;
 
-struct HostCall {
+/// A function of the program and what it is called with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HostCall {
     function: unsafe extern "C" fn(*mut c_void),
     argument: *mut c_void,
 }
 
 // SAFETY: the program hands the argument over to be used on the thread that calls the function.
 unsafe impl Send for HostCall {}
+// SAFETY: as above; sharing the two addresses shares nothing else.
+unsafe impl Sync for HostCall {}
 
 impl HostCall {
-    fn call(self) {
+    /// A call of a function that is there.
+    pub(crate) fn new(function: HostFunction, argument: *mut c_void) -> Result<Self> {
+        Ok(Self { function: function.ok_or(Error::InvalidValue)?, argument })
+    }
+
+    /// The function and its argument.
+    pub(crate) fn parts(self) -> (HostFunction, *mut c_void) {
+        (Some(self.function), self.argument)
+    }
+
+    /// Calls the function.
+    pub(crate) fn call(self) {
         // SAFETY: the program promises a function that takes this argument.
         unsafe { (self.function)(self.argument) };
     }
@@ -176,16 +192,14 @@ impl Simulator {
 
     /// Calls a function of the program in stream order.
     pub(crate) fn launch_host_function(
-        &self,
+        &'static self,
         stream: StreamHandle,
         default: DefaultStream,
         function: HostFunction,
         argument: *mut c_void,
     ) -> Result<()> {
-        let call = HostCall { function: function.ok_or(Error::InvalidValue)?, argument };
-        let stream = self.stream(stream, default)?;
-        self.engine.submit(stream, Submission::host_function(move || call.call()))?;
-        Ok(())
+        let call = HostCall::new(function, argument)?;
+        self.enqueue(self.stream(stream, default)?, Operation::Host(call))
     }
 
     /// Calls a function of the program with the stream's status, also after a failure.

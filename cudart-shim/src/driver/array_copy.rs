@@ -26,7 +26,7 @@ fn linear(
     let direction = if direction == Direction::Default { Direction::DeviceToDevice } else { direction };
     for (side, extent, before) in stretch(&*simulator.array(array)?, start, count)? {
         let address = other.0.checked_add(before).ok_or(Error::InvalidValue)?;
-        let other = Side { address, pitch: extent.width, slice: 0 };
+        let other = Side::rows(address, extent.width);
         let (to, from) = if is_source { (other, side) } else { (side, other) };
         let copy = Copy::new(&simulator.device.memory, to, from, extent, direction)?;
         if waits { simulator.copy_now(copy, stream)? } else { simulator.copy_async(copy, stream)? }

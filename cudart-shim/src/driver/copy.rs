@@ -98,12 +98,8 @@ impl Side3d {
             return Ok((side, memory));
         }
         let base = if memory == Memory::Host { self.host } else { self.device };
-        let slice = self.pitch.checked_mul(self.height).ok_or(Error::InvalidValue)?;
-        let offset =
-            self.z.checked_mul(slice).zip(self.y.checked_mul(self.pitch)).and_then(|(slices, rows)| {
-                slices.checked_add(rows)?.checked_add(self.x_bytes)?.checked_add(base.0)
-            });
-        Ok((Side { address: offset.ok_or(Error::InvalidValue)?, pitch: self.pitch, slice }, memory))
+        let side = Side::pitched(base.0, self.pitch, self.height, [self.x_bytes, self.y, self.z])?;
+        Ok((side, memory))
     }
 }
 
@@ -148,11 +144,18 @@ fn linear(
 fn slices(copy: DriverCopy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
     let simulator = driver_context()?;
     let stream = simulator.stream(stream, default)?;
-    let extent = Extent { width: copy.width_bytes, height: copy.height, depth: copy.depth };
-    let (to, to_memory) = copy.target.resolve(simulator, extent)?;
-    let (from, from_memory) = copy.source.resolve(simulator, extent)?;
-    let checked = Copy::new(&simulator.device.memory, to, from, extent, direction(to_memory, from_memory))?;
-    if waiting == Waits { simulator.copy_now(checked, stream) } else { simulator.copy_async(checked, stream) }
+    let copy = copy.check(simulator)?;
+    if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
+}
+
+impl DriverCopy3d {
+    /// The copy, checked; `None` when there is nothing to copy.
+    pub(crate) fn check(&self, simulator: &Simulator) -> Result<Option<Copy>> {
+        let extent = Extent { width: self.width_bytes, height: self.height, depth: self.depth };
+        let (to, to_memory) = self.target.resolve(simulator, extent)?;
+        let (from, from_memory) = self.source.resolve(simulator, extent)?;
+        Copy::new(&simulator.device.memory, to, from, extent, direction(to_memory, from_memory))
+    }
 }
 
 /// Fills rows of `width` elements.
@@ -166,7 +169,7 @@ fn fill(
     let simulator = driver_context()?;
     let stream = simulator.stream(stream, default)?;
     let width = width.checked_mul(pattern.size()).ok_or(Error::InvalidValue)?;
-    let side = Side { address: address.0, pitch, slice: 0 };
+    let side = Side::rows(address.0, pitch);
     simulator.fill(side, pattern, Extent { width, height, depth: 1 }, stream)
 }
 

@@ -104,7 +104,7 @@ fn launch(
     let simulator = driver_context()?;
     let stream = simulator.stream(stream, default)?;
     let kernel = simulator.kernel(function)?;
-    simulator.launch(&kernel, sizes, arguments, stream)
+    simulator.launch(function.0, kernel, sizes, arguments, stream)
 }
 
 fn sizes(grid: [c_uint; 3], block: [c_uint; 3], shared: c_uint, cooperative: bool) -> Sizes {

@@ -55,7 +55,8 @@ fn launch(function: FunctionHandle, width: c_int, height: c_int, stream: StreamH
         attributes: LaunchAttributes { cooperative: false, cluster: None },
     };
     let arguments = Arguments::Block { start: parameters.as_ptr(), length: parameters.len() };
-    simulator.launch(&kernel, sizes, arguments, simulator.stream(stream, DefaultStream::Legacy)?)
+    let stream = simulator.stream(stream, DefaultStream::Legacy)?;
+    simulator.launch(function.0, kernel, sizes, arguments, stream)
 }
 
 api! { Driver;

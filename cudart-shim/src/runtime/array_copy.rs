@@ -33,7 +33,7 @@ impl When {
 
     fn copy(
         self,
-        simulator: &Simulator,
+        simulator: &'static Simulator,
         (to, from): (Side, Side),
         extent: Extent,
         direction: Direction,
@@ -89,7 +89,7 @@ fn linear(
     let start = y.checked_mul(row).and_then(|rows| rows.checked_add(x)).ok_or(Error::InvalidValue)?;
     for (side, extent, before) in stretch(&array, start, count)? {
         let address = other.0.checked_add(before).ok_or(Error::InvalidValue)?;
-        let other = Side { address, pitch: extent.width, slice: 0 };
+        let other = Side::rows(address, extent.width);
         when.copy(simulator, end.order(side, other), extent, direction)?;
     }
     Ok(())
@@ -112,7 +112,7 @@ fn rows(
     }
     let extent = Extent { width, height, depth: 1 };
     let side = simulator.array(array)?.side([x, y, 0], extent)?;
-    let other = Side { address: other.0, pitch, slice: 0 };
+    let other = Side::rows(other.0, pitch);
     when.copy(simulator, end.order(side, other), extent, direction)
 }
 

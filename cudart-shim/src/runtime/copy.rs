@@ -81,8 +81,8 @@ fn rows(
     }
     let simulator = runtime_context()?;
     let stream = simulator.stream(stream, default)?;
-    let to = Side { address: to.0, pitch: to_pitch, slice: 0 };
-    let from = Side { address: from.0, pitch: from_pitch, slice: 0 };
+    let to = Side::rows(to.0, to_pitch);
+    let from = Side::rows(from.0, from_pitch);
     let extent = Extent { width, height, depth: 1 };
     let copy = Copy::new(&simulator.device.memory, to, from, extent, Direction::from_kind(kind)?)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
@@ -90,11 +90,8 @@ fn rows(
 
 /// A side given by a pitched pointer and a position in it; rows of the whole structure are `ysize` a slice.
 fn pitched_side(pointer: PitchedPointer, position: CudaPosition) -> Result<Side> {
-    let slice = pointer.pitch.checked_mul(pointer.ysize).ok_or(Error::InvalidValue)?;
-    let address = position.z.checked_mul(slice).zip(position.y.checked_mul(pointer.pitch)).and_then(
-        |(slices, rows)| slices.checked_add(rows)?.checked_add(position.x)?.checked_add(pointer.address.0),
-    );
-    Ok(Side { address: address.ok_or(Error::InvalidValue)?, pitch: pointer.pitch, slice })
+    let CudaPosition { x, y, z } = position;
+    Side::pitched(pointer.address.0, pointer.pitch, pointer.ysize, [x, y, z])
 }
 
 fn array_if_given(simulator: &Simulator, array: ArrayHandle) -> Result<Option<Arc<Array>>> {
@@ -116,22 +113,31 @@ fn side(
 fn slices(copy: Copy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
     let simulator = runtime_context()?;
     let stream = simulator.stream(stream, default)?;
-    let arrays = [copy.source_array, copy.target_array].map(|array| array_if_given(simulator, array));
-    let [source_array, target_array] = arrays;
-    let (source_array, target_array) = (source_array?, target_array?);
-    // Where an array takes part the width counts its elements.
-    let bytes = |array: &Option<Arc<Array>>| array.as_ref().map(|array| array.texel_bytes());
-    let (source_bytes, target_bytes) = (bytes(&source_array), bytes(&target_array));
-    if source_bytes.zip(target_bytes).is_some_and(|(source, target)| source != target) {
-        return Err(Error::InvalidValue);
-    }
-    let CudaExtent { width, height, depth } = copy.extent;
-    let width = width.checked_mul(source_bytes.or(target_bytes).unwrap_or(1)).ok_or(Error::InvalidValue)?;
-    let extent = Extent { width, height, depth };
-    let to = side(target_array, copy.target, copy.target_position, extent)?;
-    let from = side(source_array, copy.source, copy.source_position, extent)?;
-    let copy = Copy::new(&simulator.device.memory, to, from, extent, Direction::from_kind(copy.kind)?)?;
+    let copy = copy.check(simulator)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
+}
+
+impl Copy3d {
+    /// The copy, checked; `None` when there is nothing to copy.
+    pub(crate) fn check(&self, simulator: &Simulator) -> Result<Option<Copy>> {
+        let copy = self;
+        let arrays = [copy.source_array, copy.target_array].map(|array| array_if_given(simulator, array));
+        let [source_array, target_array] = arrays;
+        let (source_array, target_array) = (source_array?, target_array?);
+        // Where an array takes part the width counts its elements.
+        let bytes = |array: &Option<Arc<Array>>| array.as_ref().map(|array| array.texel_bytes());
+        let (source_bytes, target_bytes) = (bytes(&source_array), bytes(&target_array));
+        if source_bytes.zip(target_bytes).is_some_and(|(source, target)| source != target) {
+            return Err(Error::InvalidValue);
+        }
+        let CudaExtent { width, height, depth } = copy.extent;
+        let width =
+            width.checked_mul(source_bytes.or(target_bytes).unwrap_or(1)).ok_or(Error::InvalidValue)?;
+        let extent = Extent { width, height, depth };
+        let to = side(target_array, copy.target, copy.target_position, extent)?;
+        let from = side(source_array, copy.source, copy.source_position, extent)?;
+        Copy::new(&simulator.device.memory, to, from, extent, Direction::from_kind(copy.kind)?)
+    }
 }
 
 fn peer_slices(
@@ -181,7 +187,7 @@ fn fill_rows(
     if width > pitch && height > 1 {
         return Err(Error::InvalidPitchValue);
     }
-    fill(Side { address: address.0, pitch, slice: 0 }, value, (width, height, 1), stream, default)
+    fill(Side::rows(address.0, pitch), value, (width, height, 1), stream, default)
 }
 
 fn fill_slices(

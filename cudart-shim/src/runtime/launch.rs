@@ -70,7 +70,7 @@ fn launch(
     let simulator = runtime_context()?;
     let stream = simulator.stream(stream, default)?;
     let kernel = simulator.kernel_of(function)?;
-    simulator.launch(&kernel, sizes, Arguments::Pointers(arguments), stream)
+    simulator.launch(function, kernel, sizes, Arguments::Pointers(arguments), stream)
 }
 
 fn sizes(grid: Dim3, block: Dim3, shared: usize) -> Sizes {

@@ -1,6 +1,6 @@
-//! Device functions that PTX calls and does not define: `vprintf`, `malloc`, `free`, `__assertfail` are native here
-//! (CUDA programming guide, sections on formatted output, dynamic global memory allocation, and assertion), and so is the
-//! runtime that kernels launch others with.
+//! Device functions that PTX calls and does not define: `vprintf`, `malloc`, `free`, `__assertfail`,
+//! `cudaGraphSetConditional` are native here (CUDA programming guide, sections on formatted output, dynamic global memory
+//! allocation, assertion, and conditional graph nodes), and so is the runtime that kernels launch others with.
 
 mod device_runtime;
 
@@ -23,6 +23,7 @@ pub fn function(name: &str) -> Option<Run> {
         "__nv_aligned_device_malloc" => aligned_malloc,
         "free" => free,
         "__assertfail" => assertion_failed,
+        "cudaGraphSetConditional" => set_conditional,
         _ => return device_runtime::function(name),
     })
 }
@@ -224,6 +225,19 @@ fn free(w: &mut Running<'_>, op: &Op) -> Flow {
         if address != 0 && !release(w, address) {
             return w.fault(FaultKind::IllegalAddress { address, width: 1, lane: lane as u32 });
         }
+    }
+    Flow::Next
+}
+
+/// `void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value)`. A handle is the address of the value.
+fn set_conditional(w: &mut Running<'_>, op: &Op) -> Flow {
+    for lane in lanes_of(w.mask) {
+        let (handle, value) = (argument(w, op, 0, lane), argument(w, op, 1, lane) as u32);
+        let Some(place) = Generic::resolve(w, 0, lane as u32, handle, 4) else {
+            return w.fault(FaultKind::IllegalAddress { address: handle, width: 4, lane: lane as u32 });
+        };
+        // SAFETY: the place was checked to have four bytes.
+        unsafe { place.cast::<u32>().write_unaligned(value) };
     }
     Flow::Next
 }

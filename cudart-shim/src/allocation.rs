@@ -2,6 +2,7 @@
 
 use crate::entry;
 use crate::error::{Error, Result};
+use crate::graph;
 use crate::interprocess;
 use crate::managed;
 use crate::operation::Operation;
@@ -42,6 +43,7 @@ impl Simulator {
 
     /// Rows of `width` bytes, each starting at a multiple of the texture alignment: the address and the pitch.
     pub(crate) fn allocate_rows(&self, width: usize, rows: usize) -> Result<(u64, usize)> {
+        self.check_unsafe_call()?;
         let alignment = self.profile.amount(Attribute::TextureAlignment).max(1) as usize;
         let pitch = width.checked_next_multiple_of(alignment).ok_or(Error::MemoryAllocation)?;
         let size = pitch.checked_mul(rows).ok_or(Error::MemoryAllocation)?;
@@ -50,18 +52,31 @@ impl Simulator {
 
     /// Waits for the device, then frees an allocation of one of these kinds. The address 0 is nothing to free.
     pub(crate) fn free(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
+        self.check_unsafe_call()?;
         self.engine.synchronize(Scope::Context)?;
         if address == 0 {
             return Ok(());
         }
         self.check_start(address, kinds)?;
+        if graph::memory::is_reserved(address) {
+            return graph::memory::end_life(address);
+        }
         self.release(address, entry::origin())
     }
 
     /// Frees device memory at its turn in a stream.
     pub(crate) fn free_in_stream(&'static self, address: u64, stream: StreamId) -> Result<()> {
         self.check_start(address, &[AllocationKind::Device])?;
-        self.enqueue(stream, Operation::Free { address, by: entry::origin() })
+        let operation = || Operation::Free { address, by: entry::origin() };
+        if graph::memory::is_reserved(address) {
+            // The memory stays where it is; what follows in the stream does not matter to it.
+            return if self.add_if_capturing(stream, operation)? {
+                Ok(())
+            } else {
+                graph::memory::end_life(address)
+            };
+        }
+        self.enqueue(stream, operation())
     }
 
     fn check_start(&self, address: u64, kinds: &[AllocationKind]) -> Result<()> {
@@ -93,6 +108,7 @@ impl Simulator {
 
     /// Makes memory of the program reachable by kernels.
     pub(crate) fn register_host(&self, address: u64, size: usize, flags: u32) -> Result<()> {
+        self.check_unsafe_call()?;
         if address == 0 || size == 0 || flags & !HOST_REGISTER_FLAGS != 0 {
             return Err(Error::InvalidValue);
         }
@@ -103,6 +119,7 @@ impl Simulator {
 
     /// Undoes [`Simulator::register_host`].
     pub(crate) fn unregister_host(&self, address: u64) -> Result<()> {
+        self.check_unsafe_call()?;
         if address == 0 {
             return Err(Error::InvalidValue);
         }

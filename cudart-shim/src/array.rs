@@ -167,6 +167,7 @@ impl Simulator {
 
     /// Allocates an image of a shape: where it lies, and the image.
     fn allocate_image(&self, shape: &ArrayShape, levels: u32) -> Result<(u64, Image)> {
+        self.check_unsafe_call()?;
         let sorted = self.sort(shape, levels)?;
         let image = Image::array(shape.format, sorted.extent, sorted.layers, sorted.cube, levels);
         let (image, bytes) = image.ok_or(Error::MemoryAllocation)?;
@@ -250,6 +251,7 @@ impl Simulator {
 
     /// Frees an array, after the device's work. A level goes with its mipmapped array.
     pub(crate) fn free_array(&self, handle: ArrayHandle) -> Result<()> {
+        self.check_unsafe_call()?;
         self.engine.synchronize(Scope::Context)?;
         let address = self.array(handle)?.allocation.ok_or(Error::InvalidValue)?;
         self.arrays.lock().arrays.remove(&handle);
@@ -259,6 +261,7 @@ impl Simulator {
 
     /// Frees a mipmapped array with its levels, after the device's work.
     pub(crate) fn free_mipmapped_array(&self, handle: MipmappedArrayHandle) -> Result<()> {
+        self.check_unsafe_call()?;
         self.engine.synchronize(Scope::Context)?;
         let mut arrays = self.arrays.lock();
         let mipmapped = arrays.mipmapped.remove(&handle).ok_or(Error::InvalidResourceHandle)?;

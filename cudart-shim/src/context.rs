@@ -152,6 +152,11 @@ pub(crate) fn check(context: ContextHandle) -> Result<()> {
     info(context).map(|_| ())
 }
 
+/// Refuses a handle that is no context, and allows none.
+pub(crate) fn check_if_given(context: ContextHandle) -> Result<()> {
+    if context.0 == 0 { Ok(()) } else { check(context) }
+}
+
 /// Takes hold of the primary context.
 pub(crate) fn retain_primary() -> ContextHandle {
     with_contexts(|contexts| contexts.primary_users += 1);
@@ -206,6 +211,7 @@ pub(crate) fn reset() -> Result<()> {
     simulator.engine.reset()?;
     simulator.unload_everything();
     simulator.forget_textures();
+    simulator.forget_graphs();
     for allocation in simulator.device.memory.allocations() {
         let memory = &simulator.device.memory;
         let _ = match allocation.kind {

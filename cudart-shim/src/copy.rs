@@ -38,6 +38,13 @@ impl Direction {
     }
 }
 
+impl Direction {
+    /// The `cudaMemcpyKind`.
+    pub(crate) fn kind(self) -> c_int {
+        self as c_int
+    }
+}
+
 /// Rows in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Side {
@@ -270,6 +277,7 @@ impl Copy {
 impl Simulator {
     /// Copies in the stream's order and returns when it is done, where CUDA does so.
     pub(crate) fn copy_now(&'static self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
+        self.forbid_capture(stream)?;
         let Some(copy) = copy else {
             self.engine.is_complete(stream_engine::Scope::Stream(stream))?;
             return Ok(());

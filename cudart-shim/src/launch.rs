@@ -31,6 +31,16 @@ pub(crate) struct Sizes {
     pub(crate) attributes: LaunchAttributes,
 }
 
+/// Tags of `extra`, pairs of tag and value closed by `END`.
+const END: usize = 0;
+const BUFFER_POINTER: usize = 1;
+const BUFFER_SIZE: usize = 2;
+/// Entries of `extra`, at most.
+const MAX_EXTRA: usize = 64;
+
+/// A pointer to an array of pointers: to a kernel's arguments, or tags and values.
+pub(crate) type Pointers = *const *const c_void;
+
 /// Where a launch's arguments are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arguments {
@@ -40,6 +50,42 @@ pub(crate) enum Arguments {
     Block { start: *const u8, length: usize },
 }
 
+impl Arguments {
+    /// From `kernelParams`, or the parameter block that `extra` describes.
+    pub(crate) fn new(kernel_params: Pointers, extra: Pointers) -> Result<Self> {
+        match (kernel_params.is_null(), extra.is_null()) {
+            (false, false) => Err(Error::InvalidValue),
+            (_, true) => Ok(Self::Pointers(kernel_params)),
+            (true, false) => described(extra),
+        }
+    }
+}
+
+fn described(extra: Pointers) -> Result<Arguments> {
+    let (mut start, mut size) = (std::ptr::null::<u8>(), std::ptr::null::<usize>());
+    for index in (0..MAX_EXTRA).step_by(2) {
+        // SAFETY: by the API's contract the list goes on until its end tag, and a value follows each other tag.
+        let tag = unsafe { extra.add(index).read_unaligned() } as usize;
+        if tag == END {
+            let length = if size.is_null() {
+                0
+            } else {
+                // SAFETY: by the API's contract the value of this tag points to a size.
+                unsafe { size.read_unaligned() }
+            };
+            return Ok(Arguments::Block { start, length });
+        }
+        // SAFETY: as above.
+        let value = unsafe { extra.add(index + 1).read_unaligned() };
+        match tag {
+            BUFFER_POINTER => start = value.cast(),
+            BUFFER_SIZE => size = value.cast(),
+            _ => return Err(Error::InvalidValue),
+        }
+    }
+    Err(Error::InvalidValue)
+}
+
 impl Dim3 {
     pub(crate) fn array(self) -> [u32; 3] {
         [self.x, self.y, self.z]
@@ -47,7 +93,7 @@ impl Dim3 {
 }
 
 /// A kernel's arguments as the kernel declares them.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct ParameterBlock {
     bytes: Box<[u8]>,
     /// Addresses of the arguments in it.
@@ -76,7 +122,7 @@ pub(crate) struct KernelLaunch {
     pub(crate) function: usize,
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) sizes: Sizes,
-    pub(crate) parameters: ParameterBlock,
+    pub(crate) parameters: Arc<ParameterBlock>,
     program: Arc<Program>,
     cluster: Option<[u32; 3]>,
     /// Dynamic shared memory, bytes.
@@ -174,8 +220,24 @@ impl Simulator {
         self.check_sizes(&kernel, &program, sizes)?;
         let cluster = self.clusters(&kernel, &program, &sizes)?;
         let shared = u32::try_from(sizes.shared).map_err(|_| Error::InvalidValue)?;
-        let parameters = ParameterBlock::new(&program, arguments)?;
+        let parameters = Arc::new(ParameterBlock::new(&program, arguments)?);
         Ok(KernelLaunch { function, kernel, sizes, program, cluster, shared, parameters })
+    }
+
+    /// The same launch with other sizes, checked.
+    pub(crate) fn resized_launch(&self, launch: &KernelLaunch, sizes: Sizes) -> Result<KernelLaunch> {
+        let KernelLaunch { function, kernel, program, parameters, shared, .. } = launch;
+        self.check_sizes(kernel, program, sizes)?;
+        let cluster = self.clusters(kernel, program, &sizes)?;
+        Ok(KernelLaunch {
+            function: *function,
+            kernel: Arc::clone(kernel),
+            sizes,
+            parameters: Arc::clone(parameters),
+            program: Arc::clone(program),
+            cluster,
+            shared: *shared,
+        })
     }
 
     /// Limits of the device and of the kernel, with the errors the runtime gives.

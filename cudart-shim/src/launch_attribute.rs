@@ -15,8 +15,17 @@ impl LaunchAttribute {
     pub(crate) const VALUE: usize = std::mem::offset_of!(LaunchAttribute, value);
 }
 
-const COOPERATIVE: u32 = 2;
-const CLUSTER_DIMENSION: u32 = 4;
+/// `cudaLaunchAttributeID`, `CUlaunchAttributeID`.
+pub(crate) mod number {
+    pub(crate) const COOPERATIVE: u32 = 2;
+    pub(crate) const CLUSTER_DIMENSION: u32 = 4;
+    /// Kernels may change the node.
+    pub(crate) const DEVICE_UPDATABLE: u32 = 13;
+    /// Attributes of kernels that change nothing here: access policy window, preferred scheduling of clusters, priority,
+    /// domains of memory synchronisation (map, domain), preferred cluster, device-updatable, preferred share of shared memory.
+    pub(crate) const HINTS: [u32; 8] = [1, 5, 8, 9, 10, 11, DEVICE_UPDATABLE, 14];
+}
+use number::{CLUSTER_DIMENSION, COOPERATIVE};
 
 /// The attributes that change a launch; the others are hints about caches, priorities and ordering.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

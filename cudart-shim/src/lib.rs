@@ -24,6 +24,7 @@ mod error;
 mod error_log;
 mod external_memory;
 mod function;
+mod graph;
 mod image;
 mod interprocess;
 mod jit;

@@ -3,12 +3,19 @@
 
 use crate::check;
 use crate::error::{Error, Result};
+use crate::operation::Operation as DeviceOperation;
 use crate::simulator::{DeviceFault, Simulator};
+use functional::memory::Memory;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 use stream_engine::{Context, StreamId, Submission};
 
 /// `CUstreamBatchMemOpParams`: the structures of its operations have their fields in words of 8 bytes.
 pub(crate) type Parameters = [u64; 6];
+
+/// Between two looks of a wait in a graph.
+const PAUSE: Duration = Duration::from_micros(50);
 
 /// Most operations of one batch.
 const BATCH: usize = 256;
@@ -167,6 +174,27 @@ impl Operation {
         Ok(Self::Reduce(Word::new(address, is_wide)?, reduction, value))
     }
 
+    /// As `cuStreamBatchMemOp` has it.
+    fn parameters(self) -> Parameters {
+        let narrow_or_wide = |word: Word, narrow, wide| if word.is_wide { wide } else { narrow };
+        let address = |word: Word| word.address as u64;
+        match self {
+            Self::Wait(word, comparison, value) => {
+                [narrow_or_wide(word, 1, 4), address(word), value, comparison as u64, 0, 0]
+            }
+            Self::Write(word, value) => [narrow_or_wide(word, 2, 5), address(word), value, 0, 0, 0],
+            Self::Reduce(word, reduction, value) => {
+                let operation = match reduction {
+                    Reduction::Add => 0,
+                    Reduction::And => 5,
+                    Reduction::Or => 6,
+                };
+                [8, operation | narrow_or_wide(word, 14, 22) << 32, address(word), value, 0, 0]
+            }
+            Self::Barrier => [6, 0, 0, 0, 0, 0],
+        }
+    }
+
     fn word(self) -> Option<Word> {
         match self {
             Self::Wait(word, ..) | Self::Write(word, _) | Self::Reduce(word, ..) => Some(word),
@@ -192,16 +220,68 @@ impl Operation {
     }
 }
 
-impl Simulator {
-    /// Adds operations to a stream, to be done one after the other.
-    pub(crate) fn submit_memory_operations(&self, stream: StreamId, operations: &[Operation]) -> Result<()> {
-        if operations.len() > BATCH {
+/// Operations one after the other, as a node of a graph has them.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    operations: Box<[Operation]>,
+    /// As the program gives them.
+    parameters: Box<[Parameters]>,
+}
+
+impl Batch {
+    /// Checks operations.
+    pub(crate) fn new(memory: &Memory, operations: &[Operation]) -> Result<Self> {
+        if operations.is_empty() || operations.len() > BATCH {
             return Err(Error::InvalidValue);
         }
-        for word in operations.iter().filter_map(|operation| operation.word()) {
-            self.device.memory.check_range(word.address as u64, word.bytes() as u64)?;
+        check_words(memory, operations)?;
+        let parameters = operations.iter().map(|operation| operation.parameters()).collect();
+        Ok(Self { operations: operations.into(), parameters })
+    }
+
+    /// The operations as the program gives them.
+    pub(crate) fn parameters(&self) -> &[Parameters] {
+        &self.parameters
+    }
+
+    /// Does them on the calling thread, waiting where they wait.
+    pub(crate) fn run(
+        &self,
+        memory: &Memory,
+        context: &Context<DeviceFault>,
+    ) -> std::result::Result<(), DeviceFault> {
+        for operation in &self.operations {
+            let is_there = || check_words(memory, &[*operation]).map_err(|error| DeviceFault { error });
+            is_there()?;
+            if let Operation::Wait(word, comparison, value) = *operation {
+                // SAFETY: just found in a live allocation.
+                while !word.holds(comparison, unsafe { word.load() }, value) && !context.is_cancelled() {
+                    std::thread::sleep(PAUSE);
+                    is_there()?;
+                }
+            }
+            // SAFETY: as above.
+            unsafe { operation.execute() };
         }
+        Ok(())
+    }
+}
+
+fn check_words(memory: &Memory, operations: &[Operation]) -> Result<()> {
+    for word in operations.iter().filter_map(|operation| operation.word()) {
+        memory.check_range(word.address as u64, word.bytes() as u64)?;
+    }
+    Ok(())
+}
+
+impl Simulator {
+    /// Adds operations to a stream, to be done one after the other, or as a node to the graph that it is captured into.
+    pub(crate) fn submit_memory_operations(&self, stream: StreamId, operations: &[Operation]) -> Result<()> {
+        let batch = Batch::new(&self.device.memory, operations)?;
         self.engine.stream_info(stream)?;
+        if self.add_if_capturing(stream, || DeviceOperation::MemoryOperations(Arc::new(batch)))? {
+            return Ok(());
+        }
         for &operation in operations {
             if let Operation::Wait(word, comparison, value) = operation {
                 // SAFETY: found in a live allocation, which by the API's contract stays until the operation is over.
@@ -239,6 +319,15 @@ mod tests {
     fn nor_holds_while_some_bit_is_set_in_neither() {
         assert!(!holds(false, Comparison::Nor, 0xffff_fff0, 0xf));
         assert!(holds(true, Comparison::Nor, 0xffff_fff0, 0xf));
+    }
+
+    #[test]
+    fn an_operation_is_described_as_it_was_given() {
+        for parameters in
+            [[1, 0x1004, 7, 1, 0, 0], [5, 0x1008, 7, 0, 0, 0], [8, 22 << 32 | 5, 0x1008, 7, 0, 0]]
+        {
+            assert_eq!(Operation::from_parameters(&parameters).unwrap().parameters(), parameters);
+        }
     }
 
     #[test]

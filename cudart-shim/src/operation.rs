@@ -7,7 +7,9 @@
 use crate::capture;
 use crate::copy::{Copy, Fill};
 use crate::error::Result;
+use crate::graph::{Condition, ConditionalRun};
 use crate::launch::KernelLaunch;
+use crate::memory_operation::Batch;
 use crate::simulator::{DeviceFault, Simulator};
 use crate::streams::HostCall;
 use functional::check::Origin;
@@ -29,31 +31,47 @@ pub(crate) enum Operation {
     Host(HostCall),
     /// Frees device memory.
     Free { address: u64, by: Origin },
+    /// Writes words and waits for them, one after the other.
+    MemoryOperations(Arc<Batch>),
+    /// Sets the value of a graph's condition to its default.
+    ResetCondition(Arc<Condition>),
+    /// Runs graphs as a condition says.
+    Conditional(Arc<ConditionalRun>),
 }
 
 impl Operation {
     /// What it keeps busy.
     pub(crate) fn work_kind(&self) -> WorkKind {
         match self {
-            Self::Kernel(_) => WorkKind::Kernel,
-            Self::Copy(_) | Self::StagedCopy(..) | Self::Fill(_) | Self::Free { .. } => WorkKind::Transfer,
-            Self::Host(_) => WorkKind::HostFunction,
+            Self::Kernel(_) | Self::Conditional(_) => WorkKind::Kernel,
+            Self::Copy(_)
+            | Self::StagedCopy(..)
+            | Self::Fill(_)
+            | Self::Free { .. }
+            | Self::ResetCondition(_) => WorkKind::Transfer,
+            // Waits may take long, and no calling thread is to be held by one.
+            Self::Host(_) | Self::MemoryOperations(_) => WorkKind::HostFunction,
         }
     }
 
     /// The work for the stream engine.
     pub(crate) fn work(self, simulator: &'static Simulator) -> stream_engine::Work<DeviceFault> {
         // Launches are counted in the order of the calls.
-        let order = match &self {
+        let order = self.order();
+        Box::new(move |context: &Context<DeviceFault>| self.run(simulator, context, order))
+    }
+
+    fn order(&self) -> Option<capture::Order> {
+        match self {
             Self::Kernel(launch) => capture::order(&launch.kernel.name),
             _ => None,
-        };
-        Box::new(move |_: &Context<DeviceFault>| self.run(simulator, order))
+        }
     }
 
     fn run(
         &self,
         simulator: &'static Simulator,
+        context: &Context<DeviceFault>,
         order: Option<capture::Order>,
     ) -> std::result::Result<(), DeviceFault> {
         let memory = &simulator.device.memory;
@@ -74,16 +92,22 @@ impl Operation {
                 let _ = simulator.release(*address, by.clone());
                 Ok(())
             }
+            Self::MemoryOperations(batch) => batch.run(memory, context),
+            Self::ResetCondition(condition) => {
+                condition.reset();
+                Ok(())
+            }
+            Self::Conditional(run) => run.run(simulator, context),
         }
     }
 
     /// Runs at once on the calling thread, as part of work that is being executed.
-    pub(crate) fn run_inside(&self, simulator: &'static Simulator) -> std::result::Result<(), DeviceFault> {
-        let order = match self {
-            Self::Kernel(launch) => capture::order(&launch.kernel.name),
-            _ => None,
-        };
-        self.run(simulator, order)
+    pub(crate) fn run_inside(
+        &self,
+        simulator: &'static Simulator,
+        context: &Context<DeviceFault>,
+    ) -> std::result::Result<(), DeviceFault> {
+        self.run(simulator, context, self.order())
     }
 }
 
@@ -102,14 +126,5 @@ impl Simulator {
         let submission = Submission { kind, runs_after_fault: false, work: operation.work(self) };
         self.engine.submit(stream, submission)?;
         Ok(())
-    }
-
-    /// Adds an operation to the graph that a stream is captured into; false when it is not captured.
-    pub(crate) fn add_if_capturing(
-        &'static self,
-        _stream: StreamId,
-        _operation: impl FnOnce() -> Operation,
-    ) -> Result<bool> {
-        Ok(false)
     }
 }

@@ -288,7 +288,11 @@ impl Simulator {
             Sharing::Imported(_) => Err(Error::InvalidValue),
             _ => Ok(()),
         })?;
-        self.check_stream(stream, default)?;
+        let stream = self.stream(stream, default)?;
+        self.engine.stream_info(stream)?;
+        if let Some(address) = self.allocate_captured(stream, size)? {
+            return result.set(Address(address as usize));
+        }
         let address = self.allocate(size, AllocationKind::Device, 0)?;
         if address != 0 {
             note_allocation(pool, address, size as u64);

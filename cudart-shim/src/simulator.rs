@@ -6,6 +6,7 @@ use crate::array::Arrays;
 use crate::check;
 use crate::coverage::coverage;
 use crate::error::{Error, Result, observe_sticky};
+use crate::graph::Graphs;
 use crate::log;
 use crate::module::Modules;
 use crate::profile::{Attribute, Profile};
@@ -42,6 +43,7 @@ pub(crate) struct Simulator {
     pub(crate) arrays: Mutex<Arrays>,
     pub(crate) objects: Mutex<Objects>,
     pub(crate) references: Mutex<References>,
+    pub(crate) graphs: Mutex<Graphs>,
 }
 
 static SIMULATOR: OnceLock<Result<Simulator>> = OnceLock::new();
@@ -136,6 +138,7 @@ impl Simulator {
             arrays: Mutex::default(),
             objects: Mutex::default(),
             references: Mutex::default(),
+            graphs: Mutex::default(),
         })
     }
 
@@ -144,6 +147,12 @@ impl Simulator {
         let result = self.engine.synchronize(scope);
         self.pass_on_printed_text();
         Ok(result?)
+    }
+
+    /// Waits for all work, which cannot be while streams are captured.
+    pub(crate) fn synchronize_device(&self) -> Result<()> {
+        self.forbid_any_capture()?;
+        self.synchronize(Scope::Context)
     }
 
     /// Hands what kernels printed to the program's standard output, through C's buffer so that it keeps its place among

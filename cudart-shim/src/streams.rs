@@ -51,7 +51,7 @@ pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 pub(crate) type StreamCallback = Option<unsafe extern "C" fn(StreamHandle, c_int, *mut c_void)>;
 
 /// A function of the program and what it is called with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct HostCall {
     function: unsafe extern "C" fn(*mut c_void),
     argument: *mut c_void,
@@ -143,17 +143,21 @@ impl Simulator {
         let stream = self.stream(handle, DefaultStream::Legacy)?;
         self.engine.destroy_stream(stream)?;
         stream_attribute::forget(stream);
+        self.end_capture_of_destroyed(stream);
         Ok(())
     }
 
     /// Waits for a stream's work.
     pub(crate) fn synchronize_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
-        self.synchronize(Scope::Stream(self.stream(handle, default)?))
+        let stream = self.stream(handle, default)?;
+        self.forbid_capture(stream)?;
+        self.synchronize(Scope::Stream(stream))
     }
 
     /// "Not ready" while a stream has work.
     pub(crate) fn query_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
         let stream = self.stream(handle, default)?;
+        self.forbid_capture(stream)?;
         if self.engine.is_complete(Scope::Stream(stream))? { Ok(()) } else { Err(Error::NotReady) }
     }
 
@@ -173,7 +177,7 @@ impl Simulator {
         Ok(self.stream_with_info(handle, default)?.0.to_raw() + 1)
     }
 
-    /// Lets later work of the stream wait for an event. Flag 1 only matters in graphs.
+    /// Lets later work of the stream wait for an event. While the stream is captured flag 1 makes that a node.
     pub(crate) fn wait_event(
         &self,
         stream: StreamHandle,
@@ -184,10 +188,11 @@ impl Simulator {
         if flags > 1 {
             return Err(Error::InvalidValue);
         }
-        if self.wait_shared_event(stream, default, event)? {
+        let id = self.stream(stream, default)?;
+        if self.wait_captured(id, event, flags == 1)? || self.wait_shared_event(stream, default, event)? {
             return Ok(());
         }
-        Ok(self.engine.wait_event(self.stream(stream, default)?, event.id()?)?)
+        Ok(self.engine.wait_event(id, event.id()?)?)
     }
 
     /// Calls a function of the program in stream order.
@@ -216,6 +221,7 @@ impl Simulator {
         }
         let call = CallbackCall { function: callback.ok_or(Error::InvalidValue)?, stream, argument };
         let stream = self.stream(stream, default)?;
+        self.forbid_capture(stream)?;
         self.engine.submit(stream, Submission::callback(move |fault| call.call(fault)))?;
         Ok(())
     }
@@ -227,7 +233,8 @@ impl Simulator {
         default: DefaultStream,
         address: u64,
     ) -> Result<()> {
-        self.check_stream(stream, default)?;
+        let (stream, _) = self.stream_with_info(stream, default)?;
+        self.forbid_capture(stream)?;
         self.device.memory.allocation_of(address).ok_or(Error::InvalidValue)?;
         Ok(())
     }
@@ -266,10 +273,11 @@ impl Simulator {
     pub(crate) fn destroy_event(&self, event: EventHandle) -> Result<()> {
         self.engine.destroy_event(event.id()?)?;
         self.forget_shared_event(event);
+        self.forget_captured_event(event.id()?);
         Ok(())
     }
 
-    /// Makes the stream's present position the event's. Flag 1 only matters in graphs.
+    /// Makes the stream's present position the event's. While the stream is captured flag 1 makes that a node.
     pub(crate) fn record_event(
         &self,
         event: EventHandle,
@@ -280,14 +288,16 @@ impl Simulator {
         if flags > 1 {
             return Err(Error::InvalidValue);
         }
-        if self.record_shared_event(event, stream, default)? {
+        let id = self.stream(stream, default)?;
+        if self.record_captured(event, id, flags == 1)? || self.record_shared_event(event, stream, default)? {
             return Ok(());
         }
-        Ok(self.engine.record_event(event.id()?, self.stream(stream, default)?)?)
+        Ok(self.engine.record_event(event.id()?, id)?)
     }
 
     /// "Not ready" until the device has reached the event.
     pub(crate) fn query_event(&self, event: EventHandle) -> Result<()> {
+        self.check_event_call(event.id()?)?;
         let is_complete = match self.query_shared_event(event) {
             Some(is_complete) => is_complete,
             None => self.engine.is_event_complete(event.id()?)?,
@@ -297,6 +307,7 @@ impl Simulator {
 
     /// Waits until the device has reached the event.
     pub(crate) fn synchronize_event(&self, event: EventHandle) -> Result<()> {
+        self.check_event_call(event.id()?)?;
         let is_shared = self.synchronize_shared_event(event)?;
         let result = if is_shared { Ok(()) } else { self.engine.synchronize_event(event.id()?) };
         self.pass_on_printed_text();
@@ -306,6 +317,8 @@ impl Simulator {
     /// Milliseconds between two events.
     pub(crate) fn elapsed(&self, milliseconds: Out<f32>, start: EventHandle, end: EventHandle) -> Result<()> {
         milliseconds.check()?;
+        self.check_event_call(start.id()?)?;
+        self.check_event_call(end.id()?)?;
         milliseconds.set(self.engine.elapsed_milliseconds(start.id()?, end.id()?)?)
     }
 }

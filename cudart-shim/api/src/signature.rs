@@ -49,6 +49,8 @@ const WORDS: &[&str] = &[
     "cudaKernel_t",
     "cudaLibrary_t",
     "cudaUserObject_t",
+    "cudaExecutionContext_t",
+    "cudaGraphConditionalHandle",
     "cudaMipmappedArray_t",
     "cudaMipmappedArray_const_t",
     "cudaExternalMemory_t",

@@ -42,7 +42,7 @@ impl<T> Copy for In<T> {}
 
 impl<T> Out<T> {
     /// A place the caller gave inside another structure.
-    pub(crate) fn new(pointer: *mut T) -> Self {
+    pub(crate) const fn new(pointer: *mut T) -> Self {
         Self(pointer)
     }
 
@@ -69,6 +69,13 @@ impl<T> Out<T> {
     /// The pointer itself.
     pub(crate) fn pointer(self) -> *mut T {
         self.0
+    }
+}
+
+impl<T> In<T> {
+    /// A place the caller gave inside another structure.
+    pub(crate) const fn new(pointer: *const T) -> Self {
+        Self(pointer)
     }
 }
 
@@ -161,7 +168,7 @@ pub(crate) enum DefaultStream {
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(transparent)]
         pub(crate) struct $name(pub(crate) usize);
 
@@ -205,6 +212,14 @@ handles! {
     TextureReferenceHandle;
     /// `CUsurfref`.
     SurfaceReferenceHandle;
+    /// `cudaGraph_t`, `CUgraph`.
+    GraphHandle;
+    /// `cudaGraphNode_t`, `CUgraphNode`.
+    NodeHandle;
+    /// `cudaGraphExec_t`, `CUgraphExec`.
+    ExecutableHandle;
+    /// `cudaUserObject_t`, `CUuserObject`.
+    UserObjectHandle;
     /// An address of the caller's: `void *` where only the number matters, `CUdeviceptr`.
     Address;
 }

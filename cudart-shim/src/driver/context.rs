@@ -175,12 +175,12 @@ api! { Driver;
     }
 
     /// Waits for all work.
-    fn cuCtxSynchronize() { driver_context()?.synchronize(Scope::Context) }
+    fn cuCtxSynchronize() { driver_context()?.synchronize_device() }
 
     /// Waits for all work of a context.
     fn cuCtxSynchronize_v2(ctx: ContextHandle) {
         context::check(given_or_current(ctx)?)?;
-        driver()?.synchronize(Scope::Context)
+        driver()?.synchronize_device()
     }
 
     /// Value of a limit.

@@ -103,6 +103,50 @@ impl Side3d {
     }
 }
 
+impl Side3d {
+    /// Describes a side; `place` is what it is if it is no array.
+    fn of(side: &Side, place: Memory) -> Self {
+        let [x_bytes, y, z] = side.position;
+        let memory = if side.array.is_some() { Memory::Array } else { place };
+        let base = if side.array.is_some() { 0 } else { side.base() };
+        let (host, device) = if memory == Memory::Host { (base, 0) } else { (0, base) };
+        Self {
+            x_bytes,
+            y,
+            z,
+            level: 0,
+            memory_type: match memory {
+                Memory::Host => 1,
+                Memory::Device => 2,
+                Memory::Array => 3,
+                Memory::Unified => 4,
+            },
+            host: Address(host),
+            device: Address(device),
+            array: side.array.unwrap_or(ArrayHandle(0)),
+            context: ContextHandle(0),
+            pitch: if side.array.is_some() { 0 } else { side.pitch },
+            height: side.slice.checked_div(side.pitch).filter(|_| side.array.is_none()).unwrap_or(0),
+        }
+    }
+}
+
+impl DriverCopy3d {
+    /// Describes a copy as the program could have.
+    pub(crate) fn of(copy: &Copy) -> Self {
+        let (target, source) = match copy.direction {
+            Direction::HostToHost => (Memory::Host, Memory::Host),
+            Direction::HostToDevice => (Memory::Device, Memory::Host),
+            Direction::DeviceToHost => (Memory::Host, Memory::Device),
+            Direction::DeviceToDevice => (Memory::Device, Memory::Device),
+            Direction::Default => (Memory::Unified, Memory::Unified),
+        };
+        let Extent { width, height, depth } = copy.extent;
+        let (source, target) = (Side3d::of(&copy.from, source), Side3d::of(&copy.to, target));
+        Self { source, target, width_bytes: width, height, depth }
+    }
+}
+
 impl From<Side2d> for Side3d {
     fn from(side: Side2d) -> Self {
         let Side2d { x_bytes, y, memory_type, host, device, array, pitch } = side;

@@ -5,16 +5,9 @@ use crate::context::driver_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::function::parameter;
-use crate::launch::{Arguments, Sizes};
+use crate::launch::{Arguments, Pointers, Sizes};
 use crate::launch_attribute::{LaunchAttribute, LaunchAttributes};
-use std::ffi::{c_int, c_uint, c_void};
-
-/// Tags of `extra`, pairs of tag and value closed by `END`.
-const END: usize = 0;
-const BUFFER_POINTER: usize = 1;
-const BUFFER_SIZE: usize = 2;
-/// Entries of `extra`, at most.
-const MAX_EXTRA: usize = 64;
+use std::ffi::{c_int, c_uint};
 
 /// `CUlaunchConfig`.
 #[derive(Clone, Copy, Debug)]
@@ -42,9 +35,6 @@ impl DriverLaunchConfiguration {
     pub(crate) const STREAM: usize = std::mem::offset_of!(DriverLaunchConfiguration, stream);
 }
 
-/// A pointer to an array of pointers: to a kernel's arguments, or tags and values.
-type Pointers = *const *const c_void;
-
 /// `CUDA_LAUNCH_PARAMS`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -59,40 +49,6 @@ pub(crate) struct DeviceLaunch {
 
 /// `CUoccupancyB2DSize`: dynamic shared memory for a CTA of this many threads.
 type DynamicShared = Option<unsafe extern "C" fn(c_int) -> usize>;
-
-/// Where the arguments are: `kernelParams`, or the parameter block that `extra` describes.
-fn arguments(kernel_params: Pointers, extra: Pointers) -> Result<Arguments> {
-    match (kernel_params.is_null(), extra.is_null()) {
-        (false, false) => Err(Error::InvalidValue),
-        (_, true) => Ok(Arguments::Pointers(kernel_params)),
-        (true, false) => parameter_block(extra),
-    }
-}
-
-fn parameter_block(extra: Pointers) -> Result<Arguments> {
-    let (mut start, mut size) = (std::ptr::null::<u8>(), std::ptr::null::<usize>());
-    for index in (0..MAX_EXTRA).step_by(2) {
-        // SAFETY: by the API's contract the list goes on until its end tag, and a value follows each other tag.
-        let tag = unsafe { extra.add(index).read_unaligned() } as usize;
-        if tag == END {
-            let length = if size.is_null() {
-                0
-            } else {
-                // SAFETY: by the API's contract the value of this tag points to a size.
-                unsafe { size.read_unaligned() }
-            };
-            return Ok(Arguments::Block { start, length });
-        }
-        // SAFETY: as above.
-        let value = unsafe { extra.add(index + 1).read_unaligned() };
-        match tag {
-            BUFFER_POINTER => start = value.cast(),
-            BUFFER_SIZE => size = value.cast(),
-            _ => return Err(Error::InvalidValue),
-        }
-    }
-    Err(Error::InvalidValue)
-}
 
 fn launch(
     function: FunctionHandle,
@@ -167,7 +123,7 @@ api! { Driver;
         sharedMemBytes: c_uint, stream: StreamHandle, kernelParams: Pointers, extra: Pointers,
     ) {
         let sizes = sizes([gridX, gridY, gridZ], [blockX, blockY, blockZ], sharedMemBytes, false);
-        launch(f, sizes, stream, default, arguments(kernelParams, extra)?)
+        launch(f, sizes, stream, default, Arguments::new(kernelParams, extra)?)
     }
 
     /// Launches a function with attributes.
@@ -175,7 +131,7 @@ api! { Driver;
         config: In<DriverLaunchConfiguration>, f: FunctionHandle, kernelParams: Pointers, extra: Pointers,
     ) {
         let config = config.get()?;
-        launch(f, config.sizes()?, config.stream, default, arguments(kernelParams, extra)?)
+        launch(f, config.sizes()?, config.stream, default, Arguments::new(kernelParams, extra)?)
     }
 
     /// Launches a function whose CTAs are all resident at once.

@@ -20,7 +20,9 @@ fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32)
     if size == 0 {
         return Err(Error::InvalidValue);
     }
-    let address = driver_context()?.allocate(size, kind, flags)?;
+    let simulator = driver_context()?;
+    simulator.check_unsafe_call()?;
+    let address = simulator.allocate(size, kind, flags)?;
     result.set(Address(address as usize))
 }
 

@@ -30,6 +30,7 @@ mod texture;
 mod texture_reference;
 mod virtual_memory;
 
+pub(crate) use crate::graph::calls::driver::*;
 pub(crate) use array::*;
 pub(crate) use array_copy::*;
 pub(crate) use batch_copy::*;

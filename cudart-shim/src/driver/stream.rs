@@ -62,12 +62,6 @@ api! { Driver;
         device.set(0)
     }
 
-    /// Whether a stream records a graph.
-    fn cuStreamIsCapturing, cuStreamIsCapturing_ptsz [default] (stream: StreamHandle, status: Out<c_int>) {
-        driver_context()?.check_stream(stream, default)?;
-        status.set(0)
-    }
-
     /// Ties managed memory to a stream.
     fn cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz [default] (
         stream: StreamHandle, address: Address, _length: usize, _flags: c_uint,

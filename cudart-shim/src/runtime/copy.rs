@@ -60,7 +60,7 @@ fn linear(
 ) -> Result<()> {
     let simulator = runtime_context()?;
     let stream = simulator.stream(stream, default)?;
-    let copy = Copy::linear(&simulator.device.memory, to.0, from.0, count, Direction::from_kind(kind)?)?;
+    let copy = linear_copy(simulator, to, from, count, kind)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
 }
 
@@ -138,6 +138,50 @@ impl Copy3d {
         let from = side(source_array, copy.source, copy.source_position, extent)?;
         Copy::new(&simulator.device.memory, to, from, extent, Direction::from_kind(copy.kind)?)
     }
+}
+
+impl Copy3d {
+    /// Describes a copy as the program could have.
+    pub(crate) fn of(simulator: &Simulator, copy: &Copy) -> Result<Self> {
+        let array_of = |side: &Side| array_if_given(simulator, side.array.unwrap_or(ArrayHandle(0)));
+        let (source, target) = (array_of(&copy.from)?, array_of(&copy.to)?);
+        let texel = |array: &Option<Arc<Array>>| array.as_ref().map_or(1, |array| array.texel_bytes().max(1));
+        let Extent { width, height, depth } = copy.extent;
+        let width = width / texel(&source).max(texel(&target));
+        let position = |side: &Side, texel: usize| {
+            let [x, y, z] = side.position;
+            CudaPosition { x: x / texel, y, z }
+        };
+        let pointer = |side: &Side| {
+            if side.array.is_some() {
+                return PitchedPointer { address: Address(0), pitch: 0, xsize: 0, ysize: 0 };
+            }
+            let pitch = if side.pitch == 0 { copy.extent.width } else { side.pitch };
+            let ysize = if side.slice == 0 { height } else { side.slice / pitch.max(1) };
+            PitchedPointer { address: Address(side.base()), pitch, xsize: copy.extent.width, ysize }
+        };
+        Ok(Self {
+            source_array: copy.from.array.unwrap_or(ArrayHandle(0)),
+            source_position: position(&copy.from, texel(&source)),
+            source: pointer(&copy.from),
+            target_array: copy.to.array.unwrap_or(ArrayHandle(0)),
+            target_position: position(&copy.to, texel(&target)),
+            target: pointer(&copy.to),
+            extent: CudaExtent { width, height, depth },
+            kind: copy.direction.kind(),
+        })
+    }
+}
+
+/// A copy of one row, checked; `None` when there is nothing to copy.
+pub(crate) fn linear_copy(
+    simulator: &Simulator,
+    to: Address,
+    from: Address,
+    count: usize,
+    kind: c_int,
+) -> Result<Option<Copy>> {
+    Copy::linear(&simulator.device.memory, to.0, from.0, count, Direction::from_kind(kind)?)
 }
 
 fn peer_slices(

@@ -12,7 +12,6 @@ use crate::profile::{Attribute, Profile};
 use crate::simulator::simulator;
 use crate::streams::GREATEST_PRIORITY;
 use std::ffi::{c_char, c_int, c_uint, c_void};
-use stream_engine::Scope;
 
 /// Flags `cudaSetDeviceFlags` takes: scheduling (1, 2, 4), mapped host memory (8), local memory (16), synchronous
 /// memory operations (128).
@@ -62,7 +61,7 @@ pub(crate) fn device_by_pci_bus_id(text: Text) -> Result<c_int> {
 }
 
 fn synchronize() -> Result<()> {
-    runtime_context()?.synchronize(Scope::Context)
+    runtime_context()?.synchronize_device()
 }
 
 fn set_limit(limit: c_int, value: usize) -> Result<()> {

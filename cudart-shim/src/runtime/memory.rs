@@ -27,7 +27,9 @@ pub(crate) fn check_location(location: MemoryLocation) -> Result<()> {
 
 fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32) -> Result<()> {
     result.check()?;
-    let address = runtime_context()?.allocate(size, kind, flags)?;
+    let simulator = runtime_context()?;
+    simulator.check_unsafe_call()?;
+    let address = simulator.allocate(size, kind, flags)?;
     result.set(Address(address as usize))
 }
 

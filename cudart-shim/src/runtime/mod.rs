@@ -26,6 +26,7 @@ mod symbol;
 mod texture;
 mod texture_reference;
 
+pub(crate) use crate::graph::calls::runtime::*;
 pub(crate) use array::*;
 pub(crate) use array_copy::*;
 pub(crate) use batch_copy::*;

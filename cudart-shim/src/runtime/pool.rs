@@ -17,6 +17,13 @@ pub(crate) struct PoolProperties {
     pub(crate) location: MemoryLocation,
 }
 
+impl PoolProperties {
+    /// Pinned memory of the device.
+    pub(crate) fn of_device() -> Self {
+        Self { allocation_type: 1, handle_types: 0, location: MemoryLocation { kind: 1, id: 0 } }
+    }
+}
+
 /// `cudaMemAccessDesc`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -63,12 +63,6 @@ api! { Runtime;
         device.set(0)
     }
 
-    /// Whether a stream records a graph.
-    fn cudaStreamIsCapturing, cudaStreamIsCapturing_ptsz [default] (stream: StreamHandle, status: Out<c_int>) {
-        runtime_context()?.check_stream(stream, default)?;
-        status.set(0)
-    }
-
     /// Ties managed memory to a stream.
     fn cudaStreamAttachMemAsync, cudaStreamAttachMemAsync_ptsz [default] (
         stream: StreamHandle, devPtr: Address, _length: usize, _flags: c_uint,

@@ -5,6 +5,7 @@ use crate::context::runtime_context;
 use crate::copy::{Copy, Direction};
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::simulator::Simulator;
 use std::ffi::c_int;
 
 /// Whether the variable is the copy's target or its source.
@@ -32,6 +33,26 @@ fn copy(
     waits: bool,
 ) -> Result<()> {
     let simulator = runtime_context()?;
+    let stream = simulator.stream(stream, default)?;
+    let copy = checked(simulator, access, side, kind)?;
+    if waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
+}
+
+/// A copy between a variable, from an offset on so many bytes, and other memory; checked, `None` when there is nothing to
+/// copy.
+pub(crate) fn symbol_copy(
+    simulator: &Simulator,
+    symbol: Address,
+    other: Address,
+    (offset, count): (usize, usize),
+    kind: c_int,
+    is_target: bool,
+) -> Result<Option<Copy>> {
+    let side = if is_target { Symbol::Target } else { Symbol::Source };
+    checked(simulator, Access { symbol, offset, count, other }, side, kind)
+}
+
+fn checked(simulator: &Simulator, access: Access, side: Symbol, kind: c_int) -> Result<Option<Copy>> {
     let direction = Direction::from_kind(kind)?;
     let allowed = match side {
         Symbol::Target => [Direction::HostToDevice, Direction::DeviceToDevice, Direction::Default],
@@ -40,7 +61,6 @@ fn copy(
     if !allowed.contains(&direction) {
         return Err(Error::InvalidMemcpyDirection);
     }
-    let stream = simulator.stream(stream, default)?;
     let variable = simulator.symbol(access.symbol.0)?;
     let end = access.offset.checked_add(access.count).ok_or(Error::InvalidValue)?;
     if end as u64 > variable.size {
@@ -51,8 +71,7 @@ fn copy(
         Symbol::Target => (address, access.other.0),
         Symbol::Source => (access.other.0, address),
     };
-    let copy = Copy::linear(&simulator.device.memory, to, from, access.count, direction)?;
-    if waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
+    Copy::linear(&simulator.device.memory, to, from, access.count, direction)
 }
 
 const DEFAULT: StreamHandle = StreamHandle(0);

@@ -55,9 +55,7 @@ impl<W, F: Clone> State<W, F> {
             let mut predecessors: Vec<_> =
                 after.iter().filter_map(|&place| items.get(place).copied()).chain([begin]).collect();
             let operation = match step {
-                Step::Work(work, lane) => {
-                    Operation::Work { work: Some(work), lane, runs_after_fault: false }
-                }
+                Step::Work(work, lane) => Operation::Work { work: Some(work), lane, runs_after_fault: false },
                 Step::Record(event) => {
                     self.announce_record(event, stream);
                     Operation::Record(event)

@@ -67,7 +67,9 @@ fn a_record_in_a_graph_holds_back_who_waits_for_it_outside() {
     let (one, other) = (stream(&mut state), stream(&mut state));
     let event = state.create_event(EventFlags::default());
     let record = Node { step: Step::Record(event), after: vec![0] };
-    state.submit_graph(one, None, vec![work("inside", &[]), record, work("late", &[1])], Timestamp(0)).unwrap();
+    state
+        .submit_graph(one, None, vec![work("inside", &[]), record, work("late", &[1])], Timestamp(0))
+        .unwrap();
     state.wait_event(other, event, Timestamp(0)).unwrap();
     state.submit(other, Lane::Kernel, false, "outside", Timestamp(0)).unwrap();
     assert_eq!(run_ready(&mut state), ["inside"]);

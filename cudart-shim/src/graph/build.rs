@@ -1,0 +1,352 @@
+//! Calls that build graphs and look at them.
+
+use super::capture::Mode;
+use super::capturing;
+use super::conditional::Condition;
+use super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
+use super::node::{Hints, Kind};
+use super::parameters::Dialect;
+use super::store::{Graphs, Purpose, Remains};
+use super::topology::Edge;
+use super::{dot, memory};
+use crate::abi::{ContextHandle, Dim3, FunctionHandle, UserObjectHandle};
+use crate::context;
+use crate::error::{Error, Result};
+use crate::launch::{Arguments, KernelLaunch, Pointers, Sizes};
+use crate::launch_attribute::LaunchAttributes;
+use crate::operation::Operation;
+use crate::simulator::Simulator;
+use crate::streams::HostCall;
+use functional::memory::AllocationKind;
+use std::ffi::c_uint;
+use std::path::Path;
+use std::sync::Arc;
+
+/// `cudaKernelNodeParams`, `CUDA_KERNEL_NODE_PARAMS_v1`, and the beginnings of all later ones.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct KernelParameters1 {
+    function: usize,
+    grid: Dim3,
+    block: Dim3,
+    shared: c_uint,
+    arguments: Pointers,
+    extra: Pointers,
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS` of CUDA 12 and 13; in the runtime's structure the last two words are others, and unused here.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct KernelParameters {
+    first: KernelParameters1,
+    kernel: FunctionHandle,
+    context: ContextHandle,
+}
+
+impl From<KernelParameters1> for KernelParameters {
+    fn from(first: KernelParameters1) -> Self {
+        Self { first, kernel: FunctionHandle(0), context: ContextHandle(0) }
+    }
+}
+
+impl From<KernelParameters> for KernelParameters1 {
+    fn from(parameters: KernelParameters) -> Self {
+        parameters.first
+    }
+}
+
+impl KernelParameters {
+    /// The kernel node; `before` is the launch whose attributes it keeps.
+    pub(crate) fn kind(
+        &self,
+        simulator: &Simulator,
+        dialect: Dialect,
+        before: Option<&KernelLaunch>,
+    ) -> Result<Kind> {
+        let KernelParameters1 { function, grid, block, shared, arguments, extra } = self.first;
+        let (function, kernel) = match dialect {
+            Dialect::Runtime => (function, simulator.kernel_of(function)?),
+            Dialect::Driver => {
+                let function = if function == 0 { self.kernel.0 } else { function };
+                (function, simulator.kernel(FunctionHandle(function))?)
+            }
+        };
+        let attributes = before.map_or(LaunchAttributes::default(), |launch| launch.sizes.attributes);
+        let sizes = Sizes { grid, block, shared: shared as usize, attributes };
+        let launch = simulator.kernel_launch(function, kernel, sizes, Arguments::new(arguments, extra)?)?;
+        Ok(Kind::Operation(Operation::Kernel(Arc::new(launch))))
+    }
+
+    /// Describes a kernel node. The arguments lie in the node.
+    pub(crate) fn of(dialect: Dialect, kind: &Kind) -> Result<Self> {
+        let Kind::Operation(Operation::Kernel(launch)) = kind else { return Err(Error::InvalidValue) };
+        let (function, context) = match dialect {
+            Dialect::Runtime => (launch.function, ContextHandle(0)),
+            Dialect::Driver => (launch.kernel.handle().0, context::current().unwrap_or(ContextHandle(0))),
+        };
+        let Sizes { grid, block, shared, .. } = launch.sizes;
+        let first = KernelParameters1 {
+            function,
+            grid,
+            block,
+            shared: shared as c_uint,
+            arguments: launch.parameters.pointers(),
+            extra: std::ptr::null(),
+        };
+        Ok(Self { first, kernel: FunctionHandle(0), context })
+    }
+}
+
+/// Edges with their two nodes.
+pub(crate) type Edges = Vec<(NodeHandle, NodeHandle, Edge)>;
+
+impl Graphs {
+    /// Refuses a node that cannot be in a graph: one that frees what no allocation node has made, or what another one frees.
+    pub(super) fn check_kind(&self, graph: GraphHandle, kind: &Kind) -> Result<()> {
+        let Kind::Free(address) = kind else { return Ok(()) };
+        let freed_already =
+            self.any_node(graph, &|other| matches!(other, Kind::Free(freed) if freed == address));
+        if memory::is_reserved(*address) && !freed_already { Ok(()) } else { Err(Error::InvalidValue) }
+    }
+
+    /// A graph for a conditional node.
+    pub(super) fn create_body(&mut self) -> GraphHandle {
+        self.create(Purpose::Body)
+    }
+}
+
+/// Building graphs.
+impl Simulator {
+    /// A new graph.
+    pub(crate) fn create_graph(&self) -> GraphHandle {
+        self.graphs.lock().create(Purpose::Program)
+    }
+
+    /// Destroys a graph that no node owns.
+    pub(crate) fn destroy_graph(&self, graph: GraphHandle) -> Result<()> {
+        let remains = self.graphs.lock().destroy_graph(graph)?;
+        remains.bury();
+        Ok(())
+    }
+
+    /// Copies a graph. Graphs with nodes of memory or conditions cannot be copied.
+    pub(crate) fn clone_graph(&self, graph: GraphHandle) -> Result<GraphHandle> {
+        let mut graphs = self.graphs.lock();
+        if graphs.is_unique(graph) {
+            Err(Error::InvalidValue)
+        } else {
+            graphs.clone_graph(graph, Purpose::Program)
+        }
+    }
+
+    /// The node of a clone that was made from a node of the original.
+    pub(crate) fn node_in_clone(&self, original: NodeHandle, graph: GraphHandle) -> Result<NodeHandle> {
+        let graphs = self.graphs.lock();
+        let nodes = graphs.graph(graph)?.topology.nodes();
+        let is_copy =
+            |node: &&NodeHandle| graphs.node(**node).is_ok_and(|node| node.original == Some(original));
+        nodes.iter().find(is_copy).copied().ok_or(Error::InvalidValue)
+    }
+
+    /// Adds a node.
+    pub(crate) fn add_node(
+        &self,
+        graph: GraphHandle,
+        after: &[(NodeHandle, Edge)],
+        kind: Kind,
+    ) -> Result<NodeHandle> {
+        let mut graphs = self.graphs.lock();
+        graphs.check_kind(graph, &kind)?;
+        let owned = Graphs::owned_by(&kind);
+        let added = graphs.add(graph, after, kind, Hints::new());
+        let mut remains = Remains::default();
+        if added.is_err() {
+            graphs.forget_made_for_node(&owned, &mut remains);
+        }
+        drop(graphs);
+        remains.bury();
+        added
+    }
+
+    /// Removes a node.
+    pub(crate) fn destroy_node(&self, node: NodeHandle) -> Result<()> {
+        let remains = self.graphs.lock().destroy_node(node)?;
+        remains.bury();
+        Ok(())
+    }
+
+    /// What a node does.
+    pub(crate) fn node_kind(&self, node: NodeHandle) -> Result<Kind> {
+        Ok(self.graphs.lock().node(node)?.kind.clone())
+    }
+
+    /// Gives a node other parameters. Its type stays, and executable graphs stay as they are.
+    pub(crate) fn set_node(&self, node: NodeHandle, kind: Kind) -> Result<()> {
+        let mut graphs = self.graphs.lock();
+        let place = graphs.node_mut(node)?;
+        let is_fixed = place.kind.is_memory() || !Graphs::owned_by(&place.kind).is_empty();
+        if is_fixed || place.kind.number() != kind.number() {
+            return Err(Error::InvalidValue);
+        }
+        let before = std::mem::replace(&mut place.kind, kind);
+        drop(graphs);
+        drop(before);
+        Ok(())
+    }
+
+    /// The launch of a kernel node.
+    pub(crate) fn launch_of_node(&self, node: NodeHandle) -> Result<Arc<KernelLaunch>> {
+        match self.node_kind(node)? {
+            Kind::Operation(Operation::Kernel(launch)) => Ok(launch),
+            _ => Err(Error::InvalidValue),
+        }
+    }
+
+    /// What a child node runs: a clone of the graph, or (1) the graph itself.
+    pub(crate) fn child_kind(&self, graph: GraphHandle, ownership: i32) -> Result<Kind> {
+        let mut graphs = self.graphs.lock();
+        let is_owned = graphs.graph(graph)?.owner.is_some();
+        let has_conditions = graphs.any_node(graph, &|kind| matches!(kind, Kind::Conditional(_)));
+        match ownership {
+            _ if has_conditions => Err(Error::InvalidValue),
+            0 if graphs.is_unique(graph) => Err(Error::InvalidValue),
+            0 => Ok(Kind::Child(graphs.clone_graph(graph, Purpose::Child)?)),
+            1 if !is_owned => Ok(Kind::Child(graph)),
+            _ => Err(Error::InvalidValue),
+        }
+    }
+
+    /// The graph that a child node owns.
+    pub(crate) fn child_graph(&self, node: NodeHandle) -> Result<GraphHandle> {
+        match self.graphs.lock().node(node)?.kind {
+            Kind::Child(graph) => Ok(graph),
+            _ => Err(Error::InvalidValue),
+        }
+    }
+
+    /// Adds or removes edges.
+    pub(crate) fn change_edges(&self, graph: GraphHandle, edges: &Edges, adds: bool) -> Result<()> {
+        let mut graphs = self.graphs.lock();
+        if adds { graphs.link(graph, edges) } else { graphs.unlink(graph, edges) }
+    }
+
+    /// A graph's nodes, or its roots.
+    pub(crate) fn nodes_of(&self, graph: GraphHandle, only_roots: bool) -> Result<Vec<NodeHandle>> {
+        let graphs = self.graphs.lock();
+        let topology = &graphs.graph(graph)?.topology;
+        Ok(if only_roots { topology.roots() } else { topology.nodes().to_vec() })
+    }
+
+    /// A graph's edges.
+    pub(crate) fn edges_of(&self, graph: GraphHandle) -> Result<Edges> {
+        Ok(self.graphs.lock().graph(graph)?.topology.edges())
+    }
+
+    /// What a node depends on, or what depends on it.
+    pub(crate) fn neighbours(&self, node: NodeHandle, dependents: bool) -> Result<Vec<(NodeHandle, Edge)>> {
+        let graphs = self.graphs.lock();
+        let topology = &graphs.graph_of(node)?.topology;
+        Ok(if dependents { topology.dependents(node) } else { topology.dependencies(node) }.to_vec())
+    }
+
+    /// Number of a graph.
+    pub(crate) fn graph_number(&self, graph: GraphHandle) -> Result<u32> {
+        Ok(self.graphs.lock().graph(graph)?.id)
+    }
+
+    /// Number of an executable graph.
+    pub(crate) fn executable_number(&self, executable: ExecutableHandle) -> Result<u32> {
+        Ok(self.graphs.lock().executable(executable)?.id)
+    }
+
+    /// The graph that a node is part of, its number, and the node's number in it.
+    pub(crate) fn place_of_node(&self, node: NodeHandle) -> Result<(GraphHandle, u32, u32)> {
+        let graphs = self.graphs.lock();
+        let found = graphs.node(node)?;
+        Ok((found.graph, graphs.graph(found.graph)?.id, found.local))
+    }
+
+    /// A condition for a conditional node of a graph; gives its handle.
+    pub(crate) fn create_condition(&self, graph: GraphHandle, default: u32, flags: u32) -> Result<u64> {
+        self.graphs.lock().graph(graph)?;
+        let address = self.allocate(size_of::<u32>(), AllocationKind::Device, 0)?;
+        let condition = Arc::new(Condition::new(address, default, flags)?);
+        let handle = condition.handle();
+        self.graphs.lock().graph_mut(graph)?.conditions.push(condition);
+        Ok(handle)
+    }
+
+    /// Writes a picture of a graph in the DOT language.
+    pub(crate) fn draw_graph(&self, graph: GraphHandle, path: &Path, flags: u32) -> Result<()> {
+        let text = dot::picture(&self.graphs.lock(), graph, flags)?;
+        std::fs::write(path, text).map_err(|_| Error::OperatingSystem)
+    }
+
+    /// Forgets all graphs, when the device is reset.
+    pub(crate) fn forget_graphs(&self) {
+        let before = self.graphs.lock().take();
+        drop(before);
+        memory::forget_everything();
+    }
+
+    /// Replaces what the calling thread lets itself be forbidden while streams are captured.
+    pub(crate) fn exchange_capture_mode(&self, mode: Mode) -> Mode {
+        capturing::exchange_mode(mode)
+    }
+}
+
+/// User objects.
+impl Simulator {
+    /// A new object with so many references.
+    pub(crate) fn create_user_object(&self, destructor: HostCall, references: u32) -> UserObjectHandle {
+        self.graphs.lock().user_objects.create(destructor, references)
+    }
+
+    /// Adds references of the program's.
+    pub(crate) fn retain_user_object(&self, object: UserObjectHandle, count: u32) -> Result<()> {
+        self.graphs.lock().user_objects.retain(object, count)
+    }
+
+    /// Removes references of the program's.
+    pub(crate) fn release_user_object(&self, object: UserObjectHandle, count: u32) -> Result<()> {
+        let destructor = self.graphs.lock().user_objects.release(object, count)?;
+        Remains::of(destructor.into_iter().collect()).bury();
+        Ok(())
+    }
+
+    /// Gives a graph references: new ones, or those of the caller.
+    pub(crate) fn give_user_object(
+        &self,
+        graph: GraphHandle,
+        object: UserObjectHandle,
+        count: u32,
+        moves: bool,
+    ) -> Result<()> {
+        let mut graphs = self.graphs.lock();
+        graphs.graph(graph)?;
+        // References that move are there before and after.
+        graphs.user_objects.retain(object, if moves { 0 } else { count })?;
+        let held = graphs.graph_mut(graph)?.user_objects.entry(object).or_default();
+        *held = held.saturating_add(count);
+        Ok(())
+    }
+
+    /// Takes references from a graph and drops them.
+    pub(crate) fn take_user_object(
+        &self,
+        graph: GraphHandle,
+        object: UserObjectHandle,
+        count: u32,
+    ) -> Result<()> {
+        let mut graphs = self.graphs.lock();
+        let held = graphs.graph_mut(graph)?.user_objects.get_mut(&object).ok_or(Error::InvalidValue)?;
+        *held = held.checked_sub(count).ok_or(Error::InvalidValue)?;
+        if *held == 0 {
+            graphs.graph_mut(graph)?.user_objects.remove(&object);
+        }
+        let destructor = graphs.user_objects.release(object, count)?;
+        drop(graphs);
+        Remains::of(destructor.into_iter().collect()).bury();
+        Ok(())
+    }
+}

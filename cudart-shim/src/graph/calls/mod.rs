@@ -1,0 +1,121 @@
+//! The calls of both APIs that deal with graphs. Most have the same arguments in both, so each is written once.
+
+#![allow(non_snake_case)]
+
+mod capture;
+mod edges;
+mod executable;
+mod more;
+mod nodes;
+mod parameters;
+
+use super::handle::NodeHandle;
+use super::topology::Edge;
+use crate::abi::Out;
+use crate::error::{Error, Result};
+
+/// Defines calls of the runtime and of the driver API with one body, which finds the simulator by `context()` and which
+/// API it is in `DIALECT`.
+macro_rules! both {
+    ($(
+        $(#[$doc:meta])*
+        fn $runtime:ident $(, $runtime_per_thread:ident)? = $driver:ident $(, $driver_per_thread:ident)? $([$default:ident])?
+        ($($argument:tt)*) $body:block
+    )*) => {
+        pub(crate) mod runtime {
+            #[allow(unused_imports)]
+            use super::*;
+            #[allow(unused_imports)]
+            use crate::context::runtime_context as context;
+            #[allow(dead_code)]
+            const DIALECT: crate::graph::Dialect = crate::graph::Dialect::Runtime;
+            $crate::entry::api! { Runtime; $(
+                $(#[$doc])*
+                fn $runtime $(, $runtime_per_thread)? $([$default])? ($($argument)*) $body
+            )* }
+        }
+        pub(crate) mod driver {
+            #[allow(unused_imports)]
+            use super::*;
+            #[allow(unused_imports)]
+            use crate::context::driver_context as context;
+            #[allow(dead_code)]
+            const DIALECT: crate::graph::Dialect = crate::graph::Dialect::Driver;
+            $crate::entry::api! { Driver; $(
+                $(#[$doc])*
+                fn $driver $(, $driver_per_thread)? $([$default])? ($($argument)*) $body
+            )* }
+        }
+    };
+}
+use both;
+
+pub(crate) mod runtime {
+    pub(crate) use super::capture::runtime::*;
+    pub(crate) use super::edges::runtime::*;
+    pub(crate) use super::executable::runtime::*;
+    pub(crate) use super::executable::runtime_only::*;
+    pub(crate) use super::more::runtime::*;
+    pub(crate) use super::more::runtime_only::*;
+    pub(crate) use super::nodes::runtime::*;
+    pub(crate) use super::nodes::runtime_only::*;
+    pub(crate) use super::parameters::runtime::*;
+    pub(crate) use super::parameters::runtime_only::*;
+}
+
+pub(crate) mod driver {
+    pub(crate) use super::capture::driver::*;
+    pub(crate) use super::capture::driver_only::*;
+    pub(crate) use super::edges::driver::*;
+    pub(crate) use super::executable::driver::*;
+    pub(crate) use super::more::driver::*;
+    pub(crate) use super::more::driver_only::*;
+    pub(crate) use super::nodes::driver::*;
+    pub(crate) use super::nodes::driver_only::*;
+    pub(crate) use super::parameters::driver::*;
+    pub(crate) use super::parameters::driver_only::*;
+}
+
+/// A list of the caller's that is filled as far as it goes; the rest of it becomes zeros.
+fn fill<T: Copy>(list: Out<T>, room: usize, found: &[T], zero: T) {
+    if list.pointer().is_null() {
+        return;
+    }
+    for (index, value) in found.iter().copied().chain(std::iter::repeat(zero)).take(room).enumerate() {
+        Out::new(list.pointer().wrapping_add(index)).set_if_wanted(value);
+    }
+}
+
+/// What the caller says of a list's length, and then is told: all there is if it gave no list, else what it got.
+fn room(count: Out<usize>, has_list: bool, found: usize) -> Result<usize> {
+    count.check()?;
+    if !has_list {
+        count.set(found)?;
+        return Ok(0);
+    }
+    // SAFETY: not null, so by the API's contract it points to a number.
+    let room = unsafe { count.pointer().read_unaligned() };
+    count.set(room.min(found))?;
+    Ok(room)
+}
+
+/// Nodes with what their edges say. A caller that does not ask for that must not miss anything.
+fn neighbours(
+    found: Vec<(NodeHandle, Edge)>,
+    nodes: Out<NodeHandle>,
+    edges: Option<Out<Edge>>,
+    count: Out<usize>,
+) -> Result<()> {
+    let (found_nodes, found_edges): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    check_lossless(&found_edges, edges)?;
+    let room = room(count, !nodes.pointer().is_null(), found_nodes.len())?;
+    fill(nodes, room, &found_nodes, NodeHandle(0));
+    fill(edges.unwrap_or(Out::new(std::ptr::null_mut())), room, &found_edges, Edge::default());
+    Ok(())
+}
+
+fn check_lossless(found: &[Edge], wanted: Option<Out<Edge>>) -> Result<()> {
+    let is_wanted = wanted.is_some_and(|edges| !edges.pointer().is_null());
+    let is_plain = found.iter().all(|edge| *edge == Edge::default());
+    if is_wanted || is_plain { Ok(()) } else { Err(Error::LossyQuery) }
+}

@@ -1,0 +1,423 @@
+//! Parameters of nodes: reading them, changing them in a graph, changing them in an executable graph.
+
+use super::super::Dialect;
+use super::super::attributes::Value;
+use super::super::build::{KernelParameters, KernelParameters1};
+use super::super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
+use super::super::node::Kind;
+use super::super::parameters::{
+    AllocationParameters, FillParameters, HostParameters, MemoryOperationParameters, NodeParameters,
+};
+use super::both;
+use super::nodes::copy_kind;
+use crate::abi::{Address, ContextHandle, EventHandle, In, Out};
+use crate::context;
+use crate::copy::Copy;
+use crate::driver::DriverCopy3d;
+use crate::error::{Error, Result};
+use crate::log;
+use crate::operation::Operation;
+use crate::runtime::{Copy3d, linear_copy, symbol_copy};
+use crate::simulator::Simulator;
+use std::ffi::{c_int, c_uint, c_void};
+
+/// A kernel node with other parameters and the attributes it has.
+fn kernel(
+    simulator: &Simulator,
+    dialect: Dialect,
+    node: NodeHandle,
+    parameters: KernelParameters,
+) -> Result<Kind> {
+    let before = simulator.launch_of_node(node)?;
+    parameters.kind(simulator, dialect, Some(&before))
+}
+
+fn copy_of(simulator: &Simulator, node: NodeHandle) -> Result<Copy> {
+    match simulator.node_kind(node)? {
+        Kind::Operation(Operation::Copy(copy)) => Ok(copy),
+        _ => Err(Error::InvalidValue),
+    }
+}
+
+/// The event of a node that does what `which` says with it.
+fn event(kind: &Kind, which: impl Fn(EventHandle) -> Kind) -> Result<EventHandle> {
+    let (Kind::EventWait(event) | Kind::EventRecord(event)) = kind else { return Err(Error::InvalidValue) };
+    if which(*event).number() == kind.number() { Ok(*event) } else { Err(Error::InvalidValue) }
+}
+
+/// What a structure for any node makes of one that is there already.
+fn described(
+    simulator: &Simulator,
+    dialect: Dialect,
+    node: NodeHandle,
+    parameters: Out<NodeParameters>,
+) -> Result<Kind> {
+    parameters.check()?;
+    // SAFETY: not null, so by the API's contract it points to the structure.
+    let mut described = unsafe { parameters.pointer().read_unaligned() };
+    let before = simulator.node_kind(node)?;
+    if before.is_memory() || matches!(before, Kind::Child(_) | Kind::Conditional(_)) {
+        return Err(Error::InvalidValue);
+    }
+    if described.number() != before.number() {
+        return Err(Error::InvalidValue);
+    }
+    if let Some(parameters) = described.kernel() {
+        return kernel(simulator, dialect, node, parameters);
+    }
+    let (graph, ..) = simulator.place_of_node(node)?;
+    simulator.kind_of_parameters(dialect, graph, &mut described)
+}
+
+fn refuse_semaphores() -> Result<()> {
+    log::report(|| "graph nodes of external semaphores are not simulated".to_owned());
+    Err(Error::NotSupported)
+}
+
+both! {
+    /// Parameters of a kernel node.
+    fn cudaGraphKernelNodeGetParams = cuGraphKernelNodeGetParams(node: NodeHandle, nodeParams: Out<KernelParameters1>) {
+        nodeParams.check()?;
+        nodeParams.set(KernelParameters::of(DIALECT, &context()?.node_kind(node)?)?.into())
+    }
+
+    /// Changes a kernel node.
+    fn cudaGraphKernelNodeSetParams = cuGraphKernelNodeSetParams(node: NodeHandle, nodeParams: In<KernelParameters1>) {
+        let simulator = context()?;
+        simulator.set_node(node, kernel(simulator, DIALECT, node, nodeParams.get()?.into())?)
+    }
+
+    /// Changes a kernel node of an executable graph.
+    fn cudaGraphExecKernelNodeSetParams = cuGraphExecKernelNodeSetParams(
+        graphExec: ExecutableHandle, node: NodeHandle, nodeParams: In<KernelParameters1>,
+    ) {
+        let simulator = context()?;
+        let kind = kernel(simulator, DIALECT, node, nodeParams.get()?.into())?;
+        simulator.set_executable_node(graphExec, node, kind)
+    }
+
+    /// An attribute of a kernel node.
+    fn cudaGraphKernelNodeGetAttribute = cuGraphKernelNodeGetAttribute(
+        node: NodeHandle, attr: c_uint, value: Out<Value>,
+    ) {
+        value.check()?;
+        value.set(context()?.kernel_node_attribute(node, attr)?)
+    }
+
+    /// Sets an attribute of a kernel node.
+    fn cudaGraphKernelNodeSetAttribute = cuGraphKernelNodeSetAttribute(
+        node: NodeHandle, attr: c_uint, value: In<Value>,
+    ) {
+        context()?.set_kernel_node_attribute(node, attr, value.get()?)
+    }
+
+    /// Gives a kernel node all attributes of another.
+    fn cudaGraphKernelNodeCopyAttributes = cuGraphKernelNodeCopyAttributes(dst: NodeHandle, src: NodeHandle) {
+        context()?.copy_kernel_node_attributes(dst, src)
+    }
+
+    /// Parameters of a fill.
+    fn cudaGraphMemsetNodeGetParams = cuGraphMemsetNodeGetParams(node: NodeHandle, nodeParams: Out<FillParameters>) {
+        nodeParams.check()?;
+        nodeParams.set(FillParameters::of(&context()?.node_kind(node)?)?)
+    }
+
+    /// Changes a fill.
+    fn cudaGraphMemsetNodeSetParams = cuGraphMemsetNodeSetParams(node: NodeHandle, nodeParams: In<FillParameters>) {
+        let simulator = context()?;
+        simulator.set_node(node, nodeParams.get()?.kind(simulator)?)
+    }
+
+    /// Function and argument of a host node.
+    fn cudaGraphHostNodeGetParams = cuGraphHostNodeGetParams(node: NodeHandle, nodeParams: Out<HostParameters>) {
+        nodeParams.check()?;
+        nodeParams.set(HostParameters::of(&context()?.node_kind(node)?)?)
+    }
+
+    /// Changes a host node.
+    fn cudaGraphHostNodeSetParams = cuGraphHostNodeSetParams(node: NodeHandle, nodeParams: In<HostParameters>) {
+        context()?.set_node(node, nodeParams.get()?.kind()?)
+    }
+
+    /// Changes a host node of an executable graph.
+    fn cudaGraphExecHostNodeSetParams = cuGraphExecHostNodeSetParams(
+        graphExec: ExecutableHandle, node: NodeHandle, nodeParams: In<HostParameters>,
+    ) {
+        context()?.set_executable_node(graphExec, node, nodeParams.get()?.kind()?)
+    }
+
+    /// The graph that a child node owns.
+    fn cudaGraphChildGraphNodeGetGraph = cuGraphChildGraphNodeGetGraph(node: NodeHandle, pGraph: Out<GraphHandle>) {
+        pGraph.check()?;
+        pGraph.set(context()?.child_graph(node)?)
+    }
+
+    /// Gives a child of an executable graph the parameters of a graph of the same shape.
+    fn cudaGraphExecChildGraphNodeSetParams = cuGraphExecChildGraphNodeSetParams(
+        graphExec: ExecutableHandle, node: NodeHandle, childGraph: GraphHandle,
+    ) {
+        context()?.set_executable_child(graphExec, node, childGraph)
+    }
+
+    /// The event that a node records.
+    fn cudaGraphEventRecordNodeGetEvent = cuGraphEventRecordNodeGetEvent(
+        node: NodeHandle, event_out: Out<EventHandle>,
+    ) {
+        event_out.check()?;
+        event_out.set(event(&context()?.node_kind(node)?, Kind::EventRecord)?)
+    }
+
+    /// Changes the event that a node records.
+    fn cudaGraphEventRecordNodeSetEvent = cuGraphEventRecordNodeSetEvent(node: NodeHandle, event: EventHandle) {
+        let simulator = context()?;
+        simulator.set_node(node, simulator.event_kind(event, Kind::EventRecord)?)
+    }
+
+    /// Changes the event that a node of an executable graph records.
+    fn cudaGraphExecEventRecordNodeSetEvent = cuGraphExecEventRecordNodeSetEvent(
+        graphExec: ExecutableHandle, node: NodeHandle, event: EventHandle,
+    ) {
+        let simulator = context()?;
+        simulator.set_executable_node(graphExec, node, simulator.event_kind(event, Kind::EventRecord)?)
+    }
+
+    /// The event that a node waits for.
+    fn cudaGraphEventWaitNodeGetEvent = cuGraphEventWaitNodeGetEvent(node: NodeHandle, event_out: Out<EventHandle>) {
+        event_out.check()?;
+        event_out.set(event(&context()?.node_kind(node)?, Kind::EventWait)?)
+    }
+
+    /// Changes the event that a node waits for.
+    fn cudaGraphEventWaitNodeSetEvent = cuGraphEventWaitNodeSetEvent(node: NodeHandle, event: EventHandle) {
+        let simulator = context()?;
+        simulator.set_node(node, simulator.event_kind(event, Kind::EventWait)?)
+    }
+
+    /// Changes the event that a node of an executable graph waits for.
+    fn cudaGraphExecEventWaitNodeSetEvent = cuGraphExecEventWaitNodeSetEvent(
+        graphExec: ExecutableHandle, node: NodeHandle, event: EventHandle,
+    ) {
+        let simulator = context()?;
+        simulator.set_executable_node(graphExec, node, simulator.event_kind(event, Kind::EventWait)?)
+    }
+
+    /// What an allocation node allocates, and where.
+    fn cudaGraphMemAllocNodeGetParams = cuGraphMemAllocNodeGetParams(
+        node: NodeHandle, params_out: Out<AllocationParameters>,
+    ) {
+        params_out.check()?;
+        params_out.set(AllocationParameters::of(&context()?.node_kind(node)?)?)
+    }
+
+    /// What a node frees.
+    fn cudaGraphMemFreeNodeGetParams = cuGraphMemFreeNodeGetParams(node: NodeHandle, dptr_out: Out<u64>) {
+        dptr_out.check()?;
+        match context()?.node_kind(node)? {
+            Kind::Free(address) => dptr_out.set(address),
+            _ => Err(Error::InvalidValue),
+        }
+    }
+
+    /// Parameters of any node.
+    fn cudaGraphNodeGetParams = cuGraphNodeGetParams(node: NodeHandle, nodeParams: Out<NodeParameters>) {
+        nodeParams.check()?;
+        nodeParams.set(context()?.describe_node(DIALECT, node)?)
+    }
+
+    /// Changes any node.
+    fn cudaGraphNodeSetParams = cuGraphNodeSetParams(node: NodeHandle, nodeParams: Out<NodeParameters>) {
+        let simulator = context()?;
+        simulator.set_node(node, described(simulator, DIALECT, node, nodeParams)?)
+    }
+
+    /// Changes any node of an executable graph.
+    fn cudaGraphExecNodeSetParams = cuGraphExecNodeSetParams(
+        graphExec: ExecutableHandle, node: NodeHandle, nodeParams: Out<NodeParameters>,
+    ) {
+        let simulator = context()?;
+        simulator.set_executable_node(graphExec, node, described(simulator, DIALECT, node, nodeParams)?)
+    }
+
+    /// Signals external semaphores, of which there are none.
+    fn cudaGraphAddExternalSemaphoresSignalNode = cuGraphAddExternalSemaphoresSignalNode(
+        _node: Out<NodeHandle>, _graph: GraphHandle, _dependencies: In<NodeHandle>, _count: usize,
+        _nodeParams: In<c_void>,
+    ) {
+        refuse_semaphores()
+    }
+
+    /// Waits for external semaphores, of which there are none.
+    fn cudaGraphAddExternalSemaphoresWaitNode = cuGraphAddExternalSemaphoresWaitNode(
+        _node: Out<NodeHandle>, _graph: GraphHandle, _dependencies: In<NodeHandle>, _count: usize,
+        _nodeParams: In<c_void>,
+    ) {
+        refuse_semaphores()
+    }
+}
+
+pub(crate) mod runtime_only {
+    use super::*;
+    use crate::context::runtime_context;
+    use crate::entry::api;
+
+    api! { Runtime;
+        /// Parameters of a copy.
+        fn cudaGraphMemcpyNodeGetParams(node: NodeHandle, nodeParams: Out<Copy3d>) {
+            let simulator = runtime_context()?;
+            nodeParams.check()?;
+            nodeParams.set(Copy3d::of(simulator, &copy_of(simulator, node)?)?)
+        }
+
+        /// Changes a copy.
+        fn cudaGraphMemcpyNodeSetParams(node: NodeHandle, nodeParams: In<Copy3d>) {
+            let simulator = runtime_context()?;
+            simulator.set_node(node, copy_kind(nodeParams.get()?.check(simulator)?)?)
+        }
+
+        /// Changes a copy to one of one row.
+        fn cudaGraphMemcpyNodeSetParams1D(
+            node: NodeHandle, dst: Address, src: Address, count: usize, kind: c_int,
+        ) {
+            let simulator = runtime_context()?;
+            simulator.set_node(node, copy_kind(linear_copy(simulator, dst, src, count, kind)?)?)
+        }
+
+        /// Changes a copy to one from a variable.
+        fn cudaGraphMemcpyNodeSetParamsFromSymbol(
+            node: NodeHandle, dst: Address, symbol: Address, count: usize, offset: usize, kind: c_int,
+        ) {
+            let simulator = runtime_context()?;
+            simulator.set_node(node, copy_kind(symbol_copy(simulator, symbol, dst, (offset, count), kind, false)?)?)
+        }
+
+        /// Changes a copy to one to a variable.
+        fn cudaGraphMemcpyNodeSetParamsToSymbol(
+            node: NodeHandle, symbol: Address, src: Address, count: usize, offset: usize, kind: c_int,
+        ) {
+            let simulator = runtime_context()?;
+            simulator.set_node(node, copy_kind(symbol_copy(simulator, symbol, src, (offset, count), kind, true)?)?)
+        }
+
+        /// Changes a copy of an executable graph.
+        fn cudaGraphExecMemcpyNodeSetParams(graphExec: ExecutableHandle, node: NodeHandle, nodeParams: In<Copy3d>) {
+            let simulator = runtime_context()?;
+            simulator.set_executable_node(graphExec, node, copy_kind(nodeParams.get()?.check(simulator)?)?)
+        }
+
+        /// Changes a copy of an executable graph to one of one row.
+        fn cudaGraphExecMemcpyNodeSetParams1D(
+            graphExec: ExecutableHandle, node: NodeHandle, dst: Address, src: Address, count: usize, kind: c_int,
+        ) {
+            let simulator = runtime_context()?;
+            simulator.set_executable_node(graphExec, node, copy_kind(linear_copy(simulator, dst, src, count, kind)?)?)
+        }
+
+        /// Changes a copy of an executable graph to one from a variable.
+        fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
+            graphExec: ExecutableHandle, node: NodeHandle, dst: Address, symbol: Address, count: usize, offset: usize,
+            kind: c_int,
+        ) {
+            let simulator = runtime_context()?;
+            let copy = symbol_copy(simulator, symbol, dst, (offset, count), kind, false)?;
+            simulator.set_executable_node(graphExec, node, copy_kind(copy)?)
+        }
+
+        /// Changes a copy of an executable graph to one to a variable.
+        fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
+            graphExec: ExecutableHandle, node: NodeHandle, symbol: Address, src: Address, count: usize, offset: usize,
+            kind: c_int,
+        ) {
+            let simulator = runtime_context()?;
+            let copy = symbol_copy(simulator, symbol, src, (offset, count), kind, true)?;
+            simulator.set_executable_node(graphExec, node, copy_kind(copy)?)
+        }
+
+        /// Changes a fill of an executable graph.
+        fn cudaGraphExecMemsetNodeSetParams(
+            graphExec: ExecutableHandle, node: NodeHandle, nodeParams: In<FillParameters>,
+        ) {
+            let simulator = runtime_context()?;
+            simulator.set_executable_node(graphExec, node, nodeParams.get()?.kind(simulator)?)
+        }
+    }
+}
+
+pub(crate) mod driver_only {
+    use super::*;
+    use crate::context::driver_context;
+    use crate::entry::api;
+
+    api! { Driver;
+        /// Parameters of a kernel node.
+        fn cuGraphKernelNodeGetParams_v2(node: NodeHandle, nodeParams: Out<KernelParameters>) {
+            nodeParams.check()?;
+            nodeParams.set(KernelParameters::of(Dialect::Driver, &driver_context()?.node_kind(node)?)?)
+        }
+
+        /// Changes a kernel node.
+        fn cuGraphKernelNodeSetParams_v2(node: NodeHandle, nodeParams: In<KernelParameters>) {
+            let simulator = driver_context()?;
+            simulator.set_node(node, kernel(simulator, Dialect::Driver, node, nodeParams.get()?)?)
+        }
+
+        /// Changes a kernel node of an executable graph.
+        fn cuGraphExecKernelNodeSetParams_v2(
+            graphExec: ExecutableHandle, node: NodeHandle, nodeParams: In<KernelParameters>,
+        ) {
+            let simulator = driver_context()?;
+            let kind = kernel(simulator, Dialect::Driver, node, nodeParams.get()?)?;
+            simulator.set_executable_node(graphExec, node, kind)
+        }
+
+        /// Parameters of a copy.
+        fn cuGraphMemcpyNodeGetParams(node: NodeHandle, nodeParams: Out<DriverCopy3d>) {
+            let simulator = driver_context()?;
+            nodeParams.check()?;
+            nodeParams.set(DriverCopy3d::of(&copy_of(simulator, node)?))
+        }
+
+        /// Changes a copy.
+        fn cuGraphMemcpyNodeSetParams(node: NodeHandle, nodeParams: In<DriverCopy3d>) {
+            let simulator = driver_context()?;
+            simulator.set_node(node, copy_kind(nodeParams.get()?.check(simulator)?)?)
+        }
+
+        /// Changes a copy of an executable graph.
+        fn cuGraphExecMemcpyNodeSetParams(
+            graphExec: ExecutableHandle, node: NodeHandle, copyParams: In<DriverCopy3d>, ctx: ContextHandle,
+        ) {
+            let simulator = driver_context()?;
+            context::check_if_given(ctx)?;
+            simulator.set_executable_node(graphExec, node, copy_kind(copyParams.get()?.check(simulator)?)?)
+        }
+
+        /// Changes a fill of an executable graph.
+        fn cuGraphExecMemsetNodeSetParams(
+            graphExec: ExecutableHandle, node: NodeHandle, memsetParams: In<FillParameters>, ctx: ContextHandle,
+        ) {
+            let simulator = driver_context()?;
+            context::check_if_given(ctx)?;
+            simulator.set_executable_node(graphExec, node, memsetParams.get()?.kind(simulator)?)
+        }
+
+        /// The operations of a node.
+        fn cuGraphBatchMemOpNodeGetParams(node: NodeHandle, nodeParams: Out<MemoryOperationParameters>) {
+            nodeParams.check()?;
+            nodeParams.set(MemoryOperationParameters::of(&driver_context()?.node_kind(node)?)?)
+        }
+
+        /// Changes the operations of a node.
+        fn cuGraphBatchMemOpNodeSetParams(node: NodeHandle, nodeParams: In<MemoryOperationParameters>) {
+            let simulator = driver_context()?;
+            simulator.set_node(node, nodeParams.get()?.kind(simulator)?)
+        }
+
+        /// Changes the operations of a node of an executable graph.
+        fn cuGraphExecBatchMemOpNodeSetParams(
+            graphExec: ExecutableHandle, node: NodeHandle, nodeParams: In<MemoryOperationParameters>,
+        ) {
+            let simulator = driver_context()?;
+            simulator.set_executable_node(graphExec, node, nodeParams.get()?.kind(simulator)?)
+        }
+    }
+}

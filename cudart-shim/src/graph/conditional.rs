@@ -1,0 +1,138 @@
+//! Conditional nodes: graphs that run if, while, or where a value says so. Kernels set the value.
+
+use super::handle::GraphHandle;
+use crate::entry;
+use crate::error::{Error, Result};
+use crate::simulator::started;
+use std::ffi::c_int;
+use std::sync::Arc;
+
+/// `cudaGraphCondAssignDefault`.
+const ASSIGN_DEFAULT: u32 = 1;
+
+/// A value that decides; a handle is the address of its word in device memory, which `cudaGraphSetConditional` writes.
+#[derive(Debug)]
+pub(crate) struct Condition {
+    address: u64,
+    /// What a launch of the whole graph sets it to.
+    pub(crate) default: Option<u32>,
+}
+
+impl Condition {
+    /// A condition whose word lies at this address.
+    pub(crate) fn new(address: u64, default: u32, flags: u32) -> Result<Self> {
+        let default = match flags {
+            0 => None,
+            ASSIGN_DEFAULT => Some(default),
+            _ => return Err(Error::InvalidValue),
+        };
+        let condition = Self { address, default };
+        condition.set(default.unwrap_or(0));
+        Ok(condition)
+    }
+
+    /// What the program calls it.
+    pub(crate) fn handle(&self) -> u64 {
+        self.address
+    }
+
+    /// The value.
+    pub(crate) fn get(&self) -> u32 {
+        // SAFETY: an allocation of four bytes at least that lives as long as the condition; kernels write it, so it is
+        // only touched through a raw pointer.
+        unsafe { (self.address as *const u32).read_volatile() }
+    }
+
+    /// Sets the value to its default, if it has one.
+    pub(crate) fn reset(&self) {
+        if let Some(default) = self.default {
+            self.set(default);
+        }
+    }
+
+    fn set(&self, value: u32) {
+        // SAFETY: as in `get`.
+        unsafe { (self.address as *mut u32).write_volatile(value) };
+    }
+}
+
+impl Drop for Condition {
+    fn drop(&mut self) {
+        if let Some(simulator) = started() {
+            // After a reset the memory is gone already.
+            let _ = simulator.release(self.address, entry::origin());
+        }
+    }
+}
+
+/// What a conditional node does with the value, `cudaGraphConditionalNodeType`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Runs the first graph unless the value is 0, then the second one if there is one.
+    If,
+    /// Runs the graph until the value is 0.
+    While,
+    /// Runs the graph whose number the value is.
+    Switch,
+}
+
+impl Form {
+    /// From the API's number, with so many graphs.
+    pub(crate) fn new(number: c_int, graphs: u32) -> Result<Self> {
+        match (number, graphs) {
+            (0, 1 | 2) => Ok(Self::If),
+            (1, 1) => Ok(Self::While),
+            (2, 1..) => Ok(Self::Switch),
+            _ => Err(Error::InvalidValue),
+        }
+    }
+
+    /// The API's number.
+    pub(crate) fn number(self) -> c_int {
+        match self {
+            Self::If => 0,
+            Self::While => 1,
+            Self::Switch => 2,
+        }
+    }
+
+    /// Which graph a value runs.
+    pub(crate) fn chosen(self, value: u32) -> Option<usize> {
+        match (self, value) {
+            (Self::If, 0) => Some(1),
+            (Self::While, 0) => None,
+            (Self::If | Self::While, _) => Some(0),
+            (Self::Switch, _) => Some(value as usize),
+        }
+    }
+}
+
+/// A conditional node.
+#[derive(Clone, Debug)]
+pub(crate) struct Conditional {
+    pub(crate) condition: Arc<Condition>,
+    pub(crate) form: Form,
+    /// The graphs it chooses from, where the program may look for them as long as the node lives.
+    pub(crate) bodies: Arc<[GraphHandle]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_value_chooses_the_graph() {
+        assert_eq!([0, 1, 7].map(|value| Form::If.chosen(value)), [Some(1), Some(0), Some(0)]);
+        assert_eq!([0, 1, 7].map(|value| Form::While.chosen(value)), [None, Some(0), Some(0)]);
+        assert_eq!([0, 1, 7].map(|value| Form::Switch.chosen(value)), [Some(0), Some(1), Some(7)]);
+    }
+
+    #[test]
+    fn each_form_has_so_many_graphs() {
+        assert_eq!(Form::new(0, 2), Ok(Form::If));
+        assert_eq!(Form::new(0, 3), Err(Error::InvalidValue));
+        assert_eq!(Form::new(1, 2), Err(Error::InvalidValue));
+        assert_eq!(Form::new(2, 9), Ok(Form::Switch));
+        assert_eq!(Form::new(2, 0), Err(Error::InvalidValue));
+    }
+}

@@ -1,0 +1,267 @@
+//! Executable graphs: a graph's nodes in an order in which they can run.
+
+use super::conditional::Condition;
+use super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
+use super::node::Kind;
+use super::store::{Graphs, Remains};
+use super::user_object::References;
+use crate::error::{Error, Result};
+use crate::log;
+use crate::simulator::{Simulator, started};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use stream_engine::ItemId;
+
+/// `cudaGraphInstantiateFlag…`, `CUDA_GRAPH_INSTANTIATE_FLAG_…`.
+pub(super) mod flag {
+    pub(crate) const AUTO_FREE_ON_LAUNCH: u64 = 1;
+    pub(crate) const UPLOAD: u64 = 2;
+    pub(crate) const DEVICE_LAUNCH: u64 = 4;
+    pub(crate) const USE_NODE_PRIORITY: u64 = 8;
+}
+
+/// `cudaGraphInstantiateResult`, `CUgraphInstantiateResult`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum InstantiateResult {
+    Success = 0,
+    Error = 1,
+    /// There is a cycle.
+    InvalidStructure = 2,
+    ConditionalHandleUnused = 5,
+}
+
+/// Why a graph cannot be instantiated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InstantiateFailure {
+    pub(crate) result: InstantiateResult,
+    /// The node at fault, 0 if there is none.
+    pub(crate) node: NodeHandle,
+    pub(crate) error: Error,
+}
+
+impl InstantiateFailure {
+    fn new(result: InstantiateResult, error: Error) -> Self {
+        Self { result, node: NodeHandle(0), error }
+    }
+}
+
+impl InstantiateFailure {
+    /// The failure in words.
+    pub(crate) fn text(&self) -> &'static str {
+        match self.result {
+            InstantiateResult::InvalidStructure => "the graph has a cycle",
+            InstantiateResult::ConditionalHandleUnused => "a conditional handle is not used",
+            _ => "the graph cannot be instantiated",
+        }
+    }
+}
+
+impl From<Error> for InstantiateFailure {
+    fn from(error: Error) -> Self {
+        Self::new(InstantiateResult::Error, error)
+    }
+}
+
+/// A node in an executable graph.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) node: NodeHandle,
+    pub(super) kind: Kind,
+    /// Places of the steps that it follows.
+    pub(super) after: Vec<usize>,
+    /// A step that is not does nothing.
+    pub(super) enabled: bool,
+}
+
+/// A graph's steps in an order in which they can run.
+pub(super) type Plan = Vec<Step>;
+
+/// The plans of a graph and of all graphs in it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plans {
+    plans: Vec<Plan>,
+    by_graph: FxHashMap<GraphHandle, usize>,
+    /// Plan and place of each node.
+    places: FxHashMap<NodeHandle, (usize, usize)>,
+    /// Conditions that a launch sets to their defaults.
+    pub(super) defaults: Vec<Arc<Condition>>,
+}
+
+impl Plans {
+    /// The plans of a graph. The error names a node of a cycle.
+    pub(super) fn of(graphs: &Graphs, root: GraphHandle) -> std::result::Result<Self, InstantiateFailure> {
+        let mut plans = Self::default();
+        plans.add(graphs, root)?;
+        Ok(plans)
+    }
+
+    fn add(&mut self, graphs: &Graphs, handle: GraphHandle) -> std::result::Result<(), InstantiateFailure> {
+        let graph = graphs.graph(handle)?;
+        let sorted = graph.topology.sorted().map_err(|node| InstantiateFailure {
+            node,
+            ..InstantiateFailure::new(InstantiateResult::InvalidStructure, Error::InvalidValue)
+        })?;
+        let number = self.plans.len();
+        self.by_graph.insert(handle, number);
+        self.plans.push(Plan::new());
+        let mut steps = Plan::with_capacity(sorted.len());
+        for (place, &node) in sorted.iter().enumerate() {
+            self.places.insert(node, (number, place));
+            let kind = graphs.node(node)?.kind.clone();
+            for owned in Graphs::owned_by(&kind) {
+                self.add(graphs, owned)?;
+            }
+            let dependencies = graph.topology.dependencies(node).iter();
+            let after =
+                dependencies.filter_map(|(before, _)| self.places.get(before)).map(|(_, place)| *place);
+            steps.push(Step { node, kind, after: after.collect(), enabled: true });
+        }
+        if let Some(plan) = self.plans.get_mut(number) {
+            *plan = steps;
+        }
+        for condition in &graph.conditions {
+            let used = |step: &Step| matches!(&step.kind, Kind::Conditional(node) if Arc::ptr_eq(&node.condition, condition));
+            if !self.plans.iter().flatten().any(used) {
+                let result = InstantiateResult::ConditionalHandleUnused;
+                return Err(InstantiateFailure::new(result, Error::InvalidValue));
+            }
+            if condition.default.is_some() {
+                self.defaults.push(Arc::clone(condition));
+            }
+        }
+        Ok(())
+    }
+
+    /// The plan of the whole graph.
+    pub(super) fn root(&self) -> &[Step] {
+        self.plans.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// The plan of a graph that a node owns.
+    pub(super) fn plan(&self, graph: GraphHandle) -> &[Step] {
+        self.by_graph.get(&graph).and_then(|&number| self.plans.get(number)).map_or(&[], Vec::as_slice)
+    }
+
+    /// All steps.
+    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.plans.iter().flatten()
+    }
+
+    /// The step of a node.
+    pub(super) fn step(&self, node: NodeHandle) -> Option<&Step> {
+        let (plan, place) = *self.places.get(&node)?;
+        self.plans.get(plan)?.get(place)
+    }
+
+    /// The step of a node, to be changed.
+    pub(super) fn step_mut(&mut self, node: NodeHandle) -> Option<&mut Step> {
+        let (plan, place) = *self.places.get(&node)?;
+        self.plans.get_mut(plan)?.get_mut(place)
+    }
+}
+
+/// What changes in an executable graph.
+#[derive(Debug)]
+pub(super) struct State {
+    /// Launches under way keep the plans they began with.
+    pub(super) plans: Arc<Plans>,
+    /// The end of the latest launch: the next one follows it.
+    pub(super) last: Option<ItemId>,
+}
+
+/// An executable graph.
+#[derive(Debug)]
+pub(crate) struct Executable {
+    pub(crate) id: u32,
+    /// What it was instantiated with.
+    pub(crate) flags: u64,
+    /// The graph it was made from.
+    source: GraphHandle,
+    pub(super) state: Mutex<State>,
+    user_objects: References,
+}
+
+impl Drop for Executable {
+    /// Launches hold the graph, so this may be on a thread of the stream engine. No lock may be held.
+    fn drop(&mut self) {
+        if !self.user_objects.is_empty()
+            && let Some(simulator) = started()
+        {
+            let references = std::mem::take(&mut self.user_objects);
+            let destructors = simulator.graphs.lock().user_objects.release_all(references);
+            Remains::of(destructors).bury();
+        }
+    }
+}
+
+impl Simulator {
+    /// Makes an executable graph.
+    pub(crate) fn instantiate(
+        &self,
+        graph: GraphHandle,
+        flags: u64,
+    ) -> std::result::Result<ExecutableHandle, InstantiateFailure> {
+        let known = flag::AUTO_FREE_ON_LAUNCH | flag::UPLOAD | flag::DEVICE_LAUNCH | flag::USE_NODE_PRIORITY;
+        let contradict = flag::AUTO_FREE_ON_LAUNCH | flag::DEVICE_LAUNCH;
+        if flags & !known != 0 || flags & contradict == contradict {
+            return Err(Error::InvalidValue.into());
+        }
+        if flags & flag::DEVICE_LAUNCH != 0 {
+            log::report(|| "graphs that kernels launch are not simulated".to_owned());
+            return Err(Error::NotSupported.into());
+        }
+        let mut graphs = self.graphs.lock();
+        let graphs = &mut *graphs;
+        let plans = Plans::of(graphs, graph)?;
+        if graphs.is_unique(graph) && graphs.executables.values().any(|other| other.source == graph) {
+            return Err(Error::InvalidValue.into());
+        }
+        let references = graphs.graph(graph)?.user_objects.clone();
+        let executable = Executable {
+            id: graphs.numbers.graph_id(),
+            flags,
+            source: graph,
+            state: Mutex::new(State { plans: Arc::new(plans), last: None }),
+            user_objects: graphs.user_objects.share(&references),
+        };
+        let handle = graphs.numbers.executable();
+        graphs.executables.insert(handle, Arc::new(executable));
+        Ok(handle)
+    }
+
+    /// Forgets an executable graph; launches under way go on.
+    pub(crate) fn destroy_executable(&self, handle: ExecutableHandle) -> Result<()> {
+        let executable = self.graphs.lock().executables.remove(&handle);
+        executable.map(drop).ok_or(Error::InvalidValue)
+    }
+
+    /// Flags that an executable graph was made with.
+    pub(crate) fn executable_flags(&self, handle: ExecutableHandle) -> Result<u64> {
+        Ok(self.graphs.lock().executable(handle)?.flags)
+    }
+
+    /// Whether a node of an executable graph does anything.
+    pub(crate) fn is_node_enabled(&self, handle: ExecutableHandle, node: NodeHandle) -> Result<bool> {
+        let executable = self.graphs.lock().executable(handle)?;
+        let state = executable.state.lock();
+        let step = state.plans.step(node).ok_or(Error::InvalidValue)?;
+        if (0..=2).contains(&step.kind.number()) { Ok(step.enabled) } else { Err(Error::InvalidValue) }
+    }
+
+    /// Lets a kernel, copy or fill of later launches do its work or nothing.
+    pub(crate) fn enable_node(
+        &self,
+        handle: ExecutableHandle,
+        node: NodeHandle,
+        enabled: bool,
+    ) -> Result<()> {
+        self.is_node_enabled(handle, node)?;
+        let executable = self.graphs.lock().executable(handle)?;
+        let mut state = executable.state.lock();
+        let step = Arc::make_mut(&mut state.plans).step_mut(node).ok_or(Error::InvalidValue)?;
+        step.enabled = enabled;
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! Handles of graphs, their nodes and executable graphs; they lie where no process has memory and are never used twice.
+
+pub(crate) use crate::abi::{ExecutableHandle, GraphHandle, NodeHandle};
+
+const GRAPHS: usize = 0x5c00_0000_0000_0000;
+const NODES: usize = 0x5d00_0000_0000_0000;
+const EXECUTABLES: usize = 0x5e00_0000_0000_0000;
+
+/// Numbers for new handles.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    last: usize,
+    last_graph: u32,
+}
+
+impl Numbers {
+    fn next(&mut self, base: usize) -> usize {
+        self.last += 1;
+        base | (self.last << 4)
+    }
+
+    /// A number no other graph or executable graph has.
+    pub(crate) fn graph_id(&mut self) -> u32 {
+        self.last_graph = self.last_graph.wrapping_add(1);
+        self.last_graph
+    }
+
+    pub(crate) fn graph(&mut self) -> GraphHandle {
+        GraphHandle(self.next(GRAPHS))
+    }
+
+    pub(crate) fn node(&mut self) -> NodeHandle {
+        NodeHandle(self.next(NODES))
+    }
+
+    pub(crate) fn executable(&mut self) -> ExecutableHandle {
+        ExecutableHandle(self.next(EXECUTABLES))
+    }
+}

@@ -1,0 +1,216 @@
+//! Launching executable graphs: one unit of their stream, whose independent nodes may overlap.
+
+use super::conditional::{Conditional, Form};
+use super::executable::{Executable, Plans, Step, flag};
+use super::handle::{ExecutableHandle, GraphHandle};
+use super::memory;
+use super::node::{Hints, Kind};
+use super::store::{Graphs, Purpose};
+use super::topology::Edge;
+use crate::error::{Error, Result};
+use crate::operation::Operation;
+use crate::simulator::{DeviceFault, Simulator};
+use std::sync::Arc;
+use stream_engine::{Context, Node, StreamId, Work};
+
+/// A conditional node of a launch.
+#[derive(Debug)]
+pub(crate) struct ConditionalRun {
+    plans: Arc<Plans>,
+    conditional: Conditional,
+}
+
+impl ConditionalRun {
+    /// Runs the graphs that the condition chooses, node after node.
+    pub(crate) fn run(
+        &self,
+        simulator: &'static Simulator,
+        context: &Context<DeviceFault>,
+    ) -> std::result::Result<(), DeviceFault> {
+        run_conditional(simulator, context, &self.plans, &self.conditional)
+    }
+}
+
+fn run_conditional(
+    simulator: &'static Simulator,
+    context: &Context<DeviceFault>,
+    plans: &Arc<Plans>,
+    conditional: &Conditional,
+) -> std::result::Result<(), DeviceFault> {
+    let Conditional { condition, form, bodies } = conditional;
+    loop {
+        let Some(body) = form.chosen(condition.get()).and_then(|number| bodies.get(number)) else {
+            return Ok(());
+        };
+        run_steps(simulator, context, plans, plans.plan(*body))?;
+        if *form != Form::While || context.is_cancelled() {
+            return Ok(());
+        }
+    }
+}
+
+fn run_steps(
+    simulator: &'static Simulator,
+    context: &Context<DeviceFault>,
+    plans: &Arc<Plans>,
+    steps: &[Step],
+) -> std::result::Result<(), DeviceFault> {
+    for step in steps.iter().filter(|step| step.enabled) {
+        match &step.kind {
+            Kind::Operation(operation) => operation.run_inside(simulator, context)?,
+            Kind::Child(graph) => run_steps(simulator, context, plans, plans.plan(*graph))?,
+            Kind::Conditional(conditional) => run_conditional(simulator, context, plans, conditional)?,
+            // The others are not allowed in the graphs of a conditional node.
+            Kind::Empty | Kind::EventWait(_) | Kind::EventRecord(_) | Kind::Allocate(_) | Kind::Free(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The nodes of a launch as they are submitted.
+struct Expansion {
+    simulator: &'static Simulator,
+    plans: Arc<Plans>,
+    executable: Arc<Executable>,
+    nodes: Vec<Node<Work<DeviceFault>>>,
+}
+
+impl Expansion {
+    fn push(&mut self, step: stream_engine::Step<Work<DeviceFault>>, after: Vec<usize>) -> usize {
+        self.nodes.push(Node { step, after });
+        self.nodes.len() - 1
+    }
+
+    fn work(&self, operation: Operation) -> stream_engine::Step<Work<DeviceFault>> {
+        let kind = operation.work_kind();
+        let work = operation.work(self.simulator);
+        // What the graph owns has to be there until its last node is over.
+        let executable = Arc::clone(&self.executable);
+        let work: Work<DeviceFault> = Box::new(move |context| {
+            let outcome = work(context);
+            drop(executable);
+            outcome
+        });
+        stream_engine::Step::Work(work, kind.into())
+    }
+
+    /// Adds steps, the first of them after `entry`; gives the places of all.
+    fn add(&mut self, steps: &[Step], entry: &[usize]) -> Result<Vec<usize>> {
+        use stream_engine::Step::{Empty, Record, Wait};
+        let plans = Arc::clone(&self.plans);
+        let mut places: Vec<usize> = Vec::with_capacity(steps.len());
+        for step in steps {
+            let after: Vec<usize> = if step.after.is_empty() {
+                entry.to_vec()
+            } else {
+                step.after.iter().filter_map(|&place| places.get(place).copied()).collect()
+            };
+            let place = match &step.kind {
+                _ if !step.enabled => self.push(Empty, after),
+                Kind::Operation(operation) => {
+                    let work = self.work(operation.clone());
+                    self.push(work, after)
+                }
+                Kind::Conditional(conditional) => {
+                    let run = ConditionalRun { plans: Arc::clone(&plans), conditional: conditional.clone() };
+                    let work = self.work(Operation::Conditional(Arc::new(run)));
+                    self.push(work, after)
+                }
+                Kind::Child(graph) => {
+                    let begin = self.push(Empty, after);
+                    let mut inner = self.add(plans.plan(*graph), &[begin])?;
+                    inner.push(begin);
+                    self.push(Empty, inner)
+                }
+                Kind::EventWait(event) => self.push(Wait(event.id()?), after),
+                Kind::EventRecord(event) => {
+                    self.simulator.forget_captured_event(event.id()?);
+                    self.push(Record(event.id()?), after)
+                }
+                // What memory is allocated is known when the launch is made.
+                Kind::Empty | Kind::Allocate(_) | Kind::Free(_) => self.push(Empty, after),
+            };
+            places.push(place);
+        }
+        Ok(places)
+    }
+}
+
+/// Begins and ends the lives of what a launch allocates and frees. Allocations of the launch before must be over.
+fn account_for_memory(plans: &Plans, auto_free: bool) -> Result<()> {
+    let allocations = || {
+        plans.steps().filter_map(|step| match &step.kind {
+            Kind::Allocate(reservation) => Some(reservation),
+            _ => None,
+        })
+    };
+    for reservation in allocations().filter(|reservation| reservation.is_live()) {
+        if !auto_free {
+            return Err(Error::InvalidValue);
+        }
+        memory::end_life(reservation.address)?;
+    }
+    allocations().for_each(|reservation| reservation.begin_life());
+    for step in plans.steps() {
+        if let Kind::Free(address) = step.kind {
+            memory::end_life(address)?;
+        }
+    }
+    Ok(())
+}
+
+impl Executable {
+    fn launch(self: &Arc<Self>, simulator: &'static Simulator, stream: StreamId) -> Result<()> {
+        let mut state = self.state.lock();
+        simulator.engine.is_complete(stream_engine::Scope::Stream(stream))?;
+        account_for_memory(&state.plans, self.flags & flag::AUTO_FREE_ON_LAUNCH != 0)?;
+        let plans = Arc::clone(&state.plans);
+        let executable = Arc::clone(self);
+        let mut expansion = Expansion { simulator, plans: Arc::clone(&plans), executable, nodes: Vec::new() };
+        let mut entry = Vec::new();
+        for condition in &plans.defaults {
+            let work = expansion.work(Operation::ResetCondition(Arc::clone(condition)));
+            entry.push(expansion.push(work, Vec::new()));
+        }
+        expansion.add(plans.root(), &entry)?;
+        let end = simulator.engine.submit_graph(stream, state.last, expansion.nodes)?;
+        state.last = Some(end);
+        Ok(())
+    }
+}
+
+impl Graphs {
+    /// A graph with the steps of a plan, for a node that launches them.
+    fn graph_of_plan(&mut self, plans: &Plans, steps: &[Step]) -> Result<GraphHandle> {
+        let graph = self.create(Purpose::Child);
+        let mut nodes = Vec::with_capacity(steps.len());
+        for step in steps {
+            let kind = match &step.kind {
+                _ if !step.enabled => Kind::Empty,
+                Kind::Child(child) => Kind::Child(self.graph_of_plan(plans, plans.plan(*child))?),
+                Kind::Conditional(_) | Kind::Allocate(_) | Kind::Free(_) => return Err(Error::NotSupported),
+                other => other.clone(),
+            };
+            let after: Vec<_> = step
+                .after
+                .iter()
+                .filter_map(|&place| nodes.get(place).map(|node| (*node, Edge::default())))
+                .collect();
+            nodes.push(self.add(graph, &after, kind, Hints::new())?);
+        }
+        Ok(graph)
+    }
+}
+
+impl Simulator {
+    /// Launches an executable graph in a stream, or adds it as a child to the graph that the stream is captured into.
+    pub(crate) fn launch_graph(&'static self, handle: ExecutableHandle, stream: StreamId) -> Result<()> {
+        let executable = self.graphs.lock().executable(handle)?;
+        let plans = Arc::clone(&executable.state.lock().plans);
+        let child = |graphs: &mut Graphs| Ok(Kind::Child(graphs.graph_of_plan(&plans, plans.root())?));
+        if self.add_captured(stream, child)?.is_some() {
+            return Ok(());
+        }
+        executable.launch(self, stream)
+    }
+}

@@ -1,0 +1,159 @@
+//! Memory of allocation nodes.
+//!
+//! The address of an allocation node is fixed when the node is made, so its memory is taken from the device then and kept
+//! as long as the node or an executable graph with it is there. Whether the program may use it now is an account: a
+//! launch of the graph begins the allocation's life, a free ends it, and the address is the same in every launch.
+
+use crate::entry;
+use crate::error::{Error, Result};
+use crate::simulator::started;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+/// The life of one reservation.
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    bytes: u64,
+    /// The program may use the memory: a launch has allocated it and nothing has freed it.
+    live: bool,
+    /// A launch has used it since memory was trimmed.
+    reserved: bool,
+    /// No node is left; the memory goes back when the program frees it.
+    orphan: bool,
+}
+
+#[derive(Debug, Default)]
+struct Account {
+    lives: FxHashMap<u64, Life>,
+    used_high: u64,
+    reserved_high: u64,
+}
+
+static ACCOUNT: Mutex<Option<Account>> = Mutex::new(None);
+
+fn with_account<T>(use_it: impl FnOnce(&mut Account) -> T) -> T {
+    use_it(ACCOUNT.lock().get_or_insert_default())
+}
+
+impl Account {
+    fn used(&self) -> u64 {
+        self.lives.values().filter(|life| life.live).map(|life| life.bytes).sum()
+    }
+
+    fn reserved(&self) -> u64 {
+        self.lives.values().filter(|life| life.live || life.reserved).map(|life| life.bytes).sum()
+    }
+}
+
+/// The memory of an allocation node. Dropping it gives the memory back, at the latest when the program frees it.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Reservation {
+    /// Takes charge of device memory.
+    pub(crate) fn new(address: u64, bytes: u64) -> Self {
+        let life = Life { bytes, live: false, reserved: false, orphan: false };
+        with_account(|account| account.lives.insert(address, life));
+        Self { address, bytes }
+    }
+
+    /// Whether the program may use the memory.
+    pub(crate) fn is_live(&self) -> bool {
+        with_account(|account| account.lives.get(&self.address).is_some_and(|life| life.live))
+    }
+
+    /// A launch allocates the memory.
+    pub(crate) fn begin_life(&self) {
+        with_account(|account| {
+            if let Some(life) = account.lives.get_mut(&self.address) {
+                (life.live, life.reserved) = (true, true);
+            }
+            account.used_high = account.used_high.max(account.used());
+            account.reserved_high = account.reserved_high.max(account.reserved());
+        });
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let is_over = with_account(|account| {
+            let life = account.lives.get_mut(&self.address)?;
+            life.orphan = true;
+            if life.live {
+                return None;
+            }
+            account.lives.remove(&self.address)
+        });
+        if is_over.is_some() {
+            give_back(self.address);
+        }
+    }
+}
+
+fn give_back(address: u64) {
+    if let Some(simulator) = started() {
+        // After a reset the memory is gone already.
+        let _ = simulator.release(address, entry::origin());
+    }
+}
+
+/// Whether memory of an allocation node begins at this address.
+pub(crate) fn is_reserved(address: u64) -> bool {
+    ACCOUNT.lock().as_ref().is_some_and(|account| account.lives.contains_key(&address))
+}
+
+/// Ends the life of an allocation, if memory of an allocation node begins at this address. An error if it is not live.
+pub(crate) fn end_life(address: u64) -> Result<()> {
+    let is_over = with_account(|account| -> Result<bool> {
+        let life = account.lives.get_mut(&address).filter(|life| life.live).ok_or(Error::InvalidValue)?;
+        life.live = false;
+        let orphan = life.orphan;
+        if orphan {
+            account.lives.remove(&address);
+        }
+        Ok(orphan)
+    })?;
+    if is_over {
+        give_back(address);
+    }
+    Ok(())
+}
+
+/// `cudaDeviceGraphMemTrim`: unused memory no longer counts as reserved.
+pub(crate) fn trim() {
+    with_account(|account| account.lives.values_mut().for_each(|life| life.reserved = life.live));
+}
+
+/// The device has been reset.
+pub(crate) fn forget_everything() {
+    *ACCOUNT.lock() = None;
+}
+
+/// `cudaGraphMemAttributeType`, `CUgraphMem_attribute`: bytes in use or reserved, now or at most.
+pub(crate) fn attribute(number: i32) -> Result<u64> {
+    with_account(|account| match number {
+        0 => Ok(account.used()),
+        1 => Ok(account.used_high),
+        2 => Ok(account.reserved()),
+        3 => Ok(account.reserved_high),
+        _ => Err(Error::InvalidValue),
+    })
+}
+
+/// Starts a high-water mark again; that is the only change there is.
+pub(crate) fn set_attribute(number: i32, value: u64) -> Result<()> {
+    with_account(|account| match (number, value) {
+        (1, 0) => {
+            account.used_high = account.used();
+            Ok(())
+        }
+        (3, 0) => {
+            account.reserved_high = account.reserved();
+            Ok(())
+        }
+        _ => Err(Error::InvalidValue),
+    })
+}

@@ -1,0 +1,99 @@
+//! A node of a graph: what it does, as data.
+
+use super::conditional::Conditional;
+use super::handle::{GraphHandle, NodeHandle};
+use super::memory::Reservation;
+use crate::abi::EventHandle;
+use crate::operation::Operation;
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::sync::Arc;
+
+/// What a node does.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// Work for the device.
+    Operation(Operation),
+    /// Runs a graph that the node owns.
+    Child(GraphHandle),
+    /// Nothing: holds others together.
+    Empty,
+    EventWait(EventHandle),
+    EventRecord(EventHandle),
+    Allocate(Arc<Reservation>),
+    /// Frees what begins at this address.
+    Free(u64),
+    Conditional(Conditional),
+}
+
+impl Kind {
+    /// `cudaGraphNodeType`, `CUgraphNodeType`.
+    pub(crate) fn number(&self) -> c_int {
+        match self {
+            Self::Operation(Operation::Kernel(_)) => 0,
+            Self::Operation(Operation::Copy(_) | Operation::StagedCopy(..)) => 1,
+            Self::Operation(Operation::Fill(_)) => 2,
+            Self::Operation(Operation::Host(_)) => 3,
+            Self::Child(_) => 4,
+            Self::Empty | Self::Operation(Operation::ResetCondition(_)) => 5,
+            Self::EventWait(_) => 6,
+            Self::EventRecord(_) => 7,
+            Self::Allocate(_) => 10,
+            Self::Free(_) | Self::Operation(Operation::Free { .. }) => 11,
+            Self::Operation(Operation::MemoryOperations(_)) => 12,
+            Self::Conditional(_) | Self::Operation(Operation::Conditional(_)) => 13,
+        }
+    }
+
+    /// The name of its type.
+    pub(crate) fn name(&self) -> &'static str {
+        match self.number() {
+            0 => "KERNEL",
+            1 => "MEMCPY",
+            2 => "MEMSET",
+            3 => "HOST",
+            4 => "GRAPH",
+            5 => "EMPTY",
+            6 => "WAIT_EVENT",
+            7 => "EVENT_RECORD",
+            10 => "MEM_ALLOC",
+            11 => "MEM_FREE",
+            12 => "BATCH_MEM_OP",
+            _ => "CONDITIONAL",
+        }
+    }
+
+    /// Whether it begins or ends the life of memory.
+    pub(crate) fn is_memory(&self) -> bool {
+        matches!(self, Self::Allocate(_) | Self::Free(_))
+    }
+
+    /// Whether a graph that a conditional node runs may have it.
+    pub(crate) fn is_allowed_in_body(&self) -> bool {
+        matches!(self.number(), 0 | 1 | 2 | 4 | 5 | 13)
+    }
+}
+
+impl From<Operation> for Kind {
+    fn from(operation: Operation) -> Self {
+        match operation {
+            Operation::Free { address, .. } => Self::Free(address),
+            other => Self::Operation(other),
+        }
+    }
+}
+
+/// Attributes of a kernel node that change nothing here, by number.
+pub(crate) type Hints = BTreeMap<u32, [u32; 16]>;
+
+/// A node.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    pub(crate) graph: GraphHandle,
+    /// Its number in the graph.
+    pub(crate) local: u32,
+    /// The node that it was cloned from.
+    pub(crate) original: Option<NodeHandle>,
+    pub(crate) hints: Hints,
+}

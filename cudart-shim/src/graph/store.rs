@@ -1,0 +1,415 @@
+//! The graphs of the process, their nodes, what is captured and what is executable.
+
+use super::capture::Captures;
+use super::conditional::{Condition, Conditional};
+use super::executable::Executable;
+use super::handle::{ExecutableHandle, GraphHandle, NodeHandle, Numbers};
+use super::node::{Hints, Kind, Node};
+use super::topology::{Edge, Topology, TopologyError};
+use super::user_object::{References, UserObjects};
+use crate::error::{Error, Result};
+use crate::streams::HostCall;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use stream_engine::{EventId, StreamId};
+
+/// Graphs within graphs, at most.
+const DEEPEST: u32 = 128;
+
+/// What a graph was made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The program.
+    #[default]
+    Program,
+    /// A child node.
+    Child,
+    /// A conditional node.
+    Body,
+}
+
+/// A graph.
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) id: u32,
+    pub(crate) topology: Topology<NodeHandle>,
+    pub(super) user_objects: References,
+    /// Conditions made for it.
+    pub(super) conditions: Vec<Arc<Condition>>,
+    /// The node that owns it.
+    pub(super) owner: Option<NodeHandle>,
+    pub(super) purpose: Purpose,
+    /// How many levels of graphs there are in it.
+    depth: u32,
+    nodes_made: u32,
+}
+
+/// What is left of things that are gone, to be dropped and called while nothing is locked.
+#[derive(Debug, Default)]
+pub(crate) struct Remains {
+    destructors: Vec<HostCall>,
+    nodes: Vec<Node>,
+    graphs: Vec<Graph>,
+}
+
+impl Remains {
+    pub(super) fn of(destructors: Vec<HostCall>) -> Self {
+        Self { destructors, ..Self::default() }
+    }
+
+    /// Drops what is left and calls the program's destructors.
+    pub(crate) fn bury(self) {
+        drop((self.nodes, self.graphs));
+        self.destructors.into_iter().for_each(HostCall::call);
+    }
+}
+
+/// Everything about graphs.
+#[derive(Default)]
+pub(crate) struct Graphs {
+    graphs: FxHashMap<GraphHandle, Graph>,
+    nodes: FxHashMap<NodeHandle, Node>,
+    pub(super) executables: FxHashMap<ExecutableHandle, Arc<Executable>>,
+    pub(super) user_objects: UserObjects,
+    pub(super) captures: Captures<StreamId, EventId, NodeHandle>,
+    pub(super) numbers: Numbers,
+}
+
+impl From<TopologyError> for Error {
+    fn from(_: TopologyError) -> Self {
+        Error::InvalidValue
+    }
+}
+
+/// Reading.
+impl Graphs {
+    /// The graph of a handle.
+    pub(crate) fn graph(&self, handle: GraphHandle) -> Result<&Graph> {
+        self.graphs.get(&handle).ok_or(Error::InvalidValue)
+    }
+
+    pub(super) fn graph_mut(&mut self, handle: GraphHandle) -> Result<&mut Graph> {
+        self.graphs.get_mut(&handle).ok_or(Error::InvalidValue)
+    }
+
+    /// The node of a handle.
+    pub(crate) fn node(&self, handle: NodeHandle) -> Result<&Node> {
+        self.nodes.get(&handle).ok_or(Error::InvalidValue)
+    }
+
+    pub(super) fn node_mut(&mut self, handle: NodeHandle) -> Result<&mut Node> {
+        self.nodes.get_mut(&handle).ok_or(Error::InvalidValue)
+    }
+
+    /// The graph that a node is part of, with its topology.
+    pub(crate) fn graph_of(&self, node: NodeHandle) -> Result<&Graph> {
+        self.graph(self.node(node)?.graph)
+    }
+
+    /// The executable graph of a handle.
+    pub(crate) fn executable(&self, handle: ExecutableHandle) -> Result<Arc<Executable>> {
+        self.executables.get(&handle).cloned().ok_or(Error::InvalidValue)
+    }
+
+    /// The graphs that a node owns.
+    pub(super) fn owned_by(kind: &Kind) -> Vec<GraphHandle> {
+        match kind {
+            Kind::Child(graph) => vec![*graph],
+            Kind::Conditional(conditional) => conditional.bodies.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a node of the graph, or of a graph in it, is of a sort.
+    pub(super) fn any_node(&self, graph: GraphHandle, is_it: &impl Fn(&Kind) -> bool) -> bool {
+        let nodes = self.graphs.get(&graph).map_or(&[][..], |graph| graph.topology.nodes());
+        nodes.iter().filter_map(|node| self.nodes.get(node)).any(|node| {
+            is_it(&node.kind)
+                || Self::owned_by(&node.kind).into_iter().any(|owned| self.any_node(owned, is_it))
+        })
+    }
+
+    fn has_memory(&self, graph: GraphHandle) -> bool {
+        self.any_node(graph, &Kind::is_memory)
+    }
+
+    /// Whether the graph exists once only: it is neither cloned nor used in another one, nor instantiated twice.
+    pub(super) fn is_unique(&self, graph: GraphHandle) -> bool {
+        self.any_node(graph, &|kind| kind.is_memory() || matches!(kind, Kind::Conditional(_)))
+    }
+}
+
+/// Building.
+impl Graphs {
+    /// A new graph.
+    pub(super) fn create(&mut self, purpose: Purpose) -> GraphHandle {
+        let handle = self.numbers.graph();
+        let id = self.numbers.graph_id();
+        self.graphs.insert(handle, Graph { id, purpose, depth: 1, ..Graph::default() });
+        handle
+    }
+
+    /// Adds a node. A graph that the node is to own is still without an owner.
+    pub(super) fn add(
+        &mut self,
+        graph: GraphHandle,
+        after: &[(NodeHandle, Edge)],
+        kind: Kind,
+        hints: Hints,
+    ) -> Result<NodeHandle> {
+        let owned = Self::owned_by(&kind);
+        let is_foreign = |kind: &Kind| !kind.is_allowed_in_body();
+        if self.is_in_body(graph)?
+            && (is_foreign(&kind) || owned.iter().any(|owned| self.any_node(*owned, &is_foreign)))
+        {
+            return Err(Error::NotSupported);
+        }
+        let depth = owned.iter().filter_map(|owned| self.graphs.get(owned)).map(|owned| owned.depth).max();
+        self.check_depth(graph, depth.unwrap_or(0))?;
+        let handle = self.numbers.node();
+        let target = self.graph_mut(graph)?;
+        target.topology.add(handle, after)?;
+        let local = target.nodes_made;
+        target.nodes_made = target.nodes_made.wrapping_add(1);
+        self.nodes.insert(handle, Node { kind, graph, local, original: None, hints });
+        for graph in owned {
+            if let Some(graph) = self.graphs.get_mut(&graph) {
+                graph.owner = Some(handle);
+            }
+        }
+        self.deepen(graph, depth.unwrap_or(0));
+        Ok(handle)
+    }
+
+    /// Whether a conditional node runs the graph, or one that it is part of.
+    fn is_in_body(&self, graph: GraphHandle) -> Result<bool> {
+        let mut at = self.graph(graph)?;
+        while let (Purpose::Program | Purpose::Child, Some(owner)) = (at.purpose, at.owner) {
+            at = self.graph_of(owner)?;
+        }
+        Ok(at.purpose == Purpose::Body)
+    }
+
+    /// Refuses graphs of `depth` levels in a graph that they would make too deep.
+    fn check_depth(&self, graph: GraphHandle, depth: u32) -> Result<()> {
+        let (mut at, mut depth) = (graph, depth);
+        loop {
+            depth += 1;
+            if depth > DEEPEST {
+                return Err(Error::NotSupported);
+            }
+            let Some(owner) = self.graph(at)?.owner else { return Ok(()) };
+            at = self.node(owner)?.graph;
+        }
+    }
+
+    fn deepen(&mut self, graph: GraphHandle, depth: u32) {
+        let (mut at, mut depth) = (Some(graph), depth);
+        while let Some(graph) = at.and_then(|graph| self.graphs.get_mut(&graph)) {
+            depth += 1;
+            graph.depth = graph.depth.max(depth);
+            at = graph.owner.and_then(|owner| self.nodes.get(&owner)).map(|node| node.graph);
+        }
+    }
+
+    /// Adds edges; none if one of them cannot be.
+    pub(super) fn link(
+        &mut self,
+        graph: GraphHandle,
+        edges: &[(NodeHandle, NodeHandle, Edge)],
+    ) -> Result<()> {
+        let topology = &mut self.graph_mut(graph)?.topology;
+        for (done, (from, to, edge)) in edges.iter().enumerate() {
+            if let Err(error) = topology.link(*from, *to, *edge) {
+                for (from, to, edge) in edges.iter().take(done) {
+                    topology.unlink(*from, *to, *edge)?;
+                }
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes edges; none if one of them is not there, or if the graph has nodes of memory.
+    pub(super) fn unlink(
+        &mut self,
+        graph: GraphHandle,
+        edges: &[(NodeHandle, NodeHandle, Edge)],
+    ) -> Result<()> {
+        self.graph(graph)?;
+        if self.has_memory(graph) {
+            return Err(Error::InvalidValue);
+        }
+        let topology = &mut self.graph_mut(graph)?.topology;
+        for (done, (from, to, edge)) in edges.iter().enumerate() {
+            if let Err(error) = topology.unlink(*from, *to, *edge) {
+                for (from, to, edge) in edges.iter().take(done) {
+                    topology.link(*from, *to, *edge)?;
+                }
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies a graph's nodes and edges into a new one. Each new node knows the one it was cloned from.
+    pub(super) fn clone_graph(&mut self, graph: GraphHandle, purpose: Purpose) -> Result<GraphHandle> {
+        let source = self.graph(graph)?;
+        let (topology, references) = (source.topology.clone(), source.user_objects.clone());
+        let copy = self.create(purpose);
+        let references = self.user_objects.share(&references);
+        self.graph_mut(copy)?.user_objects = references;
+        let mut copies = FxHashMap::default();
+        for &node in topology.nodes() {
+            let Node { kind, hints, .. } = self.node(node)?.clone();
+            let kind = match kind {
+                Kind::Child(child) => Kind::Child(self.clone_graph(child, Purpose::Child)?),
+                other => other,
+            };
+            let added = self.add(copy, &[], kind, hints)?;
+            self.node_mut(added)?.original = Some(node);
+            copies.insert(node, added);
+        }
+        for (from, to, edge) in topology.edges() {
+            if let (Some(from), Some(to)) = (copies.get(&from), copies.get(&to)) {
+                self.graph_mut(copy)?.topology.link(*from, *to, edge)?;
+            }
+        }
+        Ok(copy)
+    }
+
+    /// Removes a node, unless its graph has nodes of memory.
+    pub(super) fn destroy_node(&mut self, handle: NodeHandle) -> Result<Remains> {
+        let graph = self.node(handle)?.graph;
+        if self.has_memory(graph) {
+            return Err(Error::InvalidValue);
+        }
+        self.graph_mut(graph)?.topology.remove(handle);
+        let mut remains = Remains::default();
+        self.forget_node(handle, &mut remains);
+        Ok(remains)
+    }
+
+    /// Removes a graph that no node owns.
+    pub(super) fn destroy_graph(&mut self, handle: GraphHandle) -> Result<Remains> {
+        if self.graph(handle)?.owner.is_some() {
+            return Err(Error::InvalidValue);
+        }
+        let mut remains = Remains::default();
+        self.forget_graph(handle, &mut remains);
+        Ok(remains)
+    }
+
+    pub(super) fn forget_graph(&mut self, handle: GraphHandle, remains: &mut Remains) {
+        let Some(mut graph) = self.graphs.remove(&handle) else { return };
+        for &node in graph.topology.nodes() {
+            self.forget_node(node, remains);
+        }
+        let references = std::mem::take(&mut graph.user_objects);
+        remains.destructors.extend(self.user_objects.release_all(references));
+        remains.graphs.push(graph);
+    }
+
+    /// Forgets those of these graphs that were made for a node which there is not going to be.
+    pub(super) fn forget_made_for_node(&mut self, graphs: &[GraphHandle], remains: &mut Remains) {
+        for &graph in graphs {
+            if self.graphs.get(&graph).is_some_and(|graph| graph.purpose != Purpose::Program) {
+                self.forget_graph(graph, remains);
+            }
+        }
+    }
+
+    /// All that there is; numbers go on.
+    pub(super) fn take(&mut self) -> Self {
+        let numbers = std::mem::take(&mut self.numbers);
+        std::mem::replace(self, Self { numbers, ..Self::default() })
+    }
+
+    fn forget_node(&mut self, handle: NodeHandle, remains: &mut Remains) {
+        let Some(node) = self.nodes.remove(&handle) else { return };
+        for graph in Self::owned_by(&node.kind) {
+            self.forget_graph(graph, remains);
+        }
+        remains.nodes.push(node);
+    }
+
+    /// The condition of a graph that a handle of the program stands for; one that no node has yet.
+    pub(super) fn unused_condition(&self, graph: GraphHandle, handle: u64) -> Result<Arc<Condition>> {
+        let found =
+            self.graphs.values().flat_map(|graph| &graph.conditions).find(|one| one.handle() == handle);
+        let condition = Arc::clone(found.ok_or(Error::InvalidValue)?);
+        let has_it = |node: &Node| matches!(&node.kind, Kind::Conditional(Conditional { condition, .. }) if condition.handle() == handle);
+        self.graph(graph)?;
+        if self.nodes.values().any(has_it) { Err(Error::InvalidValue) } else { Ok(condition) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn empty(graphs: &mut Graphs, graph: GraphHandle, after: &[NodeHandle]) -> NodeHandle {
+        let after: Vec<_> = after.iter().map(|node| (*node, Edge::default())).collect();
+        graphs.add(graph, &after, Kind::Empty, Hints::new()).unwrap()
+    }
+
+    #[test]
+    fn a_clone_has_nodes_of_its_own_that_know_where_they_come_from() {
+        let mut graphs = Graphs::default();
+        let graph = graphs.create(Purpose::Program);
+        let first = empty(&mut graphs, graph, &[]);
+        let second = empty(&mut graphs, graph, &[first]);
+        let copy = graphs.clone_graph(graph, Purpose::Program).unwrap();
+        graphs.destroy_graph(graph).unwrap().bury();
+        let nodes = graphs.graph(copy).unwrap().topology.nodes().to_vec();
+        let originals: Vec<_> = nodes.iter().map(|node| graphs.node(*node).unwrap().original).collect();
+        assert_eq!(originals, [Some(first), Some(second)]);
+        assert_eq!(graphs.graph(copy).unwrap().topology.edges().len(), 1);
+    }
+
+    #[test]
+    fn a_graph_that_a_node_owns_goes_with_the_node_only() {
+        let mut graphs = Graphs::default();
+        let (parent, child) = (graphs.create(Purpose::Program), graphs.create(Purpose::Program));
+        let inner = empty(&mut graphs, child, &[]);
+        let node = graphs.add(parent, &[], Kind::Child(child), Hints::new()).unwrap();
+        assert_eq!(graphs.destroy_graph(child).err(), Some(Error::InvalidValue));
+        graphs.destroy_node(node).unwrap().bury();
+        assert!(graphs.node(inner).is_err() && graphs.graph(child).is_err());
+    }
+
+    #[test]
+    fn edges_are_added_together_or_not_at_all() {
+        let mut graphs = Graphs::default();
+        let graph = graphs.create(Purpose::Program);
+        let [one, two] = [(); 2].map(|()| empty(&mut graphs, graph, &[]));
+        let edge = Edge::default();
+        assert!(graphs.link(graph, &[(one, two, edge), (one, one, edge)]).is_err());
+        assert!(graphs.graph(graph).unwrap().topology.edges().is_empty());
+    }
+
+    #[test]
+    fn memory_nodes_make_a_graph_unique_and_its_edges_permanent() {
+        let mut graphs = Graphs::default();
+        let graph = graphs.create(Purpose::Program);
+        let first = empty(&mut graphs, graph, &[]);
+        let after = [(first, Edge::default())];
+        let free = graphs.add(graph, &after, Kind::Free(16), Hints::new()).unwrap();
+        assert!(graphs.is_unique(graph));
+        assert_eq!(graphs.unlink(graph, &[(first, free, Edge::default())]), Err(Error::InvalidValue));
+        assert_eq!(graphs.destroy_node(first).err(), Some(Error::InvalidValue));
+    }
+
+    #[test]
+    fn graphs_nest_so_deep_and_no_deeper() {
+        let mut graphs = Graphs::default();
+        let mut inner = graphs.create(Purpose::Program);
+        let refused = (1..1000).find(|_| {
+            let outer = graphs.create(Purpose::Program);
+            let added = graphs.add(outer, &[], Kind::Child(inner), Hints::new());
+            inner = outer;
+            added.is_err()
+        });
+        assert_eq!(refused, Some(DEEPEST as usize));
+    }
+}

@@ -1,0 +1,259 @@
+//! Nodes and edges, whatever the nodes are: what may depend on what, and in which order nodes can run.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+use std::hash::Hash;
+use thiserror::Error;
+
+/// What an edge says beside its two nodes (`cudaGraphEdgeData`). Whatever it says, an edge orders its nodes in full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Edge {
+    /// When the first node sets the second one free: 0 is at its end.
+    pub(crate) from_port: u8,
+    /// What part of the second node waits: 0 is all of it.
+    pub(crate) to_port: u8,
+    /// 1 is programmatic dependent launch.
+    pub(crate) kind: u8,
+    pub(crate) reserved: [u8; 5],
+}
+
+/// A mistake in what nodes are to depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(crate) enum TopologyError {
+    #[error("a node is not of this graph")]
+    UnknownNode,
+    #[error("a node cannot depend on itself")]
+    OnItself,
+    #[error("there is such an edge already")]
+    EdgeExists,
+    #[error("there is no such edge")]
+    NoEdge,
+}
+
+#[derive(Clone, Debug)]
+struct Links<N> {
+    after: Vec<(N, Edge)>,
+    before: Vec<(N, Edge)>,
+}
+
+/// A directed graph that keeps the order in which its nodes were added. It may have cycles, until it is sorted.
+#[derive(Clone, Debug)]
+pub(crate) struct Topology<N> {
+    order: Vec<N>,
+    links: FxHashMap<N, Links<N>>,
+}
+
+impl<N> Default for Topology<N> {
+    fn default() -> Self {
+        Self { order: Vec::new(), links: FxHashMap::default() }
+    }
+}
+
+impl<N: Copy + Eq + Hash> Topology<N> {
+    /// Adds a node that depends on others. Nothing is added if one of them is not there or named twice.
+    pub(crate) fn add(&mut self, node: N, after: &[(N, Edge)]) -> Result<(), TopologyError> {
+        let mut named = FxHashSet::default();
+        for (other, _) in after {
+            if !self.contains(*other) {
+                return Err(TopologyError::UnknownNode);
+            }
+            if !named.insert(*other) {
+                return Err(TopologyError::EdgeExists);
+            }
+        }
+        for (other, edge) in after {
+            if let Some(links) = self.links.get_mut(other) {
+                links.before.push((node, *edge));
+            }
+        }
+        self.order.push(node);
+        self.links.insert(node, Links { after: after.to_vec(), before: Vec::new() });
+        Ok(())
+    }
+
+    /// Removes a node with its edges.
+    pub(crate) fn remove(&mut self, node: N) {
+        let Some(links) = self.links.remove(&node) else { return };
+        self.order.retain(|other| *other != node);
+        for (other, _) in links.after {
+            if let Some(links) = self.links.get_mut(&other) {
+                links.before.retain(|(dependent, _)| *dependent != node);
+            }
+        }
+        for (other, _) in links.before {
+            if let Some(links) = self.links.get_mut(&other) {
+                links.after.retain(|(dependency, _)| *dependency != node);
+            }
+        }
+    }
+
+    /// Lets `to` depend on `from`.
+    pub(crate) fn link(&mut self, from: N, to: N, edge: Edge) -> Result<(), TopologyError> {
+        if from == to {
+            return Err(TopologyError::OnItself);
+        }
+        if !self.contains(from) {
+            return Err(TopologyError::UnknownNode);
+        }
+        let target = self.links.get_mut(&to).ok_or(TopologyError::UnknownNode)?;
+        if target.after.iter().any(|(node, _)| *node == from) {
+            return Err(TopologyError::EdgeExists);
+        }
+        target.after.push((from, edge));
+        if let Some(source) = self.links.get_mut(&from) {
+            source.before.push((to, edge));
+        }
+        Ok(())
+    }
+
+    /// Removes an edge, which has to say what `edge` says.
+    pub(crate) fn unlink(&mut self, from: N, to: N, edge: Edge) -> Result<(), TopologyError> {
+        let target = self.links.get_mut(&to).ok_or(TopologyError::UnknownNode)?;
+        let place = target.after.iter().position(|found| *found == (from, edge));
+        target.after.remove(place.ok_or(TopologyError::NoEdge)?);
+        if let Some(source) = self.links.get_mut(&from) {
+            source.before.retain(|(node, _)| *node != to);
+        }
+        Ok(())
+    }
+
+    /// Whether the node is there.
+    pub(crate) fn contains(&self, node: N) -> bool {
+        self.links.contains_key(&node)
+    }
+
+    /// All nodes, as they were added.
+    pub(crate) fn nodes(&self) -> &[N] {
+        &self.order
+    }
+
+    /// Nodes that depend on no other.
+    pub(crate) fn roots(&self) -> Vec<N> {
+        self.order.iter().copied().filter(|node| self.dependencies(*node).is_empty()).collect()
+    }
+
+    /// What a node depends on.
+    pub(crate) fn dependencies(&self, node: N) -> &[(N, Edge)] {
+        self.links.get(&node).map_or(&[], |links| &links.after)
+    }
+
+    /// What depends on a node.
+    pub(crate) fn dependents(&self, node: N) -> &[(N, Edge)] {
+        self.links.get(&node).map_or(&[], |links| &links.before)
+    }
+
+    /// All edges: from, to, what it says.
+    pub(crate) fn edges(&self) -> Vec<(N, N, Edge)> {
+        let of = |node: N| self.dependents(node).iter().map(move |(to, edge)| (node, *to, *edge));
+        self.order.iter().copied().flat_map(of).collect()
+    }
+
+    /// The nodes in an order that has each after those it depends on, else as they were added. An error names a node of
+    /// a cycle, or behind one.
+    pub(crate) fn sorted(&self) -> Result<Vec<N>, N> {
+        let mut missing: FxHashMap<N, usize> =
+            self.order.iter().map(|node| (*node, self.dependencies(*node).len())).collect();
+        let mut ready: VecDeque<N> = self.roots().into();
+        let mut sorted = Vec::with_capacity(self.order.len());
+        while let Some(node) = ready.pop_front() {
+            sorted.push(node);
+            missing.remove(&node);
+            for (next, _) in self.dependents(node) {
+                if let Some(count) = missing.get_mut(next) {
+                    *count = count.saturating_sub(1);
+                    if *count == 0 {
+                        ready.push_back(*next);
+                    }
+                }
+            }
+        }
+        match self.order.iter().find(|node| missing.contains_key(*node)) {
+            Some(node) => Err(*node),
+            None => Ok(sorted),
+        }
+    }
+
+    /// The nodes given and all that they depend on.
+    pub(crate) fn with_ancestors(&self, nodes: impl IntoIterator<Item = N>) -> FxHashSet<N> {
+        let mut found = FxHashSet::default();
+        let mut open: Vec<N> = nodes.into_iter().collect();
+        while let Some(node) = open.pop() {
+            if found.insert(node) {
+                open.extend(self.dependencies(node).iter().map(|(dependency, _)| *dependency));
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Edge = Edge { from_port: 0, to_port: 0, kind: 0, reserved: [0; 5] };
+
+    /// 0 before 1 and 2, both before 3.
+    fn diamond() -> Topology<u32> {
+        let mut topology = Topology::default();
+        topology.add(0, &[]).unwrap();
+        topology.add(1, &[(0, PLAIN)]).unwrap();
+        topology.add(2, &[(0, PLAIN)]).unwrap();
+        topology.add(3, &[(1, PLAIN), (2, PLAIN)]).unwrap();
+        topology
+    }
+
+    #[test]
+    fn a_node_comes_after_all_it_depends_on() {
+        let mut topology = diamond();
+        topology.add(4, &[]).unwrap();
+        topology.link(4, 0, PLAIN).unwrap();
+        assert_eq!(topology.sorted(), Ok(vec![4, 0, 1, 2, 3]));
+        assert_eq!(topology.roots(), [4]);
+    }
+
+    #[test]
+    fn a_cycle_is_found_when_nodes_are_sorted() {
+        let mut topology = diamond();
+        topology.link(3, 1, PLAIN).unwrap();
+        assert_eq!(topology.sorted(), Err(1));
+    }
+
+    #[test]
+    fn an_edge_exists_once() {
+        let mut topology = diamond();
+        assert_eq!(topology.link(0, 1, PLAIN), Err(TopologyError::EdgeExists));
+        assert_eq!(topology.add(4, &[(1, PLAIN), (1, PLAIN)]), Err(TopologyError::EdgeExists));
+        assert!(!topology.contains(4));
+    }
+
+    #[test]
+    fn an_edge_is_removed_by_what_it_says() {
+        let mut topology = diamond();
+        let programmatic = Edge { from_port: 1, kind: 1, ..PLAIN };
+        topology.link(0, 3, programmatic).unwrap();
+        assert_eq!(topology.unlink(0, 3, PLAIN), Err(TopologyError::NoEdge));
+        topology.unlink(0, 3, programmatic).unwrap();
+        assert_eq!(topology.edges().len(), 4);
+        assert_eq!(topology.unlink(1, 2, PLAIN), Err(TopologyError::NoEdge));
+    }
+
+    #[test]
+    fn a_removed_node_takes_its_edges_with_it() {
+        let mut topology = diamond();
+        topology.remove(1);
+        assert_eq!(topology.edges(), [(0, 2, PLAIN), (2, 3, PLAIN)]);
+        assert_eq!(topology.link(1, 3, PLAIN), Err(TopologyError::UnknownNode));
+    }
+
+    #[test]
+    fn a_node_does_not_depend_on_itself() {
+        assert_eq!(diamond().link(2, 2, PLAIN), Err(TopologyError::OnItself));
+    }
+
+    #[test]
+    fn ancestors_are_all_that_a_node_depends_on_at_any_distance() {
+        let ancestors = diamond().with_ancestors([1]);
+        assert_eq!(ancestors, FxHashSet::from_iter([0, 1]));
+    }
+}

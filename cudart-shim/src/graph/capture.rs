@@ -326,5 +326,4 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
 }
 
 #[cfg(test)]
-#[path = "capture_tests.rs"]
 mod tests;

@@ -14,6 +14,11 @@ use crate::driver::{
     Copy2d, CreateParameters, DeviceLaunch, DriverCopy3d, DriverLaunchConfiguration, LegacyProperties,
 };
 use crate::external_memory::HandleDescription;
+use crate::graph::Edge;
+use crate::graph::structures::{
+    AllocationParameters, ConditionalParameters, FillParameters, HostParameters, InstantiateParameters,
+    KernelParameters, KernelParameters1, MemoryOperationParameters, NodeParameters, UpdateResultInfo,
+};
 use crate::interprocess::Handle;
 use crate::launch_attribute::LaunchAttribute;
 use crate::memory_operation::Parameters;
@@ -97,6 +102,59 @@ fn textures_of_cuda_11_are_described_as_its_header_has_it() {
     same_size(&mut text, "struct cudaResourceViewDesc", size_of::<ViewDescription>());
     same_size(&mut text, "struct textureReference", size_of::<TextureReference>());
     compile(&include, &text).unwrap();
+}
+
+/// Structures that describe nodes of graphs and that all versions have alike.
+fn node_structures() -> Vec<(&'static str, usize)> {
+    vec![
+        ("struct cudaKernelNodeParams", size_of::<KernelParameters1>()),
+        ("struct cudaMemsetParams", size_of::<FillParameters>()),
+        ("struct cudaHostNodeParams", size_of::<HostParameters>()),
+        ("struct cudaMemAllocNodeParams", size_of::<AllocationParameters>()),
+        ("CUDA_KERNEL_NODE_PARAMS_v1", size_of::<KernelParameters1>()),
+        ("CUDA_MEMSET_NODE_PARAMS", size_of::<FillParameters>()),
+        ("CUDA_HOST_NODE_PARAMS", size_of::<HostParameters>()),
+        ("CUDA_MEM_ALLOC_NODE_PARAMS", size_of::<AllocationParameters>()),
+        ("CUDA_BATCH_MEM_OP_NODE_PARAMS", size_of::<MemoryOperationParameters>()),
+    ]
+}
+
+/// Those of CUDA 12 and later.
+fn node_structures_of_cuda_12() -> Vec<(&'static str, usize)> {
+    let mut structures = node_structures();
+    structures.extend([
+        ("struct cudaGraphNodeParams", size_of::<NodeParameters>()),
+        ("struct cudaConditionalNodeParams", size_of::<ConditionalParameters>()),
+        ("cudaGraphEdgeData", size_of::<Edge>()),
+        ("cudaGraphInstantiateParams", size_of::<InstantiateParameters>()),
+        ("cudaGraphExecUpdateResultInfo", size_of::<UpdateResultInfo>()),
+        ("CUDA_KERNEL_NODE_PARAMS", size_of::<KernelParameters>()),
+        ("CUgraphNodeParams", size_of::<NodeParameters>()),
+        ("CUDA_CONDITIONAL_NODE_PARAMS", size_of::<ConditionalParameters>()),
+        ("CUgraphEdgeData", size_of::<Edge>()),
+        ("CUDA_GRAPH_INSTANTIATE_PARAMS", size_of::<InstantiateParameters>()),
+        ("CUgraphExecUpdateResultInfo", size_of::<UpdateResultInfo>()),
+    ]);
+    structures
+}
+
+#[test]
+fn nodes_of_graphs_are_described_as_the_headers_of_each_version_have_it() {
+    for (packages, folder, structures) in [
+        ("packages11", "cuda_runtime", node_structures()),
+        ("packages", "cuda_runtime", node_structures_of_cuda_12()),
+        ("packages", "cu13", node_structures_of_cuda_12()),
+    ] {
+        let Some(include) = headers_in(packages, folder) else { continue };
+        let mut text = String::new();
+        for (name, bytes) in structures {
+            same_size(&mut text, name, bytes);
+        }
+        for (name, offset) in [("kernelParams", 40), ("sharedMemBytes", 32), ("extra", 48)] {
+            same_offset(&mut text, "struct cudaKernelNodeParams", name, offset);
+        }
+        compile(&include, &text).unwrap();
+    }
 }
 
 #[test]

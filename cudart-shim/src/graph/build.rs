@@ -5,104 +5,42 @@ use super::capturing;
 use super::conditional::Condition;
 use super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
 use super::node::{Hints, Kind};
-use super::parameters::Dialect;
 use super::store::{Graphs, Purpose, Remains};
 use super::topology::Edge;
 use super::{dot, memory};
-use crate::abi::{ContextHandle, Dim3, FunctionHandle, UserObjectHandle};
-use crate::context;
+use crate::abi::UserObjectHandle;
 use crate::error::{Error, Result};
-use crate::launch::{Arguments, KernelLaunch, Pointers, Sizes};
-use crate::launch_attribute::LaunchAttributes;
+use crate::launch::KernelLaunch;
 use crate::operation::Operation;
 use crate::simulator::Simulator;
 use crate::streams::HostCall;
 use functional::memory::AllocationKind;
-use std::ffi::c_uint;
 use std::path::Path;
 use std::sync::Arc;
-
-/// `cudaKernelNodeParams`, `CUDA_KERNEL_NODE_PARAMS_v1`, and the beginnings of all later ones.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(crate) struct KernelParameters1 {
-    function: usize,
-    grid: Dim3,
-    block: Dim3,
-    shared: c_uint,
-    arguments: Pointers,
-    extra: Pointers,
-}
-
-/// `CUDA_KERNEL_NODE_PARAMS` of CUDA 12 and 13; in the runtime's structure the last two words are others, and unused here.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(crate) struct KernelParameters {
-    first: KernelParameters1,
-    kernel: FunctionHandle,
-    context: ContextHandle,
-}
-
-impl From<KernelParameters1> for KernelParameters {
-    fn from(first: KernelParameters1) -> Self {
-        Self { first, kernel: FunctionHandle(0), context: ContextHandle(0) }
-    }
-}
-
-impl From<KernelParameters> for KernelParameters1 {
-    fn from(parameters: KernelParameters) -> Self {
-        parameters.first
-    }
-}
-
-impl KernelParameters {
-    /// The kernel node; `before` is the launch whose attributes it keeps.
-    pub(crate) fn kind(
-        &self,
-        simulator: &Simulator,
-        dialect: Dialect,
-        before: Option<&KernelLaunch>,
-    ) -> Result<Kind> {
-        let KernelParameters1 { function, grid, block, shared, arguments, extra } = self.first;
-        let (function, kernel) = match dialect {
-            Dialect::Runtime => (function, simulator.kernel_of(function)?),
-            Dialect::Driver => {
-                let function = if function == 0 { self.kernel.0 } else { function };
-                (function, simulator.kernel(FunctionHandle(function))?)
-            }
-        };
-        let attributes = before.map_or(LaunchAttributes::default(), |launch| launch.sizes.attributes);
-        let sizes = Sizes { grid, block, shared: shared as usize, attributes };
-        let launch = simulator.kernel_launch(function, kernel, sizes, Arguments::new(arguments, extra)?)?;
-        Ok(Kind::Operation(Operation::Kernel(Arc::new(launch))))
-    }
-
-    /// Describes a kernel node. The arguments lie in the node.
-    pub(crate) fn of(dialect: Dialect, kind: &Kind) -> Result<Self> {
-        let Kind::Operation(Operation::Kernel(launch)) = kind else { return Err(Error::InvalidValue) };
-        let (function, context) = match dialect {
-            Dialect::Runtime => (launch.function, ContextHandle(0)),
-            Dialect::Driver => (launch.kernel.handle().0, context::current().unwrap_or(ContextHandle(0))),
-        };
-        let Sizes { grid, block, shared, .. } = launch.sizes;
-        let first = KernelParameters1 {
-            function,
-            grid,
-            block,
-            shared: shared as c_uint,
-            arguments: launch.parameters.pointers(),
-            extra: std::ptr::null(),
-        };
-        Ok(Self { first, kernel: FunctionHandle(0), context })
-    }
-}
 
 /// Edges with their two nodes.
 pub(crate) type Edges = Vec<(NodeHandle, NodeHandle, Edge)>;
 
 impl Graphs {
+    /// Adds a node if it can be. Graphs that were made for it remain if it cannot.
+    pub(super) fn add_checked(
+        &mut self,
+        graph: GraphHandle,
+        after: &[(NodeHandle, Edge)],
+        kind: Kind,
+        remains: &mut Remains,
+    ) -> Result<NodeHandle> {
+        let owned = Self::owned_by(&kind);
+        let checked = self.check_kind(graph, &kind);
+        let added = checked.and_then(|()| self.add(graph, after, kind, Hints::new()));
+        if added.is_err() {
+            self.forget_made_for_node(&owned, remains);
+        }
+        added
+    }
+
     /// Refuses a node that cannot be in a graph: one that frees what no allocation node has made, or what another one frees.
-    pub(super) fn check_kind(&self, graph: GraphHandle, kind: &Kind) -> Result<()> {
+    fn check_kind(&self, graph: GraphHandle, kind: &Kind) -> Result<()> {
         let Kind::Free(address) = kind else { return Ok(()) };
         let freed_already =
             self.any_node(graph, &|other| matches!(other, Kind::Free(freed) if freed == address));
@@ -155,15 +93,8 @@ impl Simulator {
         after: &[(NodeHandle, Edge)],
         kind: Kind,
     ) -> Result<NodeHandle> {
-        let mut graphs = self.graphs.lock();
-        graphs.check_kind(graph, &kind)?;
-        let owned = Graphs::owned_by(&kind);
-        let added = graphs.add(graph, after, kind, Hints::new());
         let mut remains = Remains::default();
-        if added.is_err() {
-            graphs.forget_made_for_node(&owned, &mut remains);
-        }
-        drop(graphs);
+        let added = self.graphs.lock().add_checked(graph, after, kind, &mut remains);
         remains.bury();
         added
     }

@@ -2,7 +2,7 @@
 
 use super::capture::{CaptureError, Mode, Status, Tail};
 use super::handle::{GraphHandle, NodeHandle};
-use super::node::{Hints, Kind};
+use super::node::Kind;
 use super::store::{Graphs, Purpose, Remains};
 use super::topology::Edge;
 use crate::abi::{DefaultStream, EventHandle, StreamHandle};
@@ -210,14 +210,18 @@ impl Simulator {
         if !CONCERNED.load(Ordering::Relaxed) {
             return Ok(None);
         }
+        let mut remains = Remains::default();
         let mut graphs = self.graphs.lock();
         graphs.captures.check_legacy(Self::is_legacy(stream))?;
         let Some((graph, tail)) = graphs.captures.place(stream)? else { return Ok(None) };
         let kind = kind(&mut graphs)?;
-        graphs.check_kind(graph, &kind)?;
-        let node = graphs.add(graph, &tail, kind, Hints::new())?;
-        graphs.captures.set_tail(stream, vec![(node, Edge::default())]);
-        Ok(Some(node))
+        let added = graphs.add_checked(graph, &tail, kind, &mut remains);
+        if let Ok(node) = added {
+            graphs.captures.set_tail(stream, vec![(node, Edge::default())]);
+        }
+        drop(graphs);
+        remains.bury();
+        added.map(Some)
     }
 
     /// Adds an operation to the graph that a stream is captured into; false when it is not captured.

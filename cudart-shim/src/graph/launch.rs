@@ -180,7 +180,15 @@ impl Executable {
 }
 
 impl Graphs {
-    /// A graph with the steps of a plan, for a node that launches them.
+    /// A graph with the steps of plans, for a node that launches them. What exists once only cannot be in it.
+    fn graph_of_plans(&mut self, plans: &Plans) -> Result<GraphHandle> {
+        let is_unique = |step: &Step| step.kind.is_memory() || matches!(step.kind, Kind::Conditional(_));
+        if plans.steps().any(is_unique) {
+            return Err(Error::NotSupported);
+        }
+        self.graph_of_plan(plans, plans.root())
+    }
+
     fn graph_of_plan(&mut self, plans: &Plans, steps: &[Step]) -> Result<GraphHandle> {
         let graph = self.create(Purpose::Child);
         let mut nodes = Vec::with_capacity(steps.len());
@@ -188,7 +196,6 @@ impl Graphs {
             let kind = match &step.kind {
                 _ if !step.enabled => Kind::Empty,
                 Kind::Child(child) => Kind::Child(self.graph_of_plan(plans, plans.plan(*child))?),
-                Kind::Conditional(_) | Kind::Allocate(_) | Kind::Free(_) => return Err(Error::NotSupported),
                 other => other.clone(),
             };
             let after: Vec<_> = step
@@ -207,7 +214,7 @@ impl Simulator {
     pub(crate) fn launch_graph(&'static self, handle: ExecutableHandle, stream: StreamId) -> Result<()> {
         let executable = self.graphs.lock().executable(handle)?;
         let plans = Arc::clone(&executable.state.lock().plans);
-        let child = |graphs: &mut Graphs| Ok(Kind::Child(graphs.graph_of_plan(&plans, plans.root())?));
+        let child = |graphs: &mut Graphs| Ok(Kind::Child(graphs.graph_of_plans(&plans)?));
         if self.add_captured(stream, child)?.is_some() {
             return Ok(());
         }

@@ -10,6 +10,7 @@ mod conditional;
 mod dot;
 mod executable;
 mod handle;
+mod kernel_parameters;
 mod launch;
 pub(crate) mod memory;
 mod node;
@@ -20,6 +21,18 @@ mod update;
 mod user_object;
 
 use capture::Mode;
+/// The structures of the API, for the comparison with the originals.
+#[cfg(test)]
+pub(crate) mod structures {
+    pub(crate) use super::calls::InstantiateParameters;
+    pub(crate) use super::kernel_parameters::{KernelParameters, KernelParameters1};
+    pub(crate) use super::parameters::{
+        AllocationParameters, ConditionalParameters, FillParameters, HostParameters,
+        MemoryOperationParameters, NodeParameters,
+    };
+    pub(crate) use super::update::UpdateResultInfo;
+}
+
 pub(crate) use conditional::Condition;
 pub(crate) use launch::ConditionalRun;
 pub(crate) use parameters::Dialect;

@@ -1,8 +1,8 @@
 //! The structures that describe nodes. Both APIs lay most of them out alike; where they do not, [`Dialect`] tells which.
 
-use super::build::KernelParameters;
 use super::conditional::{Condition, Conditional, Form};
 use super::handle::{GraphHandle, NodeHandle};
+use super::kernel_parameters::KernelParameters;
 use super::memory::Reservation;
 use super::node::Kind;
 use super::topology::Edge;

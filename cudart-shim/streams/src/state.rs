@@ -24,6 +24,7 @@ use crate::handles::{EventFlags, EventId, ItemId, StreamId, StreamInfo, StreamKi
 use crate::lanes::{Lane, PerLane};
 
 mod graph;
+mod queries;
 
 pub use graph::{Node, Step};
 
@@ -579,41 +580,6 @@ impl<W, F: Clone> State<W, F> {
                     self.retire(id, now, effects);
                 }
             }
-        }
-    }
-}
-
-/// Queries.
-impl<W, F: Clone> State<W, F> {
-    /// The last unfinished items of the streams in `scope`: once these have retired, so has all that is pending now.
-    pub fn last_items(&self, scope: Scope) -> Result<Vec<ItemId>, Error<F>> {
-        match scope {
-            Scope::Stream(StreamId::LEGACY) => Ok(self.last_of_legacy_and_blocking()),
-            Scope::Stream(id) => Ok(self.live_stream(id)?.queue.back().copied().into_iter().collect()),
-            Scope::Context => Ok(self.streams.keys().filter_map(|id| self.last_item(id)).collect()),
-        }
-    }
-
-    fn last_of_legacy_and_blocking(&self) -> Vec<ItemId> {
-        [&StreamId::LEGACY]
-            .into_iter()
-            .chain(&self.busy_blocking)
-            .filter_map(|id| self.last_item(id))
-            .collect()
-    }
-
-    fn last_item(&self, stream: &StreamId) -> Option<ItemId> {
-        self.streams.get(stream)?.queue.back().copied()
-    }
-
-    /// Whether a synchronisation with `scope` waits for the items of `stream`.
-    pub fn covers(&self, scope: Scope, stream: StreamId) -> bool {
-        match scope {
-            Scope::Context => true,
-            Scope::Stream(StreamId::LEGACY) => {
-                stream == StreamId::LEGACY || self.busy_blocking.contains(&stream)
-            }
-            Scope::Stream(id) => id == stream,
         }
     }
 }

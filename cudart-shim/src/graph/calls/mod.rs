@@ -3,11 +3,17 @@
 #![allow(non_snake_case)]
 
 mod capture;
+mod conditions;
 mod edges;
 mod executable;
-mod more;
+mod identity;
+mod memory;
 mod nodes;
 mod parameters;
+mod user_objects;
+
+#[cfg(test)]
+pub(crate) use executable::InstantiateParameters;
 
 use super::handle::NodeHandle;
 use super::topology::Edge;
@@ -52,28 +58,32 @@ use both;
 
 pub(crate) mod runtime {
     pub(crate) use super::capture::runtime::*;
+    pub(crate) use super::conditions::runtime_only::*;
     pub(crate) use super::edges::runtime::*;
     pub(crate) use super::executable::runtime::*;
     pub(crate) use super::executable::runtime_only::*;
-    pub(crate) use super::more::runtime::*;
-    pub(crate) use super::more::runtime_only::*;
+    pub(crate) use super::identity::runtime::*;
+    pub(crate) use super::memory::runtime::*;
     pub(crate) use super::nodes::runtime::*;
     pub(crate) use super::nodes::runtime_only::*;
     pub(crate) use super::parameters::runtime::*;
     pub(crate) use super::parameters::runtime_only::*;
+    pub(crate) use super::user_objects::runtime::*;
 }
 
 pub(crate) mod driver {
     pub(crate) use super::capture::driver::*;
     pub(crate) use super::capture::driver_only::*;
+    pub(crate) use super::conditions::driver_only::*;
     pub(crate) use super::edges::driver::*;
     pub(crate) use super::executable::driver::*;
-    pub(crate) use super::more::driver::*;
-    pub(crate) use super::more::driver_only::*;
+    pub(crate) use super::identity::driver::*;
+    pub(crate) use super::memory::driver::*;
     pub(crate) use super::nodes::driver::*;
     pub(crate) use super::nodes::driver_only::*;
     pub(crate) use super::parameters::driver::*;
     pub(crate) use super::parameters::driver_only::*;
+    pub(crate) use super::user_objects::driver::*;
 }
 
 /// A list of the caller's that is filled as far as it goes; the rest of it becomes zeros.

@@ -1,7 +1,7 @@
 //! Adding nodes.
 
-use super::super::build::{KernelParameters, KernelParameters1};
 use super::super::handle::{GraphHandle, NodeHandle};
+use super::super::kernel_parameters::{KernelParameters, KernelParameters1};
 use super::super::node::Kind;
 use super::super::parameters::{
     AllocationParameters, FillParameters, HostParameters, MemoryOperationParameters, NodeParameters,

@@ -2,8 +2,8 @@
 
 use super::super::Dialect;
 use super::super::attributes::Value;
-use super::super::build::{KernelParameters, KernelParameters1};
 use super::super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
+use super::super::kernel_parameters::{KernelParameters, KernelParameters1};
 use super::super::node::Kind;
 use super::super::parameters::{
     AllocationParameters, FillParameters, HostParameters, MemoryOperationParameters, NodeParameters,
@@ -15,11 +15,10 @@ use crate::context;
 use crate::copy::Copy;
 use crate::driver::DriverCopy3d;
 use crate::error::{Error, Result};
-use crate::log;
 use crate::operation::Operation;
 use crate::runtime::{Copy3d, linear_copy, symbol_copy};
 use crate::simulator::Simulator;
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint};
 
 /// A kernel node with other parameters and the attributes it has.
 fn kernel(
@@ -67,11 +66,6 @@ fn described(
     }
     let (graph, ..) = simulator.place_of_node(node)?;
     simulator.kind_of_parameters(dialect, graph, &mut described)
-}
-
-fn refuse_semaphores() -> Result<()> {
-    log::report(|| "graph nodes of external semaphores are not simulated".to_owned());
-    Err(Error::NotSupported)
 }
 
 both! {
@@ -236,22 +230,6 @@ both! {
     ) {
         let simulator = context()?;
         simulator.set_executable_node(graphExec, node, described(simulator, DIALECT, node, nodeParams)?)
-    }
-
-    /// Signals external semaphores, of which there are none.
-    fn cudaGraphAddExternalSemaphoresSignalNode = cuGraphAddExternalSemaphoresSignalNode(
-        _node: Out<NodeHandle>, _graph: GraphHandle, _dependencies: In<NodeHandle>, _count: usize,
-        _nodeParams: In<c_void>,
-    ) {
-        refuse_semaphores()
-    }
-
-    /// Waits for external semaphores, of which there are none.
-    fn cudaGraphAddExternalSemaphoresWaitNode = cuGraphAddExternalSemaphoresWaitNode(
-        _node: Out<NodeHandle>, _graph: GraphHandle, _dependencies: In<NodeHandle>, _count: usize,
-        _nodeParams: In<c_void>,
-    ) {
-        refuse_semaphores()
     }
 }
 

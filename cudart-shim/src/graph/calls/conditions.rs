@@ -1,0 +1,48 @@
+//! Conditions.
+
+use super::super::handle::GraphHandle;
+use crate::abi::{ContextHandle, Out};
+use crate::context as contexts;
+use std::ffi::c_uint;
+
+pub(crate) mod runtime_only {
+    use super::*;
+    use crate::context::runtime_context;
+    use crate::entry::api;
+
+    api! { Runtime;
+        /// A value that kernels set and a conditional node looks at.
+        fn cudaGraphConditionalHandleCreate(
+            handle: Out<u64>, graph: GraphHandle, defaultLaunchValue: c_uint, flags: c_uint,
+        ) {
+            handle.check()?;
+            handle.set(runtime_context()?.create_condition(graph, defaultLaunchValue, flags)?)
+        }
+
+        /// A value that kernels set and a conditional node looks at; for a context.
+        fn cudaGraphConditionalHandleCreate_v2(
+            handle: Out<u64>, graph: GraphHandle, _ctx: ContextHandle, defaultLaunchValue: c_uint, flags: c_uint,
+        ) {
+            handle.check()?;
+            handle.set(runtime_context()?.create_condition(graph, defaultLaunchValue, flags)?)
+        }
+    }
+}
+
+pub(crate) mod driver_only {
+    use super::*;
+    use crate::context::driver_context;
+    use crate::entry::api;
+
+    api! { Driver;
+        /// A value that kernels set and a conditional node looks at.
+        fn cuGraphConditionalHandleCreate(
+            handle: Out<u64>, graph: GraphHandle, ctx: ContextHandle, defaultLaunchValue: c_uint, flags: c_uint,
+        ) {
+            let simulator = driver_context()?;
+            handle.check()?;
+            contexts::check_if_given(ctx)?;
+            handle.set(simulator.create_condition(graph, defaultLaunchValue, flags)?)
+        }
+    }
+}

@@ -363,7 +363,8 @@ impl Fill {
         if place(memory, &to, extent)? == Place::Pageable {
             return Err(Error::InvalidValue);
         }
-        if !to.address.is_multiple_of(pattern.size()) || !to.pitch.is_multiple_of(pattern.size()) {
+        let rows_fit = extent.height == 1 || to.pitch.is_multiple_of(pattern.size());
+        if !to.address.is_multiple_of(pattern.size()) || !rows_fit {
             return Err(Error::InvalidValue);
         }
         Ok(Some(Self { to, pattern, extent }))

@@ -130,6 +130,11 @@ pub(crate) struct KernelLaunch {
 }
 
 impl KernelLaunch {
+    /// Whether there is nothing to run.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sizes.grid.array().contains(&0)
+    }
+
     /// Runs the kernel; `order` says whether the launch is saved for a replay.
     pub(crate) fn run(
         &self,
@@ -201,6 +206,9 @@ impl Simulator {
     ) -> Result<()> {
         self.engine.is_complete(stream_engine::Scope::Stream(stream))?;
         let launch = self.kernel_launch(function, kernel, sizes, arguments)?;
+        if launch.is_empty() {
+            return Err(Error::InvalidConfiguration);
+        }
         log::line(|| {
             let name = launch.kernel.name.to_string_lossy();
             format!("kernel {name}: grid {:?}, CTA {:?}", sizes.grid, sizes.block)
@@ -208,7 +216,8 @@ impl Simulator {
         self.enqueue(stream, Operation::Kernel(Arc::new(launch)))
     }
 
-    /// Checks a launch. `function` is what the program calls the kernel.
+    /// Checks a launch. `function` is what the program calls the kernel. A launch without CTAs is only refused when it is
+    /// made: nodes of graphs may get their sizes later.
     pub(crate) fn kernel_launch(
         &self,
         function: usize,
@@ -217,8 +226,12 @@ impl Simulator {
         arguments: Arguments,
     ) -> Result<KernelLaunch> {
         let program = kernel.program()?;
-        self.check_sizes(&kernel, &program, sizes)?;
-        let cluster = self.clusters(&kernel, &program, &sizes)?;
+        let cluster = if sizes.grid.array().contains(&0) {
+            None
+        } else {
+            self.check_sizes(&kernel, &program, sizes)?;
+            self.clusters(&kernel, &program, &sizes)?
+        };
         let shared = u32::try_from(sizes.shared).map_err(|_| Error::InvalidValue)?;
         let parameters = Arc::new(ParameterBlock::new(&program, arguments)?);
         Ok(KernelLaunch { function, kernel, sizes, program, cluster, shared, parameters })

@@ -306,6 +306,10 @@ static void into_a_graph_that_is_there() {
     multiply<<<4, 64, 0, stream>>>(data, count, 8);
     CHECK(cudaStreamEndCapture(stream, &ended));
     EXPECT(ended == graph);
+    // A graph that was there before outlives a capture that fails.
+    CHECK(cudaStreamBeginCaptureToGraph(stream, graph, &fill, nullptr, 1, cudaStreamCaptureModeRelaxed));
+    EXPECT_ERROR(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(stream));
+    end_with(cudaErrorStreamCaptureInvalidated);
     launch(graph);
     compare("into a graph", data.download(), std::vector<int>(count, 16));
 }

@@ -150,6 +150,14 @@ static void children_of_an_executable_graph() {
     CHECK(cudaGraphLaunch(exec, stream));
     CHECK(cudaStreamSynchronize(stream));
     compare("child's node changed", second.out, all(31));
+    Chain third(70);
+    cudaGraphNodeParams any = {};
+    any.type = cudaGraphNodeTypeGraph;
+    any.graph.graph = third.graph;
+    CHECK(cudaGraphExecNodeSetParams(exec, child, &any));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    compare("child replaced once more", third.out, all(71));
     cudaGraph_t empty;
     CHECK(cudaGraphCreate(&empty, 0));
     EXPECT_ERROR(cudaErrorInvalidValue, cudaGraphExecChildGraphNodeSetParams(exec, child, empty));

@@ -10,8 +10,6 @@ use super::topology::Edge;
 use super::{dot, memory};
 use crate::abi::UserObjectHandle;
 use crate::error::{Error, Result};
-use crate::launch::KernelLaunch;
-use crate::operation::Operation;
 use crate::simulator::Simulator;
 use crate::streams::HostCall;
 use functional::memory::AllocationKind;
@@ -123,14 +121,6 @@ impl Simulator {
         drop(graphs);
         drop(before);
         Ok(())
-    }
-
-    /// The launch of a kernel node.
-    pub(crate) fn launch_of_node(&self, node: NodeHandle) -> Result<Arc<KernelLaunch>> {
-        match self.node_kind(node)? {
-            Kind::Operation(Operation::Kernel(launch)) => Ok(launch),
-            _ => Err(Error::InvalidValue),
-        }
     }
 
     /// What a child node runs: a clone of the graph, or (1) the graph itself.

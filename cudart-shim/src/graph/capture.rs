@@ -5,6 +5,7 @@
 //! stream that waits for the event joins the capture. An operation that must not be is refused, and the captures that
 //! forbid it are invalid from then on.
 
+use super::handle::GraphHandle;
 use super::topology::Edge;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -71,7 +72,9 @@ struct Capture<S, N> {
     origin: S,
     mode: Mode,
     thread: u64,
-    graph: super::handle::GraphHandle,
+    graph: GraphHandle,
+    /// Whether the graph was there before.
+    is_given: bool,
     is_valid: bool,
     /// The captured streams, the origin among them.
     tails: FxHashMap<S, Tail<N>>,
@@ -82,7 +85,9 @@ struct Capture<S, N> {
 /// What a capture leaves behind when it ends.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ended<N> {
-    pub(crate) graph: super::handle::GraphHandle,
+    pub(crate) graph: GraphHandle,
+    /// Whether the graph was there before, and stays if it is not whole.
+    pub(crate) is_given: bool,
     /// Whether the graph is whole; else why not.
     pub(crate) outcome: Result<(), CaptureError>,
     /// What the streams end with: the origin, and the others.
@@ -94,7 +99,7 @@ pub(crate) struct Ended<N> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Status<'a, N> {
     pub(crate) id: CaptureId,
-    pub(crate) graph: super::handle::GraphHandle,
+    pub(crate) graph: GraphHandle,
     pub(crate) is_valid: bool,
     pub(crate) tail: &'a Tail<N>,
 }
@@ -120,7 +125,8 @@ impl<S, E, N> Default for Captures<S, E, N> {
     }
 }
 
-type Result0<T> = Result<T, CaptureError>;
+/// An answer, or the rule that is against it.
+type Ruling<T> = Result<T, CaptureError>;
 
 impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
     /// Whether nothing is captured, nor any event of a capture remembered.
@@ -134,23 +140,24 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         stream: S,
         is_blocking: bool,
         (mode, thread): (Mode, u64),
-        graph: super::handle::GraphHandle,
+        (graph, is_given): (GraphHandle, bool),
         tail: Tail<N>,
-    ) -> Result0<CaptureId> {
+    ) -> Ruling<CaptureId> {
         if self.streams.contains_key(&stream) {
             return Err(CaptureError::IllegalState);
         }
         self.begun += 1;
         let tails = FxHashMap::from_iter([(stream, tail)]);
         let (is_valid, has_blocking) = (true, is_blocking);
-        let capture = Capture { origin: stream, mode, thread, graph, is_valid, tails, has_blocking };
+        let capture =
+            Capture { origin: stream, mode, thread, graph, is_given, is_valid, tails, has_blocking };
         self.captures.insert(self.begun, capture);
         self.streams.insert(stream, self.begun);
         Ok(self.begun)
     }
 
     /// Ends the capture that began in a stream. Whether other streams have been joined the caller judges by the tails.
-    pub(crate) fn end(&mut self, stream: S, thread: u64) -> Result0<Ended<N>> {
+    pub(crate) fn end(&mut self, stream: S, thread: u64) -> Ruling<Ended<N>> {
         let id = *self.streams.get(&stream).ok_or(CaptureError::IllegalState)?;
         let capture = self.captures.get_mut(&id).ok_or(CaptureError::IllegalState)?;
         if capture.mode != Mode::Relaxed && capture.thread != thread {
@@ -169,7 +176,8 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         let origin = capture.tails.remove(&capture.origin).unwrap_or_default();
         let outcome = if capture.is_valid { Ok(()) } else { Err(CaptureError::Invalidated) };
         let others = capture.tails.into_values().collect();
-        Some(Ended { graph: capture.graph, outcome, origin, others })
+        let Capture { graph, is_given, .. } = capture;
+        Some(Ended { graph, is_given, outcome, origin, others })
     }
 
     /// A stream is destroyed: the capture that began in it is over, any other is invalid.
@@ -197,7 +205,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
     }
 
     /// The graph and the tail that new work of a stream goes behind; `None` when the stream is not captured.
-    pub(crate) fn place(&self, stream: S) -> Result0<Option<(super::handle::GraphHandle, Tail<N>)>> {
+    pub(crate) fn place(&self, stream: S) -> Ruling<Option<(GraphHandle, Tail<N>)>> {
         match self.status(stream) {
             None => Ok(None),
             Some(Status { is_valid: false, .. }) => Err(CaptureError::Invalidated),
@@ -214,7 +222,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
     }
 
     /// Records an event in a stream; false when the stream is not captured, and the event is an ordinary one then.
-    pub(crate) fn record(&mut self, event: E, stream: S) -> Result0<bool> {
+    pub(crate) fn record(&mut self, event: E, stream: S) -> Ruling<bool> {
         let Some((_, tail)) = self.place(stream)? else {
             self.events.remove(&event);
             return Ok(false);
@@ -226,7 +234,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
     }
 
     /// Lets a stream wait for an event; false when neither has to do with a capture.
-    pub(crate) fn wait(&mut self, stream: S, is_legacy: bool, is_blocking: bool, event: E) -> Result0<bool> {
+    pub(crate) fn wait(&mut self, stream: S, is_legacy: bool, is_blocking: bool, event: E) -> Ruling<bool> {
         let of_stream = self.streams.get(&stream).copied();
         let captured = self.events.get(&event);
         let Some((of_event, tail)) = captured.cloned() else {
@@ -262,7 +270,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
     }
 
     /// A call that asks for an event's state, which captured work has not got.
-    pub(crate) fn check_event(&mut self, event: E) -> Result0<()> {
+    pub(crate) fn check_event(&mut self, event: E) -> Ruling<()> {
         let Some((id, _)) = self.events.get(&event) else { return Ok(()) };
         self.invalidate(*id);
         Err(CaptureError::CapturedEvent)
@@ -270,7 +278,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
 
     /// A call that cannot be captured and is made on a stream: `is_legacy` that it is the legacy default stream, which
     /// waits for every blocking one.
-    pub(crate) fn forbid(&mut self, stream: S, is_legacy: bool) -> Result0<()> {
+    pub(crate) fn forbid(&mut self, stream: S, is_legacy: bool) -> Ruling<()> {
         self.check_legacy(is_legacy)?;
         self.place(stream)?;
         let Some(id) = self.streams.get(&stream).copied() else { return Ok(()) };
@@ -279,7 +287,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
     }
 
     /// Refuses work in the legacy default stream while a blocking stream is captured.
-    pub(crate) fn check_legacy(&mut self, is_legacy: bool) -> Result0<()> {
+    pub(crate) fn check_legacy(&mut self, is_legacy: bool) -> Ruling<()> {
         let mut blocking =
             self.captures.values_mut().filter(|capture| is_legacy && capture.has_blocking).peekable();
         if blocking.peek().is_none() {
@@ -295,7 +303,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
     }
 
     /// A call that would wait for every stream.
-    pub(crate) fn check_all_streams(&mut self) -> Result0<()> {
+    pub(crate) fn check_all_streams(&mut self) -> Ruling<()> {
         if self.captures.is_empty() {
             return Ok(());
         }
@@ -304,7 +312,7 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
     }
 
     /// A potentially unsafe call by a thread of the mode `allowed`.
-    pub(crate) fn check_unsafe(&mut self, thread: u64, allowed: Mode) -> Result0<()> {
+    pub(crate) fn check_unsafe(&mut self, thread: u64, allowed: Mode) -> Ruling<()> {
         let forbids = |capture: &Capture<S, N>| match (allowed, capture.mode) {
             (Mode::Relaxed, _) | (_, Mode::Relaxed) => false,
             (Mode::Global, Mode::Global) => true,

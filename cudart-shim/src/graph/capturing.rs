@@ -98,6 +98,7 @@ impl Simulator {
         if graphs.captures.status(stream).is_some() {
             return Err(Error::IllegalState);
         }
+        let is_given = into.is_some();
         let (graph, tail) = match into {
             Some((graph, tail)) => {
                 let topology = &graphs.graph(graph)?.topology;
@@ -108,12 +109,13 @@ impl Simulator {
             }
             None => (graphs.create(Purpose::Program), Vec::new()),
         };
-        graphs.captures.begin(stream, is_blocking, (mode, thread()), graph, tail)?;
+        graphs.captures.begin(stream, is_blocking, (mode, thread()), (graph, is_given), tail)?;
         CONCERNED.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Ends a capture and gives its graph. A capture that is invalid ends all the same, and its graph goes.
+    /// Ends a capture and gives its graph. A capture that is invalid ends all the same, and its graph goes, unless it was
+    /// there before.
     pub(crate) fn end_capture(&self, handle: StreamHandle, default: DefaultStream) -> Result<GraphHandle> {
         let stream = self.stream(handle, default)?;
         self.engine.stream_info(stream)?;
@@ -128,7 +130,7 @@ impl Simulator {
             if others.all(|node| joined.contains(&node)) { Ok(()) } else { Err(CaptureError::Unjoined) }
         });
         let mut remains = Remains::default();
-        if outcome.is_err() && graphs.graph(graph).is_ok_and(|graph| graph.owner.is_none()) {
+        if outcome.is_err() && !ended.is_given {
             graphs.forget_graph(graph, &mut remains);
         }
         CONCERNED.store(!graphs.captures.is_empty(), Ordering::Relaxed);
@@ -322,7 +324,7 @@ impl Simulator {
         let mut remains = Remains::default();
         let mut graphs = self.graphs.lock();
         if let Some(ended) = graphs.captures.forget_stream(stream)
-            && graphs.graph(ended.graph).is_ok_and(|graph| graph.owner.is_none())
+            && !ended.is_given
         {
             graphs.forget_graph(ended.graph, &mut remains);
         }

@@ -10,6 +10,7 @@ use super::topology::Edge;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::simulator::{DeviceFault, Simulator};
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use stream_engine::{Context, Node, StreamId, Work};
 
@@ -144,25 +145,34 @@ fn account_for_memory(plans: &Plans, auto_free: bool) -> Result<()> {
             _ => None,
         })
     };
+    let frees = || {
+        plans.steps().filter_map(|step| match step.kind {
+            Kind::Free(address) => Some(address),
+            _ => None,
+        })
+    };
+    let allocated: FxHashSet<u64> = allocations().map(|reservation| reservation.address).collect();
+    let is_allocated = |address| allocated.contains(&address);
+    let still_live = allocations().any(|reservation| reservation.is_live());
+    if (still_live && !auto_free) || !frees().all(|address| is_allocated(address) || memory::is_live(address))
+    {
+        return Err(Error::InvalidValue);
+    }
     for reservation in allocations().filter(|reservation| reservation.is_live()) {
-        if !auto_free {
-            return Err(Error::InvalidValue);
-        }
         memory::end_life(reservation.address)?;
     }
     allocations().for_each(|reservation| reservation.begin_life());
-    for step in plans.steps() {
-        if let Kind::Free(address) = step.kind {
-            memory::end_life(address)?;
-        }
-    }
-    Ok(())
+    frees().try_for_each(memory::end_life)
 }
 
 impl Executable {
     fn launch(self: &Arc<Self>, simulator: &'static Simulator, stream: StreamId) -> Result<()> {
         let mut state = self.state.lock();
         simulator.engine.is_complete(stream_engine::Scope::Stream(stream))?;
+        let is_empty = |step: &Step| matches!(&step.kind, Kind::Operation(Operation::Kernel(launch)) if launch.is_empty());
+        if state.plans.steps().any(|step| step.enabled && is_empty(step)) {
+            return Err(Error::InvalidConfiguration);
+        }
         account_for_memory(&state.plans, self.flags & flag::AUTO_FREE_ON_LAUNCH != 0)?;
         let plans = Arc::clone(&state.plans);
         let executable = Arc::clone(self);

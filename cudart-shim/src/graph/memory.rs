@@ -62,7 +62,7 @@ impl Reservation {
 
     /// Whether the program may use the memory.
     pub(crate) fn is_live(&self) -> bool {
-        with_account(|account| account.lives.get(&self.address).is_some_and(|life| life.live))
+        is_live(self.address)
     }
 
     /// A launch allocates the memory.
@@ -103,6 +103,11 @@ fn give_back(address: u64) {
 /// Whether memory of an allocation node begins at this address.
 pub(crate) fn is_reserved(address: u64) -> bool {
     ACCOUNT.lock().as_ref().is_some_and(|account| account.lives.contains_key(&address))
+}
+
+/// Whether the program may use the memory of an allocation node that begins at this address.
+pub(crate) fn is_live(address: u64) -> bool {
+    with_account(|account| account.lives.get(&address).is_some_and(|life| life.live))
 }
 
 /// Ends the life of an allocation, if memory of an allocation node begins at this address. An error if it is not live.

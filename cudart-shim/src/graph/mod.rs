@@ -21,6 +21,13 @@ mod update;
 mod user_object;
 
 use capture::Mode;
+pub(crate) use conditional::Condition;
+pub(crate) use launch::ConditionalRun;
+pub(crate) use parameters::Dialect;
+use parameters::edges_of;
+pub(crate) use store::Graphs;
+pub(crate) use topology::Edge;
+
 /// The structures of the API, for the comparison with the originals.
 #[cfg(test)]
 pub(crate) mod structures {
@@ -32,10 +39,3 @@ pub(crate) mod structures {
     };
     pub(crate) use super::update::UpdateResultInfo;
 }
-
-pub(crate) use conditional::Condition;
-pub(crate) use launch::ConditionalRun;
-pub(crate) use parameters::Dialect;
-use parameters::edges_of;
-pub(crate) use store::Graphs;
-pub(crate) use topology::Edge;

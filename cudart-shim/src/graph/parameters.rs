@@ -137,6 +137,11 @@ impl NodeParameters {
         (self.kind == 0).then(|| self.read())
     }
 
+    /// The graph of a child node.
+    pub(super) fn child(&self) -> Option<GraphHandle> {
+        (self.kind == 4).then(|| self.read::<ChildParameters>().graph)
+    }
+
     /// The structures of external semaphores and of batches of copies, which are not simulated.
     fn check_is_simulated(&self) -> Result<()> {
         if matches!(self.kind, 8 | 9 | 14..) {

@@ -165,7 +165,7 @@ impl Graphs {
             return Err(Error::NotSupported);
         }
         let depth = owned.iter().filter_map(|owned| self.graphs.get(owned)).map(|owned| owned.depth).max();
-        self.check_depth(graph, depth.unwrap_or(0))?;
+        self.check_place(graph, &owned, depth.unwrap_or(0))?;
         let handle = self.numbers.node();
         let target = self.graph_mut(graph)?;
         target.topology.add(handle, after)?;
@@ -190,10 +190,13 @@ impl Graphs {
         Ok(at.purpose == Purpose::Body)
     }
 
-    /// Refuses graphs of `depth` levels in a graph that they would make too deep.
-    fn check_depth(&self, graph: GraphHandle, depth: u32) -> Result<()> {
+    /// Refuses graphs of `depth` levels in a graph that they would make too deep, or that is one of them or in one.
+    fn check_place(&self, graph: GraphHandle, owned: &[GraphHandle], depth: u32) -> Result<()> {
         let (mut at, mut depth) = (graph, depth);
         loop {
+            if owned.contains(&at) {
+                return Err(Error::InvalidValue);
+            }
             depth += 1;
             if depth > DEEPEST {
                 return Err(Error::NotSupported);
@@ -376,6 +379,16 @@ mod tests {
         assert_eq!(graphs.destroy_graph(child).err(), Some(Error::InvalidValue));
         graphs.destroy_node(node).unwrap().bury();
         assert!(graphs.node(inner).is_err() && graphs.graph(child).is_err());
+    }
+
+    #[test]
+    fn a_graph_is_not_in_itself() {
+        let mut graphs = Graphs::default();
+        let (outer, inner) = (graphs.create(Purpose::Program), graphs.create(Purpose::Program));
+        graphs.add(outer, &[], Kind::Child(inner), Hints::new()).unwrap();
+        let refused =
+            |graphs: &mut Graphs, at| graphs.add(at, &[], Kind::Child(outer), Hints::new()).is_err();
+        assert!(refused(&mut graphs, outer) && refused(&mut graphs, inner));
     }
 
     #[test]

@@ -133,6 +133,13 @@ fn apply(plans: &mut Plans, changes: Vec<(NodeHandle, Kind)>) {
 }
 
 impl Simulator {
+    /// What a step of an executable graph does.
+    pub(crate) fn executable_kind(&self, handle: ExecutableHandle, node: NodeHandle) -> Result<Kind> {
+        let executable = self.graphs.lock().executable(handle)?;
+        let state = executable.state.lock();
+        state.plans.step(node).map(|step| step.kind.clone()).ok_or(Error::InvalidValue)
+    }
+
     /// Gives a step of an executable graph other parameters; launches from now on have them.
     pub(crate) fn set_executable_node(
         &self,

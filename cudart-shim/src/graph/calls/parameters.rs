@@ -24,11 +24,11 @@ use std::ffi::{c_int, c_uint};
 fn kernel(
     simulator: &Simulator,
     dialect: Dialect,
-    node: NodeHandle,
+    before: &Kind,
     parameters: KernelParameters,
 ) -> Result<Kind> {
-    let before = simulator.launch_of_node(node)?;
-    parameters.kind(simulator, dialect, Some(&before))
+    let Kind::Operation(Operation::Kernel(launch)) = before else { return Err(Error::InvalidValue) };
+    parameters.kind(simulator, dialect, Some(launch))
 }
 
 fn copy_of(simulator: &Simulator, node: NodeHandle) -> Result<Copy> {
@@ -44,28 +44,29 @@ fn event(kind: &Kind, which: impl Fn(EventHandle) -> Kind) -> Result<EventHandle
     if which(*event).number() == kind.number() { Ok(*event) } else { Err(Error::InvalidValue) }
 }
 
+/// The structure for any node that the caller gives.
+fn given(parameters: Out<NodeParameters>) -> Result<NodeParameters> {
+    parameters.check()?;
+    // SAFETY: not null, so by the API's contract it points to the structure.
+    Ok(unsafe { parameters.pointer().read_unaligned() })
+}
+
 /// What a structure for any node makes of one that is there already.
 fn described(
     simulator: &Simulator,
     dialect: Dialect,
-    node: NodeHandle,
-    parameters: Out<NodeParameters>,
+    before: &Kind,
+    mut parameters: NodeParameters,
 ) -> Result<Kind> {
-    parameters.check()?;
-    // SAFETY: not null, so by the API's contract it points to the structure.
-    let mut described = unsafe { parameters.pointer().read_unaligned() };
-    let before = simulator.node_kind(node)?;
-    if before.is_memory() || matches!(before, Kind::Child(_) | Kind::Conditional(_)) {
+    let is_fixed = before.is_memory() || matches!(before, Kind::Child(_) | Kind::Conditional(_));
+    if is_fixed || parameters.number() != before.number() {
         return Err(Error::InvalidValue);
     }
-    if described.number() != before.number() {
-        return Err(Error::InvalidValue);
+    match parameters.kernel() {
+        Some(parameters) => kernel(simulator, dialect, before, parameters),
+        // Only structures of children and conditions, which are not changed so, have to do with a graph.
+        None => simulator.kind_of_parameters(dialect, GraphHandle(0), &mut parameters),
     }
-    if let Some(parameters) = described.kernel() {
-        return kernel(simulator, dialect, node, parameters);
-    }
-    let (graph, ..) = simulator.place_of_node(node)?;
-    simulator.kind_of_parameters(dialect, graph, &mut described)
 }
 
 both! {
@@ -78,7 +79,8 @@ both! {
     /// Changes a kernel node.
     fn cudaGraphKernelNodeSetParams = cuGraphKernelNodeSetParams(node: NodeHandle, nodeParams: In<KernelParameters1>) {
         let simulator = context()?;
-        simulator.set_node(node, kernel(simulator, DIALECT, node, nodeParams.get()?.into())?)
+        let before = simulator.node_kind(node)?;
+        simulator.set_node(node, kernel(simulator, DIALECT, &before, nodeParams.get()?.into())?)
     }
 
     /// Changes a kernel node of an executable graph.
@@ -86,7 +88,8 @@ both! {
         graphExec: ExecutableHandle, node: NodeHandle, nodeParams: In<KernelParameters1>,
     ) {
         let simulator = context()?;
-        let kind = kernel(simulator, DIALECT, node, nodeParams.get()?.into())?;
+        let before = simulator.executable_kind(graphExec, node)?;
+        let kind = kernel(simulator, DIALECT, &before, nodeParams.get()?.into())?;
         simulator.set_executable_node(graphExec, node, kind)
     }
 
@@ -221,7 +224,8 @@ both! {
     /// Changes any node.
     fn cudaGraphNodeSetParams = cuGraphNodeSetParams(node: NodeHandle, nodeParams: Out<NodeParameters>) {
         let simulator = context()?;
-        simulator.set_node(node, described(simulator, DIALECT, node, nodeParams)?)
+        let before = simulator.node_kind(node)?;
+        simulator.set_node(node, described(simulator, DIALECT, &before, given(nodeParams)?)?)
     }
 
     /// Changes any node of an executable graph.
@@ -229,7 +233,12 @@ both! {
         graphExec: ExecutableHandle, node: NodeHandle, nodeParams: Out<NodeParameters>,
     ) {
         let simulator = context()?;
-        simulator.set_executable_node(graphExec, node, described(simulator, DIALECT, node, nodeParams)?)
+        let parameters = given(nodeParams)?;
+        if let Some(graph) = parameters.child() {
+            return simulator.set_executable_child(graphExec, node, graph);
+        }
+        let before = simulator.executable_kind(graphExec, node)?;
+        simulator.set_executable_node(graphExec, node, described(simulator, DIALECT, &before, parameters)?)
     }
 }
 
@@ -335,7 +344,8 @@ pub(crate) mod driver_only {
         /// Changes a kernel node.
         fn cuGraphKernelNodeSetParams_v2(node: NodeHandle, nodeParams: In<KernelParameters>) {
             let simulator = driver_context()?;
-            simulator.set_node(node, kernel(simulator, Dialect::Driver, node, nodeParams.get()?)?)
+            let before = simulator.node_kind(node)?;
+            simulator.set_node(node, kernel(simulator, Dialect::Driver, &before, nodeParams.get()?)?)
         }
 
         /// Changes a kernel node of an executable graph.
@@ -343,7 +353,8 @@ pub(crate) mod driver_only {
             graphExec: ExecutableHandle, node: NodeHandle, nodeParams: In<KernelParameters>,
         ) {
             let simulator = driver_context()?;
-            let kind = kernel(simulator, Dialect::Driver, node, nodeParams.get()?)?;
+            let before = simulator.executable_kind(graphExec, node)?;
+            let kind = kernel(simulator, Dialect::Driver, &before, nodeParams.get()?)?;
             simulator.set_executable_node(graphExec, node, kind)
         }
 

@@ -1,7 +1,6 @@
 //! The rules, one claim each.
 
 use super::*;
-use crate::graph::handle::GraphHandle;
 use CaptureError::*;
 
 type TestCaptures = Captures<u32, char, u32>;
@@ -14,7 +13,7 @@ const THERE: u64 = 2;
 fn begun_in(streams: &[u32], mode: Mode) -> TestCaptures {
     let mut captures = TestCaptures::default();
     for stream in streams {
-        captures.begin(*stream, true, (mode, HERE), GRAPH, Vec::new()).unwrap();
+        captures.begin(*stream, true, (mode, HERE), (GRAPH, false), Vec::new()).unwrap();
     }
     captures
 }
@@ -49,7 +48,7 @@ fn work_follows_the_stream_and_the_events_it_waits_for() {
 #[test]
 fn a_stream_is_captured_once_at_a_time() {
     let mut captures = begun_in(&[1], Mode::Global);
-    let again = captures.begin(1, true, (Mode::Global, HERE), GRAPH, Vec::new());
+    let again = captures.begin(1, true, (Mode::Global, HERE), (GRAPH, false), Vec::new());
     assert_eq!(again, Err(IllegalState));
     assert_eq!(captures.end(9, HERE), Err(IllegalState));
 }
@@ -111,7 +110,7 @@ fn the_legacy_default_stream_does_not_join_a_capture() {
 #[test]
 fn the_legacy_default_stream_is_free_while_only_others_are_captured() {
     let mut captures = TestCaptures::default();
-    captures.begin(1, false, (Mode::Global, HERE), GRAPH, Vec::new()).unwrap();
+    captures.begin(1, false, (Mode::Global, HERE), (GRAPH, false), Vec::new()).unwrap();
     assert_eq!(captures.check_legacy(true), Ok(()));
     captures.record('e', 1).unwrap();
     captures.wait(2, false, true, 'e').unwrap();

@@ -40,11 +40,7 @@ enum Task {
         long: bool,
     },
     /// Run the tests of other projects that use CUDA on the simulator.
-    Clients {
-        /// A checkout of tinygrad's repository: its tests of all operations as well (hours; needs Debian's python3-torch).
-        #[arg(long, value_name = "FOLDER")]
-        tinygrad: Option<PathBuf>,
-    },
+    Clients(clients::Arguments),
     /// Compare the front end with ptxas 11.8, 12.9 and 13.5: which instructions there are, from which target and version on.
     Agree {
         /// Names of forms or of their groups, and PTX files; every form without.
@@ -61,7 +57,7 @@ enum Task {
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Test { filter } => test::run(filter.as_deref()),
-        Task::Clients { tinygrad } => clients::run(tinygrad.as_deref()),
+        Task::Clients(arguments) => clients::run(&arguments),
         Task::Agree { subjects } => agree::run(&subjects),
         Task::Bench { json } => bench::run(json.as_deref()),
         Task::Programs { long } => {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::{files, process};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,10 +25,19 @@ impl Python {
 
     /// Installs `requirements` into `folder`.
     pub(crate) fn install(&self, requirements: &Path, folder: &Path) -> Result<()> {
+        self.install_with(requirements, &["--target".as_ref(), folder.as_os_str()])
+    }
+
+    /// Installs `requirements` into the environment itself.
+    pub(crate) fn install_into_itself(&self, requirements: &Path) -> Result<()> {
+        self.install_with(requirements, &[])
+    }
+
+    fn install_with(&self, requirements: &Path, options: &[&OsStr]) -> Result<()> {
         let install = || {
             let mut pip = self.pip("install", requirements);
             pip.arg("--no-index").arg("--find-links").arg(&self.downloads);
-            process::quiet(pip.arg("--target").arg(folder))
+            process::quiet(pip.args(options))
         };
         if install().is_err() {
             process::quiet(self.download(requirements).args(["--only-binary", ":all:"]))?;

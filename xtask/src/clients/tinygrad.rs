@@ -1,16 +1,13 @@
-//! Client suites: the tests of other projects that use CUDA, run on the simulator.
-//!
 //! tinygrad hands PTX of its own, or PTX that NVRTC makes of its CUDA C++, to the driver API. The source package holds a
 //! small suite, which is part of `cargo xtask test`; its tests of every operation are in its repository only, and compare
 //! with PyTorch on the processor.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::python::Python;
 use crate::stamp::Ingredients;
 use crate::toolchain::Toolchain;
 use crate::workspace::Workspace;
 use crate::{files, process};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,18 +23,18 @@ const TIME_LIMIT: &str = "3h";
 /// What `DEV` makes tinygrad use: its own PTX, or CUDA C++ and NVRTC.
 const RENDERERS: [&str; 2] = ["CUDA:PTX", "CUDA:CUDA"];
 
-/// The clients, installed.
-pub(crate) struct Clients {
-    tinygrad: PathBuf,
+/// tinygrad, installed.
+pub(crate) struct Tinygrad {
+    sources: PathBuf,
     nvrtc: PathBuf,
     /// CUDA 12.9, whose headers NVRTC reads.
     cuda12: PathBuf,
     command: PathBuf,
 }
 
-impl Clients {
-    /// Installs the clients into `target/clients`; quick when nothing changed.
-    pub(crate) fn set_up(workspace: &Workspace) -> Result<Self> {
+impl Tinygrad {
+    /// Installs it into `target/clients`, to run with this `voltsim`; quick when nothing changed.
+    pub(crate) fn set_up(workspace: &Workspace, command: &Path) -> Result<Self> {
         let folder = workspace.target.join("clients");
         let lists = workspace.root.join("tests/clients");
         let (tools, tinygrad) = (lists.join("requirements.txt"), lists.join("tinygrad.txt"));
@@ -58,16 +55,22 @@ impl Clients {
             stamp.write()?;
         }
         Ok(Self {
-            tinygrad: folder.join(TINYGRAD),
+            sources: folder.join(TINYGRAD),
             cuda12: Toolchain::set_up(workspace)?.cuda12,
             nvrtc: packages.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
-            command: workspace.command(),
+            command: command.to_owned(),
         })
     }
 
     /// Runs the small suite with both renderers; whether all of it passes.
     pub(crate) fn small(&self) -> Result<bool> {
-        self.run(&self.tinygrad, &["test/test_tiny.py"])
+        self.run(&self.sources, &["test/test_tiny.py"])
+    }
+
+    /// Runs the tests of all operations of a checkout of the repository with both renderers; whether all pass.
+    pub(crate) fn all_operations(&self, checkout: &Path) -> Result<bool> {
+        process::quiet(Command::new(PYTHON).args(["-c", "import numpy, torch"]))?;
+        self.run(checkout, &["test/test_tiny.py", "test/backend/test_ops.py"])
     }
 
     /// Runs test programs of a checkout with both renderers.
@@ -89,22 +92,4 @@ impl Clients {
         }
         Ok(passed)
     }
-}
-
-/// `cargo xtask clients`: the small suite, or with a checkout of tinygrad's repository the tests of all operations too.
-pub(crate) fn run(checkout: Option<&Path>) -> Result<()> {
-    let workspace = Workspace::find();
-    if !workspace.build()? {
-        return Err(Error::Steps("release build".to_owned()));
-    }
-    let clients = Clients::set_up(&workspace)?;
-    let passed = match checkout {
-        None => clients.small()?,
-        Some(checkout) => {
-            let checkout = fs::canonicalize(checkout).map_err(Error::file(checkout))?;
-            process::quiet(Command::new(PYTHON).args(["-c", "import numpy, torch"]))?;
-            clients.run(&checkout, &["test/test_tiny.py", "test/backend/test_ops.py"])?
-        }
-    };
-    if passed { Ok(()) } else { Err(Error::Steps("tinygrad's tests".to_owned())) }
 }

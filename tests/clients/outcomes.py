@@ -1,0 +1,33 @@
+"""pytest plugin: writes a line for each test to the file that OUTCOMES names: what became of it, its seconds, its name.
+
+A line is written as soon as its test has ended, so the lines before a crash of the whole run are kept.
+"""
+
+import os
+
+import pytest
+
+SECONDS = {}
+OUTCOMES = {}
+
+
+@pytest.fixture(scope="class")
+def initialize_from_pytest_config(request):
+    """numba-cuda's tests ask for this fixture of a file that its package leaves out."""
+    request.cls._dump_failed_filechecks = False
+
+
+def pytest_runtest_logreport(report):
+    # pytest-xdist hands the reports of its workers to the process that started them as well.
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    name = report.nodeid
+    SECONDS[name] = SECONDS.get(name, 0) + report.duration
+    if report.failed:
+        OUTCOMES[name] = "failed"
+    elif report.skipped:
+        OUTCOMES.setdefault(name, "xfailed" if hasattr(report, "wasxfail") else "skipped")
+    # A test that crashed its worker has this one report only.
+    if report.when in ("teardown", "???"):
+        with open(os.environ["OUTCOMES"], "a", encoding="utf-8") as file:
+            file.write(f"{OUTCOMES.get(name, 'passed')}\t{SECONDS[name]:.2f}\t{name}\n")

@@ -1,0 +1,96 @@
+//! Client suites: the tests of other projects that use CUDA, run on the simulator. `tests/clients/README.md` tells of each.
+
+mod pass_list;
+mod pytest;
+mod tinygrad;
+
+use crate::error::{Error, Result};
+use crate::workspace::Workspace;
+use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+
+pub(crate) use tinygrad::Tinygrad;
+
+/// `cargo xtask clients`.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The suites to run, each whole; without, a small part of every suite, as in CI.
+    suites: Vec<Suite>,
+    /// A checkout of tinygrad's repository, for its tests of all operations (hours; needs Debian's python3-torch).
+    #[arg(long, value_name = "FOLDER")]
+    tinygrad: Option<PathBuf>,
+    /// Put what passes now into the pass lists.
+    #[arg(long)]
+    accept: bool,
+    /// Run the suites with this `voltsim` instead of building one.
+    #[arg(long, value_name = "FILE")]
+    command: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Suite {
+    Tinygrad,
+    NumbaCuda,
+}
+
+/// How much of a suite runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What CI has time for.
+    Small,
+    Whole,
+}
+
+/// The small parts of all suites; whether what is to pass passes.
+pub(crate) fn small(workspace: &Workspace) -> Result<bool> {
+    let command = workspace.command();
+    let tinygrad = Tinygrad::set_up(workspace, &command)?.small()?;
+    let numba = pytest::NUMBA_CUDA.run(workspace, &command, Part::Small, false)?;
+    Ok(tinygrad && numba)
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find();
+    let command = match &arguments.command {
+        Some(command) => std::path::absolute(command).map_err(Error::file(command))?,
+        None if workspace.build()? => workspace.command(),
+        None => return Err(Error::Steps("release build".to_owned())),
+    };
+    if arguments.suites.is_empty() && arguments.tinygrad.is_none() {
+        return verdict("client suites", small(&workspace)?);
+    }
+    let mut failed = Vec::new();
+    for suite in &arguments.suites {
+        let passed = match suite {
+            Suite::Tinygrad => Tinygrad::set_up(&workspace, &command)?.small()?,
+            Suite::NumbaCuda => {
+                pytest::NUMBA_CUDA.run(&workspace, &command, Part::Whole, arguments.accept)?
+            }
+        };
+        if !passed {
+            failed
+                .push(suite.to_possible_value().map_or_else(String::new, |name| name.get_name().to_owned()));
+        }
+    }
+    if let Some(checkout) = &arguments.tinygrad {
+        let checkout = std::fs::canonicalize(checkout).map_err(Error::file(checkout))?;
+        if !Tinygrad::set_up(&workspace, &command)?.all_operations(&checkout)? {
+            failed.push("tinygrad's operations".to_owned());
+        }
+    }
+    verdict(&failed.join(", "), failed.is_empty())
+}
+
+fn verdict(what: &str, passed: bool) -> Result<()> {
+    if passed { Ok(()) } else { Err(Error::Steps(what.to_owned())) }
+}
+
+/// The folder of the lists and of what runs beside the clients.
+fn lists(workspace: &Workspace) -> PathBuf {
+    workspace.root.join("tests/clients")
+}
+
+/// The file of a suite's folder or an error that names it.
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(Error::file(path))
+}

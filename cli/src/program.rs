@@ -103,6 +103,7 @@ pub(crate) fn command(program: &[OsString], options: &Options) -> Result<Command
     let mut command = Command::new(program);
     command.args(arguments);
     libraries::prepend(&mut command, "LD_LIBRARY_PATH", folder.as_os_str());
+    put_assembler_in_place(&mut command, &folder);
     if let Some(path) = find(Path::new(program)) {
         for library in preloads(&path)? {
             libraries::prepend(&mut command, "LD_PRELOAD", folder.join(library).as_os_str());
@@ -110,6 +111,16 @@ pub(crate) fn command(program: &[OsString], options: &Options) -> Result<Command
     }
     options.set(&mut command)?;
     Ok(command)
+}
+
+/// Makes the program find our assembler: by its name, and in the variables in which Triton looks first.
+fn put_assembler_in_place(command: &mut Command, folder: &Path) {
+    libraries::prepend(command, "PATH", folder.as_os_str());
+    for name in ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"] {
+        if env::var_os(name).is_none() {
+            command.env(name, folder.join(library_folder::PTXAS));
+        }
+    }
 }
 
 /// Replaces this process by the command; returns, with the reason, only when that fails.

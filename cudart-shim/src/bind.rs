@@ -1,7 +1,7 @@
 //! Fills the function table of a front, and answers for the functions that have no body.
 
 use crate::error::Error;
-use crate::log;
+use crate::{log, nvml};
 use std::ffi::{CStr, c_int, c_void};
 
 #[cfg(test)]
@@ -84,12 +84,13 @@ struct Front {
 }
 
 fn front(number: u32) -> Option<Front> {
-    let [cudart_11, cudart_12, cudart_13, cuda] = tables::FINGERPRINTS;
+    let [cudart_11, cudart_12, cudart_13, cuda, nvml] = tables::FINGERPRINTS;
     let (fingerprint, slots): (u64, &[Slot]) = match number {
         0 => (cudart_11, &tables::Cudart11),
         1 => (cudart_12, &tables::Cudart12),
         2 => (cudart_13, &tables::Cudart13),
         3 => (cuda, &tables::Cuda),
+        4 => (nvml, &tables::Nvml),
         _ => return None,
     };
     Some(Front { fingerprint, slots })
@@ -121,6 +122,9 @@ pub unsafe extern "C" fn voltsim_core_bind(
 extern "C" fn report_stub(number: u32, caller: *const c_void) -> c_int {
     let name = tables::STUB_NAMES.get(number as usize).copied().unwrap_or("?");
     log::stub_called(name, || place_of(caller));
+    if name.starts_with("nvml") {
+        return nvml::Failure::NotSupported as c_int;
+    }
     let error = tables::STUB_ERRORS.get(number as usize).copied().unwrap_or(Error::NotSupported);
     if name.starts_with("cuda") || name.starts_with("__cuda") {
         error.remember();

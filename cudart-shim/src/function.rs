@@ -35,6 +35,8 @@ mod attribute {
 pub(crate) struct KernelAttributes {
     /// Static shared memory, bytes.
     pub(crate) shared: usize,
+    /// Constant memory of its module, bytes.
+    pub(crate) constant: usize,
     /// Local memory of a thread, bytes.
     pub(crate) local: usize,
     /// Largest CTA.
@@ -66,9 +68,10 @@ impl Simulator {
         let KernelSettings { carveout, clusters, .. } = *kernel.settings.lock();
         Ok(KernelAttributes {
             shared: program.static_shared as usize,
+            constant: kernel.module.constant_bytes as usize,
             local: program.kernel().local_bytes as usize,
             max_threads: int(self.max_threads(&program)),
-            registers: int(self.registers(&program)),
+            registers: int(self.registers(kernel, &program)),
             ptx_version: int(if target == 0 { self.capability() } else { target }),
             binary_version: int(self.capability()),
             max_dynamic_shared: int(self.max_dynamic_shared(kernel, &program)),
@@ -83,7 +86,8 @@ impl Simulator {
         Ok(match number {
             attribute::MAX_THREADS_PER_BLOCK => attributes.max_threads,
             attribute::SHARED_SIZE => int(attributes.shared),
-            attribute::CONST_SIZE | attribute::CACHE_MODE_CA => 0,
+            attribute::CONST_SIZE => int(attributes.constant),
+            attribute::CACHE_MODE_CA => 0,
             attribute::LOCAL_SIZE => int(attributes.local),
             attribute::REGISTERS => attributes.registers,
             attribute::PTX_VERSION => attributes.ptx_version,

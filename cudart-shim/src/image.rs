@@ -5,19 +5,22 @@ use crate::code_cache::code_cache;
 use crate::error::Error;
 use crate::mapped::readable_from;
 use ptx_frontend::Module as PtxModule;
+use ptx_frontend::container::archive::members;
 use ptx_frontend::container::cubin::elf_size;
+use ptx_frontend::container::elf::HostFile;
 use ptx_frontend::container::fatbin::{
     CONTAINER_HEADER_SIZE, CONTAINER_MAGIC, WRAPPER_MAGIC, WRAPPER_SIZE, container_size,
 };
 use ptx_frontend::container::select::{choose_ptx, sass_kernels};
-use ptx_frontend::container::{Architecture, Container, ContainerError, Entry, Image, Origin, Wrapper};
+use ptx_frontend::container::{
+    Architecture, Container, ContainerError, Entry, Image, LINKED_HEADER_SIZE, LINKED_MAGIC, Origin, Wrapper,
+    linked_size,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// First bytes of what `cuLinkComplete` gives out; then its length and the PTX texts, each behind its length (u64).
-const LINKED_MAGIC: &[u8; 8] = b"VOLTLINK";
 const ELF_MAGIC: &[u8; 4] = b"\x7fELF";
 const ELF_HEADER_SIZE: usize = 64;
 /// Containers of relocatable code in one program, at most.
@@ -30,6 +33,8 @@ pub(crate) struct Code {
     pub(crate) modules: Vec<Arc<PtxModule>>,
     /// Kernels that exist as machine code, with its architectures.
     pub(crate) machine_code: BTreeMap<String, BTreeSet<Architecture>>,
+    /// Registers a thread may use, where the program has said so when it made or loaded the code.
+    pub(crate) max_registers: Option<u32>,
 }
 
 /// Why an image cannot be used.
@@ -43,8 +48,6 @@ pub(crate) enum ImageError {
     MachineCodeOnly(String),
     #[error("there should be device code at address {address:#x}, but the program has no memory there")]
     NoMemory { address: usize },
-    #[error("the linked image is damaged")]
-    DamagedLinkage,
     #[error("a host program or library is no module image")]
     HostFile,
 }
@@ -53,10 +56,9 @@ impl From<&ImageError> for Error {
     fn from(error: &ImageError) -> Self {
         match error {
             ImageError::Container(ContainerError::Read { .. }) => Error::FileNotFound,
-            ImageError::Container(_)
-            | ImageError::NoMemory { .. }
-            | ImageError::DamagedLinkage
-            | ImageError::HostFile => Error::InvalidKernelImage,
+            ImageError::Container(_) | ImageError::NoMemory { .. } | ImageError::HostFile => {
+                Error::InvalidKernelImage
+            }
             ImageError::Ptx(_) => Error::InvalidPtx,
             ImageError::MachineCodeOnly(_) => Error::NoKernelImageForDevice,
         }
@@ -145,8 +147,8 @@ impl Code {
             return Ok(code);
         }
         let length = if LINKED_MAGIC.starts_with(&start) {
-            // SAFETY: a blob of ours starts with its magic and its length.
-            word(&unsafe { header::<16>(image) }?[8..])
+            // SAFETY: an image of ours starts with its magic and its length.
+            linked_size(unsafe { header::<LINKED_HEADER_SIZE>(image) }?)
         } else if start == *ELF_MAGIC {
             // SAFETY: an ELF file starts with its header.
             elf_size(unsafe { header::<ELF_HEADER_SIZE>(image) }?, origin())?
@@ -171,12 +173,6 @@ impl Code {
 
     /// Adds the code of an image of known length.
     pub(crate) fn add_bytes(&mut self, bytes: &[u8], origin: Origin, capability: u32) -> Images<()> {
-        if bytes.starts_with(LINKED_MAGIC) {
-            for (number, text) in linked_texts(bytes)?.into_iter().enumerate() {
-                self.add_ptx(&String::from_utf8_lossy(text), &format!("linked PTX {}", number + 1))?;
-            }
-            return Ok(());
-        }
         let name = origin.to_string();
         match Image::from_bytes(bytes, origin)? {
             Image::FatBinary(containers) => {
@@ -187,6 +183,13 @@ impl Code {
             }
             Image::Cubin(_) => Err(ImageError::MachineCodeOnly("another device".to_owned())),
             Image::Host(_) => Err(ImageError::HostFile),
+            Image::Linked(linked) => {
+                for (number, text) in linked.texts.iter().enumerate() {
+                    self.add_ptx(&String::from_utf8_lossy(text), &format!("linked PTX {}", number + 1))?;
+                }
+                self.max_registers = self.max_registers.or(linked.max_registers);
+                Ok(())
+            }
             Image::Ptx(text) => self.add_ptx(&text, &name),
         }
     }
@@ -229,34 +232,37 @@ fn word(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |chunk| u64::from_le_bytes(*chunk))
 }
 
-/// Puts PTX texts into one blob that [`Code::of_image`] knows again.
-pub(crate) fn link(texts: &[Vec<u8>]) -> Vec<u8> {
-    let mut blob = LINKED_MAGIC.to_vec();
-    let length = 16 + texts.iter().map(|text| 8 + text.len()).sum::<usize>();
-    blob.extend((length as u64).to_le_bytes());
-    for text in texts {
-        blob.extend((text.len() as u64).to_le_bytes());
-        blob.extend(text);
-    }
-    blob
-}
+/// What is added for the part of `libcudadevrt.a` that is done: synchronisation of groups.
+const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
+/// The member of `libcudadevrt.a` that has the device runtime.
+const DEVICE_RUNTIME_MEMBER: &str = "cuda_device_runtime.o";
 
-fn linked_texts(blob: &[u8]) -> Images<Vec<&[u8]>> {
-    let mut rest = blob.get(16..).ok_or(ImageError::DamagedLinkage)?;
-    let mut texts = Vec::new();
-    while !rest.is_empty() {
-        let length = rest.first_chunk::<8>().map(|length| u64::from_le_bytes(*length));
-        let end = length.and_then(|length| usize::try_from(length).ok()?.checked_add(8));
-        let text = end.and_then(|end| rest.get(8..end)).ok_or(ImageError::DamagedLinkage)?;
-        rest = &rest[8 + text.len()..];
-        texts.push(text);
+/// Object files and libraries, for the linker.
+impl Code {
+    /// Adds the device code of a host object file. Machine code in it is left out: what is missing without it is reported
+    /// when the image is loaded.
+    pub(crate) fn add_object(&mut self, bytes: &[u8], origin: Origin, capability: u32) -> Images<()> {
+        HostFile::parse(bytes, origin)?.containers().try_for_each(|found| self.add(&found?, capability))
     }
-    Ok(texts)
+
+    /// Adds the device code of a library of object files.
+    pub(crate) fn add_library(&mut self, bytes: &[u8], origin: Origin, capability: u32) -> Images<()> {
+        for member in members(bytes, origin.clone())? {
+            if member.name == DEVICE_RUNTIME_MEMBER {
+                // The vendor's calls into a driver that is not there.
+                self.add_ptx(DEVICE_RUNTIME, "device runtime")?;
+            } else {
+                self.add_object(member.bytes, origin.clone(), capability)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ptx_frontend::container::Linked;
 
     const PTX: &str = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { ret; }\n\0";
 
@@ -274,18 +280,30 @@ mod tests {
         assert_eq!(kernels(&of_image(PTX.as_bytes()).unwrap()), ["k"]);
     }
 
-    #[test]
-    fn linked_texts_come_back_as_one_module_each() {
-        let text = PTX.trim_end_matches('\0').as_bytes().to_vec();
-        let other = String::from_utf8(text.clone()).unwrap().replace(" k(", " l(").into_bytes();
-        assert_eq!(kernels(&of_image(&link(&[text, other])).unwrap()), ["k", "l"]);
+    fn linked(texts: &[&str]) -> Vec<u8> {
+        let texts = texts.iter().map(|text| text.trim_end_matches('\0').as_bytes()).collect();
+        Linked { texts, max_registers: Some(40) }.to_bytes()
     }
 
     #[test]
-    fn a_damaged_blob_is_an_error() {
-        let mut blob = link(&[PTX.as_bytes().to_vec()]);
-        blob[16] = 0xff;
-        assert!(matches!(of_image(&blob), Err(ImageError::DamagedLinkage)));
+    fn linked_texts_come_back_as_one_module_each_with_their_register_limit() {
+        let code = of_image(&linked(&[PTX, &PTX.replace(" k(", " l(")])).unwrap();
+        assert_eq!(kernels(&code), ["k", "l"]);
+        assert_eq!(code.max_registers, Some(40));
+    }
+
+    #[test]
+    fn a_damaged_linked_image_is_an_error() {
+        let mut blob = linked(&[PTX]);
+        blob[24] = 0xff;
+        assert!(matches!(of_image(&blob), Err(ImageError::Container(_))));
+    }
+
+    #[test]
+    fn our_device_runtime_can_be_taken_apart() {
+        let mut code = Code::default();
+        code.add_ptx(DEVICE_RUNTIME, "device runtime").unwrap();
+        assert_eq!(code.modules.len(), 1);
     }
 
     #[test]

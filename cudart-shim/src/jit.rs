@@ -8,6 +8,7 @@ use crate::module::image_error;
 use std::ffi::{c_int, c_void};
 use std::time::Instant;
 
+const MAX_REGISTERS: c_int = 0;
 const WALL_TIME: c_int = 2;
 const INFO_LOG_BUFFER: c_int = 3;
 const INFO_LOG_BUFFER_SIZE: c_int = 4;
@@ -30,6 +31,8 @@ pub(crate) struct JitOptions {
     errors: LogBuffer,
     /// Address of the option's value for the milliseconds taken.
     wall_time: usize,
+    /// Registers a thread may use; 0 for no limit.
+    max_registers: u32,
     started: Instant,
 }
 
@@ -37,7 +40,7 @@ impl JitOptions {
     /// No options.
     pub(crate) fn none() -> Self {
         let none = LogBuffer::default();
-        Self { information: none, errors: none, wall_time: 0, started: Instant::now() }
+        Self { information: none, errors: none, wall_time: 0, max_registers: 0, started: Instant::now() }
     }
 
     /// The options of a call: numbers, and values of pointer size, which numbers are stored in directly.
@@ -54,6 +57,8 @@ impl JitOptions {
             // SAFETY: by the API's contract there are as many values as options.
             let value = unsafe { place.read_unaligned() } as usize;
             match option {
+                // Numbers of 32 bits lie in the low half of the value.
+                MAX_REGISTERS => read.max_registers = value as u32,
                 WALL_TIME => read.wall_time = place as usize,
                 INFO_LOG_BUFFER => read.information.start = value,
                 INFO_LOG_BUFFER_SIZE => read.information.set_size(value, place as usize),
@@ -63,6 +68,11 @@ impl JitOptions {
             }
         }
         Ok(read)
+    }
+
+    /// Registers a thread may use, if the caller limits them.
+    pub(crate) fn max_registers(&self) -> Option<u32> {
+        Some(self.max_registers).filter(|most| *most > 0)
     }
 
     /// Unwraps loaded code; writes the logs and the time taken where the caller wants them.
@@ -75,7 +85,9 @@ impl JitOptions {
             // SAFETY: the address of the option's value, which has room for a pointer.
             unsafe { (self.wall_time as *mut f32).write_unaligned(milliseconds) };
         }
-        code.map_err(|error| image_error(&error))
+        let mut code = code.map_err(|error| image_error(&error))?;
+        code.max_registers = self.max_registers().or(code.max_registers);
+        Ok(code)
     }
 }
 

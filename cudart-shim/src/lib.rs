@@ -1,7 +1,7 @@
-//! The core behind `libcudart.so.*` and `libcuda.so.1`: the CUDA API over the simulator.
+//! The core behind `libcudart.so.*`, `libcuda.so.1` and `libnvidia-ml.so.1`: the CUDA API over the simulator.
 //!
-//! The front libraries hold nothing but jumps; [`bind`] fills their tables with the functions of [`runtime`] and
-//! [`driver`], one file per area of the API. What these share lies beside them: errors, registration, log.
+//! The front libraries hold nothing but jumps; [`bind`] fills their tables with the functions of [`runtime`],
+//! [`driver`] and [`nvml`], one file per area of the API. What these share lies beside them: errors, registration, log.
 
 #![allow(unsafe_code)]
 
@@ -37,6 +37,7 @@ mod mapped;
 mod memory_operation;
 mod module;
 mod notification;
+mod nvml;
 mod occupancy;
 mod operation;
 mod pool;

@@ -16,6 +16,7 @@ use functional::module::{LoadError, LoadedVariable, Module};
 use parking_lot::Mutex;
 use ptx_frontend::Module as PtxModule;
 use ptx_frontend::container::Architecture;
+use ptx_frontend::ir::Space;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString};
@@ -33,6 +34,10 @@ pub(crate) struct LoadedModule {
     machine_code: BTreeMap<String, BTreeSet<Architecture>>,
     /// Ten times the compute capability its PTX was made for; 0 when the text does not say.
     pub(crate) target: u32,
+    /// Registers a thread may use, where the program has said so.
+    pub(crate) max_registers: Option<u32>,
+    /// Bytes of its constant variables.
+    pub(crate) constant_bytes: u64,
 }
 
 /// A kernel of a loaded module.
@@ -102,6 +107,7 @@ impl Kernel {
 impl LoadedModule {
     /// Loads code into device memory.
     pub(crate) fn load(simulator: &Simulator, code: Code) -> Result<Self> {
+        let Code { max_registers, .. } = code;
         let target = code.modules.first().map_or(0, |module| {
             let text = module.outline().target.map_or("", |span| span.of(module.source().text()));
             let digits = text.trim_start_matches(|character: char| !character.is_ascii_digit());
@@ -119,7 +125,12 @@ impl LoadedModule {
                 LoadError::Unresolved { .. } => Error::SharedObjectSymbolNotFound,
             }
         })?;
-        Ok(Self { module, machine_code: code.machine_code, target })
+        let constants = module
+            .variables()
+            .map(|(_, variable)| variable)
+            .filter(|variable| variable.space == Space::Const);
+        let constant_bytes = constants.map(|variable| variable.size).sum();
+        Ok(Self { module, machine_code: code.machine_code, target, max_registers, constant_bytes })
     }
 
     /// The kernel whose function has this address, as kernels name it in launches of their own.

@@ -8,8 +8,9 @@ use functional::engine::program::Program;
 
 impl Simulator {
     /// Registers a thread of the kernel has, of 32 bits. An estimate: the most that are live at once, as an assembler
-    /// for the device would allot them, within the kernel's launch bounds.
-    pub(crate) fn registers(&self, program: &Program) -> u32 {
+    /// for the device would allot them, within the kernel's launch bounds and
+    /// what the program has asked for.
+    pub(crate) fn registers(&self, kernel: &Kernel, program: &Program) -> u32 {
         let most = self.profile.occupancy.max_registers_per_thread;
         let bound = program.bounds.maximum_registers.unwrap_or(most);
         let threads = program.bounds.maximum_threads.or(program.bounds.required_threads);
@@ -17,7 +18,8 @@ impl Simulator {
             let file = u64::from(self.profile.amount(Attribute::MaxRegistersPerBlock));
             u32::try_from(file / crate::launch::product(threads).max(1)).unwrap_or(most)
         });
-        program.registers.min(bound).min(fitting).clamp(1, most)
+        let asked = kernel.module.max_registers.unwrap_or(most);
+        program.registers.min(bound).min(fitting).min(asked).clamp(1, most)
     }
 
     /// Threads a CTA of the kernel can have.
@@ -57,7 +59,8 @@ impl Simulator {
         let by_shared = u64::from(amount(Attribute::MaxSharedMemoryPerMultiprocessor))
             .checked_div(shared)
             .map_or(u32::MAX, |ctas| u32::try_from(ctas).unwrap_or(u32::MAX));
-        let per_warp = (self.registers(program) * warp_size).next_multiple_of(units.register_allocation_unit);
+        let per_warp =
+            (self.registers(kernel, program) * warp_size).next_multiple_of(units.register_allocation_unit);
         let warps_by_registers = amount(Attribute::MaxRegistersPerMultiprocessor) / per_warp.max(1);
         let granularity = units.warp_allocation_granularity;
         let by_registers =

@@ -47,6 +47,18 @@ pub(crate) struct OccupancyUnits {
     pub(crate) max_registers_per_thread: u32,
 }
 
+/// What NVML tells of a device that the CUDA API does not. Nothing here is simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Management {
+    /// Milliwatts the board may draw.
+    pub(crate) power_limit: u32,
+    /// Milliwatts the board is said to draw.
+    pub(crate) power_usage: u32,
+    /// Degrees Celsius.
+    pub(crate) temperature: u32,
+}
+
 /// A device as the API describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Profile {
@@ -58,6 +70,8 @@ pub(crate) struct Profile {
     pub(crate) driver_version: i32,
     /// How occupancy is computed.
     pub(crate) occupancy: OccupancyUnits,
+    /// What NVML tells beside it.
+    pub(crate) management: Management,
     attributes: BTreeMap<Attribute, i32>,
 }
 
@@ -70,6 +84,7 @@ struct File {
     driver_version: Option<String>,
     #[serde(default)]
     occupancy: OccupancyTable,
+    management: Option<Management>,
     #[serde(default)]
     attributes: BTreeMap<String, i32>,
 }
@@ -129,6 +144,7 @@ impl Profile {
             total_memory: file.total_memory.ok_or_else(|| missing("total_memory"))?,
             driver_version: 0,
             occupancy,
+            management: Management::default(),
             attributes: BTreeMap::new(),
         };
         file.driver_version.as_ref().ok_or_else(|| missing("driver_version"))?;
@@ -159,6 +175,7 @@ impl Profile {
             self.driver_version =
                 parse_version(version).ok_or_else(|| value_error(name, "driver_version", message))?;
         }
+        self.management = file.management.unwrap_or(self.management);
         let given = &file.occupancy;
         let units = &mut self.occupancy;
         for (key, unit, given) in [

@@ -104,6 +104,10 @@ impl Extraction<'_> {
                 self.rows.push(Row { kernels, ..bare_row(EntryKind::Elf, bytes.len()) });
                 Ok(())
             }
+            Image::Linked(linked) => linked
+                .texts
+                .iter()
+                .try_for_each(|text| self.add_image(&Image::Ptx(String::from_utf8_lossy(text)))),
             Image::Ptx(text) => {
                 let written = self.write_ptx(None, text)?;
                 let row = bare_row(EntryKind::Ptx, text.len());

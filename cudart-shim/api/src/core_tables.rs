@@ -1,6 +1,6 @@
 //! Rust source of the core's function tables: one slot per exported function of each library.
 
-use crate::{Function, Library, Signature, State, TableError, driver, exports, runtime};
+use crate::{Function, Library, Signature, State, TableError, driver, exports, management, runtime};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ pub fn stub_assembly() -> Result<String, TableError> {
 
 /// The functions without a body, and the error that each returns.
 fn stubs() -> Result<BTreeMap<&'static str, &'static str>, TableError> {
-    let functions = runtime()?.into_iter().chain(driver()?);
+    let functions = runtime()?.into_iter().chain(driver()?).chain(management()?);
     let error = |function: &Function| match function.state {
         State::Done(_) => None,
         State::Stub => Some((function.name, "NotSupported")),
@@ -60,7 +60,11 @@ fn stubs() -> Result<BTreeMap<&'static str, &'static str>, TableError> {
 }
 
 fn module(function: &Function) -> &'static str {
-    if function.libraries.contains(&Library::Cuda) { "crate::driver" } else { "crate::runtime" }
+    match function.libraries[..] {
+        [Library::Cuda] => "crate::driver",
+        [Library::Nvml] => "crate::nvml",
+        _ => "crate::runtime",
+    }
 }
 
 fn lookups(text: &mut String) -> Result<(), TableError> {
@@ -87,7 +91,7 @@ fn lookups(text: &mut String) -> Result<(), TableError> {
 
 fn signatures(text: &mut String) -> Result<(), TableError> {
     text.push_str("#[cfg(test)]\npub(crate) fn bodies() -> Vec<(&'static str, &'static str, api_table::Signature)> {\nvec![\n");
-    for function in runtime()?.iter().chain(&driver()?) {
+    for function in runtime()?.iter().chain(&driver()?).chain(&management()?) {
         let (State::Done(body), Some(signature)) = (function.state, Signature::parse(function.signature))
         else {
             continue;

@@ -1,6 +1,6 @@
-//! The table of every function the shim exports, read from the two text files beside this crate.
+//! The table of every function the shim exports, read from the text files beside this crate.
 //!
-//! `libcudart.tsv` and `libcuda.tsv` hold one line per function: name, who exports it, state, signature. The build scripts
+//! `libcudart.tsv`, `libcuda.tsv` and `libnvidia-ml.tsv` hold one line per function: name, who exports it, state, signature. The build scripts
 //! of the front libraries make their trampolines from it ([`front`]), the core its function tables ([`core_tables`]), and
 //! `voltsim status api` prints it.
 
@@ -14,6 +14,7 @@ pub use signature::{Class, Signature};
 
 const RUNTIME_TABLE: &str = include_str!("../libcudart.tsv");
 const DRIVER_TABLE: &str = include_str!("../libcuda.tsv");
+const MANAGEMENT_TABLE: &str = include_str!("../libnvidia-ml.tsv");
 
 /// A library a CUDA program links against or opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,11 +27,14 @@ pub enum Library {
     Cudart13,
     /// `libcuda.so.1`, the driver.
     Cuda,
+    /// `libnvidia-ml.so.1`, NVML.
+    Nvml,
 }
 
 impl Library {
     /// All of them; the position in this list is the number a front hands to the core.
-    pub const ALL: [Library; 4] = [Library::Cudart11, Library::Cudart12, Library::Cudart13, Library::Cuda];
+    pub const ALL: [Library; 5] =
+        [Library::Cudart11, Library::Cudart12, Library::Cudart13, Library::Cuda, Library::Nvml];
 
     /// `DT_SONAME` of the library.
     pub fn soname(self) -> &'static str {
@@ -39,13 +43,14 @@ impl Library {
             Library::Cudart12 => "libcudart.so.12",
             Library::Cudart13 => "libcudart.so.13",
             Library::Cuda => "libcuda.so.1",
+            Library::Nvml => "libnvidia-ml.so.1",
         }
     }
 
-    /// Name of the symbol version node all its functions carry; the driver has none.
+    /// Name of the symbol version node all its functions carry; the driver's libraries have none.
     pub fn version_node(self) -> Option<&'static str> {
         match self {
-            Library::Cuda => None,
+            Library::Cuda | Library::Nvml => None,
             _ => Some(self.soname()),
         }
     }
@@ -57,6 +62,7 @@ impl Library {
             Library::Cudart12 => "voltsim_cudart_12",
             Library::Cudart13 => "voltsim_cudart_13",
             Library::Cuda => "voltsim_cuda",
+            Library::Nvml => "voltsim_nvml",
         }
     }
 
@@ -167,10 +173,19 @@ pub fn driver() -> Result<Vec<Function>, TableError> {
     })
 }
 
+/// Every function of NVML.
+pub fn management() -> Result<Vec<Function>, TableError> {
+    parse("libnvidia-ml.tsv", MANAGEMENT_TABLE, |library| match library {
+        "nvml" => Ok((vec![Library::Nvml], Vec::new())),
+        _ => Err(format!("unknown library `{library}`")),
+    })
+}
+
 /// What one library exports, in the order of its function table.
 pub fn exports(library: Library) -> Result<Vec<Function>, TableError> {
     let mut functions = match library {
         Library::Cuda => driver()?,
+        Library::Nvml => management()?,
         _ => runtime()?,
     };
     functions.retain(|function| function.libraries.contains(&library));
@@ -231,6 +246,7 @@ mod tests {
         assert_eq!(count(Library::Cudart12), 435);
         assert_eq!(count(Library::Cudart13), 458);
         assert!(count(Library::Cuda) > 700);
+        assert!(count(Library::Nvml) > 400);
     }
 
     #[test]

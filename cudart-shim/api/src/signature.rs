@@ -83,6 +83,12 @@ const WORDS: &[&str] = &[
     "CUoccupancyB2DSize",
     "CUgreenCtx",
     "CUdevResourceDesc",
+    "nvmlDevice_t",
+    "nvmlUnit_t",
+    "nvmlEventSet_t",
+    "nvmlGpuInstance_t",
+    "nvmlComputeInstance_t",
+    "nvmlGpmSample_t",
 ];
 
 /// Structures passed by value, with their size in bytes.

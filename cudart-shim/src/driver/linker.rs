@@ -4,11 +4,11 @@ use crate::abi::{Address, In, Out, Text};
 use crate::context::driver_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
-use crate::image::{Code, link};
+use crate::image::Code;
 use crate::jit::JitOptions;
 use crate::simulator::Simulator;
 use parking_lot::Mutex;
-use ptx_frontend::container::Origin;
+use ptx_frontend::container::{Linked, Origin};
 use rustc_hash::FxHashMap;
 use std::ffi::{OsStr, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt as _;
@@ -18,6 +18,8 @@ use std::path::Path;
 const CUBIN: c_int = 0;
 const PTX: c_int = 1;
 const FAT_BINARY: c_int = 2;
+const OBJECT: c_int = 3;
+const LIBRARY: c_int = 4;
 
 /// A link being made.
 #[derive(Debug)]
@@ -45,12 +47,15 @@ fn with_link<T>(state: Address, use_it: impl FnOnce(&mut Link) -> Result<T>) -> 
 }
 
 fn add(simulator: &Simulator, state: Address, kind: c_int, bytes: &[u8]) -> Result<()> {
-    if !matches!(kind, CUBIN | PTX | FAT_BINARY) {
-        return Err(Error::NotSupported);
-    }
+    let capability = simulator.capability();
     with_link(state, |link| {
         let mut code = Code::default();
-        let added = code.add_bytes(bytes, Origin::ModuleImage, simulator.capability());
+        let added = match kind {
+            CUBIN | PTX | FAT_BINARY => code.add_bytes(bytes, Origin::ModuleImage, capability),
+            OBJECT => code.add_object(bytes, Origin::ModuleImage, capability),
+            LIBRARY => code.add_library(bytes, Origin::ModuleImage, capability),
+            _ => return Err(Error::InvalidValue),
+        };
         let code = link.options.finish(added.map(|()| code))?;
         let texts = code.modules.iter().map(|module| module.source().text().as_bytes().to_vec());
         link.texts.extend(texts);
@@ -74,7 +79,7 @@ api! { Driver;
         stateOut.set(Address(handle))
     }
 
-    /// Adds PTX or a fat binary from memory. Machine code, objects and libraries cannot be linked.
+    /// Adds PTX, a fat binary, an object file or a library from memory. Machine code cannot be linked.
     fn cuLinkAddData_v2(
         state: Address, kind: c_int, data: *const u8, size: usize, _name: Text, _numOptions: c_uint,
         _options: *mut c_int, _optionValues: *mut *mut c_void,
@@ -87,7 +92,7 @@ api! { Driver;
         add(simulator, state, kind, unsafe { std::slice::from_raw_parts(data, size) })
     }
 
-    /// Adds PTX or a fat binary from a file. Machine code, objects and libraries cannot be linked.
+    /// The same from a file.
     fn cuLinkAddFile_v2(
         state: Address, kind: c_int, path: Text, _numOptions: c_uint, _options: *mut c_int,
         _optionValues: *mut *mut c_void,
@@ -102,7 +107,9 @@ api! { Driver;
         cubinOut.check()?;
         driver_context()?;
         with_link(state, |being_made| {
-            being_made.image = link(&being_made.texts);
+            let texts = being_made.texts.iter().map(Vec::as_slice).collect();
+            being_made.image =
+                Linked { texts, max_registers: being_made.options.max_registers() }.to_bytes();
             sizeOut.set_if_wanted(being_made.image.len());
             cubinOut.set(Address(being_made.image.as_ptr() as usize))
         })

@@ -40,7 +40,7 @@ impl<const MORE: usize> From<KernelAttributes> for FunctionAttributes<MORE> {
         }
         Self {
             shared_size: attributes.shared,
-            const_size: 0,
+            const_size: attributes.constant,
             local_size: attributes.local,
             max_threads_per_block: attributes.max_threads,
             registers: attributes.registers,

@@ -146,6 +146,14 @@ pub enum ContainerError {
         /// What is wrong.
         reason: String,
     },
+    /// An archive is damaged.
+    #[error("{place}: archive: {reason}")]
+    Archive {
+        /// Start of the archive.
+        place: Place,
+        /// What is wrong.
+        reason: String,
+    },
     /// The input is none of fat binary, cubin, host ELF file and PTX text.
     #[error("{place}: neither a fat binary, an ELF file nor PTX text (starts with {first_bytes:02x?})")]
     UnknownImage {

@@ -11,6 +11,7 @@ use super::elf::HostFile;
 use super::entry::until_nul;
 use super::error::{ContainerError, Origin};
 use super::fatbin::{CONTAINER_MAGIC, Containers};
+use super::linked::{LINKED_MAGIC, Linked};
 use super::region::Region;
 
 /// What an input is.
@@ -22,6 +23,8 @@ pub enum Image<'a> {
     Cubin(&'a [u8]),
     /// A host executable, shared library or object file.
     Host(Box<HostFile<'a>>),
+    /// PTX texts that stand for machine code, as Voltsim's linker and assembler make it.
+    Linked(Linked<'a>),
     /// PTX text, up to its first NUL.
     Ptx(Cow<'a, str>),
 }
@@ -39,6 +42,8 @@ impl<'a> Image<'a> {
                 true => Ok(Self::Cubin(bytes)),
                 false => Ok(Self::Host(Box::new(HostFile::from_region(region)?))),
             }
+        } else if bytes.starts_with(LINKED_MAGIC) {
+            Linked::parse(bytes, origin).map(Self::Linked)
         } else if is_ptx(bytes) {
             Ok(Self::Ptx(String::from_utf8_lossy(until_nul(bytes))))
         } else {

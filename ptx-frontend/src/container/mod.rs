@@ -5,6 +5,7 @@
 //! Everything works on byte slices; only [`ImageFile::open`] reads a file. Any input is possible: damage of any kind
 //! is a [`ContainerError`] that names the place.
 
+pub mod archive;
 pub mod cubin;
 pub mod elf;
 pub mod entry;
@@ -14,6 +15,7 @@ pub mod select;
 mod compression;
 mod error;
 mod image;
+mod linked;
 mod region;
 
 pub use compression::{Compression, MAX_PAYLOAD_SIZE};
@@ -21,3 +23,4 @@ pub use entry::{Architecture, Entry, EntryKind, Portability};
 pub use error::{ContainerError, Origin, Place};
 pub use fatbin::{Container, Containers, Wrapper};
 pub use image::{Image, ImageFile};
+pub use linked::{LINKED_HEADER_SIZE, LINKED_MAGIC, Linked, linked_size};

@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
-pub(crate) use tinygrad::Tinygrad;
+use tinygrad::Tinygrad;
 
 /// `cargo xtask clients`.
 #[derive(Args)]
@@ -31,11 +31,26 @@ pub(crate) struct Arguments {
 enum Suite {
     Tinygrad,
     NumbaCuda,
+    Triton,
+    Curand,
+}
+
+impl Suite {
+    /// Runs it; whether what is to pass passes.
+    fn run(self, workspace: &Workspace, command: &Path, part: Part, accept: bool) -> Result<bool> {
+        let suite = match self {
+            Self::Tinygrad => return Tinygrad::set_up(workspace, command)?.small(),
+            Self::NumbaCuda => &pytest::NUMBA_CUDA,
+            Self::Triton => &pytest::TRITON,
+            Self::Curand => &pytest::CURAND,
+        };
+        suite.run(workspace, command, part, accept)
+    }
 }
 
 /// How much of a suite runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(super) enum Part {
     /// What CI has time for.
     Small,
     Whole,
@@ -43,12 +58,18 @@ pub(crate) enum Part {
 
 /// The small parts of all suites; whether what is to pass passes.
 pub(crate) fn small(workspace: &Workspace) -> Result<bool> {
-    let command = workspace.command();
-    let tinygrad = Tinygrad::set_up(workspace, &command)?.small()?;
-    let numba = pytest::NUMBA_CUDA.run(workspace, &command, Part::Small, false)?;
-    Ok(tinygrad && numba)
+    small_with(workspace, &workspace.command())
 }
 
+fn small_with(workspace: &Workspace, command: &Path) -> Result<bool> {
+    let mut passed = true;
+    for suite in Suite::value_variants() {
+        passed &= suite.run(workspace, command, Part::Small, false)?;
+    }
+    Ok(passed)
+}
+
+/// `cargo xtask clients`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find();
     let command = match &arguments.command {
@@ -57,16 +78,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         None => return Err(Error::Steps("release build".to_owned())),
     };
     if arguments.suites.is_empty() && arguments.tinygrad.is_none() {
-        return verdict("client suites", small(&workspace)?);
+        return verdict("client suites", small_with(&workspace, &command)?);
     }
     let mut failed = Vec::new();
     for suite in &arguments.suites {
-        let passed = match suite {
-            Suite::Tinygrad => Tinygrad::set_up(&workspace, &command)?.small()?,
-            Suite::NumbaCuda => {
-                pytest::NUMBA_CUDA.run(&workspace, &command, Part::Whole, arguments.accept)?
-            }
-        };
+        let passed = suite.run(&workspace, &command, Part::Whole, arguments.accept)?;
         if !passed {
             failed
                 .push(suite.to_possible_value().map_or_else(String::new, |name| name.get_name().to_owned()));

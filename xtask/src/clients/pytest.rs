@@ -11,16 +11,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A suite of a Python package.
-pub(crate) struct Pytest {
+/// Where the tests of a suite are.
+enum Home {
+    /// In the package itself; test names are relative to this folder of the environment's packages.
+    Package(&'static str),
+    /// In the suite's folder in `tests/clients`.
+    Ours,
+}
+
+/// A suite that pytest runs.
+pub(super) struct Pytest {
     /// Name of the suite, of its files in `tests/clients` and of its environment.
     name: &'static str,
-    /// Device that the tests see.
+    home: Home,
+    /// Device that the tests see: a name, or a file in the suite's folder.
     device: &'static str,
     /// Options of pytest.
     options: &'static [&'static str],
-    /// Folder of the tests, in the environment's packages; test names are relative to it.
-    root: &'static str,
     /// What pytest is told to run.
     whole: &'static [&'static str],
     /// A part of that, and what the names of its tests begin with.
@@ -28,11 +35,11 @@ pub(crate) struct Pytest {
 }
 
 /// The tests with a device of numba-cuda's package, on a device that skips none of them for its age.
-pub(crate) const NUMBA_CUDA: Pytest = Pytest {
+pub(super) const NUMBA_CUDA: Pytest = Pytest {
     name: "numba-cuda",
+    home: Home::Package("numba_cuda/numba/cuda/tests"),
     device: "h100",
     options: &["-o", "consider_namespace_packages=true", "--pyargs"],
-    root: "numba_cuda/numba/cuda/tests",
     whole: &["numba.cuda.tests.cudadrv", "numba.cuda.tests.cudapy"],
     small: &[
         ("numba.cuda.tests.cudadrv.test_linker", "cudadrv/test_linker.py"),
@@ -41,6 +48,32 @@ pub(crate) const NUMBA_CUDA: Pytest = Pytest {
         ("numba.cuda.tests.cudapy.test_warp_ops", "cudapy/test_warp_ops.py"),
         ("numba.cuda.tests.cudapy.test_cooperative_groups", "cudapy/test_cooperative_groups.py"),
         ("numba.cuda.tests.cudapy.test_print", "cudapy/test_print.py"),
+    ],
+};
+
+/// Kernels of our own in Triton, which has no PyTorch here, and our stand-in for `ptxas`.
+pub(super) const TRITON: Pytest = Pytest {
+    name: "triton",
+    home: Home::Ours,
+    device: "titan-v",
+    options: &[],
+    whole: &["."],
+    small: &[(".", "")],
+};
+
+/// cuRAND's generators on the device beside those on the host.
+pub(super) const CURAND: Pytest = Pytest {
+    name: "curand",
+    home: Home::Ours,
+    device: "device.toml",
+    options: &[],
+    whole: &["."],
+    small: &[
+        (
+            "test_curand.py::test_a_second_call_goes_on_where_the_first_ended",
+            "test_curand.py::test_a_second_call",
+        ),
+        ("test_curand.py::test_sobol_numbers_of_several_dimensions_are_equal", "test_curand.py::test_sobol"),
     ],
 };
 
@@ -55,7 +88,7 @@ const PACKAGES: &str = "lib/python3.11/site-packages";
 impl Pytest {
     /// Runs the suite, reports what changed against the pass list and, where that is wanted, accepts it; whether every
     /// listed test passes.
-    pub(crate) fn run(
+    pub(super) fn run(
         &self,
         workspace: &Workspace,
         command: &Path,
@@ -106,6 +139,18 @@ impl Pytest {
         Ok(environment)
     }
 
+    /// Names of tests that are mistaken and not run, with the reason.
+    fn left_out(&self, workspace: &Workspace) -> Result<Vec<(String, String)>> {
+        let path = lists(workspace).join(format!("{}-left-out.txt", self.name));
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let text = read(&path)?;
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let pair = |(name, reason): (&str, &str)| (name.to_owned(), reason.to_owned());
+        Ok(lines.filter_map(|line| line.split_once('\t')).map(pair).collect())
+    }
+
     fn outcomes(
         &self,
         workspace: &Workspace,
@@ -117,17 +162,35 @@ impl Pytest {
         fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
         let file = folder.join("outcomes.tsv");
         fs::write(&file, "").map_err(Error::file(&file))?;
+        let own = lists(workspace).join(self.name);
+        let (root, device) = match self.home {
+            Home::Package(root) => (environment.join(PACKAGES).join(root), self.device.into()),
+            Home::Ours if self.device.ends_with(".toml") => (own.clone(), own.join(self.device)),
+            Home::Ours => (own, self.device.into()),
+        };
         let mut tests = Command::new("timeout");
-        tests.arg(TIME_LIMIT).arg(command).args(["run", "--device", self.device, "--"]);
+        tests.arg(TIME_LIMIT).arg(command).args(["run", "--device"]).arg(device).arg("--");
         tests.arg(environment.join("bin/python")).args(["-m", "pytest", "-p", "outcomes", "--quiet"]);
         tests.args(["--no-header", "-p", "no:cacheprovider", "--disable-warnings", "--tb=short"]);
         tests.args(["--numprocesses", WORKERS, "--dist", "loadfile", "--timeout", TEST_TIME_LIMIT]);
-        tests.arg("--rootdir").arg(environment.join(PACKAGES).join(self.root)).args(self.options);
-        match part {
-            Part::Whole => tests.args(self.whole),
-            Part::Small => tests.args(self.small.iter().map(|(module, _)| module)),
+        tests.arg("--rootdir").arg(&root).args(self.options);
+        for (name, _) in self.left_out(workspace)? {
+            tests.arg("--deselect").arg(name);
+        }
+        let subjects: Vec<&str> = match part {
+            Part::Whole => self.whole.to_vec(),
+            Part::Small => self.small.iter().map(|(subject, _)| *subject).collect(),
+        };
+        match self.home {
+            Home::Package(_) => tests.args(subjects),
+            Home::Ours => tests.args(subjects.iter().map(|subject| root.join(subject))),
         };
         tests.current_dir(&folder).env("PYTHONPATH", lists(workspace)).env("OUTCOMES", &file);
+        tests.env("PYTHONDONTWRITEBYTECODE", "1");
+        // Triton's own cache of compiled kernels would hide what its compiler and our assembler do.
+        tests.env("TRITON_CACHE_DIR", folder.join("cache")).env("TRITON_ALWAYS_COMPILE", "1");
+        // Triton 3.9 warns unless it is told.
+        tests.env("TRITON_DEFAULT_FP_FUSION", "1");
         // Failures are judged by the list.
         process::shown(&mut tests)?;
         Ok(parse(&read(&file)?))

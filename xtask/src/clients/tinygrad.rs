@@ -24,7 +24,7 @@ const TIME_LIMIT: &str = "3h";
 const RENDERERS: [&str; 2] = ["CUDA:PTX", "CUDA:CUDA"];
 
 /// tinygrad, installed.
-pub(crate) struct Tinygrad {
+pub(super) struct Tinygrad {
     sources: PathBuf,
     nvrtc: PathBuf,
     /// CUDA 12.9, whose headers NVRTC reads.

@@ -1,6 +1,7 @@
 //! The device code of a file: what would be chosen for the device, what is only there as machine code, and which
 //! instructions of it are not there.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -79,11 +80,18 @@ impl DeviceCode {
         code
     }
 
-    /// The code of a file that is PTX text.
-    pub(super) fn of_text(text: &str, file: &Path, device: u32) -> Self {
+    /// The code of a file that is PTX texts, linked with each other.
+    pub(super) fn of_texts<'a>(
+        texts: impl IntoIterator<Item = Cow<'a, str>>,
+        file: &Path,
+        device: u32,
+    ) -> Self {
         let mut code = Self::default();
-        let module = code.add_module(text, &file.to_string_lossy(), None, Compression::None.name(), device);
-        code.check_kernels(module.into_iter().collect());
+        let name = file.to_string_lossy();
+        let mut add =
+            |text: Cow<'_, str>| code.add_module(&text, &name, None, Compression::None.name(), device);
+        let modules = texts.into_iter().filter_map(&mut add).collect();
+        code.check_kernels(modules);
         code
     }
 

@@ -131,7 +131,11 @@ fn examine(
         Image::FatBinary(containers) => {
             found.code = DeviceCode::of([(Section::WholePrograms, containers)], device)
         }
-        Image::Ptx(text) => found.code = DeviceCode::of_text(&text, path, device),
+        Image::Ptx(text) => found.code = DeviceCode::of_texts([text], path, device),
+        Image::Linked(linked) => {
+            let texts = linked.texts.into_iter().map(String::from_utf8_lossy);
+            found.code = DeviceCode::of_texts(texts, path, device);
+        }
         Image::Cubin(bytes) => {
             let kernels = cubin::kernel_names(bytes, Origin::file(path))?;
             found.code.sass_only = kernels.into_iter().map(|name| (name, Vec::new())).collect();

@@ -1,4 +1,5 @@
-//! The folder a program's `LD_LIBRARY_PATH` points to: the front libraries under their sonames, and the core.
+//! The folder a program's `LD_LIBRARY_PATH` and `PATH` point to: the front libraries under their sonames, the core, and
+//! commands that stand in for the vendor's.
 //!
 //! It lies beside what cargo built (`target/<profile>/voltsim-lib`) and holds links, so that a new build needs no new
 //! folder. An installed folder holds the files themselves and is used as it is.
@@ -44,17 +45,34 @@ pub enum Error {
 /// The library to preload into programs that have the runtime linked in.
 pub const STATIC: &str = "libvoltsim_static.so";
 
+/// The stand-in for the vendor's assembler, in the folder.
+pub const PTXAS: &str = "ptxas";
+
 /// Name in the folder and name in cargo's output of each library; `libcuda.so` is what some clients open.
 fn names() -> impl Iterator<Item = (&'static str, String)> {
     let built = |library: Library| format!("lib{}.so", library.crate_name());
     let fronts = Library::ALL.into_iter().map(move |library| (library.soname(), built(library)));
-    fronts.chain([("libcuda.so", built(Library::Cuda)), (CORE, CORE.to_owned()), (STATIC, STATIC.to_owned())])
+    fronts.chain([
+        ("libcuda.so", built(Library::Cuda)),
+        (CORE, CORE.to_owned()),
+        (STATIC, STATIC.to_owned()),
+        (PTXAS, "voltsim_ptxas".to_owned()),
+    ])
 }
 
 /// The packages that make the libraries.
 fn packages() -> impl Iterator<Item = &'static str> {
-    ["cudart-shim", "front-cudart-11", "front-cudart-12", "front-cudart-13", "front-cuda", "front-static"]
-        .into_iter()
+    [
+        "cudart-shim",
+        "front-cudart-11",
+        "front-cudart-12",
+        "front-cudart-13",
+        "front-cuda",
+        "front-nvml",
+        "front-static",
+        "standin-ptxas",
+    ]
+    .into_iter()
 }
 
 /// The complete folder inside `output`, the folder cargo builds into or an executable was installed to.

@@ -1,0 +1,88 @@
+//! The command as programs start it.
+
+use ptx_frontend::container::{Linked, Origin};
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+const GOOD: &str = "\
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+	.reg .b64 %a, %b;
+	.shared .b32 s[4];
+	ld.param.u64 %a, [p];
+	add.u64 %b, %a, 1;
+	st.global.u64 [%a], %b;
+	ret;
+}
+";
+
+struct Run {
+    folder: tempfile::TempDir,
+    output: Output,
+}
+
+fn assemble(text: &str, options: &[&str]) -> Run {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.ptx"), text).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_voltsim_ptxas"));
+    let output = command
+        .current_dir(folder.path())
+        .args(options)
+        .args(["in.ptx", "-o", "out.cubin"])
+        .output()
+        .unwrap();
+    Run { folder, output }
+}
+
+impl Run {
+    fn errors(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    fn image(&self) -> PathBuf {
+        self.folder.path().join("out.cubin")
+    }
+}
+
+#[test]
+fn the_image_holds_the_text_and_the_register_limit() {
+    let run = assemble(GOOD, &["--gpu-name=sm_90a", "--maxrregcount=40"]);
+    assert!(run.output.status.success(), "{}", run.errors());
+    let bytes = std::fs::read(run.image()).unwrap();
+    let image = Linked::parse(&bytes, Origin::ModuleImage).unwrap();
+    assert_eq!(image, Linked { texts: vec![GOOD.as_bytes()], max_registers: Some(40) });
+}
+
+#[test]
+fn an_error_names_the_line_and_leaves_no_image() {
+    let run = assemble(&GOOD.replace("add.u64", "add.u65"), &[]);
+    assert_eq!(run.output.status.code(), Some(255));
+    assert!(run.errors().starts_with("ptxas in.ptx, line 9; error   : "), "{}", run.errors());
+    assert!(
+        run.errors().ends_with("ptxas fatal   : Ptx assembly aborted due to errors\n"),
+        "{}",
+        run.errors()
+    );
+    assert!(!run.image().exists());
+}
+
+#[test]
+fn text_that_is_no_module_is_an_error() {
+    let run = assemble("hello", &[]);
+    assert_eq!(run.output.status.code(), Some(255));
+    assert!(run.errors().contains("ptxas in.ptx, line 1; fatal   : "), "{}", run.errors());
+}
+
+#[test]
+fn verbose_tells_what_a_kernel_uses() {
+    let run = assemble(GOOD, &["-v"]);
+    assert!(run.errors().contains("Compiling entry function 'k' for 'sm_75'"), "{}", run.errors());
+    assert!(
+        run.errors().contains("registers, used 0 barriers, 16 bytes smem, 8 bytes cmem[0]"),
+        "{}",
+        run.errors()
+    );
+}

@@ -26,7 +26,7 @@ use crate::parse::tree::{self, Declaration, Formal, Header, Statement, Word};
 use crate::source::{Source, narrow};
 use declaration::{Meaning, ParameterArea, Storage};
 use form::Candidates;
-use names::{Entity, Found, Labels, Range, Scopes};
+use names::{Each, Entity, Found, Labels, Range, Scopes};
 
 type Result<T> = std::result::Result<T, At<ResolveError>>;
 
@@ -52,6 +52,7 @@ pub fn function(
         labels,
         externals: FxHashMap::default(),
         candidates: FxHashMap::default(),
+        models: Vec::new(),
         variable_names: FxHashMap::default(),
         location: SourceLocation::default(),
         errors: Vec::new(),
@@ -156,6 +157,8 @@ struct Resolver<'a> {
     externals: FxHashMap<&'a str, ExternalId>,
     /// Forms of the opcodes met so far.
     candidates: FxHashMap<&'a str, std::rc::Rc<Candidates>>,
+    /// Variables of which there are ranges.
+    models: Vec<Variable>,
     /// How often a variable's name has been declared.
     variable_names: FxHashMap<&'a str, u32>,
     location: SourceLocation,
@@ -265,7 +268,7 @@ impl<'a> Resolver<'a> {
         let name = declarator.name.text;
         let (ty, lanes) = (meaning.ty_of(name)?, meaning.lanes);
         if let Some(count) = declarator.count {
-            return self.scopes.declare_range(name, Range { ty, lanes, count });
+            return self.scopes.declare_range(name, Range { each: Each::Registers { ty, lanes }, count });
         }
         let first = self.add_registers(ty, lanes, name);
         self.scopes.declare(name, Entity::Registers { first, lanes })
@@ -278,10 +281,21 @@ impl<'a> Resolver<'a> {
         declarator: &'a tree::Declarator<'a>,
     ) -> std::result::Result<(), ResolveError> {
         let name = declarator.name.text;
-        let mut variable = declaration::variable(meaning, space, declarator)?;
+        let variable = declaration::variable(meaning, space, declarator)?;
+        if let Some(count) = declarator.count {
+            let model = self.models.len();
+            self.models.push(variable);
+            return self.scopes.declare_range(name, Range { each: Each::Variable { model }, count });
+        }
         if variable.linkage == Linkage::Extern {
             return self.scopes.declare(name, Entity::Outside { element: variable.ty.bytes() });
         }
+        let entity = self.add_variable(name, variable);
+        self.scopes.declare(name, entity)
+    }
+
+    /// A new variable; names that occur again in other scopes get a suffix.
+    fn add_variable(&mut self, name: &'a str, mut variable: Variable) -> Entity {
         let uses = self.variable_names.entry(name).or_insert(0);
         *uses += 1;
         if *uses > 1 {
@@ -289,16 +303,24 @@ impl<'a> Resolver<'a> {
         }
         let id = VariableId(narrow(self.function.variables.len()));
         self.function.variables.push(variable);
-        self.scopes.declare(name, Entity::Variable(id))
+        Entity::Variable(id)
     }
 
-    /// What a name stands for; registers of ranges get their number here.
+    /// What a name stands for; registers and variables of ranges get their number here.
     fn find(&mut self, name: &'a str) -> Option<Entity> {
         match self.scopes.find(name)? {
             Found::Entity(entity) => Some(entity),
             Found::Unnumbered { depth, range } => {
-                let first = self.add_registers(range.ty, range.lanes, name);
-                let entity = Entity::Registers { first, lanes: range.lanes };
+                let entity = match range.each {
+                    Each::Registers { ty, lanes } => {
+                        Entity::Registers { first: self.add_registers(ty, lanes, name), lanes }
+                    }
+                    Each::Variable { model } => {
+                        let model = self.models.get(model)?;
+                        let variable = Variable { name: name.to_owned(), ..model.clone() };
+                        self.add_variable(name, variable)
+                    }
+                };
                 self.scopes.number(depth, name, entity);
                 Some(entity)
             }

@@ -55,12 +55,24 @@ pub(super) enum Entity {
     },
 }
 
-/// `%r<n>`: many registers declared at once. They get numbers when they are first used.
+/// `%r<n>`: many registers or variables declared at once. They get numbers when they are first used.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Range {
-    pub(super) ty: ScalarType,
-    pub(super) lanes: u32,
+    pub(super) each: Each,
     pub(super) count: u64,
+}
+
+/// What each name of a range stands for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Each {
+    Registers {
+        ty: ScalarType,
+        lanes: u32,
+    },
+    /// Like the variable at this position among the models.
+    Variable {
+        model: usize,
+    },
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +86,7 @@ struct Scope<'a> {
 /// A declaration found for a name.
 pub(super) enum Found {
     Entity(Entity),
-    /// The name is within a range of this scope and has no register yet.
+    /// The name is within a range of this scope and has no register or variable yet.
     Unnumbered {
         depth: usize,
         range: Range,
@@ -158,7 +170,7 @@ impl<'a> Scopes<'a> {
         None
     }
 
-    /// Records the registers of a name that [`Scopes::find`] answered as unnumbered.
+    /// Records what a name stands for that [`Scopes::find`] answered as unnumbered.
     pub(super) fn number(&mut self, depth: usize, name: &'a str, entity: Entity) {
         if let Some(scope) = self.stack.get_mut(depth) {
             scope.names.insert(name, entity);

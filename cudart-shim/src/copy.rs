@@ -6,9 +6,9 @@ use crate::check;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::simulator::{DeviceFault, Simulator};
-use functional::memory::{AllocationKind, Memory};
+use functional::memory::{Allocation, AllocationKind, Memory};
 use std::ffi::c_int;
-use stream_engine::{Context, StreamId};
+use stream_engine::{Context, Scope, StreamId};
 
 /// A pageable source up to this many bytes is copied aside, so that the caller need not wait for the stream's turn.
 const STAGED_BYTES: usize = 64 << 10;
@@ -339,6 +339,25 @@ impl Simulator {
             Some(fill) => self.enqueue(stream, Operation::Fill(fill)),
             None => self.copy_now(None, stream),
         }
+    }
+
+    /// The same for the functions without a stream: they return at once as well, except where the host can see the memory
+    /// (CUDA runtime, "API synchronization behavior", memset).
+    pub(crate) fn fill_now(
+        &'static self,
+        to: Side,
+        pattern: Pattern,
+        extent: Extent,
+        stream: StreamId,
+    ) -> Result<()> {
+        self.fill(to, pattern, extent, stream)?;
+        let seen_by_host = |found: &Allocation| {
+            matches!(found.kind, AllocationKind::Host | AllocationKind::Registered | AllocationKind::Managed)
+        };
+        if self.device.memory.allocation_of(to.address as u64).as_ref().is_some_and(seen_by_host) {
+            self.synchronize(Scope::Stream(stream))?;
+        }
+        Ok(())
     }
 }
 

@@ -171,7 +171,8 @@ fn call_scopes_make_parameter_variables_with_names_of_their_own() {
 #[test]
 fn a_range_of_variables_has_those_that_are_used_and_no_others() {
     let globals = ".func f(.param .b64 a, .param .b64 b) { ret; }";
-    let call = "{ .param .u64 %P<3>; st.param.u64 [%P0], %rd1; st.param.u64 [%P2], %rd2; call f, (%P0, %P2); }";
+    let call =
+        "{ .param .u64 %P<3>; st.param.u64 [%P0], %rd1; st.param.u64 [%P2], %rd2; call f, (%P0, %P2); }";
     let function = kernel_with(globals, &format!("{call}{call}"));
     let names: Vec<_> = function.variables.iter().map(|variable| variable.name.as_str()).collect();
     assert_eq!(names, ["%P0", "%P2", "%P0$1", "%P2$1"]);

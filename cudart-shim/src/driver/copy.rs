@@ -209,12 +209,18 @@ fn fill(
     (width, height): (usize, usize),
     stream: StreamHandle,
     default: DefaultStream,
+    waiting: Waiting,
 ) -> Result<()> {
     let simulator = driver_context()?;
     let stream = simulator.stream(stream, default)?;
     let width = width.checked_mul(pattern.size()).ok_or(Error::InvalidValue)?;
     let side = Side::rows(address.0, pitch);
-    simulator.fill(side, pattern, Extent { width, height, depth: 1 }, stream)
+    let extent = Extent { width, height, depth: 1 };
+    if waiting == Waits {
+        simulator.fill_now(side, pattern, extent, stream)
+    } else {
+        simulator.fill(side, pattern, extent, stream)
+    }
 }
 
 const DEFAULT: StreamHandle = StreamHandle(0);
@@ -322,80 +328,80 @@ api! { Driver;
 
     /// Fills bytes.
     fn cuMemsetD8_v2, cuMemsetD8_v2_ptds [default] (dst: Address, value: u8, count: usize) {
-        fill((dst, 0), Pattern::Byte(value), (count, 1), DEFAULT, default)
+        fill((dst, 0), Pattern::Byte(value), (count, 1), DEFAULT, default, Waits)
     }
 
     /// Fills 16-bit values.
     fn cuMemsetD16_v2, cuMemsetD16_v2_ptds [default] (dst: Address, value: u16, count: usize) {
-        fill((dst, 0), Pattern::Half(value), (count, 1), DEFAULT, default)
+        fill((dst, 0), Pattern::Half(value), (count, 1), DEFAULT, default, Waits)
     }
 
     /// Fills 32-bit values.
     fn cuMemsetD32_v2, cuMemsetD32_v2_ptds [default] (dst: Address, value: c_uint, count: usize) {
-        fill((dst, 0), Pattern::Word(value), (count, 1), DEFAULT, default)
+        fill((dst, 0), Pattern::Word(value), (count, 1), DEFAULT, default, Waits)
     }
 
     /// Fills bytes in stream order.
     fn cuMemsetD8Async, cuMemsetD8Async_ptsz [default] (
         dst: Address, value: u8, count: usize, stream: StreamHandle,
     ) {
-        fill((dst, 0), Pattern::Byte(value), (count, 1), stream, default)
+        fill((dst, 0), Pattern::Byte(value), (count, 1), stream, default, Returns)
     }
 
     /// Fills 16-bit values in stream order.
     fn cuMemsetD16Async, cuMemsetD16Async_ptsz [default] (
         dst: Address, value: u16, count: usize, stream: StreamHandle,
     ) {
-        fill((dst, 0), Pattern::Half(value), (count, 1), stream, default)
+        fill((dst, 0), Pattern::Half(value), (count, 1), stream, default, Returns)
     }
 
     /// Fills 32-bit values in stream order.
     fn cuMemsetD32Async, cuMemsetD32Async_ptsz [default] (
         dst: Address, value: c_uint, count: usize, stream: StreamHandle,
     ) {
-        fill((dst, 0), Pattern::Word(value), (count, 1), stream, default)
+        fill((dst, 0), Pattern::Word(value), (count, 1), stream, default, Returns)
     }
 
     /// Fills rows of bytes.
     fn cuMemsetD2D8_v2, cuMemsetD2D8_v2_ptds [default] (
         dst: Address, pitch: usize, value: u8, width: usize, height: usize,
     ) {
-        fill((dst, pitch), Pattern::Byte(value), (width, height), DEFAULT, default)
+        fill((dst, pitch), Pattern::Byte(value), (width, height), DEFAULT, default, Waits)
     }
 
     /// Fills rows of 16-bit values.
     fn cuMemsetD2D16_v2, cuMemsetD2D16_v2_ptds [default] (
         dst: Address, pitch: usize, value: u16, width: usize, height: usize,
     ) {
-        fill((dst, pitch), Pattern::Half(value), (width, height), DEFAULT, default)
+        fill((dst, pitch), Pattern::Half(value), (width, height), DEFAULT, default, Waits)
     }
 
     /// Fills rows of 32-bit values.
     fn cuMemsetD2D32_v2, cuMemsetD2D32_v2_ptds [default] (
         dst: Address, pitch: usize, value: c_uint, width: usize, height: usize,
     ) {
-        fill((dst, pitch), Pattern::Word(value), (width, height), DEFAULT, default)
+        fill((dst, pitch), Pattern::Word(value), (width, height), DEFAULT, default, Waits)
     }
 
     /// Fills rows of bytes in stream order.
     fn cuMemsetD2D8Async, cuMemsetD2D8Async_ptsz [default] (
         dst: Address, pitch: usize, value: u8, width: usize, height: usize, stream: StreamHandle,
     ) {
-        fill((dst, pitch), Pattern::Byte(value), (width, height), stream, default)
+        fill((dst, pitch), Pattern::Byte(value), (width, height), stream, default, Returns)
     }
 
     /// Fills rows of 16-bit values in stream order.
     fn cuMemsetD2D16Async, cuMemsetD2D16Async_ptsz [default] (
         dst: Address, pitch: usize, value: u16, width: usize, height: usize, stream: StreamHandle,
     ) {
-        fill((dst, pitch), Pattern::Half(value), (width, height), stream, default)
+        fill((dst, pitch), Pattern::Half(value), (width, height), stream, default, Returns)
     }
 
     /// Fills rows of 32-bit values in stream order.
     fn cuMemsetD2D32Async, cuMemsetD2D32Async_ptsz [default] (
         dst: Address, pitch: usize, value: c_uint, width: usize, height: usize, stream: StreamHandle,
     ) {
-        fill((dst, pitch), Pattern::Word(value), (width, height), stream, default)
+        fill((dst, pitch), Pattern::Word(value), (width, height), stream, default, Returns)
     }
 }
 

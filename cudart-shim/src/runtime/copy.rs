@@ -214,11 +214,17 @@ fn fill(
     (width, height, depth): (usize, usize, usize),
     stream: StreamHandle,
     default: DefaultStream,
+    waiting: Waiting,
 ) -> Result<()> {
     let simulator = runtime_context()?;
     let stream = simulator.stream(stream, default)?;
     // As C's memset: the value is converted to a byte.
-    simulator.fill(target, Pattern::Byte(value as u8), Extent { width, height, depth }, stream)
+    let (pattern, extent) = (Pattern::Byte(value as u8), Extent { width, height, depth });
+    if waiting == Waits {
+        simulator.fill_now(target, pattern, extent, stream)
+    } else {
+        simulator.fill(target, pattern, extent, stream)
+    }
 }
 
 fn fill_rows(
@@ -227,11 +233,12 @@ fn fill_rows(
     (width, height): (usize, usize),
     stream: StreamHandle,
     default: DefaultStream,
+    waiting: Waiting,
 ) -> Result<()> {
     if width > pitch && height > 1 {
         return Err(Error::InvalidPitchValue);
     }
-    fill(Side::rows(address.0, pitch), value, (width, height, 1), stream, default)
+    fill(Side::rows(address.0, pitch), value, (width, height, 1), stream, default, waiting)
 }
 
 fn fill_slices(
@@ -240,9 +247,10 @@ fn fill_slices(
     extent: CudaExtent,
     stream: StreamHandle,
     default: DefaultStream,
+    waiting: Waiting,
 ) -> Result<()> {
     let side = pitched_side(target, CudaPosition { x: 0, y: 0, z: 0 })?;
-    fill(side, value, (extent.width, extent.height, extent.depth), stream, default)
+    fill(side, value, (extent.width, extent.height, extent.depth), stream, default, waiting)
 }
 
 const DEFAULT: StreamHandle = StreamHandle(0);
@@ -313,39 +321,39 @@ api! { Runtime;
 
     /// Fills bytes.
     fn cudaMemset, cudaMemset_ptds [default] (devPtr: Address, value: c_int, count: usize) {
-        fill(Side::row(devPtr.0), value, (count, 1, 1), DEFAULT, default)
+        fill(Side::row(devPtr.0), value, (count, 1, 1), DEFAULT, default, Waits)
     }
 
     /// Fills bytes in stream order.
     fn cudaMemsetAsync, cudaMemsetAsync_ptsz [default] (
         devPtr: Address, value: c_int, count: usize, stream: StreamHandle,
     ) {
-        fill(Side::row(devPtr.0), value, (count, 1, 1), stream, default)
+        fill(Side::row(devPtr.0), value, (count, 1, 1), stream, default, Returns)
     }
 
     /// Fills rows.
     fn cudaMemset2D, cudaMemset2D_ptds [default] (
         devPtr: Address, pitch: usize, value: c_int, width: usize, height: usize,
     ) {
-        fill_rows((devPtr, pitch), value, (width, height), DEFAULT, default)
+        fill_rows((devPtr, pitch), value, (width, height), DEFAULT, default, Waits)
     }
 
     /// Fills rows in stream order.
     fn cudaMemset2DAsync, cudaMemset2DAsync_ptsz [default] (
         devPtr: Address, pitch: usize, value: c_int, width: usize, height: usize, stream: StreamHandle,
     ) {
-        fill_rows((devPtr, pitch), value, (width, height), stream, default)
+        fill_rows((devPtr, pitch), value, (width, height), stream, default, Returns)
     }
 
     /// Fills slices of rows.
     fn cudaMemset3D, cudaMemset3D_ptds [default] (pitchedDevPtr: PitchedPointer, value: c_int, extent: CudaExtent) {
-        fill_slices(pitchedDevPtr, value, extent, DEFAULT, default)
+        fill_slices(pitchedDevPtr, value, extent, DEFAULT, default, Waits)
     }
 
     /// Fills slices of rows in stream order.
     fn cudaMemset3DAsync, cudaMemset3DAsync_ptsz [default] (
         pitchedDevPtr: PitchedPointer, value: c_int, extent: CudaExtent, stream: StreamHandle,
     ) {
-        fill_slices(pitchedDevPtr, value, extent, stream, default)
+        fill_slices(pitchedDevPtr, value, extent, stream, default, Returns)
     }
 }

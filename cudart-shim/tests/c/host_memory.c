@@ -34,5 +34,14 @@ int main(void)
     OK(cudaFreeHost(pinned));
     OK(cudaFree(managed));
     EXPECT(cudaMallocManaged((void **)&managed, 0, 1), cudaErrorInvalidValue);
+
+    /* A fill that names no stream is over when it returns, if the host can see the memory. */
+    char *filled;
+    size_t size = 64 << 20;
+    OK(cudaMallocHost((void **)&filled, size));
+    memset(filled, 0, size);
+    OK(cudaMemset(filled, 7, size));
+    EXPECT(filled[size - 1], 7);
+    OK(cudaFreeHost(filled));
     return 0;
 }

@@ -34,11 +34,11 @@ pub(super) struct Pytest {
     small: &'static [(&'static str, &'static str)],
 }
 
-/// The tests with a device of numba-cuda's package, on a device that skips none of them for its age.
+/// The tests with a device of numba-cuda's package.
 pub(super) const NUMBA_CUDA: Pytest = Pytest {
     name: "numba-cuda",
     home: Home::Package("numba_cuda/numba/cuda/tests"),
-    device: "h100",
+    device: "device.toml",
     options: &["-o", "consider_namespace_packages=true", "--pyargs"],
     whole: &["numba.cuda.tests.cudadrv", "numba.cuda.tests.cudapy"],
     small: &[
@@ -163,10 +163,13 @@ impl Pytest {
         let file = folder.join("outcomes.tsv");
         fs::write(&file, "").map_err(Error::file(&file))?;
         let own = lists(workspace).join(self.name);
-        let (root, device) = match self.home {
-            Home::Package(root) => (environment.join(PACKAGES).join(root), self.device.into()),
-            Home::Ours if self.device.ends_with(".toml") => (own.clone(), own.join(self.device)),
-            Home::Ours => (own, self.device.into()),
+        let device = match self.device.ends_with(".toml") {
+            true => own.join(self.device),
+            false => self.device.into(),
+        };
+        let root = match self.home {
+            Home::Package(root) => environment.join(PACKAGES).join(root),
+            Home::Ours => own,
         };
         let mut tests = Command::new("timeout");
         tests.arg(TIME_LIMIT).arg(command).args(["run", "--device"]).arg(device).arg("--");

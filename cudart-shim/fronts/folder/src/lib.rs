@@ -45,6 +45,9 @@ pub enum Error {
 /// The library to preload into programs that have the runtime linked in.
 pub const STATIC: &str = "libvoltsim_static.so";
 
+/// The names of the front for NVRTC.
+const NVRTC: [&str; 3] = ["libnvrtc.so.11.2", "libnvrtc.so.12", "libnvrtc.so.13"];
+
 /// The stand-in for the vendor's assembler, in the folder.
 pub const PTXAS: &str = "ptxas";
 
@@ -52,7 +55,8 @@ pub const PTXAS: &str = "ptxas";
 fn names() -> impl Iterator<Item = (&'static str, String)> {
     let built = |library: Library| format!("lib{}.so", library.crate_name());
     let fronts = Library::ALL.into_iter().map(move |library| (library.soname(), built(library)));
-    fronts.chain([
+    let nvrtc = NVRTC.into_iter().map(|name| (name, "libvoltsim_nvrtc.so".to_owned()));
+    fronts.chain(nvrtc).chain([
         ("libcuda.so", built(Library::Cuda)),
         (CORE, CORE.to_owned()),
         (STATIC, STATIC.to_owned()),
@@ -70,6 +74,7 @@ fn packages() -> impl Iterator<Item = &'static str> {
         "front-cuda",
         "front-nvml",
         "front-static",
+        "standin-nvrtc",
         "standin-ptxas",
     ]
     .into_iter()

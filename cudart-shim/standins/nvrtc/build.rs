@@ -1,0 +1,14 @@
+//! Link arguments: an empty node for each version of the symbols (see `api_table::front` for why it is empty).
+
+use std::path::PathBuf;
+
+const NODES: &str = "libnvrtc.so.11.2 { };\nlibnvrtc.so.12 { };\nlibnvrtc.so.13 { };\n";
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let script = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join("exports.map");
+    std::fs::write(&script, NODES)?;
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={}", script.display());
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    Ok(())
+}

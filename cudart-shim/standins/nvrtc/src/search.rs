@@ -1,0 +1,72 @@
+//! Where the real NVRTC is.
+
+use std::env;
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Name of the library if this one's own cannot be told.
+const USUAL_NAME: &str = "libnvrtc.so.12";
+/// Folders of an installed CUDA.
+const INSTALLED: [&str; 3] = ["/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu", "/opt/cuda/lib64"];
+/// Folders of NVIDIA's Python packages.
+const PACKAGES: [&str; 3] = ["nvidia/cuda_nvrtc/lib", "nvidia/cu13/lib", "nvidia/cu12/lib"];
+
+/// The file of the real library: what `VOLTSIM_NVRTC` says, else the first in the other folders of `LD_LIBRARY_PATH`, in
+/// the packages of the Python that runs, in `CUDA_PATH` and `CUDA_HOME`, and where CUDA is usually installed.
+pub(crate) fn real_library() -> Option<PathBuf> {
+    if let Some(file) = env::var_os("VOLTSIM_NVRTC").filter(|file| !file.is_empty()) {
+        return Some(file.into());
+    }
+    let own = own_file();
+    let name = own.as_deref().and_then(Path::file_name).filter(|name| is_name(name));
+    let name = name.unwrap_or(OsStr::new(USUAL_NAME));
+    let own = own.as_deref().and_then(|own| own.canonicalize().ok());
+    let files = folders().into_iter().map(|folder| folder.join(name));
+    files.filter(|file| file.is_file()).find(|file| file.canonicalize().ok() != own)
+}
+
+fn is_name(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b"libnvrtc.so.")
+}
+
+fn folders() -> Vec<PathBuf> {
+    let list = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = env::split_paths(&list).collect();
+    folders.extend(python_packages());
+    let cuda = ["CUDA_PATH", "CUDA_HOME"].into_iter().filter_map(env::var_os);
+    folders.extend(cuda.flat_map(|cuda| [Path::new(&cuda).join("lib64"), Path::new(&cuda).join("lib")]));
+    folders.extend(INSTALLED.map(PathBuf::from));
+    folders
+}
+
+/// Folders of NVIDIA's packages in the environment whose interpreter runs: `bin/python` has `lib/pythonX/site-packages`
+/// beside it.
+fn python_packages() -> Vec<PathBuf> {
+    let Some(program) = env::args_os().next() else { return Vec::new() };
+    let Some(prefix) = Path::new(&program).parent().and_then(Path::parent) else { return Vec::new() };
+    let Ok(versions) = std::fs::read_dir(prefix.join("lib")) else { return Vec::new() };
+    let versions = versions.filter_map(|entry| Some(entry.ok()?.path()));
+    versions
+        .filter(|path| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"python")))
+        .flat_map(|path| PACKAGES.map(|package| path.join("site-packages").join(package)))
+        .collect()
+}
+
+/// The path under which this library was loaded.
+fn own_file() -> Option<PathBuf> {
+    let mut information = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    let address = own_file as *const libc::c_void;
+    // SAFETY: dladdr accepts any address and fills the structure when it returns non-zero.
+    if unsafe { libc::dladdr(address, information.as_mut_ptr()) } == 0 {
+        return None;
+    }
+    // SAFETY: filled, as dladdr said.
+    let information = unsafe { information.assume_init() };
+    if information.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: the loader keeps the name alive while the library is loaded.
+    let name = unsafe { CStr::from_ptr(information.dli_fname) };
+    Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
+}

@@ -21,6 +21,11 @@ pub(crate) fn folder() -> Result<PathBuf, Failure> {
     })
 }
 
+/// The library with the simulator.
+pub(crate) fn core() -> Result<PathBuf, Failure> {
+    Ok(folder()?.join(library_folder::CORE))
+}
+
 /// Puts `first` before what the environment variable `name` holds, as `LD_LIBRARY_PATH` and `LD_PRELOAD` read it.
 pub(crate) fn prepend(command: &mut Command, name: &str, first: &OsStr) {
     let mut value = OsString::from(first);

@@ -1,9 +1,9 @@
-//! Running a program whose kernels are checked: it is a child of this process, which gives its own exit status when the
-//! checks have found mistakes and the program has not.
+//! Running a program as a child of this process, which has something to do when it has ended: it gives an exit status of
+//! its own when checks have found mistakes, or closes a timeline.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode};
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -18,10 +18,17 @@ use crate::failure::Failure;
 pub(crate) const MISTAKES_FOUND: u8 = 86;
 
 /// Runs the command to its end. Its status is passed on; 86 stands for a success in which checks have found mistakes.
-pub(crate) fn run(mut command: Command) -> Result<ExitCode, Failure> {
+pub(crate) fn run_checked(mut command: Command) -> Result<ExitCode, Failure> {
     let found =
         NamedTempFile::new().map_err(|error| Failure::new(format_args!("no temporary file: {error}")))?;
     command.env("VOLTSIM_CHECK_STATUS", found.path());
+    let status = run(command)?;
+    let mistakes = found.as_file().metadata().is_ok_and(|file| file.len() > 0);
+    Ok(ExitCode::from(if status == 0 && mistakes { MISTAKES_FOUND } else { status }))
+}
+
+/// Runs the command to its end: the program's status, as a shell gives it. Signals are passed on.
+pub(crate) fn run(mut command: Command) -> Result<u8, Failure> {
     let signals = SignalsInfo::<WithOrigin>::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2]);
     let mut signals = signals.map_err(|error| Failure::new(format_args!("signals: {error}")))?;
     let mut child =
@@ -40,15 +47,8 @@ pub(crate) fn run(mut command: Command) -> Result<ExitCode, Failure> {
         }
     });
     let status = child.wait()?;
-    let mistakes = found.as_file().metadata().is_ok_and(|file| file.len() > 0);
-    Ok(ExitCode::from(passed_on(status, mistakes)))
-}
-
-/// The program's status, as a shell gives it.
-fn passed_on(status: ExitStatus, mistakes: bool) -> u8 {
-    match (status.code(), status.signal()) {
-        (Some(0), _) if mistakes => MISTAKES_FOUND,
+    Ok(match (status.code(), status.signal()) {
         (Some(code), _) => code as u8,
         (None, signal) => 128 + signal.unwrap_or(0) as u8,
-    }
+    })
 }

@@ -3,6 +3,7 @@
 use crate::error::{self, Error, Result};
 use crate::error_log;
 use crate::log::{self, Arguments};
+use crate::trace;
 use functional::check::Origin;
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -44,6 +45,7 @@ pub(crate) fn status(
     arguments: Arguments<'_>,
     body: impl FnOnce() -> Result<()>,
 ) -> c_int {
+    let start = trace::enabled().then(trace::now);
     let result = guarded(name, body).unwrap_or(Err(Error::Unknown));
     // "Not ready" is an answer.
     if let Err(error) = result
@@ -60,7 +62,10 @@ pub(crate) fn status(
         (Api::Driver, Err(error)) => error.driver_code(),
     };
     if log::enabled() {
-        log::call(name, arguments, &CodeName { api, code });
+        log::call(name, arguments, &CodeName { api, code }, code == 0);
+    }
+    if let Some(start) = start {
+        trace::call(name, arguments, start, &CodeName { api, code }, code == 0);
     }
     code
 }
@@ -72,9 +77,13 @@ pub(crate) fn value<T: fmt::Debug>(
     fallback: T,
     body: impl FnOnce() -> T,
 ) -> T {
+    let start = trace::enabled().then(trace::now);
     let value = guarded(name, body).unwrap_or(fallback);
     if log::enabled() {
-        log::call(name, arguments, &format_args!("{value:?}"));
+        log::call(name, arguments, &format_args!("{value:?}"), false);
+    }
+    if let Some(start) = start {
+        trace::call(name, arguments, start, &format_args!("{value:?}"), false);
     }
     value
 }

@@ -38,6 +38,7 @@ mod memory_operation;
 mod module;
 mod notification;
 mod nvml;
+mod nvtx;
 mod occupancy;
 mod operation;
 mod pool;
@@ -51,6 +52,7 @@ mod summary;
 mod tensor_map;
 mod texture;
 mod texture_reference;
+mod trace;
 mod virtual_memory;
 
 pub use error::Error;

@@ -68,13 +68,19 @@ pub(crate) fn exported_name(body: &str) -> String {
     ["_v11", "_v12", "_v13"].into_iter().fold(body.to_owned(), |name, version| name.replace(version, ""))
 }
 
+/// An argument as text. After a successful call what pointers lead to is shown too (the alternate form); after others
+/// they may lead anywhere.
+pub(crate) fn argument(value: &dyn fmt::Debug, succeeded: bool) -> String {
+    if succeeded { format!("{value:#?}") } else { format!("{value:?}") }
+}
+
 /// Writes the line of a call.
-pub(crate) fn call(name: &str, arguments: Arguments<'_>, result: &dyn fmt::Display) {
+pub(crate) fn call(name: &str, arguments: Arguments<'_>, result: &dyn fmt::Display, succeeded: bool) {
     line(|| {
         let mut text = exported_name(name) + "(";
-        for (index, (argument, value)) in arguments.iter().enumerate() {
+        for (index, (name, value)) in arguments.iter().enumerate() {
             let comma = if index == 0 { "" } else { ", " };
-            let _ = write!(text, "{comma}{argument}={value:?}");
+            let _ = write!(text, "{comma}{name}={}", argument(*value, succeeded));
         }
         let _ = write!(text, ") = {result}");
         text

@@ -14,6 +14,7 @@ mod instrument;
 mod replay;
 mod run;
 mod status;
+mod trace;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Run(run::Args),
     Status(status::Args),
+    Trace(trace::Args),
 }
 
 impl Command {
@@ -51,6 +53,7 @@ impl Command {
             Self::Replay(args) => replay::run(args, out),
             Self::Run(args) => run::run(args),
             Self::Status(args) => status::run(args, out),
+            Self::Trace(args) => trace::run(args),
         }
     }
 }

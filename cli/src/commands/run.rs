@@ -24,5 +24,5 @@ pub(crate) struct Args {
 /// Starts the program.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let command = program::command(&args.program, &args.options)?;
-    if args.options.checks() { supervise::run(command) } else { Err(program::replace(command)) }
+    if args.options.checks() { supervise::run_checked(command) } else { Err(program::replace(command)) }
 }

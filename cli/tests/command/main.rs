@@ -12,6 +12,7 @@ mod doctor;
 mod extract;
 mod instrument;
 mod launches;
+mod trace;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -120,16 +120,28 @@ impl Text {
     }
 }
 
-impl<T> fmt::Debug for Out<T> {
+impl<T: fmt::Debug> fmt::Debug for Out<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        show(self.0, f)
     }
 }
 
-impl<T> fmt::Debug for In<T> {
+impl<T: fmt::Debug> fmt::Debug for In<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        show(self.0, f)
     }
+}
+
+/// The pointer; in the alternate form, which is used after a call that has succeeded, also what it leads to, unless that
+/// is of no particular type (`void`, bytes).
+fn show<T: fmt::Debug>(pointer: *const T, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{pointer:?}")?;
+    if !f.alternate() || pointer.is_null() || size_of::<T>() < size_of::<c_int>() {
+        return Ok(());
+    }
+    // SAFETY: the call has succeeded, so that by the API's contract a `T` lies there; it is not dropped.
+    let value = std::mem::ManuallyDrop::new(unsafe { pointer.read_unaligned() });
+    write!(f, " -> {:?}", *value)
 }
 
 impl fmt::Debug for Text {

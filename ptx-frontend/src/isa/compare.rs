@@ -32,11 +32,11 @@ macro_rules! compare_ops {
                 / "set<compare_float>{<boolean>}(.u32|.s32|.f32).f64", 1.0, 13,
                 Fp32, Pure, "9.7.6.1";
             /// d = all ones or 1.0 if a compares with b, else 0; half or bfloat precision on either side.
-            set_half: "set<compare_float>{<boolean>}{.ftz}(.f16|.u16|.s16|.u32|.s32).f16 d:T1, a, b{, !c:pred}", 4.2, 53
+            set_half: "set<compare_float>{<boolean>}{.ftz}(.f16|.u16@6.5:53|.s16@6.5:53|.u32@6.5:53|.s32@6.5:53).f16 d:T1, a, b{, !c:pred}", 4.2, 53
                 / "set<compare_float>{<boolean>}(.bf16|.u16|.s16|.u32|.s32).bf16", 7.8, 90,
                 Fp32, Pure, "9.7.7.1";
             /// Low halves compared and high halves compared; two results side by side.
-            set_half_pair: "set<compare_float>{<boolean>}{.ftz}(.f16x2|.u32|.s32).f16x2 d:T1, a, b{, !c:pred}", 4.2, 53
+            set_half_pair: "set<compare_float>{<boolean>}{.ftz}(.f16x2|.u32@6.5:53|.s32@6.5:53).f16x2 d:T1, a, b{, !c:pred}", 4.2, 53
                 / "set<compare_float>{<boolean>}(.bf16x2|.u32|.s32).bf16x2", 7.8, 90,
                 Fp32, Pure, "9.7.7.1";
             /// d = a if c holds, else b.

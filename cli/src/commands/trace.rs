@@ -1,0 +1,65 @@
+//! `voltsim trace`: a run's timeline, for Perfetto.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::failure::Failure;
+use crate::libraries;
+use crate::program;
+use crate::supervise;
+
+/// Run a program and write its timeline: every CUDA call, kernel, copy and NVTX range
+///
+/// The file is opened by <https://ui.perfetto.dev> and by Chrome's about:tracing. Calls stand on the tracks of the
+/// program's threads, with their arguments, results and what output pointers were given; kernels, copies and fills on
+/// those of their streams. The exit status is the program's.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    options: program::Options,
+
+    /// The file to write
+    #[arg(short, long, value_name = "FILE", default_value = "trace.json")]
+    output: PathBuf,
+
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+/// Starts the program and closes the file when it has ended.
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let output = program::absolute(&args.output)?;
+    fs::write(&output, "[\n").map_err(|error| Failure::in_file(&output, error))?;
+    let mut command = program::command(&args.program, &args.options)?;
+    command.env("VOLTSIM_TRACE", &output);
+    command.env("NVTX_INJECTION64_PATH", libraries::core()?);
+    let ended = match args.options.checks() {
+        true => supervise::run_checked(command),
+        false => supervise::run(command).map(ExitCode::from),
+    };
+    close(&output).map_err(|error| Failure::in_file(&output, error))?;
+    ended
+}
+
+/// Makes a whole list of what has been written: entries that all end in a comma, the last perhaps cut off.
+fn close(path: &Path) -> std::io::Result<()> {
+    /// No entry is longer.
+    const TAIL: u64 = 1 << 20;
+    let mut file = File::options().read(true).write(true).open(path)?;
+    let length = file.metadata()?.len();
+    let start = length.saturating_sub(TAIL);
+    let mut tail = Vec::new();
+    file.seek(SeekFrom::Start(start))?;
+    file.read_to_end(&mut tail)?;
+    let end = tail
+        .windows(2)
+        .rposition(|pair| pair == b",\n")
+        .map_or(b"[\n".len() as u64, |end| start + end as u64);
+    file.set_len(end)?;
+    file.seek(SeekFrom::End(0))?;
+    file.write_all(b"\n]\n")
+}

@@ -77,6 +77,11 @@ impl Extent {
         Self { width, height: 1, depth: 1 }
     }
 
+    /// All bytes.
+    pub(crate) fn bytes(self) -> usize {
+        self.width.saturating_mul(self.height).saturating_mul(self.depth)
+    }
+
     fn is_empty(self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
@@ -218,7 +223,7 @@ impl Copy {
     }
 
     fn bytes(&self) -> usize {
-        self.extent.width.saturating_mul(self.extent.height).saturating_mul(self.extent.depth)
+        self.extent.bytes()
     }
 
     /// The same copy from `source`, which holds the rows without gaps.
@@ -285,8 +290,8 @@ impl Simulator {
         if copy.to_place == Place::Device && copy.from_place == Place::Device {
             return self.submit(stream, Operation::Copy(copy));
         }
-        self.engine.run_now(stream, |_: &Context<DeviceFault>| {
-            copy.execute();
+        self.engine.run_now(stream, |context: &Context<DeviceFault>| {
+            Operation::Copy(copy).timed(context, || copy.execute());
             Ok(())
         })?;
         self.pass_on_printed_text();

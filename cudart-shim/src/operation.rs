@@ -12,7 +12,9 @@ use crate::launch::KernelLaunch;
 use crate::memory_operation::Batch;
 use crate::simulator::{DeviceFault, Simulator};
 use crate::streams::HostCall;
+use crate::trace;
 use functional::check::Origin;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use stream_engine::{Context, StreamId, Submission, WorkKind};
 
@@ -68,7 +70,62 @@ impl Operation {
         }
     }
 
+    /// What it is to a reader of the timeline: name, category, and what else there is to say.
+    fn shown(&self) -> (String, &'static str, BTreeMap<&'static str, String>) {
+        let text = |number: usize| number.to_string();
+        let (name, category) = match self {
+            Self::Kernel(launch) => {
+                let sizes = launch.sizes;
+                let args = BTreeMap::from([
+                    ("grid", format!("{:?}", sizes.grid)),
+                    ("block", format!("{:?}", sizes.block)),
+                    ("dynamic shared memory, bytes", text(sizes.shared)),
+                ]);
+                return (launch.kernel.name.to_string_lossy().into_owned(), "kernel", args);
+            }
+            Self::Copy(copy) | Self::StagedCopy(copy, _) => {
+                let args = BTreeMap::from([
+                    ("bytes", text(copy.extent.bytes())),
+                    ("to", format!("{:#x}", copy.to.address)),
+                    ("from", format!("{:#x}", copy.from.address)),
+                ]);
+                return (format!("copy {:?}", copy.direction), "copy", args);
+            }
+            Self::Fill(fill) => {
+                let to = format!("{:#x}", fill.to.address);
+                let args = BTreeMap::from([("bytes", text(fill.extent.bytes())), ("to", to)]);
+                return ("fill".to_owned(), "fill", args);
+            }
+            Self::Host(_) => ("host function", "host"),
+            Self::Free { .. } => ("free", "memory"),
+            Self::MemoryOperations(_) => ("memory operations", "memory"),
+            Self::ResetCondition(_) => ("condition", "graph"),
+            Self::Conditional(_) => ("conditional node", "graph"),
+        };
+        (name.to_owned(), category, BTreeMap::new())
+    }
+
     fn run(
+        &self,
+        simulator: &'static Simulator,
+        context: &Context<DeviceFault>,
+        order: Option<capture::Order>,
+    ) -> std::result::Result<(), DeviceFault> {
+        self.timed(context, || self.execute(simulator, context, order))
+    }
+
+    /// Does the work, and notes it in the timeline if there is one.
+    pub(crate) fn timed<T>(&self, context: &Context<DeviceFault>, work: impl FnOnce() -> T) -> T {
+        let start = trace::enabled().then(trace::now);
+        let outcome = work();
+        if let Some(start) = start {
+            let (name, category, args) = self.shown();
+            trace::work(context.stream().to_raw(), &name, category, start, args);
+        }
+        outcome
+    }
+
+    fn execute(
         &self,
         simulator: &'static Simulator,
         context: &Context<DeviceFault>,

@@ -6,21 +6,21 @@ macro_rules! parallel_ops {
     ($callback:ident $($before:tt)*) => {
         $callback! { $($before)* [
             /// Waits until b threads (all of the CTA without b) have come to barrier a.
-            bar_sync: "bar{.cta}.sync a:u32{, b:u32}", 1.0, 10, Barrier, Barrier, "9.7.13.1";
+            bar_sync: "bar{.cta@7.8:30}.sync a:u32{, b:u32}", 1.0, 10, Barrier, Barrier, "9.7.13.1";
             /// Comes to barrier a without waiting.
-            bar_arrive: "bar{.cta}.arrive a:u32, b:u32", 2.0, 20, Barrier, Barrier, "9.7.13.1";
+            bar_arrive: "bar{.cta@7.8:30}.arrive a:u32, b:u32", 2.0, 20, Barrier, Barrier, "9.7.13.1";
             /// Waits at barrier a; d = number of threads whose predicate holds.
-            bar_red_popc: "bar{.cta}.red.popc.u32 d, a:u32{, b:u32}, !c:pred", 2.0, 20, Barrier, Barrier, "9.7.13.1";
+            bar_red_popc: "bar{.cta@7.8:30}.red.popc.u32 d, a:u32{, b:u32}, !c:pred", 2.0, 20, Barrier, Barrier, "9.7.13.1";
             /// Waits at barrier a; p = conjunction or disjunction of the threads' predicates.
-            bar_red: "bar{.cta}.red(.and|.or).pred p:pred, a:u32{, b:u32}, !c:pred", 2.0, 20, Barrier, Barrier, "9.7.13.1";
+            bar_red: "bar{.cta@7.8:30}.red(.and|.or).pred p:pred, a:u32{, b:u32}, !c:pred", 2.0, 20, Barrier, Barrier, "9.7.13.1";
             /// Waits until b threads have come to barrier a; warps may come in parts unless .aligned.
-            barrier_sync: "barrier{.cta}.sync{.aligned} a:u32{, b:u32}", 6.0, 30, Barrier, Barrier, "9.7.13.1";
+            barrier_sync: "barrier{.cta@7.8:30}.sync{.aligned} a:u32{, b:u32}", 6.0, 30, Barrier, Barrier, "9.7.13.1";
             /// Comes to barrier a without waiting; warps may come in parts unless .aligned.
-            barrier_arrive: "barrier{.cta}.arrive{.aligned} a:u32, b:u32", 6.0, 30, Barrier, Barrier, "9.7.13.1";
+            barrier_arrive: "barrier{.cta@7.8:30}.arrive{.aligned} a:u32, b:u32", 6.0, 30, Barrier, Barrier, "9.7.13.1";
             /// Waits at barrier a; d = number of threads whose predicate holds.
-            barrier_red_popc: "barrier{.cta}.red.popc{.aligned}.u32 d, a:u32{, b:u32}, !c:pred", 6.0, 30, Barrier, Barrier, "9.7.13.1";
+            barrier_red_popc: "barrier{.cta@7.8:30}.red.popc{.aligned}.u32 d, a:u32{, b:u32}, !c:pred", 6.0, 30, Barrier, Barrier, "9.7.13.1";
             /// Waits at barrier a; p = conjunction or disjunction of the threads' predicates.
-            barrier_red: "barrier{.cta}.red(.and|.or){.aligned}.pred p:pred, a:u32{, b:u32}, !c:pred", 6.0, 30, Barrier, Barrier, "9.7.13.1";
+            barrier_red: "barrier{.cta@7.8:30}.red(.and|.or){.aligned}.pred p:pred, a:u32{, b:u32}, !c:pred", 6.0, 30, Barrier, Barrier, "9.7.13.1";
             /// Comes to the barrier of the cluster without waiting.
             barrier_cluster_arrive: "barrier.cluster.arrive{.release@8.0:90|.relaxed@8.0:90}{.aligned}", 7.8, 90, Barrier, Barrier, "9.7.13.3";
             /// Waits until all threads of the cluster have come to its barrier.

@@ -1,3 +1,4 @@
+//@ mistakes: the merge sort of CUB reads shared memory behind its keys, and uses nothing of it
 // CUB's primitives of a block and of a warp: loads and stores through shared memory, exchange, radix and merge sort, scan,
 // reduce, histogram, discontinuities and shuffles, against the host.
 //@ modes: shared

@@ -338,6 +338,50 @@ static void graphs_and_external_events_are_captured() {
     CHECK(cudaGraphDestroy(inner));
 }
 
+static void each_thread_captures_for_itself() {
+    std::vector<std::thread> threads;
+    std::vector<int> wrong(8, 0);
+    DeviceArray<int> shared(count);
+    shared.fill(0);
+    begin();
+    add<<<4, 64, 0, stream>>>(shared, count, 1);
+    cudaGraph_t common = end();
+    cudaGraphExec_t common_exec;
+    CHECK(cudaGraphInstantiate(&common_exec, common, 0));
+    for (int t = 0; t < 8; ++t)
+        threads.emplace_back([&, t] {
+            cudaStream_t own;
+            int *data;
+            std::vector<int> out(count);
+            CHECK(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
+            CHECK(cudaMalloc(&data, count * sizeof(int)));
+            for (int round = 0; round < 5; ++round) {
+                cudaGraph_t graph;
+                cudaGraphExec_t exec;
+                CHECK(cudaStreamBeginCapture(own, cudaStreamCaptureModeThreadLocal));
+                CHECK(cudaMemsetAsync(data, 0, count * sizeof(int), own));
+                for (int i = 0; i < 4; ++i) add<<<4, 64, 0, own>>>(data, count, t + 1);
+                CHECK(cudaMemcpyAsync(out.data(), data, count * sizeof(int), cudaMemcpyDeviceToHost, own));
+                CHECK(cudaStreamEndCapture(own, &graph));
+                CHECK(cudaGraphInstantiate(&exec, graph, 0));
+                CHECK(cudaGraphLaunch(exec, own));
+                // Launches of one executable graph follow each other, in whatever streams they are.
+                CHECK(cudaGraphLaunch(common_exec, own));
+                CHECK(cudaStreamSynchronize(own));
+                wrong[t] += out != std::vector<int>(count, 4 * (t + 1));
+                CHECK(cudaGraphExecDestroy(exec));
+                CHECK(cudaGraphDestroy(graph));
+            }
+            CHECK(cudaFree(data));
+            CHECK(cudaStreamDestroy(own));
+        });
+    for (std::thread &thread : threads) thread.join();
+    compare("threads", wrong, std::vector<int>(8, 0));
+    compare("one graph in many streams", shared.download(), std::vector<int>(count, 40));
+    CHECK(cudaGraphExecDestroy(common_exec));
+    CHECK(cudaGraphDestroy(common));
+}
+
 static void a_destroyed_stream_ends_its_capture() {
     cudaStream_t temporary;
     CHECK(cudaStreamCreate(&temporary));
@@ -360,6 +404,7 @@ int main() {
     what_is_known_of_a_capture();
     into_a_graph_that_is_there();
     graphs_and_external_events_are_captured();
+    each_thread_captures_for_itself();
     a_destroyed_stream_ends_its_capture();
     return finish();
 }

@@ -1,5 +1,7 @@
 //! Graphs on the bare ordering rules: nodes keep the order of the graph, and the graph that of its stream.
 
+use proptest::prelude::*;
+use proptest::sample::Index;
 use stream_engine::state::State;
 use stream_engine::{EventFlags, Lane, Node, Step, StreamId, StreamKind, Timestamp};
 
@@ -94,4 +96,45 @@ fn after_a_fault_the_rest_of_a_graph_is_discarded() {
     let effects = state.complete(top, Err(()), Timestamp(0));
     assert_eq!(effects.discarded, ["left", "right", "bottom"]);
     assert!(!state.is_pending(end));
+}
+
+/// For each node, which of those before it it follows.
+fn edges() -> impl Strategy<Value = Vec<Vec<Index>>> {
+    proptest::collection::vec(proptest::collection::vec(any::<Index>(), 0..3), 1..20)
+}
+
+proptest! {
+    #[test]
+    fn whatever_runs_first_every_node_runs_once_and_after_those_it_follows(
+        edges in edges(), choices in proptest::collection::vec(any::<Index>(), 20),
+    ) {
+        let after: Vec<Vec<usize>> = edges
+            .iter()
+            .enumerate()
+            .map(|(node, edges)| if node == 0 { Vec::new() } else { edges.iter().map(|edge| edge.index(node)).collect() })
+            .collect();
+        let mut state = State::<usize, ()>::default();
+        let stream = state.create_stream(StreamKind::NonBlocking, 0);
+        let nodes = after
+            .iter()
+            .enumerate()
+            .map(|(node, after)| Node { step: Step::Work(node, Lane::Kernel), after: after.clone() })
+            .collect();
+        let (end, _) = state.submit_graph(stream, None, nodes, Timestamp(0)).unwrap();
+        let mut done = Vec::new();
+        for choice in choices {
+            let ready: Vec<_> = state.ready(Lane::Kernel).collect();
+            if ready.is_empty() {
+                break;
+            }
+            prop_assert!(state.is_pending(end));
+            let item = *choice.get(&ready);
+            let node = state.start(item).unwrap().work;
+            prop_assert!(after[node].iter().all(|before| done.contains(before)));
+            done.push(node);
+            state.complete(item, Ok(()), Timestamp(0));
+        }
+        prop_assert!(!state.is_pending(end));
+        prop_assert_eq!(done.len(), after.len());
+    }
 }

@@ -12,7 +12,7 @@ struct Package {
     tests: &'static str,
 }
 
-const PACKAGES: [Package; 8] = [
+const PACKAGES: [Package; 9] = [
     Package { name: "g++", file: "/usr/bin/g++", tests: "all CUDA programs" },
     Package { name: "python3-venv", file: "/usr/bin/python3", tests: "all CUDA programs" },
     Package {
@@ -24,6 +24,11 @@ const PACKAGES: [Package; 8] = [
         name: "clang-16",
         file: "/usr/bin/clang++-16",
         tests: "CUDA programs with texture references, compiled by clang with CUDA 11.8",
+    },
+    Package {
+        name: "gcc-12-offload-nvptx",
+        file: "/usr/lib/gcc/x86_64-linux-gnu/12/accel/nvptx-none/mkoffload",
+        tests: "OpenMP and OpenACC programs compiled for the device by gcc",
     },
     Package { name: "valgrind", file: "/usr/bin/valgrind", tests: "memory checks of the host side" },
     Package {

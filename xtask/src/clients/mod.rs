@@ -1,5 +1,6 @@
 //! Client suites: the tests of other projects that use CUDA, run on the simulator. `tests/clients/README.md` tells of each.
 
+mod offload;
 mod pass_list;
 mod pytest;
 mod tinygrad;
@@ -33,6 +34,7 @@ enum Suite {
     NumbaCuda,
     Triton,
     Curand,
+    GccOffload,
 }
 
 impl Suite {
@@ -43,6 +45,7 @@ impl Suite {
             Self::NumbaCuda => &pytest::NUMBA_CUDA,
             Self::Triton => &pytest::TRITON,
             Self::Curand => &pytest::CURAND,
+            Self::GccOffload => return offload::run(workspace, command, part, accept),
         };
         suite.run(workspace, command, part, accept)
     }

@@ -16,11 +16,11 @@ pub(crate) struct Outcomes {
 
 /// A run beside its list.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Comparison {
+struct Comparison {
     /// On the list, and not passed though the run reached its file or was to run everything.
-    pub(crate) lost: Vec<String>,
+    lost: Vec<String>,
     /// Passed, and not on the list.
-    pub(crate) gained: Vec<String>,
+    gained: Vec<String>,
 }
 
 /// The names on the list; lines starting with `#` are comments.
@@ -29,11 +29,26 @@ pub(crate) fn parse(text: &str) -> BTreeSet<String> {
 }
 
 /// Compares a run with the part of a list that it was to run.
-pub(crate) fn compare(listed: &BTreeSet<String>, outcomes: &Outcomes) -> Comparison {
+fn compare(listed: &BTreeSet<String>, outcomes: &Outcomes) -> Comparison {
     Comparison {
         lost: listed.difference(&outcomes.passed).cloned().collect(),
         gained: outcomes.passed.difference(listed).cloned().collect(),
     }
+}
+
+/// Prints what changed against the listed tests, and how many there are of each outcome; whether all listed ones pass.
+pub(crate) fn report(suite: &str, listed: &BTreeSet<String>, outcomes: &Outcomes) -> bool {
+    let comparison = compare(listed, outcomes);
+    for name in &comparison.gained {
+        println!("{suite}: passes now: {name}");
+    }
+    for name in &comparison.lost {
+        println!("{suite}: no longer passes: {name}");
+    }
+    let count = |names: &BTreeSet<String>| names.len();
+    let (passed, failed) = (count(&outcomes.passed), count(&outcomes.failed));
+    println!("{suite}: {passed} passed, {failed} failed, {} left out", count(&outcomes.left_out));
+    comparison.lost.is_empty()
 }
 
 /// Writes the list anew, with the comments that stand at its head.

@@ -103,25 +103,12 @@ impl Pytest {
             listed.retain(|test| self.small.iter().any(|(_, file)| test.starts_with(file)));
         }
         let outcomes = self.outcomes(workspace, &environment, command, part)?;
-        let comparison = pass_list::compare(&listed, &outcomes);
-        for name in &comparison.gained {
-            println!("{}: passes now: {name}", self.name);
-        }
-        for name in &comparison.lost {
-            println!("{}: no longer passes: {name}", self.name);
-        }
-        println!(
-            "{}: {} passed, {} failed, {} left out by their authors",
-            self.name,
-            outcomes.passed.len(),
-            outcomes.failed.len(),
-            outcomes.left_out.len()
-        );
+        let kept = pass_list::report(self.name, &listed, &outcomes);
         if accept && part == Part::Whole {
             pass_list::write(&path, &text, &outcomes)?;
             return Ok(true);
         }
-        Ok(comparison.lost.is_empty())
+        Ok(kept)
     }
 
     /// The environment's folder; quick when nothing changed.

@@ -5,6 +5,8 @@
 //! in the folders of [`search`]. Where there is none, every call says so.
 
 #![allow(unsafe_code)]
+// A test is no library, so it exports nothing.
+#![cfg_attr(test, allow(dead_code))]
 
 mod options;
 mod search;

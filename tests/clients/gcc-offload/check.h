@@ -1,0 +1,12 @@
+/* What the programs share: a claim that fails ends the program with its line. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define EXPECT(claim)                                                        \
+    do {                                                                     \
+        if (!(claim)) {                                                      \
+            printf("%s:%d: %s does not hold\n", __FILE__, __LINE__, #claim); \
+            exit(1);                                                         \
+        }                                                                    \
+    } while (0)

@@ -283,10 +283,7 @@ impl Simulator {
     /// Copies in the stream's order and returns when it is done, where CUDA does so.
     pub(crate) fn copy_now(&'static self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
         self.forbid_capture(stream)?;
-        let Some(copy) = copy else {
-            self.engine.is_complete(stream_engine::Scope::Stream(stream))?;
-            return Ok(());
-        };
+        let Some(copy) = copy else { return self.do_nothing(stream) };
         if copy.to_place == Place::Device && copy.from_place == Place::Device {
             return self.submit(stream, Operation::Copy(copy));
         }
@@ -298,10 +295,16 @@ impl Simulator {
         Ok(())
     }
 
+    /// Nothing to copy or fill: only the stream has to be one, and the device sound.
+    fn do_nothing(&self, stream: StreamId) -> Result<()> {
+        self.engine.is_complete(Scope::Stream(stream))?;
+        Ok(())
+    }
+
     /// Copies in the stream's order. Returns at once unless pageable memory is involved: a small pageable source is
     /// copied aside, else the call waits (CUDA runtime, "API synchronization behavior").
     pub(crate) fn copy_async(&'static self, copy: Option<Copy>, stream: StreamId) -> Result<()> {
-        let Some(copy) = copy else { return self.copy_now(None, stream) };
+        let Some(copy) = copy else { return self.do_nothing(stream) };
         let pageable = |place| place == Place::Pageable;
         if self.add_if_capturing(stream, || Operation::Copy(copy))? {
             return Ok(());
@@ -342,7 +345,7 @@ impl Simulator {
     ) -> Result<()> {
         match Fill::new(&self.device.memory, to, pattern, extent)? {
             Some(fill) => self.enqueue(stream, Operation::Fill(fill)),
-            None => self.copy_now(None, stream),
+            None => self.do_nothing(stream),
         }
     }
 
@@ -355,6 +358,7 @@ impl Simulator {
         extent: Extent,
         stream: StreamId,
     ) -> Result<()> {
+        self.forbid_capture(stream)?;
         self.fill(to, pattern, extent, stream)?;
         let seen_by_host = |found: &Allocation| {
             matches!(found.kind, AllocationKind::Host | AllocationKind::Registered | AllocationKind::Managed)

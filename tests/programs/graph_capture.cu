@@ -71,6 +71,7 @@ static void calls_become_nodes() {
     CHECK(cudaMemcpy2DAsync(out.data(), 64, data, 64, 64, count / 16, cudaMemcpyDeviceToHost, stream));
     CHECK(cudaMemcpyToSymbolAsync(variable, symbol.data(), 16, 0, cudaMemcpyHostToDevice, stream));
     CHECK(cudaMemcpyFromSymbolAsync(symbol_out.data(), variable, 16, 0, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaMemcpyAsync(out.data(), data, 0, cudaMemcpyDeviceToHost, stream));
     cudaGraph_t graph = end();
     using T = cudaGraphNodeType;
     EXPECT((types(graph) == std::vector<T>{cudaGraphNodeTypeMemset, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeKernel, cudaGraphNodeTypeHost,

@@ -12,7 +12,7 @@ struct Package {
     tests: &'static str,
 }
 
-const PACKAGES: [Package; 9] = [
+const PACKAGES: [Package; 10] = [
     Package { name: "g++", file: "/usr/bin/g++", tests: "all CUDA programs" },
     Package { name: "python3-venv", file: "/usr/bin/python3", tests: "all CUDA programs" },
     Package {
@@ -29,6 +29,11 @@ const PACKAGES: [Package; 9] = [
         name: "gcc-12-offload-nvptx",
         file: "/usr/lib/gcc/x86_64-linux-gnu/12/accel/nvptx-none/mkoffload",
         tests: "OpenMP and OpenACC programs compiled for the device by gcc",
+    },
+    Package {
+        name: "python3-dev",
+        file: "/usr/include/python3.11/Python.h",
+        tests: "Triton, which compiles launchers",
     },
     Package { name: "valgrind", file: "/usr/bin/valgrind", tests: "memory checks of the host side" },
     Package {

@@ -82,6 +82,8 @@ const WORDS: &[&str] = &[
     "CUlogsCallback",
     "CUlogsCallbackHandle",
     "CUasyncCallback",
+    "cudaAsyncCallback",
+    "cudaAsyncCallbackHandle_t",
     "CUasyncCallbackHandle",
     "CUexternalMemory",
     "CUexternalSemaphore",

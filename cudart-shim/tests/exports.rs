@@ -70,7 +70,10 @@ fn each_front_exports_exactly_its_table_under_its_soname_and_version_node() {
 #[test]
 fn the_core_exports_its_binding_and_what_nvtx_looks_for_and_nothing_else() {
     let file = std::fs::read(common::libraries().join(library_folder::CORE)).expect("the core");
-    assert_eq!(exported(&file), BTreeSet::from(["InitializeInjectionNvtx2", "voltsim_core_bind"].map(str::to_owned)));
+    assert_eq!(
+        exported(&file),
+        BTreeSet::from(["InitializeInjectionNvtx2", "voltsim_core_bind"].map(str::to_owned))
+    );
 }
 
 /// Its caller owes it a place for the structure, which is no argument that could be wrong.

@@ -1,5 +1,7 @@
 //! The command as programs start it.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
+
 use ptx_frontend::container::{Linked, Origin};
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -30,7 +30,7 @@ pub(crate) fn origin() -> Origin {
 }
 
 /// Which API a function belongs to: decides the result's code and whether the thread's last error is kept.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Api {
     /// `cudaError_t`.
     Runtime,
@@ -173,3 +173,46 @@ macro_rules! api {
     };
 }
 pub(crate) use api;
+
+/// Defines calls of the runtime and of the driver API with one body, which finds the simulator by `context()` and which
+/// API it is in `API`. They lie in modules `runtime` and `driver`.
+///
+/// ```text
+/// both! {
+///     /// What it does.
+///     fn cudaFoo, cudaFoo_ptsz = cuFoo, cuFoo_ptsz [default] (stream: StreamHandle) { context()?.foo(stream, default) }
+/// }
+/// ```
+macro_rules! both {
+    ($(
+        $(#[$doc:meta])*
+        fn $runtime:ident $(, $runtime_per_thread:ident)? = $driver:ident $(, $driver_per_thread:ident)? $([$default:ident])?
+        ($($argument:tt)*) $body:block
+    )*) => {
+        pub(crate) mod runtime {
+            #[allow(unused_imports)]
+            use super::*;
+            #[allow(unused_imports)]
+            use crate::context::runtime_context as context;
+            #[allow(dead_code)]
+            const API: crate::entry::Api = crate::entry::Api::Runtime;
+            $crate::entry::api! { Runtime; $(
+                $(#[$doc])*
+                fn $runtime $(, $runtime_per_thread)? $([$default])? ($($argument)*) $body
+            )* }
+        }
+        pub(crate) mod driver {
+            #[allow(unused_imports)]
+            use super::*;
+            #[allow(unused_imports)]
+            use crate::context::driver_context as context;
+            #[allow(dead_code)]
+            const API: crate::entry::Api = crate::entry::Api::Driver;
+            $crate::entry::api! { Driver; $(
+                $(#[$doc])*
+                fn $driver $(, $driver_per_thread)? $([$default])? ($($argument)*) $body
+            )* }
+        }
+    };
+}
+pub(crate) use both;

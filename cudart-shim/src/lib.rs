@@ -10,6 +10,7 @@ mod allocation;
 mod array;
 mod batch;
 pub mod bind;
+mod both;
 mod capture;
 mod check;
 mod cluster;

@@ -1,9 +1,9 @@
 //! The structures that describe kernel nodes.
 
 use super::node::Kind;
-use super::parameters::Dialect;
 use crate::abi::{ContextHandle, Dim3, FunctionHandle};
 use crate::context;
+use crate::entry::Api;
 use crate::error::{Error, Result};
 use crate::launch::{Arguments, KernelLaunch, Pointers, Sizes};
 use crate::launch_attribute::LaunchAttributes;
@@ -50,13 +50,13 @@ impl KernelParameters {
     pub(crate) fn kind(
         &self,
         simulator: &Simulator,
-        dialect: Dialect,
+        api: Api,
         before: Option<&KernelLaunch>,
     ) -> Result<Kind> {
         let KernelParameters1 { function, grid, block, shared, arguments, extra } = self.first;
-        let (function, kernel) = match dialect {
-            Dialect::Runtime => (function, simulator.kernel_of(function)?),
-            Dialect::Driver => {
+        let (function, kernel) = match api {
+            Api::Runtime => (function, simulator.kernel_of(function)?),
+            Api::Driver => {
                 let function = if function == 0 { self.kernel.0 } else { function };
                 (function, simulator.kernel(FunctionHandle(function))?)
             }
@@ -68,11 +68,11 @@ impl KernelParameters {
     }
 
     /// Describes a kernel node. The arguments lie in the node.
-    pub(crate) fn of(dialect: Dialect, kind: &Kind) -> Result<Self> {
+    pub(crate) fn of(api: Api, kind: &Kind) -> Result<Self> {
         let Kind::Operation(Operation::Kernel(launch)) = kind else { return Err(Error::InvalidValue) };
-        let (function, context) = match dialect {
-            Dialect::Runtime => (launch.function, ContextHandle(0)),
-            Dialect::Driver => (launch.kernel.handle().0, context::current().unwrap_or(ContextHandle(0))),
+        let (function, context) = match api {
+            Api::Runtime => (launch.function, ContextHandle(0)),
+            Api::Driver => (launch.kernel.handle().0, context::current().unwrap_or(ContextHandle(0))),
         };
         let Sizes { grid, block, shared, .. } = launch.sizes;
         let first = KernelParameters1 {

@@ -23,7 +23,6 @@ mod user_object;
 use capture::Mode;
 pub(crate) use conditional::Condition;
 pub(crate) use launch::ConditionalRun;
-pub(crate) use parameters::Dialect;
 use parameters::edges_of;
 pub(crate) use store::Graphs;
 pub(crate) use topology::Edge;

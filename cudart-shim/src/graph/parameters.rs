@@ -1,4 +1,4 @@
-//! The structures that describe nodes. Both APIs lay most of them out alike; where they do not, [`Dialect`] tells which.
+//! The structures that describe nodes. Both APIs lay most of them out alike; where they do not, [`Api`] tells which.
 
 use super::conditional::{Condition, Conditional, Form};
 use super::handle::{GraphHandle, NodeHandle};
@@ -10,6 +10,7 @@ use crate::abi::{Address, ContextHandle, EventHandle, In};
 use crate::context;
 use crate::copy::{Extent, Fill, Pattern, Side};
 use crate::driver::DriverCopy3d;
+use crate::entry::Api;
 use crate::error::{Error, Result};
 use crate::log;
 use crate::memory_operation::{self, Batch, Parameters};
@@ -20,13 +21,6 @@ use crate::streams::{HostCall, HostFunction};
 use functional::memory::AllocationKind;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
-
-/// Which API describes a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    Runtime,
-    Driver,
-}
 
 /// `cudaMemsetParams`, `CUDA_MEMSET_NODE_PARAMS`: the width is in elements.
 #[derive(Clone, Copy, Debug)]
@@ -269,17 +263,17 @@ impl Simulator {
     /// What a node is to do that both APIs describe by one structure. Graphs of conditional nodes are made on the way.
     pub(crate) fn kind_of_parameters(
         &self,
-        dialect: Dialect,
+        api: Api,
         graph: GraphHandle,
         parameters: &mut NodeParameters,
     ) -> Result<Kind> {
         parameters.check_is_simulated()?;
         match parameters.kind {
-            0 => parameters.read::<KernelParameters>().kind(self, dialect, None),
+            0 => parameters.read::<KernelParameters>().kind(self, api, None),
             1 => {
-                let copy = match dialect {
-                    Dialect::Runtime => parameters.read::<CopyParameters<Copy3d>>().copy.check(self)?,
-                    Dialect::Driver => parameters.read::<CopyParameters<DriverCopy3d>>().copy.check(self)?,
+                let copy = match api {
+                    Api::Runtime => parameters.read::<CopyParameters<Copy3d>>().copy.check(self)?,
+                    Api::Driver => parameters.read::<CopyParameters<DriverCopy3d>>().copy.check(self)?,
                 };
                 Ok(Kind::Operation(Operation::Copy(copy.ok_or(Error::InvalidValue)?)))
             }
@@ -299,7 +293,7 @@ impl Simulator {
                 Ok(kind)
             }
             11 => Ok(Kind::Free(parameters.read::<Address>().0 as u64)),
-            12 if dialect == Dialect::Driver => parameters.read::<MemoryOperationParameters>().kind(self),
+            12 if api == Api::Driver => parameters.read::<MemoryOperationParameters>().kind(self),
             13 => {
                 let mut conditional: ConditionalParameters = parameters.read();
                 let kind = self.conditional_kind(graph, &mut conditional)?;
@@ -329,7 +323,7 @@ impl Simulator {
     }
 
     /// Describes a node.
-    pub(crate) fn describe_node(&self, dialect: Dialect, node: NodeHandle) -> Result<NodeParameters> {
+    pub(crate) fn describe_node(&self, api: Api, node: NodeHandle) -> Result<NodeParameters> {
         let graphs = self.graphs.lock();
         let kind = &graphs.node(node)?.kind;
         let mut parameters = NodeParameters {
@@ -339,16 +333,16 @@ impl Simulator {
             reserved_too: 0,
         };
         match kind {
-            Kind::Operation(Operation::Kernel(_)) => parameters.write(KernelParameters::of(dialect, kind)?),
+            Kind::Operation(Operation::Kernel(_)) => parameters.write(KernelParameters::of(api, kind)?),
             Kind::Operation(Operation::Copy(copy)) => {
                 let context = context::current().unwrap_or(ContextHandle(0));
-                match dialect {
-                    Dialect::Runtime => {
+                match api {
+                    Api::Runtime => {
                         let copy = Copy3d::of(self, copy)?;
                         let context = ContextHandle(0);
                         parameters.write(CopyParameters { flags: 0, reserved: 0, context, copy });
                     }
-                    Dialect::Driver => {
+                    Api::Driver => {
                         let copy = DriverCopy3d::of(copy);
                         parameters.write(CopyParameters { flags: 0, reserved: 0, context, copy });
                     }

@@ -2,8 +2,9 @@
 
 use super::super::handle::{GraphHandle, NodeHandle};
 use super::super::{Edge, edges_of};
-use super::{both, check_lossless, fill, neighbours, room};
+use super::{check_lossless, fill, neighbours, room};
 use crate::abi::{In, Out};
+use crate::entry::both;
 use crate::error::{Error, Result};
 use crate::simulator::Simulator;
 use std::ffi::{c_int, c_uint};

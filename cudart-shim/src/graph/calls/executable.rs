@@ -3,8 +3,8 @@
 use super::super::executable::{InstantiateFailure, InstantiateResult};
 use super::super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
 use super::super::update::UpdateResultInfo;
-use super::both;
 use crate::abi::{Out, StreamHandle};
+use crate::entry::both;
 use crate::error::{Error, Result};
 use crate::simulator::Simulator;
 use std::ffi::{c_char, c_int, c_uint};

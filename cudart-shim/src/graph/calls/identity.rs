@@ -1,8 +1,8 @@
 //! Numbers of graphs and nodes, and pictures of graphs.
 
 use super::super::handle::{GraphHandle, NodeHandle};
-use super::both;
 use crate::abi::{Out, Text};
+use crate::entry::both;
 use std::ffi::{OsStr, c_uint};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! How much memory graphs use.
 
 use super::super::memory;
-use super::both;
 use crate::abi::Out;
 use crate::context::check_device;
+use crate::entry::both;
 use std::ffi::{c_int, c_void};
 
 both! {

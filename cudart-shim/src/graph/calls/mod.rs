@@ -20,42 +20,6 @@ use super::topology::Edge;
 use crate::abi::Out;
 use crate::error::{Error, Result};
 
-/// Defines calls of the runtime and of the driver API with one body, which finds the simulator by `context()` and which
-/// API it is in `DIALECT`.
-macro_rules! both {
-    ($(
-        $(#[$doc:meta])*
-        fn $runtime:ident $(, $runtime_per_thread:ident)? = $driver:ident $(, $driver_per_thread:ident)? $([$default:ident])?
-        ($($argument:tt)*) $body:block
-    )*) => {
-        pub(crate) mod runtime {
-            #[allow(unused_imports)]
-            use super::*;
-            #[allow(unused_imports)]
-            use crate::context::runtime_context as context;
-            #[allow(dead_code)]
-            const DIALECT: crate::graph::Dialect = crate::graph::Dialect::Runtime;
-            $crate::entry::api! { Runtime; $(
-                $(#[$doc])*
-                fn $runtime $(, $runtime_per_thread)? $([$default])? ($($argument)*) $body
-            )* }
-        }
-        pub(crate) mod driver {
-            #[allow(unused_imports)]
-            use super::*;
-            #[allow(unused_imports)]
-            use crate::context::driver_context as context;
-            #[allow(dead_code)]
-            const DIALECT: crate::graph::Dialect = crate::graph::Dialect::Driver;
-            $crate::entry::api! { Driver; $(
-                $(#[$doc])*
-                fn $driver $(, $driver_per_thread)? $([$default])? ($($argument)*) $body
-            )* }
-        }
-    };
-}
-use both;
-
 pub(crate) mod runtime {
     pub(crate) use super::capture::runtime::*;
     pub(crate) use super::conditions::runtime_only::*;

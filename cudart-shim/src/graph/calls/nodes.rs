@@ -1,5 +1,6 @@
 //! Adding nodes.
 
+use super::super::Edge;
 use super::super::handle::{GraphHandle, NodeHandle};
 use super::super::kernel_parameters::{KernelParameters, KernelParameters1};
 use super::super::node::Kind;
@@ -7,12 +8,12 @@ use super::super::parameters::{
     AllocationParameters, FillParameters, HostParameters, MemoryOperationParameters, NodeParameters,
     dependencies,
 };
-use super::super::{Dialect, Edge};
-use super::both;
 use crate::abi::{Address, ContextHandle, EventHandle, In, Out};
 use crate::context;
 use crate::copy::Copy;
 use crate::driver::DriverCopy3d;
+use crate::entry::Api;
+use crate::entry::both;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::runtime::{Copy3d, linear_copy, symbol_copy};
@@ -43,7 +44,7 @@ pub(super) fn copy_kind(copy: Option<Copy>) -> Result<Kind> {
 
 fn add_described(
     simulator: &Simulator,
-    dialect: Dialect,
+    api: Api,
     (result, graph): (Out<NodeHandle>, GraphHandle),
     (after, edges, count): (In<NodeHandle>, In<Edge>, usize),
     parameters: Out<NodeParameters>,
@@ -54,7 +55,7 @@ fn add_described(
     simulator.nodes_of(graph, true)?;
     // SAFETY: not null, so by the API's contract it points to the structure.
     let mut described = unsafe { parameters.pointer().read_unaligned() };
-    let kind = simulator.kind_of_parameters(dialect, graph, &mut described)?;
+    let kind = simulator.kind_of_parameters(api, graph, &mut described)?;
     let node = simulator.add_node(graph, &after, kind)?;
     parameters.set(described)?;
     result.set(node)
@@ -75,7 +76,7 @@ both! {
     ) {
         let simulator = context()?;
         let parameters = KernelParameters::from(nodeParams.get()?);
-        add(simulator, node, graph, (dependencies, numDependencies), || parameters.kind(simulator, DIALECT, None))
+        add(simulator, node, graph, (dependencies, numDependencies), || parameters.kind(simulator, API, None))
     }
 
     /// A call of a function of the program.
@@ -139,7 +140,7 @@ both! {
         nodeParams: Out<NodeParameters>,
     ) {
         let after = (dependencies, In::new(std::ptr::null()), numDependencies);
-        add_described(context()?, DIALECT, (node, graph), after, nodeParams)
+        add_described(context()?, API, (node, graph), after, nodeParams)
     }
 
     /// A node of any type, with edges that say more.
@@ -148,7 +149,7 @@ both! {
         numDependencies: usize, nodeParams: Out<NodeParameters>,
     ) {
         let after = (dependencies, dependencyData, numDependencies);
-        add_described(context()?, DIALECT, (node, graph), after, nodeParams)
+        add_described(context()?, API, (node, graph), after, nodeParams)
     }
 }
 
@@ -221,7 +222,7 @@ pub(crate) mod driver_only {
         ) {
             let simulator = driver_context()?;
             let parameters = nodeParams.get()?;
-            let kind = || parameters.kind(simulator, Dialect::Driver, None);
+            let kind = || parameters.kind(simulator, Api::Driver, None);
             add(simulator, node, graph, (dependencies, numDependencies), kind)
         }
 

@@ -1,6 +1,5 @@
 //! Parameters of nodes: reading them, changing them in a graph, changing them in an executable graph.
 
-use super::super::Dialect;
 use super::super::attributes::Value;
 use super::super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
 use super::super::kernel_parameters::{KernelParameters, KernelParameters1};
@@ -8,12 +7,13 @@ use super::super::node::Kind;
 use super::super::parameters::{
     AllocationParameters, FillParameters, HostParameters, MemoryOperationParameters, NodeParameters,
 };
-use super::both;
 use super::nodes::copy_kind;
 use crate::abi::{Address, ContextHandle, EventHandle, In, Out};
 use crate::context;
 use crate::copy::Copy;
 use crate::driver::DriverCopy3d;
+use crate::entry::Api;
+use crate::entry::both;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::runtime::{Copy3d, linear_copy, symbol_copy};
@@ -21,14 +21,9 @@ use crate::simulator::Simulator;
 use std::ffi::{c_int, c_uint};
 
 /// A kernel node with other parameters and the attributes it has.
-fn kernel(
-    simulator: &Simulator,
-    dialect: Dialect,
-    before: &Kind,
-    parameters: KernelParameters,
-) -> Result<Kind> {
+fn kernel(simulator: &Simulator, api: Api, before: &Kind, parameters: KernelParameters) -> Result<Kind> {
     let Kind::Operation(Operation::Kernel(launch)) = before else { return Err(Error::InvalidValue) };
-    parameters.kind(simulator, dialect, Some(launch))
+    parameters.kind(simulator, api, Some(launch))
 }
 
 fn copy_of(simulator: &Simulator, node: NodeHandle) -> Result<Copy> {
@@ -52,20 +47,15 @@ fn given(parameters: Out<NodeParameters>) -> Result<NodeParameters> {
 }
 
 /// What a structure for any node makes of one that is there already.
-fn described(
-    simulator: &Simulator,
-    dialect: Dialect,
-    before: &Kind,
-    mut parameters: NodeParameters,
-) -> Result<Kind> {
+fn described(simulator: &Simulator, api: Api, before: &Kind, mut parameters: NodeParameters) -> Result<Kind> {
     let is_fixed = before.is_memory() || matches!(before, Kind::Child(_) | Kind::Conditional(_));
     if is_fixed || parameters.number() != before.number() {
         return Err(Error::InvalidValue);
     }
     match parameters.kernel() {
-        Some(parameters) => kernel(simulator, dialect, before, parameters),
+        Some(parameters) => kernel(simulator, api, before, parameters),
         // Only structures of children and conditions, which are not changed so, have to do with a graph.
-        None => simulator.kind_of_parameters(dialect, GraphHandle(0), &mut parameters),
+        None => simulator.kind_of_parameters(api, GraphHandle(0), &mut parameters),
     }
 }
 
@@ -73,14 +63,14 @@ both! {
     /// Parameters of a kernel node.
     fn cudaGraphKernelNodeGetParams = cuGraphKernelNodeGetParams(node: NodeHandle, nodeParams: Out<KernelParameters1>) {
         nodeParams.check()?;
-        nodeParams.set(KernelParameters::of(DIALECT, &context()?.node_kind(node)?)?.into())
+        nodeParams.set(KernelParameters::of(API, &context()?.node_kind(node)?)?.into())
     }
 
     /// Changes a kernel node.
     fn cudaGraphKernelNodeSetParams = cuGraphKernelNodeSetParams(node: NodeHandle, nodeParams: In<KernelParameters1>) {
         let simulator = context()?;
         let before = simulator.node_kind(node)?;
-        simulator.set_node(node, kernel(simulator, DIALECT, &before, nodeParams.get()?.into())?)
+        simulator.set_node(node, kernel(simulator, API, &before, nodeParams.get()?.into())?)
     }
 
     /// Changes a kernel node of an executable graph.
@@ -89,7 +79,7 @@ both! {
     ) {
         let simulator = context()?;
         let before = simulator.executable_kind(graphExec, node)?;
-        let kind = kernel(simulator, DIALECT, &before, nodeParams.get()?.into())?;
+        let kind = kernel(simulator, API, &before, nodeParams.get()?.into())?;
         simulator.set_executable_node(graphExec, node, kind)
     }
 
@@ -218,14 +208,14 @@ both! {
     /// Parameters of any node.
     fn cudaGraphNodeGetParams = cuGraphNodeGetParams(node: NodeHandle, nodeParams: Out<NodeParameters>) {
         nodeParams.check()?;
-        nodeParams.set(context()?.describe_node(DIALECT, node)?)
+        nodeParams.set(context()?.describe_node(API, node)?)
     }
 
     /// Changes any node.
     fn cudaGraphNodeSetParams = cuGraphNodeSetParams(node: NodeHandle, nodeParams: Out<NodeParameters>) {
         let simulator = context()?;
         let before = simulator.node_kind(node)?;
-        simulator.set_node(node, described(simulator, DIALECT, &before, given(nodeParams)?)?)
+        simulator.set_node(node, described(simulator, API, &before, given(nodeParams)?)?)
     }
 
     /// Changes any node of an executable graph.
@@ -238,7 +228,7 @@ both! {
             return simulator.set_executable_child(graphExec, node, graph);
         }
         let before = simulator.executable_kind(graphExec, node)?;
-        simulator.set_executable_node(graphExec, node, described(simulator, DIALECT, &before, parameters)?)
+        simulator.set_executable_node(graphExec, node, described(simulator, API, &before, parameters)?)
     }
 }
 
@@ -338,14 +328,14 @@ pub(crate) mod driver_only {
         /// Parameters of a kernel node.
         fn cuGraphKernelNodeGetParams_v2(node: NodeHandle, nodeParams: Out<KernelParameters>) {
             nodeParams.check()?;
-            nodeParams.set(KernelParameters::of(Dialect::Driver, &driver_context()?.node_kind(node)?)?)
+            nodeParams.set(KernelParameters::of(Api::Driver, &driver_context()?.node_kind(node)?)?)
         }
 
         /// Changes a kernel node.
         fn cuGraphKernelNodeSetParams_v2(node: NodeHandle, nodeParams: In<KernelParameters>) {
             let simulator = driver_context()?;
             let before = simulator.node_kind(node)?;
-            simulator.set_node(node, kernel(simulator, Dialect::Driver, &before, nodeParams.get()?)?)
+            simulator.set_node(node, kernel(simulator, Api::Driver, &before, nodeParams.get()?)?)
         }
 
         /// Changes a kernel node of an executable graph.
@@ -354,7 +344,7 @@ pub(crate) mod driver_only {
         ) {
             let simulator = driver_context()?;
             let before = simulator.executable_kind(graphExec, node)?;
-            let kind = kernel(simulator, Dialect::Driver, &before, nodeParams.get()?)?;
+            let kind = kernel(simulator, Api::Driver, &before, nodeParams.get()?)?;
             simulator.set_executable_node(graphExec, node, kind)
         }
 

@@ -1,8 +1,8 @@
 //! User objects.
 
 use super::super::handle::GraphHandle;
-use super::both;
 use crate::abi::{Out, UserObjectHandle};
+use crate::entry::both;
 use crate::error::{Error, Result};
 use crate::streams::{HostCall, HostFunction};
 use std::ffi::{c_uint, c_void};

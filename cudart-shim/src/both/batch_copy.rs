@@ -2,34 +2,34 @@
 
 use crate::abi::{Address, DefaultStream, In, Out, StreamHandle};
 use crate::batch::{self, Batch, BatchOperation, CopyAttributes};
-use crate::context::runtime_context;
-use crate::entry::api;
+use crate::entry::both;
 use crate::error::Result;
+use crate::simulator::Simulator;
 use std::ffi::c_ulonglong;
 
 fn copy(
+    simulator: &'static Simulator,
     batch: &Batch,
     fail_index: Option<Out<usize>>,
     (stream, default): (StreamHandle, DefaultStream),
 ) -> Result<()> {
-    let simulator = runtime_context()?;
     simulator.copy_batch(batch, fail_index, batch::stream(simulator, stream, default)?)
 }
 
 fn copy_3d(
+    simulator: &'static Simulator,
     operations: In<BatchOperation>,
     count: usize,
     flags: u64,
     fail_index: Option<Out<usize>>,
     (stream, default): (StreamHandle, DefaultStream),
 ) -> Result<()> {
-    let simulator = runtime_context()?;
     simulator.copy_batch_3d(operations, count, flags, fail_index, batch::stream(simulator, stream, default)?)
 }
 
-api! { Runtime;
+both! {
     /// Linear copies.
-    fn cudaMemcpyBatchAsync, cudaMemcpyBatchAsync_ptsz [default] (
+    fn cudaMemcpyBatchAsync, cudaMemcpyBatchAsync_ptsz = cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz [default] (
         dsts: In<Address>, srcs: In<Address>, sizes: In<usize>, count: usize, attrs: In<CopyAttributes>,
         attrsIdxs: In<usize>, numAttrs: usize, stream: StreamHandle,
     ) {
@@ -42,11 +42,11 @@ api! { Runtime;
             first: attrsIdxs,
             attribute_count: numAttrs,
         };
-        copy(&batch, None, (stream, default))
+        copy(context()?, &batch, None, (stream, default))
     }
 
     /// As above, of CUDA 12: the index of a wrong copy is told.
-    fn cudaMemcpyBatchAsync_v12, cudaMemcpyBatchAsync_v12_ptsz [default] (
+    fn cudaMemcpyBatchAsync_v12, cudaMemcpyBatchAsync_v12_ptsz = cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz [default] (
         dsts: In<Address>, srcs: In<Address>, sizes: In<usize>, count: usize, attrs: In<CopyAttributes>,
         attrsIdxs: In<usize>, numAttrs: usize, failIdx: Out<usize>,
         stream: StreamHandle,
@@ -60,37 +60,37 @@ api! { Runtime;
             first: attrsIdxs,
             attribute_count: numAttrs,
         };
-        copy(&batch, Some(failIdx), (stream, default))
+        copy(context()?, &batch, Some(failIdx), (stream, default))
     }
 
     /// Copies of boxes.
-    fn cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync_ptsz [default] (
+    fn cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync_ptsz = cuMemcpy3DBatchAsync_v2, cuMemcpy3DBatchAsync_v2_ptsz [default] (
         numOps: usize, opList: In<BatchOperation>, flags: c_ulonglong, stream: StreamHandle,
     ) {
-        copy_3d(opList, numOps, flags, None, (stream, default))
+        copy_3d(context()?, opList, numOps, flags, None, (stream, default))
     }
 
     /// As above, of CUDA 12: the index of a wrong copy is told.
-    fn cudaMemcpy3DBatchAsync_v12, cudaMemcpy3DBatchAsync_v12_ptsz [default] (
+    fn cudaMemcpy3DBatchAsync_v12, cudaMemcpy3DBatchAsync_v12_ptsz = cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_ptsz [default] (
         numOps: usize, opList: In<BatchOperation>, failIdx: Out<usize>, flags: c_ulonglong, stream: StreamHandle,
     ) {
-        copy_3d(opList, numOps, flags, Some(failIdx), (stream, default))
+        copy_3d(context()?, opList, numOps, flags, Some(failIdx), (stream, default))
     }
 
     /// One linear copy.
-    fn cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync_ptsz [default] (
+    fn cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync_ptsz = cuMemcpyWithAttributesAsync, cuMemcpyWithAttributesAsync_ptsz [default] (
         dst: Address, src: Address, size: usize, attr: In<CopyAttributes>, stream: StreamHandle,
     ) {
-        let simulator = runtime_context()?;
+        let simulator = context()?;
         let stream = simulator.stream(stream, default)?;
         simulator.copy_with_attributes(dst, src, size, attr.get()?, stream)
     }
 
     /// One copy of a box.
-    fn cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync_ptsz [default] (
+    fn cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync_ptsz = cuMemcpy3DWithAttributesAsync, cuMemcpy3DWithAttributesAsync_ptsz [default] (
         op: In<BatchOperation>, flags: c_ulonglong, stream: StreamHandle,
     ) {
-        let simulator = runtime_context()?;
+        let simulator = context()?;
         let stream = simulator.stream(stream, default)?;
         simulator.copy_batch_3d(op, 1, flags, None, stream)
     }

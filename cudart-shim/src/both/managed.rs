@@ -2,11 +2,11 @@
 
 use crate::abi::{Address, DefaultStream, In, MemoryLocation, Out, PoolHandle, StreamHandle};
 use crate::batch;
-use crate::context::driver_context;
-use crate::entry::api;
+use crate::entry::both;
 use crate::error::Result;
 use crate::managed::Place;
 use crate::pool;
+use crate::simulator::Simulator;
 use std::ffi::{c_int, c_ulonglong, c_void};
 
 /// Ranges of a batch.
@@ -24,13 +24,13 @@ struct Locations {
 }
 
 fn prefetch(
+    simulator: &Simulator,
     ranges: &Ranges,
     to: &Locations,
     flags: u64,
     stream: StreamHandle,
     default: DefaultStream,
 ) -> Result<()> {
-    let simulator = driver_context()?;
     batch::stream(simulator, stream, default)?;
     let list = simulator.managed_ranges(ranges.addresses, ranges.sizes, ranges.count, flags)?;
     let locations = batch::expand(to.locations, to.first, to.count, ranges.count)?;
@@ -40,75 +40,75 @@ fn prefetch(
         .try_for_each(|((address, size), place)| simulator.prefetch(address, size, place))
 }
 
-api! { Driver;
+both! {
     /// One attribute of a range of managed memory.
-    fn cuMemRangeGetAttribute(
+    fn cudaMemRangeGetAttribute = cuMemRangeGetAttribute(
         data: Out<c_void>, dataSize: usize, attribute: c_int, devPtr: Address, count: usize,
     ) {
-        driver_context()?.range_attribute(data, dataSize, attribute, devPtr, count)
+        context()?.range_attribute(data, dataSize, attribute, devPtr, count)
     }
 
     /// Several attributes of a range of managed memory.
-    fn cuMemRangeGetAttributes(
+    fn cudaMemRangeGetAttributes = cuMemRangeGetAttributes(
         data: In<*mut c_void>, dataSizes: In<usize>, attributes: In<c_int>, numAttributes: usize, devPtr: Address,
         count: usize,
     ) {
-        driver_context()?.range_attributes(data, dataSizes, attributes, numAttributes, devPtr, count)
+        context()?.range_attributes(data, dataSizes, attributes, numAttributes, devPtr, count)
     }
 
     /// Where the parts of a range of managed memory are.
-    fn cuMemGetLocationInfo(
+    fn cudaMemGetLocationInfo = cuMemGetLocationInfo(
         devPtr: Address, size: usize, summaryGranularity: usize, samplingGranularity: usize,
         location_out: Out<MemoryLocation>,
     ) {
         let steps = [summaryGranularity, samplingGranularity];
-        driver_context()?.location_info(devPtr, size, steps, location_out)
+        context()?.location_info(devPtr, size, steps, location_out)
     }
 
     /// Moves ranges of managed memory to where they will be used.
-    fn cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync_ptsz [default] (
+    fn cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync_ptsz = cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync_ptsz [default] (
         dptrs: In<Address>, sizes: In<usize>, count: usize, prefetchLocs: In<MemoryLocation>,
         prefetchLocIdxs: In<usize>, numPrefetchLocs: usize, flags: c_ulonglong, stream: StreamHandle,
     ) {
         let to = Locations { locations: prefetchLocs, first: prefetchLocIdxs, count: numPrefetchLocs };
-        prefetch(&Ranges { addresses: dptrs, sizes, count }, &to, flags, stream, default)
+        prefetch(context()?, &Ranges { addresses: dptrs, sizes, count }, &to, flags, stream, default)
     }
 
     /// Gives the contents of ranges of managed memory up; here they stay.
-    fn cuMemDiscardBatchAsync, cuMemDiscardBatchAsync_ptsz [default] (
+    fn cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync_ptsz = cuMemDiscardBatchAsync, cuMemDiscardBatchAsync_ptsz [default] (
         dptrs: In<Address>, sizes: In<usize>, count: usize, flags: c_ulonglong, stream: StreamHandle,
     ) {
-        let simulator = driver_context()?;
+        let simulator = context()?;
         batch::stream(simulator, stream, default)?;
         simulator.managed_ranges(dptrs, sizes, count, flags).map(|_| ())
     }
 
-    /// As `cuMemDiscardBatchAsync`, then `cuMemPrefetchBatchAsync`.
-    fn cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync_ptsz [default] (
+    /// Gives the contents up, then moves the ranges.
+    fn cudaMemDiscardAndPrefetchBatchAsync, cudaMemDiscardAndPrefetchBatchAsync_ptsz = cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync_ptsz [default] (
         dptrs: In<Address>, sizes: In<usize>, count: usize, prefetchLocs: In<MemoryLocation>,
         prefetchLocIdxs: In<usize>, numPrefetchLocs: usize, flags: c_ulonglong, stream: StreamHandle,
     ) {
         let to = Locations { locations: prefetchLocs, first: prefetchLocIdxs, count: numPrefetchLocs };
-        prefetch(&Ranges { addresses: dptrs, sizes, count }, &to, flags, stream, default)
+        prefetch(context()?, &Ranges { addresses: dptrs, sizes, count }, &to, flags, stream, default)
     }
 
     /// The first pool of a location.
-    fn cuMemGetDefaultMemPool(memPool: Out<PoolHandle>, location: In<MemoryLocation>, kind: c_int) {
-        driver_context()?;
+    fn cudaMemGetDefaultMemPool = cuMemGetDefaultMemPool(memPool: Out<PoolHandle>, location: In<MemoryLocation>, kind: c_int) {
+        context()?;
         pool::check_location(location.get()?, kind)?;
         memPool.set(pool::default_pool())
     }
 
     /// The current pool of a location.
-    fn cuMemGetMemPool(memPool: Out<PoolHandle>, location: In<MemoryLocation>, kind: c_int) {
-        driver_context()?;
+    fn cudaMemGetMemPool = cuMemGetMemPool(memPool: Out<PoolHandle>, location: In<MemoryLocation>, kind: c_int) {
+        context()?;
         pool::check_location(location.get()?, kind)?;
         memPool.set(pool::current_pool())
     }
 
     /// Chooses the current pool of a location.
-    fn cuMemSetMemPool(location: In<MemoryLocation>, kind: c_int, memPool: PoolHandle) {
-        driver_context()?;
+    fn cudaMemSetMemPool = cuMemSetMemPool(location: In<MemoryLocation>, kind: c_int, memPool: PoolHandle) {
+        context()?;
         pool::check_location(location.get()?, kind)?;
         pool::set_current_pool(memPool)
     }

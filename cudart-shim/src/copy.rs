@@ -4,6 +4,7 @@ use crate::abi::ArrayHandle;
 use crate::batch::SourceOrder;
 use crate::check;
 use crate::error::{Error, Result};
+use crate::log;
 use crate::operation::Operation;
 use crate::simulator::{DeviceFault, Simulator};
 use functional::memory::{Allocation, AllocationKind, Memory};
@@ -12,6 +13,18 @@ use stream_engine::{Context, Scope, StreamId};
 
 /// A pageable source up to this many bytes is copied aside, so that the caller need not wait for the stream's turn.
 const STAGED_BYTES: usize = 64 << 10;
+
+/// The fault of a copy or fill whose memory was freed or unmapped between the call and its turn in the stream.
+fn memory_gone(what: &str, side: &Side, extent: Extent) -> DeviceFault {
+    log::report(|| {
+        let Extent { width, height, depth } = extent;
+        format!(
+            "{what} {width} x {height} x {depth} bytes at 0x{:x}: the memory was freed or unmapped before the stream came to it",
+            side.address
+        )
+    });
+    DeviceFault { error: Error::IllegalAddress }
+}
 
 /// Which way a copy goes, `cudaMemcpyKind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,9 +259,12 @@ impl Copy {
 
     /// Copies if the addresses are still what they were when the copy was checked.
     pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), DeviceFault> {
-        let still = |side, expected| place(memory, side, self.extent).is_ok_and(|found| found == expected);
-        if !still(&self.to, self.to_place) || !still(&self.from, self.from_place) {
-            return Err(DeviceFault { error: Error::IllegalAddress });
+        for (name, side, expected) in
+            [("copy to", &self.to, self.to_place), ("copy from", &self.from, self.from_place)]
+        {
+            if place(memory, side, self.extent).ok() != Some(expected) {
+                return Err(memory_gone(name, side, self.extent));
+            }
         }
         self.execute();
         Ok(())
@@ -402,7 +418,7 @@ impl Fill {
     pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), DeviceFault> {
         let Self { to, pattern, extent } = *self;
         if !place(memory, &to, extent).is_ok_and(|found| found != Place::Pageable) {
-            return Err(DeviceFault { error: Error::IllegalAddress });
+            return Err(memory_gone("fill of", &to, extent));
         }
         for slice in 0..extent.depth {
             for row in 0..extent.height {

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::sync::Arc;
+use stream_engine::Scope;
 
 /// Sizes of allocations and mappings are multiples of this, bytes: a page of the device.
 pub(crate) const GRANULARITY: u64 = 2 << 20;
@@ -235,8 +236,9 @@ impl Simulator {
         })
     }
 
-    /// Unmaps all mappings of a range.
+    /// Unmaps all mappings of a range, after the work that may use them.
     pub(crate) fn unmap(&self, address: u64, size: u64) -> Result<()> {
+        self.engine.synchronize(Scope::Context)?;
         with_table(|table| {
             for mapping in self.device.memory.unmap(address, size)? {
                 let Some(mapped) = table.mapped.remove(&mapping.address) else { continue };
@@ -249,7 +251,7 @@ impl Simulator {
         })
     }
 
-    /// Sets the access to all mappings of a range for each location.
+    /// Sets the access to all mappings of a range for each location, after the work that may use them.
     pub(crate) fn set_access(
         &self,
         address: u64,
@@ -269,6 +271,7 @@ impl Simulator {
                 _ => return Err(Error::InvalidValue),
             }
         }
+        self.engine.synchronize(Scope::Context)?;
         with_table(|table| {
             for (location, flags) in wanted {
                 if location.kind == DEVICE {

@@ -3,10 +3,10 @@
 use crate::abi::texture::{ArrayDescription, ArrayDescription3d, driver_format, driver_format_code};
 use crate::abi::{ArrayHandle, In, MipmappedArrayHandle, Out};
 use crate::array::ArrayShape;
-use crate::context::{check_device, driver_context};
+use crate::context::driver_context;
 use crate::entry::api;
 use crate::error::Result;
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::c_uint;
 
 fn shape(description: ArrayDescription3d) -> Result<ArrayShape> {
     let ArrayDescription3d { width, height, depth, format, channels, flags } = description;
@@ -66,39 +66,5 @@ api! { Driver;
     /// Frees a mipmapped array.
     fn cuMipmappedArrayDestroy(hMipmappedArray: MipmappedArrayHandle) {
         driver_context()?.free_mipmapped_array(hMipmappedArray)
-    }
-
-    /// How much memory an array needs whose memory is mapped later: none is such an array.
-    fn cuArrayGetMemoryRequirements(memoryRequirements: Out<c_void>, array: ArrayHandle, device: c_int) {
-        memoryRequirements.check()?;
-        check_device(device)?;
-        driver_context()?.special_array(array)
-    }
-
-    /// As above.
-    fn cuMipmappedArrayGetMemoryRequirements(
-        memoryRequirements: Out<c_void>, mipmap: MipmappedArrayHandle, device: c_int,
-    ) {
-        memoryRequirements.check()?;
-        check_device(device)?;
-        driver_context()?.special_mipmapped_array(mipmap)
-    }
-
-    /// The tiles of a sparse array: none is one.
-    fn cuArrayGetSparseProperties(sparseProperties: Out<c_void>, array: ArrayHandle) {
-        sparseProperties.check()?;
-        driver_context()?.special_array(array)
-    }
-
-    /// As above.
-    fn cuMipmappedArrayGetSparseProperties(sparseProperties: Out<c_void>, mipmap: MipmappedArrayHandle) {
-        sparseProperties.check()?;
-        driver_context()?.special_mipmapped_array(mipmap)
-    }
-
-    /// A plane of an array of several planes: none is one.
-    fn cuArrayGetPlane(pPlaneArray: Out<ArrayHandle>, hArray: ArrayHandle, _planeIdx: c_uint) {
-        pPlaneArray.check()?;
-        driver_context()?.special_array(hArray)
     }
 }

@@ -1,10 +1,9 @@
 //! Streams and host functions.
 
-use crate::abi::{Address, ContextHandle, DefaultStream, EventHandle, In, Out, StreamHandle};
+use crate::abi::{Address, ContextHandle, DefaultStream, EventHandle, Out, StreamHandle};
 use crate::context::{self, driver_context};
 use crate::entry::api;
 use crate::error::Error;
-use crate::stream_attribute::Value;
 use crate::streams::{HostFunction, StreamCallback};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -81,35 +80,6 @@ api! { Driver;
         stream: StreamHandle, callback: StreamCallback, userData: *mut c_void, flags: c_uint,
     ) {
         driver_context()?.add_callback(stream, default, callback, userData, flags)
-    }
-
-    /// As `cuLaunchHostFunc`; threads wait for host functions in one way here, blocked (0) or spinning (1).
-    fn cuLaunchHostFunc_v2, cuLaunchHostFunc_v2_ptsz [default] (
-        stream: StreamHandle, function: HostFunction, userData: *mut c_void, syncMode: c_uint,
-    ) {
-        if syncMode > 1 {
-            return Err(Error::InvalidValue);
-        }
-        driver_context()?.launch_host_function(stream, default, function, userData)
-    }
-
-    /// One attribute of a stream.
-    fn cuStreamGetAttribute, cuStreamGetAttribute_ptsz [default] (
-        stream: StreamHandle, attribute: c_int, value: Out<Value>,
-    ) {
-        driver_context()?.stream_attribute(stream, default, attribute, value)
-    }
-
-    /// Sets one attribute of a stream.
-    fn cuStreamSetAttribute, cuStreamSetAttribute_ptsz [default] (
-        stream: StreamHandle, attribute: c_int, value: In<Value>,
-    ) {
-        driver_context()?.set_stream_attribute(stream, default, attribute, &value.get()?)
-    }
-
-    /// Gives a stream the attributes of another.
-    fn cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz [default] (dst: StreamHandle, src: StreamHandle) {
-        driver_context()?.copy_stream_attributes(dst, src, default)
     }
 
     /// Context of a stream; no stream belongs to a green context.

@@ -3,10 +3,10 @@
 use crate::abi::texture::ChannelFormat;
 use crate::abi::{ArrayHandle, CudaExtent, In, MipmappedArrayHandle, Out};
 use crate::array::{ArrayShape, CUBEMAP, LAYERED};
-use crate::context::{check_device, runtime_context};
+use crate::context::runtime_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint};
 
 fn shape(channels: In<ChannelFormat>, extent: CudaExtent, flags: c_uint) -> Result<ArrayShape> {
     let format = channels.get()?.format()?;
@@ -82,40 +82,6 @@ api! { Runtime;
     /// The channels of an array.
     fn cudaGetChannelDesc(desc: Out<ChannelFormat>, array: ArrayHandle) {
         desc.set(runtime_context()?.array(array)?.image.format.into())
-    }
-
-    /// How much memory an array needs whose memory is mapped later: none is such an array.
-    fn cudaArrayGetMemoryRequirements(memoryRequirements: Out<c_void>, array: ArrayHandle, device: c_int) {
-        memoryRequirements.check()?;
-        check_device(device)?;
-        runtime_context()?.special_array(array)
-    }
-
-    /// As above.
-    fn cudaMipmappedArrayGetMemoryRequirements(
-        memoryRequirements: Out<c_void>, mipmap: MipmappedArrayHandle, device: c_int,
-    ) {
-        memoryRequirements.check()?;
-        check_device(device)?;
-        runtime_context()?.special_mipmapped_array(mipmap)
-    }
-
-    /// The tiles of a sparse array: none is one.
-    fn cudaArrayGetSparseProperties(sparseProperties: Out<c_void>, array: ArrayHandle) {
-        sparseProperties.check()?;
-        runtime_context()?.special_array(array)
-    }
-
-    /// As above.
-    fn cudaMipmappedArrayGetSparseProperties(sparseProperties: Out<c_void>, mipmap: MipmappedArrayHandle) {
-        sparseProperties.check()?;
-        runtime_context()?.special_mipmapped_array(mipmap)
-    }
-
-    /// A plane of an array of several planes: none is one.
-    fn cudaArrayGetPlane(pPlaneArray: Out<ArrayHandle>, hArray: ArrayHandle, _planeIdx: c_uint) {
-        pPlaneArray.check()?;
-        runtime_context()?.special_array(hArray)
     }
 }
 

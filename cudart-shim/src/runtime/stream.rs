@@ -1,10 +1,8 @@
 //! Streams and host functions.
 
-use crate::abi::{Address, EventHandle, In, Out, StreamHandle};
+use crate::abi::{Address, EventHandle, Out, StreamHandle};
 use crate::context::runtime_context;
 use crate::entry::api;
-use crate::error::Error;
-use crate::stream_attribute::Value;
 use crate::streams::{HostFunction, StreamCallback};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -82,34 +80,5 @@ api! { Runtime;
         stream: StreamHandle, callback: StreamCallback, userData: *mut c_void, flags: c_uint,
     ) {
         runtime_context()?.add_callback(stream, default, callback, userData, flags)
-    }
-
-    /// As `cudaLaunchHostFunc`; threads wait for host functions in one way here, blocked (0) or spinning (1).
-    fn cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2_ptsz [default] (
-        stream: StreamHandle, function: HostFunction, userData: *mut c_void, syncMode: c_uint,
-    ) {
-        if syncMode > 1 {
-            return Err(Error::InvalidValue);
-        }
-        runtime_context()?.launch_host_function(stream, default, function, userData)
-    }
-
-    /// One attribute of a stream.
-    fn cudaStreamGetAttribute, cudaStreamGetAttribute_ptsz [default] (
-        stream: StreamHandle, attribute: c_int, value: Out<Value>,
-    ) {
-        runtime_context()?.stream_attribute(stream, default, attribute, value)
-    }
-
-    /// Sets one attribute of a stream.
-    fn cudaStreamSetAttribute, cudaStreamSetAttribute_ptsz [default] (
-        stream: StreamHandle, attribute: c_int, value: In<Value>,
-    ) {
-        runtime_context()?.set_stream_attribute(stream, default, attribute, &value.get()?)
-    }
-
-    /// Gives a stream the attributes of another.
-    fn cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz [default] (dst: StreamHandle, src: StreamHandle) {
-        runtime_context()?.copy_stream_attributes(dst, src, default)
     }
 }

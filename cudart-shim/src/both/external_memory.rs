@@ -2,25 +2,24 @@
 //! of other systems not at all: no system object of this host stands behind their descriptors.
 
 use crate::abi::{Address, In, Out};
-use crate::context::runtime_context;
-use crate::entry::api;
+use crate::entry::both;
 use crate::external_memory::{self, BufferDescription, HandleDescription};
 
-api! { Runtime;
+both! {
     /// Takes over memory behind a file descriptor.
-    fn cudaImportExternalMemory(extMem_out: Out<u64>, memHandleDesc: In<HandleDescription>) {
-        runtime_context()?;
+    fn cudaImportExternalMemory = cuImportExternalMemory(extMem_out: Out<u64>, memHandleDesc: In<HandleDescription>) {
+        context()?;
         external_memory::import(extMem_out, memHandleDesc)
     }
 
     /// Maps a part of it.
-    fn cudaExternalMemoryGetMappedBuffer(devPtr: Out<Address>, extMem: u64, bufferDesc: In<BufferDescription>) {
-        runtime_context()?.map_external(devPtr, extMem, bufferDesc)
+    fn cudaExternalMemoryGetMappedBuffer = cuExternalMemoryGetMappedBuffer(devPtr: Out<Address>, extMem: u64, bufferDesc: In<BufferDescription>) {
+        context()?.map_external(devPtr, extMem, bufferDesc)
     }
 
     /// Lets go of it.
-    fn cudaDestroyExternalMemory(extMem: u64) {
-        runtime_context()?;
+    fn cudaDestroyExternalMemory = cuDestroyExternalMemory(extMem: u64) {
+        context()?;
         external_memory::destroy(extMem)
     }
 }

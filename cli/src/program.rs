@@ -21,6 +21,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME|FILE")]
     device: Option<String>,
 
+    /// How many such devices the program sees, up to 16
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=16))]
+    devices: Option<u8>,
+
     /// Threads that execute CTAs; all cores by default
     #[arg(long, value_name = "COUNT")]
     threads: Option<u32>,
@@ -63,6 +67,9 @@ impl Options {
     fn set(&self, command: &mut Command) -> Result<(), Failure> {
         if let Some(device) = &self.device {
             command.env("VOLTSIM_DEVICE", device);
+        }
+        if let Some(devices) = self.devices {
+            command.env("VOLTSIM_DEVICES", devices.to_string());
         }
         if let Some(threads) = self.threads {
             command.env("VOLTSIM_THREADS", threads.to_string());

@@ -8,7 +8,7 @@ use crate::managed;
 use crate::operation::Operation;
 use crate::pool;
 use crate::profile::Attribute;
-use crate::simulator::Simulator;
+use crate::simulator::{Simulator, owner_of};
 use functional::check::Origin;
 use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
 use parking_lot::Mutex;
@@ -57,16 +57,25 @@ impl Simulator {
         if address == 0 {
             return Ok(());
         }
-        self.check_start(address, kinds)?;
+        let owner = self.owner(address);
+        if owner.ordinal != self.ordinal {
+            owner.engine.synchronize(Scope::Context)?;
+        }
+        owner.check_start(address, kinds)?;
         if graph::memory::is_reserved(address) {
             return graph::memory::end_life(address);
         }
-        self.release(address, entry::origin())
+        owner.release(address, entry::origin())
+    }
+
+    /// The device whose memory an address is; this one if it is nobody's.
+    pub(crate) fn owner(&self, address: u64) -> &Self {
+        owner_of(address).map_or(self, |(owner, _)| owner)
     }
 
     /// Frees device memory at its turn in a stream.
     pub(crate) fn free_in_stream(&'static self, address: u64, stream: StreamId) -> Result<()> {
-        self.check_start(address, &[AllocationKind::Device])?;
+        self.owner(address).check_start(address, &[AllocationKind::Device])?;
         let operation = || Operation::Free { address, by: entry::origin() };
         if graph::memory::is_reserved(address) {
             // The memory stays where it is; what follows in the stream does not matter to it.
@@ -112,6 +121,9 @@ impl Simulator {
         if address == 0 || size == 0 || flags & !HOST_REGISTER_FLAGS != 0 {
             return Err(Error::InvalidValue);
         }
+        if owner_of(address).is_some() {
+            return Err(Error::HostMemoryAlreadyRegistered);
+        }
         self.device.memory.register_host(address, size as u64)?;
         FLAGS.lock().get_or_insert_default().insert(address, flags);
         Ok(())
@@ -124,7 +136,7 @@ impl Simulator {
             return Err(Error::InvalidValue);
         }
         self.engine.synchronize(Scope::Context)?;
-        self.device.memory.unregister_host(address).map_err(|error| match error {
+        self.owner(address).device.memory.unregister_host(address).map_err(|error| match error {
             MemoryError::NotAllocated(_) => Error::HostMemoryNotRegistered,
             other => other.into(),
         })?;
@@ -136,9 +148,8 @@ impl Simulator {
 
     /// The pinned or registered host allocation that holds an address.
     pub(crate) fn host_allocation(&self, address: u64) -> Result<Allocation> {
-        self.device
-            .memory
-            .allocation_of(address)
+        owner_of(address)
+            .map(|(_, found)| found)
             .filter(|found| matches!(found.kind, AllocationKind::Host | AllocationKind::Registered))
             .ok_or(Error::InvalidValue)
     }
@@ -156,7 +167,7 @@ impl Simulator {
 
     /// Refuses a range that is not managed memory.
     pub(crate) fn check_managed(&self, address: u64, size: usize) -> Result<()> {
-        let memory = &self.device.memory;
+        let memory = &self.owner(address).device.memory;
         memory.check_range(address, size as u64)?;
         let managed =
             |found: &Allocation| matches!(found.kind, AllocationKind::Managed | AllocationKind::Registered);

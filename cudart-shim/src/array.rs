@@ -4,7 +4,7 @@ use crate::abi::{ArrayHandle, MipmappedArrayHandle};
 use crate::copy::{Extent as CopyExtent, Side};
 use crate::error::{Error, Result};
 use crate::profile::Attribute;
-use crate::simulator::Simulator;
+use crate::simulator::{DEVICE_SHIFT, Simulator};
 use functional::memory::AllocationKind;
 use functional::texture::image::Extent;
 use functional::texture::{Format, Image, Level};
@@ -74,6 +74,11 @@ struct Sorted {
 }
 
 impl Arrays {
+    /// Those of a device, whose handles no other device has.
+    pub(crate) fn of_device(ordinal: usize) -> Self {
+        Self { created: ordinal << DEVICE_SHIFT, ..Self::default() }
+    }
+
     fn next(&mut self) -> usize {
         self.created += 1;
         self.created << 4

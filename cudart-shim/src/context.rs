@@ -1,13 +1,14 @@
 //! Contexts: which one a thread has current, and who holds the device's primary context.
 //!
-//! All contexts of the process share the one device, its memory and its streams; a context is a name and flags.
+//! The contexts of a device share its memory and its streams; a context is a name, flags and the device.
 
 use crate::abi::ContextHandle;
 use crate::error::{self, Error, Result};
 use crate::external_memory;
 use crate::interprocess;
+use crate::peer;
 use crate::pool;
-use crate::simulator::{Simulator, simulator};
+use crate::simulator::{self, DEVICE_SHIFT, MAX_DEVICES, Simulator, device_count, simulator, simulator_of};
 use crate::virtual_memory;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -24,18 +25,47 @@ pub(crate) struct Info {
     pub(crate) id: u64,
 }
 
+/// What is kept of a device's primary context.
+#[derive(Clone, Copy, Default)]
+struct Primary {
+    users: u32,
+    flags: u32,
+}
+
 #[derive(Default)]
 struct Contexts {
     live: FxHashMap<ContextHandle, Info>,
     created: u64,
-    primary_users: u32,
-    primary_flags: u32,
+    primary: [Primary; MAX_DEVICES],
 }
 
-/// Handles lie where no process has memory; the primary context is the first.
+/// Handles lie where no process has memory, and have the device's number in them.
 const CONTEXTS: usize = 0x5300_0000_0000_0000;
-const PRIMARY: ContextHandle = ContextHandle(CONTEXTS | 16);
-const PRIMARY_ID: u64 = 1;
+
+fn handle(device: usize, id: u64) -> ContextHandle {
+    ContextHandle(CONTEXTS | ((device << DEVICE_SHIFT | id as usize) << 4))
+}
+
+/// The primary context of a device; they are numbered from 1.
+pub(crate) fn primary(device: usize) -> ContextHandle {
+    handle(device, device as u64 + 1)
+}
+
+/// The device of a context.
+pub(crate) fn device_of(context: ContextHandle) -> usize {
+    simulator::device_of(context.0)
+}
+
+/// The device whose primary context this is.
+fn primary_of(context: ContextHandle) -> Option<usize> {
+    let device = device_of(context);
+    (context == primary(device) && device < device_count()).then_some(device)
+}
+
+/// The thread's device: that of its current context, else the first.
+pub(crate) fn current_device() -> usize {
+    current().map_or(0, device_of)
+}
 
 static CONTEXTS_OF_PROCESS: Mutex<Option<Contexts>> = Mutex::new(None);
 static DRIVER_INITIALIZED: AtomicBool = AtomicBool::new(false);
@@ -82,11 +112,23 @@ pub(crate) fn runtime_context() -> Result<&'static Simulator> {
     let simulator = simulator()?;
     DRIVER_INITIALIZED.store(true, Ordering::Relaxed);
     if current().is_none() {
-        with_contexts(|contexts| contexts.primary_users = contexts.primary_users.max(1));
-        CURRENT.set(Some(PRIMARY));
+        choose_device(0)?;
     }
     error::check_sticky()?;
     Ok(simulator)
+}
+
+/// `cudaSetDevice`: makes a device's primary context current.
+pub(crate) fn choose_device(device: usize) -> Result<()> {
+    simulator_of(device)?;
+    DRIVER_INITIALIZED.store(true, Ordering::Relaxed);
+    with_contexts(|contexts| {
+        if let Some(primary) = contexts.primary.get_mut(device) {
+            primary.users = primary.users.max(1);
+        }
+    });
+    CURRENT.set(Some(primary(device)));
+    Ok(())
 }
 
 /// The thread's current context.
@@ -115,11 +157,11 @@ pub(crate) fn pop() -> Result<ContextHandle> {
 }
 
 /// Creates a context and makes it current.
-pub(crate) fn create(flags: u32) -> Result<ContextHandle> {
+pub(crate) fn create(device: usize, flags: u32) -> Result<ContextHandle> {
     let context = with_contexts(|contexts| {
         contexts.created += 1;
-        let id = PRIMARY_ID + contexts.created;
-        let context = ContextHandle(CONTEXTS | ((id as usize) << 4));
+        let id = MAX_DEVICES as u64 + contexts.created;
+        let context = handle(device, id);
         contexts.live.insert(context, Info { flags, id });
         context
     });
@@ -139,8 +181,9 @@ pub(crate) fn destroy(context: ContextHandle) -> Result<()> {
 /// What a context was created with.
 pub(crate) fn info(context: ContextHandle) -> Result<Info> {
     with_contexts(|contexts| {
-        if context == PRIMARY {
-            return Some(Info { flags: contexts.primary_flags, id: PRIMARY_ID });
+        if let Some(device) = primary_of(context) {
+            let flags = contexts.primary.get(device)?.flags;
+            return Some(Info { flags, id: device as u64 + 1 });
         }
         contexts.live.get(&context).copied()
     })
@@ -157,42 +200,45 @@ pub(crate) fn check_if_given(context: ContextHandle) -> Result<()> {
     if context.0 == 0 { Ok(()) } else { check(context) }
 }
 
-/// Takes hold of the primary context.
-pub(crate) fn retain_primary() -> ContextHandle {
-    with_contexts(|contexts| contexts.primary_users += 1);
-    PRIMARY
+fn with_primary<T>(device: usize, use_it: impl FnOnce(&mut Primary) -> Result<T>) -> Result<T> {
+    with_contexts(|contexts| use_it(contexts.primary.get_mut(device).ok_or(Error::InvalidDevice)?))
 }
 
-/// The primary context, without taking hold of it.
-pub(crate) fn primary() -> ContextHandle {
-    PRIMARY
+/// Takes hold of a device's primary context.
+pub(crate) fn retain_primary(device: usize) -> Result<ContextHandle> {
+    with_primary(device, |held| {
+        held.users += 1;
+        Ok(primary(device))
+    })
 }
 
-/// Lets go of the primary context.
-pub(crate) fn release_primary() -> Result<()> {
-    with_contexts(|contexts| {
-        contexts.primary_users = contexts.primary_users.checked_sub(1).ok_or(Error::DeviceUninitialized)?;
+/// Lets go of a device's primary context.
+pub(crate) fn release_primary(device: usize) -> Result<()> {
+    with_primary(device, |primary| {
+        primary.users = primary.users.checked_sub(1).ok_or(Error::DeviceUninitialized)?;
         Ok(())
     })
 }
 
-/// Flags of the primary context and whether anyone holds it.
-pub(crate) fn primary_state() -> (u32, bool) {
-    with_contexts(|contexts| (contexts.primary_flags, contexts.primary_users > 0))
+/// Flags of a device's primary context and whether anyone holds it.
+pub(crate) fn primary_state(device: usize) -> Result<(u32, bool)> {
+    with_primary(device, |primary| Ok((primary.flags, primary.users > 0)))
 }
 
-/// Sets the flags of the primary context.
-pub(crate) fn set_primary_flags(flags: u32) {
-    with_contexts(|contexts| contexts.primary_flags = flags);
+/// Sets the flags of a device's primary context.
+pub(crate) fn set_primary_flags(device: usize, flags: u32) -> Result<()> {
+    with_primary(device, |primary| {
+        primary.flags = flags;
+        Ok(())
+    })
 }
 
 /// Sets the flags of a context.
 pub(crate) fn set_flags(context: ContextHandle, flags: u32) -> Result<()> {
+    if let Some(device) = primary_of(context) {
+        return set_primary_flags(device, flags);
+    }
     with_contexts(|contexts| {
-        if context == PRIMARY {
-            contexts.primary_flags = flags;
-            return Ok(());
-        }
         contexts.live.get_mut(&context).ok_or(Error::DeviceUninitialized)?.flags = flags;
         Ok(())
     })
@@ -200,12 +246,12 @@ pub(crate) fn set_flags(context: ContextHandle, flags: u32) -> Result<()> {
 
 /// Flags of the thread's current context, else of the primary one.
 pub(crate) fn current_flags() -> Result<u32> {
-    Ok(info(current().unwrap_or(PRIMARY))?.flags)
+    Ok(info(current().unwrap_or(primary(0)))?.flags)
 }
 
 /// `cudaDeviceReset`: waits for the device's work, forgets streams, events, modules, memory and the fault.
-pub(crate) fn reset() -> Result<()> {
-    let simulator = simulator()?;
+pub(crate) fn reset(device: usize) -> Result<()> {
+    let simulator = simulator_of(device)?;
     // A fault is no reason not to reset.
     let _ = simulator.synchronize(stream_engine::Scope::Context);
     simulator.engine.reset()?;
@@ -219,16 +265,18 @@ pub(crate) fn reset() -> Result<()> {
             _ => memory.free(allocation.address).map(|_| ()),
         };
     }
-    // An address that cannot be unmapped is lost, and the reset goes on.
-    let _ = simulator.device.memory.give_back_everything();
-    virtual_memory::forget_everything();
-    interprocess::forget_everything();
-    external_memory::forget_everything();
-    pool::forget_everything();
-    error::forget_sticky();
-    with_contexts(|contexts| contexts.primary_users = 0);
-    with_below(|below| below.retain(|context| *context != PRIMARY));
-    if current() == Some(PRIMARY) {
+    virtual_memory::forget(simulator);
+    interprocess::forget(simulator);
+    external_memory::forget(device);
+    pool::forget_everything(device);
+    peer::forget(device);
+    error::forget_sticky(device);
+    with_primary(device, |primary| {
+        primary.users = 0;
+        Ok(())
+    })?;
+    with_below(|below| below.retain(|context| *context != primary(device)));
+    if current() == Some(primary(device)) {
         set_current(None);
     }
     Ok(())
@@ -236,5 +284,10 @@ pub(crate) fn reset() -> Result<()> {
 
 /// Refuses an ordinal that is no device.
 pub(crate) fn check_device(device: c_int) -> Result<()> {
-    if device == 0 { Ok(()) } else { Err(Error::InvalidDevice) }
+    ordinal(device).map(|_| ())
+}
+
+/// The device of an ordinal.
+pub(crate) fn ordinal(device: c_int) -> Result<usize> {
+    usize::try_from(device).ok().filter(|device| *device < device_count()).ok_or(Error::InvalidDevice)
 }

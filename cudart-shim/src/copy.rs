@@ -6,7 +6,7 @@ use crate::check;
 use crate::error::{Error, Result};
 use crate::log;
 use crate::operation::Operation;
-use crate::simulator::{DeviceFault, Simulator};
+use crate::simulator::{DeviceFault, Simulator, owner_of, started};
 use functional::memory::{Allocation, AllocationKind, Memory};
 use std::ffi::c_int;
 use stream_engine::{Context, Scope, StreamId};
@@ -15,7 +15,7 @@ use stream_engine::{Context, Scope, StreamId};
 const STAGED_BYTES: usize = 64 << 10;
 
 /// The fault of a copy or fill whose memory was freed or unmapped between the call and its turn in the stream.
-fn memory_gone(what: &str, side: &Side, extent: Extent) -> DeviceFault {
+fn memory_gone(simulator: &Simulator, what: &str, side: &Side, extent: Extent) -> DeviceFault {
     log::report(|| {
         let Extent { width, height, depth } = extent;
         format!(
@@ -23,7 +23,7 @@ fn memory_gone(what: &str, side: &Side, extent: Extent) -> DeviceFault {
             side.address
         )
     });
-    DeviceFault { error: Error::IllegalAddress }
+    DeviceFault { device: simulator.ordinal, error: Error::IllegalAddress }
 }
 
 /// Which way a copy goes, `cudaMemcpyKind`.
@@ -160,8 +160,12 @@ fn place(memory: &Memory, side: &Side, extent: Extent) -> Result<Place> {
     if side.address == 0 {
         return Err(Error::InvalidValue);
     }
-    let Some(allocation) = memory.allocation_of(side.address as u64) else {
-        return if memory.owns(side.address as u64) { Err(Error::InvalidValue) } else { Ok(Place::Pageable) };
+    // Copies reach the memory of all devices.
+    let own = memory.allocation_of(side.address as u64).map(|found| (memory, found));
+    let elsewhere = || owner_of(side.address as u64).map(|(owner, found)| (&owner.device.memory, found));
+    let Some((memory, allocation)) = own.or_else(elsewhere) else {
+        let is_reserved = started().any(|simulator| simulator.device.memory.owns(side.address as u64));
+        return if is_reserved { Err(Error::InvalidValue) } else { Ok(Place::Pageable) };
     };
     match allocation.kind {
         // Only part of a host buffer may be registered; the rest is the program's own memory all the same.
@@ -258,12 +262,13 @@ impl Copy {
     }
 
     /// Copies if the addresses are still what they were when the copy was checked.
-    pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), DeviceFault> {
+    pub(crate) fn run(&self, simulator: &Simulator) -> std::result::Result<(), DeviceFault> {
+        let memory = &simulator.device.memory;
         for (name, side, expected) in
             [("copy to", &self.to, self.to_place), ("copy from", &self.from, self.from_place)]
         {
             if place(memory, side, self.extent).ok() != Some(expected) {
-                return Err(memory_gone(name, side, self.extent));
+                return Err(memory_gone(simulator, name, side, self.extent));
             }
         }
         self.execute();
@@ -415,10 +420,10 @@ impl Fill {
     }
 
     /// Fills if the addresses are still memory of the device.
-    pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), DeviceFault> {
+    pub(crate) fn run(&self, simulator: &Simulator) -> std::result::Result<(), DeviceFault> {
         let Self { to, pattern, extent } = *self;
-        if !place(memory, &to, extent).is_ok_and(|found| found != Place::Pageable) {
-            return Err(memory_gone("fill of", &to, extent));
+        if !place(&simulator.device.memory, &to, extent).is_ok_and(|found| found != Place::Pageable) {
+            return Err(memory_gone(simulator, "fill of", &to, extent));
         }
         for slice in 0..extent.depth {
             for row in 0..extent.height {

@@ -3,6 +3,8 @@
 //! The runtime keeps the last failure per host thread (`cudaGetLastError`). A fault of the device is *sticky*: it belongs
 //! to the context and every later call returns it; see [`crate::simulator`].
 
+use crate::context::current_device;
+use crate::simulator::MAX_DEVICES;
 use std::cell::Cell;
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -60,12 +62,17 @@ impl Error {
     }
 }
 
-/// Code of the device's fault once some call has returned it; 0 before.
-static STICKY: AtomicU32 = AtomicU32::new(0);
+/// Code of each device's fault once some call has returned it; 0 before.
+static STICKY: [AtomicU32; MAX_DEVICES] = [const { AtomicU32::new(0) }; MAX_DEVICES];
+
+fn sticky(device: usize) -> &'static AtomicU32 {
+    // Ordinals are checked before they come here.
+    STICKY.get(device).unwrap_or(&STICKY[0])
+}
 
 /// A call is about to return the device's fault: from now on it is every thread's last error.
-pub(crate) fn observe_sticky(error: Error) {
-    let _ = STICKY.compare_exchange(0, error as u32, Ordering::Relaxed, Ordering::Relaxed);
+pub(crate) fn observe_sticky(device: usize, error: Error) {
+    let _ = sticky(device).compare_exchange(0, error as u32, Ordering::Relaxed, Ordering::Relaxed);
 }
 
 /// Fails with the device's fault once some call has returned it.
@@ -77,8 +84,8 @@ pub(crate) fn check_sticky() -> Result<()> {
 }
 
 /// The device has been reset and its fault is gone.
-pub(crate) fn forget_sticky() {
-    STICKY.store(0, Ordering::Relaxed);
+pub(crate) fn forget_sticky(device: usize) {
+    sticky(device).store(0, Ordering::Relaxed);
 }
 
 thread_local! {
@@ -96,7 +103,7 @@ pub(crate) fn take_last_code() -> c_int {
 }
 
 fn sticky_code() -> c_int {
-    STICKY.load(Ordering::Relaxed) as c_int
+    sticky(current_device()).load(Ordering::Relaxed) as c_int
 }
 
 /// Names and text of a code.

@@ -4,6 +4,7 @@
 //! export of `cuMemExportToShareableHandle`.
 
 use crate::abi::{Address, In, Out};
+use crate::context::current_device;
 use crate::error::{Error, Result};
 use crate::simulator::Simulator;
 use functional::memory::{AllocationKind, Pages};
@@ -53,6 +54,8 @@ pub(crate) struct BufferDescription {
 struct External {
     pages: Arc<Pages>,
     size: u64,
+    /// The device it was imported for.
+    device: usize,
 }
 
 #[derive(Default)]
@@ -92,7 +95,7 @@ pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Re
     let table = table.get_or_insert_default();
     table.created += 1;
     let handle = HANDLES | (table.created << 4);
-    table.live.insert(handle, External { pages: Arc::new(pages), size });
+    table.live.insert(handle, External { pages: Arc::new(pages), size, device: current_device() });
     result.set(handle)
 }
 
@@ -102,9 +105,11 @@ pub(crate) fn destroy(handle: u64) -> Result<()> {
     table.get_or_insert_default().live.remove(&handle).map(|_| ()).ok_or(Error::InvalidResourceHandle)
 }
 
-/// The device has been reset.
-pub(crate) fn forget_everything() {
-    *TABLE.lock() = None;
+/// A device has been reset.
+pub(crate) fn forget(device: usize) {
+    if let Some(table) = TABLE.lock().as_mut() {
+        table.live.retain(|_, external| external.device != device);
+    }
 }
 
 impl Simulator {

@@ -7,7 +7,8 @@
 use crate::abi::{DefaultStream, EventHandle, Out, PoolHandle, StreamHandle};
 use crate::error::{Error, Result};
 use crate::pool;
-use crate::simulator::{DeviceFault, Simulator};
+use crate::simulator::{DeviceFault, Simulator, owner_of};
+use crate::streams::of_stream;
 use functional::memory::{AllocationKind, FileIdentity, Pages};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -99,10 +100,16 @@ struct Opened {
 static OPENED: Mutex<Option<Opened>> = Mutex::new(None);
 static EVENTS: Mutex<Option<FxHashMap<EventHandle, Arc<SharedEvent>>>> = Mutex::new(None);
 
-/// The device has been reset.
-pub(crate) fn forget_everything() {
-    *OPENED.lock() = None;
-    *EVENTS.lock() = None;
+/// A device has been reset.
+pub(crate) fn forget(simulator: &Simulator) {
+    if let Some(opened) = OPENED.lock().as_mut() {
+        let stays = |address: &u64| !simulator.device.memory.owns(*address);
+        opened.addresses.retain(|_, address| stays(address));
+        opened.users.retain(|address, _| stays(address));
+    }
+    if let Some(events) = EVENTS.lock().as_mut() {
+        events.retain(|event, _| simulator.event(*event).is_err());
+    }
 }
 
 /// Has memory at this address been opened by handle?
@@ -113,13 +120,14 @@ pub(crate) fn is_opened(address: u64) -> bool {
 /// Memory.
 impl Simulator {
     fn share(&self, address: u64) -> Result<(functional::memory::Mapping, u64)> {
-        let found = self.device.memory.allocation_of(address).ok_or(Error::InvalidValue)?;
+        let (owner, found) = owner_of(address).ok_or(Error::InvalidValue)?;
         if found.kind != AllocationKind::Device {
             return Err(Error::InvalidValue);
         }
         // No work may write to the memory while it becomes shareable.
         self.engine.synchronize(Scope::Context)?;
-        Ok((self.device.memory.share(found.address)?, found.size))
+        owner.engine.synchronize(Scope::Context)?;
+        Ok((owner.device.memory.share(found.address)?, found.size))
     }
 
     /// A handle for the device memory that an address lies in.
@@ -168,7 +176,8 @@ impl Simulator {
         if *users == 0 {
             opened.users.remove(&address);
             opened.addresses.retain(|_, there| *there != address);
-            self.device.memory.free(address)?;
+            let (owner, _) = owner_of(address).ok_or(Error::InvalidValue)?;
+            owner.device.memory.free(address)?;
         }
         Ok(())
     }
@@ -281,7 +290,7 @@ impl Simulator {
 
     /// A handle for an event that was made for several processes.
     pub(crate) fn event_handle(&self, event: EventHandle) -> Result<Handle> {
-        self.engine.event_flags(event.id()?)?;
+        self.engine.event_flags(self.event(event)?)?;
         let shared = shared_event(event).ok_or(Error::InvalidResourceHandle)?;
         Handle::new(Kind::Event, &shared.pages, 0, EVENT_BYTES, 0)
     }
@@ -304,14 +313,15 @@ impl Simulator {
         default: DefaultStream,
     ) -> Result<bool> {
         let Some(shared) = shared_event(event) else { return Ok(false) };
-        let stream = self.stream(stream, default)?;
-        self.engine.stream_info(stream)?;
+        let owner = of_stream(stream)?;
+        let stream = owner.stream(stream, default)?;
+        owner.engine.stream_info(stream)?;
         let record = shared.words()[0].fetch_add(1, Ordering::SeqCst) + 1;
         let work = move |_: &Context<DeviceFault>| {
             shared.reach(record);
             Ok(())
         };
-        self.engine.submit(stream, Submission::transfer(work))?;
+        owner.engine.submit(stream, Submission::transfer(work))?;
         Ok(true)
     }
 
@@ -323,10 +333,11 @@ impl Simulator {
         event: EventHandle,
     ) -> Result<bool> {
         let Some(shared) = shared_event(event) else { return Ok(false) };
-        let stream = self.stream(stream, default)?;
+        let owner = of_stream(stream)?;
+        let stream = owner.stream(stream, default)?;
         let record = shared.recorded();
         if !shared.has_reached(record) {
-            self.engine.submit_condition(stream, move || shared.has_reached(record))?;
+            owner.engine.submit_condition(stream, move || shared.has_reached(record))?;
         }
         Ok(true)
     }

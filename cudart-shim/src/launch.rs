@@ -309,7 +309,7 @@ impl Simulator {
             }
         };
         log::report(|| error.to_string());
-        DeviceFault { error: code }
+        DeviceFault { device: self.ordinal, error: code }
     }
 }
 

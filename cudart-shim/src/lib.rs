@@ -42,6 +42,7 @@ mod nvml;
 mod nvtx;
 mod occupancy;
 mod operation;
+mod peer;
 mod pool;
 mod profile;
 mod registry;

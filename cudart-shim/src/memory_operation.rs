@@ -247,11 +247,14 @@ impl Batch {
     /// Does them on the calling thread, waiting where they wait.
     pub(crate) fn run(
         &self,
-        memory: &Memory,
+        simulator: &Simulator,
         context: &Context<DeviceFault>,
     ) -> std::result::Result<(), DeviceFault> {
         for operation in &self.operations {
-            let is_there = || check_words(memory, &[*operation]).map_err(|error| DeviceFault { error });
+            let is_there = || {
+                check_words(&simulator.device.memory, &[*operation])
+                    .map_err(|error| DeviceFault { device: simulator.ordinal, error })
+            };
             is_there()?;
             if let Operation::Wait(word, comparison, value) = *operation {
                 // SAFETY: just found in a live allocation.

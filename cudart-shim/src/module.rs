@@ -9,7 +9,7 @@ use crate::image::{Code, ImageError};
 use crate::log;
 use crate::profile::Attribute;
 use crate::registry::{FatBinaryHandle, Kind, Registered, registry};
-use crate::simulator::Simulator;
+use crate::simulator::{DEVICE_SHIFT, Simulator, owner_of};
 use functional::bind::BindError;
 use functional::engine::program::Program;
 use functional::module::{LoadError, LoadedVariable, Module};
@@ -202,8 +202,29 @@ impl Simulator {
         // SAFETY: the fat binary is registered.
         let code = unsafe { Code::of_registered(wrapper, self.capability()) };
         let module = Arc::new(LoadedModule::load(self, code.map_err(|error| image_error(&error))?)?);
-        set_managed_pointers(fat_binary, &module);
+        self.set_managed_pointers(fat_binary, &module);
         Ok(module)
+    }
+
+    /// Stores the addresses of a fat binary's managed variables where its host code reads them. The host has those of the
+    /// first device that loads the fat binary.
+    fn set_managed_pointers(&self, fat_binary: FatBinaryHandle, module: &LoadedModule) {
+        let registry = registry().lock();
+        for place in registry.addresses_of(fat_binary, |kind| matches!(kind, Kind::ManagedVariable { .. })) {
+            let Some(found) = registry.find(place) else { continue };
+            let Some(variable) = module.variable(&found.name) else { continue };
+            // SAFETY: the stub registered the address of a pointer variable of the program.
+            let before = unsafe { (place as *const usize).read_unaligned() };
+            let first = owner_of(before as u64).map(|(owner, _)| owner.ordinal);
+            if first.is_some_and(|first| first != self.ordinal) {
+                log::report(|| {
+                    format!("device {} has its own copy of the managed variable {}", self.ordinal, found.name)
+                });
+                continue;
+            }
+            // SAFETY: as above.
+            unsafe { (place as *mut usize).write_unaligned(variable.address as usize) };
+        }
     }
 
     /// The kernel that a host address (its stub) or a kernel handle stands for.
@@ -337,6 +358,11 @@ impl Simulator {
 }
 
 impl Modules {
+    /// Those of a device, whose handles no other device has.
+    pub(crate) fn of_device(ordinal: usize) -> Self {
+        Self { created: ordinal << DEVICE_SHIFT, ..Self::default() }
+    }
+
     fn add_kernel(&mut self, name: CString, module: Arc<LoadedModule>) -> Arc<Kernel> {
         self.created += 1;
         let settings = Mutex::new(KernelSettings {
@@ -352,17 +378,5 @@ impl Modules {
     fn forget_kernels_of(&mut self, module: &Arc<LoadedModule>) {
         self.kernels.retain(|_, kernel| !Arc::ptr_eq(&kernel.module, module));
         self.by_stub.retain(|_, kernel| !Arc::ptr_eq(&kernel.module, module));
-    }
-}
-
-/// Stores the addresses of a fat binary's managed variables where its host code reads them.
-fn set_managed_pointers(fat_binary: FatBinaryHandle, module: &LoadedModule) {
-    let registry = registry().lock();
-    for place in registry.addresses_of(fat_binary, |kind| matches!(kind, Kind::ManagedVariable { .. })) {
-        let variable = registry.find(place).and_then(|found| module.variable(&found.name));
-        if let Some(variable) = variable {
-            // SAFETY: the stub registered the address of a pointer variable of the program.
-            unsafe { (place as *mut usize).write_unaligned(variable.address as usize) };
-        }
     }
 }

@@ -131,25 +131,24 @@ impl Operation {
         context: &Context<DeviceFault>,
         order: Option<capture::Order>,
     ) -> std::result::Result<(), DeviceFault> {
-        let memory = &simulator.device.memory;
         match self {
             Self::Kernel(launch) => launch.run(simulator, order),
-            Self::Copy(copy) => copy.run(memory),
+            Self::Copy(copy) => copy.run(simulator),
             Self::StagedCopy(copy, source) => {
                 copy.with_packed_source(source).execute();
                 Ok(())
             }
-            Self::Fill(fill) => fill.run(memory),
+            Self::Fill(fill) => fill.run(simulator),
             Self::Host(call) => {
                 call.call();
                 Ok(())
             }
             Self::Free { address, by } => {
                 // A second free of the same address is the program's mistake; the first one freed it.
-                let _ = simulator.release(*address, by.clone());
+                let _ = simulator.owner(*address).release(*address, by.clone());
                 Ok(())
             }
-            Self::MemoryOperations(batch) => batch.run(memory, context),
+            Self::MemoryOperations(batch) => batch.run(simulator, context),
             Self::ResetCondition(condition) => {
                 condition.reset();
                 Ok(())

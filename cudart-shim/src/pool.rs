@@ -4,9 +4,10 @@
 //! stream. Pools keep accounts; memory goes back to the device at once.
 
 use crate::abi::{Address, DefaultStream, MemoryLocation, Out, PoolHandle, StreamHandle};
-use crate::context::check_device;
+use crate::context::{current_device, ordinal};
 use crate::error::{Error, Result};
-use crate::simulator::Simulator;
+use crate::simulator::{MAX_DEVICES, Simulator, device_count, simulator_of};
+use crate::streams::of_stream;
 use crate::virtual_memory::{FILE_DESCRIPTOR, pages_of_descriptor};
 use functional::memory::{AllocationKind, FileIdentity, Pages};
 use parking_lot::Mutex;
@@ -15,9 +16,13 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::IntoRawFd;
 use std::sync::Arc;
 
-/// Handles lie where no process has memory; the first is the device's default pool.
+/// Handles lie where no process has memory; the first are the devices' default pools.
 const POOLS: usize = 0x5700_0000_0000_0000;
-const DEFAULT_POOL: PoolHandle = PoolHandle(POOLS | 16);
+
+/// The first pool of a device.
+pub(crate) fn default_pool(device: usize) -> PoolHandle {
+    PoolHandle(POOLS | ((device + 1) << 4))
+}
 
 /// `cudaMemPoolAttr`, `CUmemPool_attribute`.
 mod attribute {
@@ -39,6 +44,10 @@ struct Pool {
     used: u64,
     used_high: u64,
     sharing: Sharing,
+    /// The device whose memory it is.
+    device: usize,
+    /// A bit for every other device whose kernels reach its memory.
+    reached_by: u32,
 }
 
 /// Whether other processes know a pool. Its file is there to be told from others, and empty.
@@ -51,9 +60,13 @@ enum Sharing {
     Imported(Arc<Pages>),
 }
 
-impl Default for Pool {
-    fn default() -> Self {
-        Self { reuse: [1; 3], release_threshold: 0, used: 0, used_high: 0, sharing: Sharing::Private }
+impl Pool {
+    fn new(device: usize, sharing: Sharing) -> Self {
+        Self { reuse: [1; 3], release_threshold: 0, used: 0, used_high: 0, sharing, device, reached_by: 0 }
+    }
+
+    fn usual(device: usize) -> Self {
+        Self::new(device, Sharing::Private)
     }
 }
 
@@ -63,18 +76,18 @@ struct Pools {
     /// The pool and size of each allocation.
     allocations: FxHashMap<u64, (PoolHandle, u64)>,
     created: usize,
-    /// The device's pool for allocations that name none.
-    current: PoolHandle,
+    /// Each device's pool for allocations that name none.
+    current: [PoolHandle; MAX_DEVICES],
 }
 
-static POOLS_OF_DEVICE: Mutex<Option<Pools>> = Mutex::new(None);
+static POOLS_OF_PROCESS: Mutex<Option<Pools>> = Mutex::new(None);
 
 fn with_pools<T>(use_them: impl FnOnce(&mut Pools) -> T) -> T {
-    use_them(POOLS_OF_DEVICE.lock().get_or_insert_with(|| Pools {
-        live: FxHashMap::from_iter([(DEFAULT_POOL, Pool::default())]),
+    use_them(POOLS_OF_PROCESS.lock().get_or_insert_with(|| Pools {
+        live: (0..device_count()).map(|device| (default_pool(device), Pool::usual(device))).collect(),
         allocations: FxHashMap::default(),
-        created: 1,
-        current: DEFAULT_POOL,
+        created: MAX_DEVICES,
+        current: std::array::from_fn(default_pool),
     }))
 }
 
@@ -82,27 +95,50 @@ fn with_pool<T>(pool: PoolHandle, use_it: impl FnOnce(&mut Pool) -> Result<T>) -
     with_pools(|pools| use_it(pools.live.get_mut(&pool).ok_or(Error::InvalidValue)?))
 }
 
-/// The device's first pool.
-pub(crate) fn default_pool() -> PoolHandle {
-    DEFAULT_POOL
+/// A device's pool for allocations that name none.
+pub(crate) fn current_pool(device: usize) -> PoolHandle {
+    with_pools(|pools| pools.current.get(device).copied().unwrap_or(default_pool(device)))
 }
 
-/// The device's pool for allocations that name none.
-pub(crate) fn current_pool() -> PoolHandle {
-    with_pools(|pools| pools.current)
+/// Chooses a device's pool for allocations that name none.
+pub(crate) fn set_current_pool(device: usize, pool: PoolHandle) -> Result<()> {
+    with_pool(pool, |pool| if pool.device == device { Ok(()) } else { Err(Error::InvalidValue) })?;
+    with_pools(|pools| {
+        *pools.current.get_mut(device).ok_or(Error::InvalidDevice)? = pool;
+        Ok(())
+    })
 }
 
-/// Chooses the device's pool for allocations that name none.
-pub(crate) fn set_current_pool(pool: PoolHandle) -> Result<()> {
-    check(pool)?;
-    with_pools(|pools| pools.current = pool);
-    Ok(())
+/// Lets a device's kernels reach a pool's memory, or not. Its own device always does.
+pub(crate) fn set_access(pool: PoolHandle, device: usize, access: bool) -> Result<()> {
+    with_pool(pool, |pool| match (pool.device == device, access) {
+        (true, true) => Ok(()),
+        (true, false) => Err(Error::InvalidDevice),
+        (false, true) => {
+            pool.reached_by |= 1 << device;
+            Ok(())
+        }
+        (false, false) => {
+            pool.reached_by &= !(1 << device);
+            Ok(())
+        }
+    })
+}
+
+/// Do a device's kernels reach a pool's memory?
+pub(crate) fn has_access(pool: PoolHandle, device: usize) -> Result<bool> {
+    with_pool(pool, |pool| Ok(pool.device == device || pool.reached_by & (1 << device) != 0))
+}
+
+/// Do a device's kernels reach the memory at an address for the sake of its pool?
+pub(crate) fn reaches(device: usize, address: u64) -> bool {
+    pool_of(address).is_some_and(|pool| has_access(pool, device).unwrap_or(false))
 }
 
 /// Refuses locations and types of memory that have no pools here: only pinned (1) memory of devices (1) has.
-pub(crate) fn check_location(location: MemoryLocation, kind: c_int) -> Result<()> {
+pub(crate) fn device_of_location(location: MemoryLocation, kind: c_int) -> Result<usize> {
     match (location.kind, kind) {
-        (1, 1) => check_device(location.id),
+        (1, 1) => ordinal(location.id),
         (0..=6, 1 | 2) => Err(Error::NotSupported),
         _ => Err(Error::InvalidValue),
     }
@@ -123,7 +159,7 @@ fn insert(pool: Pool) -> PoolHandle {
 }
 
 /// A new pool, which other processes may come to know through these kinds of handles.
-pub(crate) fn create(handle_types: c_int) -> Result<PoolHandle> {
+pub(crate) fn create(device: usize, handle_types: c_int) -> Result<PoolHandle> {
     let sharing = match handle_types {
         0 => Sharing::Private,
         FILE_DESCRIPTOR => {
@@ -131,7 +167,7 @@ pub(crate) fn create(handle_types: c_int) -> Result<PoolHandle> {
         }
         _ => return Err(Error::NotSupported),
     };
-    Ok(insert(Pool { sharing, ..Pool::default() }))
+    Ok(insert(Pool::new(device, sharing)))
 }
 
 /// Stores a file descriptor for a pool that was made to be exported; the caller owns it.
@@ -163,7 +199,7 @@ pub(crate) fn import(
     if pages.size() != 0 {
         return Err(Error::InvalidValue);
     }
-    result.set(insert(Pool { sharing: Sharing::Imported(pages), ..Pool::default() }))
+    result.set(insert(Pool::new(current_device(), Sharing::Imported(pages))))
 }
 
 /// The file that tells an exportable pool from others.
@@ -200,13 +236,15 @@ pub(crate) fn note_allocation(pool: PoolHandle, address: u64, size: u64) {
 
 /// Destroys a created pool; its allocations stay until they are freed.
 pub(crate) fn destroy(pool: PoolHandle) -> Result<()> {
-    if pool == DEFAULT_POOL {
+    if (0..device_count()).any(|device| pool == default_pool(device)) {
         return Err(Error::InvalidValue);
     }
     with_pools(|pools| {
         pools.live.remove(&pool).ok_or(Error::InvalidValue)?;
-        if pools.current == pool {
-            pools.current = DEFAULT_POOL;
+        for (device, current) in pools.current.iter_mut().enumerate() {
+            if *current == pool {
+                *current = default_pool(device);
+            }
         }
         Ok(())
     })
@@ -268,32 +306,42 @@ pub(crate) fn forget_allocation(address: u64) {
     });
 }
 
-/// The device has been reset.
-pub(crate) fn forget_everything() {
-    *POOLS_OF_DEVICE.lock() = None;
+/// A device has been reset.
+pub(crate) fn forget_everything(device: usize) {
+    with_pools(|pools| {
+        pools.live.retain(|_, pool| pool.device != device);
+        pools.live.insert(default_pool(device), Pool::usual(device));
+        let Pools { live, allocations, current, .. } = pools;
+        allocations.retain(|_, (pool, _)| live.contains_key(pool) && *pool != default_pool(device));
+        if let Some(current) = current.get_mut(device) {
+            *current = default_pool(device);
+        }
+    });
 }
 
 impl Simulator {
-    /// Allocates from a pool for use in a stream.
+    /// Allocates from a pool for use in a stream; without one from the current pool of the stream's device.
     pub(crate) fn allocate_from_pool(
         &self,
         result: Out<Address>,
         size: usize,
-        pool: PoolHandle,
+        pool: Option<PoolHandle>,
         stream: StreamHandle,
         default: DefaultStream,
     ) -> Result<()> {
         result.check()?;
-        with_pool(pool, |pool| match pool.sharing {
+        let owner = of_stream(stream)?;
+        let stream = owner.stream(stream, default)?;
+        owner.engine.stream_info(stream)?;
+        let pool = pool.unwrap_or_else(|| current_pool(owner.ordinal));
+        let device = with_pool(pool, |pool| match pool.sharing {
             Sharing::Imported(_) => Err(Error::InvalidValue),
-            _ => Ok(()),
+            _ => Ok(pool.device),
         })?;
-        let stream = self.stream(stream, default)?;
-        self.engine.stream_info(stream)?;
-        if let Some(address) = self.allocate_captured(stream, size)? {
+        if let Some(address) = owner.allocate_captured(stream, size)? {
             return result.set(Address(address as usize));
         }
-        let address = self.allocate(size, AllocationKind::Device, 0)?;
+        let address = simulator_of(device)?.allocate(size, AllocationKind::Device, 0)?;
         if address != 0 {
             note_allocation(pool, address, size as u64);
         }

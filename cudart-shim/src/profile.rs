@@ -73,6 +73,8 @@ pub(crate) struct Profile {
     /// What NVML tells beside it.
     pub(crate) management: Management,
     attributes: BTreeMap<Attribute, i32>,
+    /// Number of the device that has it.
+    ordinal: usize,
 }
 
 #[derive(Deserialize)]
@@ -140,6 +142,7 @@ impl Profile {
             max_registers_per_thread: 255,
         };
         let mut profile = Self {
+            ordinal: 0,
             name: file.name.clone().ok_or_else(|| missing("name"))?,
             total_memory: file.total_memory.ok_or_else(|| missing("total_memory"))?,
             driver_version: 0,
@@ -224,7 +227,22 @@ impl Profile {
         ATTRIBUTES.get(index).map(|(attribute, _)| self.attribute(*attribute))
     }
 
-    /// 16 bytes that tell devices apart, made from the name.
+    /// The profile of the device with this number: a slot of its own, one bus further for each.
+    pub(crate) fn numbered(mut self, ordinal: usize) -> Self {
+        let bus = self.attribute(Attribute::PciBusId).saturating_add(i32::try_from(ordinal).unwrap_or(0));
+        if ordinal > 0 {
+            self.attributes.insert(Attribute::PciBusId, bus);
+        }
+        self.ordinal = ordinal;
+        self
+    }
+
+    /// Number of the device that has it.
+    pub(crate) fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    /// 16 bytes that tell devices apart, made from the name and the number.
     pub(crate) fn uuid(&self) -> [u8; 16] {
         let half = |seed: u64| {
             self.name
@@ -232,7 +250,7 @@ impl Profile {
                 .fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
         };
         let value = (u128::from(half(0xcbf2_9ce4_8422_2325)) << 64) | u128::from(half(0x6c62_272e_07bb_0142));
-        value.to_be_bytes()
+        value.wrapping_add(self.ordinal as u128).to_be_bytes()
     }
 }
 

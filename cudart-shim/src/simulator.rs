@@ -1,28 +1,32 @@
-//! The one simulated device of the process: its profile, its memory, and the engine that orders its streams.
+//! The simulated devices of the process: each with its profile, its memory, and the engine that orders its streams.
 //!
 //! Made at the first call that needs it, so that a program that only links CUDA pays nothing.
 
 use crate::array::Arrays;
 use crate::check;
+use crate::context;
 use crate::coverage::coverage;
 use crate::error::{Error, Result, observe_sticky};
 use crate::graph::Graphs;
 use crate::log;
 use crate::module::Modules;
+use crate::peer;
 use crate::profile::{Attribute, Profile};
 use crate::texture::Objects;
 use crate::texture_reference::References;
 use functional::device::{Device, DeviceSpec, Settings};
-use functional::memory::MemoryError;
+use functional::memory::{Allocation, MemoryError};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 use stream_engine::{Engine, Scope, is_engine_thread};
 
 /// Why work on the device failed. The first failure is the context's and stays: it is *sticky*.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceFault {
+    /// The device.
+    pub(crate) device: usize,
     /// What every later call returns.
     pub(crate) error: Error,
 }
@@ -30,12 +34,14 @@ pub(crate) struct DeviceFault {
 impl stream_engine::Fault for DeviceFault {
     fn work_panicked(message: String) -> Self {
         log::report(|| format!("internal error: {message}"));
-        Self { error: Error::Unknown }
+        Self { device: context::current_device(), error: Error::Unknown }
     }
 }
 
-/// The device of this process.
+/// A device of this process.
 pub(crate) struct Simulator {
+    /// Its number.
+    pub(crate) ordinal: usize,
     pub(crate) profile: Profile,
     pub(crate) device: Arc<Device>,
     pub(crate) engine: Engine<DeviceFault>,
@@ -46,28 +52,66 @@ pub(crate) struct Simulator {
     pub(crate) graphs: Mutex<Graphs>,
 }
 
-static SIMULATOR: OnceLock<Result<Simulator>> = OnceLock::new();
+/// Devices there can be.
+pub(crate) const MAX_DEVICES: usize = 16;
+
+/// Numbers of objects have the number of their device from this bit on, so that handles tell it.
+pub(crate) const DEVICE_SHIFT: u32 = 36;
+
+/// The device whose number a handle has.
+pub(crate) fn device_of(handle: usize) -> usize {
+    (handle >> (DEVICE_SHIFT + 4)) & (MAX_DEVICES - 1)
+}
+
+static SIMULATORS: [OnceLock<Result<Simulator>>; MAX_DEVICES] = [const { OnceLock::new() }; MAX_DEVICES];
 static FORKED: AtomicBool = AtomicBool::new(false);
 
-/// The device. Fails in a child that was forked after the device was used, and in host functions, which must not call CUDA.
+/// How many devices there are: what `VOLTSIM_DEVICES` says, else one.
+pub(crate) fn device_count() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| {
+        let wanted = number_from_environment("VOLTSIM_DEVICES").unwrap_or(1);
+        let count = usize::try_from(wanted).unwrap_or(usize::MAX).clamp(1, MAX_DEVICES);
+        if u64::try_from(count) != Ok(wanted) {
+            eprintln!("voltsim: VOLTSIM_DEVICES: {wanted} is not between 1 and {MAX_DEVICES}; {count} it is");
+        }
+        count
+    })
+}
+
+/// The thread's current device. Fails in a child that was forked after the device was used, and in host functions, which must not call CUDA.
 pub(crate) fn simulator() -> Result<&'static Simulator> {
+    simulator_of(context::current_device())
+}
+
+/// A device by its number.
+pub(crate) fn simulator_of(ordinal: usize) -> Result<&'static Simulator> {
     if FORKED.load(Ordering::Relaxed) {
         return Err(Error::InitializationError);
     }
     if is_engine_thread() {
         return Err(Error::NotPermitted);
     }
-    SIMULATOR.get_or_init(Simulator::start).as_ref().map_err(|error| *error)
+    if ordinal >= device_count() {
+        return Err(Error::InvalidDevice);
+    }
+    let place = SIMULATORS.get(ordinal).ok_or(Error::InvalidDevice)?;
+    place.get_or_init(|| Simulator::start(ordinal)).as_ref().map_err(|error| *error)
 }
 
-/// The device if something has used it already.
-pub(crate) fn started() -> Option<&'static Simulator> {
-    SIMULATOR.get()?.as_ref().ok()
+/// The devices that something has used already.
+pub(crate) fn started() -> impl Iterator<Item = &'static Simulator> {
+    SIMULATORS.iter().filter_map(|place| place.get()?.as_ref().ok())
+}
+
+/// The device that has a live allocation at an address.
+pub(crate) fn owner_of(address: u64) -> Option<(&'static Simulator, Allocation)> {
+    started().find_map(|simulator| Some((simulator, simulator.device.memory.allocation_of(address)?)))
 }
 
 extern "C" fn after_fork_in_child() {
     FORKED.store(true, Ordering::Relaxed);
-    if let Some(simulator) = started() {
+    for simulator in started() {
         simulator.engine.after_fork_in_child();
     }
 }
@@ -111,11 +155,12 @@ fn device_spec(profile: &Profile) -> DeviceSpec {
 }
 
 impl Simulator {
-    fn start() -> Result<Self> {
-        let profile = Profile::from_environment().map_err(|error| {
-            eprintln!("voltsim: VOLTSIM_DEVICE: {error}");
-            Error::InitializationError
-        })?;
+    fn start(ordinal: usize) -> Result<Self> {
+        let profile =
+            Profile::from_environment().map(|profile| profile.numbered(ordinal)).map_err(|error| {
+                eprintln!("voltsim: VOLTSIM_DEVICE: {error}");
+                Error::InitializationError
+            })?;
         let device = Device::new(device_spec(&profile), settings()).map_err(|error| {
             eprintln!("voltsim: {error}");
             Error::InitializationError
@@ -128,17 +173,24 @@ impl Simulator {
             Some(checker) => device.checked_by(checker),
             None => device,
         };
+        if device_count() > 1 {
+            device.memory.look_elsewhere(Box::new(move |address| peer::find(ordinal, address)));
+        }
+        static FORK_HANDLER: Once = Once::new();
         // SAFETY: the handler only stores flags.
-        unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
+        FORK_HANDLER.call_once(|| unsafe {
+            libc::pthread_atfork(None, None, Some(after_fork_in_child));
+        });
         Ok(Self {
+            ordinal,
             profile,
             device: Arc::new(device),
             engine: Engine::default(),
-            modules: Mutex::default(),
-            arrays: Mutex::default(),
+            modules: Mutex::new(Modules::of_device(ordinal)),
+            arrays: Mutex::new(Arrays::of_device(ordinal)),
             objects: Mutex::default(),
             references: Mutex::default(),
-            graphs: Mutex::default(),
+            graphs: Mutex::new(Graphs::of_device(ordinal)),
         })
     }
 
@@ -180,7 +232,7 @@ impl From<stream_engine::Error<DeviceFault>> for Error {
             | Engine::TimingDisabled(_) => Error::InvalidResourceHandle,
             Engine::NotReady(_) => Error::NotReady,
             Engine::Fault(fault) => {
-                observe_sticky(fault.error);
+                observe_sticky(fault.device, fault.error);
                 fault.error
             }
             Engine::ShutDown => Error::CudartUnloading,

@@ -3,7 +3,7 @@
 use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
 use crate::error::{Error, Result};
 use crate::operation::Operation;
-use crate::simulator::{DeviceFault, Simulator};
+use crate::simulator::{DEVICE_SHIFT, DeviceFault, Simulator, owner_of, simulator, simulator_of};
 use crate::stream_attribute;
 use std::ffi::{c_int, c_void};
 use stream_engine::{EventFlags, EventId, Scope, StreamId, StreamInfo, StreamKind, Submission};
@@ -19,24 +19,41 @@ const EVENTS: usize = 0x5200_0000_0000_0000;
 const KIND: usize = 0xffff_0000_0000_0000;
 const STEP: u32 = 4;
 
-fn encode(kind: usize, raw: u64) -> usize {
-    kind | ((raw as usize) << STEP)
+fn encode(kind: usize, device: usize, raw: u64) -> usize {
+    kind | ((device << DEVICE_SHIFT | raw as usize) << STEP)
 }
 
-fn decode(kind: usize, handle: usize) -> Result<u64> {
+/// The device and the number behind a handle.
+fn decode(kind: usize, handle: usize) -> Result<(usize, u64)> {
     let number = handle & !KIND;
     if handle & KIND == kind && number.trailing_zeros() >= STEP {
-        Ok((number >> STEP) as u64)
+        let number = number >> STEP;
+        Ok((number >> DEVICE_SHIFT, (number & ((1 << DEVICE_SHIFT) - 1)) as u64))
     } else {
         Err(Error::InvalidResourceHandle)
     }
 }
 
-impl EventHandle {
-    /// The event; whether it exists the engine says.
-    pub(crate) fn id(self) -> Result<EventId> {
-        decode(EVENTS, self.0).map(EventId::from_raw)
+/// A device that a handle names; there may be none.
+fn device_of_handle(device: usize) -> Result<&'static Simulator> {
+    simulator_of(device).map_err(|error| match error {
+        Error::InvalidDevice => Error::InvalidResourceHandle,
+        other => other,
+    })
+}
+
+/// The device of a stream: the thread's for the default streams.
+pub(crate) fn of_stream(handle: StreamHandle) -> Result<&'static Simulator> {
+    match handle.0 {
+        0 | LEGACY | PER_THREAD => simulator(),
+        handle => device_of_handle(decode(STREAMS, handle)?.0),
     }
+}
+
+/// The device of an event, and the event; whether it exists the engine says.
+pub(crate) fn of_event(handle: EventHandle) -> Result<(&'static Simulator, EventId)> {
+    let (device, raw) = decode(EVENTS, handle.0)?;
+    Ok((device_of_handle(device)?, EventId::from_raw(raw)))
 }
 
 /// The most urgent priority of compute capability 7.0 (0 is the least).
@@ -104,7 +121,18 @@ impl Simulator {
         match (handle.0, default) {
             (LEGACY, _) | (0, DefaultStream::Legacy) => Ok(StreamId::LEGACY),
             (PER_THREAD, _) | (0, DefaultStream::PerThread) => Ok(self.engine.per_thread_stream()?),
-            (handle, _) => decode(STREAMS, handle).map(StreamId::from_raw),
+            (handle, _) => match decode(STREAMS, handle)? {
+                (device, raw) if device == self.ordinal => Ok(StreamId::from_raw(raw)),
+                _ => Err(Error::InvalidResourceHandle),
+            },
+        }
+    }
+
+    /// An event of this device.
+    pub(crate) fn event(&self, handle: EventHandle) -> Result<EventId> {
+        match of_event(handle)? {
+            (owner, event) if owner.ordinal == self.ordinal => Ok(event),
+            _ => Err(Error::InvalidResourceHandle),
         }
     }
 
@@ -114,8 +142,9 @@ impl Simulator {
         handle: StreamHandle,
         default: DefaultStream,
     ) -> Result<(StreamId, StreamInfo)> {
-        let stream = self.stream(handle, default)?;
-        Ok((stream, self.engine.stream_info(stream)?))
+        let owner = of_stream(handle)?;
+        let stream = owner.stream(handle, default)?;
+        Ok((stream, owner.engine.stream_info(stream)?))
     }
 
     /// Refuses a handle that is no stream.
@@ -132,7 +161,7 @@ impl Simulator {
             _ => return Err(Error::InvalidValue),
         };
         let stream = self.engine.create_stream(kind, priority.clamp(GREATEST_PRIORITY, 0))?;
-        result.set(StreamHandle(encode(STREAMS, stream.to_raw())))
+        result.set(StreamHandle(encode(STREAMS, self.ordinal, stream.to_raw())))
     }
 
     /// Destroys a created stream; its pending work completes.
@@ -140,25 +169,28 @@ impl Simulator {
         if matches!(handle.0, 0 | LEGACY | PER_THREAD) {
             return Err(Error::InvalidResourceHandle);
         }
-        let stream = self.stream(handle, DefaultStream::Legacy)?;
-        self.engine.destroy_stream(stream)?;
+        let owner = of_stream(handle)?;
+        let stream = owner.stream(handle, DefaultStream::Legacy)?;
+        owner.engine.destroy_stream(stream)?;
         stream_attribute::forget(stream);
-        self.end_capture_of_destroyed(stream);
+        owner.end_capture_of_destroyed(stream);
         Ok(())
     }
 
     /// Waits for a stream's work.
     pub(crate) fn synchronize_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
-        let stream = self.stream(handle, default)?;
-        self.forbid_capture(stream)?;
-        self.synchronize(Scope::Stream(stream))
+        let owner = of_stream(handle)?;
+        let stream = owner.stream(handle, default)?;
+        owner.forbid_capture(stream)?;
+        owner.synchronize(Scope::Stream(stream))
     }
 
     /// "Not ready" while a stream has work.
     pub(crate) fn query_stream(&self, handle: StreamHandle, default: DefaultStream) -> Result<()> {
-        let stream = self.stream(handle, default)?;
-        self.forbid_capture(stream)?;
-        if self.engine.is_complete(Scope::Stream(stream))? { Ok(()) } else { Err(Error::NotReady) }
+        let owner = of_stream(handle)?;
+        let stream = owner.stream(handle, default)?;
+        owner.forbid_capture(stream)?;
+        if owner.engine.is_complete(Scope::Stream(stream))? { Ok(()) } else { Err(Error::NotReady) }
     }
 
     /// Flags a stream was created with.
@@ -188,11 +220,22 @@ impl Simulator {
         if flags > 1 {
             return Err(Error::InvalidValue);
         }
-        let id = self.stream(stream, default)?;
-        if self.wait_captured(id, event, flags == 1)? || self.wait_shared_event(stream, default, event)? {
+        let waiting = of_stream(stream)?;
+        let id = waiting.stream(stream, default)?;
+        if waiting.wait_captured(id, event, flags == 1)? || self.wait_shared_event(stream, default, event)? {
             return Ok(());
         }
-        Ok(self.engine.wait_event(id, event.id()?)?)
+        let (owner, event) = of_event(event)?;
+        if owner.ordinal == waiting.ordinal {
+            return Ok(waiting.engine.wait_event(id, event)?);
+        }
+        waiting.engine.stream_info(id)?;
+        if let Some(record) = owner.engine.pending_record(event)? {
+            // A device that has been shut down has no more work.
+            let is_over = move || !owner.engine.is_pending(record).unwrap_or(false);
+            waiting.engine.submit_condition(id, is_over)?;
+        }
+        Ok(())
     }
 
     /// Calls a function of the program in stream order.
@@ -204,7 +247,8 @@ impl Simulator {
         argument: *mut c_void,
     ) -> Result<()> {
         let call = HostCall::new(function, argument)?;
-        self.enqueue(self.stream(stream, default)?, Operation::Host(call))
+        let owner = of_stream(stream)?;
+        owner.enqueue(owner.stream(stream, default)?, Operation::Host(call))
     }
 
     /// Calls a function of the program with the stream's status, also after a failure.
@@ -220,9 +264,10 @@ impl Simulator {
             return Err(Error::InvalidValue);
         }
         let call = CallbackCall { function: callback.ok_or(Error::InvalidValue)?, stream, argument };
-        let stream = self.stream(stream, default)?;
-        self.forbid_capture(stream)?;
-        self.engine.submit(stream, Submission::callback(move |fault| call.call(fault)))?;
+        let owner = of_stream(stream)?;
+        let stream = owner.stream(stream, default)?;
+        owner.forbid_capture(stream)?;
+        owner.engine.submit(stream, Submission::callback(move |fault| call.call(fault)))?;
         Ok(())
     }
 
@@ -233,9 +278,9 @@ impl Simulator {
         default: DefaultStream,
         address: u64,
     ) -> Result<()> {
-        let (stream, _) = self.stream_with_info(stream, default)?;
-        self.forbid_capture(stream)?;
-        self.device.memory.allocation_of(address).ok_or(Error::InvalidValue)?;
+        let (id, _) = self.stream_with_info(stream, default)?;
+        of_stream(stream)?.forbid_capture(id)?;
+        owner_of(address).ok_or(Error::InvalidValue)?;
         Ok(())
     }
 }
@@ -266,14 +311,15 @@ impl Simulator {
     /// A new event of the engine.
     pub(crate) fn new_event(&self, disable_timing: bool, blocking_sync: bool) -> Result<EventHandle> {
         let event = self.engine.create_event(EventFlags { disable_timing, blocking_sync })?;
-        Ok(EventHandle(encode(EVENTS, event.to_raw())))
+        Ok(EventHandle(encode(EVENTS, self.ordinal, event.to_raw())))
     }
 
     /// Destroys an event; waits on it keep their effect.
     pub(crate) fn destroy_event(&self, event: EventHandle) -> Result<()> {
-        self.engine.destroy_event(event.id()?)?;
+        let (owner, id) = of_event(event)?;
+        owner.engine.destroy_event(id)?;
         self.forget_shared_event(event);
-        self.forget_captured_event(event.id()?);
+        owner.forget_captured_event(id);
         Ok(())
     }
 
@@ -288,28 +334,33 @@ impl Simulator {
         if flags > 1 {
             return Err(Error::InvalidValue);
         }
-        let id = self.stream(stream, default)?;
-        if self.record_captured(event, id, flags == 1)? || self.record_shared_event(event, stream, default)? {
+        let owner = of_stream(stream)?;
+        let id = owner.stream(stream, default)?;
+        if owner.record_captured(event, id, flags == 1)?
+            || self.record_shared_event(event, stream, default)?
+        {
             return Ok(());
         }
-        Ok(self.engine.record_event(event.id()?, id)?)
+        Ok(owner.engine.record_event(owner.event(event)?, id)?)
     }
 
     /// "Not ready" until the device has reached the event.
     pub(crate) fn query_event(&self, event: EventHandle) -> Result<()> {
-        self.check_event_call(event.id()?)?;
+        let (owner, id) = of_event(event)?;
+        owner.check_event_call(id)?;
         let is_complete = match self.query_shared_event(event) {
             Some(is_complete) => is_complete,
-            None => self.engine.is_event_complete(event.id()?)?,
+            None => owner.engine.is_event_complete(id)?,
         };
         if is_complete { Ok(()) } else { Err(Error::NotReady) }
     }
 
     /// Waits until the device has reached the event.
     pub(crate) fn synchronize_event(&self, event: EventHandle) -> Result<()> {
-        self.check_event_call(event.id()?)?;
+        let (owner, id) = of_event(event)?;
+        owner.check_event_call(id)?;
         let is_shared = self.synchronize_shared_event(event)?;
-        let result = if is_shared { Ok(()) } else { self.engine.synchronize_event(event.id()?) };
+        let result = if is_shared { Ok(()) } else { owner.engine.synchronize_event(id) };
         self.pass_on_printed_text();
         Ok(result?)
     }
@@ -317,9 +368,10 @@ impl Simulator {
     /// Milliseconds between two events.
     pub(crate) fn elapsed(&self, milliseconds: Out<f32>, start: EventHandle, end: EventHandle) -> Result<()> {
         milliseconds.check()?;
-        self.check_event_call(start.id()?)?;
-        self.check_event_call(end.id()?)?;
-        milliseconds.set(self.engine.elapsed_milliseconds(start.id()?, end.id()?)?)
+        let ((owner, first), (of_end, second)) = (of_event(start)?, of_event(end)?);
+        owner.check_event_call(first)?;
+        of_end.check_event_call(second)?;
+        milliseconds.set(owner.engine.elapsed_milliseconds(first, owner.event(end)?)?)
     }
 }
 
@@ -329,8 +381,8 @@ mod tests {
 
     #[test]
     fn an_event_is_no_stream() {
-        let event = encode(EVENTS, 7);
-        assert_eq!(decode(EVENTS, event), Ok(7));
+        let event = encode(EVENTS, 3, 7);
+        assert_eq!(decode(EVENTS, event), Ok((3, 7)));
         assert_eq!(decode(STREAMS, event), Err(Error::InvalidResourceHandle));
     }
 

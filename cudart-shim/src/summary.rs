@@ -84,7 +84,7 @@ fn write() {
         })
         .collect();
     let summary = Summary {
-        device: simulator::started().map(|simulator| simulator.profile.name.as_str()),
+        device: simulator::started().next().map(|simulator| simulator.profile.name.as_str()),
         api_calls: entry::calls(),
         not_supported: log::stubs_called(),
         kernels,

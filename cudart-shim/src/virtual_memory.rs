@@ -1,11 +1,11 @@
 //! Virtual memory management: allocations without addresses, by handle, and where they are mapped.
 
 use crate::abi::MemoryLocation;
-use crate::context::check_device;
+use crate::context::{check_device, ordinal};
 use crate::error::{Error, Result};
 use crate::log;
-use crate::simulator::Simulator;
-use functional::memory::Pages;
+use crate::simulator::{MAX_DEVICES, Simulator, simulator_of, started};
+use functional::memory::{Memory, Pages};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -89,11 +89,11 @@ struct Physical {
     mappings: usize,
 }
 
-/// What is mapped at an address, and who has access (`CU_MEM_ACCESS_FLAGS_PROT_…`).
+/// What is mapped at an address, and the access each has (`CU_MEM_ACCESS_FLAGS_PROT_…`).
 #[derive(Clone, Copy, Debug)]
 struct Mapped {
     handle: u64,
-    device: c_int,
+    devices: [c_int; MAX_DEVICES],
     host: c_int,
 }
 
@@ -131,6 +131,11 @@ impl Table {
             self.live.remove(&handle);
         }
     }
+}
+
+/// Waits for all work of all devices, which may use what is mapped.
+fn wait_for_devices() -> Result<()> {
+    started().try_for_each(|simulator| Ok(simulator.engine.synchronize(Scope::Context)?))
 }
 
 fn is_granular(bytes: u64) -> bool {
@@ -200,9 +205,42 @@ pub(crate) fn import(descriptor: c_int) -> Result<u64> {
     Ok(with_table(|table| table.insert(AllocationProperties::imported(), pages)))
 }
 
-/// The device has been reset.
-pub(crate) fn forget_everything() {
-    *TABLE.lock() = None;
+/// Does a device have access to what is mapped at an address?
+pub(crate) fn has_access(device: usize, mapping: u64) -> bool {
+    with_table(|table| {
+        let mapped = table.mapped.get(&mapping);
+        mapped.and_then(|mapped| mapped.devices.get(device)).is_some_and(|flags| *flags == PROT_READ_WRITE)
+    })
+}
+
+/// A device has been reset, and with it goes what is mapped into its addresses, and its memory.
+pub(crate) fn forget(simulator: &Simulator) {
+    let memory = &simulator.device.memory;
+    with_table(|table| {
+        for (_, mapped) in table.mapped.extract_if(.., |address, _| memory.owns(*address)) {
+            if let Some(physical) = table.live.get_mut(&mapped.handle) {
+                physical.mappings -= 1;
+            }
+        }
+        table.live.retain(|_, physical| {
+            let location = physical.properties.location;
+            let is_own = location.kind != DEVICE || location.id == simulator.ordinal as c_int;
+            physical.mappings > 0 || !is_own
+        });
+    });
+    // An address that cannot be unmapped is lost, and the reset goes on.
+    let _ = memory.give_back_everything();
+}
+
+/// The device in whose addresses one lies.
+fn arena(address: u64) -> Result<&'static Memory> {
+    let found = started().map(|simulator| &simulator.device.memory).find(|memory| memory.owns(address));
+    found.ok_or(Error::InvalidValue)
+}
+
+/// Gives reserved addresses back.
+pub(crate) fn give_back(address: u64, size: u64) -> Result<()> {
+    Ok(arena(address)?.give_back(address, size)?)
 }
 
 impl Simulator {
@@ -212,10 +250,9 @@ impl Simulator {
         if !is_granular(size) {
             return Err(Error::InvalidValue);
         }
-        let memory = &self.device.memory;
         let pages = match properties.location.kind {
-            DEVICE => memory.create_pages(size)?,
-            _ => memory.create_host_pages(size)?,
+            DEVICE => simulator_of(ordinal(properties.location.id)?)?.device.memory.create_pages(size)?,
+            _ => self.device.memory.create_host_pages(size)?,
         };
         let properties = AllocationProperties { compression: 0, ..properties };
         Ok(with_table(|table| table.insert(properties, pages)))
@@ -229,18 +266,19 @@ impl Simulator {
         }
         with_table(|table| {
             let physical = table.held(handle)?;
-            self.device.memory.map(address, &physical.pages, offset, size)?;
+            arena(address)?.map(address, &physical.pages, offset, size)?;
             physical.mappings += 1;
-            table.mapped.insert(address, Mapped { handle, device: PROT_NONE, host: PROT_NONE });
+            let devices = [PROT_NONE; MAX_DEVICES];
+            table.mapped.insert(address, Mapped { handle, devices, host: PROT_NONE });
             Ok(())
         })
     }
 
     /// Unmaps all mappings of a range, after the work that may use them.
     pub(crate) fn unmap(&self, address: u64, size: u64) -> Result<()> {
-        self.engine.synchronize(Scope::Context)?;
+        wait_for_devices()?;
         with_table(|table| {
-            for mapping in self.device.memory.unmap(address, size)? {
+            for mapping in arena(address)?.unmap(address, size)? {
                 let Some(mapped) = table.mapped.remove(&mapping.address) else { continue };
                 if let Some(physical) = table.live.get_mut(&mapped.handle) {
                     physical.mappings -= 1;
@@ -271,29 +309,34 @@ impl Simulator {
                 _ => return Err(Error::InvalidValue),
             }
         }
-        self.engine.synchronize(Scope::Context)?;
+        wait_for_devices()?;
+        let memory = arena(address)?;
+        memory.check_mapped(address, size)?;
         with_table(|table| {
-            for (location, flags) in wanted {
-                if location.kind == DEVICE {
-                    self.device.memory.set_access(address, size, *flags == PROT_READ_WRITE)?;
-                } else {
-                    self.device.memory.check_mapped(address, size)?;
+            let mut some_device = false;
+            for mapped in table.mapped.range_mut(address..address + size).map(|(_, mapped)| mapped) {
+                for (location, flags) in wanted {
+                    let place = match location.kind {
+                        DEVICE => {
+                            mapped.devices.get_mut(ordinal(location.id)?).ok_or(Error::InvalidDevice)?
+                        }
+                        _ => &mut mapped.host,
+                    };
+                    *place = *flags;
                 }
-                for mapped in table.mapped.range_mut(address..address + size).map(|(_, mapped)| mapped) {
-                    *(if location.kind == DEVICE { &mut mapped.device } else { &mut mapped.host }) = *flags;
-                }
+                some_device |= mapped.devices.contains(&PROT_READ_WRITE);
             }
-            Ok(())
+            Ok(memory.set_access(address, size, some_device)?)
         })
     }
 
     /// The access a location has to what is mapped at an address.
     pub(crate) fn access(&self, address: u64, location: MemoryLocation) -> Result<c_int> {
-        let mapping = self.device.memory.mapping_of(address).ok_or(Error::InvalidValue)?;
+        let mapping = arena(address)?.mapping_of(address).ok_or(Error::InvalidValue)?;
         let mapped = with_table(|table| table.mapped.get(&mapping.address).copied());
         let mapped = mapped.ok_or(Error::InvalidValue)?;
         match location.kind {
-            DEVICE => check_device(location.id).map(|()| mapped.device),
+            DEVICE => mapped.devices.get(ordinal(location.id)?).copied().ok_or(Error::InvalidDevice),
             2..=4 => Ok(mapped.host),
             _ => Err(Error::InvalidValue),
         }
@@ -301,7 +344,7 @@ impl Simulator {
 
     /// The handle of what is mapped at an address, with one more reference.
     pub(crate) fn retain_physical(&self, address: u64) -> Result<u64> {
-        let mapping = self.device.memory.mapping_of(address).ok_or(Error::InvalidValue)?;
+        let mapping = arena(address)?.mapping_of(address).ok_or(Error::InvalidValue)?;
         with_table(|table| {
             let handle = table.mapped.get(&mapping.address).ok_or(Error::InvalidValue)?.handle;
             table.live.get_mut(&handle).ok_or(Error::InvalidValue)?.references += 1;

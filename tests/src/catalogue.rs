@@ -11,6 +11,7 @@
 //! | `arch` | what nvcc compiles the kernels for, instead of `compute_75` |
 //! | `code` | what the binary holds for the kernels, instead of PTX: `sm_75` |
 //! | `device` | profile of the device to run on, instead of the default |
+//! | `devices` | how many devices there are, instead of one |
 //! | `flags` | more options for the compiler |
 //! | `link` | more options for the linker; `-lcuda` is answered with a stand-in, as no package holds that library |
 //! | `args` | arguments of the program |
@@ -79,6 +80,8 @@ pub struct Program {
     pub code: Option<String>,
     /// Profile of the device, if not the default.
     pub device: Option<String>,
+    /// How many devices there are, if not one.
+    pub devices: Option<String>,
     /// More options for the compiler.
     pub flags: Vec<String>,
     /// More options for the linker.
@@ -175,6 +178,7 @@ fn program(name: &str, path: &Path) -> Result<Option<Program>, Error> {
         arch: "compute_75".to_owned(),
         code: None,
         device: None,
+        devices: None,
         flags: Vec::new(),
         link: Vec::new(),
         args: Vec::new(),
@@ -208,6 +212,7 @@ impl Program {
             "long" => self.is_long = true,
             "code" => self.code = Some(value.to_owned()),
             "device" => self.device = Some(value.to_owned()),
+            "devices" => self.devices = Some(value.to_owned()),
             "flags" => self.flags.extend(words()),
             "link" => self.link.extend(words()),
             "args" => self.args.extend(words()),

@@ -104,6 +104,7 @@ fn start_and_wait(program: &Program, command: &Path, executable: &Path) -> Resul
         .arg("run")
         .args(checks)
         .args(program.device.iter().flat_map(|device| ["--device", device]))
+        .args(program.devices.iter().flat_map(|devices| ["--devices", devices]))
         .arg("--")
         .arg(executable)
         .args(&program.args)

@@ -5,6 +5,7 @@ use crate::batch::{self, Batch, BatchOperation, CopyAttributes};
 use crate::entry::both;
 use crate::error::Result;
 use crate::simulator::Simulator;
+use crate::streams::of_stream;
 use std::ffi::c_ulonglong;
 
 fn copy(
@@ -81,7 +82,8 @@ both! {
     fn cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync_ptsz = cuMemcpyWithAttributesAsync, cuMemcpyWithAttributesAsync_ptsz [default] (
         dst: Address, src: Address, size: usize, attr: In<CopyAttributes>, stream: StreamHandle,
     ) {
-        let simulator = context()?;
+        context()?;
+        let simulator = of_stream(stream)?;
         let stream = simulator.stream(stream, default)?;
         simulator.copy_with_attributes(dst, src, size, attr.get()?, stream)
     }
@@ -90,7 +92,8 @@ both! {
     fn cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync_ptsz = cuMemcpy3DWithAttributesAsync, cuMemcpy3DWithAttributesAsync_ptsz [default] (
         op: In<BatchOperation>, flags: c_ulonglong, stream: StreamHandle,
     ) {
-        let simulator = context()?;
+        context()?;
+        let simulator = of_stream(stream)?;
         let stream = simulator.stream(stream, default)?;
         simulator.copy_batch_3d(op, 1, flags, None, stream)
     }

@@ -95,21 +95,18 @@ both! {
     /// The first pool of a location.
     fn cudaMemGetDefaultMemPool = cuMemGetDefaultMemPool(memPool: Out<PoolHandle>, location: In<MemoryLocation>, kind: c_int) {
         context()?;
-        pool::check_location(location.get()?, kind)?;
-        memPool.set(pool::default_pool())
+        memPool.set(pool::default_pool(pool::device_of_location(location.get()?, kind)?))
     }
 
     /// The current pool of a location.
     fn cudaMemGetMemPool = cuMemGetMemPool(memPool: Out<PoolHandle>, location: In<MemoryLocation>, kind: c_int) {
         context()?;
-        pool::check_location(location.get()?, kind)?;
-        memPool.set(pool::current_pool())
+        memPool.set(pool::current_pool(pool::device_of_location(location.get()?, kind)?))
     }
 
     /// Chooses the current pool of a location.
     fn cudaMemSetMemPool = cuMemSetMemPool(location: In<MemoryLocation>, kind: c_int, memPool: PoolHandle) {
         context()?;
-        pool::check_location(location.get()?, kind)?;
-        pool::set_current_pool(memPool)
+        pool::set_current_pool(pool::device_of_location(location.get()?, kind)?, memPool)
     }
 }

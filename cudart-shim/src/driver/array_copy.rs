@@ -6,6 +6,7 @@ use crate::context::driver_context;
 use crate::copy::{Copy, Direction, Side};
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::streams::of_stream;
 
 /// A stretch's start: an array and a byte.
 type Start = (ArrayHandle, usize);
@@ -19,7 +20,8 @@ fn linear(
     (stream, default): (StreamHandle, DefaultStream),
     waits: bool,
 ) -> Result<()> {
-    let simulator = driver_context()?;
+    driver_context()?;
+    let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     // An array as the target goes with `HostToDevice` and `DeviceToDevice`, as the source with the others.
     let is_source = matches!(direction, Direction::DeviceToHost | Direction::Default);

@@ -1,9 +1,11 @@
 //! Contexts.
 
 use crate::abi::{ContextHandle, EventHandle, In, Out};
-use crate::context::{self, check_device, driver, driver_context};
+use crate::context::{self, driver, driver_context, ordinal};
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::peer;
+use crate::simulator::{Simulator, simulator_of};
 use crate::streams::GREATEST_PRIORITY;
 use std::ffi::{c_int, c_uint, c_void};
 use stream_engine::Scope;
@@ -25,11 +27,12 @@ pub(crate) struct CreateParameters {
 fn create(result: Out<ContextHandle>, flags: u32, device: c_int) -> Result<()> {
     result.check()?;
     driver()?;
-    check_device(device)?;
+    let device = ordinal(device)?;
     if flags & !CONTEXT_FLAGS != 0 {
         return Err(Error::InvalidValue);
     }
-    result.set(context::create(flags)?)
+    simulator_of(device)?;
+    result.set(context::create(device, flags)?)
 }
 
 fn current() -> Result<ContextHandle> {
@@ -42,22 +45,29 @@ fn given_or_current(given: ContextHandle) -> Result<ContextHandle> {
     if given.0 == 0 { current() } else { Ok(given) }
 }
 
+/// The device of the context given, or of the current one for null.
+fn of_context(given: ContextHandle) -> Result<&'static Simulator> {
+    driver()?;
+    let context = given_or_current(given)?;
+    context::check(context)?;
+    simulator_of(context::device_of(context))
+}
+
 fn destroy(given: ContextHandle) -> Result<()> {
-    let simulator = driver()?;
+    driver()?;
     context::check(given)?;
     // A context that has failed can be destroyed all the same.
-    let _ = simulator.synchronize(Scope::Context);
+    let _ = simulator_of(context::device_of(given))?.synchronize(Scope::Context);
     context::destroy(given)
 }
 
 fn set_primary_flags(device: c_int, flags: u32) -> Result<()> {
     driver()?;
-    check_device(device)?;
+    let device = ordinal(device)?;
     if flags & !CONTEXT_FLAGS != 0 {
         return Err(Error::InvalidValue);
     }
-    context::set_primary_flags(flags);
-    Ok(())
+    context::set_primary_flags(device, flags)
 }
 
 fn check_preference(value: c_int, largest: c_int) -> Result<()> {
@@ -146,14 +156,14 @@ api! { Driver;
 
     /// Device of the current context.
     fn cuCtxGetDevice(device: Out<c_int>) {
-        current()?;
-        device.set(0)
+        device.set(context::device_of(current()?) as c_int)
     }
 
     /// Device of a context.
     fn cuCtxGetDevice_v2(device: Out<c_int>, ctx: ContextHandle) {
-        context::check(given_or_current(ctx)?)?;
-        device.set(0)
+        let ctx = given_or_current(ctx)?;
+        context::check(ctx)?;
+        device.set(context::device_of(ctx) as c_int)
     }
 
     /// Flags of the current context.
@@ -179,8 +189,7 @@ api! { Driver;
 
     /// Waits for all work of a context.
     fn cuCtxSynchronize_v2(ctx: ContextHandle) {
-        context::check(given_or_current(ctx)?)?;
-        driver()?.synchronize_device()
+        of_context(ctx)?.synchronize_device()
     }
 
     /// Value of a limit.
@@ -212,45 +221,45 @@ api! { Driver;
         Ok(())
     }
 
-    /// There is no other device.
-    fn cuCtxEnablePeerAccess(_peer: ContextHandle, _flags: c_uint) {
-        driver_context()?;
-        Err(Error::InvalidDevice)
+    /// Lets the current context reach the memory of another device's.
+    fn cuCtxEnablePeerAccess(peer: ContextHandle, flags: c_uint) {
+        let device = driver_context()?.ordinal;
+        context::check(peer)?;
+        peer::enable(device, context::device_of(peer), flags)
     }
 
-    /// There is no other device.
-    fn cuCtxDisablePeerAccess(_peer: ContextHandle) {
-        driver_context()?;
-        Err(Error::PeerAccessNotEnabled)
+    /// Undoes `cuCtxEnablePeerAccess`.
+    fn cuCtxDisablePeerAccess(peer: ContextHandle) {
+        let device = driver_context()?.ordinal;
+        context::check(peer)?;
+        peer::disable(device, context::device_of(peer))
     }
 
     /// Takes hold of a device's primary context.
     fn cuDevicePrimaryCtxRetain(result: Out<ContextHandle>, dev: c_int) {
         result.check()?;
         driver()?;
-        check_device(dev)?;
-        result.set(context::retain_primary())
+        let device = ordinal(dev)?;
+        simulator_of(device)?;
+        result.set(context::retain_primary(device)?)
     }
 
     /// Lets go of a device's primary context.
     fn cuDevicePrimaryCtxRelease(dev: c_int) {
         driver()?;
-        check_device(dev)?;
-        context::release_primary()
+        context::release_primary(ordinal(dev)?)
     }
 
     /// Forgets everything in a device's primary context.
     fn cuDevicePrimaryCtxReset(dev: c_int) {
         driver()?;
-        check_device(dev)?;
-        context::reset()
+        context::reset(ordinal(dev)?)
     }
 
     /// Flags of a device's primary context, and whether anyone holds it.
     fn cuDevicePrimaryCtxGetState(dev: c_int, flags: Out<c_uint>, active: Out<c_int>) {
         driver()?;
-        check_device(dev)?;
-        let (primary_flags, is_active) = context::primary_state();
+        let (primary_flags, is_active) = context::primary_state(ordinal(dev)?)?;
         flags.set(primary_flags)?;
         active.set(is_active.into())
     }
@@ -268,15 +277,13 @@ api! { Driver;
 
     /// Records an event behind all work of a context.
     fn cuCtxRecordEvent(hCtx: ContextHandle, hEvent: EventHandle) {
-        let simulator = driver()?;
-        context::check(given_or_current(hCtx)?)?;
-        Ok(simulator.engine.record_event_behind_all(hEvent.id()?)?)
+        let simulator = of_context(hCtx)?;
+        Ok(simulator.engine.record_event_behind_all(simulator.event(hEvent)?)?)
     }
 
     /// Lets all later work of a context wait for an event.
     fn cuCtxWaitEvent(hCtx: ContextHandle, hEvent: EventHandle) {
-        let simulator = driver()?;
-        context::check(given_or_current(hCtx)?)?;
-        Ok(simulator.engine.wait_event_everywhere(hEvent.id()?)?)
+        let simulator = of_context(hCtx)?;
+        Ok(simulator.engine.wait_event_everywhere(simulator.event(hEvent)?)?)
     }
 }

@@ -6,6 +6,7 @@ use crate::copy::{Copy, Direction, Extent, Pattern, Side};
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::simulator::Simulator;
+use crate::streams::of_stream;
 use std::ffi::{c_int, c_uint};
 
 /// One side of `CUDA_MEMCPY2D`.
@@ -179,14 +180,16 @@ fn linear(
     default: DefaultStream,
     waiting: Waiting,
 ) -> Result<()> {
-    let simulator = driver_context()?;
+    driver_context()?;
+    let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     let copy = Copy::linear(&simulator.device.memory, to.0, from.0, count, direction)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
 }
 
 fn slices(copy: DriverCopy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
-    let simulator = driver_context()?;
+    driver_context()?;
+    let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     let copy = copy.check(simulator)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
@@ -211,7 +214,8 @@ fn fill(
     default: DefaultStream,
     waiting: Waiting,
 ) -> Result<()> {
-    let simulator = driver_context()?;
+    driver_context()?;
+    let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     let width = width.checked_mul(pattern.size()).ok_or(Error::InvalidValue)?;
     let side = Side::rows(address.0, pitch);

@@ -2,13 +2,14 @@
 
 use crate::abi::texture::driver_format;
 use crate::abi::{Address, In, Out, Text};
-use crate::context::{check_device, driver, initialize_driver};
+use crate::context::{self, driver, initialize_driver};
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::notification;
+use crate::peer;
 use crate::profile::Attribute;
 use crate::runtime::{device_by_pci_bus_id, pci_bus_id, store_text};
-use crate::simulator::{Simulator, simulator};
+use crate::simulator::{Simulator, device_count, simulator, simulator_of};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// `CUdevprop`.
@@ -28,9 +29,8 @@ pub(crate) struct LegacyProperties {
 }
 
 fn device(ordinal: c_int) -> Result<&'static Simulator> {
-    let simulator = driver()?;
-    check_device(ordinal)?;
-    Ok(simulator)
+    driver()?;
+    simulator_of(context::ordinal(ordinal)?)
 }
 
 /// The last `CUatomicOperation`.
@@ -63,7 +63,7 @@ api! { Driver;
     fn cuDeviceGetCount(count: Out<c_int>) {
         count.check()?;
         driver()?;
-        count.set(1)
+        count.set(device_count() as c_int)
     }
 
     /// The handle of a device: its ordinal.
@@ -133,13 +133,14 @@ api! { Driver;
     fn cuDeviceCanAccessPeer(result: Out<c_int>, dev: c_int, peerDev: c_int) {
         device(dev)?;
         device(peerDev)?;
-        result.set(0)
+        result.set((dev != peerDev).into())
     }
 
-    /// There is no pair of devices.
-    fn cuDeviceGetP2PAttribute(_value: Out<c_int>, _attribute: c_int, _srcDevice: c_int, _dstDevice: c_int) {
-        driver()?;
-        Err(Error::InvalidDevice)
+    /// One attribute of the link between two devices.
+    fn cuDeviceGetP2PAttribute(value: Out<c_int>, attribute: c_int, srcDevice: c_int, dstDevice: c_int) {
+        value.check()?;
+        let (source, target) = (device(srcDevice)?.ordinal, device(dstDevice)?.ordinal);
+        value.set(peer::attribute(attribute, source, target)?)
     }
 
     /// Whether contexts can be confined to some multiprocessors: no.

@@ -2,12 +2,12 @@
 
 use crate::abi::{Address, In, MemoryLocation, Out, StreamHandle};
 use crate::allocation::{HOST_ALLOC_FLAGS, HOST_REGISTER_FLAGS};
-use crate::context::{driver, driver_context};
+use crate::context::{self, driver, driver_context};
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::managed::Place;
 use crate::pool;
-use crate::simulator::Simulator;
+use crate::simulator::{Simulator, owner_of};
 use crate::virtual_memory::{self, FILE_DESCRIPTOR};
 use functional::memory::{Allocation, AllocationKind};
 use std::ffi::{c_int, c_uint, c_void};
@@ -66,7 +66,7 @@ fn pointer_attribute(
         || mapped.is_some_and(|properties| !properties.is_on_device());
     let reached_by_host = host || found.kind == AllocationKind::Managed;
     Some(Ok(match attribute {
-        attribute::CONTEXT => Value::Word(crate::context::primary().0 as u64),
+        attribute::CONTEXT => Value::Word(context::primary(simulator.ordinal).0 as u64),
         attribute::MEMORY_TYPE => Value::Int(if host { 1 } else { 2 }),
         attribute::DEVICE_POINTER => Value::Word(address),
         attribute::HOST_POINTER if reached_by_host => Value::Word(address),
@@ -77,7 +77,7 @@ fn pointer_attribute(
         attribute::SYNC_MEMOPS | attribute::IS_GPU_DIRECT_RDMA_CAPABLE => Value::Flag(false),
         attribute::BUFFER_ID => Value::Word(found.serial),
         attribute::IS_MANAGED => Value::Flag(found.kind == AllocationKind::Managed),
-        attribute::DEVICE_ORDINAL => Value::Int(0),
+        attribute::DEVICE_ORDINAL => Value::Int(simulator.ordinal as u32),
         attribute::RANGE_START => Value::Word(found.address),
         attribute::RANGE_SIZE => Value::Word(found.size),
         attribute::MAPPED => Value::Flag(true),
@@ -188,8 +188,8 @@ api! { Driver;
 
     /// Start and size of the allocation that holds an address.
     fn cuMemGetAddressRange_v2(base: Out<Address>, size: Out<usize>, dptr: Address) {
-        let found = driver_context()?.device.memory.allocation_of(dptr.0 as u64);
-        let found = found.ok_or(Error::SymbolNotFound)?;
+        driver_context()?;
+        let (_, found) = owner_of(dptr.0 as u64).ok_or(Error::SymbolNotFound)?;
         base.set_if_wanted(Address(found.address as usize));
         size.set_if_wanted(found.size as usize);
         Ok(())
@@ -232,8 +232,8 @@ api! { Driver;
 
     /// One attribute of a pointer.
     fn cuPointerGetAttribute(data: Out<c_void>, attribute: c_int, ptr: Address) {
-        let simulator = driver()?;
-        let found = simulator.device.memory.allocation_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
+        driver()?;
+        let (simulator, found) = owner_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
         pointer_attribute(simulator, attribute, ptr.0 as u64, &found).ok_or(Error::InvalidValue)??.store(data)
     }
 
@@ -241,12 +241,12 @@ api! { Driver;
     fn cuPointerGetAttributes(
         count: c_uint, attributes: In<c_int>, data: In<*mut c_void>, ptr: Address,
     ) {
-        let simulator = driver()?;
-        let found = simulator.device.memory.allocation_of(ptr.0 as u64);
+        driver()?;
+        let found = owner_of(ptr.0 as u64);
         let attributes = attributes.list(count as usize)?;
         for (attribute, target) in attributes.into_iter().zip(data.list(count as usize)?) {
             let known =
-                found.as_ref().and_then(|found| pointer_attribute(simulator, attribute, ptr.0 as u64, found));
+                found.and_then(|(owner, found)| pointer_attribute(owner, attribute, ptr.0 as u64, &found));
             let value = match known {
                 Some(Ok(value)) => value,
                 Some(Err(_)) | None => unknown_value(attribute),
@@ -259,7 +259,8 @@ api! { Driver;
     /// The only attribute that can be set, synchronous memory operations, changes nothing here.
     fn cuPointerSetAttribute(value: In<c_uint>, attribute: c_int, ptr: Address) {
         value.get()?;
-        driver()?.device.memory.allocation_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
+        driver()?;
+        owner_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
         if attribute == attribute::SYNC_MEMOPS { Ok(()) } else { Err(Error::InvalidValue) }
     }
 }

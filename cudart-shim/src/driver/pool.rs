@@ -1,52 +1,49 @@
 //! Memory pools and stream-ordered allocation.
 
 use crate::abi::{Address, In, MemoryLocation, Out, PoolHandle, StreamHandle};
-use crate::context::{check_device, driver, driver_context};
+use crate::context::{driver, driver_context, ordinal};
 use crate::entry::api;
 use crate::pool;
-use crate::runtime::{
-    ACCESS_READ_WRITE, AccessDescription, PoolProperties, check_location, check_properties,
-};
+use crate::runtime::{AccessDescription, PoolProperties, access, device_of_properties, set_access};
+use crate::streams::of_stream;
 use std::ffi::{c_int, c_void};
 
 api! { Driver;
     /// Device memory, usable in stream order.
     fn cuMemAllocAsync, cuMemAllocAsync_ptsz [default] (dptr: Out<Address>, size: usize, stream: StreamHandle) {
-        driver_context()?.allocate_from_pool(dptr, size, pool::current_pool(), stream, default)
+        driver_context()?.allocate_from_pool(dptr, size, None, stream, default)
     }
 
     /// Device memory of a pool, usable in stream order.
     fn cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz [default] (
         dptr: Out<Address>, size: usize, memPool: PoolHandle, stream: StreamHandle,
     ) {
-        driver_context()?.allocate_from_pool(dptr, size, memPool, stream, default)
+        driver_context()?.allocate_from_pool(dptr, size, Some(memPool), stream, default)
     }
 
     /// Frees device memory at its turn in a stream.
     fn cuMemFreeAsync, cuMemFreeAsync_ptsz [default] (dptr: Address, stream: StreamHandle) {
-        let simulator = driver_context()?;
+        driver_context()?;
+        let simulator = of_stream(stream)?;
         simulator.free_in_stream(dptr.0 as u64, simulator.stream(stream, default)?)
     }
 
     /// The device's first pool.
     fn cuDeviceGetDefaultMemPool(memPool: Out<PoolHandle>, dev: c_int) {
         driver()?;
-        check_device(dev)?;
-        memPool.set(pool::default_pool())
+        memPool.set(pool::default_pool(ordinal(dev)?))
     }
 
     /// The device's pool for `cuMemAllocAsync`.
     fn cuDeviceGetMemPool(memPool: Out<PoolHandle>, dev: c_int) {
         driver()?;
-        check_device(dev)?;
-        memPool.set(pool::current_pool())
+        memPool.set(pool::current_pool(ordinal(dev)?))
     }
 
     /// Chooses the device's pool for `cuMemAllocAsync`.
     fn cuDeviceSetMemPool(dev: c_int, memPool: PoolHandle) {
         driver()?;
-        check_device(dev)?;
-        pool::set_current_pool(memPool)
+        pool::set_current_pool(ordinal(dev)?, memPool)
     }
 
     /// A new pool.
@@ -54,8 +51,8 @@ api! { Driver;
         memPool.check()?;
         driver()?;
         let properties = poolProps.get()?;
-        check_properties(properties)?;
-        memPool.set(pool::create(properties.handle_types)?)
+        let device = device_of_properties(properties)?;
+        memPool.set(pool::create(device, properties.handle_types)?)
     }
 
     /// Destroys a pool.
@@ -82,18 +79,17 @@ api! { Driver;
         pool::check(memPool)
     }
 
-    /// Who reaches the pool's memory: the one device.
+    /// Which devices reach the pool's memory.
     fn cuMemPoolSetAccess(memPool: PoolHandle, map: In<AccessDescription>, count: usize) {
         driver()?;
         pool::check(memPool)?;
-        map.list(count)?.into_iter().try_for_each(|description| check_location(description.location))
+        map.list(count)?.into_iter().try_for_each(|description| set_access(memPool, description))
     }
 
-    /// Who reaches the pool's memory: the one device.
+    /// Which devices reach the pool's memory.
     fn cuMemPoolGetAccess(flags: Out<c_int>, memPool: PoolHandle, location: In<MemoryLocation>) {
         driver()?;
         pool::check(memPool)?;
-        check_location(location.get()?)?;
-        flags.set(ACCESS_READ_WRITE)
+        flags.set(access(memPool, location.get()?)?)
     }
 }

@@ -3,9 +3,16 @@
 use crate::abi::{Address, ContextHandle, DefaultStream, EventHandle, Out, StreamHandle};
 use crate::context::{self, driver_context};
 use crate::entry::api;
-use crate::error::Error;
-use crate::streams::{HostFunction, StreamCallback};
+use crate::error::{Error, Result};
+use crate::streams::{HostFunction, StreamCallback, of_stream};
 use std::ffi::{c_int, c_uint, c_void};
+
+/// The context of a stream: the current one, or the primary one of the device that the stream is of.
+fn context_of(stream: StreamHandle) -> Result<ContextHandle> {
+    let current = context::current().ok_or(Error::DeviceUninitialized)?;
+    let device = of_stream(stream)?.ordinal;
+    Ok(if context::device_of(current) == device { current } else { context::primary(device) })
+}
 
 api! { Driver;
     /// A stream; flag 1 makes it independent of the legacy default stream.
@@ -49,16 +56,16 @@ api! { Driver;
         id.set(driver_context()?.stream_number(stream, default)?)
     }
 
-    /// Context of a stream: the current one.
+    /// Context of a stream.
     fn cuStreamGetCtx, cuStreamGetCtx_ptsz [default] (stream: StreamHandle, result: Out<ContextHandle>) {
         driver_context()?.check_stream(stream, default)?;
-        result.set(context::current().ok_or(Error::DeviceUninitialized)?)
+        result.set(context_of(stream)?)
     }
 
     /// Device of a stream.
     fn cuStreamGetDevice, cuStreamGetDevice_ptsz [default] (stream: StreamHandle, device: Out<c_int>) {
         driver_context()?.check_stream(stream, default)?;
-        device.set(0)
+        device.set(of_stream(stream)?.ordinal as c_int)
     }
 
     /// Ties managed memory to a stream.
@@ -89,7 +96,7 @@ api! { Driver;
         result.check()?;
         driver_context()?.check_stream(stream, default)?;
         green.set_if_wanted(0);
-        result.set(context::current().ok_or(Error::DeviceUninitialized)?)
+        result.set(context_of(stream)?)
     }
 
     /// Green context of a stream: none.

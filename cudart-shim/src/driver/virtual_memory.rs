@@ -27,7 +27,8 @@ api! { Driver;
 
     /// Gives reserved addresses back.
     fn cuMemAddressFree(ptr: Address, size: usize) {
-        Ok(driver()?.device.memory.give_back(ptr.0 as u64, size as u64)?)
+        driver()?;
+        virtual_memory::give_back(ptr.0 as u64, size as u64)
     }
 
     /// Memory without an address.

@@ -293,13 +293,15 @@ impl Simulator {
         if !CONCERNED.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        self.engine.event_flags(event.id()?)?;
+        // Captures know events of their own device only.
+        let Ok(id) = self.event(event) else { return Ok(false) };
+        self.engine.event_flags(id)?;
         if external && self.add_captured(stream, |_| Ok(Kind::EventRecord(event)))?.is_some() {
             return Ok(true);
         }
         let mut graphs = self.graphs.lock();
         graphs.captures.check_legacy(Self::is_legacy(stream))?;
-        Ok(graphs.captures.record(event.id()?, stream)?)
+        Ok(graphs.captures.record(id, stream)?)
     }
 
     /// Lets a stream wait for an event; false when it is no matter of captures. An external wait is a node.
@@ -307,13 +309,14 @@ impl Simulator {
         if !CONCERNED.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        self.engine.event_flags(event.id()?)?;
+        let Ok(id) = self.event(event) else { return Ok(false) };
+        self.engine.event_flags(id)?;
         if external && self.add_captured(stream, |_| Ok(Kind::EventWait(event)))?.is_some() {
             return Ok(true);
         }
         let is_blocking = self.is_blocking(stream)?;
         let mut graphs = self.graphs.lock();
-        Ok(graphs.captures.wait(stream, Self::is_legacy(stream), is_blocking, event.id()?)?)
+        Ok(graphs.captures.wait(stream, Self::is_legacy(stream), is_blocking, id)?)
     }
 
     /// A stream is going to be destroyed.

@@ -3,7 +3,7 @@
 use super::handle::GraphHandle;
 use crate::entry;
 use crate::error::{Error, Result};
-use crate::simulator::started;
+use crate::simulator::owner_of;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -58,9 +58,9 @@ impl Condition {
 
 impl Drop for Condition {
     fn drop(&mut self) {
-        if let Some(simulator) = started() {
-            // After a reset the memory is gone already.
-            let _ = simulator.release(self.address, entry::origin());
+        // After a reset the memory is gone already.
+        if let Some((owner, _)) = owner_of(self.address) {
+            let _ = owner.release(self.address, entry::origin());
         }
     }
 }

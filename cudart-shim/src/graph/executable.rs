@@ -7,7 +7,7 @@ use super::store::{Graphs, Remains};
 use super::user_object::References;
 use crate::error::{Error, Result};
 use crate::log;
-use crate::simulator::{Simulator, started};
+use crate::simulator::{Simulator, device_of, simulator_of};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -187,7 +187,7 @@ impl Drop for Executable {
     /// Launches hold the graph, so this may be on a thread of the stream engine. No lock may be held.
     fn drop(&mut self) {
         if !self.user_objects.is_empty()
-            && let Some(simulator) = started()
+            && let Ok(simulator) = simulator_of(device_of(self.source.0))
         {
             let references = std::mem::take(&mut self.user_objects);
             let destructors = simulator.graphs.lock().user_objects.release_all(references);

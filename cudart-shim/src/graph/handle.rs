@@ -1,6 +1,7 @@
 //! Handles of graphs, their nodes and executable graphs; they lie where no process has memory and are never used twice.
 
 pub(crate) use crate::abi::{ExecutableHandle, GraphHandle, NodeHandle};
+use crate::simulator::DEVICE_SHIFT;
 
 const GRAPHS: usize = 0x5c00_0000_0000_0000;
 const NODES: usize = 0x5d00_0000_0000_0000;
@@ -14,6 +15,11 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
+    /// Those of a device, which no other device has.
+    pub(crate) fn of_device(ordinal: usize) -> Self {
+        Self { last: ordinal << DEVICE_SHIFT, last_graph: 0 }
+    }
+
     fn next(&mut self, base: usize) -> usize {
         self.last += 1;
         base | (self.last << 4)

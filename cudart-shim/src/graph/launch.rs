@@ -123,10 +123,11 @@ impl Expansion {
                     inner.push(begin);
                     self.push(Empty, inner)
                 }
-                Kind::EventWait(event) => self.push(Wait(event.id()?), after),
+                Kind::EventWait(event) => self.push(Wait(self.simulator.event(*event)?), after),
                 Kind::EventRecord(event) => {
-                    self.simulator.forget_captured_event(event.id()?);
-                    self.push(Record(event.id()?), after)
+                    let event = self.simulator.event(*event)?;
+                    self.simulator.forget_captured_event(event);
+                    self.push(Record(event), after)
                 }
                 // What memory is allocated is known when the launch is made.
                 Kind::Empty | Kind::Allocate(_) | Kind::Free(_) => self.push(Empty, after),

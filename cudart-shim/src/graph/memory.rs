@@ -6,7 +6,7 @@
 
 use crate::entry;
 use crate::error::{Error, Result};
-use crate::simulator::started;
+use crate::simulator::owner_of;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
@@ -94,9 +94,9 @@ impl Drop for Reservation {
 }
 
 fn give_back(address: u64) {
-    if let Some(simulator) = started() {
-        // After a reset the memory is gone already.
-        let _ = simulator.release(address, entry::origin());
+    // After a reset the memory is gone already.
+    if let Some((owner, _)) = owner_of(address) {
+        let _ = owner.release(address, entry::origin());
     }
 }
 

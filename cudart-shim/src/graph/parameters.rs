@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::log;
 use crate::memory_operation::{self, Batch, Parameters};
 use crate::operation::Operation;
-use crate::runtime::{Copy3d, PoolProperties, check_properties};
+use crate::runtime::{Copy3d, PoolProperties, device_of_properties};
 use crate::simulator::Simulator;
 use crate::streams::{HostCall, HostFunction};
 use functional::memory::AllocationKind;
@@ -191,7 +191,9 @@ impl HostParameters {
 impl AllocationParameters {
     /// Takes the memory from the device and notes its address.
     pub(crate) fn kind(&mut self, simulator: &Simulator) -> Result<Kind> {
-        check_properties(self.pool)?;
+        if device_of_properties(self.pool)? != simulator.ordinal {
+            return Err(Error::InvalidDevice);
+        }
         let kind = simulator.allocation_kind(self.bytes)?;
         if let Kind::Allocate(reservation) = &kind {
             self.address = Address(reservation.address as usize);
@@ -306,7 +308,7 @@ impl Simulator {
 
     /// A node on an event.
     pub(crate) fn event_kind(&self, event: EventHandle, kind: impl Fn(EventHandle) -> Kind) -> Result<Kind> {
-        self.engine.event_flags(event.id()?)?;
+        self.engine.event_flags(self.event(event)?)?;
         Ok(kind(event))
     }
 

@@ -83,6 +83,11 @@ impl From<TopologyError> for Error {
 
 /// Reading.
 impl Graphs {
+    /// Those of a device.
+    pub(crate) fn of_device(ordinal: usize) -> Self {
+        Self { numbers: Numbers::of_device(ordinal), ..Self::default() }
+    }
+
     /// The graph of a handle.
     pub(crate) fn graph(&self, handle: GraphHandle) -> Result<&Graph> {
         self.graphs.get(&handle).ok_or(Error::InvalidValue)

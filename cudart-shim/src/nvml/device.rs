@@ -5,13 +5,12 @@ use crate::abi::{Out, Text};
 use crate::entry::api;
 use crate::profile::{Attribute, Profile};
 use crate::runtime::pci_bus_id;
-use crate::simulator::started;
+use crate::simulator::{Simulator, device_count, started};
 use std::ffi::{c_char, c_int, c_uint};
 use std::fmt;
 
 /// Handles are this number and the device's index above it.
 const FIRST_HANDLE: usize = 0x766f_6c74;
-const DEVICES: u32 = 1;
 /// NVIDIA's number among the makers of PCI devices.
 const PCI_VENDOR: u32 = 0x10de;
 
@@ -80,13 +79,13 @@ pub(crate) struct Utilization {
 /// The index of the device that a handle names.
 pub(super) fn index_of(device: DeviceHandle) -> Answer<u32> {
     let index = device.0.checked_sub(FIRST_HANDLE).and_then(|index| u32::try_from(index).ok());
-    index.filter(|index| *index < DEVICES).ok_or(Failure::InvalidArgument)
+    index.filter(|index| *index < device_count() as u32).ok_or(Failure::InvalidArgument)
 }
 
-fn with_device(device: DeviceHandle, body: impl FnOnce(&'static Profile) -> Answer) -> c_int {
+fn with_device(device: DeviceHandle, body: impl FnOnce(&Profile) -> Answer) -> c_int {
     initialized(|profile| {
-        index_of(device)?;
-        body(profile)
+        let index = index_of(device)?;
+        body(&profile.clone().numbered(index as usize))
     })
 }
 
@@ -125,13 +124,18 @@ fn pci_info(profile: &Profile) -> PciInfo {
 /// Free and total bytes. Other processes have devices of their own.
 fn memory(profile: &Profile) -> Memory {
     let total = profile.total_memory;
-    let used = used_memory();
+    let used = used_memory(profile.ordinal());
     Memory { total, free: total.saturating_sub(used), used }
 }
 
-/// Bytes of device memory that this process has allocated.
-pub(super) fn used_memory() -> u64 {
-    started().map_or(0, |simulator| simulator.device.memory.used())
+/// The device, if the process has used it.
+pub(super) fn in_use(device: usize) -> Option<&'static Simulator> {
+    started().find(|simulator| simulator.ordinal == device)
+}
+
+/// Bytes of a device's memory that this process has allocated.
+pub(super) fn used_memory(device: usize) -> u64 {
+    in_use(device).map_or(0, |simulator| simulator.device.memory.used())
 }
 
 /// Code of the architecture that has a compute capability.
@@ -152,14 +156,15 @@ fn architecture(profile: &Profile) -> c_uint {
 }
 
 /// The device whose name in some form is wanted.
-fn find(result: Out<DeviceHandle>, matches: bool) -> Answer {
-    if matches { store(result, DeviceHandle(FIRST_HANDLE)) } else { Err(Failure::NotFound) }
+fn find(result: Out<DeviceHandle>, profile: &Profile, matches: impl Fn(&Profile) -> bool) -> Answer {
+    let found = (0..device_count()).find(|index| matches(&profile.clone().numbered(*index)));
+    store(result, DeviceHandle(FIRST_HANDLE + found.ok_or(Failure::NotFound)?))
 }
 
 api! { Driver;
     /// How many devices there are.
     fn nvmlDeviceGetCount_v2(deviceCount: Out<c_uint>) -> c_int = UNKNOWN; {
-        initialized(|_| store(deviceCount, DEVICES))
+        initialized(|_| store(deviceCount, device_count() as c_uint))
     }
 
     /// The device at an index.
@@ -173,15 +178,19 @@ api! { Driver;
 
     /// The device with a UUID, as `GPU-…`.
     fn nvmlDeviceGetHandleByUUID(wanted: Text, device: Out<DeviceHandle>) -> c_int = UNKNOWN; {
-        initialized(|profile| find(device, wanted.get()?.to_bytes() == uuid(profile).as_bytes()))
+        initialized(|profile| {
+            let wanted = wanted.get()?.to_bytes();
+            find(device, profile, |one| wanted == uuid(one).as_bytes())
+        })
     }
 
     /// The device at a PCI bus id, whose domain has any number of digits.
     fn nvmlDeviceGetHandleByPciBusId_v2(pciBusId: Text, device: Out<DeviceHandle>) -> c_int = UNKNOWN; {
         initialized(|profile| {
             let wanted = pciBusId.get()?.to_string_lossy().to_uppercase();
-            let own = pci_bus_id(profile);
-            find(device, wanted.trim_start_matches('0') == own.trim_start_matches('0'))
+            find(device, profile, |one| {
+                wanted.trim_start_matches('0') == pci_bus_id(one).trim_start_matches('0')
+            })
         })
     }
 
@@ -244,8 +253,8 @@ api! { Driver;
 
     /// All of the time if the device has work at this moment.
     fn nvmlDeviceGetUtilizationRates(device: DeviceHandle, result: Out<Utilization>) -> c_int = UNKNOWN; {
-        with_device(device, |_| {
-            let idle = started().is_none_or(|simulator| {
+        with_device(device, |profile| {
+            let idle = in_use(profile.ordinal()).is_none_or(|simulator| {
                 simulator.engine.is_complete(stream_engine::Scope::Context).unwrap_or(true)
             });
             let percent = if idle { 0 } else { 100 };

@@ -1,10 +1,9 @@
 //! Processes that use a device. A simulated device belongs to one process, so only the caller can be among them.
 
-use super::device::{DeviceHandle, index_of, used_memory};
+use super::device::{DeviceHandle, in_use, index_of, used_memory};
 use super::{Answer, Failure, UNKNOWN, initialized, store};
 use crate::abi::{Address, Out};
 use crate::entry::api;
-use crate::simulator::started;
 use std::ffi::{c_int, c_uint};
 
 /// `nvmlProcessInfo_v1_t`.
@@ -35,11 +34,11 @@ fn list<T>(
     infos: Out<T>,
     entry: impl FnOnce(c_uint, u64) -> T,
 ) -> Answer {
-    index_of(device)?;
+    let device = index_of(device)? as usize;
     count.check()?;
     // SAFETY: not null, so by the API's contract the room of the caller's array.
     let room = unsafe { count.pointer().read_unaligned() };
-    let present = c_uint::from(started().is_some());
+    let present = c_uint::from(in_use(device).is_some());
     store(count, present)?;
     if present == 0 {
         return Ok(());
@@ -47,7 +46,7 @@ fn list<T>(
     if room == 0 {
         return Err(Failure::InsufficientSize);
     }
-    store(infos, entry(std::process::id(), used_memory()))
+    store(infos, entry(std::process::id(), used_memory(device)))
 }
 
 api! { Driver;

@@ -9,6 +9,7 @@ use crate::copy::{Copy, Direction, Extent, Pattern, Side};
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::simulator::Simulator;
+use crate::streams::of_stream;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -58,7 +59,8 @@ fn linear(
     default: DefaultStream,
     waiting: Waiting,
 ) -> Result<()> {
-    let simulator = runtime_context()?;
+    runtime_context()?;
+    let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     let copy = linear_copy(simulator, to, from, count, kind)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
@@ -79,7 +81,8 @@ fn rows(
     if width > to_pitch || width > from_pitch {
         return Err(Error::InvalidPitchValue);
     }
-    let simulator = runtime_context()?;
+    runtime_context()?;
+    let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     let to = Side::rows(to.0, to_pitch);
     let from = Side::rows(from.0, from_pitch);
@@ -111,7 +114,8 @@ fn side(
 }
 
 fn slices(copy: Copy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
-    let simulator = runtime_context()?;
+    runtime_context()?;
+    let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     let copy = copy.check(simulator)?;
     if waiting == Waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
@@ -216,7 +220,8 @@ fn fill(
     default: DefaultStream,
     waiting: Waiting,
 ) -> Result<()> {
-    let simulator = runtime_context()?;
+    runtime_context()?;
+    let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     // As C's memset: the value is converted to a byte.
     let (pattern, extent) = (Pattern::Byte(value as u8), Extent { width, height, depth });

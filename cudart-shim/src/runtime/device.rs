@@ -3,13 +3,14 @@
 use crate::abi::device_properties::{Layout, device_properties};
 use crate::abi::texture::ChannelFormat;
 use crate::abi::{Address, In, Out, Text};
-use crate::context::{self, check_device, runtime_context};
+use crate::context::{self, check_device, ordinal, runtime_context};
 use crate::driver::link_atomics;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::notification;
+use crate::peer;
 use crate::profile::{Attribute, Profile};
-use crate::simulator::simulator;
+use crate::simulator::{device_count, simulator, simulator_of};
 use crate::streams::GREATEST_PRIORITY;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -22,8 +23,7 @@ fn store_properties(target: *mut c_void, device: c_int, layout: Layout) -> Resul
     if target.is_null() {
         return Err(Error::InvalidValue);
     }
-    check_device(device)?;
-    let bytes = device_properties(&simulator()?.profile, layout);
+    let bytes = device_properties(&simulator_of(ordinal(device)?)?.profile, layout);
     // SAFETY: not null, so by the API's contract room for the structure of the version that was called.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target.cast(), bytes.len()) };
     Ok(())
@@ -54,10 +54,15 @@ pub(crate) fn store_text(target: *mut c_char, room: c_int, text: &str) -> Result
 /// The device with this PCI bus id; domain and function may be left out.
 pub(crate) fn device_by_pci_bus_id(text: Text) -> Result<c_int> {
     let wanted = text.get()?.to_string_lossy().to_uppercase();
-    let own = pci_bus_id(&simulator()?.profile);
-    let short = own.split_once(':').map_or("", |(_, rest)| rest);
-    let forms = [own.as_str(), own.trim_end_matches(".0"), short, short.trim_end_matches(".0")];
-    if forms.contains(&wanted.as_str()) { Ok(0) } else { Err(Error::InvalidDevice) }
+    for device in 0..device_count() {
+        let own = pci_bus_id(&simulator_of(device)?.profile);
+        let short = own.split_once(':').map_or("", |(_, rest)| rest);
+        let forms = [own.as_str(), own.trim_end_matches(".0"), short, short.trim_end_matches(".0")];
+        if forms.contains(&wanted.as_str()) {
+            return Ok(device as c_int);
+        }
+    }
+    Err(Error::InvalidDevice)
 }
 
 fn synchronize() -> Result<()> {
@@ -88,35 +93,32 @@ api! { Runtime;
     fn cudaGetDeviceCount(count: Out<c_int>) {
         count.check()?;
         simulator()?;
-        count.set(1)
+        count.set(device_count() as c_int)
     }
 
     /// The thread's device.
     fn cudaGetDevice(device: Out<c_int>) {
         device.check()?;
-        simulator()?;
-        device.set(0)
+        device.set(simulator()?.ordinal as c_int)
     }
 
     /// Chooses the thread's device and its primary context.
     fn cudaSetDevice(device: c_int) {
-        simulator()?;
-        check_device(device)?;
-        runtime_context()?;
-        Ok(())
+        context::choose_device(ordinal(device)?)?;
+        runtime_context().map(|_| ())
     }
 
     /// Makes a device's primary context without choosing it.
     fn cudaInitDevice(device: c_int, deviceFlags: c_uint, flags: c_uint) {
-        simulator()?;
-        check_device(device)?;
+        let device = ordinal(device)?;
+        simulator_of(device)?;
         if flags & 1 != 0 {
-            context::set_primary_flags(deviceFlags);
+            context::set_primary_flags(device, deviceFlags)?;
         }
         Ok(())
     }
 
-    /// The order in which devices are tried; there is one.
+    /// The order in which devices are tried; all are alike.
     fn cudaSetValidDevices(devices: *const c_int, len: c_int) {
         simulator()?;
         if len < 0 || (devices.is_null() && len > 0) {
@@ -125,7 +127,7 @@ api! { Runtime;
         Ok(())
     }
 
-    /// The device that fits wanted properties best; there is one.
+    /// The device that fits wanted properties best; all are alike.
     fn cudaChooseDevice(device: Out<c_int>, properties: *const c_void) {
         if properties.is_null() {
             return Err(Error::InvalidValue);
@@ -140,8 +142,7 @@ api! { Runtime;
         if flags & !DEVICE_FLAGS != 0 {
             return Err(Error::InvalidValue);
         }
-        context::set_primary_flags(flags);
-        Ok(())
+        context::set_primary_flags(context::current_device(), flags)
     }
 
     /// Scheduling and mapping flags; host memory is always mapped.
@@ -162,8 +163,7 @@ api! { Runtime;
     /// One attribute.
     fn cudaDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) {
         value.check()?;
-        let simulator = simulator()?;
-        check_device(device)?;
+        let simulator = simulator_of(ordinal(device)?)?;
         value.set(simulator.profile.attribute_by_number(attribute).ok_or(Error::InvalidValue)?)
     }
 
@@ -174,10 +174,10 @@ api! { Runtime;
     fn cudaThreadSynchronize() { synchronize() }
 
     /// Forgets everything the process has on the device.
-    fn cudaDeviceReset() { context::reset() }
+    fn cudaDeviceReset() { context::reset(context::current_device()) }
 
     /// Forgets everything the process has on the device.
-    fn cudaThreadExit() { context::reset() }
+    fn cudaThreadExit() { context::reset(context::current_device()) }
 
     /// Value of a limit.
     fn cudaDeviceGetLimit(value: Out<usize>, limit_: c_int) { limit(value, limit_) }
@@ -222,8 +222,7 @@ api! { Runtime;
 
     /// `domain:bus:device.function`.
     fn cudaDeviceGetPCIBusId(text: *mut c_char, len: c_int, device: c_int) {
-        let simulator = simulator()?;
-        check_device(device)?;
+        let simulator = simulator_of(ordinal(device)?)?;
         store_text(text, len, &pci_bus_id(&simulator.profile))
     }
 
@@ -237,26 +236,23 @@ api! { Runtime;
         simulator()?;
         check_device(device)?;
         check_device(peerDevice)?;
-        result.set(0)
+        result.set((device != peerDevice).into())
     }
 
-    /// There is no other device.
-    fn cudaDeviceEnablePeerAccess(_peerDevice: c_int, _flags: c_uint) {
-        runtime_context()?;
-        Err(Error::InvalidDevice)
+    /// Lets the current device reach another's memory.
+    fn cudaDeviceEnablePeerAccess(peerDevice: c_int, flags: c_uint) {
+        peer::enable(runtime_context()?.ordinal, ordinal(peerDevice)?, flags)
     }
 
-    /// There is no other device.
+    /// Undoes `cudaDeviceEnablePeerAccess`.
     fn cudaDeviceDisablePeerAccess(peerDevice: c_int) {
-        runtime_context()?;
-        check_device(peerDevice)?;
-        Err(Error::PeerAccessNotEnabled)
+        peer::disable(runtime_context()?.ordinal, ordinal(peerDevice)?)
     }
 
-    /// There is no pair of devices.
-    fn cudaDeviceGetP2PAttribute(_value: Out<c_int>, _attribute: c_int, _srcDevice: c_int, _dstDevice: c_int) {
-        simulator()?;
-        Err(Error::InvalidDevice)
+    /// One attribute of the link between two devices.
+    fn cudaDeviceGetP2PAttribute(value: Out<c_int>, attribute: c_int, srcDevice: c_int, dstDevice: c_int) {
+        value.check()?;
+        value.set(peer::attribute(attribute, ordinal(srcDevice)?, ordinal(dstDevice)?)?)
     }
 
     /// CUDA version of the driver.

@@ -2,28 +2,15 @@
 
 use crate::abi::{Address, CudaExtent, MemoryLocation, Out, PitchedPointer, StreamHandle};
 use crate::allocation::{HOST_ALLOC_FLAGS, HOST_REGISTER_FLAGS};
-use crate::context::{check_device, runtime_context};
+use crate::context::runtime_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::managed::Place;
 use functional::memory::AllocationKind;
 use std::ffi::{c_int, c_uint};
 
-/// `cudaMemLocationTypeDevice`.
-const LOCATION_DEVICE: c_int = 1;
-/// The largest `cudaMemLocationType`: host, a NUMA node of it, the current one.
-const LOCATION_LAST: c_int = 4;
 /// Kinds of memory `cudaFree` takes.
 const DEVICE_KINDS: &[AllocationKind] = &[AllocationKind::Device, AllocationKind::Managed];
-
-/// A device or a part of the host.
-pub(crate) fn check_location(location: MemoryLocation) -> Result<()> {
-    match location.kind {
-        LOCATION_DEVICE => check_device(location.id),
-        2..=LOCATION_LAST => Ok(()),
-        _ => Err(Error::InvalidValue),
-    }
-}
 
 fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32) -> Result<()> {
     result.check()?;

@@ -4,6 +4,7 @@ use crate::abi::{Address, Out};
 use crate::context::runtime_context;
 use crate::entry::api;
 use crate::error::Result;
+use crate::simulator::owner_of;
 use functional::memory::AllocationKind;
 use std::ffi::c_int;
 
@@ -31,13 +32,15 @@ pub(crate) struct PointerAttributes13 {
 }
 
 fn describe(pointer: Address) -> Result<PointerAttributes> {
-    let allocation = runtime_context()?.device.memory.allocation_of(pointer.0 as u64);
+    runtime_context()?;
+    let owner = owner_of(pointer.0 as u64);
+    let ordinal = owner.map_or(NO_DEVICE, |(owner, _)| owner.ordinal as c_int);
     let null = Address(0);
-    let (kind, device, device_pointer, host_pointer) = match allocation.map(|found| found.kind) {
+    let (kind, device, device_pointer, host_pointer) = match owner.map(|(_, found)| found.kind) {
         None => (0, NO_DEVICE, null, pointer),
-        Some(AllocationKind::Host | AllocationKind::Registered) => (1, 0, pointer, pointer),
-        Some(AllocationKind::Managed) => (3, 0, pointer, pointer),
-        Some(_) => (2, 0, pointer, null),
+        Some(AllocationKind::Host | AllocationKind::Registered) => (1, ordinal, pointer, pointer),
+        Some(AllocationKind::Managed) => (3, ordinal, pointer, pointer),
+        Some(_) => (2, ordinal, pointer, null),
     };
     Ok(PointerAttributes { kind, device, device_pointer, host_pointer })
 }

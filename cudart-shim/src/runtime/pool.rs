@@ -1,11 +1,11 @@
 //! Memory pools and stream-ordered allocation.
 
 use crate::abi::{Address, In, MemoryLocation, Out, PoolHandle, StreamHandle};
-use crate::context::{check_device, runtime_context};
+use crate::context::{ordinal, runtime_context};
 use crate::entry::api;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::pool;
-use crate::runtime::check_location;
+use crate::streams::of_stream;
 use std::ffi::{c_int, c_void};
 
 /// Start of `cudaMemPoolProps`: pinned device memory (1), handles for other processes (0 is none), location.
@@ -35,50 +35,64 @@ pub(crate) struct AccessDescription {
 /// Read and write.
 pub(crate) const ACCESS_READ_WRITE: c_int = 3;
 
-/// Refuses properties of pools there cannot be here.
-pub(crate) fn check_properties(properties: PoolProperties) -> crate::error::Result<()> {
-    check_location(properties.location)?;
-    if properties.allocation_type == 1 { Ok(()) } else { Err(Error::InvalidValue) }
+/// The device of a pool with these properties; refuses those there cannot be here.
+pub(crate) fn device_of_properties(properties: PoolProperties) -> Result<usize> {
+    pool::device_of_location(properties.location, properties.allocation_type)
+}
+
+/// Sets the access of one location to a pool's memory; the host has none.
+pub(crate) fn set_access(pool: PoolHandle, description: AccessDescription) -> Result<()> {
+    let device = pool::device_of_location(description.location, 1)?;
+    match description.flags {
+        0 => pool::set_access(pool, device, false),
+        ACCESS_READ_WRITE => pool::set_access(pool, device, true),
+        1 => Err(Error::NotSupported),
+        _ => Err(Error::InvalidValue),
+    }
+}
+
+/// The access of a location to a pool's memory.
+pub(crate) fn access(pool: PoolHandle, location: MemoryLocation) -> Result<c_int> {
+    let device = pool::device_of_location(location, 1)?;
+    Ok(if pool::has_access(pool, device)? { ACCESS_READ_WRITE } else { 0 })
 }
 
 api! { Runtime;
     /// Device memory, usable in stream order.
     fn cudaMallocAsync, cudaMallocAsync_ptsz [default] (devPtr: Out<Address>, size: usize, stream: StreamHandle) {
-        runtime_context()?.allocate_from_pool(devPtr, size, pool::current_pool(), stream, default)
+        runtime_context()?.allocate_from_pool(devPtr, size, None, stream, default)
     }
 
     /// Device memory of a pool, usable in stream order.
     fn cudaMallocFromPoolAsync, cudaMallocFromPoolAsync_ptsz [default] (
         ptr: Out<Address>, size: usize, memPool: PoolHandle, stream: StreamHandle,
     ) {
-        runtime_context()?.allocate_from_pool(ptr, size, memPool, stream, default)
+        runtime_context()?.allocate_from_pool(ptr, size, Some(memPool), stream, default)
     }
 
     /// Frees device memory at its turn in a stream.
     fn cudaFreeAsync, cudaFreeAsync_ptsz [default] (devPtr: Address, stream: StreamHandle) {
-        let simulator = runtime_context()?;
+        runtime_context()?;
+        let simulator = of_stream(stream)?;
         simulator.free_in_stream(devPtr.0 as u64, simulator.stream(stream, default)?)
     }
 
     /// The device's first pool.
     fn cudaDeviceGetDefaultMemPool(memPool: Out<PoolHandle>, device: c_int) {
         runtime_context()?;
-        check_device(device)?;
-        memPool.set(pool::default_pool())
+        memPool.set(pool::default_pool(ordinal(device)?))
     }
 
     /// The device's pool for `cudaMallocAsync`.
     fn cudaDeviceGetMemPool(memPool: Out<PoolHandle>, device: c_int) {
         runtime_context()?;
-        check_device(device)?;
-        memPool.set(pool::current_pool())
+        memPool.set(pool::current_pool(ordinal(device)?))
     }
 
     /// Chooses the device's pool for `cudaMallocAsync`.
     fn cudaDeviceSetMemPool(device: c_int, memPool: PoolHandle) {
         runtime_context()?;
-        check_device(device)?;
-        pool::set_current_pool(memPool)
+        pool::set_current_pool(ordinal(device)?, memPool)
     }
 
     /// A new pool.
@@ -86,8 +100,8 @@ api! { Runtime;
         memPool.check()?;
         runtime_context()?;
         let properties = poolProps.get()?;
-        check_properties(properties)?;
-        memPool.set(pool::create(properties.handle_types)?)
+        let device = device_of_properties(properties)?;
+        memPool.set(pool::create(device, properties.handle_types)?)
     }
 
     /// Destroys a pool.
@@ -114,18 +128,17 @@ api! { Runtime;
         pool::check(memPool)
     }
 
-    /// Who reaches the pool's memory: the one device.
+    /// Which devices reach the pool's memory.
     fn cudaMemPoolSetAccess(memPool: PoolHandle, descList: In<AccessDescription>, count: usize) {
         runtime_context()?;
         pool::check(memPool)?;
-        descList.list(count)?.into_iter().try_for_each(|description| check_location(description.location))
+        descList.list(count)?.into_iter().try_for_each(|description| set_access(memPool, description))
     }
 
-    /// Who reaches the pool's memory: the one device.
+    /// Which devices reach the pool's memory.
     fn cudaMemPoolGetAccess(flags: Out<c_int>, memPool: PoolHandle, location: In<MemoryLocation>) {
         runtime_context()?;
         pool::check(memPool)?;
-        check_location(location.get()?)?;
-        flags.set(ACCESS_READ_WRITE)
+        flags.set(access(memPool, location.get()?)?)
     }
 }

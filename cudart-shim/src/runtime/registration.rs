@@ -26,7 +26,7 @@ api! { Runtime;
     /// The program ends or the library is closed.
     fn __cudaUnregisterFatBinary(handle: *mut *mut c_void) -> () = (); {
         let handle = FatBinaryHandle::from_pointer(handle.cast_const().cast());
-        if let Some(simulator) = started() {
+        for simulator in started() {
             simulator.unload_registered(handle);
         }
         registry().lock().remove_fat_binary(handle);

@@ -3,7 +3,7 @@
 use crate::abi::{Address, EventHandle, Out, StreamHandle};
 use crate::context::runtime_context;
 use crate::entry::api;
-use crate::streams::{HostFunction, StreamCallback};
+use crate::streams::{HostFunction, StreamCallback, of_stream};
 use std::ffi::{c_int, c_uint, c_void};
 
 api! { Runtime;
@@ -58,7 +58,7 @@ api! { Runtime;
     /// Device of a stream.
     fn cudaStreamGetDevice, cudaStreamGetDevice_ptsz [default] (stream: StreamHandle, device: Out<c_int>) {
         runtime_context()?.check_stream(stream, default)?;
-        device.set(0)
+        device.set(of_stream(stream)?.ordinal as c_int)
     }
 
     /// Ties managed memory to a stream.

@@ -35,7 +35,7 @@ pub(crate) struct Conditions {
 
 impl<F: Fault> Engine<F> {
     /// Adds an item to a stream that is over when, after its turn has come, `is_met` says so. It is asked again and
-    /// again, and must neither wait nor call the engine.
+    /// again, and must neither wait nor call this engine.
     pub fn submit_condition(
         &self,
         stream: StreamId,
@@ -81,7 +81,8 @@ impl<F: Fault> Shared<F> {
             if !inner.state.is_pending(*item) {
                 return false;
             }
-            let met = inner.state.is_ready(*item, Lane::Caller) && is_met();
+            // The lock is not held meanwhile, as a condition may ask another engine.
+            let met = inner.state.is_ready(*item, Lane::Caller) && MutexGuard::unlocked(inner, is_met);
             if met {
                 self.run_item(inner, *item);
             }

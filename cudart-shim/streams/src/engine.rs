@@ -373,6 +373,11 @@ impl<F: Fault> Engine<F> {
         Ok(inner.state.pending_record(event)?.is_none())
     }
 
+    /// The event's latest record while the device has not reached it.
+    pub fn pending_record(&self, event: EventId) -> Result<Option<ItemId>, Error<F>> {
+        Ok(self.shared.lock()?.state.pending_record(event)?.map(|(item, _)| item))
+    }
+
     /// Waits until the device has reached the record that is the event's latest now.
     pub fn synchronize_event(&self, event: EventId) -> Result<(), Error<F>> {
         let mut inner = self.shared.lock()?;

@@ -13,8 +13,9 @@ pub use mapping::Mapping;
 pub use pages::{FileIdentity, Pages};
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::RwLock;
 
@@ -87,6 +88,18 @@ pub struct Memory {
     used: Arc<AtomicU64>,
     functions: AtomicU64,
     state: RwLock<State>,
+    elsewhere: OnceLock<Elsewhere>,
+}
+
+/// Finds memory of other devices that kernels of this one may access: where it starts and ends.
+pub type FindElsewhere = Box<dyn Fn(u64) -> Option<(u64, u64)> + Send + Sync>;
+
+struct Elsewhere(FindElsewhere);
+
+impl fmt::Debug for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Elsewhere")
+    }
 }
 
 #[derive(Debug)]
@@ -119,7 +132,13 @@ impl Memory {
             used: Arc::default(),
             functions: AtomicU64::new(0),
             state: RwLock::new(state),
+            elsewhere: OnceLock::new(),
         })
+    }
+
+    /// Accesses to addresses that are not allocated here may be found elsewhere; set once.
+    pub fn look_elsewhere(&self, find: FindElsewhere) {
+        let _ = self.elsewhere.set(Elsewhere(find));
     }
 
     /// Generic address of the first byte of shared memory: the CTA's own window, and behind it those of its cluster.
@@ -257,9 +276,11 @@ impl Memory {
     }
 
     /// The addresses around one in a live allocation that may be accessed too: the allocation, and if it is a mapping,
-    /// those that follow it without a gap.
+    /// those that follow it without a gap. The memory may be another device's.
     pub fn accessible_around(&self, address: u64) -> Option<(u64, u64)> {
-        let allocation = self.allocation_of(address)?;
+        let Some(allocation) = self.allocation_of(address) else {
+            return self.elsewhere.get().and_then(|elsewhere| (elsewhere.0)(address));
+        };
         let mut end = allocation.end();
         if allocation.kind == AllocationKind::Mapped {
             let state = self.state.read();

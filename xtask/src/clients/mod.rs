@@ -1,5 +1,6 @@
 //! Client suites: the tests of other projects that use CUDA, run on the simulator. `tests/clients/README.md` tells of each.
 
+mod cudarc;
 mod offload;
 mod pass_list;
 mod pytest;
@@ -35,6 +36,7 @@ enum Suite {
     Triton,
     Curand,
     GccOffload,
+    Cudarc,
 }
 
 impl Suite {
@@ -46,6 +48,7 @@ impl Suite {
             Self::Triton => &pytest::TRITON,
             Self::Curand => &pytest::CURAND,
             Self::GccOffload => return offload::run(workspace, command, part, accept),
+            Self::Cudarc => return cudarc::run(workspace, command, part, accept),
         };
         suite.run(workspace, command, part, accept)
     }
@@ -107,6 +110,17 @@ fn verdict(what: &str, passed: bool) -> Result<()> {
 /// The folder of the lists and of what runs beside the clients.
 fn lists(workspace: &Workspace) -> PathBuf {
     workspace.root.join("tests/clients")
+}
+
+/// Names of a suite's tests that are not run; behind each name stands the reason.
+fn left_out(workspace: &Workspace, suite: &str) -> Result<Vec<String>> {
+    let path = lists(workspace).join(format!("{suite}-left-out.txt"));
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let text = read(&path)?;
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    Ok(lines.filter_map(|line| line.split_once('\t')).map(|(name, _)| name.to_owned()).collect())
 }
 
 /// The file of a suite's folder or an error that names it.

@@ -1,7 +1,7 @@
 //! Suites that pytest runs, each in an environment of its own with pinned packages, in the cache folder.
 
 use super::pass_list::{self, Outcomes};
-use super::{Part, lists, read};
+use super::{Part, left_out, lists, read};
 use crate::error::{Error, Result};
 use crate::process;
 use crate::python::Python;
@@ -83,7 +83,8 @@ const WORKERS: &str = "2";
 const TEST_TIME_LIMIT: &str = "300";
 /// A suite that takes longer hangs.
 const TIME_LIMIT: &str = "1h";
-const PACKAGES: &str = "lib/python3.11/site-packages";
+/// The folder of an environment that has its packages.
+pub(super) const PACKAGES: &str = "lib/python3.11/site-packages";
 
 impl Pytest {
     /// Runs the suite, reports what changed against the pass list and, where that is wanted, accepts it; whether every
@@ -95,7 +96,7 @@ impl Pytest {
         part: Part,
         accept: bool,
     ) -> Result<bool> {
-        let environment = self.environment(workspace)?;
+        let environment = environment(workspace, self.name)?;
         let path = lists(workspace).join(format!("{}.txt", self.name));
         let text = read(&path)?;
         let mut listed = pass_list::parse(&text);
@@ -109,33 +110,6 @@ impl Pytest {
             return Ok(true);
         }
         Ok(kept)
-    }
-
-    /// The environment's folder; quick when nothing changed.
-    fn environment(&self, workspace: &Workspace) -> Result<PathBuf> {
-        let environment = workspace.cache.join("clients").join(self.name);
-        let requirements = lists(workspace).join(format!("{}-requirements.txt", self.name));
-        let mut ingredients = Ingredients::default();
-        // Checkouts share the environment, so its path is no ingredient.
-        ingredients.text(&read(&requirements)?);
-        let stamp = ingredients.stamp(&environment);
-        if !stamp.is_current() {
-            Python::create(environment.clone(), workspace.downloads())?.install_into_itself(&requirements)?;
-            stamp.write()?;
-        }
-        Ok(environment)
-    }
-
-    /// Names of tests that are mistaken and not run, with the reason.
-    fn left_out(&self, workspace: &Workspace) -> Result<Vec<(String, String)>> {
-        let path = lists(workspace).join(format!("{}-left-out.txt", self.name));
-        if !path.exists() {
-            return Ok(Vec::new());
-        }
-        let text = read(&path)?;
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        let pair = |(name, reason): (&str, &str)| (name.to_owned(), reason.to_owned());
-        Ok(lines.filter_map(|line| line.split_once('\t')).map(pair).collect())
     }
 
     fn outcomes(
@@ -164,7 +138,7 @@ impl Pytest {
         tests.args(["--no-header", "-p", "no:cacheprovider", "--disable-warnings", "--tb=short"]);
         tests.args(["--numprocesses", WORKERS, "--dist", "loadfile", "--timeout", TEST_TIME_LIMIT]);
         tests.arg("--rootdir").arg(&root).args(self.options);
-        for (name, _) in self.left_out(workspace)? {
+        for name in left_out(workspace, self.name)? {
             tests.arg("--deselect").arg(name);
         }
         let subjects: Vec<&str> = match part {
@@ -185,6 +159,21 @@ impl Pytest {
         process::shown(&mut tests)?;
         Ok(parse(&read(&file)?))
     }
+}
+
+/// The folder of a suite's environment, made where something changed.
+pub(super) fn environment(workspace: &Workspace, suite: &str) -> Result<PathBuf> {
+    let environment = workspace.cache.join("clients").join(suite);
+    let requirements = lists(workspace).join(format!("{suite}-requirements.txt"));
+    let mut ingredients = Ingredients::default();
+    // Checkouts share the environment, so its path is no ingredient.
+    ingredients.text(&read(&requirements)?);
+    let stamp = ingredients.stamp(&environment);
+    if !stamp.is_current() {
+        Python::create(environment.clone(), workspace.downloads())?.install_into_itself(&requirements)?;
+        stamp.write()?;
+    }
+    Ok(environment)
 }
 
 /// Reads the lines of `tests/clients/outcomes.py`: outcome, seconds, name.

@@ -7,16 +7,12 @@ use crate::interprocess;
 use crate::managed;
 use crate::operation::Operation;
 use crate::pool;
+use crate::process::process;
 use crate::profile::Attribute;
 use crate::simulator::{Simulator, owner_of};
 use functional::check::Origin;
 use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
-use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
 use stream_engine::{Scope, StreamId};
-
-/// Flags that host and managed memory was allocated or registered with, by address.
-static FLAGS: Mutex<Option<FxHashMap<u64, u32>>> = Mutex::new(None);
 
 /// Flags of pinned memory: portable (1), mapped (2), write-combined (4).
 pub(crate) const HOST_ALLOC_FLAGS: u32 = 7;
@@ -36,7 +32,7 @@ impl Simulator {
             checker.allocated(&self.device.memory, address, entry::origin());
         }
         if flags != 0 {
-            FLAGS.lock().get_or_insert_default().insert(address, flags);
+            process().allocation_flags.lock().insert(address, flags);
         }
         Ok(address)
     }
@@ -109,9 +105,7 @@ impl Simulator {
             checker.freed(address, by);
         }
         pool::forget_allocation(address);
-        if let Some(flags) = FLAGS.lock().as_mut() {
-            flags.remove(&address);
-        }
+        process().allocation_flags.lock().remove(&address);
         Ok(())
     }
 
@@ -125,7 +119,7 @@ impl Simulator {
             return Err(Error::HostMemoryAlreadyRegistered);
         }
         self.device.memory.register_host(address, size as u64)?;
-        FLAGS.lock().get_or_insert_default().insert(address, flags);
+        process().allocation_flags.lock().insert(address, flags);
         Ok(())
     }
 
@@ -140,9 +134,7 @@ impl Simulator {
             MemoryError::NotAllocated(_) => Error::HostMemoryNotRegistered,
             other => other.into(),
         })?;
-        if let Some(flags) = FLAGS.lock().as_mut() {
-            flags.remove(&address);
-        }
+        process().allocation_flags.lock().remove(&address);
         Ok(())
     }
 
@@ -156,7 +148,7 @@ impl Simulator {
 
     /// Flags the allocation that starts here was made with.
     pub(crate) fn allocation_flags(&self, address: u64) -> u32 {
-        FLAGS.lock().as_ref().and_then(|flags| flags.get(&address).copied()).unwrap_or(0)
+        process().allocation_flags.lock().get(&address).copied().unwrap_or(0)
     }
 
     /// Free and total device memory in bytes.

@@ -8,13 +8,13 @@ use crate::external_memory;
 use crate::interprocess;
 use crate::peer;
 use crate::pool;
+use crate::process::process;
 use crate::simulator::{self, DEVICE_SHIFT, MAX_DEVICES, Simulator, device_count, simulator, simulator_of};
 use crate::virtual_memory;
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// What a context was created with.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,9 @@ struct Primary {
     flags: u32,
 }
 
+/// The contexts there are.
 #[derive(Default)]
-struct Contexts {
+pub(crate) struct Contexts {
     live: FxHashMap<ContextHandle, Info>,
     created: u64,
     primary: [Primary; MAX_DEVICES],
@@ -67,9 +68,6 @@ pub(crate) fn current_device() -> usize {
     current().map_or(0, device_of)
 }
 
-static CONTEXTS_OF_PROCESS: Mutex<Option<Contexts>> = Mutex::new(None);
-static DRIVER_INITIALIZED: AtomicBool = AtomicBool::new(false);
-
 thread_local! {
     /// The current context. Without a destructor, as exit handlers that call CUDA run after those of the main thread.
     static CURRENT: Cell<Option<ContextHandle>> = const { Cell::new(None) };
@@ -78,7 +76,7 @@ thread_local! {
 }
 
 fn with_contexts<T>(use_them: impl FnOnce(&mut Contexts) -> T) -> T {
-    use_them(CONTEXTS_OF_PROCESS.lock().get_or_insert_default())
+    use_them(&mut process().contexts.lock())
 }
 
 /// The contexts below the current one; nothing on a thread that is being torn down.
@@ -89,14 +87,18 @@ fn with_below<T>(use_them: impl FnOnce(&mut Vec<ContextHandle>) -> T) -> Option<
 /// `cuInit`.
 pub(crate) fn initialize_driver() -> Result<()> {
     simulator()?;
-    DRIVER_INITIALIZED.store(true, Ordering::Relaxed);
+    process().driver_initialized.store(true, Ordering::Relaxed);
     Ok(())
 }
 
 /// For a call of the driver API that needs `cuInit` and nothing more.
 pub(crate) fn driver() -> Result<&'static Simulator> {
     let simulator = simulator()?;
-    if DRIVER_INITIALIZED.load(Ordering::Relaxed) { Ok(simulator) } else { Err(Error::InitializationError) }
+    if process().driver_initialized.load(Ordering::Relaxed) {
+        Ok(simulator)
+    } else {
+        Err(Error::InitializationError)
+    }
 }
 
 /// For a call of the driver API that needs a current context.
@@ -110,7 +112,7 @@ pub(crate) fn driver_context() -> Result<&'static Simulator> {
 /// For a call of the runtime API: makes the primary context current if the thread has none.
 pub(crate) fn runtime_context() -> Result<&'static Simulator> {
     let simulator = simulator()?;
-    DRIVER_INITIALIZED.store(true, Ordering::Relaxed);
+    process().driver_initialized.store(true, Ordering::Relaxed);
     if current().is_none() {
         choose_device(0)?;
     }
@@ -121,7 +123,7 @@ pub(crate) fn runtime_context() -> Result<&'static Simulator> {
 /// `cudaSetDevice`: makes a device's primary context current.
 pub(crate) fn choose_device(device: usize) -> Result<()> {
     simulator_of(device)?;
-    DRIVER_INITIALIZED.store(true, Ordering::Relaxed);
+    process().driver_initialized.store(true, Ordering::Relaxed);
     with_contexts(|contexts| {
         if let Some(primary) = contexts.primary.get_mut(device) {
             primary.users = primary.users.max(1);

@@ -4,7 +4,7 @@
 //! to the context and every later call returns it; see [`crate::simulator`].
 
 use crate::context::current_device;
-use crate::simulator::MAX_DEVICES;
+use crate::process::process;
 use std::cell::Cell;
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -62,12 +62,10 @@ impl Error {
     }
 }
 
-/// Code of each device's fault once some call has returned it; 0 before.
-static STICKY: [AtomicU32; MAX_DEVICES] = [const { AtomicU32::new(0) }; MAX_DEVICES];
-
 fn sticky(device: usize) -> &'static AtomicU32 {
     // Ordinals are checked before they come here.
-    STICKY.get(device).unwrap_or(&STICKY[0])
+    let [first, ..] = &process().sticky;
+    process().sticky.get(device).unwrap_or(first)
 }
 
 /// A call is about to return the device's fault: from now on it is every thread's last error.

@@ -6,9 +6,9 @@
 use crate::abi::{Address, In, Out};
 use crate::context::current_device;
 use crate::error::{Error, Result};
+use crate::process::process;
 use crate::simulator::Simulator;
 use functional::memory::{AllocationKind, Pages};
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_uint, c_ulonglong};
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
@@ -58,16 +58,15 @@ struct External {
     device: usize,
 }
 
+/// What has been imported.
 #[derive(Default)]
-struct Table {
+pub(crate) struct Table {
     live: FxHashMap<u64, External>,
     created: u64,
 }
 
 /// Handles lie where no process has memory.
 const HANDLES: u64 = 0x6100_0000_0000_0000;
-
-static TABLE: Mutex<Option<Table>> = Mutex::new(None);
 
 /// Takes over memory behind a descriptor, which is ours from then on.
 pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Result<()> {
@@ -91,8 +90,7 @@ pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Re
     }
     // SAFETY: an open descriptor that the program hands over with a call that succeeds.
     drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
-    let mut table = TABLE.lock();
-    let table = table.get_or_insert_default();
+    let mut table = process().external.lock();
     table.created += 1;
     let handle = HANDLES | (table.created << 4);
     table.live.insert(handle, External { pages: Arc::new(pages), size, device: current_device() });
@@ -101,15 +99,12 @@ pub(crate) fn import(result: Out<u64>, description: In<HandleDescription>) -> Re
 
 /// Lets go of imported memory; buffers of it stay until they are freed.
 pub(crate) fn destroy(handle: u64) -> Result<()> {
-    let mut table = TABLE.lock();
-    table.get_or_insert_default().live.remove(&handle).map(|_| ()).ok_or(Error::InvalidResourceHandle)
+    process().external.lock().live.remove(&handle).map(|_| ()).ok_or(Error::InvalidResourceHandle)
 }
 
 /// A device has been reset.
 pub(crate) fn forget(device: usize) {
-    if let Some(table) = TABLE.lock().as_mut() {
-        table.live.retain(|_, external| external.device != device);
-    }
+    process().external.lock().live.retain(|_, external| external.device != device);
 }
 
 impl Simulator {
@@ -123,9 +118,8 @@ impl Simulator {
         result.check()?;
         let BufferDescription { offset, size, flags } = description.get()?;
         let pages = {
-            let mut table = TABLE.lock();
-            let external =
-                table.get_or_insert_default().live.get(&handle).ok_or(Error::InvalidResourceHandle)?;
+            let table = process().external.lock();
+            let external = table.live.get(&handle).ok_or(Error::InvalidResourceHandle)?;
             let fits = offset.checked_add(size).is_some_and(|end| end <= external.size);
             if flags != 0 || size == 0 || !fits {
                 return Err(Error::InvalidValue);

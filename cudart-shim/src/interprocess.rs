@@ -7,10 +7,10 @@
 use crate::abi::{DefaultStream, EventHandle, Out, PoolHandle, StreamHandle};
 use crate::error::{Error, Result};
 use crate::pool;
+use crate::process::process;
 use crate::simulator::{DeviceFault, Simulator, owner_of};
 use crate::streams::of_stream;
 use functional::memory::{AllocationKind, FileIdentity, Pages};
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -92,29 +92,23 @@ impl Handle {
 
 /// Memory of another process that is mapped here: how often it has been opened, and where it lies.
 #[derive(Default)]
-struct Opened {
+pub(crate) struct Opened {
     addresses: FxHashMap<(FileIdentity, u64), u64>,
     users: FxHashMap<u64, usize>,
 }
 
-static OPENED: Mutex<Option<Opened>> = Mutex::new(None);
-static EVENTS: Mutex<Option<FxHashMap<EventHandle, Arc<SharedEvent>>>> = Mutex::new(None);
-
 /// A device has been reset.
 pub(crate) fn forget(simulator: &Simulator) {
-    if let Some(opened) = OPENED.lock().as_mut() {
-        let stays = |address: &u64| !simulator.device.memory.owns(*address);
-        opened.addresses.retain(|_, address| stays(address));
-        opened.users.retain(|address, _| stays(address));
-    }
-    if let Some(events) = EVENTS.lock().as_mut() {
-        events.retain(|event, _| simulator.event(*event).is_err());
-    }
+    let stays = |address: &u64| !simulator.device.memory.owns(*address);
+    let mut opened = process().opened.lock();
+    opened.addresses.retain(|_, address| stays(address));
+    opened.users.retain(|address, _| stays(address));
+    process().shared_events.lock().retain(|event, _| simulator.event(*event).is_err());
 }
 
 /// Has memory at this address been opened by handle?
 pub(crate) fn is_opened(address: u64) -> bool {
-    OPENED.lock().as_ref().is_some_and(|opened| opened.users.contains_key(&address))
+    process().opened.lock().users.contains_key(&address)
 }
 
 /// Memory.
@@ -149,8 +143,7 @@ impl Simulator {
         if handle.is_of_this_process() {
             return Err(Error::DeviceUninitialized);
         }
-        let mut opened = OPENED.lock();
-        let opened = opened.get_or_insert_default();
+        let opened = &mut *process().opened.lock();
         let key = (handle.identity(), handle.offset);
         let address = match opened.addresses.get(&key) {
             Some(address) => *address,
@@ -169,8 +162,7 @@ impl Simulator {
     /// Unmaps memory of another process when it has been closed as often as opened.
     pub(crate) fn close_memory_handle(&self, address: u64) -> Result<()> {
         self.engine.synchronize(Scope::Context)?;
-        let mut opened = OPENED.lock();
-        let opened = opened.get_or_insert_default();
+        let opened = &mut *process().opened.lock();
         let users = opened.users.get_mut(&address).ok_or(Error::InvalidValue)?;
         *users -= 1;
         if *users == 0 {
@@ -269,7 +261,7 @@ impl Drop for SharedEvent {
 }
 
 fn shared_event(event: EventHandle) -> Option<Arc<SharedEvent>> {
-    EVENTS.lock().as_ref()?.get(&event).cloned()
+    process().shared_events.lock().get(&event).cloned()
 }
 
 /// Events. Those that are shared have an event of the engine for their handle's sake only.
@@ -277,15 +269,13 @@ impl Simulator {
     /// Makes a new event one that other processes can open.
     pub(crate) fn share_event(&self, event: EventHandle) -> Result<()> {
         let pages = Pages::anonymous(EVENT_BYTES).map_err(|_| Error::OperatingSystem)?;
-        EVENTS.lock().get_or_insert_default().insert(event, Arc::new(SharedEvent::new(pages)?));
+        process().shared_events.lock().insert(event, Arc::new(SharedEvent::new(pages)?));
         Ok(())
     }
 
     /// The event is destroyed.
     pub(crate) fn forget_shared_event(&self, event: EventHandle) {
-        if let Some(events) = EVENTS.lock().as_mut() {
-            events.remove(&event);
-        }
+        process().shared_events.lock().remove(&event);
     }
 
     /// A handle for an event that was made for several processes.
@@ -301,7 +291,7 @@ impl Simulator {
         handle.check(Kind::Event)?;
         let shared = Arc::new(SharedEvent::new(handle.open()?)?);
         let event = self.new_event(true, false)?;
-        EVENTS.lock().get_or_insert_default().insert(event, shared);
+        process().shared_events.lock().insert(event, shared);
         result.set(event)
     }
 

@@ -44,6 +44,7 @@ mod occupancy;
 mod operation;
 mod peer;
 mod pool;
+mod process;
 mod profile;
 mod registry;
 mod runtime;

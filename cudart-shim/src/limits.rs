@@ -1,8 +1,7 @@
 //! Limits of the device: stack, heap, print buffer (`cudaLimit`, `CUlimit`; the numbers agree).
 
 use crate::error::{Error, Result};
-use crate::simulator::{MAX_DEVICES, Simulator};
-use parking_lot::Mutex;
+use crate::simulator::Simulator;
 use std::ffi::c_int;
 
 const STACK_SIZE: usize = 0;
@@ -11,9 +10,16 @@ const MALLOC_HEAP_SIZE: usize = 2;
 const COUNT: usize = 6;
 
 /// Stack of a thread, print buffer, device heap (bytes), depth of device-side synchronisation, pending device-side
-/// launches, L2 fetch granularity (bytes). Defaults of the CUDA programming guide.
-static VALUES: Mutex<[[u64; COUNT]; MAX_DEVICES]> =
-    Mutex::new([[1024, 1 << 20, 8 << 20, 2, 2048, 64]; MAX_DEVICES]);
+/// launches, L2 fetch granularity (bytes).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits([u64; COUNT]);
+
+impl Default for Limits {
+    /// The defaults of the CUDA programming guide.
+    fn default() -> Self {
+        Self([1024, 1 << 20, 8 << 20, 2, 2048, 64])
+    }
+}
 
 /// Bytes of stack a thread of compute capability 7.0 can have.
 const MAX_STACK: u64 = 512 << 10;
@@ -30,11 +36,7 @@ impl Simulator {
     /// Value of a limit.
     pub(crate) fn limit(&self, limit: c_int) -> Result<u64> {
         let index = index(limit)?;
-        VALUES
-            .lock()
-            .get(self.ordinal)
-            .and_then(|values| values.get(index).copied())
-            .ok_or(Error::InvalidValue)
+        self.limits.lock().0.get(index).copied().ok_or(Error::InvalidValue)
     }
 
     /// Sets a limit.
@@ -47,7 +49,7 @@ impl Simulator {
             MALLOC_HEAP_SIZE => self.device.set_heap_limit(value),
             _ => {}
         }
-        if let Some(entry) = VALUES.lock().get_mut(self.ordinal).and_then(|values| values.get_mut(index)) {
+        if let Some(entry) = self.limits.lock().0.get_mut(index) {
             *entry = value;
         }
         Ok(())

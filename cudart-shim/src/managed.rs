@@ -6,8 +6,8 @@
 use crate::abi::{Address, In, MemoryLocation, Out};
 use crate::context::check_device;
 use crate::error::{Error, Result};
+use crate::process::process;
 use crate::simulator::Simulator;
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 
@@ -56,7 +56,7 @@ impl Place {
 
 /// What has been said of some pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Said {
+pub(crate) struct Said {
     read_mostly: bool,
     preferred: Option<Place>,
     accessed_by: Vec<Place>,
@@ -64,9 +64,7 @@ struct Said {
 }
 
 /// Pages of which something has been said: the start, and the end with what it is.
-type Ranges = BTreeMap<u64, (u64, Said)>;
-
-static RANGES: Mutex<Ranges> = Mutex::new(BTreeMap::new());
+pub(crate) type Ranges = BTreeMap<u64, (u64, Said)>;
 
 /// Parts ranges at an address.
 fn part(ranges: &mut Ranges, at: u64) {
@@ -119,7 +117,7 @@ fn pages(address: u64, count: usize) -> (u64, u64) {
 
 /// An allocation is gone.
 pub(crate) fn forget(address: u64, size: u64) {
-    let ranges = &mut *RANGES.lock();
+    let ranges = &mut *process().managed.lock();
     let (start, end) = pages(address, size as usize);
     if ranges.range(..end).next_back().is_some_and(|(_, (to, _))| *to > start) {
         part(ranges, start);
@@ -203,7 +201,7 @@ impl Simulator {
         place: impl FnOnce() -> Result<Place>,
     ) -> Result<()> {
         let (start, end) = self.check_managed_range(address, count)?;
-        let ranges = &mut *RANGES.lock();
+        let ranges = &mut *process().managed.lock();
         match advice {
             advice::SET_READ_MOSTLY | advice::UNSET_READ_MOSTLY => {
                 change(ranges, start, end, |said| said.read_mostly = advice == advice::SET_READ_MOSTLY);
@@ -231,7 +229,7 @@ impl Simulator {
     /// `cudaMemPrefetchAsync`.
     pub(crate) fn prefetch(&self, address: Address, count: usize, place: Place) -> Result<()> {
         let (start, end) = self.check_managed_range(address, count)?;
-        change(&mut RANGES.lock(), start, end, |said| said.prefetched = Some(place));
+        change(&mut process().managed.lock(), start, end, |said| said.prefetched = Some(place));
         Ok(())
     }
 
@@ -267,7 +265,7 @@ impl Simulator {
         if size == 0 || !size.is_multiple_of(size_of::<c_int>()) {
             return Err(Error::InvalidValue);
         }
-        let parts = parts(&RANGES.lock(), start, end);
+        let parts = parts(&process().managed.lock(), start, end);
         let values = attribute_values(&parts, attribute, size / size_of::<c_int>())?;
         let target = data.pointer().cast::<c_int>();
         for (index, value) in values.into_iter().enumerate() {
@@ -311,7 +309,7 @@ impl Simulator {
             return Err(Error::InvalidValue);
         }
         let step = if sampling == 0 { PAGE as usize } else { sampling };
-        let ranges = RANGES.lock();
+        let ranges = process().managed.lock();
         for (index, start) in (0..size).step_by(summary).enumerate() {
             let mut seen: Vec<(MemoryLocation, usize)> = Vec::new();
             for offset in (start..size.min(start + summary)).step_by(step) {

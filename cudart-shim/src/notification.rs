@@ -3,18 +3,18 @@
 
 use crate::abi::{Address, Out};
 use crate::error::{Error, Result};
-use parking_lot::Mutex;
+use crate::process::process;
 use std::collections::BTreeSet;
 
 /// Handles lie where no process has memory.
 const HANDLES: u64 = 0x6200_0000_0000_0000;
 
-struct Registered {
+/// Functions that are registered.
+#[derive(Default)]
+pub(crate) struct Registered {
     handles: BTreeSet<u64>,
     created: u64,
 }
-
-static REGISTERED: Mutex<Registered> = Mutex::new(Registered { handles: BTreeSet::new(), created: 0 });
 
 /// Registers a function.
 pub(crate) fn register(function: Address, handle: Out<u64>) -> Result<()> {
@@ -22,7 +22,7 @@ pub(crate) fn register(function: Address, handle: Out<u64>) -> Result<()> {
     if function.0 == 0 {
         return Err(Error::InvalidValue);
     }
-    let mut registered = REGISTERED.lock();
+    let mut registered = process().notifications.lock();
     registered.created += 1;
     let new = HANDLES | (registered.created << 4);
     registered.handles.insert(new);
@@ -31,5 +31,5 @@ pub(crate) fn register(function: Address, handle: Out<u64>) -> Result<()> {
 
 /// Undoes [`register`].
 pub(crate) fn unregister(handle: u64) -> Result<()> {
-    if REGISTERED.lock().handles.remove(&handle) { Ok(()) } else { Err(Error::InvalidValue) }
+    if process().notifications.lock().handles.remove(&handle) { Ok(()) } else { Err(Error::InvalidValue) }
 }

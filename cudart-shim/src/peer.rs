@@ -5,17 +5,15 @@
 
 use crate::error::{Error, Result};
 use crate::pool;
-use crate::simulator::{MAX_DEVICES, owner_of};
+use crate::process::process;
+use crate::simulator::owner_of;
 use crate::virtual_memory;
 use functional::memory::{Allocation, AllocationKind};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// For each device a bit for every other whose memory it reaches.
-static REACHED: [AtomicU32; MAX_DEVICES] = [const { AtomicU32::new(0) }; MAX_DEVICES];
-
 fn reached(device: usize) -> Result<&'static AtomicU32> {
-    REACHED.get(device).ok_or(Error::InvalidDevice)
+    process().reached.get(device).ok_or(Error::InvalidDevice)
 }
 
 /// Do kernels of a device reach an allocation of another?

@@ -6,11 +6,11 @@
 use crate::abi::{Address, DefaultStream, MemoryLocation, Out, PoolHandle, StreamHandle};
 use crate::context::{current_device, ordinal};
 use crate::error::{Error, Result};
+use crate::process::process;
 use crate::simulator::{MAX_DEVICES, Simulator, device_count, simulator_of};
 use crate::streams::of_stream;
 use crate::virtual_memory::{FILE_DESCRIPTOR, pages_of_descriptor};
 use functional::memory::{AllocationKind, FileIdentity, Pages};
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};
 use std::os::fd::IntoRawFd;
@@ -70,8 +70,9 @@ impl Pool {
     }
 }
 
+/// The pools of all devices.
 #[derive(Debug)]
-struct Pools {
+pub(crate) struct Pools {
     live: FxHashMap<PoolHandle, Pool>,
     /// The pool and size of each allocation.
     allocations: FxHashMap<u64, (PoolHandle, u64)>,
@@ -80,15 +81,20 @@ struct Pools {
     current: [PoolHandle; MAX_DEVICES],
 }
 
-static POOLS_OF_PROCESS: Mutex<Option<Pools>> = Mutex::new(None);
+impl Pools {
+    /// Each device's default pool.
+    pub(crate) fn of_devices(count: usize) -> Self {
+        Self {
+            live: (0..count).map(|device| (default_pool(device), Pool::usual(device))).collect(),
+            allocations: FxHashMap::default(),
+            created: MAX_DEVICES,
+            current: std::array::from_fn(default_pool),
+        }
+    }
+}
 
 fn with_pools<T>(use_them: impl FnOnce(&mut Pools) -> T) -> T {
-    use_them(POOLS_OF_PROCESS.lock().get_or_insert_with(|| Pools {
-        live: (0..device_count()).map(|device| (default_pool(device), Pool::usual(device))).collect(),
-        allocations: FxHashMap::default(),
-        created: MAX_DEVICES,
-        current: std::array::from_fn(default_pool),
-    }))
+    use_them(&mut process().pools.lock())
 }
 
 fn with_pool<T>(pool: PoolHandle, use_it: impl FnOnce(&mut Pool) -> Result<T>) -> Result<T> {

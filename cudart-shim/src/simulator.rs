@@ -8,17 +8,20 @@ use crate::context;
 use crate::coverage::coverage;
 use crate::error::{Error, Result, observe_sticky};
 use crate::graph::Graphs;
+use crate::limits::Limits;
 use crate::log;
 use crate::module::Modules;
 use crate::peer;
+use crate::process::process;
 use crate::profile::{Attribute, Profile};
+use crate::stream_attribute::Values;
 use crate::texture::Objects;
 use crate::texture_reference::References;
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::memory::{Allocation, MemoryError};
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 use stream_engine::{Engine, Scope, is_engine_thread};
 
@@ -50,6 +53,8 @@ pub(crate) struct Simulator {
     pub(crate) objects: Mutex<Objects>,
     pub(crate) references: Mutex<References>,
     pub(crate) graphs: Mutex<Graphs>,
+    pub(crate) limits: Mutex<Limits>,
+    pub(crate) stream_attributes: Mutex<Values>,
 }
 
 /// Devices there can be.
@@ -63,20 +68,9 @@ pub(crate) fn device_of(handle: usize) -> usize {
     (handle >> (DEVICE_SHIFT + 4)) & (MAX_DEVICES - 1)
 }
 
-static SIMULATORS: [OnceLock<Result<Simulator>>; MAX_DEVICES] = [const { OnceLock::new() }; MAX_DEVICES];
-static FORKED: AtomicBool = AtomicBool::new(false);
-
-/// How many devices there are: what `VOLTSIM_DEVICES` says, else one.
+/// How many devices there are.
 pub(crate) fn device_count() -> usize {
-    static COUNT: OnceLock<usize> = OnceLock::new();
-    *COUNT.get_or_init(|| {
-        let wanted = number_from_environment("VOLTSIM_DEVICES").unwrap_or(1);
-        let count = usize::try_from(wanted).unwrap_or(usize::MAX).clamp(1, MAX_DEVICES);
-        if u64::try_from(count) != Ok(wanted) {
-            eprintln!("voltsim: VOLTSIM_DEVICES: {wanted} is not between 1 and {MAX_DEVICES}; {count} it is");
-        }
-        count
-    })
+    process().device_count
 }
 
 /// The thread's current device. Fails in a child that was forked after the device was used, and in host functions, which must not call CUDA.
@@ -86,7 +80,7 @@ pub(crate) fn simulator() -> Result<&'static Simulator> {
 
 /// A device by its number.
 pub(crate) fn simulator_of(ordinal: usize) -> Result<&'static Simulator> {
-    if FORKED.load(Ordering::Relaxed) {
+    if process().forked.load(Ordering::Relaxed) {
         return Err(Error::InitializationError);
     }
     if is_engine_thread() {
@@ -95,13 +89,13 @@ pub(crate) fn simulator_of(ordinal: usize) -> Result<&'static Simulator> {
     if ordinal >= device_count() {
         return Err(Error::InvalidDevice);
     }
-    let place = SIMULATORS.get(ordinal).ok_or(Error::InvalidDevice)?;
+    let place = process().devices.get(ordinal).ok_or(Error::InvalidDevice)?;
     place.get_or_init(|| Simulator::start(ordinal)).as_ref().map_err(|error| *error)
 }
 
 /// The devices that something has used already.
 pub(crate) fn started() -> impl Iterator<Item = &'static Simulator> {
-    SIMULATORS.iter().filter_map(|place| place.get()?.as_ref().ok())
+    process().devices.iter().filter_map(|place| place.get()?.as_ref().ok())
 }
 
 /// The device that has a live allocation at an address.
@@ -110,13 +104,13 @@ pub(crate) fn owner_of(address: u64) -> Option<(&'static Simulator, Allocation)>
 }
 
 extern "C" fn after_fork_in_child() {
-    FORKED.store(true, Ordering::Relaxed);
+    process().forked.store(true, Ordering::Relaxed);
     for simulator in started() {
         simulator.engine.after_fork_in_child();
     }
 }
 
-fn number_from_environment(name: &str) -> Option<u64> {
+pub(crate) fn number_from_environment(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
     let number = text.parse().ok();
     if number.is_none() {
@@ -191,6 +185,8 @@ impl Simulator {
             objects: Mutex::default(),
             references: Mutex::default(),
             graphs: Mutex::new(Graphs::of_device(ordinal)),
+            limits: Mutex::default(),
+            stream_attributes: Mutex::default(),
         })
     }
 

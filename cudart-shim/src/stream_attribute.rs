@@ -3,7 +3,6 @@
 use crate::abi::{DefaultStream, Out, StreamHandle};
 use crate::error::{Error, Result};
 use crate::simulator::Simulator;
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::ffi::c_int;
 use stream_engine::StreamId;
@@ -28,7 +27,7 @@ const MISS_PROPERTY: usize = 6;
 const PERSISTING: u32 = 2;
 
 /// Values that were set.
-static VALUES: Mutex<Option<FxHashMap<(StreamId, c_int), Value>>> = Mutex::new(None);
+pub(crate) type Values = FxHashMap<(StreamId, c_int), Value>;
 
 fn first(word: u32) -> Value {
     let mut value = Value::default();
@@ -54,14 +53,12 @@ fn check(attribute: c_int, value: &Value) -> Result<()> {
     if fits { Ok(()) } else { Err(Error::InvalidValue) }
 }
 
-/// A stream is gone.
-pub(crate) fn forget(stream: StreamId) {
-    if let Some(values) = VALUES.lock().as_mut() {
-        values.retain(|(of, _), _| *of != stream);
-    }
-}
-
 impl Simulator {
+    /// A stream is gone.
+    pub(crate) fn forget_stream_attributes(&self, stream: StreamId) {
+        self.stream_attributes.lock().retain(|(of, _), _| *of != stream);
+    }
+
     /// One attribute of a stream.
     pub(crate) fn stream_attribute(
         &self,
@@ -73,7 +70,7 @@ impl Simulator {
         result.check()?;
         let stream = self.stream(stream, default)?;
         let info = self.engine.stream_info(stream)?;
-        let set = VALUES.lock().as_ref().and_then(|values| values.get(&(stream, attribute)).copied());
+        let set = self.stream_attributes.lock().get(&(stream, attribute)).copied();
         let usual = match attribute {
             attribute::SYNCHRONIZATION_POLICY => first(1),
             attribute::PRIORITY => first(info.priority as u32),
@@ -96,7 +93,7 @@ impl Simulator {
         let stream = self.stream(stream, default)?;
         self.engine.stream_info(stream)?;
         check(attribute, value)?;
-        VALUES.lock().get_or_insert_default().insert((stream, attribute), *value);
+        self.stream_attributes.lock().insert((stream, attribute), *value);
         Ok(())
     }
 
@@ -110,8 +107,7 @@ impl Simulator {
         let (to, from) = (self.stream(to, default)?, self.stream(from, default)?);
         self.engine.stream_info(to)?;
         self.engine.stream_info(from)?;
-        let mut values = VALUES.lock();
-        let values = values.get_or_insert_default();
+        let values = &mut *self.stream_attributes.lock();
         let copied: Vec<_> = values
             .iter()
             .filter(|((of, _), _)| *of == from)

@@ -4,7 +4,6 @@ use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::simulator::{DEVICE_SHIFT, DeviceFault, Simulator, owner_of, simulator, simulator_of};
-use crate::stream_attribute;
 use std::ffi::{c_int, c_void};
 use stream_engine::{EventFlags, EventId, Scope, StreamId, StreamInfo, StreamKind, Submission};
 
@@ -172,7 +171,7 @@ impl Simulator {
         let owner = of_stream(handle)?;
         let stream = owner.stream(handle, DefaultStream::Legacy)?;
         owner.engine.destroy_stream(stream)?;
-        stream_attribute::forget(stream);
+        owner.forget_stream_attributes(stream);
         owner.end_capture_of_destroyed(stream);
         Ok(())
     }

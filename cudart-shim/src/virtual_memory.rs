@@ -4,9 +4,9 @@ use crate::abi::MemoryLocation;
 use crate::context::{check_device, ordinal};
 use crate::error::{Error, Result};
 use crate::log;
+use crate::process::process;
 use crate::simulator::{MAX_DEVICES, Simulator, simulator_of, started};
 use functional::memory::{Memory, Pages};
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -97,8 +97,9 @@ struct Mapped {
     host: c_int,
 }
 
+/// Allocations without addresses, and where they are mapped.
 #[derive(Default)]
-struct Table {
+pub(crate) struct Table {
     live: FxHashMap<u64, Physical>,
     created: u64,
     mapped: BTreeMap<u64, Mapped>,
@@ -107,10 +108,8 @@ struct Table {
 /// Handles lie where no process has memory.
 const HANDLES: u64 = 0x6000_0000_0000_0000;
 
-static TABLE: Mutex<Option<Table>> = Mutex::new(None);
-
 fn with_table<T>(use_it: impl FnOnce(&mut Table) -> T) -> T {
-    use_it(TABLE.lock().get_or_insert_default())
+    use_it(&mut process().physical.lock())
 }
 
 impl Table {

@@ -4,7 +4,7 @@ use crate::abi::{In, Out, StreamHandle};
 use crate::entry::both;
 use crate::error::Error;
 use crate::stream_attribute::Value;
-use crate::streams::HostFunction;
+use crate::streams::{HostFunction, of_stream};
 use std::ffi::{c_int, c_uint, c_void};
 
 both! {
@@ -22,18 +22,21 @@ both! {
     fn cudaStreamGetAttribute, cudaStreamGetAttribute_ptsz = cuStreamGetAttribute, cuStreamGetAttribute_ptsz [default] (
         stream: StreamHandle, attribute: c_int, value: Out<Value>,
     ) {
-        context()?.stream_attribute(stream, default, attribute, value)
+        context()?;
+        of_stream(stream)?.stream_attribute(stream, default, attribute, value)
     }
 
     /// Sets one attribute of a stream.
     fn cudaStreamSetAttribute, cudaStreamSetAttribute_ptsz = cuStreamSetAttribute, cuStreamSetAttribute_ptsz [default] (
         stream: StreamHandle, attribute: c_int, value: In<Value>,
     ) {
-        context()?.set_stream_attribute(stream, default, attribute, &value.get()?)
+        context()?;
+        of_stream(stream)?.set_stream_attribute(stream, default, attribute, &value.get()?)
     }
 
     /// Gives a stream the attributes of another.
     fn cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz = cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz [default] (dst: StreamHandle, src: StreamHandle) {
-        context()?.copy_stream_attributes(dst, src, default)
+        context()?;
+        of_stream(dst)?.copy_stream_attributes(dst, src, default)
     }
 }

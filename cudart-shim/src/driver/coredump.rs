@@ -5,8 +5,7 @@ use crate::context::{driver, driver_context};
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::log;
-use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use crate::process::process;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// `CUcoredumpSettings`.
@@ -24,8 +23,6 @@ mod setting {
 const MAX_NAME: usize = 1024;
 
 /// What was set; names with their null.
-static VALUES: Mutex<Option<FxHashMap<c_int, Vec<u8>>>> = Mutex::new(None);
-
 fn named(prefix: &str) -> Vec<u8> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("{prefix}.{}.{}\0", host.trim(), std::process::id()).into_bytes()
@@ -50,7 +47,7 @@ fn room(setting: c_int, value: &[u8]) -> usize {
 fn get(setting: c_int, value: Out<c_void>, size: Out<usize>) -> Result<()> {
     size.check()?;
     let usual = usual(setting)?;
-    let found = VALUES.lock().as_ref().and_then(|values| values.get(&setting).cloned()).unwrap_or(usual);
+    let found = process().core_dump.lock().get(&setting).cloned().unwrap_or(usual);
     if value.pointer().is_null() {
         return size.set(room(setting, &found));
     }
@@ -90,7 +87,7 @@ fn set(setting: c_int, value: Out<c_void>, size: Out<usize>) -> Result<()> {
         log::report(|| "core dumps of the device are not written".to_owned());
         return Err(Error::NotSupported);
     }
-    VALUES.lock().get_or_insert_default().insert(setting, bytes);
+    process().core_dump.lock().insert(setting, bytes);
     Ok(())
 }
 

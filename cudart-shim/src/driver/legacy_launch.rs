@@ -6,8 +6,7 @@ use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::launch::{Arguments, Sizes};
 use crate::launch_attribute::LaunchAttributes;
-use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use crate::process::process;
 use std::ffi::{c_int, c_uint};
 
 /// Bytes of parameters, at most.
@@ -15,17 +14,15 @@ const MAX_PARAMETERS: usize = 32764;
 
 /// What has been set for a function.
 #[derive(Clone, Debug, Default)]
-struct Setting {
+pub(crate) struct Setting {
     block: [u32; 3],
     shared: u32,
     parameters: Vec<u8>,
 }
 
-static SETTINGS: Mutex<Option<FxHashMap<FunctionHandle, Setting>>> = Mutex::new(None);
-
 fn set(function: FunctionHandle, change: impl FnOnce(&mut Setting) -> Result<()>) -> Result<()> {
     driver_context()?.kernel(function)?;
-    change(SETTINGS.lock().get_or_insert_default().entry(function).or_default())
+    change(process().legacy_launches.lock().entry(function).or_default())
 }
 
 fn set_parameter(function: FunctionHandle, offset: c_int, bytes: &[u8]) -> Result<()> {
@@ -45,7 +42,7 @@ fn set_parameter(function: FunctionHandle, offset: c_int, bytes: &[u8]) -> Resul
 fn launch(function: FunctionHandle, width: c_int, height: c_int, stream: StreamHandle) -> Result<()> {
     let simulator = driver_context()?;
     let kernel = simulator.kernel(function)?;
-    let setting = SETTINGS.lock().as_ref().and_then(|settings| settings.get(&function).cloned());
+    let setting = process().legacy_launches.lock().get(&function).cloned();
     let Setting { block: [x, y, z], shared, parameters } = setting.ok_or(Error::InvalidValue)?;
     let size = |number: c_int| u32::try_from(number).map_err(|_| Error::InvalidValue);
     let sizes = Sizes {

@@ -6,8 +6,8 @@ use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::image::Code;
 use crate::jit::JitOptions;
+use crate::process::process;
 use crate::simulator::Simulator;
-use parking_lot::Mutex;
 use ptx_frontend::container::{Linked, Origin};
 use rustc_hash::FxHashMap;
 use std::ffi::{OsStr, c_int, c_uint, c_void};
@@ -30,20 +30,19 @@ struct Link {
     image: Vec<u8>,
 }
 
+/// Links being made.
 #[derive(Debug, Default)]
-struct Links {
+pub(crate) struct Links {
     live: FxHashMap<usize, Link>,
     created: usize,
 }
-
-static LINKS: Mutex<Option<Links>> = Mutex::new(None);
 
 /// Handles lie where no process has memory.
 const LINK_HANDLES: usize = 0x5600_0000_0000_0000;
 
 fn with_link<T>(state: Address, use_it: impl FnOnce(&mut Link) -> Result<T>) -> Result<T> {
-    let mut links = LINKS.lock();
-    use_it(links.get_or_insert_default().live.get_mut(&state.0).ok_or(Error::InvalidResourceHandle)?)
+    let mut links = process().links.lock();
+    use_it(links.live.get_mut(&state.0).ok_or(Error::InvalidResourceHandle)?)
 }
 
 fn add(simulator: &Simulator, state: Address, kind: c_int, bytes: &[u8]) -> Result<()> {
@@ -71,8 +70,7 @@ api! { Driver;
         stateOut.check()?;
         driver_context()?;
         let options = JitOptions::read(numOptions, options, optionValues)?;
-        let mut links = LINKS.lock();
-        let links = links.get_or_insert_default();
+        let mut links = process().links.lock();
         links.created += 1;
         let handle = LINK_HANDLES | (links.created << 4);
         links.live.insert(handle, Link { options, texts: Vec::new(), image: Vec::new() });
@@ -118,7 +116,7 @@ api! { Driver;
     /// Ends a link.
     fn cuLinkDestroy(state: Address) {
         driver_context()?;
-        let removed = LINKS.lock().get_or_insert_default().live.remove(&state.0);
+        let removed = process().links.lock().live.remove(&state.0);
         removed.map(|_| ()).ok_or(Error::InvalidResourceHandle)
     }
 }

@@ -6,8 +6,8 @@
 
 use crate::entry;
 use crate::error::{Error, Result};
+use crate::process::process;
 use crate::simulator::owner_of;
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 /// The life of one reservation.
@@ -22,17 +22,16 @@ struct Life {
     orphan: bool,
 }
 
+/// The memory of all graphs.
 #[derive(Debug, Default)]
-struct Account {
+pub(crate) struct Account {
     lives: FxHashMap<u64, Life>,
     used_high: u64,
     reserved_high: u64,
 }
 
-static ACCOUNT: Mutex<Option<Account>> = Mutex::new(None);
-
 fn with_account<T>(use_it: impl FnOnce(&mut Account) -> T) -> T {
-    use_it(ACCOUNT.lock().get_or_insert_default())
+    use_it(&mut process().graph_memory.lock())
 }
 
 impl Account {
@@ -102,7 +101,7 @@ fn give_back(address: u64) {
 
 /// Whether memory of an allocation node begins at this address.
 pub(crate) fn is_reserved(address: u64) -> bool {
-    ACCOUNT.lock().as_ref().is_some_and(|account| account.lives.contains_key(&address))
+    with_account(|account| account.lives.contains_key(&address))
 }
 
 /// Whether the program may use the memory of an allocation node that begins at this address.
@@ -134,7 +133,7 @@ pub(crate) fn trim() {
 
 /// The device has been reset.
 pub(crate) fn forget_everything() {
-    *ACCOUNT.lock() = None;
+    with_account(|account| *account = Account::default());
 }
 
 /// `cudaGraphMemAttributeType`, `CUgraphMem_attribute`: bytes in use or reserved, now or at most.

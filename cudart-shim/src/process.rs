@@ -1,0 +1,94 @@
+//! What the process has: its devices, and what calls have made that belongs to no single one. The only global state of the
+//! simulator; what a program can observe of the API later is a field here or in [`Simulator`].
+
+use crate::abi::{EventHandle, FunctionHandle};
+use crate::context::Contexts;
+use crate::driver::legacy_launch::Setting;
+use crate::driver::linker::Links;
+use crate::error::Result;
+use crate::graph::memory::Account;
+use crate::interprocess::{Opened, SharedEvent};
+use crate::managed::Ranges;
+use crate::notification::Registered;
+use crate::pool::Pools;
+use crate::simulator::{MAX_DEVICES, Simulator, number_from_environment};
+use crate::{external_memory, virtual_memory};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+/// The simulator as the process has it.
+pub(crate) struct Process {
+    /// How many devices there are.
+    pub(crate) device_count: usize,
+    /// The devices, each once something has used it.
+    pub(crate) devices: [OnceLock<Result<Simulator>>; MAX_DEVICES],
+    /// This is a child that was forked after a device was used.
+    pub(crate) forked: AtomicBool,
+    /// `cuInit` has been called, by the program or by the runtime.
+    pub(crate) driver_initialized: AtomicBool,
+    /// Code of each device's fault once some call has returned it; 0 before.
+    pub(crate) sticky: [AtomicU32; MAX_DEVICES],
+    /// For each device a bit for every other whose memory it reaches.
+    pub(crate) reached: [AtomicU32; MAX_DEVICES],
+    pub(crate) contexts: Mutex<Contexts>,
+    pub(crate) pools: Mutex<Pools>,
+    pub(crate) managed: Mutex<Ranges>,
+    /// Flags that host and managed memory was allocated or registered with, by address.
+    pub(crate) allocation_flags: Mutex<FxHashMap<u64, u32>>,
+    pub(crate) physical: Mutex<virtual_memory::Table>,
+    pub(crate) external: Mutex<external_memory::Table>,
+    pub(crate) opened: Mutex<Opened>,
+    pub(crate) shared_events: Mutex<FxHashMap<EventHandle, Arc<SharedEvent>>>,
+    pub(crate) graph_memory: Mutex<Account>,
+    pub(crate) links: Mutex<Links>,
+    pub(crate) legacy_launches: Mutex<FxHashMap<FunctionHandle, Setting>>,
+    /// Settings of core dumps that were changed.
+    pub(crate) core_dump: Mutex<FxHashMap<c_int, Vec<u8>>>,
+    pub(crate) notifications: Mutex<Registered>,
+}
+
+impl Process {
+    fn new() -> Self {
+        let device_count = wanted_devices();
+        Self {
+            device_count,
+            devices: Default::default(),
+            forked: AtomicBool::default(),
+            driver_initialized: AtomicBool::default(),
+            sticky: Default::default(),
+            reached: Default::default(),
+            contexts: Mutex::default(),
+            pools: Mutex::new(Pools::of_devices(device_count)),
+            managed: Mutex::default(),
+            allocation_flags: Mutex::default(),
+            physical: Mutex::default(),
+            external: Mutex::default(),
+            opened: Mutex::default(),
+            shared_events: Mutex::default(),
+            graph_memory: Mutex::default(),
+            links: Mutex::default(),
+            legacy_launches: Mutex::default(),
+            core_dump: Mutex::default(),
+            notifications: Mutex::default(),
+        }
+    }
+}
+
+/// What `VOLTSIM_DEVICES` says, else one.
+fn wanted_devices() -> usize {
+    let wanted = number_from_environment("VOLTSIM_DEVICES").unwrap_or(1);
+    let count = usize::try_from(wanted).unwrap_or(usize::MAX).clamp(1, MAX_DEVICES);
+    if u64::try_from(count) != Ok(wanted) {
+        eprintln!("voltsim: VOLTSIM_DEVICES: {wanted} is not between 1 and {MAX_DEVICES}; {count} it is");
+    }
+    count
+}
+
+/// The process's one.
+pub(crate) fn process() -> &'static Process {
+    static PROCESS: LazyLock<Process> = LazyLock::new(Process::new);
+    &PROCESS
+}

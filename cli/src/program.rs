@@ -150,16 +150,33 @@ fn find(program: &Path) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
 }
 
-/// Libraries that must be loaded first because the search path alone would not do: where the file names folders of its
-/// own (`DT_RPATH` comes before `LD_LIBRARY_PATH`), and where the runtime is part of the file.
+/// Libraries that must be loaded first because the search path alone would not do: for what the program opens itself by
+/// path, where the file names folders of its own (`DT_RPATH` comes before `LD_LIBRARY_PATH`), and where the runtime is part
+/// of the file.
 fn preloads(program: &Path) -> Result<Vec<String>, Failure> {
-    let Ok(file) = ImageFile::open(program) else { return Ok(Vec::new()) };
+    let always = vec![library_folder::DLOPEN.to_owned()];
+    let Ok(file) = ImageFile::open(program) else { return Ok(always) };
     // A script, or nothing that can run: the loader or the kernel will say so.
-    let Ok(Image::Host(host)) = file.image() else { return Ok(Vec::new()) };
+    let Ok(Image::Host(host)) = file.image() else { return Ok(always) };
+    let failed = |error: ContainerError| Failure::in_file(program, error);
+    let mut preloads = if must_come_first(&host).map_err(failed)? { Vec::new() } else { always };
+    preloads.extend(fronts(&host, program)?);
+    Ok(preloads)
+}
+
+/// Has the program a library that refuses to be loaded behind another?
+fn must_come_first(host: &HostFile<'_>) -> Result<bool, ContainerError> {
+    let sanitizers = ["libasan.so", "libhwasan.so", "libtsan.so"];
+    let needed = host.needed_libraries()?;
+    Ok(needed.iter().any(|library| sanitizers.iter().any(|name| library.starts_with(name))))
+}
+
+/// The preloads for the runtime that the program was linked with.
+fn fronts(host: &HostFile<'_>, program: &Path) -> Result<Vec<String>, Failure> {
     let failed = |error: ContainerError| Failure::in_file(program, error);
     match host.runtime_linkage().map_err(failed)? {
         RuntimeLinkage::Shared if !host.library_paths().map_err(failed)?.is_empty() => {
-            needed_fronts(&host).map_err(failed)
+            needed_fronts(host).map_err(failed)
         }
         RuntimeLinkage::Static { .. } => Ok(vec![library_folder::STATIC.to_owned()]),
         RuntimeLinkage::StaticStripped => Err(Failure::in_file(

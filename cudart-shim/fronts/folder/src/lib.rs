@@ -45,6 +45,9 @@ pub enum Error {
 /// The library to preload into programs that have the runtime linked in.
 pub const STATIC: &str = "libvoltsim_static.so";
 
+/// The library to preload into all programs, for those that open CUDA's libraries by path.
+pub const DLOPEN: &str = "libvoltsim_dlopen.so";
+
 /// The names of the front for NVRTC.
 const NVRTC: [&str; 3] = ["libnvrtc.so.11.2", "libnvrtc.so.12", "libnvrtc.so.13"];
 
@@ -60,6 +63,7 @@ fn names() -> impl Iterator<Item = (&'static str, String)> {
         ("libcuda.so", built(Library::Cuda)),
         (CORE, CORE.to_owned()),
         (STATIC, STATIC.to_owned()),
+        (DLOPEN, DLOPEN.to_owned()),
         (PTXAS, "voltsim_ptxas".to_owned()),
     ])
 }
@@ -74,6 +78,7 @@ fn packages() -> impl Iterator<Item = &'static str> {
         "front-cuda",
         "front-nvml",
         "front-static",
+        "front-dlopen",
         "standin-nvrtc",
         "standin-ptxas",
     ]

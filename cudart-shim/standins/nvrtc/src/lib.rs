@@ -1,8 +1,9 @@
 //! Front for `libnvrtc.so.{11.2,12,13}`: passes everything on to the real NVRTC, except that a program that asks for a cubin
 //! gets its PTX in an image that our driver loads.
 //!
-//! The real library is looked for when this one is loaded: `VOLTSIM_NVRTC` names its file, else it is the first of its name
-//! in the folders of [`search`]. Where there is none, every call says so.
+//! The real library is looked for when this one is loaded: `VOLTSIM_NVRTC` names its file, else it is the one that the
+//! program named by its path, else the first of its name in the folders of [`search`]. Where there is none, every call says
+//! so.
 
 #![allow(unsafe_code)]
 // A test is no library, so it exports nothing.
@@ -128,8 +129,10 @@ static OPEN: extern "C" fn() = open;
 extern "C" fn open() {
     let Some(path) = search::real_library() else { return };
     let Ok(path) = CString::new(path.into_os_string().into_encoded_bytes()) else { return };
+    // `dlopen` would give this library out again (`fronts/dlopen`).
     // SAFETY: a C string; the library's constructors are the vendor's.
-    let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    let library =
+        unsafe { libc::dlmopen(libc::LM_ID_BASE, path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
         return;
     }

@@ -1,7 +1,7 @@
 //! Where the real NVRTC is.
 
 use std::env;
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -12,11 +12,15 @@ const INSTALLED: [&str; 3] = ["/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gn
 /// Folders of NVIDIA's Python packages.
 const PACKAGES: [&str; 3] = ["nvidia/cuda_nvrtc/lib", "nvidia/cu13/lib", "nvidia/cu12/lib"];
 
-/// The file of the real library: what `VOLTSIM_NVRTC` says, else the first in the other folders of `LD_LIBRARY_PATH`, in
-/// the packages of the Python that runs, in `CUDA_PATH` and `CUDA_HOME`, and where CUDA is usually installed.
+/// The file of the real library: what `VOLTSIM_NVRTC` says, else what the program named by its path, else the first in the
+/// other folders of `LD_LIBRARY_PATH`, in the packages of the Python that runs, in `CUDA_PATH` and `CUDA_HOME`, and where
+/// CUDA is usually installed.
 pub(crate) fn real_library() -> Option<PathBuf> {
     if let Some(file) = env::var_os("VOLTSIM_NVRTC").filter(|file| !file.is_empty()) {
         return Some(file.into());
+    }
+    if let Some(file) = asked_for() {
+        return Some(file);
     }
     let own = own_file();
     let name = own.as_deref().and_then(Path::file_name).filter(|name| is_name(name));
@@ -24,6 +28,25 @@ pub(crate) fn real_library() -> Option<PathBuf> {
     let own = own.as_deref().and_then(|own| own.canonicalize().ok());
     let files = folders().into_iter().map(|folder| folder.join(name));
     files.filter(|file| file.is_file()).find(|file| file.canonicalize().ok() != own)
+}
+
+/// The path that the program gave to `dlopen`, if that is how it came to this library; the preloaded library of
+/// `fronts/dlopen` knows.
+fn asked_for() -> Option<PathBuf> {
+    // SAFETY: a C string; the program's libraries are asked in their order.
+    let function = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"voltsim_nvrtc_asked_for".as_ptr()) };
+    if function.is_null() {
+        return None;
+    }
+    // SAFETY: the preloaded library defines this symbol with this type.
+    let function: extern "C" fn() -> *const c_char = unsafe { std::mem::transmute(function) };
+    let path = function();
+    if path.is_null() {
+        return None;
+    }
+    // SAFETY: not null, so a C string that is never freed.
+    let path = unsafe { CStr::from_ptr(path) };
+    Some(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
 }
 
 fn is_name(name: &OsStr) -> bool {

@@ -1,0 +1,148 @@
+//! Preloaded into programs that load CUDA's libraries themselves: where they name one of them, ours in this one's folder is
+//! opened, whether they name it by its soname or by a path, which the loader's search path does not change. Python packages
+//! open the libraries beside them by path.
+//!
+//! `dlopen` is passed on by a jump, so for the loader it is still the program's own call: the search path of the caller and
+//! `$ORIGIN` are as they were.
+
+#![allow(unsafe_code)]
+// A test is no library, so it exports nothing.
+#![cfg_attr(test, allow(dead_code))]
+
+mod bindings;
+mod names;
+
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+
+/// The loader's own `dlopen`.
+static REAL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+/// The path under which the program last named an NVRTC.
+static NVRTC: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
+
+/// In place of the loader's function.
+///
+/// # Safety
+/// As for the loader's function.
+#[cfg(not(test))]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        // Keeps the flags, and aligns the stack.
+        "pushq %rsi",
+        ".cfi_adjust_cfa_offset 8",
+        "call {choose}",
+        "popq %rsi",
+        ".cfi_adjust_cfa_offset -8",
+        "movq %rax, %rdi",
+        "jmp *{real}(%rip)",
+        ".cfi_endproc",
+        choose = sym choose,
+        real = sym REAL,
+        options(att_syntax)
+    );
+}
+
+/// What to open in place of `path`, which is `path` itself where it is none of ours. Looks the real `dlopen` up.
+///
+/// # Safety
+/// `path` is null or a C string.
+unsafe extern "C" fn choose(path: *const c_char) -> *const c_char {
+    if REAL.load(Ordering::Acquire).is_null() {
+        // SAFETY: a C string; the handle says that the next library in the search order is meant.
+        let real = unsafe { libc::dlsym(libc::RTLD_NEXT, c"dlopen".as_ptr()) };
+        REAL.store(if real.is_null() { unavailable as *mut c_void } else { real }, Ordering::Release);
+    }
+    if path.is_null() {
+        return path;
+    }
+    // SAFETY: by `dlopen`'s contract a C string.
+    let asked = unsafe { CStr::from_ptr(path) };
+    match std::panic::catch_unwind(|| replacement(asked)) {
+        Ok(Some(ours)) => ours.as_ptr(),
+        _ => path,
+    }
+}
+
+/// Stands for a `dlopen` that the loader has not got.
+extern "C" fn unavailable(_path: *const c_char, _flags: c_int) -> *mut c_void {
+    ptr::null_mut()
+}
+
+/// The library of ours that is to be opened where `asked` is, if there is one. It lives for ever.
+fn replacement(asked: &CStr) -> Option<&'static CStr> {
+    let path = Path::new(OsStr::from_bytes(asked.to_bytes()));
+    let name = path.file_name()?.to_str()?;
+    if let Some(module) = bindings::Module::named(name) {
+        module.redirect(asked);
+        return None;
+    }
+    let folder = own_folder()?;
+    let ours = names::ours(name, || path.read_link().ok()?.file_name()?.to_str().map(str::to_owned))?;
+    if path.parent() == Some(folder) || !folder.join(&ours).exists() {
+        return None;
+    }
+    if ours.starts_with(names::NVRTC) && path.is_file() {
+        NVRTC.store(asked.to_owned().into_raw(), Ordering::Release);
+    }
+    kept(folder.join(ours))
+}
+
+/// The path in memory that stays.
+fn kept(path: PathBuf) -> Option<&'static CStr> {
+    let text = CString::new(path.into_os_string().into_vec()).ok()?;
+    Some(Box::leak(text.into_boxed_c_str()))
+}
+
+/// The file that the program meant when it was given our front for NVRTC, or null; for that front.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub extern "C" fn voltsim_nvrtc_asked_for() -> *const c_char {
+    NVRTC.load(Ordering::Acquire)
+}
+
+/// The folder of this library.
+fn own_folder() -> Option<&'static Path> {
+    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let find = || {
+        let mut information = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+        // SAFETY: dladdr accepts any address and fills the structure when it returns non-zero.
+        let found = unsafe { libc::dladdr((&raw const REAL).cast(), information.as_mut_ptr()) };
+        // SAFETY: zeroed above, and all-zero is a valid value of this structure of pointers.
+        let name = unsafe { information.assume_init() }.dli_fname;
+        if found == 0 || name.is_null() {
+            return None;
+        }
+        // SAFETY: the loader keeps the name alive while the library is loaded.
+        let name = unsafe { CStr::from_ptr(name) };
+        Path::new(OsStr::from_bytes(name.to_bytes())).parent().map(Path::to_owned)
+    };
+    FOLDER.get_or_init(find).as_deref()
+}
+
+/// Opens a library with the loader's own `dlopen`.
+fn open(path: &CStr) -> Option<*mut c_void> {
+    let real = REAL.load(Ordering::Acquire);
+    if real.is_null() {
+        return None;
+    }
+    // SAFETY: not null, so the address of `dlopen` or of `unavailable`, which are of this type.
+    let real: Open = unsafe { std::mem::transmute::<*mut c_void, Open>(real) };
+    // SAFETY: a C string; the program was about to open the library itself.
+    let library = unsafe { real(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    (!library.is_null()).then_some(library)
+}
+
+/// A symbol's address in an open library, or, with [`libc::RTLD_DEFAULT`], in those of the program.
+fn symbol(library: *mut c_void, name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: a live handle and a C string.
+    let address = unsafe { libc::dlsym(library, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
+}

@@ -1,0 +1,71 @@
+//! Which of our libraries has the place of a file of the vendor's.
+
+/// How the names of NVRTC begin.
+pub(crate) const NVRTC: &str = "libnvrtc.so";
+
+/// Name of our library in place of one called `name`. A file without a version is a link, whose target's name `target` tells.
+pub(crate) fn ours(name: &str, target: impl FnOnce() -> Option<String>) -> Option<String> {
+    match name {
+        "libcudart.so" | NVRTC => versioned(&target()?),
+        _ => versioned(name),
+    }
+}
+
+/// The same for a name that ends with a version, whose first number is the one that counts.
+fn versioned(name: &str) -> Option<String> {
+    if name == "libcuda.so" || name.starts_with("libcuda.so.") {
+        return Some("libcuda.so.1".to_owned());
+    }
+    if name.starts_with("libnvidia-ml.so") {
+        return Some("libnvidia-ml.so.1".to_owned());
+    }
+    let (stem, eleven) = [("libcudart.so.", "11.0"), ("libnvrtc.so.", "11.2")]
+        .into_iter()
+        .find(|(stem, _)| name.starts_with(stem))?;
+    let major = name.strip_prefix(stem)?.split('.').next()?;
+    let version = if major == "11" { eleven } else { major };
+    Some(format!("{stem}{version}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unlinked(name: &str) -> Option<String> {
+        ours(name, || None)
+    }
+
+    #[test]
+    fn a_file_with_a_long_version_is_the_library_of_its_major_version() {
+        for (name, expected) in [
+            ("libnvrtc.so.12", "libnvrtc.so.12"),
+            ("libnvrtc.so.13.3.33", "libnvrtc.so.13"),
+            ("libnvrtc.so.11.8.89", "libnvrtc.so.11.2"),
+            ("libcudart.so.11.8.89", "libcudart.so.11.0"),
+            ("libcudart.so.12.9.79", "libcudart.so.12"),
+            ("libcuda.so", "libcuda.so.1"),
+            ("libcuda.so.580.65.06", "libcuda.so.1"),
+            ("libnvidia-ml.so.1", "libnvidia-ml.so.1"),
+        ] {
+            assert_eq!(unlinked(name).as_deref(), Some(expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_a_version_is_the_library_that_it_links_to() {
+        assert_eq!(
+            ours("libnvrtc.so", || Some("libnvrtc.so.12".to_owned())).as_deref(),
+            Some("libnvrtc.so.12")
+        );
+        assert_eq!(unlinked("libcudart.so"), None);
+    }
+
+    #[test]
+    fn other_libraries_are_left_alone() {
+        for name in
+            ["libnvrtc-builtins.so.13.3", "libcudadevrt.a", "libcublas.so.13", "libc.so.6", "libcuda.sofa"]
+        {
+            assert_eq!(unlinked(name), None, "{name}");
+        }
+    }
+}

@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+ROOT = None
 SECONDS = {}
 OUTCOMES = {}
 
@@ -17,11 +18,17 @@ def initialize_from_pytest_config(request):
     request.cls._dump_failed_filechecks = False
 
 
+def pytest_configure(config):
+    global ROOT
+    ROOT = f"{config.rootpath}/"
+
+
 def pytest_runtest_logreport(report):
     # pytest-xdist hands the reports of its workers to the process that started them as well.
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
-    name = report.nodeid
+    # Parameters may be files of the suite.
+    name = report.nodeid.replace(ROOT, "")
     SECONDS[name] = SECONDS.get(name, 0) + report.duration
     if report.failed:
         OUTCOMES[name] = "failed"

@@ -19,6 +19,8 @@ pub(crate) enum Error {
     Compile { count: usize, output: String },
     #[error("{program} does not print {what}")]
     Silent { program: PathBuf, what: &'static str },
+    #[error("the tests are not there: give a clone of the repository with --{0}")]
+    NoCheckout(&'static str),
     #[error("{0} failed")]
     Steps(String),
     #[error("in CI nothing may be left out: {0}")]

@@ -1,5 +1,6 @@
 //! Client suites: the tests of other projects that use CUDA, run on the simulator. `tests/clients/README.md` tells of each.
 
+mod checkout;
 mod cudarc;
 mod offload;
 mod pass_list;
@@ -21,6 +22,9 @@ pub(crate) struct Arguments {
     /// A checkout of tinygrad's repository, for its tests of all operations (hours; needs Debian's python3-torch).
     #[arg(long, value_name = "FOLDER")]
     tinygrad: Option<PathBuf>,
+    /// A clone of github.com/NVIDIA/cuda-python, whose tests are put into the cache folder for cuda-bindings and cuda-core.
+    #[arg(long, value_name = "FOLDER")]
+    cuda_python: Option<PathBuf>,
     /// Put what passes now into the pass lists.
     #[arg(long)]
     accept: bool,
@@ -37,6 +41,9 @@ enum Suite {
     Curand,
     GccOffload,
     Cudarc,
+    Nvrtc,
+    CudaBindings,
+    CudaCore,
 }
 
 impl Suite {
@@ -49,6 +56,9 @@ impl Suite {
             Self::Curand => &pytest::CURAND,
             Self::GccOffload => return offload::run(workspace, command, part, accept),
             Self::Cudarc => return cudarc::run(workspace, command, part, accept),
+            Self::Nvrtc => &pytest::NVRTC,
+            Self::CudaBindings => &pytest::CUDA_BINDINGS,
+            Self::CudaCore => &pytest::CUDA_CORE,
         };
         suite.run(workspace, command, part, accept)
     }
@@ -83,6 +93,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         None if workspace.build()? => workspace.command(),
         None => return Err(Error::Steps("release build".to_owned())),
     };
+    if let Some(clone) = &arguments.cuda_python {
+        checkout::CUDA_PYTHON.unpack(&workspace, clone)?;
+    }
     if arguments.suites.is_empty() && arguments.tinygrad.is_none() {
         return verdict("client suites", small_with(&workspace, &command)?);
     }

@@ -1,5 +1,6 @@
 //! Suites that pytest runs, each in an environment of its own with pinned packages, in the cache folder.
 
+use super::checkout::{CUDA_PYTHON, Checkout};
 use super::pass_list::{self, Outcomes};
 use super::{Part, left_out, lists, read};
 use crate::error::{Error, Result};
@@ -17,12 +18,16 @@ enum Home {
     Package(&'static str),
     /// In the suite's folder in `tests/clients`.
     Ours,
+    /// In a folder of the project's repository.
+    Checkout(&'static Checkout, &'static str),
 }
 
 /// A suite that pytest runs.
 pub(super) struct Pytest {
-    /// Name of the suite, of its files in `tests/clients` and of its environment.
+    /// Name of the suite and of its files in `tests/clients`.
     name: &'static str,
+    /// Name of its environment, which several suites may share, and of the list of its packages.
+    environment: &'static str,
     home: Home,
     /// Device that the tests see: a name, or a file in the suite's folder.
     device: &'static str,
@@ -37,6 +42,7 @@ pub(super) struct Pytest {
 /// The tests with a device of numba-cuda's package.
 pub(super) const NUMBA_CUDA: Pytest = Pytest {
     name: "numba-cuda",
+    environment: "numba-cuda",
     home: Home::Package("numba_cuda/numba/cuda/tests"),
     device: "device.toml",
     options: &["-o", "consider_namespace_packages=true", "--pyargs"],
@@ -54,6 +60,7 @@ pub(super) const NUMBA_CUDA: Pytest = Pytest {
 /// Kernels of our own in Triton, which has no PyTorch here, and our stand-in for `ptxas`.
 pub(super) const TRITON: Pytest = Pytest {
     name: "triton",
+    environment: "triton",
     home: Home::Ours,
     device: "titan-v",
     options: &[],
@@ -64,6 +71,7 @@ pub(super) const TRITON: Pytest = Pytest {
 /// cuRAND's generators on the device beside those on the host.
 pub(super) const CURAND: Pytest = Pytest {
     name: "curand",
+    environment: "curand",
     home: Home::Ours,
     device: "device.toml",
     options: &[],
@@ -75,6 +83,45 @@ pub(super) const CURAND: Pytest = Pytest {
         ),
         ("test_curand.py::test_sobol_numbers_of_several_dimensions_are_equal", "test_curand.py::test_sobol"),
     ],
+};
+
+/// Our front for NVRTC, as cuda-core uses it.
+pub(super) const NVRTC: Pytest = Pytest {
+    name: "nvrtc",
+    environment: "cuda-python",
+    home: Home::Ours,
+    device: "h100",
+    options: &[],
+    whole: &["."],
+    small: &[(".", "")],
+};
+
+/// The tests of cuda-bindings of what the driver, the runtime, NVRTC and NVML do.
+pub(super) const CUDA_BINDINGS: Pytest = Pytest {
+    name: "cuda-bindings",
+    environment: "cuda-python",
+    home: Home::Checkout(&CUDA_PYTHON, "cuda_bindings"),
+    device: "h100",
+    options: &[
+        "--ignore-glob=*/tests/cython/*",
+        "--ignore-glob=*/tests/cudla/*",
+        "--ignore-glob=*/test_cufile.py",
+        "--ignore-glob=*/test_nvfatbin.py",
+        "--ignore-glob=*/test_nvjitlink.py",
+    ],
+    whole: &["tests"],
+    small: &[],
+};
+
+/// The tests of cuda-core, with its examples.
+pub(super) const CUDA_CORE: Pytest = Pytest {
+    name: "cuda-core",
+    environment: "cuda-python",
+    home: Home::Checkout(&CUDA_PYTHON, "cuda_core"),
+    device: "h100",
+    options: &["--ignore-glob=*/tests/cython/*"],
+    whole: &["tests"],
+    small: &[],
 };
 
 /// Two workers, as a whole suite is to take less than ten minutes on two cores.
@@ -96,7 +143,10 @@ impl Pytest {
         part: Part,
         accept: bool,
     ) -> Result<bool> {
-        let environment = environment(workspace, self.name)?;
+        if part == Part::Small && self.small.is_empty() {
+            return Ok(true);
+        }
+        let environment = environment(workspace, self.environment)?;
         let path = lists(workspace).join(format!("{}.txt", self.name));
         let text = read(&path)?;
         let mut listed = pass_list::parse(&text);
@@ -131,6 +181,7 @@ impl Pytest {
         let root = match self.home {
             Home::Package(root) => environment.join(PACKAGES).join(root),
             Home::Ours => own,
+            Home::Checkout(checkout, part) => checkout.folder(workspace)?.join(part),
         };
         let mut tests = Command::new("timeout");
         tests.arg(TIME_LIMIT).arg(command).args(["run", "--device"]).arg(device).arg("--");
@@ -147,10 +198,15 @@ impl Pytest {
         };
         match self.home {
             Home::Package(_) => tests.args(subjects),
-            Home::Ours => tests.args(subjects.iter().map(|subject| root.join(subject))),
+            Home::Ours | Home::Checkout(..) => tests.args(subjects.iter().map(|subject| root.join(subject))),
         };
         tests.current_dir(&folder).env("PYTHONPATH", lists(workspace)).env("OUTCOMES", &file);
         tests.env("PYTHONDONTWRITEBYTECODE", "1");
+        // Headers for what NVRTC compiles.
+        let toolkit = environment.join(PACKAGES).join("nvidia/cu13");
+        if toolkit.exists() {
+            tests.env("CUDA_PATH", toolkit);
+        }
         // Triton's own cache of compiled kernels would hide what its compiler and our assembler do.
         tests.env("TRITON_CACHE_DIR", folder.join("cache")).env("TRITON_ALWAYS_COMPILE", "1");
         // Triton 3.9 warns unless it is told.

@@ -4,6 +4,7 @@
 
 use crate::abi::ContextHandle;
 use crate::error::{self, Error, Result};
+use crate::export_table;
 use crate::external_memory;
 use crate::interprocess;
 use crate::peer;
@@ -174,6 +175,7 @@ pub(crate) fn create(device: usize, flags: u32) -> Result<ContextHandle> {
 /// Destroys a created context; it is popped if the thread has it current.
 pub(crate) fn destroy(context: ContextHandle) -> Result<()> {
     with_contexts(|contexts| contexts.live.remove(&context)).ok_or(Error::DeviceUninitialized)?;
+    export_table::forget_context(context);
     if current() == Some(context) {
         set_current(None);
     }
@@ -272,6 +274,7 @@ pub(crate) fn reset(device: usize) -> Result<()> {
     external_memory::forget(device);
     pool::forget_everything(device);
     peer::forget(device);
+    export_table::forget_context(primary(device));
     error::forget_sticky(device);
     with_primary(device, |primary| {
         primary.users = 0;

@@ -4,6 +4,7 @@
 use crate::abi::{FunctionHandle, ModuleHandle};
 use crate::cluster::ClusterSettings;
 use crate::code_cache;
+use crate::deferred::Deferred;
 use crate::error::{Error, Result};
 use crate::image::{Code, ImageError};
 use crate::log;
@@ -46,8 +47,7 @@ pub(crate) struct Kernel {
     /// Its name in the PTX.
     pub(crate) name: CString,
     pub(crate) module: Arc<LoadedModule>,
-    /// The number that makes its handle.
-    number: usize,
+    handle: FunctionHandle,
     /// Set by `cudaFuncSetAttribute`.
     pub(crate) settings: Mutex<KernelSettings>,
 }
@@ -75,21 +75,20 @@ pub(crate) struct Modules {
     kernels: FxHashMap<FunctionHandle, Arc<Kernel>>,
     /// Names already looked up in a loaded module.
     by_name: FxHashMap<(usize, CString), Arc<Kernel>>,
+    pub(crate) deferred: Deferred,
     created: usize,
 }
 
 impl Kernel {
     /// Its handle.
     pub(crate) fn handle(&self) -> FunctionHandle {
-        FunctionHandle(FUNCTIONS | (self.number << 4))
+        self.handle
     }
 
     /// Its code, bound at the first call.
     pub(crate) fn program(&self) -> Result<Arc<Program>> {
         let name = self.name.to_string_lossy();
-        if !self.module.module.has_kernel(&name) {
-            return Err(self.module.missing(&name));
-        }
+        self.module.check_kernel(&name)?;
         let program = self.module.module.kernel(&name);
         code_cache::log_problem();
         program.map_err(|error| {
@@ -141,6 +140,11 @@ impl LoadedModule {
     /// Whether the module has this kernel, as PTX.
     pub(crate) fn has_kernel(&self, name: &str) -> bool {
         self.module.has_kernel(name)
+    }
+
+    /// Refuses a kernel that the module has not got as PTX.
+    pub(crate) fn check_kernel(&self, name: &str) -> Result<()> {
+        if self.has_kernel(name) { Ok(()) } else { Err(self.missing(name)) }
     }
 
     /// Names of the kernels.
@@ -237,6 +241,9 @@ impl Simulator {
                 return Ok(Arc::clone(kernel));
             }
         }
+        if let Some(kernel) = self.deferred_kernel(FunctionHandle(function))? {
+            return Ok(kernel);
+        }
         let found = registry().lock().find(function).filter(|found| found.kind == Kind::Kernel);
         let Registered { fat_binary, name, .. } = found.ok_or(Error::InvalidDeviceFunction)?;
         let module = self.registered_module(fat_binary)?;
@@ -290,15 +297,20 @@ impl Simulator {
     pub(crate) fn add_module(&self, code: Code) -> Result<ModuleHandle> {
         let module = LoadedModule::load(self, code)?;
         let mut modules = self.modules.lock();
-        modules.created += 1;
-        let handle = ModuleHandle(MODULES | (modules.created << 4));
+        let handle = modules.new_module_handle();
         modules.loaded.insert(handle, Arc::new(module));
         Ok(handle)
     }
 
     /// The module of a handle.
     pub(crate) fn module(&self, handle: ModuleHandle) -> Result<Arc<LoadedModule>> {
-        self.modules.lock().loaded.get(&handle).cloned().ok_or(Error::InvalidResourceHandle)
+        let loaded = self.modules.lock().loaded.get(&handle).cloned();
+        if let Some(module) = loaded {
+            return Ok(module);
+        }
+        let module = self.deferred_module(handle)?;
+        self.modules.lock().loaded.insert(handle, Arc::clone(&module));
+        Ok(module)
     }
 
     /// The handle of a loaded module that a kernel belongs to.
@@ -316,12 +328,10 @@ impl Simulator {
             return Ok(Arc::clone(kernel));
         }
         let text = name.to_str().map_err(|_| Error::SymbolNotFound)?;
-        if !module.has_kernel(text) {
-            return Err(match module.missing(text) {
-                Error::InvalidDeviceFunction => Error::SymbolNotFound,
-                other => other,
-            });
-        }
+        module.check_kernel(text).map_err(|error| match error {
+            Error::InvalidDeviceFunction => Error::SymbolNotFound,
+            other => other,
+        })?;
         let kernel = modules.add_kernel(name.to_owned(), module);
         modules.by_name.insert(key, Arc::clone(&kernel));
         Ok(kernel)
@@ -329,10 +339,12 @@ impl Simulator {
 
     /// Forgets a module the program loaded, after the device's work.
     pub(crate) fn unload_module(&self, handle: ModuleHandle) -> Result<()> {
-        let module = self.module(handle)?;
         self.synchronize(stream_engine::Scope::Context)?;
         let mut modules = self.modules.lock();
-        modules.loaded.remove(&handle);
+        let deferred = modules.deferred.forget(handle);
+        let Some(module) = modules.loaded.remove(&handle) else {
+            return if deferred { Ok(()) } else { Err(Error::InvalidResourceHandle) };
+        };
         modules.by_name.retain(|(owner, _), _| *owner != handle.0);
         modules.forget_kernels_of(&module);
         module.module.unload();
@@ -353,7 +365,7 @@ impl Simulator {
 
     /// Forgets all modules; those of registered fat binaries are loaded again at their next use.
     pub(crate) fn unload_everything(&self) {
-        *self.modules.lock() = Modules::default();
+        *self.modules.lock() = Modules::of_device(self.ordinal);
     }
 }
 
@@ -363,15 +375,40 @@ impl Modules {
         Self { created: ordinal << DEVICE_SHIFT, ..Self::default() }
     }
 
-    fn add_kernel(&mut self, name: CString, module: Arc<LoadedModule>) -> Arc<Kernel> {
+    /// A handle for a new module.
+    pub(crate) fn new_module_handle(&mut self) -> ModuleHandle {
         self.created += 1;
+        ModuleHandle(MODULES | (self.created << 4))
+    }
+
+    /// A handle for a new kernel.
+    pub(crate) fn new_function_handle(&mut self) -> FunctionHandle {
+        self.created += 1;
+        FunctionHandle(FUNCTIONS | (self.created << 4))
+    }
+
+    fn add_kernel(&mut self, name: CString, module: Arc<LoadedModule>) -> Arc<Kernel> {
+        let handle = self.new_function_handle();
+        self.add_kernel_as(handle, name, module)
+    }
+
+    /// Adds a kernel under a handle that it already has, unless another thread has done so.
+    pub(crate) fn add_kernel_as(
+        &mut self,
+        handle: FunctionHandle,
+        name: CString,
+        module: Arc<LoadedModule>,
+    ) -> Arc<Kernel> {
+        if let Some(kernel) = self.kernels.get(&handle) {
+            return Arc::clone(kernel);
+        }
         let settings = Mutex::new(KernelSettings {
             max_dynamic_shared: None,
             carveout: -1,
             clusters: ClusterSettings::default(),
         });
-        let kernel = Arc::new(Kernel { name, module, number: self.created, settings });
-        self.kernels.insert(kernel.handle(), Arc::clone(&kernel));
+        let kernel = Arc::new(Kernel { name, module, handle, settings });
+        self.kernels.insert(handle, Arc::clone(&kernel));
         kernel
     }
 

@@ -6,6 +6,7 @@ use crate::context::Contexts;
 use crate::driver::legacy_launch::Setting;
 use crate::driver::linker::Links;
 use crate::error::Result;
+use crate::export_table::ContextStorage;
 use crate::graph::memory::Account;
 use crate::interprocess::{Opened, SharedEvent};
 use crate::managed::Ranges;
@@ -45,6 +46,7 @@ pub(crate) struct Process {
     pub(crate) graph_memory: Mutex<Account>,
     pub(crate) links: Mutex<Links>,
     pub(crate) legacy_launches: Mutex<FxHashMap<FunctionHandle, Setting>>,
+    pub(crate) context_storage: Mutex<ContextStorage>,
     /// Settings of core dumps that were changed.
     pub(crate) core_dump: Mutex<FxHashMap<c_int, Vec<u8>>>,
     pub(crate) notifications: Mutex<Registered>,
@@ -71,6 +73,7 @@ impl Process {
             graph_memory: Mutex::default(),
             links: Mutex::default(),
             legacy_launches: Mutex::default(),
+            context_storage: Mutex::default(),
             core_dump: Mutex::default(),
             notifications: Mutex::default(),
         }

@@ -74,7 +74,7 @@ pub(crate) fn count(simulator: &Simulator, module: ModuleHandle) -> Result<c_uin
 
 /// The kernel of this name.
 pub(crate) fn find(simulator: &Simulator, module: ModuleHandle, name: &CStr) -> Result<FunctionHandle> {
-    Ok(simulator.find_kernel(module, name)?.handle())
+    simulator.kernel_handle(module, name)
 }
 
 api! { Driver;

@@ -1,0 +1,177 @@
+//! Tables of functions that the runtime of CUDA 10.2 and before, alone or inside cuBLAS and cuDNN, asks the driver for by a
+//! number (`cuGetExportTable`).
+//!
+//! They are documented nowhere. What is known of them is what that runtime is seen to call, and with what; places it does
+//! not call hold nothing. Newer runtimes ask for more, the vendor's authenticity check among them, which is not imitated.
+
+use crate::abi::{Address, ContextHandle, ModuleHandle, Out};
+use crate::context;
+use crate::entry::api;
+use crate::error::{Error, Result};
+use crate::process::process;
+use crate::simulator::simulator;
+use rustc_hash::FxHashMap;
+use std::ffi::{c_int, c_void};
+
+/// A function, or nothing, or the table's size in bytes.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Slot(*const c_void);
+
+// SAFETY: the address of a function or a number; it is never written through.
+unsafe impl Sync for Slot {}
+
+const NONE: Slot = Slot(std::ptr::null());
+
+const fn size<const SLOTS: usize>() -> Slot {
+    Slot(std::ptr::without_provenance(SLOTS * size_of::<Slot>()))
+}
+
+/// What the runtime needs beyond the driver API: contexts and modules.
+const RUNTIME: [u8; 16] = *b"\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a\x89\x87\xd9\x39\x12\xfd\x9d\xf9";
+static RUNTIME_SLOTS: [Slot; 10] = [
+    size::<10>(),
+    NONE,
+    Slot(runtime_primary_context as *const c_void),
+    NONE,
+    NONE,
+    NONE,
+    Slot(runtime_module_of_fat_binary as *const c_void),
+    Slot(runtime_initialized as *const c_void),
+    NONE,
+    NONE,
+];
+
+/// Room for a tool's hooks into the runtime. No tool is there, so it stays zero.
+const HOOKS: [u8; 16] = *b"\xa0\x94\x79\x8c\x2e\x74\x2e\x74\x93\xf2\x08\x00\x20\x0c\x0a\x66";
+static HOOK_SLOTS: [Slot; 7] = [
+    size::<7>(),
+    NONE,
+    Slot(hooks_of_calls as *const c_void),
+    NONE,
+    NONE,
+    NONE,
+    Slot(hooks_enabled as *const c_void),
+];
+
+/// Storage of a tool in each thread. Only asked for.
+const THREAD_STORAGE: [u8; 16] = *b"\x42\xd8\x5a\x81\x23\xf6\xcb\x47\x82\x98\xf6\xe7\x8a\x3a\xec\xdc";
+static THREAD_STORAGE_SLOTS: [Slot; 4] = [size::<4>(), NONE, NONE, NONE];
+
+/// Values that a library keeps in each context.
+const CONTEXT_STORAGE: [u8; 16] = *b"\xc6\x93\x33\x6e\x11\x21\xdf\x11\xa8\xc3\x68\xf3\x55\xd8\x95\x93";
+static CONTEXT_STORAGE_SLOTS: [Slot; 4] = [
+    Slot(context_storage_put as *const c_void),
+    Slot(context_storage_delete as *const c_void),
+    Slot(context_storage_get as *const c_void),
+    NONE,
+];
+
+/// The table with this number.
+pub(crate) fn find(id: &[u8; 16]) -> Result<*const c_void> {
+    simulator()?;
+    let slots: &[Slot] = match *id {
+        RUNTIME => &RUNTIME_SLOTS,
+        HOOKS => &HOOK_SLOTS,
+        THREAD_STORAGE => &THREAD_STORAGE_SLOTS,
+        CONTEXT_STORAGE => &CONTEXT_STORAGE_SLOTS,
+        _ => return Err(Error::InvalidValue),
+    };
+    Ok(slots.as_ptr().cast())
+}
+
+/// Hooks are looked at here.
+static HOOK_ROOM: [usize; 512] = [0; 512];
+static HOOKS_ENABLED: [u8; 16] = [0; 16];
+
+/// Called with the context, the key and the value when the context goes.
+type Destructor = Option<unsafe extern "C" fn(ContextHandle, *mut c_void, *mut c_void)>;
+
+/// A value of a library in a context.
+#[derive(Clone, Copy)]
+struct Stored {
+    value: usize,
+    destructor: Destructor,
+}
+
+/// Values of libraries in contexts, by context and the library's key.
+#[derive(Default)]
+pub(crate) struct ContextStorage(FxHashMap<(ContextHandle, usize), Stored>);
+
+/// A context is gone: its values go with it.
+pub(crate) fn forget_context(context: ContextHandle) {
+    let mut gone = Vec::new();
+    process().context_storage.lock().0.retain(|(of, key), stored| {
+        let stays = *of != context;
+        if !stays {
+            gone.push((*key, *stored));
+        }
+        stays
+    });
+    for (key, Stored { value, destructor }) in gone {
+        if let Some(destructor) = destructor {
+            // SAFETY: the library that stored the value promises a function that takes these arguments.
+            unsafe { destructor(context, key as *mut c_void, value as *mut c_void) };
+        }
+    }
+}
+
+/// The context given, else the current one.
+fn given_or_current(context: ContextHandle) -> Result<ContextHandle> {
+    if context.0 == 0 {
+        return context::current().ok_or(Error::DeviceUninitialized);
+    }
+    context::check(context).map(|()| context)
+}
+
+api! { Driver;
+    /// The primary context of a device.
+    fn runtime_primary_context(context: Out<ContextHandle>, device: c_int) {
+        context.set(context::primary(context::ordinal(device)?))
+    }
+
+    /// A module from the wrapper of a fat binary.
+    fn runtime_module_of_fat_binary(
+        module: Out<ModuleHandle>, wrapper: Address, _unknown1: Address, _unknown2: Address, _unknown3: usize,
+    ) {
+        module.check()?;
+        module.set(context::driver_context()?.defer_module(wrapper.0)?)
+    }
+
+    /// The runtime tells that it is ready.
+    fn runtime_initialized(_unknown: usize) { Ok(()) }
+
+    /// Room for the functions that a tool wants to be called at the runtime's calls.
+    fn hooks_of_calls(room: Out<*const usize>, bytes: Out<usize>) {
+        room.set(HOOK_ROOM.as_ptr())?;
+        bytes.set(size_of_val(&HOOK_ROOM))
+    }
+
+    /// Which kinds of hooks there are: none.
+    fn hooks_enabled(room: Out<*const u8>, bytes: Out<usize>) {
+        room.set(HOOKS_ENABLED.as_ptr())?;
+        bytes.set(size_of_val(&HOOKS_ENABLED))
+    }
+
+    /// Stores a value in a context under a key.
+    fn context_storage_put(context: ContextHandle, key: Address, value: Address, destructor: Destructor) {
+        let context = given_or_current(context)?;
+        let stored = Stored { value: value.0, destructor };
+        process().context_storage.lock().0.insert((context, key.0), stored);
+        Ok(())
+    }
+
+    /// Forgets a value.
+    fn context_storage_delete(context: ContextHandle, key: Address) {
+        let context = given_or_current(context)?;
+        let removed = process().context_storage.lock().0.remove(&(context, key.0));
+        removed.map(|_| ()).ok_or(Error::InvalidValue)
+    }
+
+    /// The value stored under a key.
+    fn context_storage_get(value: Out<Address>, context: ContextHandle, key: Address) {
+        let context = given_or_current(context)?;
+        let stored = process().context_storage.lock().0.get(&(context, key.0)).copied();
+        value.set(Address(stored.ok_or(Error::InvalidValue)?.value))
+    }
+}

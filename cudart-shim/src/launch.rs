@@ -14,6 +14,7 @@ use crate::summary;
 use functional::engine::program::Program;
 use functional::fault::{Fault, FaultKind};
 use functional::launch::{LaunchConfig, LaunchError, launch};
+use functional::texture::Table;
 use std::ffi::c_void;
 use std::sync::Arc;
 use stream_engine::StreamId;
@@ -127,6 +128,8 @@ pub(crate) struct KernelLaunch {
     cluster: Option<[u32; 3]>,
     /// Dynamic shared memory, bytes.
     shared: u32,
+    /// What references were bound to when the launch was made; the program may bind them anew before its turn comes.
+    textures: Arc<Table>,
 }
 
 impl KernelLaunch {
@@ -148,7 +151,7 @@ impl KernelLaunch {
             parameters: self.parameters.bytes.to_vec(),
             cooperative: self.sizes.attributes.cooperative,
             cluster: self.cluster,
-            textures: simulator.device.textures.snapshot(),
+            textures: Arc::clone(&self.textures),
             runtime: Some(DeviceRuntime::of(simulator, &self.kernel.module)),
             depth: 0,
         };
@@ -234,12 +237,13 @@ impl Simulator {
         };
         let shared = u32::try_from(sizes.shared).map_err(|_| Error::InvalidValue)?;
         let parameters = Arc::new(ParameterBlock::new(&program, arguments)?);
-        Ok(KernelLaunch { function, kernel, sizes, program, cluster, shared, parameters })
+        let textures = self.device.textures.snapshot();
+        Ok(KernelLaunch { function, kernel, sizes, program, cluster, shared, parameters, textures })
     }
 
     /// The same launch with other sizes, checked.
     pub(crate) fn resized_launch(&self, launch: &KernelLaunch, sizes: Sizes) -> Result<KernelLaunch> {
-        let KernelLaunch { function, kernel, program, parameters, shared, .. } = launch;
+        let KernelLaunch { function, kernel, program, parameters, shared, textures, .. } = launch;
         self.check_sizes(kernel, program, sizes)?;
         let cluster = self.clusters(kernel, program, &sizes)?;
         Ok(KernelLaunch {
@@ -250,6 +254,7 @@ impl Simulator {
             program: Arc::clone(program),
             cluster,
             shared: *shared,
+            textures: Arc::clone(textures),
         })
     }
 

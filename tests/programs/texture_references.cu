@@ -22,6 +22,13 @@ __global__ void fetch(int *out, int offset) {
     if (i < count) out[i] = tex1Dfetch(numbers, i + offset);
 }
 
+// Keeps the stream busy while the host goes on.
+__global__ void spin(int *out, int rounds) {
+    int value = threadIdx.x;
+    for (int i = 0; i < rounds; ++i) value = value * 1664525 + 1013904223;
+    out[threadIdx.x] = value;
+}
+
 __global__ void sample_layers(float *out) {
     int x = threadIdx.x, layer = blockIdx.x;
     out[layer * width + x] = tex2DLayered(layers, x + 0.5f, 0.5f, layer);
@@ -76,6 +83,16 @@ int main() {
     CHECK_KERNEL();
     compare("numbers", fetched.download(), std::vector<int>(values.begin() + 3, values.end()));
     CHECK(cudaUnbindTexture(numbers));
+
+    // A launch reads what was bound when it was made, though the reference is bound anew before its turn comes.
+    DeviceArray<int> late(count), spun(32), zeros(std::vector<int>(count, 0));
+    CHECK(cudaBindTexture(&offset, numbers, memory.get(), count * sizeof(int)));
+    spin<<<1, 32>>>(spun, 2000000);
+    fetch<<<3, 128>>>(late, 0);
+    CHECK(cudaBindTexture(&offset, numbers, zeros.get(), count * sizeof(int)));
+    CHECK(cudaUnbindTexture(numbers));
+    CHECK_KERNEL();
+    compare("bound at the launch", late.download(), std::vector<int>(values.begin(), values.begin() + count));
 
     cudaArray_t stack;
     CHECK(cudaMalloc3DArray(&stack, &format, make_cudaExtent(width, 1, height), cudaArrayLayered));

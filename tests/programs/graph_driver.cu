@@ -192,7 +192,7 @@ static void memory_operations() {
     Buffer data;
     CUgraph graph;
     CUgraphNode node;
-    DRIVER(cuMemsetD32(data.address, 0, count));
+    DRIVER(cuMemsetD32Async(data.address, 0, count, stream));
     DRIVER(cuGraphCreate(&graph, 0));
     CUstreamBatchMemOpParams operations[2] = {};
     operations[0].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;

@@ -20,6 +20,7 @@ PSEUDO = [XORWOW, MRG32K3A, MTGP32, PHILOX]
 QUASI = [SOBOL32, SCRAMBLED_SOBOL32]
 QUASI64 = [SOBOL64, SCRAMBLED_SOBOL64]
 ORDERING_LEGACY, ORDERING_SEEDED = 103, 102
+STATUS_TYPE_ERROR = 103
 
 
 def check(code):
@@ -121,6 +122,21 @@ def test_an_offset_skips_numbers(kind):
     whole = Generator(kind, True).numbers(CURAND.curandGenerate, 5_000, np.uint32)
     rest = Generator(kind, True, offset=1_000).numbers(CURAND.curandGenerate, 4_000, np.uint32)
     np.testing.assert_array_equal(whole[1_000:], rest)
+
+
+@pytest.mark.parametrize("on_device", [True, False])
+def test_mtgp32_cannot_skip_numbers(on_device):
+    generator = Generator(MTGP32, on_device)
+    status = CURAND.curandSetGeneratorOffset(generator.handle, ctypes.c_ulonglong(1_000))
+    assert status == STATUS_TYPE_ERROR
+
+
+@pytest.mark.parametrize("kind", [MRG32K3A, MTGP32])
+def test_calls_of_different_lengths_go_on_like_those_of_the_host(kind):
+    generators = [Generator(kind, where) for where in (True, False)]
+    for count in (3_000, 20_000, 1, 16_384):
+        device, host = (each.numbers(CURAND.curandGenerate, count, np.uint32) for each in generators)
+        np.testing.assert_array_equal(device, host)
 
 
 def test_orders_of_xorwow_are_those_of_the_host():

@@ -38,16 +38,38 @@ fn lane<T: Lane>(x: &[Chunk<T>; 3], i: usize) -> [T; 3] {
     [T::from_bits(x[0][i]), T::from_bits(x[1][i]), T::from_bits(x[2][i])]
 }
 
-/// Does the rare lanes of a chunk again.
+/// A chunk of the operands.
+///
+/// # Safety
+/// As for [`super::op::Run`]: the op names rows of `O::T`'s width.
+#[inline(always)]
+unsafe fn operands<O: Arithmetic>(w: &Running<'_>, op: &Op, chunk: usize) -> [Chunk<O::T>; 3] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let a = read_chunk::<O::T>(w, op.a, chunk);
+        let b = if O::OPERANDS > 1 { read_chunk::<O::T>(w, op.b, chunk) } else { a };
+        let c = if O::OPERANDS > 2 { read_chunk::<O::T>(w, op.c, chunk) } else { a };
+        [a, b, c]
+    }
+}
+
+/// Does the rare lanes of a chunk again. Reads the operands anew: were it given them, the common way would have to keep
+/// them in memory and not in vector registers.
+///
+/// # Safety
+/// As for [`operands`].
 #[cold]
 #[inline(never)]
-fn mend<O: Arithmetic>(x: &[Chunk<O::T>; 3], how: u64, d: &mut Chunk<O::D>) {
+unsafe fn mend<O: Arithmetic>(w: &Running<'_>, op: &Op, chunk: usize, mut d: Chunk<O::D>) -> Chunk<O::D> {
+    // SAFETY: the caller's promise.
+    let x = unsafe { operands::<O>(w, op, chunk) };
     for (i, d) in d.iter_mut().enumerate() {
-        let operands = lane::<O::T>(x, i);
+        let operands = lane::<O::T>(&x, i);
         if O::is_rare(operands, O::D::from_bits(*d)) {
-            *d = O::rare(operands, how).to_bits();
+            *d = O::rare(operands, op.immediate).to_bits();
         }
     }
+    d
 }
 
 #[inline(always)]
@@ -55,10 +77,7 @@ unsafe fn arithmetic_body<I: Isa, O: Arithmetic>(w: &mut Running<'_>, op: &Op) -
     for chunk in 0..WARP / CHUNK {
         // SAFETY: the binder has given rows of the types' widths.
         unsafe {
-            let a = read_chunk::<O::T>(w, op.a, chunk);
-            let b = if O::OPERANDS > 1 { read_chunk::<O::T>(w, op.b, chunk) } else { a };
-            let c = if O::OPERANDS > 2 { read_chunk::<O::T>(w, op.c, chunk) } else { a };
-            let x = [a, b, c];
+            let x = operands::<O>(w, op, chunk);
             let mut d: Chunk<O::D> =
                 std::array::from_fn(|i| O::common(lane::<O::T>(&x, i), op.immediate).to_bits());
             let mut rare = false;
@@ -66,7 +85,7 @@ unsafe fn arithmetic_body<I: Isa, O: Arithmetic>(w: &mut Running<'_>, op: &Op) -
                 rare |= O::is_rare(lane::<O::T>(&x, i), O::D::from_bits(*d));
             }
             if rare {
-                mend::<O>(&x, op.immediate, &mut d);
+                d = mend::<O>(w, op, chunk, d);
             }
             write_chunk::<O::D>(w, op, chunk, d);
         }

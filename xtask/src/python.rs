@@ -7,6 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// What an environment has beside what is installed into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    Nothing,
+    /// The packages of Debian.
+    Debian,
+}
+
 /// A Python environment of our own.
 pub(crate) struct Python {
     venv: PathBuf,
@@ -16,10 +24,15 @@ pub(crate) struct Python {
 
 impl Python {
     /// Makes the environment afresh in `venv`.
-    pub(crate) fn create(venv: PathBuf, downloads: PathBuf) -> Result<Self> {
+    pub(crate) fn create(venv: PathBuf, beside: Beside, downloads: PathBuf) -> Result<Self> {
         fs::create_dir_all(&downloads).map_err(Error::file(&downloads))?;
         files::remove_folder(&venv)?;
-        process::quiet(Command::new("/usr/bin/python3").args(["-m", "venv"]).arg(&venv))?;
+        let mut create = Command::new("/usr/bin/python3");
+        create.args(["-m", "venv"]).arg(&venv);
+        if beside == Beside::Debian {
+            create.arg("--system-site-packages");
+        }
+        process::quiet(&mut create)?;
         Ok(Self { venv, downloads })
     }
 

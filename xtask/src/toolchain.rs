@@ -4,7 +4,7 @@
 
 use crate::error::Result;
 use crate::files;
-use crate::python::Python;
+use crate::python::{Beside, Python};
 use crate::stamp::Ingredients;
 use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,8 @@ fn install_once(
     let stamp = ingredients.stamp(&packages);
     if !stamp.is_current() {
         files::remove_folder(&packages)?;
-        Python::create(folder.join("venv"), workspace.downloads())?.install(requirements, &packages)?;
+        Python::create(folder.join("venv"), Beside::Nothing, workspace.downloads())?
+            .install(requirements, &packages)?;
         stamp.write()?;
     }
     Ok(packages)

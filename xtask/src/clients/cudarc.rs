@@ -5,6 +5,7 @@ use super::pass_list::{self, Outcomes};
 use super::{Part, left_out, lists, pytest, read};
 use crate::error::{Error, Result};
 use crate::process;
+use crate::python::Beside;
 use crate::stamp::Ingredients;
 use crate::workspace::Workspace;
 use std::env;
@@ -74,7 +75,7 @@ impl Cudarc {
             process::quiet(vendor.arg(own.join("Cargo.toml")).arg(&folder))?;
             stamp.write()?;
         }
-        let packages = pytest::environment(workspace, NAME)?.join(pytest::PACKAGES);
+        let packages = pytest::environment(workspace, NAME, Beside::Nothing)?.join(pytest::PACKAGES);
         let libraries = env::join_paths(LIBRARIES.map(|folder| packages.join(folder)));
         Ok(Self {
             // In the cache, so that a new checkout need not compile again.

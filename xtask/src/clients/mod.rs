@@ -19,7 +19,7 @@ use tinygrad::Tinygrad;
 pub(crate) struct Arguments {
     /// The suites to run, each whole; without, a small part of every suite, as in CI.
     suites: Vec<Suite>,
-    /// A checkout of tinygrad's repository, for its tests of all operations (hours; needs Debian's python3-torch).
+    /// A checkout of tinygrad's repository, for its tests of operations, types and its JIT (needs Debian's python3-torch).
     #[arg(long, value_name = "FOLDER")]
     tinygrad: Option<PathBuf>,
     /// A clone of github.com/NVIDIA/cuda-python, whose tests are put into the cache folder for cuda-bindings and cuda-core.
@@ -109,8 +109,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     if let Some(checkout) = &arguments.tinygrad {
         let checkout = std::fs::canonicalize(checkout).map_err(Error::file(checkout))?;
-        if !Tinygrad::set_up(&workspace, &command)?.all_operations(&checkout)? {
-            failed.push("tinygrad's operations".to_owned());
+        let tinygrad = Tinygrad::set_up(&workspace, &command)?;
+        if !tinygrad.checkout(&workspace, &checkout, arguments.accept)? {
+            failed.push("tinygrad's repository".to_owned());
         }
     }
     verdict(&failed.join(", "), failed.is_empty())

@@ -5,7 +5,7 @@ use super::pass_list::{self, Outcomes};
 use super::{Part, left_out, lists, read};
 use crate::error::{Error, Result};
 use crate::process;
-use crate::python::Python;
+use crate::python::{Beside, Python};
 use crate::stamp::Ingredients;
 use crate::workspace::Workspace;
 use std::fs;
@@ -125,9 +125,9 @@ pub(super) const CUDA_CORE: Pytest = Pytest {
 };
 
 /// Two workers, as a whole suite is to take less than ten minutes on two cores.
-const WORKERS: &str = "2";
+pub(super) const WORKERS: &str = "2";
 /// Seconds after which a test hangs.
-const TEST_TIME_LIMIT: &str = "300";
+pub(super) const TEST_TIME_LIMIT: &str = "300";
 /// A suite that takes longer hangs.
 const TIME_LIMIT: &str = "1h";
 /// The folder of an environment that has its packages.
@@ -146,7 +146,7 @@ impl Pytest {
         if part == Part::Small && self.small.is_empty() {
             return Ok(true);
         }
-        let environment = environment(workspace, self.environment)?;
+        let environment = environment(workspace, self.environment, Beside::Nothing)?;
         let path = lists(workspace).join(format!("{}.txt", self.name));
         let text = read(&path)?;
         let mut listed = pass_list::parse(&text);
@@ -218,7 +218,7 @@ impl Pytest {
 }
 
 /// The folder of a suite's environment, made where something changed.
-pub(super) fn environment(workspace: &Workspace, suite: &str) -> Result<PathBuf> {
+pub(super) fn environment(workspace: &Workspace, suite: &str, beside: Beside) -> Result<PathBuf> {
     let environment = workspace.cache.join("clients").join(suite);
     let requirements = lists(workspace).join(format!("{suite}-requirements.txt"));
     let mut ingredients = Ingredients::default();
@@ -226,14 +226,15 @@ pub(super) fn environment(workspace: &Workspace, suite: &str) -> Result<PathBuf>
     ingredients.text(&read(&requirements)?);
     let stamp = ingredients.stamp(&environment);
     if !stamp.is_current() {
-        Python::create(environment.clone(), workspace.downloads())?.install_into_itself(&requirements)?;
+        Python::create(environment.clone(), beside, workspace.downloads())?
+            .install_into_itself(&requirements)?;
         stamp.write()?;
     }
     Ok(environment)
 }
 
 /// Reads the lines of `tests/clients/outcomes.py`: outcome, seconds, name.
-fn parse(text: &str) -> Outcomes {
+pub(super) fn parse(text: &str) -> Outcomes {
     let mut outcomes = Outcomes::default();
     for line in text.lines() {
         let mut fields = line.splitn(3, '\t');

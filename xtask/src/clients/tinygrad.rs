@@ -1,15 +1,19 @@
 //! tinygrad hands PTX of its own, or PTX that NVRTC makes of its CUDA C++, to the driver API. The source package holds a
-//! small suite, which is part of `cargo xtask test`; its tests of every operation are in its repository only, and compare
-//! with PyTorch on the processor.
+//! small suite, which is part of `cargo xtask test`; its tests of operations, types and its JIT are in its repository only,
+//! and compare with PyTorch on the processor.
 
-use crate::error::Result;
-use crate::python::Python;
+use super::pass_list::{self, Outcomes};
+use super::{lists, pytest, read};
+use crate::error::{Error, Result};
+use crate::python::{Beside, Python};
 use crate::stamp::Ingredients;
 use crate::toolchain::Toolchain;
 use crate::workspace::Workspace;
 use crate::{files, process};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 /// Folder that the source package unpacks to.
 const TINYGRAD: &str = "tinygrad-0.14.0";
@@ -19,6 +23,13 @@ const PYTHON: &str = "/usr/bin/python3";
 const CLANG: &str = "clang-19";
 /// A suite that takes longer hangs.
 const TIME_LIMIT: &str = "3h";
+/// What is run of a checkout of the repository.
+const TESTS: [&str; 4] = [
+    "test/test_tiny.py",
+    "test/backend/test_ops.py",
+    "test/backend/test_dtype.py",
+    "test/backend/test_jit.py",
+];
 
 /// What `DEV` makes tinygrad use: its own PTX, or CUDA C++ and NVRTC.
 const RENDERERS: [&str; 2] = ["CUDA:PTX", "CUDA:CUDA"];
@@ -30,6 +41,8 @@ pub(super) struct Tinygrad {
     /// CUDA 12.9, whose headers NVRTC reads.
     cuda12: PathBuf,
     command: PathBuf,
+    /// Folder of the pytest plugin.
+    lists: PathBuf,
 }
 
 impl Tinygrad {
@@ -37,7 +50,7 @@ impl Tinygrad {
     pub(crate) fn set_up(workspace: &Workspace, command: &Path) -> Result<Self> {
         let folder = workspace.target.join("clients");
         let lists = workspace.root.join("tests/clients");
-        let (tools, tinygrad) = (lists.join("requirements.txt"), lists.join("tinygrad.txt"));
+        let (tools, tinygrad) = (lists.join("requirements.txt"), lists.join("tinygrad-source.txt"));
         let packages = folder.join("packages");
         let mut ingredients = Ingredients::default();
         ingredients.file(&tools)?;
@@ -46,7 +59,7 @@ impl Tinygrad {
         if !stamp.is_current() {
             files::remove_folder(&packages)?;
             let archive = workspace.downloads().join(format!("{TINYGRAD}.tar.gz"));
-            let python = Python::create(folder.join("venv"), workspace.downloads())?;
+            let python = Python::create(folder.join("venv"), Beside::Nothing, workspace.downloads())?;
             python.install(&tools, &packages)?;
             if !archive.exists() {
                 python.download_sources(&tinygrad, &packages)?;
@@ -59,37 +72,77 @@ impl Tinygrad {
             cuda12: Toolchain::set_up(workspace)?.cuda12,
             nvrtc: packages.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
             command: command.to_owned(),
+            lists,
         })
     }
 
     /// Runs the small suite with both renderers; whether all of it passes.
     pub(crate) fn small(&self) -> Result<bool> {
-        self.run(&self.sources, &["test/test_tiny.py"])
-    }
-
-    /// Runs the tests of all operations of a checkout of the repository with both renderers; whether all pass.
-    pub(crate) fn all_operations(&self, checkout: &Path) -> Result<bool> {
-        process::quiet(Command::new(PYTHON).args(["-c", "import numpy, torch"]))?;
-        self.run(checkout, &["test/test_tiny.py", "test/backend/test_ops.py"])
-    }
-
-    /// Runs test programs of a checkout with both renderers.
-    fn run(&self, checkout: &Path, programs: &[&str]) -> Result<bool> {
         let mut passed = true;
-        for (renderer, program) in
-            RENDERERS.iter().flat_map(|renderer| programs.iter().map(move |program| (renderer, program)))
-        {
+        for renderer in RENDERERS {
+            let program = "test/test_tiny.py";
             println!("tinygrad with DEV={renderer}: {program}");
-            let mut tests = Command::new("timeout");
-            tests.arg(TIME_LIMIT).arg(&self.command).args(["run", "--", PYTHON, program]);
-            tests.current_dir(checkout).env("PYTHONPATH", checkout).env("DEV", renderer);
-            tests.env("NVRTC_PATH", &self.nvrtc).env("CUDA_PATH", &self.cuda12);
-            // What runs on the processor beside it is compiled by clang.
-            tests.env("CC", CLANG);
-            // Without its own cache of compiled kernels, and without a line for each operation.
-            tests.env("CACHELEVEL", "0").env("CI", "1");
-            passed &= process::shown(&mut tests)?;
+            passed &= process::shown(self.python(PYTHON.as_ref(), &self.sources, renderer).arg(program))?;
         }
         Ok(passed)
+    }
+
+    /// Runs tests of a checkout of the repository with both renderers, reports what changed against the pass list and,
+    /// where that is wanted, accepts it; whether every listed test passes.
+    pub(crate) fn checkout(&self, workspace: &Workspace, checkout: &Path, accept: bool) -> Result<bool> {
+        let python = pytest::environment(workspace, "tinygrad", Beside::Debian)?.join("bin/python");
+        process::quiet(Command::new(&python).args(["-c", "import hypothesis, numpy, torch"]))?;
+        let file = workspace.target.join("clients/tinygrad-outcomes.tsv");
+        let mut all = Outcomes::default();
+        for renderer in RENDERERS {
+            println!("tinygrad with DEV={renderer}");
+            fs::write(&file, "").map_err(Error::file(&file))?;
+            let mut tests = self.python(&python, checkout, renderer);
+            tests.args([
+                "-m",
+                "pytest",
+                "-p",
+                "outcomes",
+                "--quiet",
+                "--no-header",
+                "-p",
+                "no:cacheprovider",
+            ]);
+            tests.args(["--disable-warnings", "--tb=short", "--numprocesses", pytest::WORKERS]);
+            tests.args(["--timeout", pytest::TEST_TIME_LIMIT]).args(TESTS);
+            // Failures are judged by the list.
+            process::shown(tests.env("OUTCOMES", &file))?;
+            let Outcomes { passed, failed, left_out } = pytest::parse(&read(&file)?);
+            let named =
+                |names: BTreeSet<String>| names.into_iter().map(move |name| format!("{renderer} {name}"));
+            all.passed.extend(named(passed));
+            all.failed.extend(named(failed));
+            all.left_out.extend(named(left_out));
+        }
+        let path = lists(workspace).join("tinygrad.txt");
+        let text = read(&path)?;
+        let kept = pass_list::report("tinygrad", &pass_list::parse(&text), &all);
+        if accept {
+            pass_list::write(&path, &text, &all)?;
+        }
+        Ok(kept || accept)
+    }
+
+    /// A Python program that uses the tinygrad of a folder, in that folder.
+    fn python(&self, python: &Path, folder: &Path, renderer: &str) -> Command {
+        let mut program = Command::new("timeout");
+        program.arg(TIME_LIMIT).arg(&self.command).args(["run", "--"]).arg(python).current_dir(folder);
+        let path = env::join_paths([folder, &self.lists]).unwrap_or_default();
+        program.env("PYTHONPATH", path).env("PYTHONDONTWRITEBYTECODE", "1").env("DEV", renderer);
+        program.env("NVRTC_PATH", &self.nvrtc).env("CUDA_PATH", &self.cuda12);
+        // What runs on the processor beside it is compiled by clang.
+        program.env("CC", CLANG);
+        // Without its own cache of compiled kernels, and without a line for each operation.
+        program.env("CACHELEVEL", "0").env("CI", "1");
+        // As tinygrad's own CI runs its emulated device; gradients make it take hours.
+        if env::var_os("FORWARD_ONLY").is_none() {
+            program.env("FORWARD_ONLY", "1");
+        }
+        program
     }
 }

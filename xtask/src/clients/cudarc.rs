@@ -103,8 +103,13 @@ impl Cudarc {
     /// Runs the tests that these arguments of the program choose.
     fn outcomes(&self, arguments: &[&str]) -> Result<Outcomes> {
         let mut tests = Command::new("timeout");
-        tests.arg(TIME_LIMIT).arg(&self.command).args(["run", "--device"]).arg(&self.device).arg("--");
-        tests.arg(&self.program).args(arguments).env("LD_LIBRARY_PATH", &self.libraries);
+        tests.arg(TIME_LIMIT).arg(&self.command).args(["run", "--devices", "2", "--device"]);
+        tests
+            .arg(&self.device)
+            .arg("--")
+            .arg(&self.program)
+            .args(arguments)
+            .env("LD_LIBRARY_PATH", &self.libraries);
         for test in &self.left_out {
             tests.args(["--skip", test]);
         }

@@ -139,10 +139,6 @@ impl Tinygrad {
         program.env("CC", CLANG);
         // Without its own cache of compiled kernels, and without a line for each operation.
         program.env("CACHELEVEL", "0").env("CI", "1");
-        // As tinygrad's own CI runs its emulated device; gradients make it take hours.
-        if env::var_os("FORWARD_ONLY").is_none() {
-            program.env("FORWARD_ONLY", "1");
-        }
         program
     }
 }

@@ -17,6 +17,8 @@ use std::sync::{Arc, OnceLock};
 struct Module {
     /// Where its fat binary's wrapper lies.
     wrapper: usize,
+    /// Handles given for its kernels.
+    kernels: Vec<FunctionHandle>,
     loaded: Arc<OnceLock<Result<Arc<LoadedModule>>>>,
 }
 
@@ -30,8 +32,11 @@ pub(crate) struct Deferred {
 impl Deferred {
     /// Forgets a module and its kernels; was it one of these?
     pub(crate) fn forget(&mut self, module: ModuleHandle) -> bool {
-        self.kernels.retain(|_, (owner, _)| *owner != module);
-        self.modules.remove(&module).is_some()
+        let Some(module) = self.modules.remove(&module) else { return false };
+        for kernel in module.kernels {
+            self.kernels.remove(&kernel);
+        }
+        true
     }
 }
 
@@ -43,7 +48,10 @@ impl Simulator {
         }
         let mut modules = self.modules.lock();
         let handle = modules.new_module_handle();
-        modules.deferred.modules.insert(handle, Module { wrapper, loaded: Arc::default() });
+        modules
+            .deferred
+            .modules
+            .insert(handle, Module { wrapper, kernels: Vec::new(), loaded: Arc::default() });
         Ok(handle)
     }
 
@@ -51,11 +59,11 @@ impl Simulator {
     /// the handle is used.
     pub(crate) fn kernel_handle(&self, module: ModuleHandle, name: &CStr) -> Result<FunctionHandle> {
         {
-            let mut modules = self.modules.lock();
-            let unused =
-                modules.deferred.modules.get(&module).is_some_and(|module| module.loaded.get().is_none());
-            if unused {
-                let handle = modules.new_function_handle();
+            let modules = &mut *self.modules.lock();
+            let handle = modules.new_function_handle();
+            let known = modules.deferred.modules.get_mut(&module);
+            if let Some(unused) = known.filter(|module| module.loaded.get().is_none()) {
+                unused.kernels.push(handle);
                 modules.deferred.kernels.insert(handle, (module, name.to_owned()));
                 return Ok(handle);
             }

@@ -14,6 +14,8 @@ use functional::check::Origin;
 use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
 use stream_engine::{Scope, StreamId};
 
+/// Kinds of memory that streams free; only pools have the second.
+const STREAM_KINDS: [AllocationKind; 2] = [AllocationKind::Device, AllocationKind::Managed];
 /// Flags of pinned memory: portable (1), mapped (2), write-combined (4).
 pub(crate) const HOST_ALLOC_FLAGS: u32 = 7;
 /// Flags of registered memory: portable (1), mapped (2), I/O (4), read-only (8).
@@ -71,7 +73,10 @@ impl Simulator {
 
     /// Frees device memory at its turn in a stream.
     pub(crate) fn free_in_stream(&'static self, address: u64, stream: StreamId) -> Result<()> {
-        self.owner(address).check_start(address, &[AllocationKind::Device])?;
+        // Managed memory of a pool too.
+        let is_of_pool = pool::pool_of(address).is_some() || graph::memory::is_reserved(address);
+        let kinds = if is_of_pool { &STREAM_KINDS[..] } else { &STREAM_KINDS[..1] };
+        self.owner(address).check_start(address, kinds)?;
         let operation = || Operation::Free { address, by: entry::origin() };
         if graph::memory::is_reserved(address) {
             // The memory stays where it is; what follows in the stream does not matter to it.
@@ -106,6 +111,7 @@ impl Simulator {
         }
         pool::forget_allocation(address);
         process().allocation_flags.lock().remove(&address);
+        process().synchronous.lock().remove(&address);
         Ok(())
     }
 
@@ -130,6 +136,11 @@ impl Simulator {
             return Err(Error::InvalidValue);
         }
         self.engine.synchronize(Scope::Context)?;
+        let is_inside =
+            |found: &Allocation| found.kind == AllocationKind::Registered && found.address != address;
+        if owner_of(address).is_some_and(|(_, found)| is_inside(&found)) {
+            return Err(Error::InvalidValue);
+        }
         self.owner(address).device.memory.unregister_host(address).map_err(|error| match error {
             MemoryError::NotAllocated(_) => Error::HostMemoryNotRegistered,
             other => other.into(),

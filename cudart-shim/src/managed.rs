@@ -217,7 +217,8 @@ impl Simulator {
                     said.accessed_by.retain(|one| *one != place);
                     if advice == advice::SET_ACCESSED_BY {
                         said.accessed_by.push(place);
-                        said.accessed_by.sort_by_key(|one| one.ordinal());
+                        // Devices, then the processor, whose ordinal is -1.
+                        said.accessed_by.sort_by_key(|one| one.ordinal() as u32);
                     }
                 });
             }

@@ -68,8 +68,9 @@ impl Simulator {
         by_warps.min(by_shared).min(by_registers).min(amount(Attribute::MaxBlocksPerMultiprocessor))
     }
 
-    /// Dynamic shared memory a CTA can have when `ctas` of them share a multiprocessor, bytes.
-    pub(crate) fn available_dynamic_shared(&self, program: &Program, ctas: u32) -> u64 {
+    /// Dynamic shared memory a CTA can have when `ctas` of them share a multiprocessor, bytes: no more than a launch of the
+    /// kernel may ask for.
+    pub(crate) fn available_dynamic_shared(&self, kernel: &Kernel, program: &Program, ctas: u32) -> u64 {
         let amount = |attribute| u64::from(self.profile.amount(attribute));
         let unit = u64::from(self.profile.occupancy.shared_memory_allocation_unit);
         let share =
@@ -78,6 +79,7 @@ impl Simulator {
             .min(amount(Attribute::MaxSharedMemoryPerBlockOptin))
             .saturating_sub(program.static_shared.into())
             .saturating_sub(amount(Attribute::ReservedSharedMemoryPerBlock))
+            .min(self.max_dynamic_shared(kernel, program))
     }
 
     /// The CTA size with the most resident threads, and the grid that fills the device: (CTAs, threads).

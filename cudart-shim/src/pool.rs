@@ -19,9 +19,47 @@ use std::sync::Arc;
 /// Handles lie where no process has memory; the first are the devices' default pools.
 const POOLS: usize = 0x5700_0000_0000_0000;
 
+/// Which memory a pool has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Home {
+    pub(crate) device: usize,
+    pub(crate) is_managed: bool,
+}
+
+impl Home {
+    /// Pinned memory of a device.
+    pub(crate) fn of_device(device: usize) -> Self {
+        Self { device, is_managed: false }
+    }
+
+    /// Managed memory that is counted as this device's.
+    fn managed(device: usize) -> Self {
+        Self { device, is_managed: true }
+    }
+
+    /// The first pool with such memory.
+    pub(crate) fn default_pool(self) -> PoolHandle {
+        PoolHandle(POOLS | ((self.number() + 1) << 4))
+    }
+
+    /// The pool for allocations that name none.
+    pub(crate) fn current_pool(self) -> PoolHandle {
+        with_pools(|pools| pools.current.get(self.number()).copied().unwrap_or(self.default_pool()))
+    }
+
+    fn number(self) -> usize {
+        self.device + if self.is_managed { MAX_DEVICES } else { 0 }
+    }
+
+    /// The kind of its allocations.
+    pub(crate) fn kind(self) -> AllocationKind {
+        if self.is_managed { AllocationKind::Managed } else { AllocationKind::Device }
+    }
+}
+
 /// The first pool of a device.
 pub(crate) fn default_pool(device: usize) -> PoolHandle {
-    PoolHandle(POOLS | ((device + 1) << 4))
+    Home::of_device(device).default_pool()
 }
 
 /// `cudaMemPoolAttr`, `CUmemPool_attribute`.
@@ -44,8 +82,8 @@ struct Pool {
     used: u64,
     used_high: u64,
     sharing: Sharing,
-    /// The device whose memory it is.
-    device: usize,
+    /// Whose memory it is.
+    home: Home,
     /// A bit for every other device whose kernels reach its memory.
     reached_by: u32,
 }
@@ -61,12 +99,12 @@ enum Sharing {
 }
 
 impl Pool {
-    fn new(device: usize, sharing: Sharing) -> Self {
-        Self { reuse: [1; 3], release_threshold: 0, used: 0, used_high: 0, sharing, device, reached_by: 0 }
+    fn new(home: Home, sharing: Sharing) -> Self {
+        Self { reuse: [1; 3], release_threshold: 0, used: 0, used_high: 0, sharing, home, reached_by: 0 }
     }
 
-    fn usual(device: usize) -> Self {
-        Self::new(device, Sharing::Private)
+    fn usual(home: Home) -> Self {
+        Self::new(home, Sharing::Private)
     }
 }
 
@@ -77,18 +115,28 @@ pub(crate) struct Pools {
     /// The pool and size of each allocation.
     allocations: FxHashMap<u64, (PoolHandle, u64)>,
     created: usize,
-    /// Each device's pool for allocations that name none.
-    current: [PoolHandle; MAX_DEVICES],
+    /// The pools for allocations that name none: each device's, and those of managed memory.
+    current: [PoolHandle; 2 * MAX_DEVICES],
+}
+
+/// The default pool in whose place one is chosen.
+fn default_of(number: usize) -> PoolHandle {
+    Home { device: number % MAX_DEVICES, is_managed: number >= MAX_DEVICES }.default_pool()
+}
+
+/// What a device has default pools for.
+fn homes(device: usize) -> [Home; 2] {
+    [Home::of_device(device), Home::managed(device)]
 }
 
 impl Pools {
     /// Each device's default pool.
     pub(crate) fn of_devices(count: usize) -> Self {
         Self {
-            live: (0..count).map(|device| (default_pool(device), Pool::usual(device))).collect(),
+            live: (0..count).flat_map(homes).map(|home| (home.default_pool(), Pool::usual(home))).collect(),
             allocations: FxHashMap::default(),
-            created: MAX_DEVICES,
-            current: std::array::from_fn(default_pool),
+            created: 2 * MAX_DEVICES,
+            current: std::array::from_fn(default_of),
         }
     }
 }
@@ -103,21 +151,21 @@ fn with_pool<T>(pool: PoolHandle, use_it: impl FnOnce(&mut Pool) -> Result<T>) -
 
 /// A device's pool for allocations that name none.
 pub(crate) fn current_pool(device: usize) -> PoolHandle {
-    with_pools(|pools| pools.current.get(device).copied().unwrap_or(default_pool(device)))
+    Home::of_device(device).current_pool()
 }
 
-/// Chooses a device's pool for allocations that name none.
-pub(crate) fn set_current_pool(device: usize, pool: PoolHandle) -> Result<()> {
-    with_pool(pool, |pool| if pool.device == device { Ok(()) } else { Err(Error::InvalidValue) })?;
+/// Chooses the pool for allocations that name none.
+pub(crate) fn set_current_pool(home: Home, pool: PoolHandle) -> Result<()> {
+    with_pool(pool, |pool| if pool.home == home { Ok(()) } else { Err(Error::InvalidValue) })?;
     with_pools(|pools| {
-        *pools.current.get_mut(device).ok_or(Error::InvalidDevice)? = pool;
+        *pools.current.get_mut(home.number()).ok_or(Error::InvalidDevice)? = pool;
         Ok(())
     })
 }
 
 /// Lets a device's kernels reach a pool's memory, or not. Its own device always does.
 pub(crate) fn set_access(pool: PoolHandle, device: usize, access: bool) -> Result<()> {
-    with_pool(pool, |pool| match (pool.device == device, access) {
+    with_pool(pool, |pool| match (pool.home.device == device, access) {
         (true, true) => Ok(()),
         (true, false) => Err(Error::InvalidDevice),
         (false, true) => {
@@ -133,7 +181,9 @@ pub(crate) fn set_access(pool: PoolHandle, device: usize, access: bool) -> Resul
 
 /// Do a device's kernels reach a pool's memory?
 pub(crate) fn has_access(pool: PoolHandle, device: usize) -> Result<bool> {
-    with_pool(pool, |pool| Ok(pool.device == device || pool.reached_by & (1 << device) != 0))
+    with_pool(pool, |pool| {
+        Ok(pool.home.device == device || pool.home.is_managed || pool.reached_by & (1 << device) != 0)
+    })
 }
 
 /// Do a device's kernels reach the memory at an address for the sake of its pool?
@@ -141,10 +191,13 @@ pub(crate) fn reaches(device: usize, address: u64) -> bool {
     pool_of(address).is_some_and(|pool| has_access(pool, device).unwrap_or(false))
 }
 
-/// Refuses locations and types of memory that have no pools here: only pinned (1) memory of devices (1) has.
-pub(crate) fn device_of_location(location: MemoryLocation, kind: c_int) -> Result<usize> {
+/// Refuses locations and types of memory that have no pools here: pinned (1) memory of devices (1) has, and managed (2)
+/// memory, whose location says only where it would best lie.
+pub(crate) fn home_of_location(location: MemoryLocation, kind: c_int) -> Result<Home> {
     match (location.kind, kind) {
-        (1, 1) => ordinal(location.id),
+        (1, 1) => ordinal(location.id).map(Home::of_device),
+        (1, 2) => ordinal(location.id).map(Home::managed),
+        (0 | 2..=4, 2) => Ok(Home::managed(current_device())),
         (0..=6, 1 | 2) => Err(Error::NotSupported),
         _ => Err(Error::InvalidValue),
     }
@@ -165,15 +218,15 @@ fn insert(pool: Pool) -> PoolHandle {
 }
 
 /// A new pool, which other processes may come to know through these kinds of handles.
-pub(crate) fn create(device: usize, handle_types: c_int) -> Result<PoolHandle> {
+pub(crate) fn create(home: Home, handle_types: c_int) -> Result<PoolHandle> {
     let sharing = match handle_types {
         0 => Sharing::Private,
-        FILE_DESCRIPTOR => {
+        FILE_DESCRIPTOR if !home.is_managed => {
             Sharing::Exportable(Arc::new(Pages::anonymous(0).map_err(|_| Error::OperatingSystem)?))
         }
         _ => return Err(Error::NotSupported),
     };
-    Ok(insert(Pool::new(device, sharing)))
+    Ok(insert(Pool::new(home, sharing)))
 }
 
 /// Stores a file descriptor for a pool that was made to be exported; the caller owns it.
@@ -205,7 +258,7 @@ pub(crate) fn import(
     if pages.size() != 0 {
         return Err(Error::InvalidValue);
     }
-    result.set(insert(Pool::new(current_device(), Sharing::Imported(pages))))
+    result.set(insert(Pool::new(Home::of_device(current_device()), Sharing::Imported(pages))))
 }
 
 /// The file that tells an exportable pool from others.
@@ -242,14 +295,14 @@ pub(crate) fn note_allocation(pool: PoolHandle, address: u64, size: u64) {
 
 /// Destroys a created pool; its allocations stay until they are freed.
 pub(crate) fn destroy(pool: PoolHandle) -> Result<()> {
-    if (0..device_count()).any(|device| pool == default_pool(device)) {
+    if (0..device_count()).flat_map(homes).any(|home| pool == home.default_pool()) {
         return Err(Error::InvalidValue);
     }
     with_pools(|pools| {
         pools.live.remove(&pool).ok_or(Error::InvalidValue)?;
-        for (device, current) in pools.current.iter_mut().enumerate() {
+        for (number, current) in pools.current.iter_mut().enumerate() {
             if *current == pool {
-                *current = default_pool(device);
+                *current = default_of(number);
             }
         }
         Ok(())
@@ -315,12 +368,14 @@ pub(crate) fn forget_allocation(address: u64) {
 /// A device has been reset.
 pub(crate) fn forget_everything(device: usize) {
     with_pools(|pools| {
-        pools.live.retain(|_, pool| pool.device != device);
-        pools.live.insert(default_pool(device), Pool::usual(device));
+        pools.live.retain(|_, pool| pool.home.device != device);
         let Pools { live, allocations, current, .. } = pools;
-        allocations.retain(|_, (pool, _)| live.contains_key(pool) && *pool != default_pool(device));
-        if let Some(current) = current.get_mut(device) {
-            *current = default_pool(device);
+        allocations.retain(|_, (pool, _)| live.contains_key(pool));
+        for home in homes(device) {
+            live.insert(home.default_pool(), Pool::usual(home));
+            if let Some(current) = current.get_mut(home.number()) {
+                *current = home.default_pool();
+            }
         }
     });
 }
@@ -340,14 +395,14 @@ impl Simulator {
         let stream = owner.stream(stream, default)?;
         owner.engine.stream_info(stream)?;
         let pool = pool.unwrap_or_else(|| current_pool(owner.ordinal));
-        let device = with_pool(pool, |pool| match pool.sharing {
+        let home = with_pool(pool, |pool| match pool.sharing {
             Sharing::Imported(_) => Err(Error::InvalidValue),
-            _ => Ok(pool.device),
+            _ => Ok(pool.home),
         })?;
-        if let Some(address) = owner.allocate_captured(stream, size)? {
+        if let Some(address) = owner.allocate_captured(stream, size.max(1), home)? {
             return result.set(Address(address as usize));
         }
-        let address = simulator_of(device)?.allocate(size, AllocationKind::Device, 0)?;
+        let address = simulator_of(home.device)?.allocate(size, home.kind(), 0)?;
         if address != 0 {
             note_allocation(pool, address, size as u64);
         }

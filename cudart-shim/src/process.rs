@@ -15,7 +15,7 @@ use crate::pool::Pools;
 use crate::simulator::{MAX_DEVICES, Simulator, number_from_environment};
 use crate::{external_memory, virtual_memory};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -39,6 +39,8 @@ pub(crate) struct Process {
     pub(crate) managed: Mutex<Ranges>,
     /// Flags that host and managed memory was allocated or registered with, by address.
     pub(crate) allocation_flags: Mutex<FxHashMap<u64, u32>>,
+    /// Addresses of allocations of which the program wants copies to be synchronous, as all are here.
+    pub(crate) synchronous: Mutex<FxHashSet<u64>>,
     pub(crate) physical: Mutex<virtual_memory::Table>,
     pub(crate) external: Mutex<external_memory::Table>,
     pub(crate) opened: Mutex<Opened>,
@@ -66,6 +68,7 @@ impl Process {
             pools: Mutex::new(Pools::of_devices(device_count)),
             managed: Mutex::default(),
             allocation_flags: Mutex::default(),
+            synchronous: Mutex::default(),
             physical: Mutex::default(),
             external: Mutex::default(),
             opened: Mutex::default(),

@@ -389,6 +389,20 @@ static void a_destroyed_stream_ends_its_capture() {
     CHECK(cudaStreamBeginCapture(temporary, cudaStreamCaptureModeGlobal));
     CHECK(cudaStreamDestroy(temporary));
     EXPECT_ERROR(cudaSuccess, allocate_and_free());
+    // One that has joined a capture and been joined by it may go before the end.
+    DeviceArray<int> data(count);
+    begin();
+    CHECK(cudaMemsetAsync(data, 0, data.bytes(), stream));
+    CHECK(cudaEventRecord(event, stream));
+    CHECK(cudaStreamCreate(&temporary));
+    CHECK(cudaStreamWaitEvent(temporary, event, 0));
+    add<<<4, 64, 0, temporary>>>(data, count, 4);
+    CHECK(cudaEventRecord(other, temporary));
+    CHECK(cudaStreamWaitEvent(stream, other, 0));
+    CHECK(cudaStreamDestroy(temporary));
+    add<<<4, 64, 0, stream>>>(data, count, 1);
+    launch(end());
+    compare("a stream that is gone", data.download(), std::vector<int>(count, 5));
 }
 
 int main() {

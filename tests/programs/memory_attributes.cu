@@ -39,7 +39,7 @@ int main() {
     CHECK(cudaMemAdvise(data, page, cudaMemAdviseSetAccessedBy, device));
     int accessed[3];
     CHECK(cudaMemRangeGetAttribute(accessed, sizeof accessed, cudaMemRangeAttributeAccessedBy, data, page));
-    EXPECT(accessed[0] + accessed[1] == -1 && accessed[2] == cudaInvalidDeviceId);
+    EXPECT(accessed[0] == 0 && accessed[1] == cudaCpuDeviceId && accessed[2] == cudaInvalidDeviceId);
     CHECK(cudaMemRangeGetAttribute(accessed, sizeof accessed, cudaMemRangeAttributeAccessedBy, data, size));
     EXPECT(accessed[0] == cudaCpuDeviceId && accessed[1] == cudaInvalidDeviceId);
 
@@ -111,6 +111,25 @@ int main() {
     CHECK(cudaMemSetMemPool(&where, cudaMemAllocationTypePinned, usual));
     CHECK(cudaMemPoolDestroy(own));
     EXPECT_ERROR(wrong, cudaMemGetMemPool(&current, &where, cudaMemAllocationTypeInvalid));
+
+    // A pool of managed memory, which the host reaches.
+    cudaMemLocation anywhere = {cudaMemLocationTypeNone, {0}};
+    CHECK(cudaMemGetMemPool(&current, &anywhere, cudaMemAllocationTypeManaged));
+    EXPECT(usual != current);
+    int *shared;
+    cudaPointerAttributes of_shared;
+    CHECK(cudaMallocFromPoolAsync((void **)&shared, 4 * sizeof(int), current, stream));
+    CHECK(cudaPointerGetAttributes(&of_shared, shared));
+    EXPECT(of_shared.type == cudaMemoryTypeManaged);
+    CHECK(cudaMemsetAsync(shared, 1, 4 * sizeof(int), stream));
+    CHECK(cudaStreamSynchronize(stream));
+    EXPECT(shared[3] == 0x01010101);
+    CHECK(cudaFreeAsync(shared, stream));
+    props.allocType = cudaMemAllocationTypeManaged;
+    CHECK(cudaMemPoolCreate(&own, &props));
+    EXPECT_ERROR(wrong, cudaMemSetMemPool(&where, cudaMemAllocationTypePinned, own));
+    CHECK(cudaMemSetMemPool(&where, cudaMemAllocationTypeManaged, own));
+    CHECK(cudaMemPoolDestroy(own));
 
     // An ordinary array has no planes, no tiles, and its memory from its making on.
     cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();

@@ -95,18 +95,18 @@ both! {
     /// The first pool of a location.
     fn cudaMemGetDefaultMemPool = cuMemGetDefaultMemPool(memPool: Out<PoolHandle>, location: In<MemoryLocation>, kind: c_int) {
         context()?;
-        memPool.set(pool::default_pool(pool::device_of_location(location.get()?, kind)?))
+        memPool.set(pool::home_of_location(location.get()?, kind)?.default_pool())
     }
 
     /// The current pool of a location.
     fn cudaMemGetMemPool = cuMemGetMemPool(memPool: Out<PoolHandle>, location: In<MemoryLocation>, kind: c_int) {
         context()?;
-        memPool.set(pool::current_pool(pool::device_of_location(location.get()?, kind)?))
+        memPool.set(pool::home_of_location(location.get()?, kind)?.current_pool())
     }
 
     /// Chooses the current pool of a location.
     fn cudaMemSetMemPool = cuMemSetMemPool(location: In<MemoryLocation>, kind: c_int, memPool: PoolHandle) {
         context()?;
-        pool::set_current_pool(pool::device_of_location(location.get()?, kind)?, memPool)
+        pool::set_current_pool(pool::home_of_location(location.get()?, kind)?, memPool)
     }
 }

@@ -257,7 +257,7 @@ api! { Driver;
         if blockSize <= 0 {
             return Err(Error::InvalidValue);
         }
-        let program = simulator.kernel(function)?.program()?;
-        dynamicSmemSize.set(simulator.available_dynamic_shared(&program, ctas) as usize)
+        let kernel = simulator.kernel(function)?;
+        dynamicSmemSize.set(simulator.available_dynamic_shared(&kernel, &*kernel.program()?, ctas) as usize)
     }
 }

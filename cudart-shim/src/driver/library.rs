@@ -98,7 +98,11 @@ api! { Driver;
 
     /// The kernel's name in the PTX.
     fn cuKernelGetName(name: Out<*const c_char>, kernel: FunctionHandle) {
-        name.set(driver()?.kernel(kernel)?.name.as_ptr())
+        let simulator = driver()?;
+        if kernel.0 == 0 {
+            return Err(Error::InvalidValue);
+        }
+        name.set(simulator.kernel(kernel)?.name.as_ptr())
     }
 
     /// One attribute.

@@ -7,6 +7,7 @@ use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::managed::Place;
 use crate::pool;
+use crate::process::process;
 use crate::simulator::{Simulator, owner_of};
 use crate::virtual_memory::{self, FILE_DESCRIPTOR};
 use functional::memory::{Allocation, AllocationKind};
@@ -74,7 +75,8 @@ fn pointer_attribute(
         attribute::IS_LEGACY_IPC_CAPABLE => {
             Value::Flag(found.kind == AllocationKind::Device && pool.is_none())
         }
-        attribute::SYNC_MEMOPS | attribute::IS_GPU_DIRECT_RDMA_CAPABLE => Value::Flag(false),
+        attribute::SYNC_MEMOPS => Value::Flag(process().synchronous.lock().contains(&found.address)),
+        attribute::IS_GPU_DIRECT_RDMA_CAPABLE => Value::Flag(false),
         attribute::BUFFER_ID => Value::Word(found.serial),
         attribute::IS_MANAGED => Value::Flag(found.kind == AllocationKind::Managed),
         attribute::DEVICE_ORDINAL => Value::Int(simulator.ordinal as u32),
@@ -256,11 +258,16 @@ api! { Driver;
         Ok(())
     }
 
-    /// The only attribute that can be set, synchronous memory operations, changes nothing here.
+    /// Sets the only attribute that can be set: synchronous memory operations. It changes no operation here.
     fn cuPointerSetAttribute(value: In<c_uint>, attribute: c_int, ptr: Address) {
-        value.get()?;
+        let value = value.get()?;
         driver()?;
-        owner_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
-        if attribute == attribute::SYNC_MEMOPS { Ok(()) } else { Err(Error::InvalidValue) }
+        let (_, found) = owner_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
+        if attribute != attribute::SYNC_MEMOPS {
+            return Err(Error::InvalidValue);
+        }
+        let mut synchronous = process().synchronous.lock();
+        let _ = if value != 0 { synchronous.insert(found.address) } else { synchronous.remove(&found.address) };
+        Ok(())
     }
 }

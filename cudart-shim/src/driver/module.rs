@@ -140,6 +140,10 @@ api! { Driver;
 
     /// The function's name in the PTX.
     fn cuFuncGetName(name: Out<*const c_char>, function: FunctionHandle) {
-        name.set(driver_context()?.kernel(function)?.name.as_ptr())
+        let simulator = driver_context()?;
+        if function.0 == 0 {
+            return Err(Error::InvalidValue);
+        }
+        name.set(simulator.kernel(function)?.name.as_ptr())
     }
 }

@@ -3,8 +3,8 @@
 use crate::abi::{Address, In, MemoryLocation, Out, PoolHandle, StreamHandle};
 use crate::context::{driver, driver_context, ordinal};
 use crate::entry::api;
-use crate::pool;
-use crate::runtime::{AccessDescription, PoolProperties, access, device_of_properties, set_access};
+use crate::pool::{self, Home};
+use crate::runtime::{AccessDescription, PoolProperties, access, home_of_properties, set_access};
 use crate::streams::of_stream;
 use std::ffi::{c_int, c_void};
 
@@ -43,7 +43,7 @@ api! { Driver;
     /// Chooses the device's pool for `cuMemAllocAsync`.
     fn cuDeviceSetMemPool(dev: c_int, memPool: PoolHandle) {
         driver()?;
-        pool::set_current_pool(ordinal(dev)?, memPool)
+        pool::set_current_pool(Home::of_device(ordinal(dev)?), memPool)
     }
 
     /// A new pool.
@@ -51,8 +51,8 @@ api! { Driver;
         memPool.check()?;
         driver()?;
         let properties = poolProps.get()?;
-        let device = device_of_properties(properties)?;
-        memPool.set(pool::create(device, properties.handle_types)?)
+        let home = home_of_properties(properties)?;
+        memPool.set(pool::create(home, properties.handle_types)?)
     }
 
     /// Destroys a pool.

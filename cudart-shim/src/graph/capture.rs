@@ -180,15 +180,10 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         Some(Ended { graph, is_given, outcome, origin, others })
     }
 
-    /// A stream is destroyed: the capture that began in it is over, any other is invalid.
+    /// A stream is destroyed: the capture that began in it is over. Of another its work stays, and has to be joined.
     pub(crate) fn forget_stream(&mut self, stream: S) -> Option<Ended<N>> {
         let id = self.streams.remove(&stream)?;
-        let capture = self.captures.get_mut(&id)?;
-        if capture.origin == stream {
-            return self.remove(id);
-        }
-        capture.is_valid = false;
-        None
+        if self.captures.get(&id)?.origin == stream { self.remove(id) } else { None }
     }
 
     /// An event is destroyed or recorded outside of captures.

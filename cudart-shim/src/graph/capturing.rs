@@ -8,6 +8,7 @@ use super::topology::Edge;
 use crate::abi::{DefaultStream, EventHandle, StreamHandle};
 use crate::error::{Error, Result};
 use crate::operation::Operation;
+use crate::pool::Home;
 use crate::simulator::Simulator;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -236,10 +237,15 @@ impl Simulator {
     }
 
     /// Adds an allocation to the graph that a stream is captured into, and gives its address.
-    pub(crate) fn allocate_captured(&self, stream: StreamId, bytes: usize) -> Result<Option<u64>> {
+    pub(crate) fn allocate_captured(
+        &self,
+        stream: StreamId,
+        bytes: usize,
+        home: Home,
+    ) -> Result<Option<u64>> {
         let mut address = 0;
         let kind = |_: &mut Graphs| {
-            let kind = self.allocation_kind(bytes)?;
+            let kind = self.allocation_kind(bytes, home)?;
             if let Kind::Allocate(reservation) = &kind {
                 address = reservation.address;
             }

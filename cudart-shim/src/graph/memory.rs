@@ -35,11 +35,9 @@ fn with_account<T>(use_it: impl FnOnce(&mut Account) -> T) -> T {
 }
 
 impl Account {
-    fn used(&self) -> u64 {
-        self.lives.values().filter(|life| life.live).map(|life| life.bytes).sum()
-    }
-
-    fn reserved(&self) -> u64 {
+    /// Bytes that launches have used since memory was trimmed. They are in use and reserved alike: a real driver's count
+    /// does not fall when the memory is freed, but when it is trimmed.
+    fn held(&self) -> u64 {
         self.lives.values().filter(|life| life.live || life.reserved).map(|life| life.bytes).sum()
     }
 }
@@ -70,8 +68,8 @@ impl Reservation {
             if let Some(life) = account.lives.get_mut(&self.address) {
                 (life.live, life.reserved) = (true, true);
             }
-            account.used_high = account.used_high.max(account.used());
-            account.reserved_high = account.reserved_high.max(account.reserved());
+            account.used_high = account.used_high.max(account.held());
+            account.reserved_high = account.reserved_high.max(account.held());
         });
     }
 }
@@ -139,9 +137,8 @@ pub(crate) fn forget_everything() {
 /// `cudaGraphMemAttributeType`, `CUgraphMem_attribute`: bytes in use or reserved, now or at most.
 pub(crate) fn attribute(number: i32) -> Result<u64> {
     with_account(|account| match number {
-        0 => Ok(account.used()),
+        0 | 2 => Ok(account.held()),
         1 => Ok(account.used_high),
-        2 => Ok(account.reserved()),
         3 => Ok(account.reserved_high),
         _ => Err(Error::InvalidValue),
     })
@@ -151,11 +148,11 @@ pub(crate) fn attribute(number: i32) -> Result<u64> {
 pub(crate) fn set_attribute(number: i32, value: u64) -> Result<()> {
     with_account(|account| match (number, value) {
         (1, 0) => {
-            account.used_high = account.used();
+            account.used_high = account.held();
             Ok(())
         }
         (3, 0) => {
-            account.reserved_high = account.reserved();
+            account.reserved_high = account.held();
             Ok(())
         }
         _ => Err(Error::InvalidValue),

@@ -15,10 +15,10 @@ use crate::error::{Error, Result};
 use crate::log;
 use crate::memory_operation::{self, Batch, Parameters};
 use crate::operation::Operation;
-use crate::runtime::{Copy3d, PoolProperties, device_of_properties};
+use crate::pool::Home;
+use crate::runtime::{Copy3d, PoolProperties, home_of_properties};
 use crate::simulator::Simulator;
 use crate::streams::{HostCall, HostFunction};
-use functional::memory::AllocationKind;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
@@ -191,10 +191,11 @@ impl HostParameters {
 impl AllocationParameters {
     /// Takes the memory from the device and notes its address.
     pub(crate) fn kind(&mut self, simulator: &Simulator) -> Result<Kind> {
-        if device_of_properties(self.pool)? != simulator.ordinal {
+        let home = home_of_properties(self.pool)?;
+        if home.device != simulator.ordinal {
             return Err(Error::InvalidDevice);
         }
-        let kind = simulator.allocation_kind(self.bytes)?;
+        let kind = simulator.allocation_kind(self.bytes, home)?;
         if let Kind::Allocate(reservation) = &kind {
             self.address = Address(reservation.address as usize);
         }
@@ -235,8 +236,8 @@ impl MemoryOperationParameters {
 
 impl Simulator {
     /// Memory of an allocation node.
-    pub(crate) fn allocation_kind(&self, bytes: usize) -> Result<Kind> {
-        let address = self.allocate(bytes, AllocationKind::Device, 0)?;
+    pub(crate) fn allocation_kind(&self, bytes: usize, home: Home) -> Result<Kind> {
+        let address = self.allocate(bytes, home.kind(), 0)?;
         if address == 0 {
             return Err(Error::InvalidValue);
         }

@@ -343,12 +343,23 @@ impl Graphs {
 
     /// The condition of a graph that a handle of the program stands for; one that no node has yet.
     pub(super) fn unused_condition(&self, graph: GraphHandle, handle: u64) -> Result<Arc<Condition>> {
-        let found =
-            self.graphs.values().flat_map(|graph| &graph.conditions).find(|one| one.handle() == handle);
-        let condition = Arc::clone(found.ok_or(Error::InvalidValue)?);
+        let of = |graph: &Graph| graph.conditions.iter().find(|one| one.handle() == handle).map(Arc::clone);
+        let mut place = Some(graph);
+        let found = std::iter::from_fn(|| {
+            let graph = place?;
+            place = self.owner_of_body(graph);
+            Some(self.graphs.get(&graph).and_then(of))
+        });
+        let condition = found.flatten().next().ok_or(Error::InvalidValue)?;
         let has_it = |node: &Node| matches!(&node.kind, Kind::Conditional(Conditional { condition, .. }) if condition.handle() == handle);
         self.graph(graph)?;
         if self.nodes.values().any(has_it) { Err(Error::InvalidValue) } else { Ok(condition) }
+    }
+
+    /// The graph with the conditional node that a graph is a body of.
+    fn owner_of_body(&self, graph: GraphHandle) -> Option<GraphHandle> {
+        let has_it = |node: &&Node| matches!(&node.kind, Kind::Conditional(Conditional { bodies, .. }) if bodies.contains(&graph));
+        Some(self.nodes.values().find(has_it)?.graph)
     }
 }
 

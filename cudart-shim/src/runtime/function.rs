@@ -198,8 +198,8 @@ api! { Runtime;
         if blockSize <= 0 {
             return Err(Error::InvalidValue);
         }
-        let program = simulator.kernel_of(func.0)?.program()?;
-        dynamicSmemSize.set(simulator.available_dynamic_shared(&program, ctas) as usize)
+        let kernel = simulator.kernel_of(func.0)?;
+        dynamicSmemSize.set(simulator.available_dynamic_shared(&kernel, &*kernel.program()?, ctas) as usize)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::abi::{Address, In, MemoryLocation, Out, PoolHandle, StreamHandle};
 use crate::context::{ordinal, runtime_context};
 use crate::entry::api;
 use crate::error::{Error, Result};
-use crate::pool;
+use crate::pool::{self, Home};
 use crate::streams::of_stream;
 use std::ffi::{c_int, c_void};
 
@@ -35,14 +35,14 @@ pub(crate) struct AccessDescription {
 /// Read and write.
 pub(crate) const ACCESS_READ_WRITE: c_int = 3;
 
-/// The device of a pool with these properties; refuses those there cannot be here.
-pub(crate) fn device_of_properties(properties: PoolProperties) -> Result<usize> {
-    pool::device_of_location(properties.location, properties.allocation_type)
+/// The memory of a pool with these properties; refuses those there cannot be here.
+pub(crate) fn home_of_properties(properties: PoolProperties) -> Result<Home> {
+    pool::home_of_location(properties.location, properties.allocation_type)
 }
 
 /// Sets the access of one location to a pool's memory; the host has none.
 pub(crate) fn set_access(pool: PoolHandle, description: AccessDescription) -> Result<()> {
-    let device = pool::device_of_location(description.location, 1)?;
+    let device = pool::home_of_location(description.location, 1)?.device;
     match description.flags {
         0 => pool::set_access(pool, device, false),
         ACCESS_READ_WRITE => pool::set_access(pool, device, true),
@@ -53,7 +53,7 @@ pub(crate) fn set_access(pool: PoolHandle, description: AccessDescription) -> Re
 
 /// The access of a location to a pool's memory.
 pub(crate) fn access(pool: PoolHandle, location: MemoryLocation) -> Result<c_int> {
-    let device = pool::device_of_location(location, 1)?;
+    let device = pool::home_of_location(location, 1)?.device;
     Ok(if pool::has_access(pool, device)? { ACCESS_READ_WRITE } else { 0 })
 }
 
@@ -92,7 +92,7 @@ api! { Runtime;
     /// Chooses the device's pool for `cudaMallocAsync`.
     fn cudaDeviceSetMemPool(device: c_int, memPool: PoolHandle) {
         runtime_context()?;
-        pool::set_current_pool(ordinal(device)?, memPool)
+        pool::set_current_pool(Home::of_device(ordinal(device)?), memPool)
     }
 
     /// A new pool.
@@ -100,8 +100,8 @@ api! { Runtime;
         memPool.check()?;
         runtime_context()?;
         let properties = poolProps.get()?;
-        let device = device_of_properties(properties)?;
-        memPool.set(pool::create(device, properties.handle_types)?)
+        let home = home_of_properties(properties)?;
+        memPool.set(pool::create(home, properties.handle_types)?)
     }
 
     /// Destroys a pool.

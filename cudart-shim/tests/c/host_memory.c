@@ -26,6 +26,7 @@ int main(void)
     EXPECT(cudaHostRegister(registered, sizeof registered, 0), cudaErrorHostMemoryAlreadyRegistered);
     OK(cudaPointerGetAttributes(&attributes, registered + 3));
     EXPECT(attributes.type, 1);
+    EXPECT(cudaHostUnregister(registered + 4), cudaErrorInvalidValue);
     OK(cudaHostUnregister(registered));
     EXPECT(cudaHostUnregister(registered), cudaErrorHostMemoryNotRegistered);
 

@@ -2,7 +2,7 @@
 //!
 //! The contexts of a device share its memory and its streams; a context is a name, flags and the device.
 
-use crate::abi::ContextHandle;
+use crate::abi::{ContextHandle, StreamHandle};
 use crate::error::{self, Error, Result};
 use crate::export_table;
 use crate::external_memory;
@@ -11,6 +11,7 @@ use crate::peer;
 use crate::pool;
 use crate::process::process;
 use crate::simulator::{self, DEVICE_SHIFT, MAX_DEVICES, Simulator, device_count, simulator, simulator_of};
+use crate::streams;
 use crate::virtual_memory;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -106,6 +107,16 @@ pub(crate) fn driver() -> Result<&'static Simulator> {
 pub(crate) fn driver_context() -> Result<&'static Simulator> {
     let simulator = driver()?;
     current().ok_or(Error::DeviceUninitialized)?;
+    error::check_sticky()?;
+    Ok(simulator)
+}
+
+/// For a call of the driver API on a stream: only the default streams are those of the current context.
+pub(crate) fn stream_context(stream: StreamHandle) -> Result<&'static Simulator> {
+    if streams::is_default(stream) {
+        return driver_context();
+    }
+    let simulator = driver()?;
     error::check_sticky()?;
     Ok(simulator)
 }

@@ -41,10 +41,15 @@ fn device_of_handle(device: usize) -> Result<&'static Simulator> {
     })
 }
 
+/// Is it one of the streams that are there from the start?
+pub(crate) fn is_default(handle: StreamHandle) -> bool {
+    matches!(handle.0, 0 | LEGACY | PER_THREAD)
+}
+
 /// The device of a stream: the thread's for the default streams.
 pub(crate) fn of_stream(handle: StreamHandle) -> Result<&'static Simulator> {
     match handle.0 {
-        0 | LEGACY | PER_THREAD => simulator(),
+        _ if is_default(handle) => simulator(),
         handle => device_of_handle(decode(STREAMS, handle)?.0),
     }
 }
@@ -165,7 +170,7 @@ impl Simulator {
 
     /// Destroys a created stream; its pending work completes.
     pub(crate) fn destroy_stream(&self, handle: StreamHandle) -> Result<()> {
-        if matches!(handle.0, 0 | LEGACY | PER_THREAD) {
+        if is_default(handle) {
             return Err(Error::InvalidResourceHandle);
         }
         let owner = of_stream(handle)?;

@@ -1,7 +1,7 @@
 //! Memory and pools of other processes, where the runtime's calls are others; see [`crate::both`].
 
 use crate::abi::{Address, Out, PoolHandle};
-use crate::context::driver_context;
+use crate::context::{driver, driver_context};
 use crate::entry::api;
 use crate::interprocess::Handle;
 use crate::pool;
@@ -18,7 +18,7 @@ api! { Driver;
     fn cuMemPoolExportToShareableHandle(
         shareableHandle: Out<c_void>, memPool: PoolHandle, handleType: c_int, flags: c_ulonglong,
     ) {
-        driver_context()?;
+        driver()?;
         pool::export(shareableHandle, memPool, handleType, flags)
     }
 
@@ -26,7 +26,7 @@ api! { Driver;
     fn cuMemPoolImportFromShareableHandle(
         memPool: Out<PoolHandle>, shareableHandle: Address, handleType: c_int, flags: c_ulonglong,
     ) {
-        driver_context()?;
+        driver()?;
         pool::import(memPool, shareableHandle, handleType, flags)
     }
 }

@@ -1,7 +1,7 @@
 //! Memory pools and stream-ordered allocation.
 
 use crate::abi::{Address, In, MemoryLocation, Out, PoolHandle, StreamHandle};
-use crate::context::{driver, driver_context, ordinal};
+use crate::context::{driver, ordinal, stream_context};
 use crate::entry::api;
 use crate::pool::{self, Home};
 use crate::runtime::{AccessDescription, PoolProperties, access, home_of_properties, set_access};
@@ -11,19 +11,19 @@ use std::ffi::{c_int, c_void};
 api! { Driver;
     /// Device memory, usable in stream order.
     fn cuMemAllocAsync, cuMemAllocAsync_ptsz [default] (dptr: Out<Address>, size: usize, stream: StreamHandle) {
-        driver_context()?.allocate_from_pool(dptr, size, None, stream, default)
+        stream_context(stream)?.allocate_from_pool(dptr, size, None, stream, default)
     }
 
     /// Device memory of a pool, usable in stream order.
     fn cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz [default] (
         dptr: Out<Address>, size: usize, memPool: PoolHandle, stream: StreamHandle,
     ) {
-        driver_context()?.allocate_from_pool(dptr, size, Some(memPool), stream, default)
+        stream_context(stream)?.allocate_from_pool(dptr, size, Some(memPool), stream, default)
     }
 
     /// Frees device memory at its turn in a stream.
     fn cuMemFreeAsync, cuMemFreeAsync_ptsz [default] (dptr: Address, stream: StreamHandle) {
-        driver_context()?;
+        stream_context(stream)?;
         let simulator = of_stream(stream)?;
         simulator.free_in_stream(dptr.0 as u64, simulator.stream(stream, default)?)
     }

@@ -1,7 +1,7 @@
 //! Streams and host functions.
 
 use crate::abi::{Address, ContextHandle, DefaultStream, EventHandle, Out, StreamHandle};
-use crate::context::{self, driver_context};
+use crate::context::{self, driver_context, stream_context};
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::streams::{HostFunction, StreamCallback, of_stream};
@@ -24,7 +24,7 @@ api! { Driver;
     }
 
     /// Destroys a stream; its pending work completes.
-    fn cuStreamDestroy(stream: StreamHandle) { driver_context()?.destroy_stream(stream) }
+    fn cuStreamDestroy(stream: StreamHandle) { stream_context(stream)?.destroy_stream(stream) }
 
     /// Waits for a stream's work.
     fn cuStreamSynchronize, cuStreamSynchronize_ptsz [default] (stream: StreamHandle) {

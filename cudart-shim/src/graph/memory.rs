@@ -26,6 +26,8 @@ struct Life {
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     lives: FxHashMap<u64, Life>,
+    /// Bytes of reservations that are gone and were in use since memory was trimmed.
+    gone: u64,
     used_high: u64,
     reserved_high: u64,
 }
@@ -38,7 +40,16 @@ impl Account {
     /// Bytes that launches have used since memory was trimmed. They are in use and reserved alike: a real driver's count
     /// does not fall when the memory is freed, but when it is trimmed.
     fn held(&self) -> u64 {
-        self.lives.values().filter(|life| life.live || life.reserved).map(|life| life.bytes).sum()
+        let held = self.lives.values().filter(|life| life.live || life.reserved);
+        self.gone + held.map(|life| life.bytes).sum::<u64>()
+    }
+
+    fn remove(&mut self, address: u64) -> Option<Life> {
+        let life = self.lives.remove(&address)?;
+        if life.reserved {
+            self.gone += life.bytes;
+        }
+        Some(life)
     }
 }
 
@@ -82,7 +93,7 @@ impl Drop for Reservation {
             if life.live {
                 return None;
             }
-            account.lives.remove(&self.address)
+            account.remove(self.address)
         });
         if is_over.is_some() {
             give_back(self.address);
@@ -114,7 +125,7 @@ pub(crate) fn end_life(address: u64) -> Result<()> {
         life.live = false;
         let orphan = life.orphan;
         if orphan {
-            account.lives.remove(&address);
+            account.remove(address);
         }
         Ok(orphan)
     })?;
@@ -126,7 +137,10 @@ pub(crate) fn end_life(address: u64) -> Result<()> {
 
 /// `cudaDeviceGraphMemTrim`: unused memory no longer counts as reserved.
 pub(crate) fn trim() {
-    with_account(|account| account.lives.values_mut().for_each(|life| life.reserved = life.live));
+    with_account(|account| {
+        account.gone = 0;
+        account.lives.values_mut().for_each(|life| life.reserved = life.live);
+    });
 }
 
 /// The device has been reset.

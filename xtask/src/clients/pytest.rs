@@ -33,6 +33,8 @@ pub(super) struct Pytest {
     device: &'static str,
     /// Options of pytest.
     options: &'static [&'static str],
+    /// Files and folders of the home that are not looked into.
+    ignored: &'static [&'static str],
     /// What pytest is told to run.
     whole: &'static [&'static str],
     /// A part of that, and what the names of its tests begin with.
@@ -46,6 +48,7 @@ pub(super) const NUMBA_CUDA: Pytest = Pytest {
     home: Home::Package("numba_cuda/numba/cuda/tests"),
     device: "device.toml",
     options: &["-o", "consider_namespace_packages=true", "--pyargs"],
+    ignored: &[],
     whole: &["numba.cuda.tests.cudadrv", "numba.cuda.tests.cudapy"],
     small: &[
         ("numba.cuda.tests.cudadrv.test_linker", "cudadrv/test_linker.py"),
@@ -64,6 +67,7 @@ pub(super) const TRITON: Pytest = Pytest {
     home: Home::Ours,
     device: "titan-v",
     options: &[],
+    ignored: &[],
     whole: &["."],
     small: &[(".", "")],
 };
@@ -75,6 +79,7 @@ pub(super) const CURAND: Pytest = Pytest {
     home: Home::Ours,
     device: "device.toml",
     options: &[],
+    ignored: &[],
     whole: &["."],
     small: &[
         (
@@ -92,6 +97,7 @@ pub(super) const NVRTC: Pytest = Pytest {
     home: Home::Ours,
     device: "h100",
     options: &[],
+    ignored: &[],
     whole: &["."],
     small: &[(".", "")],
 };
@@ -102,12 +108,13 @@ pub(super) const CUDA_BINDINGS: Pytest = Pytest {
     environment: "cuda-python",
     home: Home::Checkout(&CUDA_PYTHON, "cuda_bindings"),
     device: "h100",
-    options: &[
-        "--ignore-glob=*/tests/cython/*",
-        "--ignore-glob=*/tests/cudla/*",
-        "--ignore-glob=*/test_cufile.py",
-        "--ignore-glob=*/test_nvfatbin.py",
-        "--ignore-glob=*/test_nvjitlink.py",
+    options: &[],
+    ignored: &[
+        "tests/cython",
+        "tests/cudla",
+        "tests/test_cufile.py",
+        "tests/test_nvfatbin.py",
+        "tests/test_nvjitlink.py",
     ],
     whole: &["tests"],
     small: &[],
@@ -119,7 +126,8 @@ pub(super) const CUDA_CORE: Pytest = Pytest {
     environment: "cuda-python",
     home: Home::Checkout(&CUDA_PYTHON, "cuda_core"),
     device: "h100",
-    options: &["--ignore-glob=*/tests/cython/*"],
+    options: &[],
+    ignored: &["tests/cython"],
     whole: &["tests"],
     small: &[],
 };
@@ -189,6 +197,9 @@ impl Pytest {
         tests.args(["--no-header", "-p", "no:cacheprovider", "--disable-warnings", "--tb=short"]);
         tests.args(["--numprocesses", WORKERS, "--dist", "loadfile", "--timeout", TEST_TIME_LIMIT]);
         tests.arg("--rootdir").arg(&root).args(self.options);
+        for path in self.ignored {
+            tests.arg("--ignore").arg(root.join(path));
+        }
         for name in left_out(workspace, self.name)? {
             tests.arg("--deselect").arg(name);
         }

@@ -129,7 +129,7 @@ api! { Driver;
 
     /// Offset and size of a parameter.
     fn cuKernelGetParamInfo(kernel: FunctionHandle, index: usize, offset: Out<usize>, size: Out<usize>) {
-        parameter(&*driver()?.kernel(kernel)?, index, offset, size)
+        parameter(&*driver_context()?.kernel(kernel)?, index, offset, size)
     }
 
     /// How many parameters the kernel has.

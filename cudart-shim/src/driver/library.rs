@@ -1,7 +1,7 @@
 //! Libraries: modules that belong to no context. Here a library is a module, and a kernel is a function.
 
 use crate::abi::{Address, FunctionHandle, In, LibraryHandle, ModuleHandle, Out, Text};
-use crate::context::{check_device, driver};
+use crate::context::{check_device, driver, driver_context};
 use crate::driver::{code_of_file, code_of_image, count, enumerate, find, global};
 use crate::entry::api;
 use crate::error::Error;

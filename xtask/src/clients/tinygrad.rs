@@ -98,18 +98,9 @@ impl Tinygrad {
             println!("tinygrad with DEV={renderer}");
             fs::write(&file, "").map_err(Error::file(&file))?;
             let mut tests = self.python(&python, checkout, renderer);
-            tests.args([
-                "-m",
-                "pytest",
-                "-p",
-                "outcomes",
-                "--quiet",
-                "--no-header",
-                "-p",
-                "no:cacheprovider",
-            ]);
-            tests.args(["--disable-warnings", "--tb=short", "--numprocesses", pytest::WORKERS]);
-            tests.args(["--timeout", pytest::TEST_TIME_LIMIT]).args(TESTS);
+            tests.args(["-m", "pytest", "-p", "outcomes", "-p", "no:cacheprovider"]);
+            tests.args(["--quiet", "--no-header", "--disable-warnings", "--tb=short"]);
+            tests.args(["--numprocesses", pytest::WORKERS, "--timeout", pytest::TEST_TIME_LIMIT]).args(TESTS);
             // Failures are judged by the list.
             process::shown(tests.env("OUTCOMES", &file))?;
             let Outcomes { passed, failed, left_out } = pytest::parse(&read(&file)?);
@@ -137,6 +128,8 @@ impl Tinygrad {
         program.env("NVRTC_PATH", &self.nvrtc).env("CUDA_PATH", &self.cuda12);
         // What runs on the processor beside it is compiled by clang.
         program.env("CC", CLANG);
+        // With the same examples in every run.
+        program.env("DERANDOMIZE_CI", "1");
         // Without its own cache of compiled kernels, and without a line for each operation.
         program.env("CACHELEVEL", "0").env("CI", "1");
         program

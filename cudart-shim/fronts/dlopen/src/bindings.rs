@@ -103,13 +103,19 @@ unsafe extern "C" fn execute<const NUMBER: usize>(module: *mut c_void) -> c_int 
     result
 }
 
+type Attribute = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+type Next = unsafe extern "C" fn(*mut c_void, *mut isize, *mut *mut c_void, *mut *mut c_void) -> c_int;
+type Text = unsafe extern "C" fn(*mut c_void) -> *const c_char;
+type SetPointer = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
+type ClearError = unsafe extern "C" fn();
+
 /// The interpreter's functions that are needed here.
 struct Interpreter {
-    attribute: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void,
-    next: unsafe extern "C" fn(*mut c_void, *mut isize, *mut *mut c_void, *mut *mut c_void) -> c_int,
-    text: unsafe extern "C" fn(*mut c_void) -> *const c_char,
-    set_pointer: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
-    clear_error: unsafe extern "C" fn(),
+    attribute: Attribute,
+    next: Next,
+    text: Text,
+    set_pointer: SetPointer,
+    clear_error: ClearError,
 }
 
 impl Interpreter {
@@ -118,11 +124,11 @@ impl Interpreter {
         // SAFETY: the interpreter's functions of these names have these types.
         unsafe {
             Some(Self {
-                attribute: std::mem::transmute(find(c"PyObject_GetAttrString")?),
-                next: std::mem::transmute(find(c"PyDict_Next")?),
-                text: std::mem::transmute(find(c"PyUnicode_AsUTF8")?),
-                set_pointer: std::mem::transmute(find(c"PyCapsule_SetPointer")?),
-                clear_error: std::mem::transmute(find(c"PyErr_Clear")?),
+                attribute: std::mem::transmute::<*mut c_void, Attribute>(find(c"PyObject_GetAttrString")?),
+                next: std::mem::transmute::<*mut c_void, Next>(find(c"PyDict_Next")?),
+                text: std::mem::transmute::<*mut c_void, Text>(find(c"PyUnicode_AsUTF8")?),
+                set_pointer: std::mem::transmute::<*mut c_void, SetPointer>(find(c"PyCapsule_SetPointer")?),
+                clear_error: std::mem::transmute::<*mut c_void, ClearError>(find(c"PyErr_Clear")?),
             })
         }
     }

@@ -103,6 +103,12 @@ impl Kernel {
     }
 }
 
+impl Drop for LoadedModule {
+    fn drop(&mut self) {
+        self.module.unload();
+    }
+}
+
 impl LoadedModule {
     /// Loads code into device memory.
     pub(crate) fn load(simulator: &Simulator, code: Code) -> Result<Self> {
@@ -347,20 +353,17 @@ impl Simulator {
         };
         modules.by_name.retain(|(owner, _), _| *owner != handle.0);
         modules.forget_kernels_of(&module);
-        module.module.unload();
         Ok(())
     }
 
-    /// Forgets the module of a fat binary that is being unregistered.
+    /// Forgets the module of a fat binary that is being unregistered. Launches that are under way keep it: to wait for them
+    /// here could be for ever, as `dlclose` holds a lock that new threads need.
     pub(crate) fn unload_registered(&self, fat_binary: FatBinaryHandle) {
-        let registration = self.modules.lock().registered.remove(&fat_binary);
-        let Some(Ok(module)) = registration.as_ref().and_then(|registration| registration.get()) else {
-            return;
-        };
-        // Kernels may still run; a failure of theirs has been or will be reported elsewhere.
-        let _ = self.synchronize(stream_engine::Scope::Context);
-        self.modules.lock().forget_kernels_of(module);
-        module.module.unload();
+        let mut modules = self.modules.lock();
+        let registration = modules.registered.remove(&fat_binary);
+        if let Some(Ok(module)) = registration.as_ref().and_then(|registration| registration.get()) {
+            modules.forget_kernels_of(module);
+        }
     }
 
     /// Forgets all modules; those of registered fat binaries are loaded again at their next use.

@@ -20,10 +20,11 @@ use crate::texture_reference::References;
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::memory::{Allocation, MemoryError};
 use parking_lot::Mutex;
+use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Once};
 use std::time::Duration;
-use stream_engine::{Engine, Scope, is_engine_thread};
+use stream_engine::{Config, Engine, HostClock, Scope, is_engine_thread};
 
 /// Why work on the device failed. The first failure is the context's and stays: it is *sticky*.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +120,21 @@ pub(crate) fn number_from_environment(name: &str) -> Option<u64> {
     number
 }
 
+/// Has threads started that leave signals to the program's own, but for faults of the thread itself.
+fn start_without_signals(start: &mut dyn FnMut()) {
+    let (mut signals, mut before) = (MaybeUninit::<libc::sigset_t>::uninit(), MaybeUninit::uninit());
+    // SAFETY: each set is filled before it is used.
+    unsafe {
+        libc::sigfillset(signals.as_mut_ptr());
+        for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS] {
+            libc::sigdelset(signals.as_mut_ptr(), fault);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, signals.as_ptr(), before.as_mut_ptr());
+        start();
+        libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
+    }
+}
+
 fn settings() -> Settings {
     Settings {
         threads: number_from_environment("VOLTSIM_THREADS")
@@ -129,6 +145,7 @@ fn settings() -> Settings {
             .filter(|seconds| *seconds > 0)
             .map(Duration::from_secs),
         fmad: number_from_environment("VOLTSIM_FMAD").is_none_or(|flag| flag != 0),
+        start_threads: start_without_signals,
     }
 }
 
@@ -179,7 +196,10 @@ impl Simulator {
             ordinal,
             profile,
             device: Arc::new(device),
-            engine: Engine::default(),
+            engine: Engine::new(
+                Config { start_thread: start_without_signals, ..Config::default() },
+                Arc::new(HostClock::default()),
+            ),
             modules: Mutex::new(Modules::of_device(ordinal)),
             arrays: Mutex::new(Arrays::of_device(ordinal)),
             objects: Mutex::default(),

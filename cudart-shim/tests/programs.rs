@@ -1,4 +1,5 @@
-//! Each C program in `tests/c`, compiled against the built libraries, runs and finds what it expects.
+//! Each C program in `tests/c`, compiled against the built libraries, runs and finds what it expects. Its argument is a
+//! library with device code.
 
 #![allow(clippy::expect_used)]
 
@@ -10,7 +11,7 @@ use std::process::ExitCode;
 
 fn compile_and_run(source: &Path) -> Result<(), Failed> {
     let program = common::compile(source)?;
-    let output = common::command(&program).output()?;
+    let output = common::command(&program).arg(common::library("adder")?).output()?;
     if output.status.success() {
         return Ok(());
     }

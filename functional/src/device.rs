@@ -52,7 +52,7 @@ impl Default for DeviceSpec {
 }
 
 /// How the engine runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// Worker threads; 0 takes all cores.
     pub threads: usize,
@@ -62,12 +62,20 @@ pub struct Settings {
     pub watchdog: Option<Duration>,
     /// `mul` and `add` without rounding modifiers become `fma`, as the vendor's assembler has it.
     pub fmad: bool,
+    /// Calls what starts the worker threads, which inherit the caller's signal mask.
+    pub start_threads: fn(&mut dyn FnMut()),
 }
 
 impl Default for Settings {
     /// All cores, no time limit, as on hardware.
     fn default() -> Settings {
-        Settings { threads: 0, deterministic: false, watchdog: None, fmad: true }
+        Settings {
+            threads: 0,
+            deterministic: false,
+            watchdog: None,
+            fmad: true,
+            start_threads: |start| start(),
+        }
     }
 }
 
@@ -181,7 +189,7 @@ impl Device {
     }
 
     pub(crate) fn workers(&self) -> &Workers {
-        self.workers.get_or_init(|| Workers::new(self.worker_count()))
+        self.workers.get_or_init(|| Workers::new(self.worker_count(), self.settings.start_threads))
     }
 }
 
@@ -195,12 +203,15 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    fn new(count: usize) -> Workers {
-        let pool = rayon_core::ThreadPoolBuilder::new()
-            .num_threads(count)
-            .thread_name(|number| format!("voltsim-{number}"))
-            .build();
-        Workers { pool: pool.ok() }
+    fn new(count: usize, start_threads: fn(&mut dyn FnMut())) -> Workers {
+        let mut pool = None;
+        start_threads(&mut || {
+            let builder = rayon_core::ThreadPoolBuilder::new()
+                .num_threads(count)
+                .thread_name(|number| format!("voltsim-{number}"));
+            pool = builder.build().ok();
+        });
+        Workers { pool }
     }
 
     /// Runs `work` on `count` threads at once and waits for all; without threads, here.

@@ -44,11 +44,13 @@ impl<F: Fault> Engine<F> {
         let shared = &self.shared;
         let mut inner = self.lock_with_room(stream)?;
         if !inner.conditions.watched {
-            let watcher = Arc::clone(shared);
-            thread::Builder::new()
-                .name("voltsim-waits".into())
-                .spawn(move || watcher.watch_conditions())
-                .map_err(|error| Error::ThreadStart(error.kind()))?;
+            let mut started = Ok(());
+            (shared.config.start_thread)(&mut || {
+                let watcher = Arc::clone(shared);
+                let builder = thread::Builder::new().name("voltsim-waits".into());
+                started = builder.spawn(move || watcher.watch_conditions()).map(drop);
+            });
+            started.map_err(|error| Error::ThreadStart(error.kind()))?;
             inner.conditions.watched = true;
         }
         // The item only holds the place.

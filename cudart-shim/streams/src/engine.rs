@@ -36,6 +36,8 @@ pub struct Config {
     pub max_executors: usize,
     /// Unfinished items of one stream at which a submission waits for the oldest one.
     pub queue_depth: usize,
+    /// Calls what starts a thread, which inherits the caller's signal mask.
+    pub start_thread: fn(&mut dyn FnMut()),
 }
 
 impl Default for Config {
@@ -45,6 +47,7 @@ impl Default for Config {
             overlap_after: Some(Duration::from_millis(10)),
             max_executors: 128,
             queue_depth: 1024,
+            start_thread: |start| start(),
         }
     }
 }

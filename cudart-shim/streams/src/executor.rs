@@ -84,11 +84,13 @@ impl<F: Fault> Shared<F> {
     }
 
     fn start_executor(self: &Arc<Self>, inner: &mut Inner<F>) -> io::Result<()> {
-        let shared = Arc::clone(self);
-        thread::Builder::new()
-            .name("voltsim-stream".into())
-            .stack_size(STACK_SIZE)
-            .spawn(move || shared.execute())?;
+        let mut started = Ok(());
+        (self.config.start_thread)(&mut || {
+            let shared = Arc::clone(self);
+            let builder = thread::Builder::new().name("voltsim-stream".into()).stack_size(STACK_SIZE);
+            started = builder.spawn(move || shared.execute()).map(drop);
+        });
+        started?;
         inner.executors.threads += 1;
         inner.executors.arriving += 1;
         Ok(())

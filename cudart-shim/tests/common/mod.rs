@@ -26,6 +26,16 @@ pub fn libraries() -> &'static Path {
 /// Compiles a C program that uses both APIs; gives the executable, or what the compiler says. The runtime is that of
 /// CUDA 13, or of CUDA 11 for a program whose name ends with `_11`.
 pub fn compile(source: &Path) -> Result<PathBuf, String> {
+    compile_with(source, &[])
+}
+
+/// The library that `tests/c/library/NAME.c` becomes.
+pub fn library(name: &str) -> Result<PathBuf, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/library");
+    compile_with(&folder.join(name).with_extension("c"), &["-shared", "-fPIC"])
+}
+
+fn compile_with(source: &Path, flags: &[&str]) -> Result<PathBuf, String> {
     let name = source.file_stem().unwrap_or_default();
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let is_old = name.to_string_lossy().ends_with("_11");
@@ -35,7 +45,9 @@ pub fn compile(source: &Path) -> Result<PathBuf, String> {
         .map_err(|error| error.to_string())?
         .into_temp_path();
     let output = Command::new("cc")
-        .args(["-std=gnu11", "-Wall", "-Werror", "-O1", "-pthread", "-o"])
+        .args(["-std=gnu11", "-Wall", "-Werror", "-O1", "-pthread"])
+        .args(flags)
+        .arg("-o")
         .arg(&unfinished)
         .arg(source)
         .arg(libraries().join(runtime))

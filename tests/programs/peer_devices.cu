@@ -255,6 +255,21 @@ int main() {
     EXPECT(device == 1);
     DRIVER(cuDevicePrimaryCtxRelease(1));
 
+    // Memory of a graph on the first device.
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaStreamBeginCapture(stream[0], cudaStreamCaptureModeThreadLocal));
+    int *lasting;
+    cudaGraph_t graph;
+    CHECK(cudaMallocAsync(&lasting, count * sizeof(int), stream[0]));
+    CHECK(cudaStreamEndCapture(stream[0], &graph));
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, stream[0]));
+    unsigned long long before = 0, after = 0;
+    CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &before));
+    EXPECT(before > 0);
+    CHECK(cudaSetDevice(1));
+
     // A device is reset alone.
     CHECK(cudaFreeHost(pinned));
     CHECK(cudaFree(managed));
@@ -265,6 +280,9 @@ int main() {
     fill<<<blocks, 256, 0, stream[0]>>>(data[0], count, 6);
     CHECK(cudaStreamSynchronize(stream[0]));
     compare("the other device goes on", download(data[0]), wanted(6));
+    CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &after));
+    EXPECT(after == before);
+    CHECK(cudaFree(lasting));
 
     // Without access a kernel faults, on its device only.
     CHECK(cudaSetDevice(1));

@@ -207,7 +207,7 @@ impl Simulator {
     pub(crate) fn forget_graphs(&self) {
         let before = self.graphs.lock().take();
         drop(before);
-        memory::forget_everything();
+        memory::forget(self);
     }
 
     /// Replaces what the calling thread lets itself be forbidden while streams are captured.

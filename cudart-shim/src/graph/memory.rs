@@ -7,7 +7,7 @@
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::process::process;
-use crate::simulator::owner_of;
+use crate::simulator::{Simulator, owner_of};
 use rustc_hash::FxHashMap;
 
 /// The life of one reservation.
@@ -143,9 +143,14 @@ pub(crate) fn trim() {
     });
 }
 
-/// The device has been reset.
-pub(crate) fn forget_everything() {
-    with_account(|account| *account = Account::default());
+/// A device has been reset; what other devices have stays.
+pub(crate) fn forget(simulator: &Simulator) {
+    with_account(|account| {
+        account.lives.retain(|address, _| !simulator.device.memory.owns(*address));
+        account.gone = 0;
+        account.used_high = account.held();
+        account.reserved_high = account.used_high;
+    });
 }
 
 /// `cudaGraphMemAttributeType`, `CUgraphMem_attribute`: bytes in use or reserved, now or at most.

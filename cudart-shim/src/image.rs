@@ -26,13 +26,39 @@ const ELF_HEADER_SIZE: usize = 64;
 /// Containers of relocatable code in one program, at most.
 const MAX_RELOCATABLE: usize = 1 << 16;
 
+/// The architectures that each kernel exists for as machine code. It takes long to find out and is only named in messages.
+#[derive(Debug, Default)]
+pub(crate) struct MachineCode {
+    listed: BTreeMap<String, BTreeSet<Architecture>>,
+    /// The wrapper of the registered fat binary that has more, which is read when it is asked for.
+    wrapper: Option<usize>,
+}
+
+impl MachineCode {
+    /// The architectures that a kernel exists for.
+    ///
+    /// # Safety
+    /// What the code was taken from by [`Code::of_registered`] is still registered.
+    pub(crate) unsafe fn architectures(&self, kernel: &str) -> BTreeSet<Architecture> {
+        let mut found = self.listed.get(kernel).cloned().unwrap_or_default();
+        // SAFETY: passed on from the caller.
+        let containers = self.wrapper.and_then(|wrapper| unsafe { containers(wrapper) }.ok());
+        // Machine code that cannot be read leaves less to say.
+        for container in containers.into_iter().flatten().flatten() {
+            let kernels = entries(&container).ok().and_then(|entries| sass_kernels(&entries).ok());
+            found.extend(kernels.unwrap_or_default().remove(kernel).unwrap_or_default());
+        }
+        found
+    }
+}
+
 /// Device code ready to be loaded.
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     /// PTX modules that are loaded as one.
     pub(crate) modules: Vec<Arc<PtxModule>>,
-    /// Kernels that exist as machine code, with its architectures.
-    pub(crate) machine_code: BTreeMap<String, BTreeSet<Architecture>>,
+    /// Kernels that exist as machine code.
+    pub(crate) machine_code: MachineCode,
     /// Registers a thread may use, where the program has said so when it made or loaded the code.
     pub(crate) max_registers: Option<u32>,
 }
@@ -101,24 +127,43 @@ unsafe fn container<'a>(address: usize, origin: Origin) -> Images<Container<'a>>
     Ok(Container::parse(unsafe { memory(address, size) }, origin)?)
 }
 
+/// The containers of a registered fat binary.
+///
+/// # Safety
+/// As for [`Code::of_registered`].
+unsafe fn containers<'a>(wrapper: usize) -> Images<impl Iterator<Item = Images<Container<'a>>>> {
+    let origin = || Origin::RegisteredImage;
+    // SAFETY: the record stays while it is registered.
+    let record = Wrapper::parse(unsafe { header::<WRAPPER_SIZE>(wrapper) }?, origin())?;
+    // SAFETY: the record's addresses are those of the program's containers.
+    let addresses =
+        std::iter::once(record.container as usize).chain(unsafe { relocatable(record.relocatable) });
+    let present = addresses.filter(|address| *address != 0);
+    // SAFETY: as above.
+    Ok(present.map(move |address| unsafe { container(address, origin()) }))
+}
+
+fn entries<'a>(container: &Container<'a>) -> Images<Vec<Entry<'a>>> {
+    Ok(container.entries().collect::<std::result::Result<_, _>>()?)
+}
+
 impl Code {
     /// The code of a registered fat binary. A container that cannot be read leaves the others usable.
     ///
     /// # Safety
     /// `wrapper` is what nvcc's stub passes to `__cudaRegisterFatBinary`, still registered.
     pub(crate) unsafe fn of_registered(wrapper: usize, capability: u32) -> Images<Self> {
-        let origin = || Origin::RegisteredImage;
-        // SAFETY: the record stays while it is registered.
-        let record = Wrapper::parse(unsafe { header::<WRAPPER_SIZE>(wrapper) }?, origin())?;
         let mut code = Self::default();
         let mut failure = None;
-        // SAFETY: the record's addresses are those of the program's containers.
-        let addresses =
-            std::iter::once(record.container as usize).chain(unsafe { relocatable(record.relocatable) });
-        for address in addresses.filter(|address| *address != 0) {
-            // SAFETY: as above.
-            let added =
-                unsafe { container(address, origin()) }.and_then(|found| code.add(&found, capability));
+        // SAFETY: passed on from the caller.
+        for found in unsafe { containers(wrapper) }? {
+            let added = found.and_then(|found| {
+                let has_ptx = code.add_ptx_of(&entries(&found)?, capability)?;
+                if !has_ptx {
+                    code.machine_code.wrapper = Some(wrapper);
+                }
+                Ok(())
+            });
             failure = failure.or(added.err());
         }
         match failure {
@@ -195,15 +240,19 @@ impl Code {
     }
 
     fn add(&mut self, container: &Container<'_>, capability: u32) -> Images<()> {
-        let entries = container.entries().collect::<std::result::Result<Vec<Entry<'_>>, _>>()?;
-        if let Some(entry) = choose_ptx(&entries, capability) {
-            let name = entry.identifier.as_deref().unwrap_or("registered PTX");
-            self.add_ptx(&entry.ptx()?, name)?;
-        } else if !entries.is_empty() {
-            // Machine code is only named in messages; if it cannot be read there is less to say.
-            self.machine_code.extend(sass_kernels(&entries).unwrap_or_default());
+        let entries = entries(container)?;
+        if !self.add_ptx_of(&entries, capability)? {
+            // Machine code that cannot be read leaves less to say.
+            self.machine_code.listed.extend(sass_kernels(&entries).unwrap_or_default());
         }
         Ok(())
+    }
+
+    /// Adds the PTX among entries; is there any, or nothing at all?
+    fn add_ptx_of(&mut self, entries: &[Entry<'_>], capability: u32) -> Images<bool> {
+        let Some(entry) = choose_ptx(entries, capability) else { return Ok(entries.is_empty()) };
+        let name = entry.identifier.as_deref().unwrap_or("registered PTX");
+        self.add_ptx(&entry.ptx()?, name).map(|()| true)
     }
 
     fn add_ptx(&mut self, text: &str, name: &str) -> Images<()> {

@@ -6,20 +6,18 @@ use crate::cluster::ClusterSettings;
 use crate::code_cache;
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
-use crate::image::{Code, ImageError};
+use crate::image::{Code, ImageError, MachineCode};
 use crate::log;
 use crate::profile::Attribute;
 use crate::registry::{FatBinaryHandle, Kind, Registered, registry};
 use crate::simulator::{DEVICE_SHIFT, Simulator, owner_of};
 use functional::bind::BindError;
 use functional::engine::program::Program;
-use functional::module::{LoadError, LoadedVariable, Module};
+use functional::module::{LoadError, LoadedVariable, Module, PlacedVariables};
 use parking_lot::Mutex;
 use ptx_frontend::Module as PtxModule;
-use ptx_frontend::container::Architecture;
 use ptx_frontend::ir::Space;
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, OnceLock};
 
@@ -32,7 +30,7 @@ const FUNCTIONS: usize = 0x5500_0000_0000_0000;
 pub(crate) struct LoadedModule {
     module: Module,
     /// Kernels that exist as machine code only.
-    machine_code: BTreeMap<String, BTreeSet<Architecture>>,
+    machine_code: MachineCode,
     /// Ten times the compute capability its PTX was made for; 0 when the text does not say.
     pub(crate) target: u32,
     /// Registers a thread may use, where the program has said so.
@@ -112,6 +110,11 @@ impl Drop for LoadedModule {
 impl LoadedModule {
     /// Loads code into device memory.
     pub(crate) fn load(simulator: &Simulator, code: Code) -> Result<Self> {
+        Self::load_around(simulator, code, PlacedVariables::default())
+    }
+
+    /// The same for code whose variables are in device memory already.
+    pub(crate) fn load_around(simulator: &Simulator, code: Code, placed: PlacedVariables) -> Result<Self> {
         let Code { max_registers, .. } = code;
         let target = code.modules.first().map_or(0, |module| {
             let text = module.outline().target.map_or("", |span| span.of(module.source().text()));
@@ -119,17 +122,7 @@ impl LoadedModule {
             let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
             digits.get(..end).and_then(|digits| digits.parse().ok()).unwrap_or(0)
         });
-        for problem in code.modules.iter().flat_map(|module| module.problems()) {
-            log::report(|| problem.to_string());
-        }
-        let module = Module::load(&simulator.device, code.modules).map_err(|error| {
-            log::report(|| format!("a module cannot be loaded: {error}"));
-            match error {
-                LoadError::Memory { .. } => Error::MemoryAllocation,
-                LoadError::Link(_) | LoadError::Constant { .. } => Error::InvalidPtx,
-                LoadError::Unresolved { .. } => Error::SharedObjectSymbolNotFound,
-            }
-        })?;
+        let module = place(simulator, code.modules, placed)?;
         let constants = module
             .variables()
             .map(|(_, variable)| variable)
@@ -175,7 +168,11 @@ impl LoadedModule {
 
     /// Why there is no such kernel.
     fn missing(&self, name: &str) -> Error {
-        let Some(architectures) = self.machine_code.get(name) else { return Error::InvalidDeviceFunction };
+        // SAFETY: kernels of a module are looked for while its fat binary is registered.
+        let architectures = unsafe { self.machine_code.architectures(name) };
+        if architectures.is_empty() {
+            return Error::InvalidDeviceFunction;
+        }
         log::report(|| {
             let list: Vec<_> = architectures.iter().map(ToString::to_string).collect();
             format!(
@@ -185,6 +182,25 @@ impl LoadedModule {
         });
         Error::NoKernelImageForDevice
     }
+}
+
+/// Loads PTX modules as one, around what is in device memory of them already.
+pub(crate) fn place(
+    simulator: &Simulator,
+    sources: Vec<Arc<PtxModule>>,
+    placed: PlacedVariables,
+) -> Result<Module> {
+    for problem in sources.iter().flat_map(|source| source.problems()) {
+        log::report(|| problem.to_string());
+    }
+    Module::load_around(&simulator.device, sources, placed).map_err(|error| {
+        log::report(|| format!("a module cannot be loaded: {error}"));
+        match error {
+            LoadError::Memory { .. } => Error::MemoryAllocation,
+            LoadError::Link(_) | LoadError::Constant { .. } => Error::InvalidPtx,
+            LoadError::Unresolved { .. } => Error::SharedObjectSymbolNotFound,
+        }
+    })
 }
 
 /// Reports why an image cannot be used.
@@ -343,11 +359,20 @@ impl Simulator {
         Ok(kernel)
     }
 
+    /// A variable of a module of a handle.
+    pub(crate) fn module_variable(&self, handle: ModuleHandle, name: &str) -> Result<LoadedVariable> {
+        let variable = match self.deferred_variable(handle, name)? {
+            Some(unread) => unread,
+            None => self.module(handle)?.variable(name),
+        };
+        variable.ok_or(Error::SymbolNotFound)
+    }
+
     /// Forgets a module the program loaded, after the device's work.
     pub(crate) fn unload_module(&self, handle: ModuleHandle) -> Result<()> {
         self.synchronize(stream_engine::Scope::Context)?;
         let mut modules = self.modules.lock();
-        let deferred = modules.deferred.forget(handle);
+        let deferred = modules.deferred.forget(handle, &self.device);
         let Some(module) = modules.loaded.remove(&handle) else {
             return if deferred { Ok(()) } else { Err(Error::InvalidResourceHandle) };
         };

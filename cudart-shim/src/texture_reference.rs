@@ -161,9 +161,8 @@ impl Simulator {
 /// References of the driver.
 impl Simulator {
     fn module_reference(&self, module: ModuleHandle, name: &CStr, wanted: ScalarType) -> Result<u64> {
-        let variable = self.module(module)?.variable(&name.to_string_lossy());
-        let variable = variable.filter(|variable| variable.ty == wanted).ok_or(Error::SymbolNotFound)?;
-        Ok(variable.address)
+        let variable = self.module_variable(module, &name.to_string_lossy())?;
+        if variable.ty == wanted { Ok(variable.address) } else { Err(Error::SymbolNotFound) }
     }
 
     fn add_reference(&self, variable: Option<u64>) -> Option<TextureReferenceHandle> {

@@ -85,16 +85,52 @@ struct State {
     programs: HashMap<String, Result<Arc<Program>, BindError>>,
 }
 
+/// The variables of a module whose code has been put away. Dropping it leaves them where they are.
+#[derive(Debug, Default)]
+pub struct PlacedVariables {
+    variables: HashMap<String, LoadedVariable>,
+    /// Addresses that were given to functions, since variables may hold them.
+    functions: HashMap<String, u64>,
+}
+
+impl PlacedVariables {
+    /// A variable in device memory.
+    pub fn get(&self, name: &str) -> Option<LoadedVariable> {
+        self.variables.get(name).copied()
+    }
+
+    /// Gives their memory back.
+    pub fn free(self, device: &Device) {
+        self.variables.values().for_each(|variable| free(device, variable.address));
+    }
+}
+
 impl Module {
     /// Loads PTX modules as one.
     pub fn load(device: &Arc<Device>, sources: Vec<Arc<PtxModule>>) -> Result<Module, LoadError> {
+        Module::load_around(device, sources, PlacedVariables::default())
+    }
+
+    /// Puts the code away, of which text is most, until [`Module::load_around`] is given it anew.
+    pub fn into_variables(self) -> PlacedVariables {
+        PlacedVariables { variables: self.variables, functions: self.state.into_inner().functions }
+    }
+
+    /// Loads PTX modules as one, with what is in device memory of them already.
+    pub fn load_around(
+        device: &Arc<Device>,
+        sources: Vec<Arc<PtxModule>>,
+        placed: PlacedVariables,
+    ) -> Result<Module, LoadError> {
+        let state = State { functions: placed.functions, ..State::default() };
         let mut module = Module {
             device: Arc::clone(device),
             program: LinkedProgram::link(sources)?,
-            variables: HashMap::new(),
+            variables: placed.variables,
             shared: HashMap::new(),
-            state: Mutex::default(),
+            state: Mutex::new(state),
         };
+        let mut fresh = Vec::new();
         let constants = module.program.variables().iter().filter(|variable| variable.space == Space::Const);
         let bytes = constants.map(|variable| variable.size).fold(0, u64::saturating_add);
         if bytes > CONSTANT_BYTES {
@@ -106,15 +142,17 @@ impl Module {
                 module.shared.insert(variable.name.clone(), (size, variable.align));
                 continue;
             }
+            if module.variables.contains_key(&variable.name) {
+                continue;
+            }
             let address = allocate(device, variable)?;
+            fresh.push((variable, address));
             let loaded =
                 LoadedVariable { address, size: variable.size, space: variable.space, ty: variable.ty };
             module.variables.insert(variable.name.clone(), loaded);
         }
-        for variable in module.program.variables() {
-            if let Some(loaded) = module.variables.get(&variable.name) {
-                module.initialise(variable, loaded.address)?;
-            }
+        for (variable, address) in fresh {
+            module.initialise(variable, address)?;
         }
         Ok(module)
     }
@@ -209,11 +247,7 @@ impl Module {
     pub fn unload(&self) {
         let statics: Vec<u64> = self.state.lock().statics.drain().map(|(_, address)| address).collect();
         let variables = self.variables.values().map(|variable| variable.address);
-        for address in variables.chain(statics) {
-            self.device.textures.change(|table| table.remove(address));
-            // Whoever freed a module's variable by hand has done this already.
-            let _ = self.device.memory.free(address);
-        }
+        variables.chain(statics).for_each(|address| free(&self.device, address));
     }
 
     fn place_statics(&self, function: &ir::Function) -> Result<(), BindError> {
@@ -232,6 +266,12 @@ impl Module {
         }
         Ok(())
     }
+}
+
+fn free(device: &Device, address: u64) {
+    device.textures.change(|table| table.remove(address));
+    // Whoever freed a module's variable by hand has done this already.
+    let _ = device.memory.free(address);
 }
 
 fn allocate(device: &Device, variable: &ir::Variable) -> Result<u64, LoadError> {

@@ -45,7 +45,7 @@ pub(crate) fn global(
     name: Text,
 ) -> Result<()> {
     let name = name.get()?.to_str().map_err(|_| Error::SymbolNotFound)?;
-    let variable = simulator.module(module)?.variable(name).ok_or(Error::SymbolNotFound)?;
+    let variable = simulator.module_variable(module, name)?;
     address.set_if_wanted(Address(variable.address as usize));
     size.set_if_wanted(variable.size as usize);
     Ok(())

@@ -9,6 +9,7 @@
 //! Listing entries reads headers only; payloads are decompressed by [`Entry::payload`].
 
 use std::borrow::Cow;
+use std::ffi::CStr;
 use std::fmt;
 
 use super::compression::{self, Compression};
@@ -233,7 +234,7 @@ impl<'a> Entry<'a> {
         self.expect_kind(EntryKind::Ptx, "PTX")?;
         Ok(match self.payload()? {
             Cow::Borrowed(bytes) => padded_text(bytes),
-            Cow::Owned(bytes) => Cow::Owned(padded_text(&bytes).into_owned()),
+            Cow::Owned(bytes) => Cow::Owned(owned_padded_text(bytes)),
         })
     }
 
@@ -297,7 +298,17 @@ fn padded_text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(until_nul(bytes).trim_ascii())
 }
 
+/// The same for text that can be hundreds of megabytes long: it stays where it is.
+fn owned_padded_text(mut bytes: Vec<u8>) -> String {
+    let text = until_nul(&bytes);
+    let end = text.trim_ascii_end().len();
+    let start = end - text[..end].trim_ascii_start().len();
+    bytes.truncate(end);
+    bytes.drain(..start);
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
 /// The bytes before the first NUL.
 pub(super) fn until_nul(bytes: &[u8]) -> &[u8] {
-    bytes.split(|&byte| byte == 0).next().unwrap_or_default()
+    CStr::from_bytes_until_nul(bytes).map_or(bytes, CStr::to_bytes)
 }

@@ -20,6 +20,11 @@ fn file() -> Option<OsString> {
     std::env::var_os("VOLTSIM_COVERAGE").filter(|path| !path.is_empty())
 }
 
+/// Is the file wanted?
+pub(crate) fn is_wanted() -> bool {
+    file().is_some()
+}
+
 /// Writes the file.
 pub(crate) fn write() {
     let (Some(path), Some(coverage)) = (file(), coverage()) else { return };

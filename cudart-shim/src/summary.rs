@@ -4,11 +4,19 @@ use crate::check;
 use crate::coverage;
 use crate::entry;
 use crate::log;
+use crate::process::process;
 use crate::simulator;
 use functional::launch::LaunchStatistics;
 use parking_lot::Mutex;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use stream_engine::{Scope, is_engine_thread};
+
+/// How long the end of the process waits for work at most.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Launches of one kernel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,6 +69,9 @@ static WRITE_AT_EXIT: extern "C" fn() = {
     extern "C" fn at_exit() {
         // Nobody is left to tell.
         let _ = std::panic::catch_unwind(|| {
+            if wanted().is_some() || coverage::is_wanted() || check::checker().is_some() {
+                wait_for_work();
+            }
             write();
             coverage::write();
             check::summarise();
@@ -69,8 +80,33 @@ static WRITE_AT_EXIT: extern "C" fn() = {
     at_exit
 };
 
+/// Lets the work end that the program has not waited for, so that the reports have it. Work may be without end, or the
+/// function that calls `exit` part of it.
+fn wait_for_work() {
+    if process().forked.load(Ordering::Relaxed) || is_engine_thread() {
+        return;
+    }
+    let end = Instant::now() + PATIENCE;
+    for simulator in simulator::started() {
+        while matches!(simulator.engine.is_complete(Scope::Context), Ok(false)) {
+            if Instant::now() >= end {
+                eprintln!(
+                    "voltsim: after {} s the device was still at work: what was asked for lacks that",
+                    PATIENCE.as_secs()
+                );
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+fn wanted() -> Option<OsString> {
+    std::env::var_os("VOLTSIM_SUMMARY").filter(|path| !path.is_empty())
+}
+
 fn write() {
-    let Some(path) = std::env::var_os("VOLTSIM_SUMMARY").filter(|path| !path.is_empty()) else { return };
+    let Some(path) = wanted() else { return };
     // A kernel may still be running, on a thread that the end of the process stopped.
     let Some(kernels) = KERNELS.try_lock() else { return };
     let kernels = kernels

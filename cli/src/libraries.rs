@@ -26,12 +26,30 @@ pub(crate) fn core() -> Result<PathBuf, Failure> {
     Ok(folder()?.join(library_folder::CORE))
 }
 
-/// Puts `first` before what the environment variable `name` holds, as `LD_LIBRARY_PATH` and `LD_PRELOAD` read it.
+/// Puts `first` before what the command's variable `name` holds, as `LD_LIBRARY_PATH` and `LD_PRELOAD` read it.
 pub(crate) fn prepend(command: &mut Command, name: &str, first: &OsStr) {
+    let set = command.get_envs().find(|(set, _)| *set == name).map(|(_, value)| value.map(OsStr::to_owned));
+    let present = set.unwrap_or_else(|| env::var_os(name)).filter(|present| !present.is_empty());
     let mut value = OsString::from(first);
-    if let Some(present) = env::var_os(name).filter(|present| !present.is_empty()) {
+    if let Some(present) = present {
         value.push(":");
         value.push(present);
     }
     command.env(name, value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_first_later_stands_before_what_was_put_first_earlier() {
+        let mut command = Command::new("true");
+        for name in ["b", "a"] {
+            prepend(&mut command, "VOLTSIM_TEST_UNSET", OsStr::new(name));
+        }
+        let value =
+            command.get_envs().find(|(name, _)| *name == "VOLTSIM_TEST_UNSET").and_then(|(_, value)| value);
+        assert_eq!(value, Some(OsStr::new("a:b")));
+    }
 }

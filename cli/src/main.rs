@@ -6,10 +6,12 @@
 mod commands;
 mod difference;
 mod driver;
+mod environment;
 mod failure;
 mod instrumented;
 mod libraries;
 mod program;
+mod setup;
 mod supervise;
 mod table;
 

@@ -11,12 +11,17 @@ use functional::check::Checks;
 use ptx_frontend::container::elf::{HostFile, RuntimeLinkage};
 use ptx_frontend::container::{ContainerError, Image, ImageFile};
 
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::libraries;
 
 /// How the program runs.
 #[derive(clap::Args)]
 pub(crate) struct Options {
+    /// Run in the environment of this name that `voltsim setup` has made in its usual place
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+
     /// Device the program is told it has: a name (titan-v, v100) or a profile file ending in .toml
     #[arg(long, value_name = "NAME|FILE")]
     device: Option<String>,
@@ -107,17 +112,37 @@ pub(crate) fn command(program: &[OsString], options: &Options) -> Result<Command
         return Err(Failure::new("no program given"));
     };
     let folder = libraries::folder()?;
-    let mut command = Command::new(program);
-    command.args(arguments);
+    let profile = options.profile.as_deref().map(Environment::named).transpose()?;
+    let path = find(Path::new(program), profile.as_ref());
+    let environment = match (profile, &path) {
+        (None, Some(path)) => Environment::of_program(path)?,
+        (profile, _) => profile,
+    };
+    let mut command = Command::new(path.as_deref().unwrap_or(Path::new(program)));
+    command.arg0(program).args(arguments);
     libraries::prepend(&mut command, "LD_LIBRARY_PATH", folder.as_os_str());
+    if let Some(environment) = &environment {
+        enter(environment, &mut command);
+    }
     put_assembler_in_place(&mut command, &folder);
-    if let Some(path) = find(Path::new(program)) {
-        for library in preloads(&path)? {
+    if let Some(path) = path {
+        for library in preloads(&path)?.into_iter().rev() {
             libraries::prepend(&mut command, "LD_PRELOAD", folder.join(library).as_os_str());
         }
     }
     options.set(&mut command)?;
     Ok(command)
+}
+
+/// Gives a program what its environment has.
+fn enter(environment: &Environment, command: &mut Command) {
+    for library in environment.preload().into_iter().rev() {
+        libraries::prepend(command, "LD_PRELOAD", library.as_os_str());
+    }
+    libraries::prepend(command, "PATH", environment.programs().as_os_str());
+    if env::var_os("VOLTSIM_DEVICE").is_none() {
+        command.env("VOLTSIM_DEVICE", environment.device());
+    }
 }
 
 /// Makes the program find our assembler: by its name, and in the variables in which Triton looks first.
@@ -141,13 +166,14 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| Failure::in_file(path, error))
 }
 
-/// The file a shell would start for this name.
-fn find(program: &Path) -> Option<PathBuf> {
+/// The file a shell would start for this name, with the programs of an environment first.
+fn find(program: &Path, environment: Option<&Environment>) -> Option<PathBuf> {
     if program.components().count() > 1 || program.is_absolute() {
         return Some(program.to_owned());
     }
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = environment.map(Environment::programs).into_iter().chain(env::split_paths(&path));
+    folders.map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
 }
 
 /// Libraries that must be loaded first because the search path alone would not do: for what the program opens itself by

@@ -13,6 +13,7 @@ mod extract;
 mod instrument;
 mod replay;
 mod run;
+mod setup;
 mod status;
 mod trace;
 
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Instrument(instrument::Args),
     Replay(replay::Args),
     Run(run::Args),
+    Setup(setup::Args),
     Status(status::Args),
     Trace(trace::Args),
 }
@@ -52,6 +54,7 @@ impl Command {
             Self::Instrument(args) => instrument::run(args, out),
             Self::Replay(args) => replay::run(args, out),
             Self::Run(args) => run::run(args),
+            Self::Setup(args) => setup::run(args, out),
             Self::Status(args) => status::run(args, out),
             Self::Trace(args) => trace::run(args),
         }

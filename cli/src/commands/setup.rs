@@ -1,0 +1,66 @@
+//! `voltsim setup`: makes an environment with a framework that uses CUDA.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::environment::usual_folder;
+use crate::failure::Failure;
+use crate::setup::{self, Outcome, RECIPES};
+
+/// Make an environment with a framework that uses CUDA, from its unmodified packages
+///
+/// Without a name, lists what there is. What is fetched is kept; an interrupted set-up goes on where it stopped. `voltsim run`
+/// knows an environment by its folder: `voltsim run -- FOLDER/bin/python program.py`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What to set up
+    name: Option<String>,
+
+    /// Folder to make; ~/.local/share/voltsim/NAME by default
+    folder: Option<PathBuf>,
+
+    /// Folder for what is fetched; ~/.cache/voltsim/downloads by default
+    #[arg(long, value_name = "FOLDER")]
+    downloads: Option<PathBuf>,
+
+    /// The Python to use, instead of one on the path or of pyenv
+    #[arg(long, value_name = "FILE")]
+    python: Option<PathBuf>,
+}
+
+/// Makes an environment.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let Some(name) = &args.name else { return list(out) };
+    let recipe = setup::recipe(name)?;
+    let given = args.folder.as_ref().map(|folder| crate::program::absolute(folder)).transpose()?;
+    let usual = usual_folder(name);
+    let is_usual = given.is_none() || usual.as_ref().is_ok_and(|usual| given.as_ref() == Some(usual));
+    let folder = given.map_or(usual, Ok)?;
+    let outcome = setup::make(recipe, &folder, args.downloads.as_deref(), args.python.as_deref())?;
+    let state = match outcome {
+        Outcome::Made => "is ready",
+        Outcome::WasThere => "was there already",
+    };
+    writeln!(out, "{} ({}) {state}: {}", recipe.name, recipe.contents, folder.display())?;
+    if is_usual {
+        writeln!(out, "voltsim run --profile {name} -- python program.py")?;
+    }
+    writeln!(out, "voltsim run -- {}/bin/python program.py", folder.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    for recipe in RECIPES {
+        let fetched: u64 = (recipe.downloads)()?.iter().map(|download| download.bytes).sum();
+        writeln!(
+            out,
+            "{:<12} {} ({} MB to fetch, {} MB on disk)",
+            recipe.name,
+            recipe.contents,
+            fetched >> 20,
+            recipe.bytes >> 20
+        )?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

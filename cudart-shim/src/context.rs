@@ -88,9 +88,20 @@ fn with_below<T>(use_them: impl FnOnce(&mut Vec<ContextHandle>) -> T) -> Option<
 
 /// `cuInit`.
 pub(crate) fn initialize_driver() -> Result<()> {
-    simulator()?;
+    runtime().map(drop)
+}
+
+/// For a call of the runtime API that needs no context: the thread's device. Like every call that asks for a device it initialises
+/// the driver, so that the driver API can be used behind it.
+pub(crate) fn runtime() -> Result<&'static Simulator> {
+    runtime_of(current_device())
+}
+
+/// For a call of the runtime API on a device given by its number.
+pub(crate) fn runtime_of(device: usize) -> Result<&'static Simulator> {
+    let simulator = simulator_of(device)?;
     process().driver_initialized.store(true, Ordering::Relaxed);
-    Ok(())
+    Ok(simulator)
 }
 
 /// For a call of the driver API that needs `cuInit` and nothing more.
@@ -123,8 +134,7 @@ pub(crate) fn stream_context(stream: StreamHandle) -> Result<&'static Simulator>
 
 /// For a call of the runtime API: makes the primary context current if the thread has none.
 pub(crate) fn runtime_context() -> Result<&'static Simulator> {
-    let simulator = simulator()?;
-    process().driver_initialized.store(true, Ordering::Relaxed);
+    let simulator = runtime()?;
     if current().is_none() {
         choose_device(0)?;
     }
@@ -134,8 +144,7 @@ pub(crate) fn runtime_context() -> Result<&'static Simulator> {
 
 /// `cudaSetDevice`: makes a device's primary context current.
 pub(crate) fn choose_device(device: usize) -> Result<()> {
-    simulator_of(device)?;
-    process().driver_initialized.store(true, Ordering::Relaxed);
+    runtime_of(device)?;
     with_contexts(|contexts| {
         if let Some(primary) = contexts.primary.get_mut(device) {
             primary.users = primary.users.max(1);

@@ -1,15 +1,16 @@
-//! Tables of functions that the runtime of CUDA 10.2 and before, alone or inside cuBLAS and cuDNN, asks the driver for by a
-//! number (`cuGetExportTable`).
+//! Tables of functions that libraries ask the driver for by a number (`cuGetExportTable`): the runtime of CUDA 10.2 and before,
+//! alone or inside cuBLAS and cuDNN, and the cuBLAS of CUDA 12.
 //!
-//! They are documented nowhere. What is known of them is what that runtime is seen to call, and with what; places it does
+//! They are documented nowhere. What is known of them is what these are seen to call, and with what; places they do
 //! not call hold nothing. Newer runtimes ask for more, the vendor's authenticity check among them, which is not imitated.
 
-use crate::abi::{Address, ContextHandle, ModuleHandle, Out};
+use crate::abi::{Address, ContextHandle, DefaultStream, ModuleHandle, Out, StreamHandle};
 use crate::context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::process::process;
 use crate::simulator::simulator;
+use crate::streams;
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};
 
@@ -54,9 +55,21 @@ static HOOK_SLOTS: [Slot; 7] = [
     Slot(hooks_enabled as *const c_void),
 ];
 
-/// Storage of a tool in each thread. Only asked for.
+/// What a tool knows of each thread. The old runtime only asks for it.
 const THREAD_STORAGE: [u8; 16] = *b"\x42\xd8\x5a\x81\x23\xf6\xcb\x47\x82\x98\xf6\xe7\x8a\x3a\xec\xdc";
-static THREAD_STORAGE_SLOTS: [Slot; 4] = [size::<4>(), NONE, NONE, NONE];
+static THREAD_STORAGE_SLOTS: [Slot; 4] =
+    [size::<4>(), NONE, Slot(thread_current_context as *const c_void), NONE];
+
+/// What a tool knows of contexts and streams. cuBLAS of CUDA 12 keeps workspaces by their numbers.
+const NUMBERS: [u8; 16] = *b"\x21\x31\x8c\x60\x97\x14\x32\x48\x8c\xa6\x41\xff\x73\x24\xc8\xf2";
+static NUMBER_SLOTS: [Slot; 52] = {
+    let mut slots = [NONE; 52];
+    slots[0] = size::<52>();
+    slots[4] = Slot(number_of_context as *const c_void);
+    slots[39] = Slot(number_of_stream as *const c_void);
+    slots[51] = Slot(stream_of_context as *const c_void);
+    slots
+};
 
 /// Values that a library keeps in each context.
 const CONTEXT_STORAGE: [u8; 16] = *b"\xc6\x93\x33\x6e\x11\x21\xdf\x11\xa8\xc3\x68\xf3\x55\xd8\x95\x93";
@@ -74,6 +87,7 @@ pub(crate) fn find(id: &[u8; 16]) -> Result<*const c_void> {
         RUNTIME => &RUNTIME_SLOTS,
         HOOKS => &HOOK_SLOTS,
         THREAD_STORAGE => &THREAD_STORAGE_SLOTS,
+        NUMBERS => &NUMBER_SLOTS,
         CONTEXT_STORAGE => &CONTEXT_STORAGE_SLOTS,
         _ => return Err(Error::InvalidValue),
     };
@@ -151,6 +165,32 @@ api! { Driver;
     fn hooks_enabled(room: Out<*const u8>, bytes: Out<usize>) {
         room.set(HOOKS_ENABLED.as_ptr())?;
         bytes.set(size_of_val(&HOOKS_ENABLED))
+    }
+
+    /// The thread's current context.
+    fn thread_current_context(result: Out<ContextHandle>) {
+        result.set(context::current().ok_or(Error::DeviceUninitialized)?)
+    }
+
+    /// A number no other context of the process has.
+    fn number_of_context(context: ContextHandle, number: Out<u64>) {
+        number.set(context::info(given_or_current(context)?)?.id)
+    }
+
+    /// A number no other stream of the process has.
+    fn number_of_stream(context: ContextHandle, stream: StreamHandle, number: Out<u64>) {
+        given_or_current(context)?;
+        number.set(simulator()?.stream_number(stream, DefaultStream::Legacy)?)
+    }
+
+    /// The stream that a handle means, of which 0 is the legacy stream or that of the thread.
+    fn stream_of_context(context: ContextHandle, stream: StreamHandle, result: Out<StreamHandle>, per_thread: c_int) {
+        given_or_current(context)?;
+        result.set(match (stream.0, per_thread) {
+            (0, 0) => StreamHandle(streams::LEGACY),
+            (0, _) => StreamHandle(streams::PER_THREAD),
+            _ => stream,
+        })
     }
 
     /// Stores a value in a context under a key.

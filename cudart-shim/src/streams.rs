@@ -8,9 +8,9 @@ use std::ffi::{c_int, c_void};
 use stream_engine::{EventFlags, EventId, Scope, StreamId, StreamInfo, StreamKind, Submission};
 
 /// `cudaStreamLegacy`.
-const LEGACY: usize = 1;
+pub(crate) const LEGACY: usize = 1;
 /// `cudaStreamPerThread`.
-const PER_THREAD: usize = 2;
+pub(crate) const PER_THREAD: usize = 2;
 
 /// Handles look like addresses but lie where no process has memory; the parts below tell streams from events.
 const STREAMS: usize = 0x5100_0000_0000_0000;

@@ -3,14 +3,14 @@
 use crate::abi::device_properties::{Layout, device_properties};
 use crate::abi::texture::ChannelFormat;
 use crate::abi::{Address, In, Out, Text};
-use crate::context::{self, check_device, ordinal, runtime_context};
+use crate::context::{self, check_device, ordinal, runtime, runtime_context, runtime_of};
 use crate::driver::link_atomics;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::notification;
 use crate::peer;
 use crate::profile::{Attribute, Profile};
-use crate::simulator::{device_count, simulator, simulator_of};
+use crate::simulator::{device_count, simulator};
 use crate::streams::GREATEST_PRIORITY;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -23,7 +23,7 @@ fn store_properties(target: *mut c_void, device: c_int, layout: Layout) -> Resul
     if target.is_null() {
         return Err(Error::InvalidValue);
     }
-    let bytes = device_properties(&simulator_of(ordinal(device)?)?.profile, layout);
+    let bytes = device_properties(&runtime_of(ordinal(device)?)?.profile, layout);
     // SAFETY: not null, so by the API's contract room for the structure of the version that was called.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target.cast(), bytes.len()) };
     Ok(())
@@ -55,7 +55,7 @@ pub(crate) fn store_text(target: *mut c_char, room: c_int, text: &str) -> Result
 pub(crate) fn device_by_pci_bus_id(text: Text) -> Result<c_int> {
     let wanted = text.get()?.to_string_lossy().to_uppercase();
     for device in 0..device_count() {
-        let own = pci_bus_id(&simulator_of(device)?.profile);
+        let own = pci_bus_id(&runtime_of(device)?.profile);
         let short = own.split_once(':').map_or("", |(_, rest)| rest);
         let forms = [own.as_str(), own.trim_end_matches(".0"), short, short.trim_end_matches(".0")];
         if forms.contains(&wanted.as_str()) {
@@ -92,14 +92,14 @@ api! { Runtime;
     /// How many devices there are.
     fn cudaGetDeviceCount(count: Out<c_int>) {
         count.check()?;
-        simulator()?;
+        runtime()?;
         count.set(device_count() as c_int)
     }
 
     /// The thread's device.
     fn cudaGetDevice(device: Out<c_int>) {
         device.check()?;
-        device.set(simulator()?.ordinal as c_int)
+        device.set(runtime()?.ordinal as c_int)
     }
 
     /// Chooses the thread's device and its primary context.
@@ -111,7 +111,7 @@ api! { Runtime;
     /// Makes a device's primary context without choosing it.
     fn cudaInitDevice(device: c_int, deviceFlags: c_uint, flags: c_uint) {
         let device = ordinal(device)?;
-        simulator_of(device)?;
+        runtime_of(device)?;
         if flags & 1 != 0 {
             context::set_primary_flags(device, deviceFlags)?;
         }
@@ -120,7 +120,7 @@ api! { Runtime;
 
     /// The order in which devices are tried; all are alike.
     fn cudaSetValidDevices(devices: *const c_int, len: c_int) {
-        simulator()?;
+        runtime()?;
         if len < 0 || (devices.is_null() && len > 0) {
             return Err(Error::InvalidValue);
         }
@@ -132,13 +132,13 @@ api! { Runtime;
         if properties.is_null() {
             return Err(Error::InvalidValue);
         }
-        simulator()?;
+        runtime()?;
         device.set(0)
     }
 
     /// Scheduling and mapping flags.
     fn cudaSetDeviceFlags(flags: c_uint) {
-        simulator()?;
+        runtime()?;
         if flags & !DEVICE_FLAGS != 0 {
             return Err(Error::InvalidValue);
         }
@@ -147,7 +147,7 @@ api! { Runtime;
 
     /// Scheduling and mapping flags; host memory is always mapped.
     fn cudaGetDeviceFlags(flags: Out<c_uint>) {
-        simulator()?;
+        runtime()?;
         flags.set(context::current_flags()? | 8)
     }
 
@@ -163,7 +163,7 @@ api! { Runtime;
     /// One attribute.
     fn cudaDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) {
         value.check()?;
-        let simulator = simulator_of(ordinal(device)?)?;
+        let simulator = runtime_of(ordinal(device)?)?;
         value.set(simulator.profile.attribute_by_number(attribute).ok_or(Error::InvalidValue)?)
     }
 
@@ -222,7 +222,7 @@ api! { Runtime;
 
     /// `domain:bus:device.function`.
     fn cudaDeviceGetPCIBusId(text: *mut c_char, len: c_int, device: c_int) {
-        let simulator = simulator_of(ordinal(device)?)?;
+        let simulator = runtime_of(ordinal(device)?)?;
         store_text(text, len, &pci_bus_id(&simulator.profile))
     }
 
@@ -233,7 +233,7 @@ api! { Runtime;
 
     /// Whether one device reaches another's memory; a device is no peer of itself.
     fn cudaDeviceCanAccessPeer(result: Out<c_int>, device: c_int, peerDevice: c_int) {
-        simulator()?;
+        runtime()?;
         check_device(device)?;
         check_device(peerDevice)?;
         result.set((device != peerDevice).into())
@@ -283,7 +283,7 @@ api! { Runtime;
         maxWidthInElements.check()?;
         check_device(device)?;
         fmtDesc.get()?.format()?;
-        maxWidthInElements.set(simulator()?.profile.amount(Attribute::MaxTexture1dLinearWidth) as usize)
+        maxWidthInElements.set(runtime()?.profile.amount(Attribute::MaxTexture1dLinearWidth) as usize)
     }
 
     /// Which atomic operations the link to the host does by itself.

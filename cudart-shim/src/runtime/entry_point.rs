@@ -1,10 +1,10 @@
 //! Addresses of driver functions for programs of the runtime API.
 
 use crate::abi::{DefaultStream, In, Out, Text};
+use crate::context::runtime;
 use crate::driver::{Found, export_table, look_up};
 use crate::entry::api;
 use crate::error::{Error, Result};
-use crate::simulator::simulator;
 use std::ffi::{c_int, c_uint, c_void};
 
 /// Flags: 0 as the program was compiled, 1 the legacy default stream, 2 the thread's own.
@@ -27,7 +27,7 @@ fn get(
     if flags > LAST_FLAG {
         return Err(Error::InvalidValue);
     }
-    simulator()?;
+    runtime()?;
     let name = symbol.get()?.to_str().map_err(|_| Error::InvalidValue)?;
     let per_thread = flags == 2 || (flags == 0 && default == DefaultStream::PerThread);
     let found = look_up(name, version, per_thread);

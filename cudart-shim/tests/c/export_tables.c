@@ -1,4 +1,5 @@
-/* The tables that the runtime of CUDA 10.2 asks the driver for: contexts, values in contexts, modules read at first use. */
+/* The tables that libraries ask the driver for. CUDA 10.2's runtime: contexts, values in contexts, modules read at first use;
+ * cuBLAS of CUDA 12: numbers of contexts and streams. */
 #include "cuda_api.h"
 
 FAT_BINARY(kernels, 70, KERNELS);
@@ -10,6 +11,10 @@ static const unsigned char hooks_id[16] = {0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0
                                            0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a, 0x66};
 static const unsigned char storage_id[16] = {0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11,
                                              0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95, 0x93};
+static const unsigned char thread_id[16] = {0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47,
+                                            0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a, 0xec, 0xdc};
+static const unsigned char numbers_id[16] = {0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48,
+                                             0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8, 0xf2};
 static const unsigned char unknown_id[16] = {1, 2, 3};
 
 typedef int (*primary_context)(CUcontext *, int);
@@ -20,6 +25,11 @@ typedef int (*put)(CUcontext, void *, void *, destructor);
 typedef int (*delete)(CUcontext, void *);
 typedef int (*get)(void **, CUcontext, void *);
 
+typedef int (*current_context)(CUcontext *);
+typedef int (*number_of_context)(CUcontext, unsigned long long *);
+typedef int (*number_of_stream)(CUcontext, cudaStream_t, unsigned long long *);
+typedef int (*stream_of_context)(CUcontext, cudaStream_t, cudaStream_t *, int);
+
 static int destroyed;
 
 static void value_goes(CUcontext context, void *key, void *value)
@@ -28,6 +38,37 @@ static void value_goes(CUcontext context, void *key, void *value)
     EXPECT(*(int *)key, 1);
     EXPECT(*(int *)value, 2);
     ++destroyed;
+}
+
+/* With a context current: its number and those of its streams are CUDA's. */
+static void numbers_of_contexts_and_streams(CUcontext context)
+{
+    void *const *thread, *const *numbers;
+    CUcontext current;
+    cudaStream_t stream, legacy, own, same;
+    unsigned long long number, expected;
+
+    OK(cuGetExportTable((const void **)&thread, thread_id));
+    OK(cuGetExportTable((const void **)&numbers, numbers_id));
+    OK(((current_context)thread[2])(&current));
+    EXPECT(current == context, 1);
+    OK(cuCtxGetId(context, &expected));
+    OK(((number_of_context)numbers[4])(context, &number));
+    EXPECT(number, expected);
+
+    OK(cudaStreamCreate(&stream));
+    OK(((stream_of_context)numbers[51])(context, stream, &same, 0));
+    EXPECT(same == stream, 1);
+    OK(cuStreamGetId(stream, &expected));
+    OK(((number_of_stream)numbers[39])(context, same, &number));
+    EXPECT(number, expected);
+    OK(((stream_of_context)numbers[51])(context, NULL, &legacy, 0));
+    OK(((stream_of_context)numbers[51])(context, NULL, &own, 1));
+    OK(((number_of_stream)numbers[39])(context, legacy, &expected));
+    OK(((number_of_stream)numbers[39])(context, own, &number));
+    EXPECT(number == expected, 0);
+    OK(cudaStreamDestroy(stream));
+    EXPECT(((number_of_stream)numbers[39])(context, stream, &number), cudaErrorInvalidResourceHandle);
 }
 
 int main(void)
@@ -73,8 +114,10 @@ int main(void)
     OK(((delete)storage[1])(retained, &key));
     EXPECT(((delete)storage[1])(retained, &key), cudaErrorInvalidValue);
 
-    /* Modules are read when something of theirs is used: until then there is any kernel. */
     OK(cuCtxSetCurrent(retained));
+    numbers_of_contexts_and_streams(retained);
+
+    /* Modules are read when something of theirs is used: until then there is any kernel. */
     EXPECT(((module_of_fat_binary)runtime[6])(&module, NULL, NULL, NULL, 0), cudaErrorInvalidValue);
     OK(((module_of_fat_binary)runtime[6])(&module, &kernels_wrapper, NULL, NULL, 0));
     OK(((module_of_fat_binary)runtime[6])(&other, &broken_wrapper, NULL, NULL, 0));

@@ -36,6 +36,11 @@ impl Python {
         Ok(Self { venv, downloads })
     }
 
+    /// The environment that was made in `venv`.
+    pub(crate) fn at(venv: PathBuf, downloads: PathBuf) -> Self {
+        Self { venv, downloads }
+    }
+
     /// Installs `requirements` into `folder`.
     pub(crate) fn install(&self, requirements: &Path, folder: &Path) -> Result<()> {
         self.install_with(requirements, &["--target".as_ref(), folder.as_os_str()])
@@ -66,10 +71,21 @@ impl Python {
             .map(drop)
     }
 
+    /// Brings packages for another version of Python into `folder`, where they are not there already.
+    pub(crate) fn download_for(&self, version: &str, requirements: &Path, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder).map_err(Error::file(folder))?;
+        let mut pip = self.download_to(requirements, folder);
+        process::quiet(pip.args(["--only-binary", ":all:", "--python-version", version])).map(drop)
+    }
+
     fn download(&self, requirements: &Path) -> Command {
-        println!("downloading to {}", self.downloads.display());
+        self.download_to(requirements, &self.downloads)
+    }
+
+    fn download_to(&self, requirements: &Path, folder: &Path) -> Command {
+        println!("downloading to {}", folder.display());
         let mut pip = self.pip("download", requirements);
-        pip.arg("--dest").arg(&self.downloads);
+        pip.arg("--dest").arg(folder);
         pip
     }
 

@@ -2,6 +2,7 @@
 
 mod checkout;
 mod cudarc;
+mod cupy;
 mod offload;
 mod pass_list;
 mod pytest;
@@ -44,13 +45,15 @@ enum Suite {
     Nvrtc,
     CudaBindings,
     CudaCore,
+    Cupy,
+    Taichi,
 }
 
 impl Suite {
     /// Runs it; whether what is to pass passes.
     fn run(self, workspace: &Workspace, command: &Path, part: Part, accept: bool) -> Result<bool> {
         let suite = match self {
-            Self::Tinygrad => return Tinygrad::set_up(workspace, command)?.small(),
+            Self::Tinygrad => return Tinygrad::set_up(workspace, command)?.run(part),
             Self::NumbaCuda => &pytest::NUMBA_CUDA,
             Self::Triton => &pytest::TRITON,
             Self::Curand => &pytest::CURAND,
@@ -59,6 +62,8 @@ impl Suite {
             Self::Nvrtc => &pytest::NVRTC,
             Self::CudaBindings => &pytest::CUDA_BINDINGS,
             Self::CudaCore => &pytest::CUDA_CORE,
+            Self::Cupy => &pytest::CUPY,
+            Self::Taichi => &pytest::TAICHI,
         };
         suite.run(workspace, command, part, accept)
     }

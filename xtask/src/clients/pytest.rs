@@ -2,7 +2,7 @@
 
 use super::checkout::{CUDA_PYTHON, Checkout};
 use super::pass_list::{self, Outcomes};
-use super::{Part, left_out, lists, read};
+use super::{Part, cupy, left_out, lists, read};
 use crate::error::{Error, Result};
 use crate::process;
 use crate::python::{Beside, Python};
@@ -39,6 +39,8 @@ pub(super) struct Pytest {
     whole: &'static [&'static str],
     /// A part of that, and what the names of its tests begin with.
     small: &'static [(&'static str, &'static str)],
+    /// Makes the libraries that the environment in a folder needs beside its packages; gives their folder.
+    libraries: Option<fn(&Workspace, &Path) -> Result<PathBuf>>,
 }
 
 /// The tests with a device of numba-cuda's package.
@@ -58,6 +60,7 @@ pub(super) const NUMBA_CUDA: Pytest = Pytest {
         ("numba.cuda.tests.cudapy.test_cooperative_groups", "cudapy/test_cooperative_groups.py"),
         ("numba.cuda.tests.cudapy.test_print", "cudapy/test_print.py"),
     ],
+    libraries: None,
 };
 
 /// Kernels of our own in Triton, which has no PyTorch here, and our stand-in for `ptxas`.
@@ -70,6 +73,7 @@ pub(super) const TRITON: Pytest = Pytest {
     ignored: &[],
     whole: &["."],
     small: &[(".", "")],
+    libraries: None,
 };
 
 /// cuRAND's generators on the device beside those on the host.
@@ -88,6 +92,37 @@ pub(super) const CURAND: Pytest = Pytest {
         ),
         ("test_curand.py::test_sobol_numbers_of_several_dimensions_are_equal", "test_curand.py::test_sobol"),
     ],
+    libraries: None,
+};
+
+/// Arrays, products and kernels of CuPy for CUDA 10.2, beside numpy.
+pub(super) const CUPY: Pytest = Pytest {
+    name: "cupy",
+    environment: "cupy",
+    home: Home::Ours,
+    device: "device.toml",
+    options: &[],
+    ignored: &[],
+    whole: &["."],
+    // Its libraries take a download of 776 MB.
+    small: &[],
+    libraries: Some(cupy::libraries),
+};
+
+/// Kernels of our own in Taichi, and two of its examples.
+pub(super) const TAICHI: Pytest = Pytest {
+    name: "taichi",
+    environment: "taichi",
+    home: Home::Ours,
+    device: "device.toml",
+    options: &[],
+    ignored: &[],
+    whole: &["."],
+    small: &[
+        ("test_numbers.py", "test_numbers.py"),
+        ("test_examples.py::test_fractal", "test_examples.py::test_fractal"),
+    ],
+    libraries: None,
 };
 
 /// Our front for NVRTC, as cuda-core uses it.
@@ -100,6 +135,7 @@ pub(super) const NVRTC: Pytest = Pytest {
     ignored: &[],
     whole: &["."],
     small: &[(".", "")],
+    libraries: None,
 };
 
 /// The tests of cuda-bindings of what the driver, the runtime, NVRTC and NVML do.
@@ -118,6 +154,7 @@ pub(super) const CUDA_BINDINGS: Pytest = Pytest {
     ],
     whole: &["tests"],
     small: &[],
+    libraries: None,
 };
 
 /// The tests of cuda-core, with its examples.
@@ -130,6 +167,7 @@ pub(super) const CUDA_CORE: Pytest = Pytest {
     ignored: &["tests/cython"],
     whole: &["tests"],
     small: &[],
+    libraries: None,
 };
 
 /// Two workers, as a whole suite is to take less than ten minutes on two cores.
@@ -217,6 +255,9 @@ impl Pytest {
         let toolkit = environment.join(PACKAGES).join("nvidia/cu13");
         if toolkit.exists() {
             tests.env("CUDA_PATH", toolkit);
+        }
+        if let Some(libraries) = self.libraries {
+            tests.env("LD_LIBRARY_PATH", libraries(workspace, environment)?);
         }
         // Triton's own cache of compiled kernels would hide what its compiler and our assembler do.
         tests.env("TRITON_CACHE_DIR", folder.join("cache")).env("TRITON_ALWAYS_COMPILE", "1");

@@ -1,9 +1,9 @@
 //! tinygrad hands PTX of its own, or PTX that NVRTC makes of its CUDA C++, to the driver API. The source package holds a
-//! small suite, which is part of `cargo xtask test`; its tests of operations, types and its JIT are in its repository only,
+//! small suite, which is part of `cargo xtask test` as our training of LeNet is; its tests of operations, types and its JIT are in its repository only,
 //! and compare with PyTorch on the processor.
 
 use super::pass_list::{self, Outcomes};
-use super::{lists, pytest, read};
+use super::{Part, lists, pytest, read};
 use crate::error::{Error, Result};
 use crate::python::{Beside, Python};
 use crate::stamp::Ingredients;
@@ -31,8 +31,10 @@ const TESTS: [&str; 4] = [
     "test/backend/test_jit.py",
 ];
 
-/// What `DEV` makes tinygrad use: its own PTX, or CUDA C++ and NVRTC.
-const RENDERERS: [&str; 2] = ["CUDA:PTX", "CUDA:CUDA"];
+/// `DEV` with which tinygrad makes PTX itself.
+const PTX: &str = "CUDA:PTX";
+/// `DEV` with which it makes CUDA C++, and NVRTC PTX of that.
+const NVRTC: &str = "CUDA:CUDA";
 
 /// tinygrad, installed.
 pub(super) struct Tinygrad {
@@ -76,13 +78,22 @@ impl Tinygrad {
         })
     }
 
-    /// Runs the small suite with both renderers; whether all of it passes.
-    pub(crate) fn small(&self) -> Result<bool> {
+    /// Runs the package's small suite with both renderers and trains LeNet, in the small part with tinygrad's own PTX only;
+    /// whether all of it passes.
+    pub(crate) fn run(&self, part: Part) -> Result<bool> {
+        let small_suite = self.sources.join("test/test_tiny.py");
+        let lenet = self.lists.join("tinygrad/lenet.py");
         let mut passed = true;
-        for renderer in RENDERERS {
-            let program = "test/test_tiny.py";
-            println!("tinygrad with DEV={renderer}: {program}");
-            passed &= process::shown(self.python(PYTHON.as_ref(), &self.sources, renderer).arg(program))?;
+        for (renderer, program, runs) in [
+            (PTX, &small_suite, true),
+            (NVRTC, &small_suite, true),
+            (PTX, &lenet, true),
+            (NVRTC, &lenet, part == Part::Whole),
+        ] {
+            if runs {
+                println!("tinygrad with DEV={renderer}: {}", program.display());
+                passed &= process::shown(self.python(PYTHON.as_ref(), &self.sources, renderer).arg(program))?;
+            }
         }
         Ok(passed)
     }
@@ -94,7 +105,7 @@ impl Tinygrad {
         process::quiet(Command::new(&python).args(["-c", "import hypothesis, numpy, torch"]))?;
         let file = workspace.target.join("clients/tinygrad-outcomes.tsv");
         let mut all = Outcomes::default();
-        for renderer in RENDERERS {
+        for renderer in [PTX, NVRTC] {
             println!("tinygrad with DEV={renderer}");
             fs::write(&file, "").map_err(Error::file(&file))?;
             let mut tests = self.python(&python, checkout, renderer);

@@ -1,7 +1,8 @@
-"""Puts the libraries of CUDA 10.2 that CuPy asks for into a folder: libraries.py WHEEL PACKAGES FOLDER.
+"""Puts libraries of CUDA 10.2 that CuPy asks for into a folder.
 
-The runtime, NVRTC and cuBLAS come out of PyTorch's wheel, cuRAND, whose name has not changed since, from a package of its
-own. The others of 10.2 are in no package: stand-ins have the functions that CuPy looks up, and each tells its name and fails.
+`libraries.py WHEEL FOLDER` takes cuBLAS out of a wheel. `libraries.py WHEEL FOLDER PACKAGES` takes the runtime and NVRTC out
+of one, and cuRAND, whose name has not changed since, out of CUDA 13's package. In place of the others there are stand-ins with
+the functions that CuPy looks up; each tells its name and fails.
 """
 
 import re
@@ -10,19 +11,20 @@ import sys
 import zipfile
 from pathlib import Path
 
-# What PyPI's copies are called, without the numbers that were put into their names.
-TAKEN = ["libcudart.so.10.2", "libnvrtc.so.10.2", "libnvrtc-builtins.so", "libcublas.so.10", "libcublasLt.so.10"]
+CUBLAS = ["libcublas.so.10", "libcublasLt.so.10"]
+COMPILER_AND_RUNTIME = ["libcudart.so.10.2", "libnvrtc.so.10.2", "libnvrtc-builtins.so"]
 # Each library's status for what is not supported.
-STAND_INS = {"libcufft.so.10": 16, "libcusparse.so.10": 10, "libcusolver.so.10": 9}
+STAND_INS = {"libcublas.so.10": 15, "libcufft.so.10": 16, "libcusparse.so.10": 10, "libcusolver.so.10": 9}
 
 
-def take(wheel, folder):
-    """Takes the libraries of CUDA out of PyTorch's wheel."""
+def take(wheel, names, folder):
+    """Takes libraries out of a wheel, whose maker has put numbers into their names."""
     with zipfile.ZipFile(wheel) as archive:
         for path in archive.namelist():
             name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", Path(path).name)
-            if name in TAKEN:
-                (folder / name).write_bytes(archive.read(path))
+            for wanted in names:
+                if f"{name}.".startswith(f"{wanted}."):
+                    (folder / wanted).write_bytes(archive.read(path))
 
 
 def functions(modules, library):
@@ -49,12 +51,13 @@ def stand_in(library, names, status, folder):
 
 
 def main():
-    wheel, packages, folder = map(Path, sys.argv[1:])
-    take(wheel, folder)
-    (folder / "libcurand.so.10").symlink_to(packages.resolve() / "nvidia/cu13/lib/libcurand.so.10")
-    modules = sorted(packages.glob("cupy*/**/*.so"))
-    for library, status in STAND_INS.items():
-        stand_in(library, functions(modules, library), status, folder)
+    wheel, folder, *packages = map(Path, sys.argv[1:])
+    take(wheel, COMPILER_AND_RUNTIME if packages else CUBLAS, folder)
+    for path in packages:
+        (folder / "libcurand.so.10").symlink_to(path.resolve() / "nvidia/cu13/lib/libcurand.so.10")
+        modules = sorted(path.glob("cupy*/**/*.so"))
+        for library, status in STAND_INS.items():
+            stand_in(library, functions(modules, library), status, folder)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ def test_solvers(capfd):
 
 
 def test_sparse_matrices(capfd):
+    identity = cupyx.scipy.sparse.csr_matrix((cp.ones(3), cp.arange(3), cp.arange(4)))
     with pytest.raises(cusparse.CuSparseError, match="stand-in"):
-        cupyx.scipy.sparse.csr_matrix(cp.eye(3)) @ cp.ones(3)
+        identity @ cp.ones(3)
     assert "cusparseCreate: libcusparse.so.10 is a stand-in" in capfd.readouterr().err

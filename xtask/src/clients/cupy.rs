@@ -1,49 +1,75 @@
-//! The libraries of CUDA 10.2 that CuPy links: those of PyTorch's wheel, and stand-ins for what is in no package.
+//! The libraries of CUDA 10.2 that CuPy links: what there is in wheels of other projects, and stand-ins for the rest.
 
-use super::{lists, pytest, read};
+use super::{Part, lists, pytest, read};
 use crate::error::{Error, Result};
 use crate::python::Python;
 use crate::stamp::Ingredients;
 use crate::workspace::Workspace;
 use crate::{files, process};
-use std::fs;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
-/// The version of Python that the wheel is for.
+/// The version of Python that the wheels are for.
 const PYTHON: &str = "3.8";
-/// What the wheel's name begins with.
-const WHEEL: &str = "torch-1.12.1-";
 
-/// Puts the libraries into a folder of the cache, quick when nothing changed; gives the folder.
-pub(super) fn libraries(workspace: &Workspace, environment: &Path) -> Result<PathBuf> {
-    let folder = workspace.cache.join("clients/cupy-libraries");
-    let script = lists(workspace).join("cupy/libraries.py");
-    let requirements = lists(workspace).join("cupy-libraries.txt");
-    let mut ingredients = Ingredients::default();
-    ingredients.text(&read(&script)?);
-    ingredients.text(&read(&requirements)?);
-    ingredients.text(&read(&lists(workspace).join("cupy-requirements.txt"))?);
-    let stamp = ingredients.stamp(&folder);
-    if !stamp.is_current() {
-        // Where `voltsim setup` keeps it too.
-        let downloads = workspace.cache.join("downloads");
-        let python = Python::at(environment.to_owned(), downloads.clone());
-        python.download_for(PYTHON, &requirements, &downloads)?;
-        files::remove_folder(&folder)?;
-        fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
-        let mut take = Command::new(environment.join("bin/python"));
-        take.arg(&script).arg(wheel(&downloads)?).arg(environment.join(pytest::PACKAGES)).arg(&folder);
-        process::quiet(&mut take)?;
-        stamp.write()?;
-    }
-    Ok(folder)
+/// A wheel with libraries.
+struct Wheel {
+    /// The name of the list that pins it, and of the folder in the cache with what is taken out of it.
+    name: &'static str,
+    /// What the wheel's file name begins with.
+    start: &'static str,
 }
 
-/// The wheel in the folder of downloads.
-fn wheel(downloads: &Path) -> Result<PathBuf> {
-    let entries = fs::read_dir(downloads).map_err(Error::file(downloads))?;
-    let mut found = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let name = found.find(|name| name.starts_with(WHEEL) && name.ends_with(".whl"));
-    name.map(|name| downloads.join(name)).ok_or_else(|| Error::Steps(format!("finding {WHEEL}*.whl")))
+/// The runtime and NVRTC. Beside them come cuRAND and the stand-ins, that of cuBLAS too.
+const LIBRARIES: Wheel = Wheel { name: "cupy-libraries", start: "cumm_cu102-0.5.3-cp38-" };
+/// cuBLAS, in a wheel of 776 MB.
+const CUBLAS: Wheel = Wheel { name: "cupy-cublas", start: "torch-1.12.1-cp38-" };
+
+/// Makes the folders with the libraries, quick when nothing changed; gives the path to search. The small part has a stand-in
+/// for cuBLAS.
+pub(super) fn libraries(workspace: &Workspace, environment: &Path, part: Part) -> Result<OsString> {
+    let packages = environment.join(pytest::PACKAGES);
+    let mut folders = vec![LIBRARIES.unpack(workspace, environment, &[&packages])?];
+    if part == Part::Whole {
+        folders.insert(0, CUBLAS.unpack(workspace, environment, &[])?);
+    }
+    env::join_paths(folders).map_err(|_| Error::Steps("the path of CuPy's libraries".to_owned()))
+}
+
+impl Wheel {
+    /// Downloads the wheel and runs `cupy/libraries.py` on it; gives the folder with the libraries.
+    fn unpack(&self, workspace: &Workspace, environment: &Path, arguments: &[&Path]) -> Result<PathBuf> {
+        let folder = workspace.cache.join("clients").join(self.name);
+        let script = lists(workspace).join("cupy/libraries.py");
+        let requirements = lists(workspace).join(format!("{}.txt", self.name));
+        let mut ingredients = Ingredients::default();
+        for file in [&script, &requirements, &lists(workspace).join("cupy-requirements.txt")] {
+            ingredients.text(&read(file)?);
+        }
+        let stamp = ingredients.stamp(&folder);
+        if !stamp.is_current() {
+            // Where `voltsim setup` keeps PyTorch's wheels too.
+            let downloads = workspace.cache.join("downloads");
+            let python = Python::at(environment.to_owned(), downloads.clone());
+            python.download_for(PYTHON, &requirements, &downloads)?;
+            files::remove_folder(&folder)?;
+            fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
+            let mut take = Command::new(environment.join("bin/python"));
+            take.arg(&script).arg(self.find(&downloads)?).arg(&folder).args(arguments);
+            process::quiet(&mut take)?;
+            stamp.write()?;
+        }
+        Ok(folder)
+    }
+
+    /// The wheel in the folder of downloads.
+    fn find(&self, downloads: &Path) -> Result<PathBuf> {
+        let entries = fs::read_dir(downloads).map_err(Error::file(downloads))?;
+        let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let name = names.find(|name| name.starts_with(self.start) && name.ends_with(".whl"));
+        name.map(|name| downloads.join(name))
+            .ok_or_else(|| Error::Steps(format!("finding {}*.whl", self.start)))
+    }
 }

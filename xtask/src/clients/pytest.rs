@@ -8,6 +8,7 @@ use crate::process;
 use crate::python::{Beside, Python};
 use crate::stamp::Ingredients;
 use crate::workspace::Workspace;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,6 +22,9 @@ enum Home {
     /// In a folder of the project's repository.
     Checkout(&'static Checkout, &'static str),
 }
+
+/// Makes what an environment in a folder needs beside its packages, for a part of the suite.
+type MakeLibraries = fn(&Workspace, &Path, Part) -> Result<OsString>;
 
 /// A suite that pytest runs.
 pub(super) struct Pytest {
@@ -39,8 +43,8 @@ pub(super) struct Pytest {
     whole: &'static [&'static str],
     /// A part of that, and what the names of its tests begin with.
     small: &'static [(&'static str, &'static str)],
-    /// Makes the libraries that the environment in a folder needs beside its packages; gives their folder.
-    libraries: Option<fn(&Workspace, &Path) -> Result<PathBuf>>,
+    /// Makes the libraries that the environment in a folder needs beside its packages; gives the path to search.
+    libraries: Option<MakeLibraries>,
 }
 
 /// The tests with a device of numba-cuda's package.
@@ -104,8 +108,12 @@ pub(super) const CUPY: Pytest = Pytest {
     options: &[],
     ignored: &[],
     whole: &["."],
-    // Its libraries take a download of 776 MB.
-    small: &[],
+    small: &[
+        ("test_kernels.py", "test_kernels.py"),
+        ("test_arrays.py::test_sorting", "test_arrays.py::test_sorting"),
+        ("test_arrays.py::test_scans", "test_arrays.py::test_scans"),
+        ("test_standins.py", "test_standins.py"),
+    ],
     libraries: Some(cupy::libraries),
 };
 
@@ -257,7 +265,7 @@ impl Pytest {
             tests.env("CUDA_PATH", toolkit);
         }
         if let Some(libraries) = self.libraries {
-            tests.env("LD_LIBRARY_PATH", libraries(workspace, environment)?);
+            tests.env("LD_LIBRARY_PATH", libraries(workspace, environment, part)?);
         }
         // Triton's own cache of compiled kernels would hide what its compiler and our assembler do.
         tests.env("TRITON_CACHE_DIR", folder.join("cache")).env("TRITON_ALWAYS_COMPILE", "1");

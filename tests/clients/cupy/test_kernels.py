@@ -1,5 +1,8 @@
 """Kernels that NVRTC 10.2 makes PTX of: RawKernel, RawModule, ElementwiseKernel, ReductionKernel, fusion, cupyx.jit."""
 
+import subprocess
+import sys
+
 import cupy as cp
 import numpy as np
 import pytest
@@ -65,6 +68,23 @@ def test_raw_module_with_variables_and_templates():
 def test_a_mistake_in_a_raw_kernel_is_an_exception_with_the_compilers_words():
     with pytest.raises(cp.cuda.compiler.CompileException, match="missing"):
         cp.RawKernel('extern "C" __global__ void f() { missing(); }', "f").compile()
+
+
+WILD = r"""
+import cupy as cp
+cp.RawKernel('extern "C" __global__ void wild(int *p) { p[1 << 28] = 1; }', "wild")((1,), (1,), (cp.zeros(4, "int32"),))
+try:
+    cp.cuda.Device().synchronize()
+except cp.cuda.runtime.CUDARuntimeError as error:
+    print(error)
+"""
+
+
+def test_a_wild_address_is_an_exception_and_a_line_that_names_the_instruction():
+    # The device is of no use afterwards.
+    program = subprocess.run([sys.executable, "-c", WILD], capture_output=True, text=True, timeout=120)
+    assert "cudaErrorIllegalAddress" in program.stdout
+    assert "illegal address" in program.stderr and "in kernel wild" in program.stderr
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64", "int32"])

@@ -1,6 +1,6 @@
 //! tinygrad hands PTX of its own, or PTX that NVRTC makes of its CUDA C++, to the driver API. The source package holds a
-//! small suite, which is part of `cargo xtask test` as our training of LeNet is; its tests of operations, types and its JIT are in its repository only,
-//! and compare with PyTorch on the processor.
+//! small suite, which is part of `cargo xtask test`, as our training of LeNet is; its tests of operations, types and its JIT
+//! are in its repository only, and compare with PyTorch on the processor.
 
 use super::pass_list::{self, Outcomes};
 use super::{Part, lists, pytest, read};

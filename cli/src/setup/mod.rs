@@ -2,6 +2,7 @@
 //!
 //! To add one: a file here with a [`Recipe`], its pinned downloads as TOML beside it, and its name in [`RECIPES`].
 
+mod debian_13;
 pub(crate) mod download;
 mod python;
 mod pytorch_1_5;
@@ -30,7 +31,7 @@ pub(crate) struct Recipe {
 }
 
 /// All recipes.
-pub(crate) const RECIPES: [&Recipe; 1] = [&pytorch_1_5::RECIPE];
+pub(crate) const RECIPES: [&Recipe; 2] = [&pytorch_1_5::RECIPE, &debian_13::RECIPE];
 
 /// What a recipe works with.
 pub(crate) struct Site<'a> {

@@ -1,0 +1,321 @@
+//! PyTorch 2.6 of Debian 13, in a private root: packages are unpacked, not installed, and run on any Linux of x86-64.
+//!
+//! Debian's build has PTX for every kernel. Its Python is started by the root's own loader and searches the root's folders, all
+//! else is the host's. CUDA's libraries are linked again from their static forms, as the dynamic ones contain a
+//! runtime of their own; they choose kernels that have PTX when the device is newer than all machine code of theirs.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+
+use super::download::Download;
+use super::{Recipe, Site, run, write_whole};
+use crate::environment::Description;
+use crate::failure::Failure;
+use crate::libraries;
+
+pub(super) const RECIPE: Recipe = Recipe {
+    name: "pytorch-2.6",
+    contents: "PyTorch 2.6.0 of Debian 13, cuBLAS 12.4, Python 3.13",
+    bytes: 4_400 << 20,
+    downloads,
+    make,
+};
+
+const DEVICE: &str = "\
+# What programs of this environment are told they run on. Libraries take kernels with PTX on a device that is newer than
+# their machine code.
+base = \"titan-v\"
+driver_version = \"12.9\"
+[attributes]
+compute_capability_major = 12
+compute_capability_minor = 0
+";
+
+/// Where the root has its libraries.
+const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+/// Where the root has Python's packages.
+const PACKAGES: &str = "usr/lib/python3/dist-packages";
+
+/// Links, each with what it points at: those of a Debian system, and names under which PyTorch looks for parts of itself.
+const LINKS: [(&str, &str); 6] = [
+    ("bin", "usr/bin"),
+    ("lib", "usr/lib"),
+    ("lib64", "usr/lib64"),
+    ("usr/bin/python", "python3.13"),
+    (
+        "usr/lib/python3/dist-packages/torch/lib/libtorch_python.so.2.6",
+        "../../../../x86_64-linux-gnu/libtorch_python.so.2.6",
+    ),
+    ("usr/lib/x86_64-linux-gnu/libtorch_cuda_linalg.so", "libtorch_cuda_linalg.so.2.6"),
+];
+
+/// Libraries of which PyTorch needs the names and no more, by their soname.
+const ABSENT: [(&str, &str); 3] = [
+    ("libcudnn.so.9", include_str!("debian_13/libcudnn.so.9.c")),
+    ("libcufft.so.11", include_str!("debian_13/libcufft.so.11.c")),
+    ("libnccl.so.2", include_str!("debian_13/libnccl.so.2.c")),
+];
+
+/// A library that is linked from static ones.
+struct Relinked {
+    soname: &'static str,
+    /// All of these is in it.
+    whole: &'static str,
+    /// What is used of these.
+    used: &'static [&'static str],
+    /// Libraries of the root that it needs.
+    needed: &'static [&'static str],
+}
+
+/// In an order in which each finds what it needs.
+const RELINKED: [Relinked; 5] = [
+    Relinked {
+        soname: "libcublasLt.so.12",
+        whole: "libcublasLt_static.a",
+        used: &["libculibos.a"],
+        needed: &[],
+    },
+    Relinked {
+        soname: "libcublas.so.12",
+        whole: "libcublas_static.a",
+        used: &["libculibos.a"],
+        needed: &["libcublasLt.so.12"],
+    },
+    Relinked { soname: "libcurand.so.10", whole: "libcurand_static.a", used: &["libculibos.a"], needed: &[] },
+    Relinked {
+        soname: "libcusparse.so.12",
+        whole: "libcusparse_static.a",
+        used: &["libculibos.a"],
+        needed: &["libnvJitLink.so.12"],
+    },
+    Relinked {
+        soname: "libcusolver.so.11",
+        whole: "libcusolver_static.a",
+        used: &[
+            "libcusolver_lapack_static.a",
+            "libcusolver_metis_static.a",
+            "libmetis_static.a",
+            "libculibos.a",
+        ],
+        needed: &["libcublas.so.12", "libcublasLt.so.12", "libcusparse.so.12", "libgomp.so.1"],
+    },
+];
+
+/// What is fetched.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parts {
+    packages: Vec<Download>,
+    static_libraries: Vec<StaticLibraries>,
+}
+
+/// Files out of the data of a package.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StaticLibraries {
+    /// Whole blocks of an xz stream.
+    blocks: Download,
+    /// Where the files lie in what the blocks become, by their names.
+    members: BTreeMap<String, Member>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Member {
+    offset: u64,
+    bytes: u64,
+}
+
+fn parts() -> Result<Parts, Failure> {
+    toml::from_str(include_str!("debian_13.toml"))
+        .map_err(|error| Failure::new(format_args!("debian_13.toml: {error}")))
+}
+
+fn downloads() -> Result<Vec<Download>, Failure> {
+    let Parts { packages, static_libraries } = parts()?;
+    Ok(packages.into_iter().chain(static_libraries.into_iter().map(|libraries| libraries.blocks)).collect())
+}
+
+fn make(site: &Site<'_>) -> Result<Description, Failure> {
+    let Parts { packages, static_libraries } = parts()?;
+    check_tools()?;
+    for package in &packages {
+        let mut unpack = Command::new("dpkg-deb");
+        unpack.arg("--extract").arg(site.downloads.fetch(package)?).arg(site.folder);
+        run(unpack, "unpacking")?;
+    }
+    for (link, target) in LINKS {
+        replace_link(&site.folder.join(link), target)?;
+    }
+    for (soname, source) in ABSENT {
+        compile_absent(site.folder, soname, source)?;
+    }
+    relink_all(site, &static_libraries)?;
+    bind_python(site.folder)?;
+    let packages = site.folder.join(PACKAGES);
+    write_whole(&packages.join("voltsim_torch.py"), include_str!("debian_13/voltsim_torch.py"))?;
+    write_whole(&packages.join("voltsim.pth"), "import voltsim_torch\n")?;
+    write_whole(&site.folder.join("device.toml"), DEVICE)?;
+    Ok(Description { name: RECIPE.name.into(), device: "device.toml".into(), preload: Vec::new() })
+}
+
+/// Programs of the host that are needed are told of before anything is unpacked.
+fn check_tools() -> Result<(), Failure> {
+    for (tool, package) in [("dpkg-deb", "dpkg"), ("xz", "xz-utils"), ("cc", "gcc libc6-dev")] {
+        let started =
+            Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if started.is_err() {
+            return Err(Failure::new(format_args!("{tool} is not there"))
+                .remedy(format!("Install it: apt-get install {package}")));
+        }
+    }
+    Ok(())
+}
+
+fn replace_link(link: &Path, target: &str) -> Result<(), Failure> {
+    let failed = |error| Failure::in_file(link, error);
+    if link.is_symlink() {
+        fs::remove_file(link).map_err(failed)?;
+    }
+    symlink(target, link).map_err(failed)
+}
+
+/// Python is started by the root's loader, and finds the root's libraries before the host's but behind preloaded ones.
+fn bind_python(root: &Path) -> Result<(), Failure> {
+    let programs = root.join("usr/bin");
+    let loader = root.join("usr/lib64/ld-linux-x86-64.so.2");
+    let folder = "$ORIGIN/../lib/x86_64-linux-gnu";
+    let folders = format!("{folder}:{folder}/openblas-pthread:$ORIGIN/../lib");
+    // In two runs and this order: patchelf 0.18 makes a file that cannot be loaded of the other.
+    let with_folders = programs.join("python3.13.folders");
+    let mut patch = patchelf(root, &programs.join("python3.13"), &with_folders);
+    patch.args(["--force-rpath", "--set-rpath", &folders]);
+    run(patch, "telling Python where its libraries are")?;
+    let whole = programs.join("python3.13.part");
+    let mut patch = patchelf(root, &with_folders, &whole);
+    patch.arg("--set-interpreter").arg(&loader);
+    run(patch, "telling Python what loads it")?;
+    let mut start = Command::new(&whole);
+    start.args(["-c", "import ctypes, lzma, sqlite3, ssl"]);
+    run(start, "starting Python")?;
+    let put = fs::remove_file(&with_folders).and_then(|()| fs::rename(&whole, programs.join("python3.13")));
+    put.map_err(|error| Failure::in_file(&programs, error))
+}
+
+/// The root's patchelf, which writes a changed copy of a program.
+fn patchelf(root: &Path, program: &Path, copy: &Path) -> Command {
+    let mut patch = Command::new(root.join("usr/lib64/ld-linux-x86-64.so.2"));
+    patch.arg("--library-path").arg(root.join(LIBRARIES)).arg(root.join("usr/bin/patchelf"));
+    patch.arg("--output").arg(copy).arg(program);
+    patch
+}
+
+fn compile_absent(root: &Path, soname: &str, source: &str) -> Result<(), Failure> {
+    let file = root.join(LIBRARIES).join(format!("{soname}.c"));
+    write_whole(&file, source)?;
+    let mut compile = link_command(root, soname)?;
+    compile.args(["-fPIC", "-O1", "-nostdlib"]).arg(&file);
+    finish_library(root, soname, compile)?;
+    fs::remove_file(&file).map_err(|error| Failure::in_file(&file, error))
+}
+
+/// Links all libraries of CUDA that are not there yet. Static ones are on disk while they are needed.
+fn relink_all(site: &Site<'_>, sources: &[StaticLibraries]) -> Result<(), Failure> {
+    let folder = site.folder.join("static");
+    let front = libraries::folder()?.join("libcudart.so.12");
+    for library in RELINKED {
+        if site.folder.join(LIBRARIES).join(library.soname).exists() {
+            continue;
+        }
+        eprintln!("linking {}", library.soname);
+        fs::create_dir_all(&folder).map_err(|error| Failure::in_file(&folder, error))?;
+        for name in library.used.iter().chain([&library.whole]) {
+            extract(site, sources, name, &folder.join(name))?;
+        }
+        relink(site.folder, &library, &folder, &front)?;
+        fs::remove_dir_all(&folder).map_err(|error| Failure::in_file(&folder, error))?;
+    }
+    Ok(())
+}
+
+fn relink(root: &Path, library: &Relinked, folder: &Path, front: &Path) -> Result<(), Failure> {
+    let of_root = |name: &&str| root.join(LIBRARIES).join(name);
+    let mut link = link_command(root, library.soname)?;
+    link.args(["-nodefaultlibs", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--whole-archive"]);
+    link.arg(folder.join(library.whole)).arg("-Wl,--no-whole-archive");
+    link.args(library.used.iter().map(|name| folder.join(name)));
+    link.args(library.needed.iter().map(of_root)).arg(front);
+    let usual = ["libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6"];
+    link.args(usual.iter().map(of_root)).arg(root.join("usr/lib64/ld-linux-x86-64.so.2"));
+    // The host's C library has what is never shared, such as atexit. What the needed libraries need is there when they are
+    // loaded.
+    link.args(["-lc", "-Wl,--allow-shlib-undefined"]);
+    finish_library(root, library.soname, link)
+}
+
+/// A linker's command for a library of this soname, whose symbols have the soname as their version, as CUDA's have.
+fn link_command(root: &Path, soname: &str) -> Result<Command, Failure> {
+    let versions = unfinished(root, soname).with_extension("map");
+    write_whole(&versions, &format!("{soname} {{ *; }};\n"))?;
+    let mut link = Command::new("cc");
+    link.arg("-shared").arg(format!("-Wl,-soname,{soname}"));
+    link.arg(format!("-Wl,--version-script={}", versions.display()));
+    link.arg("-o").arg(unfinished(root, soname));
+    Ok(link)
+}
+
+/// Runs the linker; the library has its name only when it is whole.
+fn finish_library(root: &Path, soname: &str, link: Command) -> Result<(), Failure> {
+    run(link, "linking")?;
+    let (new, library) = (unfinished(root, soname), root.join(LIBRARIES).join(soname));
+    let finished = fs::remove_file(new.with_extension("map")).and_then(|()| fs::rename(&new, &library));
+    finished.map_err(|error| Failure::in_file(&library, error))
+}
+
+fn unfinished(root: &Path, soname: &str) -> PathBuf {
+    root.join(LIBRARIES).join(format!("{soname}.part"))
+}
+
+/// Writes a static library.
+fn extract(site: &Site<'_>, sources: &[StaticLibraries], name: &str, path: &Path) -> Result<(), Failure> {
+    let found = sources.iter().find_map(|source| Some((source, *source.members.get(name)?)));
+    let (source, member) = found.ok_or_else(|| Failure::new(format_args!("debian_13.toml has no {name}")))?;
+    let blocks = site.downloads.fetch(&source.blocks)?;
+    decompress(&blocks, member, path).map_err(|error| Failure::in_file(&blocks, error))
+}
+
+/// Writes a part of what blocks of an xz stream become.
+///
+/// The stream's header stands before the blocks, with CRC64 as their check (xz file format, 2.1.1). There is no index
+/// behind them, at which xz fails when all they hold is written.
+fn decompress(blocks: &Path, member: Member, path: &Path) -> io::Result<()> {
+    const HEADER: [u8; 12] = *b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4\x46";
+    let mut blocks = File::open(blocks)?;
+    let mut xz = Command::new("xz")
+        .args(["--decompress", "--stdout", "--threads=1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let (Some(mut input), Some(mut output)) = (xz.stdin.take(), xz.stdout.take()) else {
+        return Err(io::Error::other("xz has no input"));
+    };
+    // It ends when xz has gone.
+    let feeder =
+        std::thread::spawn(move || input.write_all(&HEADER).and_then(|()| io::copy(&mut blocks, &mut input)));
+    io::copy(&mut output.by_ref().take(member.offset), &mut io::sink())?;
+    let written = io::copy(&mut output.by_ref().take(member.bytes), &mut File::create(path)?)?;
+    drop(output);
+    xz.wait()?;
+    let fed = feeder.join();
+    if written == member.bytes {
+        return Ok(());
+    }
+    Err(fed.ok().and_then(Result::err).unwrap_or_else(|| io::Error::other("xz wrote less than was expected")))
+}

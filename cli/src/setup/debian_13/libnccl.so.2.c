@@ -1,0 +1,33 @@
+/* In place of NCCL 2, which connects several GPUs: what PyTorch links with, all of it an error. */
+
+#define ABSENT(name) int name(void) { return 3 /* ncclInternalError */; }
+#define TEXT(name, text) const char *name(void) { return text; }
+
+ABSENT(ncclAllGather)
+ABSENT(ncclAllReduce)
+ABSENT(ncclBcast)
+ABSENT(ncclBroadcast)
+ABSENT(ncclCommAbort)
+ABSENT(ncclCommCount)
+ABSENT(ncclCommDeregister)
+ABSENT(ncclCommDestroy)
+ABSENT(ncclCommFinalize)
+ABSENT(ncclCommGetAsyncError)
+ABSENT(ncclCommInitAll)
+ABSENT(ncclCommInitRank)
+ABSENT(ncclCommInitRankConfig)
+ABSENT(ncclCommRegister)
+ABSENT(ncclCommSplit)
+ABSENT(ncclCommUserRank)
+TEXT(ncclGetErrorString, "NCCL is not there")
+TEXT(ncclGetLastError, "NCCL is not there")
+ABSENT(ncclGetUniqueId)
+ABSENT(ncclGetVersion)
+ABSENT(ncclGroupEnd)
+ABSENT(ncclGroupStart)
+ABSENT(ncclRecv)
+ABSENT(ncclRedOpCreatePreMulSum)
+ABSENT(ncclRedOpDestroy)
+ABSENT(ncclReduce)
+ABSENT(ncclReduceScatter)
+ABSENT(ncclSend)

@@ -1,0 +1,33 @@
+"""Settings that a user of PyTorch on Voltsim would have to make.
+
+cuDNN is not there, so PyTorch is told to use its own kernels. The device's capability is above all that PyTorch has machine
+code for, on purpose, so the warning of that is left out. NVRTC is the root's.
+"""
+
+import importlib.util
+import os
+import sys
+import warnings
+
+
+class AfterTorch:
+    """Finds torch as ever, and sets what has to be set once it is there."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        execute = spec.loader.exec_module
+
+        def execute_and_set(module):
+            execute(module)
+            module.backends.cudnn.enabled = False
+            warnings.filterwarnings("ignore", message=r"\s*.* with CUDA capability sm_120 is not compatible")
+
+        spec.loader.exec_module = execute_and_set
+        return spec
+
+
+sys.meta_path.insert(0, AfterTorch())
+os.environ.setdefault("VOLTSIM_NVRTC", os.path.join(sys.prefix, "lib/x86_64-linux-gnu/libnvrtc.so.12"))

@@ -145,6 +145,31 @@ extern "C" fn open() {
     }
 }
 
+/// The newest architecture that the real library compiles for; it tells since CUDA 11.2.
+fn newest_architecture() -> Option<u32> {
+    type Ask = unsafe extern "C" fn(*mut c_int) -> c_int;
+    let count = real::nvrtcGetNumSupportedArchs.load(Ordering::Relaxed);
+    let list = real::nvrtcGetSupportedArchs.load(Ordering::Relaxed);
+    if [count, list].contains(&(unavailable as *mut c_void)) {
+        return None;
+    }
+    // SAFETY: the addresses of NVRTC's functions of this type.
+    let (count_them, list_them): (Ask, Ask) = unsafe {
+        (std::mem::transmute::<*mut c_void, Ask>(count), std::mem::transmute::<*mut c_void, Ask>(list))
+    };
+    let mut count = 0;
+    // SAFETY: writes one number.
+    if unsafe { count_them(&mut count) } != 0 {
+        return None;
+    }
+    let mut numbers = vec![0; usize::try_from(count).ok()?];
+    // SAFETY: writes as many numbers as it said.
+    if unsafe { list_them(numbers.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    numbers.into_iter().filter_map(|number| u32::try_from(number).ok()).max()
+}
+
 /// Compiles for a virtual architecture where the program names a real one, so that there is PTX and no machine code.
 ///
 /// # Safety
@@ -160,7 +185,7 @@ unsafe extern "C" fn compile(program: Program, count: c_int, options: *const *co
     };
     // SAFETY: by the API's contract each points to a C string that outlives the call.
     let given: Vec<&CStr> = given.iter().map(|option| unsafe { CStr::from_ptr(*option) }).collect();
-    let texts = options::virtual_architecture(&given);
+    let texts = options::virtual_architecture(&given, newest_architecture());
     let pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
     // SAFETY: the address of NVRTC's function of this type, or of one that takes nothing.
     let real: Compile = unsafe { std::mem::transmute(real::nvrtcCompileProgram.load(Ordering::Relaxed)) };

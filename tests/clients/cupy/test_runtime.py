@@ -95,3 +95,17 @@ def test_pinned_memory_is_copied_asynchronously():
         back = device.get(stream)
     stream.synchronize()
     np.testing.assert_array_equal(back, 2 * host)
+
+
+def test_a_captured_stream_becomes_a_graph():
+    add = cp.RawKernel('extern "C" __global__ void add(double *x) { x[threadIdx.x] += threadIdx.x; }', "add")
+    add.compile()
+    values = cp.zeros(10)
+    with cp.cuda.Stream(non_blocking=True) as stream:
+        stream.begin_capture()
+        add((1,), (10,), (values,))
+        graph = stream.end_capture()
+        for _ in range(3):
+            graph.launch(stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(values.get(), 3 * np.arange(10))

@@ -6,7 +6,7 @@ use std::env;
 use std::fs::{self, File};
 use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -119,7 +119,7 @@ impl Downloads {
 
     fn fetch_rest(&self, download: &Download, partial: &Path, had: u64) -> Result<(), Failure> {
         let file = File::options().append(true).create(true).open(partial);
-        let file = file.map_err(|error| Failure::in_file(partial, error))?;
+        let mut file = file.map_err(|error| Failure::in_file(partial, error))?;
         let (first, rest) = (download.first_byte + had, download.bytes - had);
         eprintln!("{}: {} MB", download.name(), rest.div_ceil(1 << 20));
         let mut curl = Command::new("curl");
@@ -128,22 +128,26 @@ impl Downloads {
         curl.args(["--range", &format!("{first}-{}", first + rest - 1)]);
         // A server that does not know ranges would send the whole file.
         curl.args(["--max-filesize", &rest.to_string()]);
-        curl.arg(&download.url).stdout(file);
-        let status = curl.status().map_err(|error| match error.kind() {
+        curl.arg(&download.url).stdout(Stdio::piped());
+        let mut curl = curl.spawn().map_err(|error| match error.kind() {
             ErrorKind::NotFound => {
                 Failure::new("curl is not there").remedy("Install it: apt-get install curl")
             }
             _ => Failure::new(format_args!("curl: {error}")),
         })?;
-        if status.success() {
-            return Ok(());
-        }
+        // Through this process, so that curl does not go on writing when this process is killed.
+        let copied = curl.stdout.take().map_or(Ok(0), |mut from| std::io::copy(&mut from, &mut file));
+        let status = curl.wait().map_err(|error| Failure::new(format_args!("curl: {error}")))?;
+        copied.map_err(|error| {
+            Failure::in_file(partial, error)
+                .remedy("Make room and run the command again: it goes on where it stopped")
+        })?;
         let reason = match status.code() {
-            Some(23) => "the file cannot be written".to_owned(),
+            Some(0) => return Ok(()),
             Some(63) => "the server sends another file than was expected".to_owned(),
             _ => format!("curl failed: {status}"),
         };
-        Err(Failure::new(format_args!("{} (to {}): {reason}", download.url, partial.display()))
+        Err(Failure::new(format_args!("{}: {reason}", download.url))
             .remedy("Run the command again: it goes on where it stopped"))
     }
 }

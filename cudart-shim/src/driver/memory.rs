@@ -51,6 +51,7 @@ mod attribute {
 enum Value {
     Word(u64),
     Int(u32),
+    /// Four bytes, though the manual calls it a boolean: the runtime of CUDA 10.2 reads as much.
     Flag(bool),
 }
 
@@ -101,7 +102,7 @@ impl Value {
         match *self {
             Self::Word(value) => Out::new(target.cast()).set(value),
             Self::Int(value) => Out::new(target.cast()).set(value),
-            Self::Flag(value) => Out::new(target.cast()).set(value),
+            Self::Flag(value) => Out::new(target.cast()).set(u32::from(value)),
         }
     }
 }

@@ -61,6 +61,10 @@ int main(void)
     EXPECT(size, sizeof numbers);
     OK(cuPointerGetAttribute(&value, 2, device));
     EXPECT(value, 2);
+    /* CU_POINTER_ATTRIBUTE_IS_MANAGED fills four bytes. */
+    value = -1;
+    OK(cuPointerGetAttribute(&value, 8, device));
+    EXPECT(value, 0);
     OK(cuModuleUnload(module));
     EXPECT(cuModuleGetFunction(&function, module, "add_one"), cudaErrorInvalidResourceHandle);
 

@@ -30,7 +30,8 @@ struct Arguments {
 enum Task {
     /// Set up what the tests need, check style, compile the CUDA programs and run every test.
     Test {
-        /// Run only tests whose name contains this, and leave the style checks out.
+        /// Run only tests whose name contains this, and leave the style checks out; `pytorch` is a suite of its own, which sets
+        /// PyTorch up.
         filter: Option<String>,
     },
     /// Only set up the compilers and compile the CUDA programs, into target/programs.
@@ -56,7 +57,10 @@ enum Task {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
-        Task::Test { filter } => test::run(filter.as_deref()),
+        Task::Test { filter } => {
+            let suite = filter.as_deref().and_then(clients::run_by_name);
+            suite.unwrap_or_else(|| test::run(filter.as_deref()))
+        }
         Task::Clients(arguments) => clients::run(&arguments),
         Task::Agree { subjects } => agree::run(&subjects),
         Task::Bench { json } => bench::run(json.as_deref()),

@@ -6,6 +6,7 @@ mod cupy;
 mod offload;
 mod pass_list;
 mod pytest;
+mod pytorch;
 mod tinygrad;
 
 use crate::error::{Error, Result};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use tinygrad::Tinygrad;
 
 /// `cargo xtask clients`.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Arguments {
     /// The suites to run, each whole; without, a small part of every suite, as in CI.
     suites: Vec<Suite>,
@@ -47,9 +48,18 @@ enum Suite {
     CudaCore,
     Cupy,
     Taichi,
+    Pytorch,
 }
 
 impl Suite {
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |name| name.get_name().to_owned())
+    }
+
+    fn is_pytorch(self) -> bool {
+        matches!(self, Self::Pytorch)
+    }
+
     /// Runs it; whether what is to pass passes.
     fn run(self, workspace: &Workspace, command: &Path, part: Part, accept: bool) -> Result<bool> {
         let suite = match self {
@@ -64,6 +74,7 @@ impl Suite {
             Self::CudaCore => &pytest::CUDA_CORE,
             Self::Cupy => &pytest::CUPY,
             Self::Taichi => &pytest::TAICHI,
+            Self::Pytorch => return pytorch::PYTORCH.run(workspace, command, part, accept),
         };
         suite.run(workspace, command, part, accept)
     }
@@ -90,6 +101,12 @@ fn small_with(workspace: &Workspace, command: &Path) -> Result<bool> {
     Ok(passed)
 }
 
+/// `cargo xtask test NAME`, where the name is that of a suite of PyTorch: runs it whole. `None` for another name.
+pub(crate) fn run_by_name(name: &str) -> Option<Result<()>> {
+    let suite = Suite::value_variants().iter().find(|suite| suite.name() == name && suite.is_pytorch())?;
+    Some(run(&Arguments { suites: vec![*suite], ..Arguments::default() }))
+}
+
 /// `cargo xtask clients`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find();
@@ -108,8 +125,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     for suite in &arguments.suites {
         let passed = suite.run(&workspace, &command, Part::Whole, arguments.accept)?;
         if !passed {
-            failed
-                .push(suite.to_possible_value().map_or_else(String::new, |name| name.get_name().to_owned()));
+            failed.push(suite.name());
         }
     }
     if let Some(checkout) = &arguments.tinygrad {

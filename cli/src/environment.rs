@@ -90,6 +90,37 @@ impl Environment {
         self.description.preload.iter().map(|library| self.folder.join(library)).collect()
     }
 
+    /// Compute capability of its device, ten times, where the profile gives one of its own.
+    pub(crate) fn capability(&self) -> Option<u32> {
+        let profile: toml::Table = fs::read_to_string(self.device()).ok()?.parse().ok()?;
+        let attributes = profile.get("attributes")?;
+        let number = |key| u32::try_from(attributes.get(key)?.as_integer()?).ok();
+        Some(number("compute_capability_major")? * 10 + number("compute_capability_minor")?)
+    }
+
+    /// Libraries that its programs load or may open.
+    pub(crate) fn libraries(&self) -> Vec<PathBuf> {
+        let mut libraries = self.preload();
+        let mut folders = vec![self.folder.join("lib")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(path),
+                    Ok(kind) if kind.is_file() && (name.ends_with(".so") || name.contains(".so.")) => {
+                        libraries.push(path);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        libraries.sort();
+        libraries.dedup();
+        libraries
+    }
+
     /// Where its programs lie.
     pub(crate) fn programs(&self) -> PathBuf {
         self.folder.join("bin")

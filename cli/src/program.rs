@@ -167,7 +167,7 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// The file a shell would start for this name, with the programs of an environment first.
-fn find(program: &Path, environment: Option<&Environment>) -> Option<PathBuf> {
+pub(crate) fn find(program: &Path, environment: Option<&Environment>) -> Option<PathBuf> {
     if program.components().count() > 1 || program.is_absolute() {
         return Some(program.to_owned());
     }

@@ -9,6 +9,7 @@ mod check;
 mod compare;
 mod coverage;
 mod doctor;
+mod environment;
 mod extract;
 mod instrument;
 mod launches;

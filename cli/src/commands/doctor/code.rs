@@ -2,7 +2,7 @@
 //! instructions of it are not there.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,6 +29,11 @@ pub(super) struct DeviceCode {
     pub(super) link_time_only: Vec<String>,
     /// Containers and entries that cannot be read, PTX that is no module.
     pub(super) damage: Vec<String>,
+    /// Kernels whose instructions were not looked at.
+    pub(super) not_looked_at: usize,
+    /// Kernels whose instructions may still be looked at.
+    #[serde(skip)]
+    budget: usize,
 }
 
 /// A chosen PTX entry.
@@ -55,9 +60,14 @@ pub(super) struct Affected {
 }
 
 impl DeviceCode {
-    /// Reads all containers of a file for a device of compute capability `device` (ten times).
-    pub(super) fn of<'a>(sections: impl IntoIterator<Item = (Section, Containers<'a>)>, device: u32) -> Self {
-        let mut code = Self::default();
+    /// Reads all containers of a file for a device of compute capability `device` (ten times). After `budget` kernels, the
+    /// instructions of a module are not looked at any more.
+    pub(super) fn of<'a>(
+        sections: impl IntoIterator<Item = (Section, Containers<'a>)>,
+        device: u32,
+        budget: usize,
+    ) -> Self {
+        let mut code = Self { budget, ..Self::default() };
         let mut number = 0;
         for (section, containers) in sections {
             let mut modules = Vec::new();
@@ -75,7 +85,8 @@ impl DeviceCode {
         }
         // Linked machine code and the PTX it came from may stand in different containers (nvcc -rdc=true).
         let mut sass_only = std::mem::take(&mut code.sass_only);
-        sass_only.retain(|name, _| !code.ptx.iter().any(|module| module.kernels.contains(name)));
+        let with_ptx: HashSet<&String> = code.ptx.iter().flat_map(|module| &module.kernels).collect();
+        sass_only.retain(|name, _| !with_ptx.contains(name));
         code.sass_only = sass_only;
         code
     }
@@ -86,7 +97,7 @@ impl DeviceCode {
         file: &Path,
         device: u32,
     ) -> Self {
-        let mut code = Self::default();
+        let mut code = Self { budget: usize::MAX, ..Self::default() };
         let name = file.to_string_lossy();
         let mut add =
             |text: Cow<'_, str>| code.add_module(&text, &name, None, Compression::None.name(), device);
@@ -159,8 +170,14 @@ impl DeviceCode {
         let target = outline.target.map_or("", |target| target.of(text)).to_owned();
         let version = outline.version.map_or(String::new(), |(major, minor)| format!("{major}.{minor}"));
         let above_device = capability(&target).is_some_and(|capability| capability > device);
-        let kernels = module.kernels().map(Into::into).collect();
+        let kernels: Vec<String> = module.kernels().map(Into::into).collect();
+        let count = kernels.len();
         self.ptx.push(PtxModule { container, target, above_device, version, compression, kernels });
+        if count > self.budget {
+            self.not_looked_at += count;
+            return None;
+        }
+        self.budget -= count;
         self.check_functions(&module);
         Some(Arc::new(module))
     }

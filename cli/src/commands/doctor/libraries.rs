@@ -60,6 +60,14 @@ impl Search {
         Ok(())
     }
 
+    /// A library that the program loads, or may open while it runs.
+    pub(super) fn add_file(&mut self, path: PathBuf) {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        if name.is_some_and(|name| self.seen.insert(name)) {
+            self.waiting.push_back(path);
+        }
+    }
+
     /// The next library whose own needs have not been added.
     pub(super) fn next_file(&mut self) -> Option<PathBuf> {
         self.waiting.pop_front()

@@ -18,30 +18,53 @@ use ptx_frontend::container::elf::{RuntimeLinkage, Section};
 use ptx_frontend::container::{ContainerError, Image, ImageFile, Origin};
 use serde::Serialize;
 
+use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::program;
 use calls::{ApiTable, Calls};
 use code::{Affected, DeviceCode};
 use libraries::{Found, Library, Search};
 
 /// Say what a program needs and what of it is not there, before running it
 ///
-/// Exit status: 0 when everything is there, 1 when something is missing, 2 when the file cannot be read.
+/// In an environment of `voltsim setup`, its libraries are looked at as well. Exit status: 0 when everything is there, 1 when
+/// something is missing, 2 when the file cannot be read.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Executable, shared library, object file, fat binary, cubin or PTX text
-    file: PathBuf,
+    /// Executable, shared library, object file, fat binary, cubin or PTX text; or a program with its arguments
+    #[arg(required = true, value_name = "FILE")]
+    program: Vec<PathBuf>,
 
-    /// Compute capability of the device, ten times
-    #[arg(long, value_name = "NN", default_value_t = 70)]
-    sm: u32,
+    /// Look in the environment of this name that `voltsim setup` has made in its usual place
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
 
-    /// Name every kernel and everything that is missing
+    /// Compute capability of the device, ten times; that of the environment's device, or 70
+    #[arg(long, value_name = "NN")]
+    sm: Option<u32>,
+
+    /// Name every kernel and everything that is missing, and look at the instructions of all kernels of large files
     #[arg(long)]
     all: bool,
 
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Compute capability of a Volta, ten times.
+const DEFAULT_CAPABILITY: u32 = 70;
+
+/// Kernels of a file whose instructions are looked at unless all are wanted: some seconds' work.
+const KERNELS_LOOKED_AT: usize = 1000;
+
+/// What is to be found out.
+struct Question {
+    /// Compute capability of the device, ten times.
+    device: u32,
+    /// Kernels of each file whose instructions are looked at.
+    budget: usize,
+    table: ApiTable,
 }
 
 /// What was found.
@@ -75,20 +98,25 @@ struct Problem {
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let table = ApiTable::load().map_err(Failure::new)?;
-    let mut report =
-        Report { device: args.sm, files: Vec::new(), libraries: Vec::new(), problems: Vec::new() };
+    let (file, environment) = subject(args)?;
+    let device = args.sm.or_else(|| environment.as_ref()?.capability()).unwrap_or(DEFAULT_CAPABILITY);
+    let budget = if args.all { usize::MAX } else { KERNELS_LOOKED_AT };
+    let question = Question { device, budget, table: ApiTable::load().map_err(Failure::new)? };
+    let mut report = Report { device, files: Vec::new(), libraries: Vec::new(), problems: Vec::new() };
     let mut search = Search::default();
-    examine(&args.file, &mut report, &mut search, &table).map_err(Failure::unreadable)?;
+    examine(&file, &question, &mut report, &mut search).map_err(Failure::unreadable)?;
+    for library in environment.iter().flat_map(Environment::libraries) {
+        search.add_file(library);
+    }
     while let Some(path) = search.next_file() {
         // A library that cannot be read is a problem of the program, not the end of the examination.
-        if let Err(error) = examine(&path, &mut report, &mut search, &table) {
+        if let Err(error) = examine(&path, &question, &mut report, &mut search) {
             report.problems.push(Problem::new(error, "install the library again"));
         }
     }
     report.libraries = search.libraries;
     let problems: Vec<Problem> = library_problems(&report.libraries)
-        .chain(report.files.iter().flat_map(FileReport::problems))
+        .chain(report.files.iter().flat_map(|file| file.problems(environment.is_some())))
         .collect();
     report.problems.extend(problems);
     if args.json {
@@ -100,15 +128,28 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     Ok(if report.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// The file to begin with, and the environment that it runs in.
+fn subject(args: &Args) -> Result<(PathBuf, Option<Environment>), Failure> {
+    let profile = args.profile.as_deref().map(Environment::named).transpose()?;
+    let file = args.program.first().ok_or_else(|| Failure::new("no file given"))?;
+    let found = if file.exists() { None } else { program::find(file, profile.as_ref()) };
+    let file = found.unwrap_or_else(|| file.clone());
+    let environment = match profile {
+        None => Environment::of_program(&file)?,
+        profile => profile,
+    };
+    Ok((file, environment))
+}
+
 /// Adds a file to the report if it has to do with CUDA or is the first, and its libraries to the search.
 fn examine(
     path: &Path,
+    question: &Question,
     report: &mut Report,
     search: &mut Search,
-    table: &ApiTable,
 ) -> Result<(), ContainerError> {
     let file = ImageFile::open(path)?;
-    let device = report.device;
+    let Question { device, budget, ref table } = *question;
     let mut found = FileReport {
         file: path.to_owned(),
         runtime: None,
@@ -126,10 +167,10 @@ fn examine(
             }
             found.runtime = Some(linkage);
             found.calls = Calls::of(&imports, table);
-            found.code = DeviceCode::of(host.sections(), device);
+            found.code = DeviceCode::of(host.sections(), device, budget);
         }
         Image::FatBinary(containers) => {
-            found.code = DeviceCode::of([(Section::WholePrograms, containers)], device)
+            found.code = DeviceCode::of([(Section::WholePrograms, containers)], device, budget)
         }
         Image::Ptx(text) => found.code = DeviceCode::of_texts([text], path, device),
         Image::Linked(linked) => {
@@ -163,10 +204,12 @@ fn library_problems(libraries: &[Library]) -> impl Iterator<Item = Problem> {
 }
 
 impl FileReport {
-    fn problems(&self) -> Vec<Problem> {
+    /// In an environment, libraries choose kernels that have PTX, and what runtime they have inside works with our driver.
+    fn problems(&self, in_environment: bool) -> Vec<Problem> {
         let file = self.file.display();
         let mut problems = Vec::new();
-        if self.runtime == Some(RuntimeLinkage::StaticStripped) {
+        let sass_only = if in_environment { &BTreeMap::new() } else { &self.code.sass_only };
+        if self.runtime == Some(RuntimeLinkage::StaticStripped) && !in_environment {
             problems.push(Problem::new(
                 format_args!("{file}: the CUDA runtime is linked statically and the file is stripped"),
                 "link with `nvcc -cudart shared`, or do not strip the file",
@@ -181,7 +224,7 @@ impl FileReport {
                 "compile without `-dlto`, or add PTX: `nvcc -gencode arch=compute_NN,code=compute_NN`",
             ));
         }
-        for (architectures, kernels) in group(&self.code.sass_only) {
+        for (architectures, kernels) in group(sass_only) {
             let machine_code = match architectures.as_slice() {
                 [] => String::new(),
                 names => format!(", only machine code for {}", names.join(" ")),

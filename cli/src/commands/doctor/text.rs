@@ -68,6 +68,10 @@ fn write_file(file: &FileReport, device: u32, all: bool, out: &mut dyn Write) ->
     if !file.code.sass_only.is_empty() {
         writeln!(out, "  kernels without PTX: {}", file.code.sass_only.len())?;
     }
+    if file.code.not_looked_at > 0 {
+        let count = file.code.not_looked_at;
+        writeln!(out, "  kernels whose instructions were not looked at: {count} (--all looks at all)")?;
+    }
     writeln!(out)
 }
 

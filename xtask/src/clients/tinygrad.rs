@@ -143,6 +143,8 @@ impl Tinygrad {
         program.env("DERANDOMIZE_CI", "1");
         // Without its own cache of compiled kernels, and without a line for each operation.
         program.env("CACHELEVEL", "0").env("CI", "1");
+        // Without processes of its own to compile in: each takes longer to start than what it compiles.
+        program.env("PARALLEL", "0");
         program
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::context::current_device;
 use crate::process::process;
+use crate::refused;
 use std::cell::Cell;
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -51,6 +52,11 @@ impl Error {
             _ => Error::Unknown,
         };
         nearest.code()
+    }
+
+    /// The text that goes with it.
+    pub(crate) fn text(self) -> &'static CStr {
+        texts(self.code()).map_or(c"", |texts| texts.text)
     }
 
     /// Makes it the calling thread's last error. "Not ready" is an answer, not an error.
@@ -102,6 +108,14 @@ pub(crate) fn take_last_code() -> c_int {
 
 fn sticky_code() -> c_int {
     sticky(current_device()).load(Ordering::Relaxed) as c_int
+}
+
+impl ErrorText {
+    /// The text that a program is given.
+    pub(crate) fn told(&self) -> &'static CStr {
+        let refused = || refused::text().filter(|_| self.error == Some(Error::NoKernelImageForDevice));
+        refused().unwrap_or(self.text)
+    }
 }
 
 /// Names and text of a code.

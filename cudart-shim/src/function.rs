@@ -107,7 +107,9 @@ impl Simulator {
             attribute::MAX_DYNAMIC_SHARED_SIZE => {
                 let shared = u32::try_from(value).map_err(|_| Error::InvalidValue)?;
                 let most = self.profile.amount(Attribute::MaxSharedMemoryPerBlockOptin);
-                if shared > most.saturating_sub(kernel.program()?.static_shared) {
+                // Libraries set up all their kernels when they are loaded, machine code too.
+                let own = if kernel.is_executable() { kernel.program()?.static_shared } else { 0 };
+                if shared > most.saturating_sub(own) {
                     return Err(Error::InvalidValue);
                 }
                 kernel.settings.lock().max_dynamic_shared = Some(shared);

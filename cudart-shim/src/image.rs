@@ -3,7 +3,7 @@
 
 use crate::code_cache::code_cache;
 use crate::error::Error;
-use crate::mapped::readable_from;
+use crate::mapped::{file_at, readable_from};
 use ptx_frontend::Module as PtxModule;
 use ptx_frontend::container::archive::members;
 use ptx_frontend::container::cubin::elf_size;
@@ -32,6 +32,8 @@ pub(crate) struct MachineCode {
     listed: BTreeMap<String, BTreeSet<Architecture>>,
     /// The wrapper of the registered fat binary that has more, which is read when it is asked for.
     wrapper: Option<usize>,
+    /// The file of what is listed.
+    file: Option<String>,
 }
 
 impl MachineCode {
@@ -49,6 +51,11 @@ impl MachineCode {
             found.extend(kernels.unwrap_or_default().remove(kernel).unwrap_or_default());
         }
         found
+    }
+
+    /// The file that it is in, where it is in one.
+    pub(crate) fn place(&self) -> Option<String> {
+        self.wrapper.and_then(file_at).or_else(|| self.file.clone())
     }
 }
 
@@ -70,7 +77,7 @@ pub(crate) enum ImageError {
     Container(#[from] ContainerError),
     #[error(transparent)]
     Ptx(#[from] ptx_frontend::Error),
-    #[error("the image is machine code for {0} and holds no PTX; compile with PTX (code=compute_NN)")]
+    #[error("an image is machine code for {0} and holds no PTX")]
     MachineCodeOnly(String),
     #[error("there should be device code at address {address:#x}, but the program has no memory there")]
     NoMemory { address: usize },
@@ -158,11 +165,8 @@ impl Code {
         // SAFETY: passed on from the caller.
         for found in unsafe { containers(wrapper) }? {
             let added = found.and_then(|found| {
-                let has_ptx = code.add_ptx_of(&entries(&found)?, capability)?;
-                if !has_ptx {
-                    code.machine_code.wrapper = Some(wrapper);
-                }
-                Ok(())
+                code.machine_code.wrapper = Some(wrapper);
+                code.add_ptx_of(&entries(&found)?, capability).map(|_| ())
             });
             failure = failure.or(added.err());
         }
@@ -186,6 +190,7 @@ impl Code {
             return unsafe { Self::of_registered(image, capability) };
         }
         let mut code = Self::default();
+        code.machine_code.file = file_at(image);
         if magic == CONTAINER_MAGIC {
             // SAFETY: the magic says that it is a container.
             code.add(&unsafe { container(image, origin()) }?, capability)?;
@@ -212,6 +217,7 @@ impl Code {
         let read = |source| ContainerError::Read { path: path.to_owned(), source: Arc::new(source) };
         let bytes = std::fs::read(path).map_err(read)?;
         let mut code = Self::default();
+        code.machine_code.file = Some(path.display().to_string());
         code.add_bytes(&bytes, Origin::file(path), capability)?;
         Ok(code)
     }

@@ -1,5 +1,7 @@
-//! What of the process's memory can be read, so that a header that lies about a length is an error and no crash.
+//! What of the process's memory can be read, so that a header that lies about a length is an error and no crash; and which
+//! file it is of.
 
+use std::ffi::{CStr, c_void};
 use std::io::{BufRead, BufReader};
 
 /// Bytes from `address` on that the process can read. Where the system does not tell, all.
@@ -15,6 +17,20 @@ pub(crate) fn readable_from(address: usize) -> usize {
         }
     }
     end - address
+}
+
+/// The file of the program or library that has this address.
+pub(crate) fn file_at(address: usize) -> Option<String> {
+    let mut information = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: dladdr accepts any address and fills the structure when it returns non-zero.
+    let found = unsafe { libc::dladdr(address as *const c_void, information.as_mut_ptr()) };
+    // SAFETY: zeroed above, and all-zero is a valid value of this structure of pointers.
+    let name = unsafe { information.assume_init() }.dli_fname;
+    if found == 0 || name.is_null() {
+        return None;
+    }
+    // SAFETY: the loader keeps the name alive while the library is loaded.
+    Some(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
 }
 
 /// The range of a line of `/proc/self/maps` (proc(5)), if it can be read.

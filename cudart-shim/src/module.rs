@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::image::{Code, ImageError, MachineCode};
 use crate::log;
 use crate::profile::Attribute;
+use crate::refused;
 use crate::registry::{FatBinaryHandle, Kind, Registered, registry};
 use crate::simulator::{DEVICE_SHIFT, Simulator, owner_of};
 use functional::bind::BindError;
@@ -16,8 +17,10 @@ use functional::engine::program::Program;
 use functional::module::{LoadError, LoadedVariable, Module, PlacedVariables};
 use parking_lot::Mutex;
 use ptx_frontend::Module as PtxModule;
+use ptx_frontend::container::Architecture;
 use ptx_frontend::ir::Space;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, OnceLock};
 
@@ -83,10 +86,15 @@ impl Kernel {
         self.handle
     }
 
+    /// Whether it exists as PTX, and not as machine code only.
+    pub(crate) fn is_executable(&self) -> bool {
+        self.module.has_kernel(&self.name.to_string_lossy())
+    }
+
     /// Its code, bound at the first call.
     pub(crate) fn program(&self) -> Result<Arc<Program>> {
         let name = self.name.to_string_lossy();
-        self.module.check_kernel(&name)?;
+        self.module.check_executable(&name)?;
         let program = self.module.module.kernel(&name);
         code_cache::log_problem();
         program.map_err(|error| {
@@ -141,9 +149,33 @@ impl LoadedModule {
         self.module.has_kernel(name)
     }
 
-    /// Refuses a kernel that the module has not got as PTX.
+    /// Refuses a kernel that the module has not got, neither as PTX nor as machine code.
     pub(crate) fn check_kernel(&self, name: &str) -> Result<()> {
-        if self.has_kernel(name) { Ok(()) } else { Err(self.missing(name)) }
+        let exists = self.has_kernel(name) || !self.architectures(name).is_empty();
+        if exists { Ok(()) } else { Err(Error::InvalidDeviceFunction) }
+    }
+
+    /// Refuses a kernel that the module has not got as PTX, and tells why.
+    fn check_executable(&self, name: &str) -> Result<()> {
+        if self.has_kernel(name) {
+            return Ok(());
+        }
+        let architectures = self.architectures(name);
+        if architectures.is_empty() {
+            return Err(Error::InvalidDeviceFunction);
+        }
+        let list: Vec<_> = architectures.iter().map(ToString::to_string).collect();
+        let place = self.machine_code.place().map_or_else(String::new, |place| format!(" of {place}"));
+        Err(refused::refuse(&format!(
+            "kernel {name}{place} exists as machine code for {} only",
+            list.join(", ")
+        )))
+    }
+
+    /// The architectures for which a kernel exists as machine code.
+    fn architectures(&self, name: &str) -> BTreeSet<Architecture> {
+        // SAFETY: kernels of a module are looked for while its fat binary is registered.
+        unsafe { self.machine_code.architectures(name) }
     }
 
     /// Names of the kernels.
@@ -164,23 +196,6 @@ impl LoadedModule {
     /// The PTX that a kernel needs; its own text comes first.
     pub(crate) fn sources_of(&self, kernel: &str) -> Vec<Arc<PtxModule>> {
         self.module.sources_of(kernel)
-    }
-
-    /// Why there is no such kernel.
-    fn missing(&self, name: &str) -> Error {
-        // SAFETY: kernels of a module are looked for while its fat binary is registered.
-        let architectures = unsafe { self.machine_code.architectures(name) };
-        if architectures.is_empty() {
-            return Error::InvalidDeviceFunction;
-        }
-        log::report(|| {
-            let list: Vec<_> = architectures.iter().map(ToString::to_string).collect();
-            format!(
-                "kernel {name} exists as machine code for {} only; compile it with PTX (code=compute_NN)",
-                list.join(", ")
-            )
-        });
-        Error::NoKernelImageForDevice
     }
 }
 
@@ -205,6 +220,9 @@ pub(crate) fn place(
 
 /// Reports why an image cannot be used.
 pub(crate) fn image_error(error: &ImageError) -> Error {
+    if let ImageError::MachineCodeOnly(_) = error {
+        return refused::refuse(&error.to_string());
+    }
     log::report(|| error.to_string());
     error.into()
 }

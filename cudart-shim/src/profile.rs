@@ -1,8 +1,10 @@
 //! The device a program is told it has: a profile file, chosen by `VOLTSIM_DEVICE=NAME|FILE.toml`.
 //!
 //! A profile gives attribute values under their CUDA names, so that a new attribute needs no code. A file may start from
-//! another profile with `base` and change what differs.
+//! another profile with `base` and change what differs. Single libraries may be told something else, by the beginning of
+//! their file's name: `[libraries."libcudnn.so"]` with attributes.
 
+use crate::caller::calling_file;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -73,6 +75,8 @@ pub(crate) struct Profile {
     /// What NVML tells beside it.
     pub(crate) management: Management,
     attributes: BTreeMap<Attribute, i32>,
+    /// What libraries are told, by the beginning of their file's name.
+    libraries: BTreeMap<String, BTreeMap<Attribute, i32>>,
     /// Number of the device that has it.
     ordinal: usize,
 }
@@ -89,6 +93,8 @@ struct File {
     management: Option<Management>,
     #[serde(default)]
     attributes: BTreeMap<String, i32>,
+    #[serde(default)]
+    libraries: BTreeMap<String, BTreeMap<String, i32>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -149,6 +155,7 @@ impl Profile {
             occupancy,
             management: Management::default(),
             attributes: BTreeMap::new(),
+            libraries: BTreeMap::new(),
         };
         file.driver_version.as_ref().ok_or_else(|| missing("driver_version"))?;
         profile.change(name, file)?;
@@ -200,12 +207,10 @@ impl Profile {
                 return Err(value_error(name, &format!("occupancy.{key}"), "must be above 0"));
             }
         }
-        for (key, value) in &file.attributes {
-            let known = ATTRIBUTES.iter().find(|(_, attribute)| attribute == key);
-            let Some((attribute, _)) = known else {
-                return Err(value_error(name, &format!("attributes.{key}"), "no such device attribute"));
-            };
-            self.attributes.insert(*attribute, *value);
+        self.attributes.extend(parse_attributes(name, "attributes", &file.attributes)?);
+        for (library, attributes) in &file.libraries {
+            let attributes = parse_attributes(name, &format!("libraries.{library}"), attributes)?;
+            self.libraries.entry(library.clone()).or_default().extend(attributes);
         }
         Ok(())
     }
@@ -225,6 +230,21 @@ impl Profile {
         let number = u32::try_from(number).ok()?;
         let index = ATTRIBUTES.binary_search_by_key(&number, |(attribute, _)| *attribute as u32).ok()?;
         ATTRIBUTES.get(index).map(|(attribute, _)| self.attribute(*attribute))
+    }
+
+    /// The same, as the library is told it that has called us.
+    pub(crate) fn attribute_for_caller(&self, number: i32) -> Option<i32> {
+        let of = |(told, value): (&Attribute, &i32)| (*told as i32 == number).then_some(*value);
+        let mut told =
+            self.libraries.iter().filter_map(|(file, told)| Some((file, told.iter().find_map(of)?)));
+        let first = told.next();
+        let caller = first.and_then(|_| calling_file());
+        let is_caller = |(file, _): &(&String, i32)| {
+            let name = caller.as_deref().and_then(|caller| caller.rsplit('/').next());
+            name.is_some_and(|name| name.starts_with(file.as_str()))
+        };
+        let found = first.into_iter().chain(told).find(is_caller);
+        found.map(|(_, value)| value).or_else(|| self.attribute_by_number(number))
     }
 
     /// The profile of the device with this number: a slot of its own, one bus further for each.
@@ -252,6 +272,19 @@ impl Profile {
         let value = (u128::from(half(0xcbf2_9ce4_8422_2325)) << 64) | u128::from(half(0x6c62_272e_07bb_0142));
         value.wrapping_add(self.ordinal as u128).to_be_bytes()
     }
+}
+
+fn parse_attributes(
+    file: &str,
+    table: &str,
+    given: &BTreeMap<String, i32>,
+) -> Result<BTreeMap<Attribute, i32>, ProfileError> {
+    let parse = |(key, value): (&String, &i32)| {
+        let known = ATTRIBUTES.iter().find(|(_, attribute)| attribute == key);
+        let missing = || value_error(file, &format!("{table}.{key}"), "no such device attribute");
+        known.map(|(attribute, _)| (*attribute, *value)).ok_or_else(missing)
+    };
+    given.iter().map(parse).collect()
 }
 
 fn name_of(attribute: Attribute) -> &'static str {
@@ -319,6 +352,23 @@ mod tests {
     }
 
     #[test]
+    fn a_library_is_told_what_is_written_for_it() {
+        let own = std::env::current_exe().unwrap();
+        let own = own.file_name().unwrap().to_str().unwrap();
+        let profile = |library: &str| {
+            let told = format!("[libraries.{library:?}]\nmultiprocessor_count = 3\n");
+            load_text(&format!("base = \"titan-v\"\n{told}")).unwrap()
+        };
+        let number = Attribute::MultiprocessorCount as i32;
+        // What calls the test's program is the C library that has started its thread, or the program itself.
+        let caller = calling_file();
+        let caller = caller.as_deref().map_or(own, |path| path.rsplit('/').next().unwrap());
+        assert_eq!(profile(caller).attribute_for_caller(number), Some(3));
+        assert_eq!(profile("libother.so").attribute_for_caller(number), Some(80));
+        assert_eq!(profile(caller).attribute(Attribute::MultiprocessorCount), 80);
+    }
+
+    #[test]
     fn an_error_names_the_file_and_the_key() {
         for (text, key) in [
             ("base = \"titan-v\"\n[attributes]\nmultiprocesor_count = 4\n", "attributes.multiprocesor_count"),
@@ -328,6 +378,7 @@ mod tests {
             ),
             ("base = \"titan-v\"\ndriver_version = \"x\"\n", "driver_version"),
             ("base = \"titan-v\"\ncolour = 1\n", "colour"),
+            ("base = \"titan-v\"\n[libraries.\"libx.so\"]\nwarps = 1\n", "libraries.libx.so.warps"),
             ("name = \"x\"\n", "total_memory"),
         ] {
             let error = load_text(text).unwrap_err();

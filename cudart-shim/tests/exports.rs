@@ -68,11 +68,13 @@ fn each_front_exports_exactly_its_table_under_its_soname_and_version_node() {
 }
 
 #[test]
-fn the_core_exports_its_binding_and_what_nvtx_looks_for_and_nothing_else() {
+fn the_core_exports_what_fronts_and_nvtx_look_for_and_nothing_else() {
     let file = std::fs::read(common::libraries().join(library_folder::CORE)).expect("the core");
     assert_eq!(
         exported(&file),
-        BTreeSet::from(["InitializeInjectionNvtx2", "voltsim_core_bind"].map(str::to_owned))
+        BTreeSet::from(
+            ["InitializeInjectionNvtx2", "voltsim_core_bind", "voltsim_refused_kernel"].map(str::to_owned)
+        )
     );
 }
 

@@ -151,3 +151,42 @@ fn the_log_of_a_launch_has_the_kernel_its_sizes_and_its_fault() {
     assert_eq!(log.matches("illegal address 0x123450").count(), 1, "{log}");
     assert!(log.contains("cudaDeviceSynchronize() = cudaErrorIllegalAddress"), "{log}");
 }
+
+/// The kernel that `machine_code` launches, as messages name it.
+fn refused_kernel(program: &Path) -> String {
+    format!("kernel store of {} exists as machine code for sm_70 only", program.display())
+}
+
+#[test]
+fn a_kernel_of_machine_code_is_named_once_with_its_file_and_the_remedy() {
+    let program = program("machine_code");
+    let output = run(&program, &[]);
+    let (seen, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{told}");
+    assert_eq!(told.matches(&refused_kernel(&program)).count(), 1, "{told}");
+    assert!(told.contains("--profile pytorch") && told.contains("code=compute_NN"), "{told}");
+    assert!(
+        seen.starts_with("no kernel image is available for execution on the device (voltsim: "),
+        "{seen}"
+    );
+    assert!(seen.contains(&refused_kernel(&program)), "{seen}");
+}
+
+#[test]
+fn texts_of_cudnn_and_exceptions_of_cublas_name_the_kernel_that_could_not_be_launched() {
+    let program = program("machine_code");
+    let texts = common::library("texts").expect("the library compiles");
+    let preloaded = common::libraries().join("libvoltsim_dlopen.so");
+    let libraries = std::env::join_paths([preloaded, texts]).expect("paths without colons");
+    let output = run(&program, &[("LD_PRELOAD", Path::new(&libraries))]);
+    let seen = text(&output.stdout);
+    let [_, failed, unsupported, status, other] = seen.lines().collect::<Vec<_>>()[..] else {
+        panic!("{seen}")
+    };
+    assert!(failed.starts_with("CUDNN_STATUS_EXECUTION_FAILED: "), "{failed}");
+    assert!(failed.contains(&refused_kernel(&program)), "{failed}");
+    assert_eq!(unsupported, "CUDNN_STATUS_NOT_SUPPORTED");
+    assert!(status.starts_with("CUBLAS_STATUS_EXECUTION_FAILED: "), "{status}");
+    assert!(status.contains(&refused_kernel(&program)), "{status}");
+    assert_eq!(other, "index out of range");
+}

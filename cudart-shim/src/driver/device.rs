@@ -90,7 +90,7 @@ api! { Driver;
     /// One attribute.
     fn cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, dev: c_int) {
         value.check()?;
-        value.set(device(dev)?.profile.attribute_by_number(attribute).ok_or(Error::InvalidValue)?)
+        value.set(device(dev)?.profile.attribute_for_caller(attribute).ok_or(Error::InvalidValue)?)
     }
 
     /// Major and minor compute capability.

@@ -2,7 +2,7 @@
 
 use crate::abi::Out;
 use crate::entry::api;
-use crate::error::{self, Error, Result};
+use crate::error::{self, Error, ErrorText, Result};
 use std::ffi::{CStr, c_char, c_int};
 
 fn answer(result: Out<*const c_char>, text: Option<&'static CStr>) -> Result<()> {
@@ -18,6 +18,6 @@ api! { Driver;
 
     /// `invalid argument` and the like.
     fn cuGetErrorString(error: c_int, pStr: Out<*const c_char>) {
-        answer(pStr, error::texts(error).filter(|texts| texts.driver_name.is_some()).map(|texts| texts.text))
+        answer(pStr, error::texts(error).filter(|texts| texts.driver_name.is_some()).map(ErrorText::told))
     }
 }

@@ -164,7 +164,7 @@ api! { Runtime;
     fn cudaDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) {
         value.check()?;
         let simulator = runtime_of(ordinal(device)?)?;
-        value.set(simulator.profile.attribute_by_number(attribute).ok_or(Error::InvalidValue)?)
+        value.set(simulator.profile.attribute_for_caller(attribute).ok_or(Error::InvalidValue)?)
     }
 
     /// Waits for all work of the device.

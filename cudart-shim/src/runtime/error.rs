@@ -22,7 +22,7 @@ api! { Runtime;
     /// `invalid argument` and the like.
     fn cudaGetErrorString(error: c_int) -> *const c_char = UNRECOGNIZED.as_ptr(); {
         match error::texts(error) {
-            Some(texts) if texts.runtime_name.is_some() => texts.text.as_ptr(),
+            Some(texts) if texts.runtime_name.is_some() => texts.told().as_ptr(),
             _ => UNRECOGNIZED.as_ptr(),
         }
     }

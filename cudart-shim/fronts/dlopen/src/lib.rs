@@ -2,6 +2,8 @@
 //! opened, whether they name it by its soname or by a path, which the loader's search path does not change. Python packages
 //! open the libraries beside them by path.
 //!
+//! It also adds to the texts of errors what only we know ([`texts`]).
+//!
 //! `dlopen` is passed on by a jump, so for the loader it is still the program's own call: the search path of the caller and
 //! `$ORIGIN` are as they were.
 
@@ -11,6 +13,7 @@
 
 mod bindings;
 mod names;
+mod texts;
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

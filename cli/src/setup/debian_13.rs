@@ -37,6 +37,11 @@ compute_capability_major = 12
 compute_capability_minor = 0
 ";
 
+/// Has a package until Debian puts a newer one in its place.
+const MIRROR: &str = "https://deb.debian.org/debian/";
+/// Has every package there was on that day.
+const ARCHIVE: &str = "https://snapshot.debian.org/archive/debian/20261121T000000Z/";
+
 /// Where the root has its libraries.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// Where the root has Python's packages.
@@ -133,8 +138,13 @@ struct Member {
 }
 
 fn parts() -> Result<Parts, Failure> {
-    toml::from_str(include_str!("debian_13.toml"))
-        .map_err(|error| Failure::new(format_args!("debian_13.toml: {error}")))
+    let mut parts: Parts = toml::from_str(include_str!("debian_13.toml"))
+        .map_err(|error| Failure::new(format_args!("debian_13.toml: {error}")))?;
+    let blocks = parts.static_libraries.iter_mut().map(|libraries| &mut libraries.blocks);
+    for download in parts.packages.iter_mut().chain(blocks) {
+        download.archived = download.url.strip_prefix(MIRROR).map(|path| format!("{ARCHIVE}{path}"));
+    }
+    Ok(parts)
 }
 
 fn downloads() -> Result<Vec<Download>, Failure> {

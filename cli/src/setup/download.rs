@@ -6,7 +6,7 @@ use std::env;
 use std::fs::{self, File};
 use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -27,6 +27,8 @@ pub(crate) struct Download {
     pub(crate) sha256: String,
     /// Name of the file that they are kept in; that of the URL unless they are part of its file.
     pub(crate) name: Option<String>,
+    /// An archive's URL for when the first has the file no more.
+    pub(crate) archived: Option<String>,
 }
 
 impl Download {
@@ -118,38 +120,49 @@ impl Downloads {
     }
 
     fn fetch_rest(&self, download: &Download, partial: &Path, had: u64) -> Result<(), Failure> {
-        let file = File::options().append(true).create(true).open(partial);
-        let mut file = file.map_err(|error| Failure::in_file(partial, error))?;
-        let (first, rest) = (download.first_byte + had, download.bytes - had);
-        eprintln!("{}: {} MB", download.name(), rest.div_ceil(1 << 20));
-        let mut curl = Command::new("curl");
-        curl.args(["--fail", "--location", "--show-error", "--connect-timeout", "30", "--speed-time", "60"]);
-        curl.arg(if std::io::stderr().is_terminal() { "--progress-bar" } else { "--silent" });
-        curl.args(["--range", &format!("{first}-{}", first + rest - 1)]);
-        // A server that does not know ranges would send the whole file.
-        curl.args(["--max-filesize", &rest.to_string()]);
-        curl.arg(&download.url).stdout(Stdio::piped());
-        let mut curl = curl.spawn().map_err(|error| match error.kind() {
-            ErrorKind::NotFound => {
-                Failure::new("curl is not there").remedy("Install it: apt-get install curl")
-            }
-            _ => Failure::new(format_args!("curl: {error}")),
-        })?;
-        // Through this process, so that curl does not go on writing when this process is killed.
-        let copied = curl.stdout.take().map_or(Ok(0), |mut from| std::io::copy(&mut from, &mut file));
-        let status = curl.wait().map_err(|error| Failure::new(format_args!("curl: {error}")))?;
-        copied.map_err(|error| {
-            Failure::in_file(partial, error)
-                .remedy("Make room and run the command again: it goes on where it stopped")
-        })?;
-        let reason = match status.code() {
-            Some(0) => return Ok(()),
-            Some(63) => "the server sends another file than was expected".to_owned(),
-            _ => format!("curl failed: {status}"),
-        };
-        Err(Failure::new(format_args!("{}: {reason}", download.url))
-            .remedy("Run the command again: it goes on where it stopped"))
+        eprintln!("{}: {} MB", download.name(), (download.bytes - had).div_ceil(1 << 20));
+        let urls = [Some(&download.url), download.archived.as_ref()];
+        let mut urls = urls.into_iter().flatten().peekable();
+        while let Some(url) = urls.next() {
+            let reason = match curl(url, download, partial, had)?.code() {
+                Some(0) => break,
+                // Not found, by HTTP and as a file.
+                Some(22 | 37) if urls.peek().is_some() => continue,
+                Some(63) => "the server sends another file than was expected".to_owned(),
+                Some(code) => format!("curl failed: exit status {code}"),
+                None => "curl was ended".to_owned(),
+            };
+            return Err(Failure::new(format_args!("{url}: {reason}"))
+                .remedy("Run the command again: it goes on where it stopped"));
+        }
+        Ok(())
     }
+}
+
+/// Appends what is missing to a file.
+fn curl(url: &str, download: &Download, partial: &Path, had: u64) -> Result<ExitStatus, Failure> {
+    let file = File::options().append(true).create(true).open(partial);
+    let mut file = file.map_err(|error| Failure::in_file(partial, error))?;
+    let (first, rest) = (download.first_byte + had, download.bytes - had);
+    let mut curl = Command::new("curl");
+    curl.args(["--fail", "--location", "--show-error", "--connect-timeout", "30", "--speed-time", "60"]);
+    curl.arg(if std::io::stderr().is_terminal() { "--progress-bar" } else { "--silent" });
+    curl.args(["--range", &format!("{first}-{}", first + rest - 1)]);
+    // A server that does not know ranges would send the whole file.
+    curl.args(["--max-filesize", &rest.to_string()]);
+    curl.arg(url).stdout(Stdio::piped());
+    let mut curl = curl.spawn().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Failure::new("curl is not there").remedy("Install it: apt-get install curl"),
+        _ => Failure::new(format_args!("curl: {error}")),
+    })?;
+    // Through this process, so that curl does not go on writing when this process is killed.
+    let copied = curl.stdout.take().map_or(Ok(0), |mut from| std::io::copy(&mut from, &mut file));
+    let status = curl.wait().map_err(|error| Failure::new(format_args!("curl: {error}")))?;
+    copied.map_err(|error| {
+        Failure::in_file(partial, error)
+            .remedy("Make room and run the command again: it goes on where it stopped")
+    })?;
+    Ok(status)
 }
 
 fn usual_folder() -> Result<PathBuf, Failure> {
@@ -203,8 +216,14 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, TEXT).expect("the file");
         let url = format!("file://{}", file.display());
-        let download =
-            Download { url, first_byte: 5, bytes: 10, sha256: SHA256.into(), name: Some("part".into()) };
+        let download = Download {
+            url,
+            first_byte: 5,
+            bytes: 10,
+            sha256: SHA256.into(),
+            name: Some("part".into()),
+            archived: None,
+        };
         Server { folder, download }
     }
 
@@ -224,6 +243,15 @@ mod tests {
         fs::remove_file(server.folder.path().join("file")).expect("removed");
         assert_eq!(downloads.fetch(&server.download).expect("kept"), path);
         assert_eq!(downloads.missing_bytes([&server.download]), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_fetched_from_the_archive() {
+        let mut server = server();
+        server.download.archived = Some(server.download.url.clone());
+        server.download.url.push_str("-that-is-gone");
+        let path = server.downloads().fetch(&server.download).expect("fetched");
+        assert_eq!(fs::read_to_string(path).expect("readable"), TEXT[5..15]);
     }
 
     #[test]

@@ -39,10 +39,6 @@ class Fault(Exception):
     """The device has failed: nothing more can be done in this process."""
 
 
-class Unsupported(Exception):
-    """cuDNN does not do this."""
-
-
 def check(status):
     if status != SUCCESS:
         raise RuntimeError(f"cuDNN answered {status}")
@@ -86,8 +82,7 @@ class Cudnn:
         self.handle = c_void_p()
         check(self.library.cudnnCreate(byref(self.handle)))
 
-    def _descriptor(self, kind, *values):
-        """A descriptor of the kind, set to these values by the function named last."""
+    def _descriptor(self, kind):
         descriptor = c_void_p()
         check(getattr(self.library, f"cudnnCreate{kind}Descriptor")(byref(descriptor)))
         return descriptor
@@ -114,7 +109,8 @@ class Cudnn:
         return descriptor
 
     def convolve(self, direction, number, shape, types, math, operands, result):
-        """`shape.alpha` times the convolution of the two operands, plus `shape.beta` times `result`.
+        """`shape.alpha` times the convolution of the two operands, plus `shape.beta` times `result`: what cuDNN answers when
+        it is asked for the size of the workspace, what it answers for the convolution, and the result.
 
         `types` are those of the data and of the computation. Operands: forward (x, w), backward_data (w, dy),
         backward_filter (x, dy), as cuDNN takes them.

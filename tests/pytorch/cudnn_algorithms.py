@@ -222,10 +222,11 @@ def read_list():
 
 
 def survey(voltsim, library, wanted):
-    """Runs cases; gives, for each, the result by shape."""
+    """Runs cases; gives, for each, the result by shape. Each algorithm has a process of its own, as cuDNN asks for some
+    kernels only when it first needs them."""
     found = {}
-    for capability in DEVICES:
-        tasks = [(case, shape) for case in wanted if case.capability == capability for shape in convolution.SHAPES]
+    for (capability, *_), group in itertools.groupby(wanted, lambda case: tuple(vars(case).values())[:3]):
+        tasks = [(case, shape) for case in group for shape in convolution.SHAPES]
         for (case, shape), result in zip(tasks, run(voltsim, library, capability, tasks)):
             found.setdefault(case, {})[shape.name] = result
     return found

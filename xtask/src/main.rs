@@ -30,8 +30,8 @@ struct Arguments {
 enum Task {
     /// Set up what the tests need, check style, compile the CUDA programs and run every test.
     Test {
-        /// Run only tests whose name contains this, and leave the style checks out; `pytorch` is a suite of its own, which sets
-        /// PyTorch up.
+        /// Run only tests whose name contains this, and leave the style checks out; `pytorch` and
+        /// `pytorch-2.6` are suites of their own, which set PyTorch up.
         filter: Option<String>,
     },
     /// Only set up the compilers and compile the CUDA programs, into target/programs.

@@ -49,6 +49,8 @@ enum Suite {
     Cupy,
     Taichi,
     Pytorch,
+    #[value(name = "pytorch-2.6")]
+    Pytorch26,
 }
 
 impl Suite {
@@ -57,7 +59,7 @@ impl Suite {
     }
 
     fn is_pytorch(self) -> bool {
-        matches!(self, Self::Pytorch)
+        matches!(self, Self::Pytorch | Self::Pytorch26)
     }
 
     /// Runs it; whether what is to pass passes.
@@ -75,6 +77,7 @@ impl Suite {
             Self::Cupy => &pytest::CUPY,
             Self::Taichi => &pytest::TAICHI,
             Self::Pytorch => return pytorch::PYTORCH.run(workspace, command, part, accept),
+            Self::Pytorch26 => return pytorch::PYTORCH_2_6.run(workspace, command, part, accept),
         };
         suite.run(workspace, command, part, accept)
     }

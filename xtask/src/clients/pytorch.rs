@@ -18,6 +18,7 @@ pub(super) struct Framework {
 }
 
 pub(super) const PYTORCH: Framework = Framework { name: "pytorch" };
+pub(super) const PYTORCH_2_6: Framework = Framework { name: "pytorch-2.6" };
 
 /// A suite that takes longer hangs.
 const TIME_LIMIT: &str = "3h";

@@ -1,6 +1,7 @@
 """The same module on the CPU and on the simulated GPU, and how far their numbers are apart."""
 
 import copy
+import os
 
 import torch
 
@@ -18,8 +19,17 @@ def apart(found, expected):
 
 
 def assert_near(found, expected, within=SINGLE, name="result"):
-    distance = apart(found, expected)
-    assert distance <= within, f"{name} is apart by {distance:.2e}, allowed are {within:.0e}"
+    measured(f"{name} apart by", apart(found, expected), within)
+
+
+def measured(what, value, within):
+    """Compares a figure with its bound; if MEASURED names a file, adds a line to it: the test, what, the value, the bound."""
+    path = os.environ.get("MEASURED")
+    if path:
+        test = os.environ["PYTEST_CURRENT_TEST"].split("::")[-1].removesuffix(" (call)")
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(f"{test}\t{what}\t{value:.2g}\t{within:g}\n")
+    assert value <= within, f"{what} {value:.3g}, allowed are {within:g}"
 
 
 def on_gpu(value):

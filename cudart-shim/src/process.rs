@@ -13,7 +13,7 @@ use crate::managed::Ranges;
 use crate::notification::Registered;
 use crate::pool::Pools;
 use crate::simulator::{MAX_DEVICES, Simulator, number_from_environment};
-use crate::{external_memory, virtual_memory};
+use crate::{external_memory, refused, virtual_memory};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::c_int;
@@ -52,6 +52,8 @@ pub(crate) struct Process {
     /// Settings of core dumps that were changed.
     pub(crate) core_dump: Mutex<FxHashMap<c_int, Vec<u8>>>,
     pub(crate) notifications: Mutex<Registered>,
+    /// Kernels that exist only as machine code.
+    pub(crate) refused: Mutex<refused::Told>,
 }
 
 impl Process {
@@ -79,6 +81,7 @@ impl Process {
             context_storage: Mutex::default(),
             core_dump: Mutex::default(),
             notifications: Mutex::default(),
+            refused: Mutex::default(),
         }
     }
 }

@@ -5,18 +5,16 @@
 
 use crate::error::Error;
 use crate::log;
-use parking_lot::Mutex;
+use crate::process::process;
 use rustc_hash::FxHashMap;
 use std::ffi::{CStr, CString, c_char};
 
 /// What has been told, and the text of the code that goes with it.
 #[derive(Default)]
-struct Told {
+pub(crate) struct Told {
     texts: FxHashMap<String, &'static CStr>,
     last: Option<&'static CStr>,
 }
-
-static TOLD: Mutex<Option<Told>> = Mutex::new(None);
 
 /// What a user of other people's libraries and what an author can do.
 const REMEDY: &str = "a library may have PTX of other kernels, and chooses by the compute capability that it is told: \
@@ -26,8 +24,7 @@ voltsim run --profile pytorch, or --device with a file that tells another one (8
 /// Tells why there is nothing to run, and gives the error for the program.
 pub(crate) fn refuse(what: &str) -> Error {
     let error = Error::NoKernelImageForDevice;
-    let mut told = TOLD.lock();
-    let told = told.get_or_insert_default();
+    let mut told = process().refused.lock();
     let message = || format!("{what}, which cannot be executed; {REMEDY}");
     let text = match told.texts.get(what) {
         Some(text) => {
@@ -50,7 +47,7 @@ pub(crate) fn refuse(what: &str) -> Error {
 
 /// The text of the code that such launches give, with the last kernel.
 pub(crate) fn text() -> Option<&'static CStr> {
-    TOLD.lock().as_ref()?.last
+    process().refused.lock().last
 }
 
 /// For the preloaded library, which adds it to the texts of other libraries: the same, or null.

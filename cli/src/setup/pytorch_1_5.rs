@@ -31,7 +31,7 @@ const PYTHON: Version = Version { name: "3.8", release: "3.8.18" };
 const DEVICE: &str = "\
 # What programs of this environment are told they run on. Libraries take kernels with PTX on a device that is newer than
 # their machine code. cuDNN 7.6.5 then has no implicit_precomp_gemm, says that it has run it, and leaves the result as it
-# was; told 3.0, it has PTX for every algorithm (tests/pytorch/cudnn-algorithms.tsv).
+# was; told 3.0, it has PTX for every algorithm (tests/clients/pytorch/cudnn-algorithms.tsv).
 base = \"titan-v\"
 [attributes]
 compute_capability_major = 8

@@ -21,11 +21,14 @@ def measured(request):
     return measure
 
 
-@pytest.fixture(params=["cudnn", "no-cudnn"])
-def cudnn(request):
-    """The test runs with cuDNN, and with PyTorch's own convolutions over cuBLAS."""
+@pytest.fixture(params=["cudnn", "deterministic", "no-cudnn"])
+def convolutions(request):
+    """The test runs with the algorithms that cuDNN chooses, with those that PyTorch asks it for when results are to be the same
+    in each run, and with PyTorch's own convolutions over cuBLAS."""
     import torch
 
-    torch.backends.cudnn.enabled = request.param == "cudnn"
-    yield request.param == "cudnn"
+    torch.backends.cudnn.enabled = request.param != "no-cudnn"
+    torch.backends.cudnn.deterministic = request.param == "deterministic"
+    yield request.param
     torch.backends.cudnn.enabled = True
+    torch.backends.cudnn.deterministic = False

@@ -53,7 +53,7 @@ def digits():
     images = torch.tensor(images, dtype=torch.float32).view(-1, 1, 8, 8) / 16
     images = F.interpolate(images, size=(28, 28), mode="bilinear", align_corners=False)
     noise = torch.rand(images.shape, generator=torch.Generator().manual_seed(2))
-    return 0.9 * images + 0.1 * noise, torch.tensor(labels)
+    return 0.98 * images + 0.02 * noise, torch.tensor(labels)
 
 
 def network(device="cpu", **options):

@@ -11,7 +11,7 @@ def test_a_network_that_has_learnt_on_the_simulator_knows_ninety_percent_of_unse
     seen, unseen = (torch.tensor(part) for part in train_test_split(range(len(labels)), test_size=0.2, random_state=0))
     net = network("cuda", normalized=True)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
-    for _ in range(2):
+    for _ in range(3):
         net.train()
         for chosen in seen[torch.randperm(len(seen))].split(64):
             optimizer.zero_grad()

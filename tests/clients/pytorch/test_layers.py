@@ -41,7 +41,7 @@ def normalized(device, images):
         return net, outputs, net.layers(images.to(device))
 
 
-def test_batch_normalization_trains_and_evaluates_as_on_the_processor(cudnn, measured):
+def test_batch_normalization_trains_and_evaluates_as_on_the_processor(convolutions, measured):
     images = digits()[0][:64]
     expected, expected_trained, expected_evaluated = normalized("cpu", images)
     actual, trained, evaluated = normalized("cuda", images)

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from lenet import digits, distance, network
 
 OPTIMIZERS = {
-    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.02, momentum=0.9),
+    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.05, momentum=0.9),
     "adam": lambda parameters: torch.optim.Adam(parameters, lr=1e-3),
 }
 
@@ -23,7 +23,7 @@ def one_pass(device, images, labels):
 
 
 @pytest.mark.parametrize("count", [3, 64])
-def test_each_layer_and_each_gradient_is_that_of_the_processor(cudnn, measured, count):
+def test_each_layer_and_each_gradient_is_that_of_the_processor(convolutions, measured, count):
     images, labels = (part[:count] for part in digits())
     _, expected_outputs, expected_loss = expected = one_pass("cpu", images, labels)
     _, outputs, loss = actual = one_pass("cuda", images, labels)
@@ -52,15 +52,19 @@ def train(device, optimizer, steps, batch):
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_the_weights_after_one_step_are_those_of_the_processor(cudnn, measured, optimizer):
+def test_the_weights_after_one_step_are_those_of_the_processor(convolutions, measured, optimizer):
     expected, _ = train("cpu", optimizer, steps=1, batch=64)
     actual, _ = train("cuda", optimizer, steps=1, batch=64)
     for (name, weights), expected_weights in zip(actual.named_parameters(), expected.parameters()):
-        measured(name, distance(weights, expected_weights), 1e-5)
+        # Adam's first step has the length of its rate wherever the gradient is not zero; where that is rounding alone, so is
+        # the step's direction.
+        clear = expected_weights.grad.abs() > 1e-4 * expected_weights.grad.abs().max()
+        assert clear.float().mean() > 0.5
+        measured(name, distance(weights.cpu()[clear], expected_weights[clear]), 1e-5)
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_the_losses_of_twenty_steps_are_those_of_the_processor(cudnn, measured, optimizer):
+def test_the_losses_of_twenty_steps_are_those_of_the_processor(convolutions, measured, optimizer):
     _, expected = train("cpu", optimizer, steps=20, batch=64)
     _, losses = train("cuda", optimizer, steps=20, batch=64)
     assert expected[-1] < 0.7 * expected[0], "the network does not learn"

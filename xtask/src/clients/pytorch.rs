@@ -73,7 +73,7 @@ impl Framework {
         let modules =
             env::join_paths(modules).map_err(|_| Error::Steps("the path of packages".to_owned()))?;
         tests.current_dir(&folder).env("PYTHONPATH", modules).env("PYTHONDONTWRITEBYTECODE", "1");
-        tests.env("OUTCOMES", &results).env("MEASURED", &figures);
+        tests.env("OUTCOMES", &results).env("MEASURED", &figures).env("VOLTSIM", command);
         // Failures are judged by the list.
         process::shown(&mut tests)?;
         let outcomes = pytest::parse(&read(&results)?);

@@ -73,7 +73,7 @@ def test_other_losses_and_activations_are_those_of_the_processor(measured):
     for name, function in functions.items():
         losses, gradients = [], []
         for device in ("cpu", "cuda"):
-            leaf = x.to(device).requires_grad_()
+            leaf = x.detach().to(device).requires_grad_()
             loss = function(leaf, target.to(device))
             loss.backward()
             losses.append(loss)

@@ -9,8 +9,9 @@ from sklearn.datasets import load_digits
 class LeNet(nn.Module):
     """Two convolutions and two linear layers, as in Caffe's version."""
 
-    def __init__(self, normalized=False):
+    def __init__(self, normalized=False, pool=F.max_pool2d):
         super().__init__()
+        self.pool = pool
         self.conv1 = nn.Conv2d(1, 20, 5)
         self.conv2 = nn.Conv2d(20, 50, 5)
         self.linear1 = nn.Linear(800, 500)
@@ -27,11 +28,11 @@ class LeNet(nn.Module):
             return output
 
         x = keep("conv1", self.conv1(images))
-        x = keep("pool1", F.max_pool2d(x, 2))
+        x = keep("pool1", self.pool(x, 2))
         x = keep("conv2", self.conv2(x))
         if self.norm:
             x = keep("norm", self.norm(x))
-        x = keep("pool2", F.max_pool2d(x, 2))
+        x = keep("pool2", self.pool(x, 2))
         x = keep("linear1", self.linear1(x.view(-1, 800)))
         x = keep("relu", F.relu(x))
         if self.dropout:

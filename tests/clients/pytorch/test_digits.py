@@ -1,11 +1,13 @@
 """A real training run: handwritten digits that the network has not seen are told apart."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 from lenet import digits, network
 from sklearn.model_selection import train_test_split
 
 
+@pytest.mark.timeout(1800)
 def test_a_network_that_has_learnt_on_the_simulator_knows_ninety_percent_of_unseen_digits(measured):
     images, labels = digits()
     seen, unseen = (torch.tensor(part) for part in train_test_split(range(len(labels)), test_size=0.2, random_state=0))

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from lenet import digits, distance, network
 
 OPTIMIZERS = {
-    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.05, momentum=0.9),
+    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.02, momentum=0.9),
     "adam": lambda parameters: torch.optim.Adam(parameters, lr=1e-3),
 }
 
@@ -67,5 +67,5 @@ def test_the_weights_after_one_step_are_those_of_the_processor(convolutions, mea
 def test_the_losses_of_twenty_steps_are_those_of_the_processor(convolutions, measured, optimizer):
     _, expected = train("cpu", optimizer, steps=20, batch=64)
     _, losses = train("cuda", optimizer, steps=20, batch=64)
-    assert expected[-1] < 0.7 * expected[0], "the network does not learn"
+    assert expected[-1] < 0.85 * expected[0], "the network does not learn"
     measured("greatest relative difference", ((losses - expected).abs() / expected.abs()).max().item(), 1e-4)

@@ -145,6 +145,11 @@ fn verdict(what: &str, passed: bool) -> Result<()> {
     if passed { Ok(()) } else { Err(Error::Steps(what.to_owned())) }
 }
 
+/// The folder of the pytest plugin that tells what became of each test.
+fn plugin(workspace: &Workspace) -> PathBuf {
+    lists(workspace).join("plugin")
+}
+
 /// The folder of the lists and of what runs beside the clients.
 fn lists(workspace: &Workspace) -> PathBuf {
     workspace.root.join("tests/clients")

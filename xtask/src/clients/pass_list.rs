@@ -1,5 +1,6 @@
 //! Pass lists: the names of the tests of a suite that pass, one a line, kept in the repository and compared with each run.
 
+use super::read;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,6 +27,17 @@ struct Comparison {
 /// The names on the list; lines starting with `#` are comments.
 pub(crate) fn parse(text: &str) -> BTreeSet<String> {
     text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
+}
+
+/// Reports a run of a whole suite against its list and, where that is wanted, accepts it; whether all listed tests pass
+/// now.
+pub(crate) fn judge(suite: &str, list: &Path, outcomes: &Outcomes, accept: bool) -> Result<bool> {
+    let text = read(list)?;
+    let kept = report(suite, &parse(&text), outcomes);
+    if accept {
+        write(list, &text, outcomes)?;
+    }
+    Ok(kept || accept)
 }
 
 /// Compares a run with the part of a list that it was to run.

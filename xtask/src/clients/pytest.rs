@@ -2,7 +2,7 @@
 
 use super::checkout::{CUDA_PYTHON, Checkout};
 use super::pass_list::{self, Outcomes};
-use super::{Part, cupy, left_out, lists, read};
+use super::{Part, cupy, left_out, lists, plugin, read};
 use crate::error::{Error, Result};
 use crate::process;
 use crate::python::{Beside, Python};
@@ -47,6 +47,19 @@ pub(super) struct Pytest {
     libraries: Option<MakeLibraries>,
 }
 
+/// Suites of our own begin with this.
+const OURS: Pytest = Pytest {
+    name: "",
+    environment: "",
+    home: Home::Ours,
+    device: "device.toml",
+    options: &[],
+    ignored: &[],
+    whole: &["."],
+    small: &[(".", "")],
+    libraries: None,
+};
+
 /// The tests with a device of numba-cuda's package.
 pub(super) const NUMBA_CUDA: Pytest = Pytest {
     name: "numba-cuda",
@@ -68,27 +81,12 @@ pub(super) const NUMBA_CUDA: Pytest = Pytest {
 };
 
 /// Kernels of our own in Triton, which has no PyTorch here, and our stand-in for `ptxas`.
-pub(super) const TRITON: Pytest = Pytest {
-    name: "triton",
-    environment: "triton",
-    home: Home::Ours,
-    device: "titan-v",
-    options: &[],
-    ignored: &[],
-    whole: &["."],
-    small: &[(".", "")],
-    libraries: None,
-};
+pub(super) const TRITON: Pytest = Pytest { name: "triton", environment: "triton", device: "titan-v", ..OURS };
 
 /// cuRAND's generators on the device beside those on the host.
 pub(super) const CURAND: Pytest = Pytest {
     name: "curand",
     environment: "curand",
-    home: Home::Ours,
-    device: "device.toml",
-    options: &[],
-    ignored: &[],
-    whole: &["."],
     small: &[
         (
             "test_curand.py::test_a_second_call_goes_on_where_the_first_ended",
@@ -96,18 +94,13 @@ pub(super) const CURAND: Pytest = Pytest {
         ),
         ("test_curand.py::test_sobol_numbers_of_several_dimensions_are_equal", "test_curand.py::test_sobol"),
     ],
-    libraries: None,
+    ..OURS
 };
 
 /// Arrays, products and kernels of CuPy for CUDA 10.2, beside numpy.
 pub(super) const CUPY: Pytest = Pytest {
     name: "cupy",
     environment: "cupy",
-    home: Home::Ours,
-    device: "device.toml",
-    options: &[],
-    ignored: &[],
-    whole: &["."],
     small: &[
         ("test_kernels.py", "test_kernels.py"),
         ("test_arrays.py::test_sorting", "test_arrays.py::test_sorting"),
@@ -115,36 +108,22 @@ pub(super) const CUPY: Pytest = Pytest {
         ("test_standins.py", "test_standins.py"),
     ],
     libraries: Some(cupy::libraries),
+    ..OURS
 };
 
 /// Kernels of our own in Taichi, and two of its examples.
 pub(super) const TAICHI: Pytest = Pytest {
     name: "taichi",
     environment: "taichi",
-    home: Home::Ours,
-    device: "device.toml",
-    options: &[],
-    ignored: &[],
-    whole: &["."],
     small: &[
         ("test_numbers.py", "test_numbers.py"),
         ("test_examples.py::test_fractal", "test_examples.py::test_fractal"),
     ],
-    libraries: None,
+    ..OURS
 };
 
 /// Our front for NVRTC, as cuda-core uses it.
-pub(super) const NVRTC: Pytest = Pytest {
-    name: "nvrtc",
-    environment: "cuda-python",
-    home: Home::Ours,
-    device: "h100",
-    options: &[],
-    ignored: &[],
-    whole: &["."],
-    small: &[(".", "")],
-    libraries: None,
-};
+pub(super) const NVRTC: Pytest = Pytest { name: "nvrtc", environment: "cuda-python", device: "h100", ..OURS };
 
 /// The tests of cuda-bindings of what the driver, the runtime, NVRTC and NVML do.
 pub(super) const CUDA_BINDINGS: Pytest = Pytest {
@@ -257,7 +236,7 @@ impl Pytest {
             Home::Package(_) => tests.args(subjects),
             Home::Ours | Home::Checkout(..) => tests.args(subjects.iter().map(|subject| root.join(subject))),
         };
-        tests.current_dir(&folder).env("PYTHONPATH", lists(workspace)).env("OUTCOMES", &file);
+        tests.current_dir(&folder).env("PYTHONPATH", plugin(workspace)).env("OUTCOMES", &file);
         tests.env("PYTHONDONTWRITEBYTECODE", "1");
         // Headers for what NVRTC compiles.
         let toolkit = environment.join(PACKAGES).join("nvidia/cu13");
@@ -293,7 +272,7 @@ pub(super) fn environment(workspace: &Workspace, suite: &str, beside: Beside) ->
     Ok(environment)
 }
 
-/// Reads the lines of `tests/clients/outcomes.py`: outcome, seconds, name.
+/// Reads the lines of `tests/clients/plugin/outcomes.py`: outcome, seconds, name.
 pub(super) fn parse(text: &str) -> Outcomes {
     let mut outcomes = Outcomes::default();
     for line in text.lines() {

@@ -1,7 +1,7 @@
 //! The suites of PyTorch: tests of our own in the environments that `voltsim setup` makes.
 
 use super::pytest::{self, TEST_TIME_LIMIT};
-use super::{Part, lists, pass_list, read};
+use super::{Part, lists, pass_list, plugin, read};
 use crate::error::{Error, Result};
 use crate::python::Python;
 use crate::stamp::Ingredients;
@@ -40,7 +40,6 @@ impl Framework {
             return Ok(false);
         }
         let list = lists(workspace).join(format!("{}.txt", self.name));
-        let text = read(&list)?;
         let folder = workspace.target.join("clients").join(self.name);
         fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
         let (results, figures) = (folder.join("outcomes.tsv"), folder.join("measured.tsv"));
@@ -68,7 +67,7 @@ impl Framework {
             "--disable-warnings",
         ]);
         tests.args(["--tb=short", "--timeout", TEST_TIME_LIMIT, "--rootdir"]).arg(&root).arg(&root);
-        let mut modules = vec![lists(workspace)];
+        let mut modules = vec![plugin(workspace)];
         modules.extend(self.packages(workspace, command)?);
         let modules =
             env::join_paths(modules).map_err(|_| Error::Steps("the path of packages".to_owned()))?;
@@ -77,12 +76,10 @@ impl Framework {
         // Failures are judged by the list.
         process::shown(&mut tests)?;
         let outcomes = pytest::parse(&read(&results)?);
-        let kept = pass_list::report(self.name, &pass_list::parse(&text), &outcomes);
+        let kept = pass_list::judge(self.name, &list, &outcomes, accept)?;
         if accept {
-            pass_list::write(&list, &text, &outcomes)?;
             let kept_figures = root.join("measured.tsv");
             fs::copy(&figures, &kept_figures).map_err(Error::file(&kept_figures))?;
-            return Ok(true);
         }
         Ok(kept)
     }

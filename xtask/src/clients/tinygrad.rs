@@ -121,20 +121,14 @@ impl Tinygrad {
             all.failed.extend(named(failed));
             all.left_out.extend(named(left_out));
         }
-        let path = lists(workspace).join("tinygrad.txt");
-        let text = read(&path)?;
-        let kept = pass_list::report("tinygrad", &pass_list::parse(&text), &all);
-        if accept {
-            pass_list::write(&path, &text, &all)?;
-        }
-        Ok(kept || accept)
+        pass_list::judge("tinygrad", &lists(workspace).join("tinygrad.txt"), &all, accept)
     }
 
     /// A Python program that uses the tinygrad of a folder, in that folder.
     fn python(&self, python: &Path, folder: &Path, renderer: &str) -> Command {
         let mut program = Command::new("timeout");
         program.arg(TIME_LIMIT).arg(&self.command).args(["run", "--"]).arg(python).current_dir(folder);
-        let path = env::join_paths([folder, &self.lists]).unwrap_or_default();
+        let path = env::join_paths([folder, &self.lists.join("plugin")]).unwrap_or_default();
         program.env("PYTHONPATH", path).env("PYTHONDONTWRITEBYTECODE", "1").env("DEV", renderer);
         program.env("NVRTC_PATH", &self.nvrtc).env("CUDA_PATH", &self.cuda12);
         // What runs on the processor beside it is compiled by clang.

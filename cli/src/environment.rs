@@ -20,6 +20,9 @@ pub(crate) const FILE: &str = "voltsim-environment.toml";
 pub(crate) struct Description {
     /// Name of the recipe it was made by.
     pub(crate) name: String,
+    /// Version of that recipe.
+    #[serde(default)]
+    pub(crate) version: u32,
     /// Device profile of programs that are given no other.
     pub(crate) device: PathBuf,
     /// Libraries that are loaded before all but our own, in this order.
@@ -78,6 +81,11 @@ impl Environment {
     /// Name of the recipe it was made by.
     pub(crate) fn name(&self) -> &str {
         &self.description.name
+    }
+
+    /// Version of that recipe.
+    pub(crate) fn version(&self) -> u32 {
+        self.description.version
     }
 
     /// Its device profile.

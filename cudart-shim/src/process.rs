@@ -7,7 +7,6 @@ use crate::driver::legacy_launch::Setting;
 use crate::driver::linker::Links;
 use crate::error::Result;
 use crate::export_table::ContextStorage;
-use crate::graph::memory::Account;
 use crate::interprocess::{Opened, SharedEvent};
 use crate::managed::Ranges;
 use crate::notification::Registered;
@@ -45,7 +44,6 @@ pub(crate) struct Process {
     pub(crate) external: Mutex<external_memory::Table>,
     pub(crate) opened: Mutex<Opened>,
     pub(crate) shared_events: Mutex<FxHashMap<EventHandle, Arc<SharedEvent>>>,
-    pub(crate) graph_memory: Mutex<Account>,
     pub(crate) links: Mutex<Links>,
     pub(crate) legacy_launches: Mutex<FxHashMap<FunctionHandle, Setting>>,
     pub(crate) context_storage: Mutex<ContextStorage>,
@@ -75,7 +73,6 @@ impl Process {
             external: Mutex::default(),
             opened: Mutex::default(),
             shared_events: Mutex::default(),
-            graph_memory: Mutex::default(),
             links: Mutex::default(),
             legacy_launches: Mutex::default(),
             context_storage: Mutex::default(),

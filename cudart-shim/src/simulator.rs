@@ -8,6 +8,7 @@ use crate::context;
 use crate::coverage::coverage;
 use crate::error::{Error, Result, observe_sticky};
 use crate::graph::Graphs;
+use crate::graph::memory::Account;
 use crate::limits::Limits;
 use crate::log;
 use crate::module::Modules;
@@ -36,9 +37,9 @@ pub(crate) struct DeviceFault {
 }
 
 impl stream_engine::Fault for DeviceFault {
-    fn work_panicked(message: String) -> Self {
+    fn work_panicked(device: usize, message: String) -> Self {
         log::report(|| format!("internal error: {message}"));
-        Self { device: context::current_device(), error: Error::Unknown }
+        Self { device, error: Error::Unknown }
     }
 }
 
@@ -54,6 +55,7 @@ pub(crate) struct Simulator {
     pub(crate) objects: Mutex<Objects>,
     pub(crate) references: Mutex<References>,
     pub(crate) graphs: Mutex<Graphs>,
+    pub(crate) graph_memory: Mutex<Account>,
     pub(crate) limits: Mutex<Limits>,
     pub(crate) stream_attributes: Mutex<Values>,
 }
@@ -197,7 +199,7 @@ impl Simulator {
             profile,
             device: Arc::new(device),
             engine: Engine::new(
-                Config { start_thread: start_without_signals, ..Config::default() },
+                Config { number: ordinal, start_thread: start_without_signals, ..Config::default() },
                 Arc::new(HostClock::default()),
             ),
             modules: Mutex::new(Modules::of_device(ordinal)),
@@ -205,6 +207,7 @@ impl Simulator {
             objects: Mutex::default(),
             references: Mutex::default(),
             graphs: Mutex::new(Graphs::of_device(ordinal)),
+            graph_memory: Mutex::default(),
             limits: Mutex::default(),
             stream_attributes: Mutex::default(),
         })

@@ -267,6 +267,11 @@ int main() {
     CHECK(cudaGraphLaunch(exec, stream[0]));
     unsigned long long before = 0, after = 0;
     CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &before));
+    // It is the first device's alone: the other has none, and trims none of it.
+    unsigned long long of_other = 1;
+    CHECK(cudaDeviceGetGraphMemAttribute(1, cudaGraphMemAttrUsedMemCurrent, &of_other));
+    EXPECT(of_other == 0);
+    CHECK(cudaDeviceGraphMemTrim(1));
     EXPECT(before > 0);
     CHECK(cudaSetDevice(1));
 

@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     let outcome = setup::make(recipe, &folder, args.downloads.as_deref(), args.python.as_deref())?;
     let state = match outcome {
         Outcome::Made => "is ready",
+        Outcome::Renewed => "is brought up to date",
         Outcome::WasThere => "was there already",
     };
     writeln!(out, "{} ({}) {state}: {}", recipe.name, recipe.contents, folder.display())?;

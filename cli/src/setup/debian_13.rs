@@ -14,13 +14,13 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 use super::download::Download;
-use super::{Recipe, Site, run, write_whole};
-use crate::environment::Description;
+use super::{Contents, Recipe, Site, run, write_whole};
 use crate::failure::Failure;
 use crate::libraries;
 
 pub(super) const RECIPE: Recipe = Recipe {
     name: "pytorch-2.6",
+    version: 1,
     contents: "PyTorch 2.6.0 of Debian 13, cuBLAS 12.4, Python 3.13",
     bytes: 4_400 << 20,
     downloads,
@@ -152,7 +152,7 @@ fn downloads() -> Result<Vec<Download>, Failure> {
     Ok(packages.into_iter().chain(static_libraries.into_iter().map(|libraries| libraries.blocks)).collect())
 }
 
-fn make(site: &Site<'_>) -> Result<Description, Failure> {
+fn make(site: &Site<'_>) -> Result<Contents, Failure> {
     let Parts { packages, static_libraries } = parts()?;
     check_tools()?;
     for package in &packages {
@@ -173,7 +173,7 @@ fn make(site: &Site<'_>) -> Result<Description, Failure> {
     write_whole(&packages.join("voltsim.pth"), "import voltsim_torch\n")?;
     compile_packages(site.folder)?;
     write_whole(&site.folder.join("device.toml"), DEVICE)?;
-    Ok(Description { name: RECIPE.name.into(), device: "device.toml".into(), preload: Vec::new() })
+    Ok(Contents { device: "device.toml".into(), preload: Vec::new() })
 }
 
 /// Programs of the host that are needed are told of before anything is unpacked.

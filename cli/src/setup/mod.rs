@@ -20,6 +20,8 @@ use download::{Download, Downloads};
 pub(crate) struct Recipe {
     /// What users call it.
     pub(crate) name: &'static str,
+    /// Counts the changes that environments made earlier lack.
+    pub(crate) version: u32,
     /// What is in it, in a line.
     pub(crate) contents: &'static str,
     /// Bytes that its folder takes.
@@ -27,7 +29,7 @@ pub(crate) struct Recipe {
     /// All that it fetches.
     pub(crate) downloads: fn() -> Result<Vec<Download>, Failure>,
     /// Fills the folder. Called again after an interruption, in the folder as it was left.
-    pub(crate) make: fn(&Site<'_>) -> Result<Description, Failure>,
+    pub(crate) make: fn(&Site<'_>) -> Result<Contents, Failure>,
 }
 
 /// All recipes.
@@ -41,6 +43,12 @@ pub(crate) struct Site<'a> {
     pub(crate) python: Option<&'a Path>,
 }
 
+/// What a recipe has put into the folder, by paths relative to it.
+pub(crate) struct Contents {
+    pub(crate) device: PathBuf,
+    pub(crate) preload: Vec<PathBuf>,
+}
+
 /// There while a folder is being made.
 const BEGUN: &str = "voltsim-setup-begun";
 
@@ -48,6 +56,8 @@ const BEGUN: &str = "voltsim-setup-begun";
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Made,
+    /// It was that of an earlier version of the recipe.
+    Renewed,
     WasThere,
 }
 
@@ -66,23 +76,25 @@ pub(crate) fn make(
     downloads: Option<&Path>,
     python: Option<&Path>,
 ) -> Result<Outcome, Failure> {
-    if let Some(environment) = Environment::in_folder(folder)? {
-        if environment.name() == recipe.name {
-            return Ok(Outcome::WasThere);
+    let present = Environment::in_folder(folder)?;
+    match &present {
+        Some(present) if present.name() != recipe.name => {
+            return Err(Failure::in_file(folder, format_args!("is an environment `{}`", present.name()))
+                .remedy("Name another folder"));
         }
-        return Err(Failure::in_file(folder, format_args!("is an environment `{}`", environment.name()))
-            .remedy("Name another folder"));
+        Some(present) if present.version() == recipe.version => return Ok(Outcome::WasThere),
+        Some(_) => begin_again(folder)?,
+        None => begin(folder)?,
     }
-    begin(folder)?;
     let downloads = Downloads::open(downloads)?;
     let wanted = (recipe.downloads)()?;
     check_space(folder, recipe.bytes, &downloads, downloads.missing_bytes(&wanted))?;
     for download in &wanted {
         downloads.fetch(download)?;
     }
-    let description = (recipe.make)(&Site { folder, downloads: &downloads, python })?;
-    finish(folder, &description)?;
-    Ok(Outcome::Made)
+    let Contents { device, preload } = (recipe.make)(&Site { folder, downloads: &downloads, python })?;
+    finish(folder, &Description { name: recipe.name.into(), version: recipe.version, device, preload })?;
+    Ok(if present.is_some() { Outcome::Renewed } else { Outcome::Made })
 }
 
 /// Makes the folder; one that has something else in it is left alone.
@@ -94,6 +106,13 @@ fn begin(folder: &Path) -> Result<(), Failure> {
         return Err(Failure::in_file(folder, "the folder is not empty").remedy("Name a new folder"));
     }
     fs::write(&mark, "").map_err(|error| Failure::in_file(&mark, error))
+}
+
+/// Makes what was an environment a folder that is being made.
+fn begin_again(folder: &Path) -> Result<(), Failure> {
+    let (mark, file) = (folder.join(BEGUN), folder.join(environment::FILE));
+    fs::write(&mark, "").map_err(|error| Failure::in_file(&mark, error))?;
+    fs::remove_file(&file).map_err(|error| Failure::in_file(&file, error))
 }
 
 /// Writes the environment's file, which makes it one.
@@ -152,12 +171,13 @@ mod tests {
 
     const TEST: Recipe = Recipe {
         name: "test",
+        version: 1,
         contents: "nothing",
         bytes: 0,
         downloads: || Ok(Vec::new()),
         make: |site| {
             fs::write(site.folder.join("device.toml"), "base = \"titan-v\"\n").map_err(Failure::new)?;
-            Ok(Description { name: "test".into(), device: "device.toml".into(), preload: Vec::new() })
+            Ok(Contents { device: "device.toml".into(), preload: Vec::new() })
         },
     };
 
@@ -173,6 +193,17 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(make(&TEST, folder.path()).expect("made"), Outcome::Made);
         assert_eq!(make(&FAILING, folder.path()).expect("there"), Outcome::WasThere);
+    }
+
+    #[test]
+    fn an_environment_of_an_earlier_version_is_made_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(make(&TEST, folder.path()).expect("made"), Outcome::Made);
+        let newer = Recipe { version: 2, ..TEST };
+        assert!(make(&Recipe { version: 2, ..FAILING }, folder.path()).is_err());
+        assert!(Environment::in_folder(folder.path()).expect("readable").is_none());
+        assert_eq!(make(&newer, folder.path()).expect("made"), Outcome::Made);
+        assert_eq!(make(&TEST, folder.path()).expect("made"), Outcome::Renewed);
     }
 
     #[test]

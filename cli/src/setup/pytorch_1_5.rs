@@ -14,12 +14,12 @@ use serde::Deserialize;
 
 use super::download::Download;
 use super::python::{self, Version};
-use super::{Recipe, Site, run, write_whole};
-use crate::environment::Description;
+use super::{Contents, Recipe, Site, run, write_whole};
 use crate::failure::Failure;
 
 pub(super) const RECIPE: Recipe = Recipe {
     name: "pytorch",
+    version: 1,
     contents: "PyTorch 1.5.1, cuBLAS 10.2, cuDNN 7.6.5, Python 3.8",
     bytes: 2_300 << 20,
     downloads,
@@ -62,7 +62,7 @@ fn downloads() -> Result<Vec<Download>, Failure> {
     Ok(wheels.into_iter().chain(libraries.into_values()).collect())
 }
 
-fn make(site: &Site<'_>) -> Result<Description, Failure> {
+fn make(site: &Site<'_>) -> Result<Contents, Failure> {
     let Parts { wheels, libraries } = parts()?;
     let python = python::find(PYTHON, site.python)?;
     let mut venv = Command::new(python);
@@ -82,7 +82,7 @@ fn make(site: &Site<'_>) -> Result<Description, Failure> {
         preload.push(PathBuf::from("lib/cuda").join(library));
     }
     write_whole(&site.folder.join("device.toml"), DEVICE)?;
-    Ok(Description { name: RECIPE.name.into(), device: "device.toml".into(), preload })
+    Ok(Contents { device: "device.toml".into(), preload })
 }
 
 /// Writes the file that a member of an archive holds.

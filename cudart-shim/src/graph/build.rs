@@ -4,6 +4,7 @@ use super::capture::Mode;
 use super::capturing;
 use super::conditional::Condition;
 use super::handle::{ExecutableHandle, GraphHandle, NodeHandle};
+use super::memory::Account;
 use super::node::{Hints, Kind};
 use super::store::{Graphs, Purpose, Remains};
 use super::topology::Edge;
@@ -207,7 +208,7 @@ impl Simulator {
     pub(crate) fn forget_graphs(&self) {
         let before = self.graphs.lock().take();
         drop(before);
-        memory::forget(self);
+        *self.graph_memory.lock() = Account::default();
     }
 
     /// Replaces what the calling thread lets itself be forbidden while streams are captured.

@@ -6,8 +6,7 @@
 
 use crate::entry;
 use crate::error::{Error, Result};
-use crate::process::process;
-use crate::simulator::{Simulator, owner_of};
+use crate::simulator::owner_of;
 use rustc_hash::FxHashMap;
 
 /// The life of one reservation.
@@ -22,7 +21,7 @@ struct Life {
     orphan: bool,
 }
 
-/// The memory of all graphs.
+/// The memory of a device's graphs.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     lives: FxHashMap<u64, Life>,
@@ -32,8 +31,10 @@ pub(crate) struct Account {
     reserved_high: u64,
 }
 
-fn with_account<T>(use_it: impl FnOnce(&mut Account) -> T) -> T {
-    use_it(&mut process().graph_memory.lock())
+/// Uses the account of the device whose memory an address is; `None` for no device's.
+fn with_account<T>(address: u64, use_it: impl FnOnce(&mut Account) -> T) -> Option<T> {
+    let (owner, _) = owner_of(address)?;
+    Some(use_it(&mut owner.graph_memory.lock()))
 }
 
 impl Account {
@@ -64,7 +65,7 @@ impl Reservation {
     /// Takes charge of device memory.
     pub(crate) fn new(address: u64, bytes: u64) -> Self {
         let life = Life { bytes, live: false, reserved: false, orphan: false };
-        with_account(|account| account.lives.insert(address, life));
+        with_account(address, |account| account.lives.insert(address, life));
         Self { address, bytes }
     }
 
@@ -75,7 +76,7 @@ impl Reservation {
 
     /// A launch allocates the memory.
     pub(crate) fn begin_life(&self) {
-        with_account(|account| {
+        with_account(self.address, |account| {
             if let Some(life) = account.lives.get_mut(&self.address) {
                 (life.live, life.reserved) = (true, true);
             }
@@ -87,7 +88,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let is_over = with_account(|account| {
+        let is_over = with_account(self.address, |account| {
             let life = account.lives.get_mut(&self.address)?;
             life.orphan = true;
             if life.live {
@@ -95,7 +96,7 @@ impl Drop for Reservation {
             }
             account.remove(self.address)
         });
-        if is_over.is_some() {
+        if is_over.flatten().is_some() {
             give_back(self.address);
         }
     }
@@ -110,17 +111,18 @@ fn give_back(address: u64) {
 
 /// Whether memory of an allocation node begins at this address.
 pub(crate) fn is_reserved(address: u64) -> bool {
-    with_account(|account| account.lives.contains_key(&address))
+    with_account(address, |account| account.lives.contains_key(&address)).unwrap_or(false)
 }
 
 /// Whether the program may use the memory of an allocation node that begins at this address.
 pub(crate) fn is_live(address: u64) -> bool {
-    with_account(|account| account.lives.get(&address).is_some_and(|life| life.live))
+    with_account(address, |account| account.lives.get(&address).is_some_and(|life| life.live))
+        .unwrap_or(false)
 }
 
 /// Ends the life of an allocation, if memory of an allocation node begins at this address. An error if it is not live.
 pub(crate) fn end_life(address: u64) -> Result<()> {
-    let is_over = with_account(|account| -> Result<bool> {
+    let ended = with_account(address, |account| -> Result<bool> {
         let life = account.lives.get_mut(&address).filter(|life| life.live).ok_or(Error::InvalidValue)?;
         life.live = false;
         let orphan = life.orphan;
@@ -128,52 +130,38 @@ pub(crate) fn end_life(address: u64) -> Result<()> {
             account.remove(address);
         }
         Ok(orphan)
-    })?;
-    if is_over {
+    });
+    if ended.ok_or(Error::InvalidValue)?? {
         give_back(address);
     }
     Ok(())
 }
 
-/// `cudaDeviceGraphMemTrim`: unused memory no longer counts as reserved.
-pub(crate) fn trim() {
-    with_account(|account| {
-        account.gone = 0;
-        account.lives.values_mut().for_each(|life| life.reserved = life.live);
-    });
-}
+/// What a device tells of the memory of its graphs.
+impl Account {
+    /// `cudaDeviceGraphMemTrim`: unused memory no longer counts as reserved.
+    pub(crate) fn trim(&mut self) {
+        self.gone = 0;
+        self.lives.values_mut().for_each(|life| life.reserved = life.live);
+    }
 
-/// A device has been reset; what other devices have stays.
-pub(crate) fn forget(simulator: &Simulator) {
-    with_account(|account| {
-        account.lives.retain(|address, _| !simulator.device.memory.owns(*address));
-        account.gone = 0;
-        account.used_high = account.held();
-        account.reserved_high = account.used_high;
-    });
-}
-
-/// `cudaGraphMemAttributeType`, `CUgraphMem_attribute`: bytes in use or reserved, now or at most.
-pub(crate) fn attribute(number: i32) -> Result<u64> {
-    with_account(|account| match number {
-        0 | 2 => Ok(account.held()),
-        1 => Ok(account.used_high),
-        3 => Ok(account.reserved_high),
-        _ => Err(Error::InvalidValue),
-    })
-}
-
-/// Starts a high-water mark again; that is the only change there is.
-pub(crate) fn set_attribute(number: i32, value: u64) -> Result<()> {
-    with_account(|account| match (number, value) {
-        (1, 0) => {
-            account.used_high = account.held();
-            Ok(())
+    /// `cudaGraphMemAttributeType`, `CUgraphMem_attribute`: bytes in use or reserved, now or at most.
+    pub(crate) fn attribute(&self, number: i32) -> Result<u64> {
+        match number {
+            0 | 2 => Ok(self.held()),
+            1 => Ok(self.used_high),
+            3 => Ok(self.reserved_high),
+            _ => Err(Error::InvalidValue),
         }
-        (3, 0) => {
-            account.reserved_high = account.held();
-            Ok(())
+    }
+
+    /// Starts a high-water mark again; that is the only change there is.
+    pub(crate) fn set_attribute(&mut self, number: i32, value: u64) -> Result<()> {
+        match (number, value) {
+            (1, 0) => self.used_high = self.held(),
+            (3, 0) => self.reserved_high = self.held(),
+            _ => return Err(Error::InvalidValue),
         }
-        _ => Err(Error::InvalidValue),
-    })
+        Ok(())
+    }
 }

@@ -9,7 +9,7 @@ use stream_engine::{Engine, EventFlags, Fault, Scope, StreamId, Submission};
 struct NoFault;
 
 impl Fault for NoFault {
-    fn work_panicked(_: String) -> Self {
+    fn work_panicked(_: usize, _: String) -> Self {
         Self
     }
 }

@@ -27,6 +27,8 @@ const CANCEL_GRACE: Duration = Duration::from_millis(100);
 /// How an engine executes.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
+    /// Tells the engines of a process apart in faults.
+    pub number: usize,
     /// Items of each kind that run at once as long as they make progress.
     pub limits: Limits,
     /// How long nothing of a kind starts before one item more than the limit does; `None` keeps the limit strictly,
@@ -43,6 +45,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            number: 0,
             limits: Limits::default(),
             overlap_after: Some(Duration::from_millis(10)),
             max_executors: 128,

@@ -165,8 +165,9 @@ impl<F: Fault> Shared<F> {
             cancelled: Arc::clone(&self.cancelled),
         };
         let result = MutexGuard::unlocked(inner, || {
-            catch_unwind(AssertUnwindSafe(|| body(started.work, &context)))
-                .unwrap_or_else(|panic| Err(F::work_panicked(panic_message(panic.as_ref()))))
+            catch_unwind(AssertUnwindSafe(|| body(started.work, &context))).unwrap_or_else(|panic| {
+                Err(F::work_panicked(self.config.number, panic_message(panic.as_ref())))
+            })
         });
         if result.is_err() {
             self.cancelled.store(true, Ordering::Relaxed);

@@ -8,8 +8,8 @@ use crate::handles::{ItemId, StreamId};
 
 /// Why a work item failed. The first fault of a context is kept and returned by every later call.
 pub trait Fault: Clone + fmt::Debug + Send + 'static {
-    /// The fault for a work item that panicked with `message`.
-    fn work_panicked(message: String) -> Self;
+    /// The fault for a work item that panicked with `message` in the engine of this [number](crate::Config::number).
+    fn work_panicked(engine: usize, message: String) -> Self;
 }
 
 /// The body of a work item.

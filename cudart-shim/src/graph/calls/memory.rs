@@ -1,17 +1,23 @@
 //! How much memory graphs use.
 
-use super::super::memory;
+use super::super::memory::Account;
 use crate::abi::Out;
-use crate::context::check_device;
+use crate::context::ordinal;
 use crate::entry::both;
+use crate::error::Result;
+use crate::simulator::simulator_of;
+use parking_lot::MutexGuard;
 use std::ffi::{c_int, c_void};
+
+fn account(device: c_int) -> Result<MutexGuard<'static, Account>> {
+    Ok(simulator_of(ordinal(device)?)?.graph_memory.lock())
+}
 
 both! {
     /// Gives memory of graphs that nothing uses back.
     fn cudaDeviceGraphMemTrim = cuDeviceGraphMemTrim(device: c_int) {
         context()?;
-        check_device(device)?;
-        memory::trim();
+        account(device)?.trim();
         Ok(())
     }
 
@@ -20,9 +26,9 @@ both! {
         device: c_int, attr: c_int, value: Out<c_void>,
     ) {
         context()?;
-        check_device(device)?;
+        let account = account(device)?;
         value.check()?;
-        Out::new(value.pointer().cast()).set(memory::attribute(attr)?)
+        Out::new(value.pointer().cast()).set(account.attribute(attr)?)
     }
 
     /// Starts a high-water mark again.
@@ -30,9 +36,9 @@ both! {
         device: c_int, attr: c_int, value: Out<c_void>,
     ) {
         context()?;
-        check_device(device)?;
+        let mut account = account(device)?;
         value.check()?;
         // SAFETY: not null, so by the API's contract it points to a 64-bit number.
-        memory::set_attribute(attr, unsafe { value.pointer().cast::<u64>().read_unaligned() })
+        account.set_attribute(attr, unsafe { value.pointer().cast::<u64>().read_unaligned() })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use stream_engine::{Context, Error, EventFlags, Scope, StreamId, StreamKind, Submission};
+use stream_engine::{Config, Context, Error, EventFlags, HostClock, Scope, StreamId, StreamKind, Submission};
 
 use crate::gate::{Gate, TestEngine, TestFault, fault};
 
@@ -120,10 +120,10 @@ fn synchronous_work_waiting_for_its_turn_is_not_run_after_a_fault() {
 }
 
 #[test]
-fn a_panic_in_work_is_a_fault() {
-    let engine = TestEngine::default();
+fn a_panic_in_work_is_a_fault_of_its_engine() {
+    let engine = TestEngine::new(Config { number: 3, ..Config::default() }, Arc::new(HostClock::default()));
     engine.submit(StreamId::LEGACY, Submission::host_function(|| panic!("a defect"))).unwrap();
-    assert_eq!(engine.synchronize(Scope::Context), Err(Error::Fault(fault("a defect"))));
+    assert_eq!(engine.synchronize(Scope::Context), Err(Error::Fault(fault("a defect in engine 3"))));
 }
 
 #[test]

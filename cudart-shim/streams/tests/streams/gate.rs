@@ -12,8 +12,8 @@ pub(crate) const FOREVER: Duration = Duration::from_secs(60);
 pub(crate) struct TestFault(pub(crate) String);
 
 impl Fault for TestFault {
-    fn work_panicked(message: String) -> Self {
-        Self(message)
+    fn work_panicked(engine: usize, message: String) -> Self {
+        Self(format!("{message} in engine {engine}"))
     }
 }
 

@@ -1,1 +1,18 @@
-//! Placeholder head; see ARCHITECTURE.md.
+//! The timing model: how long a GPU takes for what it executes, and why.
+//!
+//! Each unit of the machine is a module with an immutable Spec (its part of the GPU's file), a State (all that changes),
+//! counters, and behaviour as functions over them.
+
+pub mod clock;
+pub mod crossbar;
+pub mod dram;
+pub mod l2;
+pub mod memory_side;
+pub mod message;
+pub mod partition;
+pub mod report;
+pub mod slab;
+pub mod sm;
+pub mod specification;
+pub mod statistics;
+pub mod wheel;

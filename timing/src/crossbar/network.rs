@@ -1,0 +1,309 @@
+//! One network of the crossbar.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Arbiter, islip, round_robin};
+use crate::clock::Clock;
+use crate::wheel::Wheel;
+
+const NONE: u32 = u32::MAX;
+
+/// What of the Spec both networks have.
+#[derive(Debug, Clone, Copy)]
+pub struct Wires {
+    /// The crossbar's clock.
+    pub clock: Clock,
+    /// Cycles of that clock from input to output.
+    pub latency: u32,
+    /// Who sends in a cycle.
+    pub arbiter: Arbiter,
+    /// Rounds of granting and accepting.
+    pub iterations: u32,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Packet<T> {
+    input: u8,
+    output: u8,
+    flits: u32,
+    message: T,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Queued<T> {
+    packet: Packet<T>,
+    next: u32,
+}
+
+/// Who wants to send where, and whose turn it is. One bit for each port.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Matching {
+    /// For each output the inputs that have packets for it.
+    pub(super) inputs_of: Vec<u128>,
+    /// For each input the outputs that it has packets for.
+    pub(super) outputs_of: Vec<u128>,
+    /// For each output the input whose turn it is.
+    pub(super) input_turn: Vec<u8>,
+    /// For each input the output whose turn it is.
+    pub(super) output_turn: Vec<u8>,
+    /// The input that chooses first.
+    pub(super) first: u8,
+    /// For each input the outputs that granted it; empty between cycles.
+    pub(super) granted: Vec<u128>,
+    /// Inputs and outputs matched this cycle; empty between cycles.
+    pub(super) pairs: Vec<(u8, u8)>,
+}
+
+/// The first port of a mask in a turn that starts at `start`; the mask is not empty.
+pub(super) fn first_from(mask: u128, start: u8) -> u8 {
+    let upper = mask & (u128::MAX << start);
+    (if upper == 0 { mask } else { upper }).trailing_zeros() as u8
+}
+
+/// The ports of a mask.
+pub(crate) fn ports(mut mask: u128) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let port = (mask != 0).then(|| mask.trailing_zeros() as u8)?;
+        mask &= mask - 1;
+        Some(port)
+    })
+}
+
+/// What a network has moved and who had to wait.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkCounts {
+    /// Packets moved.
+    pub packets: u64,
+    /// Their flits.
+    pub flits: u64,
+    /// Inputs that had packets and could not send, each cycle anew.
+    pub conflicts: u64,
+    /// Outputs that waited for credits, each cycle anew.
+    pub buffer_stalls: u64,
+}
+
+/// Inputs, outputs, and the packets between them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Network<T> {
+    /// Packets that have yet to arrive at their input.
+    coming: Wheel<Packet<T>>,
+    /// Packets that arrive in this cycle; empty between cycles.
+    admitted: Vec<Packet<T>>,
+    queued: Vec<Queued<T>>,
+    free: u32,
+    /// First and last packet from each input (major) to each output.
+    queues: Vec<(u32, u32)>,
+    matching: Matching,
+    /// Inputs and outputs that have packets, those that are in the middle of one, and until when.
+    waiting_inputs: u128,
+    wanted_outputs: u128,
+    busy_inputs: u128,
+    busy_outputs: u128,
+    input_busy_until: Vec<u64>,
+    output_busy_until: Vec<u64>,
+    credits: Vec<u32>,
+    without_credit: u128,
+    now: u64,
+    counts: NetworkCounts,
+}
+
+impl<T: Copy> Network<T> {
+    /// A network of so many ports (128 at most), whose outputs have room for so many packets.
+    pub fn new(inputs: u32, outputs: u32, output_buffer: u32) -> Network<T> {
+        let (inputs, outputs) = (inputs as usize, outputs as usize);
+        Network {
+            coming: Wheel::default(),
+            admitted: Vec::new(),
+            queued: Vec::new(),
+            free: NONE,
+            queues: vec![(NONE, NONE); inputs * outputs],
+            matching: Matching {
+                inputs_of: vec![0; outputs],
+                outputs_of: vec![0; inputs],
+                input_turn: vec![0; outputs],
+                output_turn: vec![0; inputs],
+                first: 0,
+                granted: vec![0; inputs],
+                pairs: Vec::new(),
+            },
+            waiting_inputs: 0,
+            wanted_outputs: 0,
+            busy_inputs: 0,
+            busy_outputs: 0,
+            input_busy_until: vec![0; inputs],
+            output_busy_until: vec![0; outputs],
+            credits: vec![output_buffer; outputs],
+            without_credit: 0,
+            now: 0,
+            counts: NetworkCounts::default(),
+        }
+    }
+
+    /// A packet comes to an input at a core cycle.
+    pub fn send(&mut self, clock: Clock, cycle: u64, input: u8, output: u8, flits: u32, message: T) {
+        self.coming.add(clock.from_core(cycle), Packet { input, output, flits, message });
+    }
+
+    /// An output has room for so many packets more.
+    pub fn give_back(&mut self, output: u8, packets: u32) {
+        if packets > 0 {
+            self.credits[output as usize] += packets;
+            self.without_credit &= !(1 << output);
+        }
+    }
+
+    /// Whether no packet is here or on its way to an input.
+    pub fn is_idle(&self) -> bool {
+        self.waiting_inputs == 0 && self.coming.is_empty()
+    }
+
+    /// Packets at inputs and on the way there.
+    pub fn waiting(&self) -> usize {
+        let at_inputs = self.matching.outputs_of.iter().map(|outputs| outputs.count_ones() as usize);
+        self.coming.len() + at_inputs.sum::<usize>()
+    }
+
+    /// The core cycle of the next thing to do.
+    pub fn next_event(&self, clock: Clock) -> Option<u64> {
+        let next = match self.waiting_inputs {
+            0 => self.coming.next_event()?,
+            _ => self.now,
+        };
+        Some(clock.within_core(next))
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> NetworkCounts {
+        self.counts
+    }
+
+    /// Runs until a core cycle; `deliver` gets the input, the output, the core cycle of arrival and the message.
+    pub fn run(&mut self, wires: &Wires, until: u64, mut deliver: impl FnMut(u8, u8, u64, T)) {
+        let until = wires.clock.from_core(until);
+        while self.now < until {
+            self.admit();
+            let able = self.wanted_outputs & !self.busy_outputs & !self.without_credit;
+            let sent = if able == 0 { 0 } else { self.send_matched(wires, able, &mut deliver) };
+            let stalled = self.wanted_outputs & self.without_credit;
+            let next = self.next_cycle(sent > 0, stalled).min(until);
+            self.counts.buffer_stalls += (next - self.now) * u64::from(stalled.count_ones());
+            self.now = next;
+            self.release();
+        }
+    }
+
+    /// Packets that have come to their inputs are queued.
+    fn admit(&mut self) {
+        let mut admitted = std::mem::take(&mut self.admitted);
+        self.coming.take_until(self.now, |packet| admitted.push(packet));
+        for packet in admitted.drain(..) {
+            self.enqueue(packet);
+        }
+        self.admitted = admitted;
+    }
+
+    fn enqueue(&mut self, packet: Packet<T>) {
+        let queued = Queued { packet, next: NONE };
+        let index = match self.free {
+            NONE => {
+                self.queued.push(queued);
+                (self.queued.len() - 1) as u32
+            }
+            free => {
+                self.free = self.queued[free as usize].next;
+                self.queued[free as usize] = queued;
+                free
+            }
+        };
+        let (input, output) = (packet.input as usize, packet.output as usize);
+        let queue = &mut self.queues[input * self.matching.inputs_of.len() + output];
+        match *queue {
+            (NONE, _) => {
+                *queue = (index, index);
+                self.matching.outputs_of[input] |= 1 << output;
+                self.matching.inputs_of[output] |= 1 << input;
+                self.waiting_inputs |= 1 << input;
+                self.wanted_outputs |= 1 << output;
+            }
+            (first, last) => {
+                *queue = (first, index);
+                self.queued[last as usize].next = index;
+            }
+        }
+    }
+
+    fn dequeue(&mut self, input: u8, output: u8) -> Packet<T> {
+        let (input, output) = (input as usize, output as usize);
+        let queue = &mut self.queues[input * self.matching.inputs_of.len() + output];
+        let index = queue.0;
+        let Queued { packet, next } = self.queued[index as usize].clone();
+        self.queued[index as usize].next = std::mem::replace(&mut self.free, index);
+        queue.0 = next;
+        if next == NONE {
+            self.matching.outputs_of[input] &= !(1 << output);
+            self.matching.inputs_of[output] &= !(1 << input);
+            if self.matching.outputs_of[input] == 0 {
+                self.waiting_inputs &= !(1 << input);
+            }
+            if self.matching.inputs_of[output] == 0 {
+                self.wanted_outputs &= !(1 << output);
+            }
+        }
+        packet
+    }
+
+    /// Sends from inputs to the outputs that are able to take a packet; gives how many.
+    fn send_matched(&mut self, wires: &Wires, able: u128, deliver: &mut impl FnMut(u8, u8, u64, T)) -> u32 {
+        let inputs = self.waiting_inputs & !self.busy_inputs;
+        match wires.arbiter {
+            Arbiter::RoundRobin => round_robin::choose(&mut self.matching, inputs, able),
+            Arbiter::Islip => islip::choose(&mut self.matching, inputs, able, wires.iterations),
+        }
+        let mut pairs = std::mem::take(&mut self.matching.pairs);
+        let sent = pairs.len() as u32;
+        self.counts.conflicts += u64::from(inputs.count_ones() - sent);
+        for (input, output) in pairs.drain(..) {
+            let packet = self.dequeue(input, output);
+            self.counts.packets += 1;
+            self.counts.flits += u64::from(packet.flits);
+            let end = self.now + u64::from(packet.flits);
+            if packet.flits > 1 {
+                self.busy_inputs |= 1 << input;
+                self.busy_outputs |= 1 << output;
+                self.input_busy_until[input as usize] = end;
+                self.output_busy_until[output as usize] = end;
+            }
+            let credits = &mut self.credits[output as usize];
+            *credits -= 1;
+            if *credits == 0 {
+                self.without_credit |= 1 << output;
+            }
+            let arrival = wires.clock.to_core(end - 1 + u64::from(wires.latency));
+            deliver(input, output, arrival, packet.message);
+        }
+        self.matching.pairs = pairs;
+        sent
+    }
+
+    /// The cycle after this one at which there may be something to do.
+    fn next_cycle(&self, sent: bool, stalled: u128) -> u64 {
+        if sent || self.wanted_outputs & !stalled != 0 {
+            return self.now + 1;
+        }
+        self.coming.next_event().map_or(u64::MAX, |next| next.max(self.now + 1))
+    }
+
+    /// Ports whose packet has ended are free again.
+    fn release(&mut self) {
+        for input in ports(self.busy_inputs) {
+            if self.input_busy_until[input as usize] <= self.now {
+                self.busy_inputs &= !(1 << input);
+            }
+        }
+        for output in ports(self.busy_outputs) {
+            if self.output_busy_until[output as usize] <= self.now {
+                self.busy_outputs &= !(1 << output);
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A bank and the accesses that wait for it.
+
+use serde::{Deserialize, Serialize};
+
+/// Reads or writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Direction {
+    Read = 0,
+    Write = 1,
+}
+
+/// An access that waits.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Access {
+    /// Counts accesses of the channel: lower is older.
+    pub(super) age: u64,
+    pub(super) row: u64,
+    pub(super) column: u16,
+    /// Slice of the channel, and what it knows a read by.
+    pub(super) slice: u8,
+    pub(super) sector: u8,
+    pub(super) slot: u32,
+    /// Its row was opened for it.
+    pub(super) activated: bool,
+}
+
+/// Accesses to a bank in the order in which they came.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Queue {
+    pub(super) accesses: Vec<Access>,
+    /// The oldest to the open row.
+    pub(super) hit: Option<usize>,
+}
+
+impl Queue {
+    pub(super) fn push(&mut self, access: Access, open: Option<u64>) {
+        if self.hit.is_none() && open == Some(access.row) {
+            self.hit = Some(self.accesses.len());
+        }
+        self.accesses.push(access);
+    }
+
+    pub(super) fn remove(&mut self, index: usize, open: Option<u64>) -> Access {
+        let access = self.accesses.remove(index);
+        self.opened(open);
+        access
+    }
+
+    /// The bank has another open row, or none.
+    pub(super) fn opened(&mut self, open: Option<u64>) {
+        self.hit = open.and_then(|row| self.accesses.iter().position(|access| access.row == row));
+    }
+}
+
+/// A bank. Its cycles are the earliest for a command, as far as the bank itself goes.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Bank {
+    /// The row that is open.
+    pub(super) open: Option<u64>,
+    /// Earliest activation or refresh.
+    pub(super) activate_at: u64,
+    /// Earliest precharge.
+    pub(super) precharge_at: u64,
+    /// Earliest read or write.
+    pub(super) column_at: u64,
+    /// Reads and writes that wait.
+    pub(super) queues: [Queue; 2],
+}
+
+impl Bank {
+    pub(super) fn set_open(&mut self, open: Option<u64>) {
+        self.open = open;
+        for queue in &mut self.queues {
+            queue.opened(open);
+        }
+    }
+}

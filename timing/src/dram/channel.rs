@@ -1,0 +1,469 @@
+//! A channel (or pseudo-channel): queues, scheduling, and the earliest cycles of commands.
+
+use serde::{Deserialize, Serialize};
+
+use super::bank::{Access, Bank, Direction};
+use super::refresh::Refresh;
+use super::{
+    Cell, Checker, Command, CommandKind, DramCounters, DramSpec, RefreshMode, Scheduler, Timing, Violation,
+    fcfs, frfcfs,
+};
+use crate::crossbar::ports;
+
+/// An access that comes to a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Incoming {
+    /// Where.
+    pub cell: Cell,
+    /// Whether it writes.
+    pub write: bool,
+    /// Slice of the channel.
+    pub slice: u8,
+    /// Slot of the slice that a read is for.
+    pub slot: u32,
+    /// Sector of the line.
+    pub sector: u8,
+}
+
+/// A read whose data has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completed {
+    /// Cycle of the end of its data.
+    pub cycle: u64,
+    /// Slice of the channel.
+    pub slice: u8,
+    /// Slot of the slice.
+    pub slot: u32,
+    /// Sector of the line.
+    pub sector: u8,
+}
+
+/// Earliest column commands of a bank group, or of all banks: read and write.
+type Columns = [u64; 2];
+
+/// A channel.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Channel {
+    banks: Vec<Bank>,
+    groups: Vec<Columns>,
+    columns: Columns,
+    activate_at: u64,
+    /// The last four activations, the oldest first.
+    activations: [u64; 4],
+    /// Reads and writes that wait, and the banks that have some.
+    queued: [u32; 2],
+    occupied: [u128; 2],
+    /// Writes are served because there were too many.
+    draining: bool,
+    refresh: Refresh,
+    /// Which of the channel's command slots are this part's.
+    slot: u32,
+    age: u64,
+    /// Cycle of the next thing to do.
+    next: u64,
+    /// Cycle up to which occupancy was counted, and of the last command.
+    counted: u64,
+    commanded: u64,
+    counters: DramCounters,
+    checker: Option<Box<Checker>>,
+}
+
+/// What may be commanded in a cycle, or from when on.
+struct Choice {
+    /// The oldest access that is ready: age, bank, index.
+    ready: Option<(u64, u8, usize)>,
+    /// When the next will be.
+    later: u64,
+}
+
+impl Choice {
+    const NONE: Choice = Choice { ready: None, later: u64::MAX };
+
+    fn offer(&mut self, now: u64, from: u64, age: u64, bank: u8, index: usize) {
+        if from > now {
+            self.later = self.later.min(from);
+        } else if self.ready.is_none_or(|(oldest, ..)| age < oldest) {
+            self.ready = Some((age, bank, index));
+        }
+    }
+}
+
+impl Channel {
+    /// An idle channel; `slot` numbers the pseudo-channels of a channel.
+    pub fn new(spec: &DramSpec, timing: &Timing, slot: u32) -> Channel {
+        Channel {
+            banks: vec![Bank::default(); spec.banks as usize],
+            groups: vec![Columns::default(); spec.bank_groups as usize],
+            columns: Columns::default(),
+            activate_at: 0,
+            activations: [0; 4],
+            queued: [0; 2],
+            occupied: [0; 2],
+            draining: false,
+            refresh: Refresh::new(timing.refresh_interval),
+            slot,
+            age: 0,
+            next: u64::MAX,
+            counted: 0,
+            commanded: 0,
+            counters: DramCounters::default(),
+            checker: cfg!(debug_assertions).then(|| Box::new(Checker::new(spec))),
+        }
+    }
+
+    /// Whether there is room for an access.
+    pub fn has_room(&self, spec: &DramSpec, write: bool) -> bool {
+        match write {
+            false => self.queued[Direction::Read as usize] < spec.read_queue,
+            true => self.queued[Direction::Write as usize] < spec.write_queue,
+        }
+    }
+
+    /// The cycle of the next thing to do; refreshes of an idle channel are done when it is used again.
+    pub fn next_event(&self) -> Option<u64> {
+        (self.next != u64::MAX).then_some(self.next)
+    }
+
+    /// Whether nothing waits.
+    pub fn is_idle(&self) -> bool {
+        self.queued == [0; 2]
+    }
+
+    /// Reads and writes that wait.
+    pub fn queued(&self) -> [u32; 2] {
+        self.queued
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &DramCounters {
+        &self.counters
+    }
+
+    /// The first command that broke a rule; looked for in debug builds only.
+    pub fn violation(&self) -> Option<&Violation> {
+        self.checker.as_ref()?.violation()
+    }
+
+    /// Takes an access; gives a read whose data is still in the write queue.
+    pub fn accept(
+        &mut self,
+        spec: &DramSpec,
+        timing: &Timing,
+        cycle: u64,
+        incoming: Incoming,
+    ) -> Option<Completed> {
+        self.count_until(cycle);
+        if self.is_idle() {
+            self.catch_up(spec, timing, cycle);
+        }
+        let Incoming { cell, write, slice, slot, sector } = incoming;
+        let direction = if write { Direction::Write } else { Direction::Read };
+        let bank = &mut self.banks[cell.bank as usize];
+        let writes = &bank.queues[Direction::Write as usize].accesses;
+        let same = |access: &Access| access.row == cell.row && access.column == cell.column;
+        if direction == Direction::Read && writes.iter().any(same) {
+            self.counters.forwarded += 1;
+            return Some(Completed { cycle: cycle + timing.read_data, slice, slot, sector });
+        }
+        let Cell { row, column, .. } = cell;
+        let access = Access { age: self.age, row, column, slice, sector, slot, activated: false };
+        bank.queues[direction as usize].push(access, bank.open);
+        self.age += 1;
+        self.queued[direction as usize] += 1;
+        self.occupied[direction as usize] |= 1 << cell.bank;
+        self.next = self.next.min(self.in_slot(spec, cycle));
+        None
+    }
+
+    /// The first cycle from `cycle` on in which this part may command.
+    fn in_slot(&self, spec: &DramSpec, cycle: u64) -> u64 {
+        let parts = u64::from(spec.pseudo_channels);
+        cycle + (u64::from(self.slot) + parts - cycle % parts) % parts
+    }
+
+    fn count_until(&mut self, cycle: u64) {
+        let cycles = cycle.saturating_sub(self.counted);
+        let [reads, writes] = self.queued.map(u64::from);
+        self.counters.read_queue_occupancy += reads * cycles;
+        self.counters.write_queue_occupancy += writes * cycles;
+        self.counters.busy_cycles += if reads + writes > 0 { cycles } else { 0 };
+        self.counted = self.counted.max(cycle);
+    }
+
+    /// Does what is to be done at a cycle; gives a read whose data this brings.
+    pub fn step(&mut self, spec: &DramSpec, timing: &Timing, cycle: u64) -> Option<Completed> {
+        self.count_until(cycle);
+        if spec.refresh != RefreshMode::None && self.refresh.due <= cycle {
+            self.refresh.pending = true;
+        }
+        let direction = self.direction(spec);
+        let limit = match spec.scheduler {
+            Scheduler::FrFcfs => u64::MAX,
+            Scheduler::Fcfs => fcfs::limit(&self.banks, direction),
+        };
+        let column = self.choose_column(spec, cycle, direction, limit);
+        let mut completed = None;
+        if let Some((_, bank, index)) = column.ready {
+            completed = self.column(spec, timing, cycle, bank, index, direction);
+        }
+        let mut later = column.later;
+        let mut commanded = column.ready.is_some();
+        if spec.dual_command_bus || !commanded {
+            let from = self.refresh_step(spec, timing, cycle, &mut commanded);
+            later = later.min(from);
+            if from > cycle {
+                let row = self.choose_row(spec, cycle, direction, limit);
+                later = later.min(row.later);
+                if let Some((_, bank, index)) = row.ready {
+                    self.change_row(spec, cycle, bank, index, direction);
+                    commanded = true;
+                }
+            }
+        }
+        self.next = match (self.is_idle(), commanded) {
+            (true, _) => u64::MAX,
+            (false, true) => self.in_slot(spec, cycle + 1),
+            (false, false) => self.in_slot(spec, later.max(cycle + 1)),
+        };
+        completed
+    }
+
+    /// Whether reads or writes are served.
+    fn direction(&mut self, spec: &DramSpec) -> Direction {
+        let [reads, writes] = self.queued;
+        if !self.draining && writes >= spec.write_high {
+            self.draining = true;
+            self.counters.drains += 1;
+        } else if self.draining && writes <= spec.write_low {
+            self.draining = false;
+        }
+        if self.draining || reads == 0 { Direction::Write } else { Direction::Read }
+    }
+
+    /// Banks that a pending refresh is for.
+    fn refreshing(&self, spec: &DramSpec) -> u128 {
+        match spec.refresh {
+            _ if !self.refresh.pending => 0,
+            RefreshMode::None => 0,
+            RefreshMode::AllBank => u128::MAX,
+            RefreshMode::PerBank => 1 << self.refresh.bank,
+        }
+    }
+
+    fn choose_column(&self, spec: &DramSpec, cycle: u64, direction: Direction, limit: u64) -> Choice {
+        let mut choice = Choice::NONE;
+        for bank in ports(self.occupied[direction as usize] & !self.refreshing(spec)) {
+            let state = &self.banks[bank as usize];
+            let queue = &state.queues[direction as usize];
+            let index = match spec.scheduler {
+                Scheduler::FrFcfs => frfcfs::column(queue),
+                Scheduler::Fcfs => fcfs::column(queue, limit),
+            };
+            if let Some(index) = index {
+                let group = self.groups[spec.group(bank)][direction as usize];
+                let from = state.column_at.max(group).max(self.columns[direction as usize]);
+                choice.offer(cycle, from, queue.accesses[index].age, bank, index);
+            }
+        }
+        choice
+    }
+
+    fn choose_row(&self, spec: &DramSpec, cycle: u64, direction: Direction, limit: u64) -> Choice {
+        let mut choice = Choice::NONE;
+        for bank in ports(self.occupied[direction as usize] & !self.refreshing(spec)) {
+            let state = &self.banks[bank as usize];
+            let queue = &state.queues[direction as usize];
+            let may = match spec.scheduler {
+                Scheduler::FrFcfs => frfcfs::may_change_row(queue),
+                Scheduler::Fcfs => fcfs::may_change_row(queue, limit),
+            };
+            if may {
+                let from = match state.open {
+                    None => state.activate_at.max(self.activate_at).max(self.activations[0]),
+                    Some(_) => state.precharge_at,
+                };
+                choice.offer(cycle, from, queue.accesses[0].age, bank, 0);
+            }
+        }
+        choice
+    }
+
+    fn command(&mut self, cycle: u64, kind: CommandKind, bank: u8, row: u64) {
+        self.commanded = cycle;
+        if let Some(checker) = &mut self.checker {
+            checker.observe(cycle, Command { kind, bank, row });
+        }
+    }
+
+    fn column(
+        &mut self,
+        spec: &DramSpec,
+        timing: &Timing,
+        cycle: u64,
+        bank: u8,
+        index: usize,
+        direction: Direction,
+    ) -> Option<Completed> {
+        let state = &mut self.banks[bank as usize];
+        let access = state.queues[direction as usize].remove(index, state.open);
+        if state.queues[direction as usize].accesses.is_empty() {
+            self.occupied[direction as usize] &= !(1 << bank);
+        }
+        self.queued[direction as usize] -= 1;
+        self.counters.bus_cycles += timing.burst;
+        let counters = &mut self.counters;
+        let (count, hits, misses, kind, before_precharge) = match direction {
+            Direction::Read => (
+                &mut counters.reads,
+                &mut counters.read_row_hits,
+                &mut counters.read_row_misses,
+                CommandKind::Read,
+                u64::from(spec.rtp),
+            ),
+            Direction::Write => (
+                &mut counters.writes,
+                &mut counters.write_row_hits,
+                &mut counters.write_row_misses,
+                CommandKind::Write,
+                timing.write_to_precharge,
+            ),
+        };
+        *count += 1;
+        *(if access.activated { misses } else { hits }) += 1;
+        state.precharge_at = state.precharge_at.max(cycle + before_precharge);
+        self.keep_apart(spec, timing, cycle, bank, direction);
+        self.command(cycle, kind, bank, access.row);
+        let Access { slice, slot, sector, .. } = access;
+        let cycle = cycle + timing.read_data;
+        (direction == Direction::Read).then_some(Completed { cycle, slice, slot, sector })
+    }
+
+    /// Column commands that follow one keep their distance.
+    fn keep_apart(&mut self, spec: &DramSpec, timing: &Timing, cycle: u64, bank: u8, direction: Direction) {
+        let other = match direction {
+            Direction::Read => timing.read_to_write,
+            Direction::Write => timing.write_to_read,
+        };
+        let (same, opposite) = (direction as usize, 1 - direction as usize);
+        self.columns[same] = cycle + u64::from(spec.ccd_s);
+        self.columns[opposite] = self.columns[opposite].max(cycle + other);
+        self.groups[spec.group(bank)][same] = cycle + u64::from(spec.ccd_l);
+    }
+
+    /// Opens or closes a bank's row for an access.
+    fn change_row(&mut self, spec: &DramSpec, cycle: u64, bank: u8, index: usize, direction: Direction) {
+        let state = &mut self.banks[bank as usize];
+        if state.open.is_some() {
+            self.precharge(spec, cycle, bank);
+            return;
+        }
+        let access = &mut state.queues[direction as usize].accesses[index];
+        access.activated = true;
+        let row = access.row;
+        state.set_open(Some(row));
+        state.column_at = cycle + u64::from(spec.rcd);
+        state.precharge_at = cycle + u64::from(spec.ras);
+        state.activate_at = cycle + u64::from(spec.rc);
+        self.activate_at = cycle + u64::from(spec.rrd);
+        self.activations.rotate_left(1);
+        self.activations[3] = cycle + u64::from(spec.faw);
+        self.counters.activates += 1;
+        self.command(cycle, CommandKind::Activate, bank, row);
+    }
+
+    fn precharge(&mut self, spec: &DramSpec, cycle: u64, bank: u8) {
+        let state = &mut self.banks[bank as usize];
+        state.set_open(None);
+        state.activate_at = state.activate_at.max(cycle + u64::from(spec.rp));
+        self.counters.precharges += 1;
+        self.command(cycle, CommandKind::Precharge, bank, 0);
+    }
+
+    /// The next row command of a pending refresh: from when on, and which bank it closes.
+    fn refresh_command(&self, spec: &DramSpec) -> (u64, Option<u8>) {
+        let all = spec.refresh == RefreshMode::AllBank;
+        let mine = |bank: &usize| all || *bank == usize::from(self.refresh.bank);
+        let banks = (0..self.banks.len()).filter(mine);
+        let open = banks.clone().filter(|bank| self.banks[*bank].open.is_some());
+        match open.min_by_key(|bank| self.banks[*bank].precharge_at) {
+            Some(bank) => (self.banks[bank].precharge_at, Some(bank as u8)),
+            None => (banks.map(|bank| self.banks[bank].activate_at).max().unwrap_or(0), None),
+        }
+    }
+
+    /// Goes on with the refresh that is due, if any; gives the cycle from which on it can go on.
+    fn refresh_step(&mut self, spec: &DramSpec, timing: &Timing, cycle: u64, commanded: &mut bool) -> u64 {
+        if spec.refresh == RefreshMode::None {
+            return u64::MAX;
+        }
+        if !self.refresh.pending {
+            return self.refresh.due;
+        }
+        let (from, closes) = self.refresh_command(spec);
+        if from <= cycle {
+            *commanded = true;
+            match closes {
+                Some(bank) => self.precharge(spec, cycle, bank),
+                None => self.refresh_now(spec, timing, cycle),
+            }
+        }
+        from
+    }
+
+    fn refresh_now(&mut self, spec: &DramSpec, timing: &Timing, cycle: u64) {
+        let ready = cycle + u64::from(spec.rfc);
+        let (kind, bank) = match spec.refresh {
+            RefreshMode::AllBank => {
+                self.banks.iter_mut().for_each(|bank| bank.activate_at = ready);
+                (CommandKind::RefreshAll, 0)
+            }
+            _ => {
+                self.banks[self.refresh.bank as usize].activate_at = ready;
+                (CommandKind::Refresh, self.refresh.bank)
+            }
+        };
+        self.counters.refreshes += 1;
+        self.refresh.done(timing.refresh_interval, spec.banks);
+        self.command(cycle, kind, bank, 0);
+    }
+
+    /// Does the refreshes that were due while nothing waited.
+    fn catch_up(&mut self, spec: &DramSpec, timing: &Timing, cycle: u64) {
+        if spec.refresh == RefreshMode::None {
+            return;
+        }
+        self.rest(spec, timing, cycle);
+        loop {
+            self.refresh.pending |= self.refresh.due < cycle;
+            let (from, closes) = self.refresh_command(spec);
+            let at = self.in_slot(spec, from.max(self.refresh.due).max(self.commanded + 1));
+            if !self.refresh.pending || at >= cycle {
+                return;
+            }
+            match closes {
+                Some(bank) => self.precharge(spec, at, bank),
+                None => self.refresh_now(spec, timing, at),
+            }
+        }
+    }
+
+    /// After a long time with nothing to do all rows are closed, and what was refreshed when no longer matters.
+    fn rest(&mut self, spec: &DramSpec, timing: &Timing, cycle: u64) {
+        let round = timing.refresh_interval.max(1) * u64::from(spec.banks);
+        let rounds = (cycle.saturating_sub(self.refresh.due) / round).saturating_sub(2);
+        if rounds < 2 {
+            return;
+        }
+        for bank in 0..self.banks.len() {
+            if self.banks[bank].open.is_some() {
+                let at = self.in_slot(spec, self.banks[bank].precharge_at.max(self.commanded + 1));
+                self.precharge(spec, at, bank as u8);
+            }
+        }
+        self.counters.refreshes += rounds * u64::from(spec.banks);
+        self.refresh.due += rounds * round;
+        if let Some(checker) = &mut self.checker {
+            checker.rested(self.refresh.due);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! L2 slices: tags, sector states, misses, atomic operations.
+//!
+//! A line has 128 B in four sectors. A sector has bytes that were written and may be readable as a whole or on its way
+//! from DRAM; how writes allocate decides when it is which. Slices are write-back.
+
+mod replacement;
+mod slice;
+mod tags;
+mod waiting;
+mod write;
+
+pub use slice::{DramAccess, Outbox, Reply, Slice};
+
+use crate::message::LINE_BYTES;
+use crate::partition::Hash;
+use crate::specification::{Document, SpecificationError};
+
+crate::choice! {
+    /// What a write to a sector that is not there does.
+    pub enum WriteAllocation {
+        /// Marks the bytes; the sector is fetched when it is read before all of it was written (Khairy et al.).
+        LazyFetchOnRead = "lazy-fetch-on-read",
+        /// Fetches the line and merges.
+        FetchOnWrite = "fetch-on-write",
+        /// Marks the bytes and takes the sector for readable.
+        WriteValidate = "write-validate",
+    }
+}
+
+crate::choice! {
+    /// What a miss fetches.
+    pub enum Fetch {
+        /// The sectors that are missing.
+        Sector = "sector",
+        /// All sectors of the line.
+        Line = "line",
+    }
+}
+
+crate::choice! {
+    /// Which line of a set makes room.
+    pub enum Replacement {
+        /// The one that was not used for longest.
+        Lru = "lru",
+        /// The one that has been there for longest.
+        Fifo = "fifo",
+    }
+}
+
+crate::specification! {
+    /// L2 slices.
+    pub struct L2Spec in "l2" {
+        /// Bytes of a slice.
+        size: u32 ["B"],
+        /// Lines of a set.
+        ways: u32 ["lines"],
+        /// How lines are spread over sets.
+        set_hash: Hash ["choice"],
+        /// Which line makes room.
+        replacement: Replacement ["choice"],
+        /// What writes to missing sectors do.
+        write_allocation: WriteAllocation ["choice"],
+        /// What misses fetch.
+        fetch: Fetch ["choice"],
+        /// From the look-up of a sector, or from its arrival from DRAM, to the reply at the crossbar.
+        latency: u32 ["L2 cycles"],
+        /// Sectors that may be on their way from DRAM.
+        mshrs: u32 ["sectors"],
+        /// Requests that may wait for such a sector.
+        merges: u32 ["requests"],
+        /// Accesses to DRAM that wait for room in the channel's queues.
+        miss_queue: u32 ["sectors"],
+        /// Further cycles for each lane after the first whose atomic operation is at the same address.
+        atomic_serialisation: u32 ["L2 cycles"],
+    }
+}
+
+impl L2Spec {
+    pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        let wrong = |name, reason| Err(document.wrong("l2", name, reason));
+        if self.ways == 0 || self.size == 0 || u64::from(self.size) % (u64::from(self.ways) * LINE_BYTES) != 0
+        {
+            return wrong("ways", "the slice's lines are no whole number of sets");
+        }
+        if self.size > 1 << 28 {
+            return wrong("size", "more than 256 MiB");
+        }
+        if self.mshrs < 4 {
+            return wrong("mshrs", "a line has four sectors");
+        }
+        if self.merges == 0 {
+            return wrong("merges", "no request could wait");
+        }
+        if self.miss_queue < 8 {
+            return wrong("miss_queue", "four sectors to fetch and four to write back have to fit");
+        }
+        Ok(())
+    }
+
+    /// Sets of a slice.
+    pub fn sets(&self) -> u32 {
+        self.size / (self.ways * LINE_BYTES as u32)
+    }
+}
+
+crate::counters! {
+    /// L2 slices.
+    pub struct L2Counters in "l2" {
+        /// Requests looked up.
+        requests: "requests" = "lts__t_requests.sum",
+        /// Sectors read.
+        sectors_read: "sectors" = "lts__t_sectors_op_read.sum",
+        /// Sectors written.
+        sectors_written: "sectors" = "lts__t_sectors_op_write.sum",
+        /// Sectors with atomic operations.
+        sectors_atomic: "sectors" = "lts__t_sectors_op_atom.sum",
+        /// Sectors with reductions.
+        sectors_reduction: "sectors" = "lts__t_sectors_op_red.sum",
+        /// Sectors read that were readable.
+        read_hits: "sectors" = "lts__t_sectors_op_read_lookup_hit.sum",
+        /// Sectors written that were there or on their way.
+        write_hits: "sectors" = "lts__t_sectors_op_write_lookup_hit.sum",
+        /// Sectors with atomic operations that were readable.
+        atomic_hits: "sectors" = "lts__t_sectors_op_atom_lookup_hit.sum",
+        /// Sectors with reductions that were readable.
+        reduction_hits: "sectors" = "lts__t_sectors_op_red_lookup_hit.sum",
+        /// Sectors that were there.
+        hits: "sectors" = "lts__t_sectors_lookup_hit.sum",
+        /// Sectors that were not.
+        misses: "sectors" = "lts__t_sectors_lookup_miss.sum",
+        /// Missed sectors that were on their way already.
+        pending_hits: "sectors" = "",
+        /// Requests whose line had its tag, whatever its sectors.
+        tag_hits: "requests" = "lts__t_tag_requests_hit.sum",
+        /// Requests whose line had no tag.
+        tag_misses: "requests" = "lts__t_tag_requests_miss.sum",
+        /// Sectors fetched from DRAM.
+        fetches: "sectors" = "",
+        /// Sectors fetched of which some bytes had been written.
+        partial_fetches: "sectors" = "",
+        /// Lines that made room.
+        evictions: "lines" = "",
+        /// Sectors written back to DRAM.
+        write_backs: "sectors" = "",
+        /// Sectors written back of which not all bytes had been written.
+        partial_write_backs: "sectors" = "",
+        /// Sectors for global memory.
+        sectors_global: "sectors" = "",
+        /// Sectors for local memory.
+        sectors_local: "sectors" = "",
+        /// Sectors for textures and surfaces.
+        sectors_texture: "sectors" = "",
+        /// Sectors for constants.
+        sectors_constant: "sectors" = "",
+        /// Sectors for instructions.
+        sectors_instruction: "sectors" = "",
+        /// Sectors for copy engines.
+        sectors_copy: "sectors" = "",
+        /// Cycles in which the tags were used, one sector each.
+        tag_cycles: "L2 cycles" = "lts__t_sectors.sum",
+        /// Cycles of atomic units.
+        atomic_cycles: "L2 cycles" = "",
+        /// Cycles in which requests waited for an MSHR.
+        mshr_stalls: "L2 cycles" = "",
+        /// Cycles in which requests waited because too many waited for their sector.
+        merge_stalls: "L2 cycles" = "",
+        /// Cycles in which requests waited because all lines of their set were on their way.
+        set_stalls: "L2 cycles" = "",
+        /// Cycles in which requests waited for room on the way to DRAM.
+        dram_stalls: "L2 cycles" = "",
+        /// Cycles in which requests waited for room for replies.
+        reply_stalls: "L2 cycles" = "",
+    }
+}

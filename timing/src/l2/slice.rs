@@ -1,0 +1,461 @@
+//! One slice: takes requests in order, a sector each cycle, and replies when it has what was asked for.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::tags::Tags;
+use super::waiting::Waiting;
+use super::{Fetch, L2Counters, L2Spec};
+use crate::clock::Clock;
+use crate::message::{MemoryReply, MemoryRequest, Origin, Performed, RequestKind, SECTORS, Timed};
+
+/// A request at the slice.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Arrival {
+    /// L2 cycle.
+    cycle: u64,
+    /// Number of the line within the slice.
+    line: u64,
+    request: Timed<MemoryRequest>,
+}
+
+/// What is left to do for a request once its sectors are there.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Work {
+    /// L2 cycle of the last sector's look-up.
+    looked_up: u64,
+    /// Cycles of the atomic unit; 0 if it is not needed.
+    atomic: u32,
+    /// Core cycle at which the request was sent.
+    sent: u64,
+    reply: MemoryReply,
+}
+
+/// An access of a slice to its channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DramAccess {
+    /// Number of the line within the slice.
+    pub line: u64,
+    /// Sector of the line.
+    pub sector: u8,
+    /// Slot that a read is for.
+    pub slot: u32,
+    /// Whether it writes.
+    pub write: bool,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Fill {
+    /// L2 cycle.
+    cycle: u64,
+    slot: u32,
+    sector: u8,
+}
+
+/// Why the first request cannot go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Stall {
+    Mshr,
+    Merge,
+    Set,
+    Dram,
+    Reply,
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stall::Mshr => "an MSHR",
+            Stall::Merge => "a sector that too many wait for",
+            Stall::Set => "a line of its set",
+            Stall::Dram => "room on the way to DRAM",
+            Stall::Reply => "room for its reply",
+        })
+    }
+}
+
+/// A reply that leaves a slice.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Reply {
+    /// Core cycle at which its request was sent.
+    pub sent: u64,
+    /// The reply.
+    pub message: MemoryReply,
+}
+
+/// What slices tell the rest of the memory side.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Outbox {
+    /// Replies, by the core cycle at which they are at the crossbar, with the slice.
+    pub replies: Vec<(u64, u32, Reply)>,
+    /// Deferred requests that have reached their slices.
+    pub performed: Vec<Performed>,
+}
+
+/// A slice.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Slice {
+    input: VecDeque<Arrival>,
+    /// Requests taken from the input since this was last asked.
+    taken: u32,
+    tags: Tags,
+    waiting: Waiting,
+    /// Sectors on their way from DRAM.
+    outstanding: u32,
+    fills: VecDeque<Fill>,
+    misses: VecDeque<DramAccess>,
+    free_at: u64,
+    stalled: Option<Stalled>,
+    /// Replies that the crossbar has room for.
+    reply_room: u32,
+    exit: Exit,
+    counters: L2Counters,
+}
+
+/// The first request has to wait.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Stalled {
+    cause: Stall,
+    /// L2 cycle.
+    since: u64,
+    /// Nothing has changed since.
+    blocked: bool,
+}
+
+/// Where replies leave a slice, with its atomic unit.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Exit {
+    slice: u32,
+    /// L2 cycle.
+    atomic_free_at: u64,
+    atomic_cycles: u64,
+}
+
+impl Exit {
+    /// A request's sectors are there at an L2 cycle.
+    fn reply(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, work: &Work, out: &mut Outbox) {
+        let mut done = cycle.max(work.looked_up);
+        if work.atomic > 0 {
+            self.atomic_free_at = cycle.max(self.atomic_free_at) + u64::from(work.atomic);
+            self.atomic_cycles += u64::from(work.atomic);
+            done = done.max(self.atomic_free_at - 1);
+        }
+        let leaves = clock.to_core(done + u64::from(spec.latency));
+        out.replies.push((leaves, self.slice, Reply { sent: work.sent, message: work.reply }));
+    }
+}
+
+/// Cycles of the atomic unit that a request needs: one for each sector, and more if lanes meet at an address.
+fn atomic_cycles(spec: &L2Spec, request: &MemoryRequest) -> u32 {
+    if !matches!(request.kind, RequestKind::Atomic | RequestKind::Reduction) {
+        return 0;
+    }
+    let words = (0..32).filter(|word| (request.bytes >> (word * 4)) & 0xf != 0).count().max(1) as u32;
+    let lanes_at_word = request.lanes.count_ones().div_ceil(words).max(1);
+    (request.sectors & 0xf).count_ones().max(1)
+        + (lanes_at_word - 1).saturating_mul(spec.atomic_serialisation)
+}
+
+impl Slice {
+    /// A slice with nothing in it, and room for so many replies.
+    pub fn new(spec: &L2Spec, number: u32, reply_room: u32) -> Slice {
+        Slice {
+            input: VecDeque::new(),
+            taken: 0,
+            tags: Tags::new(spec),
+            waiting: Waiting::new(spec.sets() * spec.ways),
+            outstanding: 0,
+            fills: VecDeque::new(),
+            misses: VecDeque::new(),
+            free_at: 0,
+            stalled: None,
+            reply_room,
+            exit: Exit { slice: number, ..Exit::default() },
+            counters: L2Counters::default(),
+        }
+    }
+
+    /// A request arrives at a core cycle, for a line of this slice; none that arrives later comes before it.
+    pub fn arrive(&mut self, clock: Clock, cycle: u64, line: u64, request: Timed<MemoryRequest>) {
+        self.input.push_back(Arrival { cycle: clock.from_core(cycle), line, request });
+    }
+
+    /// A sector that was fetched arrives at a core cycle, none before those that arrived already.
+    pub fn fill(&mut self, clock: Clock, cycle: u64, slot: u32, sector: u8) {
+        self.fills.push_back(Fill { cycle: clock.from_core(cycle), slot, sector });
+    }
+
+    /// Requests taken from the input since the last call.
+    pub fn taken(&mut self) -> u32 {
+        std::mem::take(&mut self.taken)
+    }
+
+    /// The crossbar has room for so many replies more.
+    pub fn give_back(&mut self, replies: u32) {
+        self.reply_room += replies;
+        if replies > 0 {
+            self.retry(&[Stall::Reply]);
+        }
+    }
+
+    /// The access to DRAM that comes next.
+    pub fn next_miss(&self) -> Option<&DramAccess> {
+        self.misses.front()
+    }
+
+    /// The next access to DRAM was taken.
+    pub fn take_miss(&mut self) {
+        self.misses.pop_front();
+        self.retry(&[Stall::Dram]);
+    }
+
+    /// The L2 cycle of the next thing to do.
+    pub fn next_event(&self) -> Option<u64> {
+        let fill = self.fills.front().map(|fill| fill.cycle);
+        let blocked = self.stalled.is_some_and(|stalled| stalled.blocked);
+        let request = self.input.front().filter(|_| !blocked);
+        let request = request.map(|arrival| arrival.cycle.max(self.free_at));
+        fill.into_iter().chain(request).min()
+    }
+
+    /// Whether nothing is here or expected.
+    pub fn is_idle(&self) -> bool {
+        self.input.is_empty() && self.misses.is_empty() && self.outstanding == 0
+    }
+
+    /// What is here, for the watchdog.
+    pub fn waiting(&self) -> String {
+        let stall = match self.stalled {
+            None => String::new(),
+            Some(Stalled { cause, since, .. }) => format!(", the first for {cause} since L2 cycle {since}"),
+        };
+        format!(
+            "slice {}: {} requests queued{stall}, {} requests wait for {} sectors from DRAM, {} DRAM accesses wait for room",
+            self.exit.slice,
+            self.input.len(),
+            self.waiting.count(),
+            self.outstanding,
+            self.misses.len()
+        )
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> L2Counters {
+        L2Counters { atomic_cycles: self.exit.atomic_cycles, ..self.counters }
+    }
+
+    /// Forgets all lines; what was modified is lost without being written back.
+    pub fn invalidate(&mut self) {
+        self.tags.invalidate();
+    }
+
+    /// Does what is to be done at an L2 cycle.
+    pub fn step(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, out: &mut Outbox) {
+        while let Some(fill) = self.fills.front().copied().filter(|fill| fill.cycle <= cycle) {
+            self.fills.pop_front();
+            self.filled(spec, clock, cycle, fill, out);
+        }
+        let first = self.input.front().copied();
+        let Some(arrival) = first.filter(|arrival| arrival.cycle.max(self.free_at) <= cycle) else { return };
+        if let Some(Stalled { cause, since, blocked }) = self.stalled {
+            if blocked {
+                return;
+            }
+            *self.stall_cycles(cause) += cycle - since;
+            self.stalled = None;
+        }
+        match self.look_up(spec, clock, cycle, &arrival, out) {
+            Ok(()) => {
+                self.input.pop_front();
+                self.taken += 1;
+            }
+            Err(cause) => self.stalled = Some(Stalled { cause, since: cycle, blocked: true }),
+        }
+    }
+
+    /// If the first request waits for one of these, it may be able to go on.
+    fn retry(&mut self, causes: &[Stall]) {
+        if let Some(stalled) = &mut self.stalled {
+            stalled.blocked &= !causes.contains(&stalled.cause);
+        }
+    }
+
+    fn stall_cycles(&mut self, cause: Stall) -> &mut u64 {
+        match cause {
+            Stall::Mshr => &mut self.counters.mshr_stalls,
+            Stall::Merge => &mut self.counters.merge_stalls,
+            Stall::Set => &mut self.counters.set_stalls,
+            Stall::Dram => &mut self.counters.dram_stalls,
+            Stall::Reply => &mut self.counters.reply_stalls,
+        }
+    }
+
+    fn filled(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, fill: Fill, out: &mut Outbox) {
+        let line = self.tags.line_mut(fill.slot);
+        line.pending &= !(1 << fill.sector);
+        line.readable |= 1 << fill.sector;
+        self.outstanding -= 1;
+        let Slice { waiting, exit, .. } = self;
+        let ready = |work: &Work| exit.reply(spec, clock, cycle, work, out);
+        waiting.arrived(fill.slot, u32::from(fill.sector), ready);
+        self.retry(&[Stall::Mshr, Stall::Merge, Stall::Set]);
+    }
+
+    /// Looks a request up and starts what it needs; nothing has changed if it has to wait.
+    fn look_up(
+        &mut self,
+        spec: &L2Spec,
+        clock: Clock,
+        cycle: u64,
+        arrival: &Arrival,
+        out: &mut Outbox,
+    ) -> Result<(), Stall> {
+        let request = &arrival.request.message;
+        let set = Tags::set(spec, arrival.line);
+        let found = self.tags.find(spec, set, arrival.line);
+        let absent = super::tags::Line::default();
+        let line = found.map_or(&absent, |slot| self.tags.line(slot));
+        let sectors = request.sectors & 0xf;
+        let (missing, fetched) = match request.kind {
+            RequestKind::Write => (0, spec.write_allocation.fetched(line, sectors)),
+            _ => {
+                let missing = sectors & !line.readable;
+                let wanted = if spec.fetch == Fetch::Line && missing != 0 { 0xf } else { missing };
+                (missing, wanted & !(line.readable | line.pending))
+            }
+        };
+        let hit = match request.kind {
+            RequestKind::Write => sectors & (line.readable | line.pending | line.modified),
+            _ => sectors & line.readable,
+        };
+        let pending = missing & line.pending;
+        let partial = fetched & line.modified;
+        let slot = self.room(spec, set, found, pending, fetched)?;
+        if found.is_none() {
+            self.evict(slot);
+            self.tags.allocate(slot, arrival.line);
+        } else {
+            self.tags.touch(spec, slot);
+        }
+        self.count(request, sectors, hit, pending, found.is_some());
+        self.counters.partial_fetches += u64::from(partial.count_ones());
+        self.fetch(slot, arrival.line, fetched);
+        if request.kind != RequestKind::Read {
+            self.write(spec, slot, sectors, request);
+        }
+        self.reply_room -= 1;
+        if let Some(deferred) = request.deferred {
+            out.performed.push(Performed { cycle: clock.to_core(cycle), sm: request.sm, deferred });
+        }
+        let last = cycle + u64::from(sectors.count_ones().max(1)) - 1;
+        self.free_at = last + 1;
+        let work = Work {
+            looked_up: last,
+            atomic: atomic_cycles(spec, request),
+            sent: arrival.request.cycle,
+            reply: MemoryReply {
+                line: request.line,
+                sectors: request.sectors,
+                kind: request.kind,
+                origin: request.origin,
+                sm: request.sm,
+                tag: request.tag,
+            },
+        };
+        if missing == 0 {
+            self.exit.reply(spec, clock, cycle, &work, out);
+        } else {
+            self.waiting.add(slot, missing, work);
+        }
+        Ok(())
+    }
+
+    /// The slot for a request, if there is room for all it needs.
+    fn room(
+        &self,
+        spec: &L2Spec,
+        set: u32,
+        found: Option<u32>,
+        pending: u8,
+        fetched: u8,
+    ) -> Result<u32, Stall> {
+        if self.reply_room == 0 {
+            return Err(Stall::Reply);
+        }
+        let fetches = fetched.count_ones();
+        if fetches > 0 && self.outstanding + fetches > spec.mshrs {
+            return Err(Stall::Mshr);
+        }
+        let slot = found.or_else(|| self.tags.victim(spec, set)).ok_or(Stall::Set)?;
+        let write_backs = if found.is_some() { 0 } else { self.tags.line(slot).modified.count_ones() };
+        if self.misses.len() + (fetches + write_backs) as usize > spec.miss_queue as usize {
+            return Err(Stall::Dram);
+        }
+        let full =
+            |sector: &u32| pending >> sector & 1 != 0 && self.waiting.depth(slot, *sector) >= spec.merges;
+        match (0..SECTORS).find(full) {
+            Some(_) => Err(Stall::Merge),
+            None => Ok(slot),
+        }
+    }
+
+    fn evict(&mut self, slot: u32) {
+        let Some(number) = self.tags.tag(slot) else { return };
+        let line = *self.tags.line(slot);
+        self.counters.evictions += 1;
+        for sector in (0..SECTORS).filter(|sector| line.modified >> sector & 1 != 0) {
+            self.counters.write_backs += 1;
+            self.counters.partial_write_backs += u64::from(line.written_in(sector) != u32::MAX);
+            self.misses.push_back(DramAccess { line: number, sector: sector as u8, slot, write: true });
+        }
+    }
+
+    fn fetch(&mut self, slot: u32, number: u64, sectors: u8) {
+        if sectors == 0 {
+            return;
+        }
+        self.tags.line_mut(slot).pending |= sectors;
+        self.outstanding += sectors.count_ones();
+        self.counters.fetches += u64::from(sectors.count_ones());
+        for sector in (0..SECTORS).filter(|sector| sectors >> sector & 1 != 0) {
+            self.misses.push_back(DramAccess { line: number, sector: sector as u8, slot, write: false });
+        }
+    }
+
+    fn write(&mut self, spec: &L2Spec, slot: u32, sectors: u8, request: &MemoryRequest) {
+        let line = self.tags.line_mut(slot);
+        line.written |= request.bytes;
+        line.modified |= sectors;
+        line.readable |= spec.write_allocation.readable(line, sectors) & !line.pending;
+    }
+
+    fn count(&mut self, request: &MemoryRequest, sectors: u8, hit: u8, pending: u8, tag_hit: bool) {
+        let counters = &mut self.counters;
+        let (all, hits) = (u64::from(sectors.count_ones()), u64::from(hit.count_ones()));
+        counters.requests += 1;
+        counters.tag_hits += u64::from(tag_hit);
+        counters.tag_misses += u64::from(!tag_hit);
+        counters.hits += hits;
+        counters.misses += all - hits;
+        counters.pending_hits += u64::from(pending.count_ones());
+        counters.tag_cycles += all.max(1);
+        let (of_kind, hits_of_kind) = match request.kind {
+            RequestKind::Read => (&mut counters.sectors_read, &mut counters.read_hits),
+            RequestKind::Write => (&mut counters.sectors_written, &mut counters.write_hits),
+            RequestKind::Atomic => (&mut counters.sectors_atomic, &mut counters.atomic_hits),
+            RequestKind::Reduction => (&mut counters.sectors_reduction, &mut counters.reduction_hits),
+        };
+        *of_kind += all;
+        *hits_of_kind += hits;
+        *match request.origin {
+            Origin::Global => &mut counters.sectors_global,
+            Origin::Local => &mut counters.sectors_local,
+            Origin::Texture => &mut counters.sectors_texture,
+            Origin::Constant => &mut counters.sectors_constant,
+            Origin::Instruction => &mut counters.sectors_instruction,
+            Origin::Copy => &mut counters.sectors_copy,
+        } += all;
+    }
+}

@@ -1,0 +1,112 @@
+//! Tags and sector states of a slice.
+
+use serde::{Deserialize, Serialize};
+
+use super::L2Spec;
+use crate::message::SECTORS;
+
+/// The tag of a line that is not there.
+const NONE: u64 = u64::MAX;
+
+/// State of a line. Masks have a bit for each sector, the lowest address first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Line {
+    /// Bytes written since the line came.
+    pub(super) written: u128,
+    /// When it was last used, for the replacement policy.
+    pub(super) used: u64,
+    /// Sectors whose bytes are all here.
+    pub(super) readable: u8,
+    /// Sectors on their way from DRAM.
+    pub(super) pending: u8,
+    /// Sectors that differ from DRAM.
+    pub(super) modified: u8,
+}
+
+impl Line {
+    /// Sectors all of whose bytes were written.
+    pub(super) fn complete(&self) -> u8 {
+        (0..SECTORS)
+            .filter(|sector| self.written_in(*sector) == u32::MAX)
+            .fold(0, |mask, sector| mask | 1 << sector)
+    }
+
+    /// Bytes of a sector that were written.
+    pub(super) fn written_in(&self, sector: u32) -> u32 {
+        (self.written >> (sector * 32)) as u32
+    }
+}
+
+/// The tags of a slice, by line number within the slice. A slot is a line's place.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Tags {
+    tags: Vec<u64>,
+    lines: Vec<Line>,
+    uses: u64,
+}
+
+impl Tags {
+    pub(super) fn new(spec: &L2Spec) -> Tags {
+        let lines = (spec.sets() * spec.ways) as usize;
+        Tags { tags: vec![NONE; lines], lines: vec![Line::default(); lines], uses: 0 }
+    }
+
+    /// The first slot of the set that a line belongs to.
+    pub(super) fn set(spec: &L2Spec, line: u64) -> u32 {
+        let sets = spec.sets();
+        let set = (line % u64::from(sets)) as u32;
+        spec.set_hash.permuted(set, line / u64::from(sets), sets) * spec.ways
+    }
+
+    /// The slot of a line that is there.
+    pub(super) fn find(&self, spec: &L2Spec, set: u32, line: u64) -> Option<u32> {
+        let tags = &self.tags[set as usize..(set + spec.ways) as usize];
+        tags.iter().position(|tag| *tag == line).map(|way| set + way as u32)
+    }
+
+    /// The slot that makes room in a set; nothing if all of its lines have sectors on their way.
+    pub(super) fn victim(&self, spec: &L2Spec, set: u32) -> Option<u32> {
+        let candidates = (set..set + spec.ways).filter(|slot| self.lines[*slot as usize].pending == 0);
+        candidates.min_by_key(|slot| match self.tags[*slot as usize] {
+            NONE => 0,
+            _ => self.lines[*slot as usize].used,
+        })
+    }
+
+    /// The number of the line in a slot, if there is one.
+    pub(super) fn tag(&self, slot: u32) -> Option<u64> {
+        Some(self.tags[slot as usize]).filter(|tag| *tag != NONE)
+    }
+
+    pub(super) fn line(&self, slot: u32) -> &Line {
+        &self.lines[slot as usize]
+    }
+
+    pub(super) fn line_mut(&mut self, slot: u32) -> &mut Line {
+        &mut self.lines[slot as usize]
+    }
+
+    /// Puts a line into a slot, with nothing in it.
+    pub(super) fn allocate(&mut self, slot: u32, line: u64) {
+        self.uses += 1;
+        self.tags[slot as usize] = line;
+        self.lines[slot as usize] = Line { used: self.uses, ..Line::default() };
+    }
+
+    /// A line is used.
+    pub(super) fn touch(&mut self, spec: &L2Spec, slot: u32) {
+        self.uses += 1;
+        let line = &mut self.lines[slot as usize];
+        line.used = spec.replacement.used(line, self.uses);
+    }
+
+    /// Forgets what is there; sectors on their way keep their place.
+    pub(super) fn invalidate(&mut self) {
+        for (tag, line) in self.tags.iter_mut().zip(&mut self.lines) {
+            *line = Line { pending: line.pending, used: line.used, ..Line::default() };
+            if line.pending == 0 {
+                *tag = NONE;
+            }
+        }
+    }
+}

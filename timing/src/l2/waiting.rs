@@ -1,0 +1,95 @@
+//! Requests that wait for sectors from DRAM: the slice's miss status holding registers.
+
+use serde::{Deserialize, Serialize};
+
+use super::slice::Work;
+use crate::message::SECTORS;
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Waiter {
+    work: Work,
+    /// Sectors that have yet to come.
+    missing: u32,
+    /// For each sector the one that waits after this one. While the entry is free, the first is the next free one.
+    next: [u32; SECTORS as usize],
+}
+
+/// Requests by the sectors that they wait for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Waiting {
+    waiters: Vec<Waiter>,
+    free: u32,
+    /// For each sector of each slot the first that waits.
+    first: Vec<u32>,
+    /// Requests that wait.
+    count: u32,
+}
+
+impl Waiting {
+    pub(super) fn new(lines: u32) -> Waiting {
+        Waiting { waiters: Vec::new(), free: NONE, first: vec![NONE; (lines * SECTORS) as usize], count: 0 }
+    }
+
+    /// Requests that wait.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// How many wait for a sector of a slot.
+    pub(super) fn depth(&self, slot: u32, sector: u32) -> u32 {
+        let mut depth = 0;
+        let mut waiter = self.first[(slot * SECTORS + sector) as usize];
+        while waiter != NONE {
+            depth += 1;
+            waiter = self.waiters[waiter as usize].next[sector as usize];
+        }
+        depth
+    }
+
+    /// A request waits for the sectors of a mask in a slot.
+    pub(super) fn add(&mut self, slot: u32, sectors: u8, work: Work) {
+        let waiter = Waiter { work, missing: sectors.count_ones(), next: [NONE; SECTORS as usize] };
+        let index = match self.free {
+            NONE => {
+                self.waiters.push(waiter);
+                (self.waiters.len() - 1) as u32
+            }
+            free => {
+                self.free = self.waiters[free as usize].next[0];
+                self.waiters[free as usize] = waiter;
+                free
+            }
+        };
+        self.count += 1;
+        for sector in (0..SECTORS).filter(|sector| sectors >> sector & 1 != 0) {
+            let mut last = self.first[(slot * SECTORS + sector) as usize];
+            if last == NONE {
+                self.first[(slot * SECTORS + sector) as usize] = index;
+                continue;
+            }
+            while self.waiters[last as usize].next[sector as usize] != NONE {
+                last = self.waiters[last as usize].next[sector as usize];
+            }
+            self.waiters[last as usize].next[sector as usize] = index;
+        }
+    }
+
+    /// A sector has come; `ready` gets the requests that have now all of theirs.
+    pub(super) fn arrived(&mut self, slot: u32, sector: u32, mut ready: impl FnMut(&Work)) {
+        let first = &mut self.first[(slot * SECTORS + sector) as usize];
+        let mut index = std::mem::replace(first, NONE);
+        while index != NONE {
+            let waiter = &mut self.waiters[index as usize];
+            let next = waiter.next[sector as usize];
+            waiter.missing -= 1;
+            if waiter.missing == 0 {
+                ready(&waiter.work);
+                waiter.next[0] = std::mem::replace(&mut self.free, index);
+                self.count -= 1;
+            }
+            index = next;
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Everything behind the SMs: crossbar, L2 slices, DRAM.
+//!
+//! The memory side runs an epoch at a time. Within one, requests cross the crossbar, partitions run each on its own, then
+//! replies cross back; what would go against that stream, room in buffers, is told at ends of epochs.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Clock;
+use crate::crossbar::{CrossbarCounters, Network, Wires};
+use crate::dram::{DramCounters, Timing, Violation};
+use crate::l2::{L2Counters, Outbox, Reply};
+use crate::message::{LINE_BYTES, MemoryReply, MemoryRequest, Performed, Timed};
+use crate::partition::{Clocks, Partition};
+use crate::specification::GpuSpec;
+use crate::statistics::Counters;
+
+crate::counters! {
+    /// Requests as SMs see them: from sending to the reply's arrival.
+    pub struct MemoryCounters in "memory" {
+        /// Requests sent.
+        requests: "requests" = "",
+        /// Replies delivered.
+        replies: "requests" = "",
+        /// Sum of their latencies.
+        latency: "core cycles" = "",
+        /// Requests with a latency below 192 cycles.
+        latency_below_192: "requests" = "",
+        /// From 192 to 255.
+        latency_below_256: "requests" = "",
+        /// From 256 to 383.
+        latency_below_384: "requests" = "",
+        /// From 384 to 511.
+        latency_below_512: "requests" = "",
+        /// From 512 to 767.
+        latency_below_768: "requests" = "",
+        /// From 768 to 1,023.
+        latency_below_1024: "requests" = "",
+        /// From 1,024 to 2,047.
+        latency_below_2048: "requests" = "",
+        /// From 2,048 on.
+        latency_above: "requests" = "",
+    }
+}
+
+impl MemoryCounters {
+    fn count(&mut self, latency: u64) {
+        self.replies += 1;
+        self.latency += latency;
+        *match latency {
+            0..192 => &mut self.latency_below_192,
+            192..256 => &mut self.latency_below_256,
+            256..384 => &mut self.latency_below_384,
+            384..512 => &mut self.latency_below_512,
+            512..768 => &mut self.latency_below_768,
+            768..1024 => &mut self.latency_below_1024,
+            1024..2048 => &mut self.latency_below_2048,
+            _ => &mut self.latency_above,
+        } += 1;
+    }
+}
+
+/// All that changes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct State {
+    /// Core cycle up to which everything has run.
+    now: u64,
+    requests: Network<Timed<MemoryRequest>>,
+    partitions: Vec<Partition>,
+    replies: Network<Reply>,
+    outbox: Outbox,
+    counters: MemoryCounters,
+}
+
+/// The memory side.
+#[derive(Debug, Clone)]
+pub struct MemorySide {
+    gpu: Arc<GpuSpec>,
+    wires: Wires,
+    clocks: Clocks,
+    state: State,
+}
+
+impl MemorySide {
+    /// An idle memory side with cold caches.
+    pub fn new(gpu: &Arc<GpuSpec>) -> MemorySide {
+        let (clocks, crossbar) = (&gpu.clocks, &gpu.crossbar);
+        let clock = |own| Clock::new(own, clocks.core);
+        let timing = Timing::new(&gpu.dram);
+        let ports = gpu.chip.sms.div_ceil(crossbar.sms_per_port);
+        let slices = gpu.partition.all_slices();
+        MemorySide {
+            gpu: Arc::clone(gpu),
+            wires: Wires {
+                clock: clock(clocks.crossbar),
+                latency: crossbar.latency,
+                arbiter: crossbar.arbiter,
+                iterations: crossbar.iterations,
+            },
+            clocks: Clocks { l2: clock(clocks.l2), dram: clock(clocks.dram), timing },
+            state: State {
+                now: 0,
+                requests: Network::new(ports, slices, crossbar.output_buffer),
+                partitions: (0..gpu.partition.channels)
+                    .map(|channel| Partition::new(gpu, &timing, channel))
+                    .collect(),
+                replies: Network::new(slices, ports, crossbar.output_buffer),
+                outbox: Outbox::default(),
+                counters: MemoryCounters::default(),
+            },
+        }
+    }
+
+    /// Requests that an SM may have in the crossbar's buffer; `credits` of [`run`](MemorySide::run) gives them back.
+    pub fn credits(&self) -> u32 {
+        self.gpu.crossbar.credits()
+    }
+
+    /// Runs until a core cycle (exclusive).
+    ///
+    /// `requests` are those sent since the last call, by (cycle, SM, sequence). `replies` has a queue for each SM; what is
+    /// added is in the order of cycles and never earlier than `until`. `performed` gets deferred requests that reached
+    /// their slices, by (cycle, SM, number). `credits` are counted up, for each SM, by the requests that left its
+    /// port's buffer. SMs that are not there are ignored.
+    pub fn run(
+        &mut self,
+        until: u64,
+        requests: &[Timed<MemoryRequest>],
+        replies: &mut [VecDeque<Timed<MemoryReply>>],
+        performed: &mut Vec<Performed>,
+        credits: &mut [u32],
+    ) {
+        for request in requests {
+            self.accept(request);
+        }
+        self.run_requests(until, credits);
+        self.run_partitions(until, performed);
+        self.run_replies(until, replies);
+        self.state.now = self.state.now.max(until);
+    }
+
+    fn accept(&mut self, request: &Timed<MemoryRequest>) {
+        let Timed { cycle, message } = request;
+        let crossbar = &self.gpu.crossbar;
+        if u32::from(message.sm) >= self.gpu.chip.sms {
+            return;
+        }
+        let port = u32::from(message.sm) / crossbar.sms_per_port;
+        let slice = self.gpu.partition.place(message.line).slice;
+        let flits = crossbar.request_flits(message);
+        self.state.counters.requests += 1;
+        self.state.requests.send(self.wires.clock, *cycle, port as u8, slice as u8, flits, *request);
+    }
+
+    fn run_requests(&mut self, until: u64, credits: &mut [u32]) {
+        let State { requests, partitions, .. } = &mut self.state;
+        let (gpu, clocks) = (&self.gpu, &self.clocks);
+        requests.run(&self.wires, until, |_, _, cycle, request| {
+            let place = gpu.partition.place(request.message.line);
+            let (channel, slice) = gpu.partition.channel(place.slice);
+            partitions[channel as usize].arrive(clocks, cycle, slice, place.offset / LINE_BYTES, request);
+            if let Some(credits) = credits.get_mut(usize::from(request.message.sm)) {
+                *credits += 1;
+            }
+        });
+    }
+
+    fn run_partitions(&mut self, until: u64, performed: &mut Vec<Performed>) {
+        let State { now, requests, partitions, replies, outbox, .. } = &mut self.state;
+        let gpu = &self.gpu;
+        let before = performed.len();
+        for (channel, partition) in partitions.iter_mut().enumerate() {
+            partition.run(gpu, &self.clocks, *now, until, outbox);
+            for (cycle, slice, reply) in outbox.replies.drain(..) {
+                let MemoryReply { sm, kind, sectors, .. } = reply.message;
+                let port = u32::from(sm) / gpu.crossbar.sms_per_port;
+                let flits = gpu.crossbar.reply_flits(kind, sectors);
+                replies.send(self.wires.clock, cycle, slice as u8, port as u8, flits, reply);
+            }
+            performed.append(&mut outbox.performed);
+            for (index, slice) in partition.slices_mut().iter_mut().enumerate() {
+                let number = index as u32 * gpu.partition.channels + channel as u32;
+                requests.give_back(number as u8, slice.taken());
+            }
+        }
+        performed[before..].sort_unstable();
+    }
+
+    fn run_replies(&mut self, until: u64, queues: &mut [VecDeque<Timed<MemoryReply>>]) {
+        let State { partitions, replies, counters, .. } = &mut self.state;
+        let channels = self.gpu.partition.channels as usize;
+        let mut delivered = [0_u32; crate::crossbar::MAXIMUM_PORTS as usize];
+        replies.run(&self.wires, until, |slice, port, cycle, reply| {
+            let (channel, index) = (usize::from(slice) % channels, usize::from(slice) / channels);
+            partitions[channel].slices_mut()[index].give_back(1);
+            counters.count(cycle.saturating_sub(reply.sent));
+            if let Some(queue) = queues.get_mut(usize::from(reply.message.sm)) {
+                queue.push_back(Timed { cycle: cycle.max(until), message: reply.message });
+            }
+            delivered[usize::from(port)] += 1;
+        });
+        for (port, packets) in delivered.into_iter().enumerate().filter(|(_, packets)| *packets > 0) {
+            replies.give_back(port as u8, packets);
+        }
+    }
+
+    /// The core cycle of the next thing to do; nothing if it waits for requests.
+    pub fn next_event(&self) -> Option<u64> {
+        let State { now, requests, partitions, replies, .. } = &self.state;
+        let crossbar = [requests.next_event(self.wires.clock), replies.next_event(self.wires.clock)];
+        let partitions = partitions.iter().filter_map(|partition| partition.next_event(&self.clocks));
+        crossbar.into_iter().flatten().chain(partitions).min().map(|next| next.max(*now))
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        let State { requests, partitions, replies, .. } = &self.state;
+        requests.is_idle() && replies.is_idle() && partitions.iter().all(Partition::is_idle)
+    }
+
+    /// Empties the L2, for launches that start cold. What was modified is not written to DRAM.
+    pub fn invalidate(&mut self) {
+        for partition in &mut self.state.partitions {
+            partition.slices_mut().iter_mut().for_each(|slice| slice.invalidate());
+        }
+    }
+
+    /// Who waits for what, for the watchdog: a line for each unit that is not idle.
+    pub fn waiting(&self) -> Vec<String> {
+        let State { requests, partitions, replies, .. } = &self.state;
+        let mut lines = Vec::new();
+        for (name, packets) in [("requests", requests.waiting()), ("replies", replies.waiting())] {
+            if packets > 0 {
+                lines.push(format!("crossbar: inputs with {name} for {packets} outputs"));
+            }
+        }
+        for (number, partition) in partitions.iter().enumerate() {
+            lines.extend(
+                partition.slices().iter().filter(|slice| !slice.is_idle()).map(|slice| slice.waiting()),
+            );
+            for channel in partition.channels().iter().filter(|channel| !channel.is_idle()) {
+                let [reads, writes] = channel.queued();
+                lines.push(format!("channel {number}: {reads} reads and {writes} writes queued"));
+            }
+        }
+        lines
+    }
+
+    /// Counters of requests.
+    pub fn counters(&self) -> MemoryCounters {
+        self.state.counters
+    }
+
+    /// Counters of the crossbar.
+    pub fn crossbar_counters(&self) -> CrossbarCounters {
+        let (requests, replies) = (self.state.requests.counts(), self.state.replies.counts());
+        CrossbarCounters {
+            request_packets: requests.packets,
+            request_flits: requests.flits,
+            request_conflicts: requests.conflicts,
+            request_buffer_stalls: requests.buffer_stalls,
+            reply_packets: replies.packets,
+            reply_flits: replies.flits,
+            reply_conflicts: replies.conflicts,
+            reply_buffer_stalls: replies.buffer_stalls,
+        }
+    }
+
+    /// Counters of all slices together.
+    pub fn l2_counters(&self) -> L2Counters {
+        let mut sum = L2Counters::default();
+        let slices = self.state.partitions.iter().flat_map(Partition::slices);
+        slices.for_each(|slice| sum.add(&slice.counters()));
+        sum
+    }
+
+    /// Counters of all channels together.
+    pub fn dram_counters(&self) -> DramCounters {
+        let mut sum = DramCounters::default();
+        let channels = self.state.partitions.iter().flat_map(Partition::channels);
+        channels.for_each(|channel| sum.add(channel.counters()));
+        sum
+    }
+
+    /// The first DRAM command that broke a timing rule; looked for in debug builds only.
+    pub fn violation(&self) -> Option<&Violation> {
+        self.state.partitions.iter().flat_map(Partition::channels).find_map(|channel| channel.violation())
+    }
+}

@@ -1,0 +1,62 @@
+//! Pseudo-random interleaving (Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991): the address as a polynomial over
+//! GF(2), its remainder by an irreducible one. Strides that are powers of two spread over all places.
+
+const DEGREES: usize = 7;
+
+/// Primitive polynomials of the degrees 0 to 7, without their highest term.
+const POLYNOMIALS: [u32; DEGREES + 1] = [0, 0b1, 0b11, 0b011, 0b0011, 0b0_0101, 0b00_0011, 0b000_0011];
+
+/// For each degree and each bit of the remainder: the bits of the dividend whose sum it is.
+const MASKS: [[u64; DEGREES]; DEGREES + 1] = masks();
+
+const fn masks() -> [[u64; DEGREES]; DEGREES + 1] {
+    let mut masks = [[0; DEGREES]; DEGREES + 1];
+    let mut degree = 1;
+    while degree <= DEGREES {
+        // The remainder of x to the power of `bit`.
+        let mut remainder = 1_u32;
+        let mut bit = 0;
+        while bit < 64 {
+            if remainder >> degree != 0 {
+                remainder = (remainder ^ POLYNOMIALS[degree]) & ((1 << degree) - 1);
+            }
+            let mut position = 0;
+            while position < degree {
+                masks[degree][position] |= ((remainder as u64 >> position) & 1) << bit;
+                position += 1;
+            }
+            remainder <<= 1;
+            bit += 1;
+        }
+        degree += 1;
+    }
+    masks
+}
+
+/// The remainder of `upper` by the polynomial that has as many remainders as `modulus`, or more, and then modulo that.
+pub(super) fn hash(upper: u64, modulus: u32) -> u32 {
+    let degree = modulus.next_power_of_two().trailing_zeros().min(DEGREES as u32) as usize;
+    let mut remainder = 0;
+    for (position, mask) in MASKS[degree][..degree].iter().enumerate() {
+        remainder |= ((upper & mask).count_ones() & 1) << position;
+    }
+    if remainder < modulus { remainder } else { remainder - modulus }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn consecutive_numbers_and_their_multiples_by_powers_of_two_meet_in_no_place() {
+        for degree in 1..=DEGREES {
+            let places = 1_u64 << degree;
+            for shift in 0..40 {
+                let met: HashSet<u32> = (0..places).map(|i| hash(i << shift, places as u32)).collect();
+                assert_eq!(met.len() as u64, places, "degree {degree}, shift {shift}");
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Records with a number each: small, `Copy`, taken and given back without allocation.
+
+use serde::{Deserialize, Serialize};
+
+/// No record: the end of a list.
+pub const NONE: u32 = u32::MAX;
+
+/// Records by number. The number of one that was removed is given out again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Slab<T> {
+    items: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Slab<T> {
+        Slab { items: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T: Copy> Slab<T> {
+    /// Adds a record; gives its number.
+    pub fn insert(&mut self, item: T) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.items[number as usize] = item;
+            return number;
+        }
+        self.items.push(item);
+        (self.items.len() - 1) as u32
+    }
+
+    /// Removes a record that [`Slab::insert`] has given the number of.
+    pub fn remove(&mut self, number: u32) -> T {
+        self.free.push(number);
+        self.items[number as usize]
+    }
+
+    /// Records that are there.
+    pub fn len(&self) -> usize {
+        self.items.len() - self.free.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Removes all.
+    pub fn clear(&mut self) {
+        self.items.clear();
+        self.free.clear();
+    }
+
+    /// Numbers of the records that are there, in their order.
+    pub fn numbers(&self) -> Vec<u32> {
+        let mut there = vec![true; self.items.len()];
+        for &number in &self.free {
+            there[number as usize] = false;
+        }
+        (0..).zip(there).filter_map(|(number, there)| there.then_some(number)).collect()
+    }
+}
+
+impl<T> std::ops::Index<u32> for Slab<T> {
+    type Output = T;
+
+    fn index(&self, number: u32) -> &T {
+        &self.items[number as usize]
+    }
+}
+
+impl<T> std::ops::IndexMut<u32> for Slab<T> {
+    fn index_mut(&mut self, number: u32) -> &mut T {
+        &mut self.items[number as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_given_out_again_after_its_record_was_removed() {
+        let mut slab = Slab::default();
+        let (a, b) = (slab.insert('a'), slab.insert('b'));
+        assert_eq!(slab.remove(a), 'a');
+        assert_eq!(slab.numbers(), [b]);
+        assert_eq!(slab.insert('c'), a);
+        assert_eq!((slab[a], slab[b], slab.len()), ('c', 'b', 2));
+    }
+}

@@ -1,0 +1,66 @@
+//! Banks: how many passes an access takes when each bank delivers one word a pass.
+
+/// Banks of a memory, at most.
+pub const MAXIMUM_BANKS: u32 = 32;
+
+/// Passes that reading `words` (numbers of words, in any order) takes: the most distinct words in one bank. A word goes to
+/// all that ask for it. Word `w` lies in bank `w mod banks`. `words` is scratch afterwards.
+pub fn passes(words: &mut [u64], banks: u32) -> u32 {
+    let banks = u64::from(banks.clamp(1, MAXIMUM_BANKS));
+    let mut remaining = words.len();
+    let mut passes = 0;
+    while remaining > 0 {
+        passes += 1;
+        let mut served = [None; MAXIMUM_BANKS as usize];
+        let mut left = 0;
+        for i in 0..remaining {
+            let word = words[i];
+            let bank = &mut served[(word % banks) as usize];
+            if *bank.get_or_insert(word) != word {
+                words[left] = word;
+                left += 1;
+            }
+        }
+        remaining = left;
+    }
+    passes
+}
+
+/// Passes of operations that exclude one another in a bank even on the same word: the most of them in one bank.
+pub fn serial_passes(words: &[u64], banks: u32) -> u32 {
+    let banks = u64::from(banks.clamp(1, MAXIMUM_BANKS));
+    let mut operations = [0; MAXIMUM_BANKS as usize];
+    for word in words {
+        operations[(word % banks) as usize] += 1;
+    }
+    operations.into_iter().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_in_different_banks_take_one_pass() {
+        assert_eq!(passes(&mut std::array::from_fn::<u64, 32, _>(|lane| lane as u64), 32), 1);
+    }
+
+    #[test]
+    fn one_word_for_all_takes_one_pass() {
+        assert_eq!(passes(&mut [7; 32], 32), 1);
+        assert_eq!(serial_passes(&[7; 32], 32), 32);
+    }
+
+    #[test]
+    fn n_words_in_a_bank_take_n_passes() {
+        for n in 1..=32 {
+            let mut words: Vec<u64> = (0..32).map(|lane| if lane < n { lane * 32 } else { lane }).collect();
+            assert_eq!(u64::from(passes(&mut words, 32)), n);
+        }
+    }
+
+    #[test]
+    fn nothing_takes_no_pass() {
+        assert_eq!(passes(&mut [], 32), 0);
+    }
+}

@@ -1,0 +1,45 @@
+//! Instructions whose results wait for a sub-core's write-back latch.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+/// Instructions by the cycle in which their results are there, the earliest first.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Completions {
+    queue: VecDeque<(u64, u32)>,
+}
+
+impl Completions {
+    /// Adds an instruction; behind those of the same cycle.
+    pub fn add(&mut self, cycle: u64, instruction: u32) {
+        let later = self.queue.iter().rev().take_while(|(other, _)| *other > cycle).count();
+        self.queue.insert(self.queue.len() - later, (cycle, instruction));
+    }
+
+    /// Takes the first one whose result is there.
+    pub fn take(&mut self, cycle: u64) -> Option<u32> {
+        self.queue.pop_front_if(|(ready, _)| *ready <= cycle).map(|(_, instruction)| instruction)
+    }
+
+    /// When the first result is there. Core cycles.
+    pub fn next(&self) -> Option<u64> {
+        self.queue.front().map(|(cycle, _)| *cycle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_leave_in_the_order_in_which_they_are_there() {
+        let mut completions = Completions::default();
+        for (cycle, instruction) in [(5, 0), (3, 1), (5, 2), (4, 3)] {
+            completions.add(cycle, instruction);
+        }
+        assert_eq!(completions.take(2), None);
+        let order: Vec<u32> = std::iter::from_fn(|| completions.take(10)).collect();
+        assert_eq!(order, [1, 3, 0, 2]);
+    }
+}

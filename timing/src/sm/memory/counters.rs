@@ -1,0 +1,93 @@
+//! What the memory side of an SM counts, unit by unit.
+
+use serde::{Deserialize, Serialize};
+use warp_stream::{AccessKind, MemoryOperation, MemorySpace};
+
+use super::coalescer::{CoalescerCounters, Footprint};
+use super::l1::{L1Counters, Stall};
+use super::pipeline::MemoryPipelineCounters;
+use super::shared::{Passes, SharedCounters};
+use crate::statistics::{Counter, Counters};
+
+/// Counters of the units.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryCounters {
+    /// Memory pipelines.
+    pub pipeline: MemoryPipelineCounters,
+    /// Coalescer.
+    pub coalescer: CoalescerCounters,
+    /// Shared memory.
+    pub shared: SharedCounters,
+    /// L1 data cache.
+    pub l1: L1Counters,
+}
+
+impl Counters for MemoryCounters {
+    fn each(&self, tell: &mut dyn FnMut(&'static Counter, u64)) {
+        self.pipeline.each(tell);
+        self.coalescer.each(tell);
+        self.shared.each(tell);
+        self.l1.each(tell);
+    }
+
+    fn add(&mut self, other: &MemoryCounters) {
+        self.pipeline.add(&other.pipeline);
+        self.coalescer.add(&other.coalescer);
+        self.shared.add(&other.shared);
+        self.l1.add(&other.l1);
+    }
+}
+
+impl MemoryCounters {
+    /// An access goes to shared memory.
+    pub(super) fn count_shared(&mut self, kind: AccessKind, passes: Passes) {
+        let shared = &mut self.shared;
+        let (requests, conflicts) = match kind {
+            AccessKind::Load => (&mut shared.load_requests, &mut shared.load_conflicts),
+            AccessKind::Store => (&mut shared.store_requests, &mut shared.store_conflicts),
+            AccessKind::Atomic | AccessKind::Reduction => {
+                (&mut shared.atomic_requests, &mut shared.atomic_conflicts)
+            }
+        };
+        *requests += 1;
+        *conflicts += u64::from(passes.conflicts);
+        shared.passes += u64::from(passes.passes);
+    }
+
+    /// The coalescer has split an access into lines.
+    pub(super) fn count_lines(&mut self, operation: &MemoryOperation, footprint: Footprint, lines: usize) {
+        let unit = &mut self.coalescer;
+        unit.lines += lines as u64;
+        let local = operation.space == MemorySpace::Local;
+        let (requests, sectors) = match operation.kind {
+            _ if operation.space == MemorySpace::Texture => {
+                (&mut unit.texture_requests, &mut unit.texture_sectors)
+            }
+            AccessKind::Load if local => (&mut unit.local_load_requests, &mut unit.local_load_sectors),
+            AccessKind::Store if local => (&mut unit.local_store_requests, &mut unit.local_store_sectors),
+            AccessKind::Load => {
+                unit.global_load_sectors_by_eight += u64::from(footprint.by_eight);
+                (&mut unit.global_load_requests, &mut unit.global_load_sectors)
+            }
+            AccessKind::Store => {
+                unit.global_store_sectors_by_eight += u64::from(footprint.by_eight);
+                (&mut unit.global_store_requests, &mut unit.global_store_sectors)
+            }
+            AccessKind::Atomic => (&mut unit.atomic_requests, &mut unit.atomic_sectors),
+            AccessKind::Reduction => (&mut unit.reduction_requests, &mut unit.reduction_sectors),
+        };
+        *requests += 1;
+        *sectors += u64::from(footprint.distinct);
+    }
+
+    /// L1 took nothing for so many cycles.
+    pub(super) fn count_stall(&mut self, stall: Stall, cycles: u64) {
+        let counter = match stall {
+            Stall::Line => &mut self.l1.line_reservation_failures,
+            Stall::Miss => &mut self.l1.miss_reservation_failures,
+            Stall::Merge => &mut self.l1.merge_reservation_failures,
+            Stall::Queue => &mut self.l1.queue_reservation_failures,
+        };
+        *counter += cycles;
+    }
+}

@@ -1,0 +1,229 @@
+//! The structures take requests from the sub-cores' pipelines in turn.
+
+use serde::{Deserialize, Serialize};
+use warp_stream::{AccessKind, CacheOperator, MemorySpace, OperationClass};
+
+use super::access::{Access, Line, STRUCTURES, Structure};
+use super::l1::{Lookup, Stall};
+use super::{FILL, MemoryUnit};
+use crate::message::{MemoryRequest, RequestKind};
+
+/// Who a structure serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Arbiter {
+    /// When it can take a request. Core cycles.
+    free: u64,
+    /// Whose turn is next.
+    turn: usize,
+}
+
+impl MemoryUnit {
+    /// Each structure takes requests of one access.
+    pub(super) fn grant(&mut self, cycle: u64, performed: &mut Vec<u32>) {
+        for structure in [Structure::Shared, Structure::Constant] {
+            if let Some((pipeline, number)) = self.candidate(structure, cycle, 0) {
+                self.take_whole(structure, pipeline, number, cycle, performed);
+            }
+        }
+        self.grant_l1(cycle);
+    }
+
+    /// The next pipeline whose first access for a structure has an address computed, and that access; pipelines in the mask
+    /// `tried` are left out.
+    fn candidate(&self, structure: Structure, cycle: u64, tried: u32) -> Option<(usize, u32)> {
+        let Arbiter { free, turn } = self.state.arbiters[structure as usize];
+        if free > cycle {
+            return None;
+        }
+        let pipelines = self.state.pipelines.len();
+        let rate = self.gpu.memory_pipeline.rate();
+        (0..pipelines).map(|i| (turn + i) % pipelines).filter(|pipeline| tried >> pipeline & 1 == 0).find_map(
+            |pipeline| {
+                let &number = self.state.pipelines[pipeline].waiting[structure as usize].front()?;
+                (self.state.accesses[number].available(cycle, rate) > 0).then_some((pipeline, number))
+            },
+        )
+    }
+
+    /// When the next request can be taken, if nothing else happens. Core cycles.
+    pub(super) fn next_grant(&self, cycle: u64) -> u64 {
+        let rate = self.gpu.memory_pipeline.rate();
+        let mut next = u64::MAX;
+        for pipeline in &self.state.pipelines {
+            for structure in 0..STRUCTURES {
+                let blocked = structure == Structure::L1 as usize
+                    && self.state.stalled.is_some()
+                    && !self.state.changed;
+                let Some(&number) = pipeline.waiting[structure].front().filter(|_| !blocked) else {
+                    continue;
+                };
+                let computed = self.state.accesses[number].next_available(rate);
+                next = next.min(computed.max(self.state.arbiters[structure].free).max(cycle + 1));
+            }
+        }
+        next
+    }
+
+    /// Shared memory or the constant caches take an access.
+    fn take_whole(
+        &mut self,
+        structure: Structure,
+        pipeline: usize,
+        number: u32,
+        cycle: u64,
+        performed: &mut Vec<u32>,
+    ) {
+        let access = &mut self.state.accesses[number];
+        let latency = match structure {
+            Structure::Constant => self.gpu.constant.latency,
+            _ if access.class == OperationClass::Shuffle => self.gpu.shared.shuffle_latency,
+            _ => self.gpu.shared.latency,
+        };
+        let passes = u64::from(access.passes);
+        access.taken = access.total;
+        access.ready = cycle + passes - 1 + u64::from(latency);
+        performed.extend(access.deferred);
+        let turn = (pipeline + 1) % self.state.pipelines.len();
+        self.state.arbiters[structure as usize] = Arbiter { free: cycle + passes, turn };
+        self.leave_buffer(structure, pipeline, 1, true);
+        self.finish(number);
+    }
+
+    /// Requests leave a pipeline's buffer; with the last one their access leaves the queue.
+    fn leave_buffer(&mut self, structure: Structure, pipeline: usize, requests: u16, last: bool) {
+        let pipeline = &mut self.state.pipelines[pipeline];
+        pipeline.buffered -= u32::from(requests);
+        if last {
+            pipeline.waiting[structure as usize].pop_front();
+        }
+    }
+
+    /// L1 takes lines of one access, or finds why it cannot.
+    fn grant_l1(&mut self, cycle: u64) {
+        if let Some((stall, since)) = self.state.stalled {
+            if !self.state.changed {
+                return;
+            }
+            self.state.counters.count_stall(stall, cycle - since);
+        }
+        self.state.changed = false;
+        self.state.stalled = None;
+        let mut stalled = None;
+        let mut tried = 0;
+        while let Some((pipeline, number)) = self.candidate(Structure::L1, cycle, tried) {
+            match self.take_lines(pipeline, number, cycle) {
+                Ok(()) => {
+                    self.state.arbiters[Structure::L1 as usize].turn =
+                        (pipeline + 1) % self.state.pipelines.len();
+                    if let Some(stall) = stalled {
+                        self.state.counters.count_stall(stall, 1);
+                    }
+                    return;
+                }
+                Err(stall) => stalled = stalled.or(Some(stall)),
+            }
+            tried |= 1 << pipeline;
+        }
+        self.state.stalled = stalled.map(|stall| (stall, cycle));
+    }
+
+    /// L1 takes the lines of an access that go in a cycle: all of it go in as many cycles as it has passes.
+    ///
+    /// # Errors
+    /// It can take none.
+    fn take_lines(&mut self, pipeline: usize, number: u32, cycle: u64) -> Result<(), Stall> {
+        let access = self.state.accesses[number];
+        let available = access.available(cycle, self.gpu.memory_pipeline.rate());
+        let quota = (access.total - access.taken).div_ceil(access.passes.max(1)).min(available);
+        let mut taken = 0;
+        while taken < quota {
+            let line = self.state.lines[self.state.accesses[number].first];
+            match self.take_line(number, &line, cycle) {
+                Ok(()) => {}
+                Err(stall) if taken == 0 => return Err(stall),
+                Err(_) => break,
+            }
+            let access = &mut self.state.accesses[number];
+            self.state.lines.remove(access.first);
+            access.first = line.next;
+            access.taken += 1;
+            taken += 1;
+        }
+        let access = &mut self.state.accesses[number];
+        access.passes = access.passes.saturating_sub(1);
+        let last = access.taken == access.total;
+        let rest = if last { u64::from(access.passes) } else { 0 };
+        if last && access.ready != 0 {
+            access.ready += rest;
+        }
+        self.state.arbiters[Structure::L1 as usize].free = cycle + 1 + rest;
+        self.leave_buffer(Structure::L1, pipeline, taken, last);
+        self.finish(number);
+        Ok(())
+    }
+
+    /// L1 takes a line of an access.
+    fn take_line(&mut self, number: u32, line: &Line, cycle: u64) -> Result<(), Stall> {
+        let access = self.state.accesses[number];
+        let spec = &self.gpu.l1;
+        let queue_has_room = self.state.outgoing.len() < spec.miss_queue as usize;
+        let bypass = matches!(access.operation.cache, CacheOperator::Coherent | CacheOperator::GlobalOnly)
+            || access.deferred.is_some();
+        if access.is_load() && !bypass {
+            return match self.state.l1.load(spec, line.address, line.sectors, number, queue_has_room)? {
+                Lookup::Hit => {
+                    let texture = access.operation.space == MemorySpace::Texture;
+                    let latency = if texture { self.gpu.texture.latency } else { spec.latency };
+                    let access = &mut self.state.accesses[number];
+                    access.ready = access.ready.max(cycle + u64::from(latency));
+                    Ok(())
+                }
+                Lookup::Wait { fetch, entry } => {
+                    self.state.accesses[number].unanswered += 1;
+                    if fetch != 0 {
+                        self.ask(&access, &Line { sectors: fetch, ..*line }, RequestKind::Read, entry | FILL);
+                    }
+                    Ok(())
+                }
+            };
+        }
+        if !queue_has_room {
+            return Err(Stall::Queue);
+        }
+        let kind = match access.operation.kind {
+            AccessKind::Load => {
+                self.state.l1.counters.load_sectors_bypassed += u64::from(line.sectors.count_ones());
+                RequestKind::Read
+            }
+            AccessKind::Store => {
+                self.state.l1.store(spec, line.address, line.sectors);
+                RequestKind::Write
+            }
+            AccessKind::Atomic => RequestKind::Atomic,
+            AccessKind::Reduction => RequestKind::Reduction,
+        };
+        if matches!(kind, RequestKind::Atomic | RequestKind::Reduction) {
+            self.state.l1.drop_line(line.address, line.sectors);
+        }
+        self.state.accesses[number].unanswered += 1;
+        self.ask(&access, line, kind, number);
+        Ok(())
+    }
+
+    /// Queues a request of an access. The last one has what the access defers: when it is at its slice, all are.
+    fn ask(&mut self, access: &Access, line: &Line, kind: RequestKind, tag: u32) {
+        let atomic = matches!(kind, RequestKind::Atomic | RequestKind::Reduction);
+        let last = access.taken + 1 == access.total;
+        self.state.outgoing.push_back(MemoryRequest {
+            line: line.address,
+            sectors: line.sectors,
+            bytes: line.bytes,
+            kind,
+            lanes: if atomic { line.lanes } else { 0 },
+            origin: access.origin(),
+            sm: self.sm,
+            tag,
+            deferred: access.deferred.filter(|_| last),
+        });
+    }
+}

@@ -1,0 +1,537 @@
+//! L1 data cache: lines of 128 B in four sectors, tags and merging of misses in one table.
+//!
+//! An entry of the table is a line that is in the data array, or one that is on its way, or both. With allocation on fill a
+//! line needs a place in the data array only when it arrives, so more can be on their way than there are places (Khairy et
+//! al., section III-C). With allocation on miss a place is taken at the miss.
+
+mod line_table;
+pub mod replacement;
+mod set;
+pub mod set_hash;
+
+use serde::{Deserialize, Serialize};
+use warp_stream::WARP_SIZE;
+
+use self::line_table::LineTable;
+use self::replacement::Replacement;
+use self::set::Set;
+use self::set_hash::SetHash;
+use super::banks;
+use super::coalescer::{Footprint, Pattern};
+use crate::message::LINE_BYTES;
+use crate::slab::{NONE, Slab};
+use crate::specification::{Document, SpecificationError};
+
+/// Bytes of a word of a data bank.
+const BANK_BYTES: u64 = 8;
+/// All sectors of a line.
+const ALL_SECTORS: u8 = 0xf;
+
+crate::choice! {
+    /// When a line gets its place in the data array.
+    pub enum Allocation {
+        /// When it arrives.
+        OnFill = "on-fill",
+        /// When it is missed; a miss waits while all places of its set are reserved.
+        OnMiss = "on-miss",
+    }
+}
+
+crate::choice! {
+    /// What a miss fetches.
+    pub enum Fetch {
+        /// The sectors that are asked for.
+        Sectors = "sectors",
+        /// The whole line.
+        Line = "line",
+    }
+}
+
+crate::choice! {
+    /// What a store does to a line that is there. It is never allocated, and always goes on to L2.
+    pub enum StoreHit {
+        /// The line is updated.
+        Update = "update",
+        /// The line is evicted.
+        Evict = "evict",
+    }
+}
+
+crate::specification! {
+    /// L1 data cache of an SM.
+    pub struct L1Spec in "l1" {
+        /// Bytes: of the cache, or of cache and shared memory if they are unified.
+        size: u32 ["B"],
+        /// Whether `size` is shared with shared memory.
+        unified: bool [""],
+        /// Sets.
+        sets: u32 ["sets"],
+        /// Which line of a set goes.
+        replacement: Replacement [""],
+        /// How a line's set is found.
+        set_hash: SetHash [""],
+        /// When a line gets its place.
+        allocation: Allocation [""],
+        /// What a miss fetches.
+        fetch: Fetch [""],
+        /// What a store does to a line that is there.
+        store_hit: StoreHit [""],
+        /// Lines that can be on their way.
+        misses: u32 ["lines"],
+        /// Accesses that can wait for one line.
+        merges: u32 ["accesses"],
+        /// Requests that can wait to leave the SM.
+        miss_queue: u32 ["requests"],
+        /// Tags looked up a cycle, of one warp's access.
+        tag_banks: u32 ["lines per core cycle"],
+        /// Banks of the data array, 8 B wide each; 0 if they are not modelled.
+        data_banks: u32 ["banks"],
+        /// From the tag lookup of a hit to the data at the write-back latch.
+        latency: u32 ["core cycles"],
+        /// From the arrival of a reply to the data at the write-back latch.
+        fill_latency: u32 ["core cycles"],
+        /// Bytes of replies that are taken a cycle.
+        fill_bytes: u32 ["B per core cycle"],
+    }
+}
+
+impl L1Spec {
+    pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        let wrong = |name, reason| Err(document.wrong("l1", name, reason));
+        let positive = [
+            ("sets", self.sets),
+            ("misses", self.misses),
+            ("merges", self.merges),
+            ("miss_queue", self.miss_queue),
+            ("tag_banks", self.tag_banks),
+            ("fill_bytes", self.fill_bytes),
+        ];
+        if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
+            return wrong(name, "nothing could ever be done");
+        }
+        if self.data_banks > banks::MAXIMUM_BANKS {
+            return wrong("data_banks", "there are 32 at most");
+        }
+        let set_lines = LINE_BYTES * u64::from(self.sets);
+        if self.size == 0 || !u64::from(self.size).is_multiple_of(set_lines) {
+            return wrong("size", "it is no multiple of sets times 128 B");
+        }
+        Ok(())
+    }
+
+    /// Passes through the data array that an access takes. Wide accesses go by halves and quarters of the warp, so that each
+    /// part asks for no more than the banks have.
+    pub fn data_passes(&self, pattern: &Pattern<'_>, footprint: Footprint) -> u32 {
+        if self.data_banks == 0 {
+            return 1;
+        }
+        let width = u64::from(pattern.width.max(1));
+        if footprint.consecutive {
+            return (WARP_SIZE as u64 * width).div_ceil(LINE_BYTES) as u32;
+        }
+        let words_per_lane = width.div_ceil(BANK_BYTES);
+        let lanes_per_part = (LINE_BYTES / width.next_power_of_two()).clamp(4, WARP_SIZE as u64) as usize;
+        let mut words = [0; WARP_SIZE];
+        let mut passes = 0;
+        for part in (0..WARP_SIZE).step_by(lanes_per_part) {
+            let mut count = 0;
+            for lane in (part..part + lanes_per_part).filter(|lane| pattern.active >> lane & 1 != 0) {
+                for word in 0..words_per_lane.min(4) {
+                    words[count] = (pattern.addresses[lane] / BANK_BYTES).wrapping_add(word);
+                    count += 1;
+                }
+            }
+            passes += banks::passes(&mut words[..count], self.data_banks);
+        }
+        passes
+    }
+
+    /// Lines of a set in a cache of so many bytes, at least one.
+    fn ways(&self, bytes: u32) -> u32 {
+        (bytes / LINE_BYTES as u32 / self.sets).max(1)
+    }
+}
+
+crate::counters! {
+    /// L1 data cache.
+    pub struct L1Counters in "l1" {
+        /// Lines that loads look up.
+        load_lines: "lines" = "",
+        /// Those whose tag is there, whatever their sectors: what the profiler of Volta calls a hit.
+        load_line_hits: "lines" = "",
+        /// Sectors that loads look up.
+        load_sectors: "sectors" = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+        /// Those that are there.
+        load_sector_hits: "sectors" = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
+        /// Those that are on their way already.
+        load_sectors_merged: "sectors" = "",
+        /// Those that are neither.
+        load_sector_misses: "sectors" = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_miss.sum",
+        /// Sectors that misses ask L2 for.
+        sectors_fetched: "sectors" = "l1tex__m_xbar2l1tex_read_sectors.sum",
+        /// Sectors of loads that pass by the cache.
+        load_sectors_bypassed: "sectors" = "",
+        /// Lines that stores look up.
+        store_lines: "lines" = "",
+        /// Those that are there.
+        store_line_hits: "lines" = "",
+        /// Sectors that stores write.
+        store_sectors: "sectors" = "l1tex__m_l1tex2xbar_write_sectors.sum",
+        /// Lines evicted to make place.
+        evictions: "lines" = "",
+        /// Cycles in which a miss waits because all lines of its set are reserved.
+        line_reservation_failures: "cycles" = "",
+        /// Cycles in which a miss waits because as many lines are on their way as can be.
+        miss_reservation_failures: "cycles" = "",
+        /// Cycles in which a miss waits because as many accesses wait for its line as can.
+        merge_reservation_failures: "cycles" = "",
+        /// Cycles in which a request waits because as many wait to leave as can.
+        queue_reservation_failures: "cycles" = "",
+    }
+}
+
+/// Why an access cannot be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stall {
+    /// All lines of the set are reserved.
+    Line,
+    /// As many lines are on their way as can be.
+    Miss,
+    /// As many accesses wait for the line as can.
+    Merge,
+    /// As many requests wait to leave as can.
+    Queue,
+}
+
+/// A line of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Address.
+    pub line: u64,
+    /// Sectors that are there.
+    valid: u8,
+    /// Sectors that are on their way.
+    pending: u8,
+    /// It has a place in the data array.
+    resident: bool,
+    /// It was used since the replacement policy looked at it.
+    pub used: bool,
+    /// Its set.
+    set: u32,
+    /// Neighbours in the set.
+    pub previous: u32,
+    /// Neighbours in the set.
+    pub next: u32,
+    /// Accesses that wait for it, in the order in which they came: first and last, in the slab of waiters.
+    first_waiter: u32,
+    last_waiter: u32,
+    waiters: u32,
+}
+
+impl Entry {
+    /// A line of which nothing is there.
+    pub fn new(line: u64, set: u32) -> Entry {
+        Entry {
+            line,
+            valid: 0,
+            pending: 0,
+            resident: false,
+            used: false,
+            set,
+            previous: NONE,
+            next: NONE,
+            first_waiter: NONE,
+            last_waiter: NONE,
+            waiters: 0,
+        }
+    }
+}
+
+/// An access that waits for sectors of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Waiter {
+    access: u32,
+    sectors: u8,
+    next: u32,
+}
+
+/// What a load finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lookup {
+    /// All of it.
+    Hit,
+    /// It waits for [`L1::fill`]; these sectors have to be asked for, with the number of the entry.
+    Wait {
+        /// Sectors to ask L2 for.
+        fetch: u8,
+        /// The entry.
+        entry: u32,
+    },
+}
+
+/// State of an L1 data cache.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct L1 {
+    table: LineTable,
+    entries: Slab<Entry>,
+    waiters: Slab<Waiter>,
+    sets: Vec<Set>,
+    ways: u32,
+    /// Lines on their way.
+    misses: u32,
+    /// What it has counted.
+    pub counters: L1Counters,
+}
+
+impl L1 {
+    /// An empty cache of so many bytes.
+    pub fn new(spec: &L1Spec, bytes: u32) -> L1 {
+        L1 {
+            table: LineTable::default(),
+            entries: Slab::default(),
+            waiters: Slab::default(),
+            sets: vec![Set::EMPTY; spec.sets as usize],
+            ways: spec.ways(bytes),
+            misses: 0,
+            counters: L1Counters::default(),
+        }
+    }
+
+    /// A load of sectors of a line, for an access.
+    ///
+    /// # Errors
+    /// It has to be tried again; nothing has changed.
+    pub fn load(
+        &mut self,
+        spec: &L1Spec,
+        line: u64,
+        sectors: u8,
+        access: u32,
+        queue_has_room: bool,
+    ) -> Result<Lookup, Stall> {
+        let known = self.table.find(line);
+        let (valid, pending) =
+            known.map_or((0, 0), |entry| (self.entries[entry].valid, self.entries[entry].pending));
+        let missed = sectors & !valid & !pending;
+        if sectors & !valid == 0 {
+            if let Some(entry) = known {
+                self.count_load(true, sectors, 0, 0);
+                self.use_line(spec, entry);
+            }
+            return Ok(Lookup::Hit);
+        }
+        let fetch = match (missed, spec.fetch) {
+            (0, _) => 0,
+            (_, Fetch::Sectors) => missed,
+            (_, Fetch::Line) => ALL_SECTORS & !valid & !pending,
+        };
+        self.check_wait(spec, line, known, fetch, queue_has_room)?;
+        let entry = known.unwrap_or_else(|| self.add_entry(spec, line));
+        if fetch != 0 {
+            if spec.allocation == Allocation::OnMiss && !self.entries[entry].resident {
+                self.make_resident(spec, entry);
+            }
+            if pending == 0 {
+                self.misses += 1;
+            }
+            self.entries[entry].pending |= fetch;
+            self.counters.sectors_fetched += u64::from(fetch.count_ones());
+        }
+        self.count_load(known.is_some(), sectors & valid, sectors & pending & !valid, missed);
+        if self.entries[entry].resident {
+            self.use_line(spec, entry);
+        }
+        self.wait(entry, access, sectors & !valid);
+        Ok(Lookup::Wait { fetch, entry })
+    }
+
+    /// Whether a load that is not a hit can be taken.
+    fn check_wait(
+        &mut self,
+        spec: &L1Spec,
+        line: u64,
+        known: Option<u32>,
+        fetch: u8,
+        queue_has_room: bool,
+    ) -> Result<(), Stall> {
+        if known.is_some_and(|entry| self.entries[entry].waiters >= spec.merges) {
+            return Err(Stall::Merge);
+        }
+        if fetch == 0 {
+            return Ok(());
+        }
+        if known.is_none_or(|entry| self.entries[entry].pending == 0) && self.misses >= spec.misses {
+            return Err(Stall::Miss);
+        }
+        if !queue_has_room {
+            return Err(Stall::Queue);
+        }
+        let resident = known.is_some_and(|entry| self.entries[entry].resident);
+        if spec.allocation == Allocation::OnMiss && !resident {
+            let set = &mut self.sets[spec.set_hash.set(line, spec.sets) as usize];
+            let may_go = |entry: &Entry| entry.pending == 0;
+            let full = set.lines >= self.ways;
+            if full && spec.replacement.victim(set, &mut self.entries, may_go).is_none() {
+                return Err(Stall::Line);
+            }
+        }
+        Ok(())
+    }
+
+    fn count_load(&mut self, line_hit: bool, hit: u8, merged: u8, missed: u8) {
+        let count = |sectors: u8| u64::from(sectors.count_ones());
+        self.counters.load_lines += 1;
+        self.counters.load_line_hits += u64::from(line_hit);
+        self.counters.load_sectors += count(hit | merged | missed);
+        self.counters.load_sector_hits += count(hit);
+        self.counters.load_sectors_merged += count(merged);
+        self.counters.load_sector_misses += count(missed);
+    }
+
+    /// A store to sectors of a line.
+    pub fn store(&mut self, spec: &L1Spec, line: u64, sectors: u8) {
+        self.counters.store_lines += 1;
+        self.counters.store_sectors += u64::from(sectors.count_ones());
+        let Some(entry) = self.table.find(line) else { return };
+        if self.entries[entry].resident {
+            self.counters.store_line_hits += 1;
+            match spec.store_hit {
+                StoreHit::Update => self.use_line(spec, entry),
+                StoreHit::Evict => self.drop_sectors(entry, ALL_SECTORS),
+            }
+        }
+    }
+
+    /// Sectors of a line are changed by somebody else: an atomic operation at L2.
+    pub fn drop_line(&mut self, line: u64, sectors: u8) {
+        if let Some(entry) = self.table.find(line) {
+            self.drop_sectors(entry, sectors);
+        }
+    }
+
+    fn drop_sectors(&mut self, number: u32, sectors: u8) {
+        let entry = &mut self.entries[number];
+        entry.valid &= !sectors;
+        if entry.valid == 0 && entry.pending == 0 {
+            self.remove_entry(number);
+        }
+    }
+
+    /// Sectors of a line arrive; `answered` gets the accesses that have all of it now, in the order in which they came.
+    pub fn fill(&mut self, spec: &L1Spec, number: u32, sectors: u8, answered: &mut Vec<u32>) {
+        if !self.entries[number].resident {
+            self.make_resident(spec, number);
+        }
+        let entry = &mut self.entries[number];
+        entry.valid |= sectors;
+        entry.pending &= !sectors;
+        if entry.pending == 0 {
+            self.misses -= 1;
+        }
+        let mut waiter = std::mem::replace(&mut entry.first_waiter, NONE);
+        entry.last_waiter = NONE;
+        entry.waiters = 0;
+        while waiter != NONE {
+            let Waiter { access, sectors: wanted, next } = self.waiters.remove(waiter);
+            match wanted & !sectors {
+                0 => answered.push(access),
+                missing => self.wait(number, access, missing),
+            }
+            waiter = next;
+        }
+    }
+
+    fn wait(&mut self, number: u32, access: u32, sectors: u8) {
+        let waiter = self.waiters.insert(Waiter { access, sectors, next: NONE });
+        let entry = &mut self.entries[number];
+        match entry.last_waiter {
+            NONE => entry.first_waiter = waiter,
+            last => self.waiters[last].next = waiter,
+        }
+        entry.last_waiter = waiter;
+        entry.waiters += 1;
+    }
+
+    fn use_line(&mut self, spec: &L1Spec, number: u32) {
+        let set = &mut self.sets[self.entries[number].set as usize];
+        spec.replacement.used(set, &mut self.entries, number);
+    }
+
+    fn add_entry(&mut self, spec: &L1Spec, line: u64) -> u32 {
+        let entry = self.entries.insert(Entry::new(line, spec.set_hash.set(line, spec.sets)));
+        self.table.insert(line, entry);
+        entry
+    }
+
+    fn remove_entry(&mut self, number: u32) {
+        if self.entries[number].resident {
+            self.sets[self.entries[number].set as usize].remove(&mut self.entries, number);
+        }
+        let entry = self.entries.remove(number);
+        self.table.remove(entry.line);
+    }
+
+    /// Gives a line a place in the data array.
+    fn make_resident(&mut self, spec: &L1Spec, number: u32) {
+        let set = self.entries[number].set as usize;
+        let on_fill = spec.allocation == Allocation::OnFill;
+        while self.sets[set].lines >= self.ways {
+            let may_go = |entry: &Entry| on_fill || entry.pending == 0;
+            let Some(victim) = spec.replacement.victim(&mut self.sets[set], &mut self.entries, may_go) else {
+                break;
+            };
+            self.counters.evictions += 1;
+            self.evict(victim);
+        }
+        self.entries[number].resident = true;
+        self.entries[number].used = false;
+        self.sets[set].push(&mut self.entries, number);
+    }
+
+    /// Takes a line its place; its entry stays while sectors of it are on their way.
+    fn evict(&mut self, number: u32) {
+        if self.entries[number].pending == 0 {
+            self.remove_entry(number);
+            return;
+        }
+        self.sets[self.entries[number].set as usize].remove(&mut self.entries, number);
+        self.entries[number].resident = false;
+        self.entries[number].valid = 0;
+    }
+
+    /// Lines on their way.
+    pub fn misses(&self) -> u32 {
+        self.misses
+    }
+
+    /// Lines in the data array.
+    pub fn lines(&self) -> u32 {
+        self.sets.iter().map(|set| set.lines).sum()
+    }
+
+    /// Bytes of the data array.
+    pub fn size(&self, spec: &L1Spec) -> u32 {
+        self.ways * spec.sets * LINE_BYTES as u32
+    }
+
+    /// Changes the size, which empties it.
+    pub fn resize(&mut self, spec: &L1Spec, bytes: u32) {
+        if spec.ways(bytes) != self.ways {
+            self.ways = spec.ways(bytes);
+            self.invalidate();
+        }
+    }
+
+    /// Forgets all lines. Those on their way still answer.
+    pub fn invalidate(&mut self) {
+        if self.misses == 0 {
+            self.table.clear();
+            self.entries.clear();
+            self.sets.fill(Set::EMPTY);
+            return;
+        }
+        for number in self.entries.numbers() {
+            self.evict(number);
+        }
+    }
+}

@@ -1,0 +1,438 @@
+//! The memory side of an SM: what happens to a memory instruction from its issue to its result.
+//!
+//! An instruction goes through the memory pipeline of its sub-core ([`pipeline`]), where the coalescer makes requests of
+//! lanes' addresses ([`coalescer`]), to one of the structures that the sub-cores share: L1 data cache ([`l1`]), shared memory
+//! ([`shared`]), constant caches ([`constant`]). They take requests of the sub-cores in turn. What L1 has not, and all stores,
+//! atomic operations and accesses that pass by it, go out as [`MemoryRequest`]s; replies fill L1.
+
+mod access;
+mod banks;
+pub mod coalescer;
+mod completions;
+pub mod constant;
+mod counters;
+mod grant;
+pub mod l1;
+pub mod pipeline;
+pub mod shared;
+pub mod texture;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationClass, WARP_SIZE};
+
+use self::access::{Access, Line, STRUCTURES, Structure};
+use self::coalescer::{Footprint, Pattern};
+use self::completions::Completions;
+pub use self::counters::MemoryCounters;
+use self::grant::Arbiter;
+use self::l1::{L1, Stall};
+use self::pipeline::{Organisation, Pipeline};
+use crate::message::{MemoryReply, MemoryRequest, Origin, RequestKind, SECTOR_BYTES, Timed};
+use crate::slab::{NONE, Slab};
+use crate::specification::GpuSpec;
+
+/// Sub-cores of an SM.
+pub const SUB_CORES: usize = 4;
+
+/// Tag of a request whose reply fills an entry of L1's table; the rest of the tag is the entry. Others have the access.
+const FILL: u32 = 1 << 31;
+
+/// A memory instruction, `SHFL`, or a texture instruction that a sub-core issues.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryIssue<'a> {
+    /// The SM core's number of it.
+    pub instruction: u32,
+    /// Sub-core, below [`SUB_CORES`].
+    pub sub_core: u8,
+    /// Warp slot of the SM.
+    pub warp: u8,
+    /// What it is.
+    pub class: OperationClass,
+    /// Where and how; the space is resolved, never [`MemorySpace::Generic`]. Without meaning for `SHFL`.
+    pub operation: MemoryOperation,
+    /// Lanes that execute.
+    pub active: LaneMask,
+    /// Byte address per lane.
+    pub addresses: &'a [u64; WARP_SIZE],
+    /// Addresses of texels, of texture and surface instructions.
+    pub texels: &'a [u64],
+    /// What the source is told to perform.
+    pub deferred: Option<u32>,
+}
+
+/// An instruction that is under way, for whoever asks why nothing moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// The SM core's number of it.
+    pub instruction: u32,
+    /// Sub-core.
+    pub sub_core: u8,
+    /// Warp slot.
+    pub warp: u8,
+    /// Memory it goes to.
+    pub space: MemorySpace,
+    /// What it does.
+    pub kind: AccessKind,
+    /// Lines that its structure has not taken.
+    pub not_taken: u16,
+    /// The first of them.
+    pub line: Option<u64>,
+    /// Lines without an answer.
+    pub unanswered: u16,
+    /// Why L1 takes no line, if it is that.
+    pub stall: Option<Stall>,
+}
+
+/// All that changes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct State {
+    accesses: Slab<Access>,
+    lines: Slab<Line>,
+    pipelines: Vec<Pipeline>,
+    arbiters: [Arbiter; STRUCTURES],
+    l1: L1,
+    /// Why L1 takes nothing, and since when; it tries again when `changed`.
+    stalled: Option<(Stall, u64)>,
+    changed: bool,
+    /// Requests that wait to leave.
+    outgoing: VecDeque<MemoryRequest>,
+    credits: u32,
+    completions: Vec<Completions>,
+    /// When the next reply can be taken. Core cycles.
+    fill_free: u64,
+    /// When [`MemoryUnit::step`] has something to do. Core cycles; `u64::MAX` for nothing.
+    next_step: u64,
+    /// When the last result left, with one pipeline for all. Core cycles.
+    last_write_back: Option<u64>,
+    counters: MemoryCounters,
+}
+
+/// The memory side of an SM.
+///
+/// In a cycle: [`step`](MemoryUnit::step), then [`next_completion`](MemoryUnit::next_completion) and
+/// [`accept`](MemoryUnit::accept). A cycle may be left out if neither [`next_event`](MemoryUnit::next_event) nor the inbox has
+/// something for it.
+#[derive(Debug, Clone)]
+pub struct MemoryUnit {
+    gpu: Arc<GpuSpec>,
+    sm: u16,
+    state: State,
+    /// Scratch of `accept` and `step`.
+    lines: Vec<Line>,
+    answered: Vec<u32>,
+}
+
+impl MemoryUnit {
+    /// An idle one with empty caches, of SM number `sm`.
+    pub fn new(gpu: &Arc<GpuSpec>, sm: u16) -> MemoryUnit {
+        let pipelines = gpu.memory_pipeline.pipelines(SUB_CORES);
+        let state = State {
+            accesses: Slab::default(),
+            lines: Slab::default(),
+            pipelines: vec![Pipeline::default(); pipelines],
+            arbiters: [Arbiter::default(); STRUCTURES],
+            l1: L1::new(&gpu.l1, gpu.l1.size),
+            stalled: None,
+            changed: false,
+            outgoing: VecDeque::new(),
+            credits: gpu.memory_pipeline.credits,
+            completions: vec![Completions::default(); SUB_CORES],
+            fill_free: 0,
+            next_step: u64::MAX,
+            last_write_back: None,
+            counters: MemoryCounters::default(),
+        };
+        MemoryUnit { gpu: Arc::clone(gpu), sm, state, lines: Vec::new(), answered: Vec::new() }
+    }
+
+    /// Whether the dispatch latch of a sub-core takes an instruction.
+    pub fn can_accept(&self, sub_core: u8, cycle: u64) -> bool {
+        let pipeline = &self.state.pipelines[self.pipeline(sub_core)];
+        pipeline.can_accept(self.gpu.memory_pipeline.organisation, cycle)
+    }
+
+    /// Takes an instruction; [`MemoryUnit::can_accept`] has said that it can.
+    pub fn accept(&mut self, cycle: u64, issue: MemoryIssue<'_>) {
+        self.lines.clear();
+        let mut access = self.access(&issue);
+        for line in self.lines.drain(..).rev() {
+            access.first = self.state.lines.insert(Line { next: access.first, ..line });
+        }
+        let number = self.state.accesses.insert(access);
+        self.state.counters.pipeline.instructions += 1;
+        let pipeline = self.pipeline(issue.sub_core);
+        self.state.pipelines[pipeline].latched = Some(number);
+        self.start(pipeline, cycle + 1);
+        self.state.changed = true;
+    }
+
+    /// What an instruction asks of its structure. Its lines are left in `self.lines`.
+    fn access(&mut self, issue: &MemoryIssue<'_>) -> Access {
+        let MemoryIssue { operation, active, addresses, .. } = *issue;
+        let mut access = Access {
+            instruction: issue.instruction,
+            sub_core: issue.sub_core % SUB_CORES as u8,
+            warp: issue.warp,
+            class: issue.class,
+            operation,
+            deferred: issue.deferred,
+            structure: Structure::Shared,
+            start: 0,
+            first: NONE,
+            total: 1,
+            taken: 0,
+            passes: 1,
+            unanswered: 0,
+            ready: 0,
+        };
+        if issue.class == OperationClass::Shuffle {
+            self.state.counters.shared.shuffles += 1;
+            return access;
+        }
+        let marks = operation.kind != AccessKind::Load;
+        match operation.space {
+            MemorySpace::Shared => {
+                let passes = self.gpu.shared.passes(operation.kind, active, addresses, operation.width);
+                self.state.counters.count_shared(operation.kind, passes);
+                access.passes = passes.passes.clamp(1, u32::from(u16::MAX)) as u16;
+                return access;
+            }
+            MemorySpace::Constant => {
+                access.structure = Structure::Constant;
+                return access;
+            }
+            MemorySpace::Texture => {
+                let footprint =
+                    coalescer::coalesce_texels(issue.texels, operation.width, marks, &mut self.lines);
+                self.state.counters.count_lines(&operation, footprint, self.lines.len());
+                access.passes = active.count_ones().div_ceil(self.gpu.texture.lanes) as u16;
+            }
+            MemorySpace::Global | MemorySpace::Local | MemorySpace::Generic => {
+                let pattern = Pattern { active, addresses, width: operation.width, marks };
+                let footprint = coalescer::coalesce(self.gpu.coalescer.policy, &pattern, &mut self.lines);
+                self.state.counters.count_lines(&operation, footprint, self.lines.len());
+                access.passes = self.l1_passes(&pattern, footprint);
+            }
+        }
+        // An access of no lane passes through the shared data stage, and so ends.
+        access.passes = access.passes.max(1);
+        if !self.lines.is_empty() {
+            access.structure = Structure::L1;
+            access.total = self.lines.len().min(usize::from(u16::MAX)) as u16;
+        }
+        access
+    }
+
+    /// Cycles that L1 takes for an access if all of it is there.
+    fn l1_passes(&self, pattern: &Pattern<'_>, footprint: Footprint) -> u16 {
+        let tags = (self.lines.len() as u32).div_ceil(self.gpu.l1.tag_banks);
+        let data = self.gpu.l1.data_passes(pattern, footprint);
+        tags.max(data) as u16
+    }
+
+    /// The pipeline of a sub-core.
+    fn pipeline(&self, sub_core: u8) -> usize {
+        usize::from(sub_core) % self.state.pipelines.len()
+    }
+
+    /// Moves what is in the dispatch latch to the address stage if the buffer has room.
+    fn start(&mut self, pipeline: usize, cycle: u64) {
+        let spec = &self.gpu.memory_pipeline;
+        let unit = &mut self.state.pipelines[pipeline];
+        let Some(number) = unit.latched.filter(|_| unit.buffered < spec.buffer) else { return };
+        let access = &mut self.state.accesses[number];
+        let stages = u64::from(spec.organisation == Organisation::PerSubCore);
+        access.start = unit.address_free.max(cycle - 1 + stages);
+        let cycles = u64::from(access.total.div_ceil(spec.rate()));
+        unit.latched = None;
+        unit.latch_free = access.start.max(cycle);
+        unit.address_free = access.start + cycles;
+        unit.buffered += u32::from(access.total);
+        unit.waiting[access.structure as usize].push_back(number);
+        self.state.counters.pipeline.address_cycles += cycles;
+        self.state.next_step = self.state.next_step.min(access.start + 1);
+    }
+
+    /// Does what is due at a cycle: takes replies from the inbox (those to instruction fetches stay there), sends requests, and
+    /// says what the source has to perform.
+    pub fn step(
+        &mut self,
+        cycle: u64,
+        inbox: &mut VecDeque<Timed<MemoryReply>>,
+        outbox: &mut Vec<Timed<MemoryRequest>>,
+        performed: &mut Vec<u32>,
+    ) {
+        let next_reply = self.take_replies(cycle, inbox);
+        self.grant(cycle, performed);
+        for pipeline in 0..self.state.pipelines.len() {
+            self.start(pipeline, cycle + 1);
+        }
+        self.send(cycle, outbox);
+        self.state.next_step = self.next_grant(cycle).min(next_reply);
+        if !self.state.outgoing.is_empty() && self.state.credits > 0 {
+            self.state.next_step = cycle + 1;
+        }
+    }
+
+    /// Takes the replies that are there; gives when the next one can be taken.
+    fn take_replies(&mut self, cycle: u64, inbox: &mut VecDeque<Timed<MemoryReply>>) -> u64 {
+        let mut i = 0;
+        while let Some(&Timed { cycle: arrival, message: reply }) = inbox.get(i) {
+            if reply.origin == Origin::Instruction {
+                i += 1;
+                continue;
+            }
+            if arrival.max(self.state.fill_free) > cycle {
+                return arrival.max(self.state.fill_free);
+            }
+            inbox.remove(i);
+            self.reply(cycle, reply);
+        }
+        u64::MAX
+    }
+
+    fn reply(&mut self, cycle: u64, reply: MemoryReply) {
+        self.state.counters.pipeline.replies += 1;
+        self.state.changed = true;
+        let spec = &self.gpu.l1;
+        if reply.kind == RequestKind::Read {
+            let bytes = reply.sectors.count_ones() * SECTOR_BYTES as u32;
+            self.state.fill_free = cycle + u64::from(bytes.div_ceil(spec.fill_bytes));
+        }
+        if reply.tag & FILL == 0 {
+            let there = match reply.kind {
+                RequestKind::Read | RequestKind::Atomic => cycle + u64::from(spec.fill_latency),
+                RequestKind::Write | RequestKind::Reduction => cycle,
+            };
+            return self.answer(reply.tag, there);
+        }
+        let mut answered = std::mem::take(&mut self.answered);
+        self.state.l1.fill(spec, reply.tag & !FILL, reply.sectors, &mut answered);
+        let there = cycle + u64::from(spec.fill_latency);
+        // Those that have waited read the line one after the other.
+        for (turn, number) in (0..).zip(answered.drain(..)) {
+            self.answer(number, there + turn);
+        }
+        self.answered = answered;
+    }
+
+    /// A line of an access has come, or is acknowledged.
+    fn answer(&mut self, number: u32, there: u64) {
+        let access = &mut self.state.accesses[number];
+        let later = self.gpu.texture.latency.saturating_sub(self.gpu.l1.latency);
+        let sampling = if access.operation.space == MemorySpace::Texture { later } else { 0 };
+        access.ready = access.ready.max(there + u64::from(sampling));
+        access.unanswered -= 1;
+        self.finish(number);
+    }
+
+    /// Ends an access of which all is taken and answered.
+    fn finish(&mut self, number: u32) {
+        let Access { taken, total, unanswered, ready, instruction, sub_core, .. } =
+            self.state.accesses[number];
+        if taken == total && unanswered == 0 {
+            self.state.accesses.remove(number);
+            self.state.completions[usize::from(sub_core)].add(ready, instruction);
+        }
+    }
+
+    /// Sends requests as long as there are credits.
+    fn send(&mut self, cycle: u64, outbox: &mut Vec<Timed<MemoryRequest>>) {
+        for _ in 0..self.gpu.memory_pipeline.injection {
+            if self.state.credits == 0 {
+                return;
+            }
+            let Some(message) = self.state.outgoing.pop_front() else { return };
+            self.state.credits -= 1;
+            self.state.changed = true;
+            self.state.counters.pipeline.requests_sent += 1;
+            outbox.push(Timed { cycle, message });
+        }
+    }
+
+    /// Takes a credit for a request that the SM core sends itself; says whether there was one.
+    pub fn take_credit(&mut self) -> bool {
+        let there = self.state.credits > 0;
+        self.state.credits -= u32::from(there);
+        there
+    }
+
+    /// So many requests were taken at the other end since the last time; from `cycle` on as many more may leave.
+    pub fn give_credits(&mut self, cycle: u64, count: u32) {
+        self.state.credits = self.state.credits.saturating_add(count).min(self.gpu.memory_pipeline.credits);
+        if !self.state.outgoing.is_empty() && self.state.credits > 0 {
+            self.state.next_step = self.state.next_step.min(cycle);
+        }
+    }
+
+    /// When it next has something to do, apart from the inbox: a step, or a result. Core cycles.
+    pub fn next_event(&self) -> Option<u64> {
+        let results = self.state.completions.iter().filter_map(Completions::next);
+        results.chain([self.state.next_step]).min().filter(|cycle| *cycle != u64::MAX)
+    }
+
+    /// An instruction of a sub-core whose result can be written back, or whose store is acknowledged.
+    pub fn next_completion(&mut self, sub_core: u8, cycle: u64) -> Option<u32> {
+        let one_latch = self.gpu.memory_pipeline.organisation == Organisation::PerSm;
+        if one_latch && self.state.last_write_back == Some(cycle) {
+            return None;
+        }
+        let instruction = self.state.completions.get_mut(usize::from(sub_core))?.take(cycle)?;
+        self.state.last_write_back = Some(cycle);
+        Some(instruction)
+    }
+
+    /// Shared memory gets the smallest size that holds so many bytes, L1 the rest. A size that changes empties L1.
+    pub fn set_shared(&mut self, bytes: u32) {
+        let spec = &self.gpu.l1;
+        if spec.unified {
+            let shared = self.gpu.shared.size_for(bytes);
+            self.state.l1.resize(spec, spec.size.saturating_sub(shared));
+        }
+    }
+
+    /// Forgets what the caches have: a kernel begins.
+    pub fn invalidate(&mut self) {
+        self.state.l1.invalidate();
+    }
+
+    /// Bytes of L1.
+    pub fn l1_bytes(&self) -> u32 {
+        self.state.l1.size(&self.gpu.l1)
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> MemoryCounters {
+        MemoryCounters { l1: self.state.l1.counters, ..self.state.counters }
+    }
+
+    /// Whether nothing is under way; results that nobody has taken are not.
+    pub fn is_idle(&self) -> bool {
+        self.state.accesses.is_empty() && self.state.completions.iter().all(|queue| queue.next().is_none())
+    }
+
+    /// What is under way, in the order of the sub-cores' instructions.
+    pub fn waiting(&self) -> Vec<Waiting> {
+        let waiting = self.state.accesses.numbers().into_iter().map(|number| {
+            let access = &self.state.accesses[number];
+            let line = (access.first != NONE).then(|| self.state.lines[access.first].address);
+            let not_taken = access.total - access.taken;
+            let at_l1 = access.structure == Structure::L1 && not_taken > 0;
+            Waiting {
+                instruction: access.instruction,
+                sub_core: access.sub_core,
+                warp: access.warp,
+                space: access.operation.space,
+                kind: access.operation.kind,
+                not_taken,
+                line,
+                unanswered: access.unanswered,
+                stall: self.state.stalled.map(|(stall, _)| stall).filter(|_| at_l1),
+            }
+        });
+        waiting.collect()
+    }
+}

@@ -1,0 +1,101 @@
+//! Memory pipelines: dispatch latch, address stage, request buffer (Huerta et al., section 2.3).
+//!
+//! An access leaves the dispatch latch for the address stage after a cycle, unless the stage is still busy or the buffer is
+//! full. The stage makes a request a cycle. Requests wait in the buffer until their structure takes them; those for one
+//! structure keep their order, those for another pass them.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::access::STRUCTURES;
+use crate::specification::{Document, SpecificationError};
+
+crate::choice! {
+    /// How many memory pipelines an SM has.
+    pub enum Organisation {
+        /// One for each sub-core.
+        PerSubCore = "per-sub-core",
+        /// One, as in Accel-Sim: addresses of a warp are computed at once, and its access stays in the dispatch latch until
+        /// all requests are taken. Results leave it one a cycle.
+        PerSm = "per-sm",
+    }
+}
+
+crate::specification! {
+    /// Memory pipelines of an SM.
+    pub struct MemoryPipelineSpec in "memory_pipeline" {
+        /// How many there are.
+        organisation: Organisation [""],
+        /// Requests of a pipeline that wait for their structures. The address stage takes up an access as long as there are
+        /// fewer.
+        buffer: u32 ["requests"],
+        /// Requests that can leave the SM in a cycle.
+        injection: u32 ["requests per core cycle"],
+        /// Requests that can leave the SM before others are taken at the other end.
+        credits: u32 ["requests"],
+    }
+}
+
+impl MemoryPipelineSpec {
+    pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        let positive = [("buffer", self.buffer), ("injection", self.injection), ("credits", self.credits)];
+        match positive.iter().find(|(_, value)| *value == 0) {
+            Some((name, _)) => Err(document.wrong("memory_pipeline", name, "nothing could ever be done")),
+            None => Ok(()),
+        }
+    }
+
+    /// Pipelines of an SM with so many sub-cores.
+    pub fn pipelines(&self, sub_cores: usize) -> usize {
+        match self.organisation {
+            Organisation::PerSubCore => sub_cores,
+            Organisation::PerSm => 1,
+        }
+    }
+
+    /// Addresses computed a cycle.
+    pub fn rate(&self) -> u16 {
+        match self.organisation {
+            Organisation::PerSubCore => 1,
+            Organisation::PerSm => u16::MAX,
+        }
+    }
+}
+
+crate::counters! {
+    /// Memory pipelines.
+    pub struct MemoryPipelineCounters in "memory_pipeline" {
+        /// Instructions.
+        instructions: "instructions" = "smsp__inst_executed_pipe_lsu.sum",
+        /// Cycles of the address stages.
+        address_cycles: "cycles" = "",
+        /// Requests sent out of the SM.
+        requests_sent: "requests" = "l1tex__m_l1tex2xbar_req_cycles_active.sum",
+        /// Replies that came.
+        replies: "replies" = "",
+    }
+}
+
+/// State of a memory pipeline.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Pipeline {
+    /// The access in the dispatch latch that the buffer has no room for.
+    pub latched: Option<u32>,
+    /// When the dispatch latch is free, if no access is held in it. Core cycles.
+    pub latch_free: u64,
+    /// When the address stage is free. Core cycles.
+    pub address_free: u64,
+    /// Accesses that have requests to be taken, by structure.
+    pub waiting: [VecDeque<u32>; STRUCTURES],
+    /// Requests to be taken.
+    pub buffered: u32,
+}
+
+impl Pipeline {
+    /// Whether the dispatch latch is free.
+    pub fn can_accept(&self, organisation: Organisation, cycle: u64) -> bool {
+        let held = organisation == Organisation::PerSm && self.buffered > 0;
+        self.latched.is_none() && self.latch_free <= cycle && !held
+    }
+}

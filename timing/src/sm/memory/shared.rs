@@ -1,0 +1,166 @@
+//! Shared memory: 32 banks of 4 B. Also the way of the values of `SHFL`.
+
+use warp_stream::{AccessKind, LaneMask, WARP_SIZE};
+
+use super::banks;
+use crate::specification::{Document, SpecificationError};
+
+/// Bytes of a bank's word.
+const WORD_BYTES: u64 = 4;
+
+crate::specification! {
+    /// Shared memory of an SM.
+    pub struct SharedSpec in "shared" {
+        /// Banks of 4 B each.
+        banks: u32 ["banks"],
+        /// From the first pass to the result at the write-back latch.
+        latency: u32 ["core cycles"],
+        /// The same of `SHFL`.
+        shuffle_latency: u32 ["core cycles"],
+        /// Between atomic operations on one word.
+        atomic_interval: u32 ["core cycles"],
+        /// Sizes it can be given, smallest first. The rest of the unified memory is L1 data cache.
+        sizes: Vec<u32> ["B"],
+    }
+}
+
+impl SharedSpec {
+    pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        let wrong = |name, reason| Err(document.wrong("shared", name, reason));
+        if !(1..=banks::MAXIMUM_BANKS).contains(&self.banks) {
+            return wrong("banks", "there are 1 to 32");
+        }
+        if self.atomic_interval == 0 {
+            return wrong("atomic_interval", "at most one is performed a cycle");
+        }
+        if self.sizes.is_empty() || !self.sizes.is_sorted() {
+            return wrong("sizes", "at least one is needed, and they have to ascend");
+        }
+        Ok(())
+    }
+
+    /// The smallest size that holds `bytes`, or else the largest. Bytes.
+    pub fn size_for(&self, bytes: u32) -> u32 {
+        let size = self.sizes.iter().find(|&&size| size >= bytes);
+        size.or(self.sizes.last()).copied().unwrap_or_default()
+    }
+
+    /// Passes of an access. Wide accesses go by halves and quarters of the warp, so that each part asks for no more than
+    /// a word of each bank if nothing conflicts (CUDA C++ programming guide, compute capability 5.x and later).
+    pub fn passes(
+        &self,
+        kind: AccessKind,
+        active: LaneMask,
+        addresses: &[u64; WARP_SIZE],
+        width: u8,
+    ) -> Passes {
+        let words_per_lane = u64::from(width).div_ceil(WORD_BYTES).clamp(1, 8);
+        let lanes_per_part = WARP_SIZE / words_per_lane.next_power_of_two() as usize;
+        let mut result = Passes::default();
+        let mut words = [0; WARP_SIZE];
+        for part in (0..WARP_SIZE).step_by(lanes_per_part) {
+            let mut count = 0;
+            for lane in (part..part + lanes_per_part).filter(|lane| active >> lane & 1 != 0) {
+                for word in 0..words_per_lane {
+                    words[count] = (addresses[lane] / WORD_BYTES).wrapping_add(word);
+                    count += 1;
+                }
+            }
+            if count == 0 {
+                continue;
+            }
+            let words = &mut words[..count];
+            let passes = match kind {
+                AccessKind::Load | AccessKind::Store => banks::passes(words, self.banks),
+                AccessKind::Atomic | AccessKind::Reduction => {
+                    1 + (banks::serial_passes(words, self.banks) - 1) * self.atomic_interval
+                }
+            };
+            result.passes += passes;
+            result.conflicts += passes - 1;
+        }
+        result
+    }
+}
+
+/// Passes of an access through the data stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Passes {
+    /// All.
+    pub passes: u32,
+    /// Those that are more than its width needs.
+    pub conflicts: u32,
+}
+
+crate::counters! {
+    /// Shared memory.
+    pub struct SharedCounters in "shared" {
+        /// Loads.
+        load_requests: "requests" = "smsp__inst_executed_op_shared_ld.sum",
+        /// Stores.
+        store_requests: "requests" = "smsp__inst_executed_op_shared_st.sum",
+        /// Atomic operations.
+        atomic_requests: "requests" = "smsp__inst_executed_op_shared_atom.sum",
+        /// Passes of all of them.
+        passes: "passes" = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+        /// Passes of loads that bank conflicts add.
+        load_conflicts: "passes" = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+        /// Passes of stores that bank conflicts add.
+        store_conflicts: "passes" = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+        /// Passes of atomic operations that bank and address conflicts add.
+        atomic_conflicts: "passes" = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",
+        /// `SHFL`.
+        shuffles: "requests" = "smsp__inst_executed_op_shfl.sum",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> SharedSpec {
+        SharedSpec { banks: 32, latency: 19, shuffle_latency: 23, atomic_interval: 2, sizes: vec![0, 8, 16] }
+    }
+
+    fn passes(kind: AccessKind, width: u8, address: impl Fn(u64) -> u64) -> u32 {
+        spec().passes(kind, !0, &std::array::from_fn(|lane| address(lane as u64)), width).passes
+    }
+
+    #[test]
+    fn a_stride_of_n_words_takes_as_many_passes_as_n_has_in_common_with_the_banks() {
+        for (stride, degree) in
+            [(1, 1), (2, 2), (3, 1), (4, 4), (6, 2), (8, 8), (16, 16), (31, 1), (32, 32), (33, 1)]
+        {
+            assert_eq!(passes(AccessKind::Load, 4, |lane| 4 * stride * lane), degree, "stride {stride}");
+        }
+    }
+
+    #[test]
+    fn one_word_for_all_is_broadcast() {
+        assert_eq!(passes(AccessKind::Load, 4, |_| 12), 1);
+        assert_eq!(passes(AccessKind::Load, 1, |lane| lane), 1);
+    }
+
+    #[test]
+    fn words_of_8_and_16_bytes_take_two_and_four_passes() {
+        assert_eq!(passes(AccessKind::Load, 8, |lane| 8 * lane), 2);
+        assert_eq!(passes(AccessKind::Store, 16, |lane| 16 * lane), 4);
+        assert_eq!(passes(AccessKind::Store, 16, |lane| 32 * lane), 8);
+    }
+
+    #[test]
+    fn atomic_operations_on_one_word_take_turns() {
+        assert_eq!(passes(AccessKind::Atomic, 4, |lane| 4 * lane), 1);
+        assert_eq!(passes(AccessKind::Atomic, 4, |_| 0), 63);
+    }
+
+    #[test]
+    fn no_lane_takes_no_pass() {
+        assert_eq!(spec().passes(AccessKind::Load, 0, &[0; 32], 4), Passes::default());
+    }
+
+    #[test]
+    fn the_size_is_the_smallest_that_is_enough() {
+        assert_eq!([0, 1, 8, 9, 100].map(|bytes| spec().size_for(bytes)), [0, 8, 8, 16, 16]);
+    }
+}

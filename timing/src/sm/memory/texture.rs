@@ -1,0 +1,22 @@
+//! Texture path: texels come through the L1 data cache.
+
+use crate::specification::{Document, SpecificationError};
+
+crate::specification! {
+    /// Texture unit of an SM.
+    pub struct TextureSpec in "texture" {
+        /// Lanes that are sampled a cycle.
+        lanes: u32 ["lanes per core cycle"],
+        /// From the tag lookup of a hit to the result at the write-back latch.
+        latency: u32 ["core cycles"],
+    }
+}
+
+impl TextureSpec {
+    pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        match self.lanes {
+            0 => Err(document.wrong("texture", "lanes", "nothing could ever be done")),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! A streaming multiprocessor.
+
+pub mod memory;

@@ -1,0 +1,204 @@
+//! A whole GPU: the specifications of all its units, and the files that come with the program.
+
+use super::{Document, Key, SpecificationError};
+use crate::crossbar::CrossbarSpec;
+use crate::dram::DramSpec;
+use crate::l2::L2Spec;
+use crate::partition::PartitionSpec;
+use crate::sm::memory::coalescer::CoalescerSpec;
+use crate::sm::memory::constant::ConstantSpec;
+use crate::sm::memory::l1::L1Spec;
+use crate::sm::memory::pipeline::MemoryPipelineSpec;
+use crate::sm::memory::shared::SharedSpec;
+use crate::sm::memory::texture::TextureSpec;
+
+/// GPU files that are part of the program.
+pub const BUILT_IN: &[(&str, &str)] = &[("titan-v", include_str!("../../configs/titan-v.toml"))];
+
+/// Declares which units a GPU consists of.
+macro_rules! gpu {
+    ($($(#[doc = $about:literal])* $unit:ident: $spec:ty,)*) => {
+        /// What a GPU is.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct GpuSpec {
+            $($(#[doc = $about])* pub $unit: $spec,)*
+        }
+
+        impl GpuSpec {
+            /// Reads all units' sections.
+            ///
+            /// # Errors
+            /// A key that no unit knows, that is missing, or whose value a unit refuses.
+            pub fn read(document: &Document) -> Result<GpuSpec, SpecificationError> {
+                document.check_keys(&GpuSpec::keys())?;
+                let gpu = GpuSpec { $($unit: <$spec>::read(document)?,)* };
+                $(gpu.$unit.check(document)?;)*
+                Ok(gpu)
+            }
+
+            /// The keys of a GPU's file.
+            pub fn keys() -> Vec<Key> {
+                [$(<$spec>::KEYS,)*].concat()
+            }
+        }
+    };
+}
+
+gpu! {
+    /// The chip.
+    chip: ChipSpec,
+    /// Clock domains.
+    clocks: ClockSpec,
+    /// Memory pipelines of an SM.
+    memory_pipeline: MemoryPipelineSpec,
+    /// Coalescer of an SM.
+    coalescer: CoalescerSpec,
+    /// Shared memory of an SM.
+    shared: SharedSpec,
+    /// L1 data cache of an SM.
+    l1: L1Spec,
+    /// Constant caches of an SM.
+    constant: ConstantSpec,
+    /// Texture unit of an SM.
+    texture: TextureSpec,
+    /// Crossbar.
+    crossbar: CrossbarSpec,
+    /// Memory partitions.
+    partition: PartitionSpec,
+    /// L2 slices.
+    l2: L2Spec,
+    /// DRAM channels.
+    dram: DramSpec,
+}
+
+impl GpuSpec {
+    /// A GPU that is part of the program, by name.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn built_in(name: &str) -> Result<GpuSpec, SpecificationError> {
+        GpuSpec::read(&built_in(name)?)
+    }
+}
+
+/// The document of a GPU that is part of the program, by name.
+///
+/// # Errors
+/// There is none of that name.
+pub fn built_in(name: &str) -> Result<Document, SpecificationError> {
+    let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+    let text = find(name).ok_or_else(|| SpecificationError::Base {
+        file: "--gpu".to_owned(),
+        base: name.to_owned(),
+        reason: format!("there are {}", names.join(", ")),
+    })?;
+    document(&format!("{name}.toml"), &text)
+}
+
+/// The document of a GPU's file, which may start from one that is part of the program.
+///
+/// # Errors
+/// It is malformed, or its base is not there.
+pub fn document(file: &str, text: &str) -> Result<Document, SpecificationError> {
+    Document::with_bases(file, text, &find)
+}
+
+fn find(name: &str) -> Option<String> {
+    BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
+}
+
+/// Changes a value: `section.key=value`, in the unit that the key has.
+///
+/// # Errors
+/// What is wrong with the change.
+pub fn change(document: &mut Document, text: &str) -> Result<(), String> {
+    let shape = || format!("`{text}` is no change; write section.key=value");
+    let (key, value) = text.split_once('=').ok_or_else(shape)?;
+    let (section, name) = key.trim().split_once('.').ok_or_else(shape)?;
+    let known = GpuSpec::keys().into_iter().find(|known| known.section == section && known.name == name);
+    let known = known.ok_or_else(|| format!("no unit has a key `{}`", key.trim()))?;
+    let value = value.trim();
+    let read = toml::from_str::<toml::Table>(&format!("value = {value}"));
+    let value = match read.ok().and_then(|mut table| table.remove("value")) {
+        Some(value) => value,
+        None => toml::Value::String(value.to_owned()),
+    };
+    document.set(section, name, value, known.unit, "the command line");
+    Ok(())
+}
+
+crate::specification! {
+    /// The chip as a whole.
+    pub struct ChipSpec in "chip" {
+        /// Streaming multiprocessors.
+        sms: u32 ["SMs"],
+        /// Cycles of the core clock that SMs and memory side run on their own before they exchange messages. No longer than
+        /// a message takes from an SM to its slice and back.
+        epoch: u32 ["core cycles"],
+    }
+}
+
+impl ChipSpec {
+    fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        match self {
+            ChipSpec { sms: 0, .. } => Err(document.wrong("chip", "sms", "a GPU has at least one")),
+            ChipSpec { epoch: 0, .. } => Err(document.wrong("chip", "epoch", "time would stand still")),
+            _ => Ok(()),
+        }
+    }
+}
+
+crate::specification! {
+    /// Frequencies of the clock domains.
+    pub struct ClockSpec in "clocks" {
+        /// SMs with their caches.
+        core: u32 ["MHz"],
+        /// Crossbar between SMs and L2 slices.
+        crossbar: u32 ["MHz"],
+        /// L2 slices.
+        l2: u32 ["MHz"],
+        /// DRAM: the command clock.
+        dram: u32 ["MHz"],
+    }
+}
+
+impl ClockSpec {
+    fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        let domains =
+            [("core", self.core), ("crossbar", self.crossbar), ("l2", self.l2), ("dram", self.dram)];
+        match domains.iter().find(|(_, frequency)| *frequency == 0) {
+            Some((name, _)) => Err(document.wrong("clocks", name, "a clock has to run")),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_gpu_of_the_program_is_read() {
+        for (name, _) in BUILT_IN {
+            GpuSpec::built_in(name).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_change_replaces_a_value_in_the_unit_of_its_key() {
+        let mut document = built_in("titan-v").unwrap();
+        change(&mut document, "chip.sms=4").unwrap();
+        assert_eq!(GpuSpec::read(&document).unwrap().chip.sms, 4);
+    }
+
+    #[test]
+    fn a_change_of_an_unknown_key_is_an_error() {
+        let mut document = built_in("titan-v").unwrap();
+        assert!(change(&mut document, "chip.smz=4").is_err());
+    }
+
+    #[test]
+    fn a_gpu_that_there_is_not_is_an_error_that_names_those_there_are() {
+        assert!(GpuSpec::built_in("titan-w").unwrap_err().to_string().contains("titan-v"));
+    }
+}

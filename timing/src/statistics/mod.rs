@@ -1,0 +1,85 @@
+//! What runs count. A unit declares its counters with [`counters!`], beside the code that counts; they are plain integers
+//! in the unit's State, and the declaration makes everything that outputs need.
+
+/// What a counter means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counter {
+    /// Unit of the machine it belongs to.
+    pub section: &'static str,
+    /// Name within the section.
+    pub name: &'static str,
+    /// What is counted.
+    pub meaning: &'static str,
+    /// In what it is counted.
+    pub unit: &'static str,
+    /// The metric of Nsight Compute (or nvprof) that it equals; empty if there is none.
+    pub metric: &'static str,
+}
+
+/// Counters of a unit.
+pub trait Counters {
+    /// Tells of all of them, in the order of their declaration.
+    fn each(&self, tell: &mut dyn FnMut(&'static Counter, u64));
+
+    /// Adds those of another unit of the kind.
+    fn add(&mut self, other: &Self);
+}
+
+/// Declares counters of a unit: a structure of integers, each with its unit and the profiler's metric that it equals.
+///
+/// ```
+/// use timing::statistics::Counters;
+/// timing::counters! {
+///     /// A cache.
+///     pub struct ExampleCounters in "example" {
+///         /// Sectors that were there.
+///         hits: "sectors" = "lts__t_sectors_lookup_hit.sum",
+///         /// Cycles in which nothing happened.
+///         idle: "cycles" = "",
+///     }
+/// }
+/// let mut counters = ExampleCounters { hits: 1, idle: 2 };
+/// counters.add(&ExampleCounters { hits: 1, idle: 0 });
+/// assert_eq!(counters.hits, 2);
+/// ```
+#[macro_export]
+macro_rules! counters {
+    (
+        $(#[doc = $about:literal])*
+        pub struct $name:ident in $section:literal {
+            $($(#[doc = $meaning:literal])* $field:ident: $unit:literal = $metric:literal,)*
+        }
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub struct $name {
+            $($(#[doc = $meaning])* pub $field: u64,)*
+        }
+
+        impl $name {
+            /// What they mean.
+            pub const COUNTERS: &'static [$crate::statistics::Counter] = &[
+                $($crate::statistics::Counter {
+                    section: $section,
+                    name: stringify!($field),
+                    meaning: concat!($($meaning),*).trim_ascii(),
+                    unit: $unit,
+                    metric: $metric,
+                },)*
+            ];
+        }
+
+        impl $crate::statistics::Counters for $name {
+            fn each(&self, tell: &mut dyn FnMut(&'static $crate::statistics::Counter, u64)) {
+                let values = [$(self.$field,)*];
+                for (counter, value) in Self::COUNTERS.iter().zip(values) {
+                    tell(counter, value);
+                }
+            }
+
+            fn add(&mut self, other: &Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
+    };
+}

@@ -1,0 +1,186 @@
+//! A timing wheel: things that happen at a known cycle, kept so that adding and taking one costs a few instructions.
+
+use serde::{Deserialize, Serialize};
+
+const NONE: u32 = u32::MAX;
+/// Cycles the wheel goes round in. Things further away stay for another turn.
+const SLOTS: u64 = 512;
+const WORDS: usize = (SLOTS / 64) as usize;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Entry<T> {
+    cycle: u64,
+    next: u32,
+    thing: T,
+}
+
+/// Things by the cycle at which they happen; those of one cycle in the order in which they were added.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Wheel<T> {
+    entries: Vec<Entry<T>>,
+    free: u32,
+    /// First and last entry of each slot.
+    slots: Vec<(u32, u32)>,
+    occupied: [u64; WORDS],
+    count: usize,
+    /// No entry is earlier.
+    now: u64,
+}
+
+impl<T: Copy> Default for Wheel<T> {
+    fn default() -> Wheel<T> {
+        Wheel {
+            entries: Vec::new(),
+            free: NONE,
+            slots: vec![(NONE, NONE); SLOTS as usize],
+            occupied: [0; WORDS],
+            count: 0,
+            now: 0,
+        }
+    }
+}
+
+impl<T: Copy> Wheel<T> {
+    /// How many things wait.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Adds a thing; what is past happens at once.
+    pub fn add(&mut self, cycle: u64, thing: T) {
+        let cycle = cycle.max(self.now);
+        let entry = Entry { cycle, next: NONE, thing };
+        let index = match self.free {
+            NONE => {
+                self.entries.push(entry);
+                (self.entries.len() - 1) as u32
+            }
+            free => {
+                self.free = self.entries[free as usize].next;
+                self.entries[free as usize] = entry;
+                free
+            }
+        };
+        self.append(index);
+        self.count += 1;
+    }
+
+    fn append(&mut self, index: u32) {
+        let slot = (self.entries[index as usize].cycle % SLOTS) as usize;
+        match self.slots[slot] {
+            (NONE, _) => self.slots[slot] = (index, index),
+            (first, last) => {
+                self.entries[last as usize].next = index;
+                self.slots[slot] = (first, index);
+            }
+        }
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// The cycle of the earliest thing, or an earlier one at which there is only something for a later turn.
+    pub fn next_event(&self) -> Option<u64> {
+        if self.count == 0 {
+            return None;
+        }
+        let start = (self.now % SLOTS) as usize;
+        (0..=WORDS).find_map(|step| {
+            let word = (start / 64 + step) % WORDS;
+            let bits = match step {
+                0 => self.occupied[word] & (u64::MAX << (start % 64)),
+                _ => self.occupied[word],
+            };
+            (bits != 0).then(|| {
+                let slot = (word * 64) as u64 + u64::from(bits.trailing_zeros());
+                self.now + (slot + SLOTS - start as u64) % SLOTS
+            })
+        })
+    }
+
+    /// Takes what happens at `cycle` or before, cycle by cycle.
+    pub fn take_until(&mut self, cycle: u64, mut take: impl FnMut(T)) {
+        while let Some(next) = self.next_event().filter(|next| *next <= cycle) {
+            self.now = next;
+            let slot = (next % SLOTS) as usize;
+            let (mut index, _) = std::mem::replace(&mut self.slots[slot], (NONE, NONE));
+            self.occupied[slot / 64] &= !(1 << (slot % 64));
+            let mut later = Vec::new();
+            while index != NONE {
+                let entry = &mut self.entries[index as usize];
+                let following = std::mem::replace(&mut entry.next, NONE);
+                if entry.cycle == next {
+                    take(entry.thing);
+                    entry.next = std::mem::replace(&mut self.free, index);
+                    self.count -= 1;
+                } else {
+                    later.push(index);
+                }
+                index = following;
+            }
+            // What is left in the slot is for a later turn.
+            for index in later {
+                self.append(index);
+            }
+            self.now = next + 1;
+        }
+        self.now = self.now.max(cycle.saturating_add(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn take(wheel: &mut Wheel<u32>, cycle: u64) -> Vec<u32> {
+        let mut taken = Vec::new();
+        wheel.take_until(cycle, |thing| taken.push(thing));
+        taken
+    }
+
+    #[test]
+    fn things_of_one_cycle_come_in_the_order_in_which_they_were_added() {
+        let mut wheel = Wheel::default();
+        wheel.add(7, 1);
+        wheel.add(3, 2);
+        wheel.add(7, 3);
+        assert_eq!(wheel.next_event(), Some(3));
+        assert_eq!(take(&mut wheel, 10), [2, 1, 3]);
+        assert!(wheel.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn everything_comes_at_its_cycle(
+            delays in prop::collection::vec((0_u64..2000, 0_u64..40), 0..100)
+        ) {
+            let mut wheel = Wheel::default();
+            let mut expected = Vec::new();
+            let mut taken = Vec::new();
+            let mut now = 0;
+            for (index, (delay, step)) in delays.into_iter().enumerate() {
+                wheel.add(now + delay, index as u32);
+                expected.push((now + delay, index as u32));
+                wheel.take_until(now, |thing| taken.push((now, thing)));
+                for _ in 0..step {
+                    now += 1;
+                    wheel.take_until(now, |thing| taken.push((now, thing)));
+                }
+                now += 1;
+            }
+            for _ in 0..2100 {
+                wheel.take_until(now, |thing| taken.push((now, thing)));
+                now += 1;
+            }
+            expected.sort_unstable();
+            taken.sort_unstable();
+            prop_assert_eq!(taken, expected);
+            prop_assert!(wheel.is_empty());
+        }
+    }
+}

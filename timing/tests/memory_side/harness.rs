@@ -1,0 +1,120 @@
+//! Runs a memory side epoch by epoch as the GPU does.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use timing::memory_side::MemorySide;
+use timing::message::{MemoryReply, MemoryRequest, Origin, Performed, RequestKind, Timed};
+use timing::specification::{GpuSpec, gpu};
+
+/// TITAN V, changed.
+pub fn titan_v(change: impl FnOnce(&mut GpuSpec)) -> GpuSpec {
+    let mut gpu = GpuSpec::read(&gpu::built_in("titan-v").unwrap()).unwrap();
+    change(&mut gpu);
+    gpu
+}
+
+/// A read of sectors of a line.
+pub fn read(line: u64, sectors: u8) -> MemoryRequest {
+    MemoryRequest {
+        line,
+        sectors,
+        bytes: 0,
+        kind: RequestKind::Read,
+        lanes: 0,
+        origin: Origin::Global,
+        sm: 0,
+        tag: 0,
+        deferred: None,
+    }
+}
+
+/// A write of bytes of a line.
+pub fn write(line: u64, bytes: u128) -> MemoryRequest {
+    let sectors = (0..4).filter(|sector| (bytes >> (sector * 32)) as u32 != 0);
+    let sectors = sectors.fold(0, |mask, sector| mask | 1 << sector);
+    MemoryRequest { sectors, bytes, kind: RequestKind::Write, ..read(line, 0) }
+}
+
+/// A memory side and its clock.
+pub struct Bench {
+    pub side: MemorySide,
+    epoch: u64,
+    pub now: u64,
+    queues: Vec<VecDeque<Timed<MemoryReply>>>,
+    pub credits: Vec<u32>,
+    pub performed: Vec<Performed>,
+}
+
+impl Bench {
+    pub fn new(gpu: GpuSpec) -> Bench {
+        let sms = gpu.chip.sms as usize;
+        let epoch = u64::from(gpu.chip.epoch);
+        let side = MemorySide::new(&Arc::new(gpu));
+        let credits = vec![side.credits(); sms];
+        Bench { side, epoch, now: 0, queues: vec![VecDeque::new(); sms], credits, performed: Vec::new() }
+    }
+
+    /// Runs an epoch with requests of it; gives the replies.
+    pub fn epoch(&mut self, requests: &[Timed<MemoryRequest>]) -> Vec<Timed<MemoryReply>> {
+        let until = self.now + self.epoch;
+        for request in requests {
+            assert!((self.now..until).contains(&request.cycle));
+        }
+        self.side.run(until, requests, &mut self.queues, &mut self.performed, &mut self.credits);
+        self.now = until;
+        let replies: Vec<_> = self.queues.iter_mut().flat_map(|queue| queue.drain(..)).collect();
+        assert!(replies.iter().all(|reply| reply.cycle >= until));
+        assert_eq!(self.side.violation(), None);
+        replies
+    }
+
+    /// Runs until all is done, skipping epochs in which nothing happens; gives the replies by cycle.
+    pub fn finish(&mut self) -> Vec<Timed<MemoryReply>> {
+        let mut replies = Vec::new();
+        while let Some(next) = self.side.next_event() {
+            self.now = self.now.max(next / self.epoch * self.epoch);
+            replies.extend(self.epoch(&[]));
+        }
+        assert!(self.side.is_idle(), "{:?}", self.side.waiting());
+        replies.sort_by_key(|reply| reply.cycle);
+        replies
+    }
+
+    /// Sends requests at the start of the next epoch and waits for all to be done; gives the cycles until each reply.
+    pub fn together(&mut self, requests: &[MemoryRequest]) -> Vec<u64> {
+        let start = self.now;
+        let requests: Vec<_> =
+            requests.iter().map(|message| Timed { cycle: start, message: *message }).collect();
+        let mut replies = self.epoch(&requests);
+        replies.extend(self.finish());
+        assert_eq!(replies.len(), requests.len());
+        replies.iter().map(|reply| reply.cycle - start).collect()
+    }
+
+    /// Sends one request and waits; gives the cycles until its reply.
+    pub fn alone(&mut self, request: MemoryRequest) -> u64 {
+        self.together(&[request])[0]
+    }
+
+    /// Sends requests as early as credits allow, `per_cycle` of each SM in a cycle, SM by SM from its own stream; gives the
+    /// cycle of the last reply.
+    pub fn stream(&mut self, mut streams: Vec<VecDeque<MemoryRequest>>, per_cycle: usize) -> u64 {
+        let mut last = 0;
+        while streams.iter().any(|stream| !stream.is_empty()) {
+            let mut requests = Vec::new();
+            for cycle in self.now..self.now + self.epoch {
+                for (stream, credits) in streams.iter_mut().zip(&mut self.credits) {
+                    for _ in 0..per_cycle.min(*credits as usize) {
+                        if let Some(message) = stream.pop_front() {
+                            *credits -= 1;
+                            requests.push(Timed { cycle, message });
+                        }
+                    }
+                }
+            }
+            last = self.epoch(&requests).iter().map(|reply| reply.cycle).fold(last, u64::max);
+        }
+        self.finish().last().map_or(last, |reply| last.max(reply.cycle))
+    }
+}

@@ -1,0 +1,106 @@
+//! One request at a time: the latency is what the Spec adds up to.
+
+use timing::specification::GpuSpec;
+
+use crate::harness::{Bench, read, titan_v, write};
+
+/// There and back through the crossbar and the pipeline of a slice.
+fn hit(gpu: &GpuSpec) -> u64 {
+    u64::from(gpu.crossbar.latency * 2 + gpu.l2.latency)
+}
+
+/// DRAM cycles of core cycles, with what is lost on the way into that clock.
+fn dram(gpu: &GpuSpec, cycles: u32) -> std::ops::RangeInclusive<u64> {
+    let cycles = u64::from(cycles * gpu.clocks.core).div_ceil(u64::from(gpu.clocks.dram));
+    cycles + u64::from(gpu.dram.latency)..=cycles + u64::from(gpu.dram.latency) + 3
+}
+
+/// A spec without refresh, whose banks follow one another plainly.
+fn plain() -> GpuSpec {
+    titan_v(|gpu| {
+        gpu.dram.refresh = timing::dram::RefreshMode::None;
+        gpu.dram.bank_hash = timing::partition::Hash::Consecutive;
+        gpu.partition.hash = timing::partition::Hash::Consecutive;
+    })
+}
+
+/// Addresses of one slice that are so many of its bytes apart.
+fn in_slice(gpu: &GpuSpec, offset: u64) -> u64 {
+    gpu.partition.address(timing::partition::Place { slice: 0, offset })
+}
+
+#[test]
+fn a_hit_takes_the_crossbar_twice_and_the_slice() {
+    let gpu = plain();
+    let mut bench = Bench::new(gpu.clone());
+    bench.alone(read(0, 1));
+    assert_eq!(bench.alone(read(0, 1)), hit(&gpu));
+}
+
+#[test]
+fn a_hit_as_an_sm_sees_it_is_within_the_measured_range() {
+    let sm = 28;
+    assert!((193..=215).contains(&(hit(&plain()) + sm)));
+}
+
+#[test]
+fn each_further_sector_of_a_hit_takes_a_cycle_of_the_slice_and_one_of_the_crossbar() {
+    let gpu = plain();
+    let mut bench = Bench::new(gpu.clone());
+    bench.alone(read(0, 15));
+    // 8 + 4 * 32 bytes in flits of 40.
+    assert_eq!(bench.alone(read(0, 15)), hit(&gpu) + 3 + 3);
+}
+
+#[test]
+fn a_written_sector_is_a_hit() {
+    let gpu = plain();
+    let mut bench = Bench::new(gpu.clone());
+    assert_eq!(bench.alone(write(0, 0xffff_ffff)), hit(&gpu));
+    assert_eq!(bench.alone(read(0, 1)), hit(&gpu));
+}
+
+#[test]
+fn a_miss_to_a_closed_row_adds_activation_read_and_burst() {
+    let gpu = plain();
+    let latency = Bench::new(gpu.clone()).alone(read(0, 1));
+    let expected = dram(&gpu, gpu.dram.rcd + gpu.dram.cl + 1);
+    assert!(expected.contains(&(latency - hit(&gpu))), "{latency}");
+}
+
+#[test]
+fn a_miss_to_an_open_row_adds_read_and_burst() {
+    let gpu = plain();
+    let mut bench = Bench::new(gpu.clone());
+    bench.alone(read(0, 1));
+    let latency = bench.alone(read(128, 1));
+    assert!(dram(&gpu, gpu.dram.cl + 1).contains(&(latency - hit(&gpu))), "{latency}");
+    assert_eq!(bench.side.dram_counters().read_row_hits, 1);
+}
+
+#[test]
+fn a_miss_to_a_bank_with_another_row_adds_precharge_activation_read_and_burst() {
+    let gpu = plain();
+    let mut bench = Bench::new(gpu.clone());
+    bench.alone(read(0, 1));
+    let row = u64::from(gpu.dram.row) * u64::from(gpu.dram.banks / gpu.partition.slices);
+    let latency = bench.alone(read(in_slice(&gpu, row), 1));
+    let expected = dram(&gpu, gpu.dram.rp + gpu.dram.rcd + gpu.dram.cl + 1);
+    assert!(expected.contains(&(latency - hit(&gpu))), "{latency}");
+}
+
+#[test]
+fn a_load_from_dram_as_an_sm_sees_it_is_within_the_measured_range() {
+    let sm = 28;
+    let gpu = titan_v(|_| ());
+    assert!((375..=434).contains(&(Bench::new(gpu).alone(read(0, 1)) + sm)));
+}
+
+#[test]
+fn after_invalidation_everything_misses() {
+    let gpu = plain();
+    let mut bench = Bench::new(gpu.clone());
+    bench.alone(read(0, 1));
+    bench.side.invalidate();
+    assert!(bench.alone(read(0, 1)) > hit(&gpu));
+}

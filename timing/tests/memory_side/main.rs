@@ -1,0 +1,9 @@
+//! The memory side with synthetic requests.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod conservation;
+mod harness;
+mod latency;
+mod throughput;
+mod write_policy;

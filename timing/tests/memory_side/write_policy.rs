@@ -1,0 +1,61 @@
+//! How writes allocate.
+
+use timing::l2::WriteAllocation;
+use timing::specification::GpuSpec;
+
+use crate::harness::{Bench, read, titan_v, write};
+
+const A: u64 = 0;
+const C: u64 = 1 << 20;
+
+/// The kernel of figure 5 of Khairy et al. as one thread's accesses to L2; gives whether lines 3 to 6 hit: the write of
+/// C[i], the write of C[i+1], the read of C[i], the reads of C[i] and C[i+1].
+fn figure_5(gpu: GpuSpec) -> [bool; 5] {
+    let mut bench = Bench::new(gpu);
+    let mut hits = |request| {
+        let before = bench.side.l2_counters().hits;
+        bench.alone(request);
+        bench.side.l2_counters().hits > before
+    };
+    hits(read(A, 1));
+    let write_first = hits(write(C, 0xf));
+    hits(read(A, 1));
+    let write_second = hits(write(C, 0xf0));
+    let read_first = hits(read(C, 1));
+    let write_again = write(C, 0xf);
+    hits(write_again);
+    [write_first, write_second, read_first, hits(read(C, 1)), hits(read(C, 1))]
+}
+
+fn with(policy: WriteAllocation) -> GpuSpec {
+    titan_v(|gpu| gpu.l2.write_allocation = policy)
+}
+
+#[test]
+fn lazy_fetch_on_read_gives_the_sequence_that_khairy_measured() {
+    assert_eq!(figure_5(with(WriteAllocation::LazyFetchOnRead)), [false, true, false, true, true]);
+}
+
+#[test]
+fn write_validate_reads_what_was_partly_written() {
+    assert_eq!(figure_5(with(WriteAllocation::WriteValidate)), [false, true, true, true, true]);
+}
+
+#[test]
+fn fetch_on_write_fetches_the_whole_line() {
+    let mut bench = Bench::new(with(WriteAllocation::FetchOnWrite));
+    bench.alone(write(C, 0xf));
+    assert_eq!(bench.side.dram_counters().reads, 4);
+    bench.alone(read(C, 15));
+    assert_eq!(bench.side.l2_counters().read_hits, 4);
+}
+
+#[test]
+fn a_read_of_a_partly_written_sector_fetches_it_once() {
+    let mut bench = Bench::new(with(WriteAllocation::LazyFetchOnRead));
+    bench.alone(write(C, 0xf));
+    assert_eq!(bench.side.dram_counters().reads, 0);
+    bench.alone(read(C, 1));
+    let counters = bench.side.l2_counters();
+    assert_eq!((counters.fetches, counters.partial_fetches), (1, 1));
+}

@@ -1,0 +1,212 @@
+//! A memory unit that is given instructions, with a memory behind it that answers after a fixed time.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use timing::message::{MemoryReply, MemoryRequest, RequestKind, Timed};
+use timing::sm::memory::{MemoryCounters, MemoryIssue, MemoryUnit};
+use timing::specification::{GpuSpec, gpu};
+use warp_stream::{AccessKind, CacheOperator, MemoryOperation, MemorySpace, OperationClass};
+
+/// From a request to its reply. Core cycles.
+pub const FAR: u64 = 200;
+
+/// Cycles after which a test is taken to hang.
+const LIMIT: u64 = 1_000_000;
+
+/// An instruction to issue.
+#[derive(Debug, Clone)]
+pub struct Instruction {
+    pub sub_core: u8,
+    pub class: OperationClass,
+    pub operation: MemoryOperation,
+    pub active: u32,
+    pub addresses: [u64; 32],
+    pub texels: Vec<u64>,
+    pub deferred: Option<u32>,
+}
+
+impl Instruction {
+    pub fn new(space: MemorySpace, kind: AccessKind, width: u8, address: impl Fn(u64) -> u64) -> Instruction {
+        let class = match kind {
+            AccessKind::Load => OperationClass::Load,
+            AccessKind::Store => OperationClass::Store,
+            AccessKind::Atomic => OperationClass::Atomic,
+            AccessKind::Reduction => OperationClass::Reduction,
+        };
+        Instruction {
+            sub_core: 0,
+            class,
+            operation: MemoryOperation { space, kind, width, cache: CacheOperator::Default },
+            active: !0,
+            addresses: std::array::from_fn(|lane| address(lane as u64)),
+            texels: Vec::new(),
+            deferred: None,
+        }
+    }
+
+    /// A load of consecutive words from `start` on.
+    pub fn load(start: u64) -> Instruction {
+        Instruction::new(MemorySpace::Global, AccessKind::Load, 4, |lane| start + 4 * lane)
+    }
+
+    /// A store of consecutive words from `start` on.
+    pub fn store(start: u64) -> Instruction {
+        Instruction::new(MemorySpace::Global, AccessKind::Store, 4, |lane| start + 4 * lane)
+    }
+
+    /// A load of shared memory.
+    pub fn shared(width: u8, address: impl Fn(u64) -> u64) -> Instruction {
+        Instruction::new(MemorySpace::Shared, AccessKind::Load, width, address)
+    }
+
+    pub fn sub_core(self, sub_core: u8) -> Instruction {
+        Instruction { sub_core, ..self }
+    }
+
+    pub fn active(self, active: u32) -> Instruction {
+        Instruction { active, ..self }
+    }
+
+    pub fn cache(mut self, cache: CacheOperator) -> Instruction {
+        self.operation.cache = cache;
+        self
+    }
+
+    pub fn deferred(self, number: u32) -> Instruction {
+        Instruction { deferred: Some(number), ..self }
+    }
+}
+
+/// When an instruction was accepted, and when its result was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Times {
+    pub accepted: u64,
+    pub completed: u64,
+}
+
+impl Times {
+    pub fn latency(self) -> u64 {
+        self.completed - self.accepted
+    }
+}
+
+pub struct Bench {
+    pub unit: MemoryUnit,
+    pub cycle: u64,
+    pub sent: Vec<Timed<MemoryRequest>>,
+    pub performed: Vec<u32>,
+    inbox: VecDeque<Timed<MemoryReply>>,
+    replied: usize,
+}
+
+impl Bench {
+    pub fn new() -> Bench {
+        Bench::with(&[])
+    }
+
+    /// TITAN V with other values.
+    pub fn with(changes: &[(&str, &str, toml::Value)]) -> Bench {
+        let mut document = gpu::built_in("titan-v").unwrap();
+        for (section, name, value) in changes {
+            document.set(section, name, value.clone(), "", "test");
+        }
+        let spec = Arc::new(GpuSpec::read(&document).unwrap());
+        Bench {
+            unit: MemoryUnit::new(&spec, 7),
+            cycle: 0,
+            sent: Vec::new(),
+            performed: Vec::new(),
+            inbox: VecDeque::new(),
+            replied: 0,
+        }
+    }
+
+    /// Gives instructions to their sub-cores, in order and as soon as each has room; runs until all are done. A sub-core
+    /// whose next instruction is not at the front of what is left waits for nobody else's.
+    pub fn run(&mut self, instructions: &[Instruction]) -> Vec<Times> {
+        let mut times = vec![Times::default(); instructions.len()];
+        let mut queues: [VecDeque<usize>; 4] = Default::default();
+        for (i, instruction) in instructions.iter().enumerate() {
+            queues[usize::from(instruction.sub_core)].push_back(i);
+        }
+        let mut left = instructions.len();
+        let limit = self.cycle + LIMIT;
+        while left > 0 {
+            self.step();
+            for sub_core in 0..4 {
+                if let Some(done) = self.unit.next_completion(sub_core, self.cycle) {
+                    times[done as usize].completed = self.cycle;
+                    left -= 1;
+                }
+                let queue = &mut queues[usize::from(sub_core)];
+                if let Some(&i) = queue.front()
+                    && self.unit.can_accept(sub_core, self.cycle)
+                {
+                    queue.pop_front();
+                    times[i].accepted = self.cycle;
+                    self.accept(i as u32, &instructions[i]);
+                }
+            }
+            if left == 0 {
+                self.cycle += 1;
+            } else if queues.iter().all(VecDeque::is_empty) {
+                self.skip();
+            } else {
+                self.cycle += 1;
+            }
+            assert!(self.cycle < limit, "it hangs: {:?}", self.unit.waiting());
+        }
+        times
+    }
+
+    /// One instruction; gives its latency.
+    pub fn one(&mut self, instruction: Instruction) -> u64 {
+        self.run(&[instruction])[0].latency()
+    }
+
+    fn accept(&mut self, number: u32, instruction: &Instruction) {
+        self.unit.accept(
+            self.cycle,
+            MemoryIssue {
+                instruction: number,
+                sub_core: instruction.sub_core,
+                warp: instruction.sub_core,
+                class: instruction.class,
+                operation: instruction.operation,
+                active: instruction.active,
+                addresses: &instruction.addresses,
+                texels: &instruction.texels,
+                deferred: instruction.deferred,
+            },
+        );
+    }
+
+    fn step(&mut self) {
+        self.unit.step(self.cycle, &mut self.inbox, &mut self.sent, &mut self.performed);
+        for &Timed { cycle, message } in &self.sent[self.replied..] {
+            let MemoryRequest { line, sectors, kind, origin, sm, tag, .. } = message;
+            let reply = MemoryReply { line, sectors, kind, origin, sm, tag };
+            self.inbox.push_back(Timed { cycle: cycle + FAR, message: reply });
+        }
+        self.unit.give_credits(self.cycle + 1, (self.sent.len() - self.replied) as u32);
+        self.replied = self.sent.len();
+    }
+
+    /// On to the next cycle in which something happens.
+    fn skip(&mut self) {
+        let reply = self.inbox.front().map(|reply| reply.cycle);
+        let next = reply.into_iter().chain(self.unit.next_event()).min();
+        self.cycle = next.unwrap_or(u64::MAX).max(self.cycle + 1);
+    }
+
+    pub fn counters(&self) -> MemoryCounters {
+        self.unit.counters()
+    }
+
+    /// Requests of a kind: lines and sectors.
+    pub fn requests(&self, kind: RequestKind) -> Vec<(u64, u8)> {
+        let sent = self.sent.iter().map(|request| request.message).filter(|request| request.kind == kind);
+        sent.map(|request| (request.line, request.sectors)).collect()
+    }
+}

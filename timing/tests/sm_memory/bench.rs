@@ -106,10 +106,11 @@ impl Bench {
     }
 
     /// TITAN V with other values.
-    pub fn with(changes: &[(&str, &str, toml::Value)]) -> Bench {
+    pub fn with(changes: &[(&'static str, &'static str, toml::Value)]) -> Bench {
         let mut document = gpu::built_in("titan-v").unwrap();
-        for (section, name, value) in changes {
-            document.set(section, name, value.clone(), "", "test");
+        for &(section, name, ref value) in changes {
+            let unit = GpuSpec::keys().iter().find(|key| (key.section, key.name) == (section, name)).unwrap().unit;
+            document.set(section, name, value.clone(), unit, "test");
         }
         let spec = Arc::new(GpuSpec::read(&document).unwrap());
         Bench {

@@ -109,7 +109,8 @@ impl Bench {
     pub fn with(changes: &[(&'static str, &'static str, toml::Value)]) -> Bench {
         let mut document = gpu::built_in("titan-v").unwrap();
         for &(section, name, ref value) in changes {
-            let unit = GpuSpec::keys().iter().find(|key| (key.section, key.name) == (section, name)).unwrap().unit;
+            let unit =
+                GpuSpec::keys().iter().find(|key| (key.section, key.name) == (section, name)).unwrap().unit;
             document.set(section, name, value.clone(), unit, "test");
         }
         let spec = Arc::new(GpuSpec::read(&document).unwrap());

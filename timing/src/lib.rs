@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod crossbar;
 pub mod dram;
+pub mod gpu;
 pub mod l2;
 pub mod memory_side;
 pub mod message;

@@ -1,8 +1,11 @@
 //! A whole GPU: the specifications of all its units, and the files that come with the program.
 
+use warp_stream::Moment;
+
 use super::{Document, Key, SpecificationError};
 use crate::crossbar::CrossbarSpec;
 use crate::dram::DramSpec;
+use crate::gpu::{CopySpec, LaunchSpec};
 use crate::l2::L2Spec;
 use crate::partition::PartitionSpec;
 use crate::sm::memory::coalescer::CoalescerSpec;
@@ -49,6 +52,10 @@ gpu! {
     chip: ChipSpec,
     /// Clock domains.
     clocks: ClockSpec,
+    /// Launches.
+    launch: LaunchSpec,
+    /// Copy engines.
+    copy: CopySpec,
     /// Memory pipelines of an SM.
     memory_pipeline: MemoryPipelineSpec,
     /// Coalescer of an SM.
@@ -170,6 +177,12 @@ impl ClockSpec {
             Some((name, _)) => Err(document.wrong("clocks", name, "a clock has to run")),
             None => Ok(()),
         }
+    }
+
+    /// The moment at which a core cycle starts.
+    pub fn moment(&self, cycle: u64) -> Moment {
+        let nanoseconds = u128::from(cycle) * 1000 / u128::from(self.core);
+        Moment { cycle, nanoseconds: u64::try_from(nanoseconds).unwrap_or(u64::MAX) }
     }
 }
 

@@ -1,6 +1,12 @@
 //! What runs count. A unit declares its counters with [`counters!`], beside the code that counts; they are plain integers
 //! in the unit's State, and the declaration makes everything that outputs need.
 
+mod derived;
+mod ratio;
+
+pub use derived::DERIVED;
+pub use ratio::{Counts, Ratio, value};
+
 /// What a counter means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counter {

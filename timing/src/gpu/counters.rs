@@ -1,0 +1,83 @@
+//! What a whole GPU has counted.
+
+use crate::crossbar::CrossbarCounters;
+use crate::dram::DramCounters;
+use crate::l2::L2Counters;
+use crate::memory_side::MemoryCounters;
+use crate::sm::SmCounters;
+use crate::statistics::{Counter, Counters, Counts};
+
+crate::counters! {
+    /// The GPU as a whole.
+    pub struct GpuCounters in "gpu" {
+        /// Core cycles.
+        cycles: "core cycles" = "gpc__cycles_elapsed.max",
+        /// The same as time.
+        nanoseconds: "ns" = "gpu__time_duration.sum",
+        /// Core cycles of all SMs.
+        sm_cycles: "core cycles" = "sm__cycles_elapsed.sum",
+        /// L2 cycles of all slices.
+        l2_cycles: "L2 cycles" = "lts__cycles_elapsed.sum",
+        /// DRAM cycles of all channels.
+        dram_cycles: "DRAM cycles" = "dram__cycles_elapsed.sum",
+        /// CTAs that were started.
+        ctas_started: "CTAs" = "sm__ctas_launched.sum",
+        /// CTAs that ended.
+        ctas_ended: "CTAs" = "",
+        /// Requests that copy engines sent through L2.
+        copy_requests: "requests" = "",
+        /// Replies that copy engines got.
+        copy_replies: "requests" = "",
+    }
+}
+
+/// Counters of all units, those of a kind added up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// The GPU as a whole.
+    pub gpu: GpuCounters,
+    /// SMs.
+    pub sm: SmCounters,
+    /// Requests of SMs to the memory side.
+    pub memory: MemoryCounters,
+    /// Crossbar.
+    pub crossbar: CrossbarCounters,
+    /// L2 slices.
+    pub l2: L2Counters,
+    /// DRAM channels.
+    pub dram: DramCounters,
+}
+
+impl Counters for Totals {
+    fn each(&self, tell: &mut dyn FnMut(&'static Counter, u64)) {
+        self.gpu.each(tell);
+        self.sm.each(tell);
+        self.memory.each(tell);
+        self.crossbar.each(tell);
+        self.l2.each(tell);
+        self.dram.each(tell);
+    }
+
+    fn add(&mut self, other: &Totals) {
+        self.gpu.add(&other.gpu);
+        self.sm.add(&other.sm);
+        self.memory.add(&other.memory);
+        self.crossbar.add(&other.crossbar);
+        self.l2.add(&other.l2);
+        self.dram.add(&other.dram);
+    }
+}
+
+impl Totals {
+    /// What was counted since `before`.
+    pub(super) fn since(&self, before: &Totals) -> Counts {
+        let mut counts = Counts::new();
+        self.each(&mut |counter, value| counts.push((counter, value)));
+        let mut index = 0;
+        before.each(&mut |_, value| {
+            counts[index].1 -= value;
+            index += 1;
+        });
+        counts
+    }
+}

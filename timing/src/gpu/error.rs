@@ -1,0 +1,87 @@
+//! Why a launch did not end as it should.
+
+use std::fmt;
+
+use super::Imbalance;
+use crate::dram::Violation;
+use crate::sm::{Limit, SmFault};
+
+/// Why a launch did not end as it should.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// An SM cannot go on.
+    #[error("kernel {kernel} on SM {sm}: {fault}")]
+    Fault {
+        /// The kernel.
+        kernel: String,
+        /// The SM.
+        sm: u32,
+        /// What happened.
+        fault: SmFault,
+    },
+    /// A CTA does not fit an SM.
+    #[error("a CTA of kernel {kernel} does not fit an SM: {limit:?}")]
+    NoRoom {
+        /// The kernel.
+        kernel: String,
+        /// What it needs more of than an SM has.
+        limit: Limit,
+    },
+    /// All CTAs have to be on the GPU at once, and have no room.
+    #[error("kernel {kernel} is cooperative and has {ctas} CTAs; the GPU holds {room}")]
+    NotResident {
+        /// The kernel.
+        kernel: String,
+        /// Its CTAs.
+        ctas: u64,
+        /// How many can be there.
+        room: u64,
+    },
+    /// Nothing is under way.
+    #[error("nothing was launched")]
+    Nothing,
+    /// The observer ended it.
+    #[error("cancelled")]
+    Cancelled,
+    /// Nothing moves any more.
+    #[error("{0}")]
+    Stuck(Stuck),
+    /// What was counted does not add up.
+    #[error("statistics of kernel {kernel} do not add up: {imbalance}")]
+    Unbalanced {
+        /// The kernel.
+        kernel: String,
+        /// Both sides.
+        imbalance: Imbalance,
+    },
+    /// A DRAM channel broke a timing rule.
+    #[error("{0:?}")]
+    Dram(Violation),
+}
+
+/// Nothing moves any more: who waits for whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stuck {
+    /// When. Core cycles.
+    pub cycle: u64,
+    /// CTAs that have not ended, kernel by kernel.
+    pub kernels: Vec<String>,
+    /// Who waits for what: warps, then units of the memory side.
+    pub waiting: Vec<String>,
+}
+
+/// Lines of a report that are printed.
+const SHOWN: usize = 40;
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "nothing moves any more at cycle {}", self.cycle)?;
+        for line in self.kernels.iter().chain(self.waiting.iter().take(SHOWN)) {
+            write!(f, "\n  {line}")?;
+        }
+        match self.waiting.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\n  and {more} more"),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A whole GPU: SMs, memory side, dispatch of CTAs, launches, copies.
+//!
+//! Time goes on in epochs. In one, each SM that has something to do runs on its own, on any of the threads; then their requests
+//! go to the memory side in the order of (cycle, SM, sequence), which runs as far and leaves replies in the SMs' inboxes. CTAs
+//! start at the beginnings of epochs, one on an SM in each cycle. Epochs in which nothing happens are left out, and so are SMs
+//! with nothing to do.
+
+mod conservation;
+mod counters;
+mod crew;
+mod error;
+mod launch;
+mod observer;
+mod session;
+mod slot;
+mod specification;
+
+use std::sync::Arc;
+
+use warp_stream::{KernelSource, Moment};
+
+pub use self::conservation::Imbalance;
+pub use self::counters::{GpuCounters, Totals};
+pub use self::error::{LaunchError, Stuck};
+pub use self::launch::LaunchId;
+pub use self::observer::{Observer, Progress};
+pub use self::session::Session;
+pub use self::specification::{CopySpec, LaunchSpec};
+use crate::clock::Clock;
+use crate::memory_side::MemorySide;
+use crate::report::LaunchRecord;
+use crate::sm::{Occupancy, Program, Sm};
+use crate::specification::GpuSpec;
+use crate::statistics::Counters;
+
+/// A whole GPU.
+#[derive(Debug)]
+pub struct Gpu {
+    spec: Arc<GpuSpec>,
+    threads: usize,
+    sms: Vec<Sm>,
+    memory: MemorySide,
+    /// Core cycle up to which all units have run.
+    run_to: u64,
+    /// Core cycle up to which time has gone on for whoever launches.
+    now: u64,
+    counters: GpuCounters,
+}
+
+impl Gpu {
+    /// An idle one with empty caches.
+    pub fn new(spec: &Arc<GpuSpec>) -> Gpu {
+        Gpu {
+            spec: Arc::clone(spec),
+            threads: 1,
+            sms: sms(spec),
+            memory: MemorySide::new(spec),
+            run_to: 0,
+            now: 0,
+            counters: GpuCounters::default(),
+        }
+    }
+
+    /// The same, with SMs run by so many threads. Results do not depend on it.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Gpu {
+        Gpu { threads: threads.max(1), ..self }
+    }
+
+    /// What it is.
+    pub fn spec(&self) -> &Arc<GpuSpec> {
+        &self.spec
+    }
+
+    /// Simulated time: the end of what was launched or copied last, or what [`Gpu::advance_to`] was told.
+    pub fn now(&self) -> Moment {
+        self.spec.clocks.moment(self.now)
+    }
+
+    /// Time goes on to a core cycle while the GPU does nothing. What is past is no error.
+    pub fn advance_to(&mut self, cycle: u64) {
+        self.now = self.now.max(cycle);
+    }
+
+    /// How many CTAs of a kernel an SM can hold, and what limits them.
+    pub fn occupancy(&self, source: &dyn KernelSource) -> Occupancy {
+        Occupancy::new(&self.spec, &Program::new(&self.spec, source.kernel()))
+    }
+
+    /// Runs a launch to its end, from [`Gpu::now`] on.
+    ///
+    /// # Errors
+    /// Why it did not end; the GPU is idle then, with empty caches.
+    pub fn launch(
+        &mut self,
+        source: &dyn KernelSource,
+        observer: &mut dyn Observer,
+    ) -> Result<LaunchRecord, LaunchError> {
+        let mut session = self.session();
+        session.begin(source)?;
+        let (_, record) = session.run_until_one_ends(observer)?;
+        Ok(record)
+    }
+
+    /// For launches that overlap.
+    pub fn session<'a>(&mut self) -> Session<'_, 'a> {
+        Session::new(self)
+    }
+
+    /// What all units have counted since the start or since the last error, with times as at a core cycle.
+    fn totals<'s>(&self, cycle: u64, sms: impl Iterator<Item = &'s Sm>) -> Totals {
+        let GpuSpec { chip, clocks, partition, .. } = &*self.spec;
+        let in_clock = |own: u32| Clock::new(own, clocks.core).from_core(cycle);
+        let gpu = GpuCounters {
+            cycles: cycle,
+            nanoseconds: clocks.moment(cycle).nanoseconds,
+            sm_cycles: cycle * u64::from(chip.sms),
+            l2_cycles: in_clock(clocks.l2) * u64::from(partition.all_slices()),
+            dram_cycles: in_clock(clocks.dram) * u64::from(partition.channels),
+            ..self.counters
+        };
+        let mut sm = crate::sm::SmCounters::default();
+        sms.for_each(|one| sm.add(&one.counters()));
+        Totals {
+            gpu,
+            sm,
+            memory: self.memory.counters(),
+            crossbar: self.memory.crossbar_counters(),
+            l2: self.memory.l2_counters(),
+            dram: self.memory.dram_counters(),
+        }
+    }
+
+    /// Throws away what is under way, and all counts.
+    fn reset(&mut self) {
+        self.sms = sms(&self.spec);
+        self.memory = MemorySide::new(&self.spec);
+        self.counters = GpuCounters::default();
+        self.now = self.now.max(self.run_to);
+    }
+}
+
+fn sms(spec: &Arc<GpuSpec>) -> Vec<Sm> {
+    (0..spec.chip.sms).map(|number| Sm::new(spec, number as u16)).collect()
+}

@@ -1,0 +1,31 @@
+//! Who watches a launch.
+
+use std::ops::ControlFlow;
+
+use warp_stream::Kernel;
+
+/// How far a launch is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// CTAs that have ended.
+    pub ctas_done: u64,
+    /// Core cycles since the launch started.
+    pub cycles: u64,
+    /// Warp instructions of all launches since the device started.
+    pub instructions: u64,
+}
+
+/// Is told how far launches are, now and then.
+pub trait Observer {
+    /// So far a launch is. [`ControlFlow::Break`] ends all that runs.
+    fn progress(&mut self, progress: &Progress<'_>) -> ControlFlow<()>;
+}
+
+/// Watches nothing.
+impl Observer for () {
+    fn progress(&mut self, _: &Progress<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}

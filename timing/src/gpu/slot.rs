@@ -1,0 +1,55 @@
+//! An SM with what it is given and what it leaves in an epoch.
+
+use std::collections::VecDeque;
+
+use super::launch::Launch;
+use crate::message::{MemoryReply, MemoryRequest, Timed};
+use crate::sm::{FinishedCta, Sm, SmFault, Source};
+
+/// An SM with what it is given and what it leaves in an epoch.
+pub(super) struct Slot<'a> {
+    number: u32,
+    pub(super) sm: Sm,
+    /// By launch.
+    pub(super) sources: Vec<Option<Source<'a>>>,
+    pub(super) inbox: VecDeque<Timed<MemoryReply>>,
+    pub(super) outbox: Vec<Timed<MemoryRequest>>,
+    pub(super) finished: Vec<FinishedCta>,
+    pub(super) fault: Option<SmFault>,
+}
+
+impl<'a> Slot<'a> {
+    pub(super) fn new(number: u32, sm: Sm) -> Slot<'a> {
+        Slot {
+            number,
+            sm,
+            sources: Vec::new(),
+            inbox: VecDeque::new(),
+            outbox: Vec::new(),
+            finished: Vec::new(),
+            fault: None,
+        }
+    }
+
+    /// A CTA of a launch starts; the SM has room for it.
+    pub(super) fn start_cta(&mut self, cycle: u64, launch: &mut Launch<'a>) -> Result<(), SmFault> {
+        let sources = &mut self.sources;
+        sources[launch.id as usize].get_or_insert_with(|| launch.source.warps(self.number));
+        let cta = launch.start_cta();
+        self.sm.start_cta(cycle, launch.id, &launch.program, cta, sources)
+    }
+
+    /// Runs the SM's cycles before `end`.
+    pub(super) fn run(&mut self, end: u64) {
+        let Slot { sm, sources, inbox, outbox, finished, fault, .. } = self;
+        if let Err(error) = sm.run(end, sources, inbox, outbox, finished) {
+            *fault = Some(error);
+        }
+    }
+
+    /// The core cycle of the next thing to do; `u64::MAX` for nothing.
+    pub(super) fn wake(&self) -> u64 {
+        let reply = self.inbox.front().map(|reply| reply.cycle);
+        self.sm.next_event().into_iter().chain(reply).min().unwrap_or(u64::MAX)
+    }
+}

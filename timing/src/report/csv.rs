@@ -1,0 +1,41 @@
+//! Statistics as CSV: a row for each launch.
+
+use std::fmt::Write as _;
+
+use super::{LaunchRecord, Report, quoted, size};
+use crate::statistics::DERIVED;
+
+pub(super) fn write(report: &Report) -> String {
+    let mut text = "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,shared".to_owned();
+    let columns = report.launches.first().map_or(&[][..], |launch| &launch.counters);
+    for (counter, _) in columns {
+        let _ = write!(text, ",{}.{}", counter.section, counter.name);
+    }
+    for ratio in DERIVED {
+        let _ = write!(text, ",{}.{}", ratio.section, ratio.name);
+    }
+    text.push('\n');
+    for launch in &report.launches {
+        row(&mut text, launch);
+    }
+    text
+}
+
+fn row(text: &mut String, launch: &LaunchRecord) {
+    let LaunchRecord { launch: number, stream, registers, shared_bytes, start, cycles, shared, .. } = launch;
+    let (kernel, grid, block) = (quoted(&launch.kernel), size(launch.grid), size(launch.block));
+    let _ = write!(
+        text,
+        "{number},{kernel},{stream},{grid},{block},{registers},{shared_bytes},{start},{cycles},{shared}"
+    );
+    for (_, value) in &launch.counters {
+        let _ = write!(text, ",{value}");
+    }
+    for ratio in DERIVED {
+        let _ = match ratio.of(&launch.counters) {
+            Some(value) => write!(text, ",{value}"),
+            None => write!(text, ","),
+        };
+    }
+    text.push('\n');
+}

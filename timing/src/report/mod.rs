@@ -1,0 +1,255 @@
+//! What a run has counted, launch by launch, and how it is written.
+
+mod csv;
+mod gpgpu_sim;
+mod json;
+mod profiler;
+mod text;
+
+use std::path::Path;
+
+use crate::statistics::Counts;
+
+/// How statistics are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// An object with the launches, their counters and what these give; with sums by stream and of all.
+    Json,
+    /// A row for each launch, a column for each counter.
+    Csv,
+    /// For people.
+    Text,
+    /// A row for each launch and metric, as Nsight Compute writes its details, with its names.
+    Profiler,
+    /// Lines with GPGPU-Sim's names, for scripts that read its output.
+    GpgpuSim,
+}
+
+impl Format {
+    /// By the ending of a file's name; text for all but `.json`, `.csv`, `.ncu.csv` and `.gpgpusim`.
+    pub fn of_file(path: &Path) -> Format {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let endings = [
+            (".json", Format::Json),
+            (".ncu.csv", Format::Profiler),
+            (".csv", Format::Csv),
+            (".gpgpusim", Format::GpgpuSim),
+        ];
+        let found = endings.iter().find(|(ending, _)| name.ends_with(ending));
+        found.map_or(Format::Text, |(_, format)| *format)
+    }
+}
+
+/// What one launch has come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchRecord {
+    /// Number of the launch in the run, from 1.
+    pub launch: u64,
+    /// Name of the kernel, as in the module (mangled).
+    pub kernel: String,
+    /// Number of the stream.
+    pub stream: u64,
+    /// CTAs along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA along x, y, z.
+    pub block: [u32; 3],
+    /// 32-bit registers of a thread.
+    pub registers: u32,
+    /// Bytes of shared memory of a CTA.
+    pub shared_bytes: u32,
+    /// Core cycle at which it began.
+    pub start: u64,
+    /// Core cycles that it took.
+    pub cycles: u64,
+    /// Other launches ran at the same time: what was counted is of all of them, since the last of them that ended before.
+    pub shared: bool,
+    /// What was counted meanwhile, in the order of the units.
+    pub counters: Counts,
+}
+
+/// All launches of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    gpu: String,
+    launches: Vec<LaunchRecord>,
+}
+
+/// Sums over launches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Total {
+    /// How many.
+    pub launches: u64,
+    /// Core cycles that they took, each for itself.
+    pub cycles: u64,
+    /// What was counted.
+    pub counters: Counts,
+}
+
+impl Total {
+    /// Adds a launch.
+    pub fn add(&mut self, launch: &LaunchRecord) {
+        self.launches += 1;
+        self.cycles += launch.cycles;
+        if self.counters.is_empty() {
+            self.counters = launch.counters.clone();
+            return;
+        }
+        // All records have the same counters: those of the units.
+        for ((_, sum), (_, value)) in self.counters.iter_mut().zip(&launch.counters) {
+            *sum += value;
+        }
+    }
+}
+
+impl Report {
+    /// Of a run on a GPU of this name.
+    pub fn new(gpu: &str) -> Report {
+        Report { gpu: gpu.to_owned(), launches: Vec::new() }
+    }
+
+    /// Adds a launch.
+    pub fn add(&mut self, launch: LaunchRecord) {
+        self.launches.push(launch);
+    }
+
+    /// The launches.
+    pub fn launches(&self) -> &[LaunchRecord] {
+        &self.launches
+    }
+
+    /// The sum of all launches.
+    pub fn total(&self) -> Total {
+        total(self.launches.iter())
+    }
+
+    /// The sums of each stream's launches, by the streams' numbers.
+    pub fn streams(&self) -> Vec<(u64, Total)> {
+        let mut numbers: Vec<u64> = self.launches.iter().map(|launch| launch.stream).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let of = |number| total(self.launches.iter().filter(move |launch| launch.stream == number));
+        numbers.into_iter().map(|number| (number, of(number))).collect()
+    }
+
+    /// All of it, written in a format.
+    pub fn text(&self, format: Format) -> String {
+        match format {
+            Format::Json => json::write(self),
+            Format::Csv => csv::write(self),
+            Format::Text => text::write(self),
+            Format::Profiler => profiler::write(self),
+            Format::GpgpuSim => gpgpu_sim::write(self),
+        }
+    }
+}
+
+fn total<'a>(launches: impl Iterator<Item = &'a LaunchRecord>) -> Total {
+    let mut total = Total::default();
+    launches.for_each(|launch| total.add(launch));
+    total
+}
+
+fn size([x, y, z]: [u32; 3]) -> String {
+    format!("{x}x{y}x{z}")
+}
+
+/// A text as a field of a CSV file.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::statistics::Counter;
+
+    static INSTRUCTIONS: Counter = Counter {
+        section: "sm",
+        name: "instructions",
+        meaning: "",
+        unit: "instructions",
+        metric: "smsp__inst_executed.sum",
+    };
+    static CYCLES: Counter =
+        Counter { section: "gpu", name: "cycles", meaning: "", unit: "core cycles", metric: "" };
+
+    fn launch(number: u64, stream: u64) -> LaunchRecord {
+        LaunchRecord {
+            launch: number,
+            kernel: "sum\"<int>".to_owned(),
+            stream,
+            grid: [2, 1, 1],
+            block: [32, 1, 1],
+            registers: 16,
+            shared_bytes: 0,
+            start: 10,
+            cycles: 100,
+            shared: false,
+            counters: vec![(&CYCLES, 100), (&INSTRUCTIONS, 50 * number)],
+        }
+    }
+
+    fn report() -> Report {
+        let mut report = Report::new("tiny");
+        report.add(launch(1, 0));
+        report.add(launch(2, 7));
+        report.add(launch(3, 0));
+        report
+    }
+
+    #[test]
+    fn the_json_form_has_each_counter_under_its_section_and_name() {
+        let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
+        assert_eq!(value["launches"][0]["counters"]["sm.instructions"], 50);
+    }
+
+    #[test]
+    fn the_json_form_has_what_counters_give() {
+        let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
+        assert_eq!(value["launches"][1]["derived"]["gpu.ipc"], 1.0);
+    }
+
+    #[test]
+    fn sums_are_by_stream_and_of_all() {
+        let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
+        assert_eq!(value["streams"][0]["counters"]["sm.instructions"], 200);
+        assert_eq!(value["streams"][1]["stream"], 7);
+        assert_eq!(value["total"]["counters"]["sm.instructions"], 300);
+        assert_eq!(value["total"]["derived"]["gpu.ipc"], 1.0);
+    }
+
+    #[test]
+    fn the_csv_form_has_a_row_for_each_launch() {
+        let text = report().text(Format::Csv);
+        let rows: Vec<&str> = text.lines().collect();
+        assert!(rows[0].starts_with(
+            "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,shared,gpu.cycles"
+        ));
+        assert!(rows[1].starts_with("1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,0,10,100,false,100,50,"));
+        assert_eq!(rows.len(), 4);
+    }
+
+    #[test]
+    fn the_profiler_form_has_a_row_for_each_launch_and_metric() {
+        let text = report().text(Format::Profiler);
+        assert!(text.contains("\"0\",\"sum\"\"<int>\",\"0\",\"(2, 1, 1)\",\"(32, 1, 1)\",\"smsp__inst_executed.sum\",\"instructions\",\"50\"\n"));
+    }
+
+    #[test]
+    fn the_form_of_gpgpu_sim_adds_up_what_its_totals_add_up() {
+        let text = report().text(Format::GpgpuSim);
+        let last =
+            |name: &str| text.lines().filter(|line| line.starts_with(name)).next_back().map(str::to_owned);
+        assert_eq!(last("gpu_sim_cycle").unwrap(), "gpu_sim_cycle = 100");
+        assert_eq!(last("gpu_tot_sim_cycle").unwrap(), "gpu_tot_sim_cycle = 300");
+    }
+
+    #[test]
+    fn the_ending_of_a_file_chooses_the_format() {
+        let formats =
+            ["a.json", "a.csv", "a.ncu.csv", "a.gpgpusim", "a"].map(|name| Format::of_file(Path::new(name)));
+        assert_eq!(formats, [Format::Json, Format::Csv, Format::Profiler, Format::GpgpuSim, Format::Text]);
+    }
+}

@@ -1,0 +1,46 @@
+//! Statistics as Nsight Compute writes them with `--csv`: a row for each launch and metric.
+
+use std::fmt::Write as _;
+
+use super::{LaunchRecord, Report, quoted};
+use crate::statistics::DERIVED;
+
+pub(super) fn write(report: &Report) -> String {
+    let columns = [
+        "ID",
+        "Kernel Name",
+        "Stream",
+        "Grid Size",
+        "Block Size",
+        "Metric Name",
+        "Metric Unit",
+        "Metric Value",
+    ];
+    let mut text = columns.map(quoted).join(",") + "\n";
+    for (number, launch) in report.launches.iter().enumerate() {
+        let [grid, block] = [launch.grid, launch.block].map(|[x, y, z]| format!("({x}, {y}, {z})"));
+        let about = [&number.to_string(), &launch.kernel, &launch.stream.to_string(), &grid, &block];
+        let about = about.map(|field| quoted(field)).join(",");
+        for (metric, unit, value) in metrics(launch) {
+            let _ = writeln!(text, "{about},{},{},{}", quoted(metric), quoted(unit), quoted(&value));
+        }
+    }
+    text
+}
+
+/// The profiler's metrics, with units and values. Where several equal one, it is that of the first.
+fn metrics(launch: &LaunchRecord) -> Vec<(&'static str, &'static str, String)> {
+    let derived = DERIVED.iter().filter_map(|ratio| {
+        let value = ratio.of(&launch.counters)?;
+        Some((ratio.metric, ratio.unit, format!("{value}")))
+    });
+    let counted =
+        launch.counters.iter().map(|(counter, value)| (counter.metric, counter.unit, value.to_string()));
+    let mut metrics: Vec<(&'static str, &'static str, String)> = Vec::new();
+    for metric in derived.chain(counted).filter(|(metric, ..)| !metric.is_empty()) {
+        if metrics.iter().all(|(there, ..)| *there != metric.0) {
+            metrics.push(metric);
+        }
+    }
+    metrics
+}

@@ -1,0 +1,39 @@
+//! Statistics for people.
+
+use std::fmt::Write as _;
+
+use super::{Report, size};
+use crate::statistics::{Counter, DERIVED};
+
+pub(super) fn write(report: &Report) -> String {
+    let mut text = String::new();
+    for launch in &report.launches {
+        let (grid, block) = (size(launch.grid), size(launch.block));
+        let beside = if launch.shared { ", beside others" } else { "" };
+        let _ = writeln!(
+            text,
+            "launch {} {} stream {} grid {grid} block {block}: {} cycles{beside}",
+            launch.launch, launch.kernel, launch.stream, launch.cycles
+        );
+        counts(&mut text, &launch.counters);
+    }
+    let sums = report.streams().into_iter().map(|(number, sum)| (format!("stream {number}"), sum));
+    for (name, sum) in sums.chain([("all".to_owned(), report.total())]) {
+        let _ = writeln!(text, "{name}: {} launches, {} cycles", sum.launches, sum.cycles);
+        counts(&mut text, &sum.counters);
+    }
+    text
+}
+
+fn counts(text: &mut String, counters: &[(&'static Counter, u64)]) {
+    for ratio in DERIVED {
+        if let Some(value) = ratio.of(counters) {
+            let name = format!("{}.{}", ratio.section, ratio.name);
+            let _ = writeln!(text, "  {name:<40} {value:>16.3} {}", ratio.unit);
+        }
+    }
+    for (counter, value) in counters {
+        let name = format!("{}.{}", counter.section, counter.name);
+        let _ = writeln!(text, "  {name:<40} {value:>16} {}", counter.unit);
+    }
+}

@@ -16,7 +16,20 @@ use crate::sm::memory::shared::SharedSpec;
 use crate::sm::memory::texture::TextureSpec;
 
 /// GPU files that are part of the program.
-pub const BUILT_IN: &[(&str, &str)] = &[("titan-v", include_str!("../../configs/titan-v.toml"))];
+pub const BUILT_IN: &[(&str, &str)] = &[
+    ("titan-v", include_str!("../../configs/titan-v.toml")),
+    ("titan-v-old", include_str!("../../configs/titan-v-old.toml")),
+    ("gv100", include_str!("../../configs/gv100.toml")),
+    ("v100", include_str!("../../configs/v100.toml")),
+    ("rtx2070s", include_str!("../../configs/rtx2070s.toml")),
+    ("rtx2080ti", include_str!("../../configs/rtx2080ti.toml")),
+    ("rtx3060", include_str!("../../configs/rtx3060.toml")),
+    ("rtx3090", include_str!("../../configs/rtx3090.toml")),
+    ("gtx1050", include_str!("../../configs/gtx1050.toml")),
+    ("gtx1080ti", include_str!("../../configs/gtx1080ti.toml")),
+    ("gtx470", include_str!("../../configs/gtx470.toml")),
+    ("tiny", include_str!("../../configs/tiny.toml")),
+];
 
 /// Declares which units a GPU consists of.
 macro_rules! gpu {
@@ -85,6 +98,14 @@ impl GpuSpec {
     /// There is none of that name.
     pub fn built_in(name: &str) -> Result<GpuSpec, SpecificationError> {
         GpuSpec::read(&built_in(name)?)
+    }
+
+    /// What the DRAM's data buses move at most, as data sheets give it. Bytes per second.
+    pub fn peak_dram_bandwidth(&self) -> u64 {
+        let DramSpec { pseudo_channels, bus, burst, ccd_s, .. } = self.dram;
+        let buses = u64::from(self.partition.channels) * u64::from(pseudo_channels);
+        let bursts_per_second = u64::from(self.clocks.dram) * 1_000_000 / u64::from(ccd_s.max(1));
+        buses * u64::from(bus) * u64::from(burst) * bursts_per_second
     }
 }
 

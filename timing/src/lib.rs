@@ -7,6 +7,7 @@ pub mod clock;
 pub mod crossbar;
 pub mod dram;
 pub mod gpu;
+pub mod import;
 pub mod l2;
 pub mod memory_side;
 pub mod message;

@@ -1,0 +1,96 @@
+//! Crossbar, partitions and L2 of an option file.
+
+use super::cache::Cache;
+use super::options::Options;
+use super::{ImportError, Made};
+
+/// Requests that our L2's queue to DRAM has room for at least.
+const SMALLEST_MISS_QUEUE: u32 = 8;
+
+/// Reads what is known of crossbar, partitions and L2.
+pub(super) fn import(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    crossbar(options, made)?;
+    partition(options, made)?;
+    l2(options, made)
+}
+
+fn crossbar(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    let no_option = |what: &str| format!("no option: {what}");
+    made.add(
+        "crossbar",
+        "latency",
+        16,
+        no_option("the way through the crossbar, as short as the epoch allows"),
+    );
+    made.add("crossbar", "iterations", 1, no_option("an arbiter has one round"));
+    for (option, name) in [
+        ("icnt_flit_size", "flit"),
+        ("icnt_in_buffer_limit", "input_buffer"),
+        ("icnt_out_buffer_limit", "output_buffer"),
+    ] {
+        if let Some(value) = options.number(option)? {
+            made.add("crossbar", name, value, options.source(option));
+        }
+    }
+    let name = "icnt_arbiter_algo";
+    match options.number(name)? {
+        None => {}
+        Some(0) => made.choose("crossbar", "arbiter", "round-robin", options.source(name)),
+        Some(1) => made.choose("crossbar", "arbiter", "islip", options.source(name)),
+        Some(_) => return Err(options.error(name, "arbiters are 0 and 1")),
+    }
+    Ok(())
+}
+
+fn partition(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    for (option, name) in [("gpgpu_n_mem", "channels"), ("gpgpu_n_sub_partition_per_mchannel", "slices")] {
+        if let Some(value) = options.number(option)? {
+            made.add("partition", name, value, options.source(option));
+        }
+    }
+    let name = "gpgpu_memory_partition_indexing";
+    match options.number(name)? {
+        None | Some(0) => made.choose("partition", "hash", "consecutive", options.source(name)),
+        Some(1) => made.choose("partition", "hash", "xor", options.source(name)),
+        Some(2) => made.choose("partition", "hash", "ipoly", options.source(name)),
+        Some(_) => options.leave(name),
+    }
+    Ok(())
+}
+
+fn l2(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    if let Some(latency) = options.number("gpgpu_l2_rop_latency")? {
+        made.add("l2", "latency", latency, options.source("gpgpu_l2_rop_latency"));
+    }
+    let name = "gpgpu_cache:dl2";
+    let Some(cache) = Cache::read(options, name)? else { return Ok(()) };
+    let source = options.source(name);
+    made.add("l2", "size", cache.size(), source.clone());
+    made.add("l2", "ways", cache.ways, source.clone());
+    match cache.replacement {
+        'L' => made.choose("l2", "replacement", "lru", source.clone()),
+        'F' => made.choose("l2", "replacement", "fifo", source.clone()),
+        _ => return Err(options.error(name, "replacement is `L` or `F`")),
+    }
+    if cache.writes != 'B' {
+        return Err(options.error(name, "our L2 writes back (`B`)"));
+    }
+    match cache.write_allocation {
+        'L' => made.choose("l2", "write_allocation", "lazy-fetch-on-read", source.clone()),
+        'W' | 'F' => made.choose("l2", "write_allocation", "fetch-on-write", source.clone()),
+        _ => return Err(options.error(name, "our L2 allocates for writes (`L`, `W` or `F`)")),
+    }
+    match cache.index {
+        'L' => made.choose("l2", "set_hash", "consecutive", source.clone()),
+        'X' => made.choose("l2", "set_hash", "xor", source.clone()),
+        'P' => made.choose("l2", "set_hash", "ipoly", source.clone()),
+        _ => return Err(options.error(name, "our L2 has the set indices `L`, `X` and `P`")),
+    }
+    made.choose("l2", "fetch", if cache.sectored { "sector" } else { "line" }, source.clone());
+    // An MSHR of a cache with sectors is for a sector, otherwise for a line of four.
+    let sectors = if cache.sectored { 1 } else { 4 };
+    made.add("l2", "mshrs", cache.mshrs.saturating_mul(sectors), source.clone());
+    made.add("l2", "merges", cache.merges, source.clone());
+    made.add("l2", "miss_queue", cache.miss_queue.saturating_mul(sectors).max(SMALLEST_MISS_QUEUE), source);
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! GPGPU-Sim's option files (`gpgpusim.config`) as GPU files of ours.
+//!
+//! What an option says becomes a value with the option as its source; what no option says comes from the base. Options
+//! that our model has no counterpart for are listed at the end of the file that is made.
+
+mod address;
+mod cache;
+mod dram;
+mod memory_side;
+mod options;
+mod sm;
+
+use std::fmt::Write as _;
+
+use self::options::Options;
+use crate::specification::{GpuSpec, Key};
+
+/// The file that imported ones build on.
+const BASE: &str = "titan-v";
+
+/// What is wrong with an option file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}, line {line}: `-{option} {value}`: {reason}")]
+pub struct ImportError {
+    /// File.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// The option, without its dash.
+    pub option: String,
+    /// What stands there.
+    pub value: String,
+    /// What is the matter.
+    pub reason: String,
+}
+
+/// The text of a GPU's file that says what an option file of GPGPU-Sim says.
+///
+/// # Errors
+/// An option whose value GPGPU-Sim would not take, or that our model cannot have.
+pub fn gpgpusim(file: &str, text: &str) -> Result<String, ImportError> {
+    let mut options = Options::read(file, text)?;
+    let mut made = Made::default();
+    sm::import(&mut options, &mut made)?;
+    memory_side::import(&mut options, &mut made)?;
+    dram::import(&mut options, &mut made)?;
+    Ok(made.text(file, &options))
+}
+
+/// A value of the file that is made.
+struct Value {
+    section: &'static str,
+    name: &'static str,
+    value: String,
+    source: String,
+}
+
+/// What has been imported.
+#[derive(Default)]
+struct Made {
+    values: Vec<Value>,
+}
+
+impl Made {
+    /// A value, written as in TOML, and where it comes from.
+    fn add(&mut self, section: &'static str, name: &'static str, value: impl ToString, source: String) {
+        self.values.push(Value { section, name, value: value.to_string(), source });
+    }
+
+    /// A value that is a word.
+    fn choose(&mut self, section: &'static str, name: &'static str, word: &str, source: String) {
+        self.add(section, name, format!("\"{word}\""), source);
+    }
+
+    fn text(&self, file: &str, options: &Options) -> String {
+        let mut text = format!("# Imported from {file}, an option file of GPGPU-Sim.\n\nbase = \"{BASE}\"\n");
+        let mut section = "";
+        for key in GpuSpec::keys() {
+            let Some(value) = self.value(&key) else { continue };
+            if section != key.section {
+                section = key.section;
+                let _ = write!(text, "\n[{section}]\n");
+            }
+            let Value { name, value, source, .. } = value;
+            let (unit, source) = (key.unit, toml::Value::String(source.clone()));
+            let _ = writeln!(text, "{name} = {{ value = {value}, unit = \"{unit}\", source = {source} }}");
+        }
+        text.push_str("\n# Options without a counterpart, or whose value has none:\n");
+        for (name, option) in options.unused() {
+            let _ = writeln!(text, "#   line {}: -{name} {}", option.line, option.value);
+        }
+        text
+    }
+
+    fn value(&self, key: &Key) -> Option<&Value> {
+        self.values.iter().find(|value| value.section == key.section && value.name == key.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specification::gpu::document;
+
+    const VOLTA: &str = include_str!("../../tests/import/volta.config");
+    const FERMI: &str = include_str!("../../tests/import/fermi.config");
+
+    fn import(text: &str) -> GpuSpec {
+        let text = gpgpusim("gpgpusim.config", text).unwrap();
+        GpuSpec::read(&document("imported.toml", &text).unwrap()).unwrap()
+    }
+
+    /// What the importer says of an option file with one line changed.
+    fn error(from: &str, to: &str) -> String {
+        assert!(VOLTA.contains(from), "{from}");
+        gpgpusim("gpgpusim.config", &VOLTA.replace(from, to)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_sectored_l1_with_adaptive_size_keeps_its_geometry() {
+        let l1 = import(VOLTA).l1;
+        assert_eq!((l1.size, l1.unified, l1.sets, l1.misses, l1.merges), (128 << 10, true, 4, 512, 8));
+    }
+
+    #[test]
+    fn an_l1_beside_shared_memory_has_sets_times_ways_times_lines() {
+        let gpu = import(FERMI);
+        assert_eq!((gpu.l1.size, gpu.l1.unified, gpu.shared.sizes), (16 << 10, false, vec![48 << 10]));
+    }
+
+    #[test]
+    fn the_peak_bandwidth_is_that_of_the_options() {
+        // 24 channels x 16 B x 2 x 850 MHz; 6 channels of 2 chips x 4 B x 4 x 924 MHz.
+        assert_eq!(import(VOLTA).peak_dram_bandwidth(), 652_800_000_000);
+        assert_eq!(import(FERMI).peak_dram_bandwidth(), 177_408_000_000);
+    }
+
+    #[test]
+    fn timings_are_read_named_and_by_position() {
+        let timings = |gpu: GpuSpec| (gpu.dram.rcd, gpu.dram.ras, gpu.dram.wtr, gpu.dram.rtp);
+        assert_eq!(timings(import(VOLTA)), (12, 28, 3, 3));
+        assert_eq!(timings(import(FERMI)), (12, 28, 5, 2));
+    }
+
+    #[test]
+    fn the_row_is_that_of_the_address_mapping() {
+        assert_eq!(import(VOLTA).dram.row, 2048);
+        assert_eq!(import(FERMI).dram.row, 4096);
+    }
+
+    #[test]
+    fn every_value_names_its_option_and_line() {
+        let text = gpgpusim("volta.config", VOLTA).unwrap();
+        assert!(text.contains(r#"latency = { value = 20, unit = "core cycles", source = "line "#), "{text}");
+    }
+
+    #[test]
+    fn options_without_a_counterpart_are_listed() {
+        let text = gpgpusim("volta.config", VOLTA).unwrap();
+        assert!(
+            text.lines().any(|line| line.starts_with("#   line") && line.contains("-visualizer_enabled 0"))
+        );
+    }
+
+    #[test]
+    fn malformed_options_are_errors_with_their_line() {
+        for (from, to, expected) in [
+            ("S:4:128:64,L:T", "S:4:128:x,L:T", "-gpgpu_cache:dl1"),
+            ("S:4:128:64,L:T:m:L:L", "S:4:64:64,L:T:m:L:L", "lines of 128 B"),
+            ("-gpgpu_n_mem 24", "-gpgpu_n_mem many", "a whole number is needed"),
+            ("1200.0:1200.0:1200.0:850.0", "1200.0:1200.0", "four frequencies"),
+            ("nbk=16:CCD=1", "nbk=16:CCE=1", "no timing is called `CCE`"),
+            ("-gpgpu_n_mem 24", "-gpgpu_n_mem", "it has no value"),
+            ("-gpgpu_n_mem 24", "gpgpu_n_mem 24", "an option begins with a dash"),
+        ] {
+            let text = error(from, to);
+            assert!(text.contains(expected) && text.starts_with("gpgpusim.config, line "), "{text}");
+        }
+    }
+}

@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{LaneMask, MemorySpace, WARP_SIZE};
 
 /// Why a source cannot go on: a fault in the kernel, a damaged trace.
@@ -49,7 +51,7 @@ pub enum Next {
 }
 
 /// What an issued instruction did.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Execution {
     /// Lanes that execute: those of the warp whose guard holds.
     pub active: LaneMask,

@@ -2,24 +2,49 @@
 //!
 //! An SM runs an epoch on its own: it takes what the memory side has sent, and leaves requests. Between epochs its owner
 //! starts CTAs on it, and tells it what the memory side has performed.
+//!
+//! Nothing is looked at in a cycle in which nothing can change. A warp that waits is looked at when what it waits for is
+//! there: at a known cycle ([`wakes`]), or when somebody says so. A sub-core is looked at when one of its warps is ready or
+//! has to be looked at, instructions arrive, or the memory pipeline has room. What an instruction occupies on its way (ports,
+//! collectors, pipes, slots of the result bus) is reserved when it is issued, cycles ahead.
 
+mod counters;
+mod cta;
+pub mod execution;
+pub mod front_end;
+pub mod issue;
+mod issuing;
 pub mod memory;
-mod occupancy;
+pub mod occupancy;
+pub mod operands;
 mod program;
+pub mod result_bus;
+mod running;
+mod scoreboard;
+mod sub_core;
 mod waiting;
+mod wakes;
+mod warp;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use warp_stream::{SourceError, WarpSource};
+use serde::{Deserialize, Serialize};
+use warp_stream::{Execution, Moment, SourceError, WarpSlot, WarpSource};
 
-use self::memory::MemoryUnit;
+pub use self::counters::{ActivityCounters, InstructionCounters, IssueCounters, SmCounters};
+use self::cta::Cta;
+use self::front_end::L1;
+use self::memory::{MemoryUnit, SUB_CORES};
+use self::occupancy::{Demand, Space};
 pub use self::occupancy::{Limit, Occupancy};
 pub use self::program::Program;
+use self::sub_core::SubCore;
 pub use self::waiting::{Reason, WaitingWarp};
+use self::warp::Warp;
 use crate::message::{MemoryReply, MemoryRequest, Performed, Timed};
+use crate::slab::Slab;
 use crate::specification::GpuSpec;
-use crate::statistics::{Counter, Counters};
 
 /// Executes CTAs of a launch on one SM.
 pub type Source<'a> = Box<dyn WarpSource + 'a>;
@@ -66,109 +91,211 @@ pub enum SmFault {
         /// Position in the kernel's code.
         position: u32,
     },
+    /// A CTA was started that has no room.
+    #[error("there is no room for a CTA of launch {launch}")]
+    NoRoom {
+        /// Index of the launch's source.
+        launch: u32,
+    },
 }
 
-/// What an SM has counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SmCounters {
-    /// Its memory side.
-    pub memory: memory::MemoryCounters,
+/// A memory instruction under way.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct InFlight {
+    /// Warp slot.
+    slot: u8,
+    /// Position in the kernel's code.
+    position: u32,
+    /// What its execution has said, until the memory unit knows.
+    execution: u32,
+    /// What the memory side will perform.
+    deferred: Option<u32>,
 }
 
-impl Counters for SmCounters {
-    fn each(&self, tell: &mut dyn FnMut(&'static Counter, u64)) {
-        self.memory.each(tell);
-    }
+/// An instruction that takes effect later.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Deferred {
+    /// CTA slot.
+    cta: u8,
+    /// Warp within the CTA.
+    warp: u16,
+    /// Its number at the source.
+    number: u32,
+}
 
-    fn add(&mut self, other: &SmCounters) {
-        self.memory.add(&other.memory);
-    }
+/// All that changes, but for the memory unit's state.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct State {
+    /// Cycles before it have been run.
+    now: u64,
+    sub_cores: Vec<SubCore>,
+    warps: Vec<Warp>,
+    ctas: Vec<Cta>,
+    space: Space,
+    /// Bytes of shared memory.
+    shared: u32,
+    instructions: L1,
+    /// Lines of instructions that have come from L2.
+    instruction_replies: VecDeque<Timed<u64>>,
+    /// When the L1 instruction cache has something to do. Core cycles.
+    instructions_next: u64,
+    /// When the memory unit has. Core cycles.
+    memory_next: u64,
+    in_flight: Slab<InFlight>,
+    executions: Vec<Execution>,
+    free_executions: Vec<u32>,
+    deferred: Slab<Deferred>,
+    /// Since when it has a CTA. Core cycles.
+    active_since: Option<u64>,
+    /// Up to where warps' cycles are counted. Core cycles.
+    warps_since: u64,
+    counters: SmCounters,
 }
 
 /// A streaming multiprocessor.
 #[derive(Debug, Clone)]
 pub struct Sm {
-    #[expect(dead_code, reason = "read when units are there")]
     gpu: Arc<GpuSpec>,
+    number: u16,
     memory: MemoryUnit,
+    state: State,
+    /// Programs of the CTAs, by CTA slot.
+    programs: Vec<Option<Arc<Program>>>,
+    /// Scratch: what the execution of an instruction that is no access has said.
+    execution: Execution,
+    /// Scratch: what the memory unit says is performed.
+    performed: Vec<u32>,
 }
 
 impl Sm {
     /// An idle one with empty caches.
     pub fn new(gpu: &Arc<GpuSpec>, number: u16) -> Sm {
-        Sm { gpu: Arc::clone(gpu), memory: MemoryUnit::new(gpu, number) }
+        let state = State {
+            now: 0,
+            sub_cores: (0..SUB_CORES).map(|_| SubCore::new(gpu)).collect(),
+            warps: vec![Warp::default(); gpu.cta.warps as usize],
+            ctas: vec![Cta::default(); gpu.cta.ctas as usize],
+            space: Space::default(),
+            shared: 0,
+            instructions: L1::new(&gpu.front_end),
+            instruction_replies: VecDeque::new(),
+            instructions_next: u64::MAX,
+            memory_next: u64::MAX,
+            in_flight: Slab::default(),
+            executions: Vec::new(),
+            free_executions: Vec::new(),
+            deferred: Slab::default(),
+            active_since: None,
+            warps_since: 0,
+            counters: SmCounters::default(),
+        };
+        Sm {
+            gpu: Arc::clone(gpu),
+            number,
+            memory: MemoryUnit::new(gpu, number),
+            state,
+            programs: vec![None; gpu.cta.ctas as usize],
+            execution: Execution::default(),
+            performed: Vec::new(),
+        }
     }
 
     /// How many more CTAs of a kernel have room now.
     pub fn room(&self, program: &Program) -> u32 {
-        u32::from(program.kernel.threads_per_cta() == 0)
+        let demand = Demand::new(&self.gpu, program);
+        let mut space = self.state.space;
+        space.fill(&self.gpu, &demand, self.shared_for(&demand))
     }
 
-    /// A CTA begins at a cycle, not before those that [`Sm::run`] has run; [`Sm::room`] has said that it can. `launch` is the index of
-    /// its source in what `run` is given.
+    /// Shared memory that there is when a CTA comes: an SM that runs nothing is given what the kernel needs. Bytes.
+    fn shared_for(&self, demand: &Demand) -> u32 {
+        if self.state.space.ctas() == 0 { demand.carve_out(&self.gpu) } else { self.state.shared }
+    }
+
+    /// A CTA begins at a cycle, not before those that [`Sm::run`] has run; [`Sm::room`] has said that it can. `launch` is the
+    /// index of its source. One that has nothing to do is added to `finished`.
     ///
     /// # Errors
     /// The source cannot start it, or there is none.
     pub fn start_cta(
         &mut self,
-        _cycle: u64,
+        cycle: u64,
         launch: u32,
-        _program: &Arc<Program>,
-        _cta: u64,
-        _sources: &mut [Option<Source<'_>>],
+        program: &Arc<Program>,
+        cta: u64,
+        sources: &mut [Option<Source<'_>>],
+        finished: &mut Vec<FinishedCta>,
     ) -> Result<(), SmFault> {
-        Err(SmFault::NoSource { launch })
+        let slot = self.begin_cta(cycle, launch, program, cta, sources)?;
+        self.end_cta_if_done(slot, cycle, sources, finished)
     }
 
     /// Runs cycles up to `end` (exclusive): takes replies that have arrived, adds requests to `outbox` in the order in which
     /// they leave, and CTAs that end to `finished`.
     ///
     /// # Errors
-    /// A source cannot go on. The SM can be thrown away, or be emptied with [`Sm::abort`].
+    /// A source cannot go on. The SM cannot be used any more.
     pub fn run(
         &mut self,
-        _end: u64,
-        _sources: &mut [Option<Source<'_>>],
-        _replies: &mut VecDeque<Timed<MemoryReply>>,
-        _outbox: &mut Vec<Timed<MemoryRequest>>,
-        _finished: &mut Vec<FinishedCta>,
+        end: u64,
+        sources: &mut [Option<Source<'_>>],
+        replies: &mut VecDeque<Timed<MemoryReply>>,
+        outbox: &mut Vec<Timed<MemoryRequest>>,
+        finished: &mut Vec<FinishedCta>,
     ) -> Result<(), SmFault> {
+        self.take_instruction_replies(replies);
+        if let Some(reply) = replies.front() {
+            self.state.memory_next = self.state.memory_next.min(reply.cycle);
+        }
+        while let Some(cycle) = self.next_event().filter(|cycle| *cycle < end) {
+            self.cycle(cycle.max(self.state.now), sources, replies, outbox, finished)?;
+        }
+        self.state.now = self.state.now.max(end);
         Ok(())
     }
 
     /// A deferred instruction takes effect: its request is at its slice. To be called between epochs, for all SMs in the order
-    /// in which the memory side tells, so that effects have that order too. `cycle` is the first that has not been run.
+    /// in which the memory side tells, so that effects have that order too. `cycle` is the first that has not been run. A CTA
+    /// that waited for nothing else is added to `finished`.
     ///
     /// # Errors
     /// The source cannot.
     pub fn perform(
         &mut self,
-        _cycle: u64,
-        _performed: &Performed,
-        _sources: &mut [Option<Source<'_>>],
+        cycle: u64,
+        performed: &Performed,
+        sources: &mut [Option<Source<'_>>],
+        finished: &mut Vec<FinishedCta>,
     ) -> Result<(), SmFault> {
-        Ok(())
+        self.take_effect(cycle, performed.deferred, sources, finished)
     }
 
     /// So many requests were taken at the other end; from `cycle` on as many more may leave.
     pub fn give_credits(&mut self, cycle: u64, count: u32) {
         self.memory.give_credits(cycle, count);
+        self.state.memory_next = self.memory.next_event().unwrap_or(u64::MAX);
+        if self.state.instructions.wants_to_send() {
+            self.state.instructions_next = self.state.instructions_next.min(cycle);
+        }
     }
 
     /// The first cycle at which something happens without a message from outside; nothing if it is idle or waits for
     /// messages. Replies that wait to be taken count as messages from outside.
     pub fn next_event(&self) -> Option<u64> {
-        self.memory.next_event()
+        let State { sub_cores, memory_next, instructions_next, .. } = &self.state;
+        let units = (*memory_next).min(*instructions_next);
+        let next = sub_cores.iter().fold(units, |next, sub_core| next.min(sub_core.next));
+        (next != u64::MAX).then_some(next)
     }
 
     /// Whether no CTA is on it and nothing is under way.
     pub fn is_idle(&self) -> bool {
-        self.memory.is_idle()
+        self.cta_count() == 0 && self.memory.is_idle() && !self.state.instructions.waits()
     }
 
     /// CTAs that run.
     pub fn cta_count(&self) -> u32 {
-        0
+        self.state.space.ctas()
     }
 
     /// Forgets what the L1 data cache has: a kernel begins.
@@ -177,15 +304,57 @@ impl Sm {
     }
 
     /// Forgets what the instruction caches have, for launches that start cold.
-    pub fn invalidate_instructions(&mut self) {}
+    pub fn invalidate_instructions(&mut self) {
+        self.state.instructions.clear();
+        self.state.sub_cores.iter_mut().for_each(|sub_core| sub_core.fetch.clear());
+    }
 
     /// What it has counted, up to the cycle that it has run to.
     pub fn counters(&self) -> SmCounters {
-        SmCounters { memory: self.memory.counters() }
+        let State { sub_cores, counters, now, .. } = &self.state;
+        let mut counters = counters.clone();
+        counters.memory = self.memory.counters();
+        if let Some(since) = self.state.active_since {
+            let cycles = |since: u64| now.saturating_sub(since);
+            counters.activity.active_cycles += cycles(since);
+            counters.activity.warp_cycles +=
+                u64::from(self.state.space.warps()) * cycles(self.state.warps_since);
+            for sub_core in sub_cores {
+                sub_core.count_pending(&mut counters.issue, self.gpu.issue.width, *now);
+            }
+        }
+        counters
     }
 
     /// Which warps wait, and for what.
     pub fn waiting(&self) -> Vec<WaitingWarp> {
-        Vec::new()
+        self.waiting_warps()
+    }
+
+    /// Simulated time at a cycle.
+    fn moment(&self, cycle: u64) -> Moment {
+        Moment { cycle, nanoseconds: cycle.saturating_mul(1000) / u64::from(self.gpu.clocks.core) }
+    }
+
+    /// The source of a CTA slot.
+    fn source<'a, 's>(
+        &self,
+        cta: usize,
+        sources: &'a mut [Option<Source<'s>>],
+    ) -> Result<&'a mut Source<'s>, SmFault> {
+        let launch = self.state.ctas[cta].launch;
+        sources.get_mut(launch as usize).and_then(Option::as_mut).ok_or(SmFault::NoSource { launch })
+    }
+
+    /// What a warp slot is at its source.
+    fn name(&self, slot: usize) -> WarpSlot {
+        let warp = &self.state.warps[slot];
+        WarpSlot { cta: u32::from(warp.cta), warp: u32::from(warp.number) }
+    }
+
+    /// The fault of a source in a warp.
+    fn fault(&self, name: WarpSlot, cycle: u64, error: SourceError) -> SmFault {
+        let Cta { launch, number, .. } = self.state.ctas[name.cta as usize];
+        SmFault::Source { launch, cta: number, warp: name.warp, cycle, error }
     }
 }

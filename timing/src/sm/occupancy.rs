@@ -1,7 +1,49 @@
-//! How many CTAs an SM can hold.
+//! What CTAs take of an SM, and how many it can hold.
+
+use serde::{Deserialize, Serialize};
+use warp_stream::WARP_SIZE;
 
 use super::Program;
-use crate::specification::GpuSpec;
+use super::memory::SUB_CORES;
+use crate::specification::{Document, GpuSpec, SpecificationError};
+
+/// Warp slots of an SM at most: warps are bits of a mask.
+const MAXIMUM_WARPS: u32 = 32 * SUB_CORES as u32;
+
+crate::specification! {
+    /// What an SM has for CTAs.
+    pub struct CtaSpec in "cta" {
+        /// Warps that an SM holds.
+        warps: u32 ["warps"],
+        /// CTAs that an SM holds.
+        ctas: u32 ["CTAs"],
+        /// Registers of an SM; a sub-core has its part of them.
+        registers: u32 ["registers"],
+        /// Registers are given to a warp in multiples of this.
+        register_unit: u32 ["registers"],
+        /// Shared memory is given to a CTA in multiples of this.
+        shared_unit: u32 ["B"],
+    }
+}
+
+impl CtaSpec {
+    pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        let wrong = |name, reason| Err(document.wrong("cta", name, reason));
+        if self.warps == 0 || self.warps > MAXIMUM_WARPS || !self.warps.is_multiple_of(SUB_CORES as u32) {
+            return wrong("warps", "there is a multiple of 4, up to 128");
+        }
+        let positive = [
+            ("ctas", self.ctas),
+            ("registers", self.registers),
+            ("register_unit", self.register_unit),
+            ("shared_unit", self.shared_unit),
+        ];
+        match positive.iter().find(|(_, value)| *value == 0) {
+            Some((name, _)) => wrong(name, "no CTA would ever run"),
+            None => Ok(()),
+        }
+    }
+}
 
 /// What keeps an SM from holding more CTAs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +58,136 @@ pub enum Limit {
     Shared,
 }
 
+/// What a CTA takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Demand {
+    /// Warp slots, one after the other.
+    pub warps: u32,
+    /// Registers of each warp.
+    pub registers: u32,
+    /// Shared memory. Bytes.
+    pub shared: u32,
+}
+
+impl Demand {
+    /// Of a CTA of a kernel.
+    pub fn new(gpu: &GpuSpec, program: &Program) -> Demand {
+        let kernel = &program.kernel;
+        let registers = kernel.registers.max(1).saturating_mul(WARP_SIZE as u32);
+        Demand {
+            warps: kernel.warps_per_cta(),
+            registers: registers.checked_next_multiple_of(gpu.cta.register_unit).unwrap_or(u32::MAX),
+            shared: kernel.shared_bytes.checked_next_multiple_of(gpu.cta.shared_unit).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The shared memory that an SM should have when it runs nothing else: enough for as many CTAs as it can hold
+    /// otherwise. Bytes.
+    pub fn carve_out(&self, gpu: &GpuSpec) -> u32 {
+        let mut space = Space::default();
+        let unlimited = Demand { shared: 0, ..*self };
+        let ctas = space.fill(gpu, &unlimited, u32::MAX);
+        let largest = gpu.shared.sizes.last().copied().unwrap_or(0);
+        // What is more than the largest size would not be used.
+        let held = ctas.min(largest.checked_div(self.shared).unwrap_or(0));
+        gpu.shared.size_for(held.max(1).saturating_mul(self.shared))
+    }
+}
+
+/// What is taken of an SM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Space {
+    /// Warp slots, one bit each.
+    warps: u128,
+    ctas: u32,
+    /// Registers by sub-core.
+    registers: [u32; SUB_CORES],
+    shared: u32,
+}
+
+impl Space {
+    /// CTAs that are there.
+    pub fn ctas(&self) -> u32 {
+        self.ctas
+    }
+
+    /// Warps that are there.
+    pub fn warps(&self) -> u32 {
+        self.warps.count_ones()
+    }
+
+    /// The first warp slot of one more CTA.
+    ///
+    /// # Errors
+    /// It has no room; says why.
+    pub fn find(&self, gpu: &GpuSpec, demand: &Demand, shared_bytes: u32) -> Result<u32, Limit> {
+        let spec = &gpu.cta;
+        if self.ctas >= spec.ctas {
+            return Err(Limit::Ctas);
+        }
+        if demand.warps == 0 || demand.warps > spec.warps {
+            return Err(Limit::Warps);
+        }
+        let slots = mask(demand.warps);
+        let mut places =
+            (0..=spec.warps - demand.warps).filter(|first| self.warps & slots << first == 0).peekable();
+        if places.peek().is_none() {
+            return Err(Limit::Warps);
+        }
+        let place = places.find(|first| self.has_registers(gpu, demand, *first)).ok_or(Limit::Registers)?;
+        if demand.shared > shared_bytes.saturating_sub(self.shared) {
+            return Err(Limit::Shared);
+        }
+        Ok(place)
+    }
+
+    fn has_registers(&self, gpu: &GpuSpec, demand: &Demand, first: u32) -> bool {
+        let there = gpu.cta.registers / SUB_CORES as u32;
+        let needed = by_sub_core(demand, first);
+        self.registers.iter().zip(needed).all(|(taken, needed)| needed <= there.saturating_sub(*taken))
+    }
+
+    /// A CTA takes its part, from warp slot `first` on.
+    pub fn take(&mut self, demand: &Demand, first: u32) {
+        self.warps |= mask(demand.warps) << first;
+        self.ctas += 1;
+        self.shared += demand.shared;
+        self.registers.iter_mut().zip(by_sub_core(demand, first)).for_each(|(taken, more)| *taken += more);
+    }
+
+    /// A CTA gives its part back.
+    pub fn give_back(&mut self, demand: &Demand, first: u32) {
+        self.warps &= !(mask(demand.warps) << first);
+        self.ctas -= 1;
+        self.shared -= demand.shared;
+        self.registers.iter_mut().zip(by_sub_core(demand, first)).for_each(|(taken, less)| *taken -= less);
+    }
+
+    /// Adds CTAs until one more has no room; gives how many.
+    pub fn fill(&mut self, gpu: &GpuSpec, demand: &Demand, shared_bytes: u32) -> u32 {
+        let before = self.ctas;
+        while let Ok(first) = self.find(gpu, demand, shared_bytes) {
+            self.take(demand, first);
+        }
+        self.ctas - before
+    }
+}
+
+/// So many warp slots from the first on.
+fn mask(warps: u32) -> u128 {
+    u128::MAX >> (128 - warps.clamp(1, 128))
+}
+
+/// Registers of a CTA from warp slot `first` on, by sub-core.
+fn by_sub_core(demand: &Demand, first: u32) -> [u32; SUB_CORES] {
+    let mut registers = [0_u32; SUB_CORES];
+    for warp in first..first + demand.warps {
+        let taken = &mut registers[warp as usize % SUB_CORES];
+        *taken = taken.saturating_add(demand.registers);
+    }
+    registers
+}
+
 /// How many CTAs of a kernel an SM can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Occupancy {
@@ -27,7 +199,72 @@ pub struct Occupancy {
 
 impl Occupancy {
     /// Of an SM that runs nothing else.
-    pub fn new(_gpu: &GpuSpec, _program: &Program) -> Occupancy {
-        Occupancy { ctas: 0, limit: Limit::Ctas }
+    pub fn new(gpu: &GpuSpec, program: &Program) -> Occupancy {
+        let demand = Demand::new(gpu, program);
+        let shared = demand.carve_out(gpu);
+        let mut space = Space::default();
+        let ctas = space.fill(gpu, &demand, shared);
+        let limit = space.find(gpu, &demand, shared).err().unwrap_or(Limit::Ctas);
+        Occupancy { ctas, limit }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn occupancy(warps: u32, registers: u32, shared: u32) -> (u32, Limit) {
+        let gpu = GpuSpec::built_in("titan-v").unwrap();
+        let kernel = warp_stream::Kernel {
+            name: String::new(),
+            launch: 1,
+            stream: 0,
+            grid: [1000, 1, 1],
+            block: [32 * warps, 1, 1],
+            code: Default::default(),
+            code_address: 0,
+            registers,
+            shared_bytes: shared,
+            local_bytes: 0,
+            cooperative: false,
+        };
+        let Occupancy { ctas, limit } = Occupancy::new(&gpu, &Program::new(&gpu, &kernel));
+        (ctas, limit)
+    }
+
+    #[test]
+    fn small_ctas_are_limited_by_their_number() {
+        assert_eq!(occupancy(1, 16, 0), (32, Limit::Ctas));
+    }
+
+    #[test]
+    fn full_warp_slots_limit() {
+        assert_eq!(occupancy(8, 32, 0), (8, Limit::Warps));
+        assert_eq!(occupancy(24, 16, 0), (2, Limit::Warps));
+    }
+
+    #[test]
+    fn registers_are_given_in_units_of_256_to_each_warp_from_its_sub_core() {
+        // 40 registers are 1,280 for a warp, 12 of which fit into a sub-core's 16,384.
+        assert_eq!(occupancy(8, 40, 0), (6, Limit::Registers));
+        assert_eq!(occupancy(8, 33, 0), (6, Limit::Registers));
+        assert_eq!(occupancy(4, 255, 0), (2, Limit::Registers));
+        assert_eq!(occupancy(32, 65, 0), (0, Limit::Registers));
+    }
+
+    #[test]
+    fn shared_memory_of_an_sm_is_96_kib_at_most() {
+        assert_eq!(occupancy(4, 16, 48 << 10), (2, Limit::Shared));
+        assert_eq!(occupancy(4, 16, 6 << 10), (16, Limit::Warps));
+        assert_eq!(occupancy(4, 16, 97 << 10), (0, Limit::Shared));
+    }
+
+    #[test]
+    fn the_carve_out_is_the_smallest_that_does_not_limit() {
+        let gpu = GpuSpec::built_in("titan-v").unwrap();
+        let demand = |shared| Demand { warps: 8, registers: 1024, shared };
+        assert_eq!(demand(0).carve_out(&gpu), 0);
+        assert_eq!(demand(2 << 10).carve_out(&gpu), 16 << 10);
+        assert_eq!(demand(40 << 10).carve_out(&gpu), 96 << 10);
     }
 }

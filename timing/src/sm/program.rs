@@ -2,20 +2,208 @@
 
 use std::sync::Arc;
 
-use warp_stream::Kernel;
+use warp_stream::{Kernel, MachineInstruction, MemoryOperation, OperationClass, Registers};
 
+use super::execution::Pipe;
+use super::operands::BankCounts;
 use crate::specification::GpuSpec;
+
+/// What an instruction waits for besides its registers, and how it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Its result is there after a fixed time.
+    Fixed,
+    /// It goes to the memory unit.
+    Memory,
+    /// It has no result; the warp's next instruction waits for its latency.
+    Control,
+    /// The same, and it waits until the warp's accesses have ended.
+    Fence,
+}
+
+impl Kind {
+    fn of(instruction: &MachineInstruction) -> Kind {
+        use OperationClass::*;
+        match instruction.class {
+            Shuffle | Texture | Surface | LoadConstant | Load | Store | Atomic | Reduction => Kind::Memory,
+            Branch | Exit | Barrier | WarpBarrier | Nothing => Kind::Control,
+            Fence => Kind::Fence,
+            _ => Kind::Fixed,
+        }
+    }
+}
+
+/// Where a list of numbers lies in those of all instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct List {
+    start: u32,
+    length: u32,
+}
+
+/// An instruction.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Decoded {
+    /// Bytes from the start of the kernel's code.
+    pub address: u32,
+    pub class: OperationClass,
+    pub kind: Kind,
+    pub pipe: Pipe,
+    /// Cycles that it occupies its pipe.
+    pub interval: u32,
+    /// From issue to the issue of what depends on it. Core cycles.
+    pub latency: u32,
+    /// Registers read, by bank.
+    pub reads: BankCounts,
+    /// Those of them that the instruction before it in the code reads as the same operand and does not write.
+    pub reused: BankCounts,
+    /// Registers written, by bank.
+    pub writes: BankCounts,
+    pub memory: Option<MemoryOperation>,
+    /// Line of the PTX text; 0 where there is none.
+    pub line: u32,
+    needs: List,
+    results: List,
+}
 
 /// A kernel that SMs of a GPU can run.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// The launch.
     pub kernel: Kernel,
+    instructions: Vec<Decoded>,
+    /// Numbers of registers and predicates, list after list.
+    numbers: Vec<u16>,
+    /// Predicates follow registers from this number on.
+    first_predicate: u16,
+    /// Registers and predicates.
+    count: usize,
 }
 
 impl Program {
     /// Decodes a kernel for a GPU.
-    pub fn new(_gpu: &GpuSpec, kernel: &Kernel) -> Arc<Program> {
-        Arc::new(Program { kernel: kernel.clone() })
+    pub fn new(gpu: &GpuSpec, kernel: &Kernel) -> Arc<Program> {
+        let code = &kernel.code.instructions;
+        let all = |instruction: &MachineInstruction| {
+            instruction.sources.into_iter().chain([instruction.destination])
+        };
+        let end = |registers: Registers| registers.first.saturating_add(u16::from(registers.count));
+        let registers = code.iter().flat_map(all).filter(|registers| registers.count > 0).map(end).max();
+        let first_predicate = registers.unwrap_or(0);
+        let mut program = Program {
+            kernel: kernel.clone(),
+            instructions: Vec::with_capacity(code.len()),
+            numbers: Vec::new(),
+            first_predicate,
+            count: usize::from(first_predicate) + 32,
+        };
+        let mut previous = None;
+        for instruction in code {
+            let decoded = program.decode(gpu, instruction, previous);
+            program.instructions.push(decoded);
+            previous = Some(instruction);
+        }
+        Arc::new(program)
     }
+
+    fn decode(
+        &mut self,
+        gpu: &GpuSpec,
+        instruction: &MachineInstruction,
+        previous: Option<&MachineInstruction>,
+    ) -> Decoded {
+        let class = instruction.class;
+        let pipe = Pipe::of(class);
+        let mut reads = BankCounts::default();
+        let mut reused = BankCounts::default();
+        for (operand, registers) in instruction.sources.into_iter().enumerate() {
+            registers.iter().for_each(|register| reads.count(gpu.operands.bank(register)));
+            let again = previous.is_some_and(|previous| {
+                previous.sources[operand] == registers && !overlap(previous.destination, registers)
+            });
+            if again {
+                registers.iter().for_each(|register| reused.count(gpu.operands.bank(register)));
+            }
+        }
+        let mut writes = BankCounts::default();
+        instruction.destination.iter().for_each(|register| writes.count(gpu.operands.bank(register)));
+        let results = instruction.destination.iter().chain(self.predicates(instruction.predicates_written));
+        let results: Vec<u16> = results.collect();
+        let mut needs: Vec<u16> = instruction.sources.iter().flat_map(|registers| registers.iter()).collect();
+        needs.extend(self.predicates(instruction.predicates_read));
+        needs.extend(&results);
+        needs.sort_unstable();
+        needs.dedup();
+        Decoded {
+            address: instruction.address,
+            class,
+            kind: Kind::of(instruction),
+            pipe,
+            interval: gpu.execution.interval(pipe),
+            latency: gpu.latency.of(class),
+            reads,
+            reused,
+            writes,
+            memory: instruction.memory,
+            line: instruction.line,
+            needs: self.list(&needs),
+            results: self.list(&results),
+        }
+    }
+
+    fn predicates(&self, mask: u32) -> impl Iterator<Item = u16> + use<> {
+        let first = self.first_predicate;
+        (0..32).filter(move |bit| mask >> bit & 1 != 0).map(move |bit| first + bit)
+    }
+
+    fn list(&mut self, numbers: &[u16]) -> List {
+        let start = self.numbers.len() as u32;
+        self.numbers.extend(numbers);
+        List { start, length: numbers.len() as u32 }
+    }
+
+    pub(super) fn instructions(&self) -> &[Decoded] {
+        &self.instructions
+    }
+
+    /// Device address of an instruction, by its position.
+    pub(super) fn address(&self, position: u32) -> u64 {
+        let offset = self.instructions.get(position as usize).map_or(0, |decoded| decoded.address);
+        self.kernel.code_address + u64::from(offset)
+    }
+
+    /// Device address behind the last instruction.
+    pub(super) fn end_address(&self) -> u64 {
+        let bytes = self.kernel.code.instruction_bytes;
+        self.instructions
+            .last()
+            .map_or(0, |last| self.kernel.code_address + u64::from(last.address) + u64::from(bytes))
+    }
+
+    /// Registers and predicates that an instruction reads or writes.
+    pub(super) fn needs(&self, decoded: &Decoded) -> &[u16] {
+        self.of_list(decoded.needs)
+    }
+
+    /// Registers and predicates that an instruction writes.
+    pub(super) fn results(&self, decoded: &Decoded) -> &[u16] {
+        self.of_list(decoded.results)
+    }
+
+    fn of_list(&self, List { start, length }: List) -> &[u16] {
+        &self.numbers[start as usize..][..length as usize]
+    }
+
+    /// How many registers and predicates there are.
+    pub(super) fn scoreboard_size(&self) -> usize {
+        self.count
+    }
+
+    /// The predicate that a number stands for, if it is none of a register.
+    pub(super) fn predicate(&self, number: u16) -> Option<u16> {
+        number.checked_sub(self.first_predicate)
+    }
+}
+
+fn overlap(a: Registers, b: Registers) -> bool {
+    a.iter().any(|register| b.iter().any(|other| other == register))
 }

@@ -4,7 +4,9 @@ use std::fmt;
 
 use warp_stream::MemorySpace;
 
+use super::Sm;
 use super::memory::l1::Stall;
+use super::warp::Status;
 
 /// What a warp waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,5 +71,54 @@ impl fmt::Display for WaitingWarp {
             Reason::Barrier => write!(f, "waits for other warps"),
             Reason::Sleep => write!(f, "sleeps"),
         }
+    }
+}
+
+impl Sm {
+    pub(super) fn waiting_warps(&self) -> Vec<WaitingWarp> {
+        let accesses = self.memory.waiting();
+        let present = self.state.ctas.iter().zip(&self.programs).filter(|(cta, _)| cta.present);
+        let mut warps = Vec::new();
+        for (cta, program) in present {
+            let Some(program) = program else { continue };
+            for slot in cta.slots() {
+                let warp = &self.state.warps[slot];
+                let ended = warp.status == Status::Absent;
+                if ended && warp.accesses == 0 {
+                    continue;
+                }
+                let decoded = program.instructions().get(warp.buffer.from as usize);
+                let oldest = accesses.iter().find(|access| usize::from(access.warp) == slot);
+                let memory = oldest.map(|access| Reason::Memory {
+                    space: access.space,
+                    line: access.line,
+                    stall: access.stall,
+                });
+                let missing = decoded.and_then(|decoded| {
+                    warp.scoreboard.first_missing(program.needs(decoded), self.state.now)
+                });
+                let register = missing.map(|number| match program.predicate(number) {
+                    Some(predicate) => Reason::Predicate(predicate),
+                    None => Reason::Register(number),
+                });
+                let reason = match warp.status {
+                    Status::Absent => Reason::Accesses(warp.accesses),
+                    Status::Ready => Reason::Nothing,
+                    Status::Scoreboard => register.unwrap_or(Reason::Nothing),
+                    Status::Memory => memory.or(register).unwrap_or(Reason::Accesses(warp.accesses)),
+                    Status::Fetch => Reason::Fetch,
+                    Status::Barrier => Reason::Barrier,
+                    Status::Sleep => Reason::Sleep,
+                };
+                warps.push(WaitingWarp {
+                    launch: cta.launch,
+                    cta: cta.number,
+                    warp: u32::from(warp.number),
+                    line: decoded.map_or(0, |decoded| decoded.line),
+                    reason,
+                });
+            }
+        }
+        warps
     }
 }

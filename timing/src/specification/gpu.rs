@@ -8,12 +8,18 @@ use crate::dram::DramSpec;
 use crate::gpu::{CopySpec, LaunchSpec};
 use crate::l2::L2Spec;
 use crate::partition::PartitionSpec;
+use crate::sm::execution::{ExecutionSpec, LatencySpec};
+use crate::sm::front_end::FrontEndSpec;
+use crate::sm::issue::IssueSpec;
 use crate::sm::memory::coalescer::CoalescerSpec;
 use crate::sm::memory::constant::ConstantSpec;
 use crate::sm::memory::l1::L1Spec;
 use crate::sm::memory::pipeline::MemoryPipelineSpec;
 use crate::sm::memory::shared::SharedSpec;
 use crate::sm::memory::texture::TextureSpec;
+use crate::sm::occupancy::CtaSpec;
+use crate::sm::operands::OperandSpec;
+use crate::sm::result_bus::ResultBusSpec;
 
 /// GPU files that are part of the program.
 pub const BUILT_IN: &[(&str, &str)] = &[
@@ -69,6 +75,20 @@ gpu! {
     launch: LaunchSpec,
     /// Copy engines.
     copy: CopySpec,
+    /// Front end of an SM.
+    front_end: FrontEndSpec,
+    /// Issue of an SM.
+    issue: IssueSpec,
+    /// Register file of an SM.
+    operands: OperandSpec,
+    /// Execution units of an SM.
+    execution: ExecutionSpec,
+    /// Latencies of instructions.
+    latency: LatencySpec,
+    /// Result bus of an SM.
+    result_bus: ResultBusSpec,
+    /// What an SM has for CTAs.
+    cta: CtaSpec,
     /// Memory pipelines of an SM.
     memory_pipeline: MemoryPipelineSpec,
     /// Coalescer of an SM.

@@ -154,6 +154,11 @@ impl MemoryUnit {
         pipeline.can_accept(self.gpu.memory_pipeline.organisation, cycle)
     }
 
+    /// From when on the dispatch latch of a sub-core takes an instruction; `u64::MAX` if a step has to free it. Core cycles.
+    pub fn accepts_at(&self, sub_core: u8) -> u64 {
+        self.state.pipelines[self.pipeline(sub_core)].accepts_at(self.gpu.memory_pipeline.organisation)
+    }
+
     /// Takes an instruction; [`MemoryUnit::can_accept`] has said that it can.
     pub fn accept(&mut self, cycle: u64, issue: MemoryIssue<'_>) {
         self.lines.clear();

@@ -95,7 +95,12 @@ pub struct Pipeline {
 impl Pipeline {
     /// Whether the dispatch latch is free.
     pub fn can_accept(&self, organisation: Organisation, cycle: u64) -> bool {
+        self.accepts_at(organisation) <= cycle
+    }
+
+    /// From when on the dispatch latch is free; `u64::MAX` if an access is held in it. Core cycles.
+    pub fn accepts_at(&self, organisation: Organisation) -> u64 {
         let held = organisation == Organisation::PerSm && self.buffered > 0;
-        self.latched.is_none() && self.latch_free <= cycle && !held
+        if self.latched.is_some() || held { u64::MAX } else { self.latch_free }
     }
 }

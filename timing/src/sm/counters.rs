@@ -1,0 +1,216 @@
+//! What an SM counts, unit by unit.
+
+use serde::{Deserialize, Serialize};
+use warp_stream::{LaneMask, OperationClass, WARP_SIZE};
+
+use super::front_end::FrontEndCounters;
+use super::memory::MemoryCounters;
+use super::operands::OperandCounters;
+use crate::statistics::{Counter, Counters};
+
+crate::counters! {
+    /// An SM as a whole.
+    pub struct ActivityCounters in "sm" {
+        /// Cycles in which it has a CTA.
+        active_cycles: "cycles" = "sm__cycles_active.sum",
+        /// Warps that are there, summed over cycles.
+        warp_cycles: "warps x cycles" = "sm__warps_active.sum",
+        /// CTAs that began.
+        ctas: "CTAs" = "sm__ctas_launched.sum",
+        /// Warps that began.
+        warps: "warps" = "sm__warps_launched.sum",
+        /// Instructions of warps.
+        warp_instructions: "instructions" = "smsp__inst_executed.sum",
+        /// The same, counted for each lane that takes part.
+        thread_instructions: "instructions" = "smsp__thread_inst_executed_pred_on.sum",
+    }
+}
+
+crate::counters! {
+    /// What became of the slots in which sub-cores with a CTA on their SM could issue an instruction.
+    pub struct IssueCounters in "issue" {
+        /// An instruction was issued.
+        issued: "slots" = "smsp__inst_issued.sum",
+        /// Each warp that has instructions waits for a result of a fixed latency.
+        scoreboard: "slots" = "",
+        /// Each waits for memory.
+        long_scoreboard: "slots" = "",
+        /// Warps wait for instructions, or for a branch.
+        instruction_fetch: "slots" = "",
+        /// A warp could go, but for its unit.
+        unit_busy: "slots" = "",
+        /// A warp could go, but for operand collectors.
+        operand_conflict: "slots" = "",
+        /// Warps wait for others.
+        barrier: "slots" = "",
+        /// A warp could go, but for the queue to the memory pipeline.
+        memory_throttle: "slots" = "",
+        /// Warps rest.
+        sleep: "slots" = "",
+        /// There is no warp.
+        idle: "slots" = "",
+    }
+}
+
+/// What became of a slot in which an instruction could have been issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Slot {
+    /// Waits for a result of a fixed latency.
+    Scoreboard,
+    /// Waits for memory.
+    LongScoreboard,
+    /// Waits for instructions.
+    InstructionFetch,
+    /// Unit busy.
+    UnitBusy,
+    /// Operand collectors busy.
+    OperandConflict,
+    /// Waits for other warps.
+    Barrier,
+    /// Queue to the memory pipeline full.
+    MemoryThrottle,
+    /// Warps rest.
+    Sleep,
+    /// No warp.
+    Idle,
+}
+
+impl IssueCounters {
+    /// So many slots were left empty.
+    pub(super) fn count(&mut self, slot: Slot, slots: u64) {
+        *match slot {
+            Slot::Scoreboard => &mut self.scoreboard,
+            Slot::LongScoreboard => &mut self.long_scoreboard,
+            Slot::InstructionFetch => &mut self.instruction_fetch,
+            Slot::UnitBusy => &mut self.unit_busy,
+            Slot::OperandConflict => &mut self.operand_conflict,
+            Slot::Barrier => &mut self.barrier,
+            Slot::MemoryThrottle => &mut self.memory_throttle,
+            Slot::Sleep => &mut self.sleep,
+            Slot::Idle => &mut self.idle,
+        } += slots;
+    }
+
+    /// All slots.
+    pub fn slots(&self) -> u64 {
+        let mut sum = 0;
+        self.each(&mut |_, slots| sum += slots);
+        sum
+    }
+}
+
+/// A table of counters of the same kind.
+macro_rules! table {
+    ($name:ident, $section:literal, $unit:literal, $meaning:literal, [$($entry:literal)*]) => {
+        static $name: &[Counter] =
+            &[$(Counter { section: $section, name: $entry, meaning: $meaning, unit: $unit, metric: "" },)*];
+    };
+}
+
+table!(LANES, "lanes", "instructions", "Instructions of warps with so many lanes that take part.", [
+    "w0" "w1" "w2" "w3" "w4" "w5" "w6" "w7" "w8" "w9" "w10" "w11" "w12" "w13" "w14" "w15" "w16" "w17" "w18"
+    "w19" "w20" "w21" "w22" "w23" "w24" "w25" "w26" "w27" "w28" "w29" "w30" "w31" "w32"
+]);
+
+/// Names of [`OperationClass::ALL`].
+macro_rules! class_table {
+    ($name:ident, $section:literal, $meaning:literal) => {
+        table!($name, $section, "instructions", $meaning, [
+            "integer" "move" "integer_multiply" "integer_extremum" "dot_product" "population_count" "bit_search"
+            "fp32" "fp32_compare" "half" "fp64" "fp64_compare" "special_function" "conversion" "wide_conversion"
+            "tensor" "tensor_integer" "vote" "shuffle" "special_register" "load_constant" "load" "store"
+            "atomic" "reduction" "texture" "surface" "branch" "exit" "barrier" "warp_barrier" "fence" "nothing"
+        ]);
+    };
+}
+
+class_table!(WARP_CLASSES, "warp_instructions", "Instructions of warps, by what they do.");
+class_table!(THREAD_CLASSES, "thread_instructions", "Instructions of lanes that take part, by what they do.");
+
+/// Instructions by class and by the number of lanes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstructionCounters {
+    /// Of warps, by lanes that take part: 0 to 32.
+    pub lanes: Vec<u64>,
+    /// Of warps, by class.
+    pub warp: Vec<u64>,
+    /// Of lanes that take part, by class.
+    pub thread: Vec<u64>,
+}
+
+impl Default for InstructionCounters {
+    fn default() -> InstructionCounters {
+        let classes = OperationClass::ALL.len();
+        InstructionCounters {
+            lanes: vec![0; WARP_SIZE + 1],
+            warp: vec![0; classes],
+            thread: vec![0; classes],
+        }
+    }
+}
+
+impl InstructionCounters {
+    /// An instruction is issued.
+    pub(super) fn count(&mut self, class: OperationClass, active: LaneMask) {
+        let lanes = active.count_ones();
+        self.lanes[lanes as usize] += 1;
+        self.warp[class as usize] += 1;
+        self.thread[class as usize] += u64::from(lanes);
+    }
+
+    fn tables(&self) -> [(&'static [Counter], &Vec<u64>); 3] {
+        [(LANES, &self.lanes), (WARP_CLASSES, &self.warp), (THREAD_CLASSES, &self.thread)]
+    }
+}
+
+impl Counters for InstructionCounters {
+    fn each(&self, tell: &mut dyn FnMut(&'static Counter, u64)) {
+        for (counters, values) in self.tables() {
+            counters.iter().zip(values).for_each(|(counter, &value)| tell(counter, value));
+        }
+    }
+
+    fn add(&mut self, other: &InstructionCounters) {
+        let own = [&mut self.lanes, &mut self.warp, &mut self.thread];
+        for (own, (_, other)) in own.into_iter().zip(other.tables()) {
+            own.iter_mut().zip(other).for_each(|(own, other)| *own += other);
+        }
+    }
+}
+
+/// What an SM has counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SmCounters {
+    /// As a whole.
+    pub activity: ActivityCounters,
+    /// Slots of the sub-cores' issue.
+    pub issue: IssueCounters,
+    /// Instructions.
+    pub instructions: InstructionCounters,
+    /// Front end.
+    pub front_end: FrontEndCounters,
+    /// Register file.
+    pub operands: OperandCounters,
+    /// Its memory side.
+    pub memory: MemoryCounters,
+}
+
+impl Counters for SmCounters {
+    fn each(&self, tell: &mut dyn FnMut(&'static Counter, u64)) {
+        self.activity.each(tell);
+        self.issue.each(tell);
+        self.instructions.each(tell);
+        self.front_end.each(tell);
+        self.operands.each(tell);
+        self.memory.each(tell);
+    }
+
+    fn add(&mut self, other: &SmCounters) {
+        self.activity.add(&other.activity);
+        self.issue.add(&other.issue);
+        self.instructions.add(&other.instructions);
+        self.front_end.add(&other.front_end);
+        self.operands.add(&other.operands);
+        self.memory.add(&other.memory);
+    }
+}

@@ -1,0 +1,235 @@
+//! How CTAs begin and end on an SM.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use warp_stream::{Next, Residence, WarpSlot};
+
+use super::memory::SUB_CORES;
+use super::occupancy::Demand;
+use super::warp::Status;
+use super::{FinishedCta, Program, Sm, SmFault, Source};
+
+/// A CTA slot.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Cta {
+    /// Whether there is a CTA.
+    pub present: bool,
+    /// Index of its launch's source.
+    pub launch: u32,
+    /// Number of the CTA in its grid.
+    pub number: u64,
+    demand: Demand,
+    /// First of its warp slots.
+    pub first_warp: u32,
+    /// Warps that have not ended.
+    warps_left: u32,
+    /// Memory instructions under way.
+    pub accesses: u32,
+    /// Instructions that have yet to take effect.
+    pub deferred: u32,
+}
+
+impl Cta {
+    /// Its warp slots.
+    pub fn slots(&self) -> std::ops::Range<usize> {
+        self.first_warp as usize..(self.first_warp + self.demand.warps) as usize
+    }
+}
+
+impl Sm {
+    /// A CTA begins; gives its slot.
+    pub(super) fn begin_cta(
+        &mut self,
+        cycle: u64,
+        launch: u32,
+        program: &Arc<Program>,
+        number: u64,
+        sources: &mut [Option<Source<'_>>],
+    ) -> Result<usize, SmFault> {
+        let demand = Demand::new(&self.gpu, program);
+        let shared = self.shared_for(&demand);
+        let place = self.state.space.find(&self.gpu, &demand, shared);
+        let free = self.state.ctas.iter().position(|cta| !cta.present);
+        let (Ok(first_warp), Some(slot)) = (place, free) else { return Err(SmFault::NoRoom { launch }) };
+        if self.cta_count() == 0 {
+            self.state.shared = shared;
+            self.memory.set_shared(shared);
+            self.state.active_since = Some(cycle);
+            self.state.sub_cores.iter_mut().for_each(|sub_core| sub_core.begin(cycle));
+        }
+        self.count_warps(cycle);
+        self.state.space.take(&demand, first_warp);
+        self.state.counters.activity.ctas += 1;
+        self.state.counters.activity.warps += u64::from(demand.warps);
+        self.state.ctas[slot] = Cta {
+            present: true,
+            launch,
+            number,
+            demand,
+            first_warp,
+            warps_left: demand.warps,
+            accesses: 0,
+            deferred: 0,
+        };
+        self.programs[slot] = Some(Arc::clone(program));
+        let residence = Residence { sm: u32::from(self.number), first_warp };
+        let started = self.source(slot, sources)?.start_cta(slot as u32, number, residence);
+        started.map_err(|error| self.fault(WarpSlot { cta: slot as u32, warp: 0 }, cycle, error))?;
+        for warp in 0..demand.warps {
+            self.begin_warp(cycle, slot, warp, program, sources)?;
+        }
+        Ok(slot)
+    }
+
+    fn begin_warp(
+        &mut self,
+        cycle: u64,
+        cta: usize,
+        number: u32,
+        program: &Program,
+        sources: &mut [Option<Source<'_>>],
+    ) -> Result<(), SmFault> {
+        let slot = (self.state.ctas[cta].first_warp + number) as usize;
+        let warp = &mut self.state.warps[slot];
+        warp.cta = cta as u8;
+        warp.number = number as u16;
+        warp.has_next = false;
+        warp.not_before = cycle;
+        warp.hold = Status::Fetch;
+        warp.buffer.redirect(0);
+        warp.scoreboard.reset(cycle, program.scoreboard_size());
+        warp.accesses = 0;
+        warp.operands_read = 0;
+        let sub_core = &mut self.state.sub_cores[slot % SUB_CORES];
+        sub_core.order.add((slot / SUB_CORES) as u32);
+        sub_core.look_at(cycle);
+        self.ask(slot, cycle, sources)?;
+        Ok(())
+    }
+
+    /// Asks a source for the next instruction of a warp; says whether it has to be asked again.
+    pub(super) fn ask(
+        &mut self,
+        slot: usize,
+        cycle: u64,
+        sources: &mut [Option<Source<'_>>],
+    ) -> Result<bool, SmFault> {
+        let name = self.name(slot);
+        let cta = name.cta as usize;
+        let next = self.source(cta, sources)?.next(name).map_err(|error| self.fault(name, cycle, error))?;
+        let Some(program) = &self.programs[cta] else { return Ok(false) };
+        let state = &mut self.state;
+        let warp = &mut state.warps[slot];
+        let mut ended = false;
+        match next {
+            Next::Instruction(position) if position as usize >= program.instructions().len() => {
+                return Err(SmFault::NoInstruction { launch: state.ctas[cta].launch, position });
+            }
+            Next::Instruction(position) => {
+                warp.has_next = true;
+                if position != warp.buffer.from {
+                    warp.buffer.redirect(position);
+                    state.sub_cores[slot % SUB_CORES].fetch.hold((slot / SUB_CORES) as u32);
+                    state.counters.front_end.redirections += 1;
+                }
+            }
+            Next::Waiting => warp.has_next = false,
+            Next::Finished => {
+                warp.has_next = false;
+                ended = true;
+                state.ctas[cta].warps_left -= 1;
+            }
+        }
+        if ended {
+            state.end_warp(slot);
+        } else {
+            state.settle(&self.gpu, program, slot, cycle);
+        }
+        Ok(next == Next::Waiting)
+    }
+
+    /// Asks for the next instructions of those warps of a CTA that wait for others. Those that have one go on at `resume`.
+    pub(super) fn ask_waiting(
+        &mut self,
+        cta: usize,
+        cycle: u64,
+        resume: u64,
+        sources: &mut [Option<Source<'_>>],
+    ) -> Result<(), SmFault> {
+        for slot in self.state.ctas[cta].slots() {
+            let warp = &mut self.state.warps[slot];
+            if warp.has_next || warp.status != Status::Barrier {
+                continue;
+            }
+            let (not_before, hold) = (warp.not_before, warp.hold);
+            if resume > not_before {
+                (warp.not_before, warp.hold) = (resume, Status::Barrier);
+            }
+            if self.ask(slot, cycle, sources)? {
+                let warp = &mut self.state.warps[slot];
+                (warp.not_before, warp.hold) = (not_before, hold);
+            }
+        }
+        Ok(())
+    }
+
+    /// A deferred instruction takes effect.
+    pub(super) fn take_effect(
+        &mut self,
+        cycle: u64,
+        deferred: u32,
+        sources: &mut [Option<Source<'_>>],
+        finished: &mut Vec<FinishedCta>,
+    ) -> Result<(), SmFault> {
+        let super::Deferred { cta, warp, number } = self.state.deferred.remove(deferred);
+        let name = WarpSlot { cta: u32::from(cta), warp: u32::from(warp) };
+        let cta = usize::from(cta);
+        let now = self.moment(cycle);
+        self.source(cta, sources)?.perform(number, now).map_err(|error| self.fault(name, cycle, error))?;
+        self.state.ctas[cta].deferred -= 1;
+        self.ask_waiting(cta, cycle, cycle, sources)?;
+        self.end_cta_if_done(cta, cycle, sources, finished)
+    }
+
+    /// Ends a CTA of which no warp is left and nothing is under way.
+    pub(super) fn end_cta_if_done(
+        &mut self,
+        slot: usize,
+        cycle: u64,
+        sources: &mut [Option<Source<'_>>],
+        finished: &mut Vec<FinishedCta>,
+    ) -> Result<(), SmFault> {
+        let cta = self.state.ctas[slot];
+        if !cta.present || cta.warps_left + cta.accesses + cta.deferred > 0 {
+            return Ok(());
+        }
+        self.source(slot, sources)?.end_cta(slot as u32);
+        self.count_warps(cycle + 1);
+        self.state.ctas[slot].present = false;
+        self.state.space.give_back(&cta.demand, cta.first_warp);
+        self.programs[slot] = None;
+        finished.push(FinishedCta { cycle, launch: cta.launch, cta: cta.number });
+        if self.cta_count() == 0 {
+            self.end_activity(cycle + 1);
+        }
+        Ok(())
+    }
+
+    /// The SM has no CTA from a cycle on.
+    fn end_activity(&mut self, cycle: u64) {
+        let since = self.state.active_since.take().unwrap_or(cycle);
+        let counters = &mut self.state.counters;
+        counters.activity.active_cycles += cycle.saturating_sub(since);
+        for sub_core in &mut self.state.sub_cores {
+            sub_core.end(&mut counters.issue, self.gpu.issue.width, cycle);
+        }
+    }
+
+    /// Counts the cycles of the warps that are there, before a cycle.
+    fn count_warps(&mut self, cycle: u64) {
+        let cycles = cycle.saturating_sub(self.state.warps_since);
+        self.state.counters.activity.warp_cycles += u64::from(self.state.space.warps()) * cycles;
+        self.state.warps_since = self.state.warps_since.max(cycle);
+    }
+}

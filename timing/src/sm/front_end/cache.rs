@@ -1,0 +1,106 @@
+//! Tags of an instruction cache.
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a line.
+pub const LINE: u64 = crate::message::LINE_BYTES;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Tag {
+    line: u64,
+    /// Turn of the last use; 0 for an empty place.
+    used: u64,
+    /// Nobody has asked for it yet: it was prefetched.
+    ahead: bool,
+}
+
+/// What a lookup finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lookup {
+    /// The line is there.
+    Hit,
+    /// It is there because it was prefetched, and is used for the first time.
+    FirstUse,
+    /// It is not.
+    Miss,
+}
+
+/// A cache with the least recently used line of a set replaced.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Cache {
+    tags: Vec<Tag>,
+    ways: usize,
+    turn: u64,
+}
+
+impl Cache {
+    /// An empty one of so many bytes.
+    pub fn new(bytes: u32, ways: u32) -> Cache {
+        let lines = (u64::from(bytes) / LINE).max(1) as usize;
+        let ways = (ways.max(1) as usize).min(lines);
+        let lines = lines / ways * ways;
+        Cache { tags: vec![Tag { line: 0, used: 0, ahead: false }; lines], ways, turn: 0 }
+    }
+
+    fn set(&mut self, line: u64) -> &mut [Tag] {
+        let sets = self.tags.len() / self.ways;
+        let set = (line / LINE % sets as u64) as usize;
+        &mut self.tags[set * self.ways..][..self.ways]
+    }
+
+    /// Looks for a line that is wanted.
+    pub fn look_up(&mut self, line: u64) -> Lookup {
+        self.turn += 1;
+        let turn = self.turn;
+        match self.set(line).iter_mut().find(|tag| tag.line == line && tag.used != 0) {
+            Some(tag) => {
+                tag.used = turn;
+                if std::mem::take(&mut tag.ahead) { Lookup::FirstUse } else { Lookup::Hit }
+            }
+            None => Lookup::Miss,
+        }
+    }
+
+    /// Whether a line is there.
+    pub fn has(&mut self, line: u64) -> bool {
+        self.set(line).iter().any(|tag| tag.line == line && tag.used != 0)
+    }
+
+    /// A line comes; `ahead` if nobody has asked for it yet.
+    pub fn fill(&mut self, line: u64, ahead: bool) {
+        self.turn += 1;
+        let turn = self.turn;
+        if let Some(tag) = self.set(line).iter_mut().min_by_key(|tag| tag.used) {
+            *tag = Tag { line, used: turn, ahead };
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.tags.iter_mut().for_each(|tag| tag.used = 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_set_that_was_used_least_recently_goes() {
+        let mut cache = Cache::new(4 * 128, 2);
+        for line in [0, 2 * 128] {
+            cache.fill(line, false);
+        }
+        assert_eq!(cache.look_up(0), Lookup::Hit);
+        cache.fill(4 * 128, false);
+        assert_eq!(cache.look_up(2 * 128), Lookup::Miss);
+        assert_eq!(cache.look_up(0), Lookup::Hit);
+    }
+
+    #[test]
+    fn the_first_use_of_a_prefetched_line_is_told() {
+        let mut cache = Cache::new(1024, 2);
+        cache.fill(128, true);
+        assert_eq!([cache.look_up(128), cache.look_up(128)], [Lookup::FirstUse, Lookup::Hit]);
+    }
+}

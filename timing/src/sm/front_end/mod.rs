@@ -1,0 +1,331 @@
+//! Front end: instruction caches, fetch, decode, instruction buffers (Huerta et al., section 2.1).
+//!
+//! A sub-core's fetch takes a warp with room in its buffer, each in turn, and asks its L0 instruction cache for the next
+//! instructions of that warp, no further than the line's end. They are in the buffer when they are decoded. What L0 has not
+//! comes from the SM's L1 instruction cache, whose arbiter takes one line a cycle, and from L2 through the memory unit.
+
+mod cache;
+mod l1;
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use self::cache::{Cache, Lookup};
+pub use self::l1::{Granted, L1};
+use super::program::Program;
+use crate::specification::{Document, SpecificationError};
+
+crate::choice! {
+    /// Which front ends an SM has.
+    pub enum Organisation {
+        /// One for each sub-core, with an L0 instruction cache.
+        PerSubCore = "per-sub-core",
+        /// One, as in Accel-Sim: no L0, and an L1 that is asked for each sub-core every cycle.
+        Shared = "shared",
+    }
+}
+
+crate::specification! {
+    /// Front end.
+    pub struct FrontEndSpec in "front_end" {
+        /// Which there are.
+        organisation: Organisation [""],
+        /// Instructions fetched at once.
+        width: u32 ["instructions"],
+        /// Instructions that the buffer of a warp holds.
+        buffer: u32 ["instructions"],
+        /// From the fetch of instructions that are in the first cache to their issue.
+        latency: u32 ["core cycles"],
+        /// L0 instruction cache of a sub-core.
+        l0_size: u32 ["B"],
+        /// Lines of a set of L0.
+        l0_ways: u32 ["lines"],
+        /// Lines that L0 can wait for.
+        l0_requests: u32 ["lines"],
+        /// Lines after a missed one, or after one that was prefetched and is used, that L0 asks for too.
+        prefetch: u32 ["lines"],
+        /// L1 instruction cache of the SM.
+        l1_size: u32 ["B"],
+        /// Lines of a set of L1.
+        l1_ways: u32 ["lines"],
+        /// From L1's lookup to the line in L0.
+        l1_latency: u32 ["core cycles"],
+    }
+}
+
+impl FrontEndSpec {
+    pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        let wrong = |name, reason| Err(document.wrong("front_end", name, reason));
+        let positive = [
+            ("width", self.width),
+            ("latency", self.latency),
+            ("l0_size", self.l0_size),
+            ("l0_ways", self.l0_ways),
+            ("l0_requests", self.l0_requests),
+            ("l1_size", self.l1_size),
+            ("l1_ways", self.l1_ways),
+        ];
+        if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
+            return wrong(name, "nothing could ever be fetched");
+        }
+        if self.buffer < self.width {
+            return wrong("buffer", "what is fetched at once has no room");
+        }
+        Ok(())
+    }
+}
+
+crate::counters! {
+    /// Instruction caches.
+    pub struct FrontEndCounters in "front_end" {
+        /// Fetches of warps.
+        fetches: "fetches" = "",
+        /// Fetches that L0 (or a shared L1) has not.
+        misses: "fetches" = "",
+        /// Lines that L0 asks for before a warp does.
+        prefetches: "lines" = "",
+        /// Lines that L0 caches ask L1 for.
+        l1_lines: "lines" = "sm__icc_requests.sum",
+        /// Those that L1 has.
+        l1_hits: "lines" = "sm__icc_requests_lookup_hit.sum",
+        /// Lines asked of L2.
+        l2_lines: "lines" = "",
+        /// Times that a warp's next instruction was not the one after the last.
+        redirections: "times" = "",
+    }
+}
+
+/// Instruction buffer of a warp. Positions in the code; what is fetched is consecutive.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Buffer {
+    /// The warp's next instruction.
+    pub from: u32,
+    /// Up to here (exclusive) instructions are there.
+    to: u32,
+    /// Up to here they have been asked for.
+    asked: u32,
+    /// Counts redirections: what was asked for before the last one is not wanted.
+    turn: u32,
+}
+
+impl Buffer {
+    /// Whether the next instruction is there.
+    pub fn has_next(&self) -> bool {
+        self.from < self.to
+    }
+
+    /// The next instruction is another one.
+    pub fn redirect(&mut self, position: u32) {
+        *self = Buffer { from: position, to: position, asked: position, turn: self.turn.wrapping_add(1) };
+    }
+
+    /// Instructions arrive; says whether they are wanted.
+    pub fn arrive(&mut self, arrival: &Arrival) -> bool {
+        let wanted = arrival.turn == self.turn;
+        if wanted {
+            self.to = arrival.to;
+        }
+        wanted
+    }
+
+    /// Whether it has room for what is fetched at once, and there is more to fetch.
+    fn has_room(&self, spec: &FrontEndSpec, program: &Program) -> bool {
+        self.asked - self.from + spec.width <= spec.buffer
+            && (self.asked as usize) < program.instructions().len()
+    }
+}
+
+/// Instructions on their way to a buffer.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Arrival {
+    cycle: u64,
+    /// Whose they are.
+    pub warp: u32,
+    to: u32,
+    turn: u32,
+}
+
+/// A line that L0 asks L1 for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Request {
+    line: u64,
+    ahead: bool,
+}
+
+/// What a sub-core's fetch has beside it in the SM.
+pub struct Beside<'a> {
+    /// The front end's specification.
+    pub spec: &'a FrontEndSpec,
+    /// Program of the warp.
+    pub program: &'a Program,
+    /// The SM's L1 instruction cache.
+    pub l1: &'a mut L1,
+    /// What is counted.
+    pub counters: &'a mut FrontEndCounters,
+    /// Number of the sub-core.
+    pub sub_core: usize,
+}
+
+/// Fetch of a sub-core. Warps are numbers below 32, sets of them masks.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Fetch {
+    l0: Cache,
+    /// Warps whose buffers have room.
+    wanted: u32,
+    /// Warps that wait for a line.
+    blocked: u32,
+    /// Whose turn is next.
+    turn: u32,
+    arrivals: VecDeque<Arrival>,
+    /// Lines that L1 has been asked for.
+    requests: Vec<Request>,
+    /// Lines that it will be asked for.
+    queue: VecDeque<Request>,
+}
+
+impl Fetch {
+    /// With an empty cache.
+    pub fn new(spec: &FrontEndSpec) -> Fetch {
+        Fetch {
+            l0: Cache::new(spec.l0_size, spec.l0_ways),
+            wanted: 0,
+            blocked: 0,
+            turn: 0,
+            arrivals: VecDeque::new(),
+            requests: Vec::new(),
+            queue: VecDeque::new(),
+        }
+    }
+
+    /// A warp's buffer may have room, or may have lost it.
+    pub fn update(&mut self, spec: &FrontEndSpec, program: &Program, warp: u32, buffer: &Buffer) {
+        let bit = 1 << warp;
+        if buffer.has_room(spec, program) && self.blocked & bit == 0 {
+            self.wanted |= bit;
+        } else {
+            self.wanted &= !bit;
+        }
+    }
+
+    /// Nothing is fetched for a warp until [`Fetch::update`] says so.
+    pub fn hold(&mut self, warp: u32) {
+        self.wanted &= !(1 << warp);
+        self.blocked &= !(1 << warp);
+    }
+
+    /// Instructions that arrive by a cycle.
+    pub fn arrival(&mut self, cycle: u64) -> Option<Arrival> {
+        self.arrivals.pop_front_if(|arrival| arrival.cycle <= cycle)
+    }
+
+    /// The warp whose turn it is.
+    pub fn next_warp(&mut self) -> Option<u32> {
+        if self.wanted == 0 {
+            return None;
+        }
+        let warp = (self.turn + self.wanted.rotate_right(self.turn).trailing_zeros()) % 32;
+        self.turn = (warp + 1) % 32;
+        Some(warp)
+    }
+
+    /// Fetches instructions of a warp.
+    pub fn fetch(&mut self, beside: Beside<'_>, warp: u32, buffer: &mut Buffer, cycle: u64) {
+        let Beside { spec, program, l1, counters, sub_core } = beside;
+        let address = program.address(buffer.asked);
+        let line = address - address % cache::LINE;
+        counters.fetches += 1;
+        let there = match spec.organisation {
+            Organisation::Shared => l1.look_up(sub_core, line),
+            Organisation::PerSubCore => self.look_up_l0(spec, program, line, counters),
+        };
+        if !there {
+            counters.misses += 1;
+            self.wanted &= !(1 << warp);
+            self.blocked |= 1 << warp;
+            return;
+        }
+        let end = (program.instructions().len() as u32).min(buffer.asked + spec.width);
+        let mut to = buffer.asked + 1;
+        while to < end && program.address(to) / cache::LINE == line / cache::LINE {
+            to += 1;
+        }
+        buffer.asked = to;
+        self.arrivals.push_back(Arrival {
+            cycle: cycle + u64::from(spec.latency),
+            warp,
+            to,
+            turn: buffer.turn,
+        });
+        self.update(spec, program, warp, buffer);
+    }
+
+    fn look_up_l0(
+        &mut self,
+        spec: &FrontEndSpec,
+        program: &Program,
+        line: u64,
+        counters: &mut FrontEndCounters,
+    ) -> bool {
+        let found = self.l0.look_up(line);
+        if found == Lookup::Hit {
+            return true;
+        }
+        if found == Lookup::Miss {
+            match self.requests.iter_mut().chain(&mut self.queue).find(|request| request.line == line) {
+                Some(request) => request.ahead = false,
+                None => self.queue.push_back(Request { line, ahead: false }),
+            }
+        }
+        let end = program.end_address();
+        for ahead in 1..=u64::from(spec.prefetch) {
+            let line = line + ahead * cache::LINE;
+            if line < end && !self.asks(line) && !self.l0.has(line) {
+                counters.prefetches += 1;
+                self.queue.push_back(Request { line, ahead: true });
+            }
+        }
+        found == Lookup::FirstUse
+    }
+
+    fn asks(&self, line: u64) -> bool {
+        self.requests.iter().chain(&self.queue).any(|request| request.line == line)
+    }
+
+    /// The next line to ask L1 for, if one more can be waited for.
+    pub fn next_request(&mut self, spec: &FrontEndSpec) -> Option<u64> {
+        if self.requests.len() >= spec.l0_requests as usize {
+            return None;
+        }
+        let request = self.queue.pop_front()?;
+        self.requests.push(request);
+        Some(request.line)
+    }
+
+    /// L1 gives a line.
+    pub fn fill(&mut self, line: u64) {
+        if let Some(i) = self.requests.iter().position(|request| request.line == line) {
+            let Request { ahead, .. } = self.requests.remove(i);
+            self.l0.fill(line, ahead);
+        }
+        self.wanted |= std::mem::take(&mut self.blocked);
+    }
+
+    /// When it has something to do after a cycle.
+    pub fn next_event(&self, cycle: u64) -> u64 {
+        if self.wanted != 0 {
+            return cycle + 1;
+        }
+        self.arrivals.front().map_or(u64::MAX, |arrival| arrival.cycle)
+    }
+
+    /// Whether lines wait to be asked for.
+    pub fn has_requests(&self, spec: &FrontEndSpec) -> bool {
+        !self.queue.is_empty() && self.requests.len() < spec.l0_requests as usize
+    }
+
+    /// Forgets everything that is there.
+    pub fn clear(&mut self) {
+        self.l0.clear();
+    }
+}

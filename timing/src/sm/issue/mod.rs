@@ -1,0 +1,121 @@
+//! Issue of a sub-core: which of the warps that can goes first.
+
+mod gto;
+mod lrr;
+mod oldest;
+mod two_level;
+
+use serde::{Deserialize, Serialize};
+
+use crate::specification::{Document, SpecificationError};
+
+crate::choice! {
+    /// Which warp goes first.
+    pub enum Policy {
+        /// The one that was issued last, then the oldest.
+        Gto = "gto",
+        /// The next after the one that was issued last.
+        Lrr = "lrr",
+        /// The oldest.
+        Oldest = "oldest",
+        /// A few active warps take turns; those that wait for memory leave them.
+        TwoLevel = "two-level",
+    }
+}
+
+crate::specification! {
+    /// Issue of a sub-core.
+    pub struct IssueSpec in "issue" {
+        /// Which warp goes first.
+        policy: Policy [""],
+        /// Instructions a cycle.
+        width: u32 ["instructions per core cycle"],
+        /// Warps that are active with two levels.
+        active_warps: u32 ["warps"],
+        /// Memory instructions that have their operands and wait for the memory pipeline.
+        memory_queue: u32 ["instructions"],
+    }
+}
+
+impl IssueSpec {
+    pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        let positive =
+            [("width", self.width), ("active_warps", self.active_warps), ("memory_queue", self.memory_queue)];
+        match positive.iter().find(|(_, value)| *value == 0) {
+            Some((name, _)) => Err(document.wrong("issue", name, "nothing could ever be issued")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What decides between the warps of a sub-core. Warps are numbers below 32, sets of them masks.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Order {
+    /// Issued last.
+    last: u32,
+    /// Those that are there, the oldest first.
+    by_age: Vec<u8>,
+    /// Active, with two levels.
+    active: u32,
+}
+
+impl Order {
+    /// A warp begins.
+    pub fn add(&mut self, warp: u32) {
+        self.by_age.push(warp as u8);
+    }
+
+    /// A warp is gone.
+    pub fn remove(&mut self, warp: u32) {
+        self.by_age.retain(|&other| u32::from(other) != warp);
+        self.active &= !(1 << warp);
+    }
+
+    /// One of the warps that can be issued; there is at least one.
+    pub fn pick(&mut self, spec: &IssueSpec, eligible: u32, waits_for_memory: u32) -> u32 {
+        let warp = match spec.policy {
+            Policy::Gto => gto::pick(self, eligible),
+            Policy::Lrr => lrr::pick(self, eligible),
+            Policy::Oldest => oldest::pick(self, eligible),
+            Policy::TwoLevel => two_level::pick(self, eligible, waits_for_memory, spec.active_warps),
+        };
+        self.last = warp;
+        warp
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picks(policy: Policy, steps: &[(u32, u32)]) -> Vec<u32> {
+        let spec = IssueSpec { policy, width: 1, active_warps: 2, memory_queue: 1 };
+        let mut order = Order::default();
+        // Warp 3 is the oldest.
+        [3, 0, 1, 2].into_iter().for_each(|warp| order.add(warp));
+        steps.iter().map(|&(eligible, memory)| order.pick(&spec, eligible, memory)).collect()
+    }
+
+    #[test]
+    fn gto_stays_with_a_warp_and_then_takes_the_oldest() {
+        assert_eq!(picks(Policy::Gto, &[(0b0110, 0), (0b1111, 0), (0b1101, 0), (0b1111, 0)]), [1, 1, 3, 3]);
+    }
+
+    #[test]
+    fn lrr_takes_each_in_turn() {
+        assert_eq!(picks(Policy::Lrr, &[(0b1111, 0), (0b1111, 0), (0b0011, 0), (0b1001, 0)]), [1, 2, 0, 3]);
+    }
+
+    #[test]
+    fn oldest_takes_the_oldest_each_time() {
+        assert_eq!(picks(Policy::Oldest, &[(0b0111, 0), (0b1111, 0), (0b0110, 0)]), [0, 3, 1]);
+    }
+
+    #[test]
+    fn two_levels_keep_to_the_active_warps_until_one_waits_for_memory() {
+        let steps = [(0b1111, 0), (0b1111, 0), (0b1111, 0), (0b0111, 0b1000), (0b0111, 0b1000)];
+        let picked = picks(Policy::TwoLevel, &steps);
+        assert_eq!(picked[..3].iter().filter(|warp| ![0, 3].contains(*warp)).count(), 0, "{picked:?}");
+        assert_eq!(picked[3..], [1, 0]);
+    }
+}

@@ -1,0 +1,156 @@
+//! What the issue of an instruction entails.
+
+use warp_stream::{Execution, OperationClass};
+
+use super::memory::SUB_CORES;
+use super::program::{Decoded, Kind};
+use super::sub_core::{ISSUE_TO_DISPATCH, Queued};
+use super::warp::Status;
+use super::{Deferred, FinishedCta, InFlight, Sm, SmFault, Source, State};
+
+impl Sm {
+    /// Issues the next instruction of a warp.
+    pub(super) fn issue(
+        &mut self,
+        slot: usize,
+        cycle: u64,
+        sources: &mut [Option<Source<'_>>],
+        finished: &mut Vec<FinishedCta>,
+    ) -> Result<(), SmFault> {
+        let name = self.name(slot);
+        let cta = name.cta as usize;
+        let position = self.state.warps[slot].buffer.from;
+        let Some(program) = self.programs[cta].as_deref() else { return Ok(()) };
+        let decoded = program.instructions()[position as usize];
+        let now = self.moment(cycle);
+        let access = (decoded.kind == Kind::Memory).then(|| self.state.new_execution());
+        let source = self.source(cta, sources)?;
+        let execution = match access {
+            Some(number) => &mut self.state.executions[number as usize],
+            None => &mut self.execution,
+        };
+        source.issue(name, now, execution).map_err(|error| self.fault(name, cycle, error))?;
+        let Execution { active, deferred, sleep, .. } = match access {
+            Some(number) => &self.state.executions[number as usize],
+            None => &self.execution,
+        };
+        let (active, deferred, sleep) = (*active, *deferred, *sleep);
+        self.state.counters.instructions.count(decoded.class, active);
+        let deferred = deferred.map(|number| self.state.defer(name.cta as u8, name.warp as u16, number));
+        self.occupy(slot, cycle, position, &decoded, access, deferred);
+        if let Some(deferred) = deferred.filter(|_| access.is_none()) {
+            self.take_effect(cycle, deferred, sources, finished)?;
+        }
+        let warp = &mut self.state.warps[slot];
+        if sleep > 0 {
+            let cycles = (u64::from(sleep) * u64::from(self.gpu.clocks.core)).div_ceil(1000);
+            warp.not_before = warp.not_before.max(cycle + cycles);
+            warp.hold = Status::Sleep;
+        }
+        warp.buffer.from += 1;
+        if let Some(program) = &self.programs[cta] {
+            let fetch = &mut self.state.sub_cores[slot % SUB_CORES].fetch;
+            fetch.update(&self.gpu.front_end, program, (slot / SUB_CORES) as u32, &warp.buffer);
+        }
+        let waits = self.ask(slot, cycle, sources)?;
+        // A warp that waits at a barrier has not completed it.
+        if decoded.class == OperationClass::Exit || (decoded.class == OperationClass::Barrier && !waits) {
+            let resume = cycle + u64::from(self.gpu.latency.barrier);
+            self.ask_waiting(cta, cycle, resume, sources)?;
+        }
+        if decoded.class == OperationClass::Exit {
+            self.end_cta_if_done(cta, cycle, sources, finished)?;
+        }
+        Ok(())
+    }
+
+    /// Reserves what an instruction occupies, and says when its results are there.
+    fn occupy(
+        &mut self,
+        slot: usize,
+        cycle: u64,
+        position: u32,
+        decoded: &Decoded,
+        access: Option<u32>,
+        deferred: Option<u32>,
+    ) {
+        let State { warps, sub_cores, ctas, in_flight, counters, .. } = &mut self.state;
+        let warp = &mut warps[slot];
+        let cta = usize::from(warp.cta);
+        let Some(program) = self.programs[cta].as_deref() else { return };
+        let sub_core = &mut sub_cores[slot % SUB_CORES];
+        let counters = &mut counters.operands;
+        let local = (slot / SUB_CORES) as u32;
+        let mut reads = decoded.reads;
+        let last = sub_core.last_issued.replace((local, position));
+        if self.gpu.operands.reuse && last == position.checked_sub(1).map(|before| (local, before)) {
+            counters.reused += decoded.reused.total();
+            reads = reads.without(decoded.reused);
+        }
+        let read = sub_core.ports.spread(cycle + 1, reads);
+        counters.reads += reads.total();
+        counters.read_conflicts += read - (cycle + 1);
+        let pipe = &mut sub_core.pipes[decoded.pipe as usize];
+        let mut dispatch = (*pipe).max(read + 1);
+        let results = program.results(decoded);
+        match decoded.kind {
+            Kind::Fixed => {
+                let ports = &mut sub_core.ports;
+                let after = warp.operands_read + 1;
+                let wanted = dispatch;
+                let (taken, written) =
+                    self.gpu.result_bus.reserve(ports, wanted, decoded.latency, after, decoded.writes);
+                dispatch = taken;
+                counters.writes += decoded.writes.total();
+                counters.write_conflicts += taken - wanted;
+                sub_core.collectors.take(dispatch);
+                warp.scoreboard.set(results, written + 1);
+            }
+            Kind::Memory => {
+                sub_core.collectors.take(read + 1);
+                warp.scoreboard.set_unknown(results);
+                warp.accesses += 1;
+                ctas[cta].accesses += 1;
+                let execution = access.unwrap_or_default();
+                let instruction =
+                    in_flight.insert(InFlight { slot: slot as u8, position, execution, deferred });
+                sub_core.queue.push_back(Queued { cycle: dispatch, instruction });
+            }
+            Kind::Control | Kind::Fence => {
+                sub_core.collectors.take(read + 1);
+                let end = cycle + u64::from(decoded.latency);
+                warp.scoreboard.set(results, end);
+                warp.not_before = end;
+                warp.hold = hold(decoded.class);
+            }
+        }
+        debug_assert!(dispatch >= cycle + ISSUE_TO_DISPATCH);
+        *pipe = dispatch + u64::from(decoded.interval);
+        warp.operands_read = warp.operands_read.max(read);
+    }
+}
+
+/// What a warp waits for after a control instruction.
+fn hold(class: OperationClass) -> Status {
+    match class {
+        OperationClass::Branch | OperationClass::Exit => Status::Fetch,
+        OperationClass::Barrier | OperationClass::WarpBarrier => Status::Barrier,
+        _ => Status::Scoreboard,
+    }
+}
+
+impl State {
+    /// A place for what the execution of an access says.
+    fn new_execution(&mut self) -> u32 {
+        self.free_executions.pop().unwrap_or_else(|| {
+            self.executions.push(Execution::default());
+            (self.executions.len() - 1) as u32
+        })
+    }
+
+    /// An instruction takes effect later; gives what the SM knows it by.
+    fn defer(&mut self, cta: u8, warp: u16, number: u32) -> u32 {
+        self.ctas[usize::from(cta)].deferred += 1;
+        self.deferred.insert(Deferred { cta, warp, number })
+    }
+}

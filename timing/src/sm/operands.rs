@@ -1,0 +1,272 @@
+//! Register file of a sub-core: collectors that gather operands, and the ports of its banks.
+//!
+//! An instruction has a collector from the cycle after its issue until its unit takes it. It reads its operands as ports
+//! are free; results are written through the same ports. Ports are reserved cycles ahead, in the order of issue.
+
+use serde::{Deserialize, Serialize};
+
+use crate::specification::{Document, SpecificationError};
+
+/// Banks at most: as many as a [`BankCounts`] has.
+const MAXIMUM_BANKS: u32 = 8;
+
+/// Cycles ahead that are kept account of.
+const HORIZON: u64 = 64;
+
+/// Highest bit of each count.
+const TOP: u64 = 0x8080_8080_8080_8080;
+
+/// One in each count.
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+crate::specification! {
+    /// Register file and operand collectors of a sub-core.
+    pub struct OperandSpec in "operands" {
+        /// Banks; the register's number chooses.
+        banks: u32 ["banks"],
+        /// Registers that a bank reads or writes a cycle.
+        ports: u32 ["registers per core cycle"],
+        /// Collectors.
+        collectors: u32 ["instructions"],
+        /// Whether operands that the instruction before has read are kept for the next one of its warp.
+        reuse: bool [""],
+    }
+}
+
+impl OperandSpec {
+    pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        let wrong = |name, reason| Err(document.wrong("operands", name, reason));
+        if !(1..=MAXIMUM_BANKS).contains(&self.banks) {
+            return wrong("banks", "there are 1 to 8");
+        }
+        if !(1..=64).contains(&self.ports) {
+            return wrong("ports", "there are 1 to 64");
+        }
+        if !(1..=64).contains(&self.collectors) {
+            return wrong("collectors", "there are 1 to 64");
+        }
+        Ok(())
+    }
+
+    /// The bank of a register.
+    pub fn bank(&self, register: u16) -> u32 {
+        u32::from(register) % self.banks
+    }
+}
+
+crate::counters! {
+    /// Register file of sub-cores.
+    pub struct OperandCounters in "operands" {
+        /// Registers read.
+        reads: "registers" = "",
+        /// Registers that were kept from the instruction before.
+        reused: "registers" = "",
+        /// Registers written.
+        writes: "registers" = "",
+        /// Cycles that instructions wait longer for operands because ports are busy.
+        read_conflicts: "cycles" = "",
+        /// Cycles that results wait because slots of the bus or ports are busy.
+        write_conflicts: "cycles" = "",
+    }
+}
+
+/// Registers by bank: a byte for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BankCounts(u64);
+
+impl BankCounts {
+    /// One more in a bank; no more than 127 are counted.
+    pub fn count(&mut self, bank: u32) {
+        let shift = 8 * (bank % MAXIMUM_BANKS);
+        if self.0 >> shift & 0x7f < 0x7f {
+            self.0 += 1 << shift;
+        }
+    }
+
+    /// In all banks, if they are fewer than 256.
+    pub fn total(self) -> u64 {
+        self.0.wrapping_mul(ONES) >> 56
+    }
+
+    /// Those that are not in another one, which is part of it.
+    pub fn without(self, other: BankCounts) -> BankCounts {
+        BankCounts(self.0 - other.0)
+    }
+
+    fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// What is reserved for a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Reserved {
+    cycle: u64,
+    /// Ports in use.
+    ports: BankCounts,
+    /// Slots of the result bus in use.
+    results: u32,
+}
+
+/// Ports of the banks and slots of the result bus, some cycles ahead.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Ports {
+    reserved: Vec<Reserved>,
+    /// 127 less the ports of a bank, in each count.
+    slack: u64,
+    ports: u8,
+}
+
+impl Ports {
+    /// Of a register file of which nothing is in use.
+    pub fn new(spec: &OperandSpec) -> Ports {
+        let ports = spec.ports.min(64) as u8;
+        Ports {
+            reserved: vec![Reserved::default(); HORIZON as usize],
+            slack: ONES * u64::from(0x7f - ports),
+            ports,
+        }
+    }
+
+    fn at(&mut self, cycle: u64) -> &mut Reserved {
+        let reserved = &mut self.reserved[(cycle % HORIZON) as usize];
+        if reserved.cycle != cycle {
+            *reserved = Reserved { cycle, ..Reserved::default() };
+        }
+        reserved
+    }
+
+    /// Whether the banks have so many free ports at a cycle.
+    fn fits(&mut self, cycle: u64, counts: BankCounts) -> bool {
+        let slack = self.slack;
+        let used = self.at(cycle).ports.0 + counts.0;
+        (used + slack) & TOP == 0
+    }
+
+    /// Uses ports from a cycle on, as they are free; gives the last cycle in which one is used.
+    pub fn spread(&mut self, start: u64, counts: BankCounts) -> u64 {
+        if counts.is_zero() {
+            return start;
+        }
+        if self.fits(start, counts) {
+            self.at(start).ports.0 += counts.0;
+            return start;
+        }
+        let mut left = counts.0.to_le_bytes();
+        let mut cycle = start;
+        loop {
+            let ports = self.ports;
+            let used = &mut self.at(cycle).ports;
+            let mut counts = used.0.to_le_bytes();
+            for (left, used) in left.iter_mut().zip(&mut counts) {
+                let now = (*left).min(ports.saturating_sub(*used));
+                *left -= now;
+                *used += now;
+            }
+            used.0 = u64::from_le_bytes(counts);
+            if left == [0; 8] || cycle - start >= HORIZON / 4 {
+                return cycle;
+            }
+            cycle += 1;
+        }
+    }
+
+    /// A slot of the result bus at a cycle, of `slots` there are, and ports for what is written, if they are free. With no
+    /// `ports`, the slot alone.
+    pub fn take_result(&mut self, cycle: u64, slots: u32, ports: Option<BankCounts>) -> bool {
+        // What needs more ports than there are has all of them, and counts no further.
+        let ports = ports.map_or(BankCounts::default(), |counts| self.capped(counts));
+        if self.at(cycle).results >= slots || !self.fits(cycle, ports) {
+            return false;
+        }
+        let reserved = self.at(cycle);
+        reserved.results += 1;
+        reserved.ports.0 += ports.0;
+        true
+    }
+
+    fn capped(&self, counts: BankCounts) -> BankCounts {
+        if (counts.0 + self.slack) & TOP == 0 {
+            return counts;
+        }
+        BankCounts(u64::from_le_bytes(counts.0.to_le_bytes().map(|count| count.min(self.ports))))
+    }
+}
+
+/// When collectors of a sub-core are free.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Collectors {
+    free: Vec<u64>,
+}
+
+impl Collectors {
+    /// All free.
+    pub fn new(spec: &OperandSpec) -> Collectors {
+        Collectors { free: vec![0; spec.collectors as usize] }
+    }
+
+    /// When the first is free. Core cycles.
+    pub fn next_free(&self) -> u64 {
+        self.free.iter().copied().min().unwrap_or(0)
+    }
+
+    /// The one that is free first is in use until a cycle (exclusive).
+    pub fn take(&mut self, until: u64) {
+        if let Some(free) = self.free.iter_mut().min() {
+            *free = until;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ports() -> Ports {
+        Ports::new(&OperandSpec { banks: 2, ports: 2, collectors: 2, reuse: false })
+    }
+
+    fn counts(banks: [u32; 2]) -> BankCounts {
+        let mut counts = BankCounts::default();
+        for (bank, count) in (0..).zip(banks) {
+            (0..count).for_each(|_| counts.count(bank));
+        }
+        counts
+    }
+
+    #[test]
+    fn a_bank_reads_as_many_registers_a_cycle_as_it_has_ports() {
+        assert_eq!(ports().spread(10, counts([2, 2])), 10);
+        assert_eq!(ports().spread(10, counts([3, 0])), 11);
+        assert_eq!(ports().spread(10, counts([0, 5])), 12);
+    }
+
+    #[test]
+    fn what_comes_later_takes_the_ports_that_are_left() {
+        let mut ports = ports();
+        ports.spread(10, counts([1, 2]));
+        assert_eq!(ports.spread(10, counts([1, 0])), 10);
+        assert_eq!(ports.spread(10, counts([1, 1])), 11);
+    }
+
+    #[test]
+    fn a_result_needs_a_slot_and_ports() {
+        let mut ports = ports();
+        assert!(ports.take_result(10, 2, Some(counts([1, 0]))));
+        assert!(ports.take_result(10, 2, Some(counts([1, 0]))));
+        assert!(!ports.take_result(10, 2, Some(counts([0, 1]))), "no slot is left");
+        ports.spread(11, counts([2, 0]));
+        assert!(!ports.take_result(11, 2, Some(counts([1, 0]))), "no port is left");
+        assert!(ports.take_result(11, 2, None));
+    }
+
+    #[test]
+    fn the_collector_that_is_free_first_is_taken() {
+        let mut collectors =
+            Collectors::new(&OperandSpec { banks: 2, ports: 2, collectors: 2, reuse: false });
+        collectors.take(5);
+        assert_eq!(collectors.next_free(), 0);
+        collectors.take(7);
+        assert_eq!(collectors.next_free(), 5);
+    }
+}

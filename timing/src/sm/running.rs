@@ -1,0 +1,325 @@
+//! What happens in a cycle of an SM.
+
+use std::collections::VecDeque;
+
+use warp_stream::{AccessKind, CacheOperator, Execution, MemoryOperation, MemorySpace};
+
+use super::counters::Slot;
+use super::front_end::{Beside, Granted};
+use super::memory::{MemoryIssue, SUB_CORES};
+use super::program::{Kind, Program};
+use super::scoreboard::UNKNOWN;
+use super::warp::Status;
+use super::{FinishedCta, InFlight, Sm, SmFault, Source, State};
+use crate::message::{MemoryReply, MemoryRequest, Origin, Timed};
+use crate::specification::GpuSpec;
+
+/// What an access does of which a trace does not tell.
+const UNTOLD: MemoryOperation = MemoryOperation {
+    space: MemorySpace::Global,
+    kind: AccessKind::Load,
+    width: 4,
+    cache: CacheOperator::Default,
+};
+
+impl Sm {
+    /// A cycle: memory, instruction cache, sub-cores.
+    pub(super) fn cycle(
+        &mut self,
+        cycle: u64,
+        sources: &mut [Option<Source<'_>>],
+        replies: &mut VecDeque<Timed<MemoryReply>>,
+        outbox: &mut Vec<Timed<MemoryRequest>>,
+        finished: &mut Vec<FinishedCta>,
+    ) -> Result<(), SmFault> {
+        if self.state.memory_next <= cycle {
+            self.step_memory(cycle, sources, replies, outbox, finished)?;
+        }
+        if self.state.instructions_next <= cycle {
+            self.step_instructions(cycle, outbox);
+        }
+        for sub_core in 0..SUB_CORES {
+            if self.state.sub_cores[sub_core].next <= cycle {
+                self.step_sub_core(sub_core, cycle, sources, finished)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn step_memory(
+        &mut self,
+        cycle: u64,
+        sources: &mut [Option<Source<'_>>],
+        replies: &mut VecDeque<Timed<MemoryReply>>,
+        outbox: &mut Vec<Timed<MemoryRequest>>,
+        finished: &mut Vec<FinishedCta>,
+    ) -> Result<(), SmFault> {
+        let mut performed = std::mem::take(&mut self.performed);
+        self.memory.step(cycle, replies, outbox, &mut performed);
+        for deferred in performed.drain(..) {
+            self.take_effect(cycle, deferred, sources, finished)?;
+        }
+        self.performed = performed;
+        for sub_core in 0..SUB_CORES {
+            if self.state.sub_cores[sub_core].latch_free <= cycle
+                && let Some(instruction) = self.memory.next_completion(sub_core as u8, cycle)
+            {
+                self.complete(instruction, cycle, sources, finished)?;
+            }
+            let unit = &mut self.state.sub_cores[sub_core];
+            if let Some(queued) = unit.queue.front() {
+                unit.look_at(self.memory.accepts_at(sub_core as u8).max(queued.cycle).max(cycle));
+            }
+        }
+        self.state.memory_next = self.memory.next_event().map_or(u64::MAX, |next| next.max(cycle + 1));
+        Ok(())
+    }
+
+    /// A memory instruction ends: its result is written, or its store is acknowledged.
+    fn complete(
+        &mut self,
+        instruction: u32,
+        cycle: u64,
+        sources: &mut [Option<Source<'_>>],
+        finished: &mut Vec<FinishedCta>,
+    ) -> Result<(), SmFault> {
+        let InFlight { slot, position, .. } = self.state.in_flight.remove(instruction);
+        let slot = usize::from(slot);
+        let state = &mut self.state;
+        let warp = &mut state.warps[slot];
+        let cta = usize::from(warp.cta);
+        let Some(program) = &self.programs[cta] else { return Ok(()) };
+        let decoded = &program.instructions()[position as usize];
+        let sub_core = &mut state.sub_cores[slot % SUB_CORES];
+        let start = cycle.max(warp.operands_read + 1);
+        let written = sub_core.ports.spread(start, decoded.writes);
+        sub_core.latch_free = written + 1;
+        state.counters.operands.writes += decoded.writes.total();
+        state.counters.operands.write_conflicts += written - cycle;
+        warp.scoreboard.set(program.results(decoded), written + 1);
+        warp.accesses -= 1;
+        state.ctas[cta].accesses -= 1;
+        if warp.status == Status::Memory {
+            state.settle(&self.gpu, program, slot, cycle);
+        }
+        self.end_cta_if_done(cta, cycle, sources, finished)
+    }
+
+    /// Takes replies to instruction fetches out of the inbox.
+    pub(super) fn take_instruction_replies(&mut self, replies: &mut VecDeque<Timed<MemoryReply>>) {
+        let state = &mut self.state;
+        if !state.instructions.waits() {
+            return;
+        }
+        replies.retain(|reply| {
+            let other = reply.message.origin != Origin::Instruction;
+            if !other {
+                state
+                    .instruction_replies
+                    .push_back(Timed { cycle: reply.cycle, message: reply.message.line });
+                state.instructions_next = state.instructions_next.min(reply.cycle);
+            }
+            other
+        });
+    }
+
+    /// The L1 instruction cache gives, takes and asks for lines.
+    fn step_instructions(&mut self, cycle: u64, outbox: &mut Vec<Timed<MemoryRequest>>) {
+        let State { sub_cores, instructions, instruction_replies, counters, .. } = &mut self.state;
+        let spec = &self.gpu.front_end;
+        while let Some(reply) = instruction_replies.pop_front_if(|reply| reply.cycle <= cycle) {
+            instructions.fill(cycle, reply.message);
+        }
+        while let Some((line, waiting)) = instructions.answer(cycle) {
+            for (_, sub_core) in
+                sub_cores.iter_mut().enumerate().filter(|(number, _)| waiting >> number & 1 != 0)
+            {
+                sub_core.fetch.fill(line);
+                sub_core.look_at(cycle);
+            }
+        }
+        for (number, sub_core) in sub_cores.iter_mut().enumerate() {
+            while let Some(line) = sub_core.fetch.next_request(spec) {
+                instructions.ask(number, line);
+            }
+        }
+        match instructions.grant(spec, cycle) {
+            Granted::Nothing => {}
+            Granted::Hit => {
+                counters.front_end.l1_lines += 1;
+                counters.front_end.l1_hits += 1;
+            }
+            Granted::Miss => counters.front_end.l1_lines += 1,
+        }
+        let mut next = instructions.next_event(cycle + 1);
+        if instructions.wants_to_send() && self.memory.take_credit() {
+            outbox.extend(instructions.send(self.number).map(|message| Timed { cycle, message }));
+            counters.front_end.l2_lines += 1;
+            if instructions.wants_to_send() {
+                next = cycle + 1;
+            }
+        }
+        if let Some(reply) = instruction_replies.front() {
+            next = next.min(reply.cycle);
+        }
+        self.state.instructions_next = next;
+    }
+
+    fn step_sub_core(
+        &mut self,
+        number: usize,
+        cycle: u64,
+        sources: &mut [Option<Source<'_>>],
+        finished: &mut Vec<FinishedCta>,
+    ) -> Result<(), SmFault> {
+        let width = self.gpu.issue.width;
+        self.state.sub_cores[number].count_until(&mut self.state.counters.issue, width, cycle);
+        self.wake_warps(number, cycle);
+        self.dispatch_memory(number, cycle);
+        let mut issued = 0;
+        let mut slot = Slot::Idle;
+        while issued < width {
+            let sub_core = &mut self.state.sub_cores[number];
+            match sub_core.eligible(&self.gpu, cycle) {
+                Ok(eligible) => {
+                    let memory = sub_core.waiting_for(Status::Memory);
+                    let warp = sub_core.order.pick(&self.gpu.issue, eligible, memory);
+                    self.issue(warp as usize * SUB_CORES + number, cycle, sources, finished)?;
+                    issued += 1;
+                }
+                Err(reason) => {
+                    slot = reason;
+                    break;
+                }
+            }
+        }
+        self.fetch(number, cycle);
+        let sub_core = &mut self.state.sub_cores[number];
+        sub_core.count_cycle(&mut self.state.counters.issue, cycle, issued, width - issued, slot);
+        sub_core.next = sub_core.next_after(cycle);
+        if let Some(queued) = sub_core.queue.front() {
+            sub_core.look_at(self.memory.accepts_at(number as u8).max(queued.cycle).max(cycle + 1));
+        }
+        Ok(())
+    }
+
+    /// Looks at warps for which it is time, and at those whose instructions have arrived.
+    fn wake_warps(&mut self, number: usize, cycle: u64) {
+        let mut woken = self.state.sub_cores[number].woken(cycle);
+        loop {
+            let arrival = self.state.sub_cores[number].fetch.arrival(cycle);
+            let Some(arrival) = arrival else { break };
+            let slot = arrival.warp as usize * SUB_CORES + number;
+            let warp = &mut self.state.warps[slot];
+            if warp.buffer.arrive(&arrival) && warp.status == Status::Fetch {
+                woken |= 1 << arrival.warp;
+            }
+        }
+        while woken != 0 {
+            let slot = woken.trailing_zeros() as usize * SUB_CORES + number;
+            woken &= woken - 1;
+            let warp = &self.state.warps[slot];
+            if let Some(program) = &self.programs[usize::from(warp.cta)]
+                && warp.status != Status::Absent
+            {
+                self.state.settle(&self.gpu, program, slot, cycle);
+            }
+        }
+    }
+
+    /// Gives the memory unit an instruction that has its operands.
+    fn dispatch_memory(&mut self, number: usize, cycle: u64) {
+        let state = &mut self.state;
+        let queue = &mut state.sub_cores[number].queue;
+        let Some(queued) = queue.front().copied() else { return };
+        if queued.cycle > cycle || !self.memory.can_accept(number as u8, cycle) {
+            return;
+        }
+        queue.pop_front();
+        let InFlight { slot, position, execution, deferred } = state.in_flight[queued.instruction];
+        let Some(program) = &self.programs[usize::from(state.warps[usize::from(slot)].cta)] else { return };
+        let decoded = &program.instructions()[position as usize];
+        let Execution { active, space, addresses, texels, .. } = &state.executions[execution as usize];
+        let told = decoded.memory.unwrap_or(UNTOLD);
+        let space = if told.space == MemorySpace::Generic { *space } else { told.space };
+        self.memory.accept(
+            cycle,
+            MemoryIssue {
+                instruction: queued.instruction,
+                sub_core: number as u8,
+                warp: slot,
+                class: decoded.class,
+                operation: MemoryOperation { space, ..told },
+                active: *active,
+                addresses,
+                texels,
+                deferred,
+            },
+        );
+        state.free_executions.push(execution);
+        state.memory_next = state.memory_next.min(self.memory.next_event().unwrap_or(u64::MAX));
+    }
+
+    /// Fetches instructions for one warp of a sub-core.
+    fn fetch(&mut self, number: usize, cycle: u64) {
+        let State { sub_cores, warps, instructions, counters, .. } = &mut self.state;
+        let sub_core = &mut sub_cores[number];
+        let Some(local) = sub_core.fetch.next_warp() else { return };
+        let warp = &mut warps[local as usize * SUB_CORES + number];
+        let Some(program) = &self.programs[usize::from(warp.cta)] else { return };
+        let spec = &self.gpu.front_end;
+        let beside =
+            Beside { spec, program, l1: instructions, counters: &mut counters.front_end, sub_core: number };
+        sub_core.fetch.fetch(beside, local, &mut warp.buffer, cycle);
+        if sub_core.fetch.has_requests(spec) || instructions.wants_to_send() {
+            self.state.instructions_next = self.state.instructions_next.min(cycle + 1);
+        }
+    }
+}
+
+impl State {
+    /// Finds what a warp waits for, and sees to it that it is looked at when that is there.
+    pub(super) fn settle(&mut self, gpu: &GpuSpec, program: &Program, slot: usize, cycle: u64) {
+        let local = (slot / SUB_CORES) as u32;
+        let warp = &mut self.warps[slot];
+        let sub_core = &mut self.sub_cores[slot % SUB_CORES];
+        let decoded = &program.instructions()[warp.buffer.from as usize % program.instructions().len()];
+        let status = if !warp.has_next {
+            Status::Barrier
+        } else if warp.not_before > cycle {
+            sub_core.wake(cycle, warp.not_before, local);
+            warp.hold
+        } else if !warp.buffer.has_next() {
+            sub_core.fetch.update(&gpu.front_end, program, local, &warp.buffer);
+            sub_core.look_at(cycle + 1);
+            Status::Fetch
+        } else if decoded.kind == Kind::Fence && warp.accesses > 0 {
+            Status::Memory
+        } else {
+            match warp.scoreboard.ready_at(program.needs(decoded)) {
+                UNKNOWN => Status::Memory,
+                ready if ready > cycle => {
+                    sub_core.wake(cycle, ready, local);
+                    Status::Scoreboard
+                }
+                _ => {
+                    sub_core.look_at(cycle);
+                    Status::Ready
+                }
+            }
+        };
+        sub_core.set_status(local, warp.status, status, decoded.pipe);
+        warp.status = status;
+    }
+
+    /// A warp ends.
+    pub(super) fn end_warp(&mut self, slot: usize) {
+        let local = (slot / SUB_CORES) as u32;
+        let warp = &mut self.warps[slot];
+        let sub_core = &mut self.sub_cores[slot % SUB_CORES];
+        sub_core.set_status(local, warp.status, Status::Absent, super::execution::Pipe::Branch);
+        sub_core.fetch.hold(local);
+        sub_core.order.remove(local);
+        warp.status = Status::Absent;
+    }
+}

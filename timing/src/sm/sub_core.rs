@@ -1,0 +1,201 @@
+//! A sub-core: its warps' readiness, and what its instructions occupy.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::counters::{IssueCounters, Slot};
+use super::execution::{PIPES, Pipe};
+use super::front_end::Fetch;
+use super::issue::Order;
+use super::operands::{Collectors, Ports};
+use super::wakes::Wakes;
+use super::warp::{STATUSES, Status};
+use crate::specification::GpuSpec;
+
+/// Between issue and dispatch if nothing is in the way: the operand read.
+pub const ISSUE_TO_DISPATCH: u64 = 2;
+
+/// A memory instruction that waits for the memory pipeline.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Queued {
+    /// When it has its operands. Core cycles.
+    pub cycle: u64,
+    /// Its number among those under way.
+    pub instruction: u32,
+}
+
+/// State of a sub-core. Warps are numbers below 32, sets of them masks.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SubCore {
+    pub order: Order,
+    pub fetch: Fetch,
+    pub ports: Ports,
+    pub collectors: Collectors,
+    /// When each pipe can take an instruction. Core cycles.
+    pub pipes: [u64; PIPES],
+    /// Ready warps by the pipe of their next instruction.
+    ready: [u32; PIPES],
+    /// Warps by what they wait for.
+    by_status: [u32; STATUSES],
+    wakes: Wakes,
+    /// Memory instructions for the memory pipeline.
+    pub queue: VecDeque<Queued>,
+    /// When its write-back latch can take a result from memory. Core cycles.
+    pub latch_free: u64,
+    /// Warp and position of the last issued instruction.
+    pub last_issued: Option<(u32, u32)>,
+    /// When it has something to do. Core cycles; `u64::MAX` for never.
+    pub next: u64,
+    /// Slots before are counted. Core cycles; `u64::MAX` while the SM has no CTA.
+    counted: u64,
+    /// What becomes of the slots since.
+    slot: Slot,
+}
+
+impl SubCore {
+    /// An idle one.
+    pub fn new(gpu: &GpuSpec) -> SubCore {
+        SubCore {
+            order: Order::default(),
+            fetch: Fetch::new(&gpu.front_end),
+            ports: Ports::new(&gpu.operands),
+            collectors: Collectors::new(&gpu.operands),
+            pipes: [0; PIPES],
+            ready: [0; PIPES],
+            by_status: [0; STATUSES],
+            wakes: Wakes::default(),
+            queue: VecDeque::new(),
+            latch_free: 0,
+            last_issued: None,
+            next: u64::MAX,
+            counted: u64::MAX,
+            slot: Slot::Idle,
+        }
+    }
+
+    /// It has something to do at a cycle.
+    pub fn look_at(&mut self, cycle: u64) {
+        self.next = self.next.min(cycle);
+    }
+
+    /// A warp waits for something else now. `pipe` is that of its next instruction, if it is ready.
+    pub fn set_status(&mut self, warp: u32, from: Status, to: Status, pipe: Pipe) {
+        let bit = 1 << warp;
+        if from == Status::Ready {
+            self.ready.iter_mut().for_each(|warps| *warps &= !bit);
+        }
+        self.by_status[from as usize] &= !bit;
+        self.by_status[to as usize] |= bit;
+        if to == Status::Ready {
+            self.ready[pipe as usize] |= bit;
+        }
+    }
+
+    /// A warp is looked at in a later cycle.
+    pub fn wake(&mut self, now: u64, cycle: u64, warp: u32) {
+        let cycle = self.wakes.add(now, cycle, warp);
+        self.look_at(cycle);
+    }
+
+    /// Warps to look at in a cycle.
+    pub fn woken(&mut self, cycle: u64) -> u32 {
+        self.wakes.take(cycle)
+    }
+
+    /// Warps that wait for something.
+    pub fn waiting_for(&self, status: Status) -> u32 {
+        self.by_status[status as usize]
+    }
+
+    /// Warps that can be issued at a cycle, and if none can, why.
+    pub fn eligible(&self, gpu: &GpuSpec, cycle: u64) -> Result<u32, Slot> {
+        if self.by_status[Status::Ready as usize] == 0 {
+            return Err(self.no_warp());
+        }
+        if self.collectors.next_free() > cycle + ISSUE_TO_DISPATCH - 1 {
+            return Err(Slot::OperandConflict);
+        }
+        let full = self.queue.len() >= gpu.issue.memory_queue as usize;
+        let mut eligible = 0;
+        let mut reason = Slot::UnitBusy;
+        for (pipe, (&ready, &free)) in self.ready.iter().zip(&self.pipes).enumerate() {
+            let memory = pipe == Pipe::Memory as usize || pipe == Pipe::Texture as usize;
+            if memory && full {
+                if ready != 0 {
+                    reason = Slot::MemoryThrottle;
+                }
+            } else if free <= cycle + ISSUE_TO_DISPATCH {
+                eligible |= ready;
+            }
+        }
+        if eligible == 0 { Err(reason) } else { Ok(eligible) }
+    }
+
+    /// Why there is no warp to issue.
+    fn no_warp(&self) -> Slot {
+        let order = [
+            (Status::Scoreboard, Slot::Scoreboard),
+            (Status::Memory, Slot::LongScoreboard),
+            (Status::Fetch, Slot::InstructionFetch),
+            (Status::Barrier, Slot::Barrier),
+            (Status::Sleep, Slot::Sleep),
+        ];
+        let first = order.into_iter().find(|(status, _)| self.by_status[*status as usize] != 0);
+        first.map_or(Slot::Idle, |(_, slot)| slot)
+    }
+
+    /// What it has to do next after a cycle, apart from the queue to the memory pipeline.
+    pub fn next_after(&self, cycle: u64) -> u64 {
+        if self.by_status[Status::Ready as usize] != 0 {
+            return cycle + 1;
+        }
+        self.fetch.next_event(cycle).min(self.wakes.next_event(cycle))
+    }
+
+    /// The SM has a CTA from a cycle on: slots count.
+    pub fn begin(&mut self, cycle: u64) {
+        self.counted = cycle;
+        self.slot = Slot::Idle;
+    }
+
+    /// The SM has no CTA from a cycle on.
+    pub fn end(&mut self, counters: &mut IssueCounters, width: u32, cycle: u64) {
+        self.count_until(counters, width, cycle);
+        self.counted = u64::MAX;
+    }
+
+    /// Counts slots before a cycle.
+    pub fn count_until(&mut self, counters: &mut IssueCounters, width: u32, cycle: u64) {
+        counters.count(self.slot, self.uncounted(width, cycle));
+        if self.counted < cycle {
+            self.counted = cycle;
+        }
+    }
+
+    fn uncounted(&self, width: u32, cycle: u64) -> u64 {
+        cycle.saturating_sub(self.counted) * u64::from(width)
+    }
+
+    /// Adds what has not been counted before a cycle.
+    pub fn count_pending(&self, counters: &mut IssueCounters, width: u32, cycle: u64) {
+        counters.count(self.slot, self.uncounted(width, cycle));
+    }
+
+    /// Counts the slots of a cycle: some were used, others not for a reason.
+    pub fn count_cycle(
+        &mut self,
+        counters: &mut IssueCounters,
+        cycle: u64,
+        issued: u32,
+        left: u32,
+        slot: Slot,
+    ) {
+        if self.counted <= cycle {
+            counters.issued += u64::from(issued);
+            counters.count(slot, u64::from(left));
+            self.counted = cycle + 1;
+        }
+        self.slot = self.no_warp();
+    }
+}

@@ -1,0 +1,55 @@
+//! What an SM knows of a warp.
+
+use serde::{Deserialize, Serialize};
+
+use super::front_end::Buffer;
+use super::scoreboard::Scoreboard;
+
+/// What keeps a warp from being issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Status {
+    /// There is no warp, or it has ended.
+    #[default]
+    Absent,
+    /// Nothing but what others take.
+    Ready,
+    /// A result of a fixed latency, or the end of its own last instruction.
+    Scoreboard,
+    /// An answer from memory.
+    Memory,
+    /// Its instructions are not there, or a branch.
+    Fetch,
+    /// It waits for others.
+    Barrier,
+    /// It rests.
+    Sleep,
+}
+
+/// How many states there are.
+pub const STATUSES: usize = 7;
+
+/// A warp slot.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Warp {
+    /// CTA slot.
+    pub cta: u8,
+    /// Number within the CTA.
+    pub number: u16,
+    /// What it waits for.
+    pub status: Status,
+    /// Whether its source has named the next instruction; it is the first of the buffer.
+    pub has_next: bool,
+    /// It is not issued before. Core cycles.
+    pub not_before: u64,
+    /// Why.
+    pub hold: Status,
+    /// Its instructions.
+    pub buffer: Buffer,
+    /// When results are there.
+    pub scoreboard: Scoreboard,
+    /// Memory instructions under way.
+    pub accesses: u32,
+    /// Cycle in which the last operand of an issued instruction is read.
+    pub operands_read: u64,
+}

@@ -12,6 +12,7 @@ pub mod instrument;
 pub mod ir;
 pub mod isa;
 pub mod link;
+pub mod lower;
 pub mod module;
 pub mod parse;
 pub mod resolve;

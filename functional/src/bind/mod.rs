@@ -5,7 +5,6 @@
 //! every row is as wide as the function behind the op takes it to be, every target is the start of an op.
 
 mod calls;
-mod contract;
 mod dispatch;
 mod operands;
 mod place;
@@ -19,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness};
 use ptx_frontend::ir::{self, Instruction, InstructionIndex, Place};
 use ptx_frontend::isa::{Control, Effect, Memory, Op as Form, ScalarType, SpecialRegister};
+use ptx_frontend::lower::{Replacements, contract};
 
 use crate::engine::divergence::NONE;
 use crate::engine::frame::{FrameLayout, Row};
@@ -242,7 +242,7 @@ pub(crate) struct Binder<'l, 'a> {
     pub(crate) linker: &'l mut Linker<'a>,
     pub(crate) source: Arc<ir::Function>,
     flow: ControlFlow,
-    replacements: contract::Replacements,
+    replacements: Replacements,
     meeting_points: HashSet<InstructionIndex>,
     entry: u32,
     /// Byte offset of each register's row; word number for predicates.
@@ -276,8 +276,8 @@ impl<'l, 'a> Binder<'l, 'a> {
     fn new(linker: &'l mut Linker<'a>, mut source: Arc<ir::Function>) -> Result<Binder<'l, 'a>, BindError> {
         let flow = ControlFlow::of(&source);
         let replacements = match linker.addresses.contracts() {
-            true => contract::contract(&mut source, &flow),
-            false => contract::Replacements::new(),
+            true => contract(&mut source, &flow),
+            false => Replacements::new(),
         };
         let meeting_points = meeting_points(&source, &flow);
         let entry = linker.code.len() as u32;

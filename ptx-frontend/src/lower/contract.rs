@@ -17,13 +17,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness, reads, writes};
-use ptx_frontend::ir::{Function, Instruction, Operand, RegisterId};
-use ptx_frontend::isa::{Float, Logic, Memory, Modifier, Op, ScalarType, Token};
+use crate::analyse::{BlockId, ControlFlow, Liveness, reads, writes};
+use crate::ir::{Function, Instruction, Operand, RegisterId};
+use crate::isa::{Float, Logic, Memory, Modifier, Op, ScalarType, Token};
 
 /// What is executed in the place of an instruction, by its position: nothing for a product, and for a sum its `fma`,
 /// perhaps after operands have been negated.
-pub(super) type Replacements = BTreeMap<usize, Vec<Instruction>>;
+pub type Replacements = BTreeMap<usize, Vec<Instruction>>;
 
 /// A sum that uses a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ struct Product {
 }
 
 /// Contracts what can be in `source`. Sums in it become `fma`; its list of registers may grow.
-pub(super) fn contract(source: &mut Arc<Function>, flow: &ControlFlow) -> Replacements {
+pub fn contract(source: &mut Arc<Function>, flow: &ControlFlow) -> Replacements {
     let is_candidate = |i: &Instruction| is_product(i) && i.guard.is_none();
     if !source.instructions.iter().any(is_candidate) {
         return Replacements::new();

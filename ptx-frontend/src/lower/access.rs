@@ -1,0 +1,100 @@
+//! The memory side of an instruction.
+
+use warp_stream::{AccessKind, CacheOperator, MemoryOperation, MemorySpace, OperationClass};
+
+use crate::ir::{Function, Instruction, Operand};
+use crate::isa::{Effect, Modifier, Op, ScalarType};
+
+/// Bytes that one lane of one machine instruction can move at most, matrices aside.
+const LARGEST: u32 = 32;
+
+/// What a machine instruction of this class does to memory for `i`; `None` if it is none that accesses memory.
+pub(super) fn access(function: &Function, i: &Instruction, class: OperationClass) -> Option<MemoryOperation> {
+    let kind = match class {
+        OperationClass::Load | OperationClass::LoadConstant | OperationClass::Texture => AccessKind::Load,
+        OperationClass::Store => AccessKind::Store,
+        OperationClass::Atomic => AccessKind::Atomic,
+        OperationClass::Reduction => AccessKind::Reduction,
+        OperationClass::Surface => match i.op.line().effect {
+            Effect::Load => AccessKind::Load,
+            Effect::Store => AccessKind::Store,
+            _ => AccessKind::Reduction,
+        },
+        _ => return None,
+    };
+    let space = match class {
+        OperationClass::Texture | OperationClass::Surface => MemorySpace::Texture,
+        OperationClass::LoadConstant => MemorySpace::Constant,
+        _ => space(i),
+    };
+    Some(MemoryOperation { space, kind, width: width(function, i), cache: cache(i) })
+}
+
+fn space(i: &Instruction) -> MemorySpace {
+    // Copies from global to shared memory name both; what the memory system sees is the read of global memory.
+    if i.has(Modifier::Global)
+        || matches!(i.op, Op::Memory(crate::isa::Memory::ld_nc | crate::isa::Memory::ldu))
+    {
+        return MemorySpace::Global;
+    }
+    let of = |modifier| match modifier {
+        Modifier::Shared | Modifier::SharedCta | Modifier::SharedCluster => Some(MemorySpace::Shared),
+        Modifier::Local => Some(MemorySpace::Local),
+        Modifier::Const | Modifier::Param | Modifier::ParamEntry => Some(MemorySpace::Constant),
+        _ => None,
+    };
+    let is_barrier = matches!(i.op, Op::Parallel(_));
+    i.modifiers().find_map(of).unwrap_or(if is_barrier { MemorySpace::Shared } else { MemorySpace::Generic })
+}
+
+/// Bytes of a lane: those of the value that is loaded or stored.
+fn width(function: &Function, i: &Instruction) -> u8 {
+    let element = i.last_type().map_or(4, ScalarType::bytes);
+    let bytes = match i.op {
+        Op::Matrix(_) => registers_of_vectors(function, i),
+        Op::Texture(_) => i.ty(0).map_or(4, ScalarType::bytes) * i.vector_length() as u32,
+        _ => element * i.vector_length() as u32,
+    };
+    bytes.clamp(1, LARGEST) as u8
+}
+
+fn registers_of_vectors(function: &Function, i: &Instruction) -> u32 {
+    let bytes = |operand: &Operand| match operand {
+        Operand::Register(register) => {
+            function.registers.get(register.0 as usize).map_or(0, |ty| ty.bytes().max(4))
+        }
+        _ => 0,
+    };
+    let vectors = i.operands.iter().filter_map(|operand| match operand {
+        Operand::Vector(elements) => Some(elements.iter().map(bytes).sum::<u32>()),
+        _ => None,
+    });
+    vectors.max().unwrap_or(4)
+}
+
+fn cache(i: &Instruction) -> CacheOperator {
+    let beyond_cta = i.modifiers().any(|m| matches!(m, Modifier::Gpu | Modifier::Sys | Modifier::Cluster));
+    let ordered = i.modifiers().any(|m| {
+        matches!(
+            m,
+            Modifier::Relaxed | Modifier::Acquire | Modifier::Release | Modifier::Volatile | Modifier::Mmio
+        )
+    });
+    let is_volatile = i.has(Modifier::Volatile) || i.has(Modifier::Mmio);
+    let of = |modifier| match modifier {
+        Modifier::Cg => Some(CacheOperator::GlobalOnly),
+        Modifier::Cs | Modifier::Lu => Some(CacheOperator::Streaming),
+        Modifier::Cv | Modifier::Wt => Some(CacheOperator::Coherent),
+        _ => None,
+    };
+    if is_volatile || (ordered && beyond_cta) {
+        return CacheOperator::Coherent;
+    }
+    if let Some(operator) = i.modifiers().find_map(of) {
+        return operator;
+    }
+    match i.has(Modifier::Nc) || matches!(i.op, Op::Memory(crate::isa::Memory::ldu)) {
+        true => CacheOperator::ReadOnly,
+        false => CacheOperator::Default,
+    }
+}

@@ -1,0 +1,55 @@
+//! Lowering: from the typed form of a function to code like that of the machine, as the vendor's assembler makes it for
+//! `sm_70`, as far as timing can tell.
+//!
+//! ```text
+//! contract ──► values (who writes and reads what) ──► fold (what becomes part of what) ──► select (nodes over virtual
+//! registers) ──► schedule ──► allocate ──► emit
+//! ```
+//!
+//! Every instruction of PTX takes effect with exactly one machine instruction; those that need none of their own take
+//! effect with one that needs their result. Nothing moves from one basic block to another.
+
+mod access;
+mod allocate;
+mod code;
+mod contract;
+mod emit;
+mod fold;
+mod recipe;
+mod select;
+mod values;
+
+use std::ops::Range;
+
+use warp_stream::MachineInstruction;
+
+use crate::analyse::ControlFlow;
+use crate::ir::{Function, InstructionIndex};
+
+pub use contract::{Replacements, contract};
+
+/// A function as machine instructions.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LoweredFunction {
+    /// By address; the first has address 0. `line` is that of the PTX text.
+    pub instructions: Vec<MachineInstruction>,
+    /// For each machine instruction, which PTX instructions take effect when it is issued, in this order: a range of
+    /// [`LoweredFunction::order`].
+    pub effects: Vec<Range<u32>>,
+    /// The PTX instructions in the order in which they take effect.
+    pub order: Vec<InstructionIndex>,
+    /// For each PTX instruction, the machine instruction with which it takes effect; for one that begins a basic block,
+    /// where the block begins.
+    pub position: Vec<u32>,
+    /// 32-bit registers of a thread, as an assembler would allot them.
+    pub registers: u32,
+}
+
+/// Lowers a function that [`contract`] has been over; `replacements` are what it gave.
+pub fn lower(function: &Function, flow: &ControlFlow, replacements: &Replacements) -> LoweredFunction {
+    let values = values::Values::of(function, flow, replacements);
+    let folds = fold::Folds::of(&values, function.instructions.len());
+    let code = select::select(function, flow, &values, &folds);
+    let allocation = allocate::Allocation::of(&code);
+    emit::emit(function, flow, &code, &allocation)
+}

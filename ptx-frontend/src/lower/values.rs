@@ -1,0 +1,267 @@
+//! Where the registers of a function are written and read, and which values an instruction may take in the place of
+//! a register.
+
+use crate::analyse::{ControlFlow, reads, writes};
+use crate::ir::{AddressBase, Function, Instruction, InstructionIndex, Operand, RegisterId, Space};
+use crate::isa::{Logic, Memory, Modifier, Op, SpecialRegister};
+
+use super::Replacements;
+
+/// A value that needs no register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Constant {
+    /// These bits.
+    Bits(u64),
+    /// A place in a constant bank: a parameter of the kernel, an address that is known when the kernel is loaded.
+    Bank,
+}
+
+/// Writes and reads of the registers.
+#[derive(Debug)]
+pub(super) struct Values<'f> {
+    function: &'f Function,
+    block_of: Vec<u32>,
+    /// Instructions that write each register.
+    definitions: Vec<Vec<u32>>,
+    /// Instructions that read each register, each once.
+    uses: Vec<Vec<u32>>,
+    /// Written once, without a guard, before all that read it.
+    single: Vec<bool>,
+    constants: Vec<Option<Constant>>,
+    /// What a register stands for that only contraction has made: an operand whose sign is changed.
+    negatives: Vec<(RegisterId, Operand)>,
+    gone: Vec<bool>,
+}
+
+impl<'f> Values<'f> {
+    pub(super) fn of(function: &'f Function, flow: &ControlFlow, replacements: &Replacements) -> Values<'f> {
+        let registers = function.registers.len();
+        let mut values = Values {
+            function,
+            block_of: block_numbers(flow, function.instructions.len()),
+            definitions: vec![Vec::new(); registers],
+            uses: vec![Vec::new(); registers],
+            single: vec![false; registers],
+            constants: vec![None; registers],
+            negatives: negatives(replacements),
+            gone: vec![false; function.instructions.len()],
+        };
+        for (position, instructions) in replacements {
+            if let Some(gone) = values.gone.get_mut(*position) {
+                *gone = instructions.is_empty();
+            }
+        }
+        values.collect();
+        let dominators = Dominators::of(flow);
+        for register in 0..registers {
+            values.single[register] = values.is_single(register, &dominators);
+        }
+        values.find_constants();
+        values
+    }
+
+    fn collect(&mut self) {
+        for (position, i) in self.function.instructions.iter().enumerate() {
+            if self.gone[position] {
+                continue;
+            }
+            for register in self.reads(i) {
+                if let Some(uses) = self.uses.get_mut(register.0 as usize)
+                    && uses.last() != Some(&(position as u32))
+                {
+                    uses.push(position as u32);
+                }
+            }
+            for register in writes(i) {
+                if let Some(definitions) = self.definitions.get_mut(register.0 as usize) {
+                    definitions.push(position as u32);
+                }
+            }
+        }
+    }
+
+    /// Registers that an instruction reads, where contraction has been.
+    pub(super) fn reads(&self, i: &Instruction) -> Vec<RegisterId> {
+        let mut registers = reads(i);
+        for register in &mut registers {
+            if let Operand::Register(source) = self.behind_negative(&Operand::Register(*register)) {
+                *register = *source;
+            }
+        }
+        registers
+    }
+
+    fn is_single(&self, register: usize, dominators: &Dominators) -> bool {
+        let [definition] = self.definitions[register][..] else { return false };
+        let unguarded = self.instruction(definition).is_some_and(|i| i.guard.is_none());
+        let block = self.block(definition);
+        unguarded
+            && self.uses[register].iter().all(|&at| {
+                let used_in = self.block(at);
+                if used_in == block { at > definition } else { dominators.dominates(block, used_in) }
+            })
+    }
+
+    fn find_constants(&mut self) {
+        // In the order of the code a definition comes before what copies it, loops aside.
+        for (position, i) in self.function.instructions.iter().enumerate() {
+            for register in writes(i) {
+                if self.single.get(register.0 as usize) == Some(&true) && !self.gone[position] {
+                    self.constants[register.0 as usize] = self.constant_of(i);
+                }
+            }
+        }
+    }
+
+    fn constant_of(&self, i: &Instruction) -> Option<Constant> {
+        match i.op {
+            Op::Memory(Memory::mov) => match i.operands.get(1)? {
+                Operand::Special(special) => is_in_bank(*special).then_some(Constant::Bank),
+                operand => self.constant(operand),
+            },
+            Op::Memory(Memory::cvta_to) => self.constant(i.operands.get(1)?),
+            Op::Memory(Memory::cvta) if i.has(Modifier::Global) => self.constant(i.operands.get(1)?),
+            Op::Memory(Memory::ld) => {
+                let is_parameter = i.has(Modifier::Param) || i.has(Modifier::ParamEntry);
+                match i.operands.get(1)? {
+                    Operand::Address { base: AddressBase::Parameter(_), .. } if self.function.is_kernel => {
+                        is_parameter.then_some(Constant::Bank)
+                    }
+                    Operand::Address { base, .. } if i.has(Modifier::Const) => {
+                        (!matches!(base, AddressBase::Register(_))).then_some(Constant::Bank)
+                    }
+                    _ => None,
+                }
+            }
+            Op::Logic(Logic::not) | Op::Convert(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The constant that an operand is.
+    pub(super) fn constant(&self, operand: &Operand) -> Option<Constant> {
+        match self.behind_negative(operand) {
+            Operand::Immediate(bits) => Some(Constant::Bits(*bits)),
+            Operand::Register(register) => self.constants.get(register.0 as usize).copied().flatten(),
+            Operand::Address { base: AddressBase::Register(_), .. } => None,
+            Operand::Address { base: AddressBase::Variable(variable), .. } => {
+                let variable = self.function.variables.get(variable.0 as usize)?;
+                Some(match variable.space {
+                    // Its place is known when the code is assembled.
+                    Space::Shared | Space::Local => Constant::Bits(1),
+                    _ => Constant::Bank,
+                })
+            }
+            Operand::Address { .. } | Operand::Function(_) => Some(Constant::Bank),
+            _ => None,
+        }
+    }
+
+    /// The operand whose negative this register is, if contraction made it; else the operand itself.
+    pub(super) fn behind_negative<'o>(&'o self, operand: &'o Operand) -> &'o Operand {
+        let Operand::Register(register) = operand else { return operand };
+        let made = self.negatives.binary_search_by_key(register, |(register, _)| *register);
+        made.ok().and_then(|at| self.negatives.get(at)).map_or(operand, |(_, of)| of)
+    }
+
+    pub(super) fn instruction(&self, position: u32) -> Option<&'f Instruction> {
+        self.function.instructions.get(position as usize)
+    }
+
+    pub(super) fn block(&self, position: u32) -> u32 {
+        self.block_of.get(position as usize).copied().unwrap_or(0)
+    }
+
+    /// Contraction has taken it out.
+    pub(super) fn is_gone(&self, position: u32) -> bool {
+        self.gone.get(position as usize).copied().unwrap_or(false)
+    }
+
+    /// The one instruction that writes the register of an operand, where all reads see it.
+    pub(super) fn definition(&self, operand: &Operand) -> Option<u32> {
+        let Operand::Register(register) = self.behind_negative(operand) else { return None };
+        self.single_definition(*register)
+    }
+
+    pub(super) fn single_definition(&self, register: RegisterId) -> Option<u32> {
+        let register = register.0 as usize;
+        (*self.single.get(register)?).then(|| self.definitions[register].first().copied()).flatten()
+    }
+
+    pub(super) fn uses(&self, register: RegisterId) -> &[u32] {
+        self.uses.get(register.0 as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// Does this register hold at `reader` what it held at `from`, which dominates it?
+    pub(super) fn is_stable(&self, register: RegisterId, from: u32, reader: u32) -> bool {
+        if self.single_definition(register).is_some() {
+            return true;
+        }
+        let definitions = self.definitions.get(register.0 as usize);
+        self.block(from) == self.block(reader)
+            && from < reader
+            && definitions.is_none_or(|all| all.iter().all(|at| *at < from || *at >= reader))
+    }
+}
+
+fn negatives(replacements: &Replacements) -> Vec<(RegisterId, Operand)> {
+    let mut negatives = Vec::new();
+    for instructions in replacements.values() {
+        for sign_change in instructions.split_last().map_or(&[][..], |(_, before)| before) {
+            if let [Operand::Register(register), of, ..] = &sign_change.operands[..] {
+                negatives.push((*register, of.clone()));
+            }
+        }
+    }
+    negatives.sort_by_key(|(register, _)| *register);
+    negatives
+}
+
+fn block_numbers(flow: &ControlFlow, instructions: usize) -> Vec<u32> {
+    let number =
+        |position: usize| flow.block_of(InstructionIndex(position as u32)).map_or(0, |block| block.0);
+    (0..instructions).map(number).collect()
+}
+
+/// Sizes of grid and CTA lie with the parameters; everything else is read from a register of its own.
+fn is_in_bank(special: SpecialRegister) -> bool {
+    use SpecialRegister as S;
+    matches!(special, S::NtidX | S::NtidY | S::NtidZ | S::NctaidX | S::NctaidY | S::NctaidZ)
+}
+
+/// Which blocks are on every way to a block.
+struct Dominators {
+    /// One bit per block, block by block.
+    rows: Vec<Vec<u64>>,
+}
+
+impl Dominators {
+    fn of(flow: &ControlFlow) -> Dominators {
+        let count = flow.blocks().len();
+        let all = vec![u64::MAX; count.div_ceil(64)];
+        let mut rows = vec![all.clone(); count];
+        if let Some(first) = rows.first_mut() {
+            first.fill(0);
+            first[0] = 1;
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for block in 1..count {
+                let mut row = all.clone();
+                for before in &flow.blocks()[block].predecessors {
+                    row.iter_mut().zip(&rows[before.0 as usize]).for_each(|(word, of)| *word &= of);
+                }
+                row[block / 64] |= 1 << (block % 64);
+                changed |= row != rows[block];
+                rows[block] = row;
+            }
+        }
+        Dominators { rows }
+    }
+
+    fn dominates(&self, block: u32, of: u32) -> bool {
+        let word = self.rows.get(of as usize).and_then(|row| row.get(block as usize / 64));
+        word.is_some_and(|word| word >> (block % 64) & 1 == 1)
+    }
+}

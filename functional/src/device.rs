@@ -62,6 +62,9 @@ pub struct Settings {
     pub watchdog: Option<Duration>,
     /// `mul` and `add` without rounding modifiers become `fma`, as the vendor's assembler has it.
     pub fmad: bool,
+    /// Kernels are bound for a timing model, in the order of their machine code, so that they can be launched by
+    /// [`crate::timed::launch`]. They can be launched without one too.
+    pub timed: bool,
     /// Calls what starts the worker threads, which inherit the caller's signal mask.
     pub start_threads: fn(&mut dyn FnMut()),
 }
@@ -74,6 +77,7 @@ impl Default for Settings {
             deterministic: false,
             watchdog: None,
             fmad: true,
+            timed: false,
             start_threads: |start| start(),
         }
     }

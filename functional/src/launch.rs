@@ -1,7 +1,7 @@
 //! Launching a kernel: sizes checked against the device, the grid run, what it came to.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::children::DeviceRuntime;
 use crate::device::Device;
@@ -198,42 +198,67 @@ pub(crate) fn launch_with(
     config: LaunchConfig,
     workers: usize,
 ) -> Result<LaunchStatistics, LaunchError> {
-    check(device, program, &config)?;
-    let started = Instant::now();
-    let mut grid = Grid::new(Arc::clone(program), device, config);
-    let parameters = if program.needs_parameter_address {
-        let block = LaunchAllocation::new(&device.memory, grid.parameters.len() as u64)?;
-        device.memory.write(block.address, &grid.parameters)?;
-        grid.parameter_address = block.address;
-        Some(block)
-    } else {
-        None
-    };
-    let workspace = if grid.cooperative {
-        let workspace = LaunchAllocation::new(&device.memory, WORKSPACE_BYTES)?;
-        grid.workspace = workspace.address;
-        Some(workspace)
-    } else {
-        None
-    };
-    let (executed, fault) = grid.run(workers);
-    drop((parameters, workspace));
-    let elapsed = started.elapsed();
-    let ended = match fault {
-        Some(fault) => {
-            if let Some(checker) = device.checker() {
-                checker.faulted(&grid, &fault);
-            }
-            Err(LaunchError::Fault(fault))
-        }
-        None => grid.children.finish(device, workers),
-    };
-    grid.children.release(device);
-    ended.map(|()| LaunchStatistics {
+    let prepared = Prepared::new(device, program, config)?;
+    let (executed, fault) = prepared.grid.run(workers);
+    let elapsed = prepared.grid.started.elapsed();
+    prepared.finish(fault, workers)?;
+    Ok(LaunchStatistics {
         warp_instructions: executed.warp_instructions,
         lane_instructions: executed.lane_instructions,
         elapsed,
     })
+}
+
+/// A launch that can be executed, with the memory that it needs for itself.
+pub(crate) struct Prepared<'a> {
+    pub(crate) grid: Grid<'a>,
+    parameters: Option<LaunchAllocation<'a>>,
+    workspace: Option<LaunchAllocation<'a>>,
+}
+
+impl<'a> Prepared<'a> {
+    pub(crate) fn new(
+        device: &'a Device,
+        program: &Arc<Program>,
+        config: LaunchConfig,
+    ) -> Result<Prepared<'a>, LaunchError> {
+        check(device, program, &config)?;
+        let mut grid = Grid::new(Arc::clone(program), device, config);
+        let parameters = if program.needs_parameter_address {
+            let block = LaunchAllocation::new(&device.memory, grid.parameters.len() as u64)?;
+            device.memory.write(block.address, &grid.parameters)?;
+            grid.parameter_address = block.address;
+            Some(block)
+        } else {
+            None
+        };
+        let workspace = if grid.cooperative {
+            let workspace = LaunchAllocation::new(&device.memory, WORKSPACE_BYTES)?;
+            grid.workspace = workspace.address;
+            Some(workspace)
+        } else {
+            None
+        };
+        Ok(Prepared { grid, parameters, workspace })
+    }
+
+    /// The grid's CTAs have ended: what it has asked for is done, on `workers` threads.
+    pub(crate) fn finish(self, fault: Option<Box<Fault>>, workers: usize) -> Result<(), LaunchError> {
+        let Prepared { grid, parameters, workspace } = self;
+        drop((parameters, workspace));
+        let device = grid.owner;
+        let ended = match fault {
+            Some(fault) => {
+                if let Some(checker) = device.checker() {
+                    checker.faulted(&grid, &fault);
+                }
+                Err(LaunchError::Fault(fault))
+            }
+            None => grid.children.finish(device, workers),
+        };
+        grid.children.release(device);
+        ended
+    }
 }
 
 /// Device memory, zero at first, that lives as long as a launch.

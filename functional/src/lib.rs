@@ -16,3 +16,4 @@ mod number;
 mod ops;
 pub mod tensor;
 pub mod texture;
+pub mod timed;

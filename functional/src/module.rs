@@ -336,6 +336,10 @@ impl ModuleAddresses for Module {
         self.device.settings.fmad
     }
 
+    fn is_timed(&self) -> bool {
+        self.device.settings.timed
+    }
+
     fn watchers(&self) -> &[Arc<dyn Watcher>] {
         &self.device.watchers
     }

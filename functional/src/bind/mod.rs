@@ -6,6 +6,7 @@
 
 mod calls;
 mod dispatch;
+mod machine;
 mod operands;
 mod place;
 mod watch;
@@ -115,6 +116,7 @@ pub(crate) struct Linker<'a> {
     needs_parameter_address: bool,
     needs_stack: bool,
     registers: u32,
+    machine: Option<machine::MachineBuilder>,
 }
 
 impl<'a> Linker<'a> {
@@ -135,6 +137,7 @@ impl<'a> Linker<'a> {
             needs_parameter_address: false,
             needs_stack: false,
             registers: 0,
+            machine: addresses.is_timed().then(machine::MachineBuilder::default),
         }
     }
 
@@ -168,12 +171,17 @@ impl<'a> Linker<'a> {
     fn bind_function(&mut self, number: usize) -> Result<BoundFunction, BindError> {
         let source = Arc::clone(&self.wanted[number]);
         let (code, sites) = (self.code.len(), self.call_sites.len());
+        let instructions = self.machine.as_ref().map_or(0, machine::MachineBuilder::len);
         let bound = Binder::new(self, Arc::clone(&source)).and_then(Binder::run);
         match bound {
             Err(error) if self.optional.contains(&(number as u32)) => {
                 self.code.truncate(code);
                 self.call_sites.truncate(sites);
                 self.code.push(Op::new(unbound, 0));
+                if let Some(machine) = &mut self.machine {
+                    machine.truncate(code, instructions);
+                    machine.add_missing(self.code.len());
+                }
                 let layout = FrameLayout { predicate_rows: 1, ..FrameLayout::default() };
                 Ok(BoundFunction {
                     name: format!("{} ({error})", source.name),
@@ -233,6 +241,7 @@ impl<'a> Linker<'a> {
             needs_parameter_address: self.needs_parameter_address,
             needs_stack: self.needs_stack,
             registers: self.registers,
+            machine: self.machine.map(machine::MachineBuilder::finish),
         })
     }
 }
@@ -261,6 +270,8 @@ pub(crate) struct Binder<'l, 'a> {
     kept_stack: Option<u32>,
     /// By register: does anything read it? Found when first asked.
     read: OnceCell<Vec<bool>>,
+    /// What a timing model is told of the current instruction, if there is one.
+    noted: Option<machine::Noted>,
 }
 
 /// Which half of an op's immediate a target goes into.
@@ -300,6 +311,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             }
         }
         let places = place::FramePlaces::of(&source, linker)?;
+        let noted = linker.machine.as_ref().map(|_| machine::Noted::default());
         Ok(Binder {
             linker,
             flow,
@@ -318,6 +330,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             next_slot: 0,
             kept_stack: None,
             read: OnceCell::new(),
+            noted,
             source,
         })
     }
@@ -325,18 +338,16 @@ impl<'l, 'a> Binder<'l, 'a> {
     fn run(mut self) -> Result<BoundFunction, BindError> {
         let source = Arc::clone(&self.source);
         self.keep_stack();
-        for (number, instruction) in source.instructions.iter().enumerate() {
-            self.current = number;
-            self.starts.push(self.linker.code.len() as u32);
-            if self.meeting_points.contains(&InstructionIndex(number as u32)) {
-                self.push_meeting_point();
-            }
-            self.push_probes(instruction);
-            match self.replacements.remove(&number) {
-                Some(others) => {
-                    others.iter().try_for_each(|other| dispatch::bind_instruction(&mut self, other))?;
+        if self.is_timed() {
+            self.bind_in_machine_order()?;
+        } else {
+            for number in 0..source.instructions.len() {
+                self.current = number;
+                self.starts.push(self.linker.code.len() as u32);
+                if self.meeting_points.contains(&InstructionIndex(number as u32)) {
+                    self.push_meeting_point();
                 }
-                None => dispatch::bind_instruction(&mut self, instruction)?,
+                self.bind_at(number)?;
             }
         }
         // A function whose text just ends returns (manual 9.7.12.6).
@@ -345,6 +356,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         let end = self.unguarded(crate::ops::control::leave);
         self.release_stack(end.guard);
         self.push(end);
+        self.place_between();
         self.patch();
         let liveness = Liveness::of(&source, &self.flow);
         self.linker.registers = self.linker.registers.max(liveness.maximum_live());
@@ -366,6 +378,19 @@ impl<'l, 'a> Binder<'l, 'a> {
             watcher.bound(&bound, &liveness);
         }
         Ok(bound)
+    }
+
+    /// Appends the ops of the instruction with this number, and those of who watches it.
+    fn bind_at(&mut self, number: usize) -> Result<(), BindError> {
+        let source = Arc::clone(&self.source);
+        let Some(instruction) = source.instructions.get(number) else { return Ok(()) };
+        self.current = number;
+        self.push_probes(instruction);
+        self.forget_notes();
+        match self.replacements.remove(&number) {
+            Some(others) => others.iter().try_for_each(|other| dispatch::bind_instruction(self, other)),
+            None => dispatch::bind_instruction(self, instruction),
+        }
     }
 
     /// A function that moves the stack pointer keeps what it was.

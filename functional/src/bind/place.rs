@@ -43,6 +43,8 @@ pub trait ModuleAddresses {
     fn local_window(&self) -> u64;
     /// Do a product and its sum become one `fma`?
     fn contracts(&self) -> bool;
+    /// Are kernels bound for a timing model?
+    fn is_timed(&self) -> bool;
     /// Who watches kernels run.
     fn watchers(&self) -> &[Arc<dyn Watcher>];
 }

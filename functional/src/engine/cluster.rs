@@ -66,9 +66,9 @@ pub fn in_cta(address: u64, rank: u32, own_rank: u32) -> u64 {
 /// A cluster with all its storage; the storage is used again for the next one.
 #[derive(Debug)]
 pub struct Cluster {
-    state: ClusterState,
-    ctas: Vec<Cta>,
-    shared: Vec<u64>,
+    pub(super) state: ClusterState,
+    pub(super) ctas: Vec<Cta>,
+    pub(super) shared: Vec<u64>,
 }
 
 impl Cluster {
@@ -140,7 +140,7 @@ impl Cluster {
 }
 
 /// The fault of threads that wait at barriers, so many of each CTA and others at the cluster's.
-fn deadlock(waiting: &[u32], cluster: &ClusterState) -> FaultKind {
+pub(super) fn deadlock(waiting: &[u32], cluster: &ClusterState) -> FaultKind {
     let waiting = waiting.iter().sum::<u32>() + cluster.barrier.waiting();
     FaultKind::Deadlock(format!(
         "{waiting} threads wait at a barrier that the other {} live threads never reach",

@@ -1,5 +1,7 @@
 //! A CTA being executed: its warps take turns, each running until it blocks, yields or finishes.
 
+use warp_stream::{Moment, Residence};
+
 use super::barrier::{BARRIERS, Barrier};
 use super::cluster::ClusterState;
 use super::divergence::{Divergence, SLICE};
@@ -30,9 +32,28 @@ pub struct CtaState {
     pub live_threads: u32,
     /// What checks know of it, if there are any.
     pub(crate) checks: Option<Box<CtaChecks>>,
+    /// Where and when it runs, if time is simulated.
+    pub(crate) simulated: Option<Box<Simulated>>,
+}
+
+/// Simulated time and place of a CTA.
+#[derive(Debug)]
+pub(crate) struct Simulated {
+    pub(crate) residence: Residence,
+    /// When the current op takes effect.
+    pub(crate) now: Moment,
+    /// Addresses of the texels that the current op has touched.
+    pub(crate) texels: Vec<u64>,
 }
 
 impl CtaState {
+    /// The current op touches the texel at this address.
+    pub(crate) fn touch_texel(&mut self, address: u64) {
+        if let Some(simulated) = &mut self.simulated {
+            simulated.texels.push(address);
+        }
+    }
+
     /// `count` threads exit; barriers of all may complete by that.
     pub fn exit_threads(&mut self, count: u32) {
         self.live_threads -= count.min(self.live_threads);
@@ -44,21 +65,21 @@ impl CtaState {
 
 /// A warp between its turns.
 #[derive(Debug, Default)]
-struct WarpState {
-    divergence: Divergence,
+pub(super) struct WarpState {
+    pub(super) divergence: Divergence,
     local: Vec<u64>,
-    finished: bool,
-    fuel: u32,
+    pub(super) finished: bool,
+    pub(super) fuel: u32,
 }
 
 /// A CTA with all its storage; the storage is used again for the next CTA.
 #[derive(Debug)]
 pub struct Cta {
-    state: CtaState,
-    warps: Vec<WarpState>,
+    pub(super) state: CtaState,
+    pub(super) warps: Vec<WarpState>,
     shared_bytes: u32,
-    local_bytes: u32,
-    unfinished: usize,
+    pub(super) local_bytes: u32,
+    pub(super) unfinished: usize,
 }
 
 /// What a CTA's turn came to.
@@ -97,6 +118,7 @@ impl Cta {
                 barriers: Default::default(),
                 live_threads: 0,
                 checks: CtaChecks::new(grid),
+                simulated: None,
             },
             warps: (0..warps).map(|_| WarpState::default()).collect(),
             shared_bytes,
@@ -117,6 +139,7 @@ impl Cta {
             barriers: Default::default(),
             live_threads: grid.threads_per_cta(),
             checks: self.state.checks.take(),
+            simulated: self.state.simulated.take(),
         };
         if let Some(checks) = &mut self.state.checks {
             checks.restart(grid);
@@ -211,8 +234,30 @@ impl Cta {
         shared: *mut u8,
         executed: &mut Executed,
     ) -> WarpTurn {
+        let mut running = self.running(number, grid, view, cluster, shared);
+        let stop = match running.switch() {
+            // SAFETY: the program was bound in this process; `switch` has put a fragment of this warp in place.
+            Flow::Jump | Flow::Next => unsafe { running.run() },
+            Flow::Stop => std::mem::replace(&mut running.stop, Stop::Yield),
+        };
+        executed.warp_instructions = executed.warp_instructions.wrapping_add(running.instructions);
+        executed.lane_instructions = executed.lane_instructions.wrapping_add(running.lane_instructions);
+        let turn = WarpTurn { stop, moved: running.instructions > 0, pc: running.pc };
+        self.warps[number].fuel = running.fuel.max(1);
+        turn
+    }
+
+    /// A warp of which no fragment runs yet.
+    pub(super) fn running<'r>(
+        &'r mut self,
+        number: usize,
+        grid: &'r Grid,
+        view: &'r mut View,
+        cluster: &'r mut ClusterState,
+        shared: *mut u8,
+    ) -> Running<'r> {
         let warp = &mut self.warps[number];
-        let mut running = Running {
+        Running {
             frame: std::ptr::null_mut(),
             mask: 0,
             active: 0,
@@ -232,17 +277,7 @@ impl Cta {
             cluster,
             grid,
             warp: number as u32,
-        };
-        let stop = match running.switch() {
-            // SAFETY: the program was bound in this process; `switch` has put a fragment of this warp in place.
-            Flow::Jump | Flow::Next => unsafe { running.run() },
-            Flow::Stop => std::mem::replace(&mut running.stop, Stop::Yield),
-        };
-        executed.warp_instructions = executed.warp_instructions.wrapping_add(running.instructions);
-        executed.lane_instructions = executed.lane_instructions.wrapping_add(running.lane_instructions);
-        let turn = WarpTurn { stop, moved: running.instructions > 0, pc: running.pc };
-        warp.fuel = running.fuel.max(1);
-        turn
+        }
     }
 
     /// A fault of the whole CTA, at the place where its first unfinished warp is.
@@ -252,7 +287,7 @@ impl Cta {
         self.fault(grid, warp, kind, pc.unwrap_or(grid.program.kernel().entry))
     }
 
-    fn fault(&self, grid: &Grid, warp: usize, kind: FaultKind, pc: u32) -> Box<Fault> {
+    pub(super) fn fault(&self, grid: &Grid, warp: usize, kind: FaultKind, pc: u32) -> Box<Fault> {
         let waiting = match kind {
             FaultKind::Deadlock(_) => self.waiting(grid),
             _ => Vec::new(),

@@ -104,6 +104,11 @@ impl Frames {
         }
     }
 
+    /// The frame of this number, if there is one.
+    pub(super) fn find(&self, frame: u32) -> Option<&Frame> {
+        self.slots.get(frame as usize)?.as_ref()
+    }
+
     /// The frame of this number.
     pub(crate) fn get_mut(&mut self, frame: u32) -> &mut Frame {
         match &mut self.slots[frame as usize] {

@@ -90,12 +90,19 @@ pub enum Region {
     Unfollowed,
 }
 
+impl SiteAddress {
+    /// The lanes' addresses, as the instruction's state space counts them. Those of lanes that do not execute mean nothing.
+    pub(super) fn read(&self, w: &Running<'_>) -> [u64; WARP] {
+        let SiteAddress { row, wide, offset, .. } = *self;
+        let (row, cut) = (read(w, (row, wide)), if wide { u64::MAX } else { u64::from(u32::MAX) });
+        row.map(|address| address.wrapping_add(offset as u64) & cut)
+    }
+}
+
 impl Site {
     /// The lanes' addresses, as the instruction's state space counts them. Those of lanes that do not execute mean nothing.
     pub(crate) fn addresses(&self, w: &Running<'_>) -> [u64; WARP] {
-        let Some(SiteAddress { row, wide, offset, .. }) = self.address else { return [0; WARP] };
-        let (row, cut) = (read(w, (row, wide)), if wide { u64::MAX } else { u64::from(u32::MAX) });
-        row.map(|address| address.wrapping_add(offset as u64) & cut)
+        self.address.map_or([0; WARP], |address| address.read(w))
     }
 
     /// What memory an address of this instruction lies in, and where in it.

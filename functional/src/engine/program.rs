@@ -7,6 +7,7 @@ use ptx_frontend::isa::SpecialRegister;
 use ptx_frontend::{Module, disassemble};
 
 use super::frame::FrameLayout;
+use super::machine::Machine;
 use super::op::Op;
 use super::probe::{Region, Site};
 use crate::fault::Spot;
@@ -112,6 +113,8 @@ pub struct Program {
     pub registers: u32,
     /// Launch bounds.
     pub bounds: ir::LaunchBounds,
+    /// Its machine code, if it was bound for a timing model.
+    pub machine: Option<Machine>,
 }
 
 impl Program {

@@ -89,9 +89,12 @@ fn per_lane(register: S, grid: &Grid, cta: &CtaState, warp: u32) -> [u32; 32] {
         S::ClusterNctaidZ => grid.cluster[2],
         S::ClusterCtarank => cta.rank,
         S::ClusterNctarank => grid.ctas_per_cluster(),
-        S::Warpid => warp,
+        S::Warpid => cta.simulated.as_ref().map_or(0, |simulated| simulated.residence.first_warp) + warp,
         S::Nwarpid => grid.device.warps_per_sm,
-        S::Smid => (cta.index % u64::from(grid.device.sms)) as u32,
+        S::Smid => match &cta.simulated {
+            Some(simulated) => simulated.residence.sm,
+            None => (cta.index % u64::from(grid.device.sms)) as u32,
+        },
         S::Nsmid => grid.device.sms,
         S::TotalSmemSize => grid.program.static_shared + grid.dynamic_shared,
         S::AggrSmemSize => grid.shared_bytes(),
@@ -125,22 +128,29 @@ fn thread_ids(grid: &Grid, warp: u32, axis: usize) -> [u32; 32] {
     })
 }
 
-/// The value of a clock.
-pub(crate) fn clock(register: S, grid: &Grid) -> u64 {
-    let elapsed = grid.started.elapsed();
-    let cycles = (elapsed.as_nanos() * u128::from(grid.device.clock_megahertz) / 1000) as u64;
-    match register {
-        S::Clock => cycles & 0xffff_ffff,
-        S::ClockHi => cycles >> 32,
-        S::Clock64 => cycles,
-        _ => {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-            let nanoseconds = now.as_nanos() as u64;
-            match register {
-                S::GlobaltimerLo => nanoseconds & 0xffff_ffff,
-                S::GlobaltimerHi => nanoseconds >> 32,
-                _ => nanoseconds,
-            }
+/// The value of a clock: of simulated time where it is simulated, else of the host's.
+pub(crate) fn clock(register: S, grid: &Grid, cta: &CtaState) -> u64 {
+    let now = cta.simulated.as_ref().map(|simulated| simulated.now);
+    let cycles = || match now {
+        Some(now) => now.cycle,
+        None => {
+            let elapsed = grid.started.elapsed();
+            (elapsed.as_nanos() * u128::from(grid.device.clock_megahertz) / 1000) as u64
         }
+    };
+    let nanoseconds = || match now {
+        Some(now) => now.nanoseconds,
+        None => {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            now.unwrap_or_default().as_nanos() as u64
+        }
+    };
+    match register {
+        S::Clock => cycles() & 0xffff_ffff,
+        S::ClockHi => cycles() >> 32,
+        S::Clock64 => cycles(),
+        S::GlobaltimerLo => nanoseconds() & 0xffff_ffff,
+        S::GlobaltimerHi => nanoseconds() >> 32,
+        _ => nanoseconds(),
     }
 }

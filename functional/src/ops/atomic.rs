@@ -29,6 +29,7 @@ use crate::engine::access::{
 };
 use crate::engine::isa::{Isa, Outlined, per_level};
 use crate::engine::lane::{Lane, WARP};
+use crate::engine::machine::Deferral;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
@@ -459,6 +460,8 @@ fn bind_update(b: &mut Binder<'_, '_>, i: &Instruction, address: usize, run: Run
     let second = b.source(&i.operands[address + 1], ty)?;
     let d = if address > 0 { b.result(&i.operands[0], ty)? } else { 0 };
     let slot = b.next_slot();
+    let results = u8::from(address > 0 && b.is_wanted(&i.operands[0]));
+    b.note_deferral(Deferral { in_shared: true, sources: 1, results, wide: ty.bits() == 64 });
     let op = Op { d, a, b: second, e, immediate: offset as u64, slot, ..b.op(run) };
     b.push(op);
     Ok(())
@@ -584,6 +587,12 @@ pub fn atom_cas(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let c = b.source(&i.operands[3], ty)?;
     let d = b.result(&i.operands[0], ty)?;
     let slot = b.next_slot();
+    b.note_deferral(Deferral {
+        in_shared: true,
+        sources: 2,
+        results: u8::from(wanted),
+        wide: ty.bits() == 64,
+    });
     let op = Op { d, a, b: second, c, e, immediate: offset as u64, slot, ..b.op(run) };
     b.push(op);
     Ok(())

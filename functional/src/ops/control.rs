@@ -121,7 +121,11 @@ fn sleep(w: &mut Running<'_>, _: &Op) -> Flow {
 }
 
 /// `nanosleep`: lets others run.
-pub fn nanosleep(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
+pub fn nanosleep(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    if b.is_timed() {
+        let time = b.source(&i.operands[0], ScalarType::U32)?;
+        b.note_sleep(time);
+    }
     let op = b.op(sleep);
     b.push(op);
     Ok(())
@@ -129,6 +133,11 @@ pub fn nanosleep(b: &mut Binder<'_, '_>, _: &Instruction) -> Bound {
 
 fn nothing(_: &mut Running<'_>, _: &Op) -> Flow {
     Flow::Next
+}
+
+/// An op of a machine instruction with which nothing takes effect.
+pub(crate) fn uncounted_nothing(w: &mut Running<'_>, _: &Op) -> Flow {
+    uncounted(w)
 }
 
 /// Appends an op that counts as an instruction and does nothing.
@@ -169,7 +178,7 @@ fn clock_register(op: &Op) -> SpecialRegister {
 
 /// d = a 32-bit clock, named by its number in the immediate.
 pub(crate) fn clock_32(w: &mut Running<'_>, op: &Op) -> Flow {
-    let now = special::clock(clock_register(op), w.grid) as u32;
+    let now = special::clock(clock_register(op), w.grid, w.cta) as u32;
     // SAFETY: `d` is a row of words.
     unsafe { w.write_row(op.d, &[now; 32]) };
     uncounted(w)
@@ -177,7 +186,7 @@ pub(crate) fn clock_32(w: &mut Running<'_>, op: &Op) -> Flow {
 
 /// d = a 64-bit clock, named by its number in the immediate.
 pub(crate) fn clock_64(w: &mut Running<'_>, op: &Op) -> Flow {
-    let now = special::clock(clock_register(op), w.grid);
+    let now = special::clock(clock_register(op), w.grid, w.cta);
     // SAFETY: `d` is a row of double words.
     unsafe { w.write_row(op.d, &[now; 32]) };
     uncounted(w)

@@ -27,6 +27,7 @@ use super::place::{AccessSpace, Place, by_space, place};
 use super::{Bound, control};
 use crate::bind::{BindError, Binder};
 use crate::engine::lane::Lane;
+use crate::engine::machine::Deferral;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
 use crate::engine::shapes::{Binary, Unary, binary, unary};
@@ -377,6 +378,10 @@ pub fn ld(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         element = ty;
     }
     let place = place(b, i, &i.operands[1])?;
+    if spins(i) && !i.has(Modifier::Cta) && targets.len() <= VECTOR {
+        let wide = targets.iter().any(|(bits, _)| *bits > 32);
+        b.note_deferral(Deferral { in_shared: false, sources: 0, results: targets.len() as u8, wide });
+    }
     load_elements(b, &place, &targets, element)
 }
 

@@ -64,7 +64,9 @@ fn cluster_place(b: &mut Binder<'_, '_>, operand: &Operand) -> Result<Place, Bin
     let window = b.linker_addresses().shared_window();
     let op = Op { d: row, a, immediate: window, ..b.op(generic_of_cluster) };
     b.push(op);
-    Ok(Place::Rows { space: AccessSpace::Generic, row, wide: true, offset: 0 })
+    let place = Place::Rows { space: AccessSpace::Generic, row, wide: true, offset: 0 };
+    b.note_access(&place);
+    Ok(place)
 }
 
 /// d = generic address of the address `a` in the cluster's window, which begins at the immediate; behind the window one
@@ -109,7 +111,7 @@ pub(crate) fn place_in(
         Operand::Register(register) => (AddressBase::Register(*register), 0),
         other => return Err(b.error(format!("{other:?} is not an address"))),
     };
-    Ok(match base {
+    let place = match base {
         AddressBase::Register(register) => {
             let wide = b.register_type(register).bits() == 64;
             Place::Rows { space, row: b.register(register), wide, offset }
@@ -141,7 +143,9 @@ pub(crate) fn place_in(
                 }
             }
         }
-    })
+    };
+    b.note_access(&place);
+    Ok(place)
 }
 
 /// `$function::<Space, $rest>` for a run-time space.

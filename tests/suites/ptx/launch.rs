@@ -8,8 +8,10 @@ use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
+use functional::timed::turns::Order;
 
 use crate::directives::{Expectation, FileTest, Parameter};
+use crate::stepped;
 use crate::values::{Tolerance, Value};
 
 type Complaint = Box<dyn std::error::Error>;
@@ -17,15 +19,16 @@ type Complaint = Box<dyn std::error::Error>;
 /// Disagreements shown of a buffer.
 const SHOWN: usize = 8;
 
-/// Runs the test with CTAs of `block` threads.
+/// Runs the test with CTAs of `block` threads; with an `order`, one machine instruction at a time.
 pub(crate) fn run(
     test: &FileTest,
     text: &str,
     path: &Path,
     grid: [u32; 3],
     block: [u32; 3],
+    order: Option<Order>,
 ) -> Result<(), Complaint> {
-    let settings = Settings { deterministic: true, ..Settings::default() };
+    let settings = Settings { deterministic: true, timed: order.is_some(), ..Settings::default() };
     let device =
         Arc::new(Device::new(DeviceSpec { memory_bytes: 64 << 20, ..DeviceSpec::default() }, settings)?);
     let (module, program) = match (prepare(test, text, path, &device), refusal(test)) {
@@ -63,7 +66,14 @@ pub(crate) fn run(
         cluster: test.cluster,
         ..LaunchConfig::default()
     };
-    let outcome = launch(&device, &program, config).map(|_| ()).map_err(|error| error.to_string());
+    let outcome = match order {
+        None => launch(&device, &program, config).map(|_| ()).map_err(|error| error.to_string()),
+        Some(order) => match stepped::launch(&device, &program, config, order) {
+            Ok(false) => return Ok(()),
+            Ok(true) => Ok(()),
+            Err(error) => Err(error),
+        },
+    };
     for expectation in &test.expectations {
         match expectation {
             Expectation::Fault(expected) => match &outcome {

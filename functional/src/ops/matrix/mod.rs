@@ -38,7 +38,7 @@ use warpgroup::WarpgroupProduct;
 #[derive(Debug, Default)]
 pub struct Matrices {
     products: Vec<Product>,
-    tiles: Vec<Tile>,
+    pub(crate) tiles: Vec<Tile>,
     eights: Vec<Eights>,
     bytes: Vec<ByteMatrices>,
     warpgroups: Vec<WarpgroupProduct>,
@@ -118,6 +118,7 @@ fn bind_tile(b: &mut Binder<'_, '_>, i: &Instruction, registers: usize, address:
     tables.tiles.push(tile);
     let immediate = tables.tiles.len() as u64 - 1;
     let e = all_lanes(b);
+    b.note_tile(immediate as u32);
     let op = Op { e, immediate, ..b.op(if load { load_tile } else { store_tile }) };
     b.push(op);
     Ok(())

@@ -123,16 +123,41 @@ impl Tile {
         let lane = w.mask.trailing_zeros() as usize & 31;
         let bytes = self.lines().1 * self.width();
         // SAFETY: the caller's promise.
-        let (first, stride) = unsafe {
-            let stride = self.stride.map(|row| u64::from(w.read_lane::<u32>(row, lane)));
-            let stride = stride.map_or(bytes as u64, |elements| elements * u64::from(self.stride_bits) / 8);
-            (self.addresses.of_lane(w, lane), stride)
-        };
+        let (first, stride) = unsafe { (self.addresses.of_lane(w, lane), self.bytes_between_lines(w, lane)) };
         let address = first.wrapping_add(stride * line as u64);
         let address = if self.addresses.wide { address } else { address & 0xffff_ffff };
         let align = self.width() as u32;
         let slot = self.addresses.slot;
         (self.addresses.resolve)(w, &Stretch { slot, lane, address, bytes: bytes as u32, align })
+    }
+}
+
+impl Tile {
+    /// Where each lane's first element stands. The address and stride are the same in all lanes; the lowest's is taken.
+    ///
+    /// # Safety
+    /// As for [`crate::engine::op::Run`].
+    pub(crate) unsafe fn lane_addresses(&self, w: &Running<'_>) -> [u64; WARP] {
+        let lane = w.mask.trailing_zeros() as usize & 31;
+        // SAFETY: the caller's promise.
+        let (first, stride) = unsafe { (self.addresses.of_lane(w, lane), self.bytes_between_lines(w, lane)) };
+        let first_element = self.layout.elements.first().copied().unwrap_or(0);
+        self.layout.lanes.map(|lane| {
+            let element = usize::from(first_element + lane);
+            let (row, column) = (element / self.extent.columns, element % self.extent.columns);
+            let (line, position) = if self.by_column { (column, row) } else { (row, column) };
+            first.wrapping_add(stride * line as u64 + (position * self.width()) as u64)
+        })
+    }
+
+    /// # Safety
+    /// As for [`Addresses::of_lane`].
+    unsafe fn bytes_between_lines(&self, w: &Running<'_>, lane: usize) -> u64 {
+        // SAFETY: the caller's promise.
+        match self.stride.map(|row| unsafe { w.read_lane::<u32>(row, lane) }) {
+            Some(elements) => u64::from(elements) * u64::from(self.stride_bits) / 8,
+            None => (self.lines().1 * self.width()) as u64,
+        }
     }
 }
 

@@ -5,8 +5,9 @@ use ptx_frontend::isa::ScalarType;
 
 use super::push_copy;
 use crate::bind::Binder;
-use crate::ops::Bound;
 use crate::ops::control::bind_nothing;
+use crate::ops::place::place;
+use crate::ops::{Bound, forms};
 
 macro_rules! hints {
     ($($form:ident)*) => {
@@ -20,8 +21,20 @@ macro_rules! hints {
 }
 
 hints! {
-    prefetch prefetch_evict prefetchu prefetch_tensormap applypriority discard cp_async_bulk_prefetch
+    prefetch_tensormap applypriority discard cp_async_bulk_prefetch
     cp_async_bulk_prefetch_tensor cp_async_bulk_prefetch_tensor_image
+}
+
+/// A timing model is told which places are wanted.
+fn bind_prefetch(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    if b.is_timed() {
+        place(b, i, &i.operands[0])?;
+    }
+    bind_nothing(b)
+}
+
+forms! {
+    bind_prefetch: prefetch prefetch_evict prefetchu;
 }
 
 /// A policy is opaque, and no access asks for it: 0.

@@ -52,17 +52,20 @@ enum Packing {
     Halves,
 }
 
-/// Memory as a lane sees it.
-struct LaneMemory<'r, 'a> {
+/// Memory as a lane sees it. If `TIMED`, somebody is told of the texels.
+struct LaneMemory<'r, 'a, const TIMED: bool> {
     w: &'r mut Running<'a>,
     slot: u32,
     lane: u32,
 }
 
-impl Texels for LaneMemory<'_, '_> {
+impl<const TIMED: bool> Texels for LaneMemory<'_, '_, TIMED> {
     #[inline(always)]
     fn read<const BYTES: usize>(&mut self, address: u64) -> Result<[u8; BYTES], FaultKind> {
         let (lane, width) = (self.lane, BYTES as u32);
+        if TIMED {
+            self.w.cta.touch_texel(address);
+        }
         match Global::resolve(self.w, self.slot, lane, address, width) {
             // SAFETY: the stretch was just found inside an allocation.
             Some(place) => Ok(unsafe { place.cast::<[u8; BYTES]>().read() }),
@@ -161,7 +164,7 @@ fn sampling(
 }
 
 /// The fetch that `immediate` names; `e` is the predicate for residency.
-fn fetch(w: &mut Running<'_>, op: &Op) -> Flow {
+fn fetch<const TIMED: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(fetch) = grid.program.textures.fetches.get(op.immediate as usize) else { return Flow::Next };
     let mut samplings: LookUp<(u64, Option<u64>), Sampling<'_>> = LookUp::new();
@@ -176,7 +179,7 @@ fn fetch(w: &mut Running<'_>, op: &Op) -> Flow {
                 Err(fault) => return w.fault(fault),
             };
             let (place, lod) = (fetch.place(w, lane), fetch.lod(w, lane));
-            let mut memory = LaneMemory { w, slot: fetch.slot, lane: lane as u32 };
+            let mut memory = LaneMemory::<TIMED> { w, slot: fetch.slot, lane: lane as u32 };
             match fetch.component {
                 Some(component) => sample::gather(sampling, &place, component, &mut memory),
                 None => sample::sample(sampling, &place, lod, &mut memory),
@@ -236,7 +239,9 @@ fn bind(
     let fetches = &mut b.textures().fetches;
     fetches.push(fetch);
     let immediate = fetches.len() as u64 - 1;
-    let op = Op { e, immediate, ..b.op(self::fetch) };
+    b.note_texels();
+    let run = if b.is_timed() { self::fetch::<true> } else { self::fetch::<false> };
+    let op = Op { e, immediate, ..b.op(run) };
     b.push(op);
     Ok(())
 }

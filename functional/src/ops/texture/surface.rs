@@ -56,6 +56,7 @@ impl SurfaceAccess {
                 Err(FaultKind::OutsideSurface { x, y, z, lane: lane as u32 })
             }
             Target::Address(address) => {
+                w.cta.touch_texel(address);
                 resolve_aligned::<Global>(w, self.slot, lane, address, bytes).map(Some)
             }
         }
@@ -262,6 +263,7 @@ fn access(
 
 fn bind_store(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, formatted: bool) -> Bound {
     let immediate = access(b, i, 0, 1, formatted)?;
+    b.note_texels();
     let op = Op { immediate, ..b.op(run) };
     b.push(op);
     Ok(())
@@ -270,6 +272,7 @@ fn bind_store(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, formatted: bool
 /// `suld.b`.
 pub fn suld_b(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let immediate = access(b, i, 1, 0, false)?;
+    b.note_texels();
     let op = Op { immediate, ..b.op(load) };
     b.push(op);
     Ok(())
@@ -298,6 +301,7 @@ fn bind_reduction(b: &mut Binder<'_, '_>, i: &Instruction, formatted: bool) -> B
     let d = d.ok_or_else(|| b.error("the instruction has no operation"))?;
     let e = if formatted { 2 } else { u32::from(ty.is_signed()) };
     let immediate = access(b, i, 0, 1, formatted)?;
+    b.note_texels();
     let op = Op { d, e, immediate, ..b.op(update) };
     b.push(op);
     Ok(())

@@ -1,0 +1,285 @@
+//! Binding in the order of machine instructions, for a timing model: the instructions of a function are bound as the
+//! lowered form has them take effect, and each op is told its place in the machine code.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ptx_frontend::ir::InstructionIndex;
+use ptx_frontend::lower::{LoweredFunction, lower};
+use warp_stream::{MachineCode, MachineInstruction, OperationClass, Registers};
+
+use super::{BindError, Binder};
+use crate::engine::machine::{Addresses, Deferral, Machine, Note, OpPlace, Told};
+use crate::engine::probe::SiteAddress;
+use crate::ops::control;
+use crate::ops::place::Place;
+
+/// Bytes of a machine instruction.
+const INSTRUCTION_BYTES: u32 = 16;
+
+/// Where machine code lies in memory: apart from what a host gives as device memory.
+const CODE_START: u64 = 1 << 45;
+
+/// Programs begin at multiples of so many bytes.
+const PROGRAM_ALIGNMENT: u64 = 4096;
+
+/// Bytes of machine code given to programs so far.
+static CODE_BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// The machine code of a program's functions so far.
+#[derive(Debug, Default)]
+pub(super) struct MachineBuilder {
+    instructions: Vec<MachineInstruction>,
+    places: Vec<OpPlace>,
+    note_of: Vec<u32>,
+    notes: Vec<Note>,
+    registers: u32,
+}
+
+impl MachineBuilder {
+    /// A place for a function without code, of one op.
+    pub(super) fn add_missing(&mut self, ops: usize) {
+        let position = self.instructions.len() as u32;
+        self.instructions.push(MachineInstruction {
+            address: position * INSTRUCTION_BYTES,
+            class: OperationClass::Branch,
+            destination: Registers::NONE,
+            sources: [Registers::NONE; 4],
+            predicates_read: 0,
+            predicates_written: 0,
+            memory: None,
+            line: 0,
+        });
+        self.note_of.push(Machine::NOTHING);
+        self.places.resize(ops, OpPlace::within(position).as_first());
+    }
+
+    /// Forgets what belongs to ops and machine instructions from these on.
+    pub(super) fn truncate(&mut self, ops: usize, instructions: usize) {
+        self.places.truncate(ops);
+        self.instructions.truncate(instructions);
+        self.note_of.truncate(instructions);
+    }
+
+    /// Machine instructions so far.
+    pub(super) fn len(&self) -> usize {
+        self.instructions.len()
+    }
+
+    pub(super) fn finish(self) -> Machine {
+        let bytes = (self.instructions.len() as u64 * u64::from(INSTRUCTION_BYTES))
+            .next_multiple_of(PROGRAM_ALIGNMENT);
+        Machine {
+            code: Arc::new(MachineCode {
+                instructions: self.instructions,
+                instruction_bytes: INSTRUCTION_BYTES,
+            }),
+            code_address: CODE_START + CODE_BYTES.fetch_add(bytes, Ordering::Relaxed),
+            registers: self.registers,
+            places: self.places,
+            note_of: self.note_of,
+            notes: self.notes,
+        }
+    }
+}
+
+/// What the current instruction's binding has said of its op to come.
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    access: Option<Note>,
+    deferral: Option<(u32, Deferral)>,
+    other: Option<Note>,
+}
+
+impl Noted {
+    /// The note, `ops` ops having been bound. Only the last op of an instruction can be put off.
+    fn take(&mut self, ops: usize) -> Option<Note> {
+        let Noted { access, deferral, other } = std::mem::take(self);
+        let note = match (access, deferral) {
+            (Some(Note { told: Told::Access(addresses, _), .. }), Some((op, deferral)))
+                if op as usize + 1 == ops =>
+            {
+                Some(Note { op, told: Told::Access(addresses, Some(deferral)) })
+            }
+            (access, _) => access,
+        };
+        other.or(note)
+    }
+}
+
+impl Binder<'_, '_> {
+    /// Is somebody told what the ops do?
+    pub(crate) fn is_timed(&self) -> bool {
+        self.noted.is_some()
+    }
+
+    fn note(&mut self, told: Told) -> Note {
+        Note { op: self.linker.code.len() as u32, told }
+    }
+
+    /// The current instruction accesses this place; the rows hold it from the next op on.
+    pub(crate) fn note_access(&mut self, place: &Place) {
+        let addresses = match *place {
+            Place::Rows { space, row, wide, offset } => {
+                Addresses::Row(SiteAddress { space, row, wide, offset })
+            }
+            Place::Parameter(at) => Addresses::Parameter(at),
+        };
+        let note = self.note(Told::Access(addresses, None));
+        if let Some(noted) = &mut self.noted {
+            noted.access = Some(note);
+        }
+    }
+
+    /// The next op accesses the tile of this number, whose addresses have been noted.
+    pub(crate) fn note_tile(&mut self, tile: u32) {
+        let op = self.linker.code.len() as u32;
+        if let Some(Noted { access: Some(Note { op: at, told: Told::Access(addresses, _) }), .. }) =
+            &mut self.noted
+            && let Addresses::Row(site) = *addresses
+        {
+            (*at, *addresses) = (op, Addresses::Tile { site, tile });
+        }
+    }
+
+    /// The next op makes the current instruction's access, and can be put off.
+    pub(crate) fn note_deferral(&mut self, deferral: Deferral) {
+        let op = self.linker.code.len() as u32;
+        if let Some(noted) = &mut self.noted {
+            noted.deferral = Some((op, deferral));
+        }
+    }
+
+    /// The next op notes the texels that it reads.
+    pub(crate) fn note_texels(&mut self) {
+        let note = self.note(Told::Texels);
+        if let Some(noted) = &mut self.noted {
+            noted.other = Some(note);
+        }
+    }
+
+    /// The next op has the lanes rest for so many nanoseconds as a row of words says.
+    pub(crate) fn note_sleep(&mut self, row: u32) {
+        let note = self.note(Told::Sleep(row));
+        if let Some(noted) = &mut self.noted {
+            noted.other = Some(note);
+        }
+    }
+
+    /// Forgets what has been noted of the current instruction.
+    pub(super) fn forget_notes(&mut self) {
+        if let Some(noted) = &mut self.noted {
+            *noted = Noted::default();
+        }
+    }
+
+    /// Binds all instructions in the order of the function's machine code.
+    pub(super) fn bind_in_machine_order(&mut self) -> Result<(), BindError> {
+        let lowered = lower(&self.source, &self.flow, &self.replacements);
+        let source = Arc::clone(&self.source);
+        self.starts = vec![0; source.instructions.len()];
+        let mut blocks = self.blocks_by_position(&lowered).into_iter().peekable();
+        let first = self.extend_code(&lowered);
+        for (number, effects) in lowered.effects.iter().enumerate() {
+            let position = first + number as u32;
+            let mut begins = true;
+            let effects = lowered.order.get(effects.start as usize..effects.end as usize).unwrap_or_default();
+            for &instruction in effects {
+                // A block whose effects come with another block's machine instruction has none of its own.
+                while let Some((_, start)) = blocks.next_if(|&(_, start)| start <= instruction) {
+                    self.begin_block(start);
+                }
+                let op = self.linker.code.len();
+                self.bind_at(instruction.0 as usize)?;
+                let leads = blocks.peek().is_some_and(|&(at, _)| at <= number as u32);
+                self.place_ops(op, position, &mut begins, leads);
+                self.keep_note(position, number, &lowered);
+            }
+            while let Some((_, start)) = blocks.next_if(|&(at, _)| at <= number as u32) {
+                self.begin_block(start);
+            }
+            if begins {
+                let op = self.linker.code.len();
+                let nothing = self.unguarded(control::uncounted_nothing);
+                self.push(nothing);
+                self.place_ops(op, position, &mut begins, false);
+            }
+        }
+        for (_, start) in blocks {
+            self.begin_block(start);
+        }
+        Ok(())
+    }
+
+    /// The first instructions of the function's blocks, with the machine instructions at which the blocks begin.
+    fn blocks_by_position(&self, lowered: &LoweredFunction) -> Vec<(u32, InstructionIndex)> {
+        let begin =
+            |start: InstructionIndex| lowered.position.get(start.0 as usize).copied().unwrap_or(u32::MAX);
+        self.flow.blocks().iter().map(|block| (begin(block.start), block.start)).collect()
+    }
+
+    /// Adds the function's machine instructions; the position of the first.
+    fn extend_code(&mut self, lowered: &LoweredFunction) -> u32 {
+        let Some(machine) = &mut self.linker.machine else { return 0 };
+        let first = machine.instructions.len() as u32;
+        machine.places.resize(self.linker.code.len(), OpPlace::BETWEEN);
+        let moved = |i: &MachineInstruction| MachineInstruction {
+            address: i.address + first * INSTRUCTION_BYTES,
+            ..*i
+        };
+        machine.instructions.extend(lowered.instructions.iter().map(moved));
+        machine.note_of.resize(machine.instructions.len(), Machine::NOTHING);
+        machine.registers = machine.registers.max(lowered.registers);
+        first
+    }
+
+    /// A block begins at the next op.
+    fn begin_block(&mut self, start: InstructionIndex) {
+        if let Some(slot) = self.starts.get_mut(start.0 as usize) {
+            *slot = self.linker.code.len() as u32;
+        }
+        self.current = start.0 as usize;
+        if self.meeting_points.contains(&start) {
+            self.push_meeting_point();
+        }
+        self.place_between();
+    }
+
+    /// Ops from `from` on belong to the machine instruction at `position`. Those that `lead` to a block which begins at
+    /// the same machine instruction are executed on the way to it.
+    fn place_ops(&mut self, from: usize, position: u32, begins: &mut bool, lead: bool) {
+        let to = self.linker.code.len();
+        let Some(machine) = &mut self.linker.machine else { return };
+        if lead {
+            machine.places.resize(to, OpPlace::BETWEEN);
+            return;
+        }
+        machine.places.resize(to, OpPlace::within(position));
+        if *begins && let Some(first) = machine.places.get_mut(from) {
+            *first = first.as_first();
+            *begins = false;
+        }
+    }
+
+    /// Ops that have no place yet belong to no machine instruction.
+    pub(super) fn place_between(&mut self) {
+        let ops = self.linker.code.len();
+        if let Some(machine) = &mut self.linker.machine {
+            machine.places.resize(ops, OpPlace::BETWEEN);
+        }
+    }
+
+    /// Keeps what was noted of the instruction just bound, if its machine instruction has a use for it.
+    fn keep_note(&mut self, position: u32, number: usize, lowered: &LoweredFunction) {
+        let ops = self.linker.code.len();
+        let note = self.noted.as_mut().and_then(|noted| noted.take(ops));
+        let (Some(note), Some(machine)) = (note, &mut self.linker.machine) else { return };
+        let accesses = lowered.instructions.get(number).is_some_and(|i| i.memory.is_some());
+        if accesses || !matches!(note.told, Told::Access(..)) {
+            if let Some(slot) = machine.note_of.get_mut(position as usize) {
+                *slot = machine.notes.len() as u32;
+            }
+            machine.notes.push(note);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A program's machine side: which machine instruction each op belongs to, and what a timing model is told of it.
+//!
+//! The ops of such a program lie in the order of the machine instructions, each of which has at least one op, so that a
+//! program counter is a place in the machine code. Ops that meet lanes belong to none.
+
+use std::sync::Arc;
+
+use warp_stream::MachineCode;
+
+use super::probe::SiteAddress;
+
+/// Where an op stands in the machine code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OpPlace(u32);
+
+impl OpPlace {
+    /// Between two machine instructions.
+    pub(crate) const BETWEEN: OpPlace = OpPlace(u32::MAX << 1);
+
+    /// In the machine instruction at this position.
+    pub(crate) fn within(position: u32) -> OpPlace {
+        OpPlace(position << 1)
+    }
+
+    /// The same place, as the first op of its machine instruction.
+    pub(crate) fn as_first(self) -> OpPlace {
+        OpPlace(self.0 | 1)
+    }
+
+    /// Is it the first op of its machine instruction?
+    #[inline(always)]
+    pub(crate) fn is_first(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// The machine instruction's position.
+    #[inline(always)]
+    pub(crate) fn position(self) -> u32 {
+        self.0 >> 1
+    }
+}
+
+/// Where the addresses of an access stand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Addresses {
+    /// In a row.
+    Row(SiteAddress),
+    /// A tile of a matrix: that of this number of the program, at the address in a row.
+    Tile { site: SiteAddress, tile: u32 },
+    /// At an offset of the kernel's parameters, for all lanes.
+    Parameter(u32),
+}
+
+/// How an op is put off: its operands are kept, and it is executed on them later. An address is always one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deferral {
+    /// In shared memory too; otherwise only in global memory.
+    pub(crate) in_shared: bool,
+    /// Values read, of operands `b` and `c`.
+    pub(crate) sources: u8,
+    /// Values written, of operands `d`, `b`, `c` and `e`.
+    pub(crate) results: u8,
+    /// Values are double words.
+    pub(crate) wide: bool,
+}
+
+/// What a model is told of a machine instruction beside its lanes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Told {
+    /// The addresses of an access.
+    Access(Addresses, Option<Deferral>),
+    /// The addresses of texels, which the op has noted.
+    Texels,
+    /// A time to rest, nanoseconds, in a row of words.
+    Sleep(u32),
+}
+
+/// What a model is told when warps come to an op.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Note {
+    /// The op; what it is told of stands in rows before it.
+    pub(crate) op: u32,
+    pub(crate) told: Told,
+}
+
+/// The machine side of a program.
+#[derive(Debug)]
+pub struct Machine {
+    /// The machine instructions of all functions, the kernel's first.
+    pub code: Arc<MachineCode>,
+    /// Where they lie in memory, bytes; no two programs have the same.
+    pub code_address: u64,
+    /// 32-bit registers of a thread.
+    pub registers: u32,
+    /// By op.
+    pub(crate) places: Vec<OpPlace>,
+    /// By machine instruction: an index into `notes`, or [`Machine::NOTHING`].
+    pub(crate) note_of: Vec<u32>,
+    pub(crate) notes: Vec<Note>,
+}
+
+impl Machine {
+    /// No note.
+    pub(crate) const NOTHING: u32 = u32::MAX;
+
+    /// What is told of the machine instruction at this position.
+    #[inline(always)]
+    pub(crate) fn note(&self, position: u32) -> Option<&Note> {
+        self.notes.get(*self.note_of.get(position as usize)? as usize)
+    }
+}

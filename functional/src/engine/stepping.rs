@@ -1,0 +1,414 @@
+//! A CTA whose warps execute one machine instruction at a time, in an order that somebody else chooses.
+//!
+//! Between two steps a fragment of each warp stands at the first op of a machine instruction, or none can go on. What
+//! belongs to no machine instruction (places where lanes meet), and what is left of one whose lanes had to wait in the
+//! midst of it, is executed with the step before.
+
+mod address;
+mod deferred;
+
+use warp_stream::{Execution, MemorySpace, Moment, Next, OperationClass, Residence};
+
+use super::cluster::{Cluster, deadlock};
+use super::cta::{Cta, Simulated};
+use super::grid::Grid;
+use super::lane::WARP;
+use super::machine::{Addresses, Machine, Note, Told};
+use super::op::{Flow, Op};
+use super::running::{Running, Stop};
+use super::view::View;
+use crate::fault::{Fault, FaultKind};
+use address::Reached;
+pub(crate) use deferred::Deferred;
+
+/// Jumps that a fragment which may be spinning makes before other lanes of its warp have their turn. The engine's own
+/// turns are longer, because there a jump costs less than a turn.
+const SPIN_JUMPS: u32 = 8;
+
+/// What the CTAs of an SM have in common.
+pub(crate) struct Engine<'g> {
+    pub(crate) grid: &'g Grid<'g>,
+    pub(crate) machine: &'g Machine,
+    pub(crate) view: View,
+    pub(crate) deferred: Deferred,
+}
+
+/// Where a warp stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Before a machine instruction.
+    Ready,
+    /// All its lanes wait for other warps.
+    Blocked,
+    /// All its lanes have exited.
+    Finished,
+}
+
+/// A warp between two steps.
+#[derive(Debug, Default)]
+struct SteppedWarp {
+    /// The op, if a fragment is ready.
+    pc: u32,
+    /// The fragment's lanes.
+    active: u32,
+    ready: bool,
+    /// Numbers of what it has put off, in order.
+    pending: Vec<u32>,
+}
+
+/// A CTA that is executed in steps. The storage is used again for the next one.
+#[derive(Debug)]
+pub(crate) struct SteppedCta {
+    cluster: Cluster,
+    warps: Vec<SteppedWarp>,
+    /// Its slot of the SM.
+    slot: u32,
+    /// Warps that are ready.
+    ready: u32,
+}
+
+impl SteppedCta {
+    /// Storage for a CTA in this slot.
+    pub(crate) fn new(grid: &Grid, slot: u32) -> SteppedCta {
+        let warps = (0..grid.warps_per_cta()).map(|_| SteppedWarp::default()).collect();
+        SteppedCta { cluster: Cluster::new(grid), warps, slot, ready: 0 }
+    }
+
+    fn cta(&mut self) -> &mut Cta {
+        &mut self.cluster.ctas[0]
+    }
+
+    /// A fault of the whole CTA.
+    pub(crate) fn stuck(&self, grid: &Grid, kind: FaultKind) -> Box<Fault> {
+        self.cluster.stuck(grid, kind)
+    }
+
+    /// Makes this CTA number `index` of the launch, nothing executed yet.
+    pub(crate) fn start(
+        &mut self,
+        engine: &mut Engine<'_>,
+        index: u64,
+        residence: Residence,
+    ) -> Result<(), Box<Fault>> {
+        let texels = self.cta().state.simulated.take().map(|old| old.texels).unwrap_or_default();
+        let simulated = Simulated { residence, now: Moment::default(), texels };
+        self.cta().state.simulated = Some(Box::new(simulated));
+        self.cluster.start(engine.grid, index);
+        self.ready = 0;
+        for number in 0..self.warps.len() {
+            for pending in std::mem::take(&mut self.warps[number].pending) {
+                engine.deferred.release(pending);
+            }
+            self.warps[number].ready = false;
+            self.resume(engine, number)?;
+        }
+        Ok(())
+    }
+
+    /// What a warp does next.
+    pub(crate) fn next(&mut self, engine: &mut Engine<'_>, number: usize) -> Result<Next, Box<Fault>> {
+        if !self.warps[number].ready {
+            self.resume(engine, number)?;
+        }
+        let warp = &self.warps[number];
+        if !warp.ready {
+            let finished = self.cta().warps[number].finished;
+            return Ok(if finished { Next::Finished } else { Next::Waiting });
+        }
+        let position = engine.machine.places[warp.pc as usize].position();
+        if !warp.pending.is_empty() && self.is_held(engine, number, position) {
+            return Ok(Next::Waiting);
+        }
+        Ok(Next::Instruction(position))
+    }
+
+    /// Does a warp's next instruction need something that has been put off?
+    fn is_held(&self, engine: &Engine<'_>, number: usize, position: u32) -> bool {
+        let Some(next) = engine.machine.code.instructions.get(position as usize) else { return false };
+        let frame = self.cluster.ctas[0].warps[number].divergence.frame;
+        self.warps[number].pending.iter().any(|&pending| engine.deferred.holds(pending, next, frame))
+    }
+
+    /// Executes a warp's next instruction, and tells what it does.
+    pub(crate) fn step(
+        &mut self,
+        engine: &mut Engine<'_>,
+        number: usize,
+        now: Moment,
+        execution: &mut Execution,
+    ) -> Result<(), Box<Fault>> {
+        if let Some(simulated) = &mut self.cta().state.simulated {
+            simulated.now = now;
+        }
+        self.with_warp(engine, number, |step| {
+            step.issue(execution)?;
+            step.settle()
+        })
+    }
+
+    /// Carries out what a warp has put off.
+    pub(crate) fn perform(
+        &mut self,
+        engine: &mut Engine<'_>,
+        number: usize,
+        pending: u32,
+        now: Moment,
+    ) -> Result<(), Box<Fault>> {
+        if let Some(simulated) = &mut self.cta().state.simulated {
+            simulated.now = now;
+        }
+        self.with_warp(engine, number, |step| step.carry_out_in_order(pending))?;
+        self.warps[number].pending.retain(|&other| other != pending);
+        engine.deferred.release(pending);
+        Ok(())
+    }
+
+    /// Takes up a fragment of a warp that has none ready, if one can go on.
+    fn resume(&mut self, engine: &mut Engine<'_>, number: usize) -> Result<(), Box<Fault>> {
+        if self.cta().warps[number].finished {
+            return Ok(());
+        }
+        self.with_warp(engine, number, |step| {
+            step.standing = Standing::Blocked;
+            step.switch()?;
+            step.settle()
+        })
+    }
+
+    /// Does something with a warp in place, and notes where it stands then.
+    fn with_warp(
+        &mut self,
+        engine: &mut Engine<'_>,
+        number: usize,
+        what: impl FnOnce(&mut Step<'_, '_>) -> Result<(), FaultKind>,
+    ) -> Result<(), Box<Fault>> {
+        let Cluster { state, ctas, shared } = &mut self.cluster;
+        let warp = &mut self.warps[number];
+        let was_ready = warp.ready;
+        let mut running =
+            ctas[0].running(number, engine.grid, &mut engine.view, state, shared.as_mut_ptr().cast());
+        if was_ready {
+            running.take_up(warp.pc, warp.active);
+        }
+        let mut step = Step {
+            w: running,
+            machine: engine.machine,
+            deferred: &mut engine.deferred,
+            pending: &mut warp.pending,
+            owner: (self.slot, number as u32),
+            standing: if was_ready { Standing::Ready } else { Standing::Blocked },
+        };
+        let done = what(&mut step);
+        let Step { w, standing, .. } = step;
+        let spins = w.divergence.impatient;
+        (warp.pc, warp.active, warp.ready) = (w.pc, w.active, standing == Standing::Ready);
+        let fuel = if spins { w.fuel.min(SPIN_JUMPS) } else { w.fuel };
+        let cta = &mut self.cluster.ctas[0];
+        cta.warps[number].fuel = fuel.max(1);
+        if let Err(kind) = done {
+            return Err(cta.fault(engine.grid, number, kind, warp.pc));
+        }
+        self.ready = self.ready + u32::from(warp.ready) - u32::from(was_ready);
+        if standing == Standing::Finished && !cta.warps[number].finished {
+            cta.warps[number].finished = true;
+            cta.unfinished -= 1;
+        }
+        if was_ready && self.ready == 0 { self.find_ready(engine) } else { Ok(()) }
+    }
+
+    /// None of the warps is ready any more: one that has waited is, or all have exited, or none ever will be.
+    fn find_ready(&mut self, engine: &mut Engine<'_>) -> Result<(), Box<Fault>> {
+        for number in 0..self.warps.len() {
+            self.resume(engine, number)?;
+            if self.ready > 0 {
+                return Ok(());
+            }
+        }
+        let Cluster { state, ctas, .. } = &self.cluster;
+        if ctas[0].is_finished() {
+            return Ok(());
+        }
+        Err(ctas[0].stuck(engine.grid, deadlock(&[ctas[0].waiting_at_barriers()], state)))
+    }
+}
+
+/// A warp while it makes a step.
+struct Step<'r, 'e> {
+    w: Running<'r>,
+    machine: &'e Machine,
+    deferred: &'e mut Deferred,
+    pending: &'e mut Vec<u32>,
+    /// CTA slot and warp.
+    owner: (u32, u32),
+    standing: Standing,
+}
+
+impl Step<'_, '_> {
+    /// Executes the ops of the machine instruction that the warp stands before.
+    fn issue(&mut self, execution: &mut Execution) -> Result<(), FaultKind> {
+        let position = self.machine.places[self.w.pc as usize].position();
+        let note = self.machine.note(position);
+        (execution.active, execution.deferred, execution.sleep) = (0, None, 0);
+        execution.texels.clear();
+        if !self.pending.is_empty() && self.orders(position) {
+            self.carry_out_all()?;
+        }
+        let mut own_lanes = None;
+        loop {
+            let pc = self.w.pc;
+            let mask = self.guarded();
+            execution.active = mask;
+            match note {
+                Some(note) if note.op == pc => {
+                    own_lanes = Some(mask);
+                    self.execute_told(note, position, execution)?;
+                }
+                _ => self.execute(mask)?,
+            }
+            let goes_on = self.standing == Standing::Ready && self.w.pc == pc + 1;
+            if !goes_on || self.machine.places[self.w.pc as usize].position() != position {
+                break;
+            }
+        }
+        // Of an access that nothing is known of no lanes are told.
+        let accesses = self.machine.code.instructions[position as usize].memory.is_some();
+        execution.active = own_lanes.unwrap_or(if accesses { 0 } else { execution.active });
+        Ok(())
+    }
+
+    /// Executes the op that the warp stands at, or puts it off, and tells of it.
+    fn execute_told(
+        &mut self,
+        note: &Note,
+        position: u32,
+        execution: &mut Execution,
+    ) -> Result<(), FaultKind> {
+        let mask = self.w.mask;
+        if mask != 0 && self.tell(note, position, execution)? {
+            self.w.pc += 1;
+            return Ok(());
+        }
+        self.execute(mask)?;
+        if let (Told::Texels, Some(simulated)) = (note.told, &mut self.w.cta.simulated) {
+            std::mem::swap(&mut execution.texels, &mut simulated.texels);
+        }
+        Ok(())
+    }
+
+    /// Must what has been put off be done before this machine instruction?
+    fn orders(&self, position: u32) -> bool {
+        let next = self.machine.code.instructions.get(position as usize);
+        next.is_some_and(|next| matches!(next.class, OperationClass::Barrier | OperationClass::Fence))
+    }
+
+    /// Tells of the op that the warp stands at. True if the op has been put off.
+    fn tell(&mut self, note: &Note, position: u32, execution: &mut Execution) -> Result<bool, FaultKind> {
+        match note.told {
+            Told::Texels => Ok(false),
+            Told::Sleep(row) => {
+                // SAFETY: the binder has given a row of words.
+                let times = unsafe { self.w.read_row::<u32>(row) };
+                let longest = super::access::lanes_of(self.w.mask).map(|lane| times[lane]).max();
+                execution.sleep = longest.unwrap_or(0);
+                Ok(false)
+            }
+            Told::Access(addresses, deferral) => {
+                let memory = self.machine.code.instructions[position as usize].memory;
+                let Some(memory) = memory else { return Ok(false) };
+                address::resolve(&self.w, addresses, memory, execution);
+                let reached = Reached {
+                    space: execution.space,
+                    lanes: self.w.mask,
+                    addresses: &execution.addresses,
+                    width: memory.width,
+                };
+                let deferral = deferral.filter(|deferral| match execution.space {
+                    MemorySpace::Global => true,
+                    MemorySpace::Shared => deferral.in_shared,
+                    _ => false,
+                });
+                let (Some(deferral), Addresses::Row(site)) = (deferral, addresses) else {
+                    self.carry_out_overlapping(&reached)?;
+                    return Ok(false);
+                };
+                let destination = self.machine.code.instructions[position as usize].destination;
+                let number =
+                    self.deferred.put_off(&self.w, self.owner, (deferral, site.wide), destination, &reached);
+                self.pending.push(number);
+                execution.deferred = Some(number);
+                Ok(true)
+            }
+        }
+    }
+
+    /// The fragment's lanes that execute the op it stands at.
+    #[inline(always)]
+    fn guarded(&mut self) -> u32 {
+        let op = &self.w.grid.program.code[self.w.pc as usize];
+        // SAFETY: the guard is a word of the frame's predicate area.
+        let mask = self.w.active & unsafe { self.w.predicate(op.guard) };
+        self.w.mask = mask;
+        mask
+    }
+
+    /// Executes the op that the warp stands at.
+    #[inline(always)]
+    fn execute(&mut self, mask: u32) -> Result<(), FaultKind> {
+        let (grid, pc) = (self.w.grid, self.w.pc);
+        if mask == 0 {
+            self.w.pc = pc + 1;
+            return Ok(());
+        }
+        let op: &Op = &grid.program.code[pc as usize];
+        // SAFETY: the program was bound in this process, and a fragment of the warp is in place.
+        match unsafe { (op.run)(&mut self.w, op) } {
+            Flow::Next => self.w.pc = pc + 1,
+            Flow::Jump => {}
+            Flow::Stop => self.stopped()?,
+        }
+        Ok(())
+    }
+
+    /// The fragment has stopped: another one is taken up, if there is one.
+    #[cold]
+    fn stopped(&mut self) -> Result<(), FaultKind> {
+        match std::mem::replace(&mut self.w.stop, Stop::Yield) {
+            Stop::Yield => self.switch()?,
+            Stop::Finished => self.standing = Standing::Finished,
+            Stop::Blocked => self.standing = Standing::Blocked,
+            Stop::Fault(kind) => return Err(kind),
+        }
+        Ok(())
+    }
+
+    /// Takes up a fragment that can go on.
+    fn switch(&mut self) -> Result<(), FaultKind> {
+        match self.w.switch() {
+            Flow::Stop => self.stopped()?,
+            Flow::Next | Flow::Jump => self.standing = Standing::Ready,
+        }
+        Ok(())
+    }
+
+    /// Executes what stands before the next machine instruction.
+    fn settle(&mut self) -> Result<(), FaultKind> {
+        while self.standing == Standing::Ready {
+            // Lanes that a barrier has released go on behind it.
+            if self.machine.places[self.w.pc as usize].is_first() && !self.w.divergence.released {
+                break;
+            }
+            let mask = self.guarded();
+            self.execute(mask)?;
+        }
+        Ok(())
+    }
+}
+
+impl Running<'_> {
+    /// Goes on with a fragment where it stood.
+    fn take_up(&mut self, pc: u32, active: u32) {
+        (self.pc, self.active) = (pc, active);
+        let frame = self.divergence.frames.get(self.divergence.frame);
+        (self.frame, self.local_base) = (frame.base, frame.local_base);
+    }
+}

@@ -1,0 +1,138 @@
+//! Addresses of an access as a timing model wants them: which memory they lie in, and where in it.
+
+use warp_stream::{Execution, MemoryOperation, MemorySpace};
+
+use super::WARP;
+use crate::engine::access::lanes_of;
+use crate::engine::machine::Addresses;
+use crate::engine::running::Running;
+use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
+use crate::ops::place::AccessSpace;
+
+/// Where a kernel's parameters begin in their constant bank (from Volta on; `cuobjdump -sass`), bytes.
+const PARAMETERS: u64 = 0x160;
+
+/// Where threads' local memory lies: apart from what a host gives as device memory.
+const LOCAL_MEMORY: u64 = 1 << 46;
+
+/// What an access reaches.
+pub(super) struct Reached<'e> {
+    pub(super) space: MemorySpace,
+    pub(super) lanes: u32,
+    pub(super) addresses: &'e [u64; WARP],
+    /// Bytes of a lane's access.
+    pub(super) width: u8,
+}
+
+/// Notes space and addresses of the access that the executing lanes are about to make.
+pub(super) fn resolve(w: &Running<'_>, from: Addresses, memory: MemoryOperation, execution: &mut Execution) {
+    match from {
+        Addresses::Parameter(at) => {
+            execution.space = MemorySpace::Constant;
+            execution.addresses = [PARAMETERS + u64::from(at); WARP];
+        }
+        Addresses::Row(site) => place(w, site.space, site.read(w), memory, execution),
+        Addresses::Tile { site, tile } => {
+            let Some(tile) = w.grid.program.matrices.tiles.get(tile as usize) else { return };
+            // SAFETY: rows as the binder gave them.
+            let addresses = unsafe { tile.lane_addresses(w) };
+            place(w, site.space, addresses, memory, execution);
+        }
+    }
+}
+
+/// Notes space and addresses of an access to these addresses of a state space.
+fn place(
+    w: &Running<'_>,
+    named: AccessSpace,
+    addresses: [u64; WARP],
+    memory: MemoryOperation,
+    execution: &mut Execution,
+) {
+    let (space, start) = space_of(w, named, &addresses);
+    execution.space = if memory.space == MemorySpace::Constant { memory.space } else { space };
+    execution.addresses = match space {
+        MemorySpace::Shared => addresses.map(|address| address.wrapping_sub(start) % WINDOW_SIZE),
+        MemorySpace::Local => {
+            let base = local_memory(w);
+            let offset = |lane: usize| addresses[lane].wrapping_sub(start);
+            std::array::from_fn(|lane| base + local_offset(offset(lane), lane as u64, memory.width))
+        }
+        _ => addresses,
+    };
+}
+
+/// The memory that most of the executing lanes reach, and where its addresses begin.
+fn space_of(w: &Running<'_>, named: AccessSpace, addresses: &[u64; WARP]) -> (MemorySpace, u64) {
+    match named {
+        AccessSpace::Global => (MemorySpace::Global, 0),
+        AccessSpace::Shared => (MemorySpace::Shared, 0),
+        AccessSpace::Local => (MemorySpace::Local, 0),
+        AccessSpace::Generic => {
+            let memory = &w.grid.owner.memory;
+            let (shared, local) = (memory.shared_window(), memory.local_window());
+            let (mut in_shared, mut in_local, mut in_global) = (0, 0, 0);
+            for lane in lanes_of(w.mask) {
+                let address = addresses[lane];
+                if address.wrapping_sub(shared) < CLUSTER_WINDOWS * WINDOW_SIZE {
+                    in_shared += 1;
+                } else if address.wrapping_sub(local) < WINDOW_SIZE {
+                    in_local += 1;
+                } else {
+                    in_global += 1;
+                }
+            }
+            if in_global >= in_shared.max(in_local) {
+                (MemorySpace::Global, 0)
+            } else if in_shared >= in_local {
+                (MemorySpace::Shared, shared)
+            } else {
+                (MemorySpace::Local, local)
+            }
+        }
+    }
+}
+
+/// Where the warp's local memory begins. It belongs to the place on the SM that the warp has.
+fn local_memory(w: &Running<'_>) -> u64 {
+    let Some(simulated) = &w.cta.simulated else { return LOCAL_MEMORY };
+    let residence = simulated.residence;
+    let warps = u64::from(residence.sm) * u64::from(w.grid.device.warps_per_sm);
+    let warp = warps + u64::from(residence.first_warp + w.warp);
+    LOCAL_MEMORY + warp * (WARP as u64 * u64::from(w.local_bytes)).next_multiple_of(LOCAL_ROW)
+}
+
+/// Bytes of a word of each lane.
+const LOCAL_ROW: u64 = 4 * WARP as u64;
+
+/// Where a lane's access to local memory lies in that of its warp. Words of neighbouring lanes are neighbours (CUDA
+/// programming guide, "Local Memory"); the accesses of a warp to longer elements together cover the words they are made of.
+fn local_offset(offset: u64, lane: u64, width: u8) -> u64 {
+    let width = u64::from(width);
+    let row = offset / 4 * LOCAL_ROW;
+    if width > 4 { row + lane * width } else { row + lane * 4 + offset % 4 }
+}
+
+impl Reached<'_> {
+    /// First byte, and one behind the last.
+    pub(super) fn extent(&self) -> (u64, u64) {
+        let mut extent = (u64::MAX, 0);
+        for lane in lanes_of(self.lanes) {
+            let address = self.addresses[lane];
+            extent = (extent.0.min(address), extent.1.max(address.saturating_add(self.width.into())));
+        }
+        extent
+    }
+
+    /// Do some of its bytes belong to the other access, which lies in the same memory?
+    pub(super) fn overlaps(&self, other: &Reached<'_>) -> bool {
+        let meets = |lane: usize| {
+            let (address, end) = (self.addresses[lane], self.addresses[lane] + u64::from(self.width));
+            lanes_of(other.lanes).any(|lane| {
+                let start = other.addresses[lane];
+                start < end && address < start + u64::from(other.width)
+            })
+        };
+        lanes_of(self.lanes).any(meets)
+    }
+}

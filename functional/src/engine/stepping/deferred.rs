@@ -1,0 +1,282 @@
+//! What is put off: an op on memory that takes effect when its request has reached the place where it is done. It keeps
+//! copies of the rows that it reads, so that the warp may write them meanwhile.
+//!
+//! A thread sees its own accesses in order: an access of the warp to the same bytes carries out what has been put off
+//! before it, and so does a barrier or fence.
+
+use warp_stream::{MachineInstruction, MemorySpace, OperationClass, Registers};
+
+use super::address::Reached;
+use super::{Step, WARP};
+use crate::engine::access::lanes_of;
+use crate::engine::frame::Row;
+use crate::engine::lane::Bits;
+use crate::engine::machine::Deferral;
+use crate::engine::op::{Flow, Op};
+use crate::engine::running::{Running, Stop};
+use crate::fault::FaultKind;
+
+/// Rows kept: address, two sources and four results, of double words each.
+const ROWS: usize = 2 * 7;
+/// Offsets of the first kept row of an address, of sources, and of results.
+const ADDRESS: u32 = 0;
+const SOURCES: u32 = u64::ROW;
+const RESULTS: u32 = 3 * u64::ROW;
+
+/// An op that has been put off.
+#[derive(Debug)]
+struct Pending {
+    /// Operands name kept rows.
+    op: Op,
+    pc: u32,
+    lanes: u32,
+    rows: Box<[Row; ROWS]>,
+    /// Where results go: offsets of rows in the frame.
+    results: [u32; 4],
+    deferral: Deferral,
+    /// Frame, and the function whose activation it was.
+    frame: (u32, u32),
+    /// CTA slot and warp.
+    owner: (u32, u32),
+    /// Machine registers of the results.
+    destination: Registers,
+    space: MemorySpace,
+    addresses: [u64; WARP],
+    width: u8,
+    extent: (u64, u64),
+    /// It has taken effect before its time.
+    done: bool,
+    /// Its number is in use.
+    live: bool,
+}
+
+impl Pending {
+    /// Does it access some of these bytes?
+    fn meets(&self, (start, end): (u64, u64), reached: &Reached<'_>) -> bool {
+        let (own_start, own_end) = self.extent;
+        self.space == reached.space && own_start < end && start < own_end && self.reached().overlaps(reached)
+    }
+
+    fn reached(&self) -> Reached<'_> {
+        Reached { space: self.space, lanes: self.lanes, addresses: &self.addresses, width: self.width }
+    }
+}
+
+/// All that the warps of an SM have put off, by number. Storage is used again.
+#[derive(Debug, Default)]
+pub(crate) struct Deferred {
+    pending: Vec<Pending>,
+    free: Vec<u32>,
+}
+
+impl Deferred {
+    /// CTA slot and warp that have put this off.
+    pub(crate) fn owner(&self, number: u32) -> Option<(u32, u32)> {
+        self.pending.get(number as usize).filter(|pending| pending.live).map(|pending| pending.owner)
+    }
+
+    fn get(&self, number: u32) -> &Pending {
+        &self.pending[number as usize]
+    }
+
+    /// Forgets a number.
+    pub(super) fn release(&mut self, number: u32) {
+        if std::mem::replace(&mut self.pending[number as usize].live, false) {
+            self.free.push(number);
+        }
+    }
+
+    /// Keeps the op that the warp stands at.
+    pub(super) fn put_off(
+        &mut self,
+        w: &Running<'_>,
+        owner: (u32, u32),
+        (deferral, wide_address): (Deferral, bool),
+        destination: Registers,
+        reached: &Reached<'_>,
+    ) -> u32 {
+        let op = w.grid.program.code[w.pc as usize];
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.pending.push(Pending::empty(op));
+            self.pending.len() as u32 - 1
+        });
+        let pending = &mut self.pending[number as usize];
+        let frame = w.divergence.frame;
+        pending.op = op;
+        pending.pc = w.pc;
+        pending.lanes = w.mask;
+        pending.deferral = deferral;
+        pending.frame = (frame, w.divergence.frames.get(frame).function);
+        pending.owner = owner;
+        pending.destination = if deferral.results == 0 { Registers::NONE } else { destination };
+        (pending.space, pending.addresses, pending.width) =
+            (reached.space, *reached.addresses, reached.width);
+        pending.extent = reached.extent();
+        (pending.done, pending.live) = (false, true);
+        pending.keep_operands(w, wide_address);
+        number
+    }
+
+    /// Must this wait before `next`, of a fragment in this frame, is executed?
+    pub(super) fn holds(&self, number: u32, next: &MachineInstruction, frame: u32) -> bool {
+        let pending = self.get(number);
+        if pending.done {
+            return false;
+        }
+        match next.class {
+            OperationClass::Barrier | OperationClass::Fence => pending.space == MemorySpace::Global,
+            // It may be a return, with which the frame goes.
+            OperationClass::Branch if frame != 0 && pending.destination.count != 0 => true,
+            _ => {
+                let touched = next.sources.iter().chain([&next.destination]);
+                pending.frame.0 == frame
+                    && touched.into_iter().any(|touched| meet(*touched, pending.destination))
+            }
+        }
+    }
+}
+
+fn meet(a: Registers, b: Registers) -> bool {
+    let end = |registers: Registers| u32::from(registers.first) + u32::from(registers.count);
+    a.count != 0 && b.count != 0 && u32::from(a.first) < end(b) && u32::from(b.first) < end(a)
+}
+
+impl Pending {
+    fn empty(op: Op) -> Pending {
+        Pending {
+            op,
+            pc: 0,
+            lanes: 0,
+            rows: Box::new([Row([0; WARP]); ROWS]),
+            results: [0; 4],
+            deferral: Deferral { in_shared: false, sources: 0, results: 0, wide: false },
+            frame: (0, 0),
+            owner: (0, 0),
+            destination: Registers::NONE,
+            space: MemorySpace::Global,
+            addresses: [0; WARP],
+            width: 0,
+            extent: (0, 0),
+            done: true,
+            live: false,
+        }
+    }
+
+    /// Copies the rows that the op reads, and has it read the copies and write kept rows.
+    fn keep_operands(&mut self, w: &Running<'_>, wide_address: bool) {
+        let Op { a, b, c, d, e, .. } = self.op;
+        let Deferral { sources, results, wide, .. } = self.deferral;
+        self.keep(w, a, ADDRESS, wide_address);
+        for (number, source) in [b, c].into_iter().enumerate().take(sources.into()) {
+            self.keep(w, source, SOURCES + number as u32 * u64::ROW, wide);
+        }
+        self.results = [d, b, c, e];
+        self.op.a = ADDRESS;
+        self.op.d = RESULTS;
+        if sources > 0 {
+            (self.op.b, self.op.c) = (SOURCES, SOURCES + u64::ROW);
+        } else if results > 1 {
+            let result = |number: u32| RESULTS + number * u64::ROW;
+            (self.op.b, self.op.c, self.op.e) = (result(1), result(2), result(3));
+        }
+    }
+
+    fn keep(&mut self, w: &Running<'_>, row: u32, at: u32, wide: bool) {
+        let first = (at / u32::ROW) as usize;
+        // SAFETY: the binder has given a row of this width; it starts where rows start.
+        unsafe {
+            self.rows[first] = w.frame.wrapping_add(row as usize).cast::<Row>().read();
+            if wide {
+                let second = w.frame.wrapping_add((row + u32::ROW) as usize);
+                self.rows[first + 1] = second.cast::<Row>().read();
+            }
+        }
+    }
+
+    /// Writes the results of the lanes to the frame, if it is still there.
+    fn answer(&self, w: &Running<'_>) {
+        let (number, function) = self.frame;
+        let frame = w.divergence.frames.find(number).filter(|frame| frame.function == function);
+        let Some(frame) = frame else { return };
+        for (number, &row) in self.results.iter().enumerate().take(self.deferral.results.into()) {
+            let kept =
+                self.rows.as_ptr().cast::<u8>().wrapping_add(RESULTS as usize + number * u64::ROW as usize);
+            let row = frame.base.wrapping_add(row as usize);
+            // SAFETY: rows of this width, in a frame of the function that the op is one of, and among the kept ones.
+            unsafe {
+                if self.deferral.wide {
+                    copy_lanes::<u64>(kept.cast(), row.cast(), self.lanes);
+                } else {
+                    copy_lanes::<u32>(kept.cast(), row.cast(), self.lanes);
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// Both are rows of this width.
+unsafe fn copy_lanes<B: Bits>(from: *const B, to: *mut B, lanes: u32) {
+    for lane in lanes_of(lanes) {
+        // SAFETY: the caller's promise.
+        unsafe { to.add(lane).write(from.add(lane).read()) };
+    }
+}
+
+impl Step<'_, '_> {
+    /// Executes what has been put off under this number, and before it what the warp has put off on the same bytes.
+    pub(super) fn carry_out_in_order(&mut self, number: u32) -> Result<(), FaultKind> {
+        for at in 0..self.pending.len() {
+            let earlier = self.pending[at];
+            if earlier == number {
+                break;
+            }
+            let (one, other) = (self.deferred.get(earlier), self.deferred.get(number));
+            if !one.done && !other.done && one.meets(other.extent, &other.reached()) {
+                self.carry_out(earlier)?;
+            }
+        }
+        self.carry_out(number)
+    }
+
+    /// Executes all that the warp has put off.
+    pub(super) fn carry_out_all(&mut self) -> Result<(), FaultKind> {
+        (0..self.pending.len()).try_for_each(|at| self.carry_out(self.pending[at]))
+    }
+
+    /// Executes what the warp has put off on these bytes.
+    pub(super) fn carry_out_overlapping(&mut self, reached: &Reached<'_>) -> Result<(), FaultKind> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let extent = reached.extent();
+        for at in 0..self.pending.len() {
+            let pending = self.deferred.get(self.pending[at]);
+            if !pending.done && pending.meets(extent, reached) {
+                self.carry_out_in_order(self.pending[at])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, number: u32) -> Result<(), FaultKind> {
+        let pending = &mut self.deferred.pending[number as usize];
+        if std::mem::replace(&mut pending.done, true) {
+            return Ok(());
+        }
+        let w = &mut self.w;
+        let place = (w.frame, w.mask, w.active, w.pc);
+        w.frame = pending.rows.as_mut_ptr().cast();
+        (w.mask, w.active, w.pc) = (pending.lanes, pending.lanes, pending.pc);
+        // SAFETY: the op's operands are rows among the kept ones, as wide as the binder has said.
+        let flow = unsafe { (pending.op.run)(w, &pending.op) };
+        if flow == Flow::Stop
+            && let Stop::Fault(kind) = std::mem::replace(&mut w.stop, Stop::Yield)
+        {
+            return Err(kind);
+        }
+        (w.frame, w.mask, w.active, w.pc) = place;
+        pending.answer(w);
+        Ok(())
+    }
+}

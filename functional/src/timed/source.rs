@@ -1,0 +1,123 @@
+//! The engine as a source of machine instructions.
+
+use parking_lot::Mutex;
+use warp_stream::{
+    Execution, Kernel, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource,
+};
+
+use crate::engine::grid::Grid;
+use crate::engine::machine::Machine;
+use crate::engine::stepping::{Deferred, Engine, SteppedCta};
+use crate::engine::view::View;
+use crate::fault::{Fault, FaultKind};
+
+/// Steps between two looks at the watchdog's clock.
+const STEPS_PER_LOOK: u32 = 1 << 16;
+
+/// A launch that is executed step by step.
+pub(super) struct LiveKernel<'g> {
+    pub(super) kernel: Kernel,
+    pub(super) grid: &'g Grid<'g>,
+    pub(super) machine: &'g Machine,
+    /// The first fault of a lane.
+    pub(super) fault: Mutex<Option<Box<Fault>>>,
+}
+
+impl KernelSource for LiveKernel<'_> {
+    fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    fn warps(&self, _: u32) -> Box<dyn WarpSource + '_> {
+        let engine = Engine {
+            grid: self.grid,
+            machine: self.machine,
+            view: View::default(),
+            deferred: Deferred::default(),
+        };
+        Box::new(LiveWarps { engine, ctas: Vec::new(), fault: &self.fault, steps: 0 })
+    }
+}
+
+/// The CTAs on one SM.
+struct LiveWarps<'g> {
+    engine: Engine<'g>,
+    /// By slot.
+    ctas: Vec<SteppedCta>,
+    fault: &'g Mutex<Option<Box<Fault>>>,
+    steps: u32,
+}
+
+/// A call about a slot that no CTA has started in.
+#[derive(Debug, thiserror::Error)]
+#[error("no CTA has started in slot {0}")]
+struct EmptySlot(u32);
+
+/// A call about something put off that is not, or has been performed.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing is put off under number {0}")]
+struct NotDeferred(u32);
+
+impl LiveWarps<'_> {
+    fn step<R>(
+        &mut self,
+        slot: u32,
+        what: impl FnOnce(&mut SteppedCta, &mut Engine<'_>) -> Result<R, Box<Fault>>,
+    ) -> Result<R, SourceError> {
+        let Some(cta) = self.ctas.get_mut(slot as usize) else {
+            return Err(SourceError(Box::new(EmptySlot(slot))));
+        };
+        what(cta, &mut self.engine).map_err(|fault| failed(self.fault, fault))
+    }
+
+    /// Has the launch taken longer than it may?
+    fn look_at_watchdog(&mut self, slot: u32) -> Result<(), SourceError> {
+        let grid = self.engine.grid;
+        match (grid.owner.watchdog(), self.ctas.get(slot as usize)) {
+            (Some(limit), Some(cta)) if grid.started.elapsed() > limit => {
+                let kind = FaultKind::Timeout { seconds: limit.as_secs() };
+                Err(failed(self.fault, cta.stuck(grid, kind)))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The error of a fault; the first one is kept.
+fn failed(first: &Mutex<Option<Box<Fault>>>, fault: Box<Fault>) -> SourceError {
+    first.lock().get_or_insert_with(|| fault.clone());
+    SourceError(fault)
+}
+
+impl WarpSource for LiveWarps<'_> {
+    fn start_cta(&mut self, slot: u32, cta: u64, residence: Residence) -> Result<(), SourceError> {
+        // Memory may have been freed.
+        self.engine.view.clear();
+        while self.ctas.len() <= slot as usize {
+            self.ctas.push(SteppedCta::new(self.engine.grid, self.ctas.len() as u32));
+        }
+        self.step(slot, |stepped, engine| stepped.start(engine, cta, residence))
+    }
+
+    fn end_cta(&mut self, _: u32) {}
+
+    fn next(&mut self, warp: WarpSlot) -> Result<Next, SourceError> {
+        self.step(warp.cta, |cta, engine| cta.next(engine, warp.warp as usize))
+    }
+
+    fn issue(&mut self, warp: WarpSlot, now: Moment, execution: &mut Execution) -> Result<(), SourceError> {
+        self.steps += 1;
+        if self.steps == STEPS_PER_LOOK {
+            self.steps = 0;
+            self.look_at_watchdog(warp.cta)?;
+        }
+        self.step(warp.cta, |cta, engine| cta.step(engine, warp.warp as usize, now, execution))
+    }
+
+    fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError> {
+        let Some((slot, warp)) = self.engine.deferred.owner(deferred) else {
+            return Err(SourceError(Box::new(NotDeferred(deferred))));
+        };
+        self.step(slot, |cta, engine| cta.perform(engine, warp as usize, deferred, now))
+    }
+}

@@ -1,0 +1,196 @@
+//! The simplest model: warps take turns, an instruction each, and a cycle is a turn of all. For tests of sources, and
+//! wherever a kernel is to be executed step by step and time does not matter.
+
+use warp_stream::{Execution, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource};
+
+/// Who is next, and when what has been put off is performed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Each warp in turn; what has been put off is performed after a turn of all, in the order of its making.
+    InTurn,
+    /// Drawn by a generator of random numbers with this seed.
+    Random(u64),
+}
+
+/// An instruction that was issued.
+#[derive(Debug)]
+pub struct Issued<'e> {
+    /// CTA of the grid, x fastest.
+    pub cta: u64,
+    /// Warp within the CTA.
+    pub warp: u32,
+    /// Position in the kernel's code.
+    pub position: u32,
+    /// What it did.
+    pub execution: &'e Execution,
+}
+
+/// Why a kernel did not end.
+#[derive(Debug, thiserror::Error)]
+pub enum TurnsError {
+    /// The source could not go on.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// All warps wait, and nothing is put off.
+    #[error("all warps wait, and nothing is put off")]
+    Stuck,
+}
+
+/// CTAs of a slot that have none.
+const EMPTY: u64 = u64::MAX;
+
+/// A warp's place.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    sm: usize,
+    slot: usize,
+    warp: u32,
+}
+
+struct Sm<'s> {
+    warps: Box<dyn WarpSource + 's>,
+    /// By slot: the CTA, and its warps that have not finished.
+    slots: Vec<(u64, u32)>,
+    deferred: Vec<u32>,
+}
+
+/// Executes a kernel on so many SMs, each with room for so many CTAs (all of a cooperative one have), and tells `issued` of
+/// each instruction.
+pub fn execute(
+    source: &dyn KernelSource,
+    (sms, ctas): (u32, u32),
+    order: Order,
+    mut issued: impl FnMut(Issued<'_>),
+) -> Result<(), TurnsError> {
+    let kernel = source.kernel();
+    let warps = kernel.warps_per_cta();
+    let ctas = if kernel.cooperative { kernel.cta_count().div_ceil(sms.into()) as u32 } else { ctas };
+    let mut waiting = 0..kernel.cta_count();
+    let slots = vec![(EMPTY, 0); ctas as usize];
+    let sm = |number| Sm { warps: source.warps(number), slots: slots.clone(), deferred: Vec::new() };
+    let mut sms: Vec<Sm<'_>> = (0..sms).map(sm).collect();
+    let mut turns = Vec::new();
+    for slot in 0..ctas as usize {
+        for (number, sm) in sms.iter_mut().enumerate() {
+            turns.extend((0..warps).map(|warp| Turn { sm: number, slot, warp }));
+            sm.fill(slot, number, warps, &mut waiting)?;
+        }
+    }
+    let mut dice = Dice::of(order);
+    let mut execution = Execution::default();
+    for cycle in 0.. {
+        let now = Moment { cycle, nanoseconds: cycle };
+        let mut progress = false;
+        dice.shuffle(&mut turns);
+        for turn in &turns {
+            let Turn { sm: number, slot, warp } = *turn;
+            let sm = &mut sms[number];
+            let (cta, _) = sm.slots[slot];
+            if cta == EMPTY {
+                continue;
+            }
+            if dice.skips() {
+                progress = true;
+                continue;
+            }
+            let place = WarpSlot { cta: slot as u32, warp };
+            match sm.warps.next(place)? {
+                Next::Waiting | Next::Finished => {}
+                Next::Instruction(position) => {
+                    progress = true;
+                    sm.warps.issue(place, now, &mut execution)?;
+                    sm.deferred.extend(execution.deferred);
+                    issued(Issued { cta, warp, position, execution: &execution });
+                    if sm.warps.next(place)? == Next::Finished {
+                        sm.slots[slot].1 -= 1;
+                    }
+                }
+            }
+        }
+        for (number, sm) in sms.iter_mut().enumerate() {
+            progress |= sm.perform(&mut dice, now)?;
+            for slot in 0..sm.slots.len() {
+                if sm.slots[slot].1 == 0 && sm.deferred.is_empty() {
+                    progress |= sm.fill(slot, number, warps, &mut waiting)?;
+                }
+            }
+        }
+        if sms.iter().all(Sm::is_idle) {
+            break;
+        }
+        if !progress {
+            return Err(TurnsError::Stuck);
+        }
+    }
+    Ok(())
+}
+
+impl Sm<'_> {
+    /// Ends the CTA in a slot, and starts the next one there.
+    fn fill(
+        &mut self,
+        slot: usize,
+        number: usize,
+        warps: u32,
+        waiting: &mut impl Iterator<Item = u64>,
+    ) -> Result<bool, SourceError> {
+        if self.slots[slot].0 != EMPTY {
+            self.warps.end_cta(slot as u32);
+        }
+        let next = waiting.next();
+        self.slots[slot] = (next.unwrap_or(EMPTY), if next.is_some() { warps } else { 0 });
+        let Some(cta) = next else { return Ok(false) };
+        let residence = Residence { sm: number as u32, first_warp: slot as u32 * warps };
+        self.warps.start_cta(slot as u32, cta, residence)?;
+        Ok(true)
+    }
+
+    fn perform(&mut self, dice: &mut Dice, now: Moment) -> Result<bool, SourceError> {
+        let any = !self.deferred.is_empty();
+        dice.shuffle(&mut self.deferred);
+        for number in std::mem::take(&mut self.deferred) {
+            if dice.skips() {
+                self.deferred.push(number);
+            } else {
+                self.warps.perform(number, now)?;
+            }
+        }
+        Ok(any)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.deferred.is_empty() && self.slots.iter().all(|&(cta, _)| cta == EMPTY)
+    }
+}
+
+/// A generator of random numbers (xorshift64), or none.
+struct Dice(Option<u64>);
+
+impl Dice {
+    fn of(order: Order) -> Dice {
+        match order {
+            Order::InTurn => Dice(None),
+            Order::Random(seed) => Dice(Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)),
+        }
+    }
+
+    /// A number below `limit`, if there are random numbers.
+    fn throw(&mut self, limit: usize) -> Option<usize> {
+        let state = self.0.as_mut()?;
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        Some((*state >> 32) as usize % limit.max(1))
+    }
+
+    fn skips(&mut self) -> bool {
+        self.throw(3) == Some(0)
+    }
+
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            let Some(other) = self.throw(at + 1) else { return };
+            items.swap(at, other);
+        }
+    }
+}

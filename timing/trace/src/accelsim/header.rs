@@ -1,0 +1,69 @@
+//! What a trace says of its launch: lines `-key = value` up to the first line that begins with `#`.
+
+use super::parse::{hexadecimal, number, triple};
+
+/// A launch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Header {
+    pub name: String,
+    pub launch: u64,
+    pub stream: u64,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared_bytes: u32,
+    pub registers: u32,
+    /// Which opcodes there are: 70 for Volta, 75 for Turing, 80 and 86 for Ampere.
+    pub binary_version: u32,
+    /// Where generic addresses of shared memory begin; 0 if not given.
+    pub shared_base: u64,
+    /// Where generic addresses of local memory begin; 0 if not given.
+    pub local_base: u64,
+    /// Instructions begin with four numbers of the CTA and the warp.
+    pub numbered: bool,
+}
+
+impl Header {
+    /// Takes a line. Keys that nothing here depends on are passed over.
+    pub fn take(&mut self, line: &str) -> Result<(), String> {
+        let (key, value) = line
+            .strip_prefix('-')
+            .and_then(|line| line.split_once('='))
+            .ok_or("a line of the header is `-key = value`")?;
+        let (key, value) = (key.trim(), value.trim());
+        self.set(key, value).ok_or_else(|| format!("`{value}` is no value of `{key}`"))
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Option<()> {
+        match key {
+            "kernel name" => value.clone_into(&mut self.name),
+            "kernel id" => self.launch = number(value)?,
+            "cuda stream id" => self.stream = number(value)?,
+            "grid dim" => self.grid = triple(value)?,
+            "block dim" => self.block = triple(value)?,
+            "shmem" => self.shared_bytes = number(value)?,
+            "nregs" => self.registers = number(value)?,
+            "binary version" => self.binary_version = number(value)?,
+            "shmem base_addr" => self.shared_base = hexadecimal(value)?,
+            "local mem base_addr" => self.local_base = hexadecimal(value)?,
+            "accelsim tracer version" => self.numbered = number::<u32>(value)? < 3,
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// What is missing or too large.
+    pub fn check(&self) -> Result<(), String> {
+        let threads = self.block.iter().try_fold(1_u32, |count, &n| count.checked_mul(n));
+        let ctas = self.grid.iter().try_fold(1_u64, |count, &n| count.checked_mul(u64::from(n)));
+        if !threads.is_some_and(|threads| (1..=1024).contains(&threads)) {
+            return Err("the block has none or more than 1,024 threads".to_owned());
+        }
+        if !ctas.is_some_and(|ctas| (1..1 << 40).contains(&ctas)) {
+            return Err("the grid has no CTA, or too many".to_owned());
+        }
+        match self.binary_version {
+            70..=89 => Ok(()),
+            version => Err(format!("binary version {version}; those of Volta, Turing and Ampere are known")),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Lists of kernels: commands in the order of the program.
+
+use std::path::{Path, PathBuf};
+
+use super::TraceError;
+use super::parse::{hexadecimal, number};
+
+/// What a program did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// A copy from the host to the device.
+    Copy {
+        /// First byte on the device.
+        address: u64,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// A launch.
+    Kernel {
+        /// The file of its trace.
+        file: PathBuf,
+    },
+}
+
+/// Reads a list. Lines that are neither a copy to the device nor a kernel are passed over, as Accel-Sim does.
+///
+/// # Errors
+/// The file cannot be read, or a copy is malformed.
+pub fn read_list(file: &Path) -> Result<Vec<Entry>, TraceError> {
+    let text =
+        std::fs::read_to_string(file).map_err(|error| TraceError::File { file: file.to_owned(), error })?;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let mut entries = Vec::new();
+    for (index, line) in text.lines().map(str::trim).enumerate() {
+        if line.starts_with("kernel") {
+            entries.push(Entry::Kernel { file: folder.join(line) });
+        } else if let Some(copy) = line.strip_prefix("MemcpyHtoD") {
+            let entry = copy_of(copy).ok_or_else(|| TraceError::Line {
+                file: file.to_owned(),
+                line: index + 1,
+                reason: "a copy is MemcpyHtoD,0xADDRESS,BYTES".to_owned(),
+            })?;
+            entries.push(entry);
+        }
+    }
+    Ok(entries)
+}
+
+fn copy_of(text: &str) -> Option<Entry> {
+    let mut parts = text.strip_prefix(',')?.split(',').map(str::trim);
+    let (address, bytes) = (hexadecimal(parts.next()?)?, number(parts.next()?)?);
+    parts.next().is_none().then_some(Entry::Copy { address, bytes })
+}
+
+/// The text of a list; kernels are named by their files' names.
+pub fn write_list(entries: &[Entry]) -> String {
+    let line = |entry: &Entry| match entry {
+        Entry::Copy { address, bytes } => format!("MemcpyHtoD,0x{address:016x},{bytes}\n"),
+        Entry::Kernel { file } => match file.file_name() {
+            Some(name) => format!("{}\n", name.to_string_lossy()),
+            None => String::new(),
+        },
+    };
+    entries.iter().map(line).collect()
+}

@@ -1,0 +1,50 @@
+//! Text traces of Accel-Sim: a list of kernels (`kernelslist.g`) and a file for each (`kernel-1.traceg`, also packed as `.xz`).
+//!
+//! A trace is read twice: once for the kernel's instructions, by their addresses, and once for what each warp executed.
+
+mod addresses;
+mod header;
+mod list;
+mod opcode;
+mod parse;
+mod read;
+mod write;
+
+use std::path::PathBuf;
+
+pub use list::{Entry, read_list, write_list};
+pub use read::read_kernel;
+pub use write::write_kernel;
+
+use crate::RecordingError;
+
+/// Why a trace cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file cannot be read or written.
+    #[error("{}: {error}", file.display())]
+    File {
+        /// File.
+        file: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// A line is not as it should be.
+    #[error("{}, line {line}: {reason}", file.display())]
+    Line {
+        /// File.
+        file: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What is the matter.
+        reason: String,
+    },
+    /// What the trace says is no whole launch.
+    #[error("{}: {error}", file.display())]
+    Recording {
+        /// File.
+        file: PathBuf,
+        /// What is the matter.
+        error: RecordingError,
+    },
+}

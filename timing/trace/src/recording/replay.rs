@@ -1,0 +1,281 @@
+//! Recordings as sources.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use warp_stream::{
+    Execution, Kernel, KernelSource, MachineCode, Moment, Next, Residence, SourceError, WarpSlot, WarpSource,
+};
+
+use super::file::{self, Block};
+use super::script::{Cursor, is_event};
+use super::{CtaScript, RecordingError};
+
+/// What of a [`Kernel`] is in the file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct KernelRecord {
+    name: String,
+    launch: u64,
+    stream: u64,
+    grid: [u32; 3],
+    block: [u32; 3],
+    code: MachineCode,
+    code_address: u64,
+    registers: u32,
+    shared_bytes: u32,
+    local_bytes: u32,
+    cooperative: bool,
+}
+
+/// A launch with what its warps executed.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    kernel: Kernel,
+    ctas: Vec<Block>,
+}
+
+impl Recording {
+    /// A recording of these CTAs, by their numbers. All of the grid have to be there.
+    pub(crate) fn new(
+        kernel: Kernel,
+        ctas: impl IntoIterator<Item = (u64, Result<CtaBlock, RecordingError>)>,
+    ) -> Result<Recording, RecordingError> {
+        let mut blocks = BTreeMap::new();
+        for (cta, block) in ctas {
+            if blocks.insert(cta, block?.0).is_some() {
+                return Err(RecordingError::Cta { cta, times: 2 });
+            }
+        }
+        Recording { kernel, ctas: blocks.into_values().collect() }.complete()
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It is no recording, of another version, not whole, or not all CTAs of the grid are there.
+    pub fn read(file: &[u8]) -> Result<Recording, RecordingError> {
+        let (kernel, ctas) = file::read(file)?;
+        let KernelRecord {
+            name,
+            launch,
+            stream,
+            grid,
+            block,
+            code,
+            code_address,
+            registers,
+            shared_bytes,
+            local_bytes,
+            cooperative,
+        } = kernel.value()?;
+        let code = Arc::new(code);
+        let kernel = Kernel {
+            name,
+            launch,
+            stream,
+            grid,
+            block,
+            code,
+            code_address,
+            registers,
+            shared_bytes,
+            local_bytes,
+            cooperative,
+        };
+        Recording { kernel, ctas }.complete()
+    }
+
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// The kernel's code is too large.
+    pub fn write(&self) -> Result<Vec<u8>, RecordingError> {
+        let kernel = self.kernel.clone();
+        let record = KernelRecord {
+            name: kernel.name,
+            launch: kernel.launch,
+            stream: kernel.stream,
+            grid: kernel.grid,
+            block: kernel.block,
+            code: MachineCode::clone(&kernel.code),
+            code_address: kernel.code_address,
+            registers: kernel.registers,
+            shared_bytes: kernel.shared_bytes,
+            local_bytes: kernel.local_bytes,
+            cooperative: kernel.cooperative,
+        };
+        Ok(file::write(&Block::new(0, &record)?, &self.ctas))
+    }
+
+    fn complete(self) -> Result<Recording, RecordingError> {
+        let expected = self.kernel.grid.iter().try_fold(1_u64, |count, &n| count.checked_mul(u64::from(n)));
+        let missing = || self.ctas.iter().zip(0..).find(|(block, cta)| block.number != *cta);
+        match missing() {
+            Some((block, cta)) if block.number > cta => Err(RecordingError::Cta { cta, times: 0 }),
+            Some((block, _)) => Err(RecordingError::Cta { cta: block.number, times: 2 }),
+            None if expected != Some(self.ctas.len() as u64) => {
+                Err(RecordingError::Cta { cta: self.ctas.len() as u64, times: 0 })
+            }
+            None => Ok(self),
+        }
+    }
+
+    /// What a CTA executed.
+    pub(crate) fn script(&self, cta: u64) -> Result<CtaScript, RecordingError> {
+        let inconsistent = |reason: &str| RecordingError::Inconsistent { cta, reason: reason.to_owned() };
+        let index = usize::try_from(cta).map_err(|_| inconsistent("the grid has fewer"))?;
+        let block = self.ctas.get(index).ok_or_else(|| inconsistent("the grid has fewer"))?;
+        let script: CtaScript = block.value()?;
+        let instructions = self.kernel.code.instructions.len();
+        if script.warps.len() != self.kernel.warps_per_cta() as usize {
+            return Err(inconsistent("it has another number of warps than its block"));
+        }
+        let steps = || script.warps.iter().flat_map(|warp| &warp.steps);
+        if steps().any(|step| step.position as usize >= instructions) {
+            return Err(inconsistent("the kernel has fewer instructions"));
+        }
+        let releases = script.releases.len();
+        if steps().any(|step| step.release as usize > releases)
+            || script.releases.iter().any(|release| release.len() != script.warps.len())
+        {
+            return Err(inconsistent("a warp waits for what there is not"));
+        }
+        Ok(script)
+    }
+}
+
+/// A CTA, ready for a file.
+#[derive(Debug, Clone)]
+pub(crate) struct CtaBlock(Block);
+
+impl CtaBlock {
+    /// What the CTA of this number executed.
+    pub fn new(cta: u64, script: &CtaScript) -> Result<CtaBlock, RecordingError> {
+        Block::new(cta, script).map(CtaBlock)
+    }
+}
+
+impl KernelSource for Recording {
+    fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    fn warps(&self, _: u32) -> Box<dyn WarpSource + '_> {
+        Box::new(Replay { recording: self, ctas: Vec::new(), deferred: Vec::new() })
+    }
+}
+
+/// A warp under way.
+#[derive(Debug, Clone, Default)]
+struct Warp {
+    step: usize,
+    cursor: Cursor,
+    /// Barriers and exits that it has issued.
+    events: u32,
+    /// Instructions that take effect later and have not.
+    outstanding: u32,
+}
+
+/// A CTA under way.
+struct Cta {
+    script: CtaScript,
+    warps: Vec<Warp>,
+}
+
+/// The CTAs that an SM runs.
+struct Replay<'a> {
+    recording: &'a Recording,
+    ctas: Vec<Option<Cta>>,
+    /// Who deferred an instruction, by its number. Those that were performed are free for others.
+    deferred: Vec<Option<WarpSlot>>,
+}
+
+impl Replay<'_> {
+    fn cta(&mut self, slot: u32) -> Result<&mut Cta, SourceError> {
+        let cta = self.ctas.get_mut(slot as usize).and_then(Option::as_mut);
+        cta.ok_or_else(|| failure("no CTA runs in this slot"))
+    }
+
+    fn defer(&mut self, warp: WarpSlot) -> u32 {
+        let free = self.deferred.iter().position(Option::is_none);
+        let number = free.unwrap_or_else(|| {
+            self.deferred.push(None);
+            self.deferred.len() - 1
+        });
+        self.deferred[number] = Some(warp);
+        number as u32
+    }
+}
+
+fn failure(reason: &str) -> SourceError {
+    SourceError(reason.into())
+}
+
+fn source_error(error: RecordingError) -> SourceError {
+    SourceError(error.into())
+}
+
+impl WarpSource for Replay<'_> {
+    fn start_cta(&mut self, slot: u32, cta: u64, _: Residence) -> Result<(), SourceError> {
+        let script = self.recording.script(cta).map_err(source_error)?;
+        let warps = vec![Warp::default(); script.warps.len()];
+        let slot = slot as usize;
+        if self.ctas.len() <= slot {
+            self.ctas.resize_with(slot + 1, || None);
+        }
+        self.ctas[slot] = Some(Cta { script, warps });
+        Ok(())
+    }
+
+    fn end_cta(&mut self, slot: u32) {
+        if let Some(cta) = self.ctas.get_mut(slot as usize) {
+            *cta = None;
+        }
+    }
+
+    fn next(&mut self, warp: WarpSlot) -> Result<Next, SourceError> {
+        let Cta { script, warps } = self.cta(warp.cta)?;
+        let (Some(own), Some(steps)) = (warps.get(warp.warp as usize), script.warps.get(warp.warp as usize))
+        else {
+            return Err(failure("the CTA has fewer warps"));
+        };
+        let Some(step) = steps.steps.get(own.step) else { return Ok(Next::Finished) };
+        if step.after_deferred && own.outstanding > 0 {
+            return Ok(Next::Waiting);
+        }
+        let release = (step.release as usize).checked_sub(1).and_then(|index| script.releases.get(index));
+        let waits = release
+            .is_some_and(|events| warps.iter().zip(events).any(|(other, &events)| other.events < events));
+        Ok(if waits { Next::Waiting } else { Next::Instruction(step.position) })
+    }
+
+    fn issue(&mut self, warp: WarpSlot, _: Moment, execution: &mut Execution) -> Result<(), SourceError> {
+        let code = &self.recording.kernel.code.instructions;
+        let Cta { script, warps } = self.cta(warp.cta)?;
+        let index = warp.warp as usize;
+        let (Some(own), Some(steps)) = (warps.get_mut(index), script.warps.get(index)) else {
+            return Err(failure("the CTA has fewer warps"));
+        };
+        let step = *steps.steps.get(own.step).ok_or_else(|| failure("the warp has finished"))?;
+        steps
+            .execution(&mut own.cursor, &step, execution)
+            .ok_or_else(|| failure("the recording has fewer addresses than its instructions need"))?;
+        own.step += 1;
+        own.events += u32::from(is_event(&code[step.position as usize]));
+        if step.deferred {
+            own.outstanding += 1;
+            execution.deferred = Some(self.defer(warp));
+        }
+        Ok(())
+    }
+
+    fn perform(&mut self, deferred: u32, _: Moment) -> Result<(), SourceError> {
+        let slot = self.deferred.get_mut(deferred as usize).and_then(Option::take);
+        let warp = slot.ok_or_else(|| failure("nothing of this number was deferred"))?;
+        if let Some(own) = self.cta(warp.cta)?.warps.get_mut(warp.warp as usize) {
+            own.outstanding -= 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,170 @@
+//! Text traces.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use lzma_rust2::{XzOptions, XzWriter};
+use warp_stream::{CacheOperator, KernelSource, MemorySpace, OperationClass, Registers};
+use warp_trace::accelsim::{Entry, TraceError, read_kernel, read_list, write_kernel, write_list};
+use warp_trace::{Recorder, Recording};
+
+use super::drive::{drive, of_warp, place};
+use super::toy::Toy;
+
+const TRACE: &str = include_str!("kernel-1.traceg");
+
+fn read(text: &str) -> Result<Recording, TraceError> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernel-1.traceg");
+    std::fs::write(&file, text).unwrap();
+    read_kernel(&file)
+}
+
+/// What is said of the trace with a change.
+fn error(from: &str, to: &str) -> String {
+    assert!(TRACE.contains(from), "{from}");
+    read(&TRACE.replacen(from, to, 1)).unwrap_err().to_string()
+}
+
+#[test]
+fn the_header_is_the_launch() {
+    let recording = read(TRACE).unwrap();
+    let kernel = recording.kernel();
+    assert_eq!(
+        (kernel.name.as_str(), kernel.grid, kernel.block),
+        ("_Z4vaddPKfS0_Pfi", [2, 1, 1], [64, 1, 1])
+    );
+    assert_eq!((kernel.registers, kernel.shared_bytes, kernel.launch, kernel.stream), (12, 128, 1, 0));
+}
+
+#[test]
+fn instructions_are_ordered_by_their_addresses() {
+    let recording = read(TRACE).unwrap();
+    let classes: Vec<OperationClass> =
+        recording.kernel().code.instructions.iter().map(|instruction| instruction.class).collect();
+    use OperationClass::{Barrier, Exit, Fp32, Load, SpecialRegister, Store};
+    assert_eq!(classes, [SpecialRegister, Load, Load, Load, Barrier, Fp32, Store, Exit]);
+}
+
+#[test]
+fn operands_have_the_registers_that_the_opcode_says() {
+    let recording = read(TRACE).unwrap();
+    let load = recording.kernel().code.instructions[1];
+    assert_eq!(load.destination, Registers { first: 4, count: 2 });
+    assert_eq!(load.sources[0], Registers { first: 16, count: 2 });
+    let strong = recording.kernel().code.instructions[2];
+    assert_eq!(strong.memory.map(|operation| operation.cache), Some(CacheOperator::Coherent));
+}
+
+#[test]
+fn addresses_of_all_three_forms_are_read() {
+    let ctas = drive(&read(TRACE).unwrap(), &[0, 1]);
+    let warp = of_warp(&ctas[0], 0);
+    assert_eq!(warp[1].addresses, (0..32).map(|lane| 0xc000_0000 + 8 * lane).collect::<Vec<u64>>());
+    assert_eq!(warp[2].addresses, [0x100, 0x200, 0x180]);
+    assert_eq!(warp[6].addresses, [0xc008_0000, 0xc008_0004, 0xc008_0000]);
+}
+
+#[test]
+fn generic_addresses_of_shared_memory_count_from_its_start() {
+    let recording = read(TRACE).unwrap();
+    assert_eq!(recording.kernel().code.instructions[3].memory.unwrap().space, MemorySpace::Generic);
+    assert_eq!(of_warp(&drive(&recording, &[0, 1])[0], 0)[3].addresses, [0x10]);
+}
+
+#[test]
+fn a_barrier_is_of_the_whole_cta() {
+    let recording = read(TRACE).unwrap();
+    let (barrier, behind) = (4, 5);
+    for order in [[0, 1], [1, 0]] {
+        let cta = &drive(&recording, &order)[0];
+        assert!(
+            place(cta, 0, behind) > place(cta, 1, barrier) && place(cta, 1, behind) > place(cta, 0, barrier)
+        );
+    }
+}
+
+#[test]
+fn malformed_lines_are_errors_with_their_number() {
+    for (from, to, expected) in [
+        ("-grid dim = (2,1,1)", "-grid dim = (2,1)", "line 3: `(2,1)` is no value of `grid dim`"),
+        ("binary version = 70", "binary version = 35", "binary version 35"),
+        ("thread block = 1,0,0", "thread block = 2,0,0", "no CTA 2,0,0"),
+        ("FFMA", "UMOV", "no opcode of binary version 70 is called `UMOV`"),
+        ("S2R 0 0", "S2R zero 0", "`zero` is no number of registers"),
+        ("1 R1 S2R", "1 1 S2R", "`1` is no register"),
+        ("1 0xc0000000 8", "1 0xc0000000", "the stride is missing"),
+        ("1 0xc0000000 8", "7 0xc0000000 8", "forms 0, 1 and 2"),
+        ("warp = 1", "warp = 2", "the block has no warp 2"),
+        ("warp = 1", "warp = 0", "warp 0 is there twice"),
+        ("insts = 8", "insts = 7", "is none of"),
+        ("0070 ffffffff 0 EXIT 0 0", "0070 ffffffff 0 NOP 0 0", "ends without EXIT"),
+        ("thread block = 1,0,0", "thread block = 0,0,0", "CTA 0 was recorded 2 times"),
+        ("0070 ffffffff", "x070 ffffffff", "no address of an instruction"),
+    ] {
+        let text = error(from, to);
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn every_prefix_by_lines_is_an_error() {
+    let lines: Vec<&str> = TRACE.trim_end().lines().collect();
+    for count in 0..lines.len() {
+        assert!(read(&lines[..count].join("\n")).is_err(), "{count} lines");
+    }
+}
+
+#[test]
+fn packed_traces_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernel-1.traceg.xz");
+    let mut writer = XzWriter::new(std::fs::File::create(&file).unwrap(), XzOptions::default()).unwrap();
+    writer.write_all(TRACE.as_bytes()).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(drive(&read_kernel(&file).unwrap(), &[0, 1]), drive(&read(TRACE).unwrap(), &[0, 1]));
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let toy = Toy::new(2);
+    let recorder = Recorder::new(&toy);
+    let live = drive(&recorder, &[0, 1]);
+    let mut text = Vec::new();
+    write_kernel(&recorder.finish().unwrap(), &mut text).unwrap();
+    let read = read(std::str::from_utf8(&text).unwrap()).unwrap();
+    for (cta, expected) in drive(&read, &[0, 1]).iter().zip(&live) {
+        for warp in 0..2 {
+            for (done, mut live) in of_warp(cta, warp).into_iter().zip(of_warp(expected, warp)) {
+                // Texture accesses have no addresses in such traces.
+                if !std::mem::take(&mut live.texels).is_empty() {
+                    live.addresses = done.addresses.clone();
+                }
+                assert_eq!(done, live);
+            }
+        }
+    }
+}
+
+#[test]
+fn lists_are_read_and_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernelslist.g");
+    let text = "MemcpyHtoD,0x00007f0000000000,4096\n\nMemcpyDtoH,0x1,2\nkernel-1.traceg\n";
+    std::fs::write(&file, text).unwrap();
+    let entries = read_list(&file).unwrap();
+    assert_eq!(entries[0], Entry::Copy { address: 0x7f00_0000_0000, bytes: 4096 });
+    assert_eq!(entries[1], Entry::Kernel { file: folder.path().join("kernel-1.traceg") });
+    assert_eq!(write_list(&entries), "MemcpyHtoD,0x00007f0000000000,4096\nkernel-1.traceg\n");
+}
+
+#[test]
+fn a_malformed_copy_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernelslist.g");
+    std::fs::write(&file, "\nMemcpyHtoD,0x10\n").unwrap();
+    assert!(
+        read_list(&file).unwrap_err().to_string().ends_with("line 2: a copy is MemcpyHtoD,0xADDRESS,BYTES")
+    );
+    assert!(matches!(read_list(Path::new("/nowhere/kernelslist.g")), Err(TraceError::File { .. })));
+}

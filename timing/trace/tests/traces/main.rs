@@ -1,0 +1,8 @@
+//! Recordings and traces, as a model sees them.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod accelsim;
+mod drive;
+mod recording;
+mod toy;

@@ -273,7 +273,8 @@ fn launch_of(fault: &SmFault) -> LaunchId {
     match fault {
         SmFault::Source { launch, .. }
         | SmFault::NoSource { launch }
-        | SmFault::NoInstruction { launch, .. } => *launch,
+        | SmFault::NoInstruction { launch, .. }
+        | SmFault::NoRoom { launch } => *launch,
     }
 }
 

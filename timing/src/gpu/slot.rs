@@ -33,10 +33,10 @@ impl<'a> Slot<'a> {
 
     /// A CTA of a launch starts; the SM has room for it.
     pub(super) fn start_cta(&mut self, cycle: u64, launch: &mut Launch<'a>) -> Result<(), SmFault> {
-        let sources = &mut self.sources;
+        let Slot { sources, finished, .. } = self;
         sources[launch.id as usize].get_or_insert_with(|| launch.source.warps(self.number));
         let cta = launch.start_cta();
-        self.sm.start_cta(cycle, launch.id, &launch.program, cta, sources)
+        self.sm.start_cta(cycle, launch.id, &launch.program, cta, sources, finished)
     }
 
     /// Runs the SM's cycles before `end`.

@@ -174,13 +174,12 @@ impl Sm {
         Ok(())
     }
 
-    /// A deferred instruction takes effect.
+    /// A deferred instruction takes effect. Its access is under way still, so no CTA ends by it.
     pub(super) fn take_effect(
         &mut self,
         cycle: u64,
         deferred: u32,
         sources: &mut [Option<Source<'_>>],
-        finished: &mut Vec<FinishedCta>,
     ) -> Result<(), SmFault> {
         let super::Deferred { cta, warp, number } = self.state.deferred.remove(deferred);
         let name = WarpSlot { cta: u32::from(cta), warp: u32::from(warp) };
@@ -188,8 +187,7 @@ impl Sm {
         let now = self.moment(cycle);
         self.source(cta, sources)?.perform(number, now).map_err(|error| self.fault(name, cycle, error))?;
         self.state.ctas[cta].deferred -= 1;
-        self.ask_waiting(cta, cycle, cycle, sources)?;
-        self.end_cta_if_done(cta, cycle, sources, finished)
+        self.ask_waiting(cta, cycle, cycle, sources)
     }
 
     /// Ends a CTA of which no warp is left and nothing is under way.

@@ -39,7 +39,7 @@ impl Sm {
         let deferred = deferred.map(|number| self.state.defer(name.cta as u8, name.warp as u16, number));
         self.occupy(slot, cycle, position, &decoded, access, deferred);
         if let Some(deferred) = deferred.filter(|_| access.is_none()) {
-            self.take_effect(cycle, deferred, sources, finished)?;
+            self.take_effect(cycle, deferred, sources)?;
         }
         let warp = &mut self.state.warps[slot];
         if sleep > 0 {

@@ -255,8 +255,7 @@ impl Sm {
     }
 
     /// A deferred instruction takes effect: its request is at its slice. To be called between epochs, for all SMs in the order
-    /// in which the memory side tells, so that effects have that order too. `cycle` is the first that has not been run. A CTA
-    /// that waited for nothing else is added to `finished`.
+    /// in which the memory side tells, so that effects have that order too. `cycle` is the first that has not been run.
     ///
     /// # Errors
     /// The source cannot.
@@ -265,9 +264,8 @@ impl Sm {
         cycle: u64,
         performed: &Performed,
         sources: &mut [Option<Source<'_>>],
-        finished: &mut Vec<FinishedCta>,
     ) -> Result<(), SmFault> {
-        self.take_effect(cycle, performed.deferred, sources, finished)
+        self.take_effect(cycle, performed.deferred, sources)
     }
 
     /// So many requests were taken at the other end; from `cycle` on as many more may leave.

@@ -57,7 +57,7 @@ impl Sm {
         let mut performed = std::mem::take(&mut self.performed);
         self.memory.step(cycle, replies, outbox, &mut performed);
         for deferred in performed.drain(..) {
-            self.take_effect(cycle, deferred, sources, finished)?;
+            self.take_effect(cycle, deferred, sources)?;
         }
         self.performed = performed;
         for sub_core in 0..SUB_CORES {

@@ -1,0 +1,93 @@
+//! CTAs: room, barriers, ends.
+
+use timing::sm::Program;
+use warp_stream::{AccessKind, MemorySpace, OperationClass};
+
+use crate::bench::{Bench, Script, access, control, load, operation};
+
+#[test]
+fn warps_leave_a_barrier_when_the_last_has_come() {
+    let code = [
+        load(4),
+        operation(OperationClass::Integer, 5, &[4]),
+        control(OperationClass::Barrier),
+        operation(OperationClass::Integer, 6, &[]),
+    ];
+    let mut bench = Bench::new(&[]);
+    let script = Script { address: |warp, _| 0x1000 * warp, ..Script::new(&code).warps(8) };
+    let run = bench.run(script, 1);
+    let last = run.cycles_of(2).into_iter().max().unwrap();
+    let first = run.cycles_of(3).into_iter().min().unwrap();
+    assert_eq!(first, last + u64::from(bench.gpu.latency.barrier));
+}
+
+#[test]
+fn a_source_is_not_asked_again_while_warps_wait_at_a_barrier() {
+    let mut code = vec![control(OperationClass::Barrier)];
+    code.splice(0..0, (0..16).map(|i| operation(OperationClass::SpecialFunction, 8 + i, &[7 + i])));
+    let run = Bench::new(&[]).run(Script::new(&code).warps(32), 1);
+    // Once after each instruction, at the start, and once for each that waited.
+    assert!(run.asked <= run.issued.len() as u64 + 32 + 32 + 32 * 32, "{}", run.asked);
+    let barrier = run.asked - run.issued.len() as u64 - 32;
+    assert!(barrier <= 31 + 32 * 32, "{barrier}");
+}
+
+#[test]
+fn a_warp_that_has_ended_does_not_keep_others_at_a_barrier() {
+    let run = Bench::new(&[]).run(Script::new(&[control(OperationClass::Barrier)]).warps(4), 3);
+    assert_eq!(run.finished.len(), 3);
+}
+
+#[test]
+fn as_many_ctas_run_as_have_room() {
+    let script = Script { registers: 40, ..Script::new(&[load(4)]).warps(8) };
+    let mut bench = Bench::new(&[]);
+    let program = Program::new(&bench.gpu, &script.kernel(100));
+    assert_eq!(bench.sm.room(&program), 6);
+    let run = bench.run(script, 20);
+    assert_eq!(run.finished.len(), 20);
+    assert_eq!(bench.sm.room(&program), 6);
+    assert!(bench.sm.cta_count() == 0);
+    assert_eq!(run.counters.activity.ctas, 20);
+}
+
+#[test]
+fn the_rest_of_unified_memory_is_l1() {
+    let mut bench = Bench::new(&[]);
+    bench.run(Script { shared_bytes: 48 << 10, ..Script::new(&[load(4)]) }, 1);
+    let store = access(MemorySpace::Global, AccessKind::Store, 4);
+    bench.run(Script::new(&[store]), 1);
+    assert!(bench.sm.is_idle());
+}
+
+#[test]
+fn a_cta_ends_when_its_stores_are_acknowledged() {
+    let mut bench = Bench::new(&[]);
+    let run = bench.run(Script::new(&[access(MemorySpace::Global, AccessKind::Store, 4)]), 1);
+    let issued = run.cycle(0, 0);
+    assert!(run.finished[0].cycle >= issued + crate::bench::FAR, "{:?}", run.finished);
+}
+
+#[test]
+fn warps_are_counted_for_each_cycle_they_are_there() {
+    let script = Script::new(&[load(4), operation(OperationClass::Integer, 5, &[4])]).warps(4);
+    let counters = Bench::new(&[]).run(script, 1).counters.activity;
+    assert_eq!(counters.warp_cycles, 4 * counters.active_cycles);
+}
+
+#[test]
+fn who_waits_for_what_is_told_with_the_line() {
+    let mut script = Script::new(&[load(4), operation(OperationClass::Integer, 5, &[4])]);
+    script.code[1].line = 42;
+    let mut bench = Bench::new(&[]);
+    let program = Program::new(&bench.gpu, &script.kernel(1));
+    let source = crate::bench::Scripted::new(&std::sync::Arc::new(script), None);
+    let mut sources = [Some(Box::new(source) as timing::sm::Source<'_>)];
+    bench.sm.start_cta(0, 0, &program, 0, &mut sources, &mut bench.finished).unwrap();
+    for _ in 0..18 {
+        bench.epoch(&mut sources);
+    }
+    let waiting = bench.sm.waiting();
+    assert_eq!(waiting.len(), 1);
+    assert_eq!(waiting[0].to_string(), "launch 0, CTA 0, warp 0, line 42: waits for Global memory");
+}

@@ -1,0 +1,180 @@
+//! From the issue of an instruction to that of one that needs its result.
+
+use warp_stream::{AccessKind, MemorySpace, OperationClass};
+
+use crate::bench::{Bench, Script, access, control, load, operation};
+
+/// From an instruction of a class to a dependent one. The code is in L0.
+fn latency(class: OperationClass) -> u64 {
+    let first = operation(class, 4, &[2]);
+    let second = operation(OperationClass::Integer, 5, &[4]);
+    warm(&[first, second])
+}
+
+/// From the first instruction to the second, when both have been run before.
+fn warm(code: &[warp_stream::MachineInstruction]) -> u64 {
+    warm_with(&[], code)
+}
+
+fn warm_with(changes: &[&str], code: &[warp_stream::MachineInstruction]) -> u64 {
+    let mut bench = Bench::new(changes);
+    bench.run(Script::new(code), 1);
+    bench.run(Script::new(code), 1).between(0, 1)
+}
+
+#[test]
+fn dependent_instructions_issue_after_the_measured_latencies() {
+    use OperationClass::*;
+    let measured = [
+        (Integer, 4),
+        (Move, 4),
+        (Fp32, 4),
+        (IntegerMultiply, 5),
+        (Fp32Compare, 5),
+        (Fp64Compare, 5),
+        (Half, 6),
+        (Fp64, 8),
+        (PopulationCount, 10),
+        (BitSearch, 14),
+        (SpecialFunction, 14),
+        (SpecialRegister, 8),
+    ];
+    for (class, cycles) in measured {
+        assert_eq!(latency(class), cycles, "{class:?}");
+    }
+}
+
+#[test]
+fn a_load_that_hits_l1_takes_28_cycles() {
+    assert_eq!(warm(&[load(4), operation(OperationClass::Integer, 5, &[4])]), 28);
+}
+
+#[test]
+fn a_load_of_shared_memory_takes_19_cycles() {
+    let load = access(MemorySpace::Shared, AccessKind::Load, 4);
+    assert_eq!(warm(&[load, operation(OperationClass::Integer, 5, &[4])]), 19);
+}
+
+#[test]
+fn a_shuffle_takes_23_cycles() {
+    assert_eq!(latency(OperationClass::Shuffle), 23);
+}
+
+#[test]
+fn a_barrier_of_a_warp_holds_it_for_5_cycles() {
+    let code = [control(OperationClass::WarpBarrier), operation(OperationClass::Integer, 5, &[4])];
+    assert_eq!(warm(&code), 5);
+}
+
+#[test]
+fn independent_instructions_of_a_warp_issue_in_consecutive_cycles() {
+    let code = [operation(OperationClass::Integer, 4, &[2]), operation(OperationClass::Fp32, 5, &[3])];
+    assert_eq!(warm(&code), 1);
+}
+
+#[test]
+fn an_instruction_waits_for_a_predicate() {
+    let mut first = control(OperationClass::Integer);
+    first.predicates_written = 1 << 3;
+    let mut second = operation(OperationClass::Fp32, 5, &[4]);
+    second.predicates_read = 1 << 3;
+    assert_eq!(warm(&[first, second]), 4);
+    second.predicates_read = 1 << 2;
+    assert_eq!(warm(&[first, second]), 1);
+}
+
+#[test]
+fn a_register_that_is_to_be_written_is_not_written_by_a_later_instruction_first() {
+    let code =
+        [operation(OperationClass::SpecialFunction, 4, &[2]), operation(OperationClass::Fp32, 4, &[3])];
+    assert_eq!(warm(&code), 14);
+}
+
+#[test]
+fn a_register_is_not_overwritten_before_an_earlier_instruction_has_read_it() {
+    // Eight operands of each bank with one port are read in cycles 1 to 8 after the issue, so the write of the second, which
+    // reads nothing, comes in cycle 9, and its dependent is issued in cycle 10.
+    let mut slow = operation(OperationClass::Fp32, 20, &[]);
+    slow.sources = [0, 4, 8, 12].map(|first| crate::bench::registers(first, 4));
+    let code = [slow, operation(OperationClass::Integer, 0, &[]), operation(OperationClass::Move, 6, &[0])];
+    let changes = ["operands.ports=1", "result_bus.write_back=slot"];
+    let mut bench = Bench::new(&changes);
+    bench.run(Script::new(&code), 1);
+    assert_eq!(bench.run(Script::new(&code), 1).between(0, 2), 10);
+}
+
+#[test]
+fn three_operands_of_a_bank_take_a_cycle_longer_than_two() {
+    let dependent = operation(OperationClass::Fp32, 5, &[4]);
+    assert_eq!(warm(&[operation(OperationClass::Fp32, 4, &[0, 2, 6]), dependent]), 5);
+    assert_eq!(warm(&[operation(OperationClass::Fp32, 4, &[0, 2, 7]), dependent]), 4);
+}
+
+#[test]
+fn an_operand_that_is_kept_is_not_read_again() {
+    let code = [
+        operation(OperationClass::Fp32, 5, &[0, 2, 4]),
+        operation(OperationClass::Fp32, 7, &[0, 2, 6]),
+        operation(OperationClass::Fp32, 9, &[7]),
+    ];
+    let after = |changes: &[&str]| {
+        let mut bench = Bench::new(changes);
+        bench.run(Script::new(&code), 1);
+        let run = bench.run(Script::new(&code), 1);
+        (run.between(1, 2), run.counters.operands.reused)
+    };
+    assert_eq!(after(&["operands.reuse=true"]), (4, 4));
+    assert!(after(&[]).0 > 4);
+}
+
+#[test]
+fn results_of_two_units_at_once_take_a_slot_each() {
+    // Latencies of 5 and 4 of instructions issued in turn end in one cycle.
+    let code = [
+        operation(OperationClass::IntegerMultiply, 4, &[0]),
+        operation(OperationClass::Fp32, 5, &[1]),
+        operation(OperationClass::Move, 7, &[5]),
+    ];
+    let after = |changes: &[&str]| {
+        let mut bench = Bench::new(changes);
+        bench.run(Script::new(&code), 1);
+        bench.run(Script::new(&code), 1).between(1, 2)
+    };
+    assert_eq!(after(&[]), 4);
+    assert_eq!(after(&["result_bus.slots=1"]), 5);
+}
+
+#[test]
+fn results_for_one_bank_share_its_ports() {
+    let code = [
+        operation(OperationClass::IntegerMultiply, 4, &[1]),
+        operation(OperationClass::Fp32, 6, &[3]),
+        operation(OperationClass::Move, 7, &[6]),
+    ];
+    let after = |changes: &[&str]| {
+        let mut bench = Bench::new(changes);
+        bench.run(Script::new(&code), 1);
+        bench.run(Script::new(&code), 1).between(1, 2)
+    };
+    assert_eq!(after(&["operands.ports=1"]), 5);
+    assert_eq!(after(&["operands.ports=1", "result_bus.write_back=slot"]), 4);
+}
+
+#[test]
+fn a_fence_waits_until_stores_are_acknowledged() {
+    let store = access(MemorySpace::Global, AccessKind::Store, 4);
+    let code = [store, control(OperationClass::Fence)];
+    // Acceptance after 2 cycles, 2 stages, and the way; replies come in epochs.
+    let waited = warm(&code);
+    assert!((204..204 + 17).contains(&waited), "{waited}");
+}
+
+#[test]
+fn a_warp_that_yields_rests() {
+    let mut script =
+        Script::new(&[control(OperationClass::WarpBarrier), operation(OperationClass::Integer, 4, &[])]);
+    script.sleep = 1000;
+    let run = Bench::new(&[]).run(script, 1);
+    assert_eq!(run.between(0, 1), 1200);
+    assert!(run.counters.issue.sleep > 1100);
+}

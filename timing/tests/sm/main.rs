@@ -1,0 +1,12 @@
+//! An SM with warps and a memory made for the purpose.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
+mod bench;
+mod ctas;
+mod front_end;
+mod issue;
+mod latency;
+mod memory;
+mod speed;
+mod throughput;

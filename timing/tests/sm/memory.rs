@@ -1,0 +1,83 @@
+//! Memory instructions on their way through the SM.
+
+use timing::message::RequestKind;
+use warp_stream::{AccessKind, MemorySpace, OperationClass};
+
+use crate::bench::{Bench, FAR, Script, access, control, load, operation};
+
+#[test]
+fn a_global_atomic_operation_takes_effect_once_and_before_its_answer() {
+    let atomic = access(MemorySpace::Global, AccessKind::Atomic, 4);
+    let script = Script {
+        deferred: true,
+        ..Script::new(&[atomic, operation(OperationClass::Integer, 5, &[4])]).warps(4)
+    };
+    let run = Bench::new(&[]).run(script, 2);
+    assert_eq!(run.performed.len(), 8);
+    for issued in run.issued.iter().filter(|issued| issued.position == 1) {
+        let performed = run.performed.iter().filter(|(cycle, _)| *cycle <= issued.cycle).count();
+        assert!(performed > 0);
+    }
+    assert_eq!(run.sent.iter().filter(|sent| sent.message.kind == RequestKind::Atomic).count(), 8);
+}
+
+#[test]
+fn an_atomic_operation_on_shared_memory_takes_effect_in_the_sm() {
+    let atomic = access(MemorySpace::Shared, AccessKind::Atomic, 4);
+    let script = Script { deferred: true, ..Script::new(&[atomic]) };
+    let run = Bench::new(&[]).run(script, 1);
+    assert_eq!(run.performed.len(), 1);
+    assert_eq!(run.sent.iter().filter(|sent| sent.message.kind == RequestKind::Atomic).count(), 0);
+}
+
+#[test]
+fn memory_instructions_of_a_warp_overlap() {
+    let code = [
+        load(4),
+        load(5),
+        load(6),
+        operation(OperationClass::Integer, 7, &[4, 5]),
+        operation(OperationClass::Integer, 8, &[6, 7]),
+    ];
+    let script = Script { address: |_, step| 0x1000 * u64::from(step), ..Script::new(&code) };
+    let run = Bench::new(&[]).run(script, 1);
+    let cycles = run.between(0, 4);
+    assert!(cycles < FAR + 80, "{cycles}");
+}
+
+#[test]
+fn sub_cores_issue_a_load_of_a_line_each_cycle_together() {
+    let code: Vec<_> = (0..16).map(|i| load(8 + i)).collect();
+    let script = Script::new(&code).repeat(20).warps(32);
+    let mut bench = Bench::new(&[]);
+    bench.run(script.clone(), 2);
+    let before = bench.sm.counters().activity.active_cycles;
+    let run = bench.run(script, 2);
+    let cycles = run.counters.activity.active_cycles - before;
+    let loads = 64 * 16 * 20;
+    assert!(cycles < loads + loads / 10, "{cycles} cycles for {loads} loads");
+}
+
+#[test]
+fn a_program_whose_lanes_are_all_off_ends() {
+    let store = access(MemorySpace::Global, AccessKind::Store, 4);
+    let script = Script { active: 0, ..Script::new(&[load(4), store, control(OperationClass::Fence)]) };
+    let run = Bench::new(&[]).run(script, 1);
+    assert_eq!(run.counters.instructions.lanes[0], 4);
+}
+
+#[test]
+fn nothing_is_looked_at_while_a_warp_waits_for_memory() {
+    let mut bench = Bench::new(&[]);
+    let script = Script::new(&[load(4), operation(OperationClass::Integer, 5, &[4])]);
+    let program = timing::sm::Program::new(&bench.gpu, &script.kernel(1));
+    let source = crate::bench::Scripted::new(&std::sync::Arc::new(script), None);
+    let mut sources = [Some(Box::new(source) as timing::sm::Source<'_>)];
+    bench.sm.start_cta(0, 0, &program, 0, &mut sources, &mut bench.finished).unwrap();
+    while !bench.sent.iter().any(|sent| sent.message.tag != 0) {
+        bench.epoch(&mut sources);
+    }
+    bench.epoch(&mut sources);
+    assert_eq!(bench.sm.next_event(), None);
+    assert!(bench.sm.cta_count() == 1);
+}

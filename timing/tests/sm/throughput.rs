@@ -1,0 +1,81 @@
+//! How often units take instructions: many warps, nothing in the way.
+
+use warp_stream::OperationClass;
+
+use crate::bench::{Bench, Script, operation};
+
+/// Cycles of a sub-core for an instruction, with 16 warps on each.
+fn interval(class: OperationClass) -> f64 {
+    let body: Vec<_> = (0..8).map(|i| operation(class, 8 + i, &[0, 1])).collect();
+    let script = Script::new(&body).repeat(50).warps(32);
+    let mut bench = Bench::new(&[]);
+    bench.run(script.clone(), 2);
+    let before = bench.sm.counters();
+    let run = bench.run(script, 2);
+    let cycles = run.counters.activity.active_cycles - before.activity.active_cycles;
+    let instructions =
+        run.counters.instructions.warp[class as usize] - before.instructions.warp[class as usize];
+    4.0 * cycles as f64 / instructions as f64
+}
+
+#[test]
+fn a_unit_takes_a_warp_in_as_many_cycles_as_32_threads_need_of_its_lanes() {
+    use OperationClass::*;
+    for (class, cycles) in [(Integer, 2.0), (Fp32, 2.0), (Fp64, 4.0), (SpecialFunction, 8.0), (Tensor, 2.0)] {
+        let measured = interval(class);
+        assert!((cycles * 0.99..cycles * 1.03).contains(&measured), "{class:?}: {measured}");
+    }
+}
+
+#[test]
+fn units_side_by_side_issue_an_instruction_each_cycle() {
+    let body: Vec<_> = (0..32)
+        .map(|i| operation([OperationClass::Integer, OperationClass::Fp32][i % 2], 8 + i as u16, &[0, 1]))
+        .collect();
+    let mut bench = Bench::new(&[]);
+    let run = bench.run(Script::new(&body).repeat(50).warps(32), 2);
+    let slots = run.counters.issue.issued as f64 / run.counters.issue.slots() as f64;
+    assert!(slots > 0.95, "{slots} {:?}", run.counters.issue);
+}
+
+#[test]
+fn one_warp_of_straight_code_in_l0_issues_every_cycle() {
+    let body: Vec<_> = (0..64)
+        .map(|i| operation([OperationClass::Integer, OperationClass::Fp32][i % 2], 8 + i as u16, &[0, 1]))
+        .collect();
+    let mut bench = Bench::new(&[]);
+    bench.run(Script::new(&body), 1);
+    let run = bench.run(Script::new(&body), 1);
+    assert_eq!(run.between(0, 63), 63);
+}
+
+#[test]
+fn one_warp_of_straight_code_in_l1_issues_nearly_every_cycle() {
+    let body: Vec<_> = (0..512)
+        .map(|i| {
+            operation([OperationClass::Integer, OperationClass::Fp32][i % 2], 8 + (i % 64) as u16, &[0, 1])
+        })
+        .collect();
+    // The first run brings the code to L1, and the code is larger than this L0.
+    let mut bench = Bench::new(&["front_end.l0_size=1024"]);
+    bench.run(Script::new(&body), 1);
+    let cycles = bench.run(Script::new(&body), 1).between(0, 511);
+    assert!(cycles < 600, "{cycles}");
+}
+
+#[test]
+fn an_issue_of_two_a_cycle_takes_two_warps_at_once() {
+    let body: Vec<_> = (0..32)
+        .map(|i| operation([OperationClass::Integer, OperationClass::Fp32][i % 2], 8 + i as u16, &[]))
+        .collect();
+    let script = Script::new(&body).repeat(20).warps(32);
+    let cycles =
+        |changes: &[&str]| Bench::new(changes).run(script.clone(), 1).counters.activity.active_cycles;
+    let lanes = ["execution.integer=32", "execution.fp32=32", "front_end.width=4", "front_end.buffer=8"];
+    let one = cycles(&lanes);
+    let two = cycles(
+        &[&lanes[..], &["issue.width=2", "result_bus.slots=4", "operands.ports=4", "operands.collectors=8"]]
+            .concat(),
+    );
+    assert!((two as f64) < 0.6 * one as f64, "{one} {two}");
+}

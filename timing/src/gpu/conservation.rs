@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Totals;
 
-/// Two counts that should be equal and are not.
+/// Two counts that should be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Imbalance {
     /// What was counted on one side.
@@ -24,38 +24,89 @@ impl fmt::Display for Imbalance {
     }
 }
 
-/// The rules that do not hold.
-macro_rules! imbalances {
-    ($($left:expr => $right:expr;)*) => {
-        [$(Imbalance {
-            left: stringify!($left),
-            left_value: $left,
-            right: stringify!($right),
-            right_value: $right,
-        },)*]
+/// Declares what has to be equal.
+macro_rules! rules {
+    ($totals:ident; $($left:expr => $right:expr;)*) => {
+        /// Both sides of all rules.
+        fn rules($totals: &Totals) -> impl Iterator<Item = Imbalance> {
+            [$(Imbalance {
+                left: stringify!($left),
+                left_value: $left,
+                right: stringify!($right),
+                right_value: $right,
+            },)*]
+            .into_iter()
+        }
     };
 }
 
-/// What does not add up in a GPU that is idle.
+rules! {
+    t;
+    t.gpu.ctas_ended => t.gpu.ctas_started;
+    t.sm.activity.ctas => t.gpu.ctas_started;
+    t.sm.memory.l1.load_sector_hits + t.sm.memory.l1.load_sectors_merged + t.sm.memory.l1.load_sector_misses
+        => t.sm.memory.l1.load_sectors;
+    t.sm.memory.pipeline.replies => t.sm.memory.pipeline.requests_sent;
+    t.gpu.copy_replies => t.gpu.copy_requests;
+    t.sm.memory.pipeline.requests_sent + t.sm.front_end.l2_lines + t.gpu.copy_requests => t.memory.requests;
+    t.memory.replies => t.memory.requests;
+    t.crossbar.request_packets => t.memory.requests;
+    t.crossbar.reply_packets => t.memory.replies;
+    t.l2.requests => t.memory.requests;
+    t.l2.tag_hits + t.l2.tag_misses => t.l2.requests;
+    t.l2.hits + t.l2.misses
+        => t.l2.sectors_read + t.l2.sectors_written + t.l2.sectors_atomic + t.l2.sectors_reduction;
+    t.dram.reads + t.dram.forwarded => t.l2.fetches;
+    t.dram.writes => t.l2.write_backs;
+    t.dram.read_row_hits + t.dram.read_row_misses => t.dram.reads;
+    t.dram.write_row_hits + t.dram.write_row_misses => t.dram.writes;
+}
+
+/// The first rule that does not hold in a GPU that is idle.
 pub(super) fn check(totals: &Totals) -> Result<(), Imbalance> {
-    let Totals { gpu, sm, memory, crossbar, l2, dram } = totals;
-    let (l1, lsu, coalescer) = (&sm.memory.l1, &sm.memory.pipeline, &sm.memory.coalescer);
-    let rules = imbalances! {
-        gpu.ctas_ended => gpu.ctas_started;
-        l1.load_sector_hits + l1.load_sectors_merged + l1.load_sector_misses => l1.load_sectors;
-        lsu.replies + gpu.copy_replies => memory.replies;
-        lsu.requests_sent + gpu.copy_requests => memory.requests;
-        memory.replies => memory.requests;
-        crossbar.request_packets => memory.requests;
-        crossbar.reply_packets => memory.replies;
-        l2.requests => memory.requests;
-        l2.tag_hits + l2.tag_misses => l2.requests;
-        l2.hits + l2.misses => l2.sectors_read + l2.sectors_written + l2.sectors_atomic + l2.sectors_reduction;
-        dram.reads + dram.forwarded => l2.fetches;
-        dram.writes => l2.write_backs;
-        dram.read_row_hits + dram.read_row_misses => dram.reads;
-        dram.write_row_hits + dram.write_row_misses => dram.writes;
-    };
-    let _ = coalescer;
-    rules.into_iter().find(|rule| rule.left_value != rule.right_value).map_or(Ok(()), Err)
+    rules(totals).find(|rule| rule.left_value != rule.right_value).map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A counter that was counted once too often.
+    const FAULTS: &[fn(&mut Totals)] = &[
+        |t| t.gpu.ctas_ended += 1,
+        |t| t.sm.activity.ctas += 1,
+        |t| t.sm.memory.l1.load_sectors += 1,
+        |t| t.sm.memory.pipeline.replies += 1,
+        |t| t.gpu.copy_replies += 1,
+        |t| t.sm.front_end.l2_lines += 1,
+        |t| t.memory.replies += 1,
+        |t| t.crossbar.request_packets += 1,
+        |t| t.crossbar.reply_packets += 1,
+        |t| t.l2.requests += 1,
+        |t| t.l2.tag_hits += 1,
+        |t| t.l2.misses += 1,
+        |t| t.l2.fetches += 1,
+        |t| t.l2.write_backs += 1,
+        |t| t.dram.read_row_hits += 1,
+        |t| t.dram.write_row_hits += 1,
+    ];
+
+    #[test]
+    fn every_rule_finds_a_fault_that_is_its_own() {
+        for (number, rule) in rules(&Totals::default()).enumerate() {
+            let mut totals = Totals::default();
+            FAULTS[number](&mut totals);
+            let broken: Vec<_> = rules(&totals).filter(|rule| rule.left_value != rule.right_value).collect();
+            assert!(broken.iter().any(|other| other.left == rule.left), "{}", rule.left);
+        }
+    }
+
+    #[test]
+    fn an_imbalance_names_both_sides_with_their_values() {
+        let mut totals = Totals::default();
+        totals.dram.writes = 7;
+        totals.dram.write_row_hits = 7;
+        let text = check(&totals).unwrap_err().to_string();
+        assert_eq!(text, "t.dram.writes = 7, but t.l2.write_backs = 0");
+    }
 }

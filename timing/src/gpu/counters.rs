@@ -16,6 +16,8 @@ crate::counters! {
         nanoseconds: "ns" = "gpu__time_duration.sum",
         /// Core cycles of all SMs.
         sm_cycles: "core cycles" = "sm__cycles_elapsed.sum",
+        /// The same, each for all warps that an SM can hold.
+        warp_slot_cycles: "warps x core cycles" = "",
         /// L2 cycles of all slices.
         l2_cycles: "L2 cycles" = "lts__cycles_elapsed.sum",
         /// DRAM cycles of all channels.

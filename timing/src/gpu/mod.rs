@@ -6,8 +6,10 @@
 //! with nothing to do.
 
 mod conservation;
+mod copy;
 mod counters;
 mod crew;
+mod epochs;
 mod error;
 mod launch;
 mod observer;
@@ -20,11 +22,12 @@ use std::sync::Arc;
 use warp_stream::{KernelSource, Moment};
 
 pub use self::conservation::Imbalance;
+pub use self::copy::{Copy, Direction};
 pub use self::counters::{GpuCounters, Totals};
 pub use self::error::{LaunchError, Stuck};
 pub use self::launch::LaunchId;
 pub use self::observer::{Observer, Progress};
-pub use self::session::Session;
+pub use self::session::{Ended, Session};
 pub use self::specification::{CopySpec, LaunchSpec};
 use crate::clock::Clock;
 use crate::memory_side::MemorySide;
@@ -96,27 +99,42 @@ impl Gpu {
         source: &dyn KernelSource,
         observer: &mut dyn Observer,
     ) -> Result<LaunchRecord, LaunchError> {
+        let now = self.now;
         let mut session = self.session();
-        session.begin(source)?;
-        let (_, record) = session.run_until_one_ends(observer)?;
-        Ok(record)
+        session.begin(source, now)?;
+        match session.run_until_one_ends(observer)? {
+            Ended::Launch { record, .. } => Ok(record),
+            Ended::Copy { .. } => Err(LaunchError::Nothing),
+        }
     }
 
-    /// For launches that overlap.
+    /// Copies between host and device, from [`Gpu::now`] on.
+    ///
+    /// # Errors
+    /// A unit of the memory side does not answer.
+    pub fn copy(&mut self, copy: Copy) -> Result<(), LaunchError> {
+        let now = self.now;
+        let mut session = self.session();
+        session.begin_copy(copy, now);
+        session.run_until_one_ends(&mut ()).map(|_| ())
+    }
+
+    /// For launches and copies that overlap.
     pub fn session<'a>(&mut self) -> Session<'_, 'a> {
         Session::new(self)
     }
 
     /// What all units have counted since the start or since the last error, with times as at a core cycle.
     fn totals<'s>(&self, cycle: u64, sms: impl Iterator<Item = &'s Sm>) -> Totals {
-        let GpuSpec { chip, clocks, partition, .. } = &*self.spec;
+        let GpuSpec { chip, clocks, cta, partition, dram, .. } = &*self.spec;
         let in_clock = |own: u32| Clock::new(own, clocks.core).from_core(cycle);
         let gpu = GpuCounters {
             cycles: cycle,
             nanoseconds: clocks.moment(cycle).nanoseconds,
             sm_cycles: cycle * u64::from(chip.sms),
+            warp_slot_cycles: cycle * u64::from(chip.sms) * u64::from(cta.warps),
             l2_cycles: in_clock(clocks.l2) * u64::from(partition.all_slices()),
-            dram_cycles: in_clock(clocks.dram) * u64::from(partition.channels),
+            dram_cycles: in_clock(clocks.dram) * u64::from(partition.channels * dram.pseudo_channels),
             ..self.counters
         };
         let mut sm = crate::sm::SmCounters::default();

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::launch::Launch;
-use crate::message::{MemoryReply, MemoryRequest, Timed};
+use crate::message::{MemoryReply, MemoryRequest, Performed, Timed};
 use crate::sm::{FinishedCta, Sm, SmFault, Source};
 
 /// An SM with what it is given and what it leaves in an epoch.
@@ -33,10 +33,10 @@ impl<'a> Slot<'a> {
 
     /// A CTA of a launch starts; the SM has room for it.
     pub(super) fn start_cta(&mut self, cycle: u64, launch: &mut Launch<'a>) -> Result<(), SmFault> {
-        let Slot { sources, finished, .. } = self;
+        let Slot { sm, sources, finished, .. } = self;
         sources[launch.id as usize].get_or_insert_with(|| launch.source.warps(self.number));
         let cta = launch.start_cta();
-        self.sm.start_cta(cycle, launch.id, &launch.program, cta, sources, finished)
+        sm.start_cta(cycle, launch.id, &launch.program, cta, sources, finished)
     }
 
     /// Runs the SM's cycles before `end`.
@@ -45,6 +45,12 @@ impl<'a> Slot<'a> {
         if let Err(error) = sm.run(end, sources, inbox, outbox, finished) {
             *fault = Some(error);
         }
+    }
+
+    /// A deferred instruction takes effect.
+    pub(super) fn perform(&mut self, cycle: u64, performed: &Performed) -> Result<(), SmFault> {
+        let Slot { sm, sources, finished, .. } = self;
+        sm.perform(cycle, performed, sources, finished)
     }
 
     /// The core cycle of the next thing to do; `u64::MAX` for nothing.

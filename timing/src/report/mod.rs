@@ -163,11 +163,12 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::statistics::Counter;
+    use crate::gpu::Totals;
+    use crate::statistics::{Counter, Counters, DERIVED};
 
     static INSTRUCTIONS: Counter = Counter {
         section: "sm",
-        name: "instructions",
+        name: "warp_instructions",
         meaning: "",
         unit: "instructions",
         metric: "smsp__inst_executed.sum",
@@ -202,7 +203,7 @@ mod tests {
     #[test]
     fn the_json_form_has_each_counter_under_its_section_and_name() {
         let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
-        assert_eq!(value["launches"][0]["counters"]["sm.instructions"], 50);
+        assert_eq!(value["launches"][0]["counters"]["sm.warp_instructions"], 50);
     }
 
     #[test]
@@ -214,9 +215,9 @@ mod tests {
     #[test]
     fn sums_are_by_stream_and_of_all() {
         let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
-        assert_eq!(value["streams"][0]["counters"]["sm.instructions"], 200);
+        assert_eq!(value["streams"][0]["counters"]["sm.warp_instructions"], 200);
         assert_eq!(value["streams"][1]["stream"], 7);
-        assert_eq!(value["total"]["counters"]["sm.instructions"], 300);
+        assert_eq!(value["total"]["counters"]["sm.warp_instructions"], 300);
         assert_eq!(value["total"]["derived"]["gpu.ipc"], 1.0);
     }
 
@@ -244,6 +245,54 @@ mod tests {
             |name: &str| text.lines().filter(|line| line.starts_with(name)).next_back().map(str::to_owned);
         assert_eq!(last("gpu_sim_cycle").unwrap(), "gpu_sim_cycle = 100");
         assert_eq!(last("gpu_tot_sim_cycle").unwrap(), "gpu_tot_sim_cycle = 300");
+    }
+
+    /// The metrics that were measured on a GV100 (HyFiSS, MICRO 2024).
+    const MEASURED: &[&str] = &[
+        "l1tex__t_sector_hit_rate.pct",
+        "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct",
+        "lts__t_sector_hit_rate.pct",
+        "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+        "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+        "l1tex__m_xbar2l1tex_read_sectors_mem_lg_op_ld.sum",
+        "l1tex__m_l1tex2xbar_write_sectors_mem_lg_op_st.sum",
+        "dram__sectors_read.sum",
+        "dram__sectors_write.sum",
+        "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+        "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+        "gpc__cycles_elapsed.max",
+        "sm__cycles_active.avg",
+        "smsp__inst_executed.sum",
+        "gpu__time_duration.sum",
+        "l1tex__t_requests.sum",
+        "lts__t_requests_srcunit_tex.sum",
+    ];
+
+    /// Counters of a whole GPU, each 1.
+    fn ones() -> Counts {
+        let mut counters = Counts::new();
+        Totals::default().each(&mut |counter, _| counters.push((counter, 1)));
+        counters
+    }
+
+    #[test]
+    fn the_profiler_form_has_all_metrics_that_were_measured() {
+        let mut report = Report::new("tiny");
+        report.add(LaunchRecord { counters: ones(), ..launch(1, 0) });
+        let text = report.text(Format::Profiler);
+        for metric in MEASURED {
+            assert!(text.contains(&format!("\"{metric}\"")), "{metric}");
+        }
+    }
+
+    #[test]
+    fn everything_that_counters_give_names_counters_that_there_are() {
+        let all = DERIVED.iter().chain(gpgpu_sim::KERNEL).chain(gpgpu_sim::TOTAL);
+        for ratio in all {
+            assert!(ratio.of(&ones()).is_some(), "{}.{}", ratio.section, ratio.name);
+        }
     }
 
     #[test]

@@ -312,6 +312,8 @@ impl Sm {
         let State { sub_cores, counters, now, .. } = &self.state;
         let mut counters = counters.clone();
         counters.memory = self.memory.counters();
+        counters.activity.warp_instructions = counters.instructions.warp.iter().sum();
+        counters.activity.thread_instructions = counters.instructions.thread.iter().sum();
         if let Some(since) = self.state.active_since {
             let cycles = |since: u64| now.saturating_sub(since);
             counters.activity.active_cycles += cycles(since);

@@ -2,19 +2,23 @@
 
 use super::Ratio;
 
-/// Declares ratios: `section.name: unit = metric, scale * numerator / denominator`.
+/// Declares ratios: `section.name: unit = metric, scale * [sum] * … / [sum] * …`.
+#[macro_export]
 macro_rules! ratios {
     ($($(#[doc = $meaning:literal])* $section:ident.$name:ident: $unit:literal = $metric:literal,
-       $scale:literal * [$($numerator:ident.$over:ident),+] / [$($denominator:ident.$under:ident),*];)*) => {
-        &[$(Ratio {
+       $scale:literal $(* [$($over:ident.$a:ident),+])+ $(/ [$($under:ident.$b:ident),+] $(* [$($under2:ident.$c:ident),+])?)?;)*) => {
+        &[$($crate::statistics::Ratio {
             section: stringify!($section),
             name: stringify!($name),
             meaning: concat!($($meaning),*).trim_ascii(),
             unit: $unit,
             metric: $metric,
             scale: $scale,
-            numerator: &[$(concat!(stringify!($numerator), ".", stringify!($over))),+],
-            denominator: &[$(concat!(stringify!($denominator), ".", stringify!($under))),*],
+            numerator: &[$(&[$(concat!(stringify!($over), ".", stringify!($a))),+]),+],
+            denominator: &[$(
+                &[$(concat!(stringify!($under), ".", stringify!($b))),+],
+                $(&[$(concat!(stringify!($under2), ".", stringify!($c))),+])?
+            )?],
         },)*]
     };
 }
@@ -22,10 +26,83 @@ macro_rules! ratios {
 /// All of them.
 pub const DERIVED: &[Ratio] = ratios! {
     /// Warp instructions in a cycle of the GPU.
-    gpu.ipc: "instructions per core cycle" = "", 1.0 * [sm.instructions] / [gpu.cycles];
-    /// Sectors of loads in L1 that were there or on their way.
+    gpu.ipc: "instructions per core cycle" = "",
+        1.0 * [sm.warp_instructions] / [gpu.cycles];
+    /// Warp instructions of an SM in a cycle in which it has a CTA.
+    sm.ipc_active: "instructions per core cycle" = "sm__inst_executed.avg.per_cycle_active",
+        1.0 * [sm.warp_instructions] / [sm.active_cycles];
+    /// Lanes that take part in an instruction.
+    sm.lanes: "lanes per instruction" = "smsp__thread_inst_executed_per_inst_executed.ratio",
+        1.0 * [sm.thread_instructions] / [sm.warp_instructions];
+    /// Cycles in which an SM has a CTA.
+    sm.active_cycles_mean: "core cycles" = "sm__cycles_active.avg",
+        1.0 * [sm.active_cycles] * [gpu.cycles] / [gpu.sm_cycles];
+    /// Warps on an SM that has a CTA, of those that it can hold.
+    sm.occupancy: "%" = "sm__warps_active.avg.pct_of_peak_sustained_active",
+        100.0 * [sm.warp_cycles] * [gpu.sm_cycles] / [sm.active_cycles] * [gpu.warp_slot_cycles];
+    /// Slots in which an instruction is issued, of those of SMs that have a CTA.
+    issue.utilisation: "%" = "smsp__issue_active.avg.pct_of_peak_sustained_active",
+        25.0 * [issue.issued] / [sm.active_cycles];
+    /// Sectors of a load of global memory.
+    coalescer.sectors_per_global_load: "sectors per request" = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
+        1.0 * [coalescer.global_load_sectors] / [coalescer.global_load_requests];
+    /// Sectors of a store to global memory.
+    coalescer.sectors_per_global_store: "sectors per request" = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio",
+        1.0 * [coalescer.global_store_sectors] / [coalescer.global_store_requests];
+    /// Requests to L1.
+    l1.requests: "requests" = "l1tex__t_requests.sum",
+        1.0 * [coalescer.global_load_requests, coalescer.global_store_requests, coalescer.local_load_requests,
+               coalescer.local_store_requests, coalescer.atomic_requests, coalescer.reduction_requests,
+               coalescer.texture_requests];
+    /// Sectors in L1 that loads find there, of those of loads and stores.
+    l1.hit_rate: "%" = "l1tex__t_sector_hit_rate.pct",
+        100.0 * [l1.load_sector_hits] / [l1.load_sectors, l1.store_sectors];
+    /// Sectors in L1 that loads find there, of those that they look up.
     l1.load_hit_rate: "%" = "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct",
-        100.0 * [l1.load_sector_hits, l1.load_sectors_merged] / [l1.load_sectors];
+        100.0 * [l1.load_sector_hits] / [l1.load_sectors];
+    /// Lines in L1 whose tag loads find there.
+    l1.load_line_hit_rate: "%" = "",
+        100.0 * [l1.load_line_hits] / [l1.load_lines];
+    /// Sectors that L1 reads from L2.
+    l1.sectors_read_from_l2: "sectors" = "l1tex__m_xbar2l1tex_read_sectors_mem_lg_op_ld.sum",
+        1.0 * [l1.sectors_fetched, l1.load_sectors_bypassed];
+    /// Sectors that L1 writes to L2.
+    l1.sectors_written_to_l2: "sectors" = "l1tex__m_l1tex2xbar_write_sectors_mem_lg_op_st.sum",
+        1.0 * [l1.store_sectors];
+    /// Requests of L1 to L2.
+    l1.requests_to_l2: "requests" = "lts__t_requests_srcunit_tex.sum",
+        1.0 * [memory_pipeline.requests_sent];
+    /// Passes of shared memory for a request.
+    shared.passes_per_request: "passes per request" = "",
+        1.0 * [shared.passes] / [shared.load_requests, shared.store_requests, shared.atomic_requests];
+    /// From a request of an SM to its reply.
+    memory.mean_latency: "core cycles" = "",
+        1.0 * [memory.latency] / [memory.replies];
     /// Sectors in L2 that were there.
-    l2.hit_rate: "%" = "lts__t_sector_hit_rate.pct", 100.0 * [l2.hits] / [l2.hits, l2.misses];
+    l2.hit_rate: "%" = "lts__t_sector_hit_rate.pct",
+        100.0 * [l2.hits] / [l2.hits, l2.misses];
+    /// Sectors read in L2 that were there.
+    l2.read_hit_rate: "%" = "lts__t_sector_op_read_hit_rate.pct",
+        100.0 * [l2.read_hits] / [l2.sectors_read];
+    /// Cycles in which tags of L2 are used.
+    l2.utilisation: "%" = "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
+        100.0 * [l2.tag_cycles] / [gpu.l2_cycles];
+    /// Bytes through L2.
+    l2.bandwidth: "GB/s" = "",
+        32.0 * [l2.hits, l2.misses] / [gpu.nanoseconds];
+    /// Sectors of DRAM.
+    dram.sectors: "sectors" = "dram__sectors.sum",
+        1.0 * [dram.reads, dram.writes];
+    /// Bytes from and to DRAM.
+    dram.bandwidth: "GB/s" = "dram__bytes.sum.per_second",
+        32.0 * [dram.reads, dram.writes] / [gpu.nanoseconds];
+    /// Cycles in which data is on the bus.
+    dram.utilisation: "%" = "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+        100.0 * [dram.bus_cycles] / [gpu.dram_cycles];
+    /// The same, of those in which there is something to do.
+    dram.efficiency: "%" = "",
+        100.0 * [dram.bus_cycles] / [dram.busy_cycles];
+    /// Reads whose row is open.
+    dram.read_row_hit_rate: "%" = "",
+        100.0 * [dram.read_row_hits] / [dram.reads];
 };

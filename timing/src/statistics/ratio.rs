@@ -5,7 +5,7 @@ use super::Counter;
 /// What was counted, in the order of the units.
 pub type Counts = Vec<(&'static Counter, u64)>;
 
-/// A value that counters give: a sum of counters, over another sum if there is one.
+/// A value that counters give: a product of sums of counters over another product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
     /// Unit of the machine it belongs to.
@@ -20,27 +20,25 @@ pub struct Ratio {
     pub metric: &'static str,
     /// What the quotient is multiplied with: 100 for per cent.
     pub scale: f64,
-    /// Counters, `section.name`, that are added.
-    pub numerator: &'static [&'static str],
-    /// Counters whose sum it is divided by; none if it is a sum only.
-    pub denominator: &'static [&'static str],
+    /// What is multiplied: sums of counters, `section.name`.
+    pub numerator: &'static [&'static [&'static str]],
+    /// What it is divided by, as the numerator; nothing for 1.
+    pub denominator: &'static [&'static [&'static str]],
 }
 
 impl Ratio {
     /// Its value; nothing if a counter is not there, or it would be divided by nothing.
     pub fn of(&self, counts: &[(&'static Counter, u64)]) -> Option<f64> {
-        let numerator = sum(counts, self.numerator)? as f64;
-        let denominator = match self.denominator {
-            [] => 1.0,
-            names => sum(counts, names)? as f64,
-        };
+        let numerator = product(counts, self.numerator)?;
+        let denominator = product(counts, self.denominator)?;
         (denominator > 0.0).then(|| self.scale * numerator / denominator)
     }
 }
 
-/// The sum of counters by their names; nothing if one is not there.
-fn sum(counts: &[(&'static Counter, u64)], names: &[&str]) -> Option<u64> {
-    names.iter().map(|name| value(counts, name)).sum()
+/// A product of sums of counters by their names; nothing if one is not there.
+fn product(counts: &[(&'static Counter, u64)], sums: &[&[&str]]) -> Option<f64> {
+    let sum = |names: &&[&str]| names.iter().map(|name| value(counts, name)).sum::<Option<u64>>();
+    sums.iter().map(|names| sum(names).map(|sum| sum as f64)).product()
 }
 
 /// A counter's value by its name, `section.name`.
@@ -63,8 +61,8 @@ mod tests {
         unit: "%",
         metric: "",
         scale: 100.0,
-        numerator: &["l1.hits"],
-        denominator: &["l1.hits", "l1.misses"],
+        numerator: &[&["l1.hits"]],
+        denominator: &[&["l1.hits", "l1.misses"]],
     };
 
     #[test]

@@ -1,0 +1,113 @@
+//! Copy engines: copies between host and device take their time on the bus, and go through L2.
+
+use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind, Timed};
+use crate::specification::GpuSpec;
+
+/// Where a copy goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From host to device.
+    ToDevice,
+    /// From device to host.
+    FromDevice,
+}
+
+/// Bytes of device memory that are copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copy {
+    /// To where.
+    pub direction: Direction,
+    /// Device address of the first.
+    pub address: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
+/// A copy that is under way. Its lines leave as their bytes come over the bus. Of one that is larger than L2 only as many lines
+/// go through it as can stay.
+#[derive(Debug, Clone)]
+pub(super) struct RunningCopy {
+    pub(super) id: u32,
+    copy: Copy,
+    /// When its first byte comes. Core cycles.
+    first: u64,
+    /// When its last byte comes, or its last reply. Core cycles.
+    end: u64,
+    /// Address of the next line.
+    next: u64,
+    /// Requests without a reply.
+    unanswered: u64,
+}
+
+impl RunningCopy {
+    pub(super) fn new(gpu: &GpuSpec, id: u32, copy: Copy, start: u64) -> RunningCopy {
+        let first = start.saturating_add(u64::from(gpu.copy.latency));
+        let l2 = u64::from(gpu.l2.size) * u64::from(gpu.partition.all_slices());
+        let through = if gpu.copy.through_l2 { copy.bytes.min(l2) } else { 0 };
+        let next = (copy.end() - through) / LINE_BYTES * LINE_BYTES;
+        let end = first.saturating_add(gpu.copy.cycles(copy.bytes, gpu.clocks.core));
+        RunningCopy { id, copy, first, end, next, unanswered: 0 }
+    }
+
+    /// The core cycle at which the next line leaves.
+    fn line_leaves(&self, gpu: &GpuSpec) -> Option<u64> {
+        let before = self.next.saturating_sub(self.copy.address);
+        let left = gpu.copy.through_l2 && self.next < self.copy.end();
+        left.then(|| self.first.saturating_add(gpu.copy.cycles(before, gpu.clocks.core)))
+    }
+
+    /// The core cycle of the next thing to do, apart from replies.
+    pub(super) fn next_event(&self, gpu: &GpuSpec) -> Option<u64> {
+        self.line_leaves(gpu).or((self.unanswered == 0).then_some(self.end))
+    }
+
+    /// Sends the lines that leave before a core cycle.
+    pub(super) fn send(&mut self, gpu: &GpuSpec, from: u64, end: u64, out: &mut Vec<Timed<MemoryRequest>>) {
+        while let Some(cycle) = self.line_leaves(gpu).filter(|cycle| *cycle < end) {
+            out.push(Timed { cycle: cycle.max(from), message: self.request(gpu) });
+            self.next += LINE_BYTES;
+            self.unanswered += 1;
+        }
+    }
+
+    fn request(&self, gpu: &GpuSpec) -> MemoryRequest {
+        let line = self.next;
+        let first = self.copy.address.saturating_sub(line);
+        let last = (self.copy.end() - line).min(LINE_BYTES);
+        let bytes = u128::MAX >> (LINE_BYTES - last) & u128::MAX << first;
+        let sectors = (0..4).filter(|sector| (bytes >> (sector * 32)) as u32 != 0);
+        let (kind, bytes_written) = match self.copy.direction {
+            Direction::ToDevice => (RequestKind::Write, bytes),
+            Direction::FromDevice => (RequestKind::Read, 0),
+        };
+        MemoryRequest {
+            line,
+            sectors: sectors.fold(0, |mask, sector| mask | 1 << sector),
+            bytes: bytes_written,
+            kind,
+            lanes: 0,
+            origin: Origin::Copy,
+            // Copies have no port of their own; they take those of all SMs in turn.
+            sm: (line / LINE_BYTES % u64::from(gpu.chip.sms)) as u16,
+            tag: self.id,
+            deferred: None,
+        }
+    }
+
+    /// A reply has come.
+    pub(super) fn answered(&mut self, cycle: u64) {
+        self.unanswered -= 1;
+        self.end = self.end.max(cycle);
+    }
+
+    /// When it ended, if it has before a core cycle.
+    pub(super) fn ended(&self, gpu: &GpuSpec, before: u64) -> Option<u64> {
+        (self.line_leaves(gpu).is_none() && self.unanswered == 0 && self.end < before).then_some(self.end)
+    }
+}
+
+impl Copy {
+    fn end(&self) -> u64 {
+        self.address.saturating_add(self.bytes)
+    }
+}

@@ -1,0 +1,329 @@
+//! Epochs: dispatch of CTAs, SMs, memory side, and whether anything moves.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use super::copy::RunningCopy;
+use super::crew::lock;
+use super::launch::{Launch, LaunchId};
+use super::observer::{Observer, Progress};
+use super::slot::Slot;
+use super::{Gpu, LaunchError, Stuck};
+use crate::message::{MemoryReply, MemoryRequest, Origin, Performed, Timed};
+use crate::sm::SmFault;
+
+/// Epochs between two tellings of the observer.
+const TELL: u64 = 1024;
+
+/// Epochs in which no instruction is issued, no reply comes and no CTA ends, after which nothing is taken to move.
+const PATIENCE: u64 = 64 * TELL;
+
+/// Runs SMs of these numbers to a core cycle.
+pub(super) type Step<'s> = &'s dyn Fn(&[u32], u64);
+
+/// What is under way, apart from what SMs' threads touch.
+pub(super) struct Epochs<'g, 'a> {
+    pub(super) gpu: &'g mut Gpu,
+    /// Those under way, oldest first.
+    pub(super) launches: Vec<Launch<'a>>,
+    /// Those under way, oldest first.
+    pub(super) copies: Vec<RunningCopy>,
+    /// When each SM has something to do. Core cycles; `u64::MAX` for never.
+    wake: Vec<u64>,
+    /// SMs that may have room for a CTA.
+    open: Vec<bool>,
+    /// The SM that gets the next CTA if it has room.
+    turn: usize,
+    epochs: u64,
+    watch: Watch,
+    // What an epoch needs, kept for its memory.
+    active: Vec<u32>,
+    requests: Vec<Timed<MemoryRequest>>,
+    replies: Vec<VecDeque<Timed<MemoryReply>>>,
+    performed: Vec<Performed>,
+    credits: Vec<u32>,
+    /// Credits to come that are for requests of copies.
+    owed: Vec<u32>,
+}
+
+/// What had moved when it was last looked at.
+#[derive(Default)]
+struct Watch {
+    moved: [u64; 3],
+    /// Epoch since which it is the same.
+    since: u64,
+}
+
+impl<'g, 'a> Epochs<'g, 'a> {
+    pub(super) fn new(gpu: &'g mut Gpu, slots: &[Mutex<Slot<'a>>]) -> Epochs<'g, 'a> {
+        let count = slots.len();
+        Epochs {
+            gpu,
+            launches: Vec::new(),
+            copies: Vec::new(),
+            wake: slots.iter().map(|slot| lock(slot).wake()).collect(),
+            open: vec![false; count],
+            turn: 0,
+            epochs: 0,
+            watch: Watch::default(),
+            active: Vec::new(),
+            requests: Vec::new(),
+            replies: vec![VecDeque::new(); count],
+            performed: Vec::new(),
+            credits: vec![0; count],
+            owed: vec![0; count],
+        }
+    }
+
+    /// Adds a launch.
+    pub(super) fn add(&mut self, launch: Launch<'a>) {
+        self.launches.push(launch);
+        if let [_] = self.launches[..] {
+            self.turn = 0;
+        } else {
+            self.launches.iter_mut().for_each(|launch| launch.shared = true);
+        }
+        self.open.fill(true);
+    }
+
+    /// Runs epochs until a launch or a copy has ended; gives its number.
+    pub(super) fn run(
+        &mut self,
+        slots: &[Mutex<Slot<'a>>],
+        step: Step<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<u32, LaunchError> {
+        loop {
+            if let Some(id) = self.ended() {
+                return Ok(id);
+            }
+            if self.epochs.is_multiple_of(TELL) {
+                self.tell(slots, observer)?;
+            }
+            let next = self.next_event().ok_or_else(|| LaunchError::Stuck(self.stuck(slots)))?;
+            self.epoch(slots, step, next)?;
+        }
+    }
+
+    /// Runs what goes on after the last CTA: writes on their way to DRAM.
+    pub(super) fn settle(&mut self, slots: &[Mutex<Slot<'a>>], step: Step<'_>) -> Result<(), LaunchError> {
+        while let Some(next) = self.next_event() {
+            self.epoch(slots, step, next)?;
+        }
+        if !self.gpu.memory.is_idle() || slots.iter().any(|slot| !lock(slot).sm.is_idle()) {
+            return Err(LaunchError::Stuck(self.stuck(slots)));
+        }
+        self.gpu.memory.violation().map_or(Ok(()), |violation| Err(LaunchError::Dram(violation.clone())))
+    }
+
+    fn ended(&self) -> Option<u32> {
+        let Gpu { spec, run_to, .. } = &*self.gpu;
+        let launch = self.launches.iter().find(|launch| launch.end(&spec.launch).is_some());
+        let copy = || self.copies.iter().find(|copy| copy.ended(spec, *run_to).is_some());
+        launch.map(|launch| launch.id).or_else(|| copy().map(|copy| copy.id))
+    }
+
+    /// The first core cycle at which something happens.
+    fn next_event(&self) -> Option<u64> {
+        let dispatch = self.launches.iter().find(|launch| launch.ctas_to_start() > 0);
+        let dispatch = dispatch.filter(|_| self.open.contains(&true)).map(|launch| launch.ready);
+        let copies = self.copies.iter().filter_map(|copy| copy.next_event(&self.gpu.spec));
+        let sms = self.wake.iter().copied().min().filter(|wake| *wake != u64::MAX);
+        sms.into_iter().chain(dispatch).chain(copies).chain(self.gpu.memory.next_event()).min()
+    }
+
+    /// Runs the epoch with the core cycle `next`, before which nothing happens.
+    fn epoch(&mut self, slots: &[Mutex<Slot<'a>>], step: Step<'_>, next: u64) -> Result<(), LaunchError> {
+        let length = u64::from(self.gpu.spec.chip.epoch);
+        let start = self.gpu.run_to.max(next);
+        let end = (start / length + 1) * length;
+        self.dispatch(slots, start, end)?;
+        self.active.clear();
+        self.active.extend((0..).zip(&self.wake).filter(|(_, wake)| **wake < end).map(|(number, _)| number));
+        step(&self.active, end);
+        self.collect(slots)?;
+        self.send_copies(start, end);
+        // Stable: those of a cycle stay in the order of SMs and of their sequence.
+        self.requests.sort_by_key(|request| request.cycle);
+        self.run_memory(slots, end)?;
+        self.gpu.run_to = end;
+        self.epochs += 1;
+        Ok(())
+    }
+
+    /// Starts CTAs from `start` to `end`: in each cycle one on each SM that has room, in turn.
+    fn dispatch(&mut self, slots: &[Mutex<Slot<'a>>], start: u64, end: u64) -> Result<(), LaunchError> {
+        for cycle in start..end {
+            for _ in 0..slots.len() {
+                // The oldest launch with CTAs to start; younger ones get what it leaves.
+                let next = self.launches.iter_mut().find(|launch| launch.ctas_to_start() > 0);
+                let Some(launch) = next.filter(|launch| launch.ready <= cycle) else { break };
+                let number = self.turn;
+                self.turn = (self.turn + 1) % slots.len();
+                if !self.open[number] {
+                    continue;
+                }
+                let slot = &mut *lock(&slots[number]);
+                if slot.sm.room(&launch.program) == 0 {
+                    self.open[number] = false;
+                    continue;
+                }
+                if let Err(fault) = slot.start_cta(cycle, launch) {
+                    return Err(self.fault(number as u32, fault));
+                }
+                self.gpu.counters.ctas_started += 1;
+                self.wake[number] = self.wake[number].min(cycle);
+            }
+            if !self.open.contains(&true) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what the active SMs have left.
+    fn collect(&mut self, slots: &[Mutex<Slot<'a>>]) -> Result<(), LaunchError> {
+        self.requests.clear();
+        for place in 0..self.active.len() {
+            let number = self.active[place];
+            let slot = &mut *lock(&slots[number as usize]);
+            if let Some(fault) = slot.fault.take() {
+                return Err(self.fault(number, fault));
+            }
+            self.wake[number as usize] = slot.wake();
+            self.requests.append(&mut slot.outbox);
+            self.take_finished(number as usize, slot);
+        }
+        Ok(())
+    }
+
+    fn take_finished(&mut self, number: usize, slot: &mut Slot<'a>) {
+        self.open[number] |= !slot.finished.is_empty();
+        for cta in slot.finished.drain(..) {
+            self.gpu.counters.ctas_ended += 1;
+            if let Some(launch) = self.launches.iter_mut().find(|launch| launch.id == cta.launch) {
+                launch.cta_ended(cta.cycle);
+            }
+        }
+    }
+
+    fn send_copies(&mut self, start: u64, end: u64) {
+        let before = self.requests.len();
+        for copy in &mut self.copies {
+            copy.send(&self.gpu.spec, start, end, &mut self.requests);
+        }
+        for request in &self.requests[before..] {
+            self.owed[usize::from(request.message.sm)] += 1;
+            self.gpu.counters.copy_requests += 1;
+        }
+    }
+
+    /// Runs the memory side to `end` and gives SMs what it has for them.
+    fn run_memory(&mut self, slots: &[Mutex<Slot<'a>>], end: u64) -> Result<(), LaunchError> {
+        let Epochs { gpu, requests, replies, performed, credits, .. } = self;
+        if requests.is_empty() && gpu.memory.next_event().is_none_or(|next| next >= end) {
+            return Ok(());
+        }
+        performed.clear();
+        gpu.memory.run(end, requests, replies, performed, credits);
+        self.take_copy_replies();
+        for (number, slot) in slots.iter().enumerate() {
+            if self.credits[number] == 0 && self.replies[number].is_empty() {
+                continue;
+            }
+            let slot = &mut *lock(slot);
+            slot.sm.give_credits(end, std::mem::take(&mut self.credits[number]));
+            slot.inbox.append(&mut self.replies[number]);
+            self.wake[number] = slot.wake();
+        }
+        for place in 0..self.performed.len() {
+            let performed = self.performed[place];
+            let number = usize::from(performed.sm);
+            let slot = &mut *lock(&slots[number]);
+            if let Err(fault) = slot.perform(end, &performed) {
+                return Err(self.fault(u32::from(performed.sm), fault));
+            }
+            self.wake[number] = slot.wake();
+            self.take_finished(number, slot);
+        }
+        Ok(())
+    }
+
+    /// Takes what is for copies out of what is for SMs.
+    fn take_copy_replies(&mut self) {
+        if self.copies.is_empty() {
+            return;
+        }
+        for (credits, owed) in self.credits.iter_mut().zip(&mut self.owed) {
+            let paid = (*credits).min(*owed);
+            *credits -= paid;
+            *owed -= paid;
+        }
+        let Epochs { gpu, copies, replies, .. } = self;
+        for queue in replies {
+            queue.retain(|Timed { cycle, message }| {
+                if message.origin != Origin::Copy {
+                    return true;
+                }
+                gpu.counters.copy_replies += 1;
+                copies
+                    .iter_mut()
+                    .filter(|copy| copy.id == message.tag)
+                    .for_each(|copy| copy.answered(*cycle));
+                false
+            });
+        }
+    }
+
+    /// Tells the observer of the launches, and looks whether anything moves.
+    fn tell(&mut self, slots: &[Mutex<Slot<'a>>], observer: &mut dyn Observer) -> Result<(), LaunchError> {
+        let instructions = slots.iter().map(|slot| lock(slot).sm.counters().activity.warp_instructions).sum();
+        for launch in &self.launches {
+            let progress = Progress {
+                kernel: &launch.program.kernel,
+                ctas_done: launch.ended,
+                cycles: self.gpu.run_to.saturating_sub(launch.start),
+                instructions,
+            };
+            if observer.progress(&progress).is_break() {
+                return Err(LaunchError::Cancelled);
+            }
+        }
+        let moved = [instructions, self.gpu.memory.counters().replies, self.gpu.counters.ctas_ended];
+        if moved != self.watch.moved {
+            self.watch = Watch { moved, since: self.epochs };
+        }
+        match self.epochs - self.watch.since {
+            0..PATIENCE => Ok(()),
+            _ => Err(LaunchError::Stuck(self.stuck(slots))),
+        }
+    }
+
+    fn fault(&self, sm: u32, fault: SmFault) -> LaunchError {
+        let id = launch_of(&fault);
+        let launch = self.launches.iter().find(|launch| launch.id == id);
+        let kernel = launch.map_or_else(String::new, |launch| launch.program.kernel.name.clone());
+        LaunchError::Fault { kernel, sm, fault }
+    }
+
+    fn stuck(&self, slots: &[Mutex<Slot<'a>>]) -> Stuck {
+        let kernels = self.launches.iter().map(Launch::to_string).collect();
+        let warps = (0..).zip(slots).flat_map(|(number, slot): (u32, _)| {
+            let waiting = lock(slot).sm.waiting();
+            waiting.into_iter().map(move |warp| format!("SM {number}, {warp}"))
+        });
+        let waiting = warps.chain(self.gpu.memory.waiting()).collect();
+        Stuck { cycle: self.gpu.run_to, kernels, waiting }
+    }
+}
+
+/// The launch of a fault.
+fn launch_of(fault: &SmFault) -> LaunchId {
+    match fault {
+        SmFault::Source { launch, .. }
+        | SmFault::NoSource { launch }
+        | SmFault::NoRoom { launch }
+        | SmFault::NoInstruction { launch, .. }
+        | SmFault::NoRoom { launch } => *launch,
+    }
+}

@@ -1,0 +1,73 @@
+//! How fast the model runs: `cargo test --release -p timing --test gpu -- --ignored --nocapture bench`.
+
+use std::time::Instant;
+
+use timing::gpu::Gpu;
+use warp_stream::OperationClass;
+
+use crate::script::{Script, Thread, count, launch, titan_v};
+
+/// Prints what a launch does in a second; gives cycles and instructions a second.
+fn measure(name: &str, gpu: &mut Gpu, script: &Script) -> [f64; 2] {
+    let start = Instant::now();
+    let record = launch(gpu, script);
+    let seconds = start.elapsed().as_secs_f64();
+    let [cycles, instructions] =
+        [record.cycles, count(&record, "sm.warp_instructions")].map(|count| count as f64 / seconds / 1e6);
+    println!(
+        "{name}: {} cycles, {seconds:.3} s, {instructions:.3} M warp instructions/s, {cycles:.3} M cycles/s",
+        record.cycles
+    );
+    [cycles, instructions]
+}
+
+/// The loop of a naive product of matrices: two loads, a sum of products, its counting.
+fn sgemm(size: u64) -> Script {
+    let a = move |thread: Thread| (1 << 30) + (thread.number / size * size + thread.iteration) * 4;
+    let b = move |thread: Thread| (1 << 31) + (thread.iteration * size + thread.number % size) * 4;
+    Script::new((size * size / 256) as u32, 256)
+        .load(8, &[], a)
+        .load(9, &[], b)
+        .operation(OperationClass::Integer, 11, &[11])
+        .operation(OperationClass::Integer, 12, &[12])
+        .operation(OperationClass::Fp32, 10, &[8, 9, 10])
+        .operation(OperationClass::Integer, 13, &[13])
+        .repeat(0, size - 1)
+        .store(&[10], |thread| (3 << 30) + thread.number * 4)
+        .exit()
+}
+
+#[test]
+#[ignore = "measures time"]
+fn bench_idle_cycles() {
+    let chase = Script::new(1, 1)
+        .load(8, &[8], |thread| (1 << 30) + thread.iteration * 128 * 1023)
+        .repeat(0, 100_000)
+        .exit();
+    let [cycles, _] = measure("one thread waits for DRAM", &mut titan_v(&[]), &chase);
+    assert!(cycles >= 20.0);
+}
+
+#[test]
+#[ignore = "measures time"]
+fn bench_threads() {
+    let [_, one] = measure("SGEMM 256, 1 thread", &mut titan_v(&[]), &sgemm(256));
+    let [_, two] = measure("SGEMM 256, 2 threads", &mut titan_v(&[]).with_threads(2), &sgemm(256));
+    println!("2 threads are {:.2} times as fast as one", two / one);
+}
+
+#[test]
+#[ignore = "measures time"]
+fn bench_streams() {
+    let vector = |number: u64| move |thread: Thread| (number << 30) + 4 * thread.number;
+    let script = Script::new(8192, 256)
+        .load(8, &[], vector(1))
+        .load(9, &[], vector(2))
+        .store(&[8, 9], vector(3))
+        .exit();
+    measure("sum of vectors", &mut titan_v(&[]), &script);
+    let scattered =
+        |thread: Thread| (1 << 30) + (thread.number * 7919 + thread.iteration * 104_729) % (1 << 22) * 4;
+    let script = Script::new(640, 256).load(8, &[], scattered).repeat(0, 20).exit();
+    measure("scattered loads", &mut titan_v(&[]), &script);
+}

@@ -1,0 +1,43 @@
+//! Which CTA starts where and when.
+
+use crate::script::{Script, count, launch, titan_v};
+
+#[test]
+fn ctas_go_to_the_sms_in_turn() {
+    let script = Script::new(8, 32).exit();
+    launch(&mut titan_v(&["chip.sms=3"]), &script);
+    let started: Vec<(u64, u32)> = script.started();
+    assert_eq!(started, [(0, 0), (1, 1), (2, 2), (3, 0), (4, 1), (5, 2), (6, 0), (7, 1)]);
+}
+
+#[test]
+fn an_sm_starts_one_cta_in_a_cycle() {
+    // The second finds its instructions in the caches, so that CTAs issue as soon as they are there.
+    let mut gpu = titan_v(&["chip.sms=2"]);
+    let script = || Script::new(32, 32).load(8, &[], |thread| thread.cta << 20).store(&[8], |_| 0).exit();
+    launch(&mut gpu, &script());
+    let second = script();
+    launch(&mut gpu, &second);
+    let issues = second.first_issues();
+    assert!((15..=16).contains(&(issues[31] - issues[0])), "{issues:?}");
+}
+
+#[test]
+fn a_cta_waits_for_room() {
+    // 2,048 threads fit an SM.
+    let script = Script::new(5, 1024).load(8, &[], |thread| thread.number * 128).store(&[8], |_| 0).exit();
+    let record = launch(&mut titan_v(&["chip.sms=1"]), &script);
+    assert_eq!(script.most_at_once(), 2);
+    assert_eq!(count(&record, "gpu.ctas_ended"), 5);
+}
+
+#[test]
+fn all_of_many_ctas_are_executed_once() {
+    let script = Script::new(20_000, 64).exit();
+    let record = launch(&mut titan_v(&[]), &script);
+    let mut started: Vec<u64> = script.started().into_iter().map(|(cta, _)| cta).collect();
+    started.sort_unstable();
+    assert!(started.into_iter().eq(0..20_000));
+    assert_eq!(count(&record, "sm.warp_instructions"), 40_000);
+    assert_eq!(count(&record, "gpu.ctas_ended"), 20_000);
+}

@@ -1,0 +1,74 @@
+//! Launches that do not end.
+
+use std::ops::ControlFlow;
+
+use timing::gpu::{LaunchError, Observer, Progress};
+
+use crate::script::{Script, launch, titan_v, try_launch};
+
+#[test]
+fn a_launch_in_which_nothing_moves_ends_with_who_waits_for_what() {
+    let error = try_launch(&mut titan_v(&[]), &Script::new(2, 64).hang().exit()).unwrap_err();
+    let LaunchError::Stuck(stuck) = error else { panic!("{error}") };
+    assert_eq!(stuck.kernels, ["launch 0, kernel hangs: 0 of 2 CTAs have ended, 2 have started"]);
+    // Two CTAs of two warps, at the instruction after the barrier.
+    assert_eq!(stuck.waiting.len(), 4, "{:#?}", stuck.waiting);
+    assert!(stuck.waiting[0].starts_with("SM 0, launch 0, CTA 0, warp 0"), "{}", stuck.waiting[0]);
+}
+
+#[test]
+fn a_fault_names_kernel_and_cta() {
+    let script = Script::new(200, 32).exit().faulting(123);
+    let error = try_launch(&mut titan_v(&[]), &script).unwrap_err();
+    assert!(matches!(error, LaunchError::Fault { sm: 43, .. }), "{error:?}");
+    assert_eq!(error.to_string(), "kernel script on SM 43: a bad address");
+}
+
+#[test]
+fn a_cta_that_fits_no_sm_is_an_error() {
+    let script = Script::new(1, 32).exit().with(|kernel| kernel.shared_bytes = 1 << 20);
+    assert!(matches!(try_launch(&mut titan_v(&[]), &script), Err(LaunchError::NoRoom { .. })));
+}
+
+#[test]
+fn a_cooperative_launch_that_cannot_be_there_at_once_is_an_error() {
+    let script = |ctas| Script::new(ctas, 1024).exit().with(|kernel| kernel.cooperative = true);
+    launch(&mut titan_v(&[]), &script(160));
+    let error = try_launch(&mut titan_v(&[]), &script(161)).unwrap_err();
+    assert!(matches!(error, LaunchError::NotResident { ctas: 161, room: 160, .. }), "{error:?}");
+}
+
+struct Impatient(Vec<u64>);
+
+impl Observer for Impatient {
+    fn progress(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+        self.0.push(progress.ctas_done);
+        if self.0.len() < 5 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+/// Runs for long.
+fn long() -> Script {
+    let load = |thread: crate::script::Thread| thread.number * 128 + thread.iteration * 8192;
+    Script::new(10_000, 32).load(8, &[8], load).repeat(0, 5).exit()
+}
+
+#[test]
+fn an_observer_sees_how_far_a_launch_is_and_can_end_it() {
+    let mut observer = Impatient(Vec::new());
+    let mut gpu = titan_v(&["chip.sms=2"]);
+    assert!(matches!(gpu.launch(&long(), &mut observer), Err(LaunchError::Cancelled)));
+    assert_eq!(observer.0.len(), 5);
+    assert!(observer.0.is_sorted() && observer.0[4] > 0, "{:?}", observer.0);
+}
+
+#[test]
+fn after_an_error_the_next_launch_runs_as_on_a_new_gpu() {
+    let mut gpu = titan_v(&["chip.sms=2"]);
+    assert!(gpu.launch(&long(), &mut Impatient(Vec::new())).is_err());
+    let next = launch(&mut gpu, &long());
+    let new = launch(&mut titan_v(&["chip.sms=2"]), &long());
+    assert!(next.start >= 16 * 1024);
+    // Clocks of L2 and DRAM are where they are, so not each cycle is the same.
+    assert!(next.cycles.abs_diff(new.cycles) * 100 < new.cycles, "{} {}", next.cycles, new.cycles);
+}

@@ -1,0 +1,63 @@
+//! One thread and its loads: the latencies that were measured.
+
+use warp_stream::OperationClass;
+
+use crate::script::{Script, launch, titan_v};
+
+/// A thread that loads from where its last load says, so often.
+fn chase(loads: u64, address: impl Fn(u64) -> u64 + Send + Sync + 'static) -> Script {
+    Script::new(1, 1)
+        .load(8, &[8], move |thread| (1 << 30) + address(thread.iteration))
+        .repeat(0, loads - 1)
+        .exit()
+}
+
+/// Core cycles of a load, of many; `warm` runs all of them once before.
+fn cycles_of_load(warm: bool, address: fn(u64) -> u64) -> u64 {
+    let cycles = |loads: u64| {
+        let mut gpu = titan_v(&[]);
+        if warm {
+            launch(&mut gpu, &chase(loads, address));
+        }
+        launch(&mut gpu, &chase(loads, address)).cycles
+    };
+    (cycles(400) - cycles(200)) / 200
+}
+
+#[test]
+fn an_empty_kernel_takes_the_floor_that_the_profiler_measures() {
+    let cycles = launch(&mut titan_v(&[]), &Script::new(1, 32).exit()).cycles;
+    assert!((2300..=2700).contains(&cycles), "{cycles}");
+}
+
+#[test]
+fn a_load_that_hits_in_l1_takes_28_cycles() {
+    let cycles = cycles_of_load(false, |_| 0);
+    assert!((27..=30).contains(&cycles), "{cycles}");
+}
+
+#[test]
+fn a_load_that_hits_in_l2_takes_193_to_215_cycles() {
+    let cycles = cycles_of_load(true, |step| step * 128);
+    assert!((193..=215).contains(&cycles), "{cycles}");
+}
+
+#[test]
+fn a_load_from_dram_takes_375_to_434_cycles() {
+    let cycles = cycles_of_load(false, |step| step * 128 * 1023);
+    assert!((375..=434).contains(&cycles), "{cycles}");
+}
+
+#[test]
+fn a_dependent_sum_takes_4_cycles() {
+    let cycles = |sums: u64| {
+        let chain = |script: Script| {
+            (0..sums).fold(script, |script, _| script.operation(OperationClass::Fp32, 8, &[8]))
+        };
+        let mut gpu = titan_v(&[]);
+        // The second finds its instructions in the caches.
+        launch(&mut gpu, &chain(Script::new(1, 32)).exit());
+        launch(&mut gpu, &chain(Script::new(1, 32)).exit()).cycles
+    };
+    assert_eq!((cycles(300) - cycles(200)) / 100, 4);
+}

@@ -1,0 +1,13 @@
+//! A whole GPU with synthetic kernels.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod bench;
+mod copies;
+mod determinism;
+mod dispatch;
+mod errors;
+mod latency;
+mod overlap;
+mod script;
+mod throughput;

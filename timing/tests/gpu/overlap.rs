@@ -1,0 +1,97 @@
+//! Launches and copies at the same time.
+
+use timing::gpu::{Copy, Direction, Ended, Gpu};
+use timing::report::LaunchRecord;
+use warp_stream::OperationClass;
+
+use crate::script::{Script, count, launch, titan_v};
+
+/// So many CTAs of a warp, each of which has half of an SM's shared memory for a while.
+fn half(ctas: u32) -> Script {
+    let script = Script::new(ctas, 32).with(|kernel| kernel.shared_bytes = 48 << 10);
+    (0..50).fold(script, |script, _| script.operation(OperationClass::Fp32, 8, &[8])).exit()
+}
+
+/// Runs launches at the same time; gives their records in the order in which they end.
+fn together(gpu: &mut Gpu, scripts: &[Script]) -> Vec<(u32, LaunchRecord)> {
+    let mut session = gpu.session();
+    for script in scripts {
+        session.begin(script, 0).unwrap();
+    }
+    let mut end = || match session.run_until_one_ends(&mut ()).unwrap() {
+        Ended::Launch { id, record } => (id, record),
+        Ended::Copy { .. } => panic!("a copy"),
+    };
+    scripts.iter().map(|_| end()).collect()
+}
+
+#[test]
+fn launches_that_leave_room_for_one_another_overlap() {
+    let records = together(&mut titan_v(&[]), &[half(80), half(80)]);
+    let alone = launch(&mut titan_v(&[]), &half(80)).cycles;
+    let end = records.iter().map(|(_, record)| record.start + record.cycles).max().unwrap();
+    assert!(end < alone + 300, "{end} {alone}");
+    assert!(records.iter().all(|(_, record)| record.shared));
+}
+
+#[test]
+fn ctas_of_the_older_launch_start_first() {
+    let scripts = [half(400), half(1)];
+    let records = together(&mut titan_v(&["chip.sms=1"]), &scripts);
+    assert_eq!(records.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [0, 1]);
+    assert!(scripts[1].first_issues()[0] > scripts[0].first_issues()[399]);
+}
+
+#[test]
+fn what_overlapping_launches_count_adds_up_to_what_they_do() {
+    let records = together(&mut titan_v(&[]), &[half(80), half(40), half(200)]);
+    let sum: u64 = records.iter().map(|(_, record)| count(record, "sm.warp_instructions")).sum();
+    assert_eq!(sum, 320 * 51);
+}
+
+#[test]
+fn a_launch_begins_while_another_runs() {
+    let mut gpu = titan_v(&[]);
+    let scripts = [half(80), half(400)];
+    let mut session = gpu.session();
+    session.begin(&scripts[0], 0).unwrap();
+    session.begin(&scripts[1], 1000).unwrap();
+    let Ended::Launch { record, .. } = session.run_until_one_ends(&mut ()).unwrap() else { panic!() };
+    let id = session.begin(&scripts[0], record.start + record.cycles).unwrap();
+    let rest = [0; 2].map(|_| session.run_until_one_ends(&mut ()).unwrap());
+    assert!(rest.iter().any(|ended| matches!(ended, Ended::Launch { id: ended, .. } if *ended == id)));
+    let starts: Vec<u64> = rest.iter().map(start).collect();
+    assert!(starts.contains(&1000) && starts.contains(&(record.start + record.cycles)), "{starts:?}");
+}
+
+fn start(ended: &Ended) -> u64 {
+    match ended {
+        Ended::Launch { record, .. } => record.start,
+        Ended::Copy { .. } => panic!("a copy"),
+    }
+}
+
+#[test]
+fn a_copy_runs_beside_a_launch() {
+    let copy = Copy { direction: Direction::ToDevice, address: 1 << 30, bytes: 1 << 20 };
+    let time_of_copy = {
+        let mut gpu = titan_v(&[]);
+        gpu.copy(copy).unwrap();
+        gpu.now().cycle
+    };
+    let script = half(80 * 100);
+    let alone = launch(&mut titan_v(&[]), &script).cycles;
+    let mut gpu = titan_v(&[]);
+    let mut session = gpu.session();
+    session.begin(&script, 0).unwrap();
+    session.begin_copy(copy, 0);
+    let ends = [0; 2].map(|_| match session.run_until_one_ends(&mut ()).unwrap() {
+        Ended::Launch { record, .. } => record.cycles,
+        Ended::Copy { end, .. } => end,
+    });
+    let (first, last) = (time_of_copy.min(alone), time_of_copy.max(alone));
+    assert!(
+        ends[0].abs_diff(first) * 100 < first && ends[1].abs_diff(last) * 100 < last,
+        "{ends:?} {first} {last}"
+    );
+}

@@ -4,6 +4,7 @@
 //! counters, and behaviour as functions over them.
 
 pub mod clock;
+pub mod correlate;
 pub mod crossbar;
 pub mod dram;
 pub mod gpu;

@@ -11,7 +11,6 @@ use warp_stream::{
 pub const BARRIER: u32 = 1;
 pub const ATOMIC: u32 = 2;
 pub const TEXTURE: u32 = 3;
-pub const STORE: u32 = 4;
 pub const EXIT: u32 = 5;
 
 pub struct Toy(Kernel);

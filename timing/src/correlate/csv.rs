@@ -1,0 +1,64 @@
+//! Rows of CSV files: fields between commas, quoted where they hold some.
+
+/// A row: its line, from 1, and its fields.
+pub(super) type Row = (usize, Vec<String>);
+
+/// Rows that are no remarks of a profiler (`==`) or of a table (`#`), nor empty.
+pub(super) fn rows(text: &str) -> Vec<Row> {
+    let remark = |line: &str| line.starts_with("==") || line.starts_with('#') || line.trim().is_empty();
+    let lines = text.lines().enumerate().filter(|(_, line)| !remark(line));
+    lines.map(|(index, line)| (index + 1, fields(line))).collect()
+}
+
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    let mut letters = line.trim_end_matches('\r').chars().peekable();
+    while let Some(letter) = letters.next() {
+        let doubled = letter == '"' && quoted && letters.peek() == Some(&'"');
+        match letter {
+            '"' if !doubled => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            _ => {
+                if doubled {
+                    letters.next();
+                }
+                if let Some(field) = fields.last_mut() {
+                    field.push(letter);
+                }
+            }
+        }
+    }
+    fields
+}
+
+/// A number, which may have commas between thousands, or a percent sign.
+pub(super) fn value(field: &str) -> Option<f64> {
+    let digits: String = field.trim().trim_end_matches('%').chars().filter(|letter| *letter != ',').collect();
+    digits.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// Three numbers, `(1, 2, 3)` or `1,2,3`.
+pub(super) fn triple(field: &str) -> Option<[u32; 3]> {
+    let mut numbers = field.trim_matches(['(', ')', ' ']).split(',').map(|number| number.trim().parse().ok());
+    let mut next = || numbers.next().flatten();
+    Some([next()?, next()?, next()?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_hold_commas_and_doubled_quotes() {
+        assert_eq!(
+            rows("# remark\n==PROF==\n\na,\"b,\"\"c\"\"\",\n"),
+            [(4, vec!["a".to_owned(), "b,\"c\"".to_owned(), String::new()])]
+        );
+    }
+
+    #[test]
+    fn numbers_have_commas_and_percent_signs() {
+        assert_eq!([value("1,234.5"), value("12.5%"), value("n/a")], [Some(1234.5), Some(12.5), None]);
+    }
+}

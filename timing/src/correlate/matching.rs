@@ -1,0 +1,60 @@
+//! Which launch here is which there: the n-th of a kernel on one side is its n-th on the other.
+
+use super::Launch;
+use super::kernel_name::{base_name, same_kernel};
+
+/// A program's launches on both sides.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Program {
+    /// Its name.
+    pub name: String,
+    /// Ours beside the card's, in the card's order.
+    pub matches: Vec<Match>,
+    /// Launches that only one side has, and such as have another grid or block there.
+    pub unmatched: Vec<String>,
+}
+
+/// A launch on both sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Match {
+    /// Ours.
+    pub ours: Launch,
+    /// The card's.
+    pub card: Launch,
+}
+
+impl Program {
+    /// Matches launches.
+    pub fn new(name: &str, ours: &[Launch], card: &[Launch]) -> Program {
+        let mut program = Program { name: name.to_owned(), ..Program::default() };
+        let mut taken = vec![false; ours.len()];
+        for theirs in card {
+            let next = ours
+                .iter()
+                .zip(&taken)
+                .position(|(own, taken)| !taken && same_kernel(&own.kernel, &theirs.kernel));
+            let Some(index) = next else {
+                program.unmatched.push(format!("only the card has {}", describe(theirs)));
+                continue;
+            };
+            taken[index] = true;
+            let own = &ours[index];
+            let differs = |a: Option<[u32; 3]>, b: Option<[u32; 3]>| a.zip(b).is_some_and(|(a, b)| a != b);
+            if differs(own.grid, theirs.grid) || differs(own.block, theirs.block) {
+                let text = format!("{} is {} on the card", describe(own), describe(theirs));
+                program.unmatched.push(text);
+            } else {
+                program.matches.push(Match { ours: own.clone(), card: theirs.clone() });
+            }
+        }
+        let only = ours.iter().zip(&taken).filter(|(_, taken)| !**taken);
+        program.unmatched.extend(only.map(|(own, _)| format!("the card has no {}", describe(own))));
+        program
+    }
+}
+
+fn describe(launch: &Launch) -> String {
+    let size =
+        |size: Option<[u32; 3]>| size.map_or_else(|| "?".to_owned(), |[x, y, z]| format!("{x}x{y}x{z}"));
+    format!("{}, grid {}, block {}", base_name(&launch.kernel), size(launch.grid), size(launch.block))
+}

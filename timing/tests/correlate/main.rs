@@ -1,0 +1,138 @@
+//! Small tables whose answers are known.
+
+#![allow(clippy::unwrap_used)]
+
+use timing::correlate::{Comparison, Launch, Program, read_profiler, read_statistics};
+
+const CYCLES: &str = "gpc__cycles_elapsed.max";
+
+fn ours(kernel: &str, cycles: u32) -> String {
+    format!(
+        r#"{{ "kernel": "{kernel}", "grid": [2, 1, 1], "block": [32, 1, 1], "derived": {{ "l2.hit_rate": 50.0 }},
+            "counters": {{ "gpu.cycles": {cycles}, "gpu.sm_cycles": {cycles}, "dram.reads": 6, "dram.writes": 4 }} }}"#
+    )
+}
+
+fn statistics(launches: &[(&str, u32)]) -> Vec<Launch> {
+    let launches: Vec<String> = launches.iter().map(|(kernel, cycles)| ours(kernel, *cycles)).collect();
+    read_statistics("run.json", &format!(r#"{{ "launches": [{}] }}"#, launches.join(","))).unwrap()
+}
+
+const TABLE: &str = "app,kernel_derived,grid_derived,block_derived,hw_cycles_gpc_max,l2_hit_pct,dram_sectors_rd_plus_wr\n\
+    a,vadd,\"2,1,1\",\"32,1,1\",100,40,10\n\
+    a,sum,\"2,1,1\",\"32,1,1\",200,60,20\n\
+    a,vadd,\"2,1,1\",\"32,1,1\",400,50,0\n";
+
+fn compared() -> Comparison {
+    let ours = statistics(&[("_Z3sumPf", 100), ("_Z4vaddPf", 110), ("_Z4vaddPf", 300)]);
+    let card = read_profiler("card.csv", TABLE).unwrap();
+    Comparison::new(vec![Program::new("a", &ours, &card)])
+}
+
+#[test]
+fn the_error_per_launch_is_the_mean_of_the_absolute_ones() {
+    // 110 to 100, 100 to 200, 300 to 400.
+    let cycles = compared().metric(CYCLES).unwrap();
+    assert_eq!(cycles.launches, 3);
+    assert!((cycles.per_launch - (10.0 + 50.0 + 25.0) / 3.0).abs() < 1e-9);
+    assert!((cycles.bias - (10.0 - 50.0 - 25.0) / 3.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_error_per_program_is_that_of_the_sum() {
+    // 510 to 700.
+    assert!((compared().metric(CYCLES).unwrap().per_program - 100.0 * 190.0 / 700.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_correlation_is_that_of_the_logarithms() {
+    let ours = statistics(&[("k", 10), ("k", 100), ("k", 1000)]);
+    let card: Vec<Launch> = statistics(&[("k", 7), ("k", 70), ("k", 700)]);
+    let comparison = Comparison::new(vec![Program::new("a", &ours, &card)]);
+    assert!((comparison.metric(CYCLES).unwrap().correlation.unwrap() - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn percentages_are_compared_in_points() {
+    // 50 to 40, 60 and 50.
+    let rate = compared().metric("lts__t_sector_hit_rate.pct").unwrap();
+    assert!((rate.per_launch - 20.0 / 3.0).abs() < 1e-9 && rate.per_program.abs() < 1e-9);
+}
+
+#[test]
+fn a_launch_whose_value_is_0_on_the_card_counts_for_the_program_only() {
+    let sectors = compared().metric("dram__sectors_read.sum + dram__sectors_write.sum").unwrap();
+    // 10 to 10 and to 20; 30 to 30.
+    assert_eq!(sectors.launches, 2);
+    assert!((sectors.per_launch - 25.0).abs() < 1e-9 && sectors.per_program.abs() < 1e-9);
+}
+
+#[test]
+fn launches_that_one_side_does_not_have_are_named() {
+    let ours = statistics(&[("vadd", 100), ("other", 1)]);
+    let card = read_profiler("card.csv", &TABLE.replace("a,vadd,\"2,1,1\"", "a,vadd,\"3,1,1\"")).unwrap();
+    let program = Program::new("a", &ours, &card);
+    assert!(program.matches.is_empty());
+    assert_eq!(
+        program.unmatched,
+        [
+            "vadd, grid 2x1x1, block 32x1x1 is vadd, grid 3x1x1, block 32x1x1 on the card",
+            "only the card has sum, grid 2x1x1, block 32x1x1",
+            "only the card has vadd, grid 3x1x1, block 32x1x1",
+            "the card has no other, grid 2x1x1, block 32x1x1",
+        ]
+    );
+}
+
+#[test]
+fn nsight_compute_is_read_in_its_raw_form() {
+    let text = "==PROF== Connected\n\
+        \"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"gpc__cycles_elapsed.max\"\n\
+        \"\",\"\",\"\",\"\",\"cycle\"\n\
+        \"0\",\"vadd(const float *, int)\",\"(32, 1, 1)\",\"(2, 1, 1)\",\"1,234\"\n";
+    let launches = read_profiler("ncu.csv", text).unwrap();
+    assert_eq!(launches.len(), 1);
+    assert_eq!((launches[0].grid, launches[0].values[CYCLES]), (Some([2, 1, 1]), 1234.0));
+}
+
+#[test]
+fn nsight_compute_is_read_in_the_form_with_a_row_for_each_metric() {
+    let text = "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\
+        \"0\",\"vadd(int)\",\"gpc__cycles_elapsed.max\",\"cycle\",\"12\"\n\
+        \"0\",\"vadd(int)\",\"dram__sectors_read.sum\",\"sector\",\"3\"\n\
+        \"1\",\"vadd(int)\",\"gpc__cycles_elapsed.max\",\"cycle\",\"13\"\n";
+    let launches = read_profiler("ncu.csv", text).unwrap();
+    assert_eq!(launches.len(), 2);
+    assert_eq!((launches[0].values.len(), launches[1].values[CYCLES]), (2, 13.0));
+}
+
+#[test]
+fn nvprof_has_other_names_for_the_same() {
+    let text = "==1== NVPROF is profiling process 1\n\
+        \"Device\",\"Context\",\"Stream\",\"Kernel\",\"Correlation_ID\",\"gld_transactions\"\n\
+        ,,,,,\n\
+        \"TITAN V (0)\",\"1\",\"7\",\"vadd(float*, int)\",1,128\n";
+    let launches = read_profiler("nvprof.csv", text).unwrap();
+    assert_eq!(launches[0].values["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"], 128.0);
+}
+
+#[test]
+fn other_files_are_errors() {
+    assert!(read_profiler("x.csv", "").is_err());
+    assert!(read_profiler("x.csv", "a,b\n1,2\n").unwrap_err().to_string().starts_with("x.csv, line 1"));
+    assert!(
+        read_profiler("x.csv", "kernel_derived,app\nvadd\n")
+            .unwrap_err()
+            .to_string()
+            .starts_with("x.csv, line 2")
+    );
+    assert!(read_statistics("x.json", "{}").is_err());
+    assert!(read_statistics("x.json", "[").is_err());
+}
+
+#[test]
+fn the_measurements_of_the_gv100_are_read() {
+    let launches = read_profiler("gv100-ncu.csv", include_str!("../../measurements/gv100-ncu.csv")).unwrap();
+    assert_eq!(launches.len(), 214);
+    assert!(launches.iter().all(|launch| launch.values.contains_key(CYCLES) && launch.grid.is_some()));
+}

@@ -6,10 +6,14 @@
 
 mod capture;
 mod compare;
+mod config;
+mod correlate;
 mod coverage;
 mod demo;
 mod doctor;
+mod explain;
 mod extract;
+mod gpus;
 mod instrument;
 mod replay;
 mod run;
@@ -29,10 +33,14 @@ use crate::failure::Failure;
 pub(crate) enum Command {
     Capture(capture::Args),
     Compare(compare::Args),
+    Config(config::Args),
+    Correlate(correlate::Args),
     Coverage(coverage::Args),
     Doctor(doctor::Args),
     Demo(demo::Args),
+    Explain(explain::Args),
     Extract(extract::Args),
+    Gpus(gpus::Args),
     Instrument(instrument::Args),
     Replay(replay::Args),
     Run(run::Args),
@@ -47,10 +55,14 @@ impl Command {
         match self {
             Self::Capture(args) => capture::run(args),
             Self::Compare(args) => compare::run(args, out),
+            Self::Config(args) => config::run(args, out),
+            Self::Correlate(args) => correlate::run(args, out),
             Self::Coverage(args) => coverage::run(args, out),
             Self::Doctor(args) => doctor::run(args, out),
             Self::Demo(args) => demo::run(args, out),
+            Self::Explain(args) => explain::run(args, out),
             Self::Extract(args) => extract::run(args, out),
+            Self::Gpus(args) => gpus::run(args, out),
             Self::Instrument(args) => instrument::run(args, out),
             Self::Replay(args) => replay::run(args, out),
             Self::Run(args) => run::run(args),

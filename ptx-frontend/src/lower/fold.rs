@@ -1,10 +1,16 @@
 //! Which instructions become part of others: sums of products, sums of addresses, changes of sign.
+//!
+//! An instruction can be part of others if all that read its result can take it in, and if what it reads is still there
+//! when they run.
 
 use warp_stream::OperationClass;
 
-use crate::ir::{Operand, RegisterId};
+use crate::analyse::writes;
+use crate::ir::{AddressBase, Instruction, Operand, RegisterId};
+use crate::isa::{Compare, Effect, Float, Integer, Logic, Modifier, Op, ScalarType};
 
-use super::values::Values;
+use super::recipe::{Recipe, recipe};
+use super::values::{Constant, Values};
 
 /// An instruction that another takes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +22,7 @@ pub(super) struct Fold {
     /// What both are together.
     pub(super) class: OperationClass,
     /// A shift of 64 bits with a sum: one for each half.
-    pub(super) is_shift_of_pair: bool,
+    pub(super) is_pair: bool,
 }
 
 /// All of a function.
@@ -26,10 +32,38 @@ pub(super) struct Folds {
     taken: Vec<Option<Fold>>,
 }
 
+/// Ways to be part of whatever reads a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// A constant is added to an address.
+    Offset,
+    /// An address of shared memory is scaled by 4, 8 or 16.
+    Scale,
+    /// A sign is changed.
+    Sign,
+    /// A predicate is negated.
+    Not,
+}
+
 impl Folds {
     pub(super) fn of(values: &Values<'_>, instructions: usize) -> Folds {
-        let _ = values;
-        Folds { absorbed: vec![false; instructions], taken: vec![None; instructions] }
+        let mut folds = Folds { absorbed: vec![false; instructions], taken: vec![None; instructions] };
+        for position in (0..instructions as u32).rev() {
+            if let Some((i, result)) = candidate(values, position)
+                && (values.uses(result).is_empty() || folds.is_part(values, i, position, result))
+            {
+                folds.absorbed[position as usize] = true;
+            }
+        }
+        for position in 0..instructions as u32 {
+            if let Some((i, result)) = candidate(values, position)
+                && !folds.is_absorbed(position)
+                && folds.taken_by(position).is_none()
+            {
+                folds.give_away(values, i, position, result);
+            }
+        }
+        folds
     }
 
     /// Is it part of others?
@@ -37,22 +71,239 @@ impl Folds {
         self.absorbed.get(position as usize).copied().unwrap_or(false)
     }
 
+    /// What the instruction takes in.
     pub(super) fn taken_by(&self, position: u32) -> Option<Fold> {
         self.taken.get(position as usize).copied().flatten()
     }
 
     /// The predicate of which `register` is the negation, if that needs no instruction.
-    pub(super) fn behind_not(&self, _values: &Values<'_>, register: RegisterId) -> RegisterId {
+    pub(super) fn behind_not(&self, values: &Values<'_>, register: RegisterId) -> RegisterId {
+        let mut register = register;
+        while let Some(i) = self.absorbed_definition(values, register)
+            && i.op == Op::Logic(Logic::not_predicate)
+            && let Some(Operand::Register(of) | Operand::NegatedPredicate(of)) = i.operands.get(1)
+        {
+            register = *of;
+        }
         register
     }
 
     /// The operand of which this is the negative or absolute value, if that needs no instruction.
-    pub(super) fn behind_sign<'o>(&self, _values: &Values<'_>, operand: &'o Operand) -> &'o Operand {
+    pub(super) fn behind_sign<'o>(&self, values: &'o Values<'_>, operand: &'o Operand) -> &'o Operand {
+        let mut operand = values.behind_negative(operand);
+        while let Operand::Register(register) = operand
+            && let Some(i) = self.absorbed_definition(values, *register)
+            && part_of(values, i) == Some(Part::Sign)
+            && let Some(of) = i.operands.get(1)
+        {
+            operand = values.behind_negative(of);
+        }
         operand
     }
 
     /// The register an address counts from.
-    pub(super) fn base(&self, _values: &Values<'_>, register: RegisterId) -> RegisterId {
+    pub(super) fn base(&self, values: &Values<'_>, register: RegisterId) -> RegisterId {
+        let mut register = register;
+        while let Some(i) = self.absorbed_definition(values, register)
+            && matches!(part_of(values, i), Some(Part::Offset | Part::Scale))
+            && let Some(base) = variable_part(values, i)
+        {
+            register = base;
+        }
         register
+    }
+
+    fn absorbed_definition<'f>(&self, values: &Values<'f>, register: RegisterId) -> Option<&'f Instruction> {
+        let position = values.single_definition(register)?;
+        self.is_absorbed(position).then(|| values.instruction(position)).flatten()
+    }
+
+    /// Can all that read the result do without the instruction?
+    fn is_part(&self, values: &Values<'_>, i: &Instruction, position: u32, result: RegisterId) -> bool {
+        let Some(part) = part_of(values, i) else { return false };
+        let fits = |user: &u32| {
+            values.instruction(*user).is_some_and(|reader| match part {
+                Part::Offset => is_base_only(reader, result) || self.passes_on(values, *user, Part::Offset),
+                Part::Scale => {
+                    values.bits(result) == 32
+                        && (is_base_only(reader, result) || self.passes_on(values, *user, Part::Offset))
+                }
+                Part::Sign => takes_sign(i, reader) || self.passes_on(values, *user, Part::Sign),
+                Part::Not => !matches!(reader.op, Op::Memory(_)),
+            })
+        };
+        values.uses(result).iter().all(fits) && self.is_stable(values, i, position, result)
+    }
+
+    fn passes_on(&self, values: &Values<'_>, position: u32, part: Part) -> bool {
+        self.is_absorbed(position)
+            && values.instruction(position).and_then(|i| part_of(values, i)) == Some(part)
+    }
+
+    /// Is what `i` reads still there at all that will read it in its place?
+    fn is_stable(&self, values: &Values<'_>, i: &Instruction, position: u32, result: RegisterId) -> bool {
+        let inputs = values.reads(i);
+        let mut readers: Vec<u32> = values.uses(result).to_vec();
+        let mut seen = 0;
+        while let Some(reader) = readers.get(seen).copied() {
+            seen += 1;
+            if !inputs.iter().all(|input| values.is_stable(*input, position, reader)) {
+                return false;
+            }
+            if self.is_absorbed(reader)
+                && let Some(further) = values.instruction(reader)
+            {
+                readers.extend(writes(further).into_iter().flat_map(|register| values.uses(register)));
+            }
+        }
+        true
+    }
+
+    /// Makes the instruction part of the ones that use its result, if each can take it.
+    fn give_away(&mut self, values: &Values<'_>, i: &Instruction, position: u32, result: RegisterId) {
+        let users = values.uses(result);
+        let mut taken = Vec::with_capacity(users.len());
+        for user in users {
+            let Some(reader) = values.instruction(*user) else { return };
+            let Some(operand) = only_operand(reader, result) else { return };
+            if self.is_absorbed(*user) || values.is_gone(*user) || self.taken_by(*user).is_some() {
+                return;
+            }
+            let Some((class, is_pair)) = joined(values, i, reader, users.len()) else { return };
+            taken.push((*user, Fold { inner: position, operand, class, is_pair }));
+        }
+        if !self.is_stable(values, i, position, result) {
+            return;
+        }
+        for (user, fold) in taken {
+            self.taken[user as usize] = Some(fold);
+        }
+        self.absorbed[position as usize] = true;
+    }
+}
+
+/// An instruction that has no effect but its one result, which all readers see.
+fn candidate<'f>(values: &Values<'f>, position: u32) -> Option<(&'f Instruction, RegisterId)> {
+    let i = values.instruction(position)?;
+    if values.is_gone(position) || i.guard.is_some() || i.op.line().effect != Effect::Pure {
+        return None;
+    }
+    let [result] = writes(i)[..] else { return None };
+    // Reading a clock cannot be left out or done later.
+    let reads_special = i.operands.iter().any(|operand| matches!(operand, Operand::Special(_)));
+    (values.single_definition(result) == Some(position) && !reads_special).then_some((i, result))
+}
+
+fn part_of(values: &Values<'_>, i: &Instruction) -> Option<Part> {
+    let flushes = i.has(Modifier::Ftz);
+    match i.op {
+        Op::Integer(Integer::add) if i.last_type().is_some_and(|ty| ty.bits() >= 32) => {
+            variable_part(values, i).map(|_| Part::Offset)
+        }
+        Op::Logic(Logic::shl) if i.last_type().is_some_and(|ty| ty.bits() == 32) => {
+            let scale = matches!(i.operands.get(2), Some(Operand::Immediate(2..=4)));
+            (scale && variable_part(values, i).is_some()).then_some(Part::Scale)
+        }
+        Op::Integer(Integer::neg) if i.last_type() == Some(ScalarType::S32) => Some(Part::Sign),
+        Op::Float(Float::neg | Float::abs) if !flushes => Some(Part::Sign),
+        Op::Float(Float::neg_double | Float::abs_double | Float::neg_half) => Some(Part::Sign),
+        Op::Logic(Logic::not_predicate) => Some(Part::Not),
+        _ => None,
+    }
+}
+
+/// The register of an instruction whose other operand is part of the instruction's code.
+fn variable_part(values: &Values<'_>, i: &Instruction) -> Option<RegisterId> {
+    let [_, a, b] = &i.operands[..] else { return None };
+    let is_known = |operand: &Operand| matches!(values.constant(operand), Some(Constant::Bits(_)));
+    match (a, b) {
+        (Operand::Register(a), b) if is_known(b) => Some(*a),
+        (a, Operand::Register(b)) if is_known(a) => Some(*b),
+        _ => None,
+    }
+}
+
+/// Does the instruction use the register as the base of an address, and for nothing else?
+fn is_base_only(i: &Instruction, register: RegisterId) -> bool {
+    let is_base = |operand: &&Operand| matches!(operand, Operand::Address { base: AddressBase::Register(base), .. } if *base == register);
+    let bases = i.operands.iter().filter(is_base).count();
+    bases > 0 && crate::analyse::reads(i).iter().filter(|read| **read == register).count() == bases
+}
+
+fn takes_sign(sign: &Instruction, reader: &Instruction) -> bool {
+    let same_type = sign.last_type() == reader.last_type();
+    match (sign.op, reader.op) {
+        (Op::Integer(_), Op::Integer(Integer::add | Integer::sub)) => {
+            reader.last_type().is_some_and(|ty| ty.bits() == 32)
+        }
+        (
+            Op::Float(Float::neg | Float::abs),
+            Op::Float(Float::add | Float::sub | Float::mul | Float::min | Float::max)
+            | Op::Compare(Compare::setp_float),
+        ) => true,
+        // FFMA takes negatives, no absolute values.
+        (Op::Float(Float::neg), Op::Float(Float::fma | Float::mad)) => true,
+        (
+            Op::Float(Float::neg_double | Float::abs_double),
+            Op::Float(Float::add_double | Float::sub_double | Float::mul_double)
+            | Op::Compare(Compare::setp_double),
+        ) => true,
+        (Op::Float(Float::neg_double), Op::Float(Float::fma_double | Float::mad_double)) => true,
+        (
+            Op::Float(Float::neg_half),
+            Op::Float(Float::add_half | Float::sub_half | Float::mul_half | Float::fma_half),
+        ) => same_type,
+        _ => false,
+    }
+}
+
+/// Which of the instruction's operands the register is, if it is one and only once.
+fn only_operand(i: &Instruction, register: RegisterId) -> Option<u8> {
+    let whole = |operand: &Operand| match operand {
+        Operand::Register(of) | Operand::NegatedPredicate(of) => *of == register,
+        _ => false,
+    };
+    let mut places = (1..i.operands.len()).filter(|n| whole(&i.operands[*n]));
+    let place = places.next()?;
+    let reads = crate::analyse::reads(i).iter().filter(|read| **read == register).count();
+    (reads == 1).then_some(place as u8)
+}
+
+/// What `i` and the instruction that uses its result are together, and whether for each half.
+fn joined(
+    values: &Values<'_>,
+    i: &Instruction,
+    reader: &Instruction,
+    users: usize,
+) -> Option<(OperationClass, bool)> {
+    let bits = |i: &Instruction| i.last_type().map_or(0, ScalarType::bits);
+    let (from, to) = (bits(i), bits(reader));
+    let known_shift =
+        || matches!(values.constant(i.operands.get(2)?), Some(Constant::Bits(1..=31))).then_some(());
+    let is_sum = matches!(reader.op, Op::Integer(Integer::add | Integer::sub));
+    match (i.op, reader.op) {
+        (Op::Integer(Integer::mul_lo), _) if is_sum && from <= 32 && to <= 32 => {
+            Some((OperationClass::IntegerMultiply, false))
+        }
+        (Op::Integer(Integer::mul_wide), Op::Integer(Integer::add)) if from == 32 && to == 64 => {
+            Some((OperationClass::IntegerMultiply, false))
+        }
+        (Op::Logic(Logic::shl), Op::Integer(Integer::add)) if from == to && from >= 32 => {
+            known_shift().map(|()| (OperationClass::Integer, from == 64))
+        }
+        (Op::Integer(Integer::add | Integer::sub), _) if is_sum && users == 1 && from == 32 && to == 32 => {
+            Some((OperationClass::Integer, false))
+        }
+        (
+            Op::Logic(Logic::and | Logic::or | Logic::xor | Logic::not),
+            Op::Logic(Logic::and | Logic::or | Logic::xor),
+        ) if users == 1 && from == 32 && to == 32 => Some((OperationClass::Integer, false)),
+        (Op::Compare(_), Op::Logic(Logic::and_predicate | Logic::or_predicate)) if users == 1 => {
+            match recipe(i) {
+                Recipe::One(class) => Some((class, false)),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }

@@ -15,6 +15,8 @@ mod code;
 mod contract;
 mod emit;
 mod fold;
+mod interference;
+mod live;
 mod recipe;
 mod select;
 mod values;
@@ -50,6 +52,6 @@ pub fn lower(function: &Function, flow: &ControlFlow, replacements: &Replacement
     let values = values::Values::of(function, flow, replacements);
     let folds = fold::Folds::of(&values, function.instructions.len());
     let code = select::select(function, flow, &values, &folds);
-    let allocation = allocate::Allocation::of(&code);
+    let allocation = allocate::Allocation::of(&code, flow);
     emit::emit(function, flow, &code, &allocation)
 }

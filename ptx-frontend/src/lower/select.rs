@@ -140,7 +140,7 @@ impl<'a> Selector<'a> {
             }
         }
         let [Some(d), ..] = [i.operands.first()] else { return false };
-        let wide = fold.is_shift_of_pair;
+        let wide = fold.is_pair;
         if wide {
             let destination = self.register(d);
             let sources = self.sources(&operands);
@@ -521,19 +521,27 @@ impl<'a> Selector<'a> {
         words
     }
 
+    /// The registers that operands are read from, but for predicates. Of several constants the widest is part of the
+    /// instruction.
     fn sources(&mut self, operands: &[&Operand]) -> Vec<Words> {
-        let mut takes_constant = true;
-        let mut sources = Vec::new();
-        for operand in operands {
-            match operand {
-                Operand::Vector(_) => {
-                    let gathered = self.gather(operand);
-                    sources.push(gathered);
+        let mut widest = None;
+        for (n, operand) in operands.iter().enumerate() {
+            let operand = self.folds.behind_sign(self.values, operand);
+            if matches!(self.values.constant(operand), Some(constant) if constant != Constant::Bits(0)) {
+                let size = self.register(operand).count;
+                if widest.is_none_or(|(_, known)| size > known) {
+                    widest = Some((n, size));
                 }
+            }
+        }
+        let mut sources = Vec::with_capacity(operands.len());
+        for (n, operand) in operands.iter().enumerate() {
+            match operand {
+                Operand::Vector(_) => sources.push(self.gather(operand)),
                 operand if self.is_predicate(operand) => {}
                 operand => {
-                    let source = self.source(operand, &mut takes_constant);
-                    sources.push(source);
+                    let mut takes_constant = widest.is_some_and(|(place, _)| place == n);
+                    sources.push(self.source(operand, &mut takes_constant));
                 }
             }
         }

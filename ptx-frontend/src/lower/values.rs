@@ -164,6 +164,11 @@ impl<'f> Values<'f> {
         made.ok().and_then(|at| self.negatives.get(at)).map_or(operand, |(_, of)| of)
     }
 
+    /// Bits of a register.
+    pub(super) fn bits(&self, register: RegisterId) -> u32 {
+        self.function.registers.get(register.0 as usize).map_or(0, |ty| ty.bits())
+    }
+
     pub(super) fn instruction(&self, position: u32) -> Option<&'f Instruction> {
         self.function.instructions.get(position as usize)
     }

@@ -1,0 +1,151 @@
+//! Which virtual registers cannot be one, and which copies vanish because their two registers can.
+
+use rustc_hash::FxHashSet;
+
+use super::code::{Code, Kind as NodeKind, Words};
+use super::live::{Bits, Kind};
+
+/// Pairs of virtual registers (or predicates) that hold different values at one time.
+#[derive(Debug, Default)]
+pub(super) struct Interference {
+    neighbours: Vec<FxHashSet<u32>>,
+    /// The one that stands for each.
+    stands_for: Vec<u32>,
+}
+
+impl Interference {
+    pub(super) fn of<K: Kind>(code: &Code, live_out: &[Bits]) -> Interference {
+        let count = K::count(code);
+        let mut interference = Interference {
+            neighbours: vec![FxHashSet::default(); count],
+            stands_for: (0..count as u32).collect(),
+        };
+        for (nodes, live_out) in code.blocks.iter().zip(live_out) {
+            let mut live = live_out.clone();
+            for node in nodes.iter().rev() {
+                let source = |n: u32| match node.kind {
+                    NodeKind::Copy => node.sources[0].iter().nth(n as usize),
+                    _ => None,
+                };
+                let mut nth = 0;
+                K::writes(node, |written| {
+                    let same = source(nth);
+                    nth += 1;
+                    for other in live.iter().filter(|other| *other != written && Some(*other) != same) {
+                        interference.neighbours[written as usize].insert(other);
+                        interference.neighbours[other as usize].insert(written);
+                    }
+                });
+                if !node.guarded {
+                    K::writes(node, |written| live.clear(written));
+                }
+                K::reads(node, |read| live.set(read));
+            }
+        }
+        interference
+    }
+
+    /// The register that stands for this one.
+    pub(super) fn root(&self, mut of: u32) -> u32 {
+        while self.stands_for[of as usize] != of {
+            of = self.stands_for[of as usize];
+        }
+        of
+    }
+
+    /// Those that the register cannot be one with.
+    pub(super) fn neighbours(&self, root: u32) -> impl Iterator<Item = u32> + '_ {
+        self.neighbours[root as usize].iter().copied()
+    }
+
+    fn meet(&self, a: u32, b: u32) -> bool {
+        self.neighbours[a as usize].contains(&b)
+    }
+
+    /// `a` becomes `b`.
+    fn join(&mut self, a: u32, b: u32) {
+        self.stands_for[a as usize] = b;
+        for neighbour in std::mem::take(&mut self.neighbours[a as usize]) {
+            self.neighbours[neighbour as usize].remove(&a);
+            self.neighbours[neighbour as usize].insert(b);
+            self.neighbours[b as usize].insert(neighbour);
+        }
+    }
+}
+
+/// Registers that lie next to each other, some of them within others.
+#[derive(Debug)]
+pub(super) struct Groups {
+    /// The group that each is part of, and from which register on.
+    within: Vec<(u32, u8)>,
+}
+
+/// Alignment of a group of so many registers.
+pub(super) fn alignment(count: u8) -> u8 {
+    match count {
+        0 | 1 => 1,
+        2 => 2,
+        _ => 4,
+    }
+}
+
+impl Groups {
+    /// Makes the two sides of copies one where that is possible; those in inner loops first.
+    pub(super) fn coalesce(code: &Code, interference: &mut Interference, depth: &[u32]) -> Groups {
+        let mut groups = Groups { within: (0..code.groups.len() as u32).map(|group| (group, 0)).collect() };
+        let mut copies: Vec<(u32, Words, Words)> = Vec::new();
+        for (block, nodes) in code.blocks.iter().enumerate() {
+            let of_block = nodes.iter().filter(|node| node.kind == NodeKind::Copy && !node.guarded);
+            copies.extend(of_block.map(|node| (depth[block], node.destination, node.sources[0])));
+        }
+        copies.sort_by_key(|(depth, _, _)| std::cmp::Reverse(*depth));
+        for (_, to, from) in copies {
+            if to.count == from.count && !groups.join(code, interference, to, from) {
+                groups.join(code, interference, from, to);
+            }
+        }
+        groups
+    }
+
+    fn root(&self, group: u32) -> (u32, u8) {
+        let (mut group, mut offset) = (group, 0);
+        while self.within[group as usize].0 != group {
+            let (outer, more) = self.within[group as usize];
+            offset += more;
+            group = outer;
+        }
+        (group, offset)
+    }
+
+    /// Is the group not part of another?
+    pub(super) fn is_root(&self, group: u32) -> bool {
+        self.within[group as usize].0 == group
+    }
+
+    /// Puts the group of `inner` into that of `outer` so that the two are the same registers.
+    fn join(&mut self, code: &Code, interference: &mut Interference, inner: Words, outer: Words) -> bool {
+        let group_of = |words: Words| code.group_of[words.first as usize];
+        let start = |words: Words| (words.first - code.groups[group_of(words) as usize].first) as u8;
+        let (inner_root, inner_offset) = self.root(group_of(inner));
+        let (outer_root, outer_offset) = self.root(group_of(outer));
+        let inner_at = inner_offset + start(inner);
+        let outer_at = outer_offset + start(outer);
+        if inner_root == outer_root {
+            return inner_at == outer_at;
+        }
+        let (small, large) = (code.groups[inner_root as usize], code.groups[outer_root as usize]);
+        let Some(offset) = outer_at.checked_sub(inner_at) else { return false };
+        if offset + small.count > large.count || !offset.is_multiple_of(alignment(small.count)) {
+            return false;
+        }
+        let pairs: Vec<(u32, u32)> = small.iter().zip(large.first + u32::from(offset)..).collect();
+        if pairs.iter().any(|(a, b)| interference.meet(*a, *b)) {
+            return false;
+        }
+        for (a, b) in pairs {
+            interference.join(a, b);
+        }
+        self.within[inner_root as usize] = (outer_root, offset);
+        true
+    }
+}

@@ -1,0 +1,141 @@
+//! Which virtual registers and predicates are wanted where blocks end.
+
+use crate::analyse::ControlFlow;
+
+use super::code::{Code, Node};
+
+/// A set of small numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bits(Vec<u64>);
+
+impl Bits {
+    pub(super) fn new(length: usize) -> Bits {
+        Bits(vec![0; length.div_ceil(64)])
+    }
+
+    pub(super) fn has(&self, bit: u32) -> bool {
+        self.0.get(bit as usize / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
+    }
+
+    pub(super) fn set(&mut self, bit: u32) {
+        if let Some(word) = self.0.get_mut(bit as usize / 64) {
+            *word |= 1 << (bit % 64);
+        }
+    }
+
+    pub(super) fn clear(&mut self, bit: u32) {
+        if let Some(word) = self.0.get_mut(bit as usize / 64) {
+            *word &= !(1 << (bit % 64));
+        }
+    }
+
+    /// The numbers, in ascending order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().enumerate().flat_map(|(at, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+                rest &= rest - 1;
+                Some(at as u32 * 64 + bit)
+            })
+        })
+    }
+
+    /// Adds those of `other` that are not in `without`; true if some were new.
+    fn merge(&mut self, other: &Bits, without: Option<&Bits>) -> bool {
+        let mut changed = false;
+        for (at, word) in self.0.iter_mut().enumerate() {
+            let more = other.0[at] & !without.map_or(0, |without| without.0[at]);
+            changed |= more & !*word != 0;
+            *word |= more;
+        }
+        changed
+    }
+}
+
+/// What a node reads and writes, of one kind.
+pub(super) trait Kind {
+    /// How many there are.
+    fn count(code: &Code) -> usize;
+    /// Those read; a destination that keeps its value where the guard does not hold is read, too.
+    fn reads(node: &Node, each: impl FnMut(u32));
+    /// Those written.
+    fn writes(node: &Node, each: impl FnMut(u32));
+}
+
+/// 32-bit registers.
+pub(super) struct OfWords;
+
+/// Predicates.
+pub(super) struct OfPredicates;
+
+impl Kind for OfWords {
+    fn count(code: &Code) -> usize {
+        code.group_of.len()
+    }
+
+    fn reads(node: &Node, mut each: impl FnMut(u32)) {
+        node.reads().for_each(&mut each);
+        if node.guarded {
+            node.destination.iter().for_each(each);
+        }
+    }
+
+    fn writes(node: &Node, each: impl FnMut(u32)) {
+        node.destination.iter().for_each(each);
+    }
+}
+
+impl Kind for OfPredicates {
+    fn count(code: &Code) -> usize {
+        code.predicates as usize
+    }
+
+    fn reads(node: &Node, mut each: impl FnMut(u32)) {
+        node.predicates_read.iter().copied().for_each(&mut each);
+        if node.guarded {
+            node.predicates_written.iter().copied().for_each(each);
+        }
+    }
+
+    fn writes(node: &Node, each: impl FnMut(u32)) {
+        node.predicates_written.iter().copied().for_each(each);
+    }
+}
+
+/// For each block, what is wanted behind it.
+pub(super) fn live_out<K: Kind>(code: &Code, flow: &ControlFlow) -> Vec<Bits> {
+    let count = K::count(code);
+    let blocks = code.blocks.len();
+    let mut wanted = vec![Bits::new(count); blocks];
+    let mut written = vec![Bits::new(count); blocks];
+    for (block, nodes) in code.blocks.iter().enumerate() {
+        for node in nodes {
+            K::reads(node, |word| {
+                if !written[block].has(word) {
+                    wanted[block].set(word);
+                }
+            });
+            K::writes(node, |word| written[block].set(word));
+        }
+    }
+    let mut live_in = wanted;
+    let mut live_out = vec![Bits::new(count); blocks];
+    let mut work: Vec<usize> = (0..blocks).collect();
+    let mut queued = vec![true; blocks];
+    while let Some(block) = work.pop() {
+        queued[block] = false;
+        for successor in &flow.blocks()[block].successors {
+            live_out[block].merge(&live_in[successor.0 as usize], None);
+        }
+        if live_in[block].merge(&live_out[block], Some(&written[block])) {
+            for before in &flow.blocks()[block].predecessors {
+                let before = before.0 as usize;
+                if !std::mem::replace(&mut queued[before], true) {
+                    work.push(before);
+                }
+            }
+        }
+    }
+    live_out
+}

@@ -25,6 +25,19 @@ pub(super) struct Fold {
     pub(super) is_pair: bool,
 }
 
+/// What an address counts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Base {
+    /// A register.
+    pub(super) register: RegisterId,
+    /// The one that the machine instruction names: the same, or the one that it is a multiple of.
+    pub(super) named: RegisterId,
+    /// The variable whose address is added.
+    pub(super) place: Option<u32>,
+    /// Bytes that are added.
+    pub(super) offset: i64,
+}
+
 /// All of a function.
 #[derive(Debug, Default)]
 pub(super) struct Folds {
@@ -101,16 +114,26 @@ impl Folds {
         operand
     }
 
-    /// The register an address counts from.
-    pub(super) fn base(&self, values: &Values<'_>, register: RegisterId) -> RegisterId {
-        let mut register = register;
-        while let Some(i) = self.absorbed_definition(values, register)
-            && matches!(part_of(values, i), Some(Part::Offset | Part::Scale))
-            && let Some(base) = variable_part(values, i)
+    /// What an address counts from.
+    pub(super) fn base(&self, values: &Values<'_>, register: RegisterId) -> Base {
+        let mut base = Base { register, named: register, place: None, offset: 0 };
+        while let Some(i) = self.absorbed_definition(values, base.register)
+            && let Some(part @ (Part::Offset | Part::Scale)) = part_of(values, i)
+            && let Some((register, known)) = variable_part(values, i)
         {
-            register = base;
+            base.named = register;
+            if part == Part::Scale {
+                return base;
+            }
+            base.register = register;
+            match known {
+                Constant::Bits(bits) => base.offset = base.offset.wrapping_add(bits as i64),
+                Constant::Place(place) if base.place.is_none() => base.place = Some(place),
+                // Two variables' addresses in one: who knows where that is.
+                _ => base.place = Some(u32::MAX),
+            }
         }
-        register
+        base
     }
 
     fn absorbed_definition<'f>(&self, values: &Values<'f>, register: RegisterId) -> Option<&'f Instruction> {
@@ -212,13 +235,13 @@ fn part_of(values: &Values<'_>, i: &Instruction) -> Option<Part> {
     }
 }
 
-/// The register of an instruction whose other operand is part of the instruction's code.
-fn variable_part(values: &Values<'_>, i: &Instruction) -> Option<RegisterId> {
+/// The register of an instruction whose other operand is part of the instruction's code, and that other operand.
+fn variable_part(values: &Values<'_>, i: &Instruction) -> Option<(RegisterId, Constant)> {
     let [_, a, b] = &i.operands[..] else { return None };
-    let is_known = |operand: &Operand| matches!(values.constant(operand), Some(Constant::Bits(_)));
+    let known = |operand: &Operand| values.constant(operand).filter(|constant| *constant != Constant::Bank);
     match (a, b) {
-        (Operand::Register(a), b) if is_known(b) => Some(*a),
-        (a, Operand::Register(b)) if is_known(a) => Some(*b),
+        (Operand::Register(a), b) if known(b).is_some() => Some((*a, known(b)?)),
+        (a, Operand::Register(b)) if known(a).is_some() => Some((*b, known(a)?)),
         _ => None,
     }
 }

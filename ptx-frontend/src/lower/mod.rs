@@ -13,11 +13,13 @@ mod access;
 mod allocate;
 mod code;
 mod contract;
+mod depend;
 mod emit;
 mod fold;
 mod interference;
 mod live;
 mod recipe;
+mod schedule;
 mod select;
 mod values;
 
@@ -51,7 +53,8 @@ pub struct LoweredFunction {
 pub fn lower(function: &Function, flow: &ControlFlow, replacements: &Replacements) -> LoweredFunction {
     let values = values::Values::of(function, flow, replacements);
     let folds = fold::Folds::of(&values, function.instructions.len());
-    let code = select::select(function, flow, &values, &folds);
+    let mut code = select::select(function, flow, &values, &folds);
+    schedule::schedule(&mut code, flow, &values, &folds);
     let allocation = allocate::Allocation::of(&code, flow);
     emit::emit(function, flow, &code, &allocation)
 }

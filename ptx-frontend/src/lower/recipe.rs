@@ -54,8 +54,9 @@ const DIVISION_64: &[(OperationClass, u8)] = &[
     (Integer, 1),
     (WideConversion, 1),
     (IntegerMultiply, 24),
-    (Integer, 38),
+    (Integer, 37),
     (Branch, 1),
+    (Integer, 1),
 ];
 /// Of a single-precision result that may be subnormal: scaled before and after.
 const SCALED: &[(OperationClass, u8)] = &[(Fp32Compare, 1), (Fp32, 1), (SpecialFunction, 1), (Fp32, 1)];
@@ -183,7 +184,7 @@ fn float(form: Float, i: &Instruction) -> Recipe {
         F::min_three | F::max_three => Chain(&[(Fp32Compare, 2)]),
         F::min_half | F::max_half => One(Half),
         F::min_double | F::max_double => Chain(&[(Fp64Compare, 1), (Fp32Compare, 1), (Integer, 2)]),
-        F::div => Chain(&[(SpecialFunction, 1), (Fp32Compare, 1), (Fp32, 5), (Branch, 1)]),
+        F::div => Chain(&[(SpecialFunction, 1), (Fp32Compare, 1), (Fp32, 4), (Branch, 1), (Fp32, 1)]),
         F::div_approx => match (i.has(Modifier::Full), flushes) {
             (true, _) => Chain(&[(Fp32Compare, 2), (Fp32, 4), (SpecialFunction, 1), (Fp32, 1)]),
             (false, false) => Chain(&[(Fp32Compare, 1), (Fp32, 2), (SpecialFunction, 1), (Fp32, 1)]),
@@ -192,10 +193,11 @@ fn float(form: Float, i: &Instruction) -> Recipe {
         F::div_double => Chain(&[
             (SpecialFunction, 1),
             (Fp32Compare, 1),
-            (Fp64, 8),
+            (Fp64, 7),
             (Fp32, 1),
             (Fp32Compare, 1),
             (Branch, 1),
+            (Fp64, 1),
         ]),
         F::rcp => Chain(&[(Integer, 3), (Branch, 1), (SpecialFunction, 1), (Fp32, 3)]),
         F::rcp_approx => match flushes {
@@ -203,17 +205,25 @@ fn float(form: Float, i: &Instruction) -> Recipe {
             false => Chain(&[(Fp32Compare, 4), (Fp32, 1), (SpecialFunction, 1), (Fp32, 1)]),
         },
         F::rcp_double => {
-            Chain(&[(SpecialFunction, 1), (Integer, 1), (Fp32Compare, 1), (Fp64, 5), (Branch, 1)])
+            Chain(&[(SpecialFunction, 1), (Integer, 1), (Fp32Compare, 1), (Fp64, 4), (Branch, 1), (Fp64, 1)])
         }
         F::sqrt => Chain(&[(SpecialFunction, 1), (Integer, 2), (Branch, 1), (Fp32, 4)]),
-        F::sqrt_double => {
-            Chain(&[(SpecialFunction, 1), (Integer, 2), (Fp64, 6), (Integer, 1), (Fp64, 2), (Branch, 1)])
-        }
+        F::sqrt_double => Chain(&[
+            (SpecialFunction, 1),
+            (Integer, 2),
+            (Fp64, 6),
+            (Integer, 1),
+            (Fp64, 1),
+            (Branch, 1),
+            (Fp64, 1),
+        ]),
         F::sqrt_approx | F::rsqrt_approx | F::lg2_approx | F::ex2_approx => match flushes {
             true => One(SpecialFunction),
             false => Chain(SCALED),
         },
-        F::rsqrt_approx_double => Chain(&[(SpecialFunction, 1), (Integer, 2), (Fp64, 5), (Branch, 1)]),
+        F::rsqrt_approx_double => {
+            Chain(&[(SpecialFunction, 1), (Integer, 2), (Fp64, 4), (Branch, 1), (Fp64, 1)])
+        }
         F::rcp_approx_double | F::rsqrt_approx_ftz_double => Chain(&[(SpecialFunction, 1), (Move, 1)]),
         F::sin_approx | F::cos_approx => Chain(&[(Fp32, 1), (SpecialFunction, 1)]),
         F::tanh_approx | F::tanh_approx_half | F::ex2_approx_half | F::ex2_approx_bfloat => {
@@ -436,7 +446,7 @@ fn atomic(form: AtomicForm, i: &Instruction) -> Recipe {
     match form {
         // A loop around a comparison and exchange, once through.
         F::atom_float if i.has(Modifier::Shared) => {
-            Chain(&[(Fp32, 1), (Atomic, 1), (Integer, 1), (Branch, 1)])
+            Chain(&[(Fp32, 1), (Atomic, 1), (Branch, 1), (Integer, 1)])
         }
         F::atom_bits
         | F::atom_cas
@@ -449,7 +459,7 @@ fn atomic(form: AtomicForm, i: &Instruction) -> Recipe {
         | F::atom_halves
         | F::atom_pairs => One(Atomic),
         F::red_float if i.has(Modifier::Shared) => {
-            Chain(&[(Fp32, 1), (Reduction, 1), (Integer, 1), (Branch, 1)])
+            Chain(&[(Fp32, 1), (Reduction, 1), (Branch, 1), (Integer, 1)])
         }
         F::red_bits
         | F::red_integer

@@ -4,7 +4,7 @@ use warp_stream::OperationClass;
 
 use crate::analyse::ControlFlow;
 use crate::ir::{AddressBase, Function, Instruction, Operand, RegisterId};
-use crate::isa::{Control, Convert, Effect, Logic, Memory, Modifier, Op, ScalarType, SpecialRegister};
+use crate::isa::{Control, Convert, Logic, Memory, Modifier, Op, ScalarType, SpecialRegister};
 
 use super::access::access;
 use super::code::{Code, Kind, Node, Words};
@@ -399,7 +399,9 @@ impl<'a> Selector<'a> {
             if step > 0 {
                 node.sources[3] = before;
             }
-            if step + 1 == classes.len() {
+            if *class == OperationClass::Branch {
+                // Around the slow path: it gives nothing, and the block does not end with it.
+            } else if step + 1 == classes.len() {
                 node.destination = result.destination;
                 node.predicates_written = result.predicates_written.clone();
             } else {
@@ -411,7 +413,6 @@ impl<'a> Selector<'a> {
                 before = self.code.group(words);
                 node.destination = before;
             }
-            // The branch around the slow path is not a place where the block ends.
             self.nodes.push(node);
         }
     }
@@ -619,7 +620,7 @@ impl<'a> Selector<'a> {
             match operand {
                 Operand::Address { base: AddressBase::Register(register), .. } => {
                     let base = self.folds.base(self.values, *register);
-                    let words = self.address(base);
+                    let words = self.address(base.named);
                     push(node, words);
                 }
                 Operand::Texel { handle, sampler, coordinates } => {
@@ -653,7 +654,7 @@ impl<'a> Selector<'a> {
         let operand = Operand::Register(base);
         match self.values.constant(&operand) {
             // The place of a variable is part of the instruction.
-            Some(Constant::Bits(_)) => Words::NONE,
+            Some(Constant::Bits(_) | Constant::Place(_)) => Words::NONE,
             Some(Constant::Bank) => {
                 let count = self.register(&operand).count;
                 self.materialise(&operand, count)

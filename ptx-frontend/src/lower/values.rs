@@ -3,15 +3,20 @@
 
 use crate::analyse::{ControlFlow, reads, writes};
 use crate::ir::{AddressBase, Function, Instruction, InstructionIndex, Operand, RegisterId, Space};
-use crate::isa::{Logic, Memory, Modifier, Op, SpecialRegister};
+use crate::isa::{Memory, Modifier, Op, SpecialRegister};
 
 use super::Replacements;
+
+/// Marks variables of the module among those of the function.
+const MODULE_LEVEL: u32 = 1 << 31;
 
 /// A value that needs no register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Constant {
     /// These bits.
     Bits(u64),
+    /// The address of a variable in shared or local memory, which is known when the code is assembled.
+    Place(u32),
     /// A place in a constant bank: a parameter of the kernel, an address that is known when the kernel is loaded.
     Bank,
 }
@@ -117,6 +122,12 @@ impl<'f> Values<'f> {
         match i.op {
             Op::Memory(Memory::mov) => match i.operands.get(1)? {
                 Operand::Special(special) => is_in_bank(*special).then_some(Constant::Bank),
+                // Of a module's variables only those in shared memory have addresses of 32 bits.
+                Operand::Address { base: AddressBase::External(of), .. }
+                    if i.last_type().is_some_and(|ty| ty.bits() == 32) =>
+                {
+                    Some(Constant::Place(of.0 | MODULE_LEVEL))
+                }
                 operand => self.constant(operand),
             },
             Op::Memory(Memory::cvta_to) => self.constant(i.operands.get(1)?),
@@ -133,7 +144,6 @@ impl<'f> Values<'f> {
                     _ => None,
                 }
             }
-            Op::Logic(Logic::not) | Op::Convert(_) => None,
             _ => None,
         }
     }
@@ -145,10 +155,8 @@ impl<'f> Values<'f> {
             Operand::Register(register) => self.constants.get(register.0 as usize).copied().flatten(),
             Operand::Address { base: AddressBase::Register(_), .. } => None,
             Operand::Address { base: AddressBase::Variable(variable), .. } => {
-                let variable = self.function.variables.get(variable.0 as usize)?;
-                Some(match variable.space {
-                    // Its place is known when the code is assembled.
-                    Space::Shared | Space::Local => Constant::Bits(1),
+                Some(match self.function.variables.get(variable.0 as usize)?.space {
+                    Space::Shared | Space::Local => Constant::Place(variable.0),
                     _ => Constant::Bank,
                 })
             }
@@ -182,12 +190,7 @@ impl<'f> Values<'f> {
         self.gone.get(position as usize).copied().unwrap_or(false)
     }
 
-    /// The one instruction that writes the register of an operand, where all reads see it.
-    pub(super) fn definition(&self, operand: &Operand) -> Option<u32> {
-        let Operand::Register(register) = self.behind_negative(operand) else { return None };
-        self.single_definition(*register)
-    }
-
+    /// The one instruction that writes a register, where all reads see it.
     pub(super) fn single_definition(&self, register: RegisterId) -> Option<u32> {
         let register = register.0 as usize;
         (*self.single.get(register)?).then(|| self.definitions[register].first().copied()).flatten()

@@ -1,0 +1,276 @@
+//! What has to come before what within a basic block.
+
+use warp_stream::{AccessKind, CacheOperator, MemorySpace, OperationClass};
+
+use crate::analyse::writes;
+use crate::ir::{AddressBase, Operand};
+use crate::isa::{Effect, Integer, Op, SpecialRegister};
+
+use super::code::{Kind, Node};
+use super::fold::Folds;
+use super::values::Values;
+
+/// For each node of a block, the later ones that wait for it.
+#[derive(Debug)]
+pub(super) struct Dependences {
+    pub(super) after: Vec<Vec<u32>>,
+    /// How many each waits for.
+    pub(super) before: Vec<u32>,
+}
+
+/// Who has written a value and who has read it since.
+#[derive(Debug, Default, Clone)]
+struct Trail {
+    writer: Option<u32>,
+    readers: Vec<u32>,
+}
+
+/// What an address counts from: a base, which of its values in the block, and the variable that is added.
+type Origin = (AddressBase, u32, Option<u32>);
+
+/// The carry flag, among the registers.
+const CARRY: u32 = u32::MAX;
+
+/// An access to memory, as far as the code tells its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    node: u32,
+    space: MemorySpace,
+    base: Option<Origin>,
+    from: i64,
+    to: i64,
+    writes: bool,
+    /// Keeps its order with every other access.
+    ordered: bool,
+}
+
+struct Builder<'a> {
+    values: &'a Values<'a>,
+    folds: &'a Folds,
+    dependences: Dependences,
+    words: rustc_hash::FxHashMap<u32, Trail>,
+    predicates: rustc_hash::FxHashMap<u32, Trail>,
+    registers: rustc_hash::FxHashMap<u32, Trail>,
+    accesses: Vec<Place>,
+    /// What nothing passes.
+    wall: Option<u32>,
+    /// What no access to memory passes.
+    fence: Option<u32>,
+    /// How often each register has been written in this block.
+    versions: rustc_hash::FxHashMap<u32, u32>,
+}
+
+impl Dependences {
+    pub(super) fn of(nodes: &[Node], values: &Values<'_>, folds: &Folds) -> Dependences {
+        let mut builder = Builder {
+            values,
+            folds,
+            dependences: Dependences { after: vec![Vec::new(); nodes.len()], before: vec![0; nodes.len()] },
+            words: Default::default(),
+            predicates: Default::default(),
+            registers: Default::default(),
+            accesses: Vec::new(),
+            wall: None,
+            fence: None,
+            versions: Default::default(),
+        };
+        for (at, node) in nodes.iter().enumerate() {
+            builder.node(at as u32, node);
+        }
+        builder.dependences
+    }
+}
+
+impl Builder<'_> {
+    fn edge(&mut self, from: u32, to: u32) {
+        let after = &mut self.dependences.after[from as usize];
+        if from != to && after.last() != Some(&to) && !after.contains(&to) {
+            after.push(to);
+            self.dependences.before[to as usize] += 1;
+        }
+    }
+
+    fn node(&mut self, at: u32, node: &Node) {
+        if let Some(wall) = self.wall {
+            self.edge(wall, at);
+        }
+        let guarded = node.guarded && node.kind == Kind::Machine;
+        let read: Vec<u32> =
+            node.reads().chain(guarded.then(|| node.destination.iter()).into_iter().flatten()).collect();
+        let written: Vec<u32> = node.destination.iter().collect();
+        self.values(|builder| &mut builder.words, at, &read, &written);
+        let predicates_read = node.predicates_read.clone();
+        let predicates_written = node.predicates_written.clone();
+        self.values(|builder| &mut builder.predicates, at, &predicates_read, &predicates_written);
+        if let Some(effect) = node.effect {
+            self.effect(at, node, effect);
+        }
+        if matches!(node.class, OperationClass::Barrier | OperationClass::WarpBarrier | OperationClass::Fence)
+            && node.kind == Kind::Machine
+        {
+            self.fence(at);
+        }
+    }
+
+    fn values(
+        &mut self,
+        trails: impl Fn(&mut Self) -> &mut rustc_hash::FxHashMap<u32, Trail>,
+        at: u32,
+        read: &[u32],
+        written: &[u32],
+    ) {
+        let mut edges = Vec::new();
+        for value in read {
+            let trail = trails(self).entry(*value).or_default();
+            edges.extend(trail.writer);
+            trail.readers.push(at);
+        }
+        for value in written {
+            let trail = trails(self).entry(*value).or_default();
+            edges.extend(trail.writer);
+            edges.append(&mut trail.readers);
+            trail.writer = Some(at);
+        }
+        for from in edges {
+            self.edge(from, at);
+        }
+    }
+
+    /// The order in which PTX instructions take effect.
+    fn effect(&mut self, at: u32, node: &Node, effect: u32) {
+        if self.values.is_gone(effect) {
+            return;
+        }
+        let Some(i) = self.values.instruction(effect) else { return };
+        let mut read: Vec<u32> = self.values.reads(i).iter().map(|register| register.0).collect();
+        let mut written: Vec<u32> = writes(i).iter().map(|register| register.0).collect();
+        if uses_carry(i.op) {
+            read.push(CARRY);
+            written.push(CARRY);
+        }
+        if i.guard.is_some() {
+            read.extend(&written);
+        }
+        self.values(|builder| &mut builder.registers, at, &read, &written);
+        let reads_clock = i
+            .operands
+            .iter()
+            .any(|operand| matches!(operand, Operand::Special(special) if changes(*special)));
+        if reads_clock
+            || matches!(i.op.line().effect, Effect::Call | Effect::Volatile)
+            || matches!(i.op, Op::Control(_))
+        {
+            self.wall(at);
+        }
+        if node.memory.is_some()
+            || matches!(i.op.line().effect, Effect::Load | Effect::Store | Effect::Atomic)
+        {
+            self.access(at, node, effect);
+        }
+        for register in written {
+            *self.versions.entry(register).or_default() += 1;
+        }
+    }
+
+    fn wall(&mut self, at: u32) {
+        for earlier in self.wall.unwrap_or(0)..at {
+            self.edge(earlier, at);
+        }
+        self.wall = Some(at);
+    }
+
+    fn fence(&mut self, at: u32) {
+        for access in std::mem::take(&mut self.accesses) {
+            self.edge(access.node, at);
+        }
+        if let Some(fence) = self.fence.replace(at) {
+            self.edge(fence, at);
+        }
+    }
+
+    fn access(&mut self, at: u32, node: &Node, effect: u32) {
+        if let Some(fence) = self.fence {
+            self.edge(fence, at);
+        }
+        let Some(memory) = node.memory else { return };
+        if memory.space == MemorySpace::Constant {
+            return;
+        }
+        let (base, offset) = self.address(effect);
+        let place = Place {
+            node: at,
+            space: memory.space,
+            base,
+            from: offset,
+            to: offset + i64::from(memory.width),
+            writes: memory.kind != AccessKind::Load,
+            ordered: memory.cache == CacheOperator::Coherent
+                || matches!(memory.kind, AccessKind::Atomic | AccessKind::Reduction),
+        };
+        if memory.cache == CacheOperator::ReadOnly {
+            return;
+        }
+        let conflicting: Vec<u32> = self
+            .accesses
+            .iter()
+            .filter(|earlier| conflict(earlier, &place))
+            .map(|earlier| earlier.node)
+            .collect();
+        for earlier in conflicting {
+            self.edge(earlier, at);
+        }
+        self.accesses.push(place);
+    }
+
+    /// What the address of an instruction counts from, and how far it is from there.
+    fn address(&self, effect: u32) -> (Option<Origin>, i64) {
+        let address = self.values.instruction(effect).and_then(|i| {
+            i.operands.iter().find_map(|operand| match operand {
+                Operand::Address { base, offset } => Some((*base, *offset)),
+                _ => None,
+            })
+        });
+        match address {
+            Some((AddressBase::Register(register), offset)) => {
+                let base = self.folds.base(self.values, register);
+                let version = self.versions.get(&base.register.0).copied().unwrap_or(0);
+                let is_known = base.place != Some(u32::MAX);
+                let origin = (AddressBase::Register(base.register), version, base.place);
+                (is_known.then_some(origin), offset.wrapping_add(base.offset))
+            }
+            Some((base, offset)) => (Some((base, 0, None)), offset),
+            None => (None, 0),
+        }
+    }
+}
+
+/// May the two touch the same byte, so that their order tells?
+fn conflict(a: &Place, b: &Place) -> bool {
+    if a.ordered && b.ordered {
+        return true;
+    }
+    if !a.writes && !b.writes && !a.ordered && !b.ordered {
+        return false;
+    }
+    let generic = a.space == MemorySpace::Generic || b.space == MemorySpace::Generic;
+    if a.space != b.space && !generic {
+        return false;
+    }
+    let apart = a.base.is_some() && a.base == b.base && (a.to <= b.from || b.to <= a.from);
+    !apart || a.ordered || b.ordered
+}
+
+/// Does it read or write the carry flag?
+fn uses_carry(op: Op) -> bool {
+    use Integer as I;
+    matches!(op, Op::Integer(I::add_cc | I::addc | I::sub_cc | I::subc | I::mad_cc | I::madc))
+}
+
+/// Does it read a value that changes by itself?
+fn changes(special: SpecialRegister) -> bool {
+    use SpecialRegister as S;
+    matches!(
+        special,
+        S::Clock | S::ClockHi | S::Clock64 | S::Globaltimer | S::GlobaltimerLo | S::GlobaltimerHi
+    )
+}

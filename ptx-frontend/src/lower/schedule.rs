@@ -1,0 +1,212 @@
+//! The order of the nodes within each basic block: long waits early, as long as there are registers.
+
+use std::cmp::Reverse;
+
+use warp_stream::{MemorySpace, OperationClass};
+
+use crate::analyse::ControlFlow;
+
+use super::code::{Code, Kind, Node};
+use super::depend::Dependences;
+use super::fold::Folds;
+use super::live::{Bits, OfWords, live_out};
+use super::values::Values;
+
+/// With so many registers a thread, an SM of Volta still has all its warps (65,536 registers, 2,048 threads). Beyond
+/// it, what ends values comes before what makes new ones. Less those that no value has: the stack pointer and two more.
+const ROOM: usize = 32 - 3;
+
+/// Orders the nodes of all blocks.
+pub(super) fn schedule(code: &mut Code, flow: &ControlFlow, values: &Values<'_>, folds: &Folds) {
+    let live_out = live_out::<OfWords>(code, flow);
+    for (block, live_out) in live_out.iter().enumerate() {
+        let nodes = std::mem::take(&mut code.blocks[block]);
+        let order = Scheduler::new(&nodes, values, folds, live_out).run();
+        let mut places: Vec<Option<Node>> = nodes.into_iter().map(Some).collect();
+        code.blocks[block] = order.iter().filter_map(|at| places[*at as usize].take()).collect();
+    }
+}
+
+/// Cycles until a result can be used, roughly: measured ones for arithmetic, a first guess for memory.
+fn latency(node: &Node) -> u32 {
+    use OperationClass as C;
+    match node.kind {
+        Kind::Machine => {}
+        Kind::Copy | Kind::Absorbed => return 0,
+    }
+    match node.class {
+        C::Load | C::Atomic | C::Texture | C::Surface => match node.memory.map(|memory| memory.space) {
+            Some(MemorySpace::Shared) => 24,
+            Some(MemorySpace::Constant) => 40,
+            _ => 200,
+        },
+        C::LoadConstant => 40,
+        C::SpecialFunction | C::Conversion | C::SpecialRegister | C::Shuffle | C::BitSearch => 22,
+        C::PopulationCount | C::WideConversion => 22,
+        C::Fp64 | C::Fp64Compare => 8,
+        C::Tensor | C::TensorInteger => 10,
+        C::Integer | C::Fp32 | C::Move => 4,
+        _ => 5,
+    }
+}
+
+struct Scheduler<'n> {
+    nodes: &'n [Node],
+    dependences: Dependences,
+    /// Cycles from the start of a node to the end of the block, at least.
+    height: Vec<u32>,
+    /// Cycle in which each can be issued.
+    ready_at: Vec<u32>,
+    /// What waits for nothing more.
+    ready: Vec<u32>,
+    /// Without a machine instruction of their own and not placed: they come with what waits for them.
+    idle: Vec<bool>,
+    earlier: Vec<Vec<u32>>,
+    order: Vec<u32>,
+    /// Reads of each register that are still to come in the block.
+    reads_left: rustc_hash::FxHashMap<u32, u32>,
+    live: rustc_hash::FxHashSet<u32>,
+    live_out: &'n Bits,
+}
+
+impl<'n> Scheduler<'n> {
+    fn new(nodes: &'n [Node], values: &Values<'_>, folds: &Folds, live_out: &'n Bits) -> Scheduler<'n> {
+        let dependences = Dependences::of(nodes, values, folds);
+        let mut height = vec![0; nodes.len()];
+        let mut earlier = vec![Vec::new(); nodes.len()];
+        for at in (0..nodes.len()).rev() {
+            let behind = dependences.after[at].iter().map(|after| height[*after as usize]).max().unwrap_or(0);
+            height[at] = behind + latency(&nodes[at]);
+            for after in &dependences.after[at] {
+                if nodes[at].kind != Kind::Machine {
+                    earlier[*after as usize].push(at as u32);
+                }
+            }
+        }
+        let mut reads_left: rustc_hash::FxHashMap<u32, u32> = Default::default();
+        let mut live: rustc_hash::FxHashSet<u32> = live_out.iter().collect();
+        for node in nodes.iter().rev() {
+            node.destination.iter().for_each(|word| {
+                live.remove(&word);
+            });
+            for word in node.reads() {
+                live.insert(word);
+                *reads_left.entry(word).or_default() += 1;
+            }
+        }
+        let ready_at = vec![0; nodes.len()];
+        let idle = vec![false; nodes.len()];
+        let order = Vec::with_capacity(nodes.len());
+        Scheduler {
+            nodes,
+            dependences,
+            height,
+            ready_at,
+            ready: Vec::new(),
+            idle,
+            earlier,
+            order,
+            reads_left,
+            live,
+            live_out,
+        }
+    }
+
+    fn run(mut self) -> Vec<u32> {
+        let last = self.terminator();
+        for at in 0..self.nodes.len() as u32 {
+            if self.dependences.before[at as usize] == 0 {
+                self.release(at);
+            }
+        }
+        let mut cycle = 0;
+        while let Some(chosen) = self.choose(cycle, last) {
+            self.ready.retain(|at| *at != chosen);
+            cycle = cycle.max(self.ready_at[chosen as usize]);
+            self.place(chosen);
+            self.finish(chosen, cycle + latency(&self.nodes[chosen as usize]));
+            cycle += 1;
+        }
+        // What nothing in the block waits for comes before the end.
+        let terminator = self.order.pop_if(|at| Some(*at) == last);
+        for at in 0..self.nodes.len() as u32 {
+            if self.idle[at as usize] {
+                self.place(at);
+            }
+        }
+        self.order.extend(terminator);
+        self.order
+    }
+
+    /// The node that ends the block.
+    fn terminator(&self) -> Option<u32> {
+        let last = self.nodes.len().checked_sub(1)?;
+        let ends = matches!(self.nodes[last].class, OperationClass::Branch | OperationClass::Exit);
+        (ends && self.nodes[last].effect.is_some()).then_some(last as u32)
+    }
+
+    /// Nothing keeps the node any longer.
+    fn release(&mut self, at: u32) {
+        if self.nodes[at as usize].kind == Kind::Machine {
+            self.ready.push(at);
+        } else {
+            self.idle[at as usize] = true;
+            let ready_at = self.ready_at[at as usize];
+            self.finish(at, ready_at);
+        }
+    }
+
+    fn finish(&mut self, at: u32, result_at: u32) {
+        for after in std::mem::take(&mut self.dependences.after[at as usize]) {
+            let ready_at = &mut self.ready_at[after as usize];
+            *ready_at = (*ready_at).max(result_at);
+            let before = &mut self.dependences.before[after as usize];
+            *before -= 1;
+            if *before == 0 {
+                self.release(after);
+            }
+        }
+    }
+
+    /// Puts a node at the end of the order, behind those that come with it.
+    fn place(&mut self, at: u32) {
+        let mut first: Vec<u32> = std::mem::take(&mut self.earlier[at as usize]);
+        first.sort_unstable();
+        for earlier in first {
+            if self.idle[earlier as usize] {
+                self.place(earlier);
+            }
+        }
+        self.idle[at as usize] = false;
+        self.order.push(at);
+        let node = &self.nodes[at as usize];
+        for word in node.reads() {
+            let left = self.reads_left.entry(word).or_default();
+            *left = left.saturating_sub(1);
+            if *left == 0 && !self.live_out.has(word) {
+                self.live.remove(&word);
+            }
+        }
+        self.live.extend(node.destination.iter());
+    }
+
+    /// Registers that the node takes, less those that it frees.
+    fn growth(&self, at: u32) -> i32 {
+        let node = &self.nodes[at as usize];
+        let ends = |word: &u32| self.reads_left.get(word) == Some(&1) && !self.live_out.has(*word);
+        let freed = node.reads().filter(ends).count() as i32;
+        let taken = node.destination.iter().filter(|word| !self.live.contains(word)).count() as i32;
+        taken - freed
+    }
+
+    fn choose(&self, cycle: u32, last: Option<u32>) -> Option<u32> {
+        let mut candidates = self.ready.iter().copied().filter(|at| Some(*at) != last);
+        let crowded = self.live.len() >= ROOM;
+        let key = |at: &u32| {
+            let waits = self.ready_at[*at as usize].saturating_sub(cycle);
+            let growth = if crowded { self.growth(*at) } else { 0 };
+            (growth, waits, Reverse(self.height[*at as usize]), *at)
+        };
+        candidates.by_ref().min_by_key(key).or_else(|| self.ready.first().copied())
+    }
+}

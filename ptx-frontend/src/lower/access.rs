@@ -72,7 +72,8 @@ fn registers_of_vectors(function: &Function, i: &Instruction) -> u32 {
     vectors.max().unwrap_or(4)
 }
 
-fn cache(i: &Instruction) -> CacheOperator {
+/// Through which caches it goes.
+pub(super) fn cache(i: &Instruction) -> CacheOperator {
     let beyond_cta = i.modifiers().any(|m| matches!(m, Modifier::Gpu | Modifier::Sys | Modifier::Cluster));
     let ordered = i.modifiers().any(|m| {
         matches!(

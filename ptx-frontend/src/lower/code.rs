@@ -53,6 +53,8 @@ pub(super) struct Node {
     pub(super) memory: Option<MemoryOperation>,
     /// Where the guard does not hold, the destination keeps its value.
     pub(super) guarded: bool,
+    /// What it reads may come later than the machine instruction that it is written by.
+    pub(super) deferred: bool,
     /// The PTX instruction that takes effect with it.
     pub(super) effect: Option<u32>,
     /// Line of the PTX text.
@@ -71,6 +73,7 @@ impl Node {
             predicates_written: Vec::new(),
             memory: None,
             guarded: false,
+            deferred: false,
             effect: None,
             line,
         }

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use warp_stream::{MachineInstruction, OperationClass};
+use warp_stream::{MachineInstruction, OperationClass, Registers};
 
 use crate::analyse::ControlFlow;
 use crate::ir::{Function, InstructionIndex};
 
 use super::LoweredFunction;
 use super::allocate::Allocation;
-use super::code::{Code, Kind, Node};
+use super::code::{Code, Kind, Node, Words};
 
 /// Bytes of a machine instruction from Volta on.
 const INSTRUCTION_BYTES: u32 = 16;
@@ -21,7 +21,13 @@ pub(super) fn emit(
     code: &Code,
     allocation: &Allocation,
 ) -> LoweredFunction {
-    let mut out = Output { allocation, lowered: LoweredFunction::default(), pending: Vec::new(), first: 0 };
+    let mut out = Output {
+        allocation,
+        lowered: LoweredFunction::default(),
+        pending: Vec::new(),
+        awaited: Vec::new(),
+        first: 0,
+    };
     out.lowered.position = vec![0; function.instructions.len()];
     for (block, nodes) in flow.blocks().iter().zip(&code.blocks) {
         out.block(nodes);
@@ -38,6 +44,8 @@ struct Output<'a> {
     lowered: LoweredFunction,
     /// Effects that come with the next machine instruction.
     pending: Vec<u32>,
+    /// What these effects read and must not read too early.
+    awaited: Vec<Words>,
     /// Where the current block begins.
     first: u32,
 }
@@ -49,6 +57,8 @@ impl Output<'_> {
             self.pending.extend(node.effect);
             if self.is_machine_instruction(node) {
                 self.push(node);
+            } else if node.deferred {
+                self.awaited.extend(node.sources.iter().copied().filter(|source| !source.is_none()));
             }
         }
         let last = self.lowered.instructions.len() as u32;
@@ -58,6 +68,11 @@ impl Output<'_> {
             self.push(&Node::new(OperationClass::Nothing, line));
         } else if !self.pending.is_empty() {
             // Nothing in this block waits for them: they come with its last instruction, before what that does itself.
+            if let Some(last) = self.lowered.instructions.last_mut() {
+                for awaited in self.awaited.drain(..) {
+                    wait_for(&mut last.sources, self.allocation.registers_of(awaited));
+                }
+            }
             self.join_last();
         }
     }
@@ -78,7 +93,10 @@ impl Output<'_> {
         let mask = |predicates: &[u32]| {
             predicates.iter().fold(0, |mask, of| mask | 1 << self.allocation.predicate(*of))
         };
-        let sources = node.sources.map(|source| self.allocation.registers_of(source));
+        let mut sources = node.sources.map(|source| self.allocation.registers_of(source));
+        for awaited in self.awaited.drain(..) {
+            wait_for(&mut sources, self.allocation.registers_of(awaited));
+        }
         self.lowered.instructions.push(MachineInstruction {
             address,
             class: node.class,
@@ -110,5 +128,15 @@ impl Output<'_> {
         if let Some(effects) = self.lowered.effects.last_mut() {
             effects.end = more.end;
         }
+    }
+}
+
+/// Reads these registers, too, if there is room; whoever issues the instruction waits for them.
+fn wait_for(sources: &mut [Registers; 4], awaited: Registers) {
+    let reads = |source: &Registers| awaited.iter().all(|register| source.iter().any(|of| of == register));
+    if !sources.iter().any(reads)
+        && let Some(free) = sources.iter_mut().find(|source| source.count == 0)
+    {
+        *free = awaited;
     }
 }

@@ -7,6 +7,7 @@ use crate::ir::{AddressBase, Function, Instruction, Operand, RegisterId};
 use crate::isa::{Control, Convert, Logic, Memory, Modifier, Op, ScalarType, SpecialRegister};
 
 use super::access::access;
+use super::allocate::depths;
 use super::code::{Code, Kind, Node, Words};
 use super::fold::{Fold, Folds};
 use super::recipe::{Recipe, recipe};
@@ -14,7 +15,7 @@ use super::values::{Constant, Values};
 
 /// Makes the nodes of a function.
 pub(super) fn select(function: &Function, flow: &ControlFlow, values: &Values<'_>, folds: &Folds) -> Code {
-    let mut selector = Selector::new(function, values, folds);
+    let mut selector = Selector::new(function, values, folds, depths(flow));
     for block in flow.blocks() {
         selector.nodes = Vec::new();
         selector.materialised.clear();
@@ -40,13 +41,22 @@ struct Selector<'a> {
     nodes: Vec<Node>,
     /// Constants that are in registers already, in the current block.
     materialised: Vec<(Operand, u8, Words)>,
+    /// Constants that are in registers since the block of their definition, from where loops see them.
+    hoisted: Vec<(RegisterId, Words)>,
+    /// How many loops the current block is in.
+    depths: Vec<u32>,
     /// The instruction that is being selected.
     line: u32,
     guard: Option<u32>,
 }
 
 impl<'a> Selector<'a> {
-    fn new(function: &'a Function, values: &'a Values<'a>, folds: &'a Folds) -> Selector<'a> {
+    fn new(
+        function: &'a Function,
+        values: &'a Values<'a>,
+        folds: &'a Folds,
+        depths: Vec<u32>,
+    ) -> Selector<'a> {
         let mut code = Code::default();
         let mut words = Vec::with_capacity(function.registers.len());
         let mut predicates = Vec::with_capacity(function.registers.len());
@@ -64,6 +74,8 @@ impl<'a> Selector<'a> {
             predicates,
             nodes: Vec::new(),
             materialised: Vec::new(),
+            hoisted: Vec::new(),
+            depths,
             line: 0,
             guard: None,
         }
@@ -75,22 +87,24 @@ impl<'a> Selector<'a> {
         self.guard = i.guard.map(|guard| self.predicate_of(guard.register));
         let first = self.nodes.len();
         if self.values.is_gone(position) || self.folds.is_absorbed(position) || self.is_constant(i) {
-            self.absorbed();
+            self.absorbed(i);
         } else {
             self.emit(i, position);
         }
-        self.mark_effect(first, position);
+        self.mark_effect(i, first, position);
     }
 
     /// Says with which of the nodes from `first` on the instruction takes effect.
-    fn mark_effect(&mut self, first: usize, position: u32) {
+    fn mark_effect(&mut self, i: &Instruction, first: usize, position: u32) {
         if self.nodes.len() == first {
-            self.absorbed();
+            self.absorbed(i);
         }
+        let deferred = self.values.reads(i).iter().any(|register| self.values.is_deferred(*register));
         let of_instruction = &mut self.nodes[first..];
         let accesses = of_instruction.iter().position(|node| node.memory.is_some());
         let bearer = accesses.unwrap_or(of_instruction.len() - 1);
         of_instruction[bearer].effect = Some(position);
+        of_instruction[bearer].deferred |= deferred;
     }
 
     fn is_constant(&self, i: &Instruction) -> bool {
@@ -453,10 +467,16 @@ impl<'a> Selector<'a> {
         node
     }
 
-    fn absorbed(&mut self) {
-        let mut node = self.node(OperationClass::Nothing);
+    /// An effect without a machine instruction. Where it reads what comes late, it waits for that.
+    fn absorbed(&mut self, i: &Instruction) {
+        let mut node = Node::new(OperationClass::Nothing, self.line);
         node.kind = Kind::Absorbed;
-        node.predicates_read.clear();
+        for register in self.values.reads(i) {
+            if self.values.is_deferred(register) {
+                node.deferred = true;
+                push(&mut node, self.words[register.0 as usize]);
+            }
+        }
         self.nodes.push(node);
     }
 
@@ -506,20 +526,47 @@ impl<'a> Selector<'a> {
         }
     }
 
-    /// A register with this constant.
+    fn depth(&self, block: usize) -> u32 {
+        self.depths.get(block).copied().unwrap_or(0)
+    }
+
+    /// A register with this constant: of this block, or in a loop one that was set where the constant is defined.
     fn materialise(&mut self, operand: &Operand, count: u8) -> Words {
+        if let Operand::Register(register) = operand
+            && let Some(words) = self.hoist(*register)
+        {
+            return words.part(0, count);
+        }
         let known = self.materialised.iter().find(|(of, size, _)| of == operand && *size >= count);
         if let Some((_, _, words)) = known {
             return words.part(0, count);
         }
         let words = self.code.group(count.max(1));
-        for half in 0..words.count {
-            let mut node = Node::new(OperationClass::Move, self.line);
-            node.destination = words.part(half, 1);
-            self.nodes.push(node);
-        }
+        let moves = moves_of_constant(words, self.line);
+        self.nodes.extend(moves);
         self.materialised.push((operand.clone(), words.count, words));
         words
+    }
+
+    /// The register that has had this constant since before the loop.
+    fn hoist(&mut self, register: RegisterId) -> Option<Words> {
+        if let Some((_, words)) = self.hoisted.iter().find(|(of, _)| *of == register) {
+            return Some(*words);
+        }
+        let defined_in = self.values.block(self.values.single_definition(register)?) as usize;
+        let current = self.code.blocks.len();
+        if defined_in >= current || self.depth(defined_in) >= self.depth(current) {
+            return None;
+        }
+        let words = *self.words.get(register.0 as usize)?;
+        let block = self.code.blocks.get_mut(defined_in)?;
+        let ends = block.last().is_some_and(|node| {
+            node.effect.is_some() && matches!(node.class, OperationClass::Branch | OperationClass::Exit)
+        });
+        let at = block.len() - usize::from(ends);
+        block.splice(at..at, moves_of_constant(words, self.line));
+        self.hoisted.push((register, words));
+        Some(words)
     }
 
     /// The registers that operands are read from, but for predicates. Of several constants the widest is part of the
@@ -529,7 +576,10 @@ impl<'a> Selector<'a> {
         for (n, operand) in operands.iter().enumerate() {
             let operand = self.folds.behind_sign(self.values, operand);
             if matches!(self.values.constant(operand), Some(constant) if constant != Constant::Bits(0)) {
-                let size = self.register(operand).count;
+                // In a loop a register is set before it; a number has to be part of the instruction.
+                let is_number = matches!(operand, Operand::Immediate(_));
+                let in_loop = self.depth(self.code.blocks.len()) > 0;
+                let size = if in_loop && is_number { u8::MAX } else { self.register(operand).count };
                 if widest.is_none_or(|(_, known)| size > known) {
                     widest = Some((n, size));
                 }
@@ -755,6 +805,15 @@ impl<'a> Selector<'a> {
         after.append(&mut self.nodes);
         self.nodes = before;
     }
+}
+
+/// `MOV` of a constant, one for each half.
+fn moves_of_constant(words: Words, line: u32) -> impl Iterator<Item = Node> {
+    (0..words.count).map(move |half| {
+        let mut node = Node::new(OperationClass::Move, line);
+        node.destination = words.part(half, 1);
+        node
+    })
 }
 
 fn push(node: &mut Node, words: Words) {

@@ -1,11 +1,14 @@
 //! Where the registers of a function are written and read, and which values an instruction may take in the place of
 //! a register.
 
+use warp_stream::CacheOperator;
+
 use crate::analyse::{ControlFlow, reads, writes};
 use crate::ir::{AddressBase, Function, Instruction, InstructionIndex, Operand, RegisterId, Space};
-use crate::isa::{Memory, Modifier, Op, SpecialRegister};
+use crate::isa::{Effect, Memory, Modifier, Op, SpecialRegister};
 
 use super::Replacements;
+use super::access::cache;
 
 /// Marks variables of the module among those of the function.
 const MODULE_LEVEL: u32 = 1 << 31;
@@ -36,6 +39,8 @@ pub(super) struct Values<'f> {
     /// What a register stands for that only contraction has made: an operand whose sign is changed.
     negatives: Vec<(RegisterId, Operand)>,
     gone: Vec<bool>,
+    /// By register: its value may come when the access to memory is performed, not when it is issued.
+    deferred: Vec<bool>,
 }
 
 impl<'f> Values<'f> {
@@ -50,6 +55,7 @@ impl<'f> Values<'f> {
             constants: vec![None; registers],
             negatives: negatives(replacements),
             gone: vec![false; function.instructions.len()],
+            deferred: vec![false; registers],
         };
         for (position, instructions) in replacements {
             if let Some(gone) = values.gone.get_mut(*position) {
@@ -62,6 +68,7 @@ impl<'f> Values<'f> {
             values.single[register] = values.is_single(register, &dominators);
         }
         values.find_constants();
+        values.find_deferred();
         values
     }
 
@@ -116,6 +123,25 @@ impl<'f> Values<'f> {
                 }
             }
         }
+    }
+
+    fn find_deferred(&mut self) {
+        // Whatever is made of such a value without a machine instruction of its own is one, too. A second pass finds
+        // those that come around a loop.
+        for i in self.function.instructions.iter().chain(&self.function.instructions) {
+            let is_ordered = i.op.line().effect == Effect::Load && cache(i) == CacheOperator::Coherent;
+            let reads_deferred = || reads(i).iter().any(|register| self.is_deferred(*register));
+            if i.op.line().effect == Effect::Atomic || is_ordered || reads_deferred() {
+                for register in writes(i) {
+                    self.deferred[register.0 as usize] = true;
+                }
+            }
+        }
+    }
+
+    /// May its value come later than the machine instruction that writes it is issued?
+    pub(super) fn is_deferred(&self, register: RegisterId) -> bool {
+        self.deferred.get(register.0 as usize).copied().unwrap_or(false)
     }
 
     fn constant_of(&self, i: &Instruction) -> Option<Constant> {

@@ -322,7 +322,6 @@ fn launch_of(fault: &SmFault) -> LaunchId {
     match fault {
         SmFault::Source { launch, .. }
         | SmFault::NoSource { launch }
-        | SmFault::NoRoom { launch }
         | SmFault::NoInstruction { launch, .. }
         | SmFault::NoRoom { launch } => *launch,
     }

@@ -49,8 +49,7 @@ impl<'a> Slot<'a> {
 
     /// A deferred instruction takes effect.
     pub(super) fn perform(&mut self, cycle: u64, performed: &Performed) -> Result<(), SmFault> {
-        let Slot { sm, sources, finished, .. } = self;
-        sm.perform(cycle, performed, sources, finished)
+        self.sm.perform(cycle, performed, &mut self.sources)
     }
 
     /// The core cycle of the next thing to do; `u64::MAX` for nothing.

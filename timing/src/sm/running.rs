@@ -173,7 +173,9 @@ impl Sm {
         finished: &mut Vec<FinishedCta>,
     ) -> Result<(), SmFault> {
         let width = self.gpu.issue.width;
-        self.state.sub_cores[number].count_until(&mut self.state.counters.issue, width, cycle);
+        let sub_core = &mut self.state.sub_cores[number];
+        sub_core.count_until(&mut self.state.counters.issue, width, cycle);
+        let counts = sub_core.begin_cycle(cycle);
         self.wake_warps(number, cycle);
         self.dispatch_memory(number, cycle);
         let mut issued = 0;
@@ -195,7 +197,11 @@ impl Sm {
         }
         self.fetch(number, cycle);
         let sub_core = &mut self.state.sub_cores[number];
-        sub_core.count_cycle(&mut self.state.counters.issue, cycle, issued, width - issued, slot);
+        sub_core.end_cycle();
+        if counts {
+            self.state.counters.issue.issued += u64::from(issued);
+            self.state.counters.issue.count(slot, u64::from(width - issued));
+        }
         sub_core.next = sub_core.next_after(cycle);
         if let Some(queued) = sub_core.queue.front() {
             sub_core.look_at(self.memory.accepts_at(number as u8).max(queued.cycle).max(cycle + 1));

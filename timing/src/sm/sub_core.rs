@@ -182,20 +182,17 @@ impl SubCore {
         counters.count(self.slot, self.uncounted(width, cycle));
     }
 
-    /// Counts the slots of a cycle: some were used, others not for a reason.
-    pub fn count_cycle(
-        &mut self,
-        counters: &mut IssueCounters,
-        cycle: u64,
-        issued: u32,
-        left: u32,
-        slot: Slot,
-    ) {
-        if self.counted <= cycle {
-            counters.issued += u64::from(issued);
-            counters.count(slot, u64::from(left));
+    /// Whether the slots of a cycle count, to which [`SubCore::count_until`] has counted; they are as good as counted then.
+    pub fn begin_cycle(&mut self, cycle: u64) -> bool {
+        let counts = self.counted <= cycle;
+        if counts {
             self.counted = cycle + 1;
         }
+        counts
+    }
+
+    /// The slots after this cycle are lost to what warps wait for now.
+    pub fn end_cycle(&mut self) {
         self.slot = self.no_warp();
     }
 }

@@ -10,6 +10,7 @@ mod environment;
 mod failure;
 mod instrumented;
 mod libraries;
+mod model;
 mod program;
 mod setup;
 mod supervise;

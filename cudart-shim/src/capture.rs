@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the environment asks for.
 struct Settings {
@@ -78,11 +78,9 @@ pub(crate) struct Captured {
     memory: Vec<Allocation>,
 }
 
-/// Counts a launch that the program asks for: is it to be captured?
-pub(crate) fn order(kernel: &CStr) -> Option<Order> {
-    static LAUNCHES: AtomicU64 = AtomicU64::new(0);
+/// The program asks for this launch: is it to be captured?
+pub(crate) fn order(kernel: &CStr, launch: u64) -> Option<Order> {
     let settings = settings()?;
-    let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1;
     let wanted = settings.selection.contains(&kernel.to_string_lossy(), launch);
     (wanted && !GIVEN_UP.load(Ordering::Relaxed)).then(|| Order {
         settings,

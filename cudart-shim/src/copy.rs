@@ -272,7 +272,20 @@ impl Copy {
             }
         }
         self.execute();
-        Ok(())
+        self.tell_model(simulator)
+    }
+
+    /// The time that a copy between host and device takes; of rows that do not follow each other too.
+    pub(crate) fn tell_model(&self, simulator: &Simulator) -> std::result::Result<(), DeviceFault> {
+        use timing::gpu;
+        let Some(model) = &simulator.model else { return Ok(()) };
+        let (direction, side) = match (self.to_place, self.from_place) {
+            (Place::Device, Place::Pageable) => (gpu::Direction::ToDevice, &self.to),
+            (Place::Pageable, Place::Device) => (gpu::Direction::FromDevice, &self.from),
+            _ => return Ok(()),
+        };
+        let address = side.row_address(0, 0) as u64;
+        model.copied(simulator, gpu::Copy { direction, address, bytes: self.bytes() as u64 })
     }
 
     /// Whether both copies are between the same kinds of memory.
@@ -310,6 +323,7 @@ impl Simulator {
         }
         self.engine.run_now(stream, |context: &Context<DeviceFault>| {
             Operation::Copy(copy).timed(context, || copy.execute());
+            copy.tell_model(self)?;
             Ok(())
         })?;
         self.pass_on_printed_text();

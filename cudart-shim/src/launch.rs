@@ -8,6 +8,7 @@ use crate::launch_attribute::LaunchAttributes;
 use crate::log;
 use crate::module::Kernel;
 use crate::operation::Operation;
+use crate::process::process;
 use crate::profile::Attribute;
 use crate::simulator::{DeviceFault, Simulator};
 use crate::summary;
@@ -15,9 +16,10 @@ use functional::engine::program::Program;
 use functional::fault::{Fault, FaultKind};
 use functional::launch::{LaunchConfig, LaunchError, launch};
 use functional::texture::Table;
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::sync::Arc;
-use stream_engine::StreamId;
+use std::sync::atomic::Ordering;
+use stream_engine::{Context, StreamId};
 
 /// Sizes of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +118,22 @@ impl ParameterBlock {
     }
 }
 
+/// What a launch is given when the program asks for it.
+pub(crate) struct Ticket {
+    /// Launches of the process so far, this one among them.
+    number: u64,
+    /// Whether the launch is saved for a replay.
+    order: Option<capture::Order>,
+}
+
+impl Ticket {
+    /// For a launch of this kernel.
+    pub(crate) fn next(kernel: &CStr) -> Ticket {
+        let number = process().launches.fetch_add(1, Ordering::Relaxed) + 1;
+        Ticket { number, order: capture::order(kernel, number) }
+    }
+}
+
 /// A launch whose sizes have been checked, with its arguments.
 #[derive(Debug)]
 pub(crate) struct KernelLaunch {
@@ -138,12 +156,14 @@ impl KernelLaunch {
         self.sizes.grid.array().contains(&0)
     }
 
-    /// Runs the kernel; `order` says whether the launch is saved for a replay.
+    /// Runs the kernel.
     pub(crate) fn run(
         &self,
         simulator: &'static Simulator,
-        order: Option<capture::Order>,
+        context: &Context<DeviceFault>,
+        ticket: Option<Ticket>,
     ) -> std::result::Result<(), DeviceFault> {
+        let Ticket { number, order } = ticket.unwrap_or_else(|| Ticket::next(&self.kernel.name));
         let config = LaunchConfig {
             grid: self.sizes.grid.array(),
             block: self.sizes.block.array(),
@@ -157,7 +177,7 @@ impl KernelLaunch {
         };
         let captured =
             order.and_then(|order| order.before(simulator, &self.kernel.module, &self.program, &config));
-        let outcome = simulator.run(&self.program, config);
+        let outcome = simulator.run(&self.program, config, number, context);
         if let Some(captured) = captured {
             captured.after(simulator, &outcome);
         }
@@ -297,13 +317,23 @@ impl Simulator {
         kernel.settings.lock().max_dynamic_shared.unwrap_or(usual).into()
     }
 
-    fn run(&self, program: &Arc<Program>, config: LaunchConfig) -> std::result::Result<(), DeviceFault> {
-        let statistics = launch(&self.device, program, config).map_err(|error| self.launch_fault(&error))?;
+    fn run(
+        &self,
+        program: &Arc<Program>,
+        config: LaunchConfig,
+        number: u64,
+        context: &Context<DeviceFault>,
+    ) -> std::result::Result<(), DeviceFault> {
+        let statistics = match self.model.as_ref().filter(|model| model.times(&program.kernel().name, number)) {
+            Some(model) => model.launch(self, program, config, number, context)?,
+            None => launch(&self.device, program, config).map_err(|error| self.launch_fault(&error))?,
+        };
         summary::add(&program.kernel().name, &statistics);
         Ok(())
     }
 
-    fn launch_fault(&self, error: &LaunchError) -> DeviceFault {
+    /// The sticky error of a launch that failed.
+    pub(crate) fn launch_fault(&self, error: &LaunchError) -> DeviceFault {
         let code = match error {
             LaunchError::Configuration { .. } => Error::InvalidConfiguration,
             LaunchError::Resources { .. } => Error::LaunchOutOfResources,

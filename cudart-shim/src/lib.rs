@@ -39,6 +39,7 @@ mod log;
 mod managed;
 mod mapped;
 mod memory_operation;
+mod model;
 mod module;
 mod notification;
 mod nvml;

@@ -4,11 +4,10 @@
 //! to the stream or, while the stream is captured, adds it to the graph as a node. A launched graph submits the same
 //! operations.
 
-use crate::capture;
 use crate::copy::{Copy, Fill};
 use crate::error::Result;
 use crate::graph::{Condition, ConditionalRun};
-use crate::launch::KernelLaunch;
+use crate::launch::{KernelLaunch, Ticket};
 use crate::memory_operation::Batch;
 use crate::simulator::{DeviceFault, Simulator};
 use crate::streams::HostCall;
@@ -59,13 +58,13 @@ impl Operation {
     /// The work for the stream engine.
     pub(crate) fn work(self, simulator: &'static Simulator) -> stream_engine::Work<DeviceFault> {
         // Launches are counted in the order of the calls.
-        let order = self.order();
-        Box::new(move |context: &Context<DeviceFault>| self.run(simulator, context, order))
+        let ticket = self.ticket();
+        Box::new(move |context: &Context<DeviceFault>| self.run(simulator, context, ticket))
     }
 
-    fn order(&self) -> Option<capture::Order> {
+    fn ticket(&self) -> Option<Ticket> {
         match self {
-            Self::Kernel(launch) => capture::order(&launch.kernel.name),
+            Self::Kernel(launch) => Some(Ticket::next(&launch.kernel.name)),
             _ => None,
         }
     }
@@ -109,9 +108,9 @@ impl Operation {
         &self,
         simulator: &'static Simulator,
         context: &Context<DeviceFault>,
-        order: Option<capture::Order>,
+        ticket: Option<Ticket>,
     ) -> std::result::Result<(), DeviceFault> {
-        self.timed(context, || self.execute(simulator, context, order))
+        self.timed(context, || self.execute(simulator, context, ticket))
     }
 
     /// Does the work, and notes it in the timeline if there is one.
@@ -129,14 +128,14 @@ impl Operation {
         &self,
         simulator: &'static Simulator,
         context: &Context<DeviceFault>,
-        order: Option<capture::Order>,
+        ticket: Option<Ticket>,
     ) -> std::result::Result<(), DeviceFault> {
         match self {
-            Self::Kernel(launch) => launch.run(simulator, order),
+            Self::Kernel(launch) => launch.run(simulator, context, ticket),
             Self::Copy(copy) => copy.run(simulator),
             Self::StagedCopy(copy, source) => {
                 copy.with_packed_source(source).execute();
-                Ok(())
+                copy.tell_model(simulator)
             }
             Self::Fill(fill) => fill.run(simulator),
             Self::Host(call) => {
@@ -163,7 +162,7 @@ impl Operation {
         simulator: &'static Simulator,
         context: &Context<DeviceFault>,
     ) -> std::result::Result<(), DeviceFault> {
-        self.run(simulator, context, self.order())
+        self.run(simulator, context, self.ticket())
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{external_memory, refused, virtual_memory};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The simulator as the process has it.
@@ -25,6 +25,8 @@ pub(crate) struct Process {
     pub(crate) device_count: usize,
     /// The devices, each once something has used it.
     pub(crate) devices: [OnceLock<Result<Simulator>>; MAX_DEVICES],
+    /// Launches of kernels that the program has asked for.
+    pub(crate) launches: AtomicU64,
     /// This is a child that was forked after a device was used.
     pub(crate) forked: AtomicBool,
     /// `cuInit` has been called, by the program or by the runtime.
@@ -60,6 +62,7 @@ impl Process {
         Self {
             device_count,
             devices: Default::default(),
+            launches: AtomicU64::default(),
             forked: AtomicBool::default(),
             driver_initialized: AtomicBool::default(),
             sticky: Default::default(),

@@ -5,6 +5,7 @@
 //! their file's name: `[libraries."libcudnn.so"]` with attributes.
 
 use crate::caller::calling_file;
+use crate::model;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -116,9 +117,12 @@ impl Profile {
         Self::load(&Self::chosen())
     }
 
-    /// Name or file of the profile that `VOLTSIM_DEVICE` names, else of the default.
+    /// Name or file of the profile that `VOLTSIM_DEVICE` names, else of that with the modelled GPU's name, else of the
+    /// default.
     pub(crate) fn chosen() -> String {
-        std::env::var("VOLTSIM_DEVICE").ok().filter(|name| !name.is_empty()).unwrap_or("titan-v".to_owned())
+        let named = std::env::var("VOLTSIM_DEVICE").ok().filter(|name| !name.is_empty());
+        let modelled = || model::gpu_name().filter(|gpu| BUILT_IN.iter().any(|(known, _)| known == gpu));
+        named.unwrap_or_else(|| modelled().unwrap_or("titan-v").to_owned())
     }
 
     /// The built-in profile of this name, or the file at this path.
@@ -254,6 +258,13 @@ impl Profile {
             self.attributes.insert(Attribute::PciBusId, bus);
         }
         self.ordinal = ordinal;
+        self
+    }
+
+    /// The profile of a device with so many multiprocessors.
+    pub(crate) fn with_multiprocessors(mut self, count: u32) -> Self {
+        let count = i32::try_from(count).unwrap_or(i32::MAX);
+        self.attributes.insert(Attribute::MultiprocessorCount, count);
         self
     }
 

@@ -11,6 +11,7 @@ use crate::graph::Graphs;
 use crate::graph::memory::Account;
 use crate::limits::Limits;
 use crate::log;
+use crate::model::{self, Model};
 use crate::module::Modules;
 use crate::peer;
 use crate::process::process;
@@ -25,7 +26,7 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Once};
 use std::time::Duration;
-use stream_engine::{Config, Engine, HostClock, Scope, is_engine_thread};
+use stream_engine::{Clock, Config, Engine, HostClock, Scope, is_engine_thread};
 
 /// Why work on the device failed. The first failure is the context's and stays: it is *sticky*.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +50,8 @@ pub(crate) struct Simulator {
     pub(crate) ordinal: usize,
     pub(crate) profile: Profile,
     pub(crate) device: Arc<Device>,
+    /// What times launches, if that is wanted.
+    pub(crate) model: Option<Model>,
     pub(crate) engine: Engine<DeviceFault>,
     pub(crate) modules: Mutex<Modules>,
     pub(crate) arrays: Mutex<Arrays>,
@@ -147,6 +150,7 @@ fn settings() -> Settings {
             .filter(|seconds| *seconds > 0)
             .map(Duration::from_secs),
         fmad: number_from_environment("VOLTSIM_FMAD").is_none_or(|flag| flag != 0),
+        timed: model::gpu_name().is_some(),
         start_threads: start_without_signals,
     }
 }
@@ -174,7 +178,16 @@ impl Simulator {
                 eprintln!("voltsim: VOLTSIM_DEVICE: {error}");
                 Error::InitializationError
             })?;
-        let device = Device::new(device_spec(&profile), settings()).map_err(|error| {
+        let settings = settings();
+        let model = Model::from_environment(settings.threads).map_err(|error| {
+            eprintln!("voltsim: {error}");
+            Error::InitializationError
+        })?;
+        let profile = match &model {
+            Some(model) => profile.with_multiprocessors(model.spec().chip.sms),
+            None => profile,
+        };
+        let device = Device::new(device_spec(&profile), settings).map_err(|error| {
             eprintln!("voltsim: {error}");
             Error::InitializationError
         })?;
@@ -200,8 +213,9 @@ impl Simulator {
             device: Arc::new(device),
             engine: Engine::new(
                 Config { number: ordinal, start_thread: start_without_signals, ..Config::default() },
-                Arc::new(HostClock::default()),
+                model.as_ref().map_or_else(|| Arc::new(HostClock::default()) as Arc<dyn Clock>, Model::clock),
             ),
+            model,
             modules: Mutex::new(Modules::of_device(ordinal)),
             arrays: Mutex::new(Arrays::of_device(ordinal)),
             objects: Mutex::default(),

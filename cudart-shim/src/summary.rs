@@ -4,6 +4,7 @@ use crate::check;
 use crate::coverage;
 use crate::entry;
 use crate::log;
+use crate::model;
 use crate::process::process;
 use crate::simulator;
 use functional::launch::LaunchStatistics;
@@ -69,10 +70,12 @@ static WRITE_AT_EXIT: extern "C" fn() = {
     extern "C" fn at_exit() {
         // Nobody is left to tell.
         let _ = std::panic::catch_unwind(|| {
-            if wanted().is_some() || coverage::is_wanted() || check::checker().is_some() {
+            let statistics = model::gpu_name().is_some();
+            if wanted().is_some() || statistics || coverage::is_wanted() || check::checker().is_some() {
                 wait_for_work();
             }
             write();
+            model::write_statistics();
             coverage::write();
             check::summarise();
         });

@@ -1,0 +1,213 @@
+//! The timing model of a device: which launches it times, how long they have taken, and what it has counted.
+//!
+//! `VOLTSIM_MODE=detailed` asks for it, `VOLTSIM_GPU` names the GPU (a name or a file), `VOLTSIM_SET` changes values of it (a
+//! line each), `VOLTSIM_ONLY` chooses the launches that are timed (`kernel=GLOB,launch=A..B`), `VOLTSIM_STATISTICS` names the
+//! file that gets the statistics when the process ends. Events of a modelled device have simulated times.
+
+mod progress;
+
+use crate::error::Error;
+use crate::log;
+use crate::simulator::{self, DeviceFault, Simulator};
+use functional::engine::program::Program;
+use functional::launch::{LaunchConfig, LaunchStatistics};
+use functional::timed::{self, Identity, TimedError};
+use launch_capture::Selection;
+use parking_lot::Mutex;
+use progress::Display;
+use std::env;
+use std::ffi::OsString;
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
+use std::time::Instant;
+use stream_engine::{Clock, Context, Timestamp};
+use timing::gpu::{Copy, Gpu, LaunchError};
+use timing::report::{Format, LaunchRecord, Report};
+use timing::specification::{GpuSpec, SpecificationError, gpu};
+
+/// What the environment asks for.
+struct Settings {
+    gpu: String,
+    spec: Arc<GpuSpec>,
+    only: Selection,
+}
+
+/// Why there is no model though one was asked for.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum ModelError {
+    #[error("VOLTSIM_MODE: there is no mode `{0}`; there are functional and detailed")]
+    Mode(String),
+    #[error("VOLTSIM_GPU: {0}")]
+    Gpu(String),
+    #[error("VOLTSIM_SET: {0}")]
+    Change(String),
+    #[error("VOLTSIM_ONLY: {0}")]
+    Selection(String),
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+fn text(name: &str) -> Option<String> {
+    variable(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// The settings, if a model is asked for.
+fn settings() -> Result<Option<&'static Settings>, ModelError> {
+    static SETTINGS: LazyLock<Result<Option<Settings>, ModelError>> = LazyLock::new(read);
+    SETTINGS.as_ref().map(Option::as_ref).map_err(Clone::clone)
+}
+
+fn read() -> Result<Option<Settings>, ModelError> {
+    match text("VOLTSIM_MODE").as_deref() {
+        None | Some("functional") => return Ok(None),
+        Some("detailed") => {}
+        Some(other) => return Err(ModelError::Mode(other.to_owned())),
+    }
+    let gpu = text("VOLTSIM_GPU").unwrap_or_else(|| DEFAULT_GPU.to_owned());
+    let wrong = |error: SpecificationError| ModelError::Gpu(error.to_string());
+    let mut document = if gpu.ends_with(".toml") {
+        let text = std::fs::read_to_string(&gpu).map_err(|error| ModelError::Gpu(format!("{gpu}: {error}")))?;
+        gpu::document(&gpu, &text).map_err(wrong)?
+    } else {
+        gpu::built_in(&gpu).map_err(wrong)?
+    };
+    for change in text("VOLTSIM_SET").unwrap_or_default().lines() {
+        gpu::change(&mut document, change).map_err(ModelError::Change)?;
+    }
+    let spec = Arc::new(GpuSpec::read(&document).map_err(wrong)?);
+    let only = text("VOLTSIM_ONLY").unwrap_or_default();
+    let only = only.parse().map_err(|error| ModelError::Selection(format!("{error}")))?;
+    Ok(Some(Settings { gpu, spec, only }))
+}
+
+/// The GPU that is modelled unless another is named.
+const DEFAULT_GPU: &str = "titan-v";
+
+/// Name of the GPU that is modelled, if one is.
+pub(crate) fn gpu_name() -> Option<&'static str> {
+    settings().ok().flatten().map(|settings| settings.gpu.as_str())
+}
+
+/// Simulated time as the clock of a device's events.
+#[derive(Debug, Default)]
+struct SimulatedClock(AtomicU64);
+
+impl Clock for SimulatedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::Acquire))
+    }
+}
+
+/// The model of a device.
+pub(crate) struct Model {
+    settings: &'static Settings,
+    gpu: Mutex<Gpu>,
+    clock: Arc<SimulatedClock>,
+    report: Mutex<Report>,
+}
+
+impl Model {
+    /// The model of a new device, if the environment asks for one. Without a number of threads it has one for each core.
+    pub(crate) fn from_environment(threads: usize) -> Result<Option<Model>, ModelError> {
+        let Some(settings) = settings()? else { return Ok(None) };
+        let threads = if threads == 0 { available_parallelism().map_or(1, NonZero::get) } else { threads };
+        Ok(Some(Model {
+            settings,
+            gpu: Mutex::new(Gpu::new(&settings.spec).with_threads(threads)),
+            clock: Arc::default(),
+            report: Mutex::new(Report::new(&settings.gpu)),
+        }))
+    }
+
+    /// What the GPU is.
+    pub(crate) fn spec(&self) -> &GpuSpec {
+        &self.settings.spec
+    }
+
+    /// The clock of the device's events.
+    pub(crate) fn clock(&self) -> Arc<dyn Clock> {
+        Arc::<SimulatedClock>::clone(&self.clock)
+    }
+
+    /// Whether a launch is one of those that are timed.
+    pub(crate) fn times(&self, kernel: &str, number: u64) -> bool {
+        self.settings.only.contains(kernel, number)
+    }
+
+    /// Executes a launch as the model has it.
+    pub(crate) fn launch(
+        &self,
+        simulator: &Simulator,
+        program: &Arc<Program>,
+        config: LaunchConfig,
+        number: u64,
+        context: &Context<DeviceFault>,
+    ) -> Result<LaunchStatistics, DeviceFault> {
+        let started = Instant::now();
+        let mut gpu = self.gpu.lock();
+        let mut display = Display::new(context.cancel_flag());
+        let identity = Identity { launch: number, stream: context.stream().to_raw() };
+        let timed = timed::launch(&simulator.device, program, config, identity, |source| {
+            gpu.launch(source, &mut display)
+        });
+        display.end();
+        self.clock.0.store(gpu.now().nanoseconds, Ordering::Release);
+        drop(gpu);
+        let record = timed.map_err(|error| fault(simulator, error))?;
+        let statistics = LaunchStatistics {
+            warp_instructions: counted(&record, "warp_instructions"),
+            lane_instructions: counted(&record, "thread_instructions"),
+            elapsed: started.elapsed(),
+        };
+        self.report.lock().add(record);
+        Ok(statistics)
+    }
+
+    /// Bytes have been copied between host and device.
+    pub(crate) fn copied(&self, simulator: &Simulator, copy: Copy) -> Result<(), DeviceFault> {
+        let mut gpu = self.gpu.lock();
+        let outcome = gpu.copy(copy);
+        self.clock.0.store(gpu.now().nanoseconds, Ordering::Release);
+        outcome.map_err(|error| fault(simulator, TimedError::Drive(error)))
+    }
+}
+
+fn counted(record: &LaunchRecord, name: &str) -> u64 {
+    let wanted = record.counters.iter().find(|(counter, _)| (counter.section, counter.name) == ("sm", name));
+    wanted.map_or(0, |(_, value)| *value)
+}
+
+/// The sticky error of a timed launch that failed.
+fn fault(simulator: &Simulator, error: TimedError<LaunchError>) -> DeviceFault {
+    let code = match &error {
+        TimedError::Launch(error) => return simulator.launch_fault(error),
+        TimedError::Unsupported { .. } => Error::NotSupported,
+        TimedError::Drive(LaunchError::NotResident { .. }) => Error::CooperativeLaunchTooLarge,
+        TimedError::Drive(LaunchError::NoRoom { .. }) => Error::LaunchOutOfResources,
+        TimedError::Drive(LaunchError::Stuck(_) | LaunchError::Cancelled) => Error::LaunchTimeout,
+        TimedError::Drive(_) => Error::Unknown,
+    };
+    log::report(|| error.to_string());
+    DeviceFault { device: simulator.ordinal, error: code }
+}
+
+/// Writes the statistics of all devices where they are wanted.
+pub(crate) fn write_statistics() {
+    let Some(path) = variable("VOLTSIM_STATISTICS") else { return };
+    let path = Path::new(&path);
+    let models = simulator::started().filter_map(|simulator| simulator.model.as_ref());
+    // A launch may still be running, on a thread that the end of the process stopped.
+    let reports: Vec<_> = models.filter_map(|model| model.report.try_lock()).collect();
+    let mut all = Report::new(gpu_name().unwrap_or_default());
+    for launch in reports.iter().flat_map(|report| report.launches()) {
+        all.add(launch.clone());
+    }
+    if let Err(error) = std::fs::write(path, all.text(Format::of_file(path))) {
+        eprintln!("voltsim: VOLTSIM_STATISTICS: cannot write {}: {error}", path.display());
+    }
+}

@@ -1,0 +1,96 @@
+//! The line on a terminal that says how far a launch is.
+
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use timing::gpu::{Observer, Progress};
+
+/// Between two tellings.
+const PERIOD: Duration = Duration::from_millis(500);
+
+/// Shows how far a launch is, and ends it when its work is cancelled.
+pub(super) struct Display {
+    cancelled: Arc<AtomicBool>,
+    terminal: bool,
+    started: Instant,
+    told: Option<Instant>,
+    /// Instructions that were executed before the launch.
+    before: Option<u64>,
+}
+
+impl Display {
+    /// For a launch that begins, and that this flag ends.
+    pub(super) fn new(cancelled: Arc<AtomicBool>) -> Display {
+        Display { cancelled, terminal: stderr().is_terminal(), started: Instant::now(), told: None, before: None }
+    }
+
+    /// The launch has ended: the line is no longer true.
+    pub(super) fn end(&mut self) {
+        if self.told.is_some() {
+            let _ = write!(stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl Observer for Display {
+    fn progress(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        let before = *self.before.get_or_insert(progress.instructions);
+        if self.terminal && self.told.unwrap_or(self.started).elapsed() >= PERIOD {
+            self.told = Some(Instant::now());
+            let line = line(progress, progress.instructions - before, self.started.elapsed());
+            let _ = write!(stderr(), "\r\x1b[K{line}");
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn line(progress: &Progress<'_>, instructions: u64, elapsed: Duration) -> String {
+    let Progress { kernel, ctas_done, cycles, .. } = progress;
+    let seconds = elapsed.as_secs_f64();
+    let ctas = kernel.cta_count();
+    let left = match ctas_done {
+        0 => "?".to_owned(),
+        done => format!("{:.0} s", seconds * (ctas - done) as f64 / *done as f64),
+    };
+    let per_cycle = instructions as f64 / (*cycles).max(1) as f64;
+    let speed = instructions as f64 / seconds.max(1e-9) / 1e3;
+    format!(
+        "{}: {ctas_done} of {ctas} CTAs, cycle {cycles}, {per_cycle:.2} warp instructions a cycle, {speed:.0} thousand a second, {left} left",
+        kernel.name
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warp_stream::Kernel;
+
+    #[test]
+    fn the_line_estimates_what_is_left_from_the_ctas_that_have_ended() {
+        let kernel = Kernel {
+            name: "saxpy".to_owned(),
+            launch: 1,
+            stream: 0,
+            grid: [10, 1, 1],
+            block: [32, 1, 1],
+            code: Arc::default(),
+            code_address: 0,
+            registers: 16,
+            shared_bytes: 0,
+            local_bytes: 0,
+            cooperative: false,
+        };
+        let progress = Progress { kernel: &kernel, ctas_done: 4, cycles: 2000, instructions: 0 };
+        let line = line(&progress, 1000, Duration::from_secs(2));
+        assert_eq!(
+            line,
+            "saxpy: 4 of 10 CTAs, cycle 2000, 0.50 warp instructions a cycle, 0 thousand a second, 3 s left"
+        );
+    }
+}

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use ptx_frontend::Module;
 use ptx_frontend::analyse::ControlFlow;
 use ptx_frontend::ir::Function;
-use ptx_frontend::lower::{LoweredFunction, contract, lower};
+use ptx_frontend::lower::{LoweredFunction, contract, lower, rewrite};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (options, files): (Vec<String>, Vec<String>) =
@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let names: Vec<String> = module.kernels().map(str::to_owned).collect();
         for name in names {
             let mut function: Arc<Function> = module.function(&name)?;
+            rewrite(&mut function);
             let flow = ControlFlow::of(&function);
             let replacements = contract(&mut function, &flow);
             let lowered = lower(&function, &flow, &replacements);

@@ -208,7 +208,7 @@ impl Folds {
 /// An instruction that has no effect but its one result, which all readers see.
 fn candidate<'f>(values: &Values<'f>, position: u32) -> Option<(&'f Instruction, RegisterId)> {
     let i = values.instruction(position)?;
-    if values.is_gone(position) || i.guard.is_some() || i.op.line().effect != Effect::Pure {
+    if values.is_gone(position) || i.op.line().effect != Effect::Pure {
         return None;
     }
     let [result] = writes(i)[..] else { return None };

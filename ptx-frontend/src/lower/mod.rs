@@ -2,7 +2,7 @@
 //! `sm_70`, as far as timing can tell.
 //!
 //! ```text
-//! contract ──► values (who writes and reads what) ──► fold (what becomes part of what) ──► select (nodes over virtual
+//! rewrite ──► contract ──► values (who writes and reads what) ──► fold (what becomes part of what) ──► select (nodes over virtual
 //! registers) ──► schedule ──► allocate ──► emit
 //! ```
 //!
@@ -19,6 +19,7 @@ mod fold;
 mod interference;
 mod live;
 mod recipe;
+mod rewrite;
 mod schedule;
 mod select;
 mod values;
@@ -31,6 +32,7 @@ use crate::analyse::ControlFlow;
 use crate::ir::{Function, InstructionIndex};
 
 pub use contract::{Replacements, contract};
+pub use rewrite::rewrite;
 
 /// A function as machine instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -49,7 +51,8 @@ pub struct LoweredFunction {
     pub registers: u32,
 }
 
-/// Lowers a function that [`contract`] has been over; `replacements` are what it gave.
+/// Lowers a function that [`rewrite`] and [`contract`] have been over; `replacements` are what the latter gave, and
+/// `flow` is of what the former left.
 pub fn lower(function: &Function, flow: &ControlFlow, replacements: &Replacements) -> LoweredFunction {
     let values = values::Values::of(function, flow, replacements);
     let folds = fold::Folds::of(&values, function.instructions.len());

@@ -130,9 +130,10 @@ fn integer(form: IntegerForm, i: &Instruction, wide: bool) -> Recipe {
             true => Chain(&[(Integer, 5)]),
             false => One(IntegerExtremum),
         },
+        // Volta has no instruction for it: ISETP and SEL.
         F::min | F::max => match wide {
             true => Chain(&[(Integer, 4)]),
-            false => One(IntegerExtremum),
+            false => Chain(&[(Integer, 2)]),
         },
         F::min_relu | F::max_relu => Chain(&[(IntegerExtremum, 2)]),
         F::add_packed | F::min_packed | F::min_packed_signed | F::max_packed | F::max_packed_signed => {

@@ -2,7 +2,7 @@
 
 use warp_stream::OperationClass;
 
-use crate::analyse::ControlFlow;
+use crate::analyse::{ControlFlow, writes};
 use crate::ir::{AddressBase, Function, Instruction, Operand, RegisterId};
 use crate::isa::{Control, Convert, Logic, Memory, Modifier, Op, ScalarType, SpecialRegister};
 
@@ -48,6 +48,7 @@ struct Selector<'a> {
     /// The instruction that is being selected.
     line: u32,
     guard: Option<u32>,
+    keeps_old: bool,
 }
 
 impl<'a> Selector<'a> {
@@ -78,6 +79,7 @@ impl<'a> Selector<'a> {
             depths,
             line: 0,
             guard: None,
+            keeps_old: false,
         }
     }
 
@@ -85,6 +87,9 @@ impl<'a> Selector<'a> {
         let Some(i) = self.values.instruction(position) else { return };
         self.line = i.place.line;
         self.guard = i.guard.map(|guard| self.predicate_of(guard.register));
+        // A value that nobody sees without the guard has no older one that must be kept.
+        self.keeps_old = i.guard.is_some()
+            && writes(i).iter().any(|register| self.values.single_definition(*register).is_none());
         let first = self.nodes.len();
         if self.values.is_gone(position) || self.folds.is_absorbed(position) || self.is_constant(i) {
             self.absorbed(i);
@@ -461,7 +466,7 @@ impl<'a> Selector<'a> {
     fn node(&self, class: OperationClass) -> Node {
         let mut node = Node::new(class, self.line);
         if let Some(guard) = self.guard {
-            node.guarded = true;
+            node.guarded = self.keeps_old;
             node.predicates_read.push(guard);
         }
         node

@@ -4,7 +4,7 @@
 use warp_stream::CacheOperator;
 
 use crate::analyse::{ControlFlow, reads, writes};
-use crate::ir::{AddressBase, Function, Instruction, InstructionIndex, Operand, RegisterId, Space};
+use crate::ir::{AddressBase, Function, Guard, Instruction, InstructionIndex, Operand, RegisterId, Space};
 use crate::isa::{Effect, Memory, Modifier, Op, SpecialRegister};
 
 use super::Replacements;
@@ -105,13 +105,25 @@ impl<'f> Values<'f> {
 
     fn is_single(&self, register: usize, dominators: &Dominators) -> bool {
         let [definition] = self.definitions[register][..] else { return false };
-        let unguarded = self.instruction(definition).is_some_and(|i| i.guard.is_none());
+        let guard = self.instruction(definition).and_then(|i| i.guard);
         let block = self.block(definition);
-        unguarded
+        guard.is_none_or(|guard| self.is_within_guard(register, definition, guard))
             && self.uses[register].iter().all(|&at| {
                 let used_in = self.block(at);
                 if used_in == block { at > definition } else { dominators.dominates(block, used_in) }
             })
+    }
+
+    /// Is the register read by instructions of the same block only that have the same guard as the one that writes it?
+    fn is_within_guard(&self, register: usize, definition: u32, guard: Guard) -> bool {
+        let block = self.block(definition);
+        let mut last = definition;
+        let same_guard = self.uses[register].iter().all(|&at| {
+            last = last.max(at);
+            self.block(at) == block && self.instruction(at).is_some_and(|i| i.guard == Some(guard))
+        });
+        let changes = self.definitions.get(guard.register.0 as usize);
+        same_guard && changes.is_none_or(|all| all.iter().all(|at| *at < definition || *at > last))
     }
 
     fn find_constants(&mut self) {

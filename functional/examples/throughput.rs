@@ -1,6 +1,7 @@
 //! Measures the engine on kernels of a PTX file: `throughput k.ptx [sgemm|sgemm_tiled|saxpy|histogram|nbody|bfs]…`.
 //!
-//! Prints processor nanoseconds per warp instruction and lane instructions per second of one worker. For work on the engine;
+//! Prints processor nanoseconds per warp instruction and lane instructions per second of one worker. With STEPPED=1 the
+//! kernels are executed one machine instruction at a time, warps of 80 SMs taking turns. For work on the engine;
 //! `cargo xtask bench` measures whole programs.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -8,14 +9,18 @@
 use std::sync::Arc;
 
 use functional::device::{Device, DeviceSpec, Settings};
-use functional::launch::{LaunchConfig, launch};
+use functional::engine::program::Program;
+use functional::launch::{LaunchConfig, LaunchStatistics, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
+use functional::timed::turns::{Order, execute};
+use functional::timed::{self, Identity};
 
 struct Bench {
     device: Arc<Device>,
     module: Module,
     seed: u64,
+    stepped: bool,
 }
 
 impl Bench {
@@ -47,7 +52,10 @@ impl Bench {
         }
         let config = LaunchConfig { grid, block, parameters: block_of_parameters, ..LaunchConfig::default() };
         let before = processor_seconds();
-        let done = launch(&self.device, &program, config).unwrap();
+        let done = match self.stepped {
+            true => self.step(&program, config),
+            false => launch(&self.device, &program, config).unwrap(),
+        };
         let seconds = processor_seconds() - before;
         println!(
             "{name:12} {:6.2} ns/warp instruction  {:6.1} M warp/s  {:5.2} G lane/s  {:9} warp instructions {:.3} s",
@@ -57,6 +65,20 @@ impl Bench {
             done.warp_instructions,
             seconds,
         );
+    }
+
+    /// Counts machine instructions.
+    fn step(&self, program: &Arc<Program>, config: LaunchConfig) -> LaunchStatistics {
+        let mut done = LaunchStatistics::default();
+        let identity = Identity { launch: 1, stream: 0 };
+        let driven = timed::launch(&self.device, program, config, identity, |source| {
+            execute(source, (80, 4), Order::InTurn, |issued| {
+                done.warp_instructions += 1;
+                done.lane_instructions += u64::from(issued.execution.active.count_ones());
+            })
+        });
+        driven.unwrap();
+        done
     }
 }
 
@@ -72,11 +94,12 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let text = std::fs::read_to_string(&arguments[0]).unwrap();
     let threads = std::env::var("THREADS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
-    let settings = Settings { threads, ..Settings::default() };
+    let stepped = std::env::var_os("STEPPED").is_some();
+    let settings = Settings { threads, timed: stepped, ..Settings::default() };
     let device = Arc::new(Device::new(DeviceSpec::default(), settings).unwrap());
     let ptx = Arc::new(ptx_frontend::Module::parse(text, &arguments[0]).unwrap());
     let module = Module::load(&device, vec![ptx]).unwrap();
-    let mut bench = Bench { device, module, seed: 88172645463325252 };
+    let mut bench = Bench { device, module, seed: 88172645463325252, stepped };
     let wanted = |name: &str| arguments.len() == 1 || arguments[1..].iter().any(|given| given == name);
     for name in ["sgemm", "sgemm_tiled"].into_iter().filter(|name| wanted(name)) {
         let n = 512usize;

@@ -9,6 +9,7 @@ use functional::fault::FaultKind;
 use functional::launch::{LaunchConfig, LaunchError};
 use functional::memory::AllocationKind;
 use functional::module::Module;
+use functional::texture::{Filter, Format, Image, ImageKind, Level, Numeric, Sampler, Texture};
 use functional::timed::turns::{Issued, Order, TurnsError, execute};
 use functional::timed::{Identity, TimedError, launch};
 use warp_stream::{MachineInstruction, MemorySpace, OperationClass};
@@ -466,4 +467,43 @@ fn warps_end_with_an_exit_and_start_at_the_first_instruction() {
         assert!(own.windows(2).all(|pair| pair[1] == pair[0] + 16), "one after the other: {own:?}");
     }
     assert_eq!(accesses(&steps, OperationClass::Exit).len(), 4);
+}
+
+/// A texture of 8 by 8 single-precision numbers, whose handle is 77, read between texels; its first texel's address.
+fn place_texture(bench: &Bench) -> u64 {
+    let address = bench.words(&[0; 64]);
+    let level = Level { address, width: 8, height: 8, depth: 1, pitch: 32, slice: 256 };
+    let image = Image {
+        kind: ImageKind::Array,
+        format: Format::new(Numeric::Float, 32, 1).unwrap(),
+        dimensions: 2,
+        layers: 1,
+        cube: false,
+        levels: vec![level],
+    };
+    let sampler = Sampler { filter: Filter::Linear, ..Sampler::default() };
+    let texture = Texture { image, sampler, normalized_reads: false, srgb: false };
+    bench.device.textures.change(|table| table.textures.insert(77, Arc::new(texture)));
+    address
+}
+
+#[test]
+fn the_texels_between_which_a_texture_is_read_are_told() {
+    let bench = Bench::new(&kernel(
+        ".reg .f32 %f<6>; mov.u64 %rd4, 77; mov.f32 %f1, 0f40200000; mov.f32 %f2, 0f3F800000;
+         setp.eq.u32 %p1, %r1, 3; @%p1 tex.2d.v4.f32.f32 {%f3, %f4, %f5, %f0}, [%rd4, {%f1, %f2}]; ret;",
+    ));
+    let (out, texels) = (bench.words(&[0]), place_texture(&bench));
+    let config = LaunchConfig {
+        grid: [1; 3],
+        block: [32, 1, 1],
+        textures: bench.device.textures.snapshot(),
+        ..LaunchConfig::default()
+    };
+    let steps = bench.launch_as(Order::InTurn, config, out).unwrap();
+    let [read] = accesses(&steps, OperationClass::Texture)[..] else { panic!("one read") };
+    let mut told = read.texels.clone();
+    told.sort_unstable();
+    // (2.5, 1) lies in the middle of texel 2 of its row, and between rows 0 and 1.
+    assert_eq!((read.active, told), (1 << 3, vec![texels + 8, texels + 40]));
 }

@@ -4,11 +4,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ptx_frontend::analyse::{reads, writes};
 use ptx_frontend::ir::InstructionIndex;
+use ptx_frontend::isa::ScalarType;
 use ptx_frontend::lower::{LoweredFunction, lower};
 use warp_stream::{MachineCode, MachineInstruction, OperationClass, Registers};
 
 use super::{BindError, Binder};
+use crate::engine::lane::Bits;
 use crate::engine::machine::{Addresses, Deferral, Machine, Note, OpPlace, Told};
 use crate::engine::probe::SiteAddress;
 use crate::ops::control;
@@ -33,6 +36,8 @@ pub(super) struct MachineBuilder {
     places: Vec<OpPlace>,
     note_of: Vec<u32>,
     notes: Vec<Note>,
+    touched_from: Vec<u32>,
+    touched: Vec<u32>,
     registers: u32,
 }
 
@@ -51,6 +56,7 @@ impl MachineBuilder {
             line: 0,
         });
         self.note_of.push(Machine::NOTHING);
+        self.touched_from.push(self.touched.len() as u32);
         self.places.resize(ops, OpPlace::within(position).as_first());
     }
 
@@ -59,6 +65,7 @@ impl MachineBuilder {
         self.places.truncate(ops);
         self.instructions.truncate(instructions);
         self.note_of.truncate(instructions);
+        self.touched_from.truncate(instructions);
     }
 
     /// Machine instructions so far.
@@ -66,7 +73,8 @@ impl MachineBuilder {
         self.instructions.len()
     }
 
-    pub(super) fn finish(self) -> Machine {
+    pub(super) fn finish(mut self) -> Machine {
+        self.touched_from.push(self.touched.len() as u32);
         let bytes = (self.instructions.len() as u64 * u64::from(INSTRUCTION_BYTES))
             .next_multiple_of(PROGRAM_ALIGNMENT);
         Machine {
@@ -79,6 +87,8 @@ impl MachineBuilder {
             places: self.places,
             note_of: self.note_of,
             notes: self.notes,
+            touched_from: self.touched_from,
+            touched: self.touched,
         }
     }
 }
@@ -182,31 +192,22 @@ impl Binder<'_, '_> {
         let first = self.extend_code(&lowered);
         for (number, effects) in lowered.effects.iter().enumerate() {
             let position = first + number as u32;
-            let mut begins = true;
-            let effects = lowered.order.get(effects.start as usize..effects.end as usize).unwrap_or_default();
-            for &instruction in effects {
-                // A block whose effects come with another block's machine instruction has none of its own.
-                while let Some((_, start)) = blocks.next_if(|&(_, start)| start <= instruction) {
-                    self.begin_block(start);
-                }
-                let op = self.linker.code.len();
-                self.bind_at(instruction.0 as usize)?;
-                let leads = blocks.peek().is_some_and(|&(at, _)| at <= number as u32);
-                self.place_ops(op, position, &mut begins, leads);
-                self.keep_note(position, number, &lowered);
-            }
             while let Some((_, start)) = blocks.next_if(|&(at, _)| at <= number as u32) {
                 self.begin_block(start);
             }
-            if begins {
-                let op = self.linker.code.len();
+            let first_op = self.linker.code.len();
+            let effects = lowered.order.get(effects.start as usize..effects.end as usize).unwrap_or_default();
+            self.keep_touched(effects);
+            for &instruction in effects {
+                self.forbid_deferral(position);
+                self.bind_at(instruction.0 as usize)?;
+                self.keep_note(position, number, &lowered);
+            }
+            if self.linker.code.len() == first_op {
                 let nothing = self.unguarded(control::uncounted_nothing);
                 self.push(nothing);
-                self.place_ops(op, position, &mut begins, false);
             }
-        }
-        for (_, start) in blocks {
-            self.begin_block(start);
+            self.place_ops(first_op, position);
         }
         Ok(())
     }
@@ -245,19 +246,14 @@ impl Binder<'_, '_> {
         self.place_between();
     }
 
-    /// Ops from `from` on belong to the machine instruction at `position`. Those that `lead` to a block which begins at
-    /// the same machine instruction are executed on the way to it.
-    fn place_ops(&mut self, from: usize, position: u32, begins: &mut bool, lead: bool) {
+    /// Ops from `first` on belong to the machine instruction at `position`.
+    fn place_ops(&mut self, first: usize, position: u32) {
         let to = self.linker.code.len();
-        let Some(machine) = &mut self.linker.machine else { return };
-        if lead {
-            machine.places.resize(to, OpPlace::BETWEEN);
-            return;
-        }
-        machine.places.resize(to, OpPlace::within(position));
-        if *begins && let Some(first) = machine.places.get_mut(from) {
-            *first = first.as_first();
-            *begins = false;
+        if let Some(machine) = &mut self.linker.machine {
+            machine.places.resize(to, OpPlace::within(position));
+            if let Some(place) = machine.places.get_mut(first) {
+                *place = place.as_first();
+            }
         }
     }
 
@@ -266,6 +262,32 @@ impl Binder<'_, '_> {
         let ops = self.linker.code.len();
         if let Some(machine) = &mut self.linker.machine {
             machine.places.resize(ops, OpPlace::BETWEEN);
+        }
+    }
+
+    /// More takes effect with the machine instruction at this position: what has been bound of it cannot be put off.
+    fn forbid_deferral(&mut self, position: u32) {
+        if let Some(machine) = &mut self.linker.machine
+            && let Some(&note) = machine.note_of.get(position as usize)
+            && let Some(Note { told: Told::Access(_, deferral), .. }) = machine.notes.get_mut(note as usize)
+        {
+            *deferral = None;
+        }
+    }
+
+    /// Keeps which rows the next machine instruction touches, with which these instructions take effect.
+    fn keep_touched(&mut self, effects: &[InstructionIndex]) {
+        let Some(machine) = &mut self.linker.machine else { return };
+        machine.touched_from.push(machine.touched.len() as u32);
+        for instruction in effects.iter().filter_map(|number| self.source.instructions.get(number.0 as usize))
+        {
+            for register in reads(instruction).into_iter().chain(writes(instruction)) {
+                let (row, ty) = (register.0 as usize, self.source.registers[register.0 as usize]);
+                let (row, count) = (self.registers[row], ty.bits() / u64::BITS);
+                if ty != ScalarType::Pred {
+                    machine.touched.extend((0..count.max(1)).map(|half| row + half * u64::ROW));
+                }
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness};
 use ptx_frontend::ir::{self, Instruction, InstructionIndex, Place};
 use ptx_frontend::isa::{Control, Effect, Memory, Op as Form, ScalarType, SpecialRegister};
-use ptx_frontend::lower::{Replacements, contract};
+use ptx_frontend::lower::{Replacements, contract, rewrite};
 
 use crate::engine::divergence::NONE;
 use crate::engine::frame::{FrameLayout, Row};
@@ -285,6 +285,9 @@ pub(crate) enum Half {
 
 impl<'l, 'a> Binder<'l, 'a> {
     fn new(linker: &'l mut Linker<'a>, mut source: Arc<ir::Function>) -> Result<Binder<'l, 'a>, BindError> {
+        if linker.machine.is_some() {
+            rewrite(&mut source);
+        }
         let flow = ControlFlow::of(&source);
         let replacements = match linker.addresses.contracts() {
             true => contract(&mut source, &flow),

@@ -162,7 +162,11 @@ impl Cta {
             warp.divergence.start(live, kernel.entry, self.local_bytes);
             let lane_words = self.local_bytes as usize / 8;
             let words = |bytes: u32| (bytes as usize).div_ceil(8).min(lane_words);
-            warp.local.resize(lane_words * 32 + OVERHANG, 0);
+            let words_of_warp = lane_words * 32 + OVERHANG;
+            if warp.local.len() != words_of_warp {
+                // Of a deep stack the host has only those pages that are touched.
+                warp.local = vec![0; words_of_warp];
+            }
             for lane in 0..if lane_words == 0 { 0 } else { 32 } {
                 let own = &mut warp.local[lane * lane_words..][..lane_words];
                 own[..words(kernel.local_bytes.max(from_start))].fill(0);

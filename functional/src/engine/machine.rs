@@ -97,6 +97,10 @@ pub struct Machine {
     /// By machine instruction: an index into `notes`, or [`Machine::NOTHING`].
     pub(crate) note_of: Vec<u32>,
     pub(crate) notes: Vec<Note>,
+    /// By machine instruction, and at the end: where its rows begin in `touched`.
+    pub(crate) touched_from: Vec<u32>,
+    /// Rows of the registers that the instructions read or write which take effect with a machine instruction.
+    pub(crate) touched: Vec<u32>,
 }
 
 impl Machine {
@@ -107,5 +111,12 @@ impl Machine {
     #[inline(always)]
     pub(crate) fn note(&self, position: u32) -> Option<&Note> {
         self.notes.get(*self.note_of.get(position as usize)? as usize)
+    }
+
+    /// The rows of the frame that the machine instruction at this position reads or writes, predicates aside.
+    pub(crate) fn touched(&self, position: u32) -> &[u32] {
+        let from = |position: u32| self.touched_from.get(position as usize).map(|&from| from as usize);
+        let range = from(position).zip(from(position + 1));
+        range.and_then(|(from, to)| self.touched.get(from..to)).unwrap_or_default()
     }
 }

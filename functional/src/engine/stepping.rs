@@ -7,7 +7,7 @@
 mod address;
 mod deferred;
 
-use warp_stream::{Execution, MemorySpace, Moment, Next, OperationClass, Residence};
+use warp_stream::{Execution, MemorySpace, Moment, Next, OperationClass, Residence, WarpSlot};
 
 use super::cluster::{Cluster, deadlock};
 use super::cta::{Cta, Simulated};
@@ -78,6 +78,18 @@ impl SteppedCta {
         &mut self.cluster.ctas[0]
     }
 
+    /// Is there a warp of this number?
+    #[inline(always)]
+    pub(crate) fn has_warp(&self, number: u32) -> bool {
+        (number as usize) < self.warps.len()
+    }
+
+    /// Does a warp stand before an instruction?
+    #[inline(always)]
+    pub(crate) fn is_ready(&self, number: u32) -> bool {
+        self.warps.get(number as usize).is_some_and(|warp| warp.ready)
+    }
+
     /// A fault of the whole CTA.
     pub(crate) fn stuck(&self, grid: &Grid, kind: FaultKind) -> Box<Fault> {
         self.cluster.stuck(grid, kind)
@@ -90,9 +102,11 @@ impl SteppedCta {
         index: u64,
         residence: Residence,
     ) -> Result<(), Box<Fault>> {
-        let texels = self.cta().state.simulated.take().map(|old| old.texels).unwrap_or_default();
-        let simulated = Simulated { residence, now: Moment::default(), texels };
-        self.cta().state.simulated = Some(Box::new(simulated));
+        let simulated = Simulated { residence, now: Moment::default(), texels: Vec::new() };
+        match &mut self.cta().state.simulated {
+            Some(kept) => **kept = simulated,
+            none => *none = Some(Box::new(simulated)),
+        }
         self.cluster.start(engine.grid, index);
         self.ready = 0;
         for number in 0..self.warps.len() {
@@ -124,9 +138,10 @@ impl SteppedCta {
 
     /// Does a warp's next instruction need something that has been put off?
     fn is_held(&self, engine: &Engine<'_>, number: usize, position: u32) -> bool {
-        let Some(next) = engine.machine.code.instructions.get(position as usize) else { return false };
+        let Engine { machine, deferred, .. } = engine;
+        let (next, touched) = (&machine.code.instructions[position as usize], machine.touched(position));
         let frame = self.cluster.ctas[0].warps[number].divergence.frame;
-        self.warps[number].pending.iter().any(|&pending| engine.deferred.holds(pending, next, frame))
+        self.warps[number].pending.iter().any(|&pending| deferred.holds(pending, next, touched, frame))
     }
 
     /// Executes a warp's next instruction, and tells what it does.
@@ -195,7 +210,7 @@ impl SteppedCta {
             machine: engine.machine,
             deferred: &mut engine.deferred,
             pending: &mut warp.pending,
-            owner: (self.slot, number as u32),
+            owner: WarpSlot { cta: self.slot, warp: number as u32 },
             standing: if was_ready { Standing::Ready } else { Standing::Blocked },
         };
         let done = what(&mut step);
@@ -238,8 +253,7 @@ struct Step<'r, 'e> {
     machine: &'e Machine,
     deferred: &'e mut Deferred,
     pending: &'e mut Vec<u32>,
-    /// CTA slot and warp.
-    owner: (u32, u32),
+    owner: WarpSlot,
     standing: Standing,
 }
 
@@ -250,8 +264,11 @@ impl Step<'_, '_> {
         let note = self.machine.note(position);
         (execution.active, execution.deferred, execution.sleep) = (0, None, 0);
         execution.texels.clear();
-        if !self.pending.is_empty() && self.orders(position) {
-            self.carry_out_all()?;
+        if !self.pending.is_empty() {
+            match self.orders(position) {
+                true => self.carry_out_all()?,
+                false => self.carry_out_needed(position)?,
+            }
         }
         let mut own_lanes = None;
         loop {

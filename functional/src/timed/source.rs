@@ -48,10 +48,10 @@ struct LiveWarps<'g> {
     steps: u32,
 }
 
-/// A call about a slot that no CTA has started in.
+/// A call about a warp that there is not, or that has nothing to issue.
 #[derive(Debug, thiserror::Error)]
-#[error("no CTA has started in slot {0}")]
-struct EmptySlot(u32);
+#[error("warp {} of CTA slot {} is not there, or not ready", .0.warp, .0.cta)]
+struct NoSuchWarp(WarpSlot);
 
 /// A call about something put off that is not, or has been performed.
 #[derive(Debug, thiserror::Error)]
@@ -59,15 +59,19 @@ struct EmptySlot(u32);
 struct NotDeferred(u32);
 
 impl LiveWarps<'_> {
+    /// Does something with the CTA of a warp.
+    #[inline(always)]
     fn step<R>(
         &mut self,
-        slot: u32,
+        warp: WarpSlot,
         what: impl FnOnce(&mut SteppedCta, &mut Engine<'_>) -> Result<R, Box<Fault>>,
     ) -> Result<R, SourceError> {
-        let Some(cta) = self.ctas.get_mut(slot as usize) else {
-            return Err(SourceError(Box::new(EmptySlot(slot))));
-        };
-        what(cta, &mut self.engine).map_err(|fault| failed(self.fault, fault))
+        match self.ctas.get_mut(warp.cta as usize) {
+            Some(cta) if cta.has_warp(warp.warp) => {
+                what(cta, &mut self.engine).map_err(|fault| failed(self.fault, fault))
+            }
+            _ => Err(SourceError(Box::new(NoSuchWarp(warp)))),
+        }
     }
 
     /// Has the launch taken longer than it may?
@@ -96,13 +100,14 @@ impl WarpSource for LiveWarps<'_> {
         while self.ctas.len() <= slot as usize {
             self.ctas.push(SteppedCta::new(self.engine.grid, self.ctas.len() as u32));
         }
-        self.step(slot, |stepped, engine| stepped.start(engine, cta, residence))
+        let first = WarpSlot { cta: slot, warp: 0 };
+        self.step(first, |stepped, engine| stepped.start(engine, cta, residence))
     }
 
     fn end_cta(&mut self, _: u32) {}
 
     fn next(&mut self, warp: WarpSlot) -> Result<Next, SourceError> {
-        self.step(warp.cta, |cta, engine| cta.next(engine, warp.warp as usize))
+        self.step(warp, |cta, engine| cta.next(engine, warp.warp as usize))
     }
 
     fn issue(&mut self, warp: WarpSlot, now: Moment, execution: &mut Execution) -> Result<(), SourceError> {
@@ -111,13 +116,16 @@ impl WarpSource for LiveWarps<'_> {
             self.steps = 0;
             self.look_at_watchdog(warp.cta)?;
         }
-        self.step(warp.cta, |cta, engine| cta.step(engine, warp.warp as usize, now, execution))
+        if !self.ctas.get(warp.cta as usize).is_some_and(|cta| cta.is_ready(warp.warp)) {
+            return Err(SourceError(Box::new(NoSuchWarp(warp))));
+        }
+        self.step(warp, |cta, engine| cta.step(engine, warp.warp as usize, now, execution))
     }
 
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError> {
-        let Some((slot, warp)) = self.engine.deferred.owner(deferred) else {
+        let Some(warp) = self.engine.deferred.owner(deferred) else {
             return Err(SourceError(Box::new(NotDeferred(deferred))));
         };
-        self.step(slot, |cta, engine| cta.perform(engine, warp as usize, deferred, now))
+        self.step(warp, |cta, engine| cta.perform(engine, warp.warp as usize, deferred, now))
     }
 }

@@ -4,7 +4,7 @@
 //! A thread sees its own accesses in order: an access of the warp to the same bytes carries out what has been put off
 //! before it, and so does a barrier or fence.
 
-use warp_stream::{MachineInstruction, MemorySpace, OperationClass, Registers};
+use warp_stream::{MachineInstruction, MemorySpace, OperationClass, Registers, WarpSlot};
 
 use super::address::Reached;
 use super::{Step, WARP};
@@ -36,8 +36,7 @@ struct Pending {
     deferral: Deferral,
     /// Frame, and the function whose activation it was.
     frame: (u32, u32),
-    /// CTA slot and warp.
-    owner: (u32, u32),
+    owner: WarpSlot,
     /// Machine registers of the results.
     destination: Registers,
     space: MemorySpace,
@@ -51,6 +50,15 @@ struct Pending {
 }
 
 impl Pending {
+    /// Does an instruction name the machine registers of the results?
+    fn is_in_registers_of(&self, next: &MachineInstruction) -> bool {
+        let end = |registers: Registers| u32::from(registers.first) + u32::from(registers.count);
+        let own = self.destination;
+        next.sources.iter().chain([&next.destination]).any(|other| {
+            other.count != 0 && u32::from(other.first) < end(own) && u32::from(own.first) < end(*other)
+        })
+    }
+
     /// Does it access some of these bytes?
     fn meets(&self, (start, end): (u64, u64), reached: &Reached<'_>) -> bool {
         let (own_start, own_end) = self.extent;
@@ -70,8 +78,8 @@ pub(crate) struct Deferred {
 }
 
 impl Deferred {
-    /// CTA slot and warp that have put this off.
-    pub(crate) fn owner(&self, number: u32) -> Option<(u32, u32)> {
+    /// The warp that has put this off.
+    pub(crate) fn owner(&self, number: u32) -> Option<WarpSlot> {
         self.pending.get(number as usize).filter(|pending| pending.live).map(|pending| pending.owner)
     }
 
@@ -90,7 +98,7 @@ impl Deferred {
     pub(super) fn put_off(
         &mut self,
         w: &Running<'_>,
-        owner: (u32, u32),
+        owner: WarpSlot,
         (deferral, wide_address): (Deferral, bool),
         destination: Registers,
         reached: &Reached<'_>,
@@ -108,7 +116,7 @@ impl Deferred {
         pending.deferral = deferral;
         pending.frame = (frame, w.divergence.frames.get(frame).function);
         pending.owner = owner;
-        pending.destination = if deferral.results == 0 { Registers::NONE } else { destination };
+        pending.destination = destination;
         (pending.space, pending.addresses, pending.width) =
             (reached.space, *reached.addresses, reached.width);
         pending.extent = reached.extent();
@@ -117,28 +125,24 @@ impl Deferred {
         number
     }
 
-    /// Must this wait before `next`, of a fragment in this frame, is executed?
-    pub(super) fn holds(&self, number: u32, next: &MachineInstruction, frame: u32) -> bool {
+    /// Does a machine instruction that touches these rows, of a fragment in this frame, need the results?
+    fn is_needed(&self, number: u32, touched: &[u32], frame: u32) -> bool {
         let pending = self.get(number);
-        if pending.done {
-            return false;
-        }
+        let results = &pending.results[..pending.deferral.results.into()];
+        !pending.done && pending.frame.0 == frame && results.iter().any(|row| touched.contains(row))
+    }
+
+    /// Must `next`, which touches these rows, wait for this, and no scoreboard of registers could tell?
+    pub(super) fn holds(&self, number: u32, next: &MachineInstruction, touched: &[u32], frame: u32) -> bool {
+        let pending = self.get(number);
         match next.class {
+            _ if pending.done => false,
             OperationClass::Barrier | OperationClass::Fence => pending.space == MemorySpace::Global,
             // It may be a return, with which the frame goes.
-            OperationClass::Branch if frame != 0 && pending.destination.count != 0 => true,
-            _ => {
-                let touched = next.sources.iter().chain([&next.destination]);
-                pending.frame.0 == frame
-                    && touched.into_iter().any(|touched| meet(*touched, pending.destination))
-            }
+            OperationClass::Branch if frame != 0 && pending.deferral.results != 0 => true,
+            _ => self.is_needed(number, touched, frame) && !pending.is_in_registers_of(next),
         }
     }
-}
-
-fn meet(a: Registers, b: Registers) -> bool {
-    let end = |registers: Registers| u32::from(registers.first) + u32::from(registers.count);
-    a.count != 0 && b.count != 0 && u32::from(a.first) < end(b) && u32::from(b.first) < end(a)
 }
 
 impl Pending {
@@ -151,7 +155,7 @@ impl Pending {
             results: [0; 4],
             deferral: Deferral { in_shared: false, sources: 0, results: 0, wide: false },
             frame: (0, 0),
-            owner: (0, 0),
+            owner: WarpSlot { cta: 0, warp: 0 },
             destination: Registers::NONE,
             space: MemorySpace::Global,
             addresses: [0; WARP],
@@ -242,6 +246,18 @@ impl Step<'_, '_> {
     /// Executes all that the warp has put off.
     pub(super) fn carry_out_all(&mut self) -> Result<(), FaultKind> {
         (0..self.pending.len()).try_for_each(|at| self.carry_out(self.pending[at]))
+    }
+
+    /// Executes what the warp has put off and the machine instruction at this position needs. A model with a scoreboard
+    /// does not issue it so early.
+    pub(super) fn carry_out_needed(&mut self, position: u32) -> Result<(), FaultKind> {
+        let (touched, frame) = (self.machine.touched(position), self.w.divergence.frame);
+        for at in 0..self.pending.len() {
+            if self.deferred.is_needed(self.pending[at], touched, frame) {
+                self.carry_out_in_order(self.pending[at])?;
+            }
+        }
+        Ok(())
     }
 
     /// Executes what the warp has put off on these bytes.

@@ -242,6 +242,11 @@ impl<'a> Prepared<'a> {
         Ok(Prepared { grid, parameters, workspace })
     }
 
+    /// The grid's CTAs will not end: nothing of what it has asked for is done.
+    pub(crate) fn abandon(self) {
+        self.grid.children.release(self.grid.owner);
+    }
+
     /// The grid's CTAs have ended: what it has asked for is done, on `workers` threads.
     pub(crate) fn finish(self, fault: Option<Box<Fault>>, workers: usize) -> Result<(), LaunchError> {
         let Prepared { grid, parameters, workspace } = self;

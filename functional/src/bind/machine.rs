@@ -186,8 +186,8 @@ impl Binder<'_, '_> {
     /// Binds all instructions in the order of the function's machine code.
     pub(super) fn bind_in_machine_order(&mut self) -> Result<(), BindError> {
         let lowered = lower(&self.source, &self.flow, &self.replacements);
-        let source = Arc::clone(&self.source);
-        self.starts = vec![0; source.instructions.len()];
+        // Every target is an op of the function, whatever the lowered form says.
+        self.starts = vec![self.entry; self.source.instructions.len()];
         let mut blocks = self.blocks_by_position(&lowered).into_iter().peekable();
         let first = self.extend_code(&lowered);
         for (number, effects) in lowered.effects.iter().enumerate() {

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness};
 use ptx_frontend::ir::{self, Instruction, InstructionIndex, Place};
 use ptx_frontend::isa::{Control, Effect, Memory, Op as Form, ScalarType, SpecialRegister};
-use ptx_frontend::lower::{Replacements, contract, rewrite};
+use ptx_frontend::lower::{Replacements, contract, rewrite_contracted};
 
 use crate::engine::divergence::NONE;
 use crate::engine::frame::{FrameLayout, Row};
@@ -285,14 +285,15 @@ pub(crate) enum Half {
 
 impl<'l, 'a> Binder<'l, 'a> {
     fn new(linker: &'l mut Linker<'a>, mut source: Arc<ir::Function>) -> Result<Binder<'l, 'a>, BindError> {
-        if linker.machine.is_some() {
-            rewrite(&mut source);
-        }
-        let flow = ControlFlow::of(&source);
-        let replacements = match linker.addresses.contracts() {
+        let mut flow = ControlFlow::of(&source);
+        let mut replacements = match linker.addresses.contracts() {
             true => contract(&mut source, &flow),
             false => Replacements::new(),
         };
+        if linker.machine.is_some() {
+            rewrite_contracted(&mut source, &mut replacements);
+            flow = ControlFlow::of(&source);
+        }
         let meeting_points = meeting_points(&source, &flow);
         let entry = linker.code.len() as u32;
         let mut registers = Vec::with_capacity(source.registers.len());

@@ -78,7 +78,7 @@ pub struct Cta {
     pub(super) state: CtaState,
     pub(super) warps: Vec<WarpState>,
     shared_bytes: u32,
-    pub(super) local_bytes: u32,
+    local_bytes: u32,
     pub(super) unfinished: usize,
 }
 

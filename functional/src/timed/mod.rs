@@ -18,7 +18,6 @@ use crate::device::Device;
 use crate::engine::grid::Grid;
 use crate::engine::machine::Machine;
 use crate::engine::program::Program;
-use crate::fault::Fault;
 use crate::launch::{LaunchConfig, LaunchError, Prepared};
 use source::LiveKernel;
 
@@ -76,8 +75,12 @@ pub fn launch<T, E>(
         fault: Mutex::new(None),
     };
     let driven = drive(&source);
-    let fault: Option<Box<Fault>> = source.fault.into_inner();
-    prepared.finish(fault, device.worker_count())?;
+    let fault = source.fault.into_inner();
+    if fault.is_none() && driven.is_err() {
+        prepared.abandon();
+    } else {
+        prepared.finish(fault, device.worker_count())?;
+    }
     driven.map_err(TimedError::Drive)
 }
 

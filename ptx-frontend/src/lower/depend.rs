@@ -4,7 +4,7 @@ use warp_stream::{AccessKind, CacheOperator, MemorySpace, OperationClass};
 
 use crate::analyse::writes;
 use crate::ir::{AddressBase, Operand};
-use crate::isa::{Effect, Integer, Op, SpecialRegister};
+use crate::isa::{Effect, Integer, Memory, Op, SpecialRegister};
 
 use super::code::{Kind, Node};
 use super::fold::Folds;
@@ -56,6 +56,9 @@ struct Builder<'a> {
     wall: Option<u32>,
     /// What no access to memory passes.
     fence: Option<u32>,
+    /// The last instruction at which lanes or threads meet; such instructions keep their order, since lanes elsewhere
+    /// come to theirs in the same one.
+    meeting: Option<u32>,
     /// How often each register has been written in this block.
     versions: rustc_hash::FxHashMap<u32, u32>,
 }
@@ -72,6 +75,7 @@ impl Dependences {
             accesses: Vec::new(),
             wall: None,
             fence: None,
+            meeting: None,
             versions: Default::default(),
         };
         for (at, node) in nodes.iter().enumerate() {
@@ -159,8 +163,14 @@ impl Builder<'_> {
         if reads_clock
             || matches!(i.op.line().effect, Effect::Call | Effect::Volatile)
             || matches!(i.op, Op::Control(_))
+            || accesses_more_than_a_place(i.op)
         {
             self.wall(at);
+        }
+        if matches!(i.op, Op::Parallel(_))
+            && let Some(earlier) = self.meeting.replace(at)
+        {
+            self.edge(earlier, at);
         }
         if node.memory.is_some()
             || matches!(i.op.line().effect, Effect::Load | Effect::Store | Effect::Atomic)
@@ -258,6 +268,16 @@ fn conflict(a: &Place, b: &Place) -> bool {
     }
     let apart = a.base.is_some() && a.base == b.base && (a.to <= b.from || b.to <= a.from);
     !apart || a.ordered || b.ordered
+}
+
+/// Does it access memory in two places, or a barrier that lies in memory, which others wait at?
+fn accesses_more_than_a_place(op: Op) -> bool {
+    let accesses = matches!(op.line().effect, Effect::Load | Effect::Store | Effect::Atomic);
+    match op {
+        Op::Memory(Memory::ld | Memory::ld_nc | Memory::ldu | Memory::st) => false,
+        Op::Memory(_) | Op::Parallel(_) => accesses,
+        _ => false,
+    }
 }
 
 /// Does it read or write the carry flag?

@@ -2,7 +2,7 @@
 //! `sm_70`, as far as timing can tell.
 //!
 //! ```text
-//! rewrite ──► contract ──► values (who writes and reads what) ──► fold (what becomes part of what) ──► select (nodes over virtual
+//! contract ──► rewrite ──► values (who writes and reads what) ──► fold (what becomes part of what) ──► select (nodes over virtual
 //! registers) ──► schedule ──► allocate ──► emit
 //! ```
 //!
@@ -32,7 +32,7 @@ use crate::analyse::ControlFlow;
 use crate::ir::{Function, InstructionIndex};
 
 pub use contract::{Replacements, contract};
-pub use rewrite::rewrite;
+pub use rewrite::{rewrite, rewrite_contracted};
 
 /// A function as machine instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -51,8 +51,8 @@ pub struct LoweredFunction {
     pub registers: u32,
 }
 
-/// Lowers a function that [`rewrite`] and [`contract`] have been over; `replacements` are what the latter gave, and
-/// `flow` is of what the former left.
+/// Lowers a function that [`contract`] and [`rewrite_contracted`] have been over; `replacements` are what they gave, and
+/// `flow` is of what they left.
 pub fn lower(function: &Function, flow: &ControlFlow, replacements: &Replacements) -> LoweredFunction {
     let values = values::Values::of(function, flow, replacements);
     let folds = fold::Folds::of(&values, function.instructions.len());

@@ -13,6 +13,7 @@ use crate::analyse::writes;
 use crate::ir::{Function, Guard, Instruction, InstructionIndex, Operand};
 use crate::isa::{Control, Effect, Op};
 
+use super::contract::Replacements;
 use super::recipe::{Recipe, recipe};
 
 /// Machine instructions that are guarded rather than jumped over, at most.
@@ -20,14 +21,26 @@ const LONGEST: u32 = 10;
 /// Accesses to memory among them.
 const MOST_ACCESSES: u32 = 2;
 
-/// Rewrites a function, if there is anything to rewrite.
-pub fn rewrite(source: &mut Arc<Function>) {
+/// Rewrites a function, if there is anything to rewrite. The answer is which instructions it has no more.
+pub fn rewrite(source: &mut Arc<Function>) -> BTreeSet<usize> {
     if !source.instructions.iter().any(|i| i.op == Op::Control(Control::bra)) {
-        return;
+        return BTreeSet::new();
     }
     let function = Arc::make_mut(source);
     return_at_once(function);
-    guard_short_stretches(function);
+    guard_short_stretches(function)
+}
+
+/// Rewrites a function whose products have been contracted, and what stands in the place of its instructions. In this
+/// order, since an assembler contracts within the blocks that the code has at first.
+pub fn rewrite_contracted(source: &mut Arc<Function>, replacements: &mut Replacements) {
+    let gone = rewrite(source);
+    for (position, mut instructions) in std::mem::take(replacements) {
+        let position = position - gone.range(..position).count();
+        let guard = source.instructions.get(position).and_then(|replaced| replaced.guard);
+        instructions.iter_mut().for_each(|instruction| instruction.guard = guard);
+        replacements.insert(position, instructions);
+    }
 }
 
 /// The target of a branch to one place.
@@ -51,7 +64,7 @@ fn return_at_once(function: &mut Function) {
     }
 }
 
-fn guard_short_stretches(function: &mut Function) {
+fn guard_short_stretches(function: &mut Function) -> BTreeSet<usize> {
     let mut gone = BTreeSet::new();
     for position in (0..function.instructions.len()).rev() {
         let branch = &function.instructions[position];
@@ -68,6 +81,7 @@ fn guard_short_stretches(function: &mut Function) {
         }
     }
     remove(function, &gone);
+    gone
 }
 
 fn can_be_guarded(function: &Function, stretch: Range<usize>, guard: Guard, gone: &BTreeSet<usize>) -> bool {

@@ -1,7 +1,7 @@
 //! Measures the engine on kernels of a PTX file: `throughput k.ptx [sgemm|sgemm_tiled|saxpy|histogram|nbody|bfs]…`.
 //!
-//! Prints processor nanoseconds per warp instruction and lane instructions per second of one worker. With STEPPED=1 the
-//! kernels are executed one machine instruction at a time, warps of 80 SMs taking turns. For work on the engine;
+//! Prints processor nanoseconds per warp instruction and lane instructions per second of one worker. With STEPPED=n the
+//! kernels are executed one machine instruction at a time, warps of n SMs with four CTAs each taking turns. For work on the engine;
 //! `cargo xtask bench` measures whole programs.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -20,7 +20,8 @@ struct Bench {
     device: Arc<Device>,
     module: Module,
     seed: u64,
-    stepped: bool,
+    /// SMs on which kernels are executed step by step.
+    stepped: Option<u32>,
 }
 
 impl Bench {
@@ -53,8 +54,8 @@ impl Bench {
         let config = LaunchConfig { grid, block, parameters: block_of_parameters, ..LaunchConfig::default() };
         let before = processor_seconds();
         let done = match self.stepped {
-            true => self.step(&program, config),
-            false => launch(&self.device, &program, config).unwrap(),
+            Some(sms) => self.step(&program, config, sms),
+            None => launch(&self.device, &program, config).unwrap(),
         };
         let seconds = processor_seconds() - before;
         println!(
@@ -68,11 +69,11 @@ impl Bench {
     }
 
     /// Counts machine instructions.
-    fn step(&self, program: &Arc<Program>, config: LaunchConfig) -> LaunchStatistics {
+    fn step(&self, program: &Arc<Program>, config: LaunchConfig, sms: u32) -> LaunchStatistics {
         let mut done = LaunchStatistics::default();
         let identity = Identity { launch: 1, stream: 0 };
         let driven = timed::launch(&self.device, program, config, identity, |source| {
-            execute(source, (80, 4), Order::InTurn, |issued| {
+            execute(source, (sms, 4), Order::InTurn, |issued| {
                 done.warp_instructions += 1;
                 done.lane_instructions += u64::from(issued.execution.active.count_ones());
             })
@@ -94,8 +95,8 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let text = std::fs::read_to_string(&arguments[0]).unwrap();
     let threads = std::env::var("THREADS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
-    let stepped = std::env::var_os("STEPPED").is_some();
-    let settings = Settings { threads, timed: stepped, ..Settings::default() };
+    let stepped = std::env::var("STEPPED").ok().and_then(|n| n.parse().ok());
+    let settings = Settings { threads, timed: stepped.is_some(), ..Settings::default() };
     let device = Arc::new(Device::new(DeviceSpec::default(), settings).unwrap());
     let ptx = Arc::new(ptx_frontend::Module::parse(text, &arguments[0]).unwrap());
     let module = Module::load(&device, vec![ptx]).unwrap();

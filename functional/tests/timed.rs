@@ -577,3 +577,22 @@ fn a_warp_that_is_not_ready_cannot_be_issued_from() {
     });
     assert!(launched.is_ok());
 }
+
+#[test]
+fn a_kernel_bound_for_a_model_runs_without_one_too() {
+    let bench = Bench::new(&kernel(
+        "mov.u32 %r5, 0; mov.u32 %r6, 0;
+         LOOP: setp.ge.u32 %p1, %r6, %r1; @%p1 bra DONE; add.u32 %r5, %r5, %r6; add.u32 %r6, %r6, 1; bra LOOP;
+         DONE: st.global.u32 [%rd3], %r5; ret;",
+    ));
+    let out = bench.words(&[0; 32]);
+    let program = bench.module.kernel("test").unwrap();
+    let config = LaunchConfig {
+        grid: [1; 3],
+        block: [32, 1, 1],
+        parameters: out.to_le_bytes().to_vec(),
+        ..LaunchConfig::default()
+    };
+    functional::launch::launch(&bench.device, &program, config).unwrap();
+    assert_eq!(bench.read(out, 32), (0..32).map(|n: u32| n * n.saturating_sub(1) / 2).collect::<Vec<_>>());
+}

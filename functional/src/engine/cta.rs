@@ -252,6 +252,7 @@ impl Cta {
     }
 
     /// A warp of which no fragment runs yet.
+    #[inline(always)]
     pub(super) fn running<'r>(
         &'r mut self,
         number: usize,

@@ -45,15 +45,33 @@ enum Standing {
 }
 
 /// A warp between two steps.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct SteppedWarp {
-    /// The op, if a fragment is ready.
-    pc: u32,
-    /// The fragment's lanes.
-    active: u32,
+    /// The fragment, if one is ready.
+    fragment: Fragment,
     ready: bool,
     /// Numbers of what it has put off, in order.
     pending: Vec<u32>,
+}
+
+/// Where a fragment stands.
+#[derive(Debug, Clone, Copy)]
+struct Fragment {
+    pc: u32,
+    active: u32,
+    /// First row of its frame, which belongs to the warp.
+    frame: *mut u8,
+    local_base: u32,
+}
+
+// SAFETY: the frame belongs to the warp that the fragment is one of, and goes with it.
+unsafe impl Send for Fragment {}
+
+impl Default for SteppedWarp {
+    fn default() -> SteppedWarp {
+        let fragment = Fragment { pc: 0, active: 0, frame: std::ptr::null_mut(), local_base: 0 };
+        SteppedWarp { fragment, ready: false, pending: Vec::new() }
+    }
 }
 
 /// A CTA that is executed in steps. The storage is used again for the next one.
@@ -129,7 +147,7 @@ impl SteppedCta {
             let finished = self.cta().warps[number].finished;
             return Ok(if finished { Next::Finished } else { Next::Waiting });
         }
-        let position = engine.machine.places[warp.pc as usize].position();
+        let position = engine.machine.places[warp.fragment.pc as usize].position();
         if !warp.pending.is_empty() && self.is_held(engine, number, position) {
             return Ok(Next::Waiting);
         }
@@ -200,30 +218,29 @@ impl SteppedCta {
         let Cluster { state, ctas, shared } = &mut self.cluster;
         let warp = &mut self.warps[number];
         let was_ready = warp.ready;
-        let mut running =
-            ctas[0].running(number, engine.grid, &mut engine.view, state, shared.as_mut_ptr().cast());
-        if was_ready {
-            running.take_up(warp.pc, warp.active);
-        }
         let mut step = Step {
-            w: running,
+            w: ctas[0].running(number, engine.grid, &mut engine.view, state, shared.as_mut_ptr().cast()),
             machine: engine.machine,
             deferred: &mut engine.deferred,
             pending: &mut warp.pending,
             owner: WarpSlot { cta: self.slot, warp: number as u32 },
             standing: if was_ready { Standing::Ready } else { Standing::Blocked },
         };
+        if was_ready {
+            step.w.take_up(warp.fragment);
+        }
         let done = what(&mut step);
-        let Step { w, standing, .. } = step;
-        let spins = w.divergence.impatient;
-        (warp.pc, warp.active, warp.ready) = (w.pc, w.active, standing == Standing::Ready);
-        let fuel = if spins { w.fuel.min(SPIN_JUMPS) } else { w.fuel };
+        let (w, standing) = (&step.w, step.standing);
+        warp.fragment = Fragment { pc: w.pc, active: w.active, frame: w.frame, local_base: w.local_base };
+        let fuel = if w.divergence.impatient { w.fuel.min(SPIN_JUMPS) } else { w.fuel };
+        // After a fault the warp goes nowhere.
+        warp.ready = standing == Standing::Ready && done.is_ok();
         let cta = &mut self.cluster.ctas[0];
         cta.warps[number].fuel = fuel.max(1);
-        if let Err(kind) = done {
-            return Err(cta.fault(engine.grid, number, kind, warp.pc));
-        }
         self.ready = self.ready + u32::from(warp.ready) - u32::from(was_ready);
+        if let Err(kind) = done {
+            return Err(cta.fault(engine.grid, number, kind, warp.fragment.pc));
+        }
         if standing == Standing::Finished && !cta.warps[number].finished {
             cta.warps[number].finished = true;
             cta.unfinished -= 1;
@@ -423,9 +440,8 @@ impl Step<'_, '_> {
 
 impl Running<'_> {
     /// Goes on with a fragment where it stood.
-    fn take_up(&mut self, pc: u32, active: u32) {
-        (self.pc, self.active) = (pc, active);
-        let frame = self.divergence.frames.get(self.divergence.frame);
-        (self.frame, self.local_base) = (frame.base, frame.local_base);
+    #[inline(always)]
+    fn take_up(&mut self, Fragment { pc, active, frame, local_base }: Fragment) {
+        (self.pc, self.active, self.frame, self.local_base) = (pc, active, frame, local_base);
     }
 }

@@ -6,7 +6,7 @@ use crate::analyse::ControlFlow;
 
 use super::code::{Code, Words};
 use super::interference::{Groups, Interference, alignment};
-use super::live::{Kind, OfPredicates, OfWords, live_out};
+use super::live::{Bits, Kind, OfPredicates, OfWords, live_out};
 
 /// Registers that can be addressed, less the one that is always zero.
 const MOST_REGISTERS: usize = 255;
@@ -16,6 +16,13 @@ const STACK_POINTER: usize = 1;
 const PREDICATES: usize = 7;
 /// Beside those that the code names, a thread of Volta needs two registers: ptxas counts them.
 const HIDDEN_REGISTERS: u32 = 2;
+
+/// Registers of a thread with which all warps of an SM are resident; up to here they cost nothing.
+const ALL_WARPS: u32 = 32;
+/// Machine instructions within which a source of a memory instruction is not written again, if that costs nothing.
+const DISTANCE: usize = 6;
+/// Registers that a function may use without asking its caller, which a caller therefore needs.
+const REGISTERS_OF_CALLS: u32 = 24;
 
 /// Which physical register each virtual one is.
 #[derive(Debug, Default)]
@@ -28,17 +35,17 @@ pub(super) struct Allocation {
 }
 
 impl Allocation {
-    pub(super) fn of(code: &Code, flow: &ControlFlow) -> Allocation {
-        let mut interference = Interference::of::<OfWords>(code, &live_out::<OfWords>(code, flow));
-        let groups = Groups::coalesce(code, &mut interference, &depths(flow));
-        let places = colour(code, &interference, &groups);
-        let highest = places.iter().copied().max().unwrap_or(0).max(STACK_POINTER as u16);
-        let of_predicates = Interference::of::<OfPredicates>(code, &live_out::<OfPredicates>(code, flow));
-        Allocation {
-            places,
-            predicates: colour_predicates(code, &of_predicates),
-            registers: (u32::from(highest) + 1 + HIDDEN_REGISTERS).min(MOST_REGISTERS as u32),
+    pub(super) fn of(code: &Code, flow: &ControlFlow, calls: bool) -> Allocation {
+        let live = live_out::<OfWords>(code, flow);
+        let depths = depths(flow);
+        let mut places = place(code, &live, &depths, DISTANCE);
+        if highest(&places) + HIDDEN_REGISTERS >= ALL_WARPS {
+            places = place(code, &live, &depths, 0);
         }
+        let of_predicates = Interference::of::<OfPredicates>(code, &live_out::<OfPredicates>(code, flow), 0);
+        let least = if calls { REGISTERS_OF_CALLS } else { 0 };
+        let registers = (highest(&places) + 1 + HIDDEN_REGISTERS).min(MOST_REGISTERS as u32).max(least);
+        Allocation { places, predicates: colour_predicates(code, &of_predicates), registers }
     }
 
     /// The physical registers of these.
@@ -53,6 +60,16 @@ impl Allocation {
     pub(super) fn predicate(&self, predicate: u32) -> u8 {
         self.predicates.get(predicate as usize).copied().unwrap_or(0)
     }
+}
+
+fn place(code: &Code, live: &[Bits], depths: &[u32], distance: usize) -> Vec<u16> {
+    let mut interference = Interference::of::<OfWords>(code, live, distance);
+    let groups = Groups::coalesce(code, &mut interference, depths);
+    colour(code, &interference, &groups)
+}
+
+fn highest(places: &[u16]) -> u32 {
+    u32::from(places.iter().copied().max().unwrap_or(0)).max(STACK_POINTER as u32)
 }
 
 /// How many loops each block lies in, by the branches that go back over it.
@@ -126,4 +143,90 @@ fn colour_predicates(code: &Code, interference: &Interference) -> Vec<u8> {
         places[predicate] = free.unwrap_or(predicate % PREDICATES) as u8;
     }
     places
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::super::code::{Kind as NodeKind, Node};
+    use super::super::{fold, schedule, select, values};
+    use super::*;
+    use crate::Module;
+
+    /// A value: that of a register where the block begins, or what the n-th node wrote to its m-th register.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Value {
+        Before(u16),
+        Of(usize, usize),
+    }
+
+    #[derive(Default)]
+    struct Machine {
+        virtual_registers: HashMap<u32, Value>,
+        registers: HashMap<u16, Value>,
+    }
+
+    impl Machine {
+        fn expected(&self, allocation: &Allocation, word: u32) -> Value {
+            let before = Value::Before(allocation.places[word as usize]);
+            self.virtual_registers.get(&word).copied().unwrap_or(before)
+        }
+
+        fn found(&self, register: u16) -> Value {
+            self.registers.get(&register).copied().unwrap_or(Value::Before(register))
+        }
+
+        fn check(&self, allocation: &Allocation, word: u32) {
+            let register = allocation.places[word as usize];
+            assert_eq!(self.found(register), self.expected(allocation, word), "R{register}");
+        }
+
+        fn execute(&mut self, allocation: &Allocation, at: usize, node: &Node) {
+            if node.kind != NodeKind::Copy {
+                node.reads().for_each(|word| self.check(allocation, word));
+            }
+            for (n, word) in node.destination.iter().enumerate() {
+                let value = match node.kind {
+                    NodeKind::Copy => {
+                        let source = node.sources[0].first + n as u32;
+                        self.check(allocation, source);
+                        self.expected(allocation, source)
+                    }
+                    _ => Value::Of(at, n),
+                };
+                self.virtual_registers.insert(word, value);
+                self.registers.insert(allocation.places[word as usize], value);
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_stays_in_its_register_as_long_as_it_is_wanted() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lower/examples");
+        for file in std::fs::read_dir(folder).unwrap() {
+            let module =
+                Module::parse(std::fs::read_to_string(file.unwrap().path()).unwrap(), "test").unwrap();
+            let names: Vec<String> = module.kernels().map(str::to_owned).collect();
+            for name in names {
+                let mut function = module.function(&name).unwrap();
+                super::super::rewrite(&mut function);
+                let flow = ControlFlow::of(&function);
+                let replacements = super::super::contract(&mut function, &flow);
+                let values = values::Values::of(&function, &flow, &replacements);
+                let folds = fold::Folds::of(&values, function.instructions.len());
+                let mut code = select::select(&function, &flow, &values, &folds);
+                schedule::schedule(&mut code, &flow, &values, &folds);
+                let allocation = Allocation::of(&code, &flow, false);
+                for (nodes, live_out) in code.blocks.iter().zip(live_out::<OfWords>(&code, &flow)) {
+                    let mut machine = Machine::default();
+                    for (at, node) in nodes.iter().enumerate() {
+                        machine.execute(&allocation, at, node);
+                    }
+                    live_out.iter().for_each(|word| machine.check(&allocation, word));
+                }
+            }
+        }
+    }
 }

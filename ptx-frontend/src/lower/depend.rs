@@ -3,8 +3,8 @@
 use warp_stream::{AccessKind, CacheOperator, MemorySpace, OperationClass};
 
 use crate::analyse::writes;
-use crate::ir::{AddressBase, Operand};
-use crate::isa::{Effect, Integer, Memory, Op, SpecialRegister};
+use crate::ir::{AddressBase, Instruction, Operand};
+use crate::isa::{Effect, Integer, Memory, Modifier, Op, SpecialRegister};
 
 use super::code::{Kind, Node};
 use super::fold::Folds;
@@ -98,6 +98,10 @@ impl Builder<'_> {
         if let Some(wall) = self.wall {
             self.edge(wall, at);
         }
+        if at == 0 && node.class == OperationClass::Branch {
+            // Lanes meet before anything else.
+            self.wall = Some(at);
+        }
         let guarded = node.guarded && node.kind == Kind::Machine;
         let read: Vec<u32> =
             node.reads().chain(guarded.then(|| node.destination.iter()).into_iter().flatten()).collect();
@@ -172,7 +176,9 @@ impl Builder<'_> {
         {
             self.edge(earlier, at);
         }
-        if node.memory.is_some()
+        if orders_accesses(i) {
+            self.fence(at);
+        } else if node.memory.is_some()
             || matches!(i.op.line().effect, Effect::Load | Effect::Store | Effect::Atomic)
         {
             self.access(at, node, effect);
@@ -284,6 +290,12 @@ fn accesses_more_than_a_place(op: Op) -> bool {
 fn uses_carry(op: Op) -> bool {
     use Integer as I;
     matches!(op, Op::Integer(I::add_cc | I::addc | I::sub_cc | I::subc | I::mad_cc | I::madc))
+}
+
+/// Does it order other accesses to memory?
+fn orders_accesses(i: &Instruction) -> bool {
+    let is_barrier = matches!(i.op, Op::Parallel(_)) && i.op.line().effect == Effect::Atomic;
+    is_barrier || i.modifiers().any(|m| matches!(m, Modifier::Acquire | Modifier::Release | Modifier::AcqRel))
 }
 
 /// Does it read a value that changes by itself?

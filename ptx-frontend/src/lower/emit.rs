@@ -11,6 +11,9 @@ use super::LoweredFunction;
 use super::allocate::Allocation;
 use super::code::{Code, Kind, Node, Words};
 
+/// Register 1.
+const STACK_POINTER: Registers = Registers { first: 1, count: 1 };
+
 /// Bytes of a machine instruction from Volta on.
 const INSTRUCTION_BYTES: u32 = 16;
 
@@ -29,6 +32,9 @@ pub(super) fn emit(
         first: 0,
     };
     out.lowered.position = vec![0; function.instructions.len()];
+    if function.is_kernel {
+        out.prologue(function);
+    }
     for (block, nodes) in flow.blocks().iter().zip(&code.blocks) {
         out.block(nodes);
         if let Some(position) = out.lowered.position.get_mut(block.start.0 as usize) {
@@ -51,8 +57,19 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
+    /// Every kernel sets the stack pointer, and on Volta has a `SHFL` that no lane executes.
+    fn prologue(&mut self, function: &Function) {
+        let line = function.instructions.first().map_or(0, |i| i.place.line);
+        self.push(&Node::new(OperationClass::Move, line));
+        self.push(&Node::new(OperationClass::Nothing, line));
+        if let Some(set) = self.lowered.instructions.first_mut() {
+            set.destination = STACK_POINTER;
+        }
+    }
+
     fn block(&mut self, nodes: &[Node]) {
-        self.first = self.lowered.instructions.len() as u32;
+        let begins = self.lowered.order.is_empty();
+        self.first = if begins { 0 } else { self.lowered.instructions.len() as u32 };
         for node in nodes {
             self.pending.extend(node.effect);
             if self.is_machine_instruction(node) {

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::code::{Code, Kind as NodeKind, Words};
+use super::code::{Code, Kind as NodeKind, Node, Words};
 use super::live::{Bits, Kind};
 
 /// Pairs of virtual registers (or predicates) that hold different values at one time.
@@ -14,13 +14,14 @@ pub(super) struct Interference {
 }
 
 impl Interference {
-    pub(super) fn of<K: Kind>(code: &Code, live_out: &[Bits]) -> Interference {
+    pub(super) fn of<K: Kind>(code: &Code, live_out: &[Bits], distance: usize) -> Interference {
         let count = K::count(code);
         let mut interference = Interference {
             neighbours: vec![FxHashSet::default(); count],
             stands_for: (0..count as u32).collect(),
         };
         for (nodes, live_out) in code.blocks.iter().zip(live_out) {
+            interference.keep_sources::<K>(nodes, distance);
             let mut live = live_out.clone();
             for node in nodes.iter().rev() {
                 let source = |n: u32| match node.kind {
@@ -43,6 +44,28 @@ impl Interference {
             }
         }
         interference
+    }
+
+    /// Keeps what is written from the sources of memory instructions so close before it that they may not have been read
+    /// yet: whoever writes there would have to wait.
+    fn keep_sources<K: Kind>(&mut self, nodes: &[Node], distance: usize) {
+        let mut recent: std::collections::VecDeque<Vec<u32>> = std::collections::VecDeque::new();
+        for node in nodes.iter().filter(|node| node.kind == NodeKind::Machine) {
+            K::writes(node, |written| {
+                for other in recent.iter().flatten().filter(|other| **other != written) {
+                    self.neighbours[written as usize].insert(*other);
+                    self.neighbours[*other as usize].insert(written);
+                }
+            });
+            let mut sources = Vec::new();
+            if node.memory.is_some() {
+                K::reads(node, |read| sources.push(read));
+            }
+            recent.push_back(sources);
+            if recent.len() > distance {
+                recent.pop_front();
+            }
+        }
     }
 
     /// The register that stands for this one.

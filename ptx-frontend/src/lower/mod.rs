@@ -2,8 +2,8 @@
 //! `sm_70`, as far as timing can tell.
 //!
 //! ```text
-//! contract ──► rewrite ──► values (who writes and reads what) ──► fold (what becomes part of what) ──► select (nodes over virtual
-//! registers) ──► schedule ──► allocate ──► emit
+//! contract ──► rewrite ──► values (who writes and reads what) ──► fold (what becomes part of what) ──► select (nodes
+//! over virtual registers) ──► schedule ──► allocate ──► emit
 //! ```
 //!
 //! Every instruction of PTX takes effect with exactly one machine instruction; those that need none of their own take
@@ -13,10 +13,12 @@ mod access;
 mod allocate;
 mod code;
 mod contract;
+mod converge;
 mod depend;
 mod emit;
 mod fold;
 mod interference;
+mod listing;
 mod live;
 mod recipe;
 mod rewrite;
@@ -30,8 +32,10 @@ use warp_stream::MachineInstruction;
 
 use crate::analyse::ControlFlow;
 use crate::ir::{Function, InstructionIndex};
+use crate::isa::Effect;
 
 pub use contract::{Replacements, contract};
+pub use listing::listing;
 pub use rewrite::{rewrite, rewrite_contracted};
 
 /// A function as machine instructions.
@@ -58,6 +62,7 @@ pub fn lower(function: &Function, flow: &ControlFlow, replacements: &Replacement
     let folds = fold::Folds::of(&values, function.instructions.len());
     let mut code = select::select(function, flow, &values, &folds);
     schedule::schedule(&mut code, flow, &values, &folds);
-    let allocation = allocate::Allocation::of(&code, flow);
+    let calls = function.instructions.iter().any(|i| i.op.line().effect == Effect::Call);
+    let allocation = allocate::Allocation::of(&code, flow, calls);
     emit::emit(function, flow, &code, &allocation)
 }

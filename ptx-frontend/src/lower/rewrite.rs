@@ -17,7 +17,7 @@ use super::contract::Replacements;
 use super::recipe::{Recipe, recipe};
 
 /// Machine instructions that are guarded rather than jumped over, at most.
-const LONGEST: u32 = 10;
+const LONGEST: u32 = 12;
 /// Accesses to memory among them.
 const MOST_ACCESSES: u32 = 2;
 

@@ -9,6 +9,7 @@ use crate::isa::{Control, Convert, Logic, Memory, Modifier, Op, ScalarType, Spec
 use super::access::access;
 use super::allocate::depths;
 use super::code::{Code, Kind, Node, Words};
+use super::converge::Convergence;
 use super::fold::{Fold, Folds};
 use super::recipe::{Recipe, recipe};
 use super::values::{Constant, Values};
@@ -16,11 +17,25 @@ use super::values::{Constant, Values};
 /// Makes the nodes of a function.
 pub(super) fn select(function: &Function, flow: &ControlFlow, values: &Values<'_>, folds: &Folds) -> Code {
     let mut selector = Selector::new(function, values, folds, depths(flow));
-    for block in flow.blocks() {
+    let convergence = Convergence::of(function, flow, &selector.depths);
+    for (number, block) in flow.blocks().iter().enumerate() {
         selector.nodes = Vec::new();
         selector.materialised.clear();
+        if convergence.meets[number] {
+            let line = selector.values.instruction(block.start.0).map_or(0, |i| i.place.line);
+            selector.nodes.push(Node::new(OperationClass::Branch, line));
+        }
         for position in block.start.0..block.end.0 {
             selector.instruction(position);
+        }
+        if convergence.parts[number]
+            && let Some(branch) = selector.nodes.pop()
+        {
+            // The barrier register is cleared and set.
+            let of_barrier =
+                [OperationClass::Move, OperationClass::Branch].map(|class| Node::new(class, branch.line));
+            selector.nodes.extend(of_barrier);
+            selector.nodes.push(branch);
         }
         let nodes = std::mem::take(&mut selector.nodes);
         selector.code.blocks.push(nodes);
@@ -106,7 +121,11 @@ impl<'a> Selector<'a> {
         }
         let deferred = self.values.reads(i).iter().any(|register| self.values.is_deferred(*register));
         let of_instruction = &mut self.nodes[first..];
-        let accesses = of_instruction.iter().position(|node| node.memory.is_some());
+        // An access or a barrier is where it happens; anything else is done when its result is there.
+        let accesses = of_instruction.iter().position(|node| {
+            let is_barrier = matches!(node.class, OperationClass::Barrier | OperationClass::Fence);
+            node.memory.is_some() || is_barrier
+        });
         let bearer = accesses.unwrap_or(of_instruction.len() - 1);
         of_instruction[bearer].effect = Some(position);
         of_instruction[bearer].deferred |= deferred;

@@ -1,0 +1,270 @@
+//! Lowering: whatever is lowered does what the PTX says, looks as it should, and needs about as many registers as the
+//! vendor's assembler allots.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that meets an error has failed")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ptx_frontend::Module;
+use ptx_frontend::analyse::{ControlFlow, reads, writes};
+use ptx_frontend::ir::{AddressBase, Function, Instruction, Operand};
+use ptx_frontend::isa::{Effect, Integer, Modifier, Op};
+use ptx_frontend::lower::{LoweredFunction, Replacements, contract, listing, lower, rewrite};
+
+struct Lowered {
+    name: String,
+    function: Arc<Function>,
+    flow: ControlFlow,
+    replacements: Replacements,
+    lowered: LoweredFunction,
+}
+
+fn lowered(mut function: Arc<Function>) -> Lowered {
+    rewrite(&mut function);
+    let flow = ControlFlow::of(&function);
+    let replacements = contract(&mut function, &flow);
+    let lowered = lower(&function, &flow, &replacements);
+    Lowered { name: function.name.clone(), function, flow, replacements, lowered }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn ptx_files(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            ptx_files(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "ptx") {
+            files.push(path);
+        }
+    }
+}
+
+/// All functions of a file that are without errors.
+fn functions(path: &Path) -> Vec<Arc<Function>> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let Ok(module) = Module::parse(text, &path.display().to_string()) else { return Vec::new() };
+    let names: Vec<String> = module.kernels().chain(module.functions()).map(str::to_owned).collect();
+    names.iter().filter_map(|name| module.function(name).ok()).collect()
+}
+
+/// All functions in the PTX files of the repository.
+fn all_functions() -> Vec<Lowered> {
+    let mut files = Vec::new();
+    for folder in ["tests/ptx", "examples", "ptx-frontend/tests/data", "ptx-frontend/tests/lower"] {
+        ptx_files(&root().join(folder), &mut files);
+    }
+    files.sort();
+    files.iter().flat_map(|path| functions(path)).map(lowered).collect()
+}
+
+/// Where in the order each PTX instruction takes effect.
+fn ranks(lowered: &LoweredFunction) -> Vec<usize> {
+    let mut ranks = vec![usize::MAX; lowered.position.len()];
+    for (rank, index) in lowered.order.iter().enumerate() {
+        ranks[index.0 as usize] = rank;
+    }
+    ranks
+}
+
+fn each_takes_effect_once(of: &Lowered) {
+    let lowered = &of.lowered;
+    let mut seen = vec![0; of.function.instructions.len()];
+    lowered.order.iter().for_each(|index| seen[index.0 as usize] += 1);
+    assert!(seen.iter().all(|count| *count == 1), "{}: {seen:?}", of.name);
+    assert_eq!(lowered.effects.len(), lowered.instructions.len());
+    let mut next = 0;
+    for effects in &lowered.effects {
+        assert_eq!(effects.start, next, "{}", of.name);
+        next = effects.end;
+    }
+    assert_eq!(next as usize, lowered.order.len());
+}
+
+/// Blocks lie one behind the other, and what takes effect in a block is what is in it.
+fn blocks_stay_apart(of: &Lowered) {
+    let blocks = of.flow.blocks();
+    let start = |n: usize| match blocks.get(n) {
+        Some(block) => of.lowered.position[block.start.0 as usize],
+        None => of.lowered.instructions.len() as u32,
+    };
+    for (n, block) in blocks.iter().enumerate() {
+        assert!(start(n) < start(n + 1), "{}: an empty block", of.name);
+        for machine in start(n)..start(n + 1) {
+            let effects = of.lowered.effects[machine as usize].clone();
+            for index in &of.lowered.order[effects.start as usize..effects.end as usize] {
+                assert!(block.start <= *index && *index < block.end, "{}: {}", of.name, index.0);
+                let at = of.lowered.position[index.0 as usize];
+                assert!(at == machine || *index == block.start, "{}: {}", of.name, index.0);
+            }
+        }
+        let last = of.lowered.effects[start(n + 1) as usize - 1].end as usize;
+        let i = &of.function.instructions[block.end.0 as usize - 1];
+        if i.op.leaves() {
+            assert_eq!(
+                of.lowered.order[last - 1].0,
+                block.end.0 - 1,
+                "{}: what ends a block comes last",
+                of.name
+            );
+        }
+    }
+}
+
+/// Registers read and written, what contraction has made of them, the carry flag among them.
+fn registers(of: &Lowered, position: usize) -> (Vec<u32>, Vec<u32>) {
+    let i = &of.function.instructions[position];
+    let replaced = of.replacements.get(&position);
+    let code: Vec<&Instruction> = match replaced {
+        Some(instructions) => instructions.iter().collect(),
+        None => vec![i],
+    };
+    let mut read: Vec<u32> = code.iter().flat_map(|i| reads(i)).map(|r| r.0).collect();
+    let mut written: Vec<u32> = code.iter().flat_map(|i| writes(i)).map(|r| r.0).collect();
+    if i.guard.is_some() {
+        read.extend(&written);
+    }
+    use Integer as I;
+    if matches!(i.op, Op::Integer(I::add_cc | I::addc | I::sub_cc | I::subc | I::mad_cc | I::madc)) {
+        read.push(u32::MAX);
+        written.push(u32::MAX);
+    }
+    (read, written)
+}
+
+/// Must the two accesses to memory keep their order? Those of one register at different distances need not.
+fn memory_conflict(a: &Instruction, b: &Instruction) -> bool {
+    let effect = |i: &Instruction| i.op.line().effect;
+    let constant = |i: &Instruction| {
+        i.modifiers()
+            .any(|m| matches!(m, Modifier::Const | Modifier::Param | Modifier::ParamEntry | Modifier::Nc))
+    };
+    let is_access =
+        |i: &Instruction| matches!(effect(i), Effect::Load | Effect::Store | Effect::Atomic) && !constant(i);
+    let orders = |i: &Instruction| matches!(effect(i), Effect::Fence | Effect::Barrier | Effect::Call);
+    if orders(a) || orders(b) {
+        return (is_access(a) || orders(a)) && (is_access(b) || orders(b));
+    }
+    if !is_access(a) || !is_access(b) || (effect(a) == Effect::Load && effect(b) == Effect::Load) {
+        return false;
+    }
+    let place = |i: &Instruction| {
+        i.operands.iter().find_map(|operand| match operand {
+            Operand::Address { base, offset } => Some((*base, *offset)),
+            _ => None,
+        })
+    };
+    let space = |i: &Instruction| {
+        i.modifiers().find(|m| matches!(m, Modifier::Global | Modifier::Shared | Modifier::Local))
+    };
+    let apart = match (space(a), space(b)) {
+        (Some(a), Some(b)) => a != b,
+        _ => false,
+    };
+    let far = match (place(a), place(b)) {
+        (Some((AddressBase::Register(r), at)), Some((AddressBase::Register(s), other))) => {
+            r == s && at != other
+        }
+        _ => false,
+    };
+    !apart && !far && place(a).is_some() && place(b).is_some()
+}
+
+/// In each block, an instruction that needs another, or undoes what another needs, takes effect after it.
+fn order_keeps_dependences(of: &Lowered) {
+    let ranks = ranks(&of.lowered);
+    for block in of.flow.blocks() {
+        let range = block.start.0 as usize..block.end.0 as usize;
+        let all: Vec<_> = range.clone().map(|position| registers(of, position)).collect();
+        for a in range.clone() {
+            for b in a + 1..range.end {
+                let ((read_a, written_a), (read_b, written_b)) =
+                    (&all[a - range.start], &all[b - range.start]);
+                let meets = |x: &[u32], y: &[u32]| x.iter().any(|register| y.contains(register));
+                let dependent =
+                    meets(written_a, read_b) || meets(read_a, written_b) || meets(written_a, written_b);
+                let (first, second) = (&of.function.instructions[a], &of.function.instructions[b]);
+                if (dependent || memory_conflict(first, second)) && ranks[a] > ranks[b] {
+                    panic!("{}: {first:?} takes effect after {second:?}", of.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_instruction_of_every_file_takes_effect_once_in_an_order_that_keeps_dependences() {
+    let all = all_functions();
+    assert!(all.len() > 1000, "only {} functions", all.len());
+    for of in &all {
+        each_takes_effect_once(of);
+        blocks_stay_apart(of);
+        order_keeps_dependences(of);
+    }
+}
+
+#[test]
+fn memory_instructions_have_a_memory_side_and_take_effect_themselves() {
+    for of in all_functions() {
+        for (instruction, effects) in of.lowered.instructions.iter().zip(&of.lowered.effects) {
+            let is_memory = instruction.class.unit() == warp_stream::Unit::Memory
+                && instruction.class != warp_stream::OperationClass::Shuffle;
+            if is_memory || instruction.memory.is_some() {
+                assert!(instruction.memory.is_some(), "{}: {instruction:?}", of.name);
+                assert!(!effects.is_empty(), "{}: {instruction:?}", of.name);
+            }
+        }
+    }
+}
+
+/// What ptxas 12.9 allots for `sm_70`: path of the file, kernel, registers, machine instructions.
+const REFERENCE: &str = include_str!("lower/registers.tsv");
+
+/// Mean error of the number of registers.
+const ERROR_OF_REGISTERS: f64 = 0.15;
+
+#[test]
+fn kernels_need_about_as_many_registers_as_the_vendors_assembler_allots() {
+    let rows = REFERENCE.lines().filter(|line| !line.starts_with('#'));
+    let mut errors = Vec::new();
+    for row in rows {
+        let [file, kernel, registers, instructions] = row.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{row}: four columns");
+        };
+        let module = Module::parse(std::fs::read_to_string(root().join(file)).unwrap(), file).unwrap();
+        let of = lowered(module.function(kernel).unwrap());
+        let expected: f64 = registers.parse().unwrap();
+        let error = f64::from(of.lowered.registers) / expected - 1.0;
+        println!(
+            "{kernel}: {} registers for {registers}, {} instructions for {instructions}",
+            of.lowered.registers,
+            of.lowered.instructions.len()
+        );
+        errors.push(error.abs());
+    }
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    assert!(errors.len() > 20 && mean < ERROR_OF_REGISTERS, "mean error {mean:.3} of {}", errors.len());
+}
+
+/// Marks the lines of a test file that have what its kernel becomes.
+const EXPECTED: &str = "//= ";
+
+#[test]
+fn kernels_become_the_machine_instructions_that_their_files_say() {
+    let folder = root().join("ptx-frontend/tests/lower");
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|e| e == "ptx")).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let expected: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(EXPECTED)).collect();
+        let of = lowered(functions(&path).remove(0));
+        let found = listing(&of.function, &of.flow, &of.lowered);
+        assert_eq!(found.lines().collect::<Vec<_>>(), expected, "{}:\n{found}", path.display());
+    }
+}

@@ -18,7 +18,7 @@ const PREDICATES: usize = 7;
 const HIDDEN_REGISTERS: u32 = 2;
 
 /// Registers of a thread with which all warps of an SM are resident; up to here they cost nothing.
-const ALL_WARPS: u32 = 32;
+pub(super) const ALL_WARPS: u32 = 32;
 /// Machine instructions within which a source of a memory instruction is not written again, if that costs nothing.
 const DISTANCE: usize = 6;
 /// Registers that a function may use without asking its caller, which a caller therefore needs.
@@ -39,7 +39,7 @@ impl Allocation {
         let live = live_out::<OfWords>(code, flow);
         let depths = depths(flow);
         let mut places = place(code, &live, &depths, DISTANCE);
-        if highest(&places) + HIDDEN_REGISTERS >= ALL_WARPS {
+        if highest(&places) + 1 + HIDDEN_REGISTERS > ALL_WARPS {
             places = place(code, &live, &depths, 0);
         }
         let of_predicates = Interference::of::<OfPredicates>(code, &live_out::<OfPredicates>(code, flow), 0);
@@ -217,7 +217,7 @@ mod tests {
                 let values = values::Values::of(&function, &flow, &replacements);
                 let folds = fold::Folds::of(&values, function.instructions.len());
                 let mut code = select::select(&function, &flow, &values, &folds);
-                schedule::schedule(&mut code, &flow, &values, &folds);
+                schedule::schedule(&mut code, &flow, &values, &folds, 29);
                 let allocation = Allocation::of(&code, &flow, false);
                 for (nodes, live_out) in code.blocks.iter().zip(live_out::<OfWords>(&code, &flow)) {
                     let mut machine = Machine::default();

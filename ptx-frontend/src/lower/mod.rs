@@ -38,6 +38,10 @@ pub use contract::{Replacements, contract};
 pub use listing::listing;
 pub use rewrite::{rewrite, rewrite_contracted};
 
+/// Registers that values may take before the order of the code spares them: as many as leave an SM all its warps, less
+/// those that no value has; then fewer, where that was not enough.
+const ROOMS: [usize; 4] = [29, 25, 21, 17];
+
 /// A function as machine instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LoweredFunction {
@@ -55,14 +59,35 @@ pub struct LoweredFunction {
     pub registers: u32,
 }
 
+impl LoweredFunction {
+    /// Instructions of PTX that it has been made of.
+    pub fn ptx_instructions(&self) -> usize {
+        self.order.len()
+    }
+}
+
 /// Lowers a function that [`contract`] and [`rewrite_contracted`] have been over; `replacements` are what they gave, and
 /// `flow` is of what they left.
 pub fn lower(function: &Function, flow: &ControlFlow, replacements: &Replacements) -> LoweredFunction {
     let values = values::Values::of(function, flow, replacements);
     let folds = fold::Folds::of(&values, function.instructions.len());
-    let mut code = select::select(function, flow, &values, &folds);
-    schedule::schedule(&mut code, flow, &values, &folds);
+    let code = select::select(function, flow, &values, &folds);
     let calls = function.instructions.iter().any(|i| i.op.line().effect == Effect::Call);
-    let allocation = allocate::Allocation::of(&code, flow, calls);
+    let ordered = |room: usize| {
+        let mut code = code.clone();
+        schedule::schedule(&mut code, flow, &values, &folds, room);
+        let allocation = allocate::Allocation::of(&code, flow, calls);
+        (code, allocation)
+    };
+    let (mut code, mut allocation) = ordered(ROOMS[0]);
+    for room in &ROOMS[1..] {
+        if allocation.registers <= allocate::ALL_WARPS {
+            break;
+        }
+        let (other_code, other) = ordered(*room);
+        if other.registers < allocation.registers {
+            (code, allocation) = (other_code, other);
+        }
+    }
     emit::emit(function, flow, &code, &allocation)
 }

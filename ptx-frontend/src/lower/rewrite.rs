@@ -18,8 +18,10 @@ use super::recipe::{Recipe, recipe};
 
 /// Machine instructions that are guarded rather than jumped over, at most.
 const LONGEST: u32 = 12;
-/// Accesses to memory among them.
-const MOST_ACCESSES: u32 = 2;
+/// Loads among them.
+const MOST_LOADS: usize = 4;
+/// Stores and atomic operations among them.
+const MOST_STORES: usize = 1;
 
 /// Rewrites a function, if there is anything to rewrite. The answer is which instructions it has no more.
 pub fn rewrite(source: &mut Arc<Function>) -> BTreeSet<usize> {
@@ -93,14 +95,16 @@ fn can_be_guarded(function: &Function, stretch: Range<usize>, guard: Guard, gone
         acts_alone && of_one_lane && i.guard.is_none() && !writes(i).contains(&guard.register)
     };
     let lengths = code.iter().map(length).sum::<u32>();
-    let accesses = code.iter().filter(|i| i.op.line().effect != Effect::Pure).count() as u32;
+    let with = |effect: Effect| code.iter().filter(|i| i.op.line().effect == effect).count();
+    let few_accesses =
+        with(Effect::Load) <= MOST_LOADS && with(Effect::Store) + with(Effect::Atomic) <= MOST_STORES;
     let inside = |label: usize| stretch.start <= label && label < stretch.end;
     let is_entered = function
         .instructions
         .iter()
         .enumerate()
         .any(|(at, i)| !gone.contains(&at) && labels(i).any(|label| inside(label.0 as usize)));
-    code.iter().all(takes_guard) && lengths <= LONGEST && accesses <= MOST_ACCESSES && !is_entered
+    code.iter().all(takes_guard) && lengths <= LONGEST && few_accesses && !is_entered
 }
 
 /// Machine instructions that the instruction becomes, roughly.

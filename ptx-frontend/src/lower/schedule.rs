@@ -12,16 +12,12 @@ use super::fold::Folds;
 use super::live::{Bits, OfWords, live_out};
 use super::values::Values;
 
-/// With so many registers a thread, an SM of Volta still has all its warps (65,536 registers, 2,048 threads). Beyond
-/// it, what ends values comes before what makes new ones. Less those that no value has: the stack pointer and two more.
-const ROOM: usize = 32 - 3;
-
-/// Orders the nodes of all blocks.
-pub(super) fn schedule(code: &mut Code, flow: &ControlFlow, values: &Values<'_>, folds: &Folds) {
+/// Orders the nodes of all blocks. With `room` registers in use, what ends values comes before what makes new ones.
+pub(super) fn schedule(code: &mut Code, flow: &ControlFlow, values: &Values<'_>, folds: &Folds, room: usize) {
     let live_out = live_out::<OfWords>(code, flow);
     for (block, live_out) in live_out.iter().enumerate() {
         let nodes = std::mem::take(&mut code.blocks[block]);
-        let order = Scheduler::new(&nodes, values, folds, live_out).run();
+        let order = Scheduler::new(&nodes, values, folds, live_out, room).run();
         let mut places: Vec<Option<Node>> = nodes.into_iter().map(Some).collect();
         code.blocks[block] = order.iter().filter_map(|at| places[*at as usize].take()).collect();
     }
@@ -67,10 +63,17 @@ struct Scheduler<'n> {
     reads_left: rustc_hash::FxHashMap<u32, u32>,
     live: rustc_hash::FxHashSet<u32>,
     live_out: &'n Bits,
+    room: usize,
 }
 
 impl<'n> Scheduler<'n> {
-    fn new(nodes: &'n [Node], values: &Values<'_>, folds: &Folds, live_out: &'n Bits) -> Scheduler<'n> {
+    fn new(
+        nodes: &'n [Node],
+        values: &Values<'_>,
+        folds: &Folds,
+        live_out: &'n Bits,
+        room: usize,
+    ) -> Scheduler<'n> {
         let dependences = Dependences::of(nodes, values, folds);
         let mut height = vec![0; nodes.len()];
         let mut earlier = vec![Vec::new(); nodes.len()];
@@ -109,6 +112,7 @@ impl<'n> Scheduler<'n> {
             reads_left,
             live,
             live_out,
+            room,
         }
     }
 
@@ -201,7 +205,7 @@ impl<'n> Scheduler<'n> {
 
     fn choose(&self, cycle: u32, last: Option<u32>) -> Option<u32> {
         let mut candidates = self.ready.iter().copied().filter(|at| Some(*at) != last);
-        let crowded = self.live.len() >= ROOM;
+        let crowded = self.live.len() >= self.room;
         let key = |at: &u32| {
             let waits = self.ready_at[*at as usize].saturating_sub(cycle);
             let growth = if crowded { self.growth(*at) } else { 0 };

@@ -69,6 +69,8 @@ struct State {
     now: u64,
     requests: Network<Timed<MemoryRequest>>,
     partitions: Vec<Partition>,
+    /// When each of them has something to do, or earlier. Core cycles; `u64::MAX` for never.
+    wakes: Vec<u64>,
     replies: Network<Reply>,
     outbox: Outbox,
     counters: MemoryCounters,
@@ -106,6 +108,7 @@ impl MemorySide {
                 partitions: (0..gpu.partition.channels)
                     .map(|channel| Partition::new(gpu, &timing, channel))
                     .collect(),
+                wakes: vec![u64::MAX; gpu.partition.channels as usize],
                 replies: Network::new(slices, ports, crossbar.output_buffer),
                 outbox: Outbox::default(),
                 counters: MemoryCounters::default(),
@@ -155,12 +158,13 @@ impl MemorySide {
     }
 
     fn run_requests(&mut self, until: u64, credits: &mut [u32]) {
-        let State { requests, partitions, .. } = &mut self.state;
+        let State { requests, partitions, wakes, .. } = &mut self.state;
         let (gpu, clocks) = (&self.gpu, &self.clocks);
         requests.run(&self.wires, until, |_, _, cycle, request| {
             let place = gpu.partition.place(request.message.line);
             let (channel, slice) = gpu.partition.channel(place.slice);
             partitions[channel as usize].arrive(clocks, cycle, slice, place.offset / LINE_BYTES, request);
+            wakes[channel as usize] = wakes[channel as usize].min(cycle);
             if let Some(credits) = credits.get_mut(usize::from(request.message.sm)) {
                 *credits += 1;
             }
@@ -168,11 +172,15 @@ impl MemorySide {
     }
 
     fn run_partitions(&mut self, until: u64, performed: &mut Vec<Performed>) {
-        let State { now, requests, partitions, replies, outbox, .. } = &mut self.state;
+        let State { now, requests, partitions, wakes, replies, outbox, .. } = &mut self.state;
         let gpu = &self.gpu;
         let before = performed.len();
-        for (channel, partition) in partitions.iter_mut().enumerate() {
+        for (channel, (partition, wake)) in partitions.iter_mut().zip(wakes).enumerate() {
+            if *wake >= until {
+                continue;
+            }
             partition.run(gpu, &self.clocks, *now, until, outbox);
+            *wake = partition.next_event(&self.clocks).unwrap_or(u64::MAX);
             for (cycle, slice, reply) in outbox.replies.drain(..) {
                 let MemoryReply { sm, kind, sectors, .. } = reply.message;
                 let port = u32::from(sm) / gpu.crossbar.sms_per_port;
@@ -189,12 +197,13 @@ impl MemorySide {
     }
 
     fn run_replies(&mut self, until: u64, queues: &mut [VecDeque<Timed<MemoryReply>>]) {
-        let State { partitions, replies, counters, .. } = &mut self.state;
+        let State { partitions, wakes, replies, counters, .. } = &mut self.state;
         let channels = self.gpu.partition.channels as usize;
         let mut delivered = [0_u32; crate::crossbar::MAXIMUM_PORTS as usize];
         replies.run(&self.wires, until, |slice, port, cycle, reply| {
             let (channel, index) = (usize::from(slice) % channels, usize::from(slice) / channels);
             partitions[channel].slices_mut()[index].give_back(1);
+            wakes[channel] = partitions[channel].next_event(&self.clocks).unwrap_or(u64::MAX);
             counters.count(cycle.saturating_sub(reply.sent));
             if let Some(queue) = queues.get_mut(usize::from(reply.message.sm)) {
                 queue.push_back(Timed { cycle: cycle.max(until), message: reply.message });
@@ -208,9 +217,9 @@ impl MemorySide {
 
     /// The core cycle of the next thing to do; nothing if it waits for requests.
     pub fn next_event(&self) -> Option<u64> {
-        let State { now, requests, partitions, replies, .. } = &self.state;
+        let State { now, requests, wakes, replies, .. } = &self.state;
         let crossbar = [requests.next_event(self.wires.clock), replies.next_event(self.wires.clock)];
-        let partitions = partitions.iter().filter_map(|partition| partition.next_event(&self.clocks));
+        let partitions = wakes.iter().copied().filter(|wake| *wake != u64::MAX);
         crossbar.into_iter().flatten().chain(partitions).min().map(|next| next.max(*now))
     }
 

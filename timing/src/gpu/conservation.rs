@@ -56,6 +56,13 @@ rules! {
     t.l2.tag_hits + t.l2.tag_misses => t.l2.requests;
     t.l2.hits + t.l2.misses
         => t.l2.sectors_read + t.l2.sectors_written + t.l2.sectors_atomic + t.l2.sectors_reduction;
+    t.l2.sectors_global + t.l2.sectors_local + t.l2.sectors_texture + t.l2.sectors_constant
+        + t.l2.sectors_instruction + t.l2.sectors_copy
+        => t.l2.hits + t.l2.misses;
+    t.sm.memory.l1.sectors_fetched + t.sm.memory.l1.load_sectors_bypassed + t.l2.sectors_constant
+        + t.l2.sectors_instruction + t.gpu.copy_sectors_read
+        => t.l2.sectors_read;
+    t.sm.memory.l1.store_sectors + t.gpu.copy_sectors_written => t.l2.sectors_written;
     t.dram.reads + t.dram.forwarded => t.l2.fetches;
     t.dram.writes => t.l2.write_backs;
     t.dram.read_row_hits + t.dram.read_row_misses => t.dram.reads;
@@ -85,6 +92,9 @@ mod tests {
         |t| t.l2.requests += 1,
         |t| t.l2.tag_hits += 1,
         |t| t.l2.misses += 1,
+        |t| t.l2.sectors_local += 1,
+        |t| t.sm.memory.l1.sectors_fetched += 1,
+        |t| t.sm.memory.l1.store_sectors += 1,
         |t| t.l2.fetches += 1,
         |t| t.l2.write_backs += 1,
         |t| t.dram.read_row_hits += 1,

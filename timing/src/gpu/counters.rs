@@ -30,6 +30,10 @@ crate::counters! {
         copy_requests: "requests" = "",
         /// Replies that copy engines got.
         copy_replies: "requests" = "",
+        /// Sectors that copy engines read from L2.
+        copy_sectors_read: "sectors" = "",
+        /// Sectors that copy engines wrote to L2.
+        copy_sectors_written: "sectors" = "",
     }
 }
 

@@ -9,7 +9,7 @@ use super::launch::{Launch, LaunchId};
 use super::observer::{Observer, Progress};
 use super::slot::Slot;
 use super::{Gpu, LaunchError, Stuck};
-use crate::message::{MemoryReply, MemoryRequest, Origin, Performed, Timed};
+use crate::message::{MemoryReply, MemoryRequest, Origin, Performed, RequestKind, Timed};
 use crate::sm::SmFault;
 
 /// Epochs between two tellings of the observer.
@@ -192,19 +192,15 @@ impl<'g, 'a> Epochs<'g, 'a> {
             }
             self.wake[number as usize] = slot.wake();
             self.requests.append(&mut slot.outbox);
-            self.take_finished(number as usize, slot);
-        }
-        Ok(())
-    }
-
-    fn take_finished(&mut self, number: usize, slot: &mut Slot<'a>) {
-        self.open[number] |= !slot.finished.is_empty();
-        for cta in slot.finished.drain(..) {
-            self.gpu.counters.ctas_ended += 1;
-            if let Some(launch) = self.launches.iter_mut().find(|launch| launch.id == cta.launch) {
-                launch.cta_ended(cta.cycle);
+            self.open[number as usize] |= !slot.finished.is_empty();
+            for cta in slot.finished.drain(..) {
+                self.gpu.counters.ctas_ended += 1;
+                if let Some(launch) = self.launches.iter_mut().find(|launch| launch.id == cta.launch) {
+                    launch.cta_ended(&cta);
+                }
             }
         }
+        Ok(())
     }
 
     fn send_copies(&mut self, start: u64, end: u64) {
@@ -212,9 +208,15 @@ impl<'g, 'a> Epochs<'g, 'a> {
         for copy in &mut self.copies {
             copy.send(&self.gpu.spec, start, end, &mut self.requests);
         }
-        for request in &self.requests[before..] {
-            self.owed[usize::from(request.message.sm)] += 1;
-            self.gpu.counters.copy_requests += 1;
+        let counters = &mut self.gpu.counters;
+        for Timed { message, .. } in &self.requests[before..] {
+            self.owed[usize::from(message.sm)] += 1;
+            counters.copy_requests += 1;
+            let sectors = u64::from(message.sectors.count_ones());
+            match message.kind {
+                RequestKind::Write => counters.copy_sectors_written += sectors,
+                _ => counters.copy_sectors_read += sectors,
+            }
         }
     }
 
@@ -244,7 +246,6 @@ impl<'g, 'a> Epochs<'g, 'a> {
                 return Err(self.fault(u32::from(performed.sm), fault));
             }
             self.wake[number] = slot.wake();
-            self.take_finished(number, slot);
         }
         Ok(())
     }

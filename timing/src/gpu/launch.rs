@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warp_stream::KernelSource;
 
 use super::LaunchSpec;
-use crate::sm::Program;
+use crate::sm::{FinishedCta, Program};
 
 /// Names a launch that is under way.
 pub type LaunchId = u32;
@@ -27,6 +27,8 @@ pub(super) struct Launch<'a> {
     started: u64,
     /// CTAs that ended.
     pub(super) ended: u64,
+    /// Instructions that warps of these have issued.
+    pub(super) instructions: u64,
     /// When the last of them ended. Core cycles.
     last_end: u64,
 }
@@ -51,6 +53,7 @@ impl<'a> Launch<'a> {
             ctas,
             started: 0,
             ended: 0,
+            instructions: 0,
             last_end: ready,
         }
     }
@@ -72,9 +75,10 @@ impl<'a> Launch<'a> {
     }
 
     /// A CTA has ended.
-    pub(super) fn cta_ended(&mut self, cycle: u64) {
+    pub(super) fn cta_ended(&mut self, cta: &FinishedCta) {
         self.ended += 1;
-        self.last_end = self.last_end.max(cycle);
+        self.instructions += cta.instructions;
+        self.last_end = self.last_end.max(cta.cycle);
     }
 
     /// When it ends, if all its CTAs have. Core cycles.

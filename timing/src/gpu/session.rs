@@ -204,6 +204,7 @@ impl<'g, 'a> Session<'g, 'a> {
             shared_bytes: kernel.shared_bytes,
             start: launch.start,
             cycles: end - launch.start,
+            warp_instructions: launch.instructions,
             shared: launch.shared,
             counters,
         })

@@ -6,7 +6,9 @@ use super::{LaunchRecord, Report, quoted, size};
 use crate::statistics::DERIVED;
 
 pub(super) fn write(report: &Report) -> String {
-    let mut text = "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,shared".to_owned();
+    let mut text =
+        "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared"
+            .to_owned();
     let columns = report.launches.first().map_or(&[][..], |launch| &launch.counters);
     for (counter, _) in columns {
         let _ = write!(text, ",{}.{}", counter.section, counter.name);
@@ -22,11 +24,21 @@ pub(super) fn write(report: &Report) -> String {
 }
 
 fn row(text: &mut String, launch: &LaunchRecord) {
-    let LaunchRecord { launch: number, stream, registers, shared_bytes, start, cycles, shared, .. } = launch;
+    let LaunchRecord {
+        launch: number,
+        stream,
+        registers,
+        shared_bytes,
+        start,
+        cycles,
+        warp_instructions,
+        shared,
+        ..
+    } = launch;
     let (kernel, grid, block) = (quoted(&launch.kernel), size(launch.grid), size(launch.block));
     let _ = write!(
         text,
-        "{number},{kernel},{stream},{grid},{block},{registers},{shared_bytes},{start},{cycles},{shared}"
+        "{number},{kernel},{stream},{grid},{block},{registers},{shared_bytes},{start},{cycles},{warp_instructions},{shared}"
     );
     for (_, value) in &launch.counters {
         let _ = write!(text, ",{value}");

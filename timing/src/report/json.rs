@@ -33,6 +33,7 @@ fn launch(launch: &LaunchRecord) -> Value {
         "shared_bytes": launch.shared_bytes,
         "start": launch.start,
         "cycles": launch.cycles,
+        "warp_instructions": launch.warp_instructions,
         "shared": launch.shared,
     });
     with(about, counts(&launch.counters))

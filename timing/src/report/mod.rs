@@ -61,6 +61,8 @@ pub struct LaunchRecord {
     pub start: u64,
     /// Core cycles that it took.
     pub cycles: u64,
+    /// Instructions that its warps issued.
+    pub warp_instructions: u64,
     /// Other launches ran at the same time: what was counted is of all of them, since the last of them that ended before.
     pub shared: bool,
     /// What was counted meanwhile, in the order of the units.
@@ -187,6 +189,7 @@ mod tests {
             shared_bytes: 0,
             start: 10,
             cycles: 100,
+            warp_instructions: 50 * number,
             shared: false,
             counters: vec![(&CYCLES, 100), (&INSTRUCTIONS, 50 * number)],
         }
@@ -226,9 +229,9 @@ mod tests {
         let text = report().text(Format::Csv);
         let rows: Vec<&str> = text.lines().collect();
         assert!(rows[0].starts_with(
-            "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,shared,gpu.cycles"
+            "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,gpu.cycles"
         ));
-        assert!(rows[1].starts_with("1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,0,10,100,false,100,50,"));
+        assert!(rows[1].starts_with("1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,0,10,100,50,false,100,50,"));
         assert_eq!(rows.len(), 4);
     }
 
@@ -241,8 +244,7 @@ mod tests {
     #[test]
     fn the_form_of_gpgpu_sim_adds_up_what_its_totals_add_up() {
         let text = report().text(Format::GpgpuSim);
-        let last =
-            |name: &str| text.lines().filter(|line| line.starts_with(name)).next_back().map(str::to_owned);
+        let last = |name: &str| text.lines().rfind(|line| line.starts_with(name)).map(str::to_owned);
         assert_eq!(last("gpu_sim_cycle").unwrap(), "gpu_sim_cycle = 100");
         assert_eq!(last("gpu_tot_sim_cycle").unwrap(), "gpu_tot_sim_cycle = 300");
     }

@@ -24,6 +24,8 @@ pub struct Cta {
     pub first_warp: u32,
     /// Warps that have not ended.
     warps_left: u32,
+    /// Instructions that its warps have issued.
+    pub instructions: u64,
     /// Memory instructions under way.
     pub accesses: u32,
     /// Instructions that have yet to take effect.
@@ -69,6 +71,7 @@ impl Sm {
             demand,
             first_warp,
             warps_left: demand.warps,
+            instructions: 0,
             accesses: 0,
             deferred: 0,
         };
@@ -207,7 +210,8 @@ impl Sm {
         self.state.ctas[slot].present = false;
         self.state.space.give_back(&cta.demand, cta.first_warp);
         self.programs[slot] = None;
-        finished.push(FinishedCta { cycle, launch: cta.launch, cta: cta.number });
+        let Cta { launch, number, instructions, .. } = cta;
+        finished.push(FinishedCta { cycle, launch, cta: number, instructions });
         if self.cta_count() == 0 {
             self.end_activity(cycle + 1);
         }

@@ -36,6 +36,7 @@ impl Sm {
         };
         let (active, deferred, sleep) = (*active, *deferred, *sleep);
         self.state.counters.instructions.count(decoded.class, active);
+        self.state.ctas[name.cta as usize].instructions += 1;
         let deferred = deferred.map(|number| self.state.defer(name.cta as u8, name.warp as u16, number));
         self.occupy(slot, cycle, position, &decoded, access, deferred);
         if let Some(deferred) = deferred.filter(|_| access.is_none()) {

@@ -58,6 +58,8 @@ pub struct FinishedCta {
     pub launch: u32,
     /// Number of the CTA in its grid.
     pub cta: u64,
+    /// Instructions that its warps have issued.
+    pub instructions: u64,
 }
 
 /// Why an SM cannot go on.

@@ -50,6 +50,17 @@ fn bench_idle_cycles() {
 
 #[test]
 #[ignore = "measures time"]
+fn bench_launches() {
+    let (mut gpu, script) = (titan_v(&[]), Script::new(1, 32).exit());
+    let start = Instant::now();
+    for _ in 0..1000 {
+        launch(&mut gpu, &script);
+    }
+    println!("an empty launch takes {} us", start.elapsed().as_micros() / 1000);
+}
+
+#[test]
+#[ignore = "measures time"]
 fn bench_threads() {
     let [_, one] = measure("SGEMM 256, 1 thread", &mut titan_v(&[]), &sgemm(256));
     let [_, two] = measure("SGEMM 256, 2 threads", &mut titan_v(&[]).with_threads(2), &sgemm(256));
@@ -58,7 +69,7 @@ fn bench_threads() {
 
 #[test]
 #[ignore = "measures time"]
-fn bench_streams() {
+fn bench_vectors() {
     let vector = |number: u64| move |thread: Thread| (number << 30) + 4 * thread.number;
     let script = Script::new(8192, 256)
         .load(8, &[], vector(1))
@@ -66,6 +77,11 @@ fn bench_streams() {
         .store(&[8, 9], vector(3))
         .exit();
     measure("sum of vectors", &mut titan_v(&[]), &script);
+}
+
+#[test]
+#[ignore = "measures time"]
+fn bench_scattered() {
     let scattered =
         |thread: Thread| (1 << 30) + (thread.number * 7919 + thread.iteration * 104_729) % (1 << 22) * 4;
     let script = Script::new(640, 256).load(8, &[], scattered).repeat(0, 20).exit();

@@ -50,6 +50,14 @@ fn what_overlapping_launches_count_adds_up_to_what_they_do() {
 }
 
 #[test]
+fn each_of_overlapping_launches_knows_its_own_instructions() {
+    let mut records = together(&mut titan_v(&[]), &[half(80), half(40), half(200)]);
+    records.sort_by_key(|(id, _)| *id);
+    let instructions: Vec<u64> = records.iter().map(|(_, record)| record.warp_instructions).collect();
+    assert_eq!(instructions, [80 * 51, 40 * 51, 200 * 51]);
+}
+
+#[test]
 fn a_launch_begins_while_another_runs() {
     let mut gpu = titan_v(&[]);
     let scripts = [half(80), half(400)];

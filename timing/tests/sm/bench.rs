@@ -83,6 +83,8 @@ pub struct Script {
     pub active: u32,
     /// Where the accesses of a warp lie: address of lane 0, by warp (of the grid) and step.
     pub address: fn(u64, u32) -> u64,
+    /// Bytes from lane to lane, by step.
+    pub stride: fn(u32) -> u64,
     /// Accesses to memory take effect later.
     pub deferred: bool,
     /// How long instructions that yield rest. Nanoseconds.
@@ -105,6 +107,7 @@ impl Script {
             shared_bytes: 0,
             active: !0,
             address: |_, _| 0x10_0000,
+            stride: |_| 4,
             deferred: false,
             sleep: 0,
         }
@@ -233,8 +236,9 @@ impl WarpSource for Scripted {
             let number = cta * places.len() as u64 + u64::from(warp.warp);
             let start = (self.script.address)(number, step);
             execution.space = operation.space;
+            let stride = (self.script.stride)(step);
             for (address, lane) in execution.addresses.iter_mut().zip(0..) {
-                *address = start + 4 * lane;
+                *address = start + stride * lane;
             }
             if self.script.deferred {
                 execution.deferred = Some(self.deferred);

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use warp_stream::{AccessKind, MemorySpace, OperationClass};
+use timing::gpu::Gpu;
+use warp_stream::{AccessKind, Kernel, KernelSource, MemorySpace, OperationClass, WarpSource};
 
-use crate::bench::{Bench, Script, Scripted, access, control, load, operation};
+use crate::bench::{Bench, Script, Scripted, access, control, gpu_with, load, operation};
 
 /// Processor time of this thread, where the system tells. Seconds.
 fn processor_time() -> f64 {
@@ -27,6 +28,37 @@ fn measure(name: &str, script: Script, ctas: u64) {
         instructions as f64 / seconds / 1e6,
         bench.cycle as f64 / seconds / 1e6,
         instructions as f64 / bench.cycle as f64
+    );
+}
+
+/// A launch on a whole GPU.
+struct Launch {
+    kernel: Kernel,
+    script: Arc<Script>,
+}
+
+impl KernelSource for Launch {
+    fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    fn warps(&self, _: u32) -> Box<dyn WarpSource + '_> {
+        Box::new(Scripted::new(&self.script, None))
+    }
+}
+
+fn measure_gpu(name: &str, script: Script, ctas: u64) {
+    let instructions = script.path.len() as u64 * u64::from(script.block / 32) * ctas;
+    let launch = Launch { kernel: script.kernel(ctas as u32), script: Arc::new(script) };
+    let mut gpu = Gpu::new(&gpu_with(&[]));
+    let start = processor_time();
+    let record = gpu.launch(&launch, &mut ()).unwrap();
+    let seconds = processor_time() - start;
+    println!(
+        "GPU, {name:<12} {:>6.2} M warp instructions/s, {:>6} cycles, {:.2} instructions per cycle",
+        instructions as f64 / seconds / 1e6,
+        record.cycles,
+        instructions as f64 / record.cycles as f64
     );
 }
 
@@ -78,4 +110,39 @@ fn speed() {
         },
         200,
     );
+
+    // A loop of a naive product of 512 x 512: two loads, one the same for all lanes.
+    let loop_body = [
+        load(4),
+        load(5),
+        operation(Fp32, 6, &[4, 5, 6]),
+        operation(Integer, 2, &[2]),
+        operation(Integer, 3, &[3]),
+        operation(Integer, 8, &[2]),
+        control(Branch),
+    ];
+    let address = |warp: u64, step: u32| {
+        let (row, column, k) = (warp / 16, warp % 16, u64::from(step / 7));
+        if step % 7 == 0 { 0x100_0000 + 2048 * row + 4 * k } else { 0x200_0000 + 2048 * k + 128 * column }
+    };
+    let sgemm = Script {
+        address,
+        stride: |step| if step % 7 == 0 { 0 } else { 4 },
+        ..Script::new(&loop_body).repeat(512).warps(8)
+    };
+    measure_gpu("sgemm", sgemm, 1024);
+    let stream = [
+        load(4),
+        load(5),
+        operation(Fp32, 6, &[4, 5, 6]),
+        operation(Integer, 2, &[2]),
+        access(MemorySpace::Global, AccessKind::Store, 6),
+        operation(Integer, 3, &[3]),
+        control(Branch),
+    ];
+    let address = |warp: u64, step: u32| {
+        0x1000_0000 * u64::from(1 + step % 7) + 128 * (warp + 20480 * u64::from(step / 7))
+    };
+    measure_gpu("saxpy", Script { address, ..Script::new(&stream).repeat(4).warps(8) }, 2560);
+    measure_gpu("alu", Script::new(&alu).repeat(40).warps(8), 1280);
 }

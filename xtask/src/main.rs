@@ -8,6 +8,7 @@ use std::process::ExitCode;
 mod agree;
 mod bench;
 mod clients;
+mod correlate;
 mod debian;
 mod error;
 mod files;
@@ -47,6 +48,8 @@ enum Task {
         /// Names of forms or of their groups, and PTX files; every form without.
         subjects: Vec<String>,
     },
+    /// Run programs that were profiled on a GV100 on the model of one, and print how far it is.
+    Correlate(correlate::Arguments),
     /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++.
     Bench {
         /// Also write the rows to this file.
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         }
         Task::Clients(arguments) => clients::run(&arguments),
         Task::Agree { subjects } => agree::run(&subjects),
+        Task::Correlate(arguments) => correlate::run(&arguments),
         Task::Bench { json } => bench::run(json.as_deref()),
         Task::Programs { long } => {
             let extent = if long { Extent::Long } else { Extent::Usual };

@@ -1,5 +1,7 @@
 //! Which launch here is which there: the n-th of a kernel on one side is its n-th on the other.
 
+use std::collections::BTreeMap;
+
 use super::Launch;
 use super::kernel_name::{base_name, same_kernel};
 
@@ -47,8 +49,13 @@ impl Program {
                 program.matches.push(Match { ours: own.clone(), card: theirs.clone() });
             }
         }
-        let only = ours.iter().zip(&taken).filter(|(_, taken)| !**taken);
-        program.unmatched.extend(only.map(|(own, _)| format!("the card has no {}", describe(own))));
+        let mut more: BTreeMap<&str, usize> = BTreeMap::new();
+        for (own, _) in ours.iter().zip(&taken).filter(|(_, taken)| !**taken) {
+            *more.entry(base_name(&own.kernel)).or_default() += 1;
+        }
+        program
+            .unmatched
+            .extend(more.iter().map(|(kernel, count)| format!("{count} more of {kernel} than on the card")));
         program
     }
 }

@@ -30,6 +30,7 @@ const NVPROF: &[(&str, &str)] = &[
 const TABLE: &[(&str, &str)] = &[
     ("hw_cycles_gpc_max", "gpc__cycles_elapsed.max"),
     ("hw_sm_active_cycles_avg", "sm__cycles_active.avg"),
+    ("accelsim_cycles", "accelsim_cycles"),
     ("hw_time_ns", "gpu__time_duration.sum"),
     ("warp_inst", "smsp__inst_executed.sum"),
     ("l1_hit_pct", "l1tex__t_sector_hit_rate.pct"),

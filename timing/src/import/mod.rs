@@ -5,6 +5,7 @@
 
 mod address;
 mod cache;
+mod core;
 mod dram;
 mod memory_side;
 mod options;
@@ -41,6 +42,7 @@ pub struct ImportError {
 pub fn gpgpusim(file: &str, text: &str) -> Result<String, ImportError> {
     let mut options = Options::read(file, text)?;
     let mut made = Made::default();
+    core::import(&mut options, &mut made)?;
     sm::import(&mut options, &mut made)?;
     memory_side::import(&mut options, &mut made)?;
     dram::import(&mut options, &mut made)?;
@@ -149,6 +151,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_of_an_sm_is_shared_out_among_its_sub_cores() {
+        let gpu = import(VOLTA);
+        assert_eq!((gpu.execution.integer, gpu.execution.fp64, gpu.execution.special_function), (16, 8, 4));
+        assert_eq!((gpu.operands.banks, gpu.operands.collectors, gpu.result_bus.slots), (4, 2, 2));
+        assert_eq!((gpu.cta.warps, gpu.cta.ctas, gpu.cta.registers), (64, 32, 65536));
+    }
+
+    #[test]
+    fn latencies_of_operations_are_those_of_their_classes() {
+        let latency = import(VOLTA).latency;
+        assert_eq!((latency.integer, latency.integer_extremum, latency.integer_multiply), (4, 13, 5));
+        assert_eq!((latency.fp32, latency.fp64), (4, 8));
+    }
+
+    #[test]
+    fn a_latency_that_the_model_cannot_have_is_left_to_the_base() {
+        let text = gpgpusim("volta.config", VOLTA).unwrap();
+        assert!(text.contains("-ptx_opcode_latency_sfu 100\n"), "{text}");
+        assert!(!text.contains("special_function = { value = 100"));
+    }
+
+    #[test]
     fn every_value_names_its_option_and_line() {
         let text = gpgpusim("volta.config", VOLTA).unwrap();
         assert!(text.contains(r#"latency = { value = 20, unit = "core cycles", source = "line "#), "{text}");
@@ -169,6 +193,7 @@ mod tests {
             ("S:4:128:64,L:T:m:L:L", "S:4:64:64,L:T:m:L:L", "lines of 128 B"),
             ("-gpgpu_n_mem 24", "-gpgpu_n_mem many", "a whole number is needed"),
             ("1200.0:1200.0:1200.0:850.0", "1200.0:1200.0", "four frequencies"),
+            ("-gpgpu_scheduler gto", "-gpgpu_scheduler best", "schedulers are"),
             ("nbk=16:CCD=1", "nbk=16:CCE=1", "no timing is called `CCE`"),
             ("-gpgpu_n_mem 24", "-gpgpu_n_mem", "it has no value"),
             ("-gpgpu_n_mem 24", "gpgpu_n_mem 24", "an option begins with a dash"),

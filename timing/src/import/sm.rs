@@ -1,4 +1,4 @@
-//! The SM's side of an option file.
+//! SMs and the chip of an option file: how many, clocks, coalescer, shared memory, L1.
 
 use super::cache::Cache;
 use super::options::Options;

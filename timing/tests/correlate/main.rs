@@ -79,7 +79,7 @@ fn launches_that_one_side_does_not_have_are_named() {
             "vadd, grid 2x1x1, block 32x1x1 is vadd, grid 3x1x1, block 32x1x1 on the card",
             "only the card has sum, grid 2x1x1, block 32x1x1",
             "only the card has vadd, grid 3x1x1, block 32x1x1",
-            "the card has no other, grid 2x1x1, block 32x1x1",
+            "1 more of other than on the card",
         ]
     );
 }
@@ -135,4 +135,23 @@ fn the_measurements_of_the_gv100_are_read() {
     let launches = read_profiler("gv100-ncu.csv", include_str!("../../measurements/gv100-ncu.csv")).unwrap();
     assert_eq!(launches.len(), 214);
     assert!(launches.iter().all(|launch| launch.values.contains_key(CYCLES) && launch.grid.is_some()));
+}
+
+#[test]
+fn the_error_of_accel_sim_on_the_gv100_is_found_again() {
+    let card = read_profiler("gv100-ncu.csv", include_str!("../../measurements/gv100-ncu.csv")).unwrap();
+    let mut names: Vec<&str> = card.iter().map(|launch| launch.program.as_str()).collect();
+    names.dedup();
+    let programs = names.iter().map(|name| {
+        let card: Vec<Launch> = card.iter().filter(|launch| launch.program == *name).cloned().collect();
+        let mut predicted = card.clone();
+        for launch in &mut predicted {
+            launch.values = [(CYCLES.to_owned(), launch.values["accelsim_cycles"])].into();
+        }
+        Program::new(name, &predicted, &card)
+    });
+    let cycles = Comparison::new(programs.collect()).metric(CYCLES).unwrap();
+    assert_eq!((cycles.launches, names.len()), (214, 9));
+    assert!((cycles.per_launch - 11.6).abs() < 0.05, "{}", cycles.per_launch);
+    assert!((cycles.per_program - 17.8).abs() < 0.05, "{}", cycles.per_program);
 }

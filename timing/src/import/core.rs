@@ -1,0 +1,157 @@
+//! The core of an SM of an option file: front end, issue, operands, execution, CTA resources; launches and copies.
+
+use super::cache::Cache;
+use super::options::Options;
+use super::{ImportError, Made};
+use crate::sm::memory::SUB_CORES;
+
+/// Sub-cores of our SMs, among which what an SM has is shared out.
+const SHARES: u32 = SUB_CORES as u32;
+
+/// Latencies that our model can have.
+const LATENCIES: std::ops::RangeInclusive<u32> = 3..=48;
+
+/// Options of latencies: the option, which of its numbers, and the class of operations.
+const CLASSES: [(&str, usize, &str); 8] = [
+    ("ptx_opcode_latency_int", 0, "integer"),
+    ("ptx_opcode_latency_int", 1, "integer_extremum"),
+    ("ptx_opcode_latency_int", 3, "integer_multiply"),
+    ("ptx_opcode_latency_fp", 0, "fp32"),
+    ("ptx_opcode_latency_fp", 1, "fp32_compare"),
+    ("ptx_opcode_latency_dp", 0, "fp64"),
+    ("ptx_opcode_latency_sfu", 0, "special_function"),
+    ("ptx_opcode_latency_tesnor", 0, "tensor"),
+];
+
+/// Units: how many an SM has, how many cycles an instruction occupies one, and our name.
+const UNITS: [(&str, &str, &str); 4] = [
+    ("gpgpu_num_int_units", "ptx_opcode_initiation_int", "integer"),
+    ("gpgpu_num_sp_units", "ptx_opcode_initiation_fp", "fp32"),
+    ("gpgpu_num_dp_units", "ptx_opcode_initiation_dp", "fp64"),
+    ("gpgpu_num_sfu_units", "ptx_opcode_initiation_sfu", "special_function"),
+];
+
+/// Reads what is known of cores.
+pub(super) fn import(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    front_end(options, made)?;
+    issue(options, made)?;
+    operands(options, made)?;
+    execution(options, made)?;
+    latencies(options, made)?;
+    resources(options, made)?;
+    if let Some(cycles) = options.number("gpgpu_kernel_launch_latency")? {
+        made.add("launch", "launch", cycles, options.source("gpgpu_kernel_launch_latency"));
+    }
+    if let Some(flag) = options.number("gpgpu_perf_sim_memcpy")? {
+        made.add("copy", "through_l2", flag != 0, options.source("gpgpu_perf_sim_memcpy"));
+    }
+    Ok(())
+}
+
+/// What each sub-core has of what an SM has.
+fn share(of_sm: u32) -> u32 {
+    of_sm.div_ceil(SHARES).max(1)
+}
+
+fn front_end(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    let no_option = |what: &str| format!("no option: GPGPU-Sim has {what}");
+    made.choose("front_end", "organisation", "shared", no_option("one fetch stage in an SM"));
+    made.choose("result_bus", "write_back", "slot", no_option("slots of a result bus only"));
+    made.choose("memory_pipeline", "organisation", "per-sm", no_option("one memory pipeline in an SM"));
+    if let Some(width) = options.number("gpgpu_inst_fetch_throughput")? {
+        made.add("front_end", "width", width, options.source("gpgpu_inst_fetch_throughput"));
+    }
+    let name = "gpgpu_cache:il1";
+    if let Some(cache) = Cache::read(options, name)? {
+        made.add("front_end", "l1_size", cache.size(), options.source(name));
+        made.add("front_end", "l1_ways", cache.ways, options.source(name));
+    }
+    Ok(())
+}
+
+fn issue(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    let name = "gpgpu_scheduler";
+    if let Some(text) = options.text(name)? {
+        let source = options.source(name);
+        match text.split(':').collect::<Vec<_>>().as_slice() {
+            ["gto"] => made.choose("issue", "policy", "gto", source),
+            ["lrr"] => made.choose("issue", "policy", "lrr", source),
+            ["old"] => made.choose("issue", "policy", "oldest", source),
+            ["two_level_active", active, ..] => {
+                let active: u32 = active
+                    .parse()
+                    .map_err(|_| options.error(name, "the number of active warps is missing"))?;
+                made.choose("issue", "policy", "two-level", source.clone());
+                made.add("issue", "active_warps", active, source);
+            }
+            _ => return Err(options.error(name, "schedulers are gto, lrr, old and two_level_active")),
+        }
+    }
+    if let Some(width) = options.number("gpgpu_max_insn_issue_per_warp")? {
+        made.add("issue", "width", width, options.source("gpgpu_max_insn_issue_per_warp"));
+    }
+    Ok(())
+}
+
+fn operands(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    for (option, name) in
+        [("gpgpu_num_reg_banks", "banks"), ("gpgpu_operand_collector_num_units_gen", "collectors")]
+    {
+        if let Some(value) = options.number(option)? {
+            made.add("operands", name, share(value), options.source(option));
+        }
+    }
+    if let Some(ports) = options.number("gpgpu_reg_file_port_throughput")? {
+        made.add("operands", "ports", ports, options.source("gpgpu_reg_file_port_throughput"));
+    }
+    let name = "gpgpu_pipeline_widths";
+    let Some(widths) = options.list::<u32>(name, ',')? else { return Ok(()) };
+    // The eleventh latch is that of results.
+    let results = widths.get(10).ok_or_else(|| options.error(name, "at least eleven widths are needed"))?;
+    made.add("result_bus", "slots", share(*results), options.source(name));
+    Ok(())
+}
+
+fn execution(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    for (units, interval, name) in UNITS {
+        let (Some(count), Some(cycles)) = (options.number(units)?, options.list::<u32>(interval, ',')?)
+        else {
+            continue;
+        };
+        let Some(cycles) = cycles.first().copied().filter(|cycles| count > 0 && *cycles > 0) else {
+            options.leave(units);
+            continue;
+        };
+        let lanes = share(count.saturating_mul(warp_stream::WARP_SIZE as u32) / cycles);
+        let source = format!("{}; {}", options.source(units), options.source(interval));
+        made.add("execution", name, lanes, source);
+    }
+    Ok(())
+}
+
+fn latencies(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    for (option, index, name) in CLASSES {
+        let Some(cycles) = options.list::<u32>(option, ',')? else { continue };
+        match cycles.get(index).filter(|cycles| LATENCIES.contains(*cycles)) {
+            Some(cycles) => made.add("latency", name, cycles, options.source(option)),
+            None => options.leave(option),
+        }
+    }
+    Ok(())
+}
+
+fn resources(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    let name = "gpgpu_shader_core_pipeline";
+    if let Some(threads) = options.list::<u32>(name, ':')? {
+        let [threads, 32] = threads[..] else {
+            return Err(options.error(name, "threads and a warp of 32 are needed"));
+        };
+        made.add("cta", "warps", threads / 32, options.source(name));
+    }
+    for (option, name) in [("gpgpu_shader_cta", "ctas"), ("gpgpu_shader_registers", "registers")] {
+        if let Some(value) = options.number(option)? {
+            made.add("cta", name, value, options.source(option));
+        }
+    }
+    Ok(())
+}

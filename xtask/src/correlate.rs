@@ -1,0 +1,176 @@
+//! `cargo xtask correlate`: programs that were profiled on a GV100, run on the model of one, beside what was measured.
+//!
+//! The programs are Rodinia's and polybench-gpu's; whoever runs this has compiled them. What they are told and the files
+//! they read give the launches that were measured: the same kernels, grids and blocks.
+
+use crate::error::{Error, Result};
+use crate::process;
+use crate::workspace::Workspace;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use timing::correlate::{Comparison, Launch, Program, read_profiler, read_statistics};
+
+/// The measurements.
+const TABLE: &str = "timing/measurements/gv100-ncu.csv";
+
+/// How programs are run: on the card that was measured, with cold caches, as profilers measure.
+const OPTIONS: [&str; 7] = ["run", "--mode", "detailed", "--gpu", "gv100", "--set", "launch.cold=true"];
+
+/// The metric by which programs are compared.
+const CYCLES: &str = "gpc__cycles_elapsed.max";
+
+/// What Accel-Sim predicts, in the table.
+const ACCEL_SIM: &str = "accelsim_cycles";
+
+/// Which programs to run, and where they are.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Folder with the executables, named as in the table: b+tree, backprop, hotspot, lud, nw, pathfinder, 2DConvolution,
+    /// atax, gemm. They link the shared runtime and hold PTX.
+    #[arg(long, value_name = "DIR")]
+    programs: PathBuf,
+    /// Only these programs; all without.
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Compare the statistics of an earlier run where there are some.
+    #[arg(long)]
+    reuse: bool,
+    /// Also write all launches and metrics to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// A program, and what gives the launches that were measured.
+struct Measured {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    inputs: &'static [Input],
+}
+
+/// A file that a program reads.
+enum Input {
+    /// Words.
+    Text(&'static str, &'static str),
+    /// How many numbers there are, and the numbers from 0, a line each.
+    Keys(&'static str, u32),
+    /// Numbers between two bounds, a line each.
+    Numbers(&'static str, u32, f64, f64),
+}
+
+const PROGRAMS: [Measured; 9] = [
+    Measured {
+        name: "b+tree",
+        arguments: &["file", "keys.txt", "command", "commands.txt"],
+        inputs: &[Input::Keys("keys.txt", 1_000_000), Input::Text("commands.txt", "j 6000 3000\nk 10000\n")],
+    },
+    Measured { name: "backprop", arguments: &["65536"], inputs: &[] },
+    Measured {
+        name: "hotspot",
+        arguments: &["512", "2", "2", "temperatures.txt", "powers.txt", "output.txt"],
+        inputs: &[
+            Input::Numbers("temperatures.txt", 512 * 512, 323.0, 342.0),
+            Input::Numbers("powers.txt", 512 * 512, 0.0, 0.01),
+        ],
+    },
+    // Of lud and nw the table has the first hundred launches.
+    Measured { name: "lud", arguments: &["-s", "2048"], inputs: &[] },
+    Measured { name: "nw", arguments: &["2048", "10"], inputs: &[] },
+    Measured { name: "pathfinder", arguments: &["100000", "100", "20"], inputs: &[] },
+    Measured { name: "2DConvolution", arguments: &[], inputs: &[] },
+    Measured { name: "atax", arguments: &[], inputs: &[] },
+    Measured { name: "gemm", arguments: &[], inputs: &[] },
+];
+
+/// Runs the programs, and prints how far the model is.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find();
+    let chosen = |program: &&Measured| {
+        arguments.only.is_empty() || arguments.only.iter().any(|name| name == program.name)
+    };
+    let table = workspace.root.join(TABLE);
+    let text = fs::read_to_string(&table).map_err(Error::file(&table))?;
+    let card = read_profiler(TABLE, &text)?;
+    let (mut ours, mut accel_sim) = (Vec::new(), Vec::new());
+    for program in PROGRAMS.iter().filter(chosen) {
+        let statistics = statistics(&workspace, arguments, program)?;
+        let text = fs::read_to_string(&statistics).map_err(Error::file(&statistics))?;
+        let launches = read_statistics(&statistics.to_string_lossy(), &text)?;
+        let card: Vec<Launch> =
+            card.iter().filter(|launch| launch.program == program.name).cloned().collect();
+        ours.push(Program::new(program.name, &launches, &card));
+        accel_sim.push(Program::new(program.name, &predicted(&card), &card));
+    }
+    let comparison = Comparison::new(ours);
+    print!("{}", comparison.text(CYCLES));
+    if let Some(error) = Comparison::new(accel_sim).metric(CYCLES) {
+        let (launch, program) = (error.per_launch, error.per_program);
+        println!("\nAccel-Sim on the same launches: {launch:.1} % per launch, {program:.1} % per program");
+    }
+    match &arguments.json {
+        Some(file) => fs::write(file, format!("{:#}\n", comparison.json())).map_err(Error::file(file)),
+        None => Ok(()),
+    }
+}
+
+/// The statistics of a program's run.
+fn statistics(workspace: &Workspace, arguments: &Arguments, program: &Measured) -> Result<PathBuf> {
+    let folder = workspace.target.join("correlate").join(program.name);
+    fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
+    let file = folder.join("statistics.json");
+    if arguments.reuse && file.exists() {
+        return Ok(file);
+    }
+    program.inputs.iter().try_for_each(|input| input.write(&folder))?;
+    println!("running {}", program.name);
+    let executable = arguments.programs.join(program.name);
+    let executable = fs::canonicalize(&executable).map_err(Error::file(&executable))?;
+    let mut command = Command::new(workspace.command());
+    command.current_dir(&folder).args(OPTIONS).arg("--statistics").arg(&file);
+    process::quiet(command.arg(executable).args(program.arguments))?;
+    Ok(file)
+}
+
+/// Launches whose cycles are Accel-Sim's.
+fn predicted(card: &[Launch]) -> Vec<Launch> {
+    let predicted = |launch: &Launch| {
+        let cycles = launch.values.get(ACCEL_SIM).copied();
+        let values = cycles.map(|cycles| (CYCLES.to_owned(), cycles)).into_iter().collect();
+        Launch { values, ..launch.clone() }
+    };
+    card.iter().map(predicted).collect()
+}
+
+impl Input {
+    fn write(&self, folder: &Path) -> Result<()> {
+        let (name, text) = match self {
+            Input::Text(name, text) => (name, (*text).to_owned()),
+            Input::Keys(name, count) => (name, keys(*count)),
+            Input::Numbers(name, count, low, high) => (name, numbers(*count, *low, *high)),
+        };
+        let file = folder.join(name);
+        fs::write(&file, text).map_err(Error::file(&file))
+    }
+}
+
+fn keys(count: u32) -> String {
+    let mut text = format!("{count}\n");
+    for key in 0..count {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{key}");
+    }
+    text
+}
+
+/// The same numbers in every run (Knuth's linear congruential generator MMIX).
+fn numbers(count: u32, low: f64, high: f64) -> String {
+    let mut text = String::new();
+    let mut state = 1_u64;
+    for _ in 0..count {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let share = (state >> 33) as f64 / f64::from(1_u32 << 31);
+        let _ = writeln!(text, "{:.6}", low + (high - low) * share);
+    }
+    text
+}

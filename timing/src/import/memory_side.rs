@@ -32,6 +32,11 @@ fn crossbar(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
             made.add("crossbar", name, value, options.source(option));
         }
     }
+    if let Some(packets) = options.number("icnt_in_buffer_limit")? {
+        let sharing = options.number("gpgpu_n_cores_per_cluster")?.unwrap_or(1).max(1);
+        let source = options.source("icnt_in_buffer_limit");
+        made.add("memory_pipeline", "credits", packets / sharing, format!("{source}, for {sharing} SMs"));
+    }
     let name = "icnt_arbiter_algo";
     match options.number(name)? {
         None => {}

@@ -159,6 +159,12 @@ mod tests {
     }
 
     #[test]
+    fn an_sm_sends_no_more_than_its_part_of_the_buffer_holds() {
+        let gpu = import(VOLTA);
+        assert_eq!(gpu.memory_pipeline.credits, gpu.crossbar.credits());
+    }
+
+    #[test]
     fn latencies_of_operations_are_those_of_their_classes() {
         let latency = import(VOLTA).latency;
         assert_eq!((latency.integer, latency.integer_extremum, latency.integer_multiply), (4, 13, 5));

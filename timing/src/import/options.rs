@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use super::ImportError;
 
-/// An option.
-pub(super) struct Opt {
+/// What a file gives for an option.
+pub(super) struct Given {
     /// Its value, with single blanks between its words.
     pub value: String,
     /// Line, from 1.
@@ -16,7 +16,7 @@ pub(super) struct Opt {
 /// Options of a file, and which of them have been asked for.
 pub(super) struct Options {
     file: String,
-    options: BTreeMap<String, Opt>,
+    options: BTreeMap<String, Given>,
     used: BTreeSet<String>,
 }
 
@@ -58,7 +58,7 @@ impl Options {
         let mut values: Vec<String> = Vec::new();
         let mut end = |name: Option<(usize, String)>, values: &mut Vec<String>| {
             if let Some((line, name)) = name {
-                options.insert(name, Opt { value: values.join(" "), line });
+                options.insert(name, Given { value: values.join(" "), line });
             }
             values.clear();
         };
@@ -117,7 +117,7 @@ impl Options {
     /// Where a value comes from that an option gives.
     pub fn source(&self, name: &str) -> String {
         match self.options.get(name) {
-            Some(Opt { value, line }) => format!("line {line}: -{name} {value}"),
+            Some(Given { value, line }) => format!("line {line}: -{name} {value}"),
             None => format!("-{name} is not given"),
         }
     }
@@ -135,7 +135,7 @@ impl Options {
     }
 
     /// Options that nothing has been made of.
-    pub fn unused(&self) -> impl Iterator<Item = (&String, &Opt)> {
+    pub fn unused(&self) -> impl Iterator<Item = (&String, &Given)> {
         self.options.iter().filter(|(name, _)| !self.used.contains(*name))
     }
 }

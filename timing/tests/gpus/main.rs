@@ -53,3 +53,11 @@ fn every_value_says_where_it_comes_from() {
         }
     }
 }
+
+#[test]
+fn no_sm_sends_more_than_its_part_of_the_crossbar_holds() {
+    for (name, _) in BUILT_IN {
+        let gpu = GpuSpec::built_in(name).unwrap();
+        assert_eq!(gpu.memory_pipeline.credits, gpu.crossbar.credits(), "{name}");
+    }
+}

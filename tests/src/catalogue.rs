@@ -145,13 +145,37 @@ pub fn common_headers(root: &Path) -> PathBuf {
 pub fn programs(root: &Path) -> Result<Vec<Program>, Error> {
     let mut programs = Vec::new();
     for folder in folders(root) {
-        for path in entries(&folder)? {
-            if let Some(name) = name_of(&path) {
-                programs.extend(program(name, &path)?);
-            }
-        }
+        programs.extend(programs_in(&folder)?);
     }
     programs.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(programs)
+}
+
+/// The folder with the micro-benchmarks and what they measure on cards.
+pub fn micro_benchmarks(root: &Path) -> PathBuf {
+    root.join("tests/micro")
+}
+
+/// The micro-benchmarks of the checkout at `root`, by name: programs that print what they measure instead of `PASS`. They share
+/// a folder with their header.
+pub fn micro_programs(root: &Path) -> Result<Vec<Program>, Error> {
+    let folder = micro_benchmarks(root);
+    let mut programs = programs_in(&folder)?;
+    for program in &mut programs {
+        program.modes = vec![Mode::Shared];
+        program.folder = Some(folder.clone());
+    }
+    Ok(programs)
+}
+
+/// The programs that lie in `folder`, by name.
+fn programs_in(folder: &Path) -> Result<Vec<Program>, Error> {
+    let mut programs = Vec::new();
+    for path in entries(folder)? {
+        if let Some(name) = name_of(&path) {
+            programs.extend(program(name, &path)?);
+        }
+    }
     Ok(programs)
 }
 

@@ -21,6 +21,10 @@ pub(crate) enum Error {
     Compile { count: usize, output: String },
     #[error("{program} does not print {what}")]
     Silent { program: PathBuf, what: &'static str },
+    #[error("{path}:{line}: not of the form {form}")]
+    Table { path: PathBuf, line: usize, form: &'static str },
+    #[error("outside of what cards give: {0}")]
+    Outside(String),
     #[error("the tests are not there: give a clone of the repository with --{0}")]
     NoCheckout(&'static str),
     #[error("{0} failed")]

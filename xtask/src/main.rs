@@ -12,6 +12,7 @@ mod correlate;
 mod debian;
 mod error;
 mod files;
+mod micro;
 mod process;
 mod programs;
 mod python;
@@ -50,6 +51,8 @@ enum Task {
     },
     /// Run programs that were profiled on a GV100 on the model of one, and print how far it is.
     Correlate(correlate::Arguments),
+    /// Run the micro-benchmarks on the timing model and compare with what was measured on cards.
+    Micro(micro::Arguments),
     /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++.
     Bench {
         /// Also write the rows to this file.
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Task::Agree { subjects } => agree::run(&subjects),
         Task::Correlate(arguments) => correlate::run(&arguments),
         Task::Bench { json } => bench::run(json.as_deref()),
+        Task::Micro(arguments) => micro::run(&arguments),
         Task::Programs { long } => {
             let extent = if long { Extent::Long } else { Extent::Usual };
             programs::set_up_and_compile(&workspace::Workspace::find(), extent)

@@ -30,18 +30,20 @@ pub(crate) enum Extent {
 
 /// Sets the compilers up and compiles the programs in every mode there is a compiler for.
 pub(crate) fn set_up_and_compile(workspace: &Workspace, extent: Extent) -> Result<()> {
-    compile(workspace, &Toolchain::set_up(workspace)?, extent)
+    let mut programs = catalogue::programs(&workspace.root)?;
+    programs.retain(|program| extent == Extent::Long || !program.is_long);
+    compile(workspace, programs, &folder(workspace))
 }
 
-fn compile(workspace: &Workspace, toolchain: &Toolchain, extent: Extent) -> Result<()> {
-    let folder = folder(workspace);
+/// Sets the compilers up and compiles `programs` into `folder`, in every mode there is a compiler for.
+pub(crate) fn compile(workspace: &Workspace, programs: Vec<Program>, folder: &Path) -> Result<()> {
+    let toolchain = &Toolchain::set_up(workspace)?;
     for mode in Mode::ALL {
         let path = folder.join(mode.name());
         fs::create_dir_all(&path).map_err(Error::file(&path))?;
     }
     let mut stale = VecDeque::new();
-    let programs = catalogue::programs(&workspace.root)?;
-    for program in programs.into_iter().filter(|program| extent == Extent::Long || !program.is_long) {
+    for program in programs {
         let stamp = ingredients(workspace, toolchain, &program)?.stamp(&folder.join(&program.name));
         if !stamp.is_current() {
             stale.push_back((program, stamp));
@@ -57,7 +59,7 @@ fn compile(workspace: &Workspace, toolchain: &Toolchain, extent: Extent) -> Resu
             scope.spawn(|| {
                 while let Some((program, stamp)) = next() {
                     let built =
-                        build::build(workspace, toolchain, &program, &folder).and_then(|()| stamp.write());
+                        build::build(workspace, toolchain, &program, folder).and_then(|()| stamp.write());
                     if let Err(error) = built {
                         errors.lock().unwrap_or_else(PoisonError::into_inner).push(error.to_string());
                     }

@@ -1,0 +1,94 @@
+// Sizes, lines and sectors of L1 and L2, found from times alone.
+#include "micro.h"
+
+constexpr int STEPS = 16;
+
+__device__ unsigned long long load(unsigned long long at, bool level2) {
+    if (level2) asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(at));
+    else asm volatile("ld.global.ca.u64 %0, [%0];" : "+l"(at));
+    return at;
+}
+
+template <bool LEVEL2>
+__global__ void walk(const unsigned long long *ring, unsigned warming, unsigned counted, unsigned *took) {
+    unsigned long long at = (unsigned long long)__cvta_generic_to_global(ring);
+    unsigned start = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < warming + counted; i += STEPS) {
+        if (i == warming) start = cycles();
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step) at = load(at, LEVEL2);
+    }
+    if (at == 1) *took = 1;
+    *took = cycles() - start;
+}
+
+// Cycles of a load in the second round of a ring of `nodes` that lie `stride` bytes apart.
+template <bool LEVEL2>
+double second_round(size_t nodes, size_t stride) {
+    nodes = nodes / STEPS * STEPS;
+    std::vector<unsigned long long> words(nodes * stride / 8);
+    DeviceArray<unsigned long long> memory(words.size());
+    std::vector<size_t> next = random_successors(nodes);
+    for (size_t node = 0; node < nodes; ++node)
+        words[node * stride / 8] = (unsigned long long)(memory.get() + next[node] * stride / 8);
+    memory.upload(words);
+    DeviceArray<unsigned> took(1);
+    walk<LEVEL2><<<1, 1>>>(memory, unsigned(nodes), unsigned(nodes), took);
+    CHECK_KERNEL();
+    return double(took.download()[0]) / nodes;
+}
+
+// The most bytes of which a second round hits, between `low`, which fit, and `high`, to `step` bytes.
+template <bool LEVEL2>
+size_t capacity(size_t stride, size_t low, size_t high, size_t step) {
+    double hit = second_round<LEVEL2>(low / 4 / stride, stride);
+    while (high - low > step) {
+        size_t middle = (low + high) / 2 / step * step;
+        if (middle == low) break;
+        if (second_round<LEVEL2>(middle / stride, stride) < 1.1 * hit) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+// Loads 0, then, when it has come, each of `count` words at `distance` bytes; cycles of each.
+template <bool LEVEL2>
+__global__ void neighbours(const unsigned long long *memory, unsigned count, unsigned distance, unsigned *took) {
+    unsigned long long base = (unsigned long long)__cvta_generic_to_global(memory);
+    for (unsigned i = 0; i < count; ++i) {
+        unsigned start = cycles();
+        unsigned long long value = load(base + i * distance, LEVEL2);
+        if (value == 1) *took = 1;
+        took[i] = cycles() - start;
+    }
+}
+
+// Bytes that a miss brings: the distance of the first word that is not there yet.
+template <bool LEVEL2>
+size_t fetched() {
+    constexpr unsigned COUNT = 64, DISTANCE = 8;
+    DeviceArray<unsigned long long> memory(COUNT * DISTANCE / 8);
+    memory.fill(0);
+    displace_l2();
+    DeviceArray<unsigned> took(COUNT);
+    neighbours<LEVEL2><<<1, 1>>>(memory, COUNT, DISTANCE, took);
+    CHECK_KERNEL();
+    std::vector<unsigned> times = took.download();
+    for (unsigned i = 1; i < COUNT; ++i)
+        if (times[i] > 2 * times[1]) return i * DISTANCE;
+    return COUNT * DISTANCE;
+}
+
+int main() {
+    size_t usable = capacity<false>(32, 64 << 10, 160 << 10, 1 << 10);
+    row("size.l1_usable", usable, "B");
+    // With one word per line, as many nodes fit as there are lines.
+    size_t lines = capacity<false>(128, 64 << 10, 160 << 10, 2 << 10) / 128;
+    row("size.l1_line", double(usable) / lines, "B");
+    row("size.l1_sector", fetched<false>(), "B");
+    row("size.l2_sector", fetched<true>(), "B");
+    size_t l2 = device().l2CacheSize;
+    row("latency.l2_of_nine_tenths", second_round<true>(l2 / 10 * 9 / 128, 128), "cycles");
+    row("latency.l2_of_four_thirds", second_round<true>(l2 / 3 * 4 / 128, 128), "cycles");
+}

@@ -1,0 +1,67 @@
+// Cycles of an SM for each warp load that hits the L1: against the stride of the lanes, against the offset of the second half
+// of the warp, and for a warp's lanes in groups that share a line.
+#include "micro.h"
+
+constexpr int WARPS = 32, LOADS = 8;
+
+// Each lane's word is `offsets[lane]` bytes from the start. The loads of a round are 128 B apart: the same banks, other lines.
+template <class Word>
+__global__ void load(const char *memory, const unsigned *offsets, int rounds, size_t zero, Word *out, Span *spans) {
+    const char *at = memory + offsets[threadIdx.x % 32];
+    Word sum = 0;
+    unsigned start = 0;
+    // Round 0 fills the cache.
+#pragma unroll 1
+    for (int round = 0; round <= rounds; ++round) {
+        if (round == 1) {
+            __syncthreads();
+            start = cycles();
+        }
+#pragma unroll
+        for (int i = 0; i < LOADS; ++i) {
+            Word word;
+            if constexpr (sizeof(Word) == 8) asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(word) : "l"(at + i * 128));
+            else asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(word) : "l"(at + i * 128));
+            sum ^= word;
+        }
+        at += zero;
+    }
+    if (sum == 1) *out = sum;
+    unsigned stop = cycles();
+    if (threadIdx.x % 32 == 0) spans[threadIdx.x / 32] = {start, stop};
+}
+
+template <class Word>
+double per_load(const std::vector<unsigned> &offsets) {
+    DeviceArray<char> memory(64 << 10);
+    memory.fill(0);
+    DeviceArray<unsigned> at(offsets);
+    DeviceArray<Word> out(1);
+    DeviceArray<Span> spans(WARPS);
+    auto run = [&](int rounds) {
+        load<Word><<<1, WARPS * 32>>>(memory, at, rounds, 0, out, spans);
+        CHECK_KERNEL();
+        return span(spans.download());
+    };
+    return (run(6) - run(2)) / (4.0 * WARPS * LOADS);
+}
+
+template <class Offset>
+std::vector<unsigned> offsets(Offset offset) {
+    std::vector<unsigned> all(32);
+    for (unsigned lane = 0; lane < 32; ++lane) all[lane] = offset(lane);
+    return all;
+}
+
+int main() {
+    for (unsigned stride = 0; stride <= 64; ++stride)
+        row("l1.stride_" + std::to_string(stride),
+            per_load<unsigned long long>(offsets([=](unsigned lane) { return lane * stride * 8; })), "cycles");
+    for (unsigned offset = 0; offset < 1024; offset += 16)
+        row("l1.halfwarp_offset_" + std::to_string(offset),
+            per_load<unsigned long long>(offsets([=](unsigned lane) { return (lane % 16 + lane / 16 * offset) * 8; })),
+            "cycles");
+    for (unsigned lanes = 1; lanes <= 32; lanes *= 2)
+        row("coalescer.lanes_per_line_" + std::to_string(lanes),
+            per_load<unsigned>(offsets([=](unsigned lane) { return lane / lanes * 132 + lane % lanes * 4; })), "cycles");
+}

@@ -1,0 +1,106 @@
+// What the micro-benchmarks share: rows `name value unit` on standard output, clock reads, event times, rings of pointers.
+//
+// A clock is read before and after a piece of code in one kernel; what the reading itself costs, and what is still under way
+// when it ends, is the same for a short and a long piece, so that their difference is exact.
+#pragma once
+
+#include "check.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+inline void row(const std::string &name, double value, const char *unit) {
+    std::printf("%s %.6g %s\n", name.c_str(), value, unit);
+    std::fflush(stdout);
+}
+
+// The SM's clock; 32 bits are enough for a difference.
+__device__ inline unsigned cycles() {
+    unsigned now;
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
+    return now;
+}
+
+inline const cudaDeviceProp &device() {
+    static const cudaDeviceProp properties = [] {
+        cudaDeviceProp found;
+        CHECK(cudaGetDeviceProperties(&found, 0));
+        return found;
+    }();
+    return properties;
+}
+
+// Core cycles of a second.
+inline double clock_rate() {
+    static const double rate = [] {
+        int kilohertz;
+        CHECK(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0));
+        return kilohertz * 1e3;
+    }();
+    return rate;
+}
+
+// Seconds between events before and after `launch`.
+template <class Launch>
+double event_seconds(Launch launch) {
+    cudaEvent_t start, stop;
+    CHECK(cudaEventCreate(&start));
+    CHECK(cudaEventCreate(&stop));
+    CHECK(cudaEventRecord(start));
+    launch();
+    CHECK(cudaEventRecord(stop));
+    CHECK_KERNEL();
+    float milliseconds;
+    CHECK(cudaEventElapsedTime(&milliseconds, start, stop));
+    CHECK(cudaEventDestroy(start));
+    CHECK(cudaEventDestroy(stop));
+    return milliseconds * 1e-3;
+}
+
+// When each warp of a CTA began and ended.
+struct Span {
+    unsigned start, stop;
+};
+
+// Cycles from the first start to the last stop, over the modulus of the clock.
+inline double span(const std::vector<Span> &spans) {
+    unsigned origin = spans[0].start;
+    int first = 0, last = 0;
+    for (const Span &warp : spans) {
+        first = std::min(first, int(warp.start - origin));
+        last = std::max(last, int(warp.stop - origin));
+    }
+    return double(last) - double(first);
+}
+
+// The order in which a ring of `nodes` is walked, from node 0; always the same for the same number.
+inline std::vector<size_t> shuffled_ring(size_t nodes) {
+    std::vector<size_t> order(nodes);
+    std::iota(order.begin(), order.end(), size_t(0));
+    std::shuffle(order.begin() + 1, order.end(), std::mt19937_64(nodes));
+    return order;
+}
+
+// Index of the next node, for each node, in a random ring.
+inline std::vector<size_t> random_successors(size_t nodes) {
+    std::vector<size_t> order = shuffled_ring(nodes), next(nodes);
+    for (size_t i = 0; i < nodes; ++i) next[order[i]] = order[(i + 1) % nodes];
+    return next;
+}
+
+// Reads every sector of twice the L2's size, so that nothing older is left in it.
+__global__ void read_all(const uint4 *data, size_t count, unsigned *sink) {
+    unsigned sum = 0;
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += size_t(gridDim.x) * blockDim.x)
+        sum += data[i].x;
+    if (sum == 1) *sink = sum;
+}
+
+inline void displace_l2() {
+    size_t count = 2 * size_t(device().l2CacheSize) / sizeof(uint4);
+    DeviceArray<uint4> data(count);
+    DeviceArray<unsigned> sink(1);
+    read_all<<<2 * device().multiProcessorCount, 1024>>>(data, count, sink);
+    CHECK_KERNEL();
+}

@@ -1,0 +1,187 @@
+// Cycles of a load whose address is the result of the load before: L1, L2, DRAM, shared memory, constant caches, textures,
+// and, as far as a card has them, misses of the TLBs.
+#include "micro.h"
+
+constexpr int STEPS = 16;
+
+struct Global {
+    using Pointer = unsigned long long;
+    __device__ static void step(Pointer &at) { asm volatile("ld.global.ca.u64 %0, [%0];" : "+l"(at)); }
+};
+struct Level2 {
+    using Pointer = unsigned long long;
+    __device__ static void step(Pointer &at) { asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(at)); }
+};
+struct Shared {
+    using Pointer = unsigned;
+    __device__ static void step(Pointer &at) { asm volatile("ld.shared.u32 %0, [%0];" : "+r"(at)); }
+};
+struct Constant {
+    using Pointer = unsigned long long;
+    __device__ static void step(Pointer &at) { asm volatile("ld.const.u64 %0, [%0];" : "+l"(at)); }
+};
+
+// Walks `warming` loads, then `counted` ones between two clock reads. Both are multiples of STEPS.
+template <class Space>
+__device__ void chase(typename Space::Pointer at, unsigned warming, unsigned counted, unsigned long long *out) {
+#pragma unroll 1
+    for (unsigned i = 0; i < warming; i += STEPS)
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step) Space::step(at);
+    // The clock is read when the last pointer has come.
+    if (at == 1) *out = at;
+    unsigned start = cycles();
+#pragma unroll 1
+    for (unsigned i = 0; i < counted; i += STEPS)
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step) Space::step(at);
+    if (at == 1) *out = at;
+    *out = cycles() - start;
+}
+
+template <class Space>
+__global__ void chase_global(const unsigned long long *ring, unsigned warming, unsigned counted, unsigned long long *out) {
+    chase<Space>((unsigned long long)__cvta_generic_to_global(ring), warming, counted, out);
+}
+
+__global__ void chase_shared(unsigned nodes, unsigned stride, unsigned counted, unsigned long long *out) {
+    extern __shared__ unsigned words[];
+    unsigned base = unsigned(__cvta_generic_to_shared(words));
+    for (unsigned node = 0; node < nodes; ++node)
+        words[node * stride / 4] = base + (node + 1) % nodes * stride;
+    chase<Shared>(base, nodes, counted, out);
+}
+
+__constant__ unsigned long long constants[8000];
+
+__global__ void constant_base(unsigned long long *out) { *out = __cvta_generic_to_constant(constants); }
+
+__global__ void chase_constant(unsigned warming, unsigned counted, unsigned long long *out) {
+    chase<Constant>(__cvta_generic_to_constant(constants), warming, counted, out);
+}
+
+__global__ void chase_texture(cudaTextureObject_t texture, unsigned warming, unsigned counted, unsigned long long *out) {
+    int at = 0;
+    unsigned start = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < warming + counted; i += STEPS) {
+        if (i == warming) start = cycles();
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step) at = tex1Dfetch<int>(texture, at);
+    }
+    if (at == -1) *out = 0;
+    *out = cycles() - start;
+}
+
+unsigned rounded(size_t steps) { return unsigned((steps + STEPS - 1) / STEPS * STEPS); }
+
+double per_load(const DeviceArray<unsigned long long> &took, unsigned counted) {
+    CHECK_KERNEL();
+    return double(took.download()[0]) / counted;
+}
+
+// A ring of `nodes` in random order, `stride` bytes apart.
+class Ring {
+public:
+    Ring(size_t nodes, size_t stride) : nodes_(nodes), memory_(nodes * stride / 8) {
+        std::vector<size_t> next = random_successors(nodes);
+        std::vector<unsigned long long> words(nodes * stride / 8);
+        for (size_t node = 0; node < nodes; ++node)
+            words[node * stride / 8] = (unsigned long long)(memory_.get() + next[node] * stride / 8);
+        memory_.upload(words);
+    }
+
+    // Cycles of a load after `warming` loads, over `counted` ones; a whole round each where nothing is said.
+    template <class Space>
+    double walk(size_t warming = 0, size_t counted = 0) {
+        DeviceArray<unsigned long long> took(1);
+        unsigned warm = rounded(warming ? warming : nodes_), count = rounded(counted ? counted : nodes_);
+        chase_global<Space><<<1, 1>>>(memory_, warm, count, took);
+        return per_load(took, count);
+    }
+
+private:
+    size_t nodes_;
+    DeviceArray<unsigned long long> memory_;
+};
+
+void write_pages(char *memory, size_t page, size_t pages);
+
+// One node in each of `pages` pages of 2 MiB, at places that fall into different sets of the caches.
+double walk_pages(char *memory, size_t pages) {
+    write_pages(memory, size_t(2) << 20, pages);
+    DeviceArray<unsigned long long> took(1);
+    unsigned count = rounded(pages);
+    chase_global<Level2><<<1, 1>>>((const unsigned long long *)memory, count, count, took);
+    return per_load(took, count);
+}
+
+__global__ void link_pages(char *memory, size_t page, size_t pages) {
+    auto node = [=](size_t index) { return (unsigned long long *)(memory + index * page + index * 128 % page); };
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < pages; i += size_t(gridDim.x) * blockDim.x)
+        *node(i) = (unsigned long long)node((i + 1) % pages);
+}
+
+void write_pages(char *memory, size_t page, size_t pages) {
+    link_pages<<<16, 64>>>(memory, page, pages);
+    CHECK_KERNEL();
+}
+
+double constant_latency(size_t bytes) {
+    size_t nodes = bytes / 64;
+    DeviceArray<unsigned long long> base(1), took(1);
+    constant_base<<<1, 1>>>(base);
+    CHECK_KERNEL();
+    unsigned long long first = base.download()[0];
+    std::vector<unsigned long long> words(nodes * 8);
+    for (size_t node = 0; node < nodes; ++node) words[node * 8] = first + (node + 1) % nodes * 64;
+    CHECK(cudaMemcpyToSymbol(constants, words.data(), words.size() * 8));
+    chase_constant<<<1, 1>>>(rounded(2 * nodes), 1024, took);
+    return per_load(took, 1024);
+}
+
+double texture_latency() {
+    size_t nodes = 64, stride = 32;
+    std::vector<int> next(nodes * stride);
+    std::vector<size_t> successors = random_successors(nodes);
+    for (size_t node = 0; node < nodes; ++node) next[node * stride] = int(successors[node] * stride);
+    DeviceArray<int> memory(next);
+    cudaResourceDesc resource = {};
+    resource.resType = cudaResourceTypeLinear;
+    resource.res.linear.devPtr = memory;
+    resource.res.linear.desc = cudaCreateChannelDesc<int>();
+    resource.res.linear.sizeInBytes = memory.bytes();
+    cudaTextureDesc description = {};
+    description.readMode = cudaReadModeElementType;
+    cudaTextureObject_t texture;
+    CHECK(cudaCreateTextureObject(&texture, &resource, &description, nullptr));
+    DeviceArray<unsigned long long> took(1);
+    chase_texture<<<1, 1>>>(texture, 128, 1024, took);
+    double latency = per_load(took, 1024);
+    CHECK(cudaDestroyTextureObject(texture));
+    return latency;
+}
+
+int main() {
+    row("latency.l1", Ring(128, 128).walk<Global>(), "cycles");
+    // Four times the largest L1: what a round leaves there is gone when the next comes by.
+    row("latency.l2", Ring(4096, 128).walk<Global>(), "cycles");
+    {
+        Ring ring(size_t(24) << 20 >> 7, 128);
+        displace_l2();
+        row("latency.dram", ring.walk<Global>(STEPS, 8192), "cycles");
+    }
+    DeviceArray<unsigned long long> took(1);
+    chase_shared<<<1, 1, 4096>>>(64, 64, 1024, took);
+    row("latency.shared", per_load(took, 1024), "cycles");
+    row("latency.constant_l1", constant_latency(1024), "cycles");
+    row("latency.constant_l1_5", constant_latency(32 << 10), "cycles");
+    row("latency.texture", texture_latency(), "cycles");
+    {
+        size_t pages = 5120;
+        DeviceArray<char> memory(pages << 21);
+        row("latency.pages_of_32_mib", walk_pages(memory, 16), "cycles");
+        row("latency.pages_of_1_gib", walk_pages(memory, 512), "cycles");
+        row("latency.pages_of_10_gib", walk_pages(memory, pages), "cycles");
+    }
+}

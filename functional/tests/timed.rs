@@ -596,3 +596,28 @@ fn a_kernel_bound_for_a_model_runs_without_one_too() {
     functional::launch::launch(&bench.device, &program, config).unwrap();
     assert_eq!(bench.read(out, 32), (0..32).map(|n: u32| n * n.saturating_sub(1) / 2).collect::<Vec<_>>());
 }
+
+#[test]
+fn lanes_that_have_parted_wait_for_each_other_with_an_instruction_that_both_parts_issue() {
+    let stores = "st.global.u32 [%rd3], %r1; st.global.u32 [%rd3], %r2; st.global.u32 [%rd3], %r3;";
+    let bench = Bench::new(&kernel(&format!(
+        "setp.lt.u32 %p1, %r1, 7; @%p1 bra THEN; {stores} add.u32 %r5, %r1, 1; bra DONE;
+         THEN: {stores} add.u32 %r5, %r1, 2;
+         DONE: shfl.sync.bfly.b32 %r6, %r5, 1, 31, -1; st.global.u32 [%rd3], %r6; ret;",
+    )));
+    let out = bench.words(&[0; 32]);
+    let steps = bench.launch(Order::InTurn, 1, 32, out).unwrap();
+    let waits = accesses(&steps, OperationClass::Branch);
+    let masks_at = |address: u32| -> Vec<u32> {
+        let here = waits.iter().filter(|step| step.instruction.address == address);
+        here.map(|step| step.active).collect()
+    };
+    let twice: Vec<Vec<u32>> = waits
+        .iter()
+        .map(|step| masks_at(step.instruction.address))
+        .filter(|masks| masks.len() == 2)
+        .collect();
+    assert_eq!(twice[0], [!0x7f, 0x7f]);
+    let [exchange] = accesses(&steps, OperationClass::Shuffle)[..] else { panic!("one exchange") };
+    assert_eq!(exchange.active, u32::MAX);
+}

@@ -192,8 +192,11 @@ impl Binder<'_, '_> {
         let first = self.extend_code(&lowered);
         for (number, effects) in lowered.effects.iter().enumerate() {
             let position = first + number as u32;
+            let mut meeting = None;
             while let Some((_, start)) = blocks.next_if(|&(at, _)| at <= number as u32) {
-                self.begin_block(start);
+                let waits = effects.is_empty()
+                    && lowered.instructions.get(number).is_some_and(|i| i.class == OperationClass::Branch);
+                meeting = self.begin_block(start, waits);
             }
             let first_op = self.linker.code.len();
             let effects = lowered.order.get(effects.start as usize..effects.end as usize).unwrap_or_default();
@@ -206,6 +209,10 @@ impl Binder<'_, '_> {
             if self.linker.code.len() == first_op {
                 let nothing = self.unguarded(control::uncounted_nothing);
                 self.push(nothing);
+            }
+            if let Some(start) = meeting {
+                self.meetings.insert(start, self.linker.code.len() as u32);
+                self.push_meeting_point();
             }
             self.place_ops(first_op, position);
         }
@@ -234,16 +241,19 @@ impl Binder<'_, '_> {
         first
     }
 
-    /// A block begins at the next op.
-    fn begin_block(&mut self, start: InstructionIndex) {
+    /// A block begins at the next op. If lanes meet there, and its first machine instruction is one with which they wait
+    /// for each other (`BSYNC`), each fragment issues it before it meets the others: then the answer is the block.
+    fn begin_block(&mut self, start: InstructionIndex, waits: bool) -> Option<InstructionIndex> {
         if let Some(slot) = self.starts.get_mut(start.0 as usize) {
             *slot = self.linker.code.len() as u32;
         }
         self.current = start.0 as usize;
-        if self.meeting_points.contains(&start) {
+        let meets = self.meeting_points.contains(&start);
+        if meets && !waits {
             self.push_meeting_point();
         }
         self.place_between();
+        (meets && waits).then_some(start)
     }
 
     /// Ops from `first` on belong to the machine instruction at `position`.

@@ -272,6 +272,8 @@ pub(crate) struct Binder<'l, 'a> {
     read: OnceCell<Vec<bool>>,
     /// What a timing model is told of the current instruction, if there is one.
     noted: Option<machine::Noted>,
+    /// Where lanes meet in a block, where that is not the block's first op.
+    meetings: HashMap<InstructionIndex, u32>,
 }
 
 /// Which half of an op's immediate a target goes into.
@@ -335,6 +337,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             kept_stack: None,
             read: OnceCell::new(),
             noted,
+            meetings: HashMap::new(),
             source,
         })
     }
@@ -427,7 +430,11 @@ impl<'l, 'a> Binder<'l, 'a> {
 
     fn patch(&mut self) {
         for (op, half, to) in self.fixups.drain(..) {
-            let target = u64::from(self.starts[to.0 as usize]);
+            let start = self.starts[to.0 as usize];
+            let target = u64::from(match half {
+                Half::Target => start,
+                Half::Meet => self.meetings.get(&to).copied().unwrap_or(start),
+            });
             let immediate = &mut self.linker.code[op].immediate;
             *immediate = match half {
                 Half::Target => (*immediate & !0xffff_ffff) | target,

@@ -15,10 +15,11 @@ const MINIMUM_LATENCY: u32 = 3;
 pub const PIPES: usize = 9;
 
 /// What takes one instruction at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Pipe {
     /// Integer and logic.
+    #[default]
     Integer,
     /// Single precision.
     Fp32,

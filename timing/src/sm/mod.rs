@@ -130,7 +130,7 @@ struct Deferred {
 struct State {
     /// Cycles before it have been run.
     now: u64,
-    sub_cores: Vec<SubCore>,
+    sub_cores: [SubCore; SUB_CORES],
     warps: Vec<Warp>,
     ctas: Vec<Cta>,
     space: Space,
@@ -174,7 +174,7 @@ impl Sm {
     pub fn new(gpu: &Arc<GpuSpec>, number: u16) -> Sm {
         let state = State {
             now: 0,
-            sub_cores: (0..SUB_CORES).map(|_| SubCore::new(gpu)).collect(),
+            sub_cores: std::array::from_fn(|_| SubCore::new(gpu)),
             warps: vec![Warp::default(); gpu.cta.warps as usize],
             ctas: vec![Cta::default(); gpu.cta.ctas as usize],
             space: Space::default(),

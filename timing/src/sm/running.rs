@@ -314,8 +314,8 @@ impl State {
                 }
             }
         };
-        sub_core.set_status(local, warp.status, status, decoded.pipe);
-        warp.status = status;
+        sub_core.set_status(local, (warp.status, warp.pipe), (status, decoded.pipe));
+        (warp.status, warp.pipe) = (status, decoded.pipe);
     }
 
     /// A warp ends.
@@ -323,7 +323,7 @@ impl State {
         let local = (slot / SUB_CORES) as u32;
         let warp = &mut self.warps[slot];
         let sub_core = &mut self.sub_cores[slot % SUB_CORES];
-        sub_core.set_status(local, warp.status, Status::Absent, super::execution::Pipe::Branch);
+        sub_core.set_status(local, (warp.status, warp.pipe), (Status::Absent, warp.pipe));
         sub_core.fetch.hold(local);
         sub_core.order.remove(local);
         warp.status = Status::Absent;

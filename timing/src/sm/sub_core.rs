@@ -36,6 +36,8 @@ pub struct SubCore {
     pub pipes: [u64; PIPES],
     /// Ready warps by the pipe of their next instruction.
     ready: [u32; PIPES],
+    /// Pipes that have some, one bit each.
+    ready_pipes: u32,
     /// Warps by what they wait for.
     by_status: [u32; STATUSES],
     wakes: Wakes,
@@ -63,6 +65,7 @@ impl SubCore {
             collectors: Collectors::new(&gpu.operands),
             pipes: [0; PIPES],
             ready: [0; PIPES],
+            ready_pipes: 0,
             by_status: [0; STATUSES],
             wakes: Wakes::default(),
             queue: VecDeque::new(),
@@ -79,16 +82,21 @@ impl SubCore {
         self.next = self.next.min(cycle);
     }
 
-    /// A warp waits for something else now. `pipe` is that of its next instruction, if it is ready.
-    pub fn set_status(&mut self, warp: u32, from: Status, to: Status, pipe: Pipe) {
+    /// A warp waits for something else now. With each state goes the pipe of the next instruction.
+    pub fn set_status(&mut self, warp: u32, from: (Status, Pipe), to: (Status, Pipe)) {
         let bit = 1 << warp;
-        if from == Status::Ready {
-            self.ready.iter_mut().for_each(|warps| *warps &= !bit);
+        if from.0 == Status::Ready {
+            let ready = &mut self.ready[from.1 as usize];
+            *ready &= !bit;
+            if *ready == 0 {
+                self.ready_pipes &= !(1 << from.1 as u32);
+            }
         }
-        self.by_status[from as usize] &= !bit;
-        self.by_status[to as usize] |= bit;
-        if to == Status::Ready {
-            self.ready[pipe as usize] |= bit;
+        self.by_status[from.0 as usize] &= !bit;
+        self.by_status[to.0 as usize] |= bit;
+        if to.0 == Status::Ready {
+            self.ready[to.1 as usize] |= bit;
+            self.ready_pipes |= 1 << to.1 as u32;
         }
     }
 
@@ -116,19 +124,18 @@ impl SubCore {
         if self.collectors.next_free() > cycle + ISSUE_TO_DISPATCH - 1 {
             return Err(Slot::OperandConflict);
         }
-        let full = self.queue.len() >= gpu.issue.memory_queue as usize;
+        let memory = 1 << Pipe::Memory as u32 | 1 << Pipe::Texture as u32;
+        let full = self.ready_pipes & memory != 0 && self.queue.len() >= gpu.issue.memory_queue as usize;
         let mut eligible = 0;
-        let mut reason = Slot::UnitBusy;
-        for (pipe, (&ready, &free)) in self.ready.iter().zip(&self.pipes).enumerate() {
-            let memory = pipe == Pipe::Memory as usize || pipe == Pipe::Texture as usize;
-            if memory && full {
-                if ready != 0 {
-                    reason = Slot::MemoryThrottle;
-                }
-            } else if free <= cycle + ISSUE_TO_DISPATCH {
-                eligible |= ready;
+        let mut pipes = if full { self.ready_pipes & !memory } else { self.ready_pipes };
+        while pipes != 0 {
+            let pipe = pipes.trailing_zeros() as usize;
+            pipes &= pipes - 1;
+            if self.pipes[pipe] <= cycle + ISSUE_TO_DISPATCH {
+                eligible |= self.ready[pipe];
             }
         }
+        let reason = if full { Slot::MemoryThrottle } else { Slot::UnitBusy };
         if eligible == 0 { Err(reason) } else { Ok(eligible) }
     }
 

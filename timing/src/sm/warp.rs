@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::execution::Pipe;
 use super::front_end::Buffer;
 use super::scoreboard::Scoreboard;
 
@@ -38,6 +39,8 @@ pub struct Warp {
     pub number: u16,
     /// What it waits for.
     pub status: Status,
+    /// The pipe of the instruction that it waits with.
+    pub pipe: Pipe,
     /// Whether its source has named the next instruction; it is the first of the buffer.
     pub has_next: bool,
     /// It is not issued before. Core cycles.

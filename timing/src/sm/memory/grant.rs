@@ -17,6 +17,15 @@ pub struct Arbiter {
     turn: usize,
 }
 
+/// Pipelines of a mask.
+fn pipelines(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let pipeline = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (pipeline < u32::BITS).then_some(pipeline as usize)
+    })
+}
+
 impl MemoryUnit {
     /// Each structure takes requests of one access.
     pub(super) fn grant(&mut self, cycle: u64, performed: &mut Vec<u32>) {
@@ -35,30 +44,30 @@ impl MemoryUnit {
         if free > cycle {
             return None;
         }
-        let pipelines = self.state.pipelines.len();
         let rate = self.gpu.memory_pipeline.rate();
-        (0..pipelines).map(|i| (turn + i) % pipelines).filter(|pipeline| tried >> pipeline & 1 == 0).find_map(
-            |pipeline| {
-                let &number = self.state.pipelines[pipeline].waiting[structure as usize].front()?;
-                (self.state.accesses[number].available(cycle, rate) > 0).then_some((pipeline, number))
-            },
-        )
+        let waiting = self.state.waiting[structure as usize] & !tried;
+        let after = waiting & u32::MAX << turn;
+        pipelines(after).chain(pipelines(waiting & !after)).find_map(|pipeline| {
+            let &number = self.state.pipelines[pipeline].waiting[structure as usize].front()?;
+            (self.state.accesses[number].available(cycle, rate) > 0).then_some((pipeline, number))
+        })
     }
 
     /// When the next request can be taken, if nothing else happens. Core cycles.
     pub(super) fn next_grant(&self, cycle: u64) -> u64 {
         let rate = self.gpu.memory_pipeline.rate();
         let mut next = u64::MAX;
-        for pipeline in &self.state.pipelines {
-            for structure in 0..STRUCTURES {
-                let blocked = structure == Structure::L1 as usize
-                    && self.state.stalled.is_some()
-                    && !self.state.changed;
-                let Some(&number) = pipeline.waiting[structure].front().filter(|_| !blocked) else {
-                    continue;
-                };
-                let computed = self.state.accesses[number].next_available(rate);
-                next = next.min(computed.max(self.state.arbiters[structure].free).max(cycle + 1));
+        for structure in 0..STRUCTURES {
+            let blocked =
+                structure == Structure::L1 as usize && self.state.stalled.is_some() && !self.state.changed;
+            if blocked {
+                continue;
+            }
+            let first = self.state.arbiters[structure].free.max(cycle + 1);
+            for pipeline in pipelines(self.state.waiting[structure]) {
+                if let Some(&number) = self.state.pipelines[pipeline].waiting[structure].front() {
+                    next = next.min(self.state.accesses[number].next_available(rate).max(first));
+                }
             }
         }
         next
@@ -91,10 +100,14 @@ impl MemoryUnit {
 
     /// Requests leave a pipeline's buffer; with the last one their access leaves the queue.
     fn leave_buffer(&mut self, structure: Structure, pipeline: usize, requests: u16, last: bool) {
-        let pipeline = &mut self.state.pipelines[pipeline];
-        pipeline.buffered -= u32::from(requests);
+        let unit = &mut self.state.pipelines[pipeline];
+        unit.buffered -= u32::from(requests);
         if last {
-            pipeline.waiting[structure as usize].pop_front();
+            let queue = &mut unit.waiting[structure as usize];
+            queue.pop_front();
+            if queue.is_empty() {
+                self.state.waiting[structure as usize] &= !(1 << pipeline);
+            }
         }
     }
 

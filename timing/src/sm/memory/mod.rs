@@ -93,6 +93,8 @@ struct State {
     lines: Slab<Line>,
     pipelines: Vec<Pipeline>,
     arbiters: [Arbiter; STRUCTURES],
+    /// Pipelines with accesses for a structure, one bit each.
+    waiting: [u32; STRUCTURES],
     l1: L1,
     /// Why L1 takes nothing, and since when; it tries again when `changed`.
     stalled: Option<(Stall, u64)>,
@@ -134,6 +136,7 @@ impl MemoryUnit {
             lines: Slab::default(),
             pipelines: vec![Pipeline::default(); pipelines],
             arbiters: [Arbiter::default(); STRUCTURES],
+            waiting: [0; STRUCTURES],
             l1: L1::new(&gpu.l1, gpu.l1.size),
             stalled: None,
             changed: false,
@@ -257,6 +260,7 @@ impl MemoryUnit {
         unit.address_free = access.start + cycles;
         unit.buffered += u32::from(access.total);
         unit.waiting[access.structure as usize].push_back(number);
+        self.state.waiting[access.structure as usize] |= 1 << pipeline;
         self.state.counters.pipeline.address_cycles += cycles;
         self.state.next_step = self.state.next_step.min(access.start + 1);
     }

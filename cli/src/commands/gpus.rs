@@ -25,7 +25,7 @@ fn row(name: &str, text: &str) -> Result<[String; 6], Failure> {
     let gpu = GpuSpec::built_in(name).map_err(Failure::new)?;
     // The file begins with a sentence that says what the GPU is.
     let about = text.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
-    let about = about.split_once(". ").map_or(about, |(sentence, _)| sentence);
+    let about = about.split_once(". ").map_or(about, |(sentence, _)| sentence).trim_end_matches('.');
     Ok([
         name.to_owned(),
         gpu.chip.sms.to_string(),

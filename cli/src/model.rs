@@ -57,8 +57,9 @@ impl Options {
         let name = self.gpu.as_deref().unwrap_or(Path::new("titan-v"));
         let mut document = document(name)?;
         for change in &self.changes {
-            gpu::change(&mut document, change)
-                .map_err(|error| Failure::new(format_args!("--set: {error}")).remedy("`voltsim explain` lists the keys"))?;
+            gpu::change(&mut document, change).map_err(|error| {
+                Failure::new(format_args!("--set: {error}")).remedy("`voltsim explain` lists the keys")
+            })?;
         }
         GpuSpec::read(&document).map_err(Failure::new)?;
         let is_file = name.extension().is_some();
@@ -93,7 +94,8 @@ impl Options {
 /// The document of a GPU, by its name or file.
 pub(crate) fn document(name: &Path) -> Result<Document, Failure> {
     match name.extension() {
-        None => gpu::built_in(&name.to_string_lossy()).map_err(|error| Failure::new(error).remedy("`voltsim gpus` lists them")),
+        None => gpu::built_in(&name.to_string_lossy())
+            .map_err(|error| Failure::new(error).remedy("`voltsim gpus` lists them")),
         Some(_) => {
             let text = fs::read_to_string(name).map_err(|error| Failure::in_file(name, error))?;
             gpu::document(&name.to_string_lossy(), &text).map_err(Failure::new)

@@ -324,7 +324,8 @@ impl Simulator {
         number: u64,
         context: &Context<DeviceFault>,
     ) -> std::result::Result<(), DeviceFault> {
-        let statistics = match self.model.as_ref().filter(|model| model.times(&program.kernel().name, number)) {
+        let statistics = match self.model.as_ref().filter(|model| model.times(&program.kernel().name, number))
+        {
             Some(model) => model.launch(self, program, config, number, context)?,
             None => launch(&self.device, program, config).map_err(|error| self.launch_fault(&error))?,
         };

@@ -71,7 +71,8 @@ fn read() -> Result<Option<Settings>, ModelError> {
     let gpu = text("VOLTSIM_GPU").unwrap_or_else(|| DEFAULT_GPU.to_owned());
     let wrong = |error: SpecificationError| ModelError::Gpu(error.to_string());
     let mut document = if gpu.ends_with(".toml") {
-        let text = std::fs::read_to_string(&gpu).map_err(|error| ModelError::Gpu(format!("{gpu}: {error}")))?;
+        let text =
+            std::fs::read_to_string(&gpu).map_err(|error| ModelError::Gpu(format!("{gpu}: {error}")))?;
         gpu::document(&gpu, &text).map_err(wrong)?
     } else {
         gpu::built_in(&gpu).map_err(wrong)?

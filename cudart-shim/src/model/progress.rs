@@ -24,7 +24,13 @@ pub(super) struct Display {
 impl Display {
     /// For a launch that begins, and that this flag ends.
     pub(super) fn new(cancelled: Arc<AtomicBool>) -> Display {
-        Display { cancelled, terminal: stderr().is_terminal(), started: Instant::now(), told: None, before: None }
+        Display {
+            cancelled,
+            terminal: stderr().is_terminal(),
+            started: Instant::now(),
+            told: None,
+            before: None,
+        }
     }
 
     /// The launch has ended: the line is no longer true.

@@ -5,11 +5,11 @@
 
 mod address;
 mod cache;
-mod core;
 mod dram;
 mod memory_side;
 mod options;
 mod sm;
+mod sm_core;
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ pub struct ImportError {
 pub fn gpgpusim(file: &str, text: &str) -> Result<String, ImportError> {
     let mut options = Options::read(file, text)?;
     let mut made = Made::default();
-    core::import(&mut options, &mut made)?;
+    sm_core::import(&mut options, &mut made)?;
     sm::import(&mut options, &mut made)?;
     memory_side::import(&mut options, &mut made)?;
     dram::import(&mut options, &mut made)?;

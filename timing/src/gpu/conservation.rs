@@ -26,7 +26,7 @@ impl fmt::Display for Imbalance {
 
 /// Declares what has to be equal.
 macro_rules! rules {
-    ($totals:ident; $($left:expr => $right:expr;)*) => {
+    ($totals:pat, $($left:expr => $right:expr;)*) => {
         /// Both sides of all rules.
         fn rules($totals: &Totals) -> impl Iterator<Item = Imbalance> {
             [$(Imbalance {
@@ -41,32 +41,32 @@ macro_rules! rules {
 }
 
 rules! {
-    t;
-    t.gpu.ctas_ended => t.gpu.ctas_started;
-    t.sm.activity.ctas => t.gpu.ctas_started;
-    t.sm.memory.l1.load_sector_hits + t.sm.memory.l1.load_sectors_merged + t.sm.memory.l1.load_sector_misses
-        => t.sm.memory.l1.load_sectors;
-    t.sm.memory.pipeline.replies => t.sm.memory.pipeline.requests_sent;
-    t.gpu.copy_replies => t.gpu.copy_requests;
-    t.sm.memory.pipeline.requests_sent + t.sm.front_end.l2_lines + t.gpu.copy_requests => t.memory.requests;
-    t.memory.replies => t.memory.requests;
-    t.crossbar.request_packets => t.memory.requests;
-    t.crossbar.reply_packets => t.memory.replies;
-    t.l2.requests => t.memory.requests;
-    t.l2.tag_hits + t.l2.tag_misses => t.l2.requests;
-    t.l2.hits + t.l2.misses
-        => t.l2.sectors_read + t.l2.sectors_written + t.l2.sectors_atomic + t.l2.sectors_reduction;
-    t.l2.sectors_global + t.l2.sectors_local + t.l2.sectors_texture + t.l2.sectors_constant
-        + t.l2.sectors_instruction + t.l2.sectors_copy
-        => t.l2.hits + t.l2.misses;
-    t.sm.memory.l1.sectors_fetched + t.sm.memory.l1.load_sectors_bypassed + t.l2.sectors_constant
-        + t.l2.sectors_instruction + t.gpu.copy_sectors_read
-        => t.l2.sectors_read;
-    t.sm.memory.l1.store_sectors + t.gpu.copy_sectors_written => t.l2.sectors_written;
-    t.dram.reads + t.dram.forwarded => t.l2.fetches;
-    t.dram.writes => t.l2.write_backs;
-    t.dram.read_row_hits + t.dram.read_row_misses => t.dram.reads;
-    t.dram.write_row_hits + t.dram.write_row_misses => t.dram.writes;
+    Totals { gpu, sm, memory, crossbar, l2, dram },
+    gpu.ctas_ended => gpu.ctas_started;
+    sm.activity.ctas => gpu.ctas_started;
+    sm.memory.l1.load_sector_hits + sm.memory.l1.load_sectors_merged + sm.memory.l1.load_sector_misses
+        => sm.memory.l1.load_sectors;
+    sm.memory.pipeline.replies => sm.memory.pipeline.requests_sent;
+    gpu.copy_replies => gpu.copy_requests;
+    sm.memory.pipeline.requests_sent + sm.front_end.l2_lines + gpu.copy_requests => memory.requests;
+    memory.replies => memory.requests;
+    crossbar.request_packets => memory.requests;
+    crossbar.reply_packets => memory.replies;
+    l2.requests => memory.requests;
+    l2.tag_hits + l2.tag_misses => l2.requests;
+    l2.hits + l2.misses
+        => l2.sectors_read + l2.sectors_written + l2.sectors_atomic + l2.sectors_reduction;
+    l2.sectors_global + l2.sectors_local + l2.sectors_texture + l2.sectors_constant
+        + l2.sectors_instruction + l2.sectors_copy
+        => l2.hits + l2.misses;
+    sm.memory.l1.sectors_fetched + sm.memory.l1.load_sectors_bypassed + l2.sectors_constant
+        + l2.sectors_instruction + gpu.copy_sectors_read
+        => l2.sectors_read;
+    sm.memory.l1.store_sectors + gpu.copy_sectors_written => l2.sectors_written;
+    dram.reads + dram.forwarded => l2.fetches;
+    dram.writes => l2.write_backs;
+    dram.read_row_hits + dram.read_row_misses => dram.reads;
+    dram.write_row_hits + dram.write_row_misses => dram.writes;
 }
 
 /// The first rule that does not hold in a GPU that is idle.
@@ -117,6 +117,6 @@ mod tests {
         totals.dram.writes = 7;
         totals.dram.write_row_hits = 7;
         let text = check(&totals).unwrap_err().to_string();
-        assert_eq!(text, "t.dram.writes = 7, but t.l2.write_backs = 0");
+        assert_eq!(text, "dram.writes = 7, but l2.write_backs = 0");
     }
 }

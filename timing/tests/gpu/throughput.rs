@@ -15,8 +15,8 @@ fn word(vector: u64) -> impl Fn(Thread) -> u64 {
 /// The share of DRAM's peak that a kernel reaches, with so many vectors.
 fn share_of_peak(vectors: u64, script: fn(u64) -> Script) -> f64 {
     let cycles = |waves| launch(&mut titan_v(&[]), &script(waves)).cycles;
-    let nanoseconds = (cycles(30) - cycles(10)) as f64 / 1.2;
-    (vectors * 4 * 20 * WAVE) as f64 / nanoseconds / 652.8
+    let nanoseconds = (cycles(15) - cycles(5)) as f64 / 1.2;
+    (vectors * 4 * 10 * WAVE) as f64 / nanoseconds / 652.8
 }
 
 /// As many CTAs as fill the GPU.

@@ -4,12 +4,17 @@
 
 constexpr int COUNT = 32;
 
-template <bool SHARED>
-__device__ unsigned add(unsigned long long at, unsigned value) {
-    unsigned old;
-    if constexpr (SHARED) asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
-    else asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
-    return old;
+// One whose answer the next needs, or one without an answer.
+template <bool SHARED, bool DEPENDENT>
+__device__ void add(unsigned long long at, unsigned &value) {
+    if constexpr (!DEPENDENT) {
+        if constexpr (SHARED) asm volatile("red.shared.add.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+        else asm volatile("red.global.add.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+    } else if constexpr (SHARED) {
+        asm volatile("atom.shared.add.u32 %0, [%1], %0;" : "+r"(value) : "l"(at) : "memory");
+    } else {
+        asm volatile("atom.global.add.u32 %0, [%1], %0;" : "+r"(value) : "l"(at) : "memory");
+    }
 }
 
 // Pass 1 counts: pass 0 brings code and data near.
@@ -25,15 +30,9 @@ __global__ void contend(unsigned *global, unsigned lanes, int count, unsigned *t
         for (int pass = 0; pass < 2; ++pass) {
             unsigned start = cycles();
 #pragma unroll 1
-            for (int i = 0; i < count; i += 8) {
-                unsigned sum = value;
+            for (int i = 0; i < count; i += 8)
 #pragma unroll
-                for (int step = 0; step < 8; ++step) {
-                    unsigned old = add<SHARED>(at, DEPENDENT ? sum : step);
-                    sum = DEPENDENT ? old : sum + old;
-                }
-                value = sum;
-            }
+                for (int step = 0; step < 8; ++step) add<SHARED, DEPENDENT>(at, value);
             if (value == 1) took[1] = value;
             last = cycles() - start;
         }

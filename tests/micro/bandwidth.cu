@@ -65,7 +65,7 @@ int main() {
     auto l1 = [&](int rounds) {
         return cycles_of([&] { read<false><<<1, THREADS>>>(data, count, rounds, 0, out, spans); });
     };
-    row("bandwidth.l1", 2.0 * count * 4 / (l1(3) - l1(1)), "B/cycle/SM");
+    row("bandwidth.l1", 8.0 * count * 4 / (l1(12) - l1(4)), "B/cycle/SM");
     auto shared = [&](int rounds) {
         return cycles_of([&] { read_shared<<<1, THREADS>>>(rounds, 0, out, spans); });
     };
@@ -75,7 +75,7 @@ int main() {
     count = 1 << 20 >> 2;
     auto l2 = [&](int rounds) {
         return event_seconds([&] {
-            read<true><<<sms, THREADS>>>(data, count, rounds, 0, out, spans + 0);
+            read<true><<<sms, THREADS>>>(data, count, rounds, 0, out, spans);
         });
     };
     double rate = 1.0 * count * 4 * sms / (l2(2) - l2(1));

@@ -31,12 +31,25 @@ inline const cudaDeviceProp &device() {
     return properties;
 }
 
-// Core cycles of a second.
+// Waits `wait` cycles; gives the cycles and nanoseconds that have passed.
+__global__ void pass_time(long long wait, long long *passed) {
+    unsigned long long before, after;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(before));
+    long long start = clock64(), now = start;
+    while (now - start < wait) now = clock64();
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(after));
+    passed[0] = now - start;
+    passed[1] = (long long)(after - before);
+}
+
+// Core cycles of a second, as they pass: the attribute of the device is its highest clock.
 inline double clock_rate() {
     static const double rate = [] {
-        int kilohertz;
-        CHECK(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0));
-        return kilohertz * 1e3;
+        DeviceArray<long long> passed(2);
+        pass_time<<<1, 1>>>(2000000, passed);
+        CHECK_KERNEL();
+        std::vector<long long> values = passed.download();
+        return double(values[0]) / double(values[1]) * 1e9;
     }();
     return rate;
 }

@@ -36,6 +36,6 @@ int main() {
             CHECK_KERNEL();
             return span(spans.download());
         };
-        row("shared.stride_" + std::to_string(stride), (run(6) - run(2)) / (4.0 * WARPS * LOADS), "cycles");
+        row("shared.stride_" + std::to_string(stride), (run(24) - run(8)) / (16.0 * WARPS * LOADS), "cycles");
     }
 }

@@ -54,6 +54,11 @@ impl Expected {
         }
     }
 
+    /// Whether a model's value may be wrong.
+    pub(super) fn is_judged(&self) -> bool {
+        self.tolerance.is_some()
+    }
+
     /// Judges the model's `value`; one in another unit is never right.
     pub(super) fn judge(&self, value: f64, unit: &str) -> Judgement {
         match self.tolerance {

@@ -59,7 +59,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     if arguments.names.is_empty() {
-        outside.extend(expected.into_iter().map(|row| format!("{} (not printed)", row.name)));
+        let missing = expected.into_iter().filter(Expected::is_judged);
+        outside.extend(missing.map(|row| format!("{} (not printed)", row.name)));
     }
     if outside.is_empty() { Ok(()) } else { Err(Error::Outside(outside.join(", "))) }
 }

@@ -222,7 +222,7 @@ impl MemoryUnit {
                 let pattern = Pattern { active, addresses, width: operation.width, marks };
                 let footprint = coalescer::coalesce(self.gpu.coalescer.policy, &pattern, &mut self.lines);
                 self.state.counters.count_lines(&operation, footprint, self.lines.len());
-                access.passes = self.l1_passes(&pattern, footprint);
+                access.passes = self.gpu.l1.passes(&pattern, footprint) as u16;
             }
         }
         // An access of no lane passes through the shared data stage, and so ends.
@@ -232,13 +232,6 @@ impl MemoryUnit {
             access.total = self.lines.len().min(usize::from(u16::MAX)) as u16;
         }
         access
-    }
-
-    /// Cycles that L1 takes for an access if all of it is there.
-    fn l1_passes(&self, pattern: &Pattern<'_>, footprint: Footprint) -> u16 {
-        let tags = (self.lines.len() as u32).div_ceil(self.gpu.l1.tag_banks);
-        let data = self.gpu.l1.data_passes(pattern, footprint);
-        tags.max(data) as u16
     }
 
     /// The pipeline of a sub-core.

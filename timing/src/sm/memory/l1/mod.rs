@@ -5,25 +5,22 @@
 //! al., section III-C). With allocation on miss a place is taken at the miss.
 
 mod line_table;
+mod passes;
 pub mod replacement;
 mod set;
 pub mod set_hash;
 
 use serde::{Deserialize, Serialize};
-use warp_stream::WARP_SIZE;
 
 use self::line_table::LineTable;
 use self::replacement::Replacement;
 use self::set::Set;
 use self::set_hash::SetHash;
 use super::banks;
-use super::coalescer::{Footprint, Pattern};
 use crate::message::LINE_BYTES;
 use crate::slab::{NONE, Slab};
 use crate::specification::{Document, SpecificationError};
 
-/// Bytes of a word of a data bank.
-const BANK_BYTES: u64 = 8;
 /// All sectors of a line.
 const ALL_SECTORS: u8 = 0xf;
 
@@ -82,7 +79,7 @@ crate::specification! {
         merges: u32 ["accesses"],
         /// Requests that can wait to leave the SM.
         miss_queue: u32 ["requests"],
-        /// Tags looked up a cycle, of one warp's access.
+        /// Tags looked up a cycle, of one warp's access; each line has its bank.
         tag_banks: u32 ["lines per core cycle"],
         /// Banks of the data array, 8 B wide each; 0 if they are not modelled.
         data_banks: u32 ["banks"],
@@ -109,41 +106,16 @@ impl L1Spec {
         if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
             return wrong(name, "nothing could ever be done");
         }
-        if self.data_banks > banks::MAXIMUM_BANKS {
-            return wrong("data_banks", "there are 32 at most");
+        for (name, value) in [("data_banks", self.data_banks), ("tag_banks", self.tag_banks)] {
+            if value > banks::MAXIMUM_BANKS {
+                return wrong(name, "there are 32 at most");
+            }
         }
         let set_lines = LINE_BYTES * u64::from(self.sets);
         if self.size == 0 || !u64::from(self.size).is_multiple_of(set_lines) {
             return wrong("size", "it is no multiple of sets times 128 B");
         }
         Ok(())
-    }
-
-    /// Passes through the data array that an access takes. Wide accesses go by halves and quarters of the warp, so that each
-    /// part asks for no more than the banks have.
-    pub fn data_passes(&self, pattern: &Pattern<'_>, footprint: Footprint) -> u32 {
-        if self.data_banks == 0 {
-            return 1;
-        }
-        let width = u64::from(pattern.width.max(1));
-        if footprint.consecutive {
-            return (WARP_SIZE as u64 * width).div_ceil(LINE_BYTES) as u32;
-        }
-        let words_per_lane = width.div_ceil(BANK_BYTES);
-        let lanes_per_part = (LINE_BYTES / width.next_power_of_two()).clamp(4, WARP_SIZE as u64) as usize;
-        let mut words = [0; WARP_SIZE];
-        let mut passes = 0;
-        for part in (0..WARP_SIZE).step_by(lanes_per_part) {
-            let mut count = 0;
-            for lane in (part..part + lanes_per_part).filter(|lane| pattern.active >> lane & 1 != 0) {
-                for word in 0..words_per_lane.min(4) {
-                    words[count] = (pattern.addresses[lane] / BANK_BYTES).wrapping_add(word);
-                    count += 1;
-                }
-            }
-            passes += banks::passes(&mut words[..count], self.data_banks);
-        }
-        passes
     }
 
     /// Lines of a set in a cache of so many bytes, at least one.

@@ -11,6 +11,7 @@ mod correlate;
 mod coverage;
 mod demo;
 mod doctor;
+mod experiment;
 mod explain;
 mod extract;
 mod gpus;
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     Doctor(doctor::Args),
     Demo(demo::Args),
     Explain(explain::Args),
+    Experiment(experiment::Args),
     Extract(extract::Args),
     Gpus(gpus::Args),
     Instrument(instrument::Args),
@@ -61,6 +63,7 @@ impl Command {
             Self::Doctor(args) => doctor::run(args, out),
             Self::Demo(args) => demo::run(args, out),
             Self::Explain(args) => explain::run(args, out),
+            Self::Experiment(args) => experiment::run(args, out),
             Self::Extract(args) => extract::run(args, out),
             Self::Gpus(args) => gpus::run(args, out),
             Self::Instrument(args) => instrument::run(args, out),

@@ -1,0 +1,87 @@
+//! Runs a workload on a GPU and reads what the model has counted.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::process::Command;
+
+use clap::ValueEnum;
+use serde::Deserialize;
+
+use super::workload::Workload;
+use crate::failure::Failure;
+
+/// A GPU that is measured: a GPU file that comes with the program, and values that are changed in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Configuration {
+    pub(super) gpu: &'static str,
+    /// `section.key=value` each.
+    pub(super) changes: &'static [&'static str],
+}
+
+/// What one launch has come to.
+#[derive(Deserialize, Debug)]
+pub(super) struct Launch {
+    pub(super) kernel: String,
+    /// Core cycles.
+    pub(super) cycles: u64,
+    /// By `section.name`.
+    counters: BTreeMap<String, u64>,
+}
+
+#[derive(Deserialize)]
+struct Statistics {
+    launches: Vec<Launch>,
+}
+
+impl Launch {
+    /// The sum of counters.
+    ///
+    /// # Errors
+    /// The model has no such counter.
+    pub(super) fn count(&self, names: &[&str]) -> Result<u64, Failure> {
+        names.iter().try_fold(0, |sum, name| {
+            let count = self.counters.get(*name);
+            count
+                .map(|count| sum + count)
+                .ok_or_else(|| Failure::new(format_args!("the model counts no {name}")))
+        })
+    }
+
+    /// Nanoseconds.
+    pub(super) fn nanoseconds(&self) -> Result<u64, Failure> {
+        self.count(&["gpu.nanoseconds"])
+    }
+}
+
+impl Configuration {
+    /// A GPU as its file has it.
+    pub(super) const fn plain(gpu: &'static str) -> Configuration {
+        Configuration { gpu, changes: &[] }
+    }
+
+    /// The workload's launches on this GPU, in their order.
+    pub(super) fn measure(&self, workload: Workload) -> Result<Vec<Launch>, Failure> {
+        let scratch = tempfile::tempdir().map_err(|error| Failure::in_file(&env::temp_dir(), error))?;
+        let file = scratch.path().join("statistics.json");
+        let own = env::current_exe().map_err(|error| Failure::new(format_args!("own path: {error}")))?;
+        let name = workload.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        let mut command = Command::new(own);
+        // The experiment's name is there for the command line's sake; the workload decides.
+        command.args(["experiment", "coalescer", "--here", &name]);
+        command.env("VOLTSIM_MODE", "detailed").env("VOLTSIM_GPU", self.gpu);
+        command.env("VOLTSIM_SET", self.changes.join("\n")).env("VOLTSIM_STATISTICS", &file);
+        command.env_remove("VOLTSIM_ONLY");
+        let output = command
+            .output()
+            .map_err(|error| Failure::new(format_args!("cannot start a process of its own: {error}")))?;
+        if !output.status.success() {
+            let message = String::from_utf8_lossy(&output.stderr);
+            return Err(Failure::new(format_args!("{} {name}: {}", self.gpu, message.trim_end())));
+        }
+        let text = fs::read(&file).map_err(|error| Failure::in_file(&file, error))?;
+        let statistics: Statistics =
+            serde_json::from_slice(&text).map_err(|error| Failure::in_file(&file, error))?;
+        Ok(statistics.launches)
+    }
+}

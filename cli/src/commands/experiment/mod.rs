@@ -1,0 +1,83 @@
+//! `voltsim experiment`: experiments of papers on the timing model, each with the paper's values beside ours.
+//!
+//! An experiment measures a [`Workload`](workload::Workload) (kernels of ours, in `kernels.ptx`) on GPUs that differ in what is
+//! studied. The command starts itself once for each of them, with the model's settings in the environment, and reads the
+//! statistics that the run leaves behind (`measure.rs`).
+
+mod coalescer;
+mod frfcfs;
+mod frontend;
+mod l1_contention;
+mod l2_write_policy;
+mod measure;
+mod stream;
+mod workload;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::failure::Failure;
+use workload::Workload;
+
+/// Repeat an experiment of a paper on the timing model
+///
+/// Prints what the model gives in each configuration beside what the paper says.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Which experiment
+    experiment: Experiment,
+
+    /// Launch these kernels in this process, whose environment is prepared
+    #[arg(long, hide = true)]
+    here: Option<Workload>,
+}
+
+/// The papers are Khairy et al., "Exploring Modern GPU Memory System Design Challenges through Accurate Modeling", and Huerta et
+/// al., "Analyzing and Improving Hardware Modeling of Accel-Sim".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Experiment {
+    /// Sectors of a warp's accesses against the stride of its lanes (Khairy et al., Fig. 4)
+    Coalescer,
+    /// What L2 does with reads after writes of part of a sector (Khairy et al., Fig. 5)
+    L2WritePolicy,
+    /// FR-FCFS against FCFS in the old and the new memory model (Khairy et al., Fig. 13)
+    Frfcfs,
+    /// Reservation failures of L1 in the old and the new model (Khairy et al., Fig. 14)
+    L1Contention,
+    /// Bandwidth of STREAM on all, 4 and 2 SMs, with L1 and without (Khairy et al., Fig. 15)
+    Stream,
+    /// Front end, result bus and memory pipeline of a sub-core against those of Accel-Sim (Huerta et al., Figs. 6 and 7)
+    Frontend,
+}
+
+/// Runs the experiment, or one configuration's kernels for it.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    if let Some(workload) = args.here {
+        workload.run()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match args.experiment {
+        Experiment::Coalescer => coalescer::run(out)?,
+        Experiment::L2WritePolicy => l2_write_policy::run(out)?,
+        Experiment::Frfcfs => frfcfs::run(out)?,
+        Experiment::L1Contention => l1_contention::run(out)?,
+        Experiment::Stream => stream::run(out)?,
+        Experiment::Frontend => frontend::run(out)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The mean of ratios.
+fn geometric_mean(ratios: &[f64]) -> f64 {
+    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_and_its_inverse_have_the_mean_of_1() {
+        assert!((geometric_mean(&[4.0, 0.25]) - 1.0).abs() < 1e-12);
+    }
+}

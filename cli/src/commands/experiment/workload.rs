@@ -1,0 +1,138 @@
+//! What experiments launch.
+
+use crate::driver::{Driver, DriverError, Module, Sizes};
+use crate::failure::Failure;
+use crate::libraries;
+
+/// The kernels' text.
+const KERNELS: &str = include_str!("kernels.ptx");
+
+/// Elements of an array: three arrays are more than twice what any L2 that is studied holds.
+pub(super) const ELEMENTS: u32 = 1 << 20;
+
+/// Strides that [`Workload::Strided`] launches, in this order.
+pub(super) const STRIDES: [u32; 6] = [1, 2, 4, 8, 16, 32];
+
+/// Kernels that are launched in a process of their own, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Workload {
+    /// A warp that loads and stores words at each of [`STRIDES`].
+    Strided,
+    /// The steps of Khairy et al., Fig. 5: writes of C[i] and C[i+1], reads of C[i], C[i] and C[i+1].
+    WriteAndRead,
+    /// Kernels that memory bounds, each in its own way.
+    Memory,
+    /// STREAM's triad, once to have the L2 as it always is, then with its loads through L1, then past it.
+    Stream,
+    /// Kernels that the SM bounds, and some that memory does.
+    Core,
+}
+
+/// Kernels that take three arrays of [`ELEMENTS`], and for how many elements each has a thread.
+const MEMORY: [(&str, u32); 5] = [
+    ("triad", ELEMENTS),
+    ("gather", ELEMENTS / 16),
+    ("transpose", ELEMENTS / 16),
+    ("rows", ELEMENTS / 32),
+    ("stencil", ELEMENTS),
+];
+const CORE: [(&str, u32); 5] = [
+    ("long_code", 1 << 16),
+    ("multiply", 256 * 256),
+    ("stencil", ELEMENTS / 4),
+    ("rows", ELEMENTS / 32),
+    ("gather", ELEMENTS / 4),
+];
+
+/// Threads of a CTA.
+const BLOCK: u32 = 256;
+
+impl Workload {
+    /// Launches the kernels on the first device of our driver.
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let driver = Driver::open(&libraries::folder()?.join("libcuda.so.1"))?;
+        let failed = |error: DriverError| Failure::new(error);
+        let module = driver.load(&[KERNELS.to_owned()]).map_err(failed)?;
+        let mut launcher = Launcher { driver: &driver, module, arrays: [0; 3] };
+        for array in &mut launcher.arrays {
+            *array = driver.allocate(u64::from(ELEMENTS) * 4).map_err(failed)?;
+        }
+        self.launch(&launcher).map_err(failed)
+    }
+
+    fn launch(self, launcher: &Launcher<'_>) -> Result<(), DriverError> {
+        let [b, c, a] = launcher.arrays.map(Parameter::Address);
+        match self {
+            Workload::Strided => STRIDES.into_iter().try_for_each(|stride| {
+                launcher.launch("strided", (1, 32), &[b, a, Parameter::Number(stride)])
+            }),
+            Workload::WriteAndRead => {
+                for i in [0, 1] {
+                    launcher.launch("write_word", (1, 1), &[c, Parameter::Number(i)])?;
+                }
+                for i in [0, 0, 1] {
+                    launcher.launch("read_word", (1, 1), &[c, Parameter::Number(i), a])?;
+                }
+                Ok(())
+            }
+            Workload::Memory => launcher.each(&MEMORY),
+            Workload::Core => launcher.each(&CORE),
+            Workload::Stream => ["triad", "triad", "triad_past_l1"].into_iter().try_for_each(|kernel| {
+                // As many CTAs as all SMs hold: each thread has several elements, on however many SMs.
+                launcher.launch(kernel, (640, BLOCK), &[b, c, a, Parameter::Number(ELEMENTS)])
+            }),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Parameter {
+    Address(u64),
+    Number(u32),
+}
+
+struct Launcher<'a> {
+    driver: &'a Driver,
+    module: Module,
+    arrays: [u64; 3],
+}
+
+impl Launcher<'_> {
+    /// Launches each kernel on the arrays.
+    fn each(&self, kernels: &[(&str, u32)]) -> Result<(), DriverError> {
+        let [b, c, a] = self.arrays.map(Parameter::Address);
+        kernels.iter().try_for_each(|&(kernel, threads)| {
+            self.launch(kernel, (threads.div_ceil(BLOCK), BLOCK), &[b, c, a, Parameter::Number(ELEMENTS)])
+        })
+    }
+
+    /// Launches a kernel of so many CTAs of so many threads, and waits for its end.
+    fn launch(
+        &self,
+        kernel: &str,
+        (grid, block): (u32, u32),
+        parameters: &[Parameter],
+    ) -> Result<(), DriverError> {
+        let (mut bytes, mut offsets) = (Vec::new(), Vec::new());
+        for parameter in parameters {
+            if let Parameter::Address(_) = parameter {
+                bytes.resize(bytes.len().next_multiple_of(8), 0);
+            }
+            offsets.push(bytes.len());
+            match parameter {
+                Parameter::Address(address) => bytes.extend(address.to_le_bytes()),
+                Parameter::Number(number) => bytes.extend(number.to_le_bytes()),
+            }
+        }
+        let sizes = Sizes {
+            grid: [grid, 1, 1],
+            block: [block, 1, 1],
+            dynamic_shared: 0,
+            cooperative: false,
+            cluster: None,
+        };
+        let function = self.driver.function(self.module, kernel)?;
+        self.driver.launch(function, sizes, &mut bytes, &offsets)?;
+        self.driver.synchronize()
+    }
+}

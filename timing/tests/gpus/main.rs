@@ -38,7 +38,7 @@ fn the_old_model_has_the_bandwidth_of_the_new_one() {
 fn every_card_has_the_sms_and_the_l2_of_its_data_sheet() {
     for (name, sms, l2, _) in DATA_SHEETS {
         let gpu = GpuSpec::built_in(name).unwrap();
-        let total = gpu.partition.all_slices() * gpu.l2.size >> 10;
+        let total = (gpu.partition.all_slices() * gpu.l2.size) >> 10;
         assert_eq!((gpu.chip.sms, total), (sms, l2), "{name}");
     }
 }

@@ -123,11 +123,15 @@ fn speed() {
     ];
     let address = |warp: u64, step: u32| {
         let (row, column, k) = (warp / 16, warp % 16, u64::from(step / 7));
-        if step % 7 == 0 { 0x100_0000 + 2048 * row + 4 * k } else { 0x200_0000 + 2048 * k + 128 * column }
+        if step.is_multiple_of(7) {
+            0x100_0000 + 2048 * row + 4 * k
+        } else {
+            0x200_0000 + 2048 * k + 128 * column
+        }
     };
     let sgemm = Script {
         address,
-        stride: |step| if step % 7 == 0 { 0 } else { 4 },
+        stride: |step| if step.is_multiple_of(7) { 0 } else { 4 },
         ..Script::new(&loop_body).repeat(512).warps(8)
     };
     measure_gpu("sgemm", sgemm, 1024);

@@ -57,7 +57,11 @@ fn one_shuffle_goes_through_a_cycle() {
 #[test]
 fn shared_memory_and_l1_work_at_the_same_time() {
     let both = |i: u64| {
-        if i / 4 % 2 == 0 { Instruction::load(0x1000) } else { Instruction::shared(4, |lane| 4 * lane) }
+        if (i / 4).is_multiple_of(2) {
+            Instruction::load(0x1000)
+        } else {
+            Instruction::shared(4, |lane| 4 * lane)
+        }
     };
     assert_close(interval(both), 0.5);
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use warp_stream::{AccessKind, MemoryOperation, MemorySpace};
 
 use super::coalescer::{CoalescerCounters, Footprint};
-use super::l1::{L1Counters, Stall};
+use super::l1::L1Counters;
 use super::pipeline::MemoryPipelineCounters;
 use super::shared::{Passes, SharedCounters};
 use crate::statistics::{Counter, Counters};
@@ -78,16 +78,5 @@ impl MemoryCounters {
         };
         *requests += 1;
         *sectors += u64::from(footprint.distinct);
-    }
-
-    /// L1 took nothing for so many cycles.
-    pub(super) fn count_stall(&mut self, stall: Stall, cycles: u64) {
-        let counter = match stall {
-            Stall::Line => &mut self.l1.line_reservation_failures,
-            Stall::Miss => &mut self.l1.miss_reservation_failures,
-            Stall::Merge => &mut self.l1.merge_reservation_failures,
-            Stall::Queue => &mut self.l1.queue_reservation_failures,
-        };
-        *counter += cycles;
     }
 }

@@ -117,7 +117,7 @@ impl MemoryUnit {
             if !self.state.changed {
                 return;
             }
-            self.state.counters.count_stall(stall, cycle - since);
+            self.state.l1.counters.count_stall(stall, cycle - since);
         }
         self.state.changed = false;
         self.state.stalled = None;
@@ -129,7 +129,7 @@ impl MemoryUnit {
                     self.state.arbiters[Structure::L1 as usize].turn =
                         (pipeline + 1) % self.state.pipelines.len();
                     if let Some(stall) = stalled {
-                        self.state.counters.count_stall(stall, 1);
+                        self.state.l1.counters.count_stall(stall, 1);
                     }
                     return;
                 }

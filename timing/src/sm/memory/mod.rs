@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationClass, WARP_SIZE};
 
 use self::access::{Access, Line, STRUCTURES, Structure};
-use self::coalescer::{Footprint, Pattern};
+use self::coalescer::Pattern;
 use self::completions::Completions;
 pub use self::counters::MemoryCounters;
 use self::grant::Arbiter;

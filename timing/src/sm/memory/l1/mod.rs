@@ -175,6 +175,19 @@ pub enum Stall {
     Queue,
 }
 
+impl L1Counters {
+    /// Nothing was taken for so many cycles.
+    pub(super) fn count_stall(&mut self, stall: Stall, cycles: u64) {
+        let counter = match stall {
+            Stall::Line => &mut self.line_reservation_failures,
+            Stall::Miss => &mut self.miss_reservation_failures,
+            Stall::Merge => &mut self.merge_reservation_failures,
+            Stall::Queue => &mut self.queue_reservation_failures,
+        };
+        *counter += cycles;
+    }
+}
+
 /// A line of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {

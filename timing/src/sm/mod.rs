@@ -163,6 +163,8 @@ pub struct Sm {
     state: State,
     /// Programs of the CTAs, by CTA slot.
     programs: Vec<Option<Arc<Program>>>,
+    /// Simulated time at the cycle for which it was asked last.
+    moment: Moment,
     /// Scratch: what the execution of an instruction that is no access has said.
     execution: Execution,
     /// Scratch: what the memory unit says is performed.
@@ -197,6 +199,7 @@ impl Sm {
             memory: MemoryUnit::new(gpu, number),
             state,
             programs: vec![None; gpu.cta.ctas as usize],
+            moment: Moment::default(),
             execution: Execution::default(),
             performed: Vec::new(),
         }
@@ -334,8 +337,11 @@ impl Sm {
     }
 
     /// Simulated time at a cycle.
-    fn moment(&self, cycle: u64) -> Moment {
-        Moment { cycle, nanoseconds: cycle.saturating_mul(1000) / u64::from(self.gpu.clocks.core) }
+    fn moment(&mut self, cycle: u64) -> Moment {
+        if self.moment.cycle != cycle {
+            self.moment = self.gpu.clocks.moment(cycle);
+        }
+        self.moment
     }
 
     /// The source of a CTA slot.

@@ -10,6 +10,9 @@ use crate::specification::{Document, GpuSpec, SpecificationError};
 /// Warp slots of an SM at most: warps are bits of a mask.
 const MAXIMUM_WARPS: u32 = 32 * SUB_CORES as u32;
 
+/// CTA slots of an SM at most.
+const MAXIMUM_CTAS: u32 = 128;
+
 crate::specification! {
     /// What an SM has for CTAs.
     pub struct CtaSpec in "cta" {
@@ -31,6 +34,9 @@ impl CtaSpec {
         let wrong = |name, reason| Err(document.wrong("cta", name, reason));
         if self.warps == 0 || self.warps > MAXIMUM_WARPS || !self.warps.is_multiple_of(SUB_CORES as u32) {
             return wrong("warps", "there is a multiple of 4, up to 128");
+        }
+        if self.ctas > MAXIMUM_CTAS {
+            return wrong("ctas", "there are 1 to 128");
         }
         let positive = [
             ("ctas", self.ctas),

@@ -289,33 +289,37 @@ impl State {
         let local = (slot / SUB_CORES) as u32;
         let warp = &mut self.warps[slot];
         let sub_core = &mut self.sub_cores[slot % SUB_CORES];
-        let decoded = &program.instructions()[warp.buffer.from as usize % program.instructions().len()];
-        let status = if !warp.has_next {
-            Status::Barrier
-        } else if warp.not_before > cycle {
-            sub_core.wake(cycle, warp.not_before, local);
-            warp.hold
-        } else if !warp.buffer.has_next() {
-            sub_core.fetch.update(&gpu.front_end, program, local, &warp.buffer);
-            sub_core.look_at(cycle + 1);
-            Status::Fetch
-        } else if decoded.kind == Kind::Fence && warp.accesses > 0 {
-            Status::Memory
-        } else {
-            match warp.scoreboard.ready_at(program.needs(decoded)) {
-                UNKNOWN => Status::Memory,
-                ready if ready > cycle => {
-                    sub_core.wake(cycle, ready, local);
-                    Status::Scoreboard
-                }
-                _ => {
-                    sub_core.look_at(cycle);
-                    Status::Ready
+        let decoded = program.instructions().get(warp.buffer.from as usize);
+        let status = match decoded {
+            Some(decoded) if warp.has_next => {
+                if warp.not_before > cycle {
+                    sub_core.wake(cycle, warp.not_before, local);
+                    warp.hold
+                } else if !warp.buffer.has_next() {
+                    sub_core.fetch.update(&gpu.front_end, program, local, &warp.buffer);
+                    sub_core.look_at(cycle + 1);
+                    Status::Fetch
+                } else if decoded.kind == Kind::Fence && warp.accesses > 0 {
+                    Status::Memory
+                } else {
+                    match warp.scoreboard.ready_at(program.needs(decoded)) {
+                        UNKNOWN => Status::Memory,
+                        ready if ready > cycle => {
+                            sub_core.wake(cycle, ready, local);
+                            Status::Scoreboard
+                        }
+                        _ => {
+                            sub_core.look_at(cycle);
+                            Status::Ready
+                        }
+                    }
                 }
             }
+            _ => Status::Barrier,
         };
-        sub_core.set_status(local, (warp.status, warp.pipe), (status, decoded.pipe));
-        (warp.status, warp.pipe) = (status, decoded.pipe);
+        let pipe = decoded.map_or(warp.pipe, |decoded| decoded.pipe);
+        sub_core.set_status(local, (warp.status, warp.pipe), (status, pipe));
+        (warp.status, warp.pipe) = (status, pipe);
     }
 
     /// A warp ends.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use timing::gpu::Gpu;
-use warp_stream::{AccessKind, Kernel, KernelSource, MemorySpace, OperationClass, WarpSource};
+use warp_stream::{
+    AccessKind, Kernel, KernelSource, MachineInstruction, MemorySpace, OperationClass, WarpSource,
+};
 
 use crate::bench::{Bench, Script, Scripted, access, control, gpu_with, load, operation};
 
@@ -62,12 +64,17 @@ fn measure_gpu(name: &str, script: Script, ctas: u64) {
     );
 }
 
+/// Independent sums and products.
+fn alu() -> Vec<MachineInstruction> {
+    use OperationClass::*;
+    (0..32).map(|i| operation([Integer, Fp32][i % 2], 8 + i as u16, &[6 + i as u16, 1])).collect()
+}
+
 #[test]
 #[ignore = "a measurement"]
-fn speed() {
+fn one_sm() {
     use OperationClass::*;
-    let alu: Vec<_> =
-        (0..32).map(|i| operation([Integer, Fp32][i % 2], 8 + i as u16, &[6 + i as u16, 1])).collect();
+    let alu = alu();
     measure("alu", Script::new(&alu).repeat(100).warps(8), 200);
     measure("alu, 1 warp", Script::new(&alu).repeat(10000), 1);
 
@@ -110,7 +117,12 @@ fn speed() {
         },
         200,
     );
+}
 
+#[test]
+#[ignore = "a measurement"]
+fn sgemm() {
+    use OperationClass::*;
     // A loop of a naive product of 512 x 512: two loads, one the same for all lanes.
     let loop_body = [
         load(4),
@@ -135,6 +147,12 @@ fn speed() {
         ..Script::new(&loop_body).repeat(512).warps(8)
     };
     measure_gpu("sgemm", sgemm, 1024);
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn saxpy() {
+    use OperationClass::*;
     let stream = [
         load(4),
         load(5),
@@ -148,5 +166,10 @@ fn speed() {
         0x1000_0000 * u64::from(1 + step % 7) + 128 * (warp + 20480 * u64::from(step / 7))
     };
     measure_gpu("saxpy", Script { address, ..Script::new(&stream).repeat(4).warps(8) }, 2560);
-    measure_gpu("alu", Script::new(&alu).repeat(40).warps(8), 1280);
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn arithmetic() {
+    measure_gpu("alu", Script::new(&alu()).repeat(40).warps(8), 1280);
 }

@@ -262,6 +262,20 @@ mod tests {
     }
 
     #[test]
+    fn the_short_way_for_one_place_gives_what_the_long_way_gives() {
+        for (start, width) in [(0x1000, 4), (0x101e, 4), (0x107c, 8), (0x1010, 16)] {
+            let (addresses, _) = load(width, |_| start);
+            let pattern = Pattern { active: !0, addresses: &addresses, width, marks: true };
+            let mut short = Vec::new();
+            let sectors = coalesce(CoalescerPolicy::Volta, &pattern, &mut short);
+            let mut long = Vec::new();
+            add_lanes(&pattern, !0, &mut long);
+            assert_eq!(short, long);
+            assert_eq!(sectors.by_eight, sectors_by_eight(&pattern));
+        }
+    }
+
+    #[test]
     fn lanes_that_do_not_take_part_touch_nothing() {
         let pattern = load(4, |lane| 0x1000 + 128 * lane);
         assert_eq!(run(CoalescerPolicy::Volta, 0b101, pattern).1.distinct, 2);

@@ -1,11 +1,11 @@
 //! Volta: a request per line, with those of its 32 B sectors that lanes touch.
 
-use super::{Footprint, Line, Pattern, add_lanes, ones, sectors_by_eight};
+use super::{Footprint, Line, Pattern, add, add_lanes, ones, sectors_by_eight};
 use crate::message::{LINE_BYTES, SECTOR_BYTES};
 
 /// Over the whole warp.
 pub fn coalesce(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
-    if let Some(footprint) = consecutive(pattern, lines) {
+    if let Some(footprint) = consecutive(pattern, lines).or_else(|| uniform(pattern, lines)) {
         return footprint;
     }
     add_lanes(pattern, !0, lines);
@@ -25,6 +25,18 @@ pub fn coalesce_by_eight(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footpr
 
 fn count(lines: &[Line]) -> u32 {
     lines.iter().map(|line| line.sectors.count_ones()).sum()
+}
+
+/// Another common case: the same place for all lanes.
+fn uniform(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Option<Footprint> {
+    let first = pattern.addresses[0];
+    let apart = pattern.addresses.iter().fold(0, |apart, address| apart | (address ^ first));
+    if apart != 0 || pattern.active != !0 {
+        return None;
+    }
+    add(lines, 0, first, pattern.width, if pattern.marks { pattern.active } else { 0 });
+    let distinct = count(lines);
+    Some(Footprint { distinct, by_eight: 4 * distinct, consecutive: false })
 }
 
 /// The common case: all lanes, one after the other, each with a width that is a power of two.

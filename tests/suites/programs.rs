@@ -3,7 +3,8 @@
 //! `cargo xtask test` compiles them and says where they are; without it every test here is reported as ignored.
 //!
 //! Some of them run once more with every check (`voltsim run --check all`), which must find nothing; with
-//! `VOLTSIM_TEST_EVERY_CHECK=1` all that are not wrong on purpose do.
+//! `VOLTSIM_TEST_EVERY_CHECK=1` all that are not wrong on purpose do. And some run once more on the timing model
+//! (`voltsim run --mode detailed`), with `VOLTSIM_TEST_EVERY_TIMED=1` all.
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::fs::File;
@@ -19,6 +20,25 @@ const PROGRAMS: &str = "VOLTSIM_TEST_PROGRAMS";
 const COMMAND: &str = "VOLTSIM_TEST_COMMAND";
 /// Set: every program runs with every check.
 const EVERY_CHECK: &str = "VOLTSIM_TEST_EVERY_CHECK";
+
+/// Set: every program runs on the timing model.
+const EVERY_TIMED: &str = "VOLTSIM_TEST_EVERY_TIMED";
+/// Options of a run on the timing model.
+const DETAILED: &[&str] = &["--mode", "detailed"];
+
+/// Programs that run on the timing model whenever the suite runs.
+const TIMED: [&str; 10] = [
+    "atomics_scopes",
+    "cooperative_groups",
+    "divergence",
+    "grid_sync",
+    "inline_ptx",
+    "local_memory",
+    "memory_copies",
+    "separate_compilation",
+    "shared_memory",
+    "spin_lock",
+];
 
 /// Programs that run with every check whenever the suite runs: each has something that checks could take for a mistake,
 /// and runs for a second or two.
@@ -47,6 +67,7 @@ fn main() -> ExitCode {
         }
     };
     let every_check = std::env::var_os(EVERY_CHECK).is_some();
+    let every_timed = std::env::var_os(EVERY_TIMED).is_some();
     let mut trials = Vec::new();
     for program in programs {
         let checked = every_check || CHECKED.contains(&program.name.as_str());
@@ -55,13 +76,21 @@ fn main() -> ExitCode {
             let limit = program.time_limit * 10;
             let program = Program { check: Some("all".to_owned()), time_limit: limit, ..program.clone() };
             trials.push(Trial::ignorable_test(format!("{}::checked", program.name), move || {
-                run(&program, mode)
+                run(&program, mode, &[])
+            }));
+        }
+        let timed = every_timed || TIMED.contains(&program.name.as_str());
+        if timed && program.check.is_none() {
+            let mode = program.modes[0];
+            let program = Program { time_limit: program.time_limit * 10, ..program.clone() };
+            trials.push(Trial::ignorable_test(format!("{}::timed", program.name), move || {
+                run(&program, mode, DETAILED)
             }));
         }
         for mode in program.modes.clone() {
             let program = program.clone();
             let name = format!("{}::{}", program.name, mode.name());
-            trials.push(Trial::ignorable_test(name, move || run(&program, mode)));
+            trials.push(Trial::ignorable_test(name, move || run(&program, mode, &[])));
         }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -75,7 +104,7 @@ struct Outcome {
     stderr: String,
 }
 
-fn run(program: &Program, mode: Mode) -> Result<Completion, Failed> {
+fn run(program: &Program, mode: Mode, options: &[&str]) -> Result<Completion, Failed> {
     let place = |name| std::env::var_os(name).map(PathBuf::from);
     let (Some(programs), Some(command)) = (place(PROGRAMS), place(COMMAND)) else {
         return Ok(Completion::ignored_with("not compiled; run `cargo xtask test`"));
@@ -88,7 +117,7 @@ fn run(program: &Program, mode: Mode) -> Result<Completion, Failed> {
         };
         return Ok(Completion::ignored_with(reason));
     }
-    let outcome = start_and_wait(program, &command, &executable)?;
+    let outcome = start_and_wait(program, &command, options, &executable)?;
     judge(program, &outcome).map_err(|complaint| {
         let Outcome { stdout, stderr, .. } = outcome;
         Failed::from(format!("{complaint}\n--- stdout\n{}--- stderr\n{}", tail(&stdout), tail(&stderr)))
@@ -96,12 +125,18 @@ fn run(program: &Program, mode: Mode) -> Result<Completion, Failed> {
     Ok(Completion::Completed)
 }
 
-fn start_and_wait(program: &Program, command: &Path, executable: &Path) -> Result<Outcome, Failed> {
+fn start_and_wait(
+    program: &Program,
+    command: &Path,
+    options: &[&str],
+    executable: &Path,
+) -> Result<Outcome, Failed> {
     let folder = tempfile::tempdir()?;
     let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
     let checks = program.check.iter().flat_map(|checks| ["--check", checks]);
     let mut child = Command::new(command)
         .arg("run")
+        .args(options)
         .args(checks)
         .args(program.device.iter().flat_map(|device| ["--device", device]))
         .args(program.devices.iter().flat_map(|devices| ["--devices", devices]))

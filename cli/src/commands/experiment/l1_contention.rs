@@ -18,7 +18,7 @@ pub(super) fn run(out: &mut dyn Write) -> Result<(), Failure> {
         out,
         "Reservation failures of an SM's L1 in 1,000 of its cycles: of lines, MSHRs and merges; of the queue"
     )?;
-    writeln!(out, "to L2. The paper: hundreds to a thousand in the old model, none in the new one.\n")?;
+    writeln!(out, "to L2. The paper: the new model has none.\n")?;
     let mut rows = Vec::new();
     for (old, new) in old.iter().zip(&new) {
         rows.push([

@@ -27,9 +27,10 @@ const EVERY_TIMED: &str = "VOLTSIM_TEST_EVERY_TIMED";
 const DETAILED: &[&str] = &["--mode", "detailed"];
 
 /// Programs that run on the timing model whenever the suite runs.
-const TIMED: [&str; 10] = [
+const TIMED: [&str; 11] = [
     "atomics_scopes",
     "cooperative_groups",
+    "cub_device",
     "divergence",
     "grid_sync",
     "inline_ptx",

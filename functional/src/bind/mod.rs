@@ -223,6 +223,7 @@ impl<'a> Linker<'a> {
         }
         let mut specials = self.functions.iter().flat_map(|function| &function.specials);
         let asks = specials.any(|(register, _)| special::is_of_reserved_shared(*register));
+        let machine = self.machine.map(machine::MachineBuilder::finish);
         Ok(Program {
             number: BOUND.fetch_add(1, Ordering::Relaxed),
             static_shared,
@@ -240,8 +241,8 @@ impl<'a> Linker<'a> {
             function_addresses,
             needs_parameter_address: self.needs_parameter_address,
             needs_stack: self.needs_stack,
-            registers: self.registers,
-            machine: self.machine.map(machine::MachineBuilder::finish),
+            registers: machine.as_ref().map_or(self.registers, |machine| machine.registers),
+            machine,
         })
     }
 }

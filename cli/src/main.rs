@@ -44,3 +44,15 @@ fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn no_command_has_an_option_twice() {
+        Cli::command().debug_assert();
+    }
+}

@@ -14,7 +14,6 @@ use ptx_frontend::container::{ContainerError, Image, ImageFile};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::libraries;
-use crate::model;
 
 /// How the program runs.
 #[derive(clap::Args)]
@@ -30,9 +29,6 @@ pub(crate) struct Options {
     /// How many such devices the program sees, up to 16
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=16))]
     devices: Option<u8>,
-
-    #[command(flatten)]
-    model: model::Options,
 
     /// Threads that execute CTAs; all cores by default
     #[arg(long, value_name = "COUNT")]
@@ -106,7 +102,7 @@ impl Options {
             fs::write(report, "").map_err(|error| Failure::in_file(report, error))?;
             command.env("VOLTSIM_CHECK_REPORT", absolute(report)?);
         }
-        self.model.set(command)
+        Ok(())
     }
 }
 

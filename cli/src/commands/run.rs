@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::failure::Failure;
+use crate::model;
 use crate::program;
 use crate::supervise;
 
@@ -16,6 +17,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     options: program::Options,
 
+    #[command(flatten)]
+    model: model::Options,
+
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
@@ -23,6 +27,7 @@ pub(crate) struct Args {
 
 /// Starts the program.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let command = program::command(&args.program, &args.options)?;
+    let mut command = program::command(&args.program, &args.options)?;
+    args.model.set(&mut command)?;
     if args.options.checks() { supervise::run_checked(command) } else { Err(program::replace(command)) }
 }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use crate::failure::Failure;
 use crate::libraries;
+use crate::model;
 use crate::program;
 use crate::supervise;
 
@@ -20,6 +21,9 @@ use crate::supervise;
 pub(crate) struct Args {
     #[command(flatten)]
     options: program::Options,
+
+    #[command(flatten)]
+    model: model::Options,
 
     /// The file to write
     #[arg(short, long, value_name = "FILE", default_value = "trace.json")]
@@ -35,6 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let output = program::absolute(&args.output)?;
     fs::write(&output, "[\n").map_err(|error| Failure::in_file(&output, error))?;
     let mut command = program::command(&args.program, &args.options)?;
+    args.model.set(&mut command)?;
     command.env("VOLTSIM_TRACE", &output);
     command.env("NVTX_INJECTION64_PATH", libraries::core()?);
     let ended = match args.options.checks() {

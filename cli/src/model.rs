@@ -21,6 +21,7 @@ enum Mode {
 
 /// Whether and how launches are timed.
 #[derive(clap::Args)]
+#[group(id = "model")]
 pub(crate) struct Options {
     /// Execute only, or say how long the GPU would have taken
     #[arg(long, value_enum, default_value = "functional")]

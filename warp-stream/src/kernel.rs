@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{MachineCode, WarpSource};
 
 /// What a launch is, apart from its execution.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Kernel {
     /// Name of the kernel, as in the module (mangled).
     pub name: String,

@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 /// The execution unit of a sub-core that an instruction occupies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[repr(u8)]
 pub enum Unit {
     /// 32-bit integer and logic pipeline.
+    #[default]
     Integer,
     /// Single-precision (and packed half-precision) pipeline.
     Fp32,
@@ -23,6 +25,11 @@ pub enum Unit {
     Branch,
     /// CTA and warp barriers, fences.
     Barrier,
+}
+
+impl Unit {
+    /// How many there are.
+    pub const COUNT: usize = Unit::Barrier as usize + 1;
 }
 
 /// Machine instructions that a unit treats alike: each has its own latency and initiation interval.

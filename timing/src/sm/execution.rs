@@ -1,6 +1,5 @@
 //! Execution units of a sub-core: how often they take an instruction, and how long they take for it.
 
-use serde::{Deserialize, Serialize};
 use warp_stream::{OperationClass, Unit, WARP_SIZE};
 
 use crate::specification::{Document, SpecificationError};
@@ -10,51 +9,6 @@ const MAXIMUM_LATENCY: u32 = 48;
 
 /// The shortest: issue, operand read, dispatch. Core cycles.
 const MINIMUM_LATENCY: u32 = 3;
-
-/// How many pipes there are.
-pub const PIPES: usize = 9;
-
-/// What takes one instruction at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[repr(u8)]
-pub enum Pipe {
-    /// Integer and logic.
-    #[default]
-    Integer,
-    /// Single precision.
-    Fp32,
-    /// Double precision.
-    Fp64,
-    /// Special functions.
-    SpecialFunction,
-    /// Matrices.
-    Tensor,
-    /// Memory.
-    Memory,
-    /// Textures and surfaces.
-    Texture,
-    /// Branches.
-    Branch,
-    /// Barriers.
-    Barrier,
-}
-
-impl Pipe {
-    /// The one that executes a class.
-    pub fn of(class: OperationClass) -> Pipe {
-        match class.unit() {
-            Unit::Integer => Pipe::Integer,
-            Unit::Fp32 => Pipe::Fp32,
-            Unit::Fp64 => Pipe::Fp64,
-            Unit::SpecialFunction => Pipe::SpecialFunction,
-            Unit::Tensor => Pipe::Tensor,
-            Unit::Memory => Pipe::Memory,
-            Unit::Texture => Pipe::Texture,
-            Unit::Branch => Pipe::Branch,
-            Unit::Barrier => Pipe::Barrier,
-        }
-    }
-}
 
 crate::specification! {
     /// Execution units of a sub-core.
@@ -90,16 +44,16 @@ impl ExecutionSpec {
         }
     }
 
-    /// Cycles that a warp's instruction occupies a pipe.
-    pub fn interval(&self, pipe: Pipe) -> u32 {
-        let lanes = match pipe {
-            Pipe::Integer => self.integer,
-            Pipe::Fp32 => self.fp32,
-            Pipe::Fp64 => self.fp64,
-            Pipe::SpecialFunction => self.special_function,
-            Pipe::Tensor => self.tensor,
-            Pipe::Memory | Pipe::Texture => self.memory,
-            Pipe::Branch | Pipe::Barrier => WARP_SIZE as u32,
+    /// Cycles that a warp's instruction occupies a unit.
+    pub fn interval(&self, unit: Unit) -> u32 {
+        let lanes = match unit {
+            Unit::Integer => self.integer,
+            Unit::Fp32 => self.fp32,
+            Unit::Fp64 => self.fp64,
+            Unit::SpecialFunction => self.special_function,
+            Unit::Tensor => self.tensor,
+            Unit::Memory | Unit::Texture => self.memory,
+            Unit::Branch | Unit::Barrier => WARP_SIZE as u32,
         };
         (WARP_SIZE as u32).div_ceil(lanes)
     }
@@ -162,77 +116,48 @@ impl LatencySpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = OperationClass::ALL
             .into_iter()
-            .filter_map(|class| Some((self.key(class)?, class)))
-            .find(|(_, class)| !(MINIMUM_LATENCY..=MAXIMUM_LATENCY).contains(&self.of(*class)));
+            .filter_map(|class| self.entry(class))
+            .find(|(_, cycles)| !(MINIMUM_LATENCY..=MAXIMUM_LATENCY).contains(cycles));
         match wrong {
             Some((name, _)) => Err(document.wrong("latency", name, "there are 3 to 48 cycles")),
             None => Ok(()),
         }
     }
 
-    /// The key of a class; none for those that have a latency of their own elsewhere.
-    fn key(&self, class: OperationClass) -> Option<&'static str> {
+    /// The key of a class and its value; none for those that have a latency of their own elsewhere.
+    fn entry(&self, class: OperationClass) -> Option<(&'static str, u32)> {
         use OperationClass::*;
         Some(match class {
-            Integer => "integer",
-            Move => "mov",
-            IntegerMultiply => "integer_multiply",
-            IntegerExtremum => "integer_extremum",
-            DotProduct => "dot_product",
-            PopulationCount => "population_count",
-            BitSearch => "bit_search",
-            Fp32 => "fp32",
-            Fp32Compare => "fp32_compare",
-            Half => "half",
-            Fp64 => "fp64",
-            Fp64Compare => "fp64_compare",
-            SpecialFunction => "special_function",
-            Conversion => "conversion",
-            WideConversion => "wide_conversion",
-            Tensor => "tensor",
-            TensorInteger => "tensor_integer",
-            Vote => "vote",
-            SpecialRegister => "special_register",
-            Branch => "branch",
-            Barrier => "barrier",
-            WarpBarrier => "warp_barrier",
-            Fence => "fence",
+            Integer => ("integer", self.integer),
+            Move => ("mov", self.mov),
+            IntegerMultiply => ("integer_multiply", self.integer_multiply),
+            IntegerExtremum => ("integer_extremum", self.integer_extremum),
+            DotProduct => ("dot_product", self.dot_product),
+            PopulationCount => ("population_count", self.population_count),
+            BitSearch => ("bit_search", self.bit_search),
+            Fp32 => ("fp32", self.fp32),
+            Fp32Compare => ("fp32_compare", self.fp32_compare),
+            Half => ("half", self.half),
+            Fp64 => ("fp64", self.fp64),
+            Fp64Compare => ("fp64_compare", self.fp64_compare),
+            SpecialFunction => ("special_function", self.special_function),
+            Conversion => ("conversion", self.conversion),
+            WideConversion => ("wide_conversion", self.wide_conversion),
+            Tensor => ("tensor", self.tensor),
+            TensorInteger => ("tensor_integer", self.tensor_integer),
+            Vote => ("vote", self.vote),
+            SpecialRegister => ("special_register", self.special_register),
+            Branch => ("branch", self.branch),
+            Barrier => ("barrier", self.barrier),
+            WarpBarrier => ("warp_barrier", self.warp_barrier),
+            Fence => ("fence", self.fence),
             Shuffle | LoadConstant | Load | Store | Atomic | Reduction | Texture | Surface | Exit
-            | Nothing => {
-                return None;
-            }
+            | Nothing => return None,
         })
     }
 
     /// Of a class. Core cycles; 1 for those that have a latency of their own elsewhere.
     pub fn of(&self, class: OperationClass) -> u32 {
-        use OperationClass::*;
-        match class {
-            Integer => self.integer,
-            Move => self.mov,
-            IntegerMultiply => self.integer_multiply,
-            IntegerExtremum => self.integer_extremum,
-            DotProduct => self.dot_product,
-            PopulationCount => self.population_count,
-            BitSearch => self.bit_search,
-            Fp32 => self.fp32,
-            Fp32Compare => self.fp32_compare,
-            Half => self.half,
-            Fp64 => self.fp64,
-            Fp64Compare => self.fp64_compare,
-            SpecialFunction => self.special_function,
-            Conversion => self.conversion,
-            WideConversion => self.wide_conversion,
-            Tensor => self.tensor,
-            TensorInteger => self.tensor_integer,
-            Vote => self.vote,
-            SpecialRegister => self.special_register,
-            Branch => self.branch,
-            Barrier => self.barrier,
-            WarpBarrier => self.warp_barrier,
-            Fence => self.fence,
-            Shuffle | LoadConstant | Load | Store | Atomic | Reduction | Texture | Surface | Exit
-            | Nothing => 1,
-        }
+        self.entry(class).map_or(1, |(_, cycles)| cycles)
     }
 }

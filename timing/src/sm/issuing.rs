@@ -91,8 +91,8 @@ impl Sm {
         let read = sub_core.ports.spread(cycle + 1, reads);
         counters.reads += reads.total();
         counters.read_conflicts += read - (cycle + 1);
-        let pipe = &mut sub_core.pipes[decoded.pipe as usize];
-        let mut dispatch = (*pipe).max(read + 1);
+        let unit = &mut sub_core.units[decoded.unit as usize];
+        let mut dispatch = (*unit).max(read + 1);
         let results = program.results(decoded);
         match decoded.kind {
             Kind::Fixed => {
@@ -126,7 +126,7 @@ impl Sm {
             }
         }
         debug_assert!(dispatch >= cycle + ISSUE_TO_DISPATCH);
-        *pipe = dispatch + u64::from(decoded.interval);
+        *unit = dispatch + u64::from(decoded.interval);
         warp.operands_read = warp.operands_read.max(read);
     }
 }

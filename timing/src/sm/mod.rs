@@ -6,7 +6,7 @@
 //! Nothing is looked at in a cycle in which nothing can change. A warp that waits is looked at when what it waits for is
 //! there: at a known cycle ([`wakes`]), or when somebody says so. A sub-core is looked at when one of its warps is ready or
 //! has to be looked at, instructions arrive, or the memory pipeline has room. What an instruction occupies on its way (ports,
-//! collectors, pipes, slots of the result bus) is reserved when it is issued, cycles ahead.
+//! collectors, units, slots of the result bus) is reserved when it is issued, cycles ahead.
 
 mod counters;
 mod cta;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use warp_stream::{Kernel, MachineInstruction, MemoryOperation, OperationClass, Registers};
+use warp_stream::{Kernel, MachineInstruction, MemoryOperation, OperationClass, Registers, Unit};
 
-use super::execution::Pipe;
 use super::operands::BankCounts;
 use crate::specification::GpuSpec;
 
@@ -47,8 +46,8 @@ pub(super) struct Decoded {
     pub address: u32,
     pub class: OperationClass,
     pub kind: Kind,
-    pub pipe: Pipe,
-    /// Cycles that it occupies its pipe.
+    pub unit: Unit,
+    /// Cycles that it occupies its unit.
     pub interval: u32,
     /// From issue to the issue of what depends on it. Core cycles.
     pub latency: u32,
@@ -112,7 +111,7 @@ impl Program {
         previous: Option<&MachineInstruction>,
     ) -> Decoded {
         let class = instruction.class;
-        let pipe = Pipe::of(class);
+        let unit = class.unit();
         let mut reads = BankCounts::default();
         let mut reused = BankCounts::default();
         for (operand, registers) in instruction.sources.into_iter().enumerate() {
@@ -137,8 +136,8 @@ impl Program {
             address: instruction.address,
             class,
             kind: Kind::of(instruction),
-            pipe,
-            interval: gpu.execution.interval(pipe),
+            unit,
+            interval: gpu.execution.interval(unit),
             latency: gpu.latency.of(class),
             reads,
             reused,

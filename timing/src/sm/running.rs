@@ -317,9 +317,9 @@ impl State {
             }
             _ => Status::Barrier,
         };
-        let pipe = decoded.map_or(warp.pipe, |decoded| decoded.pipe);
-        sub_core.set_status(local, (warp.status, warp.pipe), (status, pipe));
-        (warp.status, warp.pipe) = (status, pipe);
+        let unit = decoded.map_or(warp.unit, |decoded| decoded.unit);
+        sub_core.set_status(local, (warp.status, warp.unit), (status, unit));
+        (warp.status, warp.unit) = (status, unit);
     }
 
     /// A warp ends.
@@ -327,7 +327,7 @@ impl State {
         let local = (slot / SUB_CORES) as u32;
         let warp = &mut self.warps[slot];
         let sub_core = &mut self.sub_cores[slot % SUB_CORES];
-        sub_core.set_status(local, (warp.status, warp.pipe), (Status::Absent, warp.pipe));
+        sub_core.set_status(local, (warp.status, warp.unit), (Status::Absent, warp.unit));
         sub_core.fetch.hold(local);
         sub_core.order.remove(local);
         warp.status = Status::Absent;

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use warp_stream::Unit;
 
 use super::counters::{IssueCounters, Slot};
-use super::execution::{PIPES, Pipe};
 use super::front_end::Fetch;
 use super::issue::Order;
 use super::operands::{Collectors, Ports};
@@ -32,12 +32,12 @@ pub struct SubCore {
     pub fetch: Fetch,
     pub ports: Ports,
     pub collectors: Collectors,
-    /// When each pipe can take an instruction. Core cycles.
-    pub pipes: [u64; PIPES],
-    /// Ready warps by the pipe of their next instruction.
-    ready: [u32; PIPES],
+    /// When each unit can take an instruction. Core cycles.
+    pub units: [u64; Unit::COUNT],
+    /// Ready warps by the unit of their next instruction.
+    ready: [u32; Unit::COUNT],
     /// Pipes that have some, one bit each.
-    ready_pipes: u32,
+    ready_units: u32,
     /// Warps by what they wait for.
     by_status: [u32; STATUSES],
     wakes: Wakes,
@@ -63,9 +63,9 @@ impl SubCore {
             fetch: Fetch::new(&gpu.front_end),
             ports: Ports::new(&gpu.operands),
             collectors: Collectors::new(&gpu.operands),
-            pipes: [0; PIPES],
-            ready: [0; PIPES],
-            ready_pipes: 0,
+            units: [0; Unit::COUNT],
+            ready: [0; Unit::COUNT],
+            ready_units: 0,
             by_status: [0; STATUSES],
             wakes: Wakes::default(),
             queue: VecDeque::new(),
@@ -82,21 +82,21 @@ impl SubCore {
         self.next = self.next.min(cycle);
     }
 
-    /// A warp waits for something else now. With each state goes the pipe of the next instruction.
-    pub fn set_status(&mut self, warp: u32, from: (Status, Pipe), to: (Status, Pipe)) {
+    /// A warp waits for something else now. With each state goes the unit of the next instruction.
+    pub fn set_status(&mut self, warp: u32, from: (Status, Unit), to: (Status, Unit)) {
         let bit = 1 << warp;
         if from.0 == Status::Ready {
             let ready = &mut self.ready[from.1 as usize];
             *ready &= !bit;
             if *ready == 0 {
-                self.ready_pipes &= !(1 << from.1 as u32);
+                self.ready_units &= !(1 << from.1 as u32);
             }
         }
         self.by_status[from.0 as usize] &= !bit;
         self.by_status[to.0 as usize] |= bit;
         if to.0 == Status::Ready {
             self.ready[to.1 as usize] |= bit;
-            self.ready_pipes |= 1 << to.1 as u32;
+            self.ready_units |= 1 << to.1 as u32;
         }
     }
 
@@ -124,15 +124,15 @@ impl SubCore {
         if self.collectors.next_free() > cycle + ISSUE_TO_DISPATCH - 1 {
             return Err(Slot::OperandConflict);
         }
-        let memory = 1 << Pipe::Memory as u32 | 1 << Pipe::Texture as u32;
-        let full = self.ready_pipes & memory != 0 && self.queue.len() >= gpu.issue.memory_queue as usize;
+        let memory = 1 << Unit::Memory as u32 | 1 << Unit::Texture as u32;
+        let full = self.ready_units & memory != 0 && self.queue.len() >= gpu.issue.memory_queue as usize;
         let mut eligible = 0;
-        let mut pipes = if full { self.ready_pipes & !memory } else { self.ready_pipes };
-        while pipes != 0 {
-            let pipe = pipes.trailing_zeros() as usize;
-            pipes &= pipes - 1;
-            if self.pipes[pipe] <= cycle + ISSUE_TO_DISPATCH {
-                eligible |= self.ready[pipe];
+        let mut units = if full { self.ready_units & !memory } else { self.ready_units };
+        while units != 0 {
+            let unit = units.trailing_zeros() as usize;
+            units &= units - 1;
+            if self.units[unit] <= cycle + ISSUE_TO_DISPATCH {
+                eligible |= self.ready[unit];
             }
         }
         let reason = if full { Slot::MemoryThrottle } else { Slot::UnitBusy };

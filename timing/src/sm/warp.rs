@@ -1,8 +1,8 @@
 //! What an SM knows of a warp.
 
 use serde::{Deserialize, Serialize};
+use warp_stream::Unit;
 
-use super::execution::Pipe;
 use super::front_end::Buffer;
 use super::scoreboard::Scoreboard;
 
@@ -39,8 +39,8 @@ pub struct Warp {
     pub number: u16,
     /// What it waits for.
     pub status: Status,
-    /// The pipe of the instruction that it waits with.
-    pub pipe: Pipe,
+    /// The unit of the instruction that it waits with.
+    pub unit: Unit,
     /// Whether its source has named the next instruction; it is the first of the buffer.
     pub has_next: bool,
     /// It is not issued before. Core cycles.

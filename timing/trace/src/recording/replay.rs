@@ -1,32 +1,14 @@
 //! Recordings as sources.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use warp_stream::{
-    Execution, Kernel, KernelSource, MachineCode, Moment, Next, Residence, SourceError, WarpSlot, WarpSource,
+    Execution, Kernel, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource,
 };
 
 use super::file::{self, Block};
 use super::script::{Cursor, is_event};
 use super::{CtaScript, RecordingError};
-
-/// What of a [`Kernel`] is in the file.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct KernelRecord {
-    name: String,
-    launch: u64,
-    stream: u64,
-    grid: [u32; 3],
-    block: [u32; 3],
-    code: MachineCode,
-    code_address: u64,
-    registers: u32,
-    shared_bytes: u32,
-    local_bytes: u32,
-    cooperative: bool,
-}
 
 /// A launch with what its warps executed.
 #[derive(Debug, Clone)]
@@ -56,33 +38,7 @@ impl Recording {
     /// It is no recording, of another version, not whole, or not all CTAs of the grid are there.
     pub fn read(file: &[u8]) -> Result<Recording, RecordingError> {
         let (kernel, ctas) = file::read(file)?;
-        let KernelRecord {
-            name,
-            launch,
-            stream,
-            grid,
-            block,
-            code,
-            code_address,
-            registers,
-            shared_bytes,
-            local_bytes,
-            cooperative,
-        } = kernel.value()?;
-        let code = Arc::new(code);
-        let kernel = Kernel {
-            name,
-            launch,
-            stream,
-            grid,
-            block,
-            code,
-            code_address,
-            registers,
-            shared_bytes,
-            local_bytes,
-            cooperative,
-        };
+        let kernel = kernel.value()?;
         Recording { kernel, ctas }.complete()
     }
 
@@ -91,21 +47,7 @@ impl Recording {
     /// # Errors
     /// The kernel's code is too large.
     pub fn write(&self) -> Result<Vec<u8>, RecordingError> {
-        let kernel = self.kernel.clone();
-        let record = KernelRecord {
-            name: kernel.name,
-            launch: kernel.launch,
-            stream: kernel.stream,
-            grid: kernel.grid,
-            block: kernel.block,
-            code: MachineCode::clone(&kernel.code),
-            code_address: kernel.code_address,
-            registers: kernel.registers,
-            shared_bytes: kernel.shared_bytes,
-            local_bytes: kernel.local_bytes,
-            cooperative: kernel.cooperative,
-        };
-        Ok(file::write(&Block::new(0, &record)?, &self.ctas))
+        Ok(file::write(&Block::new(0, &self.kernel)?, &self.ctas))
     }
 
     fn complete(self) -> Result<Recording, RecordingError> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use launch_capture::Selection;
-use timing::specification::{Document, GpuSpec, gpu};
+use timing::specification::{GpuSpec, gpu};
 
 use crate::failure::Failure;
 use crate::program::absolute;
@@ -29,7 +29,7 @@ pub(crate) struct Options {
 
     /// GPU that is modelled: a name (`voltsim gpus` lists them) or a file ending in .toml
     #[arg(long, value_name = "NAME|FILE")]
-    gpu: Option<PathBuf>,
+    gpu: Option<String>,
 
     /// Time only these launches, and execute the others: kernel=GLOB,launch=A..B
     #[arg(long, value_name = "SELECTION")]
@@ -39,7 +39,7 @@ pub(crate) struct Options {
     #[arg(long = "set", value_name = "CHANGE")]
     changes: Vec<String>,
 
-    /// Write statistics of each launch when the program ends; the name's ending chooses .json, .csv or text
+    /// Write statistics of each launch when the program ends; the name's ending chooses the form: .json, .csv, .ncu.csv (Nsight Compute's names), .gpgpusim (GPGPU-Sim's), else text
     #[arg(long, value_name = "FILE")]
     statistics: Option<PathBuf>,
 }
@@ -55,16 +55,14 @@ impl Options {
             only.parse::<Selection>().map_err(|error| Failure::new(format_args!("--only: {error}")))?;
             command.env("VOLTSIM_ONLY", only);
         }
-        let name = self.gpu.as_deref().unwrap_or(Path::new("titan-v"));
-        let mut document = document(name)?;
-        for change in &self.changes {
-            gpu::change(&mut document, change).map_err(|error| {
-                Failure::new(format_args!("--set: {error}")).remedy("`voltsim explain` lists the keys")
-            })?;
-        }
-        GpuSpec::read(&document).map_err(Failure::new)?;
-        let is_file = name.extension().is_some();
-        command.env("VOLTSIM_GPU", if is_file { absolute(name)? } else { name.to_owned() });
+        let gpu = self.gpu.as_deref().unwrap_or(gpu::DEFAULT);
+        GpuSpec::changed(gpu, self.changes.iter().map(String::as_str)).map_err(|error| {
+            Failure::new(error).remedy("`voltsim gpus` lists the GPUs, `voltsim explain` the keys")
+        })?;
+        match gpu::is_file(gpu) {
+            true => command.env("VOLTSIM_GPU", absolute(Path::new(gpu))?),
+            false => command.env("VOLTSIM_GPU", gpu),
+        };
         if !self.changes.is_empty() {
             command.env("VOLTSIM_SET", self.changes.join("\n"));
         }
@@ -88,18 +86,6 @@ impl Options {
             Some((option, _)) => Err(Failure::new(format_args!("{option} is an option of the timing model"))
                 .remedy("add --mode detailed")),
             None => Ok(()),
-        }
-    }
-}
-
-/// The document of a GPU, by its name or file.
-pub(crate) fn document(name: &Path) -> Result<Document, Failure> {
-    match name.extension() {
-        None => gpu::built_in(&name.to_string_lossy())
-            .map_err(|error| Failure::new(error).remedy("`voltsim gpus` lists them")),
-        Some(_) => {
-            let text = fs::read_to_string(name).map_err(|error| Failure::in_file(name, error))?;
-            gpu::document(&name.to_string_lossy(), &text).map_err(Failure::new)
         }
     }
 }

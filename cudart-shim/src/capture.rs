@@ -8,6 +8,7 @@
 mod objects;
 
 use crate::entry;
+use crate::environment;
 use crate::error;
 use crate::log;
 use crate::module::LoadedModule;
@@ -45,13 +46,12 @@ const NAME_LENGTH: usize = 60;
 fn settings() -> Option<&'static Settings> {
     static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
     let read = || {
-        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-        let folder = PathBuf::from(variable("VOLTSIM_CAPTURE")?);
-        let only = variable("VOLTSIM_CAPTURE_ONLY").unwrap_or_default();
+        let folder = PathBuf::from(environment::variable("VOLTSIM_CAPTURE")?);
+        let only = environment::variable("VOLTSIM_CAPTURE_ONLY").unwrap_or_default();
         let selection = only.to_string_lossy().parse().map_err(|error| {
             eprintln!("voltsim: VOLTSIM_CAPTURE_ONLY: {error}; nothing is captured");
         });
-        let results = variable("VOLTSIM_CAPTURE_RESULTS").is_some_and(|flag| flag != "0");
+        let results = environment::variable("VOLTSIM_CAPTURE_RESULTS").is_some_and(|flag| flag != "0");
         Some(Settings { folder, selection: selection.ok()?, results })
     };
     SETTINGS.get_or_init(read).as_ref()

@@ -4,10 +4,10 @@
 //! lines of JSON if its name ends in `.jsonl`. `VOLTSIM_CHECK_STATUS` names a file to which a line is added for each
 //! mistake, for `voltsim run`, which gives a status of its own to a run with mistakes.
 
+use crate::environment::variable;
 use functional::check::{Checker, Checks, Finding, Severity};
 use functional::fault::Spot;
 use serde_json::{Value, json};
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -32,10 +32,6 @@ pub(crate) fn note_copied(to: usize, from: usize, bytes: usize) {
     if let Some(Some(checker)) = CHECKER.get() {
         checker.copied(to as u64, from as u64, bytes as u64);
     }
-}
-
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 fn start() -> Option<Arc<Checker>> {

@@ -280,8 +280,8 @@ impl Copy {
         use timing::gpu;
         let Some(model) = &simulator.model else { return Ok(()) };
         let (direction, side) = match (self.to_place, self.from_place) {
-            (Place::Device, Place::Pageable) => (gpu::Direction::ToDevice, &self.to),
-            (Place::Pageable, Place::Device) => (gpu::Direction::FromDevice, &self.from),
+            (Place::Device, Place::Pageable | Place::Shared) => (gpu::Direction::ToDevice, &self.to),
+            (Place::Pageable | Place::Shared, Place::Device) => (gpu::Direction::FromDevice, &self.from),
             _ => return Ok(()),
         };
         let address = side.row_address(0, 0) as u64;

@@ -1,6 +1,7 @@
 //! The instruction forms that kernels execute, written to the file `VOLTSIM_COVERAGE` names when the process ends, for
 //! `voltsim coverage`.
 
+use crate::environment;
 use functional::coverage::Coverage;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -17,7 +18,7 @@ pub(crate) fn coverage() -> Option<Arc<Coverage>> {
 }
 
 fn file() -> Option<OsString> {
-    std::env::var_os("VOLTSIM_COVERAGE").filter(|path| !path.is_empty())
+    environment::variable("VOLTSIM_COVERAGE")
 }
 
 /// Is the file wanted?

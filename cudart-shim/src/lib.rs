@@ -23,6 +23,7 @@ mod deferred;
 mod device_runtime;
 mod driver;
 mod entry;
+mod environment;
 mod error;
 mod error_log;
 mod export_table;

@@ -6,8 +6,10 @@
 
 mod progress;
 
+use crate::environment;
 use crate::error::Error;
 use crate::log;
+use crate::process::process;
 use crate::simulator::{self, DeviceFault, Simulator};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics};
@@ -15,8 +17,6 @@ use functional::timed::{self, Identity, TimedError};
 use launch_capture::Selection;
 use parking_lot::Mutex;
 use progress::Display;
-use std::env;
-use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ use std::time::Instant;
 use stream_engine::{Clock, Context, Timestamp};
 use timing::gpu::{Copy, Gpu, LaunchError};
 use timing::report::{Format, LaunchRecord, Report};
-use timing::specification::{GpuSpec, SpecificationError, gpu};
+use timing::specification::{GpuSpec, gpu};
 
 /// What the environment asks for.
 struct Settings {
@@ -40,20 +40,10 @@ struct Settings {
 pub(crate) enum ModelError {
     #[error("VOLTSIM_MODE: there is no mode `{0}`; there are functional and detailed")]
     Mode(String),
-    #[error("VOLTSIM_GPU: {0}")]
+    #[error("VOLTSIM_GPU, VOLTSIM_SET: {0}")]
     Gpu(String),
-    #[error("VOLTSIM_SET: {0}")]
-    Change(String),
     #[error("VOLTSIM_ONLY: {0}")]
     Selection(String),
-}
-
-fn variable(name: &str) -> Option<OsString> {
-    env::var_os(name).filter(|value| !value.is_empty())
-}
-
-fn text(name: &str) -> Option<String> {
-    variable(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// The settings, if a model is asked for.
@@ -63,31 +53,18 @@ fn settings() -> Result<Option<&'static Settings>, ModelError> {
 }
 
 fn read() -> Result<Option<Settings>, ModelError> {
-    match text("VOLTSIM_MODE").as_deref() {
+    match environment::text("VOLTSIM_MODE").as_deref() {
         None | Some("functional") => return Ok(None),
         Some("detailed") => {}
         Some(other) => return Err(ModelError::Mode(other.to_owned())),
     }
-    let gpu = text("VOLTSIM_GPU").unwrap_or_else(|| DEFAULT_GPU.to_owned());
-    let wrong = |error: SpecificationError| ModelError::Gpu(error.to_string());
-    let mut document = if gpu.ends_with(".toml") {
-        let text =
-            std::fs::read_to_string(&gpu).map_err(|error| ModelError::Gpu(format!("{gpu}: {error}")))?;
-        gpu::document(&gpu, &text).map_err(wrong)?
-    } else {
-        gpu::built_in(&gpu).map_err(wrong)?
-    };
-    for change in text("VOLTSIM_SET").unwrap_or_default().lines() {
-        gpu::change(&mut document, change).map_err(ModelError::Change)?;
-    }
-    let spec = Arc::new(GpuSpec::read(&document).map_err(wrong)?);
-    let only = text("VOLTSIM_ONLY").unwrap_or_default();
+    let gpu = environment::text("VOLTSIM_GPU").unwrap_or_else(|| gpu::DEFAULT.to_owned());
+    let changes = environment::text("VOLTSIM_SET").unwrap_or_default();
+    let spec = GpuSpec::changed(&gpu, changes.lines()).map_err(|error| ModelError::Gpu(error.to_string()))?;
+    let only = environment::text("VOLTSIM_ONLY").unwrap_or_default();
     let only = only.parse().map_err(|error| ModelError::Selection(format!("{error}")))?;
-    Ok(Some(Settings { gpu, spec, only }))
+    Ok(Some(Settings { gpu, spec: Arc::new(spec), only }))
 }
-
-/// The GPU that is modelled unless another is named.
-const DEFAULT_GPU: &str = "titan-v";
 
 /// Name of the GPU that is modelled, if one is.
 pub(crate) fn gpu_name() -> Option<&'static str> {
@@ -197,17 +174,22 @@ fn fault(simulator: &Simulator, error: TimedError<LaunchError>) -> DeviceFault {
     DeviceFault { device: simulator.ordinal, error: code }
 }
 
-/// Writes the statistics of all devices where they are wanted.
+/// Writes the statistics of all devices where they are wanted. A process that has used none leaves the file to those that
+/// have: a program's children end too.
 pub(crate) fn write_statistics() {
-    let Some(path) = variable("VOLTSIM_STATISTICS") else { return };
-    let path = Path::new(&path);
-    let models = simulator::started().filter_map(|simulator| simulator.model.as_ref());
-    // A launch may still be running, on a thread that the end of the process stopped.
-    let reports: Vec<_> = models.filter_map(|model| model.report.try_lock()).collect();
-    let mut all = Report::new(gpu_name().unwrap_or_default());
-    for launch in reports.iter().flat_map(|report| report.launches()) {
-        all.add(launch.clone());
+    let Some(path) = environment::variable("VOLTSIM_STATISTICS") else { return };
+    if process().forked.load(Ordering::Relaxed) {
+        return;
     }
+    let path = Path::new(&path);
+    let mut all: Option<Report> = None;
+    for model in simulator::started().filter_map(|simulator| simulator.model.as_ref()) {
+        // A launch may still be running, on a thread that the end of the process stopped.
+        let Some(report) = model.report.try_lock() else { continue };
+        let all = all.get_or_insert_with(|| Report::new(&model.settings.gpu));
+        report.launches().iter().cloned().for_each(|launch| all.add(launch));
+    }
+    let Some(all) = all else { return };
     if let Err(error) = std::fs::write(path, all.text(Format::of_file(path))) {
         eprintln!("voltsim: VOLTSIM_STATISTICS: cannot write {}: {error}", path.display());
     }

@@ -11,8 +11,8 @@ use crate::interprocess::{Opened, SharedEvent};
 use crate::managed::Ranges;
 use crate::notification::Registered;
 use crate::pool::Pools;
-use crate::simulator::{MAX_DEVICES, Simulator, number_from_environment};
-use crate::{external_memory, refused, virtual_memory};
+use crate::simulator::{MAX_DEVICES, Simulator};
+use crate::{environment, external_memory, refused, virtual_memory};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::c_int;
@@ -88,7 +88,7 @@ impl Process {
 
 /// What `VOLTSIM_DEVICES` says, else one.
 fn wanted_devices() -> usize {
-    let wanted = number_from_environment("VOLTSIM_DEVICES").unwrap_or(1);
+    let wanted = environment::number("VOLTSIM_DEVICES").unwrap_or(1);
     let count = usize::try_from(wanted).unwrap_or(usize::MAX).clamp(1, MAX_DEVICES);
     if u64::try_from(count) != Ok(wanted) {
         eprintln!("voltsim: VOLTSIM_DEVICES: {wanted} is not between 1 and {MAX_DEVICES}; {count} it is");

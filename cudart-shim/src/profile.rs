@@ -5,6 +5,7 @@
 //! their file's name: `[libraries."libcudnn.so"]` with attributes.
 
 use crate::caller::calling_file;
+use crate::environment;
 use crate::model;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -120,7 +121,7 @@ impl Profile {
     /// Name or file of the profile that `VOLTSIM_DEVICE` names, else of that with the modelled GPU's name, else of the
     /// default.
     pub(crate) fn chosen() -> String {
-        let named = std::env::var("VOLTSIM_DEVICE").ok().filter(|name| !name.is_empty());
+        let named = environment::text("VOLTSIM_DEVICE");
         let modelled = || model::gpu_name().filter(|gpu| BUILT_IN.iter().any(|(known, _)| known == gpu));
         named.unwrap_or_else(|| modelled().unwrap_or("titan-v").to_owned())
     }

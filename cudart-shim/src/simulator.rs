@@ -6,6 +6,7 @@ use crate::array::Arrays;
 use crate::check;
 use crate::context;
 use crate::coverage::coverage;
+use crate::environment;
 use crate::error::{Error, Result, observe_sticky};
 use crate::graph::Graphs;
 use crate::graph::memory::Account;
@@ -116,15 +117,6 @@ extern "C" fn after_fork_in_child() {
     }
 }
 
-pub(crate) fn number_from_environment(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
-    let number = text.parse().ok();
-    if number.is_none() {
-        eprintln!("voltsim: {name}: `{text}` is not a number");
-    }
-    number
-}
-
 /// Has threads started that leave signals to the program's own, but for faults of the thread itself.
 fn start_without_signals(start: &mut dyn FnMut()) {
     let (mut signals, mut before) = (MaybeUninit::<libc::sigset_t>::uninit(), MaybeUninit::uninit());
@@ -142,14 +134,12 @@ fn start_without_signals(start: &mut dyn FnMut()) {
 
 fn settings() -> Settings {
     Settings {
-        threads: number_from_environment("VOLTSIM_THREADS")
-            .and_then(|count| count.try_into().ok())
-            .unwrap_or(0),
-        deterministic: number_from_environment("VOLTSIM_DETERMINISTIC").is_some_and(|flag| flag != 0),
-        watchdog: number_from_environment("VOLTSIM_WATCHDOG")
+        threads: environment::number("VOLTSIM_THREADS").and_then(|count| count.try_into().ok()).unwrap_or(0),
+        deterministic: environment::number("VOLTSIM_DETERMINISTIC").is_some_and(|flag| flag != 0),
+        watchdog: environment::number("VOLTSIM_WATCHDOG")
             .filter(|seconds| *seconds > 0)
             .map(Duration::from_secs),
-        fmad: number_from_environment("VOLTSIM_FMAD").is_none_or(|flag| flag != 0),
+        fmad: environment::number("VOLTSIM_FMAD").is_none_or(|flag| flag != 0),
         timed: model::gpu_name().is_some(),
         start_threads: start_without_signals,
     }

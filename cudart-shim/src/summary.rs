@@ -3,6 +3,7 @@
 use crate::check;
 use crate::coverage;
 use crate::entry;
+use crate::environment;
 use crate::log;
 use crate::model;
 use crate::process::process;
@@ -105,7 +106,7 @@ fn wait_for_work() {
 }
 
 fn wanted() -> Option<OsString> {
-    std::env::var_os("VOLTSIM_SUMMARY").filter(|path| !path.is_empty())
+    environment::variable("VOLTSIM_SUMMARY")
 }
 
 fn write() {

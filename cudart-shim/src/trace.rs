@@ -5,6 +5,7 @@
 //! One event a line, each written at once, so that the events of several threads and processes do not mix and a program
 //! that is killed leaves what it has done. Whoever starts the program closes the list (`voltsim trace`).
 
+use crate::environment;
 use crate::log::{Arguments, argument, exported_name};
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
@@ -24,7 +25,7 @@ const FIRST_STREAM: u64 = 1 << 32;
 
 fn sink() -> Option<&'static File> {
     let open = || {
-        let path = std::env::var_os("VOLTSIM_TRACE").filter(|path| !path.is_empty())?;
+        let path = environment::variable("VOLTSIM_TRACE")?;
         match File::options().append(true).create(true).open(&path) {
             Ok(file) => {
                 if file.metadata().is_ok_and(|data| data.len() == 0) {

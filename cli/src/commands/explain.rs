@@ -4,8 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use timing::gpu::Totals;
-use timing::specification::gpu::built_in;
-use timing::specification::{Document, GpuSpec, Key};
+use timing::specification::{Document, GpuSpec, Key, gpu};
 use timing::statistics::{Counter, Counters, DERIVED};
 
 use crate::failure::Failure;
@@ -17,13 +16,13 @@ pub(crate) struct Args {
     /// A section (`l1`), or a key or counter in one (`l1.latency`); all sections without
     subject: Option<String>,
     /// The GPU whose values are shown
-    #[arg(long, value_name = "NAME", default_value = "titan-v")]
+    #[arg(long, value_name = "NAME|FILE", default_value = gpu::DEFAULT)]
     gpu: String,
 }
 
 /// Writes the explanation.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let document = built_in(&args.gpu).map_err(Failure::new)?;
+    let document = gpu::named(&args.gpu).map_err(Failure::new)?;
     match args.subject.as_deref() {
         None => sections(out)?,
         Some(subject) => match subject.split_once('.') {

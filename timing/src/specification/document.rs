@@ -55,6 +55,17 @@ pub enum SpecificationError {
         /// What is the matter.
         reason: String,
     },
+    /// A file that cannot be read.
+    #[error("{file}: {reason}")]
+    Unreadable {
+        /// File.
+        file: String,
+        /// Why.
+        reason: String,
+    },
+    /// A change of a value that cannot be made.
+    #[error("{0}")]
+    Change(String),
     /// A base that is not there, or files that build on one another without end.
     #[error("{file}: base `{base}`: {reason}")]
     Base {

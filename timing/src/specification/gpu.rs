@@ -112,6 +112,19 @@ gpu! {
 }
 
 impl GpuSpec {
+    /// A GPU by its name or file ([`named`]), with some values changed ([`change`]).
+    ///
+    /// # Errors
+    /// What is wrong with the file, with a change, or with the values together.
+    pub fn changed<'a>(
+        name: &str,
+        changes: impl IntoIterator<Item = &'a str>,
+    ) -> Result<GpuSpec, SpecificationError> {
+        let mut document = named(name)?;
+        changes.into_iter().try_for_each(|text| change(&mut document, text))?;
+        GpuSpec::read(&document)
+    }
+
     /// A GPU that is part of the program, by name.
     ///
     /// # Errors
@@ -129,6 +142,29 @@ impl GpuSpec {
     }
 }
 
+/// The GPU that is taken where none is named.
+pub const DEFAULT: &str = "titan-v";
+
+/// Does the name of a GPU say that it is one in a file?
+pub fn is_file(name: &str) -> bool {
+    name.ends_with(".toml")
+}
+
+/// The document of a GPU: that in a file if the name ends in `.toml`, else one that is part of the program.
+///
+/// # Errors
+/// There is none of that name, or the file cannot be read, is malformed, or its base is not there.
+pub fn named(name: &str) -> Result<Document, SpecificationError> {
+    if !is_file(name) {
+        return built_in(name);
+    }
+    let text = std::fs::read_to_string(name).map_err(|error| SpecificationError::Unreadable {
+        file: name.to_owned(),
+        reason: error.to_string(),
+    })?;
+    document(name, &text)
+}
+
 /// The document of a GPU that is part of the program, by name.
 ///
 /// # Errors
@@ -138,7 +174,7 @@ pub fn built_in(name: &str) -> Result<Document, SpecificationError> {
     let text = find(name).ok_or_else(|| SpecificationError::Base {
         file: "--gpu".to_owned(),
         base: name.to_owned(),
-        reason: format!("there are {}", names.join(", ")),
+        reason: format!("there are {}, and files ending in .toml", names.join(", ")),
     })?;
     document(&format!("{name}.toml"), &text)
 }
@@ -159,12 +195,13 @@ fn find(name: &str) -> Option<String> {
 ///
 /// # Errors
 /// What is wrong with the change.
-pub fn change(document: &mut Document, text: &str) -> Result<(), String> {
-    let shape = || format!("`{text}` is no change; write section.key=value");
+pub fn change(document: &mut Document, text: &str) -> Result<(), SpecificationError> {
+    let wrong = SpecificationError::Change;
+    let shape = || wrong(format!("`{text}` is no change; write section.key=value"));
     let (key, value) = text.split_once('=').ok_or_else(shape)?;
     let (section, name) = key.trim().split_once('.').ok_or_else(shape)?;
     let known = GpuSpec::keys().into_iter().find(|known| known.section == section && known.name == name);
-    let known = known.ok_or_else(|| format!("no unit has a key `{}`", key.trim()))?;
+    let known = known.ok_or_else(|| wrong(format!("no unit has a key `{}`", key.trim())))?;
     let value = value.trim();
     let read = toml::from_str::<toml::Table>(&format!("value = {value}"));
     let value = match read.ok().and_then(|mut table| table.remove("value")) {

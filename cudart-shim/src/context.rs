@@ -282,7 +282,11 @@ pub(crate) fn reset(device: usize) -> Result<()> {
     simulator.unload_everything();
     simulator.forget_textures();
     simulator.forget_graphs();
+    let kept = simulator.managed_for_others();
     for allocation in simulator.device.memory.allocations() {
+        if kept.contains(&allocation.address) {
+            continue;
+        }
         let memory = &simulator.device.memory;
         let _ = match allocation.kind {
             functional::memory::AllocationKind::Registered => memory.unregister_host(allocation.address),

@@ -1,13 +1,15 @@
 //! Attributes of kernels, for both APIs (`cudaFuncAttributes`, `CUfunction_attribute`).
 
-use crate::abi::Out;
+use crate::abi::{FunctionHandle, Out};
 use crate::cluster::ClusterSettings;
+use crate::context::ordinal;
 use crate::error::{Error, Result};
 use crate::module::{Kernel, KernelSettings};
 use crate::profile::Attribute;
-use crate::simulator::Simulator;
+use crate::simulator::{Simulator, simulator_of};
 use functional::engine::program::Program;
 use std::ffi::c_int;
+use std::sync::Arc;
 
 /// `CUfunction_attribute`, `cudaFuncAttribute`.
 mod attribute {
@@ -145,6 +147,12 @@ impl Simulator {
 fn cluster_attributes(program: &Program, settings: ClusterSettings) -> [c_int; 6] {
     let [x, y, z] = program.bounds.required_cluster.unwrap_or(settings.required).map(int);
     [program.bounds.needs_clusters.into(), x, y, z, settings.non_portable.into(), settings.policy]
+}
+
+/// A device by its number, and what a kernel is there.
+pub(crate) fn kernel_on(kernel: FunctionHandle, device: c_int) -> Result<(&'static Simulator, Arc<Kernel>)> {
+    let simulator = simulator_of(ordinal(device)?)?;
+    Ok((simulator, simulator.kernel(kernel)?))
 }
 
 /// Offset and size in bytes of a kernel's parameter; past the last one is an invalid value.

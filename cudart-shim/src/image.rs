@@ -27,7 +27,7 @@ const ELF_HEADER_SIZE: usize = 64;
 const MAX_RELOCATABLE: usize = 1 << 16;
 
 /// The architectures that each kernel exists for as machine code. It takes long to find out and is only named in messages.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct MachineCode {
     listed: BTreeMap<String, BTreeSet<Architecture>>,
     /// The wrapper of the registered fat binary that has more, which is read when it is asked for.
@@ -60,7 +60,7 @@ impl MachineCode {
 }
 
 /// Device code ready to be loaded.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Code {
     /// PTX modules that are loaded as one.
     pub(crate) modules: Vec<Arc<PtxModule>>,

@@ -35,6 +35,7 @@ mod interprocess;
 mod jit;
 mod launch;
 mod launch_attribute;
+mod library;
 mod limits;
 mod log;
 mod managed;

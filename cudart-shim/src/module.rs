@@ -1,25 +1,26 @@
 //! Loaded modules and their kernels: those of registered fat binaries, loaded at first use, and those a program loads
 //! itself.
 
-use crate::abi::{FunctionHandle, ModuleHandle};
+use crate::abi::{FunctionHandle, LibraryHandle, ModuleHandle};
 use crate::cluster::ClusterSettings;
 use crate::code_cache;
 use crate::deferred::Deferred;
 use crate::error::{Error, Result};
 use crate::image::{Code, ImageError, MachineCode};
 use crate::log;
+use crate::process::process;
 use crate::profile::Attribute;
 use crate::refused;
 use crate::registry::{FatBinaryHandle, Kind, Registered, registry};
-use crate::simulator::{DEVICE_SHIFT, Simulator, owner_of};
+use crate::simulator::{DEVICE_SHIFT, Simulator, device_count, started};
 use functional::bind::BindError;
 use functional::engine::program::Program;
-use functional::module::{LoadError, LoadedVariable, Module, PlacedVariables};
+use functional::module::{LoadError, LoadedVariable, ManagedVariables, Module, PlacedVariables};
 use parking_lot::Mutex;
 use ptx_frontend::Module as PtxModule;
 use ptx_frontend::container::Architecture;
 use ptx_frontend::ir::Space;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, OnceLock};
@@ -65,6 +66,7 @@ pub(crate) struct KernelSettings {
 }
 
 type Registration = Arc<OnceLock<Result<Arc<LoadedModule>>>>;
+type LoadedLibrary = Arc<OnceLock<Result<ModuleHandle>>>;
 
 /// Everything loaded.
 #[derive(Default)]
@@ -72,6 +74,8 @@ pub(crate) struct Modules {
     registered: FxHashMap<FatBinaryHandle, Registration>,
     /// Kernels by the host address of their stub.
     by_stub: FxHashMap<usize, Arc<Kernel>>,
+    /// Modules of the libraries that are used on this device.
+    libraries: FxHashMap<LibraryHandle, LoadedLibrary>,
     loaded: FxHashMap<ModuleHandle, Arc<LoadedModule>>,
     kernels: FxHashMap<FunctionHandle, Arc<Kernel>>,
     /// Names already looked up in a loaded module.
@@ -188,6 +192,12 @@ impl LoadedModule {
         self.module.variable(name)
     }
 
+    /// Refuses a name that is no managed variable's.
+    pub(crate) fn check_managed(&self, name: &CStr) -> Result<()> {
+        let is_managed = name.to_str().is_ok_and(|name| self.module.managed().has(name));
+        if is_managed { Ok(()) } else { Err(Error::SymbolNotFound) }
+    }
+
     /// Variables in device memory, by name.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, LoadedVariable)> {
         self.module.variables()
@@ -245,30 +255,78 @@ impl Simulator {
         let wrapper = registry().lock().wrapper(fat_binary)?;
         // SAFETY: the fat binary is registered.
         let code = unsafe { Code::of_registered(wrapper, self.capability()) };
-        let module = Arc::new(LoadedModule::load(self, code.map_err(|error| image_error(&error))?)?);
+        let code = code.map_err(|error| image_error(&error))?;
+        let module =
+            self.load_for_all(code, |modules| modules.registered.get(&fat_binary)?.get()?.clone().ok())?;
         self.set_managed_pointers(fat_binary, &module);
         Ok(module)
     }
 
-    /// Stores the addresses of a fat binary's managed variables where its host code reads them. The host has those of the
-    /// first device that loads the fat binary.
+    /// Loads code that every device may load, each for itself: its managed variables are those of the device that was
+    /// first, of whose modules `same` finds that of the code.
+    fn load_for_all(
+        &self,
+        code: Code,
+        same: impl Fn(&Modules) -> Option<Arc<LoadedModule>>,
+    ) -> Result<Arc<LoadedModule>> {
+        let _one_at_a_time = (device_count() > 1).then(|| process().loading.lock());
+        let others = started().filter(|other| other.ordinal != self.ordinal);
+        let first = others.into_iter().find_map(|other| same(&other.modules.lock()));
+        let managed = first.map(|module| PlacedVariables::shared(Arc::clone(module.module.managed())));
+        LoadedModule::load_around(self, code, managed.unwrap_or_default()).map(Arc::new)
+    }
+
+    /// Stores the addresses of a fat binary's managed variables where its host code reads them.
     fn set_managed_pointers(&self, fat_binary: FatBinaryHandle, module: &LoadedModule) {
         let registry = registry().lock();
         for place in registry.addresses_of(fat_binary, |kind| matches!(kind, Kind::ManagedVariable { .. })) {
             let Some(found) = registry.find(place) else { continue };
             let Some(variable) = module.variable(&found.name) else { continue };
             // SAFETY: the stub registered the address of a pointer variable of the program.
-            let before = unsafe { (place as *const usize).read_unaligned() };
-            let first = owner_of(before as u64).map(|(owner, _)| owner.ordinal);
-            if first.is_some_and(|first| first != self.ordinal) {
-                log::report(|| {
-                    format!("device {} has its own copy of the managed variable {}", self.ordinal, found.name)
-                });
-                continue;
-            }
-            // SAFETY: as above.
             unsafe { (place as *mut usize).write_unaligned(variable.address as usize) };
         }
+    }
+
+    /// Addresses of this device's memory that other devices' modules have managed variables at.
+    pub(crate) fn managed_for_others(&self) -> FxHashSet<u64> {
+        let others = started().filter(|other| other.ordinal != self.ordinal);
+        let managed = others.flat_map(|other| other.modules.lock().managed());
+        managed.flat_map(|managed| managed.addresses().collect::<Vec<_>>()).collect()
+    }
+
+    /// The module that a library is on this device, loaded at the first call.
+    pub(crate) fn library_module(&self, library: LibraryHandle) -> Result<ModuleHandle> {
+        let code = process().libraries.lock().code(library)?;
+        let loaded = Arc::clone(self.modules.lock().libraries.entry(library).or_default());
+        *loaded.get_or_init(|| self.load_library(library, &code))
+    }
+
+    fn load_library(&self, library: LibraryHandle, code: &Code) -> Result<ModuleHandle> {
+        let module = self.load_for_all(code.clone(), |modules| {
+            let handle = modules.libraries.get(&library)?.get()?.as_ref().ok()?;
+            modules.loaded.get(handle).cloned()
+        })?;
+        let mut modules = self.modules.lock();
+        let handle = modules.new_module_handle();
+        modules.loaded.insert(handle, module);
+        Ok(handle)
+    }
+
+    /// Forgets what this device has of a library, after its work.
+    pub(crate) fn unload_library(&self, library: LibraryHandle) -> Result<()> {
+        let loaded = self.modules.lock().libraries.remove(&library);
+        match loaded.as_ref().and_then(|loaded| loaded.get()) {
+            Some(Ok(module)) => self.unload_module(*module),
+            _ => Ok(()),
+        }
+    }
+
+    /// The kernel of a library, as this device has it.
+    fn library_kernel(&self, handle: FunctionHandle) -> Result<Option<Arc<Kernel>>> {
+        let Some((library, name)) = process().libraries.lock().kernel(handle) else { return Ok(None) };
+        let kernel = self.find_kernel(self.library_module(library)?, &name)?;
+        self.modules.lock().kernels.insert(handle, Arc::clone(&kernel));
+        Ok(Some(kernel))
     }
 
     /// The kernel that a host address (its stub) or a kernel handle stands for.
@@ -282,6 +340,9 @@ impl Simulator {
             }
         }
         if let Some(kernel) = self.deferred_kernel(FunctionHandle(function))? {
+            return Ok(kernel);
+        }
+        if let Some(kernel) = self.library_kernel(FunctionHandle(function))? {
             return Ok(kernel);
         }
         let found = registry().lock().find(function).filter(|found| found.kind == Kind::Kernel);
@@ -431,6 +492,13 @@ impl Modules {
     pub(crate) fn new_function_handle(&mut self) -> FunctionHandle {
         self.created += 1;
         FunctionHandle(FUNCTIONS | (self.created << 4))
+    }
+
+    /// The managed variables of all modules.
+    fn managed(&self) -> Vec<Arc<ManagedVariables>> {
+        let registered = self.registered.values().filter_map(|module| module.get()?.as_ref().ok());
+        let modules = registered.chain(self.loaded.values());
+        modules.map(|module| Arc::clone(module.module.managed())).collect()
     }
 
     fn add_kernel(&mut self, name: CString, module: Arc<LoadedModule>) -> Arc<Kernel> {

@@ -8,6 +8,7 @@ use crate::driver::linker::Links;
 use crate::error::Result;
 use crate::export_table::ContextStorage;
 use crate::interprocess::{Opened, SharedEvent};
+use crate::library::Libraries;
 use crate::managed::Ranges;
 use crate::notification::Registered;
 use crate::pool::Pools;
@@ -46,6 +47,9 @@ pub(crate) struct Process {
     pub(crate) external: Mutex<external_memory::Table>,
     pub(crate) opened: Mutex<Opened>,
     pub(crate) shared_events: Mutex<FxHashMap<EventHandle, Arc<SharedEvent>>>,
+    pub(crate) libraries: Mutex<Libraries>,
+    /// Held by a device that loads code which others may load too.
+    pub(crate) loading: Mutex<()>,
     pub(crate) links: Mutex<Links>,
     pub(crate) legacy_launches: Mutex<FxHashMap<FunctionHandle, Setting>>,
     pub(crate) context_storage: Mutex<ContextStorage>,
@@ -76,6 +80,8 @@ impl Process {
             external: Mutex::default(),
             opened: Mutex::default(),
             shared_events: Mutex::default(),
+            libraries: Mutex::default(),
+            loading: Mutex::default(),
             links: Mutex::default(),
             legacy_launches: Mutex::default(),
             context_storage: Mutex::default(),

@@ -208,7 +208,7 @@ impl Simulator {
             model,
             modules: Mutex::new(Modules::of_device(ordinal)),
             arrays: Mutex::new(Arrays::of_device(ordinal)),
-            objects: Mutex::default(),
+            objects: Mutex::new(Objects::of_device(ordinal)),
             references: Mutex::default(),
             graphs: Mutex::new(Graphs::of_device(ordinal)),
             graph_memory: Mutex::default(),

@@ -5,7 +5,7 @@ use crate::abi::{SurfaceObject, TextureObject};
 use crate::array::SURFACE_LOAD_STORE;
 use crate::error::{Error, Result};
 use crate::profile::Attribute;
-use crate::simulator::Simulator;
+use crate::simulator::{DEVICE_SHIFT, Simulator};
 use functional::texture::{AddressMode, Filter, Format, Image, ImageKind, Level, Sampler, Texture};
 use rustc_hash::FxHashMap;
 use std::ffi::c_int;
@@ -31,6 +31,11 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
+    /// Those of a device, whose handles no other device has.
+    pub(crate) fn of_device(ordinal: usize) -> Self {
+        Self { created: (ordinal as u64) << DEVICE_SHIFT, ..Self::default() }
+    }
+
     fn next(&mut self) -> u64 {
         self.created += 1;
         self.created << 4

@@ -152,7 +152,7 @@ impl Simulator {
     /// Forgets all arrays, objects and bindings.
     pub(crate) fn forget_textures(&self) {
         *self.arrays.lock() = Arrays::of_device(self.ordinal);
-        *self.objects.lock() = Objects::default();
+        *self.objects.lock() = Objects::of_device(self.ordinal);
         *self.references.lock() = References::default();
         self.device.textures.change(|table| *table = Table::default());
     }

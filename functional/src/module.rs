@@ -71,9 +71,37 @@ pub struct LoadedVariable {
 pub struct Module {
     device: Arc<Device>,
     program: LinkedProgram,
+    /// All in device memory, managed ones too.
     variables: HashMap<String, LoadedVariable>,
+    managed: Arc<ManagedVariables>,
     shared: HashMap<String, (u64, u32)>,
     state: Mutex<State>,
+}
+
+/// Managed variables: one piece of memory for all devices that load the same code. It is given back when the last module
+/// that has them is gone.
+#[derive(Debug)]
+pub struct ManagedVariables {
+    device: Arc<Device>,
+    variables: HashMap<String, LoadedVariable>,
+}
+
+impl ManagedVariables {
+    /// Is there one of this name?
+    pub fn has(&self, name: &str) -> bool {
+        self.variables.contains_key(name)
+    }
+
+    /// Generic addresses.
+    pub fn addresses(&self) -> impl Iterator<Item = u64> {
+        self.variables.values().map(|variable| variable.address)
+    }
+}
+
+impl Drop for ManagedVariables {
+    fn drop(&mut self) {
+        self.addresses().for_each(|address| free(&self.device, address));
+    }
 }
 
 #[derive(Debug, Default)]
@@ -85,15 +113,22 @@ struct State {
     programs: HashMap<String, Result<Arc<Program>, BindError>>,
 }
 
-/// The variables of a module whose code has been put away. Dropping it leaves them where they are.
+/// The variables of a module whose code has been put away. Dropping it leaves them where they are, but for managed ones.
 #[derive(Debug, Default)]
 pub struct PlacedVariables {
+    /// All, managed ones too.
     variables: HashMap<String, LoadedVariable>,
+    managed: Option<Arc<ManagedVariables>>,
     /// Addresses that were given to functions, since variables may hold them.
     functions: HashMap<String, u64>,
 }
 
 impl PlacedVariables {
+    /// The managed variables that another device has of the same code, and nothing of its own.
+    pub fn shared(managed: Arc<ManagedVariables>) -> Self {
+        Self { variables: managed.variables.clone(), managed: Some(managed), functions: HashMap::new() }
+    }
+
     /// A variable in device memory.
     pub fn get(&self, name: &str) -> Option<LoadedVariable> {
         self.variables.get(name).copied()
@@ -101,7 +136,7 @@ impl PlacedVariables {
 
     /// Gives their memory back.
     pub fn free(self, device: &Device) {
-        self.variables.values().for_each(|variable| free(device, variable.address));
+        own(&self.variables, self.managed.as_deref()).for_each(|address| free(device, address));
     }
 }
 
@@ -113,7 +148,8 @@ impl Module {
 
     /// Puts the code away, of which text is most, until [`Module::load_around`] is given it anew.
     pub fn into_variables(self) -> PlacedVariables {
-        PlacedVariables { variables: self.variables, functions: self.state.into_inner().functions }
+        let Module { variables, managed, state, .. } = self;
+        PlacedVariables { variables, managed: Some(managed), functions: state.into_inner().functions }
     }
 
     /// Loads PTX modules as one, with what is in device memory of them already.
@@ -127,10 +163,14 @@ impl Module {
             device: Arc::clone(device),
             program: LinkedProgram::link(sources)?,
             variables: placed.variables,
+            managed: placed.managed.unwrap_or_else(|| {
+                Arc::new(ManagedVariables { device: Arc::clone(device), variables: HashMap::new() })
+            }),
             shared: HashMap::new(),
             state: Mutex::new(state),
         };
         let mut fresh = Vec::new();
+        let mut managed = HashMap::new();
         let constants = module.program.variables().iter().filter(|variable| variable.space == Space::Const);
         let bytes = constants.map(|variable| variable.size).fold(0, u64::saturating_add);
         if bytes > CONSTANT_BYTES {
@@ -150,6 +190,12 @@ impl Module {
             let loaded =
                 LoadedVariable { address, size: variable.size, space: variable.space, ty: variable.ty };
             module.variables.insert(variable.name.clone(), loaded);
+            if variable.managed {
+                managed.insert(variable.name.clone(), loaded);
+            }
+        }
+        if !managed.is_empty() {
+            module.managed = Arc::new(ManagedVariables { device: Arc::clone(device), variables: managed });
         }
         for (variable, address) in fresh {
             module.initialise(variable, address)?;
@@ -202,6 +248,11 @@ impl Module {
         self.variables.get(name).copied()
     }
 
+    /// Its managed variables.
+    pub fn managed(&self) -> &Arc<ManagedVariables> {
+        &self.managed
+    }
+
     /// Names of the variables in device memory.
     pub fn variables(&self) -> impl Iterator<Item = (&str, LoadedVariable)> {
         self.variables.iter().map(|(name, variable)| (name.as_str(), *variable))
@@ -246,8 +297,9 @@ impl Module {
     /// Gives the module's memory back.
     pub fn unload(&self) {
         let statics: Vec<u64> = self.state.lock().statics.drain().map(|(_, address)| address).collect();
-        let variables = self.variables.values().map(|variable| variable.address);
-        variables.chain(statics).for_each(|address| free(&self.device, address));
+        own(&self.variables, Some(&self.managed))
+            .chain(statics)
+            .for_each(|address| free(&self.device, address));
     }
 
     fn place_statics(&self, function: &ir::Function) -> Result<(), BindError> {
@@ -266,6 +318,15 @@ impl Module {
         }
         Ok(())
     }
+}
+
+/// Addresses of variables that are not managed.
+fn own<'a>(
+    variables: &'a HashMap<String, LoadedVariable>,
+    managed: Option<&'a ManagedVariables>,
+) -> impl Iterator<Item = u64> + 'a {
+    let is_managed = move |name: &str| managed.is_some_and(|managed| managed.has(name));
+    variables.iter().filter(move |(name, _)| !is_managed(name)).map(|(_, variable)| variable.address)
 }
 
 fn free(device: &Device, address: u64) {

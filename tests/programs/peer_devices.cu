@@ -12,6 +12,7 @@ const int count = 5000;
 const int blocks = (count + 255) / 256;
 
 __device__ int variable;
+__managed__ int of_all = 10;
 
 __global__ void fill(int *data, int count, int value) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -24,6 +25,7 @@ __global__ void add_to(int *to, const int *from, int count) {
 }
 
 __global__ void set_variable(int value) { variable = value; }
+__global__ void add_to_all(int value) { of_all += value; }
 __global__ void touch(int *data) { *data += 1; }
 
 static void CUDART_CB wait_for(void *flag) {
@@ -114,6 +116,15 @@ int main() {
         CHECK(cudaMemcpyFromSymbol(&value, variable, sizeof value));
         EXPECT(value == 70 + i);
     }
+
+    // A managed variable is one for all of them and the host.
+    for (int i = 0; i < 2; ++i) {
+        CHECK(cudaSetDevice(i));
+        add_to_all<<<1, 1>>>(i + 1);
+        CHECK_KERNEL();
+        of_all += 100;
+    }
+    EXPECT(of_all == 213);
 
     // Copies between devices, whichever is current.
     int *target;

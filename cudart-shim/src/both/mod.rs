@@ -7,6 +7,7 @@ mod batch_copy;
 mod error_log;
 mod external_memory;
 mod interprocess;
+mod library;
 mod managed;
 mod stream;
 
@@ -16,6 +17,7 @@ pub(crate) mod runtime {
     pub(crate) use super::error_log::runtime::*;
     pub(crate) use super::external_memory::runtime::*;
     pub(crate) use super::interprocess::runtime::*;
+    pub(crate) use super::library::runtime::*;
     pub(crate) use super::managed::runtime::*;
     pub(crate) use super::stream::runtime::*;
 }
@@ -26,6 +28,7 @@ pub(crate) mod driver {
     pub(crate) use super::error_log::driver::*;
     pub(crate) use super::external_memory::driver::*;
     pub(crate) use super::interprocess::driver::*;
+    pub(crate) use super::library::driver::*;
     pub(crate) use super::managed::driver::*;
     pub(crate) use super::stream::driver::*;
 }

@@ -143,14 +143,14 @@ api! { Driver;
         launch(f, sizes, stream, default, Arguments::Pointers(kernelParams))
     }
 
-    /// Launches functions on several devices at once, of which each has at most one.
+    /// Launches functions on several devices at once. The devices say that they cannot (attribute 96), so only one is taken.
     fn cuLaunchCooperativeKernelMultiDevice(
         launchParamsList: In<DeviceLaunch>, numDevices: c_uint, flags: c_uint,
     ) {
         if flags > 3 || numDevices == 0 {
             return Err(Error::InvalidValue);
         }
-        let [one] = launchParamsList.list(numDevices as usize)?[..] else { return Err(Error::InvalidDevice) };
+        let [one] = launchParamsList.list(numDevices as usize)?[..] else { return Err(Error::NotSupported) };
         let sizes = sizes(one.grid.array(), one.block.array(), one.shared, true);
         launch(one.function, sizes, one.stream, DefaultStream::Legacy, Arguments::Pointers(one.arguments))
     }

@@ -1,10 +1,10 @@
 //! Kernels: attributes, occupancy.
 
 use crate::abi::{Address, FunctionHandle, In, Out};
-use crate::context::{check_device, runtime_context};
+use crate::context::runtime_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
-use crate::function::{KernelAttributes, parameter};
+use crate::function::{KernelAttributes, kernel_on, parameter};
 use crate::runtime::LaunchConfiguration;
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -124,9 +124,9 @@ api! { Runtime;
 
     /// As `cudaFuncSetAttribute`, for a kernel handle.
     fn cudaKernelSetAttributeForDevice(kernel: FunctionHandle, attribute: c_int, value: c_int, device: c_int) {
-        let simulator = runtime_context()?;
-        check_device(device)?;
-        simulator.set_kernel_attribute(&*simulator.kernel(kernel)?, attribute, value)
+        runtime_context()?;
+        let (simulator, kernel) = kernel_on(kernel, device)?;
+        simulator.set_kernel_attribute(&kernel, attribute, value)
     }
 
     /// Preferred split of L1 and shared memory.

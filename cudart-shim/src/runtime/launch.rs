@@ -123,14 +123,14 @@ api! { Runtime;
         launch(func.0, sizes, args, stream, default)
     }
 
-    /// Launches kernels on several devices at once, of which each has at most one.
+    /// Launches kernels on several devices at once. The devices say that they cannot (attribute 96), so only one is taken.
     fn cudaLaunchCooperativeKernelMultiDevice(
         launchParamsList: In<DeviceLaunch>, numDevices: c_uint, flags: c_uint,
     ) {
         if flags > 3 || numDevices == 0 {
             return Err(Error::InvalidValue);
         }
-        let [one] = launchParamsList.list(numDevices as usize)?[..] else { return Err(Error::InvalidDevice) };
+        let [one] = launchParamsList.list(numDevices as usize)?[..] else { return Err(Error::NotSupported) };
         let attributes = LaunchAttributes { cooperative: true, cluster: None };
         let sizes = Sizes { attributes, ..sizes(one.grid, one.block, one.shared) };
         launch(one.function.0, sizes, one.arguments, one.stream, DefaultStream::Legacy)

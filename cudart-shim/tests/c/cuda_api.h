@@ -159,7 +159,7 @@ void __cudaRegisterSurface(void **, const void *, const void **, const char *, i
 void __cudaUnregisterFatBinary(void **);
 
 typedef uint64_t CUdeviceptr;
-typedef void *CUcontext, *CUmodule, *CUfunction, *CUlinkState, *CUarray, *CUtexref, *CUsurfref;
+typedef void *CUcontext, *CUmodule, *CUlibrary, *CUkernel, *CUfunction, *CUlinkState, *CUarray, *CUtexref, *CUsurfref;
 typedef struct { size_t Width, Height; int Format; unsigned NumChannels; } CUDA_ARRAY_DESCRIPTOR;
 typedef struct { size_t Width, Height, Depth; int Format; unsigned NumChannels, Flags; } CUDA_ARRAY3D_DESCRIPTOR;
 typedef struct {
@@ -236,6 +236,17 @@ int cuModuleGetFunction(CUfunction *, CUmodule, const char *);
 int cuModuleGetGlobal_v2(CUdeviceptr *, size_t *, CUmodule, const char *);
 int cuFuncGetAttribute(int *, int, CUfunction);
 int cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+int cuLibraryLoadData(CUlibrary *, const void *, int *, void **, unsigned, int *, void **, unsigned);
+int cuLibraryUnload(CUlibrary);
+int cuLibraryGetKernel(CUkernel *, CUlibrary, const char *);
+int cuLibraryGetModule(CUmodule *, CUlibrary);
+int cuLibraryGetGlobal(CUdeviceptr *, size_t *, CUlibrary, const char *);
+int cuLibraryGetManaged(CUdeviceptr *, size_t *, CUlibrary, const char *);
+int cuKernelGetFunction(CUfunction *, CUkernel);
+int cuKernelGetLibrary(CUlibrary *, CUkernel);
+int cuKernelSetAttribute(int, int, CUkernel, int);
+int cuKernelGetAttribute(int *, int, CUkernel, int);
+int cuLaunchCooperativeKernelMultiDevice(void *, unsigned, unsigned);
 int cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **);
 int cuLinkCreate_v2(unsigned, int *, void **, CUlinkState *);
 int cuLinkAddData_v2(CUlinkState, int, void *, size_t, const char *, unsigned, int *, void **);

@@ -1,0 +1,91 @@
+//! Libraries the program loads itself.
+
+use crate::abi::{Address, FunctionHandle, In, LibraryHandle, Out, Text};
+use crate::context::{driver, runtime_context};
+use crate::driver::{code_of_file, code_of_image, global};
+use crate::entry::{Api, both};
+use crate::error::{Error, Result};
+use crate::jit::JitOptions;
+use crate::library;
+use crate::simulator::Simulator;
+use std::ffi::{c_int, c_uint, c_void};
+
+/// The device that is asked; the driver needs no context for it.
+fn device(api: Api) -> Result<&'static Simulator> {
+    match api {
+        Api::Runtime => runtime_context(),
+        Api::Driver => driver(),
+    }
+}
+
+both! {
+    /// Loads an image.
+    fn cudaLibraryLoadData = cuLibraryLoadData (
+        library: Out<LibraryHandle>, code: Address, jitOptions: In<c_int>, jitOptionsValues: *mut *mut c_void,
+        numJitOptions: c_uint, _libraryOptions: *mut c_int, _libraryOptionValues: *mut *mut c_void,
+        _numLibraryOptions: c_uint,
+    ) {
+        library.check()?;
+        let simulator = device(API)?;
+        let options = JitOptions::read(numJitOptions, jitOptions, jitOptionsValues)?;
+        library.set(simulator.add_library(code_of_image(simulator, code, options)?)?)
+    }
+
+    /// Loads a file.
+    fn cudaLibraryLoadFromFile = cuLibraryLoadFromFile (
+        library: Out<LibraryHandle>, fileName: Text, jitOptions: In<c_int>, jitOptionsValues: *mut *mut c_void,
+        numJitOptions: c_uint, _libraryOptions: *mut c_int, _libraryOptionValues: *mut *mut c_void,
+        _numLibraryOptions: c_uint,
+    ) {
+        library.check()?;
+        let simulator = device(API)?;
+        let options = JitOptions::read(numJitOptions, jitOptions, jitOptionsValues)?;
+        library.set(simulator.add_library(code_of_file(simulator, fileName, options)?)?)
+    }
+
+    /// Forgets a library and its variables.
+    fn cudaLibraryUnload = cuLibraryUnload (library: LibraryHandle) {
+        device(API)?;
+        library::unload(library)
+    }
+
+    /// A kernel by name.
+    fn cudaLibraryGetKernel = cuLibraryGetKernel (kernel: Out<FunctionHandle>, library: LibraryHandle, name: Text) {
+        kernel.check()?;
+        let found = device(API)?.find_library_kernel(library, name.get()?);
+        kernel.set(found.map_err(|error| match (API, error) {
+            (Api::Runtime, Error::SymbolNotFound) => Error::InvalidDeviceFunction,
+            (_, other) => other,
+        })?)
+    }
+
+    /// How many kernels a library has.
+    fn cudaLibraryGetKernelCount = cuLibraryGetKernelCount (result: Out<c_uint>, library: LibraryHandle) {
+        result.set(device(API)?.library_kernel_count(library)?)
+    }
+
+    /// The kernels of a library.
+    fn cudaLibraryEnumerateKernels = cuLibraryEnumerateKernels (
+        kernels: Out<FunctionHandle>, numKernels: c_uint, library: LibraryHandle,
+    ) {
+        device(API)?.enumerate_library_kernels(kernels, numKernels, library)
+    }
+
+    /// A variable by name, that of the current device.
+    fn cudaLibraryGetGlobal = cuLibraryGetGlobal (
+        dptr: Out<Address>, bytes: Out<usize>, library: LibraryHandle, name: Text,
+    ) {
+        let simulator = device(API)?;
+        global(simulator, dptr, bytes, simulator.library_module(library)?, name)
+    }
+
+    /// A managed variable by name, which all devices share.
+    fn cudaLibraryGetManaged = cuLibraryGetManaged (
+        dptr: Out<Address>, bytes: Out<usize>, library: LibraryHandle, name: Text,
+    ) {
+        let simulator = device(API)?;
+        let module = simulator.library_module(library)?;
+        simulator.module(module)?.check_managed(name.get()?)?;
+        global(simulator, dptr, bytes, module, name)
+    }
+}

@@ -4,6 +4,7 @@
 use crate::code_cache::code_cache;
 use crate::error::Error;
 use crate::mapped::{file_at, readable_from};
+use crate::unresolved::{self, Stage, Unresolved};
 use ptx_frontend::Module as PtxModule;
 use ptx_frontend::container::archive::members;
 use ptx_frontend::container::cubin::elf_size;
@@ -83,6 +84,8 @@ pub(crate) enum ImageError {
     NoMemory { address: usize },
     #[error("a host program or library is no module image")]
     HostFile,
+    #[error(transparent)]
+    Unresolved(#[from] Unresolved),
 }
 
 impl From<&ImageError> for Error {
@@ -92,7 +95,8 @@ impl From<&ImageError> for Error {
             ImageError::Container(_) | ImageError::NoMemory { .. } | ImageError::HostFile => {
                 Error::InvalidKernelImage
             }
-            ImageError::Ptx(_) => Error::InvalidPtx,
+            ImageError::Unresolved(Unresolved { stage: Stage::Link, .. }) => Error::InvalidKernelImage,
+            ImageError::Ptx(_) | ImageError::Unresolved(_) => Error::InvalidPtx,
             ImageError::MachineCodeOnly(_) => Error::NoKernelImageForDevice,
         }
     }
@@ -155,6 +159,12 @@ fn entries<'a>(container: &Container<'a>) -> Images<Vec<Entry<'a>>> {
 }
 
 impl Code {
+    /// The code, if every name that it uses is defined.
+    pub(crate) fn resolved(self, stage: Stage) -> Images<Self> {
+        unresolved::check(&self.modules, stage)?;
+        Ok(self)
+    }
+
     /// The code of a registered fat binary. A container that cannot be read leaves the others usable.
     ///
     /// # Safety

@@ -63,6 +63,7 @@ mod tensor_map;
 mod texture;
 mod texture_reference;
 mod trace;
+mod unresolved;
 mod virtual_memory;
 
 pub use error::Error;

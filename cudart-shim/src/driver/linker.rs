@@ -1,4 +1,4 @@
-//! Linking: PTX texts put into one image, whose names are resolved when it is loaded.
+//! Linking: PTX texts put into one image, whose names are tied to their definitions when it is loaded.
 
 use crate::abi::{Address, In, Out, Text};
 use crate::context::driver_context;
@@ -8,11 +8,14 @@ use crate::image::Code;
 use crate::jit::JitOptions;
 use crate::process::process;
 use crate::simulator::Simulator;
+use crate::unresolved::Stage;
+use ptx_frontend::Module as PtxModule;
 use ptx_frontend::container::{Linked, Origin};
 use rustc_hash::FxHashMap;
 use std::ffi::{OsStr, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
 /// `CUjitInputType`.
 const CUBIN: c_int = 0;
@@ -25,7 +28,8 @@ const LIBRARY: c_int = 4;
 #[derive(Debug)]
 struct Link {
     options: JitOptions,
-    texts: Vec<Vec<u8>>,
+    /// What has been added.
+    modules: Vec<Arc<PtxModule>>,
     /// The finished image, which the program reads until it destroys the link.
     image: Vec<u8>,
 }
@@ -56,8 +60,7 @@ fn add(simulator: &Simulator, state: Address, kind: c_int, bytes: &[u8]) -> Resu
             _ => return Err(Error::InvalidValue),
         };
         let code = link.options.finish(added.map(|()| code))?;
-        let texts = code.modules.iter().map(|module| module.source().text().as_bytes().to_vec());
-        link.texts.extend(texts);
+        link.modules.extend(code.modules);
         Ok(())
     })
 }
@@ -73,7 +76,7 @@ api! { Driver;
         let mut links = process().links.lock();
         links.created += 1;
         let handle = LINK_HANDLES | (links.created << 4);
-        links.live.insert(handle, Link { options, texts: Vec::new(), image: Vec::new() });
+        links.live.insert(handle, Link { options, modules: Vec::new(), image: Vec::new() });
         stateOut.set(Address(handle))
     }
 
@@ -100,14 +103,15 @@ api! { Driver;
         add(simulator, state, kind, &bytes.map_err(|_| Error::FileNotFound)?)
     }
 
-    /// Makes the image; it lives as long as the link.
+    /// Makes the image; it lives as long as the link. Every name has to be defined.
     fn cuLinkComplete(state: Address, cubinOut: Out<Address>, sizeOut: Out<usize>) {
         cubinOut.check()?;
         driver_context()?;
         with_link(state, |being_made| {
-            let texts = being_made.texts.iter().map(Vec::as_slice).collect();
-            being_made.image =
-                Linked { texts, max_registers: being_made.options.max_registers() }.to_bytes();
+            let code = Code { modules: being_made.modules.clone(), ..Code::default() };
+            let Code { modules, max_registers, .. } = being_made.options.finish(code.resolved(Stage::Link))?;
+            let texts = modules.iter().map(|module| module.source().text().as_bytes()).collect();
+            being_made.image = Linked { texts, max_registers }.to_bytes();
             sizeOut.set_if_wanted(being_made.image.len());
             cubinOut.set(Address(being_made.image.as_ptr() as usize))
         })

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::image::Code;
 use crate::jit::JitOptions;
 use crate::simulator::Simulator;
+use crate::unresolved::Stage;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -20,13 +21,15 @@ pub(crate) fn code_of_image(simulator: &Simulator, image: Address, options: JitO
         return Err(Error::InvalidValue);
     }
     // SAFETY: by the API's contract the image is one of the kinds CUDA loads.
-    options.finish(unsafe { Code::of_image(image.0, simulator.capability()) })
+    let code = unsafe { Code::of_image(image.0, simulator.capability()) };
+    options.finish(code.and_then(|code| code.resolved(Stage::Load)))
 }
 
 /// The code of a file.
 pub(crate) fn code_of_file(simulator: &Simulator, name: Text, options: JitOptions) -> Result<Code> {
     let path = Path::new(OsStr::from_bytes(name.get()?.to_bytes())).to_owned();
-    options.finish(Code::of_file(&path, simulator.capability()))
+    let code = Code::of_file(&path, simulator.capability());
+    options.finish(code.and_then(|code| code.resolved(Stage::Load)))
 }
 
 fn load(result: Out<ModuleHandle>, image: Address, options: JitOptions) -> Result<()> {

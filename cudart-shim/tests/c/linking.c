@@ -37,6 +37,42 @@ static size_t make_library(char *archive)
     return length + (size_t)sprintf(archive + length, header, "/0", 0, 0, 0, 0, 4, "....");
 }
 
+/* A name that nothing defines is found by who puts modules together, if something uses it; functions of the device do not
+ * need a definition. */
+static void missing_names(void)
+{
+    static const char missing[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+        ".extern .func nowhere();\n.extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+        ".extern .global .align 4 .u32 elsewhere;\n"
+        ".visible .entry calls() { call nowhere, (); ret; }\n"
+        ".visible .entry reads() { .reg .b32 %r<2>; ld.global.u32 %r1, [elsewhere]; ret; }\n";
+    static const char unused[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+        ".extern .func nowhere();\n.extern .global .align 4 .u32 elsewhere;\n.visible .entry nothing() { ret; }\n";
+    enum { ERROR_LOG = 5, ERROR_LOG_SIZE = 6 };
+    char log[256] = "";
+    int options[] = {ERROR_LOG, ERROR_LOG_SIZE};
+    void *values[] = {log, (void *)sizeof log};
+    CUlinkState link;
+    CUmodule module;
+    CUlibrary library;
+    void *image;
+
+    EXPECT(cuModuleLoadDataEx(&module, missing, 2, options, values), cudaErrorInvalidPtx);
+    EXPECT(strstr(log, "Unresolved extern function 'nowhere'") != NULL, 1);
+    EXPECT(strstr(log, "Unresolved extern variable 'elsewhere'") != NULL, 1);
+    EXPECT(strstr(log, "vprintf") == NULL, 1);
+    EXPECT(cuLibraryLoadData(&library, missing, NULL, NULL, 0, NULL, NULL, 0), cudaErrorInvalidPtx);
+    OK(cuModuleLoadData(&module, unused));
+    OK(cuModuleUnload(module));
+
+    values[1] = (void *)sizeof log;
+    OK(cuLinkCreate_v2(2, options, values, &link));
+    OK(cuLinkAddData_v2(link, 1, (void *)missing, sizeof missing, "missing", 0, NULL, NULL));
+    EXPECT(cuLinkComplete(link, &image, NULL), cudaErrorInvalidKernelImage);
+    EXPECT(strstr(log, "Undefined reference to 'nowhere'") != NULL, 1);
+    OK(cuLinkDestroy(link));
+}
+
 int main(void)
 {
     CUcontext context;
@@ -53,6 +89,7 @@ int main(void)
 
     OK(cuInit(0));
     OK(cuCtxCreate_v2(&context, 0, 0));
+    missing_names();
     OK(cuLinkCreate_v2(1, options, values, &link));
     OK(cuLinkAddData_v2(link, 1, (void *)caller, sizeof caller, "caller", 0, NULL, NULL));
     OK(cuLinkAddFile_v2(link, 3, "/proc/self/exe", 0, NULL, NULL));

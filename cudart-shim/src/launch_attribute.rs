@@ -19,11 +19,13 @@ impl LaunchAttribute {
 pub(crate) mod number {
     pub(crate) const COOPERATIVE: u32 = 2;
     pub(crate) const CLUSTER_DIMENSION: u32 = 4;
+    /// Of a kernel node, as of a stream.
+    pub(crate) const PRIORITY: u32 = 8;
     /// Kernels may change the node.
     pub(crate) const DEVICE_UPDATABLE: u32 = 13;
-    /// Attributes of kernels that change nothing here: access policy window, preferred scheduling of clusters, priority,
+    /// Attributes of kernels that change no launch: access policy window, preferred scheduling of clusters, priority,
     /// domains of memory synchronisation (map, domain), preferred cluster, device-updatable, preferred share of shared memory.
-    pub(crate) const HINTS: [u32; 8] = [1, 5, 8, 9, 10, 11, DEVICE_UPDATABLE, 14];
+    pub(crate) const HINTS: [u32; 8] = [1, 5, PRIORITY, 9, 10, 11, DEVICE_UPDATABLE, 14];
 }
 use number::{CLUSTER_DIMENSION, COOPERATIVE};
 

@@ -130,6 +130,16 @@ fn the_watchdog_stops_a_kernel_without_end_and_says_where_it_was() {
 }
 
 #[test]
+fn the_watchdog_stops_a_while_node_without_end() {
+    let mut command = common::command(&program("endless_while"));
+    let output = command.env("VOLTSIM_WATCHDOG", "1").output().expect("the program starts");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "the device works again after a reset: {said}");
+    assert_eq!(text(&output.stdout), "cudaErrorLaunchTimeout\n");
+    assert!(said.contains("a conditional node still runs its graph again after 1s"), "{said}");
+}
+
+#[test]
 fn a_product_and_its_difference_are_rounded_once_unless_told_otherwise() {
     // The kernel traps unless the product is rounded before.
     assert_eq!(fault("contraction", &[]).0, "cudaErrorLaunchFailure\n");

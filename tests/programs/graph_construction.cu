@@ -445,6 +445,47 @@ static void mistakes_of_nodes() {
     (void)cudaGetLastError();
 }
 
+// Of two kernels that can run, the more urgent one starts first where the graph goes by its nodes; a captured kernel has
+// the priority of its stream.
+static void priorities() {
+    int least, greatest;
+    CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    DeviceArray<int> data(count);
+    cudaGraph_t graph;
+    CHECK(cudaGraphCreate(&graph, 0));
+    cudaGraphNode_t start = memset_node(graph, {}, data.get(), 5, 4, count);
+    kernel_node(graph, {start}, add, data.get(), 1);
+    cudaGraphNode_t urgent = kernel_node(graph, {start}, multiply, data.get(), 3);
+    cudaLaunchAttributeValue value = {};
+    value.priority = greatest;
+    CHECK(cudaGraphKernelNodeSetAttribute(urgent, cudaLaunchAttributePriority, &value));
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagUseNodePriority));
+    // A host that is busy elsewhere may start the second kernel while the first one still waits for a core.
+    bool in_order = false;
+    for (int round = 0; round < 20 && !in_order; ++round) {
+        CHECK(cudaGraphLaunch(exec, nullptr));
+        in_order = data.download() == std::vector<int>(count, 5 * 3 + 1);
+    }
+    EXPECT(in_order);
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+
+    cudaStream_t stream;
+    CHECK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    add<<<1, 32, 0, stream>>>(data.get(), count, 1);
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    cudaGraphNode_t captured;
+    size_t nodes = 1;
+    CHECK(cudaGraphGetNodes(graph, &captured, &nodes));
+    value = {};
+    CHECK(cudaGraphKernelNodeGetAttribute(captured, cudaLaunchAttributePriority, &value));
+    EXPECT(value.priority == greatest);
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaStreamDestroy(stream));
+}
+
 int main() {
     a_diamond_runs_in_order_each_time();
     copies_of_all_shapes();
@@ -457,6 +498,7 @@ int main() {
     edges_that_say_more();
     clones_and_numbers();
     user_objects();
+    priorities();
     mistakes_of_nodes();
     return finish();
 }

@@ -1,6 +1,8 @@
 // Memory that graphs allocate and free: addresses stay, lives begin with launches and end with frees.
 #include "check.h"
 
+#include <unistd.h>
+
 __global__ void add(int *data, int count, int value) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) data[i] += value;
 }
@@ -131,6 +133,62 @@ static void freed_by_the_next_launch() {
     CHECK(cudaGraphDestroy(graph));
 }
 
+static void CUDART_CB wait_for(void *flag) {
+    while (!*static_cast<volatile int *>(flag)) usleep(100);
+}
+
+// Memory is taken by the first launch, and given back when it is trimmed: then others can have it.
+static void memory_goes_back() {
+    cudaMemAllocNodeParams params = {};
+    params.poolProps.allocType = cudaMemAllocationTypePinned;
+    params.poolProps.location = {cudaMemLocationTypeDevice, 0};
+    params.bytesize = 256 << 20;
+    size_t before, now, total;
+    CHECK(cudaDeviceGraphMemTrim(0));
+    CHECK(cudaMemGetInfo(&before, &total));
+    cudaGraph_t graph;
+    cudaGraphNode_t allocated, freed;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemAllocNode(&allocated, graph, nullptr, 0, &params));
+    CHECK(cudaGraphAddMemFreeNode(&freed, graph, &allocated, 1, params.dptr));
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaMemGetInfo(&now, &total));
+    EXPECT(now == before);
+    for (int round = 0; round < 2; ++round) {
+        CHECK(cudaGraphLaunch(exec, stream));
+        CHECK(cudaStreamSynchronize(stream));
+        CHECK(cudaMemGetInfo(&now, &total));
+        EXPECT(now + params.bytesize <= before);
+        CHECK(cudaDeviceGraphMemTrim(0));
+        CHECK(cudaMemGetInfo(&now, &total));
+        EXPECT(now == before);
+    }
+    // Memory of a graph that is under way stays.
+    volatile int open = 0;
+    CHECK(cudaLaunchHostFunc(stream, wait_for, (void *)&open));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaDeviceGraphMemTrim(0));
+    CHECK(cudaMemGetInfo(&now, &total));
+    EXPECT(now + params.bytesize <= before);
+    open = 1;
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaDeviceGraphMemTrim(0));
+    // Without room for it the graph cannot be launched.
+    void *rest;
+    CHECK(cudaMalloc(&rest, before - params.bytesize / 2));
+    EXPECT_ERROR(cudaErrorMemoryAllocation, cudaGraphLaunch(exec, stream));
+    CHECK(cudaFree(rest));
+    (void)cudaGetLastError();
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaDeviceGraphMemTrim(0));
+    CHECK(cudaMemGetInfo(&now, &total));
+    EXPECT(now == before);
+}
+
 static void captured() {
     std::vector<int> out(count);
     int *memory, *kept;
@@ -194,6 +252,7 @@ int main() {
     freed_in_the_graph();
     freed_outside();
     freed_by_the_next_launch();
+    memory_goes_back();
     captured();
     attributes();
     return finish();

@@ -220,6 +220,10 @@ impl Simulator {
         let kind = kind(&mut graphs)?;
         let added = graphs.add_checked(graph, &tail, kind, &mut remains);
         if let Ok(node) = added {
+            let place = graphs.node_mut(node)?;
+            if matches!(place.kind, Kind::Operation(Operation::Kernel(_))) {
+                place.set_priority(self.engine.stream_info(stream)?.priority);
+            }
             graphs.captures.set_tail(stream, vec![(node, Edge::default())]);
         }
         drop(graphs);

@@ -69,6 +69,8 @@ impl From<Error> for InstantiateFailure {
 pub(super) struct Step {
     pub(super) node: NodeHandle,
     pub(super) kind: Kind,
+    /// How urgent it is, by [`flag::USE_NODE_PRIORITY`].
+    pub(super) priority: i32,
     /// Places of the steps that it follows.
     pub(super) after: Vec<usize>,
     /// A step that is not does nothing.
@@ -109,14 +111,15 @@ impl Plans {
         let mut steps = Plan::with_capacity(sorted.len());
         for (place, &node) in sorted.iter().enumerate() {
             self.places.insert(node, (number, place));
-            let kind = graphs.node(node)?.kind.clone();
+            let found = graphs.node(node)?;
+            let (kind, priority) = (found.kind.clone(), found.priority());
             for owned in Graphs::owned_by(&kind) {
                 self.add(graphs, owned)?;
             }
             let dependencies = graph.topology.dependencies(node).iter();
             let after =
                 dependencies.filter_map(|(before, _)| self.places.get(before)).map(|(_, place)| *place);
-            steps.push(Step { node, kind, after: after.collect(), enabled: true });
+            steps.push(Step { node, kind, priority, after: after.collect(), enabled: true });
         }
         if let Some(plan) = self.plans.get_mut(number) {
             *plan = steps;

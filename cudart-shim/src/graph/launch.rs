@@ -8,10 +8,12 @@ use super::node::{Hints, Kind};
 use super::store::{Graphs, Purpose};
 use super::topology::Edge;
 use crate::error::{Error, Result};
+use crate::log;
 use crate::operation::Operation;
 use crate::simulator::{DeviceFault, Simulator};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
+use std::time::Instant;
 use stream_engine::{Context, Node, StreamId, Work};
 
 /// A conditional node of a launch.
@@ -39,6 +41,7 @@ fn run_conditional(
     conditional: &Conditional,
 ) -> std::result::Result<(), DeviceFault> {
     let Conditional { condition, form, bodies } = conditional;
+    let started = Instant::now();
     loop {
         let Some(body) = form.chosen(condition.get()).and_then(|number| bodies.get(number)) else {
             return Ok(());
@@ -46,6 +49,10 @@ fn run_conditional(
         run_steps(simulator, context, plans, plans.plan(*body))?;
         if *form != Form::While || context.is_cancelled() {
             return Ok(());
+        }
+        if let Some(limit) = simulator.device.settings.watchdog.filter(|limit| started.elapsed() > *limit) {
+            log::report(|| format!("a conditional node still runs its graph again after {limit:?}"));
+            return Err(DeviceFault { device: simulator.ordinal, error: Error::LaunchTimeout });
         }
     }
 }
@@ -78,7 +85,16 @@ struct Expansion {
 
 impl Expansion {
     fn push(&mut self, step: stream_engine::Step<Work<DeviceFault>>, after: Vec<usize>) -> usize {
-        self.nodes.push(Node { step, after });
+        self.push_with(None, step, after)
+    }
+
+    fn push_with(
+        &mut self,
+        priority: Option<i32>,
+        step: stream_engine::Step<Work<DeviceFault>>,
+        after: Vec<usize>,
+    ) -> usize {
+        self.nodes.push(Node { step, priority, after });
         self.nodes.len() - 1
     }
 
@@ -109,8 +125,11 @@ impl Expansion {
             let place = match &step.kind {
                 _ if !step.enabled => self.push(Empty, after),
                 Kind::Operation(operation) => {
+                    let by_node = self.executable.flags & flag::USE_NODE_PRIORITY != 0;
+                    let priority =
+                        (by_node && matches!(operation, Operation::Kernel(_))).then_some(step.priority);
                     let work = self.work(operation.clone());
-                    self.push(work, after)
+                    self.push_with(priority, work, after)
                 }
                 Kind::Conditional(conditional) => {
                     let run = ConditionalRun { plans: Arc::clone(&plans), conditional: conditional.clone() };
@@ -162,7 +181,12 @@ fn account_for_memory(plans: &Plans, auto_free: bool) -> Result<()> {
     for reservation in allocations().filter(|reservation| reservation.is_live()) {
         memory::end_life(reservation.address)?;
     }
-    allocations().for_each(|reservation| reservation.begin_life());
+    for (begun, reservation) in allocations().enumerate() {
+        if let Err(error) = reservation.begin_life() {
+            allocations().take(begun).try_for_each(|begun| memory::end_life(begun.address))?;
+            return Err(error);
+        }
+    }
     frees().try_for_each(memory::end_life)
 }
 

@@ -1,13 +1,15 @@
 //! Memory of allocation nodes.
 //!
-//! The address of an allocation node is fixed when the node is made, so its memory is taken from the device then and kept
-//! as long as the node or an executable graph with it is there. Whether the program may use it now is an account: a
-//! launch of the graph begins the allocation's life, a free ends it, and the address is the same in every launch.
+//! The address of an allocation node is fixed when the node is made and kept as long as the node or an executable graph
+//! with it is there. The first launch takes memory for it, which goes back when it is trimmed and not in use. Whether the
+//! program may use it now is an account: a launch of the graph begins the allocation's life, a free ends it.
 
 use crate::entry;
 use crate::error::{Error, Result};
-use crate::simulator::owner_of;
+use crate::simulator::{Simulator, owner_of};
+use functional::memory::MemoryError;
 use rustc_hash::FxHashMap;
+use stream_engine::Scope;
 
 /// The life of one reservation.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +64,12 @@ pub(crate) struct Reservation {
 }
 
 impl Reservation {
-    /// Takes charge of device memory.
+    /// Takes charge of device memory, which takes no room before a launch.
     pub(crate) fn new(address: u64, bytes: u64) -> Self {
+        if let Some((owner, _)) = owner_of(address) {
+            // To take room away does not fail.
+            let _ = set_room(owner, address, false);
+        }
         let life = Life { bytes, live: false, reserved: false, orphan: false };
         with_account(address, |account| account.lives.insert(address, life));
         Self { address, bytes }
@@ -74,15 +80,18 @@ impl Reservation {
         is_live(self.address)
     }
 
-    /// A launch allocates the memory.
-    pub(crate) fn begin_life(&self) {
-        with_account(self.address, |account| {
-            if let Some(life) = account.lives.get_mut(&self.address) {
-                (life.live, life.reserved) = (true, true);
-            }
-            account.used_high = account.used_high.max(account.held());
-            account.reserved_high = account.reserved_high.max(account.held());
-        });
+    /// A launch allocates the memory, if the device has room for it.
+    pub(crate) fn begin_life(&self) -> Result<()> {
+        let Some((owner, _)) = owner_of(self.address) else { return Err(Error::InvalidValue) };
+        let account = &mut *owner.graph_memory.lock();
+        let life = account.lives.get_mut(&self.address).ok_or(Error::InvalidValue)?;
+        if !life.reserved {
+            set_room(owner, self.address, true)?;
+        }
+        (life.live, life.reserved) = (true, true);
+        account.used_high = account.used_high.max(account.held());
+        account.reserved_high = account.reserved_high.max(account.held());
+        Ok(())
     }
 }
 
@@ -99,6 +108,15 @@ impl Drop for Reservation {
         if is_over.flatten().is_some() {
             give_back(self.address);
         }
+    }
+}
+
+/// Lets memory take room on its device or not.
+fn set_room(owner: &Simulator, address: u64, takes: bool) -> Result<()> {
+    match owner.device.memory.set_idle(address, !takes) {
+        // Managed memory always has room.
+        Ok(()) | Err(MemoryError::NotAllocated(_)) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -137,14 +155,24 @@ pub(crate) fn end_life(address: u64) -> Result<()> {
     Ok(())
 }
 
+impl Simulator {
+    /// `cudaDeviceGraphMemTrim`: memory of graphs that nothing uses goes back. What is under way may use any.
+    pub(crate) fn trim_graph_memory(&self) -> Result<()> {
+        if !self.engine.is_complete(Scope::Context)? {
+            return Ok(());
+        }
+        let account = &mut *self.graph_memory.lock();
+        account.gone = 0;
+        for (&address, life) in account.lives.iter_mut().filter(|(_, life)| life.reserved && !life.live) {
+            set_room(self, address, false)?;
+            life.reserved = false;
+        }
+        Ok(())
+    }
+}
+
 /// What a device tells of the memory of its graphs.
 impl Account {
-    /// `cudaDeviceGraphMemTrim`: unused memory no longer counts as reserved.
-    pub(crate) fn trim(&mut self) {
-        self.gone = 0;
-        self.lives.values_mut().for_each(|life| life.reserved = life.live);
-    }
-
     /// `cudaGraphMemAttributeType`, `CUgraphMem_attribute`: bytes in use or reserved, now or at most.
     pub(crate) fn attribute(&self, number: i32) -> Result<u64> {
         match number {

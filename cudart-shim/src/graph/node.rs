@@ -4,6 +4,7 @@ use super::conditional::Conditional;
 use super::handle::{GraphHandle, NodeHandle};
 use super::memory::Reservation;
 use crate::abi::EventHandle;
+use crate::launch_attribute::number;
 use crate::operation::Operation;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -83,7 +84,7 @@ impl From<Operation> for Kind {
     }
 }
 
-/// Attributes of a kernel node that change nothing here, by number.
+/// Attributes of a kernel node that change no launch, by number.
 pub(crate) type Hints = BTreeMap<u32, [u32; 16]>;
 
 /// A node.
@@ -96,4 +97,18 @@ pub(crate) struct Node {
     /// The node that it was cloned from.
     pub(crate) original: Option<NodeHandle>,
     pub(crate) hints: Hints,
+}
+
+impl Node {
+    /// How urgent it is where the executable graph goes by its nodes' priorities.
+    pub(crate) fn priority(&self) -> i32 {
+        self.hints.get(&number::PRIORITY).map_or(0, |value| value[0] as i32)
+    }
+
+    /// Gives it a priority.
+    pub(crate) fn set_priority(&mut self, priority: i32) {
+        let mut value = [0; 16];
+        value[0] = priority as u32;
+        self.hints.insert(number::PRIORITY, value);
+    }
 }

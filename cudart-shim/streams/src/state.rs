@@ -77,11 +77,19 @@ enum Operation<W> {
     Wait,
 }
 
-#[derive(Debug)]
-struct Item<W> {
+/// What an item is part of, and how urgent it is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
     stream: StreamId,
     /// Whether it has a place in its stream's queue; the inner nodes of a graph have none.
     queued: bool,
+    /// A smaller one is more urgent.
+    priority: i32,
+}
+
+#[derive(Debug)]
+struct Item<W> {
+    place: Place,
     operation: Operation<W>,
     /// Predecessors that have not retired.
     pending: usize,
@@ -346,7 +354,7 @@ impl<W, F: Clone> State<W, F> {
         others: impl IntoIterator<Item = ItemId>,
         now: Timestamp,
     ) -> Result<(ItemId, Effects<W>), Error<F>> {
-        let kind = self.live_stream(stream)?.info.kind;
+        let StreamInfo { kind, priority } = self.live_stream(stream)?.info;
         let mut predecessors = self.last_items_before(stream, kind);
         predecessors.extend(others);
         let id = ItemId(self.next_handle);
@@ -355,15 +363,15 @@ impl<W, F: Clone> State<W, F> {
             self.busy_blocking.insert(stream);
         }
         let mut effects = Effects::default();
-        self.add_item(stream, true, operation, predecessors, now, &mut effects);
+        let place = Place { stream, queued: true, priority };
+        self.add_item(place, operation, predecessors, now, &mut effects);
         Ok((id, effects))
     }
 
     /// Adds an item behind its predecessors; those that have retired do not matter.
     fn add_item(
         &mut self,
-        stream: StreamId,
-        queued: bool,
+        place: Place,
         operation: Operation<W>,
         predecessors: impl IntoIterator<Item = ItemId>,
         now: Timestamp,
@@ -377,7 +385,7 @@ impl<W, F: Clone> State<W, F> {
                 pending += 1;
             }
         }
-        self.items.insert(id, Item { stream, queued, operation, pending, successors: Vec::new() });
+        self.items.insert(id, Item { place, operation, pending, successors: Vec::new() });
         if pending == 0 && self.settle(id, effects) {
             self.retire(id, now, effects);
         }
@@ -424,11 +432,7 @@ impl<W, F: Clone> State<W, F> {
 
     /// Whether the item is ready in this lane.
     pub fn is_ready(&self, item: ItemId, lane: Lane) -> bool {
-        let priority = self
-            .items
-            .get(&item)
-            .and_then(|item| self.streams.get(&item.stream))
-            .map(|stream| stream.info.priority);
+        let priority = self.items.get(&item).map(|item| item.place.priority);
         priority.is_some_and(|priority| self.ready.get(lane).contains(&(priority, item)))
     }
 
@@ -444,14 +448,13 @@ impl<W, F: Clone> State<W, F> {
 
     /// The stream an unfinished item was submitted to.
     pub fn stream_of(&self, item: ItemId) -> Option<StreamId> {
-        self.items.get(&item).map(|item| item.stream)
+        self.items.get(&item).map(|item| item.place.stream)
     }
 
     /// Hands out a ready item's work; `None` when the item is not ready.
     pub fn start(&mut self, id: ItemId) -> Option<Started<W>> {
         let item = self.items.get_mut(&id)?;
-        let stream = item.stream;
-        let priority = self.streams.get(&stream)?.info.priority;
+        let Place { stream, priority, .. } = item.place;
         let Operation::Work { work, lane, .. } = &mut item.operation else { return None };
         let lane = *lane;
         if !self.ready.get_mut(lane).remove(&(priority, id)) {
@@ -518,8 +521,7 @@ impl<W, F: Clone> State<W, F> {
             effects.discarded.extend(work.take());
             return true;
         }
-        let priority = self.streams.get(&item.stream).map_or(0, |stream| stream.info.priority);
-        self.ready.get_mut(*lane).insert((priority, id));
+        self.ready.get_mut(*lane).insert((item.place.priority, id));
         if *lane == Lane::Caller {
             effects.callable.push(id);
         }
@@ -531,8 +533,8 @@ impl<W, F: Clone> State<W, F> {
         let mut over = VecDeque::from([id]);
         while let Some(id) = over.pop_front() {
             let Some(item) = self.items.remove(&id) else { continue };
-            if item.queued {
-                self.leave_stream(item.stream);
+            if item.place.queued {
+                self.leave_stream(item.place.stream);
             }
             if let Operation::Record(event) = item.operation {
                 self.reach_record(event, id, now);

@@ -57,12 +57,19 @@ pub struct Allocation {
     pub kind: AllocationKind,
     /// Counts allocations from 1.
     pub serial: u64,
+    /// It takes no room at present and holds nothing, though its addresses are taken.
+    pub idle: bool,
 }
 
 impl Allocation {
     /// The byte after the last one.
     pub fn end(&self) -> u64 {
         self.address + self.size
+    }
+
+    /// Bytes of the device that it takes.
+    pub(super) fn charged(&self) -> u64 {
+        if self.kind.is_device() && !self.idle { self.size } else { 0 }
     }
 }
 

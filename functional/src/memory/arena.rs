@@ -96,8 +96,13 @@ impl Arena {
         }
         self.zero(address, first.min(end));
         self.zero(last.max(address), end);
-        // SAFETY: the pages lie in the reserved range and hold nothing but free stretches.
-        if unsafe { libc::madvise(first as *mut _, (last - first) as usize, libc::MADV_DONTNEED) } != 0 {
+        self.discard(first, last - first)
+    }
+
+    /// Gives back the pages of a range that consists of whole ones, which read as zero then.
+    pub(super) fn discard(&self, address: u64, length: u64) -> io::Result<()> {
+        // SAFETY: the pages lie in the reserved range, and whoever they belong to wants none of what they hold.
+        if unsafe { libc::madvise(address as *mut _, length as usize, libc::MADV_DONTNEED) } != 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(())

@@ -70,7 +70,7 @@ impl State {
     fn set_live(&mut self, address: u64, size: u64, reserved: u64, kind: AllocationKind) {
         let serial = self.next_serial;
         self.next_serial += 1;
-        self.live.insert(address, Allocation { address, size, reserved, kind, serial });
+        self.live.insert(address, Allocation { address, size, reserved, kind, serial, idle: false });
     }
 }
 

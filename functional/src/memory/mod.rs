@@ -203,7 +203,7 @@ impl Memory {
         self.used.fetch_add(charged, Ordering::Relaxed);
         let serial = state.next_serial;
         state.next_serial += 1;
-        state.live.insert(address, Allocation { address, size, reserved, kind, serial });
+        state.live.insert(address, Allocation { address, size, reserved, kind, serial, idle: false });
         Ok(address)
     }
 
@@ -225,10 +225,33 @@ impl Memory {
         cleared
             .and_then(|()| self.arena.decommit(&mut state.free, start, allocation.reserved))
             .map_err(|error| MemoryError::Host(error.to_string()))?;
-        if allocation.kind.is_device() {
-            self.used.fetch_sub(allocation.size, Ordering::Relaxed);
-        }
+        self.used.fetch_sub(allocation.charged(), Ordering::Relaxed);
         Ok(allocation)
+    }
+
+    /// Takes room from an allocation of [`AllocationKind::Device`], with what it holds, or gives it room again. Its
+    /// addresses stay taken.
+    pub fn set_idle(&self, address: u64, idle: bool) -> Result<(), MemoryError> {
+        let mut state = self.state.write();
+        let free = self.capacity.saturating_sub(self.used());
+        let allocation = state.live.get_mut(&address).filter(|found| found.kind == AllocationKind::Device);
+        let allocation = allocation.ok_or(MemoryError::NotAllocated(address))?;
+        let (before, reserved) = (allocation.charged(), allocation.reserved);
+        let wanted = if idle { 0 } else { allocation.size };
+        if wanted > free + before {
+            return Err(MemoryError::OutOfMemory { requested: wanted, free, total: self.capacity });
+        }
+        allocation.idle = idle;
+        self.used.fetch_add(wanted, Ordering::Relaxed);
+        self.used.fetch_sub(before, Ordering::Relaxed);
+        if !idle {
+            return Ok(());
+        }
+        let cleared = match state.mappings.remove(&address) {
+            Some(_) => self.arena.clear(address, reserved),
+            None => self.arena.discard(address, reserved),
+        };
+        cleared.map_err(|error| MemoryError::Host(error.to_string()))
     }
 
     /// Makes `size` bytes of the program's own memory at `address` visible to kernels (`cudaHostRegister`).
@@ -246,7 +269,7 @@ impl Memory {
         let serial = state.next_serial;
         state.next_serial += 1;
         let kind = AllocationKind::Registered;
-        state.live.insert(address, Allocation { address, size, reserved: 0, kind, serial });
+        state.live.insert(address, Allocation { address, size, reserved: 0, kind, serial, idle: false });
         Ok(())
     }
 
@@ -333,6 +356,26 @@ mod tests {
 
     fn memory() -> Memory {
         Memory::new(1 << 30).unwrap()
+    }
+
+    #[test]
+    fn an_idle_allocation_keeps_its_addresses_and_neither_room_nor_contents() {
+        let memory = Memory::new(1 << 20).unwrap();
+        let address = memory.allocate(1 << 19, 1, AllocationKind::Device).unwrap();
+        memory.write(address, &[7]).unwrap();
+        memory.set_idle(address, true).unwrap();
+        assert_eq!(memory.used(), 0);
+        let other = memory.allocate(1 << 20, 1, AllocationKind::Device).unwrap();
+        assert!(other >= address + (1 << 19));
+        assert!(matches!(memory.set_idle(address, false), Err(MemoryError::OutOfMemory { .. })));
+        memory.free(other).unwrap();
+        memory.set_idle(address, false).unwrap();
+        let mut byte = [1];
+        memory.read(address, &mut byte).unwrap();
+        assert_eq!((byte, memory.used()), ([0], 1 << 19));
+        memory.set_idle(address, true).unwrap();
+        memory.free(address).unwrap();
+        assert_eq!(memory.used(), 0);
     }
 
     #[test]

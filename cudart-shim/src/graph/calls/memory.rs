@@ -14,11 +14,10 @@ fn account(device: c_int) -> Result<MutexGuard<'static, Account>> {
 }
 
 both! {
-    /// Gives memory of graphs that nothing uses back.
+    /// Gives memory of graphs that nothing uses back, if the device has nothing to do.
     fn cudaDeviceGraphMemTrim = cuDeviceGraphMemTrim(device: c_int) {
         context()?;
-        account(device)?.trim();
-        Ok(())
+        simulator_of(ordinal(device)?)?.trim_graph_memory()
     }
 
     /// How much memory graphs use.

@@ -5,7 +5,7 @@
 //! comes later in the stream follows the end. The nodes between have no place in the stream's queue, so that independent
 //! ones overlap.
 
-use super::{Effects, Operation, State};
+use super::{Effects, Operation, Place, State};
 use crate::clock::Timestamp;
 use crate::error::Error;
 use crate::handles::{EventId, ItemId, StreamId};
@@ -29,6 +29,8 @@ pub enum Step<W> {
 pub struct Node<W> {
     /// What it does.
     pub step: Step<W>,
+    /// How urgent it is, if not as its stream is; a smaller number is more urgent.
+    pub priority: Option<i32>,
     /// Places in the list of nodes of those that it follows, all before its own; others are ignored.
     pub after: Vec<usize>,
 }
@@ -43,7 +45,7 @@ impl<W, F: Clone> State<W, F> {
         now: Timestamp,
     ) -> Result<(ItemId, Effects<W>), Error<F>> {
         self.check_open()?;
-        self.live_stream(stream)?;
+        let usual = self.live_stream(stream)?.info.priority;
         for node in &nodes {
             if let Step::Record(event) | Step::Wait(event) = node.step {
                 self.event(event)?;
@@ -51,7 +53,7 @@ impl<W, F: Clone> State<W, F> {
         }
         let (begin, mut effects) = self.enqueue(stream, Operation::Wait, after, now)?;
         let mut items = Vec::with_capacity(nodes.len());
-        for Node { step, after } in nodes {
+        for Node { step, priority, after } in nodes {
             let mut predecessors: Vec<_> =
                 after.iter().filter_map(|&place| items.get(place).copied()).chain([begin]).collect();
             let operation = match step {
@@ -66,7 +68,8 @@ impl<W, F: Clone> State<W, F> {
                 }
                 Step::Empty => Operation::Wait,
             };
-            items.push(self.add_item(stream, false, operation, predecessors, now, &mut effects));
+            let place = Place { stream, queued: false, priority: priority.unwrap_or(usual) };
+            items.push(self.add_item(place, operation, predecessors, now, &mut effects));
         }
         let (end, last) = self.enqueue(stream, Operation::Wait, items, now)?;
         effects.retired.extend(last.retired);

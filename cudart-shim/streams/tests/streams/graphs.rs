@@ -8,7 +8,7 @@ use stream_engine::{EventFlags, Lane, Node, Step, StreamId, StreamKind, Timestam
 type TestState = State<&'static str, ()>;
 
 fn work(name: &'static str, after: &[usize]) -> Node<&'static str> {
-    Node { step: Step::Work(name, Lane::Kernel), after: after.to_vec() }
+    Node { step: Step::Work(name, Lane::Kernel), priority: None, after: after.to_vec() }
 }
 
 /// A diamond: one before two before one.
@@ -68,7 +68,7 @@ fn a_record_in_a_graph_holds_back_who_waits_for_it_outside() {
     let mut state = TestState::default();
     let (one, other) = (stream(&mut state), stream(&mut state));
     let event = state.create_event(EventFlags::default());
-    let record = Node { step: Step::Record(event), after: vec![0] };
+    let record = Node { step: Step::Record(event), priority: None, after: vec![0] };
     state
         .submit_graph(one, None, vec![work("inside", &[]), record, work("late", &[1])], Timestamp(0))
         .unwrap();
@@ -76,6 +76,17 @@ fn a_record_in_a_graph_holds_back_who_waits_for_it_outside() {
     state.submit(other, Lane::Kernel, false, "outside", Timestamp(0)).unwrap();
     assert_eq!(run_ready(&mut state), ["inside"]);
     assert_eq!(run_ready(&mut state), ["late", "outside"]);
+}
+
+#[test]
+fn of_the_nodes_that_are_ready_the_most_urgent_starts_first() {
+    let mut state = TestState::default();
+    let stream = state.create_stream(StreamKind::NonBlocking, -1);
+    let with = |name, priority| Node { priority, ..work(name, &[]) };
+    let nodes = vec![with("least", Some(0)), with("as the stream", None), with("most", Some(-5))];
+    state.submit_graph(stream, None, nodes, Timestamp(0)).unwrap();
+    assert_eq!(run_ready(&mut state), ["most", "as the stream", "least"]);
+    assert!(state.is_idle());
 }
 
 #[test]
@@ -118,7 +129,7 @@ proptest! {
         let nodes = after
             .iter()
             .enumerate()
-            .map(|(node, after)| Node { step: Step::Work(node, Lane::Kernel), after: after.clone() })
+            .map(|(node, after)| Node { step: Step::Work(node, Lane::Kernel), priority: None, after: after.clone() })
             .collect();
         let (end, _) = state.submit_graph(stream, None, nodes, Timestamp(0)).unwrap();
         let mut done = Vec::new();

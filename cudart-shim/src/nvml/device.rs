@@ -1,6 +1,6 @@
 //! Devices and what is known of them.
 
-use super::{Answer, Failure, UNKNOWN, initialized, store, store_text};
+use super::{Answer, Failure, UNKNOWN, check_version, initialized, store, store_text};
 use crate::abi::{Out, Text};
 use crate::entry::api;
 use crate::profile::{Attribute, Profile};
@@ -240,13 +240,9 @@ api! { Driver;
     /// As version 1, and what the driver keeps for itself: nothing.
     fn nvmlDeviceGetMemoryInfo_v2(device: DeviceHandle, result: Out<MemoryV2>) -> c_int = UNKNOWN; {
         with_device(device, |profile| {
-            result.check()?;
-            // SAFETY: not null, and the version is the structure's first field in every version.
-            let version = unsafe { result.pointer().cast::<c_uint>().read_unaligned() };
-            if version != MemoryV2::VERSION {
-                return Err(Failure::VersionMismatch);
-            }
+            check_version(result, MemoryV2::VERSION)?;
             let Memory { total, free, used } = memory(profile);
+            let version = MemoryV2::VERSION;
             store(result, MemoryV2 { version, total, reserved: 0, free, used })
         })
     }
@@ -305,6 +301,11 @@ api! { Driver;
     /// There is no driver that could stay loaded.
     fn nvmlDeviceGetPersistenceMode(device: DeviceHandle, mode: Out<c_int>) -> c_int = UNKNOWN; {
         with_device(device, |_| store(mode, 0))
+    }
+
+    /// The device cannot be divided.
+    fn nvmlDeviceGetMaxMigDeviceCount(device: DeviceHandle, count: Out<c_uint>) -> c_int = UNKNOWN; {
+        with_device(device, |_| store(count, 0))
     }
 
     /// Bits of the memory interface.

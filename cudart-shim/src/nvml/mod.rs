@@ -84,6 +84,14 @@ fn store_text(target: *mut c_char, room: u32, text: &str) -> Answer {
     Ok(())
 }
 
+/// Refuses a structure of another version, which its first field tells.
+fn check_version<T>(structure: Out<T>, wanted: u32) -> Answer {
+    structure.check()?;
+    // SAFETY: not null, and the version is the structure's first field in every version.
+    let version = unsafe { structure.pointer().cast::<u32>().read_unaligned() };
+    if version == wanted { Ok(()) } else { Err(Failure::VersionMismatch) }
+}
+
 /// Stores a value the caller asks for.
 fn store<T>(target: Out<T>, value: T) -> Answer {
     Ok(target.set(value)?)
@@ -111,6 +119,13 @@ mod tests {
             assert_eq!(nvmlDeviceGetHandleByIndex_v2(0, Out::new(&mut handle)), 0);
             assert_eq!(nvmlDeviceGetName(handle, name.as_mut_ptr(), 3), Failure::InsufficientSize as c_int);
             assert_eq!(nvmlDeviceGetName(handle, name.as_mut_ptr(), 96), 0);
+            let mut branch = [0_u32; 21];
+            let ask =
+                |branch: &mut [u32; 21]| nvmlSystemGetDriverBranch(Out::new(branch.as_mut_ptr().cast()), 80);
+            assert_eq!(ask(&mut branch), Failure::VersionMismatch as c_int);
+            branch[0] = 0x0100_0054;
+            assert_eq!(ask(&mut branch), 0);
+            assert_eq!(branch[1].to_le_bytes()[0], b'r');
             let stale = DeviceHandle(handle.0 + 7);
             assert_eq!(nvmlDeviceGetName(stale, name.as_mut_ptr(), 96), Failure::InvalidArgument as c_int);
             assert_eq!(nvmlShutdown(), 0);

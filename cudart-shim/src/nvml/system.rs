@@ -1,6 +1,8 @@
 //! Initialisation, versions, texts of codes.
 
-use super::{Answer, Failure, UNKNOWN, USERS, initialized, profile, status, store, store_text};
+use super::{
+    Answer, Failure, UNKNOWN, USERS, check_version, initialized, profile, status, store, store_text,
+};
 use crate::abi::Out;
 use crate::entry::api;
 use std::ffi::{c_char, c_int, c_uint};
@@ -15,6 +17,18 @@ fn driver_release(cuda: i32) -> String {
         _ => 580,
     };
     format!("{release}.00")
+}
+
+/// `nvmlSystemDriverBranchInfo_v1_t`. The caller stores the version.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct DriverBranch {
+    version: c_uint,
+    branch: [c_char; 80],
+}
+
+impl DriverBranch {
+    const VERSION: c_uint = size_of::<Self>() as c_uint | 1 << 24;
 }
 
 fn leave() -> Answer {
@@ -67,6 +81,27 @@ api! { Driver;
     /// Version of the driver.
     fn nvmlSystemGetDriverVersion(version: *mut c_char, length: c_uint) -> c_int = UNKNOWN; {
         initialized(|profile| store_text(version, length, &driver_release(profile.driver_version)))
+    }
+
+    /// The branch that the driver's version belongs to, such as r580_00.
+    fn nvmlSystemGetDriverBranch(branchInfo: Out<DriverBranch>, length: c_uint) -> c_int = UNKNOWN; {
+        initialized(|profile| {
+            check_version(branchInfo, DriverBranch::VERSION)?;
+            let branch = format!("r{}", driver_release(profile.driver_version).replace('.', "_"));
+            let room = branchInfo.pointer().wrapping_byte_add(std::mem::offset_of!(DriverBranch, branch));
+            store_text(room.cast(), length.min(80), &branch)
+        })
+    }
+
+    /// The file that a process runs.
+    fn nvmlSystemGetProcessName(pid: c_uint, name: *mut c_char, length: c_uint) -> c_int = UNKNOWN; {
+        initialized(|_| {
+            let file = std::fs::read_link(format!("/proc/{pid}/exe")).map_err(|_| Failure::NotFound)?;
+            // What does not fit is cut off.
+            let text = file.to_string_lossy();
+            let end = text.floor_char_boundary((length as usize).saturating_sub(1));
+            store_text(name, length, text.get(..end).unwrap_or_default())
+        })
     }
 
     /// Version of NVML: that of CUDA before that of the driver.

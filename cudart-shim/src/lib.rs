@@ -62,6 +62,7 @@ mod summary;
 mod tensor_map;
 mod texture;
 mod texture_reference;
+mod thread_exit;
 mod trace;
 mod unresolved;
 mod virtual_memory;

@@ -200,3 +200,22 @@ fn texts_of_cudnn_and_exceptions_of_cublas_name_the_kernel_that_could_not_be_lau
     assert!(status.contains(&refused_kernel(&program)), "{status}");
     assert_eq!(other, "index out of range");
 }
+
+/// Unloads a library that launches a kernel and waits for the device in its destructor.
+fn unload(launches_before: &[&str]) {
+    let mut command = common::command(&program("unload"));
+    let library = common::library("waiter").expect("the library compiles");
+    let output = command.arg(library).args(launches_before).env("VOLTSIM_THREADS", "4").output();
+    let output = output.expect("the program starts");
+    assert!(output.status.success(), "{}: {}", output.status, text(&output.stderr));
+}
+
+#[test]
+fn a_library_that_waits_for_the_device_when_it_is_unloaded_ends_although_threads_are_being_started() {
+    unload(&["launches before"]);
+}
+
+#[test]
+fn a_library_may_launch_the_first_kernel_of_all_when_it_is_unloaded() {
+    unload(&[]);
+}

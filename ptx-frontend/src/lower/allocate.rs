@@ -217,6 +217,7 @@ mod tests {
                 let values = values::Values::of(&function, &flow, &replacements);
                 let folds = fold::Folds::of(&values, function.instructions.len());
                 let mut code = select::select(&function, &flow, &values, &folds);
+                super::super::dead::drop_dead(&mut code, &flow);
                 schedule::schedule(&mut code, &flow, &values, &folds, 29);
                 let allocation = Allocation::of(&code, &flow, false);
                 for (nodes, live_out) in code.blocks.iter().zip(live_out::<OfWords>(&code, &flow)) {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! contract ──► rewrite ──► values (who writes and reads what) ──► fold (what becomes part of what) ──► select (nodes
-//! over virtual registers) ──► schedule ──► allocate ──► emit
+//! over virtual registers) ──► dead ──► schedule ──► allocate ──► emit
 //! ```
 //!
 //! Every instruction of PTX takes effect with exactly one machine instruction; those that need none of their own take
@@ -14,6 +14,7 @@ mod allocate;
 mod code;
 mod contract;
 mod converge;
+mod dead;
 mod depend;
 mod emit;
 mod fold;
@@ -71,7 +72,8 @@ impl LoweredFunction {
 pub fn lower(function: &Function, flow: &ControlFlow, replacements: &Replacements) -> LoweredFunction {
     let values = values::Values::of(function, flow, replacements);
     let folds = fold::Folds::of(&values, function.instructions.len());
-    let code = select::select(function, flow, &values, &folds);
+    let mut code = select::select(function, flow, &values, &folds);
+    dead::drop_dead(&mut code, flow);
     let calls = function.instructions.iter().any(|i| i.op.line().effect == Effect::Call);
     let ordered = |room: usize| {
         let mut code = code.clone();

@@ -1,18 +1,21 @@
 //! Selection: instructions of PTX become nodes, one after the other.
 
+mod operands;
+mod vectors;
+
 use warp_stream::OperationClass;
 
 use crate::analyse::{ControlFlow, writes};
 use crate::ir::{AddressBase, Function, Instruction, Operand, RegisterId};
-use crate::isa::{Control, Convert, Logic, Memory, Modifier, Op, ScalarType, SpecialRegister};
+use crate::isa::{Control, Convert, Integer, Logic, Memory, Modifier, Op, ScalarType, SpecialRegister};
 
-use super::access::access;
-use super::allocate::depths;
-use super::code::{Code, Kind, Node, Words};
-use super::converge::Convergence;
-use super::fold::{Fold, Folds};
-use super::recipe::{Recipe, recipe};
-use super::values::{Constant, Values};
+use crate::lower::access::access;
+use crate::lower::allocate::depths;
+use crate::lower::code::{Code, Kind, Node, Words};
+use crate::lower::converge::Convergence;
+use crate::lower::fold::{Fold, Folds};
+use crate::lower::recipe::{Recipe, recipe};
+use crate::lower::values::{Constant, Values};
 
 /// Makes the nodes of a function.
 pub(super) fn select(function: &Function, flow: &ControlFlow, values: &Values<'_>, folds: &Folds) -> Code {
@@ -151,6 +154,9 @@ impl<'a> Selector<'a> {
         {
             return;
         }
+        if self.emit_words(i) {
+            return;
+        }
         match (i.op, recipe(i)) {
             (Op::Memory(Memory::mov), _) => self.emit_move(i),
             (Op::Memory(Memory::cvta), _) if i.has(Modifier::Global) || i.has(Modifier::Const) => {
@@ -202,7 +208,7 @@ impl<'a> Selector<'a> {
         }
         let mut node = self.node(fold.class);
         self.write_to(&mut node, d);
-        self.read_into(&mut node, &operands, true);
+        self.read_into(&mut node, &operands);
         self.nodes.push(node);
         true
     }
@@ -250,68 +256,6 @@ impl<'a> Selector<'a> {
         }
         let (destination, source) = (self.register(d), self.register(a));
         self.copy(destination, source);
-    }
-
-    /// Between a wide register and the registers that are its parts.
-    fn emit_rearrangement(&mut self, d: &Operand, a: &Operand) {
-        let (to, from) = (self.elements(d), self.elements(a));
-        let narrow = |all: &[(Operand, u8)]| all.iter().any(|(_, bytes)| *bytes < 4);
-        if narrow(&to) && to.len() > 1 || narrow(&from) && from.len() > 1 {
-            // Halves of a register are taken out and put together by PRMT.
-            for (operand, _) in &to {
-                let mut node = self.node(OperationClass::Integer);
-                self.write_to(&mut node, operand);
-                let sources: Vec<&Operand> = from.iter().map(|(operand, _)| operand).collect();
-                self.read_into(&mut node, &sources, true);
-                self.nodes.push(node);
-            }
-            return;
-        }
-        let sources: Vec<Option<u32>> =
-            from.iter().flat_map(|(operand, _)| self.optional_words(operand)).collect();
-        let destinations: Vec<Option<u32>> =
-            to.iter().flat_map(|(operand, _)| self.optional_words(operand)).collect();
-        let constants: Vec<bool> = from
-            .iter()
-            .flat_map(|(operand, bytes)| {
-                let constant = self.values.constant(operand).is_some();
-                std::iter::repeat_n(constant, usize::from(bytes.div_ceil(4)))
-            })
-            .collect();
-        for (n, d) in destinations.iter().enumerate() {
-            let Some(d) = *d else { continue };
-            let destination = Words { first: d, count: 1 };
-            if constants.get(n) == Some(&true) {
-                let mut node = self.node(OperationClass::Move);
-                node.destination = destination;
-                self.nodes.push(node);
-            } else if let Some(Some(source)) = sources.get(n) {
-                self.copy(destination, Words { first: *source, count: 1 });
-            }
-        }
-    }
-
-    /// The elements of a vector, or the operand itself, with the bytes of each.
-    fn elements(&self, operand: &Operand) -> Vec<(Operand, u8)> {
-        let all = match operand {
-            Operand::Vector(elements) => elements.clone(),
-            other => vec![other.clone()],
-        };
-        let bytes = |operand: &Operand| match operand {
-            Operand::Register(register) => {
-                self.function.registers.get(register.0 as usize).map_or(4, |ty| ty.bytes() as u8)
-            }
-            _ => 4,
-        };
-        all.into_iter().map(|operand| (operand.clone(), bytes(&operand))).collect()
-    }
-
-    /// The words of an operand; `None` for each that is none of a register.
-    fn optional_words(&self, operand: &Operand) -> Vec<Option<u32>> {
-        match operand {
-            Operand::Register(_) => self.register(operand).iter().map(Some).collect(),
-            _ => vec![None],
-        }
     }
 
     /// Integers that are made wider or narrower.
@@ -366,36 +310,10 @@ impl<'a> Selector<'a> {
         }
         let mut node = self.node(class);
         node.memory = access(self.function, i, class);
-        let packed = self.gather_operands(&mut node, i);
+        self.read_operands(&mut node, i);
         let results = self.scatter(&mut node, i);
-        if packed {
-            // What the packing made has to come first.
-        }
         self.nodes.push(node);
         self.nodes.extend(results);
-    }
-
-    /// Loads and stores of parameters of calls are moves; those of a kernel's parameters come from a constant bank.
-    fn parameter_class(&self, i: &Instruction) -> Option<OperationClass> {
-        let is_parameter =
-            i.modifiers().any(|m| matches!(m, Modifier::Param | Modifier::ParamEntry | Modifier::ParamFunc));
-        let address = i.operands.iter().find_map(|operand| match operand {
-            Operand::Address { base, .. } => Some(*base),
-            _ => None,
-        })?;
-        match address {
-            _ if !is_parameter => None,
-            AddressBase::Register(_) => Some(OperationClass::LoadConstant),
-            _ => Some(OperationClass::Move),
-        }
-    }
-
-    fn is_result_unread(&self, i: &Instruction) -> bool {
-        match i.operands.first() {
-            Some(Operand::Register(register)) => self.values.uses(*register).is_empty(),
-            Some(Operand::Discard) => true,
-            _ => false,
-        }
     }
 
     fn emit_halves(&mut self, i: &Instruction, class: OperationClass, carried: bool) {
@@ -510,324 +428,6 @@ impl<'a> Selector<'a> {
         node.destination = destination;
         node.sources[0] = source;
         self.nodes.push(node);
-    }
-
-    fn predicate_of(&self, register: RegisterId) -> u32 {
-        let register = self.folds.behind_not(self.values, register);
-        self.predicates.get(register.0 as usize).copied().unwrap_or(0)
-    }
-
-    /// Words of a register; none of anything else.
-    fn register(&self, operand: &Operand) -> Words {
-        match self.values.behind_negative(operand) {
-            Operand::Register(register) => self.words.get(register.0 as usize).copied().unwrap_or_default(),
-            Operand::Part { of, .. } => self.register(of),
-            _ => Words::NONE,
-        }
-    }
-
-    /// The registers an operand is read from; none if it is part of the instruction. Only one constant can be.
-    fn source(&mut self, operand: &Operand, takes_constant: &mut bool) -> Words {
-        let operand = self.folds.behind_sign(self.values, operand).clone();
-        if let Operand::Special(_) = operand {
-            let mut node = self.node(OperationClass::SpecialRegister);
-            node.destination = self.code.group(1);
-            let words = node.destination;
-            self.nodes.push(node);
-            return words;
-        }
-        match self.values.constant(&operand) {
-            Some(Constant::Bits(0)) => Words::NONE,
-            Some(_) if std::mem::take(takes_constant) => Words::NONE,
-            Some(_) => {
-                let count = match &operand {
-                    Operand::Register(_) => self.register(&operand).count,
-                    _ => 1,
-                };
-                self.materialise(&operand, count)
-            }
-            None => self.register(&operand),
-        }
-    }
-
-    fn depth(&self, block: usize) -> u32 {
-        self.depths.get(block).copied().unwrap_or(0)
-    }
-
-    /// A register with this constant: of this block, or in a loop one that was set where the constant is defined.
-    fn materialise(&mut self, operand: &Operand, count: u8) -> Words {
-        if let Operand::Register(register) = operand
-            && let Some(words) = self.hoist(*register)
-        {
-            return words.part(0, count);
-        }
-        let known = self.materialised.iter().find(|(of, size, _)| of == operand && *size >= count);
-        if let Some((_, _, words)) = known {
-            return words.part(0, count);
-        }
-        let words = self.code.group(count.max(1));
-        let moves = moves_of_constant(words, self.line);
-        self.nodes.extend(moves);
-        self.materialised.push((operand.clone(), words.count, words));
-        words
-    }
-
-    /// The register that has had this constant since before the loop.
-    fn hoist(&mut self, register: RegisterId) -> Option<Words> {
-        if let Some((_, words)) = self.hoisted.iter().find(|(of, _)| *of == register) {
-            return Some(*words);
-        }
-        let defined_in = self.values.block(self.values.single_definition(register)?) as usize;
-        let current = self.code.blocks.len();
-        if defined_in >= current || self.depth(defined_in) >= self.depth(current) {
-            return None;
-        }
-        let words = *self.words.get(register.0 as usize)?;
-        let block = self.code.blocks.get_mut(defined_in)?;
-        let ends = block.last().is_some_and(|node| {
-            node.effect.is_some() && matches!(node.class, OperationClass::Branch | OperationClass::Exit)
-        });
-        let at = block.len() - usize::from(ends);
-        block.splice(at..at, moves_of_constant(words, self.line));
-        self.hoisted.push((register, words));
-        Some(words)
-    }
-
-    /// The registers that operands are read from, but for predicates. Of several constants the widest is part of the
-    /// instruction.
-    fn sources(&mut self, operands: &[&Operand]) -> Vec<Words> {
-        let mut widest = None;
-        for (n, operand) in operands.iter().enumerate() {
-            let operand = self.folds.behind_sign(self.values, operand);
-            if matches!(self.values.constant(operand), Some(constant) if constant != Constant::Bits(0)) {
-                // In a loop a register is set before it; a number has to be part of the instruction.
-                let is_number = matches!(operand, Operand::Immediate(_));
-                let in_loop = self.depth(self.code.blocks.len()) > 0;
-                let size = if in_loop && is_number { u8::MAX } else { self.register(operand).count };
-                if widest.is_none_or(|(_, known)| size > known) {
-                    widest = Some((n, size));
-                }
-            }
-        }
-        let mut sources = Vec::with_capacity(operands.len());
-        for (n, operand) in operands.iter().enumerate() {
-            match operand {
-                Operand::Vector(_) => sources.push(self.gather(operand)),
-                operand if self.is_predicate(operand) => {}
-                operand => {
-                    let mut takes_constant = widest.is_some_and(|(place, _)| place == n);
-                    sources.push(self.source(operand, &mut takes_constant));
-                }
-            }
-        }
-        sources
-    }
-
-    fn is_predicate(&self, operand: &Operand) -> bool {
-        match operand {
-            Operand::NegatedPredicate(_) => true,
-            Operand::Register(register) => {
-                self.function.registers.get(register.0 as usize) == Some(&ScalarType::Pred)
-            }
-            _ => false,
-        }
-    }
-
-    fn read_predicates(&mut self, node: &mut Node, operands: &[&Operand]) {
-        for operand in operands {
-            if let Operand::NegatedPredicate(register) | Operand::Register(register) = operand
-                && self.is_predicate(operand)
-            {
-                node.predicates_read.push(self.predicate_of(*register));
-            }
-        }
-    }
-
-    /// Reads these operands; where there are more than four, the rest lies behind the others.
-    fn read_into(&mut self, node: &mut Node, operands: &[&Operand], _constants: bool) {
-        self.read_predicates(node, operands);
-        let sources = self.sources(operands);
-        let mut free = node.sources.iter_mut();
-        for source in sources.into_iter().filter(|source| !source.is_none()) {
-            if let Some(place) = free.next() {
-                *place = source;
-            }
-        }
-    }
-
-    fn write_to(&mut self, node: &mut Node, operand: &Operand) {
-        match self.is_predicate(operand) {
-            true => {
-                if let Operand::Register(register) = operand
-                    && let Some(predicate) = self.predicates.get(register.0 as usize)
-                {
-                    node.predicates_written.push(*predicate);
-                }
-            }
-            false => {
-                let words = self.register(operand);
-                if !words.is_none() {
-                    node.destination = words;
-                }
-            }
-        }
-    }
-
-    /// The results that are no vectors.
-    fn write_result(&mut self, node: &mut Node, i: &Instruction) {
-        for (operand, place) in i.operands.iter().zip(&i.op.line().parsed().operands) {
-            if place.written {
-                self.write_to(node, operand);
-            }
-        }
-    }
-
-    fn read_operands(&mut self, node: &mut Node, i: &Instruction) {
-        self.gather_operands(node, i);
-    }
-
-    /// Reads all operands of an instruction, addresses among them.
-    fn gather_operands(&mut self, node: &mut Node, i: &Instruction) -> bool {
-        let places = &i.op.line().parsed().operands;
-        let mut flat: Vec<Operand> = Vec::new();
-        for (operand, place) in i.operands.iter().zip(places).filter(|(_, place)| !place.written) {
-            match operand {
-                Operand::Address { base: AddressBase::Register(register), .. } => {
-                    let base = self.folds.base(self.values, *register);
-                    let words = self.address(base.named);
-                    push(node, words);
-                }
-                Operand::Texel { handle, sampler, coordinates } => {
-                    flat.extend([(**handle).clone(), (**sampler).clone()]);
-                    flat.push(Operand::Vector(coordinates.clone()));
-                }
-                Operand::Vector(elements) if elements.len() == 1 => flat.extend(elements.iter().cloned()),
-                Operand::Parameters(elements) => flat.extend(elements.iter().cloned()),
-                Operand::Address { .. } if place.address => {}
-                other => flat.push(other.clone()),
-            }
-        }
-        let operands: Vec<&Operand> = flat.iter().collect();
-        let stores =
-            matches!(node.class, OperationClass::Store | OperationClass::Atomic | OperationClass::Reduction);
-        self.read_predicates(node, &operands);
-        let mut takes_constant = !stores;
-        for operand in operands {
-            let source = match operand {
-                Operand::Vector(_) => self.gather(operand),
-                operand if self.is_predicate(operand) => Words::NONE,
-                operand => self.source(operand, &mut takes_constant),
-            };
-            push(node, source);
-        }
-        true
-    }
-
-    /// The registers of an address.
-    fn address(&mut self, base: RegisterId) -> Words {
-        let operand = Operand::Register(base);
-        match self.values.constant(&operand) {
-            // The place of a variable is part of the instruction.
-            Some(Constant::Bits(_) | Constant::Place(_)) => Words::NONE,
-            Some(Constant::Bank) => {
-                let count = self.register(&operand).count;
-                self.materialise(&operand, count)
-            }
-            None => self.register(&operand),
-        }
-    }
-
-    /// A vector's elements in registers that lie next to each other.
-    fn gather(&mut self, operand: &Operand) -> Words {
-        let elements = self.elements(operand);
-        if let [(one, _)] = &elements[..] {
-            return self.source(&one.clone(), &mut false);
-        }
-        let bytes: u32 = elements.iter().map(|(_, bytes)| u32::from(*bytes)).sum();
-        if elements.iter().any(|(_, bytes)| *bytes < 4) {
-            return self.pack(&elements, bytes);
-        }
-        let words = self.code.group((bytes / 4) as u8);
-        let mut at = 0;
-        for (element, bytes) in elements {
-            let count = bytes / 4;
-            let destination = words.part(at, count);
-            at += count;
-            if self.values.constant(&element).is_some() || matches!(element, Operand::Immediate(_)) {
-                for half in 0..count {
-                    let mut node = self.node(OperationClass::Move);
-                    node.destination = destination.part(half, 1);
-                    self.nodes.push(node);
-                }
-            } else {
-                let source = self.register(&element);
-                if !source.is_none() {
-                    self.copy(destination, source);
-                }
-            }
-        }
-        words
-    }
-
-    /// Elements of one or two bytes, put together by PRMT.
-    fn pack(&mut self, elements: &[(Operand, u8)], bytes: u32) -> Words {
-        let words = self.code.group(bytes.div_ceil(4) as u8);
-        for (n, pair) in elements.chunks(2).enumerate() {
-            let mut node = self.node(OperationClass::Integer);
-            let word = (n as u8).min(words.count - 1);
-            node.destination = words.part(word, 1);
-            let sources: Vec<&Operand> = pair.iter().map(|(operand, _)| operand).collect();
-            self.read_into(&mut node, &sources, true);
-            self.nodes.push(node);
-        }
-        words
-    }
-
-    /// The results of an instruction; what takes vectors apart is given back.
-    fn scatter(&mut self, node: &mut Node, i: &Instruction) -> Vec<Node> {
-        let mut after = Vec::new();
-        for (operand, place) in i.operands.iter().zip(&i.op.line().parsed().operands) {
-            match operand {
-                Operand::Vector(_) if place.written => {
-                    let elements = self.elements(operand);
-                    if let [(one, _)] = &elements[..] {
-                        self.write_to(node, &one.clone());
-                    } else {
-                        self.take_apart(node, &elements, &mut after);
-                    }
-                }
-                operand if place.written => self.write_to(node, operand),
-                _ => {}
-            }
-        }
-        after
-    }
-
-    fn take_apart(&mut self, node: &mut Node, elements: &[(Operand, u8)], after: &mut Vec<Node>) {
-        let narrow = elements.iter().any(|(_, bytes)| *bytes < 4);
-        let bytes: u32 = elements.iter().map(|(_, bytes)| u32::from(*bytes)).sum();
-        let words = self.code.group(bytes.div_ceil(4) as u8);
-        node.destination = words;
-        let before = std::mem::take(&mut self.nodes);
-        let mut at = 0;
-        for (n, (element, bytes)) in elements.iter().enumerate() {
-            let destination = self.register(element);
-            let first = at / 4;
-            at += *bytes;
-            if destination.is_none() {
-                continue;
-            }
-            if narrow && n > 0 {
-                let mut part = self.node(OperationClass::Integer);
-                part.destination = destination;
-                part.sources[0] = words.part(first, 1);
-                self.nodes.push(part);
-            } else {
-                self.copy(destination, words.part(first, destination.count));
-            }
-        }
-        after.append(&mut self.nodes);
-        self.nodes = before;
     }
 }
 

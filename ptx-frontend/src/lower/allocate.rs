@@ -4,6 +4,7 @@ use warp_stream::Registers;
 
 use crate::analyse::ControlFlow;
 
+use super::banks::Banks;
 use super::code::{Code, Words};
 use super::interference::{Groups, Interference, alignment};
 use super::live::{Bits, Kind, OfPredicates, OfWords, live_out};
@@ -65,7 +66,8 @@ impl Allocation {
 fn place(code: &Code, live: &[Bits], depths: &[u32], distance: usize) -> Vec<u16> {
     let mut interference = Interference::of::<OfWords>(code, live, distance);
     let groups = Groups::coalesce(code, &mut interference, depths);
-    colour(code, &interference, &groups)
+    let banks = Banks::of(code, &interference, depths);
+    colour(code, &interference, &groups, banks)
 }
 
 fn highest(places: &[u16]) -> u32 {
@@ -98,8 +100,9 @@ fn order(code: &Code, interference: &Interference, groups: &Groups) -> Vec<u32> 
     order
 }
 
-fn colour(code: &Code, interference: &Interference, groups: &Groups) -> Vec<u16> {
+fn colour(code: &Code, interference: &Interference, groups: &Groups, mut banks: Banks) -> Vec<u16> {
     const NONE: u16 = u16::MAX;
+    let mut highest = 0;
     let mut places = vec![NONE; code.group_of.len()];
     for group in order(code, interference, groups) {
         let words = code.groups[group as usize];
@@ -119,9 +122,17 @@ fn colour(code: &Code, interference: &Interference, groups: &Groups) -> Vec<u16>
             }
         }
         let last = MOST_REGISTERS.saturating_sub(usize::from(words.count));
-        let place = (0..=last).step_by(step).find(|place| !taken[*place]).unwrap_or(last / step * step);
+        let mut free = (0..=last).step_by(step).filter(|place| !taken[*place]);
+        let lowest = free.next().unwrap_or(last / step * step);
+        // Another bank may cost one register, and no more.
+        let in_bank = |bank: u8| move |place: &usize| place % 2 == usize::from(bank);
+        let better = banks.better(words).filter(|bank| !in_bank(*bank)(&lowest));
+        let other = better.and_then(|bank| free.find(in_bank(bank)));
+        let place = other.filter(|place| *place <= highest.max(lowest) + 1).unwrap_or(lowest);
+        highest = highest.max(place + usize::from(words.count) - 1);
         for (nth, word) in words.iter().enumerate() {
             places[word as usize] = (place + nth) as u16;
+            banks.place(word, place + nth);
         }
     }
     (0..places.len())

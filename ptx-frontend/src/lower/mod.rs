@@ -11,6 +11,7 @@
 
 mod access;
 mod allocate;
+mod banks;
 mod code;
 mod contract;
 mod converge;

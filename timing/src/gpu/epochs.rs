@@ -192,7 +192,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
             }
             self.wake[number as usize] = slot.wake();
             self.requests.append(&mut slot.outbox);
-            self.open[number as usize] |= !slot.finished.is_empty();
+            self.open[number as usize] |= slot.sm.take_freed();
             for cta in slot.finished.drain(..) {
                 self.gpu.counters.ctas_ended += 1;
                 if let Some(launch) = self.launches.iter_mut().find(|launch| launch.id == cta.launch) {

@@ -9,6 +9,7 @@ use super::memory::SUB_CORES;
 use super::occupancy::Demand;
 use super::warp::Status;
 use super::{FinishedCta, Program, Sm, SmFault, Source};
+use crate::slab::Slab;
 
 /// A CTA slot.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -26,8 +27,10 @@ pub struct Cta {
     warps_left: u32,
     /// Instructions that its warps have issued.
     pub instructions: u64,
-    /// Memory instructions under way.
+    /// Memory instructions that keep it from ending.
     pub accesses: u32,
+    /// Number of its [`Stores`].
+    pub stores: u32,
     /// Instructions that have yet to take effect.
     pub deferred: u32,
 }
@@ -36,6 +39,42 @@ impl Cta {
     /// Its warp slots.
     pub fn slots(&self) -> std::ops::Range<usize> {
         self.first_warp as usize..(self.first_warp + self.demand.warps) as usize
+    }
+}
+
+/// Stores of a CTA that have not been acknowledged. Its slot does not wait for them, its launch does.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Stores {
+    under_way: u32,
+    /// The CTA, if its slot is given back.
+    ended: Option<FinishedCta>,
+}
+
+impl Slab<Stores> {
+    /// A store of the CTA is on its way.
+    pub(super) fn begin(&mut self, number: u32) {
+        self[number].under_way += 1;
+    }
+
+    /// A store is acknowledged. Says whether its CTA is still there, and adds it to `finished` if it has ended with this.
+    pub(super) fn acknowledge(&mut self, number: u32, cycle: u64, finished: &mut Vec<FinishedCta>) -> bool {
+        let stores = &mut self[number];
+        stores.under_way -= 1;
+        let Some(cta) = stores.ended else { return true };
+        if stores.under_way == 0 {
+            self.remove(number);
+            finished.push(FinishedCta { cycle, ..cta });
+        }
+        false
+    }
+
+    /// The CTA's slot is given back.
+    fn end(&mut self, number: u32, cta: FinishedCta, finished: &mut Vec<FinishedCta>) {
+        self[number].ended = Some(cta);
+        if self[number].under_way == 0 {
+            self.remove(number);
+            finished.push(cta);
+        }
     }
 }
 
@@ -64,6 +103,7 @@ impl Sm {
         self.state.space.take(&demand, first_warp);
         self.state.counters.activity.ctas += 1;
         self.state.counters.activity.warps += u64::from(demand.warps);
+        let stores = self.state.stores.insert(Stores::default());
         self.state.ctas[slot] = Cta {
             present: true,
             launch,
@@ -73,6 +113,7 @@ impl Sm {
             warps_left: demand.warps,
             instructions: 0,
             accesses: 0,
+            stores,
             deferred: 0,
         };
         self.programs[slot] = Some(Arc::clone(program));
@@ -98,8 +139,8 @@ impl Sm {
         warp.cta = cta as u8;
         warp.number = number as u16;
         warp.has_next = false;
-        warp.not_before = cycle;
-        warp.hold = Status::Fetch;
+        warp.not_before = cycle + u64::from(self.gpu.cta.start);
+        warp.hold = Status::Start;
         warp.buffer.redirect(0);
         warp.scoreboard.reset(cycle, program.scoreboard_size());
         warp.accesses = 0;
@@ -193,7 +234,7 @@ impl Sm {
         self.ask_waiting(cta, cycle, cycle, sources)
     }
 
-    /// Ends a CTA of which no warp is left and nothing is under way.
+    /// Ends a CTA of which no warp is left and nothing but stores is under way.
     pub(super) fn end_cta_if_done(
         &mut self,
         slot: usize,
@@ -210,8 +251,9 @@ impl Sm {
         self.state.ctas[slot].present = false;
         self.state.space.give_back(&cta.demand, cta.first_warp);
         self.programs[slot] = None;
-        let Cta { launch, number, instructions, .. } = cta;
-        finished.push(FinishedCta { cycle, launch, cta: number, instructions });
+        self.state.has_freed = true;
+        let Cta { launch, number, instructions, stores, .. } = cta;
+        self.state.stores.end(stores, FinishedCta { cycle, launch, cta: number, instructions }, finished);
         if self.cta_count() == 0 {
             self.end_activity(cycle + 1);
         }

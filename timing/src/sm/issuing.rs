@@ -88,7 +88,7 @@ impl Sm {
             counters.reused += decoded.reused.total();
             reads = reads.without(decoded.reused);
         }
-        let read = sub_core.ports.spread(cycle + 1, reads);
+        let read = sub_core.ports.read(cycle + 1, reads);
         counters.reads += reads.total();
         counters.read_conflicts += read - (cycle + 1);
         let unit = &mut sub_core.units[decoded.unit as usize];
@@ -113,8 +113,10 @@ impl Sm {
                 warp.accesses += 1;
                 ctas[cta].accesses += 1;
                 let execution = access.unwrap_or_default();
+                let is_store = decoded.class == OperationClass::Store && deferred.is_none();
+                let stores = is_store.then_some(ctas[cta].stores);
                 let instruction =
-                    in_flight.insert(InFlight { slot: slot as u8, position, execution, deferred });
+                    in_flight.insert(InFlight { slot: slot as u8, position, execution, deferred, stores });
                 sub_core.queue.push_back(Queued { cycle: dispatch, instruction });
             }
             Kind::Control | Kind::Fence => {

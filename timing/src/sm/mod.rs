@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use warp_stream::{Execution, Moment, SourceError, WarpSlot, WarpSource};
 
 pub use self::counters::{ActivityCounters, InstructionCounters, IssueCounters, SmCounters};
-use self::cta::Cta;
+use self::cta::{Cta, Stores};
 use self::front_end::L1;
 use self::memory::{MemoryUnit, SUB_CORES};
 use self::occupancy::{Demand, Space};
@@ -50,9 +50,9 @@ use crate::specification::GpuSpec;
 pub type Source<'a> = Box<dyn WarpSource + 'a>;
 
 /// A CTA that has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedCta {
-    /// When. Core cycles.
+    /// When, its last store among what ends. Core cycles.
     pub cycle: u64,
     /// Index of its launch's source.
     pub launch: u32,
@@ -112,6 +112,8 @@ struct InFlight {
     execution: u32,
     /// What the memory side will perform.
     deferred: Option<u32>,
+    /// Of a store that its CTA does not wait for, the number of that one's [`Stores`].
+    stores: Option<u32>,
 }
 
 /// An instruction that takes effect later.
@@ -147,6 +149,9 @@ struct State {
     executions: Vec<Execution>,
     free_executions: Vec<u32>,
     deferred: Slab<Deferred>,
+    stores: Slab<Stores>,
+    /// A CTA slot was given back since somebody asked.
+    has_freed: bool,
     /// Since when it has a CTA. Core cycles.
     active_since: Option<u64>,
     /// Up to where warps' cycles are counted. Core cycles.
@@ -189,6 +194,8 @@ impl Sm {
             executions: Vec::new(),
             free_executions: Vec::new(),
             deferred: Slab::default(),
+            stores: Slab::default(),
+            has_freed: false,
             active_since: None,
             warps_since: 0,
             counters: SmCounters::default(),
@@ -210,6 +217,11 @@ impl Sm {
         let demand = Demand::new(&self.gpu, program);
         let mut space = self.state.space;
         space.fill(&self.gpu, &demand, self.shared_for(&demand))
+    }
+
+    /// Whether a CTA slot was given back since the last call.
+    pub fn take_freed(&mut self) -> bool {
+        std::mem::take(&mut self.state.has_freed)
     }
 
     /// Shared memory that there is when a CTA comes: an SM that runs nothing is given what the kernel needs. Bytes.

@@ -13,6 +13,9 @@ const MAXIMUM_WARPS: u32 = 32 * SUB_CORES as u32;
 /// CTA slots of an SM at most.
 const MAXIMUM_CTAS: u32 = 128;
 
+/// Cycles that a CTA may take to start.
+const MAXIMUM_START: u32 = 1 << 16;
+
 crate::specification! {
     /// What an SM has for CTAs.
     pub struct CtaSpec in "cta" {
@@ -26,6 +29,8 @@ crate::specification! {
         register_unit: u32 ["registers"],
         /// Shared memory is given to a CTA in multiples of this.
         shared_unit: u32 ["B"],
+        /// From the end of the CTA before it, or the dispatch of the first ones, to a CTA's first fetch.
+        start: u32 ["core cycles"],
     }
 }
 
@@ -44,6 +49,9 @@ impl CtaSpec {
             ("register_unit", self.register_unit),
             ("shared_unit", self.shared_unit),
         ];
+        if self.start > MAXIMUM_START {
+            return wrong("start", "more than 65,536 cycles");
+        }
         match positive.iter().find(|(_, value)| *value == 0) {
             Some((name, _)) => wrong(name, "no CTA would ever run"),
             None => Ok(()),

@@ -1,7 +1,10 @@
 //! Register file of a sub-core: collectors that gather operands, and the ports of its banks.
 //!
 //! An instruction has a collector from the cycle after its issue until its unit takes it. It reads its operands as ports
-//! are free; results are written through the same ports. Ports are reserved cycles ahead, in the order of issue.
+//! are free. Results take ports of their banks from each other, but not from reads (Huerta et al., section 2.2, who count
+//! the results that end in a bank and a cycle): a double-precision product that reads three registers of each bank would
+//! else keep the results of the ones before from being written, and a Volta takes one every 4 cycles. Ports are reserved
+//! cycles ahead, in the order of issue.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +27,7 @@ crate::specification! {
     pub struct OperandSpec in "operands" {
         /// Banks; the register's number chooses.
         banks: u32 ["banks"],
-        /// Registers that a bank reads or writes a cycle.
+        /// Registers that a bank reads a cycle, and as many that it writes.
         ports: u32 ["registers per core cycle"],
         /// Collectors.
         collectors: u32 ["instructions"],
@@ -88,6 +91,11 @@ impl BankCounts {
         self.0.wrapping_mul(ONES) >> 56
     }
 
+    /// Of the bank that has most.
+    pub fn most(self) -> u32 {
+        self.0.to_le_bytes().into_iter().max().map_or(0, u32::from)
+    }
+
     /// Those that are not in another one, which is part of it.
     pub fn without(self, other: BankCounts) -> BankCounts {
         BankCounts(self.0 - other.0)
@@ -102,8 +110,10 @@ impl BankCounts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Reserved {
     cycle: u64,
-    /// Ports in use.
-    ports: BankCounts,
+    /// Ports that operands are read through.
+    reads: BankCounts,
+    /// Ports that results are written through.
+    writes: BankCounts,
     /// Slots of the result bus in use.
     results: u32,
 }
@@ -136,27 +146,40 @@ impl Ports {
         reserved
     }
 
-    /// Whether the banks have so many free ports at a cycle.
-    fn fits(&mut self, cycle: u64, counts: BankCounts) -> bool {
-        let slack = self.slack;
-        let used = self.at(cycle).ports.0 + counts.0;
-        (used + slack) & TOP == 0
+    /// Whether so many more fit beside those in use.
+    fn fits(&self, used: BankCounts, counts: BankCounts) -> bool {
+        (used.0 + counts.0 + self.slack) & TOP == 0
     }
 
-    /// Uses ports from a cycle on, as they are free; gives the last cycle in which one is used.
-    pub fn spread(&mut self, start: u64, counts: BankCounts) -> u64 {
+    /// Reads operands from a cycle on, as ports are free; gives the cycle of the last.
+    pub fn read(&mut self, start: u64, counts: BankCounts) -> u64 {
+        self.spread(start, counts, |reserved| &mut reserved.reads)
+    }
+
+    /// Writes a result from a cycle on, as ports are free; gives the cycle of its last register.
+    pub fn write(&mut self, start: u64, counts: BankCounts) -> u64 {
+        self.spread(start, counts, |reserved| &mut reserved.writes)
+    }
+
+    fn spread(
+        &mut self,
+        start: u64,
+        counts: BankCounts,
+        of: impl Fn(&mut Reserved) -> &mut BankCounts,
+    ) -> u64 {
         if counts.is_zero() {
             return start;
         }
-        if self.fits(start, counts) {
-            self.at(start).ports.0 += counts.0;
+        let used = *of(self.at(start));
+        if self.fits(used, counts) {
+            of(self.at(start)).0 += counts.0;
             return start;
         }
         let mut left = counts.0.to_le_bytes();
         let mut cycle = start;
         loop {
             let ports = self.ports;
-            let used = &mut self.at(cycle).ports;
+            let used = of(self.at(cycle));
             let mut counts = used.0.to_le_bytes();
             for (left, used) in left.iter_mut().zip(&mut counts) {
                 let now = (*left).min(ports.saturating_sub(*used));
@@ -176,12 +199,13 @@ impl Ports {
     pub fn take_result(&mut self, cycle: u64, slots: u32, ports: Option<BankCounts>) -> bool {
         // What needs more ports than there are has all of them, and counts no further.
         let ports = ports.map_or(BankCounts::default(), |counts| self.capped(counts));
-        if self.at(cycle).results >= slots || !self.fits(cycle, ports) {
+        let Reserved { writes, results, .. } = *self.at(cycle);
+        if results >= slots || !self.fits(writes, ports) {
             return false;
         }
         let reserved = self.at(cycle);
         reserved.results += 1;
-        reserved.ports.0 += ports.0;
+        reserved.writes.0 += ports.0;
         true
     }
 
@@ -236,17 +260,17 @@ mod tests {
 
     #[test]
     fn a_bank_reads_as_many_registers_a_cycle_as_it_has_ports() {
-        assert_eq!(ports().spread(10, counts([2, 2])), 10);
-        assert_eq!(ports().spread(10, counts([3, 0])), 11);
-        assert_eq!(ports().spread(10, counts([0, 5])), 12);
+        assert_eq!(ports().read(10, counts([2, 2])), 10);
+        assert_eq!(ports().read(10, counts([3, 0])), 11);
+        assert_eq!(ports().read(10, counts([0, 5])), 12);
     }
 
     #[test]
     fn what_comes_later_takes_the_ports_that_are_left() {
         let mut ports = ports();
-        ports.spread(10, counts([1, 2]));
-        assert_eq!(ports.spread(10, counts([1, 0])), 10);
-        assert_eq!(ports.spread(10, counts([1, 1])), 11);
+        ports.read(10, counts([1, 2]));
+        assert_eq!(ports.read(10, counts([1, 0])), 10);
+        assert_eq!(ports.read(10, counts([1, 1])), 11);
     }
 
     #[test]
@@ -255,9 +279,17 @@ mod tests {
         assert!(ports.take_result(10, 2, Some(counts([1, 0]))));
         assert!(ports.take_result(10, 2, Some(counts([1, 0]))));
         assert!(!ports.take_result(10, 2, Some(counts([0, 1]))), "no slot is left");
-        ports.spread(11, counts([2, 0]));
+        assert_eq!(ports.write(11, counts([2, 0])), 11);
         assert!(!ports.take_result(11, 2, Some(counts([1, 0]))), "no port is left");
         assert!(ports.take_result(11, 2, None));
+    }
+
+    #[test]
+    fn a_result_does_not_wait_for_operands_that_are_read() {
+        let mut ports = ports();
+        ports.read(10, counts([3, 3]));
+        assert!(ports.take_result(10, 2, Some(counts([1, 1]))));
+        assert_eq!(ports.write(10, counts([1, 1])), 10);
     }
 
     #[test]

@@ -55,6 +55,8 @@ pub(super) struct Decoded {
     pub reads: BankCounts,
     /// Those of them that the instruction before it in the code reads as the same operand and does not write.
     pub reused: BankCounts,
+    /// Whether the ports of a bank take more than a cycle to read them.
+    pub reads_long: bool,
     /// Registers written, by bank.
     pub writes: BankCounts,
     pub memory: Option<MemoryOperation>,
@@ -123,6 +125,7 @@ impl Program {
                 registers.iter().for_each(|register| reused.count(gpu.operands.bank(register)));
             }
         }
+        let read = if gpu.operands.reuse { reads.without(reused) } else { reads };
         let mut writes = BankCounts::default();
         instruction.destination.iter().for_each(|register| writes.count(gpu.operands.bank(register)));
         let results = instruction.destination.iter().chain(self.predicates(instruction.predicates_written));
@@ -141,6 +144,7 @@ impl Program {
             latency: gpu.latency.of(class),
             reads,
             reused,
+            reads_long: read.most() > gpu.operands.ports,
             writes,
             memory: instruction.memory,
             line: instruction.line,

@@ -83,22 +83,28 @@ impl Sm {
         sources: &mut [Option<Source<'_>>],
         finished: &mut Vec<FinishedCta>,
     ) -> Result<(), SmFault> {
-        let InFlight { slot, position, .. } = self.state.in_flight.remove(instruction);
+        let InFlight { slot, position, stores, .. } = self.state.in_flight.remove(instruction);
         let slot = usize::from(slot);
         let state = &mut self.state;
+        if let Some(number) = stores
+            && !state.stores.acknowledge(number, cycle, finished)
+        {
+            state.sub_cores[slot % SUB_CORES].latch_free = cycle + 1;
+            return Ok(());
+        }
         let warp = &mut state.warps[slot];
         let cta = usize::from(warp.cta);
         let Some(program) = &self.programs[cta] else { return Ok(()) };
         let decoded = &program.instructions()[position as usize];
         let sub_core = &mut state.sub_cores[slot % SUB_CORES];
         let start = cycle.max(warp.operands_read + 1);
-        let written = sub_core.ports.spread(start, decoded.writes);
+        let written = sub_core.ports.write(start, decoded.writes);
         sub_core.latch_free = written + 1;
         state.counters.operands.writes += decoded.writes.total();
         state.counters.operands.write_conflicts += written - cycle;
         warp.scoreboard.set(program.results(decoded), written + 1);
         warp.accesses -= 1;
-        state.ctas[cta].accesses -= 1;
+        state.ctas[cta].accesses -= u32::from(stores.is_none());
         if warp.status == Status::Memory {
             state.settle(&self.gpu, program, slot, cycle);
         }
@@ -177,7 +183,9 @@ impl Sm {
         sub_core.count_until(&mut self.state.counters.issue, width, cycle);
         let counts = sub_core.begin_cycle(cycle);
         self.wake_warps(number, cycle);
-        self.dispatch_memory(number, cycle);
+        if let Some(cta) = self.dispatch_memory(number, cycle) {
+            self.end_cta_if_done(cta, cycle, sources, finished)?;
+        }
         let mut issued = 0;
         let mut slot = Slot::Idle;
         while issued < width {
@@ -233,17 +241,19 @@ impl Sm {
         }
     }
 
-    /// Gives the memory unit an instruction that has its operands.
-    fn dispatch_memory(&mut self, number: usize, cycle: u64) {
+    /// Gives the memory unit an instruction that has its operands. With a store, gives its CTA slot, which has no more to
+    /// do with it.
+    fn dispatch_memory(&mut self, number: usize, cycle: u64) -> Option<usize> {
         let state = &mut self.state;
         let queue = &mut state.sub_cores[number].queue;
-        let Some(queued) = queue.front().copied() else { return };
+        let queued = *queue.front()?;
         if queued.cycle > cycle || !self.memory.can_accept(number as u8, cycle) {
-            return;
+            return None;
         }
         queue.pop_front();
-        let InFlight { slot, position, execution, deferred } = state.in_flight[queued.instruction];
-        let Some(program) = &self.programs[usize::from(state.warps[usize::from(slot)].cta)] else { return };
+        let InFlight { slot, position, execution, deferred, stores } = state.in_flight[queued.instruction];
+        let cta = usize::from(state.warps[usize::from(slot)].cta);
+        let program = self.programs[cta].as_deref()?;
         let decoded = &program.instructions()[position as usize];
         let Execution { active, space, addresses, texels, .. } = &state.executions[execution as usize];
         let told = decoded.memory.unwrap_or(UNTOLD);
@@ -264,6 +274,10 @@ impl Sm {
         );
         state.free_executions.push(execution);
         state.memory_next = state.memory_next.min(self.memory.next_event().unwrap_or(u64::MAX));
+        let stores = stores?;
+        state.stores.begin(stores);
+        state.ctas[cta].accesses -= 1;
+        Some(cta)
     }
 
     /// Fetches instructions for one warp of a sub-core.
@@ -318,6 +332,7 @@ impl State {
             _ => Status::Barrier,
         };
         let unit = decoded.map_or(warp.unit, |decoded| decoded.unit);
+        sub_core.set_reads_long(local, decoded.is_some_and(|decoded| decoded.reads_long));
         sub_core.set_status(local, (warp.status, warp.unit), (status, unit));
         (warp.status, warp.unit) = (status, unit);
     }

@@ -38,6 +38,8 @@ pub struct SubCore {
     ready: [u32; Unit::COUNT],
     /// Pipes that have some, one bit each.
     ready_units: u32,
+    /// Warps whose next instruction reads its operands for more than a cycle.
+    reads_long: u32,
     /// Warps by what they wait for.
     by_status: [u32; STATUSES],
     wakes: Wakes,
@@ -66,6 +68,7 @@ impl SubCore {
             units: [0; Unit::COUNT],
             ready: [0; Unit::COUNT],
             ready_units: 0,
+            reads_long: 0,
             by_status: [0; STATUSES],
             wakes: Wakes::default(),
             queue: VecDeque::new(),
@@ -98,6 +101,11 @@ impl SubCore {
             self.ready[to.1 as usize] |= bit;
             self.ready_units |= 1 << to.1 as u32;
         }
+    }
+
+    /// Whether the next instruction of a warp reads its operands for more than a cycle.
+    pub fn set_reads_long(&mut self, warp: u32, reads_long: bool) {
+        self.reads_long = self.reads_long & !(1 << warp) | u32::from(reads_long) << warp;
     }
 
     /// A warp is looked at in a later cycle.
@@ -133,6 +141,9 @@ impl SubCore {
             units &= units - 1;
             if self.units[unit] <= cycle + ISSUE_TO_DISPATCH {
                 eligible |= self.ready[unit];
+            } else if self.units[unit] == cycle + ISSUE_TO_DISPATCH + 1 {
+                // The unit is free when all operands are there.
+                eligible |= self.ready[unit] & self.reads_long;
             }
         }
         let reason = if full { Slot::MemoryThrottle } else { Slot::UnitBusy };

@@ -34,6 +34,8 @@ pub enum Reason {
     Barrier,
     /// Time to pass.
     Sleep,
+    /// The start of its CTA.
+    Start,
 }
 
 /// A warp that has not ended.
@@ -70,6 +72,7 @@ impl fmt::Display for WaitingWarp {
             Reason::Fetch => write!(f, "waits for instructions"),
             Reason::Barrier => write!(f, "waits for other warps"),
             Reason::Sleep => write!(f, "sleeps"),
+            Reason::Start => write!(f, "is being started"),
         }
     }
 }
@@ -109,6 +112,7 @@ impl Sm {
                     Status::Fetch => Reason::Fetch,
                     Status::Barrier => Reason::Barrier,
                     Status::Sleep => Reason::Sleep,
+                    Status::Start => Reason::Start,
                 };
                 warps.push(WaitingWarp {
                     launch: cta.launch,

@@ -25,10 +25,12 @@ pub enum Status {
     Barrier,
     /// It rests.
     Sleep,
+    /// Its CTA is being started.
+    Start,
 }
 
 /// How many states there are.
-pub const STATUSES: usize = 7;
+pub const STATUSES: usize = 8;
 
 /// A warp slot.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

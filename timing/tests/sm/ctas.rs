@@ -1,5 +1,6 @@
 //! CTAs: room, barriers, ends.
 
+use timing::message::RequestKind;
 use timing::sm::Program;
 use warp_stream::{AccessKind, MemorySpace, OperationClass};
 
@@ -69,6 +70,34 @@ fn a_cta_ends_when_its_stores_are_acknowledged() {
 }
 
 #[test]
+fn a_cta_gives_its_slot_back_before_its_stores_are_acknowledged() {
+    let script = Script::new(&[access(MemorySpace::Global, AccessKind::Store, 4)]);
+    let mut bench = Bench::new(&["cta.start=0"]);
+    let program = Program::new(&bench.gpu, &script.kernel(1));
+    let source = crate::bench::Scripted::new(&std::sync::Arc::new(script), None);
+    let mut sources = [Some(Box::new(source) as timing::sm::Source<'_>)];
+    bench.sm.start_cta(0, 0, &program, 0, &mut sources, &mut bench.finished).unwrap();
+    while bench.sent.iter().all(|sent| sent.message.kind != RequestKind::Write) {
+        bench.epoch(&mut sources);
+    }
+    assert!(bench.sm.take_freed() && bench.sm.cta_count() == 0);
+    assert!(bench.finished.is_empty() && !bench.sm.is_idle());
+}
+
+#[test]
+fn a_cta_takes_its_time_to_start() {
+    let first_issue = |start: &str| {
+        let mut bench = Bench::new(&[start]);
+        let script = Script::new(&[control(OperationClass::Branch)]);
+        // The first run brings its instructions.
+        bench.run(script.clone(), 1);
+        let began = bench.cycle;
+        bench.run(script, 1).cycle(0, 0) - began
+    };
+    assert_eq!(first_issue("cta.start=290"), first_issue("cta.start=0") + 290);
+}
+
+#[test]
 fn warps_are_counted_for_each_cycle_they_are_there() {
     let script = Script::new(&[load(4), operation(OperationClass::Integer, 5, &[4])]).warps(4);
     let counters = Bench::new(&[]).run(script, 1).counters.activity;
@@ -79,7 +108,7 @@ fn warps_are_counted_for_each_cycle_they_are_there() {
 fn who_waits_for_what_is_told_with_the_line() {
     let mut script = Script::new(&[load(4), operation(OperationClass::Integer, 5, &[4])]);
     script.code[1].line = 42;
-    let mut bench = Bench::new(&[]);
+    let mut bench = Bench::new(&["cta.start=0"]);
     let program = Program::new(&bench.gpu, &script.kernel(1));
     let source = crate::bench::Scripted::new(&std::sync::Arc::new(script), None);
     let mut sources = [Some(Box::new(source) as timing::sm::Source<'_>)];

@@ -1,13 +1,17 @@
 //! How often units take instructions: many warps, nothing in the way.
 
-use warp_stream::OperationClass;
+use warp_stream::{MachineInstruction, OperationClass};
 
-use crate::bench::{Bench, Script, operation};
+use crate::bench::{Bench, Script, operation, registers};
 
-/// Cycles of a sub-core for an instruction, with 16 warps on each.
+/// Cycles of a sub-core for an instruction of two registers, with 16 warps on each.
 fn interval(class: OperationClass) -> f64 {
     let body: Vec<_> = (0..8).map(|i| operation(class, 8 + i, &[0, 1])).collect();
-    let script = Script::new(&body).repeat(50).warps(32);
+    interval_of(class, &body)
+}
+
+fn interval_of(class: OperationClass, body: &[MachineInstruction]) -> f64 {
+    let script = Script::new(body).repeat(50).warps(32);
     let mut bench = Bench::new(&[]);
     bench.run(script.clone(), 2);
     let before = bench.sm.counters();
@@ -25,6 +29,25 @@ fn a_unit_takes_a_warp_in_as_many_cycles_as_32_threads_need_of_its_lanes() {
         let measured = interval(class);
         assert!((cycles * 0.99..cycles * 1.03).contains(&measured), "{class:?}: {measured}");
     }
+}
+
+#[test]
+fn a_product_of_three_pairs_of_registers_waits_for_its_unit_alone() {
+    let class = OperationClass::Fp64;
+    let body: Vec<_> = (0..8)
+        .map(|i| {
+            let mut product = operation(class, 0, &[]);
+            product.destination = registers(16 + 2 * i, 2);
+            product.sources[..3].copy_from_slice(&[
+                registers(16 + 2 * i, 2),
+                registers(2, 2),
+                registers(4, 2),
+            ]);
+            product
+        })
+        .collect();
+    let measured = interval_of(class, &body);
+    assert!((3.96..4.12).contains(&measured), "{measured}");
 }
 
 #[test]

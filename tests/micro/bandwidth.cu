@@ -1,12 +1,16 @@
-// What L1, shared memory and L2 deliver: every warp of a full machine reads, again and again, what all its level holds.
+// What L1, shared memory and L2 deliver: every warp of a full machine reads, again and again, what all its level holds. The
+// words of global memory are doubles, as in gpu-cache of RRZE's gpu-benches.
 #include "micro.h"
 
 constexpr int THREADS = 1024, LOADS = 8;
 
+using Word = unsigned long long;
+
 // Reads `count` words, LOADS of each thread at a time, `rounds` times after one that fills the caches.
 template <bool LEVEL2>
-__global__ void read(const unsigned *data, unsigned count, int rounds, size_t zero, unsigned *out, Span *spans) {
-    unsigned sum = 0, start = 0;
+__global__ void read(const Word *data, unsigned count, int rounds, size_t zero, Word *out, Span *spans) {
+    Word sum = 0;
+    unsigned start = 0;
 #pragma unroll 1
     for (int round = 0; round <= rounds; ++round) {
         if (round == 1) {
@@ -16,22 +20,15 @@ __global__ void read(const unsigned *data, unsigned count, int rounds, size_t ze
 #pragma unroll 1
         for (unsigned i = threadIdx.x; i < count; i += THREADS * LOADS) {
 #pragma unroll
-            for (int load = 0; load < LOADS; ++load) {
-                unsigned word;
-                const unsigned *at = data + i + load * THREADS;
-                if constexpr (LEVEL2) asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(word) : "l"(at));
-                else asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(word) : "l"(at));
-                sum ^= word;
-            }
+            for (int load = 0; load < LOADS; ++load) sum ^= load_word<LEVEL2>(data + i + load * THREADS);
         }
         data += zero;
     }
     if (sum == 1) *out = sum;
-    unsigned stop = cycles();
-    if (threadIdx.x % 32 == 0) spans[threadIdx.x / 32] = {start, stop};
+    end_span(spans, start);
 }
 
-__global__ void read_shared(int rounds, unsigned zero, unsigned *out, Span *spans) {
+__global__ void read_shared(int rounds, unsigned zero, Word *out, Span *spans) {
     __shared__ unsigned words[THREADS * LOADS];
     for (unsigned i = threadIdx.x; i < THREADS * LOADS; i += THREADS) words[i] = 0;
     unsigned at = unsigned(__cvta_generic_to_shared(words)) + threadIdx.x * 4, sum = 0;
@@ -48,12 +45,11 @@ __global__ void read_shared(int rounds, unsigned zero, unsigned *out, Span *span
         at += zero;
     }
     if (sum == 1) *out = sum;
-    unsigned stop = cycles();
-    if (threadIdx.x % 32 == 0) spans[threadIdx.x / 32] = {start, stop};
+    end_span(spans, start);
 }
 
 int main() {
-    DeviceArray<unsigned> out(1), data(1 << 20);
+    DeviceArray<Word> out(1), data(1 << 17);
     data.fill(0);
     DeviceArray<Span> spans(THREADS / 32);
     auto cycles_of = [&](auto launch) {
@@ -61,24 +57,24 @@ int main() {
         CHECK_KERNEL();
         return span(spans.download());
     };
-    unsigned count = 64 << 10 >> 2;
+    unsigned count = (64 << 10) / sizeof(Word);
     auto l1 = [&](int rounds) {
         return cycles_of([&] { read<false><<<1, THREADS>>>(data, count, rounds, 0, out, spans); });
     };
-    row("bandwidth.l1", 8.0 * count * 4 / (l1(12) - l1(4)), "B/cycle/SM");
+    row("bandwidth.l1", 8.0 * count * sizeof(Word) / (l1(12) - l1(4)), "B/cycle/SM");
     auto shared = [&](int rounds) {
         return cycles_of([&] { read_shared<<<1, THREADS>>>(rounds, 0, out, spans); });
     };
     row("bandwidth.shared", 16.0 * THREADS * LOADS * 4 / (shared(20) - shared(4)), "B/cycle/SM");
     // 1 MiB, which each SM reads whole.
     unsigned sms = device().multiProcessorCount;
-    count = 1 << 20 >> 2;
+    count = (1 << 20) / sizeof(Word);
     auto l2 = [&](int rounds) {
         return event_seconds([&] {
             read<true><<<sms, THREADS>>>(data, count, rounds, 0, out, spans);
         });
     };
-    double rate = 1.0 * count * 4 * sms / (l2(2) - l2(1));
+    double rate = 1.0 * count * sizeof(Word) * sms / (l2(2) - l2(1));
     row("bandwidth.l2", rate / 1e9, "GB/s");
     row("bandwidth.l2_per_cycle", rate / clock_rate(), "B/cycle");
 }

@@ -3,12 +3,6 @@
 
 constexpr int STEPS = 16;
 
-__device__ unsigned long long load(unsigned long long at, bool level2) {
-    if (level2) asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(at));
-    else asm volatile("ld.global.ca.u64 %0, [%0];" : "+l"(at));
-    return at;
-}
-
 template <bool LEVEL2>
 __global__ void walk(const unsigned long long *ring, unsigned warming, unsigned counted, unsigned *took) {
     unsigned long long at = (unsigned long long)__cvta_generic_to_global(ring);
@@ -17,7 +11,7 @@ __global__ void walk(const unsigned long long *ring, unsigned warming, unsigned 
     for (unsigned i = 0; i < warming + counted; i += STEPS) {
         if (i == warming) start = cycles();
 #pragma unroll
-        for (int step = 0; step < STEPS; ++step) at = load(at, LEVEL2);
+        for (int step = 0; step < STEPS; ++step) at = load_word<LEVEL2>((const unsigned long long *)at);
     }
     if (at == 1) *took = 1;
     *took = cycles() - start;
@@ -27,14 +21,9 @@ __global__ void walk(const unsigned long long *ring, unsigned warming, unsigned 
 template <bool LEVEL2>
 double second_round(size_t nodes, size_t stride) {
     nodes = nodes / STEPS * STEPS;
-    std::vector<unsigned long long> words(nodes * stride / 8);
-    DeviceArray<unsigned long long> memory(words.size());
-    std::vector<size_t> next = random_successors(nodes);
-    for (size_t node = 0; node < nodes; ++node)
-        words[node * stride / 8] = (unsigned long long)(memory.get() + next[node] * stride / 8);
-    memory.upload(words);
+    Ring ring(nodes, stride);
     DeviceArray<unsigned> took(1);
-    walk<LEVEL2><<<1, 1>>>(memory, unsigned(nodes), unsigned(nodes), took);
+    walk<LEVEL2><<<1, 1>>>(ring.memory, unsigned(nodes), unsigned(nodes), took);
     CHECK_KERNEL();
     return double(took.download()[0]) / nodes;
 }
@@ -55,12 +44,11 @@ size_t capacity(size_t stride, size_t low, size_t high, size_t step) {
 // Loads 0, then, when it has come, each of `count` words at `distance` bytes; cycles of each.
 template <bool LEVEL2>
 __global__ void neighbours(const unsigned long long *memory, unsigned count, unsigned distance, unsigned *took) {
-    unsigned long long base = (unsigned long long)__cvta_generic_to_global(memory);
     // Copies of the body would miss the instruction caches.
 #pragma unroll 1
     for (unsigned i = 0; i < count; ++i) {
         unsigned start = cycles();
-        unsigned long long value = load(base + i * distance, LEVEL2);
+        unsigned long long value = load_word<LEVEL2>(memory + i * distance / 8);
         if (value == 1) *took = 1;
         took[i] = cycles() - start;
     }

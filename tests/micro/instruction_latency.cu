@@ -2,16 +2,6 @@
 // (divisions, roots) count as one.
 #include "micro.h"
 
-// A step uses and gives x; y and z are values the compiler does not know.
-#define STEP(NAME, TYPE, CONSTRAINT, COUNT, ...)                                                        \
-    struct NAME {                                                                                       \
-        using Value = TYPE;                                                                             \
-        static constexpr int instructions = COUNT;                                                      \
-        __device__ static void step(TYPE &x, TYPE y, TYPE z) {                                          \
-            asm volatile(__VA_ARGS__ : "+" CONSTRAINT(x) : CONSTRAINT(y), CONSTRAINT(z));               \
-        }                                                                                               \
-    }
-
 STEP(Integer, unsigned, "r", 2, "add.u32 %0, %0, %1; xor.b32 %0, %0, %2;");
 STEP(Shift, unsigned, "r", 1, "shf.l.wrap.b32 %0, %0, %1, %2;");
 STEP(CompareSelect, unsigned, "r", 2, "{.reg .pred p; setp.lt.u32 p, %0, %1; selp.u32 %0, %1, %2, p;}");

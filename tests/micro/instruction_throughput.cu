@@ -1,15 +1,6 @@
 // Cycles per warp instruction and sub-core, of 32 warps on one SM with four independent chains each.
 #include "micro.h"
 
-#define STEP(NAME, TYPE, CONSTRAINT, COUNT, ...)                                                        \
-    struct NAME {                                                                                       \
-        using Value = TYPE;                                                                             \
-        static constexpr int instructions = COUNT;                                                      \
-        __device__ static void step(TYPE &x, TYPE y, TYPE z) {                                          \
-            asm volatile(__VA_ARGS__ : "+" CONSTRAINT(x) : CONSTRAINT(y), CONSTRAINT(z));               \
-        }                                                                                               \
-    }
-
 STEP(Integer, unsigned, "r", 2, "add.u32 %0, %0, %1; xor.b32 %0, %0, %2;");
 STEP(IntegerMultiply, unsigned, "r", 1, "mad.lo.u32 %0, %0, %1, %2;");
 STEP(Fp32, float, "f", 1, "fma.rn.f32 %0, %0, %1, %2;");
@@ -41,10 +32,9 @@ __global__ void chains(const typename Operation::Value *in, typename Operation::
 #pragma unroll
             for (int chain = 0; chain < CHAINS; ++chain) Operation::step(x[chain], y, z);
     }
-    unsigned stop = cycles();
+    end_span(spans, start);
     for (int chain = 1; chain < CHAINS; ++chain) x[0] += x[chain];
     out[threadIdx.x] = x[0];
-    if (threadIdx.x % 32 == 0) spans[threadIdx.x / 32] = {start, stop};
 }
 
 template <class Operation, int LENGTH = 32>

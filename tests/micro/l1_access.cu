@@ -18,17 +18,11 @@ __global__ void load(const char *memory, const unsigned *offsets, int rounds, si
             start = cycles();
         }
 #pragma unroll
-        for (int i = 0; i < LOADS; ++i) {
-            Word word;
-            if constexpr (sizeof(Word) == 8) asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(word) : "l"(at + i * 128));
-            else asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(word) : "l"(at + i * 128));
-            sum ^= word;
-        }
+        for (int i = 0; i < LOADS; ++i) sum ^= load_word<false>((const Word *)(at + i * 128));
         at += zero;
     }
     if (sum == 1) *out = sum;
-    unsigned stop = cycles();
-    if (threadIdx.x % 32 == 0) spans[threadIdx.x / 32] = {start, stop};
+    end_span(spans, start);
 }
 
 template <class Word>

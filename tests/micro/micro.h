@@ -22,6 +22,28 @@ __device__ inline unsigned cycles() {
     return now;
 }
 
+// A word of 4 or 8 bytes of global memory, from the L1 or past it.
+template <bool LEVEL2, class Word>
+__device__ Word load_word(const Word *at) {
+    static_assert(sizeof(Word) == 4 || sizeof(Word) == 8);
+    Word word;
+    if constexpr (sizeof(Word) == 4 && LEVEL2) asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(word) : "l"(at));
+    else if constexpr (sizeof(Word) == 4) asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(word) : "l"(at));
+    else if constexpr (LEVEL2) asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(word) : "l"(at));
+    else asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(word) : "l"(at));
+    return word;
+}
+
+// An operation of an instruction or more. A step uses and gives x; y and z are values the compiler does not know.
+#define STEP(NAME, TYPE, CONSTRAINT, COUNT, ...)                                                        \
+    struct NAME {                                                                                       \
+        using Value = TYPE;                                                                             \
+        static constexpr int instructions = COUNT;                                                      \
+        __device__ static void step(TYPE &x, TYPE y, TYPE z) {                                          \
+            asm volatile(__VA_ARGS__ : "+" CONSTRAINT(x) : CONSTRAINT(y), CONSTRAINT(z));               \
+        }                                                                                               \
+    }
+
 inline const cudaDeviceProp &device() {
     static const cudaDeviceProp properties = [] {
         cudaDeviceProp found;
@@ -76,6 +98,12 @@ struct Span {
     unsigned start, stop;
 };
 
+// The thread's warp ends, which began at `start`.
+__device__ inline void end_span(Span *spans, unsigned start) {
+    unsigned stop = cycles();
+    if (threadIdx.x % 32 == 0) spans[threadIdx.x / 32] = {start, stop};
+}
+
 // Cycles from the first start to the last stop, over the modulus of the clock.
 inline double span(const std::vector<Span> &spans) {
     unsigned origin = spans[0].start;
@@ -87,20 +115,28 @@ inline double span(const std::vector<Span> &spans) {
     return double(last) - double(first);
 }
 
-// The order in which a ring of `nodes` is walked, from node 0; always the same for the same number.
-inline std::vector<size_t> shuffled_ring(size_t nodes) {
-    std::vector<size_t> order(nodes);
+// Index of the next node, for each node, in a random ring; always the same for the same number.
+inline std::vector<size_t> random_successors(size_t nodes) {
+    std::vector<size_t> order(nodes), next(nodes);
     std::iota(order.begin(), order.end(), size_t(0));
     std::shuffle(order.begin() + 1, order.end(), std::mt19937_64(nodes));
-    return order;
-}
-
-// Index of the next node, for each node, in a random ring.
-inline std::vector<size_t> random_successors(size_t nodes) {
-    std::vector<size_t> order = shuffled_ring(nodes), next(nodes);
     for (size_t i = 0; i < nodes; ++i) next[order[i]] = order[(i + 1) % nodes];
     return next;
 }
+
+// A random ring of pointers, `stride` bytes apart.
+struct Ring {
+    size_t nodes;
+    DeviceArray<unsigned long long> memory;
+
+    Ring(size_t nodes, size_t stride) : nodes(nodes), memory(nodes * stride / 8) {
+        std::vector<size_t> next = random_successors(nodes);
+        std::vector<unsigned long long> words(nodes * stride / 8);
+        for (size_t node = 0; node < nodes; ++node)
+            words[node * stride / 8] = (unsigned long long)(memory.get() + next[node] * stride / 8);
+        memory.upload(words);
+    }
+};
 
 // Reads every sector of twice the L2's size, so that nothing older is left in it.
 __global__ void read_all(const uint4 *data, size_t count, unsigned *sink) {

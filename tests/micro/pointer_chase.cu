@@ -4,14 +4,13 @@
 
 constexpr int STEPS = 16;
 
-struct Global {
+template <bool LEVEL2>
+struct InGlobal {
     using Pointer = unsigned long long;
-    __device__ static void step(Pointer &at) { asm volatile("ld.global.ca.u64 %0, [%0];" : "+l"(at)); }
+    __device__ static void step(Pointer &at) { at = load_word<LEVEL2>((const Pointer *)at); }
 };
-struct Level2 {
-    using Pointer = unsigned long long;
-    __device__ static void step(Pointer &at) { asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(at)); }
-};
+using Global = InGlobal<false>;
+using Level2 = InGlobal<true>;
 struct Shared {
     using Pointer = unsigned;
     __device__ static void step(Pointer &at) { asm volatile("ld.shared.u32 %0, [%0];" : "+r"(at)); }
@@ -80,30 +79,14 @@ double per_load(const DeviceArray<unsigned long long> &took, unsigned counted) {
     return double(took.download()[0]) / counted;
 }
 
-// A ring of `nodes` in random order, `stride` bytes apart.
-class Ring {
-public:
-    Ring(size_t nodes, size_t stride) : nodes_(nodes), memory_(nodes * stride / 8) {
-        std::vector<size_t> next = random_successors(nodes);
-        std::vector<unsigned long long> words(nodes * stride / 8);
-        for (size_t node = 0; node < nodes; ++node)
-            words[node * stride / 8] = (unsigned long long)(memory_.get() + next[node] * stride / 8);
-        memory_.upload(words);
-    }
-
-    // Cycles of a load after `warming` loads, over `counted` ones; a whole round each where nothing is said.
-    template <class Space>
-    double walk(size_t warming = 0, size_t counted = 0) {
-        DeviceArray<unsigned long long> took(1);
-        unsigned warm = rounded(warming ? warming : nodes_), count = rounded(counted ? counted : nodes_);
-        chase_global<Space><<<1, 1>>>(memory_, warm, count, took);
-        return per_load(took, count);
-    }
-
-private:
-    size_t nodes_;
-    DeviceArray<unsigned long long> memory_;
-};
+// Cycles of a load after `warming` loads, over `counted` ones; a whole round each where nothing is said.
+template <class Space>
+double walk(const Ring &ring, size_t warming = 0, size_t counted = 0) {
+    DeviceArray<unsigned long long> took(1);
+    unsigned warm = rounded(warming ? warming : ring.nodes), count = rounded(counted ? counted : ring.nodes);
+    chase_global<Space><<<1, 1>>>(ring.memory, warm, count, took);
+    return per_load(took, count);
+}
 
 __global__ void link_pages(char *memory, size_t page, size_t pages) {
     auto node = [=](size_t index) { return (unsigned long long *)(memory + index * page + index * 128 % page); };
@@ -158,13 +141,13 @@ double texture_latency() {
 }
 
 int main() {
-    row("latency.l1", Ring(128, 128).walk<Global>(), "cycles");
+    row("latency.l1", walk<Global>(Ring(128, 128)), "cycles");
     // Four times the largest L1: what a round leaves there is gone when the next comes by.
-    row("latency.l2", Ring(4096, 128).walk<Global>(), "cycles");
+    row("latency.l2", walk<Global>(Ring(4096, 128)), "cycles");
     {
         Ring ring(size_t(24) << 20 >> 7, 128);
         displace_l2();
-        row("latency.dram", ring.walk<Global>(STEPS, 8192), "cycles");
+        row("latency.dram", walk<Global>(ring, STEPS, 8192), "cycles");
     }
     DeviceArray<unsigned long long> took(1);
     chase_shared<<<1, 1, 4096>>>(64, 64, 1024, took);

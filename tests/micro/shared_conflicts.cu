@@ -23,8 +23,7 @@ __global__ void load(unsigned stride, int rounds, unsigned zero, unsigned *out, 
         at += zero;
     }
     if (sum == 1) *out = sum;
-    unsigned stop = cycles();
-    if (threadIdx.x % 32 == 0) spans[threadIdx.x / 32] = {start, stop};
+    end_span(spans, start);
 }
 
 int main() {

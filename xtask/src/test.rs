@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::programs::Extent;
 use crate::workspace::{self, Workspace};
-use crate::{clients, debian, process, programs};
+use crate::{clients, debian, micro, process, programs};
 use std::time::Instant;
 
 /// The tests of the engine alone.
@@ -48,6 +48,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     }
     if filter.is_none() {
         report.step("client suites", || clients::small(&workspace));
+        report.step("micro-benchmarks", || micro::quick(&workspace).map(|()| true));
     }
     let mut counts = Counts::default();
     report.step("cargo test", || {

@@ -31,6 +31,18 @@ struct Row {
     unit: String,
 }
 
+/// Benchmarks that take a few seconds each: one of the SM, one of the L2.
+const QUICK: [&str; 2] = ["instruction_latency", "l2_write_policy"];
+
+/// Runs those of every test run, with the command that has been built.
+pub(crate) fn quick(workspace: &Workspace) -> Result<()> {
+    run(&Arguments {
+        names: QUICK.map(str::to_owned).to_vec(),
+        gpu: "titan-v".to_owned(),
+        command: Some(workspace.command()),
+    })
+}
+
 /// Compiles and runs the chosen benchmarks, prints a table, and fails if a row is outside its bound or missing.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find();

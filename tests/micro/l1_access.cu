@@ -2,9 +2,9 @@
 // of the warp, and for a warp's lanes in groups that share a line.
 #include "micro.h"
 
-constexpr int WARPS = 32, LOADS = 8;
+constexpr int WARPS = 32, LOADS = 16;
 
-// Each lane's word is `offsets[lane]` bytes from the start. The loads of a round are 128 B apart: the same banks, other lines.
+// Each lane's word is `offsets[lane]` bytes from the start.
 template <class Word>
 __global__ void load(const char *memory, const unsigned *offsets, int rounds, size_t zero, Word *out, Span *spans) {
     const char *at = memory + offsets[threadIdx.x % 32];
@@ -18,7 +18,7 @@ __global__ void load(const char *memory, const unsigned *offsets, int rounds, si
             start = cycles();
         }
 #pragma unroll
-        for (int i = 0; i < LOADS; ++i) sum ^= load_word<false>((const Word *)(at + i * 128));
+        for (int i = 0; i < LOADS; ++i) sum ^= load_word<false>((const Word *)at);
         at += zero;
     }
     if (sum == 1) *out = sum;
@@ -37,7 +37,7 @@ double per_load(const std::vector<unsigned> &offsets) {
         CHECK_KERNEL();
         return span(spans.download());
     };
-    return (run(6) - run(2)) / (4.0 * WARPS * LOADS);
+    return (run(10) - run(2)) / (8.0 * WARPS * LOADS);
 }
 
 template <class Offset>

@@ -1,7 +1,7 @@
 // Cycles of an SM for each warp load of shared memory, against the stride of the lanes: n lanes in a bank take n passes.
 #include "micro.h"
 
-constexpr int WARPS = 32, LOADS = 8;
+constexpr int WARPS = 32, LOADS = 32;
 
 __global__ void load(unsigned stride, int rounds, unsigned zero, unsigned *out, Span *spans) {
     __shared__ unsigned words[33 * 32 + LOADS * 32];
@@ -35,6 +35,6 @@ int main() {
             CHECK_KERNEL();
             return span(spans.download());
         };
-        row("shared.stride_" + std::to_string(stride), (run(24) - run(8)) / (16.0 * WARPS * LOADS), "cycles");
+        row("shared.stride_" + std::to_string(stride), (run(6) - run(2)) / (4.0 * WARPS * LOADS), "cycles");
     }
 }

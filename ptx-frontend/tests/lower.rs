@@ -249,6 +249,26 @@ fn kernels_need_about_as_many_registers_as_the_vendors_assembler_allots() {
     assert!(errors.len() > 20 && mean < ERROR_OF_REGISTERS, "mean error {mean:.3} of {}", errors.len());
 }
 
+/// Of instructions with three sources of a register each, so many at most have them in one bank; a quarter would be chance.
+const IN_ONE_BANK: f64 = 0.02;
+
+#[test]
+fn three_sources_of_an_instruction_seldom_lie_in_one_bank() {
+    let (mut three, mut in_one_bank) = (0, 0);
+    for of in all_functions() {
+        for instruction in &of.lowered.instructions {
+            let sources = instruction.sources.iter().filter(|source| source.count > 0);
+            let registers: Vec<u16> = sources.map(|source| source.first).collect();
+            if registers.len() == 3 && instruction.sources.iter().all(|source| source.count < 2) {
+                three += 1;
+                in_one_bank += u32::from(registers.iter().all(|register| register % 2 == registers[0] % 2));
+            }
+        }
+    }
+    let fraction = f64::from(in_one_bank) / f64::from(three);
+    assert!(three > 1000 && fraction < IN_ONE_BANK, "{in_one_bank} of {three}");
+}
+
 /// Marks the lines of a test file that have what its kernel becomes.
 const EXPECTED: &str = "//= ";
 

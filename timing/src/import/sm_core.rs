@@ -42,6 +42,9 @@ pub(super) fn import(options: &mut Options, made: &mut Made) -> Result<(), Impor
     if let Some(cycles) = options.number("gpgpu_kernel_launch_latency")? {
         made.add("launch", "launch", cycles, options.source("gpgpu_kernel_launch_latency"));
     }
+    if let Some(cycles) = options.number("gpgpu_TB_launch_latency")? {
+        made.add("cta", "start", cycles, options.source("gpgpu_TB_launch_latency"));
+    }
     if let Some(flag) = options.number("gpgpu_perf_sim_memcpy")? {
         made.add("copy", "through_l2", flag != 0, options.source("gpgpu_perf_sim_memcpy"));
     }

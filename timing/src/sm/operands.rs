@@ -1,10 +1,8 @@
 //! Register file of a sub-core: collectors that gather operands, and the ports of its banks.
 //!
 //! An instruction has a collector from the cycle after its issue until its unit takes it. It reads its operands as ports
-//! are free. Results take ports of their banks from each other, but not from reads (Huerta et al., section 2.2, who count
-//! the results that end in a bank and a cycle): a double-precision product that reads three registers of each bank would
-//! else keep the results of the ones before from being written, and a Volta takes one every 4 cycles. Ports are reserved
-//! cycles ahead, in the order of issue.
+//! are free. Results take ports of their banks from each other and not from reads: Huerta et al., section 2.2, allow as many
+//! results in a bank and a cycle as it has ports. Ports are reserved cycles ahead, in the order of issue.
 
 use serde::{Deserialize, Serialize};
 

@@ -29,6 +29,102 @@ fn an_unknown_opcode_modifier_or_combination_is_named() {
 }
 
 #[test]
+fn instructions_of_later_devices_are_refused_by_name() {
+    let refused = |body: &str, reason: &str| {
+        let opcode = body.split(' ').next().unwrap_or("");
+        assert_eq!(message(body), format!("instruction `{opcode}` is not supported: {reason}"), "{body}");
+    };
+    refused("cvt.rn.satfinite.s2f6x2.f32 %h1, %f1, %f2;", "needs sm_100a");
+    refused("st.async.mmio.release.sys.global.b32 [%rd1], %r1;", "needs sm_100");
+    refused(
+        "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w [%rd1, {%r1, %r2, %r3}], {%h1};",
+        "needs sm_100a",
+    );
+    refused(
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f1}, {%r1}, {%r2}, {%f1}, %r1, 0;",
+        "needs sm_100a",
+    );
+}
+
+#[test]
+fn modifiers_that_do_not_go_together_have_no_form() {
+    for body in [
+        "ld.relaxed.b32 %r1, [%rd1];",
+        "ld.gpu.b32 %r1, [%rd1];",
+        "ld.relaxed.gpu.ca.b32 %r1, [%rd1];",
+        "ld.volatile.cg.b32 %r1, [%rd1];",
+        "ld.shared.L1::evict_first.b32 %r1, [%rd1];",
+        "ld.nc.b32 %r1, [%rd1];",
+        "st.release.b32 [%rd1], %r1;",
+        "st.mmio.relaxed.gpu.b32 [%rd1], %r1;",
+        "atom.add.f16 %h1, [%rd1], %h2;",
+        "atom.shared.add.L2::cache_hint.u32 %r1, [%rd1], %r2, %rd2;",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.and.u32 [%rd1], [%rd2], %r1;",
+        "sured.b.add.a1d.u32.trap [%rd1, {%r1, %r2}], %r3;",
+    ] {
+        let opcode = body.split(' ').next().unwrap_or("");
+        assert_eq!(message(body), format!("no form of `{opcode}` has these modifiers"));
+    }
+}
+
+#[test]
+fn operands_that_do_not_go_together_are_named() {
+    check(&[
+        (
+            "ld.global.L2::cache_hint.b32 %r1, [%rd1];",
+            "a cache policy: there if and only if .L2::cache_hint is",
+        ),
+        ("ld.global.b32 %r1, [%rd1], %rd2;", "a cache policy: there if and only if .L2::cache_hint is"),
+        (
+            "ld.global.L2::evict_first.b32 %r1, [%rd1];",
+            "a priority in the L2 cache: only of vectors of 256 bits",
+        ),
+        (
+            "tex.cube.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2, %f3, %f4}], {%r1, %r2, %r3, %r4};",
+            "offsets of coordinates: not into cubes",
+        ),
+        (
+            "tex.3d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2, %f3, %f4}], %f5;",
+            "a depth to compare with: not of integer coordinates, nor of three dimensions",
+        ),
+        (
+            "vmad.s32.s32.s32 %r1, -%r2, %r3, -%r4;",
+            "a negation: of the product or of what is added, not of both",
+        ),
+        ("vmad.s32.s32.s32.po %r1, %r2, %r3, -%r4;", "a negation: not with .po"),
+        ("bar.sync 1, 33;", "the number of threads at a barrier: only whole warps"),
+        ("bfi.b32 %r1, %r2, %r3, 256, %r4;", "the position is 256; it must be 0 to 255"),
+        ("ld.shared.v4.b64 {%rd1, %rd2, %rd3, %rd4}, [%rd5];", "a vector of 256 bits; 128 are the most"),
+        (
+            "ld.global.v4.b64 {%rd1, %rd2, %rd3, %rd4}, [%rd5];",
+            "`ld.global.v4.b64` needs .target sm_100 or later, and this module is for sm_80 (PTX manual, 9.7.9.8)",
+        ),
+    ]);
+}
+
+#[test]
+fn wmma_says_aligned_from_ptx_6_3_on() {
+    let load = "wmma.load.a.sync.row.m16n16k16.f16 {%r0, %r1, %r2, %r3, %r0, %r1, %r2, %r3}, [%rd1];";
+    assert_eq!(refusal("6.2", "sm_70", load), "none");
+    assert_eq!(refusal("6.3", "sm_70", load), "`wmma` without .aligned: only before PTX 6.3");
+}
+
+#[test]
+fn conversions_of_bfloats_take_registers_of_their_width_alone() {
+    assert!(refusal("7.8", "sm_90", "cvt.rn.bf16.s8 %h1, %h2;").contains("%h2"));
+    assert!(refusal("7.8", "sm_90", "cvt.f32.bf16 %rd1, %h2;").contains("%rd1"));
+}
+
+#[test]
+fn what_two_targets_have_from_other_versions_on_is_refused_before_both() {
+    let narrow = "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;";
+    assert!(refusal("8.0", "sm_89", narrow).contains("needs .version 8.1"));
+    assert!(refusal("8.0", "sm_80", narrow).contains("needs .target sm_89"));
+    assert_eq!(refusal("8.1", "sm_89", narrow), "none");
+    assert_eq!(refusal("7.8", "sm_90", narrow), "none");
+}
+
+#[test]
 fn the_remedy_lists_the_known_forms() {
     let shown = problems("", "bra.hop %r1;")[0].to_string();
     assert!(shown.contains("known forms: bra{.uni} a:label"), "{shown}");
@@ -255,7 +351,8 @@ fn a_function_that_uses_a_bad_variable_shows_the_variables_error() {
 /// The refusal of an instruction in a module of this version and target.
 fn refusal(version: &str, target: &str, instruction: &str) -> String {
     let text = format!(
-        ".version {version}\n.target {target}\n.entry k() {{ .reg .b16 %h<4>; .reg .b32 %r<4>; .reg .pred %p; {instruction} ret; }}"
+        ".version {version}\n.target {target}\n.entry k() {{ .reg .b16 %h<4>; .reg .b32 %r<4>; .reg .b64 %rd<4>; \
+         .reg .f32 %f<4>; .reg .pred %p; {instruction} ret; }}"
     );
     match Module::parse(text, "m").unwrap().function("k") {
         Ok(_) => "none".to_owned(),

@@ -109,7 +109,7 @@ fn forms() -> Vec<Form> {
     let absent = isa::ABSENT.iter().map(|absent| {
         let (state, reason) = label(absent.state);
         Form {
-            name: absent.mnemonic.to_owned(),
+            name: absent.opcode(),
             syntax: absent.mnemonic,
             ptx: String::new(),
             sm: String::new(),

@@ -6,35 +6,61 @@ macro_rules! atomic_ops {
     ($callback:ident $($before:tt)*) => {
         $callback! { $($before)* [
             /// d = value at the address, replaced by its bitwise combination with b, or by b (exchange).
-            atom_bits: "atom{<atomic_order>}{<scope>}{<atomic_space>}(.and|.or|.xor|.exch){.L2::cache_hint@7.4:80}(.b32|.b64) d, [a], b{, e:b64}", 1.1, 11, Memory, Atomic, "9.7.13.5";
+            atom_bits: "atom{<atomic_order>}{<scope>}{<atomic_space>}(.and|.or|.xor|.exch)(.b32|.b64) d, [a], b{, e:b64}", 1.1, 11
+                / "atom{<atomic_order>}{<scope>}{.global}(.and|.or|.xor|.exch).L2::cache_hint(.b32|.b64)", 7.4, 80,
+                Memory, Atomic, "9.7.13.5";
             /// d = value at the address, replaced by c if it equals b.
-            atom_cas: "atom{<atomic_order>}{<scope>}{<atomic_space>}.cas{.L2::cache_hint@7.4:80}(.b16@6.3:70|.b32|.b64) d, [a], b, c{, e:b64}", 1.1, 11, Memory, Atomic, "9.7.13.5";
+            atom_cas: "atom{<atomic_order>}{<scope>}{<atomic_space>}.cas(.b16@6.3:70|.b32|.b64) d, [a], b, c", 1.1, 11, Memory, Atomic, "9.7.13.5";
             /// d = 128 bits at the address, replaced by b.
-            atom_exch_128: "atom{<atomic_order>}{.cta|.cluster|.gpu|.sys@8.4:90}{<atomic_space>}.exch{.L2::cache_hint@7.4:80}.b128 d, [a], b{, e:b64}", 8.3, 90, Memory, Atomic, "9.7.13.5";
+            atom_exch_128: "atom{<atomic_order>}{.cta|.cluster|.gpu|.sys@8.4:90}{<atomic_space>}.exch.b128 d, [a], b{, e:b64}", 8.3, 90
+                / "atom{<atomic_order>}{.cta|.cluster|.gpu|.sys@8.4:90}{.global}.exch.L2::cache_hint.b128", 8.3, 90,
+                Memory, Atomic, "9.7.13.5";
             /// d = 128 bits at the address, replaced by c if they equal b.
-            atom_cas_128: "atom{<atomic_order>}{<scope>}{<atomic_space>}.cas.b128 d, [a], b, c", 8.3, 90, Memory, Atomic, "9.7.13.5";
+            atom_cas_128: "atom{<atomic_order>}{.cta|.cluster|.gpu|.sys@8.4:90}{<atomic_space>}.cas.b128 d, [a], b, c", 8.3, 90, Memory, Atomic, "9.7.13.5";
             /// d = value at the address, replaced by its sum, minimum, or maximum with b.
-            atom_integer: "atom{<atomic_order>}{<scope>}{<atomic_space>}(.add|.min|.max){.L2::cache_hint@7.4:80}(.u32|.s32|.u64|.s64) d, [a], b{, e:b64}", 1.1, 11, Memory, Atomic, "9.7.13.5";
+            atom_integer: "atom{<atomic_order>}{<scope>}{<atomic_space>}(.min|.max)(.u32|.s32|.u64|.s64) d, [a], b{, e:b64}", 1.1, 11
+                / "atom{<atomic_order>}{<scope>}{.global}(.min|.max).L2::cache_hint(.u32|.s32|.u64|.s64)", 7.4, 80
+                / "atom{<atomic_order>}{<scope>}{<atomic_space>}.add(.u32|.s32|.u64)", 1.1, 11
+                / "atom{<atomic_order>}{<scope>}{.global}.add.L2::cache_hint(.u32|.s32|.u64)", 7.4, 80,
+                Memory, Atomic, "9.7.13.5";
             /// d = value at the address, counted up or down with wrap at b.
-            atom_count: "atom{<atomic_order>}{<scope>}{<atomic_space>}(.inc|.dec){.L2::cache_hint@7.4:80}.u32 d, [a], b{, e:b64}", 1.1, 11, Memory, Atomic, "9.7.13.5";
+            atom_count: "atom{<atomic_order>}{<scope>}{<atomic_space>}(.inc|.dec).u32 d, [a], b{, e:b64}", 1.1, 11
+                / "atom{<atomic_order>}{<scope>}{.global}(.inc|.dec).L2::cache_hint.u32", 7.4, 80,
+                Memory, Atomic, "9.7.13.5";
             /// d = value at the address, replaced by its sum with b.
-            atom_float: "atom{<atomic_order>}{<scope>}{<atomic_space>}.add{.noftz}{.L2::cache_hint@7.4:80}(.f16@6.3:70|.f16x2@6.2:60|.bf16@7.8:90|.bf16x2@7.8:90|.f32|.f64@5.0:60) d, [a], b{, e:b64}", 2.0, 20, Memory, Atomic, "9.7.13.5";
+            atom_float: "atom{<atomic_order>}{<scope>}{<atomic_space>}.add(.f32|.f64@5.0:60) d, [a], b{, e:b64}", 2.0, 20
+                / "atom{<atomic_order>}{<scope>}{.global}.add.L2::cache_hint(.f32|.f64)", 7.4, 80
+                / "atom{<atomic_order>}{<scope>}{<atomic_space>}.add.noftz(.f16@6.3:70|.f16x2|.bf16@7.8:90|.bf16x2@7.8:90|.f32@9.4:90)", 6.2, 60
+                / "atom{<atomic_order>}{<scope>}{.global}.add.noftz.L2::cache_hint(.f16|.f16x2|.bf16@7.8:90|.bf16x2@7.8:90|.f32@9.4:90)", 7.4, 80,
+                Memory, Atomic, "9.7.13.5";
             /// d = elements at the address, each replaced by its sum with that of b.
-            atom_singles: "atom{<atomic_order>}{<scope>}{.global}.add{.L2::cache_hint@7.4:80}(.v2|.v4).f32 d:vector, [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.5";
+            atom_singles: "atom{<atomic_order>}{<scope>}{.global}.add{.noftz@9.4:90}{.L2::cache_hint@7.4:80}(.v2|.v4).f32 d:vector, [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.5";
             /// d = elements at the address, each replaced by its sum, minimum, or maximum with that of b.
             atom_halves: "atom{<atomic_order>}{<scope>}{.global}(.add|.min|.max).noftz{.L2::cache_hint@7.4:80}(.v2|.v4|.v8)(.f16|.bf16) d:vector, [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.5";
             /// d = elements at the address, each replaced by its sum, minimum, or maximum with that of b.
             atom_pairs: "atom{<atomic_order>}{<scope>}{.global}(.add|.min|.max).noftz{.L2::cache_hint@7.4:80}(.v2|.v4)(.f16x2|.bf16x2) d:vector, [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.5";
             /// Value at the address combined bitwise with b, no answer.
-            red_bits: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{<atomic_space>}(.and|.or|.xor){.L2::cache_hint@7.4:80}(.b32|.b64) [a], b{, e:b64}", 1.2, 11, Memory, Atomic, "9.7.13.6";
+            red_bits: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{<atomic_space>}(.and|.or|.xor)(.b32|.b64) [a], b{, e:b64}", 1.2, 11
+                / "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{.global}(.and|.or|.xor).L2::cache_hint(.b32|.b64)", 7.4, 80,
+                Memory, Atomic, "9.7.13.6";
             /// Value at the address replaced by its sum, minimum, or maximum with b, no answer.
-            red_integer: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{<atomic_space>}(.add|.min|.max){.L2::cache_hint@7.4:80}(.u32|.s32|.u64|.s64) [a], b{, e:b64}", 1.2, 11, Memory, Atomic, "9.7.13.6";
+            red_integer: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{<atomic_space>}(.min|.max)(.u32|.s32|.u64|.s64) [a], b{, e:b64}", 1.2, 11
+                / "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{.global}(.min|.max).L2::cache_hint(.u32|.s32|.u64|.s64)", 7.4, 80
+                / "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{<atomic_space>}.add(.u32|.s32|.u64)", 1.2, 11
+                / "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{.global}.add.L2::cache_hint(.u32|.s32|.u64)", 7.4, 80,
+                Memory, Atomic, "9.7.13.6";
             /// Value at the address counted up or down with wrap at b, no answer.
-            red_count: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{<atomic_space>}(.inc|.dec){.L2::cache_hint@7.4:80}.u32 [a], b{, e:b64}", 1.2, 11, Memory, Atomic, "9.7.13.6";
+            red_count: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{<atomic_space>}(.inc|.dec).u32 [a], b{, e:b64}", 1.2, 11
+                / "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{.global}(.inc|.dec).L2::cache_hint.u32", 7.4, 80,
+                Memory, Atomic, "9.7.13.6";
             /// Value at the address replaced by its sum with b, no answer.
-            red_float: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{<atomic_space>}.add{.noftz}{.L2::cache_hint@7.4:80}(.f16@6.3:70|.f16x2@6.2:60|.bf16@7.8:90|.bf16x2@7.8:90|.f32|.f64@5.0:60) [a], b{, e:b64}", 2.0, 20, Memory, Atomic, "9.7.13.6";
+            red_float: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{<atomic_space>}.add(.f32|.f64@5.0:60) [a], b{, e:b64}", 2.0, 20
+                / "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{.global}.add.L2::cache_hint(.f32|.f64)", 7.4, 80
+                / "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{<atomic_space>}.add.noftz(.f16@6.3:70|.f16x2|.bf16@7.8:90|.bf16x2@7.8:90|.f32@9.4:90)", 6.2, 60
+                / "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{.global}.add.noftz.L2::cache_hint(.f16|.f16x2|.bf16@7.8:90|.bf16x2@7.8:90|.f32@9.4:90)", 7.4, 80,
+                Memory, Atomic, "9.7.13.6";
             /// Elements at the address, each replaced by its sum with that of b, no answer.
-            red_singles: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{.global}.add{.L2::cache_hint@7.4:80}(.v2|.v4).f32 [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.6";
+            red_singles: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{.global}.add{.noftz@9.4:90}{.L2::cache_hint@7.4:80}(.v2|.v4).f32 [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.6";
             /// Elements at the address, each replaced by its sum, minimum, or maximum with that of b, no answer.
             red_halves: "red{.relaxed@6.0:70|.release@6.0:70}{<scope>}{.global}(.add|.min|.max).noftz{.L2::cache_hint@7.4:80}(.v2|.v4|.v8)(.f16|.bf16) [a], b:vector{, e:b64}", 8.1, 90, Memory, Atomic, "9.7.13.6";
             /// Elements at the address, each replaced by its sum, minimum, or maximum with that of b, no answer.

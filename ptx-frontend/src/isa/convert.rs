@@ -59,11 +59,17 @@ macro_rules! convert_ops {
             /// Single to tf32, what is too large to the largest number.
             tf32_finite: "cvt(.rn|.rz).satfinite{.relu}.tf32.f32 d:T1, a:T2", 8.6, 100, Fp32, Pure, "9.7.9.20";
             /// Two singles to a pair of 8-bit floats: d = {a, b}, a in the upper half.
-            singles_to_fp8: "cvt.rn.satfinite{.relu}(.e4m3x2|.e5m2x2).f32 d:T1, a:f32, b:f32", 7.8, 89, Fp32, Pure, "9.7.9.20";
+            singles_to_fp8: "cvt.rn.satfinite{.relu}(.e4m3x2|.e5m2x2).f32 d:T1, a:f32, b:f32", 8.1, 89
+                / "cvt.rn.satfinite{.relu}(.e4m3x2|.e5m2x2).f32", 7.8, 90,
+                Fp32, Pure, "9.7.9.20";
             /// Two halves to a pair of 8-bit floats.
-            halves_to_fp8: "cvt.rn.satfinite{.relu}(.e4m3x2|.e5m2x2).f16x2 d:T1, a:T2", 7.8, 89, Fp32, Pure, "9.7.9.20";
+            halves_to_fp8: "cvt.rn.satfinite{.relu}(.e4m3x2|.e5m2x2).f16x2 d:T1, a:T2", 8.1, 89
+                / "cvt.rn.satfinite{.relu}(.e4m3x2|.e5m2x2).f16x2", 7.8, 90,
+                Fp32, Pure, "9.7.9.20";
             /// A pair of 8-bit floats to two halves.
-            fp8_to_halves: "cvt.rn{.relu}.f16x2(.e4m3x2|.e5m2x2) d:T1, a:T2", 7.8, 89, Fp32, Pure, "9.7.9.20";
+            fp8_to_halves: "cvt.rn{.relu}.f16x2(.e4m3x2|.e5m2x2) d:T1, a:T2", 8.1, 89
+                / "cvt.rn{.relu}.f16x2(.e4m3x2|.e5m2x2)", 7.8, 90,
+                Fp32, Pure, "9.7.9.20";
             /// Two singles to a pair of 6-bit or 4-bit floats: d = {a, b}, a in the upper half.
             singles_to_fp6: "cvt.rn.satfinite{.relu}(.e2m3x2|.e3m2x2|.e2m1x2).f32 d:T1, a:f32, b:f32", 8.6, "100a", Fp32, Pure, "9.7.9.20";
             /// Two halves to a pair of 6-bit or 4-bit floats.

@@ -140,55 +140,55 @@ macro_rules! matrix_ops {
             /// d = a's matrix of 8 rows of 8 numbers, transposed.
             movmatrix: "movmatrix.sync.aligned.m8n8.trans.b16 d:b32, a:b32", 7.8, 75, Integer, Convergent, "9.7.14.5.17";
             /// Orders a warpgroup's register accesses before its products.
-            wgmma_fence: "wgmma.fence.sync.aligned", 8.0, "90a", Tensor, Fence, "9.7.15.7.1";
+            wgmma_fence: "wgmma.fence.sync{.aligned}", 8.0, "90a", Tensor, Fence, "9.7.15.7.1";
             /// Makes a group of the products since the last one.
-            wgmma_commit_group: "wgmma.commit_group.sync.aligned", 8.0, "90a", Tensor, Pure, "9.7.15.7.2";
+            wgmma_commit_group: "wgmma.commit_group.sync{.aligned}", 8.0, "90a", Tensor, Pure, "9.7.15.7.2";
             /// Waits until at most a groups of products are under way.
-            wgmma_wait_group: "wgmma.wait_group.sync.aligned a:u32", 8.0, "90a", Tensor, Pure, "9.7.15.7.3";
+            wgmma_wait_group: "wgmma.wait_group.sync{.aligned} a:u32", 8.0, "90a", Tensor, Pure, "9.7.15.7.3";
             /// D = A * B + D, or A * B unless s, of a warpgroup: binary16 numbers, A in shared memory.
-            wgmma_f16: "wgmma.mma_async.sync.aligned<m64k16>(.f16|.f32).f16.f16 d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32, u:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
+            wgmma_f16: "wgmma.mma_async.sync{.aligned}<m64k16>(.f16|.f32).f16.f16 d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32, u:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// D = A * B + D, or A * B unless s, of a warpgroup: binary16 numbers, A in registers.
-            wgmma_f16_registers: "wgmma.mma_async.sync.aligned<m64k16>(.f16|.f32).f16.f16 d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
+            wgmma_f16_registers: "wgmma.mma_async.sync{.aligned}<m64k16>(.f16|.f32).f16.f16 d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// D = A * B + D, or A * B unless s, of a warpgroup: binary16 numbers, A sparse, in shared memory.
-            wgmma_sp_f16: "wgmma.mma_async.sp.sync.aligned<m64k32>(.f16|.f32).f16.f16 d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, u:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
+            wgmma_sp_f16: "wgmma.mma_async.sp.sync{.aligned}<m64k32>(.f16|.f32).f16.f16 d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, u:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
             /// D = A * B + D, or A * B unless s, of a warpgroup: binary16 numbers, A sparse, in registers.
-            wgmma_sp_f16_registers: "wgmma.mma_async.sp.sync.aligned<m64k32>(.f16|.f32).f16.f16 d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
+            wgmma_sp_f16_registers: "wgmma.mma_async.sp.sync{.aligned}<m64k32>(.f16|.f32).f16.f16 d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
             /// D = A * B + D, or A * B unless s, of a warpgroup: bfloat16 numbers, A in shared memory.
-            wgmma_bf16: "wgmma.mma_async.sync.aligned<m64k16>.f32.bf16.bf16 d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32, u:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
+            wgmma_bf16: "wgmma.mma_async.sync{.aligned}<m64k16>.f32.bf16.bf16 d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32, u:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// D = A * B + D, or A * B unless s, of a warpgroup: bfloat16 numbers, A in registers.
-            wgmma_bf16_registers: "wgmma.mma_async.sync.aligned<m64k16>.f32.bf16.bf16 d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
+            wgmma_bf16_registers: "wgmma.mma_async.sync{.aligned}<m64k16>.f32.bf16.bf16 d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32, v:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// D = A * B + D, or A * B unless s, of a warpgroup: bfloat16 numbers, A sparse, in shared memory.
-            wgmma_sp_bf16: "wgmma.mma_async.sp.sync.aligned<m64k32>.f32.bf16.bf16 d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, u:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
+            wgmma_sp_bf16: "wgmma.mma_async.sp.sync{.aligned}<m64k32>.f32.bf16.bf16 d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, u:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
             /// D = A * B + D, or A * B unless s, of a warpgroup: bfloat16 numbers, A sparse, in registers.
-            wgmma_sp_bf16_registers: "wgmma.mma_async.sp.sync.aligned<m64k32>.f32.bf16.bf16 d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
+            wgmma_sp_bf16_registers: "wgmma.mma_async.sp.sync{.aligned}<m64k32>.f32.bf16.bf16 d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32, v:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
             /// D = A * B + D, or A * B unless s, of a warpgroup: tf32 numbers, A in shared memory.
-            wgmma_tf32: "wgmma.mma_async.sync.aligned<m64k8>.f32.tf32.tf32 d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
+            wgmma_tf32: "wgmma.mma_async.sync{.aligned}<m64k8>.f32.tf32.tf32 d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// D = A * B + D, or A * B unless s, of a warpgroup: tf32 numbers, A in registers.
-            wgmma_tf32_registers: "wgmma.mma_async.sync.aligned<m64k8>.f32.tf32.tf32 d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
+            wgmma_tf32_registers: "wgmma.mma_async.sync{.aligned}<m64k8>.f32.tf32.tf32 d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// D = A * B + D, or A * B unless s, of a warpgroup: tf32 numbers, A sparse, in shared memory.
-            wgmma_sp_tf32: "wgmma.mma_async.sp.sync.aligned<m64k16>.f32.tf32.tf32 d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
+            wgmma_sp_tf32: "wgmma.mma_async.sp.sync{.aligned}<m64k16>.f32.tf32.tf32 d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
             /// D = A * B + D, or A * B unless s, of a warpgroup: tf32 numbers, A sparse, in registers.
-            wgmma_sp_tf32_registers: "wgmma.mma_async.sp.sync.aligned<m64k16>.f32.tf32.tf32 d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
+            wgmma_sp_tf32_registers: "wgmma.mma_async.sp.sync{.aligned}<m64k16>.f32.tf32.tf32 d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
             /// D = A * B + D, or A * B unless s, of a warpgroup: 8-bit floats, A in shared memory.
-            wgmma_fp8: "wgmma.mma_async.sync.aligned<m64k32>(.f16|.f32)(.e4m3|.e5m2)(.e4m3|.e5m2) d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
+            wgmma_fp8: "wgmma.mma_async.sync{.aligned}<m64k32>(.f16|.f32)(.e4m3|.e5m2)(.e4m3|.e5m2) d:fragment, a:b64, b:b64, s:pred, m:s32, n:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// D = A * B + D, or A * B unless s, of a warpgroup: 8-bit floats, A in registers.
-            wgmma_fp8_registers: "wgmma.mma_async.sync.aligned<m64k32>(.f16|.f32)(.e4m3|.e5m2)(.e4m3|.e5m2) d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
+            wgmma_fp8_registers: "wgmma.mma_async.sync{.aligned}<m64k32>(.f16|.f32)(.e4m3|.e5m2)(.e4m3|.e5m2) d:fragment, a:fragment, b:b64, s:pred, m:s32, n:s32", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// D = A * B + D, or A * B unless s, of a warpgroup: 8-bit floats, A sparse, in shared memory.
-            wgmma_sp_fp8: "wgmma.mma_async.sp.sync.aligned<m64k64>(.f16|.f32)(.e4m3|.e5m2)(.e4m3|.e5m2) d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
+            wgmma_sp_fp8: "wgmma.mma_async.sp.sync{.aligned}<m64k64>(.f16|.f32)(.e4m3|.e5m2)(.e4m3|.e5m2) d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
             /// D = A * B + D, or A * B unless s, of a warpgroup: 8-bit floats, A sparse, in registers.
-            wgmma_sp_fp8_registers: "wgmma.mma_async.sp.sync.aligned<m64k64>(.f16|.f32)(.e4m3|.e5m2)(.e4m3|.e5m2) d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
+            wgmma_sp_fp8_registers: "wgmma.mma_async.sp.sync{.aligned}<m64k64>(.f16|.f32)(.e4m3|.e5m2)(.e4m3|.e5m2) d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred, m:s32, n:s32", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
             /// D = A * B + D, or A * B unless s, of a warpgroup: bytes, A in shared memory.
-            wgmma_byte: "wgmma.mma_async.sync.aligned<m64k32_integer>{.satfinite}.s32(.u8|.s8)(.u8|.s8) d:fragment, a:b64, b:b64, s:pred", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
+            wgmma_byte: "wgmma.mma_async.sync{.aligned}<m64k32_integer>{.satfinite}.s32(.u8|.s8)(.u8|.s8) d:fragment, a:b64, b:b64, s:pred", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// D = A * B + D, or A * B unless s, of a warpgroup: bytes, A in registers.
-            wgmma_byte_registers: "wgmma.mma_async.sync.aligned<m64k32_integer>{.satfinite}.s32(.u8|.s8)(.u8|.s8) d:fragment, a:fragment, b:b64, s:pred", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
+            wgmma_byte_registers: "wgmma.mma_async.sync{.aligned}<m64k32_integer>{.satfinite}.s32(.u8|.s8)(.u8|.s8) d:fragment, a:fragment, b:b64, s:pred", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// D = A * B + D, or A * B unless s, of a warpgroup: bytes, A sparse, in shared memory.
-            wgmma_sp_byte: "wgmma.mma_async.sp.sync.aligned<m64k64_integer>{.satfinite}.s32(.u8|.s8)(.u8|.s8) d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
+            wgmma_sp_byte: "wgmma.mma_async.sp.sync{.aligned}<m64k64_integer>{.satfinite}.s32(.u8|.s8)(.u8|.s8) d:fragment, a:b64, b:b64, e:b32, f:u32, s:pred", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
             /// D = A * B + D, or A * B unless s, of a warpgroup: bytes, A sparse, in registers.
-            wgmma_sp_byte_registers: "wgmma.mma_async.sp.sync.aligned<m64k64_integer>{.satfinite}.s32(.u8|.s8)(.u8|.s8) d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
+            wgmma_sp_byte_registers: "wgmma.mma_async.sp.sync{.aligned}<m64k64_integer>{.satfinite}.s32(.u8|.s8)(.u8|.s8) d:fragment, a:fragment, b:b64, e:b32, f:u32, s:pred", 8.2, "90a", Tensor, Convergent, "9.7.15.6";
             /// D = A * B + D, or A * B unless s, of a warpgroup: single bits, A in shared memory.
-            wgmma_bit: "wgmma.mma_async.sync.aligned<m64k256_integer>.s32.b1.b1.and.popc d:fragment, a:b64, b:b64, s:pred", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
+            wgmma_bit: "wgmma.mma_async.sync{.aligned}<m64k256_integer>.s32.b1.b1.and.popc d:fragment, a:b64, b:b64, s:pred", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
             /// D = A * B + D, or A * B unless s, of a warpgroup: single bits, A in registers.
-            wgmma_bit_registers: "wgmma.mma_async.sync.aligned<m64k256_integer>.s32.b1.b1.and.popc d:fragment, a:fragment, b:b64, s:pred", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
+            wgmma_bit_registers: "wgmma.mma_async.sync{.aligned}<m64k256_integer>.s32.b1.b1.and.popc d:fragment, a:fragment, b:b64, s:pred", 8.0, "90a", Tensor, Convergent, "9.7.15.5";
         ] }
     };
 }

@@ -12,13 +12,30 @@ macro_rules! memory_ops {
             /// d = a, element by element.
             mov_vector: "mov(.v2|.v4)(.b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64) d:vector, a:vector", 1.0, 10, Integer, Pure, "9.7.9.2";
             /// d = value at the address, sign- or zero-extended to the register.
-            ld: "ld{.mmio@8.2:70}{.weak@6.0:70|.relaxed@6.0:70|.acquire@6.0:70|.volatile}{<scope>}{<space>}{<cache_load>}{<l1_evict>}{<l2_evict>}{.L2::cache_hint@7.4:80}{<l2_prefetch>}{<vector>}<data> d:vector, [a]{, e:b64}", 1.0, 10, Memory, Load, "9.7.9.8";
+            ld: "ld{.weak@6.0:70}{<space>}{<cache_load>}{<vector>}<data> d:vector, [a]{, e:b64}", 1.0, 10
+                / "ld{.weak@6.0:70}{.global}{<cache_load>}{<l2_evict>}{.L2::cache_hint@7.4:80}{<l2_prefetch>}{<vector>}<data>", 1.0, 10
+                / "ld{.weak@6.0:70}{.global}<l1_evict>{<l2_evict>}{.L2::cache_hint@7.4:80}{<l2_prefetch>}{<vector>}<data>", 1.0, 10
+                / "ld.volatile{.global|.local|<shared_any>}{<vector>}<data>", 1.0, 10
+                / "ld.volatile{.global}{<l2_evict>}{<l2_prefetch>}{<vector>}<data>", 1.0, 10
+                / "ld(.relaxed|.acquire)<scope>{.global|<shared_any>}{<vector>}<data>", 6.0, 70
+                / "ld(.relaxed|.acquire)<scope>{.global}{<l1_evict>}{<l2_evict>}{.L2::cache_hint@7.4:80}{<l2_prefetch>}{<vector>}<data>", 6.0, 70
+                / "ld.mmio(.relaxed|.acquire@9.3:70).sys{.global}<data>", 8.2, 70,
+                Memory, Load, "9.7.9.8";
             /// d = value at the address in global memory, read-only for the kernel's lifetime.
-            ld_nc: "ld{.global}{.ca|.cg|.cs}.nc{<l1_evict>}{<l2_evict>}{.L2::cache_hint@7.4:80}{<l2_prefetch>}{<vector>}<data> d:vector, [a]{, e:b64}", 3.1, 32, Memory, Load, "9.7.9.9";
+            ld_nc: "ld.global{.ca|.cg|.cs}.nc{<l2_evict>}{.L2::cache_hint@7.4:80}{<l2_prefetch>}{<vector>}<data> d:vector, [a]{, e:b64}", 3.1, 32
+                / "ld.global.nc<l1_evict>{<l2_evict>}{.L2::cache_hint@7.4:80}{<l2_prefetch>}{<vector>}<data>", 3.1, 32,
+                Memory, Load, "9.7.9.9";
             /// d = value at an address that is the same for all lanes.
             ldu: "ldu{.global}{.v2|.v4}<data> d:vector, [a]", 2.0, 20, Memory, Load, "9.7.9.10";
             /// Value at the address = b.
-            st: "st{.mmio@8.2:70}{.weak@6.0:70|.relaxed@6.0:70|.release@6.0:70|.volatile}{<scope>}{<space>}{<cache_store>}{<l1_evict>}{<l2_evict>}{.L2::cache_hint@7.4:80}{<vector>}<data> [a], b:vector{, e:b64}", 1.0, 10, Memory, Store, "9.7.9.11";
+            st: "st{.weak@6.0:70}{<space>}{<cache_store>}{<vector>}<data> [a], b:vector{, e:b64}", 1.0, 10
+                / "st{.weak@6.0:70}{.global}{<cache_store>}{<l2_evict>}{.L2::cache_hint@7.4:80}{<vector>}<data>", 1.0, 10
+                / "st{.weak@6.0:70}{.global}<l1_evict>{<l2_evict>}{.L2::cache_hint@7.4:80}{<vector>}<data>", 1.0, 10
+                / "st.volatile{.global|.local|<shared_any>}{<l2_evict>}{<vector>}<data>", 1.0, 10
+                / "st(.relaxed|.release)<scope>{.global|<shared_any>}{<vector>}<data>", 6.0, 70
+                / "st(.relaxed|.release)<scope>{.global}{<l1_evict>}{<l2_evict>}{.L2::cache_hint@7.4:80}{<vector>}<data>", 6.0, 70
+                / "st.mmio(.relaxed|.release@9.3:70).sys{.global}<data>", 8.2, 70,
+                Memory, Store, "9.7.9.11";
             /// Value in shared memory = b, then as many transactions of barrier c as it has bytes.
             st_async: "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.v2|.v4}(.b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64) [a], b:vector, [c]", 8.1, 90, Memory, Store, "9.7.9.12";
             /// b bytes of shared memory = zeros.
@@ -26,7 +43,7 @@ macro_rules! memory_ops {
             /// Brings a line near; no effect on values.
             prefetch: "prefetch{.global|.local}(.L1|.L2) [a]", 2.0, 20, Memory, Pure, "9.7.9.15";
             /// Brings a line near with an eviction priority; no effect on values.
-            prefetch_evict: "prefetch.global(.L2::evict_last|.L2::evict_normal) [a]", 7.4, 80, Memory, Pure, "9.7.9.15";
+            prefetch_evict: "prefetch{.global}(.L2::evict_last|.L2::evict_normal) [a]", 7.4, 80, Memory, Pure, "9.7.9.15";
             /// Brings a line near the uniform cache; no effect on values.
             prefetchu: "prefetchu.L1 [a]", 2.0, 20, Memory, Pure, "9.7.9.15";
             /// Brings a tensor map near; no effect on values.
@@ -68,25 +85,46 @@ macro_rules! memory_ops {
             /// Copies c bytes from shared to global memory.
             cp_async_bulk_store: "cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80} [a], [b], c:u32{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.4";
             /// Combines c bytes of elements in global memory with those in shared memory.
-            cp_reduce_async_bulk: "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80}<bulk_operation>{.noftz}(.f16|.bf16|.b32|.u32|.s32|.b64|.u64|.s64|.f32|.f64) [a], [b], c:u32{, f:b64}", 8.0, 90, Memory, Atomic, "9.7.9.26.4";
+            cp_reduce_async_bulk: "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80}(.and|.or|.xor)(.b32|.b64) [a], [b], c:u32{, f:b64}", 8.0, 90
+                / "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80}.add(.u32|.s32|.u64|.f32|.f64)", 8.0, 90
+                / "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80}(.inc|.dec).u32", 8.0, 90
+                / "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80}(.min|.max)(.f16|.bf16|.u32|.s32|.u64|.s64)", 8.0, 90
+                / "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80}.add.noftz(.f16|.bf16|.f32@9.4:90)", 8.0, 90,
+                Memory, Atomic, "9.7.9.26.4";
             /// Combines c bytes of elements within the shared memory of a cluster; they are transactions of barrier e.
-            cp_reduce_async_bulk_shared: "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes<bulk_operation>(.b32|.u32|.s32|.u64) [a], [b], c:u32, [e]", 8.0, 90, Memory, Atomic, "9.7.9.26.4";
+            cp_reduce_async_bulk_shared: "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes(.and|.or|.xor).b32 [a], [b], c:u32, [e]", 8.0, 90
+                / "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add(.u32|.s32|.u64)", 8.0, 90
+                / "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes(.inc|.dec).u32", 8.0, 90
+                / "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes(.min|.max)(.u32|.s32)", 8.0, 90,
+                Memory, Atomic, "9.7.9.26.4";
             /// Brings b bytes near; no effect on values.
             cp_async_bulk_prefetch: "cp.async.bulk.prefetch.L2.global{.L2::cache_hint} [a], b:u32{, c:b64}", 8.0, 90, Memory, Pure, "9.7.9.26.4";
             /// Copies the box of a tensor at b to shared memory at a; its bytes are transactions of barrier c.
-            cp_async_bulk_tensor: "cp.async.bulk.tensor<tensor_geometry>(.shared::cluster|.shared::cta@8.6:90).global{.tile|.tile::gather4@8.6:100}.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c]{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
+            cp_async_bulk_tensor: "cp.async.bulk.tensor<tensor_geometry>(.shared::cluster|.shared::cta@8.6:90).global{.tile}.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c]{, f:b64}", 8.0, 90
+                / "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint}", 8.6, 100
+                / "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint}", 8.6, "100a",
+                Memory, Store, "9.7.9.26.5";
             /// As cp_async_bulk_tensor, to the CTAs of the cluster that are named by the bits of e.
-            cp_async_bulk_tensor_multicast: "cp.async.bulk.tensor<tensor_geometry>.shared::cluster.global{.tile|.tile::gather4@8.6:100a}.mbarrier::complete_tx::bytes.multicast::cluster{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:b16{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
+            cp_async_bulk_tensor_multicast: "cp.async.bulk.tensor<tensor_geometry>.shared::cluster.global{.tile}.mbarrier::complete_tx::bytes.multicast::cluster{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:b16{, f:b64}", 8.0, 90
+                / "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes.multicast::cluster{<cta_group>}{.L2::cache_hint}", 8.6, "100a",
+                Memory, Store, "9.7.9.26.5";
             /// Copies pixels of a tensor from b on, each shifted by e, to shared memory at a; transactions of barrier c.
             cp_async_bulk_tensor_image: "cp.async.bulk.tensor<image_geometry>(.shared::cluster|.shared::cta@8.6:90).global.im2col.mbarrier::complete_tx::bytes{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:pixel_offsets{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
             /// As cp_async_bulk_tensor_image, to the CTAs of the cluster that are named by the bits of g.
             cp_async_bulk_tensor_image_multicast: "cp.async.bulk.tensor<image_geometry>.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster{<cta_group>}{.L2::cache_hint} [a], [b:tensor], [c], e:pixel_offsets, g:b16{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
             /// Copies shared memory at b to the box of a tensor, or to its pixels, at a.
-            cp_async_bulk_tensor_store: "cp.async.bulk.tensor<tensor_geometry>.global.shared::cta{.tile|.tile::scatter4@8.6:100a|.im2col_no_offs}.bulk_group{.L2::cache_hint} [a:tensor], [b]{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.5";
+            cp_async_bulk_tensor_store: "cp.async.bulk.tensor<tensor_geometry>.global.shared::cta{.tile}.bulk_group{.L2::cache_hint} [a:tensor], [b]{, f:b64}", 8.0, 90
+                / "cp.async.bulk.tensor<image_geometry>.global.shared::cta.im2col_no_offs.bulk_group{.L2::cache_hint}", 8.0, 90
+                / "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group{.L2::cache_hint}", 8.6, "100a",
+                Memory, Store, "9.7.9.26.5";
             /// Combines the box of a tensor at a, or its pixels, with elements in shared memory at b.
-            cp_reduce_async_bulk_tensor: "cp.reduce.async.bulk.tensor<tensor_geometry>.global.shared::cta<bulk_operation>{.tile|.im2col_no_offs}.bulk_group{.L2::cache_hint} [a:tensor], [b]{, f:b64}", 8.0, 90, Memory, Atomic, "9.7.9.26.5";
+            cp_reduce_async_bulk_tensor: "cp.reduce.async.bulk.tensor<tensor_geometry>.global.shared::cta<bulk_operation>{.tile}.bulk_group{.L2::cache_hint} [a:tensor], [b]{, f:b64}", 8.0, 90
+                / "cp.reduce.async.bulk.tensor<image_geometry>.global.shared::cta<bulk_operation>.im2col_no_offs.bulk_group{.L2::cache_hint}", 8.0, 90,
+                Memory, Atomic, "9.7.9.26.5";
             /// Brings the box of a tensor near; no effect on values.
-            cp_async_bulk_prefetch_tensor: "cp.async.bulk.prefetch.tensor<tensor_geometry>.L2.global{.tile|.tile::gather4@8.6:100a}{.L2::cache_hint} [a:tensor]{, f:b64}", 8.0, 90, Memory, Pure, "9.7.9.26.5";
+            cp_async_bulk_prefetch_tensor: "cp.async.bulk.prefetch.tensor<tensor_geometry>.L2.global{.tile}{.L2::cache_hint} [a:tensor]{, f:b64}", 8.0, 90
+                / "cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4{.L2::cache_hint}", 8.6, "100a",
+                Memory, Pure, "9.7.9.26.5";
             /// Brings pixels of a tensor near; no effect on values.
             cp_async_bulk_prefetch_tensor_image: "cp.async.bulk.prefetch.tensor<image_geometry>.L2.global.im2col{.L2::cache_hint} [a:tensor], e:pixel_offsets{, f:b64}", 8.0, 90, Memory, Pure, "9.7.9.26.5";
             /// The tensor map at a is of a tensor at b.

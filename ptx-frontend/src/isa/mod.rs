@@ -27,6 +27,8 @@ pub use special::SpecialRegister;
 pub use syntax::{OperandSyntax, OperandType, SETS, Slot, Syntax, SyntaxError, Token};
 pub use types::{ScalarType, TypeClass};
 
+use syntax::fit;
+
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use warp_stream::Unit;
@@ -105,15 +107,22 @@ impl OpLine {
         &parsed_table()[self.op.index()]
     }
 
-    /// What a module needs to use the form with these modifiers and types.
+    /// What a module needs to use the form with these modifiers and types; see [`OpLine::requirements`].
     pub fn requirement(&self, tokens: &[Option<Token>]) -> Requirement {
+        self.requirements(tokens).next().unwrap_or(self.spellings[0].requirement)
+    }
+
+    /// What a module needs to use the form with these modifiers and types. Where they fit several spellings, one of
+    /// the requirements is enough.
+    pub fn requirements(&self, tokens: &[Option<Token>]) -> impl Iterator<Item = Requirement> {
         let given: Vec<Token> = tokens.iter().flatten().copied().collect();
-        let spelling = self.parsed().spelling(&given).map_or(0, |(position, _)| position);
-        let slots = &self.parsed().spellings[spelling];
-        let of_tokens = slots.iter().zip(tokens).filter_map(|(slot, token)| {
-            slot.needs.iter().find(|(known, _)| Some(*known) == *token).map(|(_, needs)| *needs)
-        });
-        of_tokens.fold(self.spellings[spelling].requirement, Requirement::and)
+        self.parsed().spellings.iter().zip(self.spellings).filter_map(move |(slots, spelling)| {
+            let filled = fit(slots, &given)?;
+            let of_tokens = slots.iter().zip(filled).filter_map(|(slot, token)| {
+                slot.needs.iter().find(|(known, _)| Some(*known) == token).map(|(_, needs)| *needs)
+            });
+            Some(of_tokens.fold(spelling.requirement, Requirement::and))
+        })
     }
 
     /// May a module of this architecture use the form whatever its modifiers and types?

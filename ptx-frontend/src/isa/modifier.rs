@@ -54,6 +54,7 @@ modifiers! {
     Alias = "alias", Async = "async", Generic = "generic", Proxy = "proxy", MbarrierInit = "mbarrier_init",
     TensormapGeneric = "tensormap::generic", AsyncGeneric = "async::generic",
     RestrictCta = "sync_restrict::shared::cta", RestrictCluster = "sync_restrict::shared::cluster",
+    RestrictClusterRead = "sync_restrict::shared::cluster::read",
     // Cache operators and hints.
     Ca = "ca", Cg = "cg", Cs = "cs", Lu = "lu", Cv = "cv", Wb = "wb", Wt = "wt", Nc = "nc",
     L2_64B = "L2::64B", L2_128B = "L2::128B", L2_256B = "L2::256B", L2CacheHint = "L2::cache_hint",

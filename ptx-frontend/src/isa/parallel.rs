@@ -32,7 +32,9 @@ macro_rules! parallel_ops {
             /// Orders this thread's memory accesses as seen in a scope.
             fence: "fence{.sc|.acq_rel|.acquire@8.6:90|.release@8.6:90}<scope>", 6.0, 70, Barrier, Fence, "9.7.13.4";
             /// Orders accesses to shared memory of the cluster, one way.
-            fence_restricted: "fence(.acquire|.release)(.sync_restrict::shared::cluster|.sync_restrict::shared::cta).cluster", 8.6, 90, Barrier, Fence, "9.7.13.4";
+            fence_restricted: "fence.acquire.sync_restrict::shared::cluster.cluster", 8.6, 90
+                / "fence.release.sync_restrict::shared::cta.cluster", 8.6, 90,
+                Barrier, Fence, "9.7.13.4";
             /// Orders the setting up of barriers before what follows.
             fence_mbarrier_init: "fence.mbarrier_init.release.cluster", 8.0, 90, Barrier, Fence, "9.7.13.4";
             /// Orders accesses by different addresses of one place.
@@ -44,7 +46,10 @@ macro_rules! parallel_ops {
             /// Orders the changes of the tensor map at a, b bytes long, before copies that use it.
             fence_proxy_tensormap_acquire: "fence.proxy.tensormap::generic.acquire<scope> [a], b:u32", 8.3, 90, Barrier, Fence, "9.7.13.4";
             /// Orders accesses to shared memory of threads and of asynchronous copies, one way.
-            fence_proxy_async_restricted: "fence.proxy.async::generic(.acquire|.release)(.sync_restrict::shared::cluster|.sync_restrict::shared::cta).cluster", 8.6, 90, Barrier, Fence, "9.7.13.4";
+            fence_proxy_async_restricted: "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", 8.6, 90
+                / "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", 8.6, 90
+                / "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster", 9.4, 90,
+                Barrier, Fence, "9.7.13.4";
             /// As fence.proxy.alias.
             membar_proxy_alias: "membar.proxy.alias", 7.5, 70, Barrier, Fence, "9.7.13.4";
             /// As fence.proxy.async.

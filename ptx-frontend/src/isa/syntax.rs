@@ -35,7 +35,7 @@ pub const SETS: &[(&str, &str)] = &[
     ("whole", ".u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64"),
     ("bits", ".b16|.b32|.b64"),
     ("data", ".b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64|.b128@8.3:70"),
-    ("vector", ".v2|.v4|.v8@8.8:100"),
+    ("vector", ".v2|.v4|.v8"),
     ("scope", ".cta@5.0:60|.cluster@7.8:90|.gpu@5.0:60|.sys@5.0:60"),
     (
         "space",
@@ -253,7 +253,8 @@ fn slots(mut text: &'static str) -> Result<Vec<Slot>, String> {
     Ok(slots)
 }
 
-fn fit(slots: &[Slot], tokens: &[Token]) -> Option<Vec<Option<Token>>> {
+/// Fits tokens into the slots of one spelling.
+pub(super) fn fit(slots: &[Slot], tokens: &[Token]) -> Option<Vec<Option<Token>>> {
     let mut filled: Vec<Option<Token>> = vec![None; slots.len()];
     let mut next_type = 0;
     for token in tokens {

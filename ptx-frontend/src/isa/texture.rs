@@ -38,15 +38,15 @@ macro_rules! texture_ops {
             /// Bytes of a surface = b.
             sust_b: "sust.b<surface_geometry>{.wb|.cg|.cs|.wt}{.v2|.v4}(.b8|.b16|.b32|.b64)<surface_clamp> [a:surface], b:vector", 1.5, 11, Texture, Store, "9.7.11.2";
             /// An element of a surface = b, converted to the surface's format.
-            sust_p: "sust.p<surface_geometry>{.wb|.cg|.cs|.wt}{.v2|.v4}(.b32|.u32|.s32|.f32)<surface_clamp> [a:surface], b:vector", 2.0, 20, Texture, Store, "9.7.11.2";
+            sust_p: "sust.p<surface_geometry>{.wb|.cg|.cs|.wt}{.v2|.v4}.b32<surface_clamp> [a:surface], b:vector", 2.0, 20, Texture, Store, "9.7.11.2";
             /// Bytes of a surface updated indivisibly.
-            sured_b: "sured.b.add<surface_geometry>(.u32|.u64|.s32)<surface_clamp> [a:surface], b", 3.0, 20
-                / "sured.b(.min|.max)<surface_geometry>(.u32|.s32|.u64@8.1:50|.s64@8.1:50)<surface_clamp>", 3.0, 20
-                / "sured.b(.and|.or)<surface_geometry>.b32<surface_clamp>", 3.0, 20,
+            sured_b: "sured.b.add(.1d|.2d|.3d)(.u32|.u64|.s32)<surface_clamp> [a:surface], b", 3.0, 20
+                / "sured.b(.min|.max)(.1d|.2d|.3d)(.u32|.s32|.u64@8.1:50|.s64@8.1:50)<surface_clamp>", 3.0, 20
+                / "sured.b(.and|.or)(.1d|.2d|.3d).b32<surface_clamp>", 3.0, 20,
                 Texture, Atomic, "9.7.11.3";
             /// An element of a surface updated indivisibly.
-            sured_p: "sured.p(.add|.and|.or)<surface_geometry>.b32<surface_clamp> [a:surface], b", 3.0, 20
-                / "sured.p(.min|.max)<surface_geometry>(.b32|.b64@8.1:50)<surface_clamp>", 3.0, 20,
+            sured_p: "sured.p(.add|.and|.or)(.1d|.2d|.3d).b32<surface_clamp> [a:surface], b", 3.0, 20
+                / "sured.p(.min|.max)(.1d|.2d|.3d)(.b32|.b64@8.1:50)<surface_clamp>", 3.0, 20,
                 Texture, Atomic, "9.7.11.3";
             /// d = a property of a surface.
             suq: "suq(.width|.height|.depth|.channel_data_type|.channel_order|.array_size|.memory_layout).b32 d, [a]", 1.5, 11, Texture, Load, "9.7.11.4";

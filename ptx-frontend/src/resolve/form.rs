@@ -1,7 +1,7 @@
 //! Which line of the op table an instruction is: its modifiers fit the form's slots, its operands the form's places.
 
 use super::error::ResolveError;
-use crate::isa::{ABSENT, Fragment, OpLine, OperandSyntax, OperandType, ScalarType, State, Token, forms_of};
+use crate::isa::{Absent, Fragment, OpLine, OperandSyntax, OperandType, ScalarType, State, Token, forms_of};
 use crate::parse::tree::{Operand, OperandKind};
 
 /// The forms whose modifier slots an opcode fills, with the tokens in the slots.
@@ -15,32 +15,29 @@ pub(super) fn candidates(opcode: &str) -> Result<Candidates, ResolveError> {
     let shown = || opcode.split_whitespace().collect::<String>();
     let mut words = opcode.split('.').map(str::trim);
     let mnemonic = words.next().unwrap_or("");
+    let words: Vec<&str> = words.collect();
     let forms = forms_of(mnemonic);
+    let tokens: Vec<Token> = words.iter().filter_map(|word| Token::from_name(word)).collect();
+    let candidates: Candidates = match tokens.len() == words.len() {
+        true => forms.iter().filter_map(|form| Some((*form, form.parsed().fit(&tokens)?))).collect(),
+        false => Vec::new(),
+    };
+    if !candidates.is_empty() {
+        return Ok(candidates);
+    }
+    if let Some(State::Missing(reason) | State::Refused(reason)) =
+        Absent::of(mnemonic, &words).map(|absent| absent.state)
+    {
+        return Err(ResolveError::Unsupported { opcode: shown(), reason });
+    }
     if forms.is_empty() {
-        let state = ABSENT.iter().find(|absent| absent.mnemonic == mnemonic).map(|absent| absent.state);
-        return Err(match state {
-            Some(State::Missing(reason) | State::Refused(reason)) => {
-                ResolveError::Unsupported { opcode: shown(), reason }
-            }
-            _ => ResolveError::UnknownInstruction { opcode: shown() },
-        });
+        return Err(ResolveError::UnknownInstruction { opcode: shown() });
     }
-    let words: Vec<_> = words.map(|word| (word, Token::from_name(word))).collect();
-    let tokens: Vec<Token> = words.iter().filter_map(|(_, token)| *token).collect();
-    if let Some((word, _)) = words.iter().find(|(_, token)| token.is_none()) {
-        let modifier = (*word).to_owned();
-        return Err(ResolveError::UnknownModifier {
-            opcode: shown(),
-            modifier,
-            forms: closest(forms, &tokens),
-        });
-    }
-    let candidates: Candidates =
-        forms.iter().filter_map(|form| Some((*form, form.parsed().fit(&tokens)?))).collect();
-    if candidates.is_empty() {
-        return Err(ResolveError::NoForm { opcode: shown(), forms: closest(forms, &tokens) });
-    }
-    Ok(candidates)
+    let forms = closest(forms, &tokens);
+    Err(match words.iter().find(|word| Token::from_name(word).is_none()) {
+        Some(word) => ResolveError::UnknownModifier { opcode: shown(), modifier: (*word).to_owned(), forms },
+        None => ResolveError::NoForm { opcode: shown(), forms },
+    })
 }
 
 /// The spellings that have the most of the tokens, a few at most.

@@ -154,6 +154,14 @@ pub enum ValidationError {
         /// Where the manual says so.
         section: &'static str,
     },
+    /// Modifiers and operands that do not go together.
+    #[error("{what}: {rule}")]
+    Together {
+        /// What stands there or is missing.
+        what: &'static str,
+        /// When it may.
+        rule: &'static str,
+    },
     /// A warp-wide instruction of the time when warps ran in lockstep.
     #[error("`{opcode}` without .sync does not exist for sm_70 and later from PTX 6.4 on")]
     Unmasked {

@@ -2,17 +2,23 @@
 
 mod architecture;
 mod error;
+mod together;
 mod types;
 
 pub use error::{Invalid, ValidationError};
 
+use crate::disassemble;
 use crate::ir::{AddressBase, Function, Instruction, InstructionIndex, Operand, RegisterId, Space};
 use crate::isa::{
-    Architecture, Effect, Fragment, Geometry, Modifier, Op, OpLine, OperandSyntax, OperandType, ScalarType,
-    Token,
+    Architecture, Effect, Fragment, Geometry, Modifier, Op, OpLine, OperandSyntax, OperandType, Requirement,
+    ScalarType, Target, Token,
 };
 use crate::resolve::{Global, Surroundings, coordinate_type, operand_type};
 use crate::source::narrow;
+
+/// What a module needs for vectors of 256 bits.
+const WIDEST_VECTOR: Requirement =
+    Requirement { ptx: (8, 8), target: Target { number: 100, specific: false } };
 
 /// Errors reported for one function.
 const MOST_ERRORS: usize = 100;
@@ -57,6 +63,7 @@ impl Check<'_> {
             self.operand(operand, place)?;
         }
         self.exists()?;
+        self.together()?;
         self.constants()?;
         self.store_target()?;
         self.call()
@@ -70,9 +77,12 @@ impl Check<'_> {
         self.function.register_names.get(register.0 as usize).cloned().unwrap_or_default()
     }
 
-    /// Loads, stores and conversions take registers wider than the type they name.
+    /// Loads, stores and conversions take registers wider than the type they name, but for conversions of bfloats.
     fn takes_wider(&self) -> bool {
-        matches!(self.line.parsed().mnemonic, "ld" | "ldu" | "st" | "cvt" | "suld" | "sust")
+        match self.line.parsed().mnemonic {
+            "cvt" => !self.instruction.tokens.contains(&Some(Token::Type(ScalarType::Bf16))),
+            mnemonic => matches!(mnemonic, "ld" | "ldu" | "st" | "suld" | "sust"),
+        }
     }
 
     fn operand(&self, operand: &Operand, place: &OperandSyntax) -> Result {
@@ -139,10 +149,16 @@ impl Check<'_> {
     fn vector(&self, operand: &Operand, element: ScalarType, written: bool) -> Result {
         let needed = self.instruction.vector_length();
         let bits = needed * element.bits() as usize;
-        // 256-bit accesses exist for global memory on sm_100 and later.
-        let most = if self.instruction.has(Modifier::Global) { 256 } else { 128 };
+        // Elements of 32 or 64 bits, in global memory.
+        let widest = matches!(self.space(), None | Some(Space::Global))
+            && matches!(self.line.parsed().mnemonic, "ld" | "st")
+            && element.bits() < 128;
+        let most = if widest { 256 } else { 128 };
         if needed > 1 && bits > most {
             return Err(ValidationError::VectorWidth { bits, most });
+        }
+        if bits > 128 {
+            self.needs(WIDEST_VECTOR, || disassemble::opcode(self.instruction), self.line.section)?;
         }
         self.elements(operand, needed, element, written)
     }
@@ -340,6 +356,10 @@ impl Check<'_> {
             Op::Integer(Integer::bfe) => {
                 range(2, "the position", 0, 255)?;
                 range(3, "the length", 0, 255)
+            }
+            Op::Integer(Integer::bfi) => {
+                range(3, "the position", 0, 255)?;
+                range(4, "the length", 0, 255)
             }
             Op::Control(Control::pmevent) => range(0, "the event", 0, 15),
             Op::Parallel(

@@ -6,12 +6,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use isa_oracle::assembler::Assembler;
+use isa_oracle::assembler::agreement::Comparison;
 use isa_oracle::case::Effort;
 use isa_oracle::machine::{Driver, bytes_of};
 use isa_oracle::oracle::Bound;
-use isa_oracle::random::Random;
 use isa_oracle::recording::{Recording, RecordingError, forms};
 use isa_oracle::sweep::{Errors, Worst, sweep, swept};
+use ptx_frontend::isa::OpLine;
 
 /// Test single instructions
 #[derive(Parser)]
@@ -82,28 +83,19 @@ fn main() -> ExitCode {
 fn agree(ptxas: &Path, subjects: &[String]) -> Outcome {
     let assembler = Assembler::open(ptxas)?;
     let (files, forms): (Vec<_>, Vec<_>) = subjects.iter().partition(|subject| subject.ends_with(".ptx"));
-    let (mut compared, mut disagreements) = (0, 0);
+    let mut comparison = Comparison::default();
     for path in &files {
-        let found = assembler.on_file(Path::new(path))?;
-        found.iter().for_each(|disagreement| println!("{disagreement}"));
-        disagreements += found.len();
+        comparison.add(assembler.on_file(Path::new(path))?);
     }
-    for line in ptx_frontend::isa::table() {
-        let named = forms.iter().any(|form| *form == line.name || *form == line.group);
-        let wanted = named || (forms.is_empty() && files.is_empty());
-        let mut random = Random::new(0, line.name);
-        let found = if wanted { assembler.disagreements(line, &mut random)? } else { None };
-        if let Some(found) = found {
-            found.iter().for_each(|disagreement| println!("{disagreement}"));
-            (compared, disagreements) = (compared + 1, disagreements + found.len());
-        }
-    }
+    let is_wanted = |line: &&OpLine| match forms.as_slice() {
+        [] => files.is_empty(),
+        named => named.iter().any(|form| *form == line.name || *form == line.group),
+    };
+    comparison.add(assembler.on_forms(ptx_frontend::isa::table().filter(is_wanted))?);
+    comparison.disagreements.iter().for_each(|disagreement| println!("{disagreement}"));
     let (major, minor) = assembler.version;
-    println!(
-        "PTX {major}.{minor}: {compared} forms and {} files, {disagreements} disagreements",
-        files.len()
-    );
-    Ok(disagreements == 0)
+    println!("PTX {major}.{minor}: {comparison}");
+    Ok(comparison.disagreements.is_empty())
 }
 
 /// A folder for each form, in it a module and its operands (64-bit words, little endian) for each variant.

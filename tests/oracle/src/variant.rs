@@ -58,14 +58,7 @@ impl Variant {
     /// All of a form, or `None` for one with other operands than values (addresses, labels, fragments).
     pub fn all(line: &'static OpLine, random: &mut Random) -> Option<Vec<Variant>> {
         let syntax = line.parsed();
-        let is_value = |place: &OperandSyntax| {
-            let value = matches!(
-                place.ty,
-                OperandType::Type(_) | OperandType::LastType | OperandType::Wide | OperandType::Fixed(_)
-            );
-            value && !place.address
-        };
-        if !syntax.operands.iter().all(is_value) || !syntax.operands.iter().any(|place| place.written) {
+        if !Variant::fits(line) {
             return None;
         }
         let mut variants: Vec<Variant> = Vec::new();
@@ -83,6 +76,19 @@ impl Variant {
             }
         }
         Some(variants)
+    }
+
+    /// Are the form's operands values, and does it write one?
+    pub(crate) fn fits(line: &OpLine) -> bool {
+        let is_value = |place: &OperandSyntax| {
+            let value = matches!(
+                place.ty,
+                OperandType::Type(_) | OperandType::LastType | OperandType::Wide | OperandType::Fixed(_)
+            );
+            value && !place.address
+        };
+        let operands = &line.parsed().operands;
+        operands.iter().all(is_value) && operands.iter().any(|place| place.written)
     }
 
     pub(crate) fn new(
@@ -104,13 +110,13 @@ impl Variant {
             if !present {
                 continue;
             }
-            let ty = variant.operand_type(syntax)?;
+            let ty = operand_type(syntax, &variant.types())?;
             // A result that is combined with c goes to the whole word.
             let part = syntax.part.filter(|_| !(syntax.written && second && !is_masked(syntax)));
             variant.places.push(Place {
                 syntax,
                 ty,
-                register: register(line, ty, random),
+                register: variant.register(ty, random),
                 part: part.and_then(|part| choose_part(part, random)),
                 negated: (syntax.negatable || syntax.minus) && random.one_in(2),
                 constant: (syntax.name == "e" && line.parsed().mnemonic == "lop3")
@@ -121,6 +127,30 @@ impl Variant {
         variant.setting = variant.choose_setting(random);
         variant.choose_immediate(random);
         Some(variant)
+    }
+
+    /// A register for a value; conversions take wider ones, too, but for those of bfloats.
+    fn register(&self, ty: ScalarType, random: &mut Random) -> ScalarType {
+        let line = self.line;
+        let of_bfloats = line.group == "convert" && self.types().contains(&ScalarType::Bf16);
+        let own = match ty.bits() {
+            1 => ScalarType::Pred,
+            8 if ty == ScalarType::E2m1x2 || of_bfloats => return ScalarType::B8,
+            0..=16 => ScalarType::B16,
+            17..=32 => ScalarType::B32,
+            33..=64 => ScalarType::B64,
+            _ => ScalarType::B128,
+        };
+        let between_scalars = line.group == "convert" && line.name.contains("_to_");
+        let scalar = ty.is_integer() || ty.is_float();
+        let only_operand = line.parsed().operands.len() == 2;
+        if of_bfloats || !(between_scalars && scalar && only_operand) || random.one_in(2) {
+            return own;
+        }
+        let wider = [ScalarType::B16, ScalarType::B32, ScalarType::B64];
+        let wide_enough: Vec<_> =
+            wider.into_iter().filter(|register| register.bits() >= own.bits()).collect();
+        random.pick(&wide_enough).copied().unwrap_or(own)
     }
 
     fn choose_setting(&self, random: &mut Random) -> Setting {
@@ -151,23 +181,6 @@ impl Variant {
             let chosen = random.below(places.len() as u64) as usize;
             let place = &mut places[chosen];
             place.immediate = Some(edge(place.ty, random) & mask(place.ty.bits()));
-        }
-    }
-
-    fn operand_type(&self, syntax: &OperandSyntax) -> Option<ScalarType> {
-        let types = self.types();
-        match syntax.ty {
-            OperandType::Type(n) => types.get(n).copied(),
-            OperandType::LastType => types.last().copied(),
-            OperandType::Fixed(ty) => Some(ty),
-            OperandType::Wide => match types.last()? {
-                ScalarType::U16 => Some(ScalarType::U32),
-                ScalarType::U32 => Some(ScalarType::U64),
-                ScalarType::S16 => Some(ScalarType::S32),
-                ScalarType::S32 => Some(ScalarType::S64),
-                _ => None,
-            },
-            _ => None,
         }
     }
 
@@ -210,8 +223,13 @@ impl Variant {
 
     /// The opcode with its modifiers.
     pub fn opcode(&self) -> String {
-        let mut text = self.line.parsed().mnemonic.to_owned();
-        for token in self.tokens.iter().flatten() {
+        Variant::opcode_of(self.line, &self.tokens)
+    }
+
+    /// The opcode of a form with these modifiers.
+    pub(crate) fn opcode_of(line: &OpLine, tokens: &[Option<Token>]) -> String {
+        let mut text = line.parsed().mnemonic.to_owned();
+        for token in tokens.iter().flatten() {
             text.push('.');
             text.push_str(match token {
                 Token::Type(ty) => ty.name(),
@@ -268,8 +286,25 @@ impl Variant {
     }
 }
 
+/// Type of the value in a place of an instruction with these types.
+pub(crate) fn operand_type(place: &OperandSyntax, types: &[ScalarType]) -> Option<ScalarType> {
+    match place.ty {
+        OperandType::Type(n) => types.get(n).copied(),
+        OperandType::LastType => types.last().copied(),
+        OperandType::Fixed(ty) => Some(ty),
+        OperandType::Wide => match types.last()? {
+            ScalarType::U16 => Some(ScalarType::U32),
+            ScalarType::U32 => Some(ScalarType::U64),
+            ScalarType::S16 => Some(ScalarType::S32),
+            ScalarType::S32 => Some(ScalarType::S64),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// All ways to fill the slots.
-fn combinations(slots: &[Slot]) -> Vec<Vec<Option<Token>>> {
+pub(crate) fn combinations(slots: &[Slot]) -> Vec<Vec<Option<Token>>> {
     let mut combinations: Vec<Vec<Option<Token>>> = vec![vec![]];
     for slot in slots {
         let choices = slot.choices.iter().map(|token| Some(*token));
@@ -298,27 +333,6 @@ fn choices_of(line: &OpLine) -> usize {
         _ if syntax.operands.iter().any(free) => CHOICES,
         _ => 1,
     }
-}
-
-/// A register for a value; conversions take wider ones, too.
-fn register(line: &OpLine, ty: ScalarType, random: &mut Random) -> ScalarType {
-    let own = match ty.bits() {
-        1 => ScalarType::Pred,
-        8 if ty == ScalarType::E2m1x2 => return ScalarType::B8,
-        0..=16 => ScalarType::B16,
-        17..=32 => ScalarType::B32,
-        33..=64 => ScalarType::B64,
-        _ => ScalarType::B128,
-    };
-    let between_scalars = line.group == "convert" && line.name.contains("_to_");
-    let scalar = ty.is_integer() || (ty.is_float() && ty != ScalarType::Bf16);
-    let only_operand = line.parsed().operands.len() == 2;
-    if !(between_scalars && scalar && only_operand) || random.one_in(2) {
-        return own;
-    }
-    let wider = [ScalarType::B16, ScalarType::B32, ScalarType::B64];
-    let wide_enough: Vec<_> = wider.into_iter().filter(|register| register.bits() >= own.bits()).collect();
-    random.pick(&wide_enough).copied().unwrap_or(own)
 }
 
 /// A part that may stand there, or none.

@@ -1,6 +1,7 @@
 //! The vendor's assembler, `ptxas`, as a second opinion on what PTX is.
 
 pub mod agreement;
+mod specimen;
 mod text;
 
 use std::collections::BTreeMap;
@@ -121,7 +122,8 @@ impl Assembler {
         let file = |source| AssemblerError::File { path: path.clone(), source };
         std::fs::write(&path, text).map_err(file)?;
         let mut command = Command::new(&self.program);
-        command.args(["-O0", "-arch", &format!("sm_{target}"), "-o", "/dev/null"]).arg(&path);
+        // For a virtual architecture it reads and makes no code.
+        command.args(["-arch", &format!("compute_{target}"), "-o", "/dev/null"]).arg(&path);
         let output =
             command.output().map_err(|source| AssemblerError::File { path: self.program.clone(), source })?;
         Ok(read_complaints(&output))
@@ -147,11 +149,12 @@ fn read_complaints(output: &Output) -> Complaints {
     let text = [&output.stdout[..], &output.stderr[..]].concat();
     for line in String::from_utf8_lossy(&text).lines() {
         let placed = line.split_once(", line ").and_then(|(_, rest)| rest.split_once(';'));
-        if let Some((number, message)) = placed {
-            let message = message.split_once(':').map_or(message, |(_, message)| message).trim();
-            if let Ok(number) = number.parse() {
-                complaints.entry(number).or_insert_with(|| message.to_owned());
-            }
+        let Some((number, (kind, message))) = placed.and_then(|(n, rest)| Some((n, rest.split_once(':')?)))
+        else {
+            continue;
+        };
+        if let (Ok(number), "error") = (number.parse(), kind.trim()) {
+            complaints.entry(number).or_insert_with(|| message.trim().to_owned());
         }
     }
     if complaints.is_empty() {

@@ -1,14 +1,17 @@
-//! A module whose instructions can be taken out one by one, to ask the assembler which of them it accepts.
+//! A module whose instructions can be taken out one by one, to ask the assembler and the front end which of them they
+//! accept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use ptx_frontend::Module;
+use ptx_frontend::diagnostic::Problem;
 use ptx_frontend::ir::Operand;
 use ptx_frontend::isa::Requirement;
+use ptx_frontend::resolve::ResolveError;
+use ptx_frontend::{Error, Module};
 
+use super::specimen::{SURROUNDINGS, Specimen};
 use super::{Assembler, AssemblerError, head, shown};
-use crate::variant::Variant;
 
 /// Lines of a module behind its head. Lines with an instruction to be judged may be left out.
 #[derive(Debug, Default)]
@@ -25,26 +28,43 @@ pub(super) struct Item {
     pub(super) form: String,
     /// Its text.
     pub(super) instruction: String,
-    /// What the op table says that a module needs; `None` where the table does not have it.
-    pub(super) needed: Option<Requirement>,
 }
+
+/// Instructions by position in the lines.
+pub(super) type Positions = BTreeSet<usize>;
 
 /// What the assembler says against instructions, by position in the lines; `None` where it does not even take the rest.
 pub(super) type Refusals = Option<BTreeMap<usize, String>>;
 
+/// What the front end holds of instructions in a module of one version and target.
+#[derive(Debug, Default)]
+pub(super) struct Judgement {
+    /// Those that it refuses.
+    pub(super) refused: BTreeMap<usize, Refusal>,
+    /// What a module needs for the others; one of several is enough.
+    pub(super) needed: BTreeMap<usize, Vec<Requirement>>,
+}
+
+/// Why the front end refuses an instruction.
+#[derive(Debug, Clone)]
+pub(super) struct Refusal {
+    /// Its words.
+    pub(super) message: String,
+    /// It knows the instruction and does not have it.
+    pub(super) by_name: bool,
+}
+
 impl Text {
-    /// A kernel for each instruction, each on one line.
-    pub(super) fn of_variants<'a>(variants: impl Iterator<Item = (&'a Variant, bool)>) -> Text {
-        let mut text = Text::default();
-        for (number, (variant, known)) in variants.enumerate() {
-            let line = variant.line;
-            text.lines.push(kernel(&format!("k{number}"), variant));
+    /// A kernel for each specimen, each on one line.
+    pub(super) fn of_specimens(specimens: &[Specimen]) -> Text {
+        let mut text = Text { lines: vec![SURROUNDINGS.to_owned()], items: BTreeMap::new() };
+        for (number, specimen) in specimens.iter().enumerate() {
             let item = Item {
-                form: format!("{}/{}", line.group, line.name),
-                instruction: variant.instruction(),
-                needed: known.then(|| line.requirement(&variant.tokens)),
+                form: format!("{}/{}", specimen.line.group, specimen.line.name),
+                instruction: specimen.instruction.clone(),
             };
-            text.items.insert(number, item);
+            text.items.insert(text.lines.len(), item);
+            text.lines.push(specimen.kernel(&format!("k{number}")));
         }
         text
     }
@@ -59,48 +79,24 @@ impl Text {
         };
         let lines: Vec<String> =
             written.lines().map(|line| if is_head(line) { String::new() } else { line.to_owned() }).collect();
-        let mut items = BTreeMap::new();
+        let mut text = Text { lines, items: BTreeMap::new() };
         // In a module of this version and target, our own front end refuses nothing.
-        let newest = format!(".version 9.9\n.target sm_999a\n.address_size 64\n{}\n", lines.join("\n"));
-        if let Ok(module) = Module::parse(newest, &path.display().to_string()) {
-            for function in module.functions().filter_map(|name| module.function(name).ok()) {
-                for instruction in &function.instructions {
-                    let Some(position) = (instruction.place.line as usize).checked_sub(4) else { continue };
-                    let Some(line) = lines.get(position).filter(|line| line.trim_end().ends_with(';')) else {
-                        continue;
-                    };
-                    let specials = instruction.operands.iter().filter_map(|operand| match operand {
-                        Operand::Special(register) => Some(register.requirement()),
-                        _ => None,
-                    });
-                    let needed = instruction.op.line().requirement(&instruction.tokens);
-                    let needed = specials.fold(needed, Requirement::and);
-                    let item = items.entry(position).or_insert_with(|| Item {
-                        form: format!("{}:{}", path.display(), position + 1),
-                        instruction: line.trim().to_owned(),
-                        needed: Some(needed),
-                    });
-                    item.needed = item.needed.map(|known| known.and(needed));
-                }
-            }
+        for position in text.judgement(&Positions::new(), (9, 9), "999a").needed.into_keys() {
+            let Some(line) = text.lines.get(position).filter(|line| line.trim_end().ends_with(';')) else {
+                continue;
+            };
+            let form = format!("{}:{}", path.display(), position + 1);
+            text.items.insert(position, Item { form, instruction: line.trim().to_owned() });
         }
-        Ok(Text { lines, items })
+        Ok(text)
     }
 
-    /// The text with these instructions alone.
-    pub(super) fn only(&self, positions: impl Iterator<Item = usize>) -> Text {
-        let items: BTreeMap<_, _> =
-            positions.filter_map(|position| Some((position, self.items.get(&position)?.clone()))).collect();
-        let mut lines = self.lines.clone();
-        for position in self.items.keys().filter(|position| !items.contains_key(*position)) {
-            if let Some(line) = lines.get_mut(*position) {
-                line.clear();
-            }
-        }
-        Text { lines, items }
+    /// All instructions to be judged.
+    pub(super) fn positions(&self) -> Positions {
+        self.items.keys().copied().collect()
     }
 
-    fn with(&self, open: &BTreeSet<usize>, version: (u8, u8), target: &str) -> String {
+    fn with(&self, open: &Positions, version: (u8, u8), target: &str) -> String {
         let mut text = head(version, target);
         for (position, line) in self.lines.iter().enumerate() {
             if open.contains(&position) || !self.items.contains_key(&position) {
@@ -108,35 +104,84 @@ impl Text {
             }
             text.push('\n');
         }
-        // It looks at the head only where there is a kernel.
+        // The assembler looks at the head only where there is a kernel.
         text + ".visible .entry probe() { ret; }\n"
+    }
+
+    /// What the front end holds of these instructions. It does not tell all at once, either.
+    pub(super) fn judgement(&self, asked: &Positions, version: (u8, u8), target: &str) -> Judgement {
+        let mut open = asked.clone();
+        let mut judgement = Judgement::default();
+        loop {
+            judgement.needed.clear();
+            let Ok(module) = Module::parse(self.with(&open, version, target), "agree") else {
+                return judgement;
+            };
+            let mut refused = BTreeMap::new();
+            for name in module.functions() {
+                match module.function(name) {
+                    Ok(function) => {
+                        for instruction in &function.instructions {
+                            let needs = needs(instruction);
+                            if let Some(position) = position(instruction.place.line) {
+                                judgement.needed.entry(position).or_default().extend(needs);
+                            }
+                        }
+                    }
+                    Err(error) => refused.extend(refusals(&error)),
+                }
+            }
+            let known = open.len();
+            open.retain(|position| !refused.contains_key(position));
+            judgement.refused.extend(refused);
+            if open.len() == known {
+                return judgement;
+            }
+        }
     }
 }
 
-/// A kernel that does nothing but execute the instruction, on one line.
-pub(super) fn kernel(name: &str, variant: &Variant) -> String {
-    let registers: String = variant
-        .places
-        .iter()
-        .filter(|place| place.constant.is_none())
-        .map(|place| format!(" .reg .{} %{};", place.register.name(), place.syntax.name))
-        .collect();
-    format!(".visible .entry {name}() {{{registers} {}; ret; }}", variant.instruction())
+/// What a module needs to have an instruction and its special registers, one of several.
+fn needs(instruction: &ptx_frontend::ir::Instruction) -> Vec<Requirement> {
+    let specials = instruction.operands.iter().filter_map(|operand| match operand {
+        Operand::Special(register) => Some(register.requirement()),
+        _ => None,
+    });
+    let specials: Vec<Requirement> = specials.collect();
+    let alternatives = instruction.op.line().requirements(&instruction.tokens);
+    alternatives.map(|needed| specials.iter().fold(needed, |needed, special| needed.and(*special))).collect()
+}
+
+fn refusals(error: &Error) -> Vec<(usize, Refusal)> {
+    let Error::Invalid { problems, .. } = error else { return Vec::new() };
+    let refusal = |problem: &Problem| Refusal {
+        message: problem.to_string(),
+        by_name: matches!(problem, Problem::Resolve(ResolveError::Unsupported { .. })),
+    };
+    let placed =
+        problems.iter().filter_map(|found| Some((position(found.place.line)?, refusal(&found.problem))));
+    placed.collect()
+}
+
+/// The position in a text of a line of its module, counted from 1.
+fn position(line: u32) -> Option<usize> {
+    (line as usize).checked_sub(4)
 }
 
 impl Assembler {
-    /// The instructions that it refuses in a module of this version and target, with its words.
+    /// Those of the instructions that it refuses in a module of this version and target, with its words.
     pub(super) fn refusals(
         &self,
         text: &Text,
+        asked: &Positions,
         version: (u8, u8),
         target: &str,
     ) -> Result<Refusals, AssemblerError> {
-        if !self.complaints(&text.with(&BTreeSet::new(), version, target), target)?.is_empty() {
+        if !self.complaints(&text.with(&Positions::new(), version, target), target)?.is_empty() {
             return Ok(None);
         }
         let mut refused = BTreeMap::new();
-        self.refused(text, text.items.keys().copied().collect(), version, target, &mut refused)?;
+        self.refused(text, asked.clone(), version, target, &mut refused)?;
         Ok(Some(refused))
     }
 
@@ -144,7 +189,7 @@ impl Assembler {
     fn refused(
         &self,
         text: &Text,
-        mut open: BTreeSet<usize>,
+        mut open: Positions,
         version: (u8, u8),
         target: &str,
         refused: &mut BTreeMap<usize, String>,

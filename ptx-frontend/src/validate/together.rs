@@ -1,0 +1,116 @@
+//! Modifiers and operands that do not go together, where the forms of the op table cannot say so.
+
+use super::{Check, Result, ValidationError};
+use crate::ir::Operand;
+use crate::isa::{Geometry, Modifier, OperandType, ScalarType};
+
+impl Check<'_> {
+    /// Do the instruction's modifiers and operands go together?
+    pub(super) fn together(&self) -> Result {
+        match self.line.parsed().mnemonic {
+            "ld" | "st" => self.priority(),
+            "tex" | "tld4" => self.texture(),
+            "mbarrier" => self.remote_arrival(),
+            "vmad" => self.negations(),
+            "bar" | "barrier" => self.whole_warps(),
+            _ => Ok(()),
+        }?;
+        self.policy()
+    }
+
+    /// A priority in the L2 cache belongs to a vector of 256 bits.
+    fn priority(&self) -> Result {
+        let priorities = [Modifier::L2EvictNormal, Modifier::L2EvictFirst, Modifier::L2EvictLast];
+        let element = self.instruction.last_type().map_or(0, |ty| ty.bits() as usize);
+        if self.has_any(&priorities) && self.instruction.vector_length() * element != 256 {
+            return Err(ValidationError::Together {
+                what: "a priority in the L2 cache",
+                rule: "only of vectors of 256 bits",
+            });
+        }
+        Ok(())
+    }
+
+    /// What a texture's geometry and the type of its coordinates have.
+    fn texture(&self) -> Result {
+        let Some(geometry) = Geometry::among(&self.instruction.tokens) else { return Ok(()) };
+        let is_given = |name: &str, ty: OperandType| {
+            let mut places = self.line.parsed().operands.iter().zip(&self.instruction.operands);
+            places.any(|(place, operand)| place.name == name && place.ty == ty && *operand != Operand::Absent)
+        };
+        let refused = |what, rule| Err(ValidationError::Together { what, rule });
+        if geometry.cube && is_given("e", OperandType::Offsets) {
+            return refused("offsets of coordinates", "not into cubes");
+        }
+        let integers = self.instruction.last_type() == Some(ScalarType::S32);
+        let solid = geometry.dimensions == 3 && !geometry.cube;
+        if is_given("f", OperandType::Fixed(ScalarType::F32)) && (integers || solid) {
+            return refused("a depth to compare with", "not of integer coordinates, nor of three dimensions");
+        }
+        if geometry.multisample && self.has_any(&[Modifier::Level, Modifier::Grad]) {
+            return refused("a level", "not of samples");
+        }
+        Ok(())
+    }
+
+    /// Barriers of other CTAs do not tell their state.
+    fn remote_arrival(&self) -> Result {
+        let arrives = self.has_any(&[Modifier::Arrive, Modifier::ArriveDrop]);
+        let remote = self.has_any(&[Modifier::SharedCluster]);
+        match self.instruction.operands.first() {
+            Some(Operand::Register(_)) if arrives && remote => Err(ValidationError::Together {
+                what: "the state of a barrier in .shared::cluster",
+                rule: "not told: `_` stands there",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Of a product and the number added to it one may be negated, and none if one more is added.
+    fn negations(&self) -> Result {
+        let [_, a, b, c] = self.instruction.operands.as_slice() else { return Ok(()) };
+        let is_negated = |operand: &Operand| matches!(operand, Operand::Part { minus: true, .. });
+        let product = is_negated(a) != is_negated(b);
+        let refused = |rule| Err(ValidationError::Together { what: "a negation", rule });
+        if product && is_negated(c) {
+            return refused("of the product or of what is added, not of both");
+        }
+        if (product || is_negated(c)) && self.has_any(&[Modifier::Po]) {
+            return refused("not with .po");
+        }
+        Ok(())
+    }
+
+    /// Constant numbers of threads at a barrier.
+    fn whole_warps(&self) -> Result {
+        let mut places = self.line.parsed().operands.iter().zip(&self.instruction.operands);
+        let threads = places.find(|(place, _)| place.name == "b").map(|(_, operand)| operand);
+        match threads {
+            Some(Operand::Immediate(count)) if !count.is_multiple_of(32) => Err(ValidationError::Together {
+                what: "the number of threads at a barrier",
+                rule: "only whole warps",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// A cache policy that may be left out stands where a modifier announces it.
+    fn policy(&self) -> Result {
+        let ty = OperandType::Fixed(ScalarType::B64);
+        let mut places = self.line.parsed().operands.iter().zip(&self.instruction.operands);
+        let Some((_, policy)) = places.find(|(place, _)| place.optional && place.ty == ty) else {
+            return Ok(());
+        };
+        if self.has_any(&[Modifier::L2CacheHint]) == (*policy == Operand::Absent) {
+            return Err(ValidationError::Together {
+                what: "a cache policy",
+                rule: "there if and only if .L2::cache_hint is",
+            });
+        }
+        Ok(())
+    }
+
+    fn has_any(&self, modifiers: &[Modifier]) -> bool {
+        modifiers.iter().any(|modifier| self.instruction.has(*modifier))
+    }
+}

@@ -221,9 +221,21 @@ fn spaces_of_variables_and_instructions_agree() {
 #[test]
 fn constants_keep_to_their_ranges() {
     check(&[
-        ("lop3.b32 %r1, %r2, %r3, %r4, 256;", "the truth table is 256; it must be 0 to 255"),
+        ("bfe.u32 %r1, %r2, 256, 3;", "the position is 256; it must be 0 to 255"),
         ("lop3.b32 %r1, %r2, %r3, %r4, %r5;", "the truth table must be a constant"),
         ("bar.sync 16;", "the barrier is 16; it must be 0 to 15"),
+        ("bar.arrive 1, 0;", "the number of threads at a barrier is 0; it must be 1 to 4294967295"),
+        ("mbarrier.init.shared.b64 [%r1], 0;", "the number of arrivals is 0; it must be 1 to 1048575"),
+        ("discard.global.L2 [%rd1], 64;", "the number of bytes is 64; it must be 128 to 128"),
+        ("cp.async.cg.shared.global [%r1], [%rd1], 8;", "the number of bytes: 4, 8 or 16, with .cg 16"),
+        (
+            "cp.async.ca.shared.global [%r1], [%rd1], 8, 9;",
+            "the number of bytes to be read is 9; it must be 0 to 8",
+        ),
+        (
+            "createpolicy.fractional.L2::evict_last.b64 %rd1, 2.0;",
+            "the fraction of a cache policy: above 0 and at most 1",
+        ),
         ("mov.u32 %r1, 1/0;", "division by zero in a constant expression"),
         (
             "mov.u32 %r1, 0f3F;",
@@ -382,6 +394,49 @@ fn an_instruction_that_the_modules_version_has_not_got_is_refused() {
         "`add.u16x2` needs .version 8.0 or later, and this module is of 7.8 (PTX manual, 9.7.1.1)"
     );
     assert_eq!(refusal("8.0", "sm_90", add), "none");
+}
+
+#[test]
+fn rules_of_later_targets_are_kept_too() {
+    for (instruction, expected) in [
+        ("setmaxnreg.inc.sync.aligned.u32 25;", "the number of registers: a multiple of 8"),
+        (
+            "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 24;",
+            "the number of bytes: a multiple of 16",
+        ),
+        (
+            "mbarrier.test_wait.shared.b64 %p|%p, [%r1], %rd1;",
+            "results beside the phase's completion: only with .phase_type::primary",
+        ),
+        (
+            "cp.reduce.async.bulk.gpu.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1], 16;",
+            "a scope: there if and only if .relaxed is",
+        ),
+    ] {
+        assert_eq!(refusal("9.3", "sm_90a", instruction), expected);
+    }
+}
+
+#[test]
+fn optional_operands_of_textures_have_versions_and_targets_of_their_own() {
+    let offset = "tex.1d.v4.u32.f32 {%r1, %r2, %r3, %r0}, [%rd1, {%f1}], {%r1};";
+    assert!(refusal("4.2", "sm_30", offset).contains("needs .version 4.3"));
+    assert_eq!(refusal("4.3", "sm_30", offset), "none");
+    let resident = "tex.1d.v4.u32.f32 {%r1, %r2, %r3, %r0}|%p, [%rd1, {%f1}];";
+    assert!(refusal("7.1", "sm_53", resident).contains("needs .target sm_60"));
+    assert!(refusal("7.0", "sm_60", resident).contains("needs .version 7.1"));
+    assert_eq!(refusal("7.1", "sm_60", resident), "none");
+}
+
+#[test]
+fn products_of_floating_point_numbers_are_not_bounded_from_ptx_6_5_on() {
+    let fragment = |n| vec!["%r1"; n].join(", ");
+    let (four, eight) = (fragment(4), fragment(8));
+    let product = format!(
+        "wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16.satfinite {{{four}}}, {{{eight}}}, {{{eight}}}, {{{four}}};"
+    );
+    assert_eq!(refusal("6.4", "sm_70", &product), "none");
+    assert!(refusal("6.5", "sm_70", &product).contains("only before PTX 6.5"));
 }
 
 #[test]

@@ -59,12 +59,6 @@ pub const ABSENT: &[Absent] = &[
     refused("cvt", &["s2f6x2"], NEEDS_100A, "9.7.9.20"),
     refused("tex", &["grad", "s32"], "integer coordinates have no derivatives", "9.7.10.3"),
     refused("cp", &["async", "bulk", "cp_mask"], NEEDS_100, "9.7.9.26.4"),
-    Absent {
-        mnemonic: "cp",
-        modifiers: &["async", "bulk", "ignore_oob"],
-        state: State::Missing("bytes at the ends of a copy cannot be left out yet"),
-        section: "9.7.9.26.4",
-    },
     refused("cp", &["async", "bulk", "tensor", "im2col::w"], NEEDS_100A, "9.7.9.26.5"),
     refused("cp", &["async", "bulk", "tensor", "im2col::w::128"], NEEDS_100A, "9.7.9.26.5"),
     refused("mma", &["sp::ordered_metadata", "kind::f8f6f4"], NEEDS_100A, "9.7.14.6.3"),

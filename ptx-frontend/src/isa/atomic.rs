@@ -70,7 +70,7 @@ macro_rules! atomic_ops {
             /// Value in shared memory replaced by its sum, minimum, or maximum with b, then transactions of barrier c.
             red_async_integer: "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes(.add|.min|.max)(.u32|.s32) [a], b, [c]", 8.1, 90, Memory, Atomic, "9.7.13.7";
             /// Value in shared memory replaced by its sum with b, then transactions of barrier c.
-            red_async_wide: "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.add.u64 [a], b, [c]", 8.1, 90, Memory, Atomic, "9.7.13.7";
+            red_async_wide: "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.add(.u64|.s64) [a], b, [c]", 8.1, 90, Memory, Atomic, "9.7.13.7";
             /// Value in shared memory counted up or down with wrap at b, then transactions of barrier c.
             red_async_count: "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes(.inc|.dec).u32 [a], b, [c]", 8.1, 90, Memory, Atomic, "9.7.13.7";
         ] }

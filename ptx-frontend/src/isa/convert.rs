@@ -40,7 +40,7 @@ macro_rules! convert_ops {
                 / "cvt{<to_whole>}{.sat}.f16.f16", 1.0, 10
                 / "cvt(.rn|.rz).relu(.f16|.bf16).f32", 7.0, 80
                 / "cvt<round>{.ftz}.bf16.f32", 7.0, 80
-                / "cvt{<round>}{.ftz@7.8:90}.f32.bf16", 7.1, 80
+                / "cvt{<round>}{.ftz}.f32.bf16", 7.1, 80
                 / "cvt{<round>}(.f16|.f64).bf16", 7.8, 90
                 / "cvt{<round>}.bf16.f16", 7.8, 90
                 / "cvt<round>.bf16.f64", 7.8, 90

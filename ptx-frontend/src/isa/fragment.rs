@@ -73,8 +73,8 @@ impl Fragment {
             Modifier::X4 => Some(4),
             _ => None,
         });
-        if let (Some(matrices), [] | [_]) = (matrices, types.as_slice()) {
-            // Narrow numbers have no type of their own: each becomes a byte.
+        if let Some(matrices) = matrices {
+            // Narrow numbers become a byte each; floats have no type of their own.
             let element = types.first().copied().unwrap_or(ScalarType::B8);
             let is_square = modifiers(tokens).any(|modifier| modifier == Modifier::M16n16);
             let registers = if is_square { 2 * matrices } else { matrices };

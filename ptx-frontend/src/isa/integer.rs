@@ -21,6 +21,8 @@ macro_rules! integer_ops {
             mul_hi: "mul.hi<integer> d, a, b", 1.0, 10, Integer, Pure, "9.7.1.3";
             /// d = a * b, twice as wide as its operands.
             mul_wide: "mul.wide(.u16|.u32|.s16|.s32) d:wide, a, b", 1.0, 10, Integer, Pure, "9.7.1.3";
+            /// Half of the product of a and b without carries (polynomials over the field of two elements), xor c.
+            clmad: "clmad(.lo|.hi).u64 d, a, b, c", 9.3, 80, Integer, Pure, "9.7.1.5";
             /// d = low half of a * b, plus c.
             mad_lo: "mad.lo<integer> d, a, b, c", 1.0, 10, Integer, Pure, "9.7.1.4";
             /// d = high half of a * b, plus c.

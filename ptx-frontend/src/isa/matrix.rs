@@ -78,19 +78,23 @@ macro_rules! matrix_ops {
             /// D = A * B + C, A and B of tf32 numbers.
             mma_tf32: "mma.sync.aligned(.m16n8k4|.m16n8k8).row.col.f32.tf32.tf32.f32 d:fragment, a:fragment, b:fragment, c:fragment", 7.0, 80, Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in single precision, A and B of 8-bit floats.
-            mma_fp8_f32: "mma.sync.aligned(.m16n8k16|.m16n8k32).row.col.f32(.e4m3|.e5m2)(.e4m3|.e5m2).f32 d:fragment, a:fragment, b:fragment, c:fragment", 8.4, 89, Tensor, Convergent, "9.7.14.5.14";
+            mma_fp8_f32: "mma.sync.aligned(.m16n8k16@8.7:89|.m16n8k32).row.col.f32(.e4m3|.e5m2)(.e4m3|.e5m2).f32 d:fragment, a:fragment, b:fragment, c:fragment", 8.4, 89, Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in half precision, A and B of 8-bit floats.
             mma_fp8_f16: "mma.sync.aligned(.m16n8k16|.m16n8k32).row.col.f16(.e4m3|.e5m2)(.e4m3|.e5m2).f16 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, 89, Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in single precision, A and B of floats of 8, 6 or 4 bits, a byte each.
-            mma_narrow_f32: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32<narrow_float><narrow_float>.f32 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, "120a", Tensor, Convergent, "9.7.14.5.14";
+            mma_narrow_f32: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32<narrow_float><narrow_float>.f32 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, "120a"
+                / "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32(.e4m3|.e5m2)(.e4m3|.e5m2).f32", 8.6, "100a",
+                Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in half precision, A and B of floats of 8, 6 or 4 bits, a byte each.
-            mma_narrow_f16: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16<narrow_float><narrow_float>.f16 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, "120a", Tensor, Convergent, "9.7.14.5.14";
+            mma_narrow_f16: "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16<narrow_float><narrow_float>.f16 d:fragment, a:fragment, b:fragment, c:fragment", 8.7, "120a"
+                / "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16(.e4m3|.e5m2)(.e4m3|.e5m2).f16", 8.7, "100a",
+                Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C, A and B of floats of 8, 6 or 4 bits, their rows and columns scaled by e and g.
             mma_scaled: "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32<narrow_float><narrow_float>.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, "120a", Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C, A and B of floats of 4 bits, each half of their rows and columns scaled by e and g.
             mma_scaled_halves: "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, "120a", Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C, A and B of floats of 4 bits, each half or quarter of their rows and columns scaled by e and g.
-            mma_scaled_quarters: "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale(.scale_vec::2X|.scale_vec::4X).f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, "120a"
+            mma_scaled_quarters: "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale(.scale_vec::2X|.scale_vec::4X@9.1:120a).f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:scale, f:selector, g:scale, h:selector", 8.7, "120a"
                 / "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 8.7, "120a",
                 Tensor, Convergent, "9.7.14.5.14";
             /// D = A * B + C in double precision.
@@ -126,17 +130,19 @@ macro_rules! matrix_ops {
             /// D = A * B + C, A a sparse matrix of integers of 4 bits: e says where in it the numbers that a holds stand, f in which lanes' e.
             mma_sp_nibble: "mma<sparse>.sync.aligned(.m16n8k64|.m16n8k128).row.col{.satfinite}.s32(.u4|.s4)(.u4|.s4).s32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
             /// d = matrices of 8 rows, each of 16 bytes at the address that a lane names.
-            ldmatrix: "ldmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{.shared|.shared::cta}.b16 d:fragment, [a]", 6.5, 75, Memory, Load, "9.7.14.5.15";
+            ldmatrix: "ldmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{<shared_cta>}.b16 d:fragment, [a]", 6.5, 75, Memory, Load, "9.7.14.5.15";
             /// d = columns of matrices of 16 rows, each of 16 bytes at the address that a lane names.
-            ldmatrix_bytes: "ldmatrix.sync.aligned.m16n16(.x1|.x2).trans{.shared|.shared::cta}.b8 d:fragment, [a]", 8.6, "100a", Memory, Load, "9.7.14.5.15";
+            ldmatrix_bytes: "ldmatrix.sync.aligned.m16n16(.x1|.x2).trans{<shared_cta>}.b8 d:fragment, [a]", 8.6, "100a", Memory, Load, "9.7.14.5.15";
             /// d = matrices of 8 rows, each of 16 numbers of 6 or 4 bits at the address that a lane names, a byte each.
-            ldmatrix_narrow: "ldmatrix.sync.aligned.m8n16(.x1|.x2|.x4){.shared|.shared::cta}.b8x16(.b6x16_p32|.b4x16_p64) d:fragment, [a]", 8.6, "100a", Memory, Load, "9.7.14.5.15";
+            ldmatrix_narrow: "ldmatrix.sync.aligned.m8n16(.x1|.x2|.x4){<shared_cta>}.b8x16(.b6x16_p32|.b4x16_p64) d:fragment, [a]", 8.6, "100a", Memory, Load, "9.7.14.5.15";
+            /// d = matrices of 8 rows, each of 16 signed integers of 4 bits in the 8 bytes that a lane names, a byte each.
+            ldmatrix_nibbles: "ldmatrix.sync.aligned.m8n16(.x1|.x2|.x4){<shared_cta>}.s8.s4 d:fragment, [a]", 9.4, "90a", Memory, Load, "9.7.14.5.15";
             /// d = columns of matrices of 16 rows, each of 16 numbers of 6 or 4 bits at the address that a lane names, a byte each.
-            ldmatrix_narrow_columns: "ldmatrix.sync.aligned.m16n16(.x1|.x2).trans{.shared|.shared::cta}.b8x16(.b6x16_p32|.b4x16_p64) d:fragment, [a]", 8.6, "100a", Memory, Load, "9.7.14.5.15";
+            ldmatrix_narrow_columns: "ldmatrix.sync.aligned.m16n16(.x1|.x2).trans{<shared_cta>}.b8x16(.b6x16_p32|.b4x16_p64) d:fragment, [a]", 8.6, "100a", Memory, Load, "9.7.14.5.15";
             /// 16 bytes at the address that a lane names = a column of b's matrices of 16 rows of 8 bytes.
-            stmatrix_bytes: "stmatrix.sync.aligned.m16n8(.x1|.x2|.x4).trans{.shared|.shared::cta}.b8 [a], b:fragment", 8.6, "100a", Memory, Store, "9.7.14.5.16";
+            stmatrix_bytes: "stmatrix.sync.aligned.m16n8(.x1|.x2|.x4).trans{<shared_cta>}.b8 [a], b:fragment", 8.6, "100a", Memory, Store, "9.7.14.5.16";
             /// 16 bytes at the address that a lane names = a row of b's matrices of 8 rows.
-            stmatrix: "stmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{.shared|.shared::cta}.b16 [a], b:fragment", 7.8, 90, Memory, Store, "9.7.14.5.16";
+            stmatrix: "stmatrix.sync.aligned.m8n8(.x1|.x2|.x4){.trans}{<shared_cta>}.b16 [a], b:fragment", 7.8, 90, Memory, Store, "9.7.14.5.16";
             /// d = a's matrix of 8 rows of 8 numbers, transposed.
             movmatrix: "movmatrix.sync.aligned.m8n8.trans.b16 d:b32, a:b32", 7.8, 75, Integer, Convergent, "9.7.14.5.17";
             /// Orders a warpgroup's register accesses before its products.

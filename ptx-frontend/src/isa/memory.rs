@@ -19,10 +19,12 @@ macro_rules! memory_ops {
                 / "ld.volatile{.global}{<l2_evict>}{<l2_prefetch>}{<vector>}<data>", 1.0, 10
                 / "ld(.relaxed|.acquire)<scope>{.global|<shared_any>}{<vector>}<data>", 6.0, 70
                 / "ld(.relaxed|.acquire)<scope>{.global}{<l1_evict>}{<l2_evict>}{.L2::cache_hint@7.4:80}{<l2_prefetch>}{<vector>}<data>", 6.0, 70
+                / "ld.proxy::readonly{.global}{<vector>}<number>", 9.4, 90
                 / "ld.mmio(.relaxed|.acquire@9.3:70).sys{.global}<data>", 8.2, 70,
                 Memory, Load, "9.7.9.8";
             /// d = value at the address in global memory, read-only for the kernel's lifetime.
             ld_nc: "ld.global{.ca|.cg|.cs}.nc{<l2_evict>}{.L2::cache_hint@7.4:80}{<l2_prefetch>}{<vector>}<data> d:vector, [a]{, e:b64}", 3.1, 32
+                / "ld.global.nc.proxy::readonly{<vector>}<number>", 9.4, 90
                 / "ld.global.nc<l1_evict>{<l2_evict>}{.L2::cache_hint@7.4:80}{<l2_prefetch>}{<vector>}<data>", 3.1, 32,
                 Memory, Load, "9.7.9.9";
             /// d = value at an address that is the same for all lanes.
@@ -37,11 +39,16 @@ macro_rules! memory_ops {
                 / "st.mmio(.relaxed|.release@9.3:70).sys{.global}<data>", 8.2, 70,
                 Memory, Store, "9.7.9.11";
             /// Value in shared memory = b, then as many transactions of barrier c as it has bytes.
-            st_async: "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.v2|.v4}(.b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64) [a], b:vector, [c]", 8.1, 90, Memory, Store, "9.7.9.12";
+            st_async: "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.v2}(.b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64) [a], b:vector, [c]", 8.1, 90
+                / "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes.v4(.b32|.u32|.s32|.f32)", 8.1, 90
+                / "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes.b128", 9.2, 90,
+                Memory, Store, "9.7.9.12";
             /// b bytes of shared memory = zeros.
             st_bulk: "st.bulk{.weak}{.shared::cta} [a], b:u64, c:u32", 8.6, 100, Memory, Store, "9.7.9.13";
             /// Brings a line near; no effect on values.
-            prefetch: "prefetch{.global|.local}(.L1|.L2) [a]", 2.0, 20, Memory, Pure, "9.7.9.15";
+            prefetch: "prefetch{.global|.local}(.L1|.L2) [a]", 2.0, 20
+                / "prefetch{.global}.L1::32B.valid_addr", 9.4, 90,
+                Memory, Pure, "9.7.9.15";
             /// Brings a line near with an eviction priority; no effect on values.
             prefetch_evict: "prefetch{.global}(.L2::evict_last|.L2::evict_normal) [a]", 7.4, 80, Memory, Pure, "9.7.9.15";
             /// Brings a line near the uniform cache; no effect on values.
@@ -59,9 +66,9 @@ macro_rules! memory_ops {
             /// d = the cache policy for an access property.
             createpolicy_cvt: "createpolicy.cvt.L2.b64 d, a", 7.4, 80, Memory, Pure, "9.7.9.18";
             /// d = the address in CTA b of the cluster that is a in this one.
-            mapa: "mapa{.shared::cluster}(.u32|.u64) d, a, b:u32", 7.8, 90, Integer, Pure, "9.7.9.24";
+            mapa: "mapa{.shared::cluster}(.u32|.u64|.s32|.s64) d, a, b:u32", 7.8, 90, Integer, Pure, "9.7.9.24";
             /// d = rank in the cluster of the CTA that the address belongs to.
-            getctarank: "getctarank{.shared::cluster}(.u32|.u64) d:u32, a", 7.8, 90, Integer, Pure, "9.7.9.25";
+            getctarank: "getctarank{.shared::cluster}(.u32|.u64|.s32|.s64) d:u32, a", 7.8, 90, Integer, Pure, "9.7.9.25";
             /// Copies c bytes, of which those from the e-th on become 0, from global to shared memory.
             cp_async: "cp.async(.ca|.cg)(.shared|.shared::cta).global{<l2_prefetch>} [a], [b], c:u32{, e:u32}", 7.0, 80, Memory, Store, "9.7.9.26.3";
             /// As cp_async, with a cache policy.
@@ -77,25 +84,38 @@ macro_rules! memory_ops {
             /// Waits for all copies.
             cp_async_wait_all: "cp.async.wait_all", 7.0, 80, Memory, Pure, "9.7.9.26.3";
             /// Copies c bytes from global to shared memory; they are transactions of barrier e.
-            cp_async_bulk_load: "cp.async.bulk(.shared::cluster|.shared::cta@8.6:90).global.mbarrier::complete_tx::bytes{.L2::cache_hint@7.4:80} [a], [b], c:u32, [e]{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.4";
+            cp_async_bulk_load: "cp.async.bulk{.weak@9.3:90}(.shared::cluster|.shared::cta@8.6:90).global.mbarrier::complete_tx::bytes{.L2::cache_hint} [a], [b], c:u32, [e]{, f:b64}", 8.0, 90
+                / "cp.async.bulk.relaxed<scope>.shared::cta.global.mbarrier::complete_tx::bytes{.L2::cache_hint}.b128", 9.3, 90
+                / "cp.async.bulk.relaxed<scope>.shared::cluster.global.mbarrier::complete_tx::bytes{.L2::cache_hint}.b128", 9.3, "90a",
+                Memory, Store, "9.7.9.26.4";
+            /// As cp_async_bulk_load; the first e and the last f bytes are left out.
+            cp_async_bulk_load_inside: "cp.async.bulk{.weak@9.3:90}.shared::cta.global.mbarrier::complete_tx::bytes{.L2::cache_hint}.ignore_oob [a], [b], c:u32, e:u32, f:u32, [g]{, h:b64}", 9.2, 90
+                / "cp.async.bulk.relaxed<scope>.shared::cta.global.mbarrier::complete_tx::bytes{.L2::cache_hint}.ignore_oob.b128", 9.3, 90,
+                Memory, Store, "9.7.9.26.4";
             /// As cp_async_bulk_load, to the CTAs of the cluster that are named by the bits of f.
-            cp_async_bulk_multicast: "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster{.L2::cache_hint@7.4:80} [a], [b], c:u32, [e], f:b16{, g:b64}", 8.0, 90, Memory, Store, "9.7.9.26.4";
+            cp_async_bulk_multicast: "cp.async.bulk{.weak@9.3:90}.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster{.L2::cache_hint} [a], [b], c:u32, [e], f:b16{, g:b64}", 8.0, 90
+                / "cp.async.bulk.relaxed<scope>.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster{.L2::cache_hint}.b128", 9.3, "90a",
+                Memory, Store, "9.7.9.26.4";
             /// Copies c bytes within the shared memory of a cluster; they are transactions of barrier e.
-            cp_async_bulk_shared: "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [a], [b], c:u32, [e]", 8.0, 90, Memory, Store, "9.7.9.26.4";
+            cp_async_bulk_shared: "cp.async.bulk{.weak@9.3:90}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [a], [b], c:u32, [e]", 8.0, 90
+                / "cp.async.bulk.relaxed(.cta|.cluster).shared::cluster.shared::cta.mbarrier::complete_tx::bytes.b128", 9.3, 90,
+                Memory, Store, "9.7.9.26.4";
             /// Copies c bytes from shared to global memory.
-            cp_async_bulk_store: "cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80} [a], [b], c:u32{, f:b64}", 8.0, 90, Memory, Store, "9.7.9.26.4";
+            cp_async_bulk_store: "cp.async.bulk{.weak@9.3:90}.global.shared::cta.bulk_group{.L2::cache_hint} [a], [b], c:u32{, f:b64}", 8.0, 90
+                / "cp.async.bulk.relaxed<scope>.global.shared::cta.bulk_group{.L2::cache_hint}.b128", 9.3, 90,
+                Memory, Store, "9.7.9.26.4";
             /// Combines c bytes of elements in global memory with those in shared memory.
-            cp_reduce_async_bulk: "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80}(.and|.or|.xor)(.b32|.b64) [a], [b], c:u32{, f:b64}", 8.0, 90
-                / "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80}.add(.u32|.s32|.u64|.f32|.f64)", 8.0, 90
-                / "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80}(.inc|.dec).u32", 8.0, 90
-                / "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80}(.min|.max)(.f16|.bf16|.u32|.s32|.u64|.s64)", 8.0, 90
-                / "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint@7.4:80}.add.noftz(.f16|.bf16|.f32@9.4:90)", 8.0, 90,
+            cp_reduce_async_bulk: "cp.reduce.async.bulk{.relaxed@9.3:90}{<scope>}.global.shared::cta.bulk_group{.L2::cache_hint}(.and|.or|.xor)(.b32|.b64) [a], [b], c:u32{, f:b64}", 8.0, 90
+                / "cp.reduce.async.bulk{.relaxed@9.3:90}{<scope>}.global.shared::cta.bulk_group{.L2::cache_hint}.add(.u32|.s32|.u64|.f32|.f64)", 8.0, 90
+                / "cp.reduce.async.bulk{.relaxed@9.3:90}{<scope>}.global.shared::cta.bulk_group{.L2::cache_hint}(.inc|.dec).u32", 8.0, 90
+                / "cp.reduce.async.bulk{.relaxed@9.3:90}{<scope>}.global.shared::cta.bulk_group{.L2::cache_hint}(.min|.max)(.f16|.bf16|.u32|.s32|.u64|.s64)", 8.0, 90
+                / "cp.reduce.async.bulk{.relaxed@9.3:90}{<scope>}.global.shared::cta.bulk_group{.L2::cache_hint}.add.noftz(.f16|.bf16|.f32@9.4:90)", 8.0, 90,
                 Memory, Atomic, "9.7.9.26.4";
             /// Combines c bytes of elements within the shared memory of a cluster; they are transactions of barrier e.
-            cp_reduce_async_bulk_shared: "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes(.and|.or|.xor).b32 [a], [b], c:u32, [e]", 8.0, 90
-                / "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add(.u32|.s32|.u64)", 8.0, 90
-                / "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes(.inc|.dec).u32", 8.0, 90
-                / "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes(.min|.max)(.u32|.s32)", 8.0, 90,
+            cp_reduce_async_bulk_shared: "cp.reduce.async.bulk{.relaxed@9.3:90}{.cta@9.3:90|.cluster@9.3:90}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes(.and|.or|.xor).b32 [a], [b], c:u32, [e]", 8.0, 90
+                / "cp.reduce.async.bulk{.relaxed@9.3:90}{.cta@9.3:90|.cluster@9.3:90}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add(.u32|.s32|.u64)", 8.0, 90
+                / "cp.reduce.async.bulk{.relaxed@9.3:90}{.cta@9.3:90|.cluster@9.3:90}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes(.inc|.dec).u32", 8.0, 90
+                / "cp.reduce.async.bulk{.relaxed@9.3:90}{.cta@9.3:90|.cluster@9.3:90}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes(.min|.max)(.u32|.s32)", 8.0, 90,
                 Memory, Atomic, "9.7.9.26.4";
             /// Brings b bytes near; no effect on values.
             cp_async_bulk_prefetch: "cp.async.bulk.prefetch.L2.global{.L2::cache_hint} [a], b:u32{, c:b64}", 8.0, 90, Memory, Pure, "9.7.9.26.4";

@@ -134,7 +134,8 @@ modifiers! {
     CommitGroup = "commit_group", WaitGroup = "wait_group", Mbarrier = "mbarrier", Noinc = "noinc",
     LaunchDependents = "launch_dependents", CompleteTxBytes = "mbarrier::complete_tx::bytes",
     Bulk = "bulk", BulkGroup = "bulk_group", Multicast = "multicast::cluster", Read = "read", Prefetch = "prefetch",
-    Reduce = "reduce",
+    Reduce = "reduce", IgnoreOob = "ignore_oob",
+    ProxyReadonly = "proxy::readonly", L1_32B = "L1::32B", ValidAddr = "valid_addr",
     // Copies by tensor maps.
     Tensor = "tensor", Tile = "tile", Gather4 = "tile::gather4", Scatter4 = "tile::scatter4", Im2col = "im2col",
     Im2colNoOffs = "im2col_no_offs", CtaGroup1 = "cta_group::1", CtaGroup2 = "cta_group::2", Replace = "replace",
@@ -145,7 +146,8 @@ modifiers! {
     // Barriers in shared memory.
     Init = "init", Inval = "inval", ExpectTx = "expect_tx", CompleteTx = "complete_tx", ArriveDrop = "arrive_drop",
     NoComplete = "noComplete", TestWait = "test_wait", TryWait = "try_wait", Parity = "parity",
-    PendingCount = "pending_count",
+    PendingCount = "pending_count", CheckLayout = "check_layout", LayoutV0 = "layout::v0", LayoutV1 = "layout::v1",
+    PhasePrimary = "phase_type::primary", PhaseConditional = "phase_type::conditional",
     // Geometries of textures and surfaces.
     Geometry1d = "1d", Geometry2d = "2d", Geometry3d = "3d", GeometryA1d = "a1d", GeometryA2d = "a2d",
     Geometry4d = "4d", Geometry5d = "5d",

@@ -30,7 +30,7 @@ macro_rules! parallel_ops {
             /// Orders this thread's memory accesses as seen at a level.
             membar: "membar(.cta|.gl|.sys)", 1.4, 10, Barrier, Fence, "9.7.13.4";
             /// Orders this thread's memory accesses as seen in a scope.
-            fence: "fence{.sc|.acq_rel|.acquire@8.6:90|.release@8.6:90}<scope>", 6.0, 70, Barrier, Fence, "9.7.13.4";
+            fence: "fence{.sc|.acq_rel|.acquire|.release}<scope>", 6.0, 70, Barrier, Fence, "9.7.13.4";
             /// Orders accesses to shared memory of the cluster, one way.
             fence_restricted: "fence.acquire.sync_restrict::shared::cluster.cluster", 8.6, 90
                 / "fence.release.sync_restrict::shared::cta.cluster", 8.6, 90,
@@ -38,7 +38,9 @@ macro_rules! parallel_ops {
             /// Orders the setting up of barriers before what follows.
             fence_mbarrier_init: "fence.mbarrier_init.release.cluster", 8.0, 90, Barrier, Fence, "9.7.13.4";
             /// Orders accesses by different addresses of one place.
-            fence_proxy_alias: "fence.proxy.alias", 7.5, 70, Barrier, Fence, "9.7.13.4";
+            fence_proxy_alias: "fence.proxy.alias", 7.5, 70
+                / "fence.proxy.alias(.acquire|.release).sys", 9.4, 90,
+                Barrier, Fence, "9.7.13.4";
             /// Orders accesses of threads and of asynchronous copies.
             fence_proxy_async: "fence.proxy.async{<proxy_space>}", 8.0, 90, Barrier, Fence, "9.7.13.4";
             /// Orders accesses to a tensor map before those by copies.
@@ -51,7 +53,7 @@ macro_rules! parallel_ops {
                 / "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster", 9.4, 90,
                 Barrier, Fence, "9.7.13.4";
             /// As fence.proxy.alias.
-            membar_proxy_alias: "membar.proxy.alias", 7.5, 70, Barrier, Fence, "9.7.13.4";
+            membar_proxy_alias: "membar.proxy.alias", 7.5, 60, Barrier, Fence, "9.7.13.4";
             /// As fence.proxy.async.
             membar_proxy_async: "membar.proxy.async", 8.0, 90, Barrier, Fence, "9.7.13.4";
             /// p = all, any, or the same on every lane of the mask.
@@ -81,9 +83,11 @@ macro_rules! parallel_ops {
             /// d = the elected lane of the mask; p = this is it.
             elect: "elect.sync d:b32|p:pred, a:b32", 8.0, 90, Integer, Convergent, "9.7.13.15";
             /// Sets a barrier in shared memory up for b arrivals in each phase.
-            mbarrier_init: "mbarrier.init{<shared_cta>}.b64 [a], b:u32", 7.0, 80, Barrier, Atomic, "9.7.13.15";
+            mbarrier_init: "mbarrier.init{<barrier_layout>}{<shared_cta>}.b64 [a], b:u32", 7.0, 80, Barrier, Atomic, "9.7.13.15";
             /// Ends a barrier; its place may be used for anything.
             mbarrier_inval: "mbarrier.inval{<shared_cta>}.b64 [a]", 7.0, 80, Barrier, Atomic, "9.7.13.15";
+            /// p = the barrier was set up with this layout.
+            mbarrier_check_layout: "mbarrier.check_layout(.layout::v0|.layout::v1){<shared_cta>}.b64 p:pred, [a]", 9.3, 90, Barrier, Atomic, "9.7.13.15";
             /// The current phase waits for b more transactions.
             mbarrier_expect_tx: "mbarrier.expect_tx{<shared_any>}.b64 [a], b:u32", 8.0, 90
                 / "mbarrier.expect_tx.relaxed(.cta|.cluster){<shared_any>}.b64", 8.0, 90,
@@ -93,11 +97,11 @@ macro_rules! parallel_ops {
                 / "mbarrier.complete_tx.relaxed(.cta|.cluster){<shared_any>}.b64", 8.0, 90,
                 Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase; d = the state before.
-            mbarrier_arrive: "mbarrier.arrive{<shared_any>}.b64 d, [a]", 7.0, 80
+            mbarrier_arrive: "mbarrier.arrive{<shared_remote>}.b64 d, [a]", 7.0, 80
                 / "mbarrier.arrive(.release|.relaxed@8.6:90)(.cta|.cluster@8.0:90){<shared_any>}.b64", 8.0, 80,
                 Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, b times; d = the state before.
-            mbarrier_arrive_count: "mbarrier.arrive{<shared_any>}.b64 d, [a], b:u32", 7.8, 90
+            mbarrier_arrive_count: "mbarrier.arrive{<shared_remote>}.b64 d, [a], b:u32", 7.8, 90
                 / "mbarrier.arrive(.release|.relaxed@8.6:90)(.cta|.cluster){<shared_any>}.b64", 8.0, 90,
                 Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, b times, which does not complete it; d = the state before.
@@ -105,15 +109,15 @@ macro_rules! parallel_ops {
                 / "mbarrier.arrive.noComplete.release.cta{<shared_cta>}.b64", 8.0, 80,
                 Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, which waits for b more transactions; d = the state before.
-            mbarrier_arrive_expect_tx: "mbarrier.arrive.expect_tx{<shared_any>}.b64 d, [a], b:u32", 8.0, 90
+            mbarrier_arrive_expect_tx: "mbarrier.arrive.expect_tx{<shared_remote>}.b64 d, [a], b:u32", 8.0, 90
                 / "mbarrier.arrive.expect_tx(.release|.relaxed@8.6:90)(.cta|.cluster){<shared_any>}.b64", 8.0, 90,
                 Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, the last time; d = the state before.
-            mbarrier_drop: "mbarrier.arrive_drop{<shared_any>}.b64 d, [a]", 7.0, 80
+            mbarrier_drop: "mbarrier.arrive_drop{<shared_remote>}.b64 d, [a]", 7.0, 80
                 / "mbarrier.arrive_drop(.release|.relaxed@8.6:90)(.cta|.cluster@8.0:90){<shared_any>}.b64", 8.0, 80,
                 Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, the last time, b times; d = the state before.
-            mbarrier_drop_count: "mbarrier.arrive_drop{<shared_any>}.b64 d, [a], b:u32", 7.8, 90
+            mbarrier_drop_count: "mbarrier.arrive_drop{<shared_remote>}.b64 d, [a], b:u32", 7.8, 90
                 / "mbarrier.arrive_drop(.release|.relaxed@8.6:90)(.cta|.cluster){<shared_any>}.b64", 8.0, 90,
                 Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, the last time, b times, which does not complete it; d = the state before.
@@ -121,27 +125,27 @@ macro_rules! parallel_ops {
                 / "mbarrier.arrive_drop.noComplete.release.cta{<shared_cta>}.b64", 8.0, 80,
                 Barrier, Atomic, "9.7.13.15";
             /// Arrives at the current phase, the last time, which waits for b more transactions; d = the state before.
-            mbarrier_drop_expect_tx: "mbarrier.arrive_drop.expect_tx{<shared_any>}.b64 d, [a], b:u32", 8.0, 90
+            mbarrier_drop_expect_tx: "mbarrier.arrive_drop.expect_tx{<shared_remote>}.b64 d, [a], b:u32", 8.0, 90
                 / "mbarrier.arrive_drop.expect_tx(.release|.relaxed@8.6:90)(.cta|.cluster){<shared_any>}.b64", 8.0, 90,
                 Barrier, Atomic, "9.7.13.15";
-            /// p = the phase that state b was taken in is complete.
-            mbarrier_test_wait: "mbarrier.test_wait{<shared_cta>}.b64 p:pred, [a], b:b64", 7.0, 80
-                / "mbarrier.test_wait(.acquire|.relaxed@8.6:90)(.cta|.cluster@8.0:90){<shared_cta>}.b64", 8.0, 80,
+            /// p = the phase that state b was taken in is complete; q, d = what operations on the barrier reported: nothing.
+            mbarrier_test_wait: "mbarrier.test_wait{.phase_type::primary@9.3:90}{<shared_cta>}.b64 p:pred{|q:pred}{, d:b8}, [a], b:b64", 7.0, 80
+                / "mbarrier.test_wait{.phase_type::primary@9.3:90}(.acquire|.relaxed@8.6:90)(.cta|.cluster@8.0:90){<shared_cta>}.b64", 8.0, 80,
                 Barrier, Atomic, "9.7.13.15";
-            /// p = the phase of parity b is complete.
-            mbarrier_test_wait_parity: "mbarrier.test_wait.parity{<shared_cta>}.b64 p:pred, [a], b:u32", 7.1, 80
-                / "mbarrier.test_wait.parity(.acquire|.relaxed@8.6:90)(.cta|.cluster@8.0:90){<shared_cta>}.b64", 8.0, 80,
+            /// p = the phase of parity b is complete; q, d = what operations on the barrier reported: nothing.
+            mbarrier_test_wait_parity: "mbarrier.test_wait.parity{<phase_type>}{<shared_cta>}.b64 p:pred{|q:pred}{, d:b8}, [a], b:u32", 7.1, 80
+                / "mbarrier.test_wait.parity{<phase_type>}(.acquire|.relaxed@8.6:90)(.cta|.cluster@8.0:90){<shared_cta>}.b64", 8.0, 80,
                 Barrier, Atomic, "9.7.13.15";
-            /// Waits a while; p = the phase that state b was taken in is complete.
-            mbarrier_try_wait: "mbarrier.try_wait{<shared_cta>}.b64 p:pred, [a], b:b64{, c:u32}", 7.8, 90
-                / "mbarrier.try_wait(.acquire|.relaxed@8.6:90)(.cta|.cluster){<shared_cta>}.b64", 8.0, 90,
+            /// Waits a while; p = the phase that state b was taken in is complete; q, d as above.
+            mbarrier_try_wait: "mbarrier.try_wait{.phase_type::primary@9.3:90}{<shared_cta>}.b64 p:pred{|q:pred}{, d:b8}, [a], b:b64{, c:u32}", 7.8, 90
+                / "mbarrier.try_wait{.phase_type::primary@9.3:90}(.acquire|.relaxed@8.6:90)(.cta|.cluster){<shared_cta>}.b64", 8.0, 90,
                 Barrier, Atomic, "9.7.13.15";
-            /// Waits a while; p = the phase of parity b is complete.
-            mbarrier_try_wait_parity: "mbarrier.try_wait.parity{<shared_cta>}.b64 p:pred, [a], b:u32{, c:u32}", 7.8, 90
-                / "mbarrier.try_wait.parity(.acquire|.relaxed@8.6:90)(.cta|.cluster){<shared_cta>}.b64", 8.0, 90,
+            /// Waits a while; p = the phase of parity b is complete; q, d as above.
+            mbarrier_try_wait_parity: "mbarrier.try_wait.parity{<phase_type>}{<shared_cta>}.b64 p:pred{|q:pred}{, d:b8}, [a], b:u32{, c:u32}", 7.8, 90
+                / "mbarrier.try_wait.parity{<phase_type>}(.acquire|.relaxed@8.6:90)(.cta|.cluster){<shared_cta>}.b64", 8.0, 90,
                 Barrier, Atomic, "9.7.13.15";
             /// d = arrivals that were pending when state a was taken.
-            mbarrier_pending_count: "mbarrier.pending_count.b64 d:b32, a:b64", 7.0, 80, Barrier, Atomic, "9.7.13.15";
+            mbarrier_pending_count: "mbarrier.pending_count{.layout::v0@9.3:90}.b64 d:b32, a:b64", 7.0, 80, Barrier, Atomic, "9.7.13.15";
             /// Arrives when the copies of this thread are done; without .noinc one more arrival is awaited.
             cp_async_mbarrier_arrive: "cp.async.mbarrier.arrive{.noinc}{<shared_cta>}.b64 [a]", 7.0, 80, Barrier, Atomic, "9.7.13.15";
         ] }

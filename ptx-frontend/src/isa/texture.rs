@@ -38,7 +38,7 @@ macro_rules! texture_ops {
             /// Bytes of a surface = b.
             sust_b: "sust.b<surface_geometry>{.wb|.cg|.cs|.wt}{.v2|.v4}(.b8|.b16|.b32|.b64)<surface_clamp> [a:surface], b:vector", 1.5, 11, Texture, Store, "9.7.11.2";
             /// An element of a surface = b, converted to the surface's format.
-            sust_p: "sust.p<surface_geometry>{.wb|.cg|.cs|.wt}{.v2|.v4}.b32<surface_clamp> [a:surface], b:vector", 2.0, 20, Texture, Store, "9.7.11.2";
+            sust_p: "sust.p<surface_geometry>{.wb|.cg|.cs|.wt}{.v2|.v4}(.b32|.u32|.s32|.f32)<surface_clamp> [a:surface], b:vector", 2.0, 20, Texture, Store, "9.7.11.2";
             /// Bytes of a surface updated indivisibly.
             sured_b: "sured.b.add(.1d|.2d|.3d)(.u32|.u64|.s32)<surface_clamp> [a:surface], b", 3.0, 20
                 / "sured.b(.min|.max)(.1d|.2d|.3d)(.u32|.s32|.u64@8.1:50|.s64@8.1:50)<surface_clamp>", 3.0, 20

@@ -96,6 +96,7 @@ fn integer(form: IntegerForm, i: &Instruction, wide: bool) -> Recipe {
             true => Carried(Integer),
             false => One(Integer),
         },
+        F::clmad => One(IntegerMultiply),
         F::mul_lo | F::mad_lo => match wide {
             true => Chain(&[(IntegerMultiply, 3), (Integer, 1)]),
             false => One(IntegerMultiply),
@@ -301,6 +302,7 @@ fn memory(form: MemoryForm) -> Recipe {
         F::mapa | F::getctarank => One(Integer),
         F::cp_async | F::cp_async_hint | F::cp_async_ignore | F::cp_async_ignore_hint => One(Load),
         F::cp_async_bulk_load
+        | F::cp_async_bulk_load_inside
         | F::cp_async_bulk_multicast
         | F::cp_async_bulk_tensor
         | F::cp_async_bulk_tensor_multicast
@@ -434,6 +436,7 @@ fn parallel(form: Parallel, i: &Instruction) -> Recipe {
         | F::mbarrier_drop_count
         | F::mbarrier_drop_no_complete
         | F::mbarrier_drop_expect_tx
+        | F::mbarrier_check_layout
         | F::mbarrier_test_wait
         | F::mbarrier_test_wait_parity
         | F::mbarrier_try_wait

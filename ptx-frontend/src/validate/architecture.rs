@@ -2,7 +2,8 @@
 
 use super::{Check, Result, ValidationError};
 use crate::disassemble;
-use crate::isa::{Modifier, Op, Parallel, Requirement, ScalarType, SpecialRegister, Target};
+use crate::ir::Operand;
+use crate::isa::{Matrix, Modifier, Op, Parallel, Requirement, ScalarType, SpecialRegister, Target};
 
 /// From this PTX version on, targets from `sm_70` on have warp-wide instructions with a mask of members only (manual
 /// sections of `vote` and `shfl`).
@@ -11,9 +12,19 @@ const MASKS_NEEDED: ((u32, u32), u32) = ((6, 4), 70);
 /// From this PTX version on, `wmma` says `.aligned`.
 const ALIGNED_NEEDED: (u32, u32) = (6, 3);
 
+/// From this PTX version on, `wmma` of floating-point numbers has no `.satfinite`.
+const FLOATS_UNBOUNDED: (u32, u32) = (6, 5);
+
 /// What a module needs for loads and stores of 128 bits that the whole system sees.
 const WIDE_AND_COHERENT: Requirement =
     Requirement { ptx: (8, 4), target: Target { number: 70, specific: false } };
+
+/// What a module needs for offsets of a texture's coordinates, and for a depth to compare with.
+const OFFSETS_AND_DEPTH: Requirement =
+    Requirement { ptx: (4, 3), target: Target { number: 20, specific: false } };
+
+/// What a module needs to learn whether a texture's element is in memory.
+const RESIDENCE: Requirement = Requirement { ptx: (7, 1), target: Target { number: 60, specific: false } };
 
 impl Check<'_> {
     /// Has the module's architecture got the instruction?
@@ -32,6 +43,7 @@ impl Check<'_> {
         if coherent && of_128_bits && matches!(self.line.parsed().mnemonic, "ld" | "st") {
             self.needs(WIDE_AND_COHERENT, || disassemble::opcode(self.instruction), self.line.section)?;
         }
+        self.texture_operands()?;
         let (version, number) = MASKS_NEEDED;
         let has_ended = module.ptx.is_some_and(|ptx| ptx >= version)
             && module.target.is_some_and(|target| target.number >= number);
@@ -48,6 +60,27 @@ impl Check<'_> {
                 what: "`wmma` without .aligned",
                 rule: "only before PTX 6.3",
             });
+        }
+        let bounded =
+            self.instruction.op == Op::Matrix(Matrix::wmma_mma) && self.instruction.has(Modifier::Satfinite);
+        if bounded && module.ptx.is_some_and(|ptx| ptx >= FLOATS_UNBOUNDED) {
+            return Err(ValidationError::Together {
+                what: "`wmma` of floating-point numbers with .satfinite",
+                rule: "only before PTX 6.5",
+            });
+        }
+        Ok(())
+    }
+
+    /// Has the module's architecture got the operands of a texture instruction that may be left out?
+    fn texture_operands(&self) -> Result {
+        if !matches!(self.line.parsed().mnemonic, "tex" | "tld4") {
+            return Ok(());
+        }
+        let places = self.line.parsed().operands.iter().zip(&self.instruction.operands);
+        for (place, _) in places.filter(|(place, operand)| place.optional && **operand != Operand::Absent) {
+            let needed = if place.name == "p" { RESIDENCE } else { OFFSETS_AND_DEPTH };
+            self.needs(needed, || disassemble::opcode(self.instruction), self.line.section)?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Checks on the typed form: what the vendor's assembler refuses is refused here, with the instruction's place.
 
 mod architecture;
+mod constants;
 mod error;
 mod together;
 mod types;
@@ -10,7 +11,7 @@ pub use error::{Invalid, ValidationError};
 use crate::disassemble;
 use crate::ir::{AddressBase, Function, Instruction, InstructionIndex, Operand, RegisterId, Space};
 use crate::isa::{
-    Architecture, Effect, Fragment, Geometry, Modifier, Op, OpLine, OperandSyntax, OperandType, Requirement,
+    Architecture, Effect, Fragment, Geometry, Modifier, OpLine, OperandSyntax, OperandType, Requirement,
     ScalarType, Target, Token,
 };
 use crate::resolve::{Global, Surroundings, coordinate_type, operand_type};
@@ -329,50 +330,6 @@ impl Check<'_> {
             return Err(ValidationError::ReadOnly { what: "a kernel's parameter" });
         }
         Ok(())
-    }
-
-    /// Operands that must be constants, and ranges of constants.
-    fn constants(&self) -> Result {
-        use crate::isa::{Control, Integer, Logic, Parallel};
-        let range = |n: usize, what, least, most| match self.instruction.operands.get(n) {
-            Some(Operand::Immediate(value)) if *value < least || *value > most => {
-                Err(ValidationError::Range { what, value: *value, least, most })
-            }
-            _ => Ok(()),
-        };
-        let constant = |n: usize, what| match self.instruction.operands.get(n) {
-            Some(Operand::Immediate(_)) => Ok(()),
-            _ => Err(ValidationError::NotConstant { what }),
-        };
-        match self.instruction.op {
-            Op::Logic(Logic::lop3) => {
-                constant(4, "the truth table")?;
-                range(4, "the truth table", 0, 255)
-            }
-            Op::Logic(Logic::lop3_predicate) => {
-                constant(5, "the truth table")?;
-                range(5, "the truth table", 0, 255)
-            }
-            Op::Integer(Integer::bfe) => {
-                range(2, "the position", 0, 255)?;
-                range(3, "the length", 0, 255)
-            }
-            Op::Integer(Integer::bfi) => {
-                range(3, "the position", 0, 255)?;
-                range(4, "the length", 0, 255)
-            }
-            Op::Control(Control::pmevent) => range(0, "the event", 0, 15),
-            Op::Parallel(
-                Parallel::bar_sync | Parallel::bar_arrive | Parallel::barrier_sync | Parallel::barrier_arrive,
-            ) => range(0, "the barrier", 0, 15),
-            Op::Parallel(
-                Parallel::bar_red
-                | Parallel::bar_red_popc
-                | Parallel::barrier_red
-                | Parallel::barrier_red_popc,
-            ) => range(1, "the barrier", 0, 15),
-            _ => Ok(()),
-        }
     }
 
     /// A direct call gives what the function's declaration asks for.

@@ -10,7 +10,8 @@ impl Check<'_> {
         match self.line.parsed().mnemonic {
             "ld" | "st" => self.priority(),
             "tex" | "tld4" => self.texture(),
-            "mbarrier" => self.remote_arrival(),
+            "mbarrier" => self.remote_arrival().and_then(|()| self.report()),
+            "cp" => self.strength(),
             "vmad" => self.negations(),
             "bar" | "barrier" => self.whole_warps(),
             _ => Ok(()),
@@ -64,6 +65,33 @@ impl Check<'_> {
             }),
             _ => Ok(()),
         }
+    }
+
+    /// What operations have reported is told with the primary phase.
+    fn report(&self) -> Result {
+        let mut places = self.line.parsed().operands.iter().zip(&self.instruction.operands);
+        let told = places.any(|(place, operand)| {
+            place.optional && matches!(place.name, "q" | "d") && *operand != Operand::Absent
+        });
+        if told && !self.has_any(&[Modifier::PhasePrimary]) {
+            return Err(ValidationError::Together {
+                what: "results beside the phase's completion",
+                rule: "only with .phase_type::primary",
+            });
+        }
+        Ok(())
+    }
+
+    /// Copies have a scope if they are strong.
+    fn strength(&self) -> Result {
+        let scopes = [Modifier::Cta, Modifier::Cluster, Modifier::Gpu, Modifier::Sys];
+        if self.has_any(&[Modifier::Relaxed]) != self.has_any(&scopes) {
+            return Err(ValidationError::Together {
+                what: "a scope",
+                rule: "there if and only if .relaxed is",
+            });
+        }
+        Ok(())
     }
 
     /// Of a product and the number added to it one may be negated, and none if one more is added.

@@ -1,9 +1,11 @@
 //! Sums, products, quotients, minima (PTX manual 9.7.1.1 to 9.7.1.13).
 
 use ptx_frontend::ir::Instruction;
+use ptx_frontend::isa::{Modifier, ScalarType};
 
 use super::{Integer, Widen, wide};
 use crate::bind::Binder;
+use crate::engine::shapes::ternary;
 use crate::ops::{Bound, bind_values, by_type, lane_functions, uniform_forms};
 
 lane_functions! {
@@ -29,6 +31,10 @@ lane_functions! {
     MadHiSaturating = |a: i32, b: i32, c: i32| -> i32 { a.high_mul(b).saturating_add(c) }
     /// a * b + c, twice as wide.
     MadWide<T: Widen> = |a: T, b: T, c: T::Wide| -> T::Wide { a.wide_mul(b).wrapping_add(c) }
+    /// Low half of a * b without carries, xor c.
+    ClmadLo = |a: u64, b: u64, c: u64| -> u64 { carryless(a, b) as u64 ^ c }
+    /// High half of a * b without carries, xor c.
+    ClmadHi = |a: u64, b: u64, c: u64| -> u64 { (carryless(a, b) >> 64) as u64 ^ c }
     /// Low 32 bits of the product of the low 24 bits.
     Mul24Lo<T: Low24> = |a: T, b: T| -> u32 { a.product(b) as u32 }
     /// Bits 16 to 47 of the product of the low 24 bits.
@@ -116,6 +122,18 @@ pub fn mad_wide(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
     let run = by_type!(b, ty, ternary, MadWide, U16 => u16, S16 => i16, U32 => u32, S32 => i32);
     bind_values(b, i, run, wide(ty), &[ty, ty, wide(ty)])
+}
+
+/// The product of polynomials whose coefficients are bits.
+#[inline(always)]
+fn carryless(a: u64, b: u64) -> u128 {
+    (0..64).fold(0, |sum, bit| sum ^ (u128::from(a) << bit) * u128::from(b >> bit & 1))
+}
+
+/// Binds `clmad`.
+pub fn clmad(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = if i.has(Modifier::Hi) { ternary::<ClmadHi>() } else { ternary::<ClmadLo>() };
+    bind_values(b, i, run, ScalarType::U64, &[ScalarType::U64; 3])
 }
 
 #[cfg(test)]

@@ -23,17 +23,23 @@ pub(super) enum Packing {
     Six,
     /// 4 bits each, and 8 bytes that mean nothing.
     Four,
+    /// Signed integers of 4 bits each, in 8 bytes.
+    Nibbles,
 }
 
 impl Packing {
-    /// A byte for each number, in its low bits.
+    /// A byte for each number, in its low bits; signed ones are extended.
     fn spread(self, row: u128) -> [u8; SIDE] {
         let bits = match self {
             Packing::Bytes => 8,
             Packing::Six => 6,
-            Packing::Four => 4,
+            Packing::Four | Packing::Nibbles => 4,
         };
-        std::array::from_fn(|n| (row >> (n * bits)) as u8 & (0xff >> (8 - bits)))
+        let number = |n| (row >> (n * bits)) as u8 & (0xff >> (8 - bits));
+        match self {
+            Packing::Nibbles => std::array::from_fn(|n| ((number(n) << 4) as i8 >> 4) as u8),
+            _ => std::array::from_fn(number),
+        }
     }
 }
 
@@ -61,6 +67,21 @@ impl ByteMatrices {
         // SAFETY: the caller's promise.
         unsafe { self.addresses.sixteen_bytes(w, (rows * matrix + row) % WARP) }
     }
+
+    /// The bytes of row `row` of matrix `matrix`.
+    ///
+    /// # Safety
+    /// As for [`crate::engine::op::Run`].
+    unsafe fn row(&self, w: &mut Running<'_>, matrix: usize, row: usize) -> Result<u128, FaultKind> {
+        // SAFETY: the caller's promise; so many bytes were checked.
+        unsafe {
+            if self.packing == Packing::Nibbles {
+                let place = self.addresses.eight_bytes(w, (SIDE / 2 * matrix + row) % WARP)?;
+                return Ok(place.cast::<u64>().read().into());
+            }
+            Ok(self.place(w, matrix, row)?.cast::<u128>().read())
+        }
+    }
 }
 
 fn word(bytes: impl Fn(usize) -> u8) -> u32 {
@@ -84,8 +105,8 @@ pub(super) fn load_bytes(w: &mut Running<'_>, op: &Op) -> Flow {
             for (row, numbers) in
                 matrix.iter_mut().enumerate().take(if matrices.square { SIDE } else { SIDE / 2 })
             {
-                match matrices.place(w, number, row) {
-                    Ok(place) => *numbers = matrices.packing.spread(place.cast::<u128>().read()),
+                match matrices.row(w, number, row) {
+                    Ok(bytes) => *numbers = matrices.packing.spread(bytes),
                     Err(fault) => return w.fault(fault),
                 }
             }

@@ -263,6 +263,8 @@ fn bind_bytes(b: &mut Binder<'_, '_>, i: &Instruction, registers: usize, address
         Packing::Six
     } else if i.has(Modifier::B4x16P64) {
         Packing::Four
+    } else if i.types().any(|ty| ty == ScalarType::S4) {
+        Packing::Nibbles
     } else {
         Packing::Bytes
     };
@@ -306,7 +308,7 @@ pub fn movmatrix(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 }
 
 forms! {
-    bind_byte_load: ldmatrix_bytes ldmatrix_narrow ldmatrix_narrow_columns;
+    bind_byte_load: ldmatrix_bytes ldmatrix_nibbles ldmatrix_narrow ldmatrix_narrow_columns;
     bind_load: wmma_load wmma_load_c wmma_load_byte wmma_load_c_integer wmma_load_a_nibble wmma_load_b_nibble
         wmma_load_a_bit wmma_load_b_bit wmma_load_c_narrow wmma_load_bf16 wmma_load_tf32 wmma_load_c_tf32
         wmma_load_f64;

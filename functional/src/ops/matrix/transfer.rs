@@ -76,6 +76,13 @@ impl Addresses {
         let address = unsafe { self.of_lane(w, lane) };
         (self.resolve)(w, &Stretch { slot: self.slot, lane, address, bytes: EIGHT, align: EIGHT })
     }
+
+    /// As [`Addresses::sixteen_bytes`], half as many.
+    pub(super) unsafe fn eight_bytes(&self, w: &mut Running<'_>, lane: usize) -> Result<*mut u8, FaultKind> {
+        // SAFETY: the caller's promise.
+        let address = unsafe { self.of_lane(w, lane) };
+        (self.resolve)(w, &Stretch { slot: self.slot, lane, address, bytes: EIGHT / 2, align: EIGHT / 2 })
+    }
 }
 
 /// A matrix in memory and its fragment, of `wmma.load` or `wmma.store`.

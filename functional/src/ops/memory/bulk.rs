@@ -74,6 +74,45 @@ unsafe fn copy<To: Space, From: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
     Flow::Next
 }
 
+/// `c` bytes at `a` = those at `b`, but the first `d` and the last `e` of them, which need not be in memory.
+unsafe fn copy_inside(w: &mut Running<'_>, op: &Op) -> Flow {
+    for lane in lanes_of(w.mask) {
+        // SAFETY: rows as the binder gave them.
+        let (to, from, bytes, left, right) = unsafe {
+            (
+                w.read_lane::<u64>(op.a, lane),
+                w.read_lane::<u64>(op.b, lane),
+                w.read_lane::<u32>(op.c, lane),
+                w.read_lane::<u32>(op.d, lane),
+                w.read_lane::<u32>(op.e, lane),
+            )
+        };
+        if left >= UNIT || right >= UNIT {
+            let what = format!("cp.async.bulk.ignore_oob of {left} and {right} bytes: at most 15 each");
+            return w.fault(FaultKind::Unsupported(what));
+        }
+        let to = match place::<Shared<u64>>(w, op, lane, to, bytes) {
+            Ok(to) => to,
+            Err(fault) => return w.fault(fault),
+        };
+        if !from.is_multiple_of(UNIT.into()) {
+            return w.fault(FaultKind::MisalignedAddress { address: from, width: UNIT, lane: lane as u32 });
+        }
+        let (address, width) = (from.wrapping_add(left.into()), bytes.saturating_sub(left + right));
+        if width == 0 {
+            continue;
+        }
+        match Global::resolve(w, op.slot, lane as u32, address, width) {
+            // SAFETY: both places were checked for this lane, and lie in different spaces.
+            Some(from) => unsafe {
+                to.add(left as usize).copy_from_nonoverlapping(from, width as usize);
+            },
+            None => return w.fault(FaultKind::IllegalAddress { address, width, lane: lane as u32 }),
+        }
+    }
+    Flow::Next
+}
+
 /// `c` bytes at `a`, in shared memory of each CTA whose rank's bit in `d` is set, = those at `b`.
 unsafe fn copy_to_several(w: &mut Running<'_>, op: &Op) -> Flow {
     for lane in lanes_of(w.mask) {
@@ -170,6 +209,18 @@ pub fn cp_async_bulk_load(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         if names_cluster(i) { copy::<ClusterShared, Global> } else { copy::<Shared<u64>, Global> as Run };
     let bytes = bind_copy(b, i, run, true)?;
     bind_transactions_of(b, i, &i.operands[3], bytes)
+}
+
+/// `cp.async.bulk.ignore_oob`.
+pub fn cp_async_bulk_load_inside(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let a = wide_address(b, &i.operands[0])?;
+    let from = wide_address(b, &i.operands[1])?;
+    let [bytes, left, right] = [2, 3, 4].map(|n| b.source(&i.operands[n], ScalarType::U32));
+    let (bytes, left, right) = (bytes?, left?, right?);
+    let slot = b.next_slot();
+    let op = Op { d: left, a, b: from, c: bytes, e: right, slot, ..b.op(copy_inside) };
+    b.push(op);
+    bind_transactions_of(b, i, &i.operands[5], bytes)
 }
 
 /// `cp.async.bulk.multicast::cluster`.

@@ -14,7 +14,8 @@ use crate::ops::place::{named_space, names_cluster, wide_address};
 use crate::ops::{Bound, lane_functions};
 
 /// The opaque 64-bit object: arrivals pending in the current phase and expected in each (20 bits each), transactions
-/// pending (21 bits, two's complement), number of the phase (3 bits).
+/// pending (21 bits, two's complement), number of the phase (2 bits), layout (1 bit). The layouts differ in what they can
+/// report of operations of devices joined by a fabric, of which there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Barrier(u64);
 
@@ -23,7 +24,8 @@ type Field = (u32, u32);
 const PENDING: Field = (0, 20);
 const EXPECTED: Field = (20, 20);
 const TRANSACTIONS: Field = (40, 21);
-const PHASE: Field = (61, 3);
+const PHASE: Field = (61, 2);
+const LAYOUT: Field = (63, 1);
 
 impl Barrier {
     fn get(self, (at, bits): Field) -> u64 {
@@ -39,6 +41,11 @@ impl Barrier {
     /// A barrier for `count` arrivals in each phase.
     fn new(count: u32) -> Barrier {
         Barrier(0).add(EXPECTED, count.into()).add(PENDING, count.into())
+    }
+
+    /// With the other layout.
+    fn reporting(self) -> Barrier {
+        self.add(LAYOUT, 1)
     }
 
     fn expect(self, transactions: u32) -> Barrier {
@@ -85,6 +92,7 @@ macro_rules! actions {
 
 actions! {
     Init = |_, count| Barrier::new(count);
+    InitReporting = |_, count| Barrier::new(count).reporting();
     Invalidate = |_, _| Barrier(0);
     Expect = |barrier, transactions| barrier.expect(transactions);
     Complete = |barrier, transactions| barrier.complete(transactions);
@@ -252,7 +260,6 @@ macro_rules! action_forms {
 }
 
 action_forms! {
-    mbarrier_init = Init at 0;
     mbarrier_inval = Invalidate at 0;
     mbarrier_expect_tx = Expect at 0;
     mbarrier_complete_tx = Complete at 0;
@@ -266,18 +273,77 @@ action_forms! {
     mbarrier_drop_expect_tx = DropExpecting at 1;
 }
 
+/// `mbarrier.init`.
+pub fn mbarrier_init(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = match i.has(Modifier::LayoutV1) {
+        true => in_space!(i, act::<InitReporting>),
+        false => in_space!(i, act::<Init>),
+    };
+    bind_action(b, i, run, 0)
+}
+
 /// `cp.async.mbarrier.arrive`: the copies are done, so that the thread arrives; without `.noinc` at a barrier that awaits
 /// one arrival more for it, which changes nothing.
 pub fn cp_async_mbarrier_arrive(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     if i.has(Modifier::Noinc) { bind_action(b, i, in_space!(i, act::<Arrive>), 0) } else { bind_nothing(b) }
 }
 
+/// Nothing has been reported: the second and third results are 0.
 fn bind_test(b: &mut Binder<'_, '_>, i: &Instruction, run: Run, state: ScalarType) -> Bound {
-    let a = wide_address(b, &i.operands[1])?;
-    let state = b.source(&i.operands[2], state)?;
+    let a = wide_address(b, &i.operands[3])?;
+    let state = b.source(&i.operands[4], state)?;
     let d = b.predicate_result(&i.operands[0])?;
     let slot = b.next_slot();
     let op = Op { d, a, b: state, slot, ..b.op(run) };
+    b.push(op);
+    if i.operands[1] != Operand::Absent {
+        let d = b.predicate_result(&i.operands[1])?;
+        let op = Op { d, ..b.op(no_report) };
+        b.push(op);
+    }
+    if i.operands[2] != Operand::Absent {
+        let d = b.result(&i.operands[2], ScalarType::B8)?;
+        let a = b.constant(0, false);
+        let op = Op { d, a, ..b.op(unary::<NoReport>()) };
+        b.push(op);
+    }
+    Ok(())
+}
+
+/// d = false.
+unsafe fn no_report(w: &mut Running<'_>, op: &Op) -> Flow {
+    // SAFETY: `d` is a predicate word.
+    unsafe { w.write_predicate(op.d, 0) };
+    Flow::Next
+}
+
+/// d = the barrier at `a` has this layout.
+unsafe fn has_layout<S: Space, const LAYOUT_V1: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
+    let mut truth = 0;
+    for lane in lanes_of(w.mask) {
+        match barrier_at::<S>(w, op, lane) {
+            // SAFETY: the place was checked for this lane.
+            Ok(place) => unsafe {
+                truth |= u32::from((Barrier(place.read()).get(LAYOUT) == 1) == LAYOUT_V1) << lane;
+            },
+            Err(fault) => return w.fault(fault),
+        }
+    }
+    // SAFETY: `d` is a predicate word.
+    unsafe { w.write_predicate(op.d, truth) };
+    Flow::Next
+}
+
+/// `mbarrier.check_layout`.
+pub fn mbarrier_check_layout(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = match i.has(Modifier::LayoutV1) {
+        true => in_space!(i, has_layout::<true>),
+        false => in_space!(i, has_layout::<false>),
+    };
+    let a = wide_address(b, &i.operands[1])?;
+    let d = b.predicate_result(&i.operands[0])?;
+    let slot = b.next_slot();
+    let op = Op { d, a, slot, ..b.op(run) };
     b.push(op);
     Ok(())
 }
@@ -305,6 +371,8 @@ pub fn mbarrier_try_wait_parity(b: &mut Binder<'_, '_>, i: &Instruction) -> Boun
 lane_functions! {
     /// Arrivals pending.
     PendingCount = |a: u64| -> u32 { Barrier(a).get(PENDING) as u32 }
+    /// 0.
+    NoReport = |_a: u32| -> u8 { 0 }
 }
 
 /// `mbarrier.pending_count`.

@@ -16,6 +16,10 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     }
     Ok(match variant.line.parsed().mnemonic {
         "fns" => one(|x| fns(x[0], x[1], x[2] as i32)),
+        "clmad" => {
+            let shift = if variant.has(Modifier::Hi) { 64 } else { 0 };
+            one(move |x| (carryless(x[0], x[1]) >> shift) as u64 ^ x[2])
+        }
         "bfe" => one(move |x| bfe(x[0], x[1], x[2], ty)),
         "bfi" => one(move |x| bfi(x[0], x[1], x[2], x[3], ty.bits())),
         "szext" => {
@@ -50,6 +54,12 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
             one(move |x| of(x))
         }
     })
+}
+
+/// The sum, without carries, of a shifted by the places of b's bits.
+fn carryless(a: u64, b: u64) -> u128 {
+    let places = (0..u64::BITS).filter(|place| b >> place & 1 == 1);
+    places.map(|place| u128::from(a) << place).fold(0, std::ops::BitXor::bitxor)
 }
 
 type Function<T> = Box<dyn Fn(&[u64]) -> T + Send + Sync>;

@@ -20,7 +20,7 @@ macro_rules! control_ops {
             /// Stops for a debugger; a fault without one.
             brkpt: "brkpt", 1.0, 11, Branch, Exit, "9.7.19.1";
             /// Waits about this many nanoseconds, at most twice as many.
-            nanosleep: "nanosleep.u32 a", 6.3, 70, Branch, Volatile, "9.7.19.2";
+            nanosleep: "nanosleep.u32 a", 6.2, 70, Branch, Volatile, "9.7.19.2";
             /// Counts a performance monitor event.
             pmevent: "pmevent a:u32", 1.4, 10, Branch, Pure, "9.7.19.3";
             /// Counts the performance monitor events of a mask.

@@ -40,7 +40,7 @@ pub const SETS: &[(&str, &str)] = &[
     ("scope", ".cta@5.0:60|.cluster@7.8:90|.gpu@5.0:60|.sys@5.0:60"),
     (
         "space",
-        ".const|.global|.local|.param|.param::entry@8.3:70|.param::func@8.3:70|.shared|.shared::cta@7.8:30|.shared::cluster@7.8:90",
+        ".const|.global|.local|.param|.param::entry@8.3:20|.param::func@8.3:20|.shared|.shared::cta@7.8:30|.shared::cluster@7.8:90",
     ),
     ("shared_cta", ".shared|.shared::cta@7.8:30"),
     ("shared_any", ".shared|.shared::cta@7.8:30|.shared::cluster@7.8:90"),

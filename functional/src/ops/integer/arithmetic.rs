@@ -127,7 +127,7 @@ pub fn mad_wide(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 /// The product of polynomials whose coefficients are bits.
 #[inline(always)]
 fn carryless(a: u64, b: u64) -> u128 {
-    (0..64).fold(0, |sum, bit| sum ^ (u128::from(a) << bit) * u128::from(b >> bit & 1))
+    (0..64).fold(0, |sum, bit| sum ^ ((u128::from(a) << bit) * u128::from(b >> bit & 1)))
 }
 
 /// Binds `clmad`.

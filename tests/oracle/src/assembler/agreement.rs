@@ -111,6 +111,9 @@ impl Item {
     }
 }
 
+/// Instructions and the requirement of each that is looked at.
+type Asked = Vec<(usize, Requirement)>;
+
 /// What both hold of instructions in a module for one target.
 struct Judged {
     target: String,
@@ -197,7 +200,7 @@ impl Assembler {
         judged: &[Judged],
     ) -> Result<Vec<Disagreement>, AssemblerError> {
         // For a version and target: the instructions to be looked at, and the table's first version of each.
-        let mut questions: BTreeMap<((u8, u8), String), Vec<(usize, Requirement)>> = BTreeMap::new();
+        let mut questions: BTreeMap<((u8, u8), String), Asked> = BTreeMap::new();
         for position in common {
             let needed = judged.iter().find_map(|judged| judged.ours.needed.get(position));
             for needed in needed.into_iter().flatten() {

@@ -62,15 +62,16 @@ impl Variant {
             return None;
         }
         let mut variants: Vec<Variant> = Vec::new();
+        // Spellings for different targets may be the same.
+        let mut seen = std::collections::HashSet::new();
         for tokens in syntax.spellings.iter().flat_map(|slots| combinations(slots)) {
-            let first = variants.len();
             for _ in 0..choices_of(line) {
                 let Some(variant) = Variant::new(line, tokens.clone(), random) else { continue };
                 // Words of 128 bits are moved in halves by the forms that make and take them apart.
                 if variant.places.iter().any(|place| place.register == ScalarType::B128) {
                     continue;
                 }
-                if variants[first..].iter().all(|known| known.text() != variant.text()) {
+                if seen.insert(variant.text()) {
                     variants.push(variant);
                 }
             }

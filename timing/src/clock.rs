@@ -34,6 +34,9 @@ impl Clock {
 
     /// The core cycle within which a cycle of this clock starts.
     pub fn within_core(self, cycle: u64) -> u64 {
+        if self.core == self.own {
+            return cycle;
+        }
         let (core, own) = (u64::from(self.core), u64::from(self.own));
         let whole = (cycle / own).saturating_mul(core);
         whole.saturating_add((cycle % own) * core / own)

@@ -180,7 +180,7 @@ impl MemorySide {
                 continue;
             }
             partition.run(gpu, &self.clocks, *now, until, outbox);
-            *wake = partition.next_event(&self.clocks).unwrap_or(u64::MAX);
+            *wake = partition.next_event();
             for (cycle, slice, reply) in outbox.replies.drain(..) {
                 let MemoryReply { sm, kind, sectors, .. } = reply.message;
                 let port = u32::from(sm) / gpu.crossbar.sms_per_port;
@@ -188,9 +188,9 @@ impl MemorySide {
                 replies.send(self.wires.clock, cycle, slice as u8, port as u8, flits, reply);
             }
             performed.append(&mut outbox.performed);
-            for (index, slice) in partition.slices_mut().iter_mut().enumerate() {
-                let number = index as u32 * gpu.partition.channels + channel as u32;
-                requests.give_back(number as u8, slice.taken());
+            for slice in 0..gpu.partition.slices {
+                let number = slice * gpu.partition.channels + channel as u32;
+                requests.give_back(number as u8, partition.taken(slice as usize));
             }
         }
         performed[before..].sort_unstable();
@@ -202,8 +202,8 @@ impl MemorySide {
         let mut delivered = [0_u32; crate::crossbar::MAXIMUM_PORTS as usize];
         replies.run(&self.wires, until, |slice, port, cycle, reply| {
             let (channel, index) = (usize::from(slice) % channels, usize::from(slice) / channels);
-            partitions[channel].slices_mut()[index].give_back(1);
-            wakes[channel] = partitions[channel].next_event(&self.clocks).unwrap_or(u64::MAX);
+            partitions[channel].give_back(&self.clocks, index, 1);
+            wakes[channel] = partitions[channel].next_event();
             counters.count(cycle.saturating_sub(reply.sent));
             if let Some(queue) = queues.get_mut(usize::from(reply.message.sm)) {
                 queue.push_back(Timed { cycle: cycle.max(until), message: reply.message });
@@ -231,9 +231,7 @@ impl MemorySide {
 
     /// Empties the L2, for launches that start cold. What was modified is not written to DRAM.
     pub fn invalidate(&mut self) {
-        for partition in &mut self.state.partitions {
-            partition.slices_mut().iter_mut().for_each(|slice| slice.invalidate());
-        }
+        self.state.partitions.iter_mut().for_each(Partition::invalidate);
     }
 
     /// Who waits for what, for the watchdog: a line for each unit that is not idle.

@@ -30,18 +30,26 @@ pub(super) struct Queue {
     pub(super) accesses: Vec<Access>,
     /// The oldest to the open row.
     pub(super) hit: Option<usize>,
+    /// Ages of that one and of the oldest of all; without meaning if there is none.
+    pub(super) hit_age: u64,
+    pub(super) oldest_age: u64,
 }
 
 impl Queue {
     pub(super) fn push(&mut self, access: Access, open: Option<u64>) {
+        if self.accesses.is_empty() {
+            self.oldest_age = access.age;
+        }
         if self.hit.is_none() && open == Some(access.row) {
             self.hit = Some(self.accesses.len());
+            self.hit_age = access.age;
         }
         self.accesses.push(access);
     }
 
     pub(super) fn remove(&mut self, index: usize, open: Option<u64>) -> Access {
         let access = self.accesses.remove(index);
+        self.oldest_age = self.accesses.first().map_or(0, |oldest| oldest.age);
         self.opened(open);
         access
     }
@@ -49,6 +57,7 @@ impl Queue {
     /// The bank has another open row, or none.
     pub(super) fn opened(&mut self, open: Option<u64>) {
         self.hit = open.and_then(|row| self.accesses.iter().position(|access| access.row == row));
+        self.hit_age = self.hit.map_or(0, |hit| self.accesses[hit].age);
     }
 }
 

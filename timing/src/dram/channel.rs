@@ -50,9 +50,10 @@ pub struct Channel {
     activate_at: u64,
     /// The last four activations, the oldest first.
     activations: [u64; 4],
-    /// Reads and writes that wait, and the banks that have some.
+    /// Reads and writes that wait, the banks that have some, and those that have some to their open row.
     queued: [u32; 2],
     occupied: [u128; 2],
+    open: [u128; 2],
     /// Writes are served because there were too many.
     draining: bool,
     refresh: Refresh,
@@ -99,6 +100,7 @@ impl Channel {
             activations: [0; 4],
             queued: [0; 2],
             occupied: [0; 2],
+            open: [0; 2],
             draining: false,
             refresh: Refresh::new(timing.refresh_interval),
             slot,
@@ -170,9 +172,19 @@ impl Channel {
         bank.queues[direction as usize].push(access, bank.open);
         self.age += 1;
         self.queued[direction as usize] += 1;
-        self.occupied[direction as usize] |= 1 << cell.bank;
+        self.bank_changed(cell.bank);
         self.next = self.next.min(self.in_slot(spec, cycle));
         None
+    }
+
+    /// A bank has another open row or other accesses.
+    fn bank_changed(&mut self, bank: u8) {
+        let bit = 1 << bank;
+        for (direction, queue) in self.banks[bank as usize].queues.iter().enumerate() {
+            let marked = |mask: u128, mark: bool| if mark { mask | bit } else { mask & !bit };
+            self.occupied[direction] = marked(self.occupied[direction], !queue.accesses.is_empty());
+            self.open[direction] = marked(self.open[direction], queue.hit.is_some());
+        }
     }
 
     /// The first cycle from `cycle` on in which this part may command.
@@ -252,7 +264,8 @@ impl Channel {
 
     fn choose_column(&self, spec: &DramSpec, cycle: u64, direction: Direction, limit: u64) -> Choice {
         let mut choice = Choice::NONE;
-        for bank in ports(self.occupied[direction as usize] & !self.refreshing(spec)) {
+        let common = self.columns[direction as usize];
+        for bank in ports(self.open[direction as usize] & !self.refreshing(spec)) {
             let state = &self.banks[bank as usize];
             let queue = &state.queues[direction as usize];
             let index = match spec.scheduler {
@@ -261,8 +274,8 @@ impl Channel {
             };
             if let Some(index) = index {
                 let group = self.groups[spec.group(bank)][direction as usize];
-                let from = state.column_at.max(group).max(self.columns[direction as usize]);
-                choice.offer(cycle, from, queue.accesses[index].age, bank, index);
+                let from = state.column_at.max(group).max(common);
+                choice.offer(cycle, from, queue.hit_age, bank, index);
             }
         }
         choice
@@ -270,7 +283,12 @@ impl Channel {
 
     fn choose_row(&self, spec: &DramSpec, cycle: u64, direction: Direction, limit: u64) -> Choice {
         let mut choice = Choice::NONE;
-        for bank in ports(self.occupied[direction as usize] & !self.refreshing(spec)) {
+        let candidates = match spec.scheduler {
+            Scheduler::FrFcfs => self.occupied[direction as usize] & !self.open[direction as usize],
+            Scheduler::Fcfs => self.occupied[direction as usize],
+        };
+        let common = self.activate_at.max(self.activations[0]);
+        for bank in ports(candidates & !self.refreshing(spec)) {
             let state = &self.banks[bank as usize];
             let queue = &state.queues[direction as usize];
             let may = match spec.scheduler {
@@ -279,10 +297,10 @@ impl Channel {
             };
             if may {
                 let from = match state.open {
-                    None => state.activate_at.max(self.activate_at).max(self.activations[0]),
+                    None => state.activate_at.max(common),
                     Some(_) => state.precharge_at,
                 };
-                choice.offer(cycle, from, queue.accesses[0].age, bank, 0);
+                choice.offer(cycle, from, queue.oldest_age, bank, 0);
             }
         }
         choice
@@ -306,9 +324,6 @@ impl Channel {
     ) -> Option<Completed> {
         let state = &mut self.banks[bank as usize];
         let access = state.queues[direction as usize].remove(index, state.open);
-        if state.queues[direction as usize].accesses.is_empty() {
-            self.occupied[direction as usize] &= !(1 << bank);
-        }
         self.queued[direction as usize] -= 1;
         self.counters.bus_cycles += timing.burst;
         let counters = &mut self.counters;
@@ -331,6 +346,7 @@ impl Channel {
         *count += 1;
         *(if access.activated { misses } else { hits }) += 1;
         state.precharge_at = state.precharge_at.max(cycle + before_precharge);
+        self.bank_changed(bank);
         self.keep_apart(spec, timing, cycle, bank, direction);
         self.command(cycle, kind, bank, access.row);
         let Access { slice, slot, sector, .. } = access;
@@ -364,6 +380,7 @@ impl Channel {
         state.column_at = cycle + u64::from(spec.rcd);
         state.precharge_at = cycle + u64::from(spec.ras);
         state.activate_at = cycle + u64::from(spec.rc);
+        self.bank_changed(bank);
         self.activate_at = cycle + u64::from(spec.rrd);
         self.activations.rotate_left(1);
         self.activations[3] = cycle + u64::from(spec.faw);
@@ -375,6 +392,7 @@ impl Channel {
         let state = &mut self.banks[bank as usize];
         state.set_open(None);
         state.activate_at = state.activate_at.max(cycle + u64::from(spec.rp));
+        self.bank_changed(bank);
         self.counters.precharges += 1;
         self.command(cycle, CommandKind::Precharge, bank, 0);
     }

@@ -388,17 +388,16 @@ impl Slice {
         if fetches > 0 && self.outstanding + fetches > spec.mshrs {
             return Err(Stall::Mshr);
         }
+        if self.misses.len() + fetches as usize > spec.miss_queue as usize {
+            return Err(Stall::Dram);
+        }
         let slot = found.or_else(|| self.tags.victim(spec, set)).ok_or(Stall::Set)?;
         let write_backs = if found.is_some() { 0 } else { self.tags.line(slot).modified.count_ones() };
         if self.misses.len() + (fetches + write_backs) as usize > spec.miss_queue as usize {
             return Err(Stall::Dram);
         }
-        let full =
-            |sector: &u32| pending >> sector & 1 != 0 && self.waiting.depth(slot, *sector) >= spec.merges;
-        match (0..SECTORS).find(full) {
-            Some(_) => Err(Stall::Merge),
-            None => Ok(slot),
-        }
+        let full = |sector| pending >> sector & 1 != 0 && self.waiting.depth(slot, sector) >= spec.merges;
+        if pending != 0 && (0..SECTORS).any(full) { Err(Stall::Merge) } else { Ok(slot) }
     }
 
     fn evict(&mut self, slot: u32) {

@@ -13,8 +13,6 @@ const NONE: u64 = u64::MAX;
 pub(super) struct Line {
     /// Bytes written since the line came.
     pub(super) written: u128,
-    /// When it was last used, for the replacement policy.
-    pub(super) used: u64,
     /// Sectors whose bytes are all here.
     pub(super) readable: u8,
     /// Sectors on their way from DRAM.
@@ -42,13 +40,15 @@ impl Line {
 pub(super) struct Tags {
     tags: Vec<u64>,
     lines: Vec<Line>,
+    /// When each line was last used, for the replacement policy: a count of uses; 0 if there is none.
+    used: Vec<u64>,
     uses: u64,
 }
 
 impl Tags {
     pub(super) fn new(spec: &L2Spec) -> Tags {
         let lines = (spec.sets() * spec.ways) as usize;
-        Tags { tags: vec![NONE; lines], lines: vec![Line::default(); lines], uses: 0 }
+        Tags { tags: vec![NONE; lines], lines: vec![Line::default(); lines], used: vec![0; lines], uses: 0 }
     }
 
     /// The first slot of the set that a line belongs to.
@@ -66,11 +66,14 @@ impl Tags {
 
     /// The slot that makes room in a set; nothing if all of its lines have sectors on their way.
     pub(super) fn victim(&self, spec: &L2Spec, set: u32) -> Option<u32> {
-        let candidates = (set..set + spec.ways).filter(|slot| self.lines[*slot as usize].pending == 0);
-        candidates.min_by_key(|slot| match self.tags[*slot as usize] {
-            NONE => 0,
-            _ => self.lines[*slot as usize].used,
-        })
+        let (mut victim, mut least) = (None, u64::MAX);
+        for slot in set..set + spec.ways {
+            let used = self.used[slot as usize];
+            if used < least && self.lines[slot as usize].pending == 0 {
+                (victim, least) = (Some(slot), used);
+            }
+        }
+        victim
     }
 
     /// The number of the line in a slot, if there is one.
@@ -90,22 +93,23 @@ impl Tags {
     pub(super) fn allocate(&mut self, slot: u32, line: u64) {
         self.uses += 1;
         self.tags[slot as usize] = line;
-        self.lines[slot as usize] = Line { used: self.uses, ..Line::default() };
+        self.lines[slot as usize] = Line::default();
+        self.used[slot as usize] = self.uses;
     }
 
     /// A line is used.
     pub(super) fn touch(&mut self, spec: &L2Spec, slot: u32) {
         self.uses += 1;
-        let line = &mut self.lines[slot as usize];
-        line.used = spec.replacement.used(line, self.uses);
+        let used = &mut self.used[slot as usize];
+        *used = spec.replacement.used(*used, self.uses);
     }
 
     /// Forgets what is there; sectors on their way keep their place.
     pub(super) fn invalidate(&mut self) {
-        for (tag, line) in self.tags.iter_mut().zip(&mut self.lines) {
-            *line = Line { pending: line.pending, used: line.used, ..Line::default() };
+        for ((tag, line), used) in self.tags.iter_mut().zip(&mut self.lines).zip(&mut self.used) {
+            *line = Line { pending: line.pending, ..Line::default() };
             if line.pending == 0 {
-                *tag = NONE;
+                (*tag, *used) = (NONE, 0);
             }
         }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
-use crate::dram::{Channel, Incoming, Timing};
+use crate::dram::{Channel, Completed, Incoming, Timing};
 use crate::l2::{Outbox, Slice};
 use crate::message::{MemoryRequest, Timed};
 use crate::specification::GpuSpec;
@@ -24,6 +24,9 @@ pub struct Clocks {
 pub struct Partition {
     slices: Vec<Slice>,
     channels: Vec<Channel>,
+    /// When each slice and each channel has something to do. Core cycles; `u64::MAX` for never.
+    slice_wakes: Vec<u64>,
+    channel_wakes: Vec<u64>,
     /// The slice whose access to DRAM is taken first.
     first: usize,
 }
@@ -38,6 +41,8 @@ impl Partition {
             channels: (0..gpu.dram.pseudo_channels)
                 .map(|slot| Channel::new(&gpu.dram, timing, slot))
                 .collect(),
+            slice_wakes: vec![u64::MAX; gpu.partition.slices as usize],
+            channel_wakes: vec![u64::MAX; gpu.dram.pseudo_channels as usize],
             first: 0,
         }
     }
@@ -47,9 +52,20 @@ impl Partition {
         &self.slices
     }
 
-    /// Its slices, to be given credits.
-    pub fn slices_mut(&mut self) -> &mut [Slice] {
-        &mut self.slices
+    /// The crossbar has room for so many replies of a slice more.
+    pub fn give_back(&mut self, clocks: &Clocks, slice: usize, replies: u32) {
+        self.slices[slice].give_back(replies);
+        self.slice_changed(clocks, slice);
+    }
+
+    /// Requests that a slice has taken from its input since the last call.
+    pub fn taken(&mut self, slice: usize) -> u32 {
+        self.slices[slice].taken()
+    }
+
+    /// Empties the slices, for launches that start cold. What was modified is not written to DRAM.
+    pub fn invalidate(&mut self) {
+        self.slices.iter_mut().for_each(Slice::invalidate);
     }
 
     /// Its channel's parts.
@@ -67,14 +83,23 @@ impl Partition {
         request: Timed<MemoryRequest>,
     ) {
         self.slices[slice as usize].arrive(clocks.l2, cycle, line, request);
+        self.slice_changed(clocks, slice as usize);
     }
 
-    /// The core cycle of the next thing to do.
-    pub fn next_event(&self, clocks: &Clocks) -> Option<u64> {
-        let slices = self.slices.iter().filter_map(|slice| Some(clocks.l2.within_core(slice.next_event()?)));
-        let channels =
-            self.channels.iter().filter_map(|channel| Some(clocks.dram.within_core(channel.next_event()?)));
-        slices.chain(channels).min()
+    /// The core cycle of the next thing to do; `u64::MAX` for nothing.
+    pub fn next_event(&self) -> u64 {
+        let earliest = |next: u64, wake: &u64| next.min(*wake);
+        self.channel_wakes.iter().fold(self.slice_wakes.iter().fold(u64::MAX, earliest), earliest)
+    }
+
+    fn slice_changed(&mut self, clocks: &Clocks, slice: usize) {
+        let next = self.slices[slice].next_event();
+        self.slice_wakes[slice] = next.map_or(u64::MAX, |cycle| clocks.l2.within_core(cycle));
+    }
+
+    fn channel_changed(&mut self, clocks: &Clocks, channel: usize) {
+        let next = self.channels[channel].next_event();
+        self.channel_wakes[channel] = next.map_or(u64::MAX, |cycle| clocks.dram.within_core(cycle));
     }
 
     /// Whether nothing is here or expected.
@@ -84,24 +109,28 @@ impl Partition {
 
     /// Runs from one core cycle to another.
     pub fn run(&mut self, gpu: &GpuSpec, clocks: &Clocks, from: u64, until: u64, out: &mut Outbox) {
-        let mut now = from;
-        while let Some(next) = self.next_event(clocks) {
-            now = now.max(next);
-            if now >= until {
-                return;
+        let mut now = from.max(self.next_event());
+        while now < until {
+            // Accesses move on only after a slice has asked for them, or a channel has done one.
+            if self.run_slices(gpu, clocks, now, out) {
+                self.take_misses(gpu, clocks, now);
             }
-            self.run_slices(gpu, clocks, now, out);
-            self.take_misses(gpu, clocks, now);
-            self.run_channels(gpu, clocks, now);
-            self.take_misses(gpu, clocks, now);
-            now += 1;
+            if self.run_channels(gpu, clocks, now) {
+                self.take_misses(gpu, clocks, now);
+            }
+            now = self.next_event().max(now + 1);
         }
     }
 
-    /// All L2 cycles that start in a core cycle, or are late.
-    fn run_slices(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64, out: &mut Outbox) {
-        let (start, end) = (clocks.l2.from_core(now), clocks.l2.from_core(now + 1));
-        for slice in &mut self.slices {
+    /// All L2 cycles that start in a core cycle, or are late; whether there were any.
+    fn run_slices(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64, out: &mut Outbox) -> bool {
+        let mut ran = false;
+        for number in 0..self.slices.len() {
+            if self.slice_wakes[number] > now {
+                continue;
+            }
+            let (start, end) = (clocks.l2.from_core(now), clocks.l2.from_core(now + 1));
+            let slice = &mut self.slices[number];
             while let Some(next) = slice.next_event().filter(|next| *next < end) {
                 let cycle = next.max(start);
                 if cycle >= end {
@@ -109,25 +138,41 @@ impl Partition {
                 }
                 slice.step(&gpu.l2, clocks.l2, cycle, out);
             }
+            self.slice_changed(clocks, number);
+            ran = true;
         }
+        ran
     }
 
     /// The same for the channel; data that comes is on its way to its slice.
-    fn run_channels(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64) {
-        let (start, end) = (clocks.dram.from_core(now), clocks.dram.from_core(now + 1));
-        let Partition { slices, channels, .. } = self;
-        for channel in channels {
-            while let Some(next) = channel.next_event().filter(|next| *next < end) {
+    fn run_channels(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64) -> bool {
+        let mut ran = false;
+        for number in 0..self.channels.len() {
+            if self.channel_wakes[number] > now {
+                continue;
+            }
+            let (start, end) = (clocks.dram.from_core(now), clocks.dram.from_core(now + 1));
+            while let Some(next) = self.channels[number].next_event().filter(|next| *next < end) {
                 let cycle = next.max(start);
                 if cycle >= end {
                     break;
                 }
-                if let Some(read) = channel.step(&gpu.dram, &clocks.timing, cycle) {
-                    let arrival = clocks.dram.to_core(read.cycle) + u64::from(gpu.dram.latency);
-                    slices[usize::from(read.slice)].fill(clocks.l2, arrival, read.slot, read.sector);
+                if let Some(read) = self.channels[number].step(&gpu.dram, &clocks.timing, cycle) {
+                    self.fill(gpu, clocks, &read);
                 }
             }
+            self.channel_changed(clocks, number);
+            ran = true;
         }
+        ran
+    }
+
+    /// A sector that a channel has read is on its way to its slice.
+    fn fill(&mut self, gpu: &GpuSpec, clocks: &Clocks, read: &Completed) {
+        let slice = usize::from(read.slice);
+        let arrival = clocks.dram.to_core(read.cycle) + u64::from(gpu.dram.latency);
+        self.slices[slice].fill(clocks.l2, arrival, read.slot, read.sector);
+        self.slice_changed(clocks, slice);
     }
 
     /// Accesses of slices go to the channel as long as it has room, one of each slice in turn.
@@ -142,9 +187,10 @@ impl Partition {
     }
 
     fn take_miss(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64, slice: usize) -> bool {
-        let parts = self.channels.len();
-        let channel = &mut self.channels[slice % parts];
         let Some(access) = self.slices[slice].next_miss().copied() else { return false };
+        let parts = self.channels.len();
+        let number = slice % parts;
+        let channel = &mut self.channels[number];
         if !channel.has_room(&gpu.dram, access.write) {
             return false;
         }
@@ -154,10 +200,11 @@ impl Partition {
         let incoming = Incoming { cell, write, slice: slice as u8, slot, sector };
         let cycle = clocks.dram.from_core(now + 1);
         let forwarded = channel.accept(&gpu.dram, &clocks.timing, cycle, incoming);
+        self.channel_changed(clocks, number);
         self.slices[slice].take_miss();
-        if let Some(read) = forwarded {
-            let arrival = clocks.dram.to_core(read.cycle) + u64::from(gpu.dram.latency);
-            self.slices[slice].fill(clocks.l2, arrival, slot, sector);
+        match forwarded {
+            Some(read) => self.fill(gpu, clocks, &read),
+            None => self.slice_changed(clocks, slice),
         }
         true
     }

@@ -4,6 +4,7 @@
 //! the live functional engine or from a trace file.
 
 mod kernel;
+pub mod kernel_name;
 mod machine;
 mod source;
 

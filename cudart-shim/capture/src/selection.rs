@@ -1,12 +1,14 @@
-//! Which launches of a program are captured.
+//! Which launches of a program are captured, timed or recorded.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use warp_stream::kernel_name::{base_name, demangled};
+
 /// A choice among launches, written `kernel=GLOB,launch=A..B`. Each part may be left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// The kernel's name in the PTX; `*` stands for any characters, `?` for one.
+    /// The kernel's name, as in the PTX or as in the source with or without namespaces and template arguments; `*` stands for any characters, `?` for one.
     kernel: String,
     /// Numbers of launches, from 1.
     launches: RangeInclusive<u64>,
@@ -26,7 +28,9 @@ impl Default for Selection {
 impl Selection {
     /// Is this launch chosen?
     pub fn contains(&self, kernel: &str, launch: u64) -> bool {
-        self.launches.contains(&launch) && matches(self.kernel.as_bytes(), kernel.as_bytes())
+        let fits = |name: &str| matches(self.kernel.as_bytes(), name.as_bytes());
+        self.launches.contains(&launch)
+            && (fits(kernel) || fits(&demangled(kernel)) || fits(&base_name(kernel)))
     }
 }
 
@@ -90,6 +94,15 @@ mod tests {
         assert!(chosen("kernel=sax*,launch=2..3", "saxpy", 3));
         assert!(!chosen("kernel=sax*,launch=2..3", "saxpy", 4));
         assert!(!chosen("kernel=sax*,launch=2..3", "axpy", 2));
+    }
+
+    #[test]
+    fn a_mangled_name_is_chosen_by_what_stands_in_the_source() {
+        let mangled = "_ZN7library4gemmIfEEvPT_";
+        for glob in ["gemm", "gem*", "library::gemm<float>", "*<float>", "_ZN7library*"] {
+            assert!(chosen(&format!("kernel={glob}"), mangled, 1), "{glob}");
+        }
+        assert!(!chosen("kernel=gemv", mangled, 1));
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use warp_stream::kernel_name::base_name;
+
 use super::Launch;
-use super::kernel_name::{base_name, same_kernel};
+use super::kernel_name::same_kernel;
 
 /// A program's launches on both sides.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -49,7 +51,7 @@ impl Program {
                 program.matches.push(Match { ours: own.clone(), card: theirs.clone() });
             }
         }
-        let mut more: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut more: BTreeMap<String, usize> = BTreeMap::new();
         for (own, _) in ours.iter().zip(&taken).filter(|(_, taken)| !**taken) {
             *more.entry(base_name(&own.kernel)).or_default() += 1;
         }

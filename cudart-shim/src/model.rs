@@ -2,7 +2,8 @@
 //!
 //! `VOLTSIM_MODE=detailed` asks for it, `VOLTSIM_GPU` names the GPU (a name or a file), `VOLTSIM_SET` changes values of it (a
 //! line each), `VOLTSIM_ONLY` chooses the launches that are timed (`kernel=GLOB,launch=A..B`), `VOLTSIM_STATISTICS` names the
-//! file that gets the statistics when the process ends. Events of a modelled device have simulated times.
+//! file that gets the statistics when the process ends; without one a summary goes to standard error. Events of a modelled
+//! device have simulated times.
 
 mod progress;
 
@@ -174,14 +175,12 @@ fn fault(simulator: &Simulator, error: TimedError<LaunchError>) -> DeviceFault {
     DeviceFault { device: simulator.ordinal, error: code }
 }
 
-/// Writes the statistics of all devices where they are wanted. A process that has used none leaves the file to those that
-/// have: a program's children end too.
+/// Writes the statistics of all devices to the file that is named for them, or a summary to standard error. A process that has
+/// launched nothing leaves what others have written: a program's children end too.
 pub(crate) fn write_statistics() {
-    let Some(path) = environment::variable("VOLTSIM_STATISTICS") else { return };
     if process().forked.load(Ordering::Relaxed) {
         return;
     }
-    let path = Path::new(&path);
     let mut all: Option<Report> = None;
     for model in simulator::started().filter_map(|simulator| simulator.model.as_ref()) {
         // A launch may still be running, on a thread that the end of the process stopped.
@@ -190,7 +189,17 @@ pub(crate) fn write_statistics() {
         report.launches().iter().cloned().for_each(|launch| all.add(launch));
     }
     let Some(all) = all else { return };
-    if let Err(error) = std::fs::write(path, all.text(Format::of_file(path))) {
-        eprintln!("voltsim: VOLTSIM_STATISTICS: cannot write {}: {error}", path.display());
+    let Some(file) = environment::variable("VOLTSIM_STATISTICS") else {
+        if !all.launches().is_empty() {
+            eprint!("voltsim: {}", all.summary());
+        }
+        return;
+    };
+    let file = Path::new(&file);
+    if all.launches().is_empty() && file.metadata().is_ok_and(|file| file.len() > 0) {
+        return;
+    }
+    if let Err(error) = std::fs::write(file, all.text(Format::of_file(file))) {
+        eprintln!("voltsim: VOLTSIM_STATISTICS: cannot write {}: {error}", file.display());
     }
 }

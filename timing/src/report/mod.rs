@@ -4,6 +4,7 @@ mod csv;
 mod gpgpu_sim;
 mod json;
 mod profiler;
+mod summary;
 mod text;
 
 use std::path::Path;
@@ -17,7 +18,7 @@ pub enum Format {
     Json,
     /// A row for each launch, a column for each counter.
     Csv,
-    /// For people.
+    /// For people: all counters of each launch.
     Text,
     /// A row for each launch and metric, as Nsight Compute writes its details, with its names.
     Profiler,
@@ -131,6 +132,11 @@ impl Report {
         numbers.dedup();
         let of = |number| total(self.launches.iter().filter(move |launch| launch.stream == number));
         numbers.into_iter().map(|number| (number, of(number))).collect()
+    }
+
+    /// A line for each kernel, for a terminal.
+    pub fn summary(&self) -> String {
+        summary::write(self)
     }
 
     /// All of it, written in a format.
@@ -295,6 +301,21 @@ mod tests {
         for ratio in all {
             assert!(ratio.of(&ones()).is_some(), "{}.{}", ratio.section, ratio.name);
         }
+    }
+
+    #[test]
+    fn the_summary_has_a_line_for_each_kernel_those_that_took_longest_first() {
+        let mut report = Report::new("tiny");
+        report.add(LaunchRecord { counters: ones(), kernel: "_Z5shortPf".to_owned(), ..launch(1, 0) });
+        report.add(LaunchRecord { counters: ones(), kernel: "_Z4longPf".to_owned(), ..launch(2, 0) });
+        report.add(LaunchRecord { counters: ones(), kernel: "_Z4longPf".to_owned(), ..launch(3, 0) });
+        let text = report.summary();
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[0], ["tiny:", "3", "launches,", "300", "cycles,", "0.0", "us"]);
+        assert_eq!(lines[2][..4], ["long", "2", "0.0", "66.7"]);
+        assert_eq!(lines[3][..4], ["short", "1", "0.0", "33.3"]);
+        // Each counter is 1: a tenth of the slots each.
+        assert!(text.ends_with("10 % issue, 10 % wait for results, 10 % wait for memory\n"), "{text}");
     }
 
     #[test]

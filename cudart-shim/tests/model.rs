@@ -1,0 +1,144 @@
+//! The timing model as a program's libraries drive it (`VOLTSIM_MODE=detailed`).
+
+#![allow(clippy::expect_used)]
+
+mod common;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+/// Numbers that the program's kernel counts up.
+const COUNT: &str = "16384";
+
+/// A program of `tests/settings`.
+fn program(name: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings").join(name).with_extension("c");
+    common::compile(&source).expect("the program compiles")
+}
+
+/// Runs a program of `tests/settings` on the model of the smallest GPU, unless the settings say otherwise.
+fn run(name: &str, settings: &[(&str, &str)]) -> Output {
+    let mut command = common::command(&program(name));
+    command.envs([("VOLTSIM_MODE", "detailed"), ("VOLTSIM_GPU", "tiny")]).envs(settings.iter().copied());
+    command.output().expect("the program starts")
+}
+
+/// What a run printed and the bytes of its statistics.
+fn statistics(file: &str, settings: &[(&str, &str)]) -> (String, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(file);
+    let named = ("VOLTSIM_STATISTICS", path.to_str().expect("a name in UTF-8"));
+    let output = run("timed", &[settings, &[named]].concat());
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+    (text(&output.stdout), std::fs::read_to_string(path).expect("the statistics"))
+}
+
+fn launches(settings: &[(&str, &str)]) -> Vec<Value> {
+    let (_, bytes) = statistics("run.json", settings);
+    let all: Value = serde_json::from_str(&bytes).expect("JSON");
+    all["launches"].as_array().expect("launches").clone()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn statistics_have_each_launch_with_its_kernel_cycles_and_what_was_counted() {
+    let launches = launches(&[]);
+    let kernels: Vec<_> = launches.iter().map(|launch| launch["kernel"].as_str()).collect();
+    assert_eq!(kernels, [Some("add_one"), Some("add_one"), Some("add_one"), Some("store")]);
+    for launch in &launches[..3] {
+        assert_eq!(launch["grid"], serde_json::json!([64, 1, 1]));
+        assert!(launch["cycles"].as_u64() > Some(100), "{launch}");
+        // 512 warps of 10 to 16 machine instructions each.
+        let issued = launch["warp_instructions"].as_u64().expect("a number");
+        assert!((512 * 10..=512 * 16).contains(&issued), "{issued}");
+    }
+    assert!(launches[3]["warp_instructions"].as_u64() < Some(10));
+}
+
+#[test]
+fn only_chosen_launches_are_timed_and_the_others_give_their_results_all_the_same() {
+    let chosen = launches(&[("VOLTSIM_ONLY", "kernel=add*,launch=2..3")]);
+    let numbers: Vec<_> = chosen.iter().map(|launch| launch["launch"].as_u64()).collect();
+    assert_eq!(numbers, [Some(2), Some(3)]);
+    let output = run("timed", &[("VOLTSIM_ONLY", "launch=2..3")]);
+    assert_eq!(text(&output.stdout).lines().last(), Some(COUNT));
+}
+
+#[test]
+fn results_and_statistics_are_the_same_bytes_with_one_and_two_threads_and_again() {
+    let first = statistics("run.json", &[("VOLTSIM_THREADS", "1")]);
+    assert_eq!(first, statistics("run.json", &[("VOLTSIM_THREADS", "2")]));
+    assert_eq!(first, statistics("run.json", &[("VOLTSIM_THREADS", "1")]));
+}
+
+#[test]
+fn results_do_not_depend_on_whether_statistics_are_written() {
+    assert_eq!(statistics("run.csv", &[]).0, text(&run("timed", &[]).stdout));
+}
+
+#[test]
+fn events_measure_the_simulated_time_of_the_launch_between_them() {
+    let (printed, bytes) = statistics("run.json", &[]);
+    let all: Value = serde_json::from_str(&bytes).expect("JSON");
+    let clocks = timing::specification::GpuSpec::built_in("tiny").expect("the GPU").clocks;
+    let megahertz = f64::from(clocks.core);
+    for (launch, milliseconds) in printed.lines().take(3).enumerate() {
+        let cycles = all["launches"][launch]["cycles"].as_f64().expect("a number");
+        let measured: f64 = milliseconds.parse().expect("a number");
+        let expected = cycles / megahertz / 1000.0;
+        assert!(
+            (measured / expected - 1.0).abs() < 0.01,
+            "{measured} ms of {cycles} cycles at {megahertz} MHz"
+        );
+    }
+}
+
+#[test]
+fn a_slower_core_clock_makes_the_same_launch_take_more_time() {
+    let first = |settings: &[(&str, &str)]| -> f64 {
+        let output = run("timed", settings);
+        text(&output.stdout).lines().next().and_then(|line| line.parse().ok()).expect("a time")
+    };
+    let slow = first(&[("VOLTSIM_SET", "clocks.core=500")]);
+    let fast = first(&[("VOLTSIM_SET", "clocks.core=1000")]);
+    assert!((1.2..=2.1).contains(&(slow / fast)), "{slow} ms at 500 MHz, {fast} ms at 1000 MHz");
+}
+
+#[test]
+fn a_program_that_launches_nothing_leaves_the_statistics_of_another_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.json");
+    std::fs::write(&path, "of another").expect("a file");
+    run("device_name", &[("VOLTSIM_STATISTICS", path.to_str().expect("a name in UTF-8"))]);
+    assert_eq!(std::fs::read_to_string(path).expect("the file"), "of another");
+}
+
+#[test]
+fn settings_that_cannot_be_are_told_with_their_name_and_what_there_is() {
+    let wrong = [
+        ("VOLTSIM_MODE", "detaild", "there is no mode `detaild`; there are functional and detailed"),
+        ("VOLTSIM_GPU", "titan-x", "titan-x"),
+        ("VOLTSIM_GPU", "/none/gpu.toml", "/none/gpu.toml"),
+        ("VOLTSIM_SET", "l1.setz=4", "l1.setz"),
+        ("VOLTSIM_ONLY", "launch=5..x", "launch=5..x"),
+    ];
+    for (name, value, told) in wrong {
+        let output = run("device_name", &[(name, value)]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{name}={value}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(said.contains(name) && said.contains(told), "{said}");
+    }
+}
+
+#[test]
+fn a_statistics_file_that_cannot_be_written_is_told_with_its_name() {
+    let output = run("timed", &[("VOLTSIM_STATISTICS", "/none/run.json")]);
+    let said = text(&output.stderr);
+    assert!(said.contains("VOLTSIM_STATISTICS: cannot write /none/run.json"), "{said}");
+    assert_eq!(text(&output.stdout).lines().last(), Some(COUNT));
+}

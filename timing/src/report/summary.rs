@@ -1,0 +1,126 @@
+//! What a run has come to, for a terminal: a line for each kernel with its time and what its warps waited for.
+
+use std::fmt::Write as _;
+
+use warp_stream::kernel_name::demangled;
+
+use super::{Report, Total, total};
+use crate::statistics::{DERIVED, value};
+
+/// Kernels that are shown, those that took longest.
+const SHOWN: usize = 20;
+/// Characters of a kernel's name that are shown.
+const NAME: usize = 40;
+
+/// What became of issue slots: the counter, and how it is called here.
+const SLOTS: [(&str, &str); 10] = [
+    ("issue.issued", ""),
+    ("issue.scoreboard", "results"),
+    ("issue.long_scoreboard", "memory"),
+    ("issue.instruction_fetch", "instructions"),
+    ("issue.unit_busy", "busy units"),
+    ("issue.operand_conflict", "operands"),
+    ("issue.barrier", "barriers"),
+    ("issue.memory_throttle", "the memory queue"),
+    ("issue.sleep", "sleep"),
+    ("issue.idle", "warps"),
+];
+
+pub(super) fn write(report: &Report) -> String {
+    let all = report.total();
+    let mut kernels: Vec<(&str, Total)> = names(report)
+        .into_iter()
+        .map(|name| (name, total(report.launches.iter().filter(|launch| launch.kernel == name))))
+        .collect();
+    // Stable: those that took the same time stay in the order of the program.
+    kernels.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.cycles));
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{}: {} launches, {} cycles, {} us",
+        report.gpu,
+        all.launches,
+        all.cycles,
+        microseconds(&all)
+    );
+    let shown = kernels.iter().take(SHOWN).map(|(name, sum)| row(name, sum, &all));
+    write_table(&mut text, std::iter::once(HEADING.map(str::to_owned)).chain(shown).collect());
+    if kernels.len() > SHOWN {
+        let _ = writeln!(text, "and {} kernels that took less", kernels.len() - SHOWN);
+    }
+    text
+}
+
+const HEADING: [&str; 10] =
+    ["kernel", "launches", "us", "%", "ipc", "warps %", "L1 %", "L2 %", "DRAM GB/s", "issue slots"];
+
+/// Kernels in the order of their first launches.
+fn names(report: &Report) -> Vec<&str> {
+    let mut names = Vec::new();
+    for launch in &report.launches {
+        if !names.contains(&launch.kernel.as_str()) {
+            names.push(launch.kernel.as_str());
+        }
+    }
+    names
+}
+
+fn row(name: &str, sum: &Total, all: &Total) -> [String; 10] {
+    let share = 100.0 * sum.cycles as f64 / all.cycles.max(1) as f64;
+    let ratio = |name: &str, digits: usize| {
+        let found = DERIVED.iter().find(|ratio| name.split_once('.') == Some((ratio.section, ratio.name)));
+        let value = found.and_then(|ratio| ratio.of(&sum.counters));
+        value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
+    };
+    [
+        shortened(&demangled(name)),
+        sum.launches.to_string(),
+        microseconds(sum),
+        format!("{share:.1}"),
+        ratio("sm.ipc_active", 2),
+        ratio("sm.occupancy", 0),
+        ratio("l1.load_hit_rate", 0),
+        ratio("l2.hit_rate", 0),
+        ratio("dram.bandwidth", 1),
+        slots(sum),
+    ]
+}
+
+/// In which an instruction was issued, and what the others waited for most.
+fn slots(sum: &Total) -> String {
+    let counts = SLOTS.map(|(counter, _)| value(&sum.counters, counter).unwrap_or(0));
+    let all: u64 = counts.iter().sum();
+    let share = |count: u64| 100.0 * count as f64 / all.max(1) as f64;
+    let mut waits: Vec<(u64, &str)> =
+        counts.into_iter().zip(SLOTS).skip(1).map(|(count, (_, name))| (count, name)).collect();
+    waits.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let waits = waits.iter().take(2).filter(|(count, _)| *count > 0);
+    let waits = waits.map(|(count, name)| format!(", {:.0} % wait for {name}", share(*count)));
+    format!("{:.0} % issue", share(counts[0])) + &waits.collect::<String>()
+}
+
+fn microseconds(sum: &Total) -> String {
+    value(&sum.counters, "gpu.nanoseconds")
+        .map_or_else(|| "-".to_owned(), |nanoseconds| format!("{:.1}", nanoseconds as f64 / 1e3))
+}
+
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(NAME) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+/// Text to the left, numbers to the right.
+fn write_table(text: &mut String, rows: Vec<[String; 10]>) {
+    let widths: [usize; 10] =
+        std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    for row in rows {
+        let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| match column {
+            0 => format!("{cell:<width$}"),
+            9 => cell.clone(),
+            _ => format!("{cell:>width$}"),
+        });
+        let _ = writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  "));
+    }
+}

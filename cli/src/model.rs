@@ -19,6 +19,33 @@ enum Mode {
     Detailed,
 }
 
+/// The GPU that is modelled.
+#[derive(clap::Args)]
+#[group(id = "chosen-gpu")]
+pub(crate) struct ChosenGpu {
+    /// GPU that is modelled: a name (`voltsim gpus` lists them) or a file ending in .toml
+    #[arg(long = "gpu", value_name = "NAME|FILE")]
+    name: Option<String>,
+
+    /// Change a value of the GPU: section.key=value; may be given several times
+    #[arg(long = "set", value_name = "CHANGE")]
+    changes: Vec<String>,
+}
+
+impl ChosenGpu {
+    /// Its name or file.
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(gpu::DEFAULT)
+    }
+
+    /// What it is.
+    pub(crate) fn spec(&self) -> Result<GpuSpec, Failure> {
+        GpuSpec::changed(self.name(), self.changes.iter().map(String::as_str)).map_err(|error| {
+            Failure::new(error).remedy("`voltsim gpus` lists the GPUs, `voltsim explain` the keys")
+        })
+    }
+}
+
 /// Whether and how launches are timed.
 #[derive(clap::Args)]
 #[group(id = "model")]
@@ -27,19 +54,14 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value = "functional")]
     mode: Mode,
 
-    /// GPU that is modelled: a name (`voltsim gpus` lists them) or a file ending in .toml
-    #[arg(long, value_name = "NAME|FILE")]
-    gpu: Option<String>,
-
     /// Time only these launches, and execute the others: kernel=GLOB,launch=A..B
     #[arg(long, value_name = "SELECTION")]
     only: Option<String>,
 
-    /// Change a value of the GPU: section.key=value; may be given several times
-    #[arg(long = "set", value_name = "CHANGE")]
-    changes: Vec<String>,
+    #[command(flatten)]
+    gpu: ChosenGpu,
 
-    /// Write statistics of each launch when the program ends; the name's ending chooses the form: .json, .csv, .ncu.csv (Nsight Compute's names), .gpgpusim (GPGPU-Sim's), else text
+    /// Write statistics of each launch when the program ends; the name's ending chooses the form: .json, .csv, .ncu.csv (Nsight Compute's names), .gpgpusim (GPGPU-Sim's), else text. Without, a summary goes to standard error
     #[arg(long, value_name = "FILE")]
     statistics: Option<PathBuf>,
 }
@@ -55,16 +77,14 @@ impl Options {
             only.parse::<Selection>().map_err(|error| Failure::new(format_args!("--only: {error}")))?;
             command.env("VOLTSIM_ONLY", only);
         }
-        let gpu = self.gpu.as_deref().unwrap_or(gpu::DEFAULT);
-        GpuSpec::changed(gpu, self.changes.iter().map(String::as_str)).map_err(|error| {
-            Failure::new(error).remedy("`voltsim gpus` lists the GPUs, `voltsim explain` the keys")
-        })?;
+        self.gpu.spec()?;
+        let gpu = self.gpu.name();
         match gpu::is_file(gpu) {
             true => command.env("VOLTSIM_GPU", absolute(Path::new(gpu))?),
             false => command.env("VOLTSIM_GPU", gpu),
         };
-        if !self.changes.is_empty() {
-            command.env("VOLTSIM_SET", self.changes.join("\n"));
+        if !self.gpu.changes.is_empty() {
+            command.env("VOLTSIM_SET", self.gpu.changes.join("\n"));
         }
         if let Some(file) = &self.statistics {
             // A file that cannot be written should be known before the program runs for hours.
@@ -77,9 +97,9 @@ impl Options {
     /// An option of the model would be without effect.
     fn refuse_without_model(&self) -> Result<(), Failure> {
         let given = [
-            ("--gpu", self.gpu.is_some()),
+            ("--gpu", self.gpu.name.is_some()),
             ("--only", self.only.is_some()),
-            ("--set", !self.changes.is_empty()),
+            ("--set", !self.gpu.changes.is_empty()),
             ("--statistics", self.statistics.is_some()),
         ];
         match given.into_iter().find(|(_, given)| *given) {

@@ -6,6 +6,7 @@ use crate::check;
 use crate::error::{Error, Result};
 use crate::log;
 use crate::operation::Operation;
+use crate::recording;
 use crate::simulator::{DeviceFault, Simulator, owner_of, started};
 use functional::memory::{Allocation, AllocationKind, Memory};
 use std::ffi::c_int;
@@ -278,14 +279,15 @@ impl Copy {
     /// The time that a copy between host and device takes; of rows that do not follow each other too.
     pub(crate) fn tell_model(&self, simulator: &Simulator) -> std::result::Result<(), DeviceFault> {
         use timing::gpu;
-        let Some(model) = &simulator.model else { return Ok(()) };
         let (direction, side) = match (self.to_place, self.from_place) {
             (Place::Device, Place::Pageable | Place::Shared) => (gpu::Direction::ToDevice, &self.to),
             (Place::Pageable | Place::Shared, Place::Device) => (gpu::Direction::FromDevice, &self.from),
             _ => return Ok(()),
         };
         let address = side.row_address(0, 0) as u64;
-        model.copied(simulator, gpu::Copy { direction, address, bytes: self.bytes() as u64 })
+        let copy = gpu::Copy { direction, address, bytes: self.bytes() as u64 };
+        recording::copied(copy);
+        simulator.model.as_ref().map_or(Ok(()), |model| model.copied(simulator, copy))
     }
 
     /// Whether both copies are between the same kinds of memory.

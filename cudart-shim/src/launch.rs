@@ -10,6 +10,7 @@ use crate::module::Kernel;
 use crate::operation::Operation;
 use crate::process::process;
 use crate::profile::Attribute;
+use crate::recording;
 use crate::simulator::{DeviceFault, Simulator};
 use crate::summary;
 use functional::engine::program::Program;
@@ -324,9 +325,12 @@ impl Simulator {
         number: u64,
         context: &Context<DeviceFault>,
     ) -> std::result::Result<(), DeviceFault> {
-        let statistics = match self.model.as_ref().filter(|model| model.times(&program.kernel().name, number))
-        {
+        let name = &program.kernel().name;
+        let statistics = match self.model.as_ref().filter(|model| model.times(name, number)) {
             Some(model) => model.launch(self, program, config, number, context)?,
+            None if recording::wants(name, number) => {
+                recording::launch(self, program, config, number, context)?
+            }
             None => launch(&self.device, program, config).map_err(|error| self.launch_fault(&error))?,
         };
         summary::add(&program.kernel().name, &statistics);

@@ -52,6 +52,7 @@ mod peer;
 mod pool;
 mod process;
 mod profile;
+mod recording;
 mod refused;
 mod registry;
 mod runtime;

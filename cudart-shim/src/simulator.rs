@@ -17,6 +17,7 @@ use crate::module::Modules;
 use crate::peer;
 use crate::process::process;
 use crate::profile::{Attribute, Profile};
+use crate::recording;
 use crate::stream_attribute::Values;
 use crate::texture::Objects;
 use crate::texture_reference::References;
@@ -140,7 +141,7 @@ fn settings() -> Settings {
             .filter(|seconds| *seconds > 0)
             .map(Duration::from_secs),
         fmad: environment::number("VOLTSIM_FMAD").is_none_or(|flag| flag != 0),
-        timed: model::gpu_name().is_some(),
+        timed: model::gpu_name().is_some() || recording::is_wanted(),
         start_threads: start_without_signals,
     }
 }

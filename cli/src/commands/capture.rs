@@ -56,7 +56,7 @@ pub(crate) fn check_selection(only: &str) -> Result<(), Failure> {
 }
 
 /// Makes the folder, unless it is there and empty; gives its absolute path.
-fn empty_folder(folder: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn empty_folder(folder: &Path) -> Result<PathBuf, Failure> {
     let failed = |error| Failure::in_file(folder, error);
     fs::create_dir_all(folder).map_err(failed)?;
     if fs::read_dir(folder).map_err(failed)?.next().is_some() {

@@ -16,10 +16,12 @@ mod explain;
 mod extract;
 mod gpus;
 mod instrument;
+mod record;
 mod replay;
 mod run;
 mod setup;
 mod status;
+mod time;
 mod trace;
 
 use std::io::Write;
@@ -44,10 +46,12 @@ pub(crate) enum Command {
     Extract(extract::Args),
     Gpus(gpus::Args),
     Instrument(instrument::Args),
+    Record(record::Args),
     Replay(replay::Args),
     Run(run::Args),
     Setup(setup::Args),
     Status(status::Args),
+    Time(time::Args),
     Trace(trace::Args),
 }
 
@@ -67,10 +71,12 @@ impl Command {
             Self::Extract(args) => extract::run(args, out),
             Self::Gpus(args) => gpus::run(args, out),
             Self::Instrument(args) => instrument::run(args, out),
+            Self::Record(args) => record::run(args),
             Self::Replay(args) => replay::run(args, out),
             Self::Run(args) => run::run(args),
             Self::Setup(args) => setup::run(args, out),
             Self::Status(args) => status::run(args, out),
+            Self::Time(args) => time::run(args, out),
             Self::Trace(args) => trace::run(args),
         }
     }

@@ -13,6 +13,7 @@ mod environment;
 mod extract;
 mod instrument;
 mod launches;
+mod model;
 mod trace;
 
 use std::path::{Path, PathBuf};

@@ -7,4 +7,24 @@
 pub mod accelsim;
 mod recording;
 
+use std::fs;
+use std::path::Path;
+
 pub use recording::{Recorder, Recording, RecordingError};
+
+use accelsim::TraceError;
+
+/// How the names of files with recordings in the form of their own end.
+pub const ENDING: &str = "vrec";
+
+/// Reads the file of a launch: a recording if its name ends in [`ENDING`], else a trace of Accel-Sim.
+///
+/// # Errors
+/// The file cannot be read, or is not whole.
+pub fn read_launch(file: &Path) -> Result<Recording, TraceError> {
+    if file.extension().is_none_or(|ending| ending != ENDING) {
+        return accelsim::read_kernel(file);
+    }
+    let bytes = fs::read(file).map_err(|error| TraceError::File { file: file.to_owned(), error })?;
+    Recording::read(&bytes).map_err(|error| TraceError::Recording { file: file.to_owned(), error })
+}

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use super::TraceError;
 use super::parse::{hexadecimal, number};
 
+/// How the file of a list is called.
+pub const LIST: &str = "kernelslist.g";
+
 /// What a program did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {

@@ -12,7 +12,7 @@ mod write;
 
 use std::path::PathBuf;
 
-pub use list::{Entry, read_list, write_list};
+pub use list::{Entry, LIST, read_list, write_list};
 pub use read::read_kernel;
 pub use write::write_kernel;
 

@@ -1,0 +1,76 @@
+//! `voltsim time`: times recorded launches, without the program that made them.
+
+use std::fs;
+use std::io::Write;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use timing::gpu::{Copy, Direction, Gpu};
+use timing::report::{Format, Report};
+use warp_trace::accelsim::{Entry, LIST, read_list};
+
+use crate::failure::Failure;
+use crate::model::ChosenGpu;
+
+/// Time recorded launches: what `voltsim record` has written, or traces of Accel-Sim
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    gpu: ChosenGpu,
+
+    /// Threads that simulate SMs; all cores by default. Results do not depend on it
+    #[arg(long, value_name = "COUNT")]
+    threads: Option<usize>,
+
+    /// Write statistics of each launch to a file, whose ending chooses the form as with `voltsim run`
+    #[arg(long, value_name = "FILE")]
+    statistics: Option<PathBuf>,
+
+    /// A folder with a kernelslist.g, such a list, or the file of one launch (.vrec, .traceg, .traceg.xz)
+    #[arg(value_name = "RECORDING")]
+    recording: PathBuf,
+}
+
+/// Times the launches; a summary is written to `out`.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let spec = Arc::new(args.gpu.spec()?);
+    let cores = available_parallelism().map_or(1, NonZero::get);
+    let mut gpu = Gpu::new(&spec).with_threads(args.threads.unwrap_or(cores));
+    let mut report = Report::new(args.gpu.name());
+    for entry in entries(&args.recording)? {
+        match entry {
+            Entry::Copy { address, bytes } => {
+                let copy = Copy { direction: Direction::ToDevice, address, bytes };
+                gpu.copy(copy).map_err(Failure::new)?;
+            }
+            Entry::Kernel { file } => {
+                let launch = warp_trace::read_launch(&file).map_err(Failure::new)?;
+                let record = gpu.launch(&launch, &mut ()).map_err(|error| Failure::in_file(&file, error))?;
+                report.add(record);
+            }
+        }
+    }
+    if let Some(file) = &args.statistics {
+        let text = report.text(Format::of_file(file));
+        fs::write(file, text).map_err(|error| Failure::in_file(file, error))?;
+    }
+    out.write_all(report.summary().as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is to be timed, in order.
+fn entries(recording: &Path) -> Result<Vec<Entry>, Failure> {
+    let list = if recording.is_dir() { recording.join(LIST) } else { recording.to_owned() };
+    if list.extension().is_none_or(|ending| ending != "g") {
+        return Ok(vec![Entry::Kernel { file: list }]);
+    }
+    let entries = read_list(&list).map_err(Failure::new)?;
+    match entries.iter().any(|entry| matches!(entry, Entry::Kernel { .. })) {
+        true => Ok(entries),
+        false => Err(Failure::in_file(&list, "it names no kernel")
+            .remedy("`voltsim record` writes such lists; lines with kernels begin with `kernel`")),
+    }
+}

@@ -1,0 +1,152 @@
+//! Options of `voltsim run` and `voltsim trace` that concern the timing model. What the model does is tested with the
+//! libraries; here is what the command accepts.
+
+use super::Workplace;
+use super::launches::{Captured, SUM};
+
+/// What `voltsim run` with these options says before it starts anything.
+fn refused(options: &[&str]) -> String {
+    super::launches::libraries();
+    let place = Workplace::new();
+    let outcome = place.voltsim(&[&["run"], options, &["--", "touch", "started"]].concat());
+    assert_eq!(outcome.status, 2, "{}", outcome.stderr);
+    assert!(!place.path("started").exists(), "the program was started");
+    outcome.stderr
+}
+
+#[test]
+fn an_option_of_the_model_without_the_model_is_refused_with_the_remedy() {
+    for option in
+        [["--gpu", "v100"], ["--only", "launch=1"], ["--set", "l1.sets=4"], ["--statistics", "s.json"]]
+    {
+        let said = refused(&option);
+        assert!(said.contains(option[0]) && said.contains("--mode detailed"), "{said}");
+    }
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_refused_with_the_command_that_lists_them() {
+    let said = refused(&["--mode", "detailed", "--gpu", "titan-x"]);
+    assert!(said.contains("titan-x") && said.contains("voltsim gpus"), "{said}");
+}
+
+#[test]
+fn a_wrong_key_a_value_without_its_unit_and_an_impossible_value_are_refused_by_key() {
+    for (change, named) in [
+        ("l1.setz=4", "l1.setz"),
+        ("l1.sets", "l1.sets"),
+        ("l1.sets=many", "l1.sets"),
+        ("chip.epoch=4000", "epoch"),
+    ] {
+        let said = refused(&["--mode", "detailed", "--set", change]);
+        assert!(said.contains(named), "{change}: {said}");
+    }
+}
+
+#[test]
+fn a_selection_that_cannot_be_read_is_refused() {
+    let said = refused(&["--mode", "detailed", "--only", "launch=5..x"]);
+    assert!(said.contains("--only") && said.contains("5..x"), "{said}");
+}
+
+#[test]
+fn statistics_that_cannot_be_written_are_refused_before_the_program_runs() {
+    let said = refused(&["--mode", "detailed", "--statistics", "none/run.json"]);
+    assert!(said.contains("none/run.json"), "{said}");
+}
+
+#[test]
+fn a_gpu_file_of_ones_own_is_found_from_another_folder() {
+    let place = Workplace::new();
+    super::launches::libraries();
+    place.write("mine.toml", "base = \"tiny\"\n");
+    std::fs::create_dir(place.path("folder")).unwrap();
+    let arguments = ["run", "--mode", "detailed", "--gpu", "mine.toml", "--", "sh", "-c"];
+    let outcome = place.voltsim(&[&arguments[..], &["cd folder && cat \"$VOLTSIM_GPU\""]].concat());
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (0, "base = \"tiny\"\n"), "{}", outcome.stderr);
+}
+
+/// A run's launches in a file of statistics: kernel, instructions and cycles of each.
+fn launches(place: &Workplace, file: &str) -> Vec<(String, u64, u64)> {
+    let all: serde_json::Value = serde_json::from_str(&place.read(file)).unwrap();
+    let number = |launch: &serde_json::Value, name: &str| launch[name].as_u64().unwrap();
+    let launch = |launch: &serde_json::Value| {
+        let kernel = launch["kernel"].as_str().unwrap().to_owned();
+        (kernel, number(launch, "warp_instructions"), number(launch, "cycles"))
+    };
+    all["launches"].as_array().unwrap().iter().map(launch).collect()
+}
+
+#[test]
+fn without_a_statistics_file_a_summary_goes_to_standard_error() {
+    let captured = Captured::program();
+    let arguments = ["run", "--mode", "detailed", "--gpu", "tiny", "--", "./launches", "2"];
+    let outcome = captured.place.voltsim(&arguments);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (0, SUM), "{}", outcome.stderr);
+    assert!(outcome.stderr.starts_with("voltsim: tiny: "), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("remainder"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_recorded_launch_takes_as_long_as_the_live_one() {
+    let captured = Captured::program();
+    let place = &captured.place;
+    let live = place.voltsim(&[
+        "run",
+        "--mode",
+        "detailed",
+        "--gpu",
+        "tiny",
+        "--statistics",
+        "live.json",
+        "--",
+        "./launches",
+        "2",
+    ]);
+    let recorded = place.voltsim(&["record", "-o", "recorded", "--", "./launches", "2"]);
+    assert_eq!((live.status, recorded.status), (0, 0), "{}{}", live.stderr, recorded.stderr);
+    assert_eq!((recorded.stdout.as_str(), recorded.stderr.as_str()), (SUM, ""));
+    let timed = place.voltsim(&["time", "recorded", "--gpu", "tiny", "--statistics", "timed.json"]);
+    assert_eq!(timed.status, 0, "{}", timed.stderr);
+    assert!(timed.stdout.starts_with("tiny: "), "{}", timed.stdout);
+    let (live, timed) = (launches(place, "live.json"), launches(place, "timed.json"));
+    assert!(!live.is_empty());
+    // Copies back to the host are in no list, so what L2 holds differs from the second launch on.
+    assert_eq!(live[0], timed[0]);
+    let names = |launches: &[(String, u64, u64)]| {
+        launches.iter().map(|(kernel, issued, _)| (kernel.clone(), *issued)).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&live), names(&timed));
+}
+
+#[test]
+fn launches_recorded_for_accel_sim_are_timed_too() {
+    let captured = Captured::program();
+    let place = &captured.place;
+    let options = ["--format", "accelsim", "--only", "launch=1"];
+    let arguments = [&["record", "-o", "traces"], &options[..], &["--", "./launches", "2"]].concat();
+    assert_eq!(place.voltsim(&arguments).stdout, SUM);
+    assert!(place.read("traces/kernel-1.traceg").contains("-kernel name = "));
+    let timed = place.voltsim(&["time", "traces/kernelslist.g", "--gpu", "tiny"]);
+    assert_eq!(timed.status, 0, "{}", timed.stderr);
+    assert!(timed.stdout.starts_with("tiny: 1 launches, "), "{}", timed.stdout);
+}
+
+#[test]
+fn a_recording_that_is_damaged_or_not_there_is_refused_with_its_name() {
+    let place = Workplace::new();
+    place.write("kernel-1.vrec", "none");
+    place.write("empty.g", "MemcpyHtoD,0x1000,64\n");
+    place.write("absent.g", "kernel-7.vrec\n");
+    for (given, named) in [
+        ("kernel-1.vrec", "kernel-1.vrec"),
+        ("empty.g", "names no kernel"),
+        ("absent.g", "kernel-7.vrec"),
+        (".", "kernelslist.g"),
+        ("none.traceg", "none.traceg"),
+    ] {
+        let outcome = place.voltsim(&["time", given, "--gpu", "tiny"]);
+        assert_eq!(outcome.status, 2, "{given}: {}", outcome.stdout);
+        assert!(outcome.stderr.contains(named), "{given}: {}", outcome.stderr);
+    }
+}

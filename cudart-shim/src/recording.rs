@@ -1,0 +1,153 @@
+//! Records launches, where `VOLTSIM_RECORD` names a folder: which machine instructions each warp executed, with lanes and
+//! addresses, a file for each launch, and a list of launches and copies (`kernelslist.g`) that `voltsim time` reads.
+//!
+//! `VOLTSIM_RECORD_FORMAT=accelsim` has them written as Accel-Sim's traces, `VOLTSIM_ONLY` chooses launches. What cannot be
+//! written is told once, and the program goes on.
+
+use crate::environment;
+use crate::error::Error;
+use crate::log;
+use crate::simulator::{DeviceFault, Simulator};
+use functional::engine::program::Program;
+use functional::launch::{LaunchConfig, LaunchStatistics};
+use functional::timed::turns::{self, Order, TurnsError};
+use functional::timed::{self, Identity, TimedError};
+use launch_capture::Selection;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+use stream_engine::Context;
+use timing::gpu;
+use warp_trace::accelsim::{self, Entry, LIST};
+use warp_trace::{ENDING, Recorder, Recording};
+
+/// SMs among which CTAs are dealt, and CTAs of each: as many as are executed side by side.
+const RESIDENT: (u32, u32) = (16, 4);
+
+/// What the environment asks for.
+struct Settings {
+    folder: PathBuf,
+    only: Selection,
+    accelsim: bool,
+}
+
+/// Set when something could not be written: the next would not be either.
+static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+
+fn settings() -> Option<&'static Settings> {
+    static SETTINGS: LazyLock<Option<Settings>> = LazyLock::new(read);
+    SETTINGS.as_ref()
+}
+
+fn read() -> Option<Settings> {
+    let folder = PathBuf::from(environment::variable("VOLTSIM_RECORD")?);
+    let only = environment::text("VOLTSIM_ONLY").unwrap_or_default();
+    let wrong = |error: &dyn std::fmt::Display| eprintln!("voltsim: {error}; nothing is recorded");
+    let only = only.parse().map_err(|error| wrong(&format_args!("VOLTSIM_ONLY: {error}"))).ok()?;
+    let accelsim = match environment::text("VOLTSIM_RECORD_FORMAT").as_deref() {
+        None | Some("recording") => false,
+        Some("accelsim") => true,
+        Some(other) => {
+            wrong(&format_args!("VOLTSIM_RECORD_FORMAT: `{other}` is none of recording, accelsim"));
+            return None;
+        }
+    };
+    Some(Settings { folder, only, accelsim })
+}
+
+/// Whether launches are recorded.
+pub(crate) fn is_wanted() -> bool {
+    settings().is_some()
+}
+
+/// Whether a launch is one of those that are recorded.
+pub(crate) fn wants(kernel: &str, number: u64) -> bool {
+    settings().is_some_and(|settings| settings.only.contains(kernel, number))
+        && !GIVEN_UP.load(Ordering::Relaxed)
+}
+
+/// Executes a launch in an order of its own, and records it.
+pub(crate) fn launch(
+    simulator: &Simulator,
+    program: &Arc<Program>,
+    config: LaunchConfig,
+    number: u64,
+    context: &Context<DeviceFault>,
+) -> Result<LaunchStatistics, DeviceFault> {
+    let started = Instant::now();
+    let identity = Identity { launch: number, stream: context.stream().to_raw() };
+    let mut executed = LaunchStatistics::default();
+    let recorded = timed::launch(&simulator.device, program, config, identity, |source| {
+        let recorder = Recorder::new(source);
+        turns::execute(&recorder, RESIDENT, Order::InTurn, |issued| {
+            executed.warp_instructions += 1;
+            executed.lane_instructions += u64::from(issued.execution.active.count_ones());
+        })?;
+        Ok(recorder.finish())
+    });
+    let recording = recorded.map_err(|error| fault(simulator, error))?;
+    let written = recording.map_err(io::Error::other).and_then(|recording| write(&recording, number));
+    if let Err(error) = written {
+        give_up(&error);
+    }
+    Ok(LaunchStatistics { elapsed: started.elapsed(), ..executed })
+}
+
+/// Bytes have been copied between host and device. Lists have only copies to the device.
+pub(crate) fn copied(copy: gpu::Copy) {
+    let gpu::Copy { direction, address, bytes } = copy;
+    if !is_wanted() || direction != gpu::Direction::ToDevice || GIVEN_UP.load(Ordering::Relaxed) {
+        return;
+    }
+    if let Err(error) = list(&Entry::Copy { address, bytes }) {
+        give_up(&error);
+    }
+}
+
+fn write(recording: &Recording, number: u64) -> io::Result<()> {
+    let Some(settings) = settings() else { return Ok(()) };
+    let ending = if settings.accelsim { "traceg" } else { ENDING };
+    let file = settings.folder.join(format!("kernel-{number}.{ending}"));
+    let unfinished = file.with_extension("unfinished");
+    if settings.accelsim {
+        let mut out = BufWriter::new(File::create(&unfinished)?);
+        accelsim::write_kernel(recording, &mut out)?;
+        out.flush()?;
+    } else {
+        fs::write(&unfinished, recording.write().map_err(io::Error::other)?)?;
+    }
+    fs::rename(unfinished, &file)?;
+    list(&Entry::Kernel { file })
+}
+
+/// Adds a line to the list.
+fn list(entry: &Entry) -> io::Result<()> {
+    let Some(Settings { folder, .. }) = settings() else { return Ok(()) };
+    let line = accelsim::write_list(std::slice::from_ref(entry));
+    OpenOptions::new().create(true).append(true).open(folder.join(LIST))?.write_all(line.as_bytes())
+}
+
+fn give_up(error: &io::Error) {
+    if !GIVEN_UP.swap(true, Ordering::Relaxed) {
+        let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
+        eprintln!(
+            "voltsim: VOLTSIM_RECORD: cannot write to {}: {error}; nothing more is recorded",
+            folder.display()
+        );
+    }
+}
+
+/// The sticky error of a recorded launch that failed.
+fn fault(simulator: &Simulator, error: TimedError<TurnsError>) -> DeviceFault {
+    let code = match &error {
+        TimedError::Launch(error) => return simulator.launch_fault(error),
+        TimedError::Unsupported { .. } => Error::NotSupported,
+        TimedError::Drive(TurnsError::Stuck) => Error::LaunchTimeout,
+        TimedError::Drive(TurnsError::Source(_)) => Error::Unknown,
+    };
+    log::report(|| error.to_string());
+    DeviceFault { device: simulator.ordinal, error: code }
+}

@@ -1,6 +1,7 @@
 // Heat spreads over a plate: a five-point stencil with a heat source per cell, each block's cells and their rim in shared
 // memory, two buffers in turn.
 #include "check.h"
+#include "time_native.h"
 
 #include <algorithm>
 
@@ -36,8 +37,8 @@ static void heat_on_host(const std::vector<float> &in, const std::vector<float> 
         }
 }
 
-int main() {
-    const int width = 150, height = 90, steps = 20;
+int main(int argc, char **argv) {
+    const int width = size_argument(argc, argv, 150), height = width * 3 / 5, steps = 20;
     std::vector<float> cells = random_values<float>(width * height, 20, 80), next(width * height);
     std::vector<float> source = random_values<float>(width * height, 0, 0.5f, 2);
     DeviceArray<float> first(cells), second(width * height), device_source(source);

@@ -1,7 +1,7 @@
 //! Everything behind the SMs: crossbar, L2 slices, DRAM.
 //!
-//! The memory side runs an epoch at a time. Within one, requests cross the crossbar, partitions run each on its own, then
-//! replies cross back; what would go against that stream, room in buffers, is told at ends of epochs.
+//! The memory side runs an epoch at a time. Within one, requests cross the crossbar, partitions run each on its own, on any of
+//! the threads, then replies cross back; what would go against that stream, room in buffers, is told at ends of epochs.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Clock;
 use crate::crossbar::{CrossbarCounters, Network, Wires};
 use crate::dram::{DramCounters, Timing, Violation};
-use crate::l2::{L2Counters, Outbox, Reply};
+use crate::l2::{L2Counters, Reply};
 use crate::message::{LINE_BYTES, MemoryReply, MemoryRequest, Performed, Timed};
-use crate::partition::{Clocks, Partition};
+use crate::partition::{Bay, Clocks, Partitions};
 use crate::specification::GpuSpec;
 use crate::statistics::Counters;
 
@@ -62,27 +62,28 @@ impl MemoryCounters {
     }
 }
 
-/// All that changes.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// All that changes, but for the partitions.
+#[derive(Debug, Serialize, Deserialize)]
 struct State {
     /// Core cycle up to which everything has run.
     now: u64,
     requests: Network<Timed<MemoryRequest>>,
-    partitions: Vec<Partition>,
-    /// When each of them has something to do, or earlier. Core cycles; `u64::MAX` for never.
+    /// When each partition has something to do, or earlier. Core cycles; `u64::MAX` for never.
     wakes: Vec<u64>,
     replies: Network<Reply>,
-    outbox: Outbox,
     counters: MemoryCounters,
 }
 
 /// The memory side.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct MemorySide {
     gpu: Arc<GpuSpec>,
     wires: Wires,
     clocks: Clocks,
+    partitions: Partitions,
     state: State,
+    /// Scratch: channels with something to do in an epoch.
+    active: Vec<u32>,
 }
 
 impl MemorySide {
@@ -91,28 +92,27 @@ impl MemorySide {
         let (clocks, crossbar) = (&gpu.clocks, &gpu.crossbar);
         let clock = |own| Clock::new(own, clocks.core);
         let timing = Timing::new(&gpu.dram);
+        let clocks = Clocks { l2: clock(clocks.l2), dram: clock(clocks.dram), timing };
         let ports = gpu.chip.sms.div_ceil(crossbar.sms_per_port);
         let slices = gpu.partition.all_slices();
         MemorySide {
             gpu: Arc::clone(gpu),
             wires: Wires {
-                clock: clock(clocks.crossbar),
+                clock: clock(gpu.clocks.crossbar),
                 latency: crossbar.latency,
                 arbiter: crossbar.arbiter,
                 iterations: crossbar.iterations,
             },
-            clocks: Clocks { l2: clock(clocks.l2), dram: clock(clocks.dram), timing },
+            clocks,
+            partitions: Partitions::new(gpu, clocks, &timing),
             state: State {
                 now: 0,
                 requests: Network::new(ports, slices, crossbar.output_buffer),
-                partitions: (0..gpu.partition.channels)
-                    .map(|channel| Partition::new(gpu, &timing, channel))
-                    .collect(),
                 wakes: vec![u64::MAX; gpu.partition.channels as usize],
                 replies: Network::new(slices, ports, crossbar.output_buffer),
-                outbox: Outbox::default(),
                 counters: MemoryCounters::default(),
             },
+            active: Vec::new(),
         }
     }
 
@@ -121,7 +121,13 @@ impl MemorySide {
         self.gpu.crossbar.credits()
     }
 
-    /// Runs until a core cycle (exclusive).
+    /// A handle of the partitions, for threads that run them.
+    pub fn partitions(&self) -> Partitions {
+        self.partitions.clone()
+    }
+
+    /// Runs until a core cycle (exclusive). `step` has to run the partitions of the channels that it is given to a cycle, with
+    /// [`Partitions::run`], in any order and at the same time if it likes.
     ///
     /// `requests` are those sent since the last call, by (cycle, SM, sequence). `replies` has a queue for each SM; what is
     /// added is in the order of cycles and never earlier than `until`. `performed` gets deferred requests that reached
@@ -134,12 +140,13 @@ impl MemorySide {
         replies: &mut [VecDeque<Timed<MemoryReply>>],
         performed: &mut Vec<Performed>,
         credits: &mut [u32],
+        step: &dyn Fn(&[u32], u64),
     ) {
         for request in requests {
             self.accept(request);
         }
         self.run_requests(until, credits);
-        self.run_partitions(until, performed);
+        self.run_partitions(until, performed, step);
         self.run_replies(until, replies);
         self.state.now = self.state.now.max(until);
     }
@@ -158,12 +165,13 @@ impl MemorySide {
     }
 
     fn run_requests(&mut self, until: u64, credits: &mut [u32]) {
-        let State { requests, partitions, wakes, .. } = &mut self.state;
-        let (gpu, clocks) = (&self.gpu, &self.clocks);
+        let State { requests, wakes, .. } = &mut self.state;
+        let (gpu, clocks, partitions) = (&self.gpu, &self.clocks, &self.partitions);
         requests.run(&self.wires, until, |_, _, cycle, request| {
             let place = gpu.partition.place(request.message.line);
             let (channel, slice) = gpu.partition.channel(place.slice);
-            partitions[channel as usize].arrive(clocks, cycle, slice, place.offset / LINE_BYTES, request);
+            let line = place.offset / LINE_BYTES;
+            partitions.lock(channel as usize).partition.arrive(clocks, cycle, slice, line, request);
             wakes[channel as usize] = wakes[channel as usize].min(cycle);
             if let Some(credits) = credits.get_mut(usize::from(request.message.sm)) {
                 *credits += 1;
@@ -171,16 +179,17 @@ impl MemorySide {
         });
     }
 
-    fn run_partitions(&mut self, until: u64, performed: &mut Vec<Performed>) {
-        let State { now, requests, partitions, wakes, replies, outbox, .. } = &mut self.state;
-        let gpu = &self.gpu;
+    fn run_partitions(&mut self, until: u64, performed: &mut Vec<Performed>, step: &dyn Fn(&[u32], u64)) {
+        let State { now, requests, wakes, replies, .. } = &mut self.state;
+        let (gpu, active) = (&self.gpu, &mut self.active);
+        active.clear();
+        active.extend((0..).zip(&*wakes).filter(|(_, wake)| **wake < until).map(|(channel, _)| channel));
+        self.partitions.begin(*now);
+        step(active, until);
         let before = performed.len();
-        for (channel, (partition, wake)) in partitions.iter_mut().zip(wakes).enumerate() {
-            if *wake >= until {
-                continue;
-            }
-            partition.run(gpu, &self.clocks, *now, until, outbox);
-            *wake = partition.next_event();
+        for channel in active.iter().copied() {
+            let Bay { partition, outbox } = &mut *self.partitions.lock(channel as usize);
+            wakes[channel as usize] = partition.next_event();
             for (cycle, slice, reply) in outbox.replies.drain(..) {
                 let MemoryReply { sm, kind, sectors, .. } = reply.message;
                 let port = u32::from(sm) / gpu.crossbar.sms_per_port;
@@ -189,7 +198,7 @@ impl MemorySide {
             }
             performed.append(&mut outbox.performed);
             for slice in 0..gpu.partition.slices {
-                let number = slice * gpu.partition.channels + channel as u32;
+                let number = slice * gpu.partition.channels + channel;
                 requests.give_back(number as u8, partition.taken(slice as usize));
             }
         }
@@ -197,13 +206,15 @@ impl MemorySide {
     }
 
     fn run_replies(&mut self, until: u64, queues: &mut [VecDeque<Timed<MemoryReply>>]) {
-        let State { partitions, wakes, replies, counters, .. } = &mut self.state;
+        let State { wakes, replies, counters, .. } = &mut self.state;
+        let partitions = &self.partitions;
         let channels = self.gpu.partition.channels as usize;
         let mut delivered = [0_u32; crate::crossbar::MAXIMUM_PORTS as usize];
         replies.run(&self.wires, until, |slice, port, cycle, reply| {
             let (channel, index) = (usize::from(slice) % channels, usize::from(slice) / channels);
-            partitions[channel].give_back(&self.clocks, index, 1);
-            wakes[channel] = partitions[channel].next_event();
+            let partition = &mut partitions.lock(channel).partition;
+            partition.give_back(&self.clocks, index, 1);
+            wakes[channel] = partition.next_event();
             counters.count(cycle.saturating_sub(reply.sent));
             if let Some(queue) = queues.get_mut(usize::from(reply.message.sm)) {
                 queue.push_back(Timed { cycle: cycle.max(until), message: reply.message });
@@ -225,25 +236,26 @@ impl MemorySide {
 
     /// Whether nothing is under way.
     pub fn is_idle(&self) -> bool {
-        let State { requests, partitions, replies, .. } = &self.state;
-        requests.is_idle() && replies.is_idle() && partitions.iter().all(Partition::is_idle)
+        let State { requests, replies, .. } = &self.state;
+        requests.is_idle() && replies.is_idle() && self.partitions.each().all(|bay| bay.partition.is_idle())
     }
 
     /// Empties the L2, for launches that start cold. What was modified is not written to DRAM.
     pub fn invalidate(&mut self) {
-        self.state.partitions.iter_mut().for_each(Partition::invalidate);
+        self.partitions.each().for_each(|mut bay| bay.partition.invalidate());
     }
 
     /// Who waits for what, for the watchdog: a line for each unit that is not idle.
     pub fn waiting(&self) -> Vec<String> {
-        let State { requests, partitions, replies, .. } = &self.state;
+        let State { requests, replies, .. } = &self.state;
         let mut lines = Vec::new();
         for (name, packets) in [("requests", requests.waiting()), ("replies", replies.waiting())] {
             if packets > 0 {
                 lines.push(format!("crossbar: inputs with {name} for {packets} outputs"));
             }
         }
-        for (number, partition) in partitions.iter().enumerate() {
+        for (number, bay) in self.partitions.each().enumerate() {
+            let partition = &bay.partition;
             lines.extend(
                 partition.slices().iter().filter(|slice| !slice.is_idle()).map(|slice| slice.waiting()),
             );
@@ -278,21 +290,24 @@ impl MemorySide {
     /// Counters of all slices together.
     pub fn l2_counters(&self) -> L2Counters {
         let mut sum = L2Counters::default();
-        let slices = self.state.partitions.iter().flat_map(Partition::slices);
-        slices.for_each(|slice| sum.add(&slice.counters()));
+        for bay in self.partitions.each() {
+            bay.partition.slices().iter().for_each(|slice| sum.add(&slice.counters()));
+        }
         sum
     }
 
     /// Counters of all channels together.
     pub fn dram_counters(&self) -> DramCounters {
         let mut sum = DramCounters::default();
-        let channels = self.state.partitions.iter().flat_map(Partition::channels);
-        channels.for_each(|channel| sum.add(channel.counters()));
+        for bay in self.partitions.each() {
+            bay.partition.channels().iter().for_each(|channel| sum.add(channel.counters()));
+        }
         sum
     }
 
     /// The first DRAM command that broke a timing rule; looked for in debug builds only.
-    pub fn violation(&self) -> Option<&Violation> {
-        self.state.partitions.iter().flat_map(Partition::channels).find_map(|channel| channel.violation())
+    pub fn violation(&self) -> Option<Violation> {
+        let of = |bay: &Bay| bay.partition.channels().iter().find_map(|channel| channel.violation().cloned());
+        self.partitions.each().find_map(|bay| of(&bay))
     }
 }

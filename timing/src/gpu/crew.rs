@@ -58,14 +58,20 @@ impl Crew {
     }
 
     /// Does `work` with things of these numbers and the argument, together with the workers; all is done when it returns.
-    pub(super) fn round(&self, numbers: &[u32], argument: u64, work: &impl Fn(u32, u64)) {
+    pub(super) fn round(
+        &self,
+        numbers: impl ExactSizeIterator<Item = u32>,
+        argument: u64,
+        work: &impl Fn(u32, u64),
+    ) {
+        let count = numbers.len();
         for (place, number) in self.list.iter().zip(numbers) {
-            place.store(*number, Ordering::Relaxed);
+            place.store(number, Ordering::Relaxed);
         }
         self.argument.store(argument, Ordering::Relaxed);
-        self.left.store(numbers.len(), Ordering::Relaxed);
+        self.left.store(count, Ordering::Relaxed);
         let round = self.tickets.load(Ordering::Relaxed) >> 32;
-        let first = Ticket::first(round.wrapping_add(1), numbers.len());
+        let first = Ticket::first(round.wrapping_add(1), count);
         self.tickets.store(first.0, Ordering::Release);
         self.take_part(work);
         let mut looks = 0;
@@ -144,7 +150,7 @@ mod tests {
             }
             let odd: Vec<u32> = (0..80).filter(|number| number % 2 == 1).collect();
             for round in 1..=2000 {
-                crew.round(&odd, round, &work);
+                crew.round(odd.iter().copied(), round, &work);
                 let total: u64 = sums.iter().map(|sum| *lock(sum)).sum();
                 assert_eq!(total, 40 * round * (round + 1) / 2);
             }

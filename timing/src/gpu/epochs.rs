@@ -18,8 +18,14 @@ const TELL: u64 = 1024;
 /// Epochs in which no instruction is issued, no reply comes and no CTA ends, after which nothing is taken to move.
 const PATIENCE: u64 = 64 * TELL;
 
-/// Runs SMs of these numbers to a core cycle.
-pub(super) type Step<'s> = &'s dyn Fn(&[u32], u64);
+/// What units that do not concern each other do meanwhile: those of these numbers run to a core cycle.
+#[derive(Clone, Copy)]
+pub(super) struct Steps<'s> {
+    /// SMs.
+    pub(super) sms: &'s dyn Fn(&[u32], u64),
+    /// Partitions.
+    pub(super) partitions: &'s dyn Fn(&[u32], u64),
+}
 
 /// What is under way, apart from what SMs' threads touch.
 pub(super) struct Epochs<'g, 'a> {
@@ -90,7 +96,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
     pub(super) fn run(
         &mut self,
         slots: &[Mutex<Slot<'a>>],
-        step: Step<'_>,
+        steps: Steps<'_>,
         observer: &mut dyn Observer,
     ) -> Result<u32, LaunchError> {
         loop {
@@ -101,19 +107,19 @@ impl<'g, 'a> Epochs<'g, 'a> {
                 self.tell(slots, observer)?;
             }
             let next = self.next_event().ok_or_else(|| LaunchError::Stuck(self.stuck(slots)))?;
-            self.epoch(slots, step, next)?;
+            self.epoch(slots, steps, next)?;
         }
     }
 
     /// Runs what goes on after the last CTA: writes on their way to DRAM.
-    pub(super) fn settle(&mut self, slots: &[Mutex<Slot<'a>>], step: Step<'_>) -> Result<(), LaunchError> {
+    pub(super) fn settle(&mut self, slots: &[Mutex<Slot<'a>>], steps: Steps<'_>) -> Result<(), LaunchError> {
         while let Some(next) = self.next_event() {
-            self.epoch(slots, step, next)?;
+            self.epoch(slots, steps, next)?;
         }
         if !self.gpu.memory.is_idle() || slots.iter().any(|slot| !lock(slot).sm.is_idle()) {
             return Err(LaunchError::Stuck(self.stuck(slots)));
         }
-        self.gpu.memory.violation().map_or(Ok(()), |violation| Err(LaunchError::Dram(violation.clone())))
+        self.gpu.memory.violation().map_or(Ok(()), |violation| Err(LaunchError::Dram(violation)))
     }
 
     fn ended(&self) -> Option<u32> {
@@ -133,19 +139,19 @@ impl<'g, 'a> Epochs<'g, 'a> {
     }
 
     /// Runs the epoch with the core cycle `next`, before which nothing happens.
-    fn epoch(&mut self, slots: &[Mutex<Slot<'a>>], step: Step<'_>, next: u64) -> Result<(), LaunchError> {
+    fn epoch(&mut self, slots: &[Mutex<Slot<'a>>], steps: Steps<'_>, next: u64) -> Result<(), LaunchError> {
         let length = u64::from(self.gpu.spec.chip.epoch);
         let start = self.gpu.run_to.max(next);
         let end = (start / length + 1) * length;
         self.dispatch(slots, start, end)?;
         self.active.clear();
         self.active.extend((0..).zip(&self.wake).filter(|(_, wake)| **wake < end).map(|(number, _)| number));
-        step(&self.active, end);
+        (steps.sms)(&self.active, end);
         self.collect(slots)?;
         self.send_copies(start, end);
         // Stable: those of a cycle stay in the order of SMs and of their sequence.
         self.requests.sort_by_key(|request| request.cycle);
-        self.run_memory(slots, end)?;
+        self.run_memory(slots, steps, end)?;
         self.gpu.run_to = end;
         self.epochs += 1;
         Ok(())
@@ -221,13 +227,18 @@ impl<'g, 'a> Epochs<'g, 'a> {
     }
 
     /// Runs the memory side to `end` and gives SMs what it has for them.
-    fn run_memory(&mut self, slots: &[Mutex<Slot<'a>>], end: u64) -> Result<(), LaunchError> {
+    fn run_memory(
+        &mut self,
+        slots: &[Mutex<Slot<'a>>],
+        steps: Steps<'_>,
+        end: u64,
+    ) -> Result<(), LaunchError> {
         let Epochs { gpu, requests, replies, performed, credits, .. } = self;
         if requests.is_empty() && gpu.memory.next_event().is_none_or(|next| next >= end) {
             return Ok(());
         }
         performed.clear();
-        gpu.memory.run(end, requests, replies, performed, credits);
+        gpu.memory.run(end, requests, replies, performed, credits, steps.partitions);
         self.take_copy_replies();
         for (number, slot) in slots.iter().enumerate() {
             if self.credits[number] == 0 && self.replies[number].is_empty() {

@@ -6,7 +6,7 @@ use warp_stream::KernelSource;
 
 use super::copy::{Copy, RunningCopy};
 use super::crew::{Crew, lock};
-use super::epochs::Epochs;
+use super::epochs::{Epochs, Steps};
 use super::launch::{Launch, LaunchId};
 use super::observer::Observer;
 use super::slot::Slot;
@@ -14,8 +14,8 @@ use super::{Gpu, LaunchError, Totals, conservation};
 use crate::report::LaunchRecord;
 use crate::sm::{Occupancy, Program};
 
-/// SMs with something to do for each thread, below which one thread does it.
-const SMS_PER_THREAD: usize = 2;
+/// SMs or partitions with something to do for each thread, below which one thread does it.
+const UNITS_PER_THREAD: usize = 2;
 
 /// Launches and copies that overlap. CTAs of an older launch start before those of a younger one, which get what is left.
 ///
@@ -133,22 +133,37 @@ impl<'g, 'a> Session<'g, 'a> {
     fn run(&mut self, observer: &mut dyn Observer) -> Result<u32, LaunchError> {
         let threads = self.threads();
         let slots = &self.slots[..];
-        let work = |number: u32, end: u64| lock(&slots[number as usize]).run(end);
-        let alone = |active: &[u32], end| active.iter().for_each(|number| work(*number, end));
+        let partitions = self.epochs.gpu.memory.partitions();
+        let sms = slots.len() as u32;
+        // Partitions are numbered behind the SMs.
+        let work = |number: u32, end: u64| match number.checked_sub(sms) {
+            None => lock(&slots[number as usize]).run(end),
+            Some(channel) => partitions.run(channel as usize, end),
+        };
+        let alone =
+            |first: u32, active: &[u32], end| active.iter().for_each(|number| work(first + number, end));
         if threads == 1 {
-            return self.epochs.run(slots, &alone, observer);
+            let steps = Steps {
+                sms: &|active, end| alone(0, active, end),
+                partitions: &|active, end| alone(sms, active, end),
+            };
+            return self.epochs.run(slots, steps, observer);
         }
-        let crew = Crew::new(slots.len());
+        let crew = Crew::new(slots.len() + partitions.count());
         std::thread::scope(|scope| {
             let _end = crew.end_on_drop();
             for _ in 1..threads {
                 scope.spawn(|| crew.work(&work));
             }
-            let together = |active: &[u32], end| match active.len() / SMS_PER_THREAD {
-                0 | 1 => alone(active, end),
-                _ => crew.round(active, end, &work),
+            let together = |first: u32, active: &[u32], end| match active.len() / UNITS_PER_THREAD {
+                0 | 1 => alone(first, active, end),
+                _ => crew.round(active.iter().map(|number| first + number), end, &work),
             };
-            self.epochs.run(slots, &together, observer)
+            let steps = Steps {
+                sms: &|active, end| together(0, active, end),
+                partitions: &|active, end| together(sms, active, end),
+            };
+            self.epochs.run(slots, steps, observer)
         })
     }
 
@@ -156,7 +171,7 @@ impl<'g, 'a> Session<'g, 'a> {
     fn threads(&self) -> usize {
         let ctas: u64 = self.epochs.launches.iter().map(Launch::ctas_left).sum();
         let busy = self.slots.len().min(usize::try_from(ctas).unwrap_or(usize::MAX));
-        self.epochs.gpu.threads.min(busy / SMS_PER_THREAD).max(1)
+        self.epochs.gpu.threads.min(busy / UNITS_PER_THREAD).max(1)
     }
 
     fn finish(&mut self, id: u32) -> Result<Ended, LaunchError> {
@@ -178,10 +193,14 @@ impl<'g, 'a> Session<'g, 'a> {
         let quiet = self.epochs.launches.is_empty() && self.epochs.copies.is_empty();
         if quiet {
             let slots = &self.slots[..];
-            let step = |active: &[u32], end| {
-                active.iter().for_each(|number| lock(&slots[*number as usize]).run(end))
+            let partitions = self.epochs.gpu.memory.partitions();
+            let steps = Steps {
+                sms: &|active, end| active.iter().for_each(|number| lock(&slots[*number as usize]).run(end)),
+                partitions: &|active, end| {
+                    active.iter().for_each(|number| partitions.run(*number as usize, end))
+                },
             };
-            self.epochs.settle(slots, &step)?;
+            self.epochs.settle(slots, steps)?;
         }
         let totals = self.totals(end);
         if quiet {

@@ -6,9 +6,11 @@
 
 mod consecutive;
 mod ipoly;
+mod set;
 mod unit;
 mod xor;
 
+pub use set::{Bay, Partitions};
 pub use unit::{Clocks, Partition};
 
 use crate::specification::{Document, SpecificationError};

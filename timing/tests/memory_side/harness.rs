@@ -61,7 +61,11 @@ impl Bench {
         for request in requests {
             assert!((self.now..until).contains(&request.cycle));
         }
-        self.side.run(until, requests, &mut self.queues, &mut self.performed, &mut self.credits);
+        let partitions = self.side.partitions();
+        let step = |active: &[u32], until| {
+            active.iter().for_each(|channel| partitions.run(*channel as usize, until))
+        };
+        self.side.run(until, requests, &mut self.queues, &mut self.performed, &mut self.credits, &step);
         self.now = until;
         let replies: Vec<_> = self.queues.iter_mut().flat_map(|queue| queue.drain(..)).collect();
         assert!(replies.iter().all(|reply| reply.cycle >= until));

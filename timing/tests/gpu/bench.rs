@@ -37,6 +37,12 @@ fn sgemm(size: u64) -> Script {
         .exit()
 }
 
+/// Two vectors are read and one is written.
+fn sum_of_vectors() -> Script {
+    let vector = |number: u64| move |thread: Thread| (number << 30) + 4 * thread.number;
+    Script::new(8192, 256).load(8, &[], vector(1)).load(9, &[], vector(2)).store(&[8, 9], vector(3)).exit()
+}
+
 #[test]
 #[ignore = "measures time"]
 fn bench_idle_cycles() {
@@ -62,21 +68,11 @@ fn bench_launches() {
 #[test]
 #[ignore = "measures time"]
 fn bench_threads() {
-    let [_, one] = measure("SGEMM 256, 1 thread", &mut titan_v(&[]), &sgemm(256));
-    let [_, two] = measure("SGEMM 256, 2 threads", &mut titan_v(&[]).with_threads(2), &sgemm(256));
-    println!("2 threads are {:.2} times as fast as one", two / one);
-}
-
-#[test]
-#[ignore = "measures time"]
-fn bench_vectors() {
-    let vector = |number: u64| move |thread: Thread| (number << 30) + 4 * thread.number;
-    let script = Script::new(8192, 256)
-        .load(8, &[], vector(1))
-        .load(9, &[], vector(2))
-        .store(&[8, 9], vector(3))
-        .exit();
-    measure("sum of vectors", &mut titan_v(&[]), &script);
+    for (name, script) in [("SGEMM 256", sgemm(256)), ("sum of vectors", sum_of_vectors())] {
+        let [_, one] = measure(&format!("{name}, 1 thread"), &mut titan_v(&[]), &script);
+        let [_, two] = measure(&format!("{name}, 2 threads"), &mut titan_v(&[]).with_threads(2), &script);
+        println!("2 threads are {:.2} times as fast as one", two / one);
+    }
 }
 
 #[test]

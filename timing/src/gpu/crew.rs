@@ -1,8 +1,10 @@
 //! Worker threads that work through a list of things round by round, one round an epoch.
 //!
-//! Things are handed out by tickets, so the caller never waits for a worker that is late, only for those that work on
-//! something. What is done to a thing does not depend on who does it, so neither do results.
+//! Each thread has a part of the list, the same one round for round, so that things stay in its processor's caches; who has
+//! done his part helps with the next one's. Things are handed out by tickets, so the caller never waits for a worker that is late,
+//! only for those that work on something. What is done to a thing does not depend on who does it, so neither do results.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,26 +18,27 @@ pub(super) fn lock<T>(thing: &Mutex<T>) -> MutexGuard<'_, T> {
     thing.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A round (32 bits), how many things it has (16 bits), and the next one of them (16 bits).
+/// A round (32 bits), the place behind a part's last thing (16 bits), and that of its next one (16 bits).
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Ticket(u64);
 
 impl Ticket {
-    fn first(round: u64, count: usize) -> Ticket {
-        Ticket(round << 32 | (count as u64) << 16)
+    fn first(round: u64, places: Range<usize>) -> Ticket {
+        Ticket(round << 32 | (places.end as u64) << 16 | places.start as u64)
     }
 
     /// The place in the round's list; nothing if all are given out.
     fn place(self) -> Option<usize> {
-        let (count, next) = (self.0 >> 16 & 0xffff, self.0 & 0xffff);
-        (next < count).then_some(next as usize)
+        let (end, next) = (self.0 >> 16 & 0xffff, self.0 & 0xffff);
+        (next < end).then_some(next as usize)
     }
 }
 
 /// What the threads share.
 #[derive(Debug)]
 pub(super) struct Crew {
-    tickets: AtomicU64,
+    /// For each thread those of its part.
+    tickets: Vec<AtomicU64>,
     /// Numbers of the round's things.
     list: Vec<AtomicU32>,
     /// What the round is told.
@@ -46,10 +49,10 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    /// For at most so many things, fewer than 65,000.
-    pub(super) fn new(things: usize) -> Crew {
+    /// For at most so many things, fewer than 65,000, and so many threads with the caller's.
+    pub(super) fn new(things: usize, threads: usize) -> Crew {
         Crew {
-            tickets: AtomicU64::new(0),
+            tickets: (0..threads.max(1)).map(|_| AtomicU64::new(0)).collect(),
             list: (0..things).map(|_| AtomicU32::new(0)).collect(),
             argument: AtomicU64::new(0),
             left: AtomicUsize::new(0),
@@ -70,22 +73,25 @@ impl Crew {
         }
         self.argument.store(argument, Ordering::Relaxed);
         self.left.store(count, Ordering::Relaxed);
-        let round = self.tickets.load(Ordering::Relaxed) >> 32;
-        let first = Ticket::first(round.wrapping_add(1), count);
-        self.tickets.store(first.0, Ordering::Release);
-        self.take_part(work);
+        let threads = self.tickets.len();
+        for (thread, tickets) in self.tickets.iter().enumerate() {
+            let round = (tickets.load(Ordering::Relaxed) >> 32).wrapping_add(1);
+            let places = thread * count / threads..(thread + 1) * count / threads;
+            tickets.store(Ticket::first(round, places).0, Ordering::Release);
+        }
+        self.take_part(0, work);
         let mut looks = 0;
         while self.left.load(Ordering::Acquire) > 0 {
             rest(&mut looks, SPINS, u32::MAX);
         }
     }
 
-    /// A worker: takes part in all rounds until [`Crew::end_on_drop`]'s end.
-    pub(super) fn work(&self, work: &impl Fn(u32, u64)) {
+    /// A worker, the caller being number 0: takes part in all rounds until [`Crew::end_on_drop`]'s end.
+    pub(super) fn work(&self, thread: usize, work: &impl Fn(u32, u64)) {
         let mut looks = 0;
         while !self.ended.load(Ordering::Acquire) {
-            if Ticket(self.tickets.load(Ordering::Acquire)).place().is_some() {
-                self.take_part(work);
+            if self.tickets.iter().any(has_one) {
+                self.take_part(thread, work);
                 looks = 0;
             } else {
                 rest(&mut looks, SPINS, YIELDS);
@@ -98,13 +104,22 @@ impl Crew {
         End(&self.ended)
     }
 
-    /// Takes tickets until there are no more.
-    fn take_part(&self, work: &impl Fn(u32, u64)) {
-        while let Some(place) = Ticket(self.tickets.fetch_add(1, Ordering::AcqRel)).place() {
-            let _done = Done(&self.left);
-            work(self.list[place].load(Ordering::Relaxed), self.argument.load(Ordering::Relaxed));
+    /// Takes tickets until there are no more, first those of the thread's own part.
+    fn take_part(&self, thread: usize, work: &impl Fn(u32, u64)) {
+        for part in (thread..self.tickets.len()).chain(0..thread) {
+            let tickets = &self.tickets[part];
+            while has_one(tickets)
+                && let Some(place) = Ticket(tickets.fetch_add(1, Ordering::AcqRel)).place()
+            {
+                let _done = Done(&self.left);
+                work(self.list[place].load(Ordering::Relaxed), self.argument.load(Ordering::Relaxed));
+            }
         }
     }
+}
+
+fn has_one(tickets: &AtomicU64) -> bool {
+    Ticket(tickets.load(Ordering::Acquire)).place().is_some()
 }
 
 struct End<'a>(&'a AtomicBool);
@@ -140,13 +155,14 @@ mod tests {
 
     #[test]
     fn each_thing_of_a_round_is_worked_on_once_and_before_the_round_ends() {
-        let crew = Crew::new(80);
+        let crew = Crew::new(80, 4);
         let sums: Vec<Mutex<u64>> = (0..80).map(|_| Mutex::new(0)).collect();
         let work = |number: u32, argument: u64| *lock(&sums[number as usize]) += argument;
         std::thread::scope(|scope| {
             let _end = crew.end_on_drop();
-            for _ in 0..3 {
-                scope.spawn(|| crew.work(&work));
+            for thread in 1..4 {
+                let (crew, work) = (&crew, &work);
+                scope.spawn(move || crew.work(thread, work));
             }
             let odd: Vec<u32> = (0..80).filter(|number| number % 2 == 1).collect();
             for round in 1..=2000 {

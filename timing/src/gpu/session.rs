@@ -149,11 +149,12 @@ impl<'g, 'a> Session<'g, 'a> {
             };
             return self.epochs.run(slots, steps, observer);
         }
-        let crew = Crew::new(slots.len() + partitions.count());
+        let crew = Crew::new(slots.len() + partitions.count(), threads);
         std::thread::scope(|scope| {
             let _end = crew.end_on_drop();
-            for _ in 1..threads {
-                scope.spawn(|| crew.work(&work));
+            for thread in 1..threads {
+                let (crew, work) = (&crew, &work);
+                scope.spawn(move || crew.work(thread, work));
             }
             let together = |first: u32, active: &[u32], end| match active.len() / UNITS_PER_THREAD {
                 0 | 1 => alone(first, active, end),

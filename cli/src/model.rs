@@ -46,6 +46,11 @@ impl ChosenGpu {
     }
 }
 
+/// A file for statistics that cannot be written should be known before hours of work. It is empty then.
+pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
+    fs::write(file, "").map_err(|error| Failure::in_file(file, error))
+}
+
 /// Whether and how launches are timed.
 #[derive(clap::Args)]
 #[group(id = "model")]
@@ -87,8 +92,7 @@ impl Options {
             command.env("VOLTSIM_SET", self.gpu.changes.join("\n"));
         }
         if let Some(file) = &self.statistics {
-            // A file that cannot be written should be known before the program runs for hours.
-            fs::write(file, "").map_err(|error| Failure::in_file(file, error))?;
+            check_writable(file)?;
             command.env("VOLTSIM_STATISTICS", absolute(file)?);
         }
         Ok(())

@@ -17,6 +17,7 @@ use functional::engine::program::Program;
 use functional::fault::{Fault, FaultKind};
 use functional::launch::{LaunchConfig, LaunchError, launch};
 use functional::texture::Table;
+use functional::timed::TimedError;
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -347,6 +348,21 @@ impl Simulator {
                 print_assertion(fault);
                 fault_code(&fault.kind)
             }
+        };
+        log::report(|| error.to_string());
+        DeviceFault { device: self.ordinal, error: code }
+    }
+
+    /// The sticky error of a launch that was executed step by step and failed; `code` is that of whoever drove it.
+    pub(crate) fn timed_fault<E: std::fmt::Display>(
+        &self,
+        error: &TimedError<E>,
+        code: impl FnOnce(&E) -> Error,
+    ) -> DeviceFault {
+        let code = match error {
+            TimedError::Launch(error) => return self.launch_fault(error),
+            TimedError::Unsupported { .. } => Error::NotSupported,
+            TimedError::Drive(error) => code(error),
         };
         log::report(|| error.to_string());
         DeviceFault { device: self.ordinal, error: code }

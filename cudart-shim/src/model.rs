@@ -9,7 +9,6 @@ mod progress;
 
 use crate::environment;
 use crate::error::Error;
-use crate::log;
 use crate::process::process;
 use crate::simulator::{self, DeviceFault, Simulator};
 use functional::engine::program::Program;
@@ -161,18 +160,14 @@ fn counted(record: &LaunchRecord, name: &str) -> u64 {
     wanted.map_or(0, |(_, value)| *value)
 }
 
-/// The sticky error of a timed launch that failed.
+/// The sticky error of a timed launch or copy that failed.
 fn fault(simulator: &Simulator, error: TimedError<LaunchError>) -> DeviceFault {
-    let code = match &error {
-        TimedError::Launch(error) => return simulator.launch_fault(error),
-        TimedError::Unsupported { .. } => Error::NotSupported,
-        TimedError::Drive(LaunchError::NotResident { .. }) => Error::CooperativeLaunchTooLarge,
-        TimedError::Drive(LaunchError::NoRoom { .. }) => Error::LaunchOutOfResources,
-        TimedError::Drive(LaunchError::Stuck(_) | LaunchError::Cancelled) => Error::LaunchTimeout,
-        TimedError::Drive(_) => Error::Unknown,
-    };
-    log::report(|| error.to_string());
-    DeviceFault { device: simulator.ordinal, error: code }
+    simulator.timed_fault(&error, |error| match error {
+        LaunchError::NotResident { .. } => Error::CooperativeLaunchTooLarge,
+        LaunchError::NoRoom { .. } => Error::LaunchOutOfResources,
+        LaunchError::Stuck(_) | LaunchError::Cancelled => Error::LaunchTimeout,
+        _ => Error::Unknown,
+    })
 }
 
 /// Writes the statistics of all devices to the file that is named for them, or a summary to standard error. A process that has

@@ -2,18 +2,18 @@
 //! addresses, a file for each launch, and a list of launches and copies (`kernelslist.g`) that `voltsim time` reads.
 //!
 //! `VOLTSIM_RECORD_FORMAT=accelsim` has them written as Accel-Sim's traces, `VOLTSIM_ONLY` chooses launches. What cannot be
-//! written is told once, and the program goes on.
+//! written is told once, and the program goes on. The list names complete files only, and none is written over: a child of the
+//! program with launches of its own records nothing.
 
 use crate::environment;
 use crate::error::Error;
-use crate::log;
 use crate::simulator::{DeviceFault, Simulator};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics};
 use functional::timed::turns::{self, Order, TurnsError};
-use functional::timed::{self, Identity, TimedError};
+use functional::timed::{self, Identity};
 use launch_capture::Selection;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,7 +88,12 @@ pub(crate) fn launch(
         })?;
         Ok(recorder.finish())
     });
-    let recording = recorded.map_err(|error| fault(simulator, error))?;
+    let recording = recorded.map_err(|error| {
+        simulator.timed_fault(&error, |error| match error {
+            TurnsError::Stuck => Error::LaunchTimeout,
+            TurnsError::Source(_) => Error::Unknown,
+        })
+    })?;
     let written = recording.map_err(io::Error::other).and_then(|recording| write(&recording, number));
     if let Err(error) = written {
         give_up(&error);
@@ -111,43 +116,36 @@ fn write(recording: &Recording, number: u64) -> io::Result<()> {
     let Some(settings) = settings() else { return Ok(()) };
     let ending = if settings.accelsim { "traceg" } else { ENDING };
     let file = settings.folder.join(format!("kernel-{number}.{ending}"));
-    let unfinished = file.with_extension("unfinished");
-    if settings.accelsim {
-        let mut out = BufWriter::new(File::create(&unfinished)?);
-        accelsim::write_kernel(recording, &mut out)?;
-        out.flush()?;
-    } else {
-        fs::write(&unfinished, recording.write().map_err(io::Error::other)?)?;
+    list_file()?;
+    let mut out = BufWriter::new(File::create_new(&file)?);
+    match settings.accelsim {
+        true => accelsim::write_kernel(recording, &mut out)?,
+        false => out.write_all(&recording.write().map_err(io::Error::other)?)?,
     }
-    fs::rename(unfinished, &file)?;
+    out.flush()?;
     list(&Entry::Kernel { file })
 }
 
-/// Adds a line to the list.
+/// Adds a line to the list, which is this process's alone.
 fn list(entry: &Entry) -> io::Result<()> {
-    let Some(Settings { folder, .. }) = settings() else { return Ok(()) };
     let line = accelsim::write_list(std::slice::from_ref(entry));
-    OpenOptions::new().create(true).append(true).open(folder.join(LIST))?.write_all(line.as_bytes())
+    list_file()?.write_all(line.as_bytes())
+}
+
+fn list_file() -> io::Result<&'static File> {
+    static FILE: LazyLock<io::Result<File>> = LazyLock::new(|| {
+        let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
+        File::create_new(folder.join(LIST))
+    });
+    FILE.as_ref().map_err(|error| io::Error::new(error.kind(), format!("{LIST}: {error}")))
 }
 
 fn give_up(error: &io::Error) {
     if !GIVEN_UP.swap(true, Ordering::Relaxed) {
         let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
         eprintln!(
-            "voltsim: VOLTSIM_RECORD: cannot write to {}: {error}; nothing more is recorded",
+            "voltsim: VOLTSIM_RECORD: cannot record in {}: {error}; nothing more is recorded",
             folder.display()
         );
     }
-}
-
-/// The sticky error of a recorded launch that failed.
-fn fault(simulator: &Simulator, error: TimedError<TurnsError>) -> DeviceFault {
-    let code = match &error {
-        TimedError::Launch(error) => return simulator.launch_fault(error),
-        TimedError::Unsupported { .. } => Error::NotSupported,
-        TimedError::Drive(TurnsError::Stuck) => Error::LaunchTimeout,
-        TimedError::Drive(TurnsError::Source(_)) => Error::Unknown,
-    };
-    log::report(|| error.to_string());
-    DeviceFault { device: simulator.ordinal, error: code }
 }

@@ -136,6 +136,34 @@ fn settings_that_cannot_be_are_told_with_their_name_and_what_there_is() {
 }
 
 #[test]
+fn what_cannot_be_recorded_is_told_once_and_the_program_goes_on() {
+    let functional = ("VOLTSIM_MODE", "functional");
+    let output = run("timed", &[functional, ("VOLTSIM_RECORD", "/none")]);
+    let said = text(&output.stderr);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("VOLTSIM_RECORD: cannot record in /none"), "{said}");
+    assert_eq!(text(&output.stdout).lines().last(), Some(COUNT));
+    let output = run("timed", &[functional, ("VOLTSIM_RECORD", "/none"), ("VOLTSIM_RECORD_FORMAT", "sass")]);
+    let said = text(&output.stderr);
+    assert!(said.contains("VOLTSIM_RECORD_FORMAT: `sass`"), "{said}");
+    assert_eq!(text(&output.stdout).lines().last(), Some(COUNT));
+}
+
+#[test]
+fn a_second_process_does_not_write_over_the_recordings_of_the_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("a name in UTF-8");
+    let settings = [("VOLTSIM_MODE", "functional"), ("VOLTSIM_RECORD", path), ("VOLTSIM_ONLY", "launch=2")];
+    assert_eq!(text(&run("timed", &settings).stderr), "");
+    let read = |name: &str| std::fs::read(folder.path().join(name)).expect("the file");
+    let first = ["kernel-2.vrec", "kernelslist.g"].map(read);
+    let again = run("timed", &settings);
+    assert!(text(&again.stderr).contains("nothing more is recorded"), "{}", text(&again.stderr));
+    assert_eq!(text(&again.stdout).lines().last(), Some(COUNT));
+    assert_eq!(["kernel-2.vrec", "kernelslist.g"].map(read), first);
+}
+
+#[test]
 fn a_statistics_file_that_cannot_be_written_is_told_with_its_name() {
     let output = run("timed", &[("VOLTSIM_STATISTICS", "/none/run.json")]);
     let said = text(&output.stderr);

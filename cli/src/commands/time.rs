@@ -13,7 +13,7 @@ use timing::report::{Format, Report};
 use warp_trace::accelsim::{Entry, LIST, read_list};
 
 use crate::failure::Failure;
-use crate::model::ChosenGpu;
+use crate::model::{ChosenGpu, check_writable};
 
 /// Time recorded launches: what `voltsim record` has written, or traces of Accel-Sim
 #[derive(clap::Args)]
@@ -37,10 +37,12 @@ pub(crate) struct Args {
 /// Times the launches; a summary is written to `out`.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let spec = Arc::new(args.gpu.spec()?);
+    let entries = entries(&args.recording)?;
+    args.statistics.as_deref().map_or(Ok(()), check_writable)?;
     let cores = available_parallelism().map_or(1, NonZero::get);
     let mut gpu = Gpu::new(&spec).with_threads(args.threads.unwrap_or(cores));
     let mut report = Report::new(args.gpu.name());
-    for entry in entries(&args.recording)? {
+    for entry in entries {
         match entry {
             Entry::Copy { address, bytes } => {
                 let copy = Copy { direction: Direction::ToDevice, address, bytes };

@@ -133,6 +133,16 @@ fn launches_recorded_for_accel_sim_are_timed_too() {
 }
 
 #[test]
+fn statistics_of_recordings_that_cannot_be_written_are_refused_before_anything_is_timed() {
+    let place = Workplace::new();
+    place.write("kernel-1.vrec", "damaged");
+    let arguments = ["time", "kernel-1.vrec", "--gpu", "tiny", "--statistics", "none/run.json"];
+    let outcome = place.voltsim(&arguments);
+    assert_eq!(outcome.status, 2);
+    assert!(outcome.stderr.contains("none/run.json"), "{}", outcome.stderr);
+}
+
+#[test]
 fn a_recording_that_is_damaged_or_not_there_is_refused_with_its_name() {
     let place = Workplace::new();
     place.write("kernel-1.vrec", "none");

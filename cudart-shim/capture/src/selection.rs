@@ -8,7 +8,8 @@ use warp_stream::kernel_name::{base_name, demangled};
 /// A choice among launches, written `kernel=GLOB,launch=A..B`. Each part may be left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// The kernel's name, as in the PTX or as in the source with or without namespaces and template arguments; `*` stands for any characters, `?` for one.
+    /// The kernel's name, as in the PTX, or as in the source with or without namespaces and template arguments; `*` stands for
+    /// any characters, `?` for one.
     kernel: String,
     /// Numbers of launches, from 1.
     launches: RangeInclusive<u64>,
@@ -29,8 +30,11 @@ impl Selection {
     /// Is this launch chosen?
     pub fn contains(&self, kernel: &str, launch: u64) -> bool {
         let fits = |name: &str| matches(self.kernel.as_bytes(), name.as_bytes());
-        self.launches.contains(&launch)
-            && (fits(kernel) || fits(&demangled(kernel)) || fits(&base_name(kernel)))
+        let fits_in_source = || {
+            let name = demangled(kernel);
+            fits(&name) || fits(&base_name(&name))
+        };
+        self.launches.contains(&launch) && (fits(kernel) || fits_in_source())
     }
 }
 

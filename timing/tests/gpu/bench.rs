@@ -75,6 +75,13 @@ fn bench_threads() {
     }
 }
 
+/// Its host instructions too: `valgrind --tool=callgrind TEST-BINARY --ignored bench_vectors`.
+#[test]
+#[ignore = "measures time"]
+fn bench_vectors() {
+    measure("sum of vectors", &mut titan_v(&[]), &sum_of_vectors());
+}
+
 #[test]
 #[ignore = "measures time"]
 fn bench_scattered() {

@@ -20,26 +20,59 @@ pub enum Durability {
 /// Writes `contents` to a new file beside `path` and gives it the name `path`, replacing what had it. Other processes see
 /// the old file or the new one, never a part. On failure the new file is removed and the old one is untouched.
 pub fn write(path: &Path, contents: &[u8], durability: Durability) -> io::Result<()> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let temporary = path.with_file_name(temporary_name(name));
-    let written = fill(&temporary, contents, durability).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // The first error is the one to report.
-        let _ = fs::remove_file(&temporary);
-        return written;
+    let unfinished = Unfinished::create(path)?;
+    unfinished.file().write_all(contents)?;
+    unfinished.finish(durability)
+}
+
+/// A file that has no name of its own yet: it lies beside the one it will replace, and is removed when it is dropped.
+#[derive(Debug)]
+pub struct Unfinished {
+    file: File,
+    temporary: PathBuf,
+    path: PathBuf,
+}
+
+impl Unfinished {
+    /// A new, empty file beside `path`.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let temporary = path.with_file_name(temporary_name(name));
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&temporary)?;
+        Ok(Self { file, temporary, path: path.to_owned() })
     }
-    match (durability, path.parent()) {
-        (Durability::Synced, Some(folder)) => sync_folder(folder),
-        _ => Ok(()),
+
+    /// The file, to be written.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The path it will have.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file its name, replacing what had it.
+    pub fn finish(mut self, durability: Durability) -> io::Result<()> {
+        if durability == Durability::Synced {
+            self.file.sync_all()?;
+        }
+        fs::rename(&self.temporary, &self.path)?;
+        // It is not there under this name any more.
+        self.temporary = PathBuf::new();
+        match (durability, self.path.parent()) {
+            (Durability::Synced, Some(folder)) => sync_folder(folder),
+            _ => Ok(()),
+        }
     }
 }
 
-fn fill(path: &Path, contents: &[u8], durability: Durability) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(contents)?;
-    match durability {
-        Durability::Synced => file.sync_all(),
-        Durability::Unsynced => Ok(()),
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if !self.temporary.as_os_str().is_empty() {
+            // Whatever kept the file from being finished is the error to report.
+            let _ = fs::remove_file(&self.temporary);
+        }
     }
 }
 

@@ -11,11 +11,18 @@
 //! | 48 | 80 *n* | section table: name (32 bytes of UTF-8, padded with zeros), schema (8), length (8), BLAKE3 of the contents (32) |
 //! | 48 + 80 *n* | | contents of the sections, in the table's order |
 
+mod file;
+mod writer;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+pub use file::{File, FileError};
+pub use writer::{FileWriter, Written};
 
 /// The version of the layout above.
 pub const FORMAT: u32 = 1;
@@ -55,6 +62,23 @@ pub struct FrameError {
     pub offset: usize,
     /// What is wrong there.
     pub reason: Reason,
+}
+
+impl FrameError {
+    /// What the user can do.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self.reason {
+            Reason::Magic => Some("give a file that this program wrote"),
+            Reason::Format(_) | Reason::Schema { .. } => {
+                Some("use the version of the program that wrote the file, or write it again with this one")
+            }
+            Reason::Truncated { .. }
+            | Reason::TrailingBytes(_)
+            | Reason::TableHash
+            | Reason::SectionHash(_) => Some("the file is damaged: use another copy, or write it again"),
+            _ => None,
+        }
+    }
 }
 
 /// What is wrong with a frame.
@@ -105,6 +129,14 @@ pub enum Reason {
     /// More than 2³² sections.
     #[error("{0} sections are too many")]
     Count(usize),
+    /// More or fewer sections than the table has room for.
+    #[error("{written} sections instead of {announced}")]
+    Announced {
+        /// Sections the table has room for.
+        announced: usize,
+        /// Sections that were written, or begun.
+        written: usize,
+    },
 }
 
 impl Reason {
@@ -126,31 +158,65 @@ pub struct Section<'a> {
 
 /// The file with these sections.
 pub fn write(sections: &[Section<'_>]) -> Result<Vec<u8>, FrameError> {
-    let count = u32::try_from(sections.len()).map_err(|_| Reason::Count(sections.len()).at(12))?;
-    let mut table = Vec::with_capacity(ENTRY * sections.len());
-    let mut names = BTreeSet::new();
+    let mut table = Table::default();
     for section in sections {
-        let offset = TABLE + table.len();
-        if !names.insert(section.name) {
-            return Err(Reason::Duplicate(section.name.to_owned()).at(offset));
-        }
-        table.extend(padded(section.name).ok_or_else(|| Reason::Name(section.name.to_owned()).at(offset))?);
-        table.extend(section.schema.0.to_le_bytes());
-        table.extend((section.contents.len() as u64).to_le_bytes());
-        table.extend(blake3::hash(section.contents).as_bytes());
+        table.push(section.name, section.schema)?;
+        table.complete(section.contents.len() as u64, &blake3::hash(section.contents));
     }
-    let mut file =
-        Vec::with_capacity(TABLE + table.len() + sections.iter().map(|s| s.contents.len()).sum::<usize>());
-    file.extend(MAGIC);
-    file.extend(FORMAT.to_le_bytes());
-    file.extend(count.to_le_bytes());
-    let hash = table_hash(&file, &table);
-    file.extend(hash.as_bytes());
-    file.extend(table);
+    let (mut file, _) = table.head()?;
+    file.reserve(sections.iter().map(|section| section.contents.len()).sum());
     for section in sections {
         file.extend(section.contents);
     }
     Ok(file)
+}
+
+/// A section table as it is made: an entry's name and schema first, its length and hash when the contents are known.
+#[derive(Debug, Default)]
+struct Table {
+    bytes: Vec<u8>,
+    names: BTreeSet<String>,
+}
+
+impl Table {
+    fn push(&mut self, name: &str, schema: Schema) -> Result<(), FrameError> {
+        let offset = TABLE + self.bytes.len();
+        let field = padded(name).ok_or_else(|| Reason::Name(name.to_owned()).at(offset))?;
+        if !self.names.insert(name.to_owned()) {
+            return Err(Reason::Duplicate(name.to_owned()).at(offset));
+        }
+        self.bytes.extend(field);
+        self.bytes.extend(schema.0.to_le_bytes());
+        Ok(())
+    }
+
+    fn complete(&mut self, length: u64, hash: &blake3::Hash) {
+        self.bytes.extend(length.to_le_bytes());
+        self.bytes.extend(hash.as_bytes());
+    }
+
+    /// All that stands before the contents, and the hash of it.
+    fn head(&self) -> Result<(Vec<u8>, TableHash), FrameError> {
+        let count = u32::try_from(self.names.len()).map_err(|_| Reason::Count(self.names.len()).at(12))?;
+        let mut file = Vec::with_capacity(TABLE + self.bytes.len());
+        file.extend(MAGIC);
+        file.extend(FORMAT.to_le_bytes());
+        file.extend(count.to_le_bytes());
+        let hash = table_hash(&file, &self.bytes);
+        file.extend(hash.as_bytes());
+        file.extend(&self.bytes);
+        Ok((file, TableHash(*hash.as_bytes())))
+    }
+}
+
+/// The hash of a frame's section table, and so of everything in the file: no two files have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TableHash([u8; HASH]);
+
+impl fmt::Display for TableHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
 }
 
 fn table_hash(head: &[u8], table: &[u8]) -> blake3::Hash {
@@ -167,7 +233,17 @@ fn padded(name: &str) -> Option<[u8; NAME]> {
 #[derive(Clone, Debug)]
 pub struct Frame<'a> {
     file: &'a [u8],
+    hash: TableHash,
     entries: Vec<Entry>,
+}
+
+/// A section's contents that have not been compared with their hash.
+#[derive(Clone, Copy, Debug)]
+pub struct Unchecked<'a> {
+    /// The contents.
+    pub bytes: &'a [u8],
+    /// Where they begin in the file, in bytes.
+    pub offset: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -207,9 +283,14 @@ impl<'a> Frame<'a> {
             entries.push(entry);
         }
         match file.len() - cursor.offset {
-            0 => Ok(Self { file, entries }),
+            0 => Ok(Self { file, hash: TableHash(*hash.as_bytes()), entries }),
             rest => Err(Reason::TrailingBytes(rest).at(cursor.offset)),
         }
+    }
+
+    /// The hash of the section table: it tells this file from every other.
+    pub fn hash(&self) -> TableHash {
+        self.hash
     }
 
     /// The names of the sections, in their order in the file.
@@ -217,18 +298,46 @@ impl<'a> Frame<'a> {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
+    /// The length of a section, in bytes.
+    pub fn length(&self, name: &str) -> Option<usize> {
+        self.entries.iter().find(|entry| entry.name == name).map(|entry| entry.range.len())
+    }
+
     /// The undamaged contents of a section that follows `schema`.
     pub fn section(&self, name: &str, schema: Schema) -> Result<&'a [u8], FrameError> {
+        self.undamaged(self.find(name, schema)?)
+    }
+
+    /// The contents of a section that follows `schema` and whose parts carry hashes of their own, so that they can be
+    /// checked one by one.
+    pub fn unchecked(&self, name: &str, schema: Schema) -> Result<Unchecked<'a>, FrameError> {
+        let entry = self.find(name, schema)?;
+        Ok(Unchecked { bytes: self.contents(entry), offset: entry.range.start })
+    }
+
+    /// Compares the contents of all sections with their hashes, whatever definitions they follow.
+    pub fn check(&self) -> Result<(), FrameError> {
+        self.entries.iter().try_for_each(|entry| self.undamaged(entry).map(drop))
+    }
+
+    fn find(&self, name: &str, schema: Schema) -> Result<&Entry, FrameError> {
         let entry = self.entries.iter().enumerate().find(|(_, entry)| entry.name == name);
         let (index, entry) = entry.ok_or_else(|| Reason::Missing(name.to_owned()).at(TABLE))?;
-        let Entry { schema: found, hash, range, .. } = entry;
-        if *found != schema {
-            let reason = Reason::Schema { name: name.to_owned(), expected: schema, found: *found };
+        if entry.schema != schema {
+            let reason = Reason::Schema { name: name.to_owned(), expected: schema, found: entry.schema };
             return Err(reason.at(TABLE + index * ENTRY + NAME));
         }
-        let contents = self.file.get(range.clone()).unwrap_or_default();
-        if blake3::hash(contents) != *hash {
-            return Err(Reason::SectionHash(name.to_owned()).at(range.start));
+        Ok(entry)
+    }
+
+    fn contents(&self, entry: &Entry) -> &'a [u8] {
+        self.file.get(entry.range.clone()).unwrap_or_default()
+    }
+
+    fn undamaged(&self, entry: &Entry) -> Result<&'a [u8], FrameError> {
+        let contents = self.contents(entry);
+        if blake3::hash(contents) != entry.hash {
+            return Err(Reason::SectionHash(entry.name.clone()).at(entry.range.start));
         }
         Ok(contents)
     }

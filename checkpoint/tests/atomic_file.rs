@@ -2,14 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
+use common::names;
 use voltsim_checkpoint::atomic_file::{Durability, is_temporary, write};
-
-fn names(folder: &Path) -> Vec<String> {
-    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-}
 
 #[test]
 fn a_file_replaces_the_one_before_it() {

@@ -1,19 +1,17 @@
 //! Claims about the cache folder: never wrong, never in the way.
-//!
-//! Tests of several processes and of a full folder start this program again as a child; the variable `CACHE_CHILD` names
-//! the folder to the child.
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use common::{NO_ROOM, assert_succeeds, child, child_folder};
 use voltsim_checkpoint::frame::Schema;
 use voltsim_checkpoint::{CacheCounts, CacheKey, DiskCache};
 
-const CHILD: &str = "CACHE_CHILD";
 const LARGE: u64 = 1 << 30;
 
 fn schema() -> Schema {
@@ -179,24 +177,11 @@ fn a_value_larger_than_the_cache_is_not_stored() {
     assert_eq!(cache.problem(), None);
 }
 
-/// This program again, running only `test`, with `before` run by the shell that starts it.
-fn child(test: &str, folder: &Path, before: &str) -> Command {
-    let mut shell = Command::new("sh");
-    let script = format!("{before} exec \"$0\" --exact {test} --nocapture");
-    shell.args(["-c", &script]).arg(std::env::current_exe().unwrap());
-    shell.env(CHILD, folder).stdout(Stdio::piped()).stderr(Stdio::piped());
-    shell
-}
-
-fn assert_succeeds(child: std::process::Output) {
-    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
-}
-
 #[test]
 fn a_folder_without_room_is_given_up_and_left_clean() {
     const NAME: &str = "a_folder_without_room_is_given_up_and_left_clean";
-    if let Some(folder) = std::env::var_os(CHILD) {
-        let cache = cache(Path::new(&folder), LARGE);
+    if let Some(folder) = child_folder() {
+        let cache = cache(&folder, LARGE);
         cache.put(&key(2), &value(2));
         assert_eq!(cache.get(&key(2)), None);
         assert_eq!(cache.get(&key(1)), Some(value(1)));
@@ -206,16 +191,15 @@ fn a_folder_without_room_is_given_up_and_left_clean() {
     }
     let folder = tempfile::tempdir().unwrap();
     cache(folder.path(), LARGE).put(&key(1), &value(1));
-    // No file may grow beyond 0 blocks, as if the disk were full.
-    assert_succeeds(child(NAME, folder.path(), "trap '' XFSZ; ulimit -f 0;").output().unwrap());
+    assert_succeeds(child(NAME, folder.path(), NO_ROOM).output().unwrap());
     assert_eq!(files(folder.path()).len(), 1);
 }
 
 #[test]
 fn processes_sharing_a_small_folder_find_right_values_or_none() {
     const NAME: &str = "processes_sharing_a_small_folder_find_right_values_or_none";
-    if let Some(folder) = std::env::var_os(CHILD) {
-        let cache = cache(Path::new(&folder), 20_000);
+    if let Some(folder) = child_folder() {
+        let cache = cache(&folder, 20_000);
         let offset = std::process::id();
         for round in 0..1500 {
             let number = (round * 7 + offset) % 30;

@@ -1,0 +1,220 @@
+//! Claims about frames in files: streamed to disk, mapped when they are read, whole or not there.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use common::{NO_ROOM, assert_succeeds, child, child_folder, names};
+use proptest::prelude::*;
+use voltsim_checkpoint::atomic_file::{Durability, is_temporary};
+use voltsim_checkpoint::frame::{self, File, FileError, FileWriter, FrameError, Reason, Schema, Section};
+
+fn schema() -> Schema {
+    Schema::of("test contents, version 1")
+}
+
+/// A file of one section.
+fn write(path: &Path, contents: &[u8]) -> Result<frame::Written, FileError> {
+    let mut writer = FileWriter::create(path, 1)?;
+    writer.begin("section", schema())?;
+    writer.write_all(contents).map_err(|error| FileError::Io {
+        action: "write",
+        path: path.to_owned(),
+        error,
+    })?;
+    writer.finish(Durability::Synced)
+}
+
+fn contents(path: &Path) -> Vec<u8> {
+    let file = File::open(path).unwrap();
+    file.frame().unwrap().section("section", schema()).unwrap().to_vec()
+}
+
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    (folder, path)
+}
+
+proptest! {
+    #[test]
+    fn a_streamed_file_has_the_bytes_of_one_made_in_memory(
+        sections in prop::collection::vec(prop::collection::vec((any::<u8>(), 0..150_000_usize), 0..4), 0..4)
+    ) {
+        let (_folder, path) = place();
+        let mut writer = FileWriter::create(&path, sections.len()).unwrap();
+        let mut whole = Vec::new();
+        for (index, pieces) in sections.iter().enumerate() {
+            let name = format!("section {index}");
+            writer.begin(&name, schema()).unwrap();
+            let mut contents = Vec::new();
+            for &(byte, length) in pieces {
+                prop_assert_eq!(writer.section_length(), contents.len() as u64);
+                writer.write_all(&vec![byte; length]).unwrap();
+                contents.resize(contents.len() + length, byte);
+            }
+            whole.push((name, contents));
+        }
+        let written = writer.finish(Durability::Unsynced).unwrap();
+        let section = |(name, contents)| Section { name, schema: schema(), contents };
+        let sections: Vec<_> = whole.iter().map(|(name, contents)| section((name, contents))).collect();
+        let file = File::open(&path).unwrap();
+        prop_assert!(*file == frame::write(&sections).unwrap());
+        prop_assert_eq!(written.length, file.len() as u64);
+        prop_assert_eq!(written.hash, file.frame().unwrap().hash());
+    }
+}
+
+#[test]
+fn a_writer_that_is_given_up_leaves_the_old_file_and_nothing_else() {
+    let (folder, path) = place();
+    write(&path, b"old").unwrap();
+    let mut writer = FileWriter::create(&path, 1).unwrap();
+    writer.begin("section", schema()).unwrap();
+    writer.write_all(&[1; 1 << 20]).unwrap();
+    assert_eq!(names(folder.path()).len(), 2);
+    drop(writer);
+    assert_eq!(names(folder.path()), ["file"]);
+    assert_eq!(contents(&path), b"old");
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_file_and_nothing_else() {
+    const NAME: &str = "a_full_disk_leaves_the_old_file_and_nothing_else";
+    if let Some(folder) = child_folder() {
+        let path = folder.join("file");
+        let error = write(&path, b"new").unwrap_err();
+        assert!(error.to_string().starts_with(&format!("cannot write {}: ", path.display())), "{error}");
+        assert!(error.remedy().unwrap().contains("the file of before is still there"));
+        return;
+    }
+    let (folder, path) = place();
+    write(&path, b"old").unwrap();
+    assert_succeeds(child(NAME, folder.path(), NO_ROOM).output().unwrap());
+    assert_eq!(names(folder.path()), ["file"]);
+    assert_eq!(contents(&path), b"old");
+}
+
+#[test]
+fn a_file_is_not_finished_after_a_failed_write() {
+    const NAME: &str = "a_file_is_not_finished_after_a_failed_write";
+    if let Some(folder) = child_folder() {
+        let mut writer = FileWriter::create(&folder.join("file"), 1).unwrap();
+        writer.begin("section", schema()).unwrap();
+        assert!(writer.write_all(&[1; 1 << 20]).is_err());
+        assert!(writer.write_all(b"more").is_ok(), "it is buffered");
+        assert!(matches!(writer.finish(Durability::Unsynced), Err(FileError::Io { .. })));
+        return;
+    }
+    let (folder, _) = place();
+    assert_succeeds(child(NAME, folder.path(), NO_ROOM).output().unwrap());
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_killed_writer_leaves_the_old_file() {
+    const NAME: &str = "a_killed_writer_leaves_the_old_file";
+    if let Some(folder) = child_folder() {
+        let mut writer = FileWriter::create(&folder.join("file"), 1).unwrap();
+        writer.begin("section", schema()).unwrap();
+        println!("written");
+        loop {
+            writer.write_all(&[1; 4096]).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+    let (folder, path) = place();
+    write(&path, b"old").unwrap();
+    let mut child = child(NAME, folder.path(), "").spawn().unwrap();
+    let output = child.stdout.take().unwrap();
+    let mut lines = io::BufRead::lines(io::BufReader::new(output));
+    assert!(lines.any(|line| line.unwrap().contains("written")));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(contents(&path), b"old");
+    let left: Vec<_> = names(folder.path()).into_iter().filter(|name| name != "file").collect();
+    assert!(left.len() == 1 && is_temporary(left[0].as_ref()), "{left:?}");
+    write(&path, b"new").unwrap();
+    assert_eq!(contents(&path), b"new");
+}
+
+#[test]
+fn a_mapped_file_stays_as_it_is_when_another_takes_its_name() {
+    let (_folder, path) = place();
+    write(&path, b"old").unwrap();
+    let file = File::open(&path).unwrap();
+    write(&path, b"new").unwrap();
+    assert_eq!(file.frame().unwrap().section("section", schema()).unwrap(), b"old");
+    assert_eq!(contents(&path), b"new");
+}
+
+#[test]
+fn sections_must_be_as_many_as_announced() {
+    let (folder, path) = place();
+    let announced = |announced, written| {
+        let mut writer = FileWriter::create(&path, announced).unwrap();
+        let begun = (0..written).try_for_each(|index| writer.begin(&format!("section {index}"), schema()));
+        let finished = begun.and_then(|()| writer.finish(Durability::Unsynced).map(drop));
+        let reason = Reason::Announced { announced, written };
+        assert!(matches!(
+            finished,
+            Err(FileError::Frame { error: FrameError { reason: found, .. }, .. }) if found == reason
+        ));
+    };
+    announced(2, 1);
+    announced(0, 1);
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn names_that_cannot_be_stored_are_refused() {
+    let (_folder, path) = place();
+    let mut writer = FileWriter::create(&path, 3).unwrap();
+    writer.begin("a", schema()).unwrap();
+    for name in ["a", "", "a\0b", "a name of thirty-three characters"] {
+        assert!(matches!(writer.begin(name, schema()), Err(FileError::Frame { .. })), "{name}");
+    }
+}
+
+#[test]
+fn contents_without_a_section_are_refused() {
+    let (_folder, path) = place();
+    let mut writer = FileWriter::create(&path, 1).unwrap();
+    assert_eq!(writer.write_all(b"contents").unwrap_err().kind(), io::ErrorKind::InvalidInput);
+}
+
+#[test]
+fn damage_anywhere_is_found_by_a_check_of_all_sections() {
+    let (_folder, path) = place();
+    write(&path, b"contents").unwrap();
+    let whole = fs::read(&path).unwrap();
+    File::open(&path).unwrap().frame().unwrap().check().unwrap();
+    for byte in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[byte] ^= 0x10;
+        fs::write(&path, damaged).unwrap();
+        let file = File::open(&path).unwrap();
+        assert!(file.frame().map_err(drop).and_then(|frame| frame.check().map_err(drop)).is_err());
+    }
+}
+
+#[test]
+fn what_is_no_frame_is_an_error_that_names_the_file() {
+    let (folder, path) = place();
+    let error = File::open(&path).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("cannot open {}: No such file or directory (os error 2)", path.display())
+    );
+    assert!(File::open(folder.path()).unwrap_err().to_string().ends_with("not a file"));
+    for contents in [&b""[..], b"VOLT", b"another program's file, which is longer than a head"] {
+        fs::write(&path, contents).unwrap();
+        let error = File::open(&path).unwrap().frame().unwrap_err();
+        assert!(error.to_string().starts_with(&format!("{}: at byte 0: ", path.display())), "{error}");
+        assert!(error.remedy().is_some());
+    }
+}

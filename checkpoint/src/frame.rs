@@ -303,6 +303,11 @@ impl<'a> Frame<'a> {
         self.entries.iter().find(|entry| entry.name == name).map(|entry| entry.range.len())
     }
 
+    /// Where a section's contents begin in the file, in bytes.
+    pub fn offset(&self, name: &str) -> Option<usize> {
+        self.entries.iter().find(|entry| entry.name == name).map(|entry| entry.range.start)
+    }
+
     /// The undamaged contents of a section that follows `schema`.
     pub fn section(&self, name: &str, schema: Schema) -> Result<&'a [u8], FrameError> {
         self.undamaged(self.find(name, schema)?)

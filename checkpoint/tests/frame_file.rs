@@ -21,17 +21,12 @@ fn schema() -> Schema {
 fn write(path: &Path, contents: &[u8]) -> Result<frame::Written, FileError> {
     let mut writer = FileWriter::create(path, 1)?;
     writer.begin("section", schema())?;
-    writer.write_all(contents).map_err(|error| FileError::Io {
-        action: "write",
-        path: path.to_owned(),
-        error,
-    })?;
+    writer.append(contents)?;
     writer.finish(Durability::Synced)
 }
 
 fn contents(path: &Path) -> Vec<u8> {
-    let file = File::open(path).unwrap();
-    file.frame().unwrap().section("section", schema()).unwrap().to_vec()
+    File::open(path).unwrap().section("section", schema()).unwrap().to_vec()
 }
 
 fn place() -> (tempfile::TempDir, PathBuf) {
@@ -148,7 +143,7 @@ fn a_mapped_file_stays_as_it_is_when_another_takes_its_name() {
     write(&path, b"old").unwrap();
     let file = File::open(&path).unwrap();
     write(&path, b"new").unwrap();
-    assert_eq!(file.frame().unwrap().section("section", schema()).unwrap(), b"old");
+    assert_eq!(file.section("section", schema()).unwrap(), b"old");
     assert_eq!(contents(&path), b"new");
 }
 
@@ -192,13 +187,12 @@ fn damage_anywhere_is_found_by_a_check_of_all_sections() {
     let (_folder, path) = place();
     write(&path, b"contents").unwrap();
     let whole = fs::read(&path).unwrap();
-    File::open(&path).unwrap().frame().unwrap().check().unwrap();
+    File::open(&path).unwrap().check().unwrap();
     for byte in 0..whole.len() {
         let mut damaged = whole.clone();
         damaged[byte] ^= 0x10;
         fs::write(&path, damaged).unwrap();
-        let file = File::open(&path).unwrap();
-        assert!(file.frame().map_err(drop).and_then(|frame| frame.check().map_err(drop)).is_err());
+        assert!(File::open(&path).unwrap().check().is_err());
     }
 }
 

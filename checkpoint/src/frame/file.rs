@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use memmap2::Mmap;
 use thiserror::Error;
 
-use super::{Frame, FrameError};
+use super::{Frame, FrameError, Schema};
 
 /// Why a frame's file could not be written or read.
 #[derive(Debug, Error)]
@@ -36,11 +36,11 @@ pub enum FileError {
 }
 
 impl FileError {
-    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |error| Self::Io { action, path: path.to_owned(), error }
     }
 
-    pub(super) fn frame(path: &Path) -> impl FnOnce(FrameError) -> Self {
+    pub(crate) fn frame(path: &Path) -> impl FnOnce(FrameError) -> Self {
         move |error| Self::Frame { path: path.to_owned(), error }
     }
 
@@ -97,6 +97,16 @@ impl File {
     /// The frame in the file.
     pub fn frame(&self) -> Result<Frame<'_>, FileError> {
         Frame::read(&self.map).map_err(FileError::frame(&self.path))
+    }
+
+    /// The undamaged contents of a section that follows `schema`.
+    pub fn section(&self, name: &str, schema: Schema) -> Result<&[u8], FileError> {
+        self.frame()?.section(name, schema).map_err(FileError::frame(&self.path))
+    }
+
+    /// Compares the whole file with its hashes.
+    pub fn check(&self) -> Result<(), FileError> {
+        self.frame()?.check().map_err(FileError::frame(&self.path))
     }
 
     /// Where the file is, or was when it was opened.

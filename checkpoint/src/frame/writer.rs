@@ -75,6 +75,11 @@ impl FileWriter {
         Ok(())
     }
 
+    /// Adds to the section that was begun last. After an error the file cannot be finished.
+    pub fn append(&mut self, contents: &[u8]) -> Result<(), FileError> {
+        self.write_all(contents).map_err(FileError::io("write", self.path()))
+    }
+
     /// Bytes of the file so far: where in the file the next byte will stand.
     pub fn position(&self) -> u64 {
         self.position
@@ -136,7 +141,7 @@ impl FileWriter {
     }
 }
 
-/// Adds to the section that was begun last. After an error the file cannot be finished.
+/// Adds to the section, as [`FileWriter::append`] does.
 impl Write for FileWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.section.is_none() {

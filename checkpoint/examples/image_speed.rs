@@ -1,0 +1,137 @@
+//! How long it takes to save and to restore an image of memory: 10 GB of addresses of which 1 GB is touched, half of it
+//! noise and half of it words of which two bytes are noise.
+//!
+//! `cargo run --release -p voltsim-checkpoint --example image_speed -- FOLDER [THREADS]`
+
+use std::error::Error;
+use std::io;
+use std::path::Path;
+use std::time::Instant;
+
+use memmap2::MmapMut;
+use voltsim_checkpoint::atomic_file::Durability;
+use voltsim_checkpoint::frame::{File, FileWriter};
+use voltsim_checkpoint::image::{Image, Memory, Part, Region, SECTIONS, Sink, save};
+
+const LENGTH: usize = 10 << 30;
+const TOUCHED: usize = 1 << 20;
+const DISTANCE: usize = 10 << 20;
+
+/// Memory whose address 0 is the start of a mapping.
+struct Mapped(MmapMut);
+
+impl Memory for Mapped {
+    fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
+        let start = address as usize;
+        bytes.copy_from_slice(&self.0[start..start + bytes.len()]);
+        Ok(())
+    }
+}
+
+/// The start of a mapping that pages are restored to.
+struct Target {
+    start: *mut u8,
+    maps: bool,
+}
+
+// SAFETY: threads write to different pages.
+unsafe impl Sync for Target {}
+
+impl Sink for Target {
+    fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+        assert!(address as usize + bytes.len() <= LENGTH);
+        // SAFETY: as below.
+        unsafe {
+            libc::madvise(self.start.add(address as usize).cast(), bytes.len(), libc::MADV_POPULATE_WRITE)
+        };
+        // SAFETY: it is in the mapping, and no other thread writes to these pages.
+        unsafe { self.start.add(address as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    fn map(&self, address: u64, part: Part<'_>) -> io::Result<bool> {
+        if !self.maps {
+            return Ok(false);
+        }
+        assert!((address + part.length) as usize <= LENGTH);
+        let descriptor = std::os::fd::AsRawFd::as_raw_fd(part.file);
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
+        // SAFETY: it replaces pages of the mapping that nobody else uses.
+        let mapped = unsafe {
+            let target = self.start.add(address as usize).cast();
+            libc::mmap(
+                target,
+                part.length as usize,
+                protection,
+                flags,
+                descriptor,
+                part.offset as libc::off_t,
+            )
+        };
+        if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(true) }
+    }
+}
+
+fn touched() -> impl Iterator<Item = usize> {
+    (0..LENGTH).step_by(DISTANCE)
+}
+
+fn fill(memory: &mut [u8]) {
+    for (index, start) in touched().enumerate() {
+        let stretch = &mut memory[start..start + TOUCHED];
+        blake3::Hasher::new().update(&index.to_le_bytes()).finalize_xof().fill(stretch);
+        if index % 2 == 1 {
+            stretch.chunks_exact_mut(4).for_each(|word| word[2..].copy_from_slice(&[0x80, 0x3f]));
+        }
+    }
+}
+
+/// Processor time of all threads so far, in seconds.
+fn processor_time() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it is a place for a time.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+fn timed<T, E>(what: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    let (start, processor) = (Instant::now(), processor_time());
+    let result = work();
+    let (time, processor) = (start.elapsed().as_secs_f64(), processor_time() - processor);
+    println!("{what}: {time:.3} s, {processor:.3} s of processors");
+    result
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = Path::new(&arguments.next().ok_or("the folder is missing")?).join("image_speed.vck");
+    let threads = arguments.next().map_or(Ok(2), |threads| threads.parse())?;
+    let mut memory = Mapped(MmapMut::map_anon(LENGTH)?);
+    fill(&mut memory.0);
+    let range = |start| start as u64..(start + TOUCHED) as u64;
+    let regions = [Region { addresses: 0..LENGTH as u64, touched: touched().map(range).collect() }];
+    timed("save", || -> Result<(), Box<dyn Error>> {
+        let mut writer = FileWriter::create(&path, SECTIONS)?;
+        println!("{:?}", timed("  image", || save(&mut writer, "memory", &regions, &memory, threads))?);
+        println!("  {:?}", timed("  finish", || writer.finish(Durability::Synced))?);
+        Ok(())
+    })?;
+    for maps in [false, true] {
+        let mut target = MmapMut::map_anon(LENGTH)?;
+        let sink = Target { start: target.as_mut_ptr(), maps };
+        timed(if maps { "restore, mapped" } else { "restore, copied" }, || -> Result<(), Box<dyn Error>> {
+            let file = File::open(&path)?;
+            let image = timed("  read", || Image::read(&file, "memory"))?;
+            println!("  {:?}", image.restore(&sink, threads)?);
+            Ok(())
+        })?;
+        let same = touched().all(|start| memory.0[start..start + TOUCHED] == target[start..start + TOUCHED]);
+        println!("  the same: {same}");
+    }
+    let file = File::open(&path)?;
+    timed("check of the image, by the hashes of chunks", || Image::read(&file, "memory")?.check(threads))?;
+    timed("check of the frame, by the hashes of sections", || file.check())?;
+    std::fs::remove_file(&path)?;
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Blocks of bytes, compressed where that pays.
+
+use thiserror::Error;
+use zstd::bulk::{Compressor, Decompressor};
+
+/// Zstandard's fast level: it keeps up with a disk on one core.
+const LEVEL: i32 = 1;
+
+/// Why bytes are not a compressed block.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CompressionError {
+    /// Zstandard refuses them, or they hold more than they should.
+    #[error("Zstandard: {0}")]
+    Zstandard(String),
+    /// They hold less than they should.
+    #[error("{found} bytes instead of {expected}")]
+    Length {
+        /// Bytes they hold.
+        found: usize,
+        /// Bytes they should hold.
+        expected: usize,
+    },
+}
+
+/// Compresses blocks, one after the other.
+pub struct Packer(Option<Compressor<'static>>);
+
+impl Packer {
+    pub fn new() -> Self {
+        // Without memory for it blocks stay as they are.
+        Self(Compressor::new(LEVEL).ok())
+    }
+
+    /// The compressed block, if it is smaller than the block by an eighth of it.
+    pub fn pack(&mut self, block: &[u8]) -> Option<Vec<u8>> {
+        let mut packed = Vec::with_capacity(block.len() - block.len().div_ceil(8));
+        self.0.as_mut()?.compress_to_buffer(block, &mut packed).ok()?;
+        Some(packed)
+    }
+}
+
+/// Decompresses blocks, one after the other.
+#[derive(Default)]
+pub struct Unpacker {
+    decompressor: Option<Decompressor<'static>>,
+    buffer: Vec<u8>,
+}
+
+impl Unpacker {
+    /// The block of `length` bytes that `packed` holds. Takes no more memory than that, whatever `packed` holds.
+    pub fn unpack(&mut self, packed: &[u8], length: usize) -> Result<&[u8], CompressionError> {
+        let refused = |error: std::io::Error| CompressionError::Zstandard(error.to_string());
+        let decompressor = match &mut self.decompressor {
+            Some(decompressor) => decompressor,
+            none => none.insert(Decompressor::new().map_err(refused)?),
+        };
+        if self.buffer.capacity() < length {
+            self.buffer = Vec::with_capacity(length);
+        }
+        self.buffer.clear();
+        decompressor.decompress_to_buffer(packed, &mut self.buffer).map_err(refused)?;
+        match self.buffer.len() {
+            found if found == length => Ok(&self.buffer),
+            found => Err(CompressionError::Length { found, expected: length }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CompressionError, Packer, Unpacker};
+
+    #[test]
+    fn a_block_that_shrinks_comes_back() {
+        let block: Vec<u8> = (0..100_000_u32).map(|index| (index % 251) as u8).collect();
+        let packed = Packer::new().pack(&block).unwrap();
+        assert!(packed.len() < block.len() / 10);
+        assert_eq!(Unpacker::default().unpack(&packed, block.len()).unwrap(), block);
+    }
+
+    #[test]
+    fn a_block_that_does_not_shrink_by_an_eighth_is_left_alone() {
+        let mut noise = vec![0; 100_000];
+        blake3::Hasher::new().finalize_xof().fill(&mut noise);
+        assert_eq!(Packer::new().pack(&noise), None);
+        noise[..10_000].fill(0);
+        assert_eq!(Packer::new().pack(&noise), None);
+        noise[..20_000].fill(0);
+        assert!(Packer::new().pack(&noise).is_some());
+        assert_eq!(Packer::new().pack(&[]), None);
+    }
+
+    #[test]
+    fn a_block_of_another_length_is_refused() {
+        let packed = Packer::new().pack(&[7; 1 << 24]).unwrap();
+        let mut unpacker = Unpacker::default();
+        assert!(matches!(unpacker.unpack(&packed, 1 << 12), Err(CompressionError::Zstandard(_))));
+        let expected = (1 << 24) + 1;
+        let short = unpacker.unpack(&packed, expected).unwrap_err();
+        assert_eq!(short, CompressionError::Length { found: 1 << 24, expected });
+    }
+}

@@ -1,0 +1,311 @@
+//! Claims about images of memory.
+
+#![allow(clippy::unwrap_used, clippy::single_range_in_vec_init)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use proptest::prelude::*;
+use voltsim_checkpoint::atomic_file::Durability;
+use voltsim_checkpoint::frame::{File, FileWriter, Written};
+use voltsim_checkpoint::image::{
+    Image, ImageError, Memory, PAGE, Part, Region, Restored, SECTIONS, Saved, Sink, save,
+};
+
+const NAME: &str = "memory";
+
+/// Pages by address; a page that is not there is zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Pages(BTreeMap<u64, Vec<u8>>);
+
+impl Memory for Pages {
+    fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
+        for (page, address) in bytes.chunks_mut(PAGE).zip((address..).step_by(PAGE)) {
+            match self.0.get(&address) {
+                Some(contents) => page.copy_from_slice(contents),
+                None => page.fill(0),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Pages {
+    /// One region around all the pages.
+    fn regions(&self) -> Vec<Region> {
+        let page = PAGE as u64;
+        let touched: Vec<_> = self.0.keys().map(|&address| address..address + page).collect();
+        let addresses = touched.first().map_or(page, |range| range.start)
+            ..touched.last().map_or(2 * page, |range| range.end);
+        vec![Region { addresses, touched }]
+    }
+
+    fn without_zeros(&self) -> Self {
+        Self(
+            self.0
+                .iter()
+                .filter(|(_, page)| page.iter().any(|&byte| byte != 0))
+                .map(|(&a, p)| (a, p.clone()))
+                .collect(),
+        )
+    }
+}
+
+/// Keeps what it gets, maps what it is offered if it is to.
+#[derive(Default)]
+struct Kept {
+    pages: Mutex<Pages>,
+    maps: bool,
+}
+
+impl Sink for Kept {
+    fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+        for (page, address) in bytes.chunks(PAGE).zip((address..).step_by(PAGE)) {
+            assert_eq!(self.pages.lock().unwrap().0.insert(address, page.to_vec()), None, "once each");
+        }
+        Ok(())
+    }
+
+    fn map(&self, address: u64, part: Part<'_>) -> io::Result<bool> {
+        assert!(part.offset.is_multiple_of(PAGE as u64) && part.length.is_multiple_of(PAGE as u64));
+        if self.maps {
+            let mut bytes = vec![0; part.length as usize];
+            std::os::unix::fs::FileExt::read_exact_at(part.file, &mut bytes, part.offset)?;
+            self.write(address, &bytes)?;
+        }
+        Ok(self.maps)
+    }
+}
+
+fn write(path: &Path, pages: &Pages, regions: &[Region], threads: usize) -> (Saved, Written) {
+    let mut writer = FileWriter::create(path, SECTIONS).unwrap();
+    let saved = save(&mut writer, NAME, regions, pages, threads).unwrap();
+    (saved, writer.finish(Durability::Unsynced).unwrap())
+}
+
+fn read(path: &Path) -> Result<Pages, ImageError> {
+    let file = File::open(path)?;
+    let sink = Kept::default();
+    Image::read(&file, NAME)?.restore(&sink, 2)?;
+    Ok(sink.pages.into_inner().unwrap())
+}
+
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    (folder, path)
+}
+
+/// A page that does not compress.
+fn noise(seed: u64) -> Vec<u8> {
+    let mut page = vec![0; PAGE];
+    blake3::Hasher::new().update(&seed.to_le_bytes()).finalize_xof().fill(&mut page);
+    page
+}
+
+/// A page that compresses.
+fn pattern(seed: u64) -> Vec<u8> {
+    seed.to_le_bytes().repeat(PAGE / 8)
+}
+
+/// Pages side by side from `first` on.
+fn pages(first: u64, contents: impl IntoIterator<Item = Vec<u8>>) -> Pages {
+    Pages((first..).step_by(PAGE).zip(contents).collect())
+}
+
+fn any_pages() -> impl Strategy<Value = Pages> {
+    let contents = prop_oneof![
+        1 => Just(vec![0; PAGE]),
+        2 => (0..20_u64).prop_map(pattern),
+        2 => (0..1000_u64).prop_map(noise),
+    ];
+    prop::collection::btree_map((1..2000_u64).prop_map(|page| page * PAGE as u64), contents, 0..600)
+        .prop_map(Pages)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn memory_comes_back(memory in any_pages(), maps in any::<bool>()) {
+        let (_folder, path) = place();
+        write(&path, &memory, &memory.regions(), 2);
+        let file = File::open(&path).unwrap();
+        let image = Image::read(&file, NAME).unwrap();
+        prop_assert_eq!(image.regions(), &[memory.regions()[0].addresses.clone()]);
+        let sink = Kept { maps, ..Kept::default() };
+        image.restore(&sink, 2).unwrap();
+        prop_assert_eq!(sink.pages.into_inner().unwrap(), memory.without_zeros());
+    }
+
+    #[test]
+    fn every_truncation_is_an_error(memory in any_pages(), length in any::<prop::sample::Index>()) {
+        let (_folder, path) = place();
+        write(&path, &memory, &memory.regions(), 2);
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..length.index(whole.len())]).unwrap();
+        prop_assert!(read(&path).is_err());
+    }
+
+    #[test]
+    fn every_flipped_bit_is_an_error(memory in any_pages(), bit in any::<prop::sample::Index>()) {
+        let (_folder, path) = place();
+        write(&path, &memory, &memory.regions(), 2);
+        let mut damaged = fs::read(&path).unwrap();
+        let bit = bit.index(damaged.len() * 8);
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&path, damaged).unwrap();
+        prop_assert!(File::open(&path).unwrap().check().is_err());
+        prop_assert!(read(&path).is_err());
+    }
+}
+
+#[test]
+fn the_number_of_threads_is_not_in_the_file() {
+    let (_folder, path) = place();
+    let memory =
+        pages(1 << 20, (0..5000).map(|index| if index % 3 == 0 { noise(index) } else { pattern(index) }));
+    let mut files = (1..5).map(|threads| {
+        write(&path, &memory, &memory.regions(), threads);
+        fs::read(&path).unwrap()
+    });
+    let first = files.next().unwrap();
+    assert!(files.all(|file| file == first));
+}
+
+#[test]
+fn pages_of_zeros_and_repeated_pages_take_no_room() {
+    let (_folder, path) = place();
+    let contents = (0..3000).map(|index| match index % 3 {
+        0 => vec![0; PAGE],
+        1 => noise(1),
+        _ => noise(2),
+    });
+    let memory = pages(1 << 20, contents);
+    let (saved, written) = write(&path, &memory, &memory.regions(), 2);
+    let bytes = 2 * PAGE as u64;
+    assert_eq!(saved, Saved { touched: 3000, zero: 1000, repeated: 1998, stored: 2, bytes });
+    assert!(written.length < 40_000, "{} bytes", written.length);
+    assert_eq!(read(&path).unwrap(), memory.without_zeros());
+}
+
+#[test]
+fn pages_that_shrink_are_compressed() {
+    let (_folder, path) = place();
+    let memory = pages(1 << 20, (1..1001).map(pattern));
+    let (saved, _) = write(&path, &memory, &memory.regions(), 2);
+    assert!(saved.stored == 1000 && saved.bytes < 200_000, "{saved:?}");
+}
+
+#[test]
+fn pages_that_do_not_shrink_can_be_mapped() {
+    let (_folder, path) = place();
+    let memory = pages(1 << 20, (0..1000).map(noise));
+    write(&path, &memory, &memory.regions(), 2);
+    let file = File::open(&path).unwrap();
+    let sink = Kept { maps: true, ..Kept::default() };
+    let restored = Image::read(&file, NAME).unwrap().restore(&sink, 2).unwrap();
+    assert_eq!(restored, Restored { written: 0, mapped: 1000 });
+    assert_eq!(sink.pages.into_inner().unwrap(), memory);
+}
+
+#[test]
+fn untouched_addresses_are_not_read() {
+    struct Touched(Range<u64>);
+    impl Memory for Touched {
+        fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
+            assert!(self.0.start <= address && address + bytes.len() as u64 <= self.0.end);
+            bytes.fill(1);
+            Ok(())
+        }
+    }
+    let (_folder, path) = place();
+    let touched = 1 << 30..(1 << 30) + 3_000_000 / PAGE as u64 * PAGE as u64;
+    let regions = [Region { addresses: 0..1 << 40, touched: vec![touched.clone()] }];
+    let mut writer = FileWriter::create(&path, SECTIONS).unwrap();
+    save(&mut writer, NAME, &regions, &Touched(touched), 2).unwrap();
+    writer.finish(Durability::Unsynced).unwrap();
+    assert_eq!(
+        Image::read(&File::open(&path).unwrap(), NAME).unwrap().regions(),
+        &regions.map(|region| region.addresses)
+    );
+}
+
+#[test]
+fn regions_that_cannot_be_saved_are_refused() {
+    let (_folder, path) = place();
+    let refusal = |regions: &[(Range<u64>, &[Range<u64>])]| {
+        let region = |(addresses, touched): &(Range<u64>, &[_])| Region {
+            addresses: addresses.clone(),
+            touched: touched.to_vec(),
+        };
+        let regions: Vec<_> = regions.iter().map(region).collect();
+        let mut writer = FileWriter::create(&path, SECTIONS).unwrap();
+        save(&mut writer, NAME, &regions, &Pages::default(), 1).unwrap_err().to_string()
+    };
+    assert_eq!(refusal(&[(0..4096, &[]), (4096..4096, &[])]), "region 1: it is empty");
+    assert_eq!(refusal(&[(0..4095, &[])]), "region 0: it does not begin and end at multiples of a page");
+    assert_eq!(
+        refusal(&[(0..8192, &[]), (4096..8192, &[])]),
+        "region 1: it begins before the end of the one before it"
+    );
+    assert_eq!(refusal(&[(0..4096, &[4096..8192])]), "region 0: other addresses than its own are touched");
+    assert_eq!(
+        refusal(&[(0..4096, &[0..4096, 0..4096])]),
+        "region 0: it begins before the end of the one before it"
+    );
+}
+
+#[test]
+fn memory_that_cannot_be_read_is_named() {
+    struct Unreadable;
+    impl Memory for Unreadable {
+        fn read(&self, address: u64, _bytes: &mut [u8]) -> io::Result<()> {
+            if address >= 4 << 20 { Err(io::Error::other("gone")) } else { Ok(()) }
+        }
+    }
+    let (folder, path) = place();
+    let regions = [Region { addresses: 0..1 << 30, touched: vec![0..1 << 30] }];
+    let mut writer = FileWriter::create(&path, SECTIONS).unwrap();
+    let error = save(&mut writer, NAME, &regions, &Unreadable, 2).unwrap_err();
+    assert_eq!(error.to_string(), "cannot read memory at 0x400000: gone");
+    drop(writer);
+    assert_eq!(common::names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_leaves_nothing_behind() {
+    const TEST: &str = "a_full_disk_is_an_error_and_leaves_nothing_behind";
+    if let Some(folder) = common::child_folder() {
+        let memory = pages(1 << 20, (0..2000).map(noise));
+        let mut writer = FileWriter::create(&folder.join("image"), SECTIONS).unwrap();
+        let error = save(&mut writer, NAME, &memory.regions(), &memory, 2).unwrap_err();
+        assert!(matches!(error, ImageError::File(_)) && error.remedy().is_some(), "{error}");
+        return;
+    }
+    let (folder, _) = place();
+    common::assert_succeeds(common::child(TEST, folder.path(), common::NO_ROOM).output().unwrap());
+    assert_eq!(common::names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_sink_that_refuses_ends_the_restore() {
+    struct Full;
+    impl Sink for Full {
+        fn write(&self, _address: u64, _bytes: &[u8]) -> io::Result<()> {
+            Err(io::Error::other("no room"))
+        }
+    }
+    let (_folder, path) = place();
+    let memory = pages(1 << 20, [noise(1)]);
+    write(&path, &memory, &memory.regions(), 1);
+    let file = File::open(&path).unwrap();
+    let error = Image::read(&file, NAME).unwrap().restore(&Full, 2).unwrap_err();
+    assert_eq!(error.to_string(), "cannot restore memory at 0x100000: no room");
+}

@@ -76,6 +76,14 @@ impl Drop for Unfinished {
     }
 }
 
+/// A new, empty file in `folder` that no name leads to: it is gone when it is closed.
+pub fn nameless(folder: &Path) -> io::Result<File> {
+    let path = folder.join(temporary_name(OsStr::new("nameless")));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+    fs::remove_file(path)?;
+    Ok(file)
+}
+
 /// Makes the new name durable.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };

@@ -1,5 +1,5 @@
 //! Files that outlive a process: values as bytes, bytes in checked sections, files that appear whole or not at all,
-//! images of memory in them, and a folder of files used as a cache.
+//! images of memory and journals in them, and a folder of files used as a cache.
 //!
 //! This crate knows bytes, sections, versions and hashes; what a section means is its owner's business.
 
@@ -9,6 +9,7 @@ mod compression;
 mod disk_cache;
 pub mod frame;
 pub mod image;
+pub mod journal;
 mod parallel;
 
 pub use disk_cache::{CacheCounts, CacheKey, DiskCache};

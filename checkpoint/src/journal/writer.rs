@@ -1,0 +1,129 @@
+//! Records to blocks, and blocks to a temporary file when they are many.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use super::{BLOCK, HEAD, JournalError, block_hash, schema};
+use crate::atomic_file;
+use crate::compression::Packer;
+use crate::frame::{FileError, FileWriter};
+
+/// Bytes of blocks that are kept in memory.
+const KEPT: usize = 8 << 20;
+
+/// A journal that is being written. Some megabytes of it are in memory, the rest is in a temporary file without a name,
+/// which is gone when the journal or the process is.
+pub struct JournalWriter {
+    folder: PathBuf,
+    /// The part of the stream that is not in a block yet.
+    open: Vec<u8>,
+    /// Blocks that are not in the temporary file.
+    kept: Vec<u8>,
+    spill: Option<File>,
+    /// Bytes in the temporary file.
+    spilled: u64,
+    blocks: u64,
+    records: u64,
+    packer: Packer,
+}
+
+impl JournalWriter {
+    /// An empty journal. Makes its temporary file in `folder` when it needs one.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            open: Vec::new(),
+            kept: Vec::new(),
+            spill: None,
+            spilled: 0,
+            blocks: 0,
+            records: 0,
+            packer: Packer::new(),
+        }
+    }
+
+    /// Adds a record. It is in the journal even if there is an error: then it is in memory, and later records try
+    /// again to write to the temporary file.
+    pub fn push(&mut self, record: &[u8]) -> Result<(), JournalError> {
+        self.records += 1;
+        let length = self.stream(&(record.len() as u64).to_le_bytes());
+        let streamed = length.and(self.stream(record));
+        Ok(streamed.map_err(FileError::io("write a temporary file in", &self.folder))?)
+    }
+
+    /// How many records there are.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Bytes they take so far, but for the last few.
+    pub fn length(&self) -> u64 {
+        self.spilled + self.kept.len() as u64
+    }
+
+    /// Adds the journal, as it is now, to a file as the section called `name`. More records can be added afterwards.
+    pub fn write_to(&mut self, writer: &mut FileWriter, name: &str) -> Result<(), JournalError> {
+        if !self.open.is_empty() {
+            self.close_block();
+        }
+        writer.begin(name, schema())?;
+        if let Some(spill) = &self.spill {
+            let mut piece = vec![0; BLOCK];
+            let mut copied = 0;
+            while copied < self.spilled {
+                let length = usize::try_from(self.spilled - copied).map_or(BLOCK, |rest| rest.min(BLOCK));
+                let piece = &mut piece[..length];
+                let unreadable = FileError::io("read a temporary file in", &self.folder);
+                spill.read_exact_at(piece, copied).map_err(unreadable)?;
+                writer.append(piece)?;
+                copied += length as u64;
+            }
+        }
+        Ok(writer.append(&self.kept)?)
+    }
+
+    /// Adds all of `bytes` to the stream, whether blocks can be written or not.
+    fn stream(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let mut spilled = Ok(());
+        while !bytes.is_empty() {
+            let (piece, rest) = bytes.split_at(bytes.len().min(BLOCK - self.open.len()));
+            self.open.extend(piece);
+            if self.open.len() == BLOCK {
+                self.close_block();
+                if self.kept.len() >= KEPT {
+                    spilled = spilled.and(self.spill());
+                }
+            }
+            bytes = rest;
+        }
+        spilled
+    }
+
+    fn close_block(&mut self) {
+        let packed = self.packer.pack(&self.open);
+        let stored = packed.as_ref().unwrap_or(&self.open);
+        let mut head = [0; HEAD];
+        head[..8].copy_from_slice(&self.blocks.to_le_bytes());
+        head[8..12].copy_from_slice(&(self.open.len() as u32).to_le_bytes());
+        head[12..].copy_from_slice(&(stored.len() as u32).to_le_bytes());
+        self.kept.extend(head);
+        self.kept.extend(block_hash(&head, stored).as_bytes());
+        self.kept.extend(stored);
+        self.open.clear();
+        self.blocks += 1;
+    }
+
+    /// Writes the blocks in memory to the temporary file. If that fails they stay in memory.
+    fn spill(&mut self) -> io::Result<()> {
+        let spill = match &mut self.spill {
+            Some(spill) => spill,
+            none => none.insert(atomic_file::nameless(&self.folder)?),
+        };
+        spill.write_all_at(&self.kept, self.spilled)?;
+        self.spilled += self.kept.len() as u64;
+        self.kept.clear();
+        Ok(())
+    }
+}

@@ -4,84 +4,20 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
+use common::memory::{Kept, Pages, noise, pages, pattern};
 use proptest::prelude::*;
 use voltsim_checkpoint::atomic_file::Durability;
 use voltsim_checkpoint::frame::{File, FileWriter, Written};
 use voltsim_checkpoint::image::{
-    Image, ImageError, Memory, PAGE, Part, Region, Restored, SECTIONS, Saved, Sink, save,
+    Image, ImageError, Memory, PAGE, Region, Restored, SECTIONS, Saved, Sink, save,
 };
 
 const NAME: &str = "memory";
-
-/// Pages by address; a page that is not there is zero.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Pages(BTreeMap<u64, Vec<u8>>);
-
-impl Memory for Pages {
-    fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
-        for (page, address) in bytes.chunks_mut(PAGE).zip((address..).step_by(PAGE)) {
-            match self.0.get(&address) {
-                Some(contents) => page.copy_from_slice(contents),
-                None => page.fill(0),
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Pages {
-    /// One region around all the pages.
-    fn regions(&self) -> Vec<Region> {
-        let page = PAGE as u64;
-        let touched: Vec<_> = self.0.keys().map(|&address| address..address + page).collect();
-        let addresses = touched.first().map_or(page, |range| range.start)
-            ..touched.last().map_or(2 * page, |range| range.end);
-        vec![Region { addresses, touched }]
-    }
-
-    fn without_zeros(&self) -> Self {
-        Self(
-            self.0
-                .iter()
-                .filter(|(_, page)| page.iter().any(|&byte| byte != 0))
-                .map(|(&a, p)| (a, p.clone()))
-                .collect(),
-        )
-    }
-}
-
-/// Keeps what it gets, maps what it is offered if it is to.
-#[derive(Default)]
-struct Kept {
-    pages: Mutex<Pages>,
-    maps: bool,
-}
-
-impl Sink for Kept {
-    fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
-        for (page, address) in bytes.chunks(PAGE).zip((address..).step_by(PAGE)) {
-            assert_eq!(self.pages.lock().unwrap().0.insert(address, page.to_vec()), None, "once each");
-        }
-        Ok(())
-    }
-
-    fn map(&self, address: u64, part: Part<'_>) -> io::Result<bool> {
-        assert!(part.offset.is_multiple_of(PAGE as u64) && part.length.is_multiple_of(PAGE as u64));
-        if self.maps {
-            let mut bytes = vec![0; part.length as usize];
-            std::os::unix::fs::FileExt::read_exact_at(part.file, &mut bytes, part.offset)?;
-            self.write(address, &bytes)?;
-        }
-        Ok(self.maps)
-    }
-}
 
 fn write(path: &Path, pages: &Pages, regions: &[Region], threads: usize) -> (Saved, Written) {
     let mut writer = FileWriter::create(path, SECTIONS).unwrap();
@@ -93,30 +29,13 @@ fn read(path: &Path) -> Result<Pages, ImageError> {
     let file = File::open(path)?;
     let sink = Kept::default();
     Image::read(&file, NAME)?.restore(&sink, 2)?;
-    Ok(sink.pages.into_inner().unwrap())
+    Ok(sink.into_pages())
 }
 
 fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image");
     (folder, path)
-}
-
-/// A page that does not compress.
-fn noise(seed: u64) -> Vec<u8> {
-    let mut page = vec![0; PAGE];
-    blake3::Hasher::new().update(&seed.to_le_bytes()).finalize_xof().fill(&mut page);
-    page
-}
-
-/// A page that compresses.
-fn pattern(seed: u64) -> Vec<u8> {
-    seed.to_le_bytes().repeat(PAGE / 8)
-}
-
-/// Pages side by side from `first` on.
-fn pages(first: u64, contents: impl IntoIterator<Item = Vec<u8>>) -> Pages {
-    Pages((first..).step_by(PAGE).zip(contents).collect())
 }
 
 fn any_pages() -> impl Strategy<Value = Pages> {
@@ -139,9 +58,9 @@ proptest! {
         let file = File::open(&path).unwrap();
         let image = Image::read(&file, NAME).unwrap();
         prop_assert_eq!(image.regions(), &[memory.regions()[0].addresses.clone()]);
-        let sink = Kept { maps, ..Kept::default() };
+        let sink = Kept::mapping(maps);
         image.restore(&sink, 2).unwrap();
-        prop_assert_eq!(sink.pages.into_inner().unwrap(), memory.without_zeros());
+        prop_assert_eq!(sink.into_pages(), memory.without_zeros());
     }
 
     #[test]
@@ -209,10 +128,10 @@ fn pages_that_do_not_shrink_can_be_mapped() {
     let memory = pages(1 << 20, (0..1000).map(noise));
     write(&path, &memory, &memory.regions(), 2);
     let file = File::open(&path).unwrap();
-    let sink = Kept { maps: true, ..Kept::default() };
+    let sink = Kept::mapping(true);
     let restored = Image::read(&file, NAME).unwrap().restore(&sink, 2).unwrap();
     assert_eq!(restored, Restored { written: 0, mapped: 1000 });
-    assert_eq!(sink.pages.into_inner().unwrap(), memory);
+    assert_eq!(sink.into_pages(), memory);
 }
 
 #[test]

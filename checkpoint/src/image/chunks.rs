@@ -75,12 +75,7 @@ impl Chunks {
         let bytes = frame.section(&described, chunks_schema()).map_err(refused)?;
         let table = codec::decode::<LIMIT, Vec<Chunk>>(bytes).map_err(Reason::Codec);
         let table = table.and_then(|table| check(&table, &pages, hashes).map(|()| table));
-        let table = table.map_err(|reason| ImageError::Description {
-            path: file.path().to_owned(),
-            offset: frame.offset(&described).unwrap_or_default(),
-            section: described,
-            reason,
-        })?;
+        let table = table.map_err(|reason| ImageError::description(file, frame, described, reason))?;
         Ok(Self { table, start: pages.offset })
     }
 }

@@ -5,9 +5,9 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::chunks::Chunk;
-use super::{PAGE, Reason};
+use super::{ImageError, PAGE, Reason, section};
 use crate::codec;
-use crate::frame::{Schema, TableHash};
+use crate::frame::{File, FileError, Frame, Schema, TableHash};
 
 /// Bytes of a map that is decoded: one of 200 GB in which no two pages are together.
 const LIMIT: usize = 1 << 31;
@@ -73,8 +73,14 @@ pub struct Map {
 }
 
 impl Map {
-    /// The map that `bytes` encode, with regions and bases checked.
-    pub fn decode(bytes: &[u8]) -> Result<Self, Reason> {
+    /// That of an image in a file, with regions and bases checked.
+    pub fn read(file: &File, frame: &Frame<'_>, name: &str) -> Result<Self, ImageError> {
+        let described = section(name, "map");
+        let bytes = frame.section(&described, schema()).map_err(FileError::frame(file.path()))?;
+        Self::decode(bytes).map_err(|reason| ImageError::description(file, frame, described, reason))
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, Reason> {
         let map: Self = codec::decode::<LIMIT, _>(bytes)?;
         check_ranges(map.regions.iter()).map_err(|(index, reason)| Reason::Entry {
             what: "region",

@@ -9,13 +9,15 @@
 //! | `NAME.chunks` | where each chunk is, and its hash |
 //! | `NAME.map` | the ranges; which pages stand at which addresses; the files of before that hold some of them |
 //!
-//! A page of zeros stands nowhere. `NAME.hashes`, `NAME.chunks` and `NAME.map` are checked by the frame's hashes, each
+//! A page of zeros stands nowhere. Pages that a file of before holds are referred to ([`Series`]): by the file's name, which
+//! lies in the same folder, and by its hash. `NAME.hashes`, `NAME.chunks` and `NAME.map` are checked by the frame's hashes, each
 //! chunk by its own when it is used.
 
 mod chunks;
 mod map;
 mod restore;
 mod save;
+mod series;
 
 use std::io;
 use std::path::PathBuf;
@@ -25,10 +27,11 @@ use thiserror::Error;
 pub use map::Base;
 pub use restore::{Image, Part, Restored, Sink};
 pub use save::{Memory, Region, Saved, save};
+pub use series::Series;
 
 use crate::codec::CodecError;
 use crate::compression::CompressionError;
-use crate::frame::{FileError, TableHash};
+use crate::frame::{File, FileError, Frame, TableHash};
 
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
@@ -92,6 +95,14 @@ pub enum ImageError {
         /// What is wrong with them.
         reason: ChunkReason,
     },
+    /// A file cannot be one of a series.
+    #[error("{} cannot be in the series: {reason}", path.display())]
+    Series {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: &'static str,
+    },
     /// A file of before that holds some of the pages is missing.
     #[error("{} holds pages of {name} and cannot be opened: {error}", base.display())]
     BaseMissing {
@@ -118,6 +129,11 @@ pub enum ImageError {
 }
 
 impl ImageError {
+    fn description(file: &File, frame: &Frame<'_>, section: String, reason: Reason) -> Self {
+        let offset = frame.offset(&section).unwrap_or_default();
+        Self::Description { path: file.path().to_owned(), section, offset, reason }
+    }
+
     /// What the user can do.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
@@ -125,7 +141,7 @@ impl ImageError {
             Self::Description { .. } | Self::Chunk { .. } => {
                 Some("the file is damaged: use another copy, or write it again")
             }
-            Self::BaseMissing { .. } | Self::BaseReplaced { .. } => {
+            Self::Series { .. } | Self::BaseMissing { .. } | Self::BaseReplaced { .. } => {
                 Some("keep all files of a series in one folder, under the names they were written with")
             }
             Self::Encode(_) | Self::Region { .. } | Self::Memory { .. } | Self::Sink { .. } => None,

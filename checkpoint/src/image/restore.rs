@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::{fs, io};
 
 use super::chunks::{Chunk, Chunks};
-use super::map::{self, Base, Map, Place, Run};
+use super::map::{Base, Map, Place, Run};
 use super::{ChunkReason, ImageError, PAGE, section};
 use crate::compression::Unpacker;
-use crate::frame::{File, FileError, Frame};
+use crate::frame::{File, Frame};
 use crate::parallel;
 
 /// Pages from which on a run is offered for mapping: fewer are copied sooner than mapped.
@@ -59,15 +59,7 @@ impl<'a> Image<'a> {
     /// The image called `name`. Opens the files of before that it needs; checks all but the pages.
     pub fn read(file: &'a File, name: &str) -> Result<Self, ImageError> {
         let frame = file.frame()?;
-        let described = section(name, "map");
-        let bytes = frame.section(&described, map::schema()).map_err(FileError::frame(file.path()))?;
-        let refused = |reason| ImageError::Description {
-            path: file.path().to_owned(),
-            section: described.clone(),
-            offset: frame.offset(&described).unwrap_or_default(),
-            reason,
-        };
-        let map = Map::decode(bytes).map_err(refused)?;
+        let map = Map::read(file, &frame, name)?;
         let mut chunks = vec![Chunks::read(file, &frame, name)?];
         let mut bases = Vec::new();
         for base in &map.bases {
@@ -77,7 +69,8 @@ impl<'a> Image<'a> {
         }
         let chunk =
             |place: &Place| chunks.get(place.file as usize)?.table.get(usize::try_from(place.chunk).ok()?);
-        map.check_runs(chunk).map_err(refused)?;
+        map.check_runs(chunk)
+            .map_err(|reason| ImageError::description(file, &frame, section(name, "map"), reason))?;
         Ok(Self { file, bases, map, chunks })
     }
 
@@ -157,7 +150,8 @@ impl<'a> Image<'a> {
     }
 }
 
-fn open_base(file: &File, base: &Base, name: &str) -> Result<(File, Chunks), ImageError> {
+/// Opens a file that `file` refers to.
+pub fn open_base(file: &File, base: &Base, name: &str) -> Result<(File, Chunks), ImageError> {
     let path = file.path().with_file_name(&base.file);
     let opened = File::open(&path);
     let missing = |error| ImageError::BaseMissing { base: path.clone(), name: name.to_owned(), error };

@@ -8,6 +8,7 @@ use std::{mem, panic, thread};
 
 use super::chunks::{self, CHUNK_PAGES, Chunk, PageHash, page_hash};
 use super::map::{self, Map, Place, Run, check_ranges};
+use super::series::Series;
 use super::{ImageError, PAGE, section};
 use crate::codec;
 use crate::compression::Packer;
@@ -62,9 +63,21 @@ pub fn save(
     memory: &impl Memory,
     threads: usize,
 ) -> Result<Saved, ImageError> {
+    save_beside(&Series::new(name), writer, name, regions, memory, threads)
+}
+
+/// Saves what is in no file of `series`.
+pub fn save_beside(
+    series: &Series,
+    writer: &mut FileWriter,
+    name: &str,
+    regions: &[Region],
+    memory: &impl Memory,
+    threads: usize,
+) -> Result<Saved, ImageError> {
     check(regions)?;
     writer.begin(&section(name, "pages"), chunks::pages_schema())?;
-    let mut gatherer = Gatherer::default();
+    let mut gatherer = Gatherer::beside(series);
     let table = thread::scope(|scope| {
         let (sender, receiver) = sync_channel(QUEUE);
         let path = writer.path().to_owned();
@@ -77,10 +90,10 @@ pub fn save(
         let stored = storing.join().unwrap_or_else(|payload| panic::resume_unwind(payload));
         gathered.and(stored.map_err(ImageError::from))
     })?;
-    let Gatherer { runs, hashes, mut saved, .. } = gatherer;
+    let Gatherer { mut runs, hashes, mut saved, .. } = gatherer;
     saved.bytes = table.iter().map(|chunk| chunk.length).sum();
     let regions = regions.iter().map(|region| region.addresses.clone()).collect();
-    let map = Map { regions, bases: Vec::new(), runs };
+    let map = Map { regions, bases: series.used(&mut runs), runs };
     writer.begin(&section(name, "hashes"), chunks::hashes_schema())?;
     writer.append(hashes.as_flattened())?;
     for (part, schema, encoded) in [
@@ -156,7 +169,7 @@ fn read(parts: &[Range<u64>], memory: &impl Memory) -> Result<Pages, ImageError>
 
 /// Reads all batches and gives the chunks made of them to `take`, in order, until it takes no more.
 fn gather(
-    gatherer: &mut Gatherer,
+    gatherer: &mut Gatherer<'_>,
     batches: &[Vec<Range<u64>>],
     memory: &impl Memory,
     threads: usize,
@@ -182,8 +195,9 @@ fn gather(
 }
 
 /// Tells pages apart and makes chunks of those that are not stored yet.
-#[derive(Default)]
-struct Gatherer {
+struct Gatherer<'a> {
+    series: &'a Series,
+    /// Pages of this image.
     places: HashMap<PageHash, Place>,
     runs: Vec<Run>,
     hashes: Vec<PageHash>,
@@ -194,7 +208,19 @@ struct Gatherer {
     saved: Saved,
 }
 
-impl Gatherer {
+impl<'a> Gatherer<'a> {
+    fn beside(series: &'a Series) -> Self {
+        Self {
+            series,
+            places: HashMap::new(),
+            runs: Vec::new(),
+            hashes: Vec::new(),
+            chunk: Vec::new(),
+            full: Vec::new(),
+            saved: Saved::default(),
+        }
+    }
+
     fn add(&mut self, pages: &Pages) {
         let addresses = pages.parts.iter().flat_map(|part| part.clone().step_by(PAGE));
         for ((address, page), hash) in addresses.zip(pages.bytes.chunks_exact(PAGE)).zip(&pages.hashes) {
@@ -207,10 +233,11 @@ impl Gatherer {
     }
 
     fn add_page(&mut self, address: u64, page: &[u8], hash: &PageHash) {
-        let place = match self.places.get(hash) {
+        let known = self.places.get(hash).copied().or_else(|| self.series.place(hash));
+        let place = match known {
             Some(place) => {
                 self.saved.repeated += 1;
-                *place
+                place
             }
             None => self.store(page, hash),
         };

@@ -1,0 +1,99 @@
+//! Memory to save and to restore.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Mutex;
+
+use voltsim_checkpoint::image::{Memory, PAGE, Part, Region, Sink};
+
+/// Pages by address; a page that is not there is zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pages(pub BTreeMap<u64, Vec<u8>>);
+
+impl Memory for Pages {
+    fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
+        for (page, address) in bytes.chunks_mut(PAGE).zip((address..).step_by(PAGE)) {
+            match self.0.get(&address) {
+                Some(contents) => page.copy_from_slice(contents),
+                None => page.fill(0),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Pages {
+    /// One region around all the pages.
+    pub fn regions(&self) -> Vec<Region> {
+        let page = PAGE as u64;
+        let touched: Vec<_> = self.0.keys().map(|&address| address..address + page).collect();
+        let addresses = touched.first().map_or(page, |range| range.start)
+            ..touched.last().map_or(2 * page, |range| range.end);
+        vec![Region { addresses, touched }]
+    }
+
+    /// The pages that an image holds.
+    pub fn without_zeros(&self) -> Self {
+        Self(
+            self.0
+                .iter()
+                .filter(|(_, page)| page.iter().any(|&byte| byte != 0))
+                .map(|(&a, p)| (a, p.clone()))
+                .collect(),
+        )
+    }
+}
+
+/// Keeps what it gets, maps what it is offered if it is to.
+#[derive(Default)]
+pub struct Kept {
+    pages: Mutex<Pages>,
+    maps: bool,
+}
+
+impl Kept {
+    pub fn mapping(maps: bool) -> Self {
+        Self { maps, ..Self::default() }
+    }
+
+    pub fn into_pages(self) -> Pages {
+        self.pages.into_inner().unwrap()
+    }
+}
+
+impl Sink for Kept {
+    fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+        for (page, address) in bytes.chunks(PAGE).zip((address..).step_by(PAGE)) {
+            assert_eq!(self.pages.lock().unwrap().0.insert(address, page.to_vec()), None, "once each");
+        }
+        Ok(())
+    }
+
+    fn map(&self, address: u64, part: Part<'_>) -> io::Result<bool> {
+        assert!(part.offset.is_multiple_of(PAGE as u64) && part.length.is_multiple_of(PAGE as u64));
+        if self.maps {
+            let mut bytes = vec![0; part.length as usize];
+            part.file.read_exact_at(&mut bytes, part.offset)?;
+            self.write(address, &bytes)?;
+        }
+        Ok(self.maps)
+    }
+}
+
+/// A page that does not compress.
+pub fn noise(seed: u64) -> Vec<u8> {
+    let mut page = vec![0; PAGE];
+    blake3::Hasher::new().update(&seed.to_le_bytes()).finalize_xof().fill(&mut page);
+    page
+}
+
+/// A page that compresses.
+pub fn pattern(seed: u64) -> Vec<u8> {
+    seed.to_le_bytes().repeat(PAGE / 8)
+}
+
+/// Pages side by side from `first` on.
+pub fn pages(first: u64, contents: impl IntoIterator<Item = Vec<u8>>) -> Pages {
+    Pages((first..).step_by(PAGE).zip(contents).collect())
+}

@@ -5,8 +5,11 @@ use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const TEMPORARY_PREFIX: &str = ".voltsim-";
+/// Unfinished files that nobody has written to for this long belong to nobody.
+const TEMPORARY_LIFE: Duration = Duration::from_secs(60 * 60);
 
 /// Whether the file's contents must have reached the disk before it appears under its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +63,9 @@ impl Unfinished {
         fs::rename(&self.temporary, &self.path)?;
         // It is not there under this name any more.
         self.temporary = PathBuf::new();
-        match (durability, self.path.parent()) {
-            (Durability::Synced, Some(folder)) => sync_folder(folder),
-            _ => Ok(()),
+        match durability {
+            Durability::Synced => sync_folder(folder_of(&self.path)),
+            Durability::Unsynced => Ok(()),
         }
     }
 }
@@ -86,8 +89,12 @@ pub fn nameless(folder: &Path) -> io::Result<File> {
 
 /// Makes the new name durable.
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() };
     File::open(folder)?.sync_all()
+}
+
+/// The folder that a file is in, by a path that can be opened.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A name no other writer uses, in this process or any other.
@@ -101,4 +108,18 @@ fn temporary_name(name: &OsStr) -> OsString {
 /// Whether a file has the name of an unfinished one, left behind by a process that was killed.
 pub fn is_temporary(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes())
+}
+
+/// Removes the unfinished files in a folder that were left behind long ago; does nothing where that is not possible.
+pub fn remove_abandoned(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let idle =
+            entry.metadata().and_then(|metadata| metadata.modified()).map(|modified| modified.elapsed());
+        if is_temporary(&entry.file_name())
+            && idle.is_ok_and(|idle| idle.is_ok_and(|idle| idle > TEMPORARY_LIFE))
+        {
+            // Another process may have removed it.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }

@@ -33,9 +33,10 @@ impl Packer {
 
     /// The compressed block, if it is smaller than the block by an eighth of it.
     pub fn pack(&mut self, block: &[u8]) -> Option<Vec<u8>> {
-        let mut packed = Vec::with_capacity(block.len() - block.len().div_ceil(8));
-        self.0.as_mut()?.compress_to_buffer(block, &mut packed).ok()?;
-        Some(packed)
+        let most = block.len() - block.len().div_ceil(8);
+        let mut packed = Vec::with_capacity(most);
+        let length = self.0.as_mut()?.compress_to_buffer(block, &mut packed).ok()?;
+        (length <= most).then_some(packed)
     }
 }
 

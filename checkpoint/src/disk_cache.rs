@@ -22,8 +22,6 @@ const VALUE_SECTION: &str = "value";
 
 /// Entries used within this time are not marked as used again.
 const USE_RESOLUTION: Duration = Duration::from_secs(60 * 60);
-/// Unfinished files of this age belong to nobody.
-const TEMPORARY_LIFE: Duration = Duration::from_secs(60 * 60);
 
 /// The BLAKE3 hash of everything a value depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -235,6 +233,7 @@ impl DiskCache {
 
     /// The cache's files in the folder; removes unfinished ones that were left behind.
     fn entries(&self) -> io::Result<Vec<EntryFile>> {
+        atomic_file::remove_abandoned(&self.folder);
         let mut entries = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
@@ -242,11 +241,10 @@ impl DiskCache {
             let Ok(metadata) = entry.metadata() else { continue };
             let Ok(used) = metadata.modified() else { continue };
             let name = entry.file_name();
-            if atomic_file::is_temporary(&name) {
-                if used.elapsed().is_ok_and(|age| age > TEMPORARY_LIFE) {
-                    let _ = fs::remove_file(entry.path());
-                }
-            } else if metadata.is_file() && Path::new(&name).extension() == Some(OsStr::new(EXTENSION)) {
+            if metadata.is_file()
+                && Path::new(&name).extension() == Some(OsStr::new(EXTENSION))
+                && !atomic_file::is_temporary(&name)
+            {
                 entries.push(EntryFile { path: entry.path(), used, length: metadata.len() });
             }
         }

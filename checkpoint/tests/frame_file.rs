@@ -7,6 +7,7 @@ mod common;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use common::{NO_ROOM, assert_succeeds, child, child_folder, names};
 use proptest::prelude::*;
@@ -119,7 +120,7 @@ fn a_killed_writer_leaves_the_old_file() {
         println!("written");
         loop {
             writer.write_all(&[1; 4096]).unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
     let (folder, path) = place();
@@ -135,6 +136,19 @@ fn a_killed_writer_leaves_the_old_file() {
     assert!(left.len() == 1 && is_temporary(left[0].as_ref()), "{left:?}");
     write(&path, b"new").unwrap();
     assert_eq!(contents(&path), b"new");
+}
+
+#[test]
+fn a_writer_removes_what_others_left_long_ago() {
+    let (folder, path) = place();
+    let file = |name: &str| fs::File::create(folder.path().join(name)).unwrap();
+    let long_ago = SystemTime::now() - Duration::from_secs(100_000);
+    for name in [".voltsim-0123-old", "theirs"] {
+        file(name).set_modified(long_ago).unwrap();
+    }
+    file(".voltsim-0123-new");
+    write(&path, b"contents").unwrap();
+    assert_eq!(names(folder.path()), [".voltsim-0123-new", "file", "theirs"]);
 }
 
 #[test]

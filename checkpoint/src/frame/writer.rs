@@ -4,7 +4,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::{ENTRY, FileError, FrameError, Reason, Schema, TABLE, Table, TableHash};
-use crate::atomic_file::{Durability, Unfinished};
+use crate::atomic_file::{self, Durability, Unfinished};
 
 /// What small pieces are gathered to before they are written.
 const BUFFER: usize = 64 << 10;
@@ -45,8 +45,10 @@ pub struct Written {
 }
 
 impl FileWriter {
-    /// A file of `sections` sections that will have the name `path`.
+    /// A file of `sections` sections that will have the name `path`. Removes what killed writers left in the folder an
+    /// hour ago or more.
     pub fn create(path: &Path, sections: usize) -> Result<Self, FileError> {
+        atomic_file::remove_abandoned(atomic_file::folder_of(path));
         let unfinished = Unfinished::create(path).map_err(FileError::io("write", path))?;
         let position = (TABLE + ENTRY * sections) as u64;
         // Head and table are written when they are known.

@@ -9,6 +9,7 @@ use super::map::{Base, Map, Place, Run};
 use super::restore::open_base;
 use super::save::{Memory, Region, Saved, save_beside};
 use super::{ImageError, section};
+use crate::atomic_file::folder_of;
 use crate::frame::{File, FileError, FileWriter, Frame};
 
 /// The pages that the files of a series hold. All of them lie in one folder, and each is needed for restoring those
@@ -114,6 +115,6 @@ impl Series {
 }
 
 fn folder(path: &Path) -> Result<PathBuf, ImageError> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = folder_of(path);
     Ok(fs::canonicalize(parent).map_err(FileError::io("find", parent))?)
 }

@@ -64,6 +64,9 @@ pub struct FrameError {
     pub reason: Reason,
 }
 
+/// What the user can do about a damaged file.
+pub(crate) const DAMAGED: &str = "the file is damaged: use another copy, or write it again";
+
 impl FrameError {
     /// What the user can do.
     pub fn remedy(&self) -> Option<&'static str> {
@@ -75,7 +78,7 @@ impl FrameError {
             Reason::Truncated { .. }
             | Reason::TrailingBytes(_)
             | Reason::TableHash
-            | Reason::SectionHash(_) => Some("the file is damaged: use another copy, or write it again"),
+            | Reason::SectionHash(_) => Some(DAMAGED),
             _ => None,
         }
     }

@@ -31,7 +31,7 @@ pub use series::Series;
 
 use crate::codec::CodecError;
 use crate::compression::CompressionError;
-use crate::frame::{File, FileError, Frame, TableHash};
+use crate::frame::{self, File, FileError, Frame, TableHash};
 
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
@@ -138,9 +138,7 @@ impl ImageError {
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::File(error) => error.remedy(),
-            Self::Description { .. } | Self::Chunk { .. } => {
-                Some("the file is damaged: use another copy, or write it again")
-            }
+            Self::Description { .. } | Self::Chunk { .. } => Some(frame::DAMAGED),
             Self::Series { .. } | Self::BaseMissing { .. } | Self::BaseReplaced { .. } => {
                 Some("keep all files of a series in one folder, under the names they were written with")
             }

@@ -13,7 +13,7 @@ use crate::atomic_file::folder_of;
 use crate::frame::{File, FileError, FileWriter, Frame};
 
 /// The pages that the files of a series hold. All of them lie in one folder, and each is needed for restoring those
-/// after it that refer to it.
+/// after it that refer to it. A restore opens all of these at once, so a series should begin anew after some hundred files.
 #[derive(Clone, Debug)]
 pub struct Series {
     name: String,
@@ -44,14 +44,15 @@ impl Series {
         let no_name = ImageError::Series { path: path.to_owned(), reason: "its name is not UTF-8" };
         let own = Base { file: name.ok_or(no_name)?.to_owned(), hash: frame.hash() };
         let map = Map::read(file, &frame, &self.name)?;
-        let chunks = Chunks::read(file, &frame, &self.name)?;
         for base in map.bases {
             if !self.bases.contains(&base) {
                 let (file, chunks) = open_base(file, &base, &self.name)?;
                 self.add_pages(base, &file, &file.frame()?, &chunks)?;
             }
         }
-        self.add_pages(own, file, &frame, &chunks)?;
+        if !self.bases.contains(&own) {
+            self.add_pages(own, file, &frame, &Chunks::read(file, &frame, &self.name)?)?;
+        }
         self.folder = Some(folder);
         Ok(())
     }

@@ -22,7 +22,7 @@ pub use reader::JournalReader;
 pub use writer::JournalWriter;
 
 use crate::compression::CompressionError;
-use crate::frame::{FileError, Schema};
+use crate::frame::{self, FileError, Schema};
 
 /// Bytes of the stream in a full block.
 const BLOCK: usize = 1 << 20;
@@ -60,7 +60,7 @@ impl JournalError {
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::File(error) => error.remedy(),
-            Self::Damaged { .. } => Some("the file is damaged: use another copy, or write it again"),
+            Self::Damaged { .. } => Some(frame::DAMAGED),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Images of memory: the pages of address ranges that hold anything, each content once.
 //!
-//! An image is four sections of a [frame](crate::frame), called after it:
+//! An image is four sections of a [frame], called after it:
 //!
 //! | section | contents |
 //! |---|---|

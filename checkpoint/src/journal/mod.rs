@@ -1,6 +1,6 @@
 //! Journals: records that are added while a program runs and read in the same order, however many they are.
 //!
-//! A journal is one section of a [frame](crate::frame). Its records, each a length (8 bytes, little-endian) and that many
+//! A journal is one section of a [frame]. Its records, each a length (8 bytes, little-endian) and that many
 //! bytes, are one stream, which is cut into blocks of up to 1 MB. A block is
 //!
 //! | offset | bytes | |

@@ -131,6 +131,14 @@ impl Children {
         Children { runtime: config.runtime.clone(), depth: config.depth + 1, requests: Mutex::default() }
     }
 
+    /// Has a thread of the grid called the runtime for something that is kept?
+    pub(crate) fn has_requests(&self) -> bool {
+        let requests = self.requests.lock();
+        let Requests { blocks, work, tail, handles, made, errors, texts } = &*requests;
+        let has_kept = !blocks.is_empty() || !handles.is_empty() || !errors.is_empty() || !texts.is_empty();
+        has_kept || !work.is_empty() || !tail.is_empty() || *made != 0
+    }
+
     /// Does what has been asked for so far, tail launches excluded, on `workers` threads.
     pub(crate) fn run(&self, device: &Device, workers: usize) -> Result<(), LaunchError> {
         loop {

@@ -176,6 +176,11 @@ impl Device {
         self.launches.fetch_add(1, Ordering::Relaxed) + 1
     }
 
+    /// Launches are counted from a number that one has, at least.
+    pub(crate) fn count_launch(&self, number: u64) {
+        self.launches.fetch_max(number, Ordering::Relaxed);
+    }
+
     /// Worker threads a launch may use.
     pub(crate) fn worker_count(&self) -> usize {
         if self.settings.deterministic {

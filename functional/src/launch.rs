@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::children::DeviceRuntime;
 use crate::device::Device;
 use crate::engine::cluster::MAXIMUM_CTAS;
-use crate::engine::grid::Grid;
+use crate::engine::cta::Executed;
+use crate::engine::grid::{Grid, Rest};
 use crate::engine::program::Program;
 use crate::fault::Fault;
 use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind, Memory, MemoryError};
@@ -64,6 +67,13 @@ pub struct LaunchStatistics {
     pub lane_instructions: u64,
     /// Host time taken.
     pub elapsed: Duration,
+}
+
+impl LaunchStatistics {
+    pub(crate) fn new(executed: Executed, elapsed: Duration) -> LaunchStatistics {
+        let Executed { warp_instructions, lane_instructions } = executed;
+        LaunchStatistics { warp_instructions, lane_instructions, elapsed }
+    }
 }
 
 /// Why a launch did not complete.
@@ -198,15 +208,7 @@ pub(crate) fn launch_with(
     config: LaunchConfig,
     workers: usize,
 ) -> Result<LaunchStatistics, LaunchError> {
-    let prepared = Prepared::new(device, program, config)?;
-    let (executed, fault) = prepared.grid.run(workers);
-    let elapsed = prepared.grid.started.elapsed();
-    prepared.finish(fault, workers)?;
-    Ok(LaunchStatistics {
-        warp_instructions: executed.warp_instructions,
-        lane_instructions: executed.lane_instructions,
-        elapsed,
-    })
+    Prepared::new(device, program, config)?.run(Executed::default(), Rest::default(), workers)
 }
 
 /// A launch that can be executed, with the memory that it needs for itself.
@@ -223,23 +225,66 @@ impl<'a> Prepared<'a> {
         config: LaunchConfig,
     ) -> Result<Prepared<'a>, LaunchError> {
         check(device, program, &config)?;
-        let mut grid = Grid::new(Arc::clone(program), device, config);
+        let grid = Grid::new(Arc::clone(program), device, config, device.next_launch());
         let parameters = if program.needs_parameter_address {
             let block = LaunchAllocation::new(&device.memory, grid.parameters.len() as u64)?;
             device.memory.write(block.address, &grid.parameters)?;
-            grid.parameter_address = block.address;
             Some(block)
         } else {
             None
         };
         let workspace = if grid.cooperative {
-            let workspace = LaunchAllocation::new(&device.memory, WORKSPACE_BYTES)?;
-            grid.workspace = workspace.address;
-            Some(workspace)
+            Some(LaunchAllocation::new(&device.memory, WORKSPACE_BYTES)?)
         } else {
             None
         };
-        Ok(Prepared { grid, parameters, workspace })
+        Ok(Prepared::with(grid, parameters, workspace))
+    }
+
+    /// A launch that had this memory. `None` if the memory is not to be had again.
+    pub(crate) fn again(grid: Grid<'a>, own: &OwnMemory) -> Option<Prepared<'a>> {
+        let memory = &grid.owner.memory;
+        let again = |block: &Option<OwnBlock>| match block {
+            Some(block) => LaunchAllocation::again(memory, block).map(Some),
+            None => Some(None),
+        };
+        let (parameters, workspace) = (again(&own.parameters)?, again(&own.workspace)?);
+        Some(Prepared::with(grid, parameters, workspace))
+    }
+
+    fn with(
+        mut grid: Grid<'a>,
+        parameters: Option<LaunchAllocation<'a>>,
+        workspace: Option<LaunchAllocation<'a>>,
+    ) -> Prepared<'a> {
+        let address = |block: &Option<LaunchAllocation<'_>>| block.as_ref().map_or(0, |block| block.address);
+        grid.parameter_address = address(&parameters);
+        grid.workspace = address(&workspace);
+        Prepared { grid, parameters, workspace }
+    }
+
+    /// The launch's memory as data.
+    pub(crate) fn own_memory(&self) -> Result<OwnMemory, MemoryError> {
+        let save = |block: &Option<LaunchAllocation<'_>>, bytes: usize| match block {
+            Some(block) => block.save(bytes).map(Some),
+            None => Ok(None),
+        };
+        let parameters = save(&self.parameters, self.grid.parameters.len())?;
+        Ok(OwnMemory { parameters, workspace: save(&self.workspace, WORKSPACE_BYTES as usize)? })
+    }
+
+    /// Executes what is left on `workers` threads; statistics are of that and what was executed `before`.
+    pub(crate) fn run(
+        self,
+        before: Executed,
+        rest: Rest,
+        workers: usize,
+    ) -> Result<LaunchStatistics, LaunchError> {
+        let (mut executed, fault) = self.grid.run(workers, rest);
+        executed += before;
+        let elapsed = self.grid.started.elapsed();
+        self.finish(fault, workers)?;
+        Ok(LaunchStatistics::new(executed, elapsed))
     }
 
     /// The grid's CTAs will not end: nothing of what it has asked for is done.
@@ -249,20 +294,51 @@ impl<'a> Prepared<'a> {
 
     /// The grid's CTAs have ended: what it has asked for is done, on `workers` threads.
     pub(crate) fn finish(self, fault: Option<Box<Fault>>, workers: usize) -> Result<(), LaunchError> {
+        if let Some(fault) = fault {
+            return Err(self.fail(fault));
+        }
         let Prepared { grid, parameters, workspace } = self;
         drop((parameters, workspace));
-        let device = grid.owner;
-        let ended = match fault {
-            Some(fault) => {
-                if let Some(checker) = device.checker() {
-                    checker.faulted(&grid, &fault);
-                }
-                Err(LaunchError::Fault(fault))
-            }
-            None => grid.children.finish(device, workers),
-        };
-        grid.children.release(device);
+        let ended = grid.children.finish(grid.owner, workers);
+        grid.children.release(grid.owner);
         ended
+    }
+
+    /// A lane has faulted: nothing of what the grid has asked for is done.
+    pub(crate) fn fail(self, fault: Box<Fault>) -> LaunchError {
+        let Prepared { grid, parameters, workspace } = self;
+        drop((parameters, workspace));
+        if let Some(checker) = grid.owner.checker() {
+            checker.faulted(&grid, &fault);
+        }
+        grid.children.release(grid.owner);
+        LaunchError::Fault(fault)
+    }
+}
+
+/// What the memory is that belongs to a launch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OwnMemory {
+    parameters: Option<OwnBlock>,
+    workspace: Option<OwnBlock>,
+}
+
+/// A block of a launch's memory: where it is and what it holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct OwnBlock {
+    address: u64,
+    bytes: Vec<u8>,
+}
+
+impl OwnMemory {
+    /// Is it that of such a launch?
+    pub(crate) fn fits(&self, grid: &Grid<'_>) -> bool {
+        let has = |block: &Option<OwnBlock>, bytes: Option<usize>| {
+            block.as_ref().map(|block| block.bytes.len()) == bytes
+        };
+        let parameters = grid.program.needs_parameter_address.then_some(grid.parameters.len());
+        has(&self.parameters, parameters)
+            && has(&self.workspace, grid.cooperative.then_some(WORKSPACE_BYTES as usize))
     }
 }
 
@@ -276,6 +352,22 @@ impl<'a> LaunchAllocation<'a> {
     fn new(memory: &'a Memory, size: u64) -> Result<Self, MemoryError> {
         let address = memory.allocate(size, ALLOCATION_ALIGNMENT, AllocationKind::Parameters)?;
         Ok(Self { memory, address })
+    }
+
+    /// The block where it was, with what it held.
+    fn again(memory: &'a Memory, block: &OwnBlock) -> Option<Self> {
+        let OwnBlock { address, bytes } = block;
+        if !memory.allocate_again(*address, bytes.len() as u64, AllocationKind::Parameters) {
+            return None;
+        }
+        let again = Self { memory, address: *address };
+        memory.write(*address, bytes).is_ok().then_some(again)
+    }
+
+    fn save(&self, bytes: usize) -> Result<OwnBlock, MemoryError> {
+        let mut block = OwnBlock { address: self.address, bytes: vec![0; bytes] };
+        self.memory.read(self.address, &mut block.bytes)?;
+        Ok(block)
     }
 }
 

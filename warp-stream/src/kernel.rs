@@ -55,6 +55,16 @@ pub trait KernelSource: Send + Sync {
     /// What it is.
     fn kernel(&self) -> &Kernel;
 
+    /// CTAs that are to be executed: all, unless some have ended before.
+    fn cta_count(&self) -> u64 {
+        self.kernel().cta_count()
+    }
+
+    /// Number (x fastest) of the CTA at a position among those that are to be executed, which is the order of their start.
+    fn cta(&self, position: u64) -> u64 {
+        position
+    }
+
     /// Executes the CTAs that SM number `sm` takes. Each SM has one of its own, so that they can run in parallel.
     fn warps(&self, sm: u32) -> Box<dyn WarpSource + '_>;
 }

@@ -51,13 +51,19 @@ impl Binder<'_, '_> {
 
     /// A row (two if `wide`) for the op's own use.
     pub(crate) fn scratch(&mut self, wide: bool) -> u32 {
-        self.tail(&constant_rows(0, wide))
+        self.scratch_rows(&constant_rows(0, wide))
+    }
+
+    fn scratch_rows(&mut self, rows: &[Row]) -> u32 {
+        let first = self.layout.tail.len();
+        self.layout.scratch_rows.extend(first..first + rows.len());
+        self.tail(rows)
     }
 
     /// The rows of a 128-bit register, for results that nobody wants.
     pub(crate) fn scratch_128(&mut self) -> u32 {
         let rows = constant_rows(0, true);
-        self.tail(&[rows.as_slice(), rows.as_slice()].concat())
+        self.scratch_rows(&[rows.as_slice(), rows.as_slice()].concat())
     }
 
     /// Row of a special register; clocks are read by an op of their own into a scratch row.

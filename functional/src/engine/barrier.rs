@@ -1,5 +1,7 @@
 //! CTA barriers (`bar`, `barrier`; PTX manual 9.7.13.1): threads arrive, and when enough have, a generation passes.
 
+use serde::{Deserialize, Serialize};
+
 /// Named barriers a CTA has.
 pub const BARRIERS: usize = 16;
 
@@ -7,7 +9,7 @@ pub const BARRIERS: usize = 16;
 pub const CLUSTER_BARRIER: usize = BARRIERS;
 
 /// One named barrier.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Barrier {
     /// Threads that have arrived in this generation.
     arrived: u32,
@@ -62,6 +64,12 @@ impl Barrier {
     /// Threads that wait for all others of the CTA.
     pub fn waiting_for_all(&self) -> u32 {
         if self.wanted == 0 { self.arrived } else { 0 }
+    }
+
+    /// Can a barrier be in this state? Arrivals are so few that further ones can be counted.
+    pub(crate) fn is_possible(&self) -> bool {
+        const MOST: u32 = 1 << 30;
+        self.arrived < MOST && self.holding <= self.arrived
     }
 
     /// Threads that have arrived and wait for others.

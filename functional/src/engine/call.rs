@@ -76,7 +76,14 @@ impl Running<'_> {
     /// Where the running frame's part of local memory ends.
     pub(crate) fn frame_end(&self) -> u32 {
         let function = self.divergence.frames.get(self.divergence.frame).function as usize;
-        self.local_base + self.grid.program.functions[function].local_bytes.max(FRAME_COST)
+        self.local_base + self.grid.program.functions[function].frame_bytes()
+    }
+}
+
+impl BoundFunction {
+    /// Bytes of local memory that an activation is charged.
+    pub(crate) fn frame_bytes(&self) -> u32 {
+        self.local_bytes.max(FRAME_COST)
     }
 }
 

@@ -7,12 +7,15 @@
 //! the CTA that uses the address, so that a CTA's own addresses are offsets and need no translation; number `n + 1` is
 //! the CTA of rank `n`. `mapa` makes the second kind, which means the same in each CTA of the cluster.
 
+mod saved;
+
 use super::barrier::Barrier;
 use super::cta::{Cta, Executed, Turn};
 use super::grid::Grid;
 use super::view::View;
 use crate::fault::FaultKind;
 use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
+pub(crate) use saved::SavedCluster;
 
 /// CTAs that a cluster can have.
 pub const MAXIMUM_CTAS: u32 = CLUSTER_WINDOWS as u32 - 1;
@@ -63,9 +66,16 @@ pub fn in_cta(address: u64, rank: u32, own_rank: u32) -> u64 {
     window_of(rank, own_rank) + rank_and_offset(address, own_rank).1
 }
 
+/// Words from one CTA's shared memory to the next one's.
+fn words_per_cta(grid: &Grid) -> usize {
+    (grid.shared_bytes() as usize).div_ceil(8) + OVERHANG
+}
+
 /// A cluster with all its storage; the storage is used again for the next one.
 #[derive(Debug)]
 pub struct Cluster {
+    /// Its number in the launch.
+    index: u64,
     pub(super) state: ClusterState,
     pub(super) ctas: Vec<Cta>,
     pub(super) shared: Vec<u64>,
@@ -74,9 +84,10 @@ pub struct Cluster {
 impl Cluster {
     /// Storage for a cluster of this launch.
     pub fn new(grid: &Grid) -> Cluster {
-        let words = (grid.shared_bytes() as usize).div_ceil(8) + OVERHANG;
+        let words = words_per_cta(grid);
         let ctas = grid.ctas_per_cluster();
         Cluster {
+            index: 0,
             state: ClusterState { ctas, pitch: words as u64 * 8, ..ClusterState::default() },
             ctas: (0..ctas).map(|_| Cta::new(grid)).collect(),
             shared: vec![0; words * ctas as usize],
@@ -85,6 +96,7 @@ impl Cluster {
 
     /// Makes this the cluster number `index` of the launch, nothing executed yet.
     pub fn start(&mut self, grid: &Grid, index: u64) {
+        self.index = index;
         self.state.barrier = Barrier::default();
         self.state.live_threads = grid.threads_per_cta() * self.state.ctas;
         self.shared.fill(0);
@@ -130,6 +142,11 @@ impl Cluster {
             }
         }
         Turn::Suspended
+    }
+
+    /// Its first CTA.
+    pub(crate) fn first_cta(&self) -> [u32; 3] {
+        self.ctas.first().map_or([0; 3], |cta| cta.state.id)
     }
 
     /// A fault of the whole cluster, at the place where its first unfinished CTA is.

@@ -1,5 +1,10 @@
 //! A CTA being executed: its warps take turns, each running until it blocks, yields or finishes.
 
+mod saved;
+
+use std::ops::{AddAssign, SubAssign};
+
+use serde::{Deserialize, Serialize};
 use warp_stream::{Moment, Residence};
 
 use super::barrier::{BARRIERS, Barrier};
@@ -13,6 +18,7 @@ use super::special;
 use super::view::View;
 use crate::check::CtaChecks;
 use crate::fault::{Fault, FaultKind, Waiting};
+pub(crate) use saved::SavedCta;
 
 /// Words behind local memory that a vector load may reach into.
 const OVERHANG: usize = 8;
@@ -95,13 +101,27 @@ pub enum Turn {
     Fault(Box<Fault>),
 }
 
-/// Counters of executed work.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Counters of executed work. Sums and differences wrap: a part may be a correction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executed {
     /// Warp instructions.
     pub warp_instructions: u64,
     /// Lane instructions: active lanes summed over warp instructions.
     pub lane_instructions: u64,
+}
+
+impl AddAssign for Executed {
+    fn add_assign(&mut self, other: Executed) {
+        self.warp_instructions = self.warp_instructions.wrapping_add(other.warp_instructions);
+        self.lane_instructions = self.lane_instructions.wrapping_add(other.lane_instructions);
+    }
+}
+
+impl SubAssign for Executed {
+    fn sub_assign(&mut self, other: Executed) {
+        self.warp_instructions = self.warp_instructions.wrapping_sub(other.warp_instructions);
+        self.lane_instructions = self.lane_instructions.wrapping_sub(other.lane_instructions);
+    }
 }
 
 impl Cta {
@@ -155,9 +175,7 @@ impl Cta {
             };
             special::fill(&kernel.specials, frame.base, grid, &self.state, number as u32);
             warp.divergence.frames.start(frame);
-            let first = number as u32 * 32;
-            let lanes = (grid.threads_per_cta() - first).min(32);
-            let live = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
+            let live = grid.lanes_of_warp(number as u32);
             let (from_start, from_end) = warp.divergence.local_used;
             warp.divergence.start(live, kernel.entry, self.local_bytes);
             let lane_words = self.local_bytes as usize / 8;
@@ -244,8 +262,7 @@ impl Cta {
             Flow::Jump | Flow::Next => unsafe { running.run() },
             Flow::Stop => std::mem::replace(&mut running.stop, Stop::Yield),
         };
-        executed.warp_instructions = executed.warp_instructions.wrapping_add(running.instructions);
-        executed.lane_instructions = executed.lane_instructions.wrapping_add(running.lane_instructions);
+        *executed += running.executed();
         let turn = WarpTurn { stop, moved: running.instructions > 0, pc: running.pc };
         self.warps[number].fuel = running.fuel.max(1);
         turn

@@ -7,7 +7,12 @@
 //! parked lanes go on alone, so a lane that waits for a lock held by a parked lane of its own warp gets it. A call is
 //! a join at the return address with a frame of its own.
 
+mod check;
+mod saved;
+
 use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
 
 use super::frame::{Frame, Frames};
 use super::lane::WARP;
@@ -15,6 +20,7 @@ use super::members::Apart;
 use super::op::Flow;
 use super::running::{Running, Stop};
 use crate::fault::{Awaits, FaultKind};
+pub(crate) use saved::SavedLanes;
 
 /// Jumps in a time slice.
 pub const SLICE: u32 = 4096;
@@ -28,7 +34,7 @@ const SPIN_WEIGHT: u32 = 32;
 pub const NONE: u32 = u32::MAX;
 
 /// What a queued fragment waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Wait {
     /// Nothing.
     Ready,
@@ -38,7 +44,7 @@ enum Wait {
     Lanes { members: u32, here: u32 },
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Fragment {
     pc: u32,
     mask: u32,
@@ -54,7 +60,7 @@ impl Fragment {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Join {
     pc: u32,
     frame: u32,

@@ -1,7 +1,10 @@
 //! Frames: the registers of one activation of a function, for all lanes of a warp.
 
+mod saved;
+
 use super::divergence::NONE;
 use super::op::PREDICATE_TRUE;
+pub(crate) use saved::SavedFrame;
 
 /// One register row: 32 words, aligned for the widest vectors.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +43,8 @@ pub struct FrameLayout {
     pub unwritten_rows: Vec<usize>,
     /// Rows after those, with their first contents: constants, special registers, scratch.
     pub tail: Vec<Row>,
+    /// Numbers of the rows of the tail that are no constants.
+    pub scratch_rows: Vec<usize>,
 }
 
 impl FrameLayout {

@@ -4,6 +4,8 @@
 //! sets) goes to the back of a queue, and another one starts, as long as no more of them are resident than the device
 //! could hold. With one worker the order is a function of the program alone, which is what `deterministic` asks for.
 
+mod before;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use crate::device::{Device, DeviceSpec};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
 use crate::texture::Table;
+pub(crate) use before::Before;
 
 /// Rounds of a cluster's warps in one turn.
 const ROUNDS: u32 = 256;
@@ -75,10 +78,21 @@ pub struct Grid<'a> {
     cancelled: AtomicBool,
 }
 
+/// What is left to execute of a launch: by default all.
+#[derive(Debug, Default)]
+pub(crate) struct Rest {
+    /// Clusters that have started and not ended.
+    pub(crate) started: VecDeque<Cluster>,
+    /// The first cluster that has not started.
+    pub(crate) next: u64,
+}
+
 #[derive(Default)]
 struct Progress {
     next: u64,
     resident: u64,
+    /// Clusters that had started before.
+    started: VecDeque<Cluster>,
     suspended: VecDeque<Cluster>,
     spare: Vec<Cluster>,
     fault: Option<Box<Fault>>,
@@ -86,8 +100,13 @@ struct Progress {
 }
 
 impl<'a> Grid<'a> {
-    /// A launch of `program`; its sizes were checked.
-    pub(crate) fn new(program: Arc<Program>, owner: &'a Device, config: LaunchConfig) -> Grid<'a> {
+    /// The launch of this number, of `program`; its sizes were checked.
+    pub(crate) fn new(
+        program: Arc<Program>,
+        owner: &'a Device,
+        config: LaunchConfig,
+        number: u64,
+    ) -> Grid<'a> {
         let (cluster, ctas) = (config.cluster_of(&program), config.ctas_of(&program));
         let children = Children::of(&config);
         Grid {
@@ -103,7 +122,7 @@ impl<'a> Grid<'a> {
             textures: config.textures,
             device: &owner.spec,
             owner,
-            number: owner.next_launch(),
+            number,
             cooperative: config.cooperative,
             has_one_worker: owner.has_one_worker(),
             started: Instant::now(),
@@ -128,7 +147,8 @@ impl<'a> Grid<'a> {
         std::array::from_fn(|axis| self.ctas[axis] / self.cluster[axis])
     }
 
-    fn cluster_count(&self) -> u64 {
+    /// Clusters in all.
+    pub(crate) fn cluster_count(&self) -> u64 {
         self.cta_count() / u64::from(self.ctas_per_cluster())
     }
 
@@ -140,6 +160,14 @@ impl<'a> Grid<'a> {
     /// Warps of a CTA.
     pub fn warps_per_cta(&self) -> u32 {
         self.threads_per_cta().div_ceil(32)
+    }
+
+    /// The lanes of a warp of a CTA, one bit each; the last warp may have fewer than others.
+    pub(crate) fn lanes_of_warp(&self, number: u32) -> u32 {
+        match self.threads_per_cta().saturating_sub(number * 32) {
+            lanes @ 0..32 => (1 << lanes) - 1,
+            _ => u32::MAX,
+        }
     }
 
     /// Bytes of shared memory of a CTA, with those reserved.
@@ -193,10 +221,12 @@ impl<'a> Grid<'a> {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Runs all CTAs on `workers` threads.
-    pub(crate) fn run(&self, workers: usize) -> (Executed, Option<Box<Fault>>) {
+    /// Runs the CTAs that are left on `workers` threads.
+    pub(crate) fn run(&self, workers: usize, rest: Rest) -> (Executed, Option<Box<Fault>>) {
         let workers = workers.min(self.cluster_count().try_into().unwrap_or(usize::MAX)).max(1);
-        let progress = Mutex::new(Progress::default());
+        let Rest { started, next } = rest;
+        let resident = started.len() as u64;
+        let progress = Mutex::new(Progress { next, resident, started, ..Progress::default() });
         let changed = Condvar::new();
         if workers == 1 {
             self.work(workers, &progress, &changed);
@@ -258,7 +288,8 @@ impl<'a> Grid<'a> {
                         continue;
                     }
                     let mut state = progress.lock();
-                    if state.suspended.is_empty() && state.fault.is_none() {
+                    let others = !state.suspended.is_empty() || !state.started.is_empty();
+                    if !others && state.fault.is_none() {
                         taken = self.take(&mut state, workers);
                     }
                     if let Some(index) = taken.next() {
@@ -284,8 +315,7 @@ impl<'a> Grid<'a> {
             }
         }
         let mut state = progress.lock();
-        state.executed.warp_instructions += executed.warp_instructions;
-        state.executed.lane_instructions += executed.lane_instructions;
+        state.executed += executed;
     }
 
     /// A cluster to work on: a new one while the device has room, else the one suspended longest.
@@ -301,6 +331,9 @@ impl<'a> Grid<'a> {
             if state.fault.is_some() {
                 changed.notify_all();
                 return None;
+            }
+            if let Some(cluster) = state.started.pop_front() {
+                return Some(cluster);
             }
             if state.resident < self.resident_limit() {
                 if taken.is_empty() {

@@ -20,6 +20,7 @@ pub mod probe;
 pub mod program;
 pub mod running;
 pub mod shapes;
+pub(crate) mod sparse;
 pub mod special;
 pub(crate) mod stepping;
 pub mod view;

@@ -1,7 +1,7 @@
 //! A warp while it runs: the hot state that ops work on.
 
 use super::cluster::ClusterState;
-use super::cta::CtaState;
+use super::cta::{CtaState, Executed};
 use super::divergence::Divergence;
 use super::grid::Grid;
 use super::lane::Bits;
@@ -158,6 +158,11 @@ impl Running<'_> {
     /// Host address and bytes of the shared memory of the cluster's CTAs.
     pub(crate) fn cluster_extent(&self) -> (u64, u64) {
         (self.cluster_shared() as u64, u64::from(self.cluster.ctas) * self.cluster.pitch)
+    }
+
+    /// What it has executed.
+    pub(crate) fn executed(&self) -> Executed {
+        Executed { warp_instructions: self.instructions, lane_instructions: self.lane_instructions }
     }
 
     /// The current op is none of the program's own: it does not count.

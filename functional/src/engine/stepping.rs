@@ -1,4 +1,5 @@
-//! A CTA whose warps execute one machine instruction at a time, in an order that somebody else chooses.
+//! A cluster whose warps execute one machine instruction at a time, in an order that somebody else chooses. Warps are
+//! numbered through its CTAs.
 //!
 //! Between two steps a fragment of each warp stands at the first op of a machine instruction, or none can go on. What
 //! belongs to no machine instruction (places where lanes meet), and what is left of one whose lanes had to wait in the
@@ -9,8 +10,8 @@ mod deferred;
 
 use warp_stream::{Execution, MemorySpace, Moment, Next, OperationClass, Residence, WarpSlot};
 
-use super::cluster::{Cluster, deadlock};
-use super::cta::{Cta, Simulated};
+use super::cluster::{Cluster, SavedCluster, deadlock};
+use super::cta::{Cta, Executed, Simulated};
 use super::grid::Grid;
 use super::lane::WARP;
 use super::machine::{Addresses, Machine, Note, Told};
@@ -74,26 +75,57 @@ impl Default for SteppedWarp {
     }
 }
 
-/// A CTA that is executed in steps. The storage is used again for the next one.
+/// A cluster that is executed in steps. The storage is used again for the next one.
 #[derive(Debug)]
-pub(crate) struct SteppedCta {
+pub(crate) struct SteppedCluster {
     cluster: Cluster,
     warps: Vec<SteppedWarp>,
+    warps_per_cta: usize,
     /// Its slot of the SM.
     slot: u32,
     /// Warps that are ready.
     ready: u32,
+    /// What it has executed since it was made.
+    executed: Executed,
 }
 
-impl SteppedCta {
-    /// Storage for a CTA in this slot.
-    pub(crate) fn new(grid: &Grid, slot: u32) -> SteppedCta {
-        let warps = (0..grid.warps_per_cta()).map(|_| SteppedWarp::default()).collect();
-        SteppedCta { cluster: Cluster::new(grid), warps, slot, ready: 0 }
+impl SteppedCluster {
+    /// Storage for a cluster in this slot.
+    pub(crate) fn new(grid: &Grid, slot: u32) -> SteppedCluster {
+        let warps_per_cta = grid.warps_per_cta() as usize;
+        let warps = 0..warps_per_cta * grid.ctas_per_cluster() as usize;
+        SteppedCluster {
+            cluster: Cluster::new(grid),
+            warps: warps.map(|_| SteppedWarp::default()).collect(),
+            warps_per_cta,
+            slot,
+            ready: 0,
+            executed: Executed::default(),
+        }
     }
 
-    fn cta(&mut self) -> &mut Cta {
-        &mut self.cluster.ctas[0]
+    /// The CTA of a warp, by rank, and the warp's number in it.
+    #[inline(always)]
+    fn place(&self, number: usize) -> (usize, usize) {
+        match number < self.warps_per_cta {
+            true => (0, number),
+            false => (number / self.warps_per_cta, number % self.warps_per_cta),
+        }
+    }
+
+    fn cta(&mut self, number: usize) -> &mut Cta {
+        let (rank, _) = self.place(number);
+        &mut self.cluster.ctas[rank]
+    }
+
+    /// What it has executed since it was made.
+    pub(crate) fn executed(&self) -> Executed {
+        self.executed
+    }
+
+    /// Warps of all its CTAs.
+    pub(crate) fn warp_count(&self) -> usize {
+        self.warps.len()
     }
 
     /// Is there a warp of this number?
@@ -108,24 +140,70 @@ impl SteppedCta {
         self.warps.get(number as usize).is_some_and(|warp| warp.ready)
     }
 
+    /// Have all its threads exited?
+    pub(crate) fn is_finished(&self) -> bool {
+        self.cluster.ctas.iter().all(Cta::is_finished)
+    }
+
     /// A fault of the whole CTA.
     pub(crate) fn stuck(&self, grid: &Grid, kind: FaultKind) -> Box<Fault> {
         self.cluster.stuck(grid, kind)
     }
 
-    /// Makes this CTA number `index` of the launch, nothing executed yet.
+    /// Makes this cluster number `index` of the launch, nothing executed yet. It has a residence if time is simulated.
     pub(crate) fn start(
         &mut self,
         engine: &mut Engine<'_>,
         index: u64,
-        residence: Residence,
+        residence: Option<Residence>,
     ) -> Result<(), Box<Fault>> {
-        let simulated = Simulated { residence, now: Moment::default(), texels: Vec::new() };
-        match &mut self.cta().state.simulated {
-            Some(kept) => **kept = simulated,
-            none => *none = Some(Box::new(simulated)),
-        }
+        self.reside(residence);
         self.cluster.start(engine.grid, index);
+        self.begin(engine)
+    }
+
+    /// Makes this the cluster that goes on from data that was checked.
+    pub(crate) fn restore(
+        &mut self,
+        engine: &mut Engine<'_>,
+        saved: &SavedCluster,
+        residence: Option<Residence>,
+    ) -> Result<(), Box<Fault>> {
+        self.reside(residence);
+        self.cluster.restore(engine.grid, saved);
+        self.begin(engine)?;
+        if self.ready == 0 { self.find_ready(engine) } else { Ok(()) }
+    }
+
+    /// The cluster between turns of its warps; nothing is put off.
+    pub(crate) fn into_cluster(mut self) -> Cluster {
+        for number in 0..self.warps.len() {
+            let SteppedWarp { fragment, ready, .. } = self.warps[number];
+            let (rank, own) = self.place(number);
+            if ready {
+                let divergence = &mut self.cluster.ctas[rank].warps[own].divergence;
+                divergence.park_first(fragment.pc, fragment.active);
+            }
+        }
+        self.cluster
+    }
+
+    fn reside(&mut self, residence: Option<Residence>) {
+        for cta in &mut self.cluster.ctas {
+            let simulated = residence.map(|residence| Simulated {
+                residence,
+                now: Moment::default(),
+                texels: Vec::new(),
+            });
+            match (&mut cta.state.simulated, simulated) {
+                (Some(kept), Some(simulated)) => **kept = simulated,
+                (place, simulated) => *place = simulated.map(Box::new),
+            }
+        }
+    }
+
+    /// Takes up a fragment of each warp.
+    fn begin(&mut self, engine: &mut Engine<'_>) -> Result<(), Box<Fault>> {
         self.ready = 0;
         for number in 0..self.warps.len() {
             for pending in std::mem::take(&mut self.warps[number].pending) {
@@ -144,7 +222,8 @@ impl SteppedCta {
         }
         let warp = &self.warps[number];
         if !warp.ready {
-            let finished = self.cta().warps[number].finished;
+            let (rank, own) = self.place(number);
+            let finished = self.cluster.ctas[rank].warps[own].finished;
             return Ok(if finished { Next::Finished } else { Next::Waiting });
         }
         let position = engine.machine.places[warp.fragment.pc as usize].position();
@@ -158,7 +237,8 @@ impl SteppedCta {
     fn is_held(&self, engine: &Engine<'_>, number: usize, position: u32) -> bool {
         let Engine { machine, deferred, .. } = engine;
         let (next, touched) = (&machine.code.instructions[position as usize], machine.touched(position));
-        let frame = self.cluster.ctas[0].warps[number].divergence.frame;
+        let (rank, own) = self.place(number);
+        let frame = self.cluster.ctas[rank].warps[own].divergence.frame;
         self.warps[number].pending.iter().any(|&pending| deferred.holds(pending, next, touched, frame))
     }
 
@@ -170,7 +250,7 @@ impl SteppedCta {
         now: Moment,
         execution: &mut Execution,
     ) -> Result<(), Box<Fault>> {
-        if let Some(simulated) = &mut self.cta().state.simulated {
+        if let Some(simulated) = &mut self.cta(number).state.simulated {
             simulated.now = now;
         }
         self.with_warp(engine, number, |step| {
@@ -187,7 +267,7 @@ impl SteppedCta {
         pending: u32,
         now: Moment,
     ) -> Result<(), Box<Fault>> {
-        if let Some(simulated) = &mut self.cta().state.simulated {
+        if let Some(simulated) = &mut self.cta(number).state.simulated {
             simulated.now = now;
         }
         self.with_warp(engine, number, |step| step.carry_out_in_order(pending))?;
@@ -198,7 +278,8 @@ impl SteppedCta {
 
     /// Takes up a fragment of a warp that has none ready, if one can go on.
     fn resume(&mut self, engine: &mut Engine<'_>, number: usize) -> Result<(), Box<Fault>> {
-        if self.cta().warps[number].finished {
+        let (rank, own) = self.place(number);
+        if self.cluster.ctas[rank].warps[own].finished {
             return Ok(());
         }
         self.with_warp(engine, number, |step| {
@@ -215,11 +296,14 @@ impl SteppedCta {
         number: usize,
         what: impl FnOnce(&mut Step<'_, '_>) -> Result<(), FaultKind>,
     ) -> Result<(), Box<Fault>> {
-        let Cluster { state, ctas, shared } = &mut self.cluster;
+        let (rank, own) = self.place(number);
+        let Cluster { state, ctas, shared, .. } = &mut self.cluster;
+        // A CTA's words begin within the block, which has as many times the pitch as there are CTAs.
+        let shared = shared.as_mut_ptr().cast::<u8>().wrapping_add(rank * state.pitch as usize);
         let warp = &mut self.warps[number];
         let was_ready = warp.ready;
         let mut step = Step {
-            w: ctas[0].running(number, engine.grid, &mut engine.view, state, shared.as_mut_ptr().cast()),
+            w: ctas[rank].running(own, engine.grid, &mut engine.view, state, shared),
             machine: engine.machine,
             deferred: &mut engine.deferred,
             pending: &mut warp.pending,
@@ -235,14 +319,15 @@ impl SteppedCta {
         let fuel = if w.divergence.impatient { w.fuel.min(SPIN_JUMPS) } else { w.fuel };
         // After a fault the warp goes nowhere.
         warp.ready = standing == Standing::Ready && done.is_ok();
-        let cta = &mut self.cluster.ctas[0];
-        cta.warps[number].fuel = fuel.max(1);
+        self.executed += w.executed();
+        let cta = &mut self.cluster.ctas[rank];
+        cta.warps[own].fuel = fuel.max(1);
         self.ready = self.ready + u32::from(warp.ready) - u32::from(was_ready);
         if let Err(kind) = done {
-            return Err(cta.fault(engine.grid, number, kind, warp.fragment.pc));
+            return Err(cta.fault(engine.grid, own, kind, warp.fragment.pc));
         }
-        if standing == Standing::Finished && !cta.warps[number].finished {
-            cta.warps[number].finished = true;
+        if standing == Standing::Finished && !cta.warps[own].finished {
+            cta.warps[own].finished = true;
             cta.unfinished -= 1;
         }
         if was_ready && self.ready == 0 { self.find_ready(engine) } else { Ok(()) }
@@ -256,11 +341,12 @@ impl SteppedCta {
                 return Ok(());
             }
         }
-        let Cluster { state, ctas, .. } = &self.cluster;
-        if ctas[0].is_finished() {
+        if self.is_finished() {
             return Ok(());
         }
-        Err(ctas[0].stuck(engine.grid, deadlock(&[ctas[0].waiting_at_barriers()], state)))
+        let Cluster { state, ctas, .. } = &self.cluster;
+        let waiting: Vec<u32> = ctas.iter().map(Cta::waiting_at_barriers).collect();
+        Err(self.cluster.stuck(engine.grid, deadlock(&waiting, state)))
     }
 }
 
@@ -319,6 +405,7 @@ impl Step<'_, '_> {
     ) -> Result<(), FaultKind> {
         let mask = self.w.mask;
         if mask != 0 && self.tell(note, position, execution)? {
+            self.count(mask);
             self.w.pc += 1;
             return Ok(());
         }
@@ -389,6 +476,7 @@ impl Step<'_, '_> {
     #[inline(always)]
     fn execute(&mut self, mask: u32) -> Result<(), FaultKind> {
         let (grid, pc) = (self.w.grid, self.w.pc);
+        self.count(mask);
         if mask == 0 {
             self.w.pc = pc + 1;
             return Ok(());
@@ -401,6 +489,13 @@ impl Step<'_, '_> {
             Flow::Stop => self.stopped()?,
         }
         Ok(())
+    }
+
+    /// Counts an op, whether it is executed now or put off.
+    #[inline(always)]
+    fn count(&mut self, mask: u32) {
+        self.w.instructions = self.w.instructions.wrapping_add(1);
+        self.w.lane_instructions = self.w.lane_instructions.wrapping_add(u64::from(mask.count_ones()));
     }
 
     /// The fragment has stopped: another one is taken up, if there is one.

@@ -207,6 +207,21 @@ impl Memory {
         Ok(address)
     }
 
+    /// Allocates `size` bytes at an address that an allocation of this kind, which takes no room on the device, has had;
+    /// contents are zero. `false` if some of it is taken.
+    pub(crate) fn allocate_again(&self, address: u64, size: u64, kind: AllocationKind) -> bool {
+        let reserved = size.max(1).next_multiple_of(ALLOCATION_ALIGNMENT);
+        let mut state = self.state.write();
+        let fits = size < LARGE_PAGE && address.is_multiple_of(ALLOCATION_ALIGNMENT);
+        if !fits || !state.free.take_at(address, reserved) {
+            return false;
+        }
+        let serial = state.next_serial;
+        state.next_serial += 1;
+        state.live.insert(address, Allocation { address, size, reserved, kind, serial, idle: false });
+        true
+    }
+
     /// Frees the allocation that starts at `address`.
     pub fn free(&self, address: u64) -> Result<Allocation, MemoryError> {
         let mut state = self.state.write();

@@ -9,6 +9,7 @@
 mod source;
 pub mod turns;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -18,8 +19,9 @@ use crate::device::Device;
 use crate::engine::grid::Grid;
 use crate::engine::machine::Machine;
 use crate::engine::program::Program;
-use crate::launch::{LaunchConfig, LaunchError, Prepared};
-use source::LiveKernel;
+use crate::launch::{LaunchConfig, LaunchError, Prepared, check};
+use crate::suspend::{ResumeError, SuspendedLaunch};
+use source::{Left, LiveKernel};
 
 /// Why a launch did not complete.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +29,9 @@ pub enum TimedError<E> {
     /// Launched without a model it would not have completed either, or a lane faulted.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// It cannot go on from the state that it was given.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
     /// It needs something that cannot be executed step by step.
     #[error("{kernel} cannot be timed: {reason}")]
     Unsupported {
@@ -58,20 +63,58 @@ pub fn launch<T, E>(
     identity: Identity,
     drive: impl FnOnce(&dyn KernelSource) -> Result<T, E>,
 ) -> Result<T, TimedError<E>> {
-    let unsupported = |reason| Err(TimedError::Unsupported { kernel: program.kernel().name.clone(), reason });
-    let Some(machine) = &program.machine else {
-        return unsupported("it was not bound in the order of its machine code");
+    let machine = machine(program, &config)?;
+    let prepared = Prepared::new(device, program, config)?;
+    let left = Left { started: BTreeMap::new(), next: 0, count: prepared.grid.cta_count() };
+    drive_prepared((prepared, machine), left, identity, drive)
+}
+
+/// As [`launch`], but goes on with a launch that was suspended: what had been executed before is not given to `drive`, and
+/// CTAs that had started go on from where they stood.
+pub fn launch_from<T, E>(
+    device: &Device,
+    program: &Arc<Program>,
+    config: LaunchConfig,
+    suspended: &SuspendedLaunch,
+    identity: Identity,
+    drive: impl FnOnce(&dyn KernelSource) -> Result<T, E>,
+) -> Result<T, TimedError<E>> {
+    let machine = machine(program, &config)?;
+    check(device, program, &config)?;
+    let prepared = suspended.prepare(device, program, config)?;
+    let (started, next) = suspended.left();
+    let left = Left {
+        started: started.iter().map(|saved| (saved.index, saved)).collect(),
+        next,
+        count: prepared.grid.cta_count(),
     };
-    let mut prepared = Prepared::new(device, program, config)?;
-    if prepared.grid.ctas_per_cluster() > 1 {
-        return unsupported("it has clusters of CTAs");
+    drive_prepared((prepared, machine), left, identity, drive)
+}
+
+/// The machine side of a program that can be executed step by step when it is launched so.
+fn machine<'p, E>(program: &'p Program, config: &LaunchConfig) -> Result<&'p Machine, TimedError<E>> {
+    let unsupported = |reason| Err(TimedError::Unsupported { kernel: program.kernel().name.clone(), reason });
+    let cluster = config.cluster_of(program);
+    match &program.machine {
+        None => unsupported("it was not bound in the order of its machine code"),
+        Some(_) if cluster.is_some_and(|cluster| cluster != [1; 3]) => unsupported("it has clusters of CTAs"),
+        Some(machine) => Ok(machine),
     }
+}
+
+fn drive_prepared<T, E>(
+    (mut prepared, machine): (Prepared<'_>, &Machine),
+    left: Left<'_>,
+    identity: Identity,
+    drive: impl FnOnce(&dyn KernelSource) -> Result<T, E>,
+) -> Result<T, TimedError<E>> {
     // SMs may be simulated by threads of their own.
     prepared.grid.has_one_worker = false;
     let source = LiveKernel {
         kernel: kernel(&prepared.grid, machine, identity),
         grid: &prepared.grid,
         machine,
+        left,
         fault: Mutex::new(None),
     };
     let driven = drive(&source);
@@ -79,7 +122,8 @@ pub fn launch<T, E>(
     if fault.is_none() && driven.is_err() {
         prepared.abandon();
     } else {
-        prepared.finish(fault, device.worker_count())?;
+        let workers = prepared.grid.owner.worker_count();
+        prepared.finish(fault, workers)?;
     }
     driven.map_err(TimedError::Drive)
 }

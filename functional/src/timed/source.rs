@@ -1,24 +1,38 @@
 //! The engine as a source of machine instructions.
 
+use std::collections::BTreeMap;
+
 use parking_lot::Mutex;
 use warp_stream::{
     Execution, Kernel, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource,
 };
 
+use crate::engine::cluster::SavedCluster;
 use crate::engine::grid::Grid;
 use crate::engine::machine::Machine;
-use crate::engine::stepping::{Deferred, Engine, SteppedCta};
+use crate::engine::stepping::{Deferred, Engine, SteppedCluster};
 use crate::engine::view::View;
 use crate::fault::{Fault, FaultKind};
 
 /// Steps between two looks at the watchdog's clock.
 const STEPS_PER_LOOK: u32 = 1 << 16;
 
+/// The CTAs that are to be executed.
+pub(super) struct Left<'g> {
+    /// Those that have started, by number, where they stood.
+    pub(super) started: BTreeMap<u64, &'g SavedCluster>,
+    /// The first that has not.
+    pub(super) next: u64,
+    /// CTAs of the launch.
+    pub(super) count: u64,
+}
+
 /// A launch that is executed step by step.
 pub(super) struct LiveKernel<'g> {
     pub(super) kernel: Kernel,
     pub(super) grid: &'g Grid<'g>,
     pub(super) machine: &'g Machine,
+    pub(super) left: Left<'g>,
     /// The first fault of a lane.
     pub(super) fault: Mutex<Option<Box<Fault>>>,
 }
@@ -28,6 +42,19 @@ impl KernelSource for LiveKernel<'_> {
         &self.kernel
     }
 
+    fn cta_count(&self) -> u64 {
+        let Left { started, next, count } = &self.left;
+        started.len() as u64 + count - next
+    }
+
+    fn cta(&self, position: u64) -> u64 {
+        let Left { started, next, .. } = &self.left;
+        match position.checked_sub(started.len() as u64) {
+            Some(behind) => next + behind,
+            None => started.keys().nth(position as usize).copied().unwrap_or(*next),
+        }
+    }
+
     fn warps(&self, _: u32) -> Box<dyn WarpSource + '_> {
         let engine = Engine {
             grid: self.grid,
@@ -35,7 +62,13 @@ impl KernelSource for LiveKernel<'_> {
             view: View::default(),
             deferred: Deferred::default(),
         };
-        Box::new(LiveWarps { engine, ctas: Vec::new(), fault: &self.fault, steps: 0 })
+        Box::new(LiveWarps {
+            engine,
+            ctas: Vec::new(),
+            started: &self.left.started,
+            fault: &self.fault,
+            steps: 0,
+        })
     }
 }
 
@@ -43,7 +76,9 @@ impl KernelSource for LiveKernel<'_> {
 struct LiveWarps<'g> {
     engine: Engine<'g>,
     /// By slot.
-    ctas: Vec<SteppedCta>,
+    ctas: Vec<SteppedCluster>,
+    /// CTAs that had started before, by number.
+    started: &'g BTreeMap<u64, &'g SavedCluster>,
     fault: &'g Mutex<Option<Box<Fault>>>,
     steps: u32,
 }
@@ -64,7 +99,7 @@ impl LiveWarps<'_> {
     fn step<R>(
         &mut self,
         warp: WarpSlot,
-        what: impl FnOnce(&mut SteppedCta, &mut Engine<'_>) -> Result<R, Box<Fault>>,
+        what: impl FnOnce(&mut SteppedCluster, &mut Engine<'_>) -> Result<R, Box<Fault>>,
     ) -> Result<R, SourceError> {
         match self.ctas.get_mut(warp.cta as usize) {
             Some(cta) if cta.has_warp(warp.warp) => {
@@ -98,10 +133,14 @@ impl WarpSource for LiveWarps<'_> {
         // Memory may have been freed.
         self.engine.view.clear();
         while self.ctas.len() <= slot as usize {
-            self.ctas.push(SteppedCta::new(self.engine.grid, self.ctas.len() as u32));
+            self.ctas.push(SteppedCluster::new(self.engine.grid, self.ctas.len() as u32));
         }
         let first = WarpSlot { cta: slot, warp: 0 };
-        self.step(first, |stepped, engine| stepped.start(engine, cta, residence))
+        let saved = self.started.get(&cta).copied();
+        self.step(first, |stepped, engine| match saved {
+            Some(saved) => stepped.restore(engine, saved, Some(residence)),
+            None => stepped.start(engine, cta, Some(residence)),
+        })
     }
 
     fn end_cta(&mut self, _: u32) {}

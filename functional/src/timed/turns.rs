@@ -65,7 +65,7 @@ pub fn execute(
     let kernel = source.kernel();
     let warps = kernel.warps_per_cta();
     let ctas = if kernel.cooperative { kernel.cta_count().div_ceil(sms.into()) as u32 } else { ctas };
-    let mut waiting = 0..kernel.cta_count();
+    let mut waiting = (0..source.cta_count()).map(|position| source.cta(position));
     let slots = vec![(EMPTY, 0); ctas as usize];
     let sm = |number| Sm { warps: source.warps(number), slots: slots.clone(), deferred: Vec::new() };
     let mut sms: Vec<Sm<'_>> = (0..sms).map(sm).collect();

@@ -22,8 +22,9 @@ pub(super) struct Launch<'a> {
     pub(super) ready: u64,
     /// Another launch was under way at the same time.
     pub(super) shared: bool,
+    /// CTAs to execute.
     ctas: u64,
-    /// CTAs that were started; the next one has this number.
+    /// CTAs that were started.
     started: u64,
     /// CTAs that ended.
     pub(super) ended: u64,
@@ -42,7 +43,7 @@ impl<'a> Launch<'a> {
         start: u64,
     ) -> Launch<'a> {
         let ready = start + u64::from(spec.launch);
-        let ctas = program.kernel.cta_count();
+        let ctas = source.cta_count();
         Launch {
             id,
             program,
@@ -71,7 +72,7 @@ impl<'a> Launch<'a> {
     /// The number of the next CTA, which starts.
     pub(super) fn start_cta(&mut self) -> u64 {
         self.started += 1;
-        self.started - 1
+        self.source.cta(self.started - 1)
     }
 
     /// A CTA has ended.

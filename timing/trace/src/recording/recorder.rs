@@ -44,6 +44,14 @@ impl KernelSource for Recorder<'_> {
         self.inner.kernel()
     }
 
+    fn cta_count(&self) -> u64 {
+        self.inner.cta_count()
+    }
+
+    fn cta(&self, position: u64) -> u64 {
+        self.inner.cta(position)
+    }
+
     fn warps(&self, sm: u32) -> Box<dyn WarpSource + '_> {
         let kernel = self.inner.kernel();
         Box::new(RecordingSource {

@@ -1,0 +1,91 @@
+//! The lanes of a warp as data: where they stand, how they will meet, and their frames.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Divergence, Fragment, Join, NONE, Wait};
+use crate::engine::cta::Executed;
+use crate::engine::frame::{Frames, SavedFrame};
+use crate::engine::lane::WARP;
+use crate::engine::program::{BoundFunction, Program};
+
+/// The lanes of a warp between its turns, as data.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct SavedLanes {
+    /// In the order in which they will run.
+    pub(super) fragments: Vec<Fragment>,
+    pub(super) joins: Vec<Option<Join>>,
+    pub(super) frames: Vec<Option<SavedFrame>>,
+    /// Lanes that have not exited.
+    pub(crate) live: u32,
+    cluster_parity: u32,
+    pub(super) stack: [u32; WARP],
+    /// Bytes of a lane's local memory that have been used, from its beginning and from its end.
+    pub(crate) local_used: (u32, u32),
+    torn: u32,
+    impatient: bool,
+}
+
+impl Divergence {
+    /// The running fragment, which stands at `pc`, is the next to run.
+    pub(crate) fn park_first(&mut self, pc: u32, mask: u32) {
+        let (frame, join) = (self.frame, self.join);
+        self.queue.push_front(Fragment { pc, mask, frame, join, wait: Wait::Ready });
+    }
+
+    /// The lanes as data; none of them runs. Lanes that wait for others at a warp-wide op come to it anew when they go on:
+    /// that much is counted twice then.
+    pub(crate) fn save(&self, program: &Program) -> (SavedLanes, Executed) {
+        let mut twice = Executed::default();
+        let fragments = self.queue.iter().map(|&fragment| match fragment.wait {
+            Wait::Lanes { here, .. } => {
+                twice.warp_instructions += 1;
+                twice.lane_instructions += u64::from(here.count_ones());
+                Fragment { wait: Wait::Ready, ..fragment }
+            }
+            _ => fragment,
+        });
+        let saved = SavedLanes {
+            fragments: fragments.collect(),
+            joins: self.joins.clone(),
+            frames: self.frames.save(program),
+            live: self.live,
+            cluster_parity: self.cluster_parity,
+            stack: self.stack,
+            local_used: self.local_used,
+            torn: self.torn,
+            impatient: self.impatient,
+        };
+        (saved, twice)
+    }
+
+    /// The lanes go on from data that was checked against the program. `fill` fills the rows of special registers of a
+    /// function's frame, which begins at a place.
+    pub(crate) fn restore(
+        &mut self,
+        saved: &SavedLanes,
+        program: &Program,
+        fill: impl FnMut(&BoundFunction, *mut u8),
+    ) {
+        self.frames = Frames::restore(&saved.frames, program, |call| saved.site_of(call, program), fill);
+        self.queue = saved.fragments.iter().copied().collect();
+        self.joins.clone_from(&saved.joins);
+        (self.join, self.frame) = (NONE, 0);
+        self.live = saved.live;
+        self.cluster_parity = saved.cluster_parity;
+        self.stack = saved.stack;
+        self.local_used = saved.local_used;
+        self.torn = saved.torn;
+        self.impatient = saved.impatient;
+        self.released = false;
+    }
+}
+
+impl SavedLanes {
+    /// Call site and caller's frame of the call whose join this is.
+    fn site_of(&self, call: u32, program: &Program) -> (u32, u32) {
+        match self.joins.get(call as usize) {
+            Some(Some(join)) => (program.code[join.pc as usize - 1].immediate as u32, join.frame),
+            _ => (0, 0),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A frame as data: what ops can have written. Constants and special registers are the program's and the launch's.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Frame, FrameLayout, Frames, Row};
+use crate::engine::op::PREDICATE_TRUE;
+use crate::engine::program::{BoundFunction, Program};
+
+/// A frame as data.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct SavedFrame {
+    /// Function, index into the program's functions.
+    pub(crate) function: u32,
+    /// The call's join.
+    pub(crate) call: u32,
+    /// Where the activation's variables begin in a lane's local memory.
+    pub(crate) local_base: u32,
+    /// Rows of predicates, of registers, and those that ops have for themselves.
+    words: Vec<u32>,
+}
+
+impl FrameLayout {
+    /// Numbers of the rows that ops write.
+    fn written_rows(&self) -> impl Iterator<Item = usize> {
+        let registers = self.predicate_rows + self.register_rows;
+        (0..registers).chain(self.scratch_rows.iter().map(move |row| registers + row))
+    }
+}
+
+impl SavedFrame {
+    /// Has it as many rows as such a frame?
+    pub(crate) fn fits(&self, layout: &FrameLayout) -> bool {
+        self.words.len() == layout.written_rows().count() * 32
+    }
+}
+
+impl Frame {
+    /// The frame as data.
+    fn save(&self, layout: &FrameLayout) -> SavedFrame {
+        SavedFrame {
+            function: self.function,
+            call: self.call,
+            local_base: self.local_base,
+            words: layout.written_rows().flat_map(|row| self.rows[row].0).collect(),
+        }
+    }
+
+    /// A frame with these rows, which fit the layout, called from `site` in frame `caller`. Rows of special registers are
+    /// to be filled.
+    fn restore(saved: &SavedFrame, layout: &FrameLayout, (site, caller): (u32, u32)) -> Frame {
+        let mut frame = Frame::new(layout, saved.function, saved.local_base).called_from(site, caller);
+        frame.call = saved.call;
+        for (row, words) in layout.written_rows().zip(saved.words.chunks_exact(32)) {
+            frame.rows[row] = Row(std::array::from_fn(|lane| words[lane]));
+        }
+        frame.rows[0].0[PREDICATE_TRUE as usize] = u32::MAX;
+        frame
+    }
+}
+
+impl Frames {
+    /// The frames as data.
+    pub(crate) fn save(&self, program: &Program) -> Vec<Option<SavedFrame>> {
+        let save = |frame: &Frame| frame.save(&program.functions[frame.function as usize].layout);
+        self.slots.iter().map(|slot| slot.as_ref().map(save)).collect()
+    }
+
+    /// Frames of functions of the program, whose rows they have. `caller` gives call site and caller's frame of a call's
+    /// join, `fill` fills the rows of special registers of a function's frame, which begins at a place.
+    pub(crate) fn restore(
+        saved: &[Option<SavedFrame>],
+        program: &Program,
+        caller: impl Fn(u32) -> (u32, u32),
+        mut fill: impl FnMut(&BoundFunction, *mut u8),
+    ) -> Frames {
+        let mut restore = |saved: &SavedFrame| {
+            let function = &program.functions[saved.function as usize];
+            let frame = Frame::restore(saved, &function.layout, caller(saved.call));
+            fill(function, frame.base);
+            frame
+        };
+        Frames { slots: saved.iter().map(|slot| slot.as_ref().map(&mut restore)).collect() }
+    }
+}

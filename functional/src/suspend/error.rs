@@ -1,0 +1,83 @@
+//! Why a launch cannot be stopped at a point, or cannot go on from one.
+
+use super::UnfinishedLaunch;
+use crate::launch::LaunchError;
+
+/// Why a launch cannot be stopped where it is wanted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The window begins behind the last CTA.
+    #[error("the window begins with CTA {first}, and the launch has {ctas}")]
+    BeyondEnd {
+        /// First CTA of the window.
+        first: u64,
+        /// CTAs of the launch.
+        ctas: u64,
+    },
+    /// CTAs of a cooperative launch end together.
+    #[error("its CTAs wait for each other (cooperative launch): the window has to begin with CTA 0")]
+    Cooperative,
+    /// CTAs before the window do not end before others start.
+    #[error("CTA {cta:?} waits for CTAs from the window on, and cannot end before they start")]
+    Waits {
+        /// One that waits, or the first of its cluster.
+        cta: [u32; 3],
+    },
+    /// Its instructions cannot be executed one by one.
+    #[error("a window of instructions needs a kernel bound in the order of its machine code")]
+    NotStepped,
+    /// What checkers know of the launch cannot be saved.
+    #[error("it is being checked")]
+    Checked,
+    /// It has launches, copies or fills of its own under way, or has streams, events or errors of the device's runtime.
+    #[error("it has called the runtime for launches or other work of its own")]
+    AsksForWork,
+}
+
+/// Why a launch was not stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum SuspendError<'d> {
+    /// It cannot be launched, or a lane has faulted before the point.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// It cannot be stopped there.
+    #[error("{kernel} cannot be stopped there: {refusal}")]
+    Refused {
+        /// Kernel.
+        kernel: String,
+        /// Why.
+        refusal: Refusal,
+        /// The launch, if it has begun: it can go on.
+        rest: Option<Box<UnfinishedLaunch<'d>>>,
+    },
+}
+
+/// Why a launch did not go on to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// It cannot be launched, or a lane has faulted.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The state is one of another launch.
+    #[error("{kernel} cannot go on from this state: {reason}")]
+    Foreign {
+        /// Kernel that was to go on.
+        kernel: String,
+        /// What is different.
+        reason: String,
+    },
+    /// No launch can be in this state.
+    #[error("{kernel} cannot go on, for its state is damaged: {reason}")]
+    Damaged {
+        /// Kernel.
+        kernel: String,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// The addresses of the launch's own memory are taken.
+    #[error("{kernel} cannot go on: the addresses of its parameters or its workspace are taken")]
+    Taken {
+        /// Kernel.
+        kernel: String,
+    },
+}

@@ -1,0 +1,196 @@
+//! A suspended launch: what it is, and what is left of it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::ResumeError;
+use super::fingerprint::fingerprint;
+use crate::device::Device;
+use crate::engine::cluster::{Cluster, SavedCluster};
+use crate::engine::cta::Executed;
+use crate::engine::grid::{Grid, Rest};
+use crate::engine::program::Program;
+use crate::launch::{LaunchConfig, OwnMemory, Prepared};
+use crate::memory::MemoryError;
+
+/// A launch that was stopped in its midst, as data. Device memory is no part of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuspendedLaunch {
+    launch: Identity,
+    /// Tells how the program was bound.
+    program: u64,
+    own: OwnMemory,
+    executed: Executed,
+    started: Vec<SavedCluster>,
+    /// The first cluster that has not started.
+    next: u64,
+}
+
+/// What must be the same when a launch goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Identity {
+    kernel: String,
+    number: u64,
+    ctas: [u32; 3],
+    cluster: [u32; 3],
+    threads: [u32; 3],
+    shared_bytes: u32,
+    local_bytes: u32,
+    cooperative: bool,
+    parameters: Vec<u8>,
+}
+
+impl Identity {
+    fn of(grid: &Grid<'_>) -> Identity {
+        Identity {
+            kernel: grid.program.kernel().name.clone(),
+            number: grid.number,
+            ctas: grid.ctas,
+            cluster: grid.cluster,
+            threads: grid.threads,
+            shared_bytes: grid.shared_bytes(),
+            local_bytes: grid.local_bytes(),
+            cooperative: grid.cooperative,
+            parameters: grid.parameters.clone(),
+        }
+    }
+
+    /// What the launch has that goes on, and this had not.
+    fn difference(&self, now: &Identity) -> Option<String> {
+        let differ = |what: &str, saved: &dyn std::fmt::Debug, now: &dyn std::fmt::Debug| {
+            Some(format!("it has {now:?} {what}, and had {saved:?}"))
+        };
+        if self.kernel != now.kernel {
+            return Some(format!("it is one of {}", self.kernel));
+        }
+        if self.ctas != now.ctas {
+            return differ("CTAs", &self.ctas, &now.ctas);
+        }
+        if self.cluster != now.cluster {
+            return differ("CTAs in a cluster", &self.cluster, &now.cluster);
+        }
+        if self.threads != now.threads {
+            return differ("threads in a CTA", &self.threads, &now.threads);
+        }
+        if self.shared_bytes != now.shared_bytes {
+            return differ("bytes of shared memory", &self.shared_bytes, &now.shared_bytes);
+        }
+        if self.local_bytes != now.local_bytes {
+            return differ("bytes of local memory", &self.local_bytes, &now.local_bytes);
+        }
+        if self.cooperative != now.cooperative {
+            return Some("only one of them is a cooperative launch".to_owned());
+        }
+        let same = self.parameters.iter().zip(&now.parameters).take_while(|(a, b)| a == b).count();
+        let differs = self.parameters != now.parameters;
+        differs.then(|| format!("its parameters differ from byte {same} on"))
+    }
+}
+
+impl SuspendedLaunch {
+    /// The launch, stopped with this left to execute.
+    pub(super) fn of(
+        prepared: &Prepared<'_>,
+        mut executed: Executed,
+        rest: &Rest,
+    ) -> Result<SuspendedLaunch, MemoryError> {
+        let grid = &prepared.grid;
+        let started = rest.started.iter().map(|cluster| {
+            let (saved, twice) = cluster.save(grid);
+            executed -= twice;
+            saved
+        });
+        let started = started.collect();
+        Ok(SuspendedLaunch {
+            launch: Identity::of(grid),
+            program: fingerprint(&grid.program),
+            own: prepared.own_memory()?,
+            executed,
+            started,
+            next: rest.next,
+        })
+    }
+
+    /// Name of the kernel.
+    pub fn kernel(&self) -> &str {
+        &self.launch.kernel
+    }
+
+    /// Number of the launch on its device (`%gridid`).
+    pub fn number(&self) -> u64 {
+        self.launch.number
+    }
+
+    /// CTAs that have started and not ended; of clusters all are counted.
+    pub fn ctas_started(&self) -> u64 {
+        self.started.len() as u64 * u64::from(self.launch.cluster.iter().product::<u32>())
+    }
+
+    /// What it had executed.
+    pub fn executed(&self) -> Executed {
+        self.executed
+    }
+
+    /// The launch with its memory, if the state is one of this launch.
+    pub(crate) fn prepare<'d>(
+        &self,
+        device: &'d Device,
+        program: &Arc<Program>,
+        config: LaunchConfig,
+    ) -> Result<Prepared<'d>, ResumeError> {
+        let kernel = || program.kernel().name.clone();
+        if device.checker().is_some() {
+            let reason = "launches that are checked cannot go on from a state".to_owned();
+            return Err(ResumeError::Foreign { kernel: kernel(), reason });
+        }
+        let grid = Grid::new(Arc::clone(program), device, config, self.launch.number);
+        if let Some(reason) = self.launch.difference(&Identity::of(&grid)) {
+            return Err(ResumeError::Foreign { kernel: kernel(), reason });
+        }
+        // Where no CTA is under way, the program may have been bound otherwise.
+        if !self.started.is_empty() && self.program != fingerprint(program) {
+            let reason = "it was bound otherwise, or has other code or addresses".to_owned();
+            return Err(ResumeError::Foreign { kernel: kernel(), reason });
+        }
+        self.check(&grid).map_err(|reason| ResumeError::Damaged { kernel: kernel(), reason })?;
+        let prepared = Prepared::again(grid, &self.own);
+        let prepared = prepared.ok_or_else(|| ResumeError::Taken { kernel: kernel() })?;
+        device.count_launch(self.launch.number);
+        Ok(prepared)
+    }
+
+    /// The clusters that have started, and the first that has not.
+    pub(crate) fn left(&self) -> (&[SavedCluster], u64) {
+        (&self.started, self.next)
+    }
+
+    /// Checks what engines do not look at again.
+    fn check(&self, grid: &Grid<'_>) -> Result<(), &'static str> {
+        if !self.own.fits(grid) {
+            return Err("its own memory is that of another launch");
+        }
+        if self.next > grid.cluster_count() {
+            return Err("more CTAs than the launch has");
+        }
+        let mut numbers: Vec<u64> = self.started.iter().map(|cluster| cluster.index).collect();
+        numbers.sort_unstable();
+        if numbers.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err("a CTA that is under way twice");
+        }
+        if numbers.last().is_some_and(|&last| last >= self.next) {
+            return Err("a CTA that is under way and has not started");
+        }
+        self.started.iter().try_for_each(|cluster| cluster.check(grid))
+    }
+
+    /// What is left to execute, of the launch that [`SuspendedLaunch::prepare`] has made.
+    pub(crate) fn rest(&self, grid: &Grid<'_>) -> Rest {
+        let restore = |saved: &SavedCluster| {
+            let mut cluster = Cluster::new(grid);
+            cluster.restore(grid, saved);
+            cluster
+        };
+        Rest { started: self.started.iter().map(restore).collect(), next: self.next }
+    }
+}

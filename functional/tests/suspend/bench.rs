@@ -1,0 +1,193 @@
+//! A kernel that is launched on a fresh device: to its end, or up to a point and from there on another device.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use functional::device::{Device, DeviceSpec, Settings};
+use functional::engine::program::Program;
+use functional::launch::{LaunchConfig, LaunchError, launch};
+use functional::memory::AllocationKind;
+use functional::module::Module;
+use functional::suspend::{ResumeError, SuspendError, SuspendedLaunch, Window, launch_from, launch_until};
+use voltsim_checkpoint::codec;
+
+/// Devices of one test at a time, so that each begins at the same address.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Bytes that a state may decode to.
+pub const LIMIT: usize = 1 << 26;
+
+/// A kernel named `test` and how it is launched: its parameters are the addresses of buffers.
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub text: String,
+    pub config: LaunchConfig,
+    /// Words of each buffer.
+    pub buffers: Vec<Vec<u32>>,
+}
+
+impl Case {
+    /// A kernel with this code, and one buffer of zeros. The code finds the buffer in `%rd1`, the thread in `%r1`, the CTA
+    /// in `%r2`, the thread of the grid in `%r4`, and its word of the buffer in `%rd3`.
+    pub fn new(code: &str, (grid, block): (u32, u32), words: usize) -> Case {
+        Case::of(&kernel(code), (grid, block), words)
+    }
+
+    /// A module with these declarations, and one buffer of zeros.
+    pub fn of(declarations: &str, (grid, block): (u32, u32), words: usize) -> Case {
+        let text = format!(".version 8.0\n.target sm_90\n.address_size 64\n{declarations}");
+        let config = LaunchConfig { grid: [grid, 1, 1], block: [block, 1, 1], ..LaunchConfig::default() };
+        Case { text, config, buffers: vec![vec![0; words]] }
+    }
+
+    pub fn cooperative(mut self) -> Case {
+        self.config.cooperative = true;
+        self
+    }
+
+    pub fn with_clusters(mut self, ctas: u32) -> Case {
+        self.config.cluster = Some([ctas, 1, 1]);
+        self
+    }
+
+    pub fn window_sizes(&self) -> u64 {
+        self.config.grid.iter().map(|&n| u64::from(n)).product()
+    }
+}
+
+pub fn kernel(code: &str) -> String {
+    format!(
+        ".visible .entry test(.param .u64 out) {{
+         .reg .pred %p<9>; .reg .b32 %r<40>; .reg .b64 %rd<20>;
+         ld.param.u64 %rd1, [out];
+         mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
+         mad.lo.s32 %r4, %r2, %r3, %r1; mul.wide.s32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2;
+         {code} }}"
+    )
+}
+
+/// What a launch leaves behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    pub memory: Memory,
+    pub warp_instructions: u64,
+    pub lane_instructions: u64,
+}
+
+/// All device memory: address and contents of each allocation.
+pub type Memory = Vec<(u64, Vec<u8>)>;
+
+/// A launch that was stopped: its state as bytes, and memory.
+#[derive(Debug, Clone)]
+pub struct Stopped {
+    pub state: Vec<u8>,
+    pub memory: Memory,
+}
+
+/// A device with the case's module and buffers.
+pub struct Bench {
+    pub device: Arc<Device>,
+    pub program: Arc<Program>,
+    pub config: LaunchConfig,
+    _module: Module,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// How devices are set up where a test says nothing else.
+pub fn stepped() -> Settings {
+    Settings { timed: true, threads: 1, ..Settings::default() }
+}
+
+impl Bench {
+    pub fn new(case: &Case) -> Bench {
+        Bench::with(case, stepped())
+    }
+
+    pub fn with(case: &Case, settings: Settings) -> Bench {
+        Bench::try_with(case, settings).unwrap()
+    }
+
+    /// `None` if the kernel cannot be bound.
+    pub fn try_with(case: &Case, settings: Settings) -> Option<Bench> {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let device = Arc::new(Device::new(DeviceSpec::default(), settings).unwrap());
+        let ptx = Arc::new(ptx_frontend::Module::parse(case.text.clone(), "test.ptx").ok()?);
+        let module = Module::load(&device, vec![ptx]).ok()?;
+        let program = module.kernel("test").ok()?;
+        let mut config = case.config.clone();
+        for words in &case.buffers {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let address = device.memory.allocate(bytes.len() as u64, 4, AllocationKind::Device).unwrap();
+            device.memory.write(address, &bytes).unwrap();
+            config.parameters.extend(address.to_le_bytes());
+        }
+        Some(Bench { device, program, config, _module: module, _alone: alone })
+    }
+
+    pub fn memory(&self) -> Memory {
+        let read = |address: u64, size: u64| {
+            let mut bytes = vec![0; size as usize];
+            self.device.memory.read(address, &mut bytes).unwrap();
+            (address, bytes)
+        };
+        let allocations = self.device.memory.allocations().into_iter();
+        allocations.map(|allocation| read(allocation.address, allocation.size)).collect()
+    }
+
+    pub fn restore(&self, memory: &Memory) {
+        for (address, bytes) in memory {
+            self.device.memory.write(*address, bytes).unwrap();
+        }
+    }
+
+    /// Words of the first buffer.
+    pub fn words(&self) -> Vec<u32> {
+        let address = u64::from_le_bytes(self.config.parameters[..8].try_into().unwrap());
+        let size = self.device.memory.allocation_of(address).unwrap().size;
+        let mut bytes = vec![0; size as usize];
+        self.device.memory.read(address, &mut bytes).unwrap();
+        bytes.chunks(4).map(|chunk| u32::from_le_bytes(chunk.try_into().unwrap())).collect()
+    }
+
+    pub fn launch(&self) -> Result<Left, LaunchError> {
+        let done = launch(&self.device, &self.program, self.config.clone())?;
+        Ok(self.left((done.warp_instructions, done.lane_instructions)))
+    }
+
+    pub fn launch_until(&self, window: &Window) -> Result<SuspendedLaunch, SuspendError<'_>> {
+        launch_until(&self.device, &self.program, self.config.clone(), window)
+    }
+
+    pub fn launch_from(&self, state: &SuspendedLaunch) -> Result<Left, ResumeError> {
+        let done = launch_from(&self.device, &self.program, self.config.clone(), state)?;
+        Ok(self.left((done.warp_instructions, done.lane_instructions)))
+    }
+
+    fn left(&self, (warp_instructions, lane_instructions): (u64, u64)) -> Left {
+        Left { memory: self.memory(), warp_instructions, lane_instructions }
+    }
+}
+
+/// Stops a case in a window, on a device of its own.
+pub fn stop(case: &Case, window: &Window) -> Stopped {
+    let bench = Bench::new(case);
+    let state = bench.launch_until(window).unwrap_or_else(|error| panic!("{window:?}: {error}"));
+    Stopped { state: codec::encode(&state).unwrap(), memory: bench.memory() }
+}
+
+pub fn decode(state: &[u8]) -> SuspendedLaunch {
+    codec::decode::<LIMIT, _>(state).unwrap()
+}
+
+/// Goes on with a case from where it was stopped, on a device of its own.
+pub fn go_on(case: &Case, stopped: &Stopped, settings: Settings) -> Left {
+    let bench = Bench::with(case, settings);
+    bench.restore(&stopped.memory);
+    bench.launch_from(&decode(&stopped.state)).unwrap()
+}
+
+/// Stops a case in a window and goes on: what it leaves in memory must be what a plain launch does.
+pub fn same_from(case: &Case, plain: &Left, window: Window) -> Left {
+    let left = go_on(case, &stop(case, &window), stepped());
+    assert!(left.memory == plain.memory, "from {window:?}");
+    left
+}

@@ -1,0 +1,90 @@
+//! States that are cut off or have other bits: an error, or another result, and nothing worse.
+
+use std::time::Duration;
+
+use functional::device::Settings;
+use functional::suspend::{SuspendedLaunch, Window};
+use voltsim_checkpoint::codec;
+
+use crate::bench::{Bench, Case, LIMIT, Stopped, kernel, stepped, stop};
+
+/// Lanes that part, wait at barriers, call, and have local and shared memory.
+fn case() -> Case {
+    let function = ".func (.param .b32 result) triangle(.param .b32 n) {
+        .reg .pred %p<3>; .reg .b32 %r<9>;
+        ld.param.u32 %r1, [n]; setp.eq.u32 %p1, %r1, 0; mov.u32 %r2, 0; @%p1 bra DONE;
+        add.u32 %r3, %r1, -1;
+        { .param .b32 a; .param .b32 v; st.param.b32 [a], %r3; call.uni (v), triangle, (a); ld.param.b32 %r4, [v]; }
+        add.u32 %r2, %r4, %r1;
+        DONE: st.param.b32 [result], %r2; ret; }";
+    let code = "
+        .shared .align 4 .b8 buffer[256];
+        and.b32 %r6, %r4, 3; mov.u32 %r8, buffer; mad.lo.u32 %r9, %r1, 4, %r8; st.shared.u32 [%r9], %r4;
+        setp.lt.u32 %p1, %r1, 20; @%p1 bra FEW; bar.sync 0;
+        FEW: @%p1 bar.sync 0;
+        { .param .b32 a; .param .b32 v; st.param.b32 [a], %r6; call.uni (v), triangle, (a); ld.param.b32 %r5, [v]; }
+        ld.shared.u32 %r10, [%r9]; add.u32 %r5, %r5, %r10; st.global.u32 [%rd3], %r5; ret;";
+    Case::of(&format!("{function}\n{}", kernel(code)), (3, 64), 192)
+}
+
+/// The state with one bit changed decodes and goes on, or there is an error.
+fn survives(bench: &Bench, stopped: &Stopped, bytes: &[u8]) -> bool {
+    let Ok(state) = codec::decode::<LIMIT, SuspendedLaunch>(bytes) else { return false };
+    bench.restore(&stopped.memory);
+    bench.launch_from(&state).is_ok()
+}
+
+fn bench(case: &Case) -> Bench {
+    Bench::with(case, Settings { watchdog: Some(Duration::from_millis(200)), ..stepped() })
+}
+
+#[test]
+fn every_prefix_of_a_state_is_an_error() {
+    let case = case();
+    let stopped = stop(&case, &Window { first: 1, ctas: 2, instructions: 45 });
+    let lengths = (0..stopped.state.len()).step_by(7);
+    for length in lengths {
+        let decoded = codec::decode::<LIMIT, SuspendedLaunch>(&stopped.state[..length]);
+        assert!(decoded.is_err(), "{length} bytes");
+    }
+}
+
+#[test]
+fn a_state_with_another_bit_is_an_error_or_goes_on() {
+    let case = case();
+    for instructions in [9, 31, 45, 70] {
+        let stopped = stop(&case, &Window { first: 0, ctas: 2, instructions });
+        let bench = bench(&case);
+        assert!(survives(&bench, &stopped, &stopped.state));
+        let (mut went_on, mut refused) = (0, 0);
+        let mut number = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..1500 {
+            number ^= number << 13;
+            number ^= number >> 7;
+            number ^= number << 17;
+            let bit = number as usize % (stopped.state.len() * 8);
+            let mut bytes = stopped.state.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            match survives(&bench, &stopped, &bytes) {
+                true => went_on += 1,
+                false => refused += 1,
+            }
+        }
+        assert!(went_on > 0 && refused > 0, "{went_on} went on, {refused} did not");
+    }
+}
+
+#[test]
+fn small_numbers_anywhere_in_a_state_are_an_error_or_go_on() {
+    let case = case();
+    let stopped = stop(&case, &Window { first: 0, ctas: 1, instructions: 45 });
+    let bench = bench(&case);
+    // Numbers below 251 have a byte of their own.
+    for at in (0..stopped.state.len()).filter(|&at| stopped.state[at] < 251) {
+        for value in [0, 1, stopped.state[at].wrapping_add(1), 250] {
+            let mut bytes = stopped.state.clone();
+            bytes[at] = value;
+            survives(&bench, &stopped, &bytes);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Kernels of every instruction form (`tests/ptx`), stopped and gone on with. What they should leave behind is judged
+//! elsewhere; here a launch that is stopped has to leave what a plain one does.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use functional::device::Settings;
+use functional::launch::LaunchConfig;
+use functional::suspend::Window;
+use voltsim_checkpoint::codec;
+
+use crate::bench::{Bench, Case, decode, stepped};
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "ptx") {
+            found.push(path);
+        }
+    }
+    found.sort();
+}
+
+fn size(text: &str) -> [u32; 3] {
+    let mut extents = text.split('x').map(|extent| extent.parse().unwrap_or(1));
+    [(); 3].map(|()| extents.next().unwrap_or(1))
+}
+
+/// The launch that a file's comments describe, its buffers filled with numbers of our own. `None` for files with
+/// textures, printed text and the like.
+fn case(text: &str) -> Option<Case> {
+    let mut config = LaunchConfig { grid: [1; 3], block: [32, 1, 1], ..LaunchConfig::default() };
+    let mut buffers = Vec::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("// ")) {
+        let Some((directive, rest)) = line.split_once(": ") else { continue };
+        match directive.split(' ').next()? {
+            "run" => {
+                for (key, value) in rest.split(' ').filter_map(|setting| setting.split_once('=')) {
+                    match key {
+                        "grid" => config.grid = size(value),
+                        "block" => config.block = size(value),
+                        "cluster" => config.cluster = Some(size(value)),
+                        "shared" => config.dynamic_shared = value.parse().ok()?,
+                        "threads" => config.grid = [value.parse::<u32>().ok()?.div_ceil(32), 1, 1],
+                        _ => return None,
+                    }
+                }
+            }
+            "buffer" => {
+                let count: usize = rest.split(['[', ']']).nth(1)?.parse().ok()?;
+                buffers.push((0..count * 4).map(|n| (n as u32).wrapping_mul(0x0101_0305) >> 3).collect());
+            }
+            "scalar" | "texture" | "surface" => return None,
+            _ => {}
+        }
+    }
+    Some(Case { text: text.to_owned(), config, buffers })
+}
+
+#[test]
+fn kernels_of_every_form_end_the_same_from_points_in_their_midst() {
+    let mut paths = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/ptx"), &mut paths);
+    let (mut tried, mut number) = (0, 1u64);
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let Some(case) = case(&text) else { continue };
+        // Orders of atomic operations and clocks are not those of a plain launch.
+        if ["%clock", "%globaltimer", "malloc", "vprintf"].iter().any(|word| text.contains(word)) {
+            continue;
+        }
+        // Some wait for ever, given other numbers.
+        let settings = Settings { watchdog: Some(Duration::from_millis(300)), ..stepped() };
+        let Some(bench) = Bench::try_with(&case, settings) else { continue };
+        let before = bench.memory();
+        let Ok(plain) = bench.launch() else { continue };
+        for _ in 0..4 {
+            number = number.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let window = Window { first: 0, ctas: 1 + (number >> 60), instructions: 1 + (number >> 33) % 40 };
+            bench.restore(&before);
+            let state = bench.launch_until(&window);
+            let state = state.unwrap_or_else(|error| panic!("{}, {window:?}: {error}", path.display()));
+            let left = bench.launch_from(&decode(&codec::encode(&state).unwrap()));
+            let left = left.unwrap_or_else(|error| panic!("{}, {window:?}: {error}", path.display()));
+            assert!(left.memory == plain.memory, "{}, {window:?}", path.display());
+            tried += 1;
+        }
+    }
+    assert!(tried > 1000, "{tried}");
+}

@@ -1,0 +1,120 @@
+//! Points that cannot be, and states of other launches.
+
+use functional::device::Settings;
+use functional::launch::LaunchError;
+use functional::memory::AllocationKind;
+use functional::suspend::{Refusal, ResumeError, SuspendError, Window};
+
+use crate::bench::{Bench, Case, stepped};
+use crate::points::GRID_BARRIER;
+
+const POINT: Window = Window { first: 1, ctas: 1, instructions: 3 };
+
+/// CTAs but the last wait for the last.
+const WAITS: &str = "
+    setp.eq.u32 %p1, %r2, 3; @%p1 bra LAST;
+    WAIT: ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT; ret;
+    LAST: st.volatile.global.u32 [%rd1], 1; ret;";
+
+fn refusal(bench: &Bench, window: &Window) -> Refusal {
+    match bench.launch_until(window) {
+        Err(SuspendError::Refused { kernel, refusal, .. }) if kernel == "test" => refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_point_behind_the_last_cta_is_refused() {
+    let bench = Bench::new(&Case::new("ret;", (4, 32), 4));
+    let refused = refusal(&bench, &Window { first: 4, ctas: 1, instructions: 1 });
+    assert_eq!(refused, Refusal::BeyondEnd { first: 4, ctas: 4 });
+}
+
+#[test]
+fn instructions_of_a_kernel_without_machine_code_cannot_be_counted() {
+    let case = Case::new("ret;", (4, 32), 4);
+    let bench = Bench::with(&case, Settings { timed: false, ..stepped() });
+    assert_eq!(refusal(&bench, &POINT), Refusal::NotStepped);
+}
+
+#[test]
+fn the_window_of_a_cooperative_launch_begins_with_its_first_cta() {
+    let bench = Bench::new(&Case::new(GRID_BARRIER, (12, 64), 36).cooperative());
+    assert_eq!(refusal(&bench, &POINT), Refusal::Cooperative);
+}
+
+#[test]
+fn ctas_that_wait_for_later_ones_cannot_end_before_a_point_and_the_launch_goes_on() {
+    let bench = Bench::new(&Case::new(WAITS, (4, 32), 1));
+    let refused = bench.launch_until(&Window { first: 3, ctas: 1, instructions: 1 });
+    let Err(SuspendError::Refused { refusal, rest: Some(rest), .. }) = refused else { panic!("{refused:?}") };
+    assert!(matches!(refusal, Refusal::Waits { .. }), "{refusal}");
+    assert_eq!(bench.words(), [0]);
+    rest.finish().unwrap();
+    assert_eq!(bench.words(), [1]);
+}
+
+#[test]
+fn ctas_of_a_window_may_wait_for_later_ones() {
+    let case = Case::new(WAITS, (4, 32), 1);
+    let stopped = crate::bench::stop(&case, &Window { first: 0, ctas: 2, instructions: 50 });
+    let left = crate::bench::go_on(&case, &stopped, stepped());
+    assert_eq!(left.memory[0].1[..4], [1, 0, 0, 0]);
+}
+
+#[test]
+fn ctas_that_take_long_do_not_seem_to_wait() {
+    // Each thread adds as often as the other CTAs take turns.
+    let case = Case::new(
+        "mov.u32 %r5, 0; LOOP: red.global.add.u32 [%rd1], 1; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 200000;
+         @%p1 bra LOOP; ret;",
+        (2, 32),
+        1,
+    );
+    let bench = Bench::new(&case);
+    let state = bench.launch_until(&Window { first: 1, ctas: 0, instructions: 0 }).unwrap();
+    assert_eq!(bench.words(), [32 * 200_000]);
+    assert_eq!(state.ctas_started(), 0);
+}
+
+#[test]
+fn a_fault_before_the_point_is_the_launchs() {
+    let case = Case::new("mov.u64 %rd4, 64; st.global.u32 [%rd4], %r4; ret;", (4, 32), 1);
+    for window in [POINT, Window { first: 0, ctas: 1, instructions: 50 }] {
+        let bench = Bench::new(&case);
+        let refused = bench.launch_until(&window);
+        assert!(matches!(refused, Err(SuspendError::Launch(LaunchError::Fault(_)))), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_state_of_another_launch_is_refused_by_what_differs() {
+    let case =
+        Case::new("mov.u32 %r5, 1; add.u32 %r5, %r5, %r4; st.global.u32 [%rd3], %r5; ret;", (4, 32), 128);
+    let state = Bench::new(&case).launch_until(&POINT).unwrap();
+    let mut others = vec![(case.clone(), ""); 5];
+    others[0] =
+        (Case { text: case.text.replace("mov.u32 %r5, 1", "mov.u32 %r5, 2"), ..case.clone() }, "code");
+    others[1].0.config.grid = [5, 1, 1];
+    others[1].1 = "CTAs";
+    others[2].0.config.block = [64, 1, 1];
+    others[2].1 = "threads";
+    others[3].0.config.dynamic_shared = 16;
+    others[3].1 = "shared";
+    others[4].0.config.parameters = vec![0; 8];
+    others[4].1 = "parameters";
+    for (other, word) in others {
+        let refused = Bench::new(&other).launch_from(&state);
+        let Err(ResumeError::Foreign { kernel, reason }) = refused else { panic!("{refused:?}") };
+        assert!(kernel == "test" && reason.contains(word), "{reason}");
+    }
+}
+
+#[test]
+fn memory_of_the_launch_that_is_taken_is_an_error() {
+    let case = Case::new(GRID_BARRIER, (4, 32), 12).cooperative();
+    let bench = Bench::new(&case);
+    let state = bench.launch_until(&Window { first: 0, ctas: 4, instructions: 9 }).unwrap();
+    bench.device.memory.allocate(1 << 12, 1, AllocationKind::Parameters).unwrap();
+    assert!(matches!(bench.launch_from(&state), Err(ResumeError::Taken { .. })));
+}

@@ -168,6 +168,16 @@ impl Device {
         self.heap_limit.store(bytes, Ordering::Relaxed);
     }
 
+    /// Bytes that device-side `malloc` has handed out.
+    pub fn heap_used(&self) -> u64 {
+        self.heap_used.load(Ordering::Relaxed)
+    }
+
+    /// Sets what device-side `malloc` has handed out, when its blocks are put back.
+    pub fn set_heap_used(&self, bytes: u64) {
+        self.heap_used.store(bytes, Ordering::Relaxed);
+    }
+
     pub(crate) fn watchdog(&self) -> Option<Duration> {
         self.settings.watchdog
     }
@@ -176,8 +186,8 @@ impl Device {
         self.launches.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Launches are counted from a number that one has, at least.
-    pub(crate) fn count_launch(&self, number: u64) {
+    /// The next launch has a number (`%gridid`) behind this one, which a launch has that was executed elsewhere.
+    pub fn count_launch(&self, number: u64) {
         self.launches.fetch_max(number, Ordering::Relaxed);
     }
 

@@ -239,7 +239,7 @@ impl<'a> Grid<'a> {
 
     /// Clusters that may have started and not finished: as many as the device could hold, and fewer when they need much of
     /// the host's memory.
-    fn resident_limit(&self) -> u64 {
+    pub(crate) fn resident_limit(&self) -> u64 {
         if self.cooperative {
             return u64::MAX;
         }

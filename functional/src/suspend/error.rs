@@ -14,6 +14,14 @@ pub enum Refusal {
         /// CTAs of the launch.
         ctas: u64,
     },
+    /// All CTAs of the window are under way at the same time.
+    #[error("{ctas} CTAs are more than can be under way at once, which are {most}")]
+    TooMany {
+        /// CTAs of the window.
+        ctas: u64,
+        /// CTAs that the device can hold, or for which the host has memory.
+        most: u64,
+    },
     /// CTAs of a cooperative launch end together.
     #[error("its CTAs wait for each other (cooperative launch): the window has to begin with CTA 0")]
     Cooperative,

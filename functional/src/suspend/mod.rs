@@ -93,10 +93,8 @@ pub fn launch_until<'d>(
         refusal,
         rest: rest.map(Box::new),
     };
-    let machine = match refusal(device, program, &config, window) {
-        Ok(machine) => machine,
-        Err(refusal) => return Err(refused(refusal, None)),
-    };
+    let grid = Grid::new(Arc::clone(program), device, config.clone(), 0);
+    let machine = refusal(&grid, program, window).map_err(|refusal| refused(refusal, None))?;
     let prepared = Prepared::new(device, program, config)?;
     let grid = &prepared.grid;
     let (first, end) = window.clusters(grid);
@@ -129,23 +127,28 @@ pub fn launch_until<'d>(
 /// Why a launch cannot be stopped in the window, as far as that is known before; the machine side of its program, if the
 /// window has instructions.
 fn refusal<'p>(
-    device: &Device,
+    grid: &Grid<'_>,
     program: &'p Program,
-    config: &LaunchConfig,
     window: &Window,
 ) -> Result<Option<&'p Machine>, Refusal> {
-    let ctas = config.ctas_of(program).iter().map(|&n| u64::from(n)).product();
+    let ctas = grid.cta_count();
     if window.first >= ctas {
         return Err(Refusal::BeyondEnd { first: window.first, ctas });
     }
-    if config.cooperative && window.first > 0 {
+    if grid.cooperative && window.first > 0 {
         return Err(Refusal::Cooperative);
     }
-    if device.checker().is_some() {
+    if grid.owner.checker().is_some() {
         return Err(Refusal::Checked);
     }
+    let (first, end) = window.clusters(grid);
+    let (begun, most) = (end - first, grid.resident_limit());
+    if begun > most {
+        let ctas = |clusters| clusters * u64::from(grid.ctas_per_cluster());
+        return Err(Refusal::TooMany { ctas: ctas(begun), most: ctas(most) });
+    }
     match &program.machine {
-        _ if window.ctas == 0 || window.instructions == 0 => Ok(None),
+        _ if begun == 0 => Ok(None),
         Some(machine) => Ok(Some(machine)),
         None => Err(Refusal::NotStepped),
     }

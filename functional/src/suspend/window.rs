@@ -11,7 +11,7 @@ use crate::engine::grid::Grid;
 use crate::engine::machine::Machine;
 use crate::engine::stepping::{Deferred, Engine, SteppedCluster};
 use crate::engine::view::View;
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 
 /// Clusters that have begun, those left out that have ended.
 pub(super) struct Begun {
@@ -47,6 +47,12 @@ pub(super) fn begin(
         }
         if !moved {
             break;
+        }
+        if let Some(limit) = grid.owner.watchdog().filter(|limit| grid.started.elapsed() > *limit)
+            && let Some(Stepped { cluster, .. }) =
+                stepped.iter().find(|one| one.left.iter().any(|&left| left > 0))
+        {
+            return Err(cluster.stuck(grid, FaultKind::Timeout { seconds: limit.as_secs() }));
         }
     }
     let mut begun = Begun { clusters: VecDeque::new(), executed: Executed::default() };

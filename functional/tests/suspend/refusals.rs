@@ -1,11 +1,14 @@
 //! Points that cannot be, and states of other launches.
 
+use std::time::Duration;
+
 use functional::device::Settings;
+use functional::fault::FaultKind;
 use functional::launch::LaunchError;
 use functional::memory::AllocationKind;
 use functional::suspend::{Refusal, ResumeError, SuspendError, Window};
 
-use crate::bench::{Bench, Case, stepped};
+use crate::bench::{Bench, Case, kernel, stepped};
 use crate::points::GRID_BARRIER;
 
 const POINT: Window = Window { first: 1, ctas: 1, instructions: 3 };
@@ -85,6 +88,41 @@ fn a_fault_before_the_point_is_the_launchs() {
         let refused = bench.launch_until(&window);
         assert!(matches!(refused, Err(SuspendError::Launch(LaunchError::Fault(_)))), "{refused:?}");
     }
+}
+
+#[test]
+fn a_window_has_no_more_ctas_than_can_be_resident() {
+    let bench = Bench::new(&Case::new("ret;", (10_000, 1024), 1));
+    let refused = refusal(&bench, &Window { first: 0, ctas: 9000, instructions: 1 });
+    assert_eq!(refused, Refusal::TooMany { ctas: 9000, most: 160 });
+    assert!(bench.launch_until(&Window { first: 0, ctas: 9000, instructions: 0 }).is_ok());
+}
+
+#[test]
+fn a_watchdog_ends_a_window_of_which_no_cta_ends() {
+    let settings = Settings { watchdog: Some(Duration::from_millis(100)), ..stepped() };
+    let bench = Bench::with(&Case::new("LOOP: add.u32 %r4, %r4, 1; bra.uni LOOP;", (2, 32), 1), settings);
+    let refused = bench.launch_until(&Window { first: 0, ctas: 1, instructions: u64::MAX });
+    let Err(SuspendError::Launch(LaunchError::Fault(fault))) = refused else { panic!("{refused:?}") };
+    assert!(matches!(fault.kind, FaultKind::Timeout { .. }), "{fault}");
+}
+
+#[test]
+fn a_kernel_that_has_called_the_devices_runtime_cannot_be_stopped_and_goes_on() {
+    let declarations = format!(
+        ".extern .func (.param .b32 r) cudaEventCreateWithFlags(.param .b64 e, .param .b32 f);\n{}",
+        kernel(
+            "{ .param .b64 e; .param .b32 f; .param .b32 r; st.param.b64 [e], %rd1; st.param.b32 [f], 2;
+               call.uni (r), cudaEventCreateWithFlags, (e, f); }
+             bar.sync 0; st.global.u32 [%rd3+8], %r4; ret;"
+        )
+    );
+    let bench = Bench::new(&Case::of(&declarations, (2, 32), 66));
+    let refused = bench.launch_until(&Window { first: 1, ctas: 1, instructions: 2 });
+    let Err(SuspendError::Refused { refusal, rest: Some(rest), .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!(refusal, Refusal::AsksForWork);
+    rest.finish().unwrap();
+    assert_eq!(bench.words()[2..], (0..64).collect::<Vec<u32>>());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Which CTA starts where and when.
 
+use warp_stream::{Kernel, KernelSource, WarpSource};
+
 use crate::script::{Script, count, launch, titan_v};
 
 #[test]
@@ -40,4 +42,33 @@ fn all_of_many_ctas_are_executed_once() {
     assert!(started.into_iter().eq(0..20_000));
     assert_eq!(count(&record, "sm.warp_instructions"), 40_000);
     assert_eq!(count(&record, "gpu.ctas_ended"), 20_000);
+}
+
+/// A launch of which only CTAs with odd numbers are left.
+struct Odd(Script);
+
+impl KernelSource for Odd {
+    fn kernel(&self) -> &Kernel {
+        self.0.kernel()
+    }
+
+    fn cta_count(&self) -> u64 {
+        self.kernel().cta_count() / 2
+    }
+
+    fn cta(&self, position: u64) -> u64 {
+        2 * position + 1
+    }
+
+    fn warps(&self, sm: u32) -> Box<dyn WarpSource + '_> {
+        self.0.warps(sm)
+    }
+}
+
+#[test]
+fn ctas_that_have_ended_elsewhere_are_not_started() {
+    let odd = Odd(Script::new(8, 32).exit());
+    let record = titan_v(&["chip.sms=3"]).launch(&odd, &mut ()).unwrap();
+    assert_eq!(odd.0.started(), [(1, 0), (3, 1), (5, 2), (7, 0)]);
+    assert_eq!(count(&record, "gpu.ctas_ended"), 4);
 }

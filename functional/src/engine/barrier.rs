@@ -68,7 +68,7 @@ impl Barrier {
 
     /// Can a barrier be in this state? Arrivals are so few that further ones can be counted.
     pub(crate) fn is_possible(&self) -> bool {
-        const MOST: u32 = 1 << 30;
+        const MOST: u32 = 1 << 20;
         self.arrived < MOST && self.holding <= self.arrived
     }
 

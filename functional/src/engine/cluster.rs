@@ -47,6 +47,12 @@ impl ClusterState {
     pub fn arrive(&mut self, count: u32) {
         self.barrier.arrive(count, 0, 0, self.live_threads);
     }
+
+    /// Where the shared memory of the CTA of this rank begins, in that of the cluster.
+    pub(super) fn shared_of(&self, rank: usize, cluster: &mut [u64]) -> *mut u8 {
+        // The words of each CTA begin within those of the cluster, which have as many times the pitch.
+        cluster.as_mut_ptr().cast::<u8>().wrapping_add(rank * self.pitch as usize)
+    }
 }
 
 /// Number of the CTA with this rank, as part of an address: times [`WINDOW_SIZE`].
@@ -111,18 +117,14 @@ impl Cluster {
             let turn =
                 cta.run(grid, view, &mut self.state, self.shared.as_mut_ptr().cast(), rounds, executed);
             return match turn {
-                Turn::Blocked => {
-                    Turn::Fault(cta.stuck(grid, deadlock(&[cta.waiting_at_barriers()], &self.state)))
-                }
+                Turn::Blocked => Turn::Fault(self.deadlocked(grid)),
                 turn => turn,
             };
         }
         for _ in 0..rounds {
             let (mut unfinished, mut progress) = (false, false);
             for (rank, cta) in self.ctas.iter_mut().enumerate().filter(|(_, cta)| !cta.is_finished()) {
-                // A CTA's words begin within the block, which has `ctas` times the pitch.
-                let shared =
-                    self.shared.as_mut_ptr().cast::<u8>().wrapping_add(rank * self.state.pitch as usize);
+                let shared = self.state.shared_of(rank, &mut self.shared);
                 match cta.run(grid, view, &mut self.state, shared, 1, executed) {
                     Turn::Finished => progress = true,
                     Turn::Suspended => (unfinished, progress) = (true, true),
@@ -137,8 +139,7 @@ impl Cluster {
                 return Turn::Finished;
             }
             if !progress {
-                let waiting: Vec<u32> = self.ctas.iter().map(Cta::waiting_at_barriers).collect();
-                return Turn::Fault(self.stuck(grid, deadlock(&waiting, &self.state)));
+                return Turn::Fault(self.deadlocked(grid));
             }
         }
         Turn::Suspended
@@ -154,15 +155,16 @@ impl Cluster {
         let cta = self.ctas.iter().find(|cta| !cta.is_finished()).unwrap_or(&self.ctas[0]);
         cta.stuck(grid, kind)
     }
-}
 
-/// The fault of threads that wait at barriers, so many of each CTA and others at the cluster's.
-pub(super) fn deadlock(waiting: &[u32], cluster: &ClusterState) -> FaultKind {
-    let waiting = waiting.iter().sum::<u32>() + cluster.barrier.waiting();
-    FaultKind::Deadlock(format!(
-        "{waiting} threads wait at a barrier that the other {} live threads never reach",
-        cluster.live_threads.saturating_sub(waiting)
-    ))
+    /// The fault of threads of which none can go on: some wait at barriers that the others never reach.
+    pub(super) fn deadlocked(&self, grid: &Grid) -> Box<crate::fault::Fault> {
+        let at_named: u32 = self.ctas.iter().map(Cta::waiting_at_barriers).sum();
+        let waiting = at_named + self.state.barrier.waiting();
+        let others = self.state.live_threads.saturating_sub(waiting);
+        let reason =
+            format!("{waiting} threads wait at a barrier that the other {others} live threads never reach");
+        self.stuck(grid, FaultKind::Deadlock(reason))
+    }
 }
 
 #[cfg(test)]

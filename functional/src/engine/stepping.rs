@@ -10,7 +10,7 @@ mod deferred;
 
 use warp_stream::{Execution, MemorySpace, Moment, Next, OperationClass, Residence, WarpSlot};
 
-use super::cluster::{Cluster, SavedCluster, deadlock};
+use super::cluster::{Cluster, SavedCluster};
 use super::cta::{Cta, Executed, Simulated};
 use super::grid::Grid;
 use super::lane::WARP;
@@ -298,8 +298,7 @@ impl SteppedCluster {
     ) -> Result<(), Box<Fault>> {
         let (rank, own) = self.place(number);
         let Cluster { state, ctas, shared, .. } = &mut self.cluster;
-        // A CTA's words begin within the block, which has as many times the pitch as there are CTAs.
-        let shared = shared.as_mut_ptr().cast::<u8>().wrapping_add(rank * state.pitch as usize);
+        let shared = state.shared_of(rank, shared);
         let warp = &mut self.warps[number];
         let was_ready = warp.ready;
         let mut step = Step {
@@ -344,9 +343,7 @@ impl SteppedCluster {
         if self.is_finished() {
             return Ok(());
         }
-        let Cluster { state, ctas, .. } = &self.cluster;
-        let waiting: Vec<u32> = ctas.iter().map(Cta::waiting_at_barriers).collect();
-        Err(self.cluster.stuck(engine.grid, deadlock(&waiting, state)))
+        Err(self.cluster.deadlocked(engine.grid))
     }
 }
 

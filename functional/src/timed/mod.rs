@@ -29,9 +29,6 @@ pub enum TimedError<E> {
     /// Launched without a model it would not have completed either, or a lane faulted.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// It cannot go on from the state that it was given.
-    #[error(transparent)]
-    Resume(#[from] ResumeError),
     /// It needs something that cannot be executed step by step.
     #[error("{kernel} cannot be timed: {reason}")]
     Unsupported {
@@ -43,6 +40,17 @@ pub enum TimedError<E> {
     /// Whoever drives it has given up.
     #[error("{0}")]
     Drive(E),
+}
+
+/// Why a launch that was suspended did not complete.
+#[derive(Debug, thiserror::Error)]
+pub enum TimedResumeError<E> {
+    /// It cannot go on from the state that it was given.
+    #[error(transparent)]
+    State(#[from] ResumeError),
+    /// As of every launch.
+    #[error(transparent)]
+    Launch(#[from] TimedError<E>),
 }
 
 /// Which launch of a run it is.
@@ -78,9 +86,9 @@ pub fn launch_from<T, E>(
     suspended: &SuspendedLaunch,
     identity: Identity,
     drive: impl FnOnce(&dyn KernelSource) -> Result<T, E>,
-) -> Result<T, TimedError<E>> {
+) -> Result<T, TimedResumeError<E>> {
     let machine = machine(program, &config)?;
-    check(device, program, &config)?;
+    check(device, program, &config).map_err(TimedError::Launch)?;
     let prepared = suspended.prepare(device, program, config)?;
     let (started, next) = suspended.left();
     let left = Left {
@@ -88,7 +96,7 @@ pub fn launch_from<T, E>(
         next,
         count: prepared.grid.cta_count(),
     };
-    drive_prepared((prepared, machine), left, identity, drive)
+    Ok(drive_prepared((prepared, machine), left, identity, drive)?)
 }
 
 /// The machine side of a program that can be executed step by step when it is launched so.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use functional::device::Settings;
 use functional::suspend::{SuspendedLaunch, Window};
+use functional::timed::turns::{Order, execute};
+use functional::timed::{Identity, launch_from};
 use voltsim_checkpoint::codec;
 
 use crate::bench::{Bench, Case, LIMIT, Stopped, kernel, stepped, stop};
@@ -27,11 +29,23 @@ fn case() -> Case {
     Case::of(&format!("{function}\n{}", kernel(code)), (3, 64), 192)
 }
 
-/// The state with one bit changed decodes and goes on, or there is an error.
+/// Does a state decode and go on to its end?
 fn survives(bench: &Bench, stopped: &Stopped, bytes: &[u8]) -> bool {
     let Ok(state) = codec::decode::<LIMIT, SuspendedLaunch>(bytes) else { return false };
     bench.restore(&stopped.memory);
     bench.launch_from(&state).is_ok()
+}
+
+/// The same, under a model.
+fn survives_under_a_model(bench: &Bench, stopped: &Stopped, bytes: &[u8]) -> bool {
+    let Ok(state) = codec::decode::<LIMIT, SuspendedLaunch>(bytes) else { return false };
+    bench.restore(&stopped.memory);
+    let identity = Identity { launch: 1, stream: 0 };
+    let config = bench.config.clone();
+    let driven = launch_from(&bench.device, &bench.program, config, &state, identity, |source| {
+        execute(source, (1, 2), Order::InTurn, |_| {})
+    });
+    driven.is_ok()
 }
 
 fn bench(case: &Case) -> Bench {
@@ -49,8 +63,8 @@ fn every_prefix_of_a_state_is_an_error() {
     }
 }
 
-#[test]
-fn a_state_with_another_bit_is_an_error_or_goes_on() {
+/// Tries states with one bit changed: some go on, some do not.
+fn other_bits(tries: u32, survives: fn(&Bench, &Stopped, &[u8]) -> bool) {
     let case = case();
     for instructions in [9, 31, 45, 70] {
         let stopped = stop(&case, &Window { first: 0, ctas: 2, instructions });
@@ -58,7 +72,7 @@ fn a_state_with_another_bit_is_an_error_or_goes_on() {
         assert!(survives(&bench, &stopped, &stopped.state));
         let (mut went_on, mut refused) = (0, 0);
         let mut number = 0x9e37_79b9_7f4a_7c15_u64;
-        for _ in 0..1500 {
+        for _ in 0..tries {
             number ^= number << 13;
             number ^= number >> 7;
             number ^= number << 17;
@@ -72,6 +86,16 @@ fn a_state_with_another_bit_is_an_error_or_goes_on() {
         }
         assert!(went_on > 0 && refused > 0, "{went_on} went on, {refused} did not");
     }
+}
+
+#[test]
+fn a_state_with_another_bit_is_an_error_or_goes_on() {
+    other_bits(1500, survives);
+}
+
+#[test]
+fn a_state_with_another_bit_is_an_error_or_goes_on_under_a_model() {
+    other_bits(400, survives_under_a_model);
 }
 
 #[test]

@@ -14,8 +14,11 @@ pub mod memory_side;
 pub mod message;
 pub mod partition;
 pub mod report;
+mod restore;
 pub mod slab;
 pub mod sm;
 pub mod specification;
 pub mod statistics;
 pub mod wheel;
+
+pub use restore::RestoreError;

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
-use crate::crossbar::{CrossbarCounters, Network, Wires};
+use crate::crossbar::{CrossbarCounters, CrossbarSpec, Network, Wires};
 use crate::dram::{DramCounters, Timing, Violation};
 use crate::l2::{L2Counters, Reply};
 use crate::message::{LINE_BYTES, MemoryReply, MemoryRequest, Performed, Timed};
-use crate::partition::{Bay, Clocks, Partitions};
+use crate::partition::{Bay, Clocks, Partition, Partitions};
+use crate::restore::{Fits, LATEST, RestoreError, countable, fits, near, of_unit};
 use crate::specification::GpuSpec;
 use crate::statistics::Counters;
 
@@ -63,7 +64,7 @@ impl MemoryCounters {
 }
 
 /// All that changes, but for the partitions.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct State {
     /// Core cycle up to which everything has run.
     now: u64,
@@ -74,12 +75,66 @@ struct State {
     counters: MemoryCounters,
 }
 
+/// Ports of the SMs' side of the crossbar.
+fn ports(gpu: &GpuSpec) -> u32 {
+    gpu.chip.sms.div_ceil(gpu.crossbar.sms_per_port)
+}
+
+fn wires(gpu: &GpuSpec) -> Wires {
+    let CrossbarSpec { latency, arbiter, iterations, .. } = gpu.crossbar;
+    Wires { clock: Clock::new(gpu.clocks.crossbar, gpu.clocks.core), latency, arbiter, iterations }
+}
+
+fn clocks(gpu: &GpuSpec) -> Clocks {
+    let clock = |own| Clock::new(own, gpu.clocks.core);
+    Clocks { l2: clock(gpu.clocks.l2), dram: clock(gpu.clocks.dram), timing: Timing::new(&gpu.dram) }
+}
+
+impl State {
+    /// Makes one that was read ready to run, at a core cycle.
+    fn restore(&mut self, gpu: &GpuSpec, now: u64) -> Fits {
+        fits(self.now <= now && now < LATEST, "its time is another one")?;
+        countable(&self.counters)?;
+        let (ports, slices) = (ports(gpu), gpu.partition.all_slices());
+        let room = gpu.crossbar.output_buffer;
+        let cycle = wires(gpu).clock.from_core(self.now);
+        self.requests.restore(ports, slices, room, cycle)?;
+        self.replies.restore(slices, ports, room, cycle)?;
+        fits(self.wakes.len() == gpu.partition.channels as usize, "there is another number of channels")?;
+        let port = |reply: &MemoryReply| u32::from(reply.sm) / gpu.crossbar.sms_per_port;
+        let slice = |reply: &MemoryReply| gpu.partition.place(reply.line).slice;
+        for packet in self.requests.packets() {
+            let Timed { cycle, message } = packet.message;
+            let reply = message.reply();
+            reply.check(gpu.chip.sms)?;
+            let way = (u32::from(packet.input), u32::from(packet.output));
+            fits(way == (port(&reply), slice(&reply)) && near(cycle, now), "a request goes another way")?;
+        }
+        for packet in self.replies.packets() {
+            let Reply { sent, message } = packet.message;
+            message.check(gpu.chip.sms)?;
+            let way = (u32::from(packet.input), u32::from(packet.output));
+            fits(way == (slice(&message), port(&message)) && near(sent, now), "a reply goes another way")?;
+        }
+        Ok(())
+    }
+}
+
+/// All that changes, as it is written and read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MemorySideState {
+    state: State,
+    /// By channel.
+    partitions: Vec<Partition>,
+}
+
 /// The memory side.
 #[derive(Debug)]
 pub struct MemorySide {
     gpu: Arc<GpuSpec>,
     wires: Wires,
     clocks: Clocks,
+    /// Behind locks, for threads that run them.
     partitions: Partitions,
     state: State,
     /// Scratch: channels with something to do in an epoch.
@@ -89,31 +144,70 @@ pub struct MemorySide {
 impl MemorySide {
     /// An idle memory side with cold caches.
     pub fn new(gpu: &Arc<GpuSpec>) -> MemorySide {
-        let (clocks, crossbar) = (&gpu.clocks, &gpu.crossbar);
-        let clock = |own| Clock::new(own, clocks.core);
+        let (ports, slices) = (ports(gpu), gpu.partition.all_slices());
+        let room = gpu.crossbar.output_buffer;
+        let channels = 0..gpu.partition.channels;
         let timing = Timing::new(&gpu.dram);
-        let clocks = Clocks { l2: clock(clocks.l2), dram: clock(clocks.dram), timing };
-        let ports = gpu.chip.sms.div_ceil(crossbar.sms_per_port);
-        let slices = gpu.partition.all_slices();
+        let state = State {
+            now: 0,
+            requests: Network::new(ports, slices, room),
+            wakes: vec![u64::MAX; channels.len()],
+            replies: Network::new(slices, ports, room),
+            counters: MemoryCounters::default(),
+        };
+        let partitions = channels.map(|channel| Partition::new(gpu, &timing, channel)).collect();
+        MemorySide::with(gpu, MemorySideState { state, partitions })
+    }
+
+    fn with(gpu: &Arc<GpuSpec>, MemorySideState { state, partitions }: MemorySideState) -> MemorySide {
+        let clocks = clocks(gpu);
         MemorySide {
             gpu: Arc::clone(gpu),
-            wires: Wires {
-                clock: clock(gpu.clocks.crossbar),
-                latency: crossbar.latency,
-                arbiter: crossbar.arbiter,
-                iterations: crossbar.iterations,
-            },
+            wires: wires(gpu),
             clocks,
-            partitions: Partitions::new(gpu, clocks, &timing),
-            state: State {
-                now: 0,
-                requests: Network::new(ports, slices, crossbar.output_buffer),
-                wakes: vec![u64::MAX; gpu.partition.channels as usize],
-                replies: Network::new(slices, ports, crossbar.output_buffer),
-                counters: MemoryCounters::default(),
-            },
+            partitions: Partitions::new(gpu, clocks, partitions),
+            state,
             active: Vec::new(),
         }
+    }
+
+    /// All that has changed since it was new.
+    pub fn state(&self) -> MemorySideState {
+        let partitions = self.partitions.each().map(|bay| bay.partition.clone()).collect();
+        MemorySideState { state: self.state.clone(), partitions }
+    }
+
+    /// One with a state that was read, at a core cycle.
+    ///
+    /// # Errors
+    /// It can have no such state.
+    pub fn restore(
+        gpu: &Arc<GpuSpec>,
+        mut saved: MemorySideState,
+        now: u64,
+    ) -> Result<MemorySide, RestoreError> {
+        let clocks = clocks(gpu);
+        saved.state.restore(gpu, now).map_err(of_unit("the crossbar"))?;
+        let MemorySideState { state, partitions } = &mut saved;
+        let as_many = partitions.len() == state.wakes.len();
+        fits(as_many, "there is another number of channels").map_err(of_unit("the memory side"))?;
+        for ((partition, wake), channel) in partitions.iter_mut().zip(&state.wakes).zip(0..) {
+            partition.restore(gpu, &clocks, channel, state.now)?;
+            let looked_at = fits(*wake <= partition.next_event(), "nobody would look at it in time");
+            looked_at.map_err(of_unit(format!("memory partition {channel}")))?;
+        }
+        Ok(MemorySide::with(gpu, saved))
+    }
+
+    /// Replies that will come of what is under way, with what will be performed when the request is at its slice.
+    pub fn under_way(&self) -> Vec<(MemoryReply, Option<u32>)> {
+        let State { requests, replies, .. } = &self.state;
+        let sent = requests.packets().map(|packet| packet.message.message);
+        let sent = sent.map(|request| (request.reply(), request.deferred));
+        let mut under_way: Vec<_> = sent.collect();
+        self.partitions.each().for_each(|bay| under_way.extend(bay.partition.under_way()));
+        under_way.extend(replies.packets().map(|packet| (packet.message.message, None)));
+        under_way
     }
 
     /// Requests that an SM may have in the crossbar's buffer; `credits` of [`run`](MemorySide::run) gives them back.
@@ -180,11 +274,10 @@ impl MemorySide {
     }
 
     fn run_partitions(&mut self, until: u64, performed: &mut Vec<Performed>, step: &dyn Fn(&[u32], u64)) {
-        let State { now, requests, wakes, replies, .. } = &mut self.state;
+        let State { requests, wakes, replies, .. } = &mut self.state;
         let (gpu, active) = (&self.gpu, &mut self.active);
         active.clear();
         active.extend((0..).zip(&*wakes).filter(|(_, wake)| **wake < until).map(|(channel, _)| channel));
-        self.partitions.begin(*now);
         step(active, until);
         let before = performed.len();
         for channel in active.iter().copied() {
@@ -213,7 +306,7 @@ impl MemorySide {
         replies.run(&self.wires, until, |slice, port, cycle, reply| {
             let (channel, index) = (usize::from(slice) % channels, usize::from(slice) / channels);
             let partition = &mut partitions.lock(channel).partition;
-            partition.give_back(&self.clocks, index, 1);
+            partition.give_back(&self.clocks, until, index, 1);
             wakes[channel] = partition.next_event();
             counters.count(cycle.saturating_sub(reply.sent));
             if let Some(queue) = queues.get_mut(usize::from(reply.message.sm)) {

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::restore::{Fits, fits};
+
 /// Bytes of a cache line: what one message is about.
 pub const LINE_BYTES: u64 = 128;
 /// Bytes of a sector: what caches fetch and DRAM delivers.
@@ -65,6 +67,19 @@ pub struct MemoryRequest {
     pub deferred: Option<u32>,
 }
 
+impl MemoryRequest {
+    /// The answer to it.
+    pub fn reply(&self) -> MemoryReply {
+        let MemoryRequest { line, sectors, kind, origin, sm, tag, .. } = *self;
+        MemoryReply { line, sectors, kind, origin, sm, tag }
+    }
+
+    /// Whether one that was read can be, where there are so many SMs.
+    pub(crate) fn check(&self, sms: u32) -> Fits {
+        self.reply().check(sms)
+    }
+}
+
 /// A message that leaves at a cycle of the core clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timed<T> {
@@ -89,6 +104,14 @@ pub struct MemoryReply {
     pub sm: u16,
     /// What the SM knows it by.
     pub tag: u32,
+}
+
+impl MemoryReply {
+    /// Whether one that was read can be, where there are so many SMs.
+    pub(crate) fn check(&self, sms: u32) -> Fits {
+        fits(u32::from(self.sm) < sms, "a message is of an SM that there is not")?;
+        fits(self.line.is_multiple_of(LINE_BYTES) && self.sectors >> SECTORS == 0, "a message is of no line")
+    }
 }
 
 /// A deferred instruction's request has reached its slice.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::restore::Once;
+
 /// No record: the end of a list.
 pub const NONE: u32 = u32::MAX;
 
@@ -40,6 +42,11 @@ impl<T: Copy> Slab<T> {
         self.items.len() - self.free.len()
     }
 
+    /// Numbers that were given out are lower.
+    pub fn capacity(&self) -> u32 {
+        self.items.len() as u32
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -49,6 +56,16 @@ impl<T: Copy> Slab<T> {
     pub fn clear(&mut self) {
         self.items.clear();
         self.free.clear();
+    }
+
+    /// Its places, those without a record reached.
+    ///
+    /// # Errors
+    /// Why a slab that was read cannot be.
+    pub(crate) fn places(&self) -> Result<Once, &'static str> {
+        let mut places = Once::new(self.items.len());
+        self.free.iter().try_for_each(|number| places.reach(*number))?;
+        Ok(places)
     }
 
     /// Numbers of the records that are there, in their order.

@@ -7,7 +7,7 @@ const NONE: u32 = u32::MAX;
 const SLOTS: u64 = 512;
 const WORDS: usize = (SLOTS / 64) as usize;
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 struct Entry<T> {
     cycle: u64,
     next: u32,
@@ -16,6 +16,8 @@ struct Entry<T> {
 
 /// Things by the cycle at which they happen; those of one cycle in the order in which they were added.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "Things<T>", into = "Things<T>")]
+#[serde(bound(serialize = "T: Copy + Serialize", deserialize = "T: Copy + Deserialize<'de>"))]
 pub struct Wheel<T> {
     entries: Vec<Entry<T>>,
     free: u32,
@@ -25,6 +27,28 @@ pub struct Wheel<T> {
     count: usize,
     /// No entry is earlier.
     now: u64,
+}
+
+/// A wheel as it is written.
+#[derive(Serialize, Deserialize)]
+struct Things<T> {
+    now: u64,
+    /// With their cycles; those of one cycle in their order.
+    things: Vec<(u64, T)>,
+}
+
+impl<T: Copy> From<Things<T>> for Wheel<T> {
+    fn from(Things { now, things }: Things<T>) -> Wheel<T> {
+        let mut wheel = Wheel { now, ..Wheel::default() };
+        things.into_iter().for_each(|(cycle, thing)| wheel.add(cycle, thing));
+        wheel
+    }
+}
+
+impl<T: Copy> From<Wheel<T>> for Things<T> {
+    fn from(wheel: Wheel<T>) -> Things<T> {
+        Things { now: wheel.now, things: wheel.things().collect() }
+    }
 }
 
 impl<T: Copy> Default for Wheel<T> {
@@ -49,6 +73,25 @@ impl<T: Copy> Wheel<T> {
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// The first cycle of which nothing was taken.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// What waits, with its cycle; things of one cycle in their order.
+    pub fn things(&self) -> impl Iterator<Item = (u64, T)> {
+        let mut slots = self.slots.iter();
+        let mut index = NONE;
+        std::iter::from_fn(move || {
+            while index == NONE {
+                index = slots.next()?.0;
+            }
+            let Entry { cycle, next, thing } = self.entries[index as usize];
+            index = next;
+            Some((cycle, thing))
+        })
     }
 
     /// Adds a thing; what is past happens at once.

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Arbiter, islip, round_robin};
+use super::{Arbiter, MAXIMUM_PORTS, islip, round_robin};
 use crate::clock::Clock;
+use crate::restore::{Fits, MOST_COUNTED, Once, fits, near};
 use crate::wheel::Wheel;
 
 const NONE: u32 = u32::MAX;
@@ -21,12 +22,19 @@ pub struct Wires {
     pub iterations: u32,
 }
 
+/// Flits of a packet, at most, in a state that was read.
+const MOST_FLITS: u32 = 1 << 16;
+
+/// A packet on its way.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Packet<T> {
-    input: u8,
-    output: u8,
+pub struct Packet<T> {
+    /// From which port.
+    pub input: u8,
+    /// To which port.
+    pub output: u8,
     flits: u32,
-    message: T,
+    /// What it brings.
+    pub message: T,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -39,8 +47,10 @@ struct Queued<T> {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Matching {
     /// For each output the inputs that have packets for it.
+    #[serde(skip)]
     pub(super) inputs_of: Vec<u128>,
     /// For each input the outputs that it has packets for.
+    #[serde(skip)]
     pub(super) outputs_of: Vec<u128>,
     /// For each output the input whose turn it is.
     pub(super) input_turn: Vec<u8>,
@@ -49,8 +59,10 @@ pub(super) struct Matching {
     /// The input that chooses first.
     pub(super) first: u8,
     /// For each input the outputs that granted it; empty between cycles.
+    #[serde(skip)]
     pub(super) granted: Vec<u128>,
     /// Inputs and outputs matched this cycle; empty between cycles.
+    #[serde(skip)]
     pub(super) pairs: Vec<(u8, u8)>,
 }
 
@@ -84,10 +96,12 @@ pub struct NetworkCounts {
 
 /// Inputs, outputs, and the packets between them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(bound(serialize = "T: Copy + Serialize", deserialize = "T: Copy + Deserialize<'de>"))]
 pub struct Network<T> {
     /// Packets that have yet to arrive at their input.
     coming: Wheel<Packet<T>>,
     /// Packets that arrive in this cycle; empty between cycles.
+    #[serde(skip)]
     admitted: Vec<Packet<T>>,
     queued: Vec<Queued<T>>,
     free: u32,
@@ -95,13 +109,18 @@ pub struct Network<T> {
     queues: Vec<(u32, u32)>,
     matching: Matching,
     /// Inputs and outputs that have packets, those that are in the middle of one, and until when.
+    #[serde(skip)]
     waiting_inputs: u128,
+    #[serde(skip)]
     wanted_outputs: u128,
+    #[serde(skip)]
     busy_inputs: u128,
+    #[serde(skip)]
     busy_outputs: u128,
     input_busy_until: Vec<u64>,
     output_busy_until: Vec<u64>,
     credits: Vec<u32>,
+    #[serde(skip)]
     without_credit: u128,
     now: u64,
     counts: NetworkCounts,
@@ -137,6 +156,98 @@ impl<T: Copy> Network<T> {
             now: 0,
             counts: NetworkCounts::default(),
         }
+    }
+
+    /// Packets at inputs and on the way there.
+    pub fn packets(&self) -> impl Iterator<Item = Packet<T>> {
+        let mut queues = self.queues.iter();
+        let mut index = NONE;
+        let queued = std::iter::from_fn(move || {
+            while index == NONE {
+                index = queues.next()?.0;
+            }
+            let Queued { packet, next } = &self.queued[index as usize];
+            index = *next;
+            Some(*packet)
+        });
+        queued.chain(self.coming.things().map(|(_, packet)| packet))
+    }
+
+    /// Makes one that was read ready to run, of as many ports and as much room as it should have, at a cycle of its clock.
+    ///
+    /// # Errors
+    /// It can have no such state.
+    pub(crate) fn restore(&mut self, inputs: u32, outputs: u32, output_buffer: u32, now: u64) -> Fits {
+        let (inputs, outputs) = (inputs as usize, outputs as usize);
+        let Matching { input_turn, output_turn, first, .. } = &self.matching;
+        let lengths = [
+            (input_turn.len(), outputs),
+            (output_turn.len(), inputs),
+            (self.input_busy_until.len(), inputs),
+            (self.output_busy_until.len(), outputs),
+            (self.credits.len(), outputs),
+            (self.queues.len(), inputs * outputs),
+        ];
+        fits(lengths.iter().all(|(there, needed)| there == needed), "it has other ports")?;
+        let turns = input_turn.iter().chain(output_turn).all(|turn| u32::from(*turn) < MAXIMUM_PORTS);
+        fits(turns && usize::from(*first) < inputs, "it is the turn of no port")?;
+        fits(self.credits.iter().all(|credits| *credits <= output_buffer), "a port has too many credits")?;
+        fits(self.now == now && self.coming.now() <= now + 1, "its time is another one")?;
+        let mut busy = self.input_busy_until.iter().chain(&self.output_busy_until);
+        fits(busy.all(|until| *until <= now + u64::from(MOST_FLITS)), "a port is busy for too long")?;
+        fits(self.coming.things().all(|(cycle, _)| near(cycle, now)), "a packet comes too late")?;
+        let NetworkCounts { packets, flits, conflicts, buffer_stalls } = self.counts;
+        let most = packets.max(flits).max(conflicts).max(buffer_stalls);
+        fits(most < MOST_COUNTED, "a count is too large")?;
+        self.derive(inputs, outputs);
+        self.check_lists(inputs, outputs)
+    }
+
+    /// What follows from the rest.
+    fn derive(&mut self, inputs: usize, outputs: usize) {
+        let mask = |set: &mut dyn Iterator<Item = bool>| {
+            (0..).zip(set).fold(0_u128, |mask, (port, set)| mask | u128::from(set) << port)
+        };
+        let Matching { inputs_of, outputs_of, granted, .. } = &mut self.matching;
+        let waits = |input: usize, output: usize| self.queues[input * outputs + output].0 != NONE;
+        *inputs_of =
+            (0..outputs).map(|output| mask(&mut (0..inputs).map(|input| waits(input, output)))).collect();
+        *outputs_of =
+            (0..inputs).map(|input| mask(&mut (0..outputs).map(|output| waits(input, output)))).collect();
+        *granted = vec![0; inputs];
+        self.waiting_inputs = mask(&mut outputs_of.iter().map(|outputs| *outputs != 0));
+        self.wanted_outputs = mask(&mut inputs_of.iter().map(|inputs| *inputs != 0));
+        self.busy_inputs = mask(&mut self.input_busy_until.iter().map(|until| *until > self.now));
+        self.busy_outputs = mask(&mut self.output_busy_until.iter().map(|until| *until > self.now));
+        self.without_credit = mask(&mut self.credits.iter().map(|credits| *credits == 0));
+    }
+
+    /// Each packet is in the queue of its ports, or its record is free.
+    fn check_lists(&self, inputs: usize, outputs: usize) -> Fits {
+        let packet_fits = |packet: &Packet<T>| {
+            let ports = usize::from(packet.input) < inputs && usize::from(packet.output) < outputs;
+            fits(ports && (1..=MOST_FLITS).contains(&packet.flits), "a packet has no port or no size")
+        };
+        self.coming.things().try_for_each(|(_, packet)| packet_fits(&packet))?;
+        let mut records = Once::new(self.queued.len());
+        for (queue, (first, last)) in self.queues.iter().enumerate() {
+            let (mut index, mut before) = (*first, *last);
+            while index != NONE {
+                records.reach(index)?;
+                let Queued { packet, next } = &self.queued[index as usize];
+                packet_fits(packet)?;
+                let own = usize::from(packet.input) * outputs + usize::from(packet.output) == queue;
+                fits(own, "a packet is in another's queue")?;
+                (index, before) = (*next, index);
+            }
+            fits(*first == NONE || before == *last, "a queue has another end")?;
+        }
+        let mut free = self.free;
+        while free != NONE {
+            records.reach(free)?;
+            free = self.queued[free as usize].next;
+        }
+        records.all()
     }
 
     /// A packet comes to an input at a core cycle.

@@ -29,9 +29,12 @@ pub(super) struct Access {
 pub(super) struct Queue {
     pub(super) accesses: Vec<Access>,
     /// The oldest to the open row.
+    #[serde(skip)]
     pub(super) hit: Option<usize>,
     /// Ages of that one and of the oldest of all; without meaning if there is none.
+    #[serde(skip)]
     pub(super) hit_age: u64,
+    #[serde(skip)]
     pub(super) oldest_age: u64,
 }
 
@@ -49,9 +52,14 @@ impl Queue {
 
     pub(super) fn remove(&mut self, index: usize, open: Option<u64>) -> Access {
         let access = self.accesses.remove(index);
+        self.derive(open);
+        access
+    }
+
+    /// What follows from the accesses and the row that is open.
+    pub(super) fn derive(&mut self, open: Option<u64>) {
         self.oldest_age = self.accesses.first().map_or(0, |oldest| oldest.age);
         self.opened(open);
-        access
     }
 
     /// The bank has another open row, or none.

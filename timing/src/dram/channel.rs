@@ -1,5 +1,7 @@
 //! A channel (or pseudo-channel): queues, scheduling, and the earliest cycles of commands.
 
+mod check;
+
 use serde::{Deserialize, Serialize};
 
 use super::bank::{Access, Bank, Direction};
@@ -51,8 +53,11 @@ pub struct Channel {
     /// The last four activations, the oldest first.
     activations: [u64; 4],
     /// Reads and writes that wait, the banks that have some, and those that have some to their open row.
+    #[serde(skip)]
     queued: [u32; 2],
+    #[serde(skip)]
     occupied: [u128; 2],
+    #[serde(skip)]
     open: [u128; 2],
     /// Writes are served because there were too many.
     draining: bool,
@@ -66,6 +71,8 @@ pub struct Channel {
     counted: u64,
     commanded: u64,
     counters: DramCounters,
+    /// Looks at the commands, in debug builds. It is no part of the model.
+    #[serde(skip)]
     checker: Option<Box<Checker>>,
 }
 

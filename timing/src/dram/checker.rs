@@ -1,11 +1,9 @@
 //! An independent check of command streams: it knows the Spec's table and what came before, nothing of the scheduler.
 
-use serde::{Deserialize, Serialize};
-
 use super::{Command, CommandKind, DramSpec, RefreshMode};
 
 /// A command that came too early, or makes no sense.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// Cycle of the command.
     pub cycle: u64,
@@ -16,7 +14,7 @@ pub struct Violation {
 }
 
 /// Banks between which a rule holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Bank,
     Group,
@@ -24,7 +22,7 @@ enum Scope {
 }
 
 /// A gap between two commands.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 struct Rule {
     name: String,
     first: CommandKind,
@@ -34,7 +32,7 @@ struct Rule {
 }
 
 /// Looks at a channel's commands and keeps the first violation.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Checker {
     rules: Vec<Rule>,
     groups: u32,
@@ -116,6 +114,12 @@ impl Checker {
     /// The first violation.
     pub fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
+    }
+
+    /// The channel was seen last at a cycle, with these rows open.
+    pub fn resumed(&mut self, cycle: u64, rows: impl Iterator<Item = Option<u64>>) {
+        self.rows = rows.collect();
+        self.rested(cycle);
     }
 
     /// The channel had nothing to do, and its rows were refreshed, until a cycle.

@@ -1,5 +1,7 @@
 //! What a whole GPU has counted.
 
+use serde::{Deserialize, Serialize};
+
 use crate::crossbar::CrossbarCounters;
 use crate::dram::DramCounters;
 use crate::l2::L2Counters;
@@ -38,7 +40,7 @@ crate::counters! {
 }
 
 /// Counters of all units, those of a kind added up.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// The GPU as a whole.
     pub gpu: GpuCounters,

@@ -16,7 +16,9 @@ mod observer;
 mod session;
 mod slot;
 mod specification;
+mod state;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use warp_stream::{KernelSource, Moment};
@@ -29,8 +31,10 @@ pub use self::launch::LaunchId;
 pub use self::observer::{Observer, Progress};
 pub use self::session::{Ended, Session};
 pub use self::specification::{CopySpec, LaunchSpec};
+pub use self::state::GpuState;
 use crate::clock::Clock;
 use crate::memory_side::MemorySide;
+use crate::message::{MemoryReply, Timed};
 use crate::report::LaunchRecord;
 use crate::sm::{Occupancy, Program, Sm};
 use crate::specification::GpuSpec;
@@ -42,12 +46,16 @@ pub struct Gpu {
     spec: Arc<GpuSpec>,
     threads: usize,
     sms: Vec<Sm>,
+    /// Replies that SMs have not taken.
+    inboxes: Vec<VecDeque<Timed<MemoryReply>>>,
     memory: MemorySide,
     /// Core cycle up to which all units have run.
     run_to: u64,
     /// Core cycle up to which time has gone on for whoever launches.
     now: u64,
     counters: GpuCounters,
+    /// What units have counted that are no more.
+    earlier: Totals,
 }
 
 impl Gpu {
@@ -57,10 +65,12 @@ impl Gpu {
             spec: Arc::clone(spec),
             threads: 1,
             sms: sms(spec),
+            inboxes: inboxes(spec),
             memory: MemorySide::new(spec),
             run_to: 0,
             now: 0,
             counters: GpuCounters::default(),
+            earlier: Totals::default(),
         }
     }
 
@@ -137,25 +147,34 @@ impl Gpu {
             dram_cycles: in_clock(clocks.dram) * u64::from(partition.channels * dram.pseudo_channels),
             ..self.counters
         };
-        let mut sm = crate::sm::SmCounters::default();
-        sms.for_each(|one| sm.add(&one.counters()));
-        Totals {
-            gpu,
-            sm,
-            memory: self.memory.counters(),
-            crossbar: self.memory.crossbar_counters(),
-            l2: self.memory.l2_counters(),
-            dram: self.memory.dram_counters(),
-        }
+        let mut totals = self.earlier.clone();
+        totals.gpu = gpu;
+        sms.for_each(|one| totals.sm.add(&one.counters()));
+        totals.memory.add(&self.memory.counters());
+        totals.crossbar.add(&self.memory.crossbar_counters());
+        totals.l2.add(&self.memory.l2_counters());
+        totals.dram.add(&self.memory.dram_counters());
+        totals
     }
 
     /// Throws away what is under way, and all counts.
     fn reset(&mut self) {
-        self.sms = sms(&self.spec);
-        self.memory = MemorySide::new(&self.spec);
+        self.renew();
         self.counters = GpuCounters::default();
+        self.earlier = Totals::default();
         self.now = self.now.max(self.run_to);
     }
+
+    /// All units are as new.
+    fn renew(&mut self) {
+        self.sms = sms(&self.spec);
+        self.inboxes = inboxes(&self.spec);
+        self.memory = MemorySide::new(&self.spec);
+    }
+}
+
+fn inboxes(spec: &GpuSpec) -> Vec<VecDeque<Timed<MemoryReply>>> {
+    vec![VecDeque::new(); spec.chip.sms as usize]
 }
 
 fn sms(spec: &Arc<GpuSpec>) -> Vec<Sm> {

@@ -49,8 +49,9 @@ pub enum Ended {
 
 impl<'g, 'a> Session<'g, 'a> {
     pub(super) fn new(gpu: &'g mut Gpu) -> Session<'g, 'a> {
-        let sms = (0..).zip(gpu.sms.drain(..));
-        let slots: Vec<_> = sms.map(|(number, sm)| Mutex::new(Slot::new(number, sm))).collect();
+        let sms = gpu.sms.drain(..).zip(gpu.inboxes.drain(..));
+        let slot = |(number, (sm, inbox))| Mutex::new(Slot::new(number, sm, inbox));
+        let slots: Vec<_> = (0..).zip(sms).map(slot).collect();
         let epochs = Epochs::new(gpu, &slots);
         Session { slots, epochs, before: Totals::default(), failed: false }
     }
@@ -236,7 +237,7 @@ impl Drop for Session<'_, '_> {
         let slots =
             self.slots.drain(..).map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
         let Epochs { gpu, launches, copies, .. } = &mut self.epochs;
-        gpu.sms = slots.map(|slot| slot.sm).collect();
+        (gpu.sms, gpu.inboxes) = slots.map(|slot| (slot.sm, slot.inbox)).unzip();
         if self.failed || !launches.is_empty() || !copies.is_empty() {
             gpu.reset();
         }

@@ -19,16 +19,8 @@ pub(super) struct Slot<'a> {
 }
 
 impl<'a> Slot<'a> {
-    pub(super) fn new(number: u32, sm: Sm) -> Slot<'a> {
-        Slot {
-            number,
-            sm,
-            sources: Vec::new(),
-            inbox: VecDeque::new(),
-            outbox: Vec::new(),
-            finished: Vec::new(),
-            fault: None,
-        }
+    pub(super) fn new(number: u32, sm: Sm, inbox: VecDeque<Timed<MemoryReply>>) -> Slot<'a> {
+        Slot { number, sm, sources: Vec::new(), inbox, outbox: Vec::new(), finished: Vec::new(), fault: None }
     }
 
     /// A CTA of a launch starts; the SM has room for it.

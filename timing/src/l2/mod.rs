@@ -9,7 +9,7 @@ mod tags;
 mod waiting;
 mod write;
 
-pub use slice::{DramAccess, Outbox, Reply, Slice};
+pub use slice::{DramAccess, Expected, Outbox, Reply, Slice};
 
 use crate::message::LINE_BYTES;
 use crate::partition::Hash;

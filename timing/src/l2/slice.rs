@@ -1,10 +1,13 @@
 //! One slice: takes requests in order, a sector each cycle, and replies when it has what was asked for.
 
+mod check;
+
 use std::collections::VecDeque;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::check::Expected;
 use super::tags::Tags;
 use super::waiting::Waiting;
 use super::{Fetch, L2Counters, L2Spec};
@@ -246,6 +249,13 @@ impl Slice {
         L2Counters { atomic_cycles: self.exit.atomic_cycles, ..self.counters }
     }
 
+    /// Replies that will come of what is here, with what will be performed when the request is looked up.
+    pub fn under_way(&self) -> impl Iterator<Item = (MemoryReply, Option<u32>)> {
+        let requests = self.input.iter().map(|arrival| &arrival.request.message);
+        let requests = requests.map(|request| (request.reply(), request.deferred));
+        requests.chain(self.waiting.works().map(|work| (work.reply, None)))
+    }
+
     /// Forgets all lines; what was modified is lost without being written back.
     pub fn invalidate(&mut self) {
         self.tags.invalidate();
@@ -355,14 +365,7 @@ impl Slice {
             looked_up: last,
             atomic: atomic_cycles(spec, request),
             sent: arrival.request.cycle,
-            reply: MemoryReply {
-                line: request.line,
-                sectors: request.sectors,
-                kind: request.kind,
-                origin: request.origin,
-                sm: request.sm,
-                tag: request.tag,
-            },
+            reply: request.reply(),
         };
         if missing == 0 {
             self.exit.reply(spec, clock, cycle, &work, out);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::L2Spec;
 use crate::message::SECTORS;
+use crate::restore::{Fits, MOST_COUNTED, fits};
 
 /// The tag of a line that is not there.
 const NONE: u64 = u64::MAX;
@@ -51,6 +52,24 @@ impl Tags {
         Tags { tags: vec![NONE; lines], lines: vec![Line::default(); lines], used: vec![0; lines], uses: 0 }
     }
 
+    /// Whether those that were read can be a slice's.
+    pub(super) fn check(&self, spec: &L2Spec) -> Fits {
+        let Tags { tags, lines, used, uses } = self;
+        let count = (spec.sets() * spec.ways) as usize;
+        fits([tags.len(), lines.len(), used.len()] == [count; 3], "it has another number of lines")?;
+        fits(*uses < MOST_COUNTED && used.iter().all(|used| used <= uses), "a line was used too often")?;
+        for (slot, (tag, line)) in (0..).zip(tags.iter().zip(lines)) {
+            let sectors = line.readable | line.pending | line.modified;
+            let fine = match *tag {
+                NONE => *line == Line::default(),
+                tag if tag >= 1 << 57 => false,
+                tag => Tags::set(spec, tag) == slot / spec.ways * spec.ways && sectors >> SECTORS == 0,
+            };
+            fits(fine, "a line has no place there")?;
+        }
+        Ok(())
+    }
+
     /// The first slot of the set that a line belongs to.
     pub(super) fn set(spec: &L2Spec, line: u64) -> u32 {
         let sets = spec.sets();
@@ -83,6 +102,11 @@ impl Tags {
 
     pub(super) fn line(&self, slot: u32) -> &Line {
         &self.lines[slot as usize]
+    }
+
+    /// All lines, by slot.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter()
     }
 
     pub(super) fn line_mut(&mut self, slot: u32) -> &mut Line {

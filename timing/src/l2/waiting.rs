@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::slice::Work;
 use crate::message::SECTORS;
+use crate::restore::{Fits, Once, fits};
 
 const NONE: u32 = u32::MAX;
 
@@ -35,6 +36,55 @@ impl Waiting {
     /// Requests that wait.
     pub(super) fn count(&self) -> u32 {
         self.count
+    }
+
+    /// What is left to do for the requests that wait.
+    pub(super) fn works(&self) -> impl Iterator<Item = &Work> {
+        self.waiters.iter().filter(|waiter| waiter.missing > 0).map(|waiter| &waiter.work)
+    }
+
+    /// Whether those that were read can be a slice's, of so many lines with the sectors of `pending` on their way.
+    pub(super) fn check(
+        &self,
+        lines: u32,
+        pending: impl Fn(u32) -> u8,
+        work: impl Fn(&Work) -> Fits,
+    ) -> Fits {
+        fits(self.first.len() == (lines * SECTORS) as usize, "it has another number of lines")?;
+        let mut lists = vec![0_u32; self.waiters.len()];
+        let mut steps = 0;
+        for (place, first) in (0..).zip(&self.first) {
+            let (slot, sector) = (place / SECTORS, place % SECTORS);
+            let comes = *first == NONE || pending(slot) >> sector & 1 != 0;
+            fits(comes, "a request waits for a sector that does not come")?;
+            let mut index = *first;
+            while index != NONE {
+                let waiter = self.waiters.get(index as usize).ok_or("a list of requests leads to nothing")?;
+                lists[index as usize] += 1;
+                steps += 1;
+                // No request is in more lists than there are sectors.
+                fits(steps <= self.waiters.len() * SECTORS as usize, "a list of requests has no end")?;
+                index = waiter.next[sector as usize];
+            }
+        }
+        let mut free = self.free;
+        let mut records = Once::new(self.waiters.len());
+        while free != NONE {
+            records.reach(free)?;
+            free = self.waiters[free as usize].next[0];
+        }
+        let mut count = 0;
+        for (number, (waiter, lists)) in (0..).zip(self.waiters.iter().zip(lists)) {
+            fits(
+                waiter.missing == lists && (lists == 0) == records.has(number),
+                "a request waits for nothing",
+            )?;
+            if lists > 0 {
+                count += 1;
+                work(&waiter.work)?;
+            }
+        }
+        fits(count == self.count, "another number of requests waits")
     }
 
     /// How many wait for a sector of a slot.

@@ -2,11 +2,9 @@
 //!
 //! A partition's cycles depend on nothing but itself and what has come to it before, so results do not depend on who runs it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Clocks, Partition};
-use crate::dram::Timing;
 use crate::l2::Outbox;
 use crate::specification::GpuSpec;
 
@@ -25,21 +23,13 @@ pub struct Partitions {
     gpu: Arc<GpuSpec>,
     clocks: Clocks,
     bays: Arc<[Mutex<Bay>]>,
-    /// Core cycle from which on they run.
-    from: Arc<AtomicU64>,
 }
 
 impl Partitions {
-    /// Idle ones with cold caches.
-    pub fn new(gpu: &Arc<GpuSpec>, clocks: Clocks, timing: &Timing) -> Partitions {
-        let bay =
-            |channel| Bay { partition: Partition::new(gpu, timing, channel), outbox: Outbox::default() };
-        Partitions {
-            gpu: Arc::clone(gpu),
-            clocks,
-            bays: (0..gpu.partition.channels).map(|channel| Mutex::new(bay(channel))).collect(),
-            from: Arc::default(),
-        }
+    /// These, one for each channel.
+    pub fn new(gpu: &Arc<GpuSpec>, clocks: Clocks, partitions: Vec<Partition>) -> Partitions {
+        let bay = |partition| Mutex::new(Bay { partition, outbox: Outbox::default() });
+        Partitions { gpu: Arc::clone(gpu), clocks, bays: partitions.into_iter().map(bay).collect() }
     }
 
     /// How many there are.
@@ -57,14 +47,9 @@ impl Partitions {
         (0..self.bays.len()).map(|channel| self.lock(channel))
     }
 
-    /// They run from a core cycle on now.
-    pub fn begin(&self, cycle: u64) {
-        self.from.store(cycle, Ordering::Relaxed);
-    }
-
     /// Runs a channel's partition to a core cycle.
     pub fn run(&self, channel: usize, until: u64) {
         let Bay { partition, outbox } = &mut *self.lock(channel);
-        partition.run(&self.gpu, &self.clocks, self.from.load(Ordering::Relaxed), until, outbox);
+        partition.run(&self.gpu, &self.clocks, until, outbox);
     }
 }

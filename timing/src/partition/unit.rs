@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Clock;
 use crate::dram::{Channel, Completed, Incoming, Timing};
 use crate::l2::{Outbox, Slice};
-use crate::message::{MemoryRequest, Timed};
+use crate::message::{MemoryReply, MemoryRequest, Timed};
+use crate::restore::{Fits, RestoreError, fits, of_unit};
 use crate::specification::GpuSpec;
 
 /// What a partition needs beside its specification.
@@ -22,10 +23,14 @@ pub struct Clocks {
 /// A channel (its pseudo-channels) with its slices.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Partition {
+    /// Core cycle from which on it runs.
+    now: u64,
     slices: Vec<Slice>,
     channels: Vec<Channel>,
     /// When each slice and each channel has something to do. Core cycles; `u64::MAX` for never.
+    #[serde(skip)]
     slice_wakes: Vec<u64>,
+    #[serde(skip)]
     channel_wakes: Vec<u64>,
     /// The slice whose access to DRAM is taken first.
     first: usize,
@@ -37,6 +42,7 @@ impl Partition {
         let slice =
             |slice| Slice::new(&gpu.l2, slice * gpu.partition.channels + channel, gpu.crossbar.input_buffer);
         Partition {
+            now: 0,
             slices: (0..gpu.partition.slices).map(slice).collect(),
             channels: (0..gpu.dram.pseudo_channels)
                 .map(|slot| Channel::new(&gpu.dram, timing, slot))
@@ -47,13 +53,62 @@ impl Partition {
         }
     }
 
+    /// Makes one that was read ready to run, as that of a channel, at a core cycle.
+    ///
+    /// # Errors
+    /// It can have no such state.
+    pub(crate) fn restore(
+        &mut self,
+        gpu: &GpuSpec,
+        clocks: &Clocks,
+        channel: u32,
+        now: u64,
+    ) -> Result<(), RestoreError> {
+        let unit = || format!("memory partition {channel}");
+        self.check(gpu, now).map_err(of_unit(unit()))?;
+        let mut expected = Vec::with_capacity(self.slices.len());
+        for (slice, index) in self.slices.iter().zip(0..) {
+            let number = index * gpu.partition.channels + channel;
+            let checked = slice.check(gpu, number, clocks.l2.from_core(now));
+            expected.push(checked.map_err(of_unit(format!("L2 slice {number}")))?);
+        }
+        for (part, number) in self.channels.iter_mut().zip(0..) {
+            let restored = part.restore(&gpu.dram, number, clocks.dram.from_core(now));
+            restored.map_err(of_unit(format!("DRAM channel {channel}, part {number}")))?;
+            part.reads().try_for_each(|(slice, slot, sector)| {
+                let slice = expected.get_mut(usize::from(slice)).ok_or("a sector is read for no slice");
+                slice.and_then(|slice| slice.find(slot, sector)).map_err(of_unit(unit()))
+            })?;
+        }
+        expected.iter().try_for_each(|slice| slice.all_found()).map_err(of_unit(unit()))?;
+        self.slice_wakes = vec![u64::MAX; self.slices.len()];
+        self.channel_wakes = vec![u64::MAX; self.channels.len()];
+        (0..self.slices.len()).for_each(|slice| self.slice_changed(clocks, slice));
+        (0..self.channels.len()).for_each(|channel| self.channel_changed(clocks, channel));
+        Ok(())
+    }
+
+    fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
+        fits(self.slices.len() == gpu.partition.slices as usize, "it has another number of slices")?;
+        let parts = gpu.dram.pseudo_channels as usize;
+        fits(self.channels.len() == parts, "it has another number of pseudo-channels")?;
+        fits(self.first < self.slices.len(), "it is the turn of no slice")?;
+        fits(self.now <= now, "its time is another one")
+    }
+
+    /// Replies that will come of what is here, with what will be performed when the request is looked up.
+    pub fn under_way(&self) -> impl Iterator<Item = (MemoryReply, Option<u32>)> {
+        self.slices.iter().flat_map(Slice::under_way)
+    }
+
     /// Its slices.
     pub fn slices(&self) -> &[Slice] {
         &self.slices
     }
 
-    /// The crossbar has room for so many replies of a slice more.
-    pub fn give_back(&mut self, clocks: &Clocks, slice: usize, replies: u32) {
+    /// The crossbar has room for so many replies of a slice more, from a core cycle on.
+    pub fn give_back(&mut self, clocks: &Clocks, now: u64, slice: usize, replies: u32) {
+        self.now = self.now.max(now);
         self.slices[slice].give_back(replies);
         self.slice_changed(clocks, slice);
     }
@@ -107,9 +162,9 @@ impl Partition {
         self.slices.iter().all(Slice::is_idle) && self.channels.iter().all(Channel::is_idle)
     }
 
-    /// Runs from one core cycle to another.
-    pub fn run(&mut self, gpu: &GpuSpec, clocks: &Clocks, from: u64, until: u64, out: &mut Outbox) {
-        let mut now = from.max(self.next_event());
+    /// Runs to a core cycle.
+    pub fn run(&mut self, gpu: &GpuSpec, clocks: &Clocks, until: u64, out: &mut Outbox) {
+        let mut now = self.now.max(self.next_event());
         while now < until {
             // Accesses move on only after a slice has asked for them, or a channel has done one.
             if self.run_slices(gpu, clocks, now, out) {
@@ -120,6 +175,7 @@ impl Partition {
             }
             now = self.next_event().max(now + 1);
         }
+        self.now = self.now.max(until);
     }
 
     /// All L2 cycles that start in a core cycle, or are late; whether there were any.

@@ -6,8 +6,11 @@ mod json;
 mod profiler;
 mod summary;
 mod text;
+mod written;
 
 use std::path::Path;
+
+use serde::{Deserialize, Serialize};
 
 use crate::statistics::Counts;
 
@@ -42,7 +45,7 @@ impl Format {
 }
 
 /// What one launch has come to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchRecord {
     /// Number of the launch in the run, from 1.
     pub launch: u64,
@@ -67,11 +70,12 @@ pub struct LaunchRecord {
     /// Other launches ran at the same time: what was counted is of all of them, since the last of them that ended before.
     pub shared: bool,
     /// What was counted meanwhile, in the order of the units.
+    #[serde(with = "written")]
     pub counters: Counts,
 }
 
 /// All launches of a run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Report {
     gpu: String,
     launches: Vec<LaunchRecord>,

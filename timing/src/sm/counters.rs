@@ -158,6 +158,12 @@ impl InstructionCounters {
         self.thread[class as usize] += u64::from(lanes);
     }
 
+    /// Whether it counts as many things as another one.
+    pub(super) fn has_shape_of(&self, other: &InstructionCounters) -> bool {
+        let lengths = |counters: &InstructionCounters| counters.tables().map(|(_, values)| values.len());
+        lengths(self) == lengths(other)
+    }
+
     fn tables(&self) -> [(&'static [Counter], &Vec<u64>); 3] {
         [(LANES, &self.lanes), (WARP_CLASSES, &self.warp), (THREAD_CLASSES, &self.thread)]
     }

@@ -20,7 +20,9 @@ pub struct Cta {
     pub launch: u32,
     /// Number of the CTA in its grid.
     pub number: u64,
-    demand: Demand,
+    /// What it has taken of the SM.
+    #[serde(skip)]
+    pub demand: Demand,
     /// First of its warp slots.
     pub first_warp: u32,
     /// Warps that have not ended.
@@ -40,6 +42,16 @@ impl Cta {
     pub fn slots(&self) -> std::ops::Range<usize> {
         self.first_warp as usize..(self.first_warp + self.demand.warps) as usize
     }
+
+    /// Whether so many warps have not ended.
+    pub fn has_warps_left(&self, warps: u32) -> bool {
+        self.warps_left == warps
+    }
+
+    /// Whether no warp is left and nothing but stores is under way.
+    pub fn is_done(&self) -> bool {
+        self.warps_left == 0 && self.accesses == 0 && self.deferred == 0
+    }
 }
 
 /// Stores of a CTA that have not been acknowledged. Its slot does not wait for them, its launch does.
@@ -48,6 +60,23 @@ pub struct Stores {
     under_way: u32,
     /// The CTA, if its slot is given back.
     ended: Option<FinishedCta>,
+}
+
+impl Stores {
+    /// Whether the CTA's slot was given back.
+    pub fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Whether so many are under way, as can be.
+    pub fn has_under_way(&self, stores: u32) -> bool {
+        self.under_way == stores && (stores > 0 || !self.has_ended())
+    }
+
+    /// The CTA, if it has ended but for its stores.
+    pub fn ended(&self) -> Option<&FinishedCta> {
+        self.ended.as_ref()
+    }
 }
 
 impl Slab<Stores> {
@@ -243,7 +272,7 @@ impl Sm {
         finished: &mut Vec<FinishedCta>,
     ) -> Result<(), SmFault> {
         let cta = self.state.ctas[slot];
-        if !cta.present || cta.warps_left + cta.accesses + cta.deferred > 0 {
+        if !cta.present || !cta.is_done() {
             return Ok(());
         }
         self.source(slot, sources)?.end_cta(slot as u32);

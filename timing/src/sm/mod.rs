@@ -8,6 +8,7 @@
 //! has to be looked at, instructions arrive, or the memory pipeline has room. What an instruction occupies on its way (ports,
 //! collectors, units, slots of the result bus) is reserved when it is issued, cycles ahead.
 
+mod check;
 mod counters;
 mod cta;
 pub mod execution;
@@ -32,6 +33,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use warp_stream::{Execution, Moment, SourceError, WarpSlot, WarpSource};
 
+pub(crate) use self::check::Expected;
+pub use self::check::SmState;
 pub use self::counters::{ActivityCounters, InstructionCounters, IssueCounters, SmCounters};
 use self::cta::{Cta, Stores};
 use self::front_end::L1;
@@ -135,6 +138,7 @@ struct State {
     sub_cores: [SubCore; SUB_CORES],
     warps: Vec<Warp>,
     ctas: Vec<Cta>,
+    #[serde(skip)]
     space: Space,
     /// Bytes of shared memory.
     shared: u32,

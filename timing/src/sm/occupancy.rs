@@ -155,6 +155,17 @@ impl Space {
         Ok(place)
     }
 
+    /// Whether a CTA can be at a warp slot, beside those that are there.
+    pub fn has_place(&self, gpu: &GpuSpec, demand: &Demand, first: u32, shared_bytes: u32) -> bool {
+        let slots =
+            demand.warps > 0 && demand.warps <= gpu.cta.warps && first <= gpu.cta.warps - demand.warps;
+        slots
+            && self.ctas < gpu.cta.ctas
+            && self.warps & mask(demand.warps) << first == 0
+            && self.has_registers(gpu, demand, first)
+            && demand.shared <= shared_bytes.saturating_sub(self.shared)
+    }
+
     fn has_registers(&self, gpu: &GpuSpec, demand: &Demand, first: u32) -> bool {
         let there = gpu.cta.registers / SUB_CORES as u32;
         let needed = by_sub_core(demand, first);

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::restore::{Fits, fits, near};
 use crate::specification::{Document, SpecificationError};
 
 /// Banks at most: as many as a [`BankCounts`] has.
@@ -136,6 +137,21 @@ impl Ports {
         }
     }
 
+    /// Whether those that were read can be at a cycle.
+    pub fn check(&self, spec: &OperandSpec, now: u64) -> Fits {
+        let Ports { reserved, slack, ports } = Ports::new(spec);
+        let same = (reserved.len(), slack, ports) == (self.reserved.len(), self.slack, self.ports);
+        fits(same, "the register file has other ports")?;
+        let few = |counts: BankCounts| counts.0.to_le_bytes().iter().all(|count| *count <= ports);
+        let fine = |reserved: &Reserved| {
+            few(reserved.reads)
+                && few(reserved.writes)
+                && reserved.results < 1 << 16
+                && near(reserved.cycle, now)
+        };
+        fits(self.reserved.iter().all(fine), "more ports are in use than there are")
+    }
+
     fn at(&mut self, cycle: u64) -> &mut Reserved {
         let reserved = &mut self.reserved[(cycle % HORIZON) as usize];
         if reserved.cycle != cycle {
@@ -225,6 +241,12 @@ impl Collectors {
     /// All free.
     pub fn new(spec: &OperandSpec) -> Collectors {
         Collectors { free: vec![0; spec.collectors as usize] }
+    }
+
+    /// Whether those that were read can be at a cycle.
+    pub fn check(&self, spec: &OperandSpec, now: u64) -> Fits {
+        fits(self.free.len() == spec.collectors as usize, "there is another number of operand collectors")?;
+        fits(self.free.iter().all(|free| near(*free, now)), "an operand collector is in use for too long")
     }
 
     /// When the first is free. Core cycles.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::restore::{Fits, fits};
+
 /// Nobody knows when.
 pub const UNKNOWN: u64 = u64::MAX;
 
@@ -22,6 +24,16 @@ impl Scoreboard {
         self.base = cycle;
         self.ready.clear();
         self.ready.resize(count, 0);
+    }
+
+    /// Whether one that was read can be at a cycle, of so many registers and predicates.
+    pub fn check(&self, count: usize, now: u64) -> Fits {
+        fits(self.ready.len() == count && self.base <= now, "a scoreboard is of another kernel")
+    }
+
+    /// Of a warp that is not there.
+    pub fn clear(&mut self) {
+        *self = Scoreboard::default();
     }
 
     /// The first cycle at which all of these are there; [`UNKNOWN`] if an answer from memory decides.

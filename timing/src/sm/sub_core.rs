@@ -8,9 +8,11 @@ use warp_stream::Unit;
 use super::counters::{IssueCounters, Slot};
 use super::front_end::Fetch;
 use super::issue::Order;
+use super::memory::SUB_CORES;
 use super::operands::{Collectors, Ports};
 use super::wakes::Wakes;
-use super::warp::{STATUSES, Status};
+use super::warp::{STATUSES, Status, Warp};
+use crate::restore::{Fits, fits, near, near_or_never};
 use crate::specification::GpuSpec;
 
 /// Between issue and dispatch if nothing is in the way: the operand read.
@@ -35,12 +37,15 @@ pub struct SubCore {
     /// When each unit can take an instruction. Core cycles.
     pub units: [u64; Unit::COUNT],
     /// Ready warps by the unit of their next instruction.
+    #[serde(skip)]
     ready: [u32; Unit::COUNT],
     /// Pipes that have some, one bit each.
+    #[serde(skip)]
     ready_units: u32,
     /// Warps whose next instruction reads its operands for more than a cycle.
     reads_long: u32,
     /// Warps by what they wait for.
+    #[serde(skip)]
     by_status: [u32; STATUSES],
     wakes: Wakes,
     /// Memory instructions for the memory pipeline.
@@ -78,6 +83,30 @@ impl SubCore {
             counted: u64::MAX,
             slot: Slot::Idle,
         }
+    }
+
+    /// Makes one that was read ready to run at a cycle, with its warps.
+    ///
+    /// # Errors
+    /// It can have no such state.
+    pub fn restore<'w>(&mut self, gpu: &GpuSpec, now: u64, warp: impl Fn(u32) -> Option<&'w Warp>) -> Fits {
+        let warps = gpu.cta.warps / SUB_CORES as u32;
+        (self.ready, self.ready_units, self.by_status) = Default::default();
+        let mut present = 0;
+        for local in 0..warps {
+            let Some(Warp { status, unit, .. }) = warp(local) else { continue };
+            self.set_status(local, (Status::Absent, *unit), (*status, *unit));
+            present |= u32::from(*status != Status::Absent) << local;
+        }
+        self.order.check(present)?;
+        self.fetch.check(&gpu.front_end, now, present, |local| warp(local).map(|warp| &warp.buffer))?;
+        self.ports.check(&gpu.operands, now)?;
+        self.collectors.check(&gpu.operands, now)?;
+        self.wakes.check(warps)?;
+        let mut times = self.units.iter().chain([&self.latch_free]);
+        fits(times.all(|cycle| near(*cycle, now)), "a unit is busy for too long")?;
+        fits(near_or_never(self.next, now) && near_or_never(self.counted, now), "it rests for too long")?;
+        fits(self.queue.iter().all(|queued| near(queued.cycle, now)), "an access waits for too long")
     }
 
     /// It has something to do at a cycle.

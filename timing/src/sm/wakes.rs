@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::restore::{Fits, fits};
+
 /// Cycles ahead that it reaches.
 const REACH: u64 = 63;
 
@@ -21,6 +23,16 @@ impl Default for Wakes {
 }
 
 impl Wakes {
+    /// Whether those that were read can be, of warps below a number.
+    pub fn check(&self, warps: u32) -> Fits {
+        fits(self.warps.len() == 64, "warps are looked at in other cycles")?;
+        let there = (1_u64 << warps) - 1;
+        let below = self.warps.iter().all(|warps| u64::from(*warps) & !there == 0);
+        let marked =
+            (0..).zip(&self.warps).all(|(bit, warps)| (*warps != 0) == (self.occupied >> bit & 1 != 0));
+        fits(below && marked, "warps are looked at that there are not")
+    }
+
     /// A warp is looked at in a cycle after `now`, or earlier if that is too far ahead; gives that cycle.
     pub fn add(&mut self, now: u64, cycle: u64, warp: u32) -> u64 {
         let cycle = cycle.min(now + REACH);

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use warp_stream::Unit;
 
 use super::front_end::Buffer;
+use super::program::Program;
 use super::scoreboard::Scoreboard;
+use crate::restore::{Fits, fits, near};
 
 /// What keeps a warp from being issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -57,4 +59,21 @@ pub struct Warp {
     pub accesses: u32,
     /// Cycle in which the last operand of an issued instruction is read.
     pub operands_read: u64,
+}
+
+impl Warp {
+    /// Whether one that was read can be at a cycle, with its program.
+    pub fn check(&self, program: &Program, now: u64) -> Fits {
+        self.scoreboard.check(program.scoreboard_size(), now)?;
+        let times = near(self.not_before, now) && near(self.operands_read, now);
+        fits(times, "a warp waits for too long")?;
+        if self.status == Status::Absent {
+            return Ok(());
+        }
+        self.buffer.check(program)?;
+        let next = (self.buffer.from as usize) < program.instructions().len();
+        fits(next || !self.has_next, "a warp has no such instruction")?;
+        let ready = self.has_next && self.buffer.has_next();
+        fits(ready || self.status != Status::Ready, "a warp is ready without an instruction")
+    }
 }

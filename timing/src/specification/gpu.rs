@@ -58,6 +58,11 @@ macro_rules! gpu {
                 Ok(gpu)
             }
 
+            /// The values of all units as text, by key: two GPUs are the same if these are.
+            pub fn values(&self) -> Vec<(String, String)> {
+                [$(self.$unit.values(),)*].concat()
+            }
+
             /// The keys of a GPU's file.
             pub fn keys() -> Vec<Key> {
                 [$(<$spec>::KEYS,)*].concat()

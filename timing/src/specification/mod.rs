@@ -78,6 +78,14 @@ macro_rules! specification {
                 },)*
             ];
 
+            /// Its values as text, by key.
+            pub fn values(&self) -> Vec<(String, String)> {
+                vec![$((
+                    concat!($section, ".", stringify!($field)).to_owned(),
+                    format!("{:?}", self.$field),
+                ),)*]
+            }
+
             /// Reads the section.
             ///
             /// # Errors

@@ -10,4 +10,5 @@ mod errors;
 mod latency;
 mod overlap;
 mod script;
+mod state;
 mod throughput;

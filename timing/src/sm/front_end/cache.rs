@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::restore::{Fits, MOST_COUNTED, fits};
+
 /// Bytes of a line.
 pub const LINE: u64 = crate::message::LINE_BYTES;
 
@@ -40,6 +42,15 @@ impl Cache {
         let ways = (ways.max(1) as usize).min(lines);
         let lines = lines / ways * ways;
         Cache { tags: vec![Tag { line: 0, used: 0, ahead: false }; lines], ways, turn: 0 }
+    }
+
+    /// Whether one that was read can be, of so many bytes.
+    pub fn check(&self, bytes: u32, ways: u32) -> Fits {
+        let empty = Cache::new(bytes, ways);
+        let size = self.tags.len() == empty.tags.len() && self.ways == empty.ways;
+        fits(size, "an instruction cache has another size")?;
+        let used = self.tags.iter().all(|tag| tag.used <= self.turn);
+        fits(used && self.turn < MOST_COUNTED, "a line of instructions was used too often")
     }
 
     fn set(&mut self, line: u64) -> &mut [Tag] {

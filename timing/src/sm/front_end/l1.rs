@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::FrontEndSpec;
 use super::cache::{Cache, Lookup};
 use crate::message::{MemoryRequest, Origin, RequestKind};
+use crate::restore::{Fits, fits, near};
 use crate::sm::memory::SUB_CORES;
 
 /// Sub-cores, one bit each.
@@ -61,6 +62,14 @@ impl L1 {
             misses: Vec::new(),
             answers: VecDeque::new(),
         }
+    }
+
+    /// Whether one that was read can be, at a cycle.
+    pub fn check(&self, spec: &FrontEndSpec, now: u64) -> Fits {
+        self.cache.check(spec.l1_size, spec.l1_ways)?;
+        fits(self.turn < SUB_CORES, "it is the turn of no sub-core")?;
+        let near = self.answers.iter().all(|answer| near(answer.cycle, now));
+        fits(near, "a line of instructions comes too late")
     }
 
     /// A sub-core asks for a line.

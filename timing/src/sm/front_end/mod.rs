@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use self::cache::{Cache, Lookup};
 pub use self::l1::{Granted, L1};
 use super::program::Program;
+use crate::restore::{Fits, fits, near};
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
@@ -129,6 +130,18 @@ impl Buffer {
         wanted
     }
 
+    /// Whether one that was read can be, of a warp with a program.
+    pub fn check(&self, program: &Program) -> Fits {
+        let Buffer { from, to, asked, .. } = *self;
+        let order = from <= to && to <= asked && asked as usize <= program.instructions().len();
+        fits(order, "a warp's instructions are not in their order")
+    }
+
+    /// Whether instructions on their way can be those that were asked for.
+    fn expects(&self, arrival: &Arrival) -> bool {
+        arrival.turn != self.turn || (self.to..=self.asked).contains(&arrival.to)
+    }
+
     /// Whether it has room for what is fetched at once, and there is more to fetch.
     fn has_room(&self, spec: &FrontEndSpec, program: &Program) -> bool {
         self.asked - self.from + spec.width <= spec.buffer
@@ -196,6 +209,28 @@ impl Fetch {
             requests: Vec::new(),
             queue: VecDeque::new(),
         }
+    }
+
+    /// Whether one that was read can be at a cycle, with the buffers of warps that there are.
+    pub fn check<'b>(
+        &self,
+        spec: &FrontEndSpec,
+        now: u64,
+        present: u32,
+        buffer: impl Fn(u32) -> Option<&'b Buffer>,
+    ) -> Fits {
+        self.l0.check(spec.l0_size, spec.l0_ways)?;
+        fits((self.wanted | self.blocked) & !present == 0, "instructions are fetched for no warp")?;
+        fits(self.turn < 32, "it is the turn of no warp to fetch")?;
+        fits(
+            self.requests.len() <= spec.l0_requests as usize,
+            "too many lines of instructions are asked for",
+        )?;
+        self.arrivals.iter().try_for_each(|arrival| {
+            let buffer = buffer(arrival.warp).ok_or("instructions are fetched for no warp")?;
+            let expected = present >> arrival.warp & 1 == 0 || buffer.expects(arrival);
+            fits(expected && near(arrival.cycle, now), "instructions come that were not asked for")
+        })
     }
 
     /// A warp's buffer may have room, or may have lost it.

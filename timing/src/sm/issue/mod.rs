@@ -7,6 +7,7 @@ mod two_level;
 
 use serde::{Deserialize, Serialize};
 
+use crate::restore::{Fits, Once, fits};
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
@@ -60,6 +61,15 @@ pub struct Order {
 }
 
 impl Order {
+    /// Whether one that was read can be, with the warps that are there.
+    pub fn check(&self, present: u32) -> Fits {
+        fits(self.last < 32 && self.active & !present == 0, "no such warp can have been issued")?;
+        let mut warps = Once::new(32);
+        self.by_age.iter().try_for_each(|warp| warps.reach(u32::from(*warp)))?;
+        let all = (0..32).all(|warp| warps.has(warp) == (present >> warp & 1 != 0));
+        fits(all, "other warps are in the order of age")
+    }
+
     /// A warp begins.
     pub fn add(&mut self, warp: u32) {
         self.by_age.push(warp as u8);

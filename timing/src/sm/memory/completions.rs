@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::restore::{Fits, fits, near};
+
 /// Instructions by the cycle in which their results are there, the earliest first.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Completions {
@@ -20,6 +22,16 @@ impl Completions {
     /// Takes the first one whose result is there.
     pub fn take(&mut self, cycle: u64) -> Option<u32> {
         self.queue.pop_front_if(|(ready, _)| *ready <= cycle).map(|(_, instruction)| instruction)
+    }
+
+    /// Those that wait.
+    pub fn instructions(&self) -> impl Iterator<Item = u32> {
+        self.queue.iter().map(|(_, instruction)| *instruction)
+    }
+
+    /// Whether those that were read can be at a cycle.
+    pub fn check(&self, now: u64) -> Fits {
+        fits(self.queue.iter().all(|(cycle, _)| near(*cycle, now)), "a result is there too late")
     }
 
     /// When the first result is there. Core cycles.

@@ -7,6 +7,7 @@ use super::access::{Access, Line, STRUCTURES, Structure};
 use super::l1::{Lookup, Stall};
 use super::{FILL, MemoryUnit};
 use crate::message::{MemoryRequest, RequestKind};
+use crate::restore::near;
 
 /// Who a structure serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -15,6 +16,13 @@ pub struct Arbiter {
     free: u64,
     /// Whose turn is next.
     turn: usize,
+}
+
+impl Arbiter {
+    /// Whether one that was read can be at a cycle, with so many pipelines.
+    pub fn check(&self, pipelines: usize, now: u64) -> bool {
+        self.turn < pipelines && near(self.free, now)
+    }
 }
 
 /// Pipelines of a mask.

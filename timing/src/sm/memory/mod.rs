@@ -7,6 +7,7 @@
 
 mod access;
 mod banks;
+mod check;
 pub mod coalescer;
 mod completions;
 pub mod constant;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationClass, WARP_SIZE};
 
 use self::access::{Access, Line, STRUCTURES, Structure};
+pub(crate) use self::check::Awaited;
 use self::coalescer::Pattern;
 use self::completions::Completions;
 pub use self::counters::MemoryCounters;
@@ -88,12 +90,13 @@ pub struct Waiting {
 
 /// All that changes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
+pub(crate) struct State {
     accesses: Slab<Access>,
     lines: Slab<Line>,
     pipelines: Vec<Pipeline>,
     arbiters: [Arbiter; STRUCTURES],
     /// Pipelines with accesses for a structure, one bit each.
+    #[serde(skip)]
     waiting: [u32; STRUCTURES],
     l1: L1,
     /// Why L1 takes nothing, and since when; it tries again when `changed`.

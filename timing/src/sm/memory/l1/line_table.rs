@@ -1,7 +1,5 @@
 //! Finds a cache's entry by its line: open addressing, grown when half full.
 
-use serde::{Deserialize, Serialize};
-
 use crate::message::LINE_BYTES;
 use crate::slab::NONE;
 
@@ -9,7 +7,7 @@ use crate::slab::NONE;
 const PLACES: usize = 64;
 
 /// Entries by line address.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct LineTable {
     /// Line address and entry; entry [`NONE`] if the place is empty. Their count is a power of two.
     places: Vec<(u64, u32)>,

@@ -4,6 +4,7 @@
 //! line needs a place in the data array only when it arrives, so more can be on their way than there are places (Khairy et
 //! al., section III-C). With allocation on miss a place is taken at the miss.
 
+mod check;
 mod line_table;
 mod passes;
 pub mod replacement;
@@ -12,6 +13,7 @@ pub mod set_hash;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::check::Expected;
 use self::line_table::LineTable;
 use self::replacement::Replacement;
 use self::set::Set;
@@ -257,6 +259,7 @@ pub enum Lookup {
 /// State of an L1 data cache.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct L1 {
+    #[serde(skip)]
     table: LineTable,
     entries: Slab<Entry>,
     waiters: Slab<Waiter>,

@@ -1,0 +1,67 @@
+//! Whether a channel that was read can be, and what follows from it.
+
+use super::{Access, Bank, Channel, Checker, DramSpec};
+use crate::restore::{Fits, LATEST, countable, fits};
+
+/// Cycles ahead that commands may be put off: some of the longest gaps that a Spec can have.
+const AHEAD: u64 = 1 << 20;
+
+impl Channel {
+    /// Makes one that was read ready to run, as part `slot` of a channel, at a cycle of the command clock.
+    ///
+    /// # Errors
+    /// It can have no such state.
+    pub(crate) fn restore(&mut self, spec: &DramSpec, slot: u32, now: u64) -> Fits {
+        self.check(spec, slot, now)?;
+        self.banks.iter().try_for_each(|bank| self.check_bank(bank, now))?;
+        self.queued = [0; 2];
+        for number in 0..self.banks.len() {
+            let bank = &mut self.banks[number];
+            for (queued, queue) in self.queued.iter_mut().zip(&mut bank.queues) {
+                *queued = queued.saturating_add(queue.accesses.len() as u32);
+                queue.derive(bank.open);
+            }
+            self.bank_changed(number as u8);
+        }
+        let [reads, writes] = self.queued;
+        fits(reads <= spec.read_queue && writes <= spec.write_queue, "its queues have too many accesses")?;
+        fits(self.is_idle() == (self.next == u64::MAX), "nobody would look at its queues")?;
+        if cfg!(debug_assertions) {
+            let mut checker = Box::new(Checker::new(spec));
+            checker.resumed(now, self.banks.iter().map(|bank| bank.open));
+            self.checker = Some(checker);
+        }
+        Ok(())
+    }
+
+    fn check(&self, spec: &DramSpec, slot: u32, now: u64) -> Fits {
+        let Channel { banks, groups, columns, activate_at, activations, refresh, .. } = self;
+        fits(banks.len() == spec.banks as usize, "it has another number of banks")?;
+        fits(groups.len() == spec.bank_groups as usize, "it has another number of bank groups")?;
+        fits(self.slot == slot, "it is another part of the channel")?;
+        fits(u32::from(refresh.bank) < spec.banks, "no such bank can be refreshed")?;
+        let times = groups.iter().chain([columns]).flatten().chain(activations).chain([activate_at]);
+        let mut times = times.chain([&self.counted, &self.commanded]);
+        let due = refresh.due <= now + AHEAD + u64::from(spec.refi);
+        fits(due && times.all(|cycle| *cycle <= now + AHEAD), "a command is put off for too long")?;
+        fits(self.next == u64::MAX || self.next <= now + AHEAD, "it rests for too long")?;
+        fits(self.age < LATEST, "it had too many accesses")?;
+        countable(&self.counters)
+    }
+
+    fn check_bank(&self, bank: &Bank, now: u64) -> Fits {
+        let times = [bank.activate_at, bank.precharge_at, bank.column_at];
+        fits(times.iter().all(|cycle| *cycle <= now + AHEAD), "a command is put off for too long")?;
+        bank.queues.iter().try_for_each(|queue| {
+            let ages = queue.accesses.iter().map(|access| access.age);
+            let sorted = ages.clone().is_sorted() && ages.clone().all(|age| age < self.age);
+            fits(sorted, "accesses are not in their order")
+        })
+    }
+
+    /// Reads that wait: their slice, its slot and the sector.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = (u8, u32, u8)> {
+        let accesses = self.banks.iter().flat_map(|bank| &bank.queues[0].accesses);
+        accesses.map(|Access { slice, slot, sector, .. }| (*slice, *slot, *sector))
+    }
+}

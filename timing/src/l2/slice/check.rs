@@ -1,0 +1,87 @@
+//! Whether a slice that was read can be.
+
+use super::{DramAccess, Fill, Slice, Work};
+use crate::message::LINE_BYTES;
+use crate::restore::{Fits, countable, fits, near};
+use crate::specification::GpuSpec;
+
+/// Sectors of a slice that are on their way from DRAM and have not been found there, as a mask for each slot.
+#[derive(Debug)]
+pub struct Expected(Vec<u8>);
+
+impl Expected {
+    /// A sector is found.
+    pub(crate) fn find(&mut self, slot: u32, sector: u8) -> Fits {
+        let bit = 1_u8.checked_shl(u32::from(sector)).unwrap_or(0);
+        let expected = self.0.get_mut(slot as usize).ok_or("a sector comes for no line")?;
+        fits(*expected & bit != 0, "a sector comes that nobody expects")?;
+        *expected &= !bit;
+        Ok(())
+    }
+
+    /// All were found.
+    pub(crate) fn all_found(&self) -> Fits {
+        fits(self.0.iter().all(|expected| *expected == 0), "a sector that is expected does not come")
+    }
+}
+
+impl Work {
+    fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
+        self.reply.check(gpu.chip.sms)?;
+        let times = near(self.looked_up, now) && u64::from(self.atomic) < 1 << 24;
+        fits(times && near(self.sent, now), "a request takes too long")
+    }
+}
+
+impl Slice {
+    /// Whether it can be slice `number` at an L2 cycle; gives what it expects of its channel.
+    pub(crate) fn check(&self, gpu: &GpuSpec, number: u32, now: u64) -> Result<Expected, &'static str> {
+        let Slice { taken, tags, waiting, outstanding, free_at, stalled, reply_room, exit, .. } = self;
+        tags.check(&gpu.l2)?;
+        fits(exit.slice == number, "it is another one")?;
+        fits(*taken == 0, "the crossbar does not know what it has taken")?;
+        fits(*reply_room <= gpu.crossbar.input_buffer, "the crossbar has no such room")?;
+        fits(near(*free_at, now) && near(exit.atomic_free_at, now), "it is busy for too long")?;
+        let waits = stalled.is_none_or(|stalled| stalled.since <= now && !self.input.is_empty());
+        fits(waits, "nothing can be waiting since then")?;
+        countable(&self.counters())?;
+        self.check_input(gpu, number, now)?;
+        let pending = |slot: u32| tags.line(slot).pending;
+        waiting.check(gpu.l2.sets() * gpu.l2.ways, pending, |work| work.check(gpu, now))?;
+        let expected: Vec<u8> = tags.lines().map(|line| line.pending).collect();
+        let sum: u32 = expected.iter().map(|pending| pending.count_ones()).sum();
+        fits(sum == *outstanding, "it expects another number of sectors")?;
+        self.check_way_to_dram(gpu, now, Expected(expected))
+    }
+
+    fn check_input(&self, gpu: &GpuSpec, number: u32, now: u64) -> Fits {
+        self.input.iter().try_for_each(|arrival| {
+            let message = &arrival.request.message;
+            message.check(gpu.chip.sms)?;
+            let place = gpu.partition.place(message.line);
+            let here = place.slice == number && place.offset / LINE_BYTES == arrival.line;
+            fits(here, "a request is for another slice")?;
+            fits(near(arrival.cycle, now) && near(arrival.request.cycle, now), "a request comes too late")
+        })
+    }
+
+    fn check_way_to_dram(
+        &self,
+        gpu: &GpuSpec,
+        now: u64,
+        mut expected: Expected,
+    ) -> Result<Expected, &'static str> {
+        fits(self.misses.len() <= gpu.l2.miss_queue as usize, "too many accesses wait for DRAM")?;
+        for DramAccess { line, sector, slot, write } in &self.misses {
+            fits(*line < 1 << 57 && *sector < 4, "an access to DRAM is beyond memory")?;
+            if !write {
+                expected.find(*slot, *sector)?;
+            }
+        }
+        for Fill { cycle, slot, sector } in &self.fills {
+            fits(near(*cycle, now), "a sector comes too late")?;
+            expected.find(*slot, *sector)?;
+        }
+        Ok(expected)
+    }
+}

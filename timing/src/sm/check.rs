@@ -1,0 +1,306 @@
+//! The state of an SM, as it is written and read; whether one that was read can be, and what follows from it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use warp_stream::Execution;
+
+use super::memory::{self, Awaited, MemoryUnit, SUB_CORES};
+use super::occupancy::{Demand, Space};
+use super::warp::Status;
+use super::{InFlight, Program, Sm, State};
+use crate::message::{MemoryReply, Origin};
+use crate::restore::{Fits, MOST_COUNTED, Once, RestoreError, countable, fits, near, near_or_never, of_unit};
+use crate::slab::Slab;
+use crate::specification::GpuSpec;
+
+/// All that changes in an SM.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SmState {
+    core: State,
+    memory: memory::State,
+}
+
+/// What an SM expects that is under way outside of it, and has not been found there.
+#[derive(Debug)]
+pub struct Expected {
+    memory: Awaited,
+    /// Deferred instructions that the SM has not found in itself.
+    deferred: Once,
+}
+
+impl Expected {
+    /// A reply to the SM will come; before, the memory side will perform `deferred`.
+    pub(crate) fn find(&mut self, reply: &MemoryReply, deferred: Option<u32>) -> Fits {
+        deferred.map_or(Ok(()), |number| self.deferred.reach(number))?;
+        match reply.origin {
+            // Nobody counts them: a line that was not asked for is taken all the same.
+            Origin::Instruction => Ok(()),
+            Origin::Copy => Err("a copy has no reply there"),
+            _ => self.memory.find(reply),
+        }
+    }
+
+    /// All were found.
+    pub(crate) fn all_found(&self) -> Fits {
+        self.deferred.all()?;
+        self.memory.all_found()
+    }
+}
+
+/// Programs of the launches that are under way, by the launch's number.
+pub type Programs<'p> = &'p dyn Fn(u32) -> Option<Arc<Program>>;
+
+impl Sm {
+    /// What has changed since it was new.
+    pub fn state(&self) -> SmState {
+        let mut core = self.state.clone();
+        // What nobody looks at before it is written again.
+        for warp in &mut core.warps {
+            if !core.ctas[usize::from(warp.cta)].present {
+                warp.scoreboard.clear();
+            }
+        }
+        for number in &core.free_executions {
+            core.executions[*number as usize] = Execution::default();
+        }
+        SmState { core, memory: self.memory.state().clone() }
+    }
+
+    /// One with a state that was read, at a core cycle; gives what it expects, too.
+    ///
+    /// # Errors
+    /// It can have no such state.
+    pub(crate) fn restore(
+        gpu: &Arc<GpuSpec>,
+        number: u16,
+        saved: SmState,
+        now: u64,
+        programs: Programs<'_>,
+    ) -> Result<(Sm, Expected), RestoreError> {
+        let mut sm = Sm::new(gpu, number);
+        let SmState { core, mut memory } = saved;
+        sm.state = core;
+        let restored = sm.adopt(&mut memory, now, programs).map_err(of_unit(format!("SM {number}")));
+        let expected = restored?;
+        sm.memory = MemoryUnit::new(gpu, number).with(memory);
+        Ok((sm, expected))
+    }
+
+    fn adopt(
+        &mut self,
+        memory: &mut memory::State,
+        now: u64,
+        programs: Programs<'_>,
+    ) -> Result<Expected, &'static str> {
+        let gpu = Arc::clone(&self.gpu);
+        let state = &mut self.state;
+        fits(state.now <= now, "its time is another one")?;
+        state.check_counts(&gpu)?;
+        state.check_times(now)?;
+        state.instructions.check(&gpu.front_end, now)?;
+        self.programs = state.adopt_ctas(&gpu, programs)?;
+        state.check_warps(&self.programs)?;
+        for (number, sub_core) in state.sub_cores.iter_mut().enumerate() {
+            let warps = &state.warps;
+            sub_core.restore(&gpu, now, |local| warps.get(local as usize * SUB_CORES + number))?;
+        }
+        state.check_instructions(&self.programs)?;
+        let mut found = Found::new(state)?;
+        found.queued(state)?;
+        let Found { instructions, deferred } = &mut found;
+        let of_sub_core = |number: u32, sub_core: u8| {
+            instructions.reach(number)?;
+            let slot = usize::from(state.in_flight[number].slot);
+            fits(slot % SUB_CORES == usize::from(sub_core), "an access is of another sub-core")
+        };
+        let memory = memory.restore(&gpu, self.number, now, of_sub_core, |number| deferred.reach(number))?;
+        found.instructions.all()?;
+        state.check_sums()?;
+        Ok(Expected { memory, deferred: found.deferred })
+    }
+}
+
+/// Records that were found where they are needed.
+struct Found {
+    /// Memory instructions under way.
+    instructions: Once,
+    /// Instructions that take effect later.
+    deferred: Once,
+}
+
+impl Found {
+    fn new(state: &State) -> Result<Found, &'static str> {
+        Ok(Found { instructions: state.in_flight.places()?, deferred: state.deferred.places()? })
+    }
+
+    /// Instructions that wait for the memory pipeline have what their execution has said.
+    fn queued(&mut self, state: &State) -> Fits {
+        let mut executions = Once::new(state.executions.len());
+        state.free_executions.iter().try_for_each(|number| executions.reach(*number))?;
+        for (number, sub_core) in state.sub_cores.iter().enumerate() {
+            for queued in &sub_core.queue {
+                self.instructions.reach(queued.instruction)?;
+                let InFlight { slot, execution, deferred, .. } = state.in_flight[queued.instruction];
+                fits(usize::from(slot) % SUB_CORES == number, "an access is of another sub-core")?;
+                executions.reach(execution)?;
+                deferred.map_or(Ok(()), |number| self.deferred.reach(number))?;
+            }
+        }
+        executions.all()
+    }
+}
+
+/// Numbers of the records that are there.
+fn numbers<T: Copy>(slab: &Slab<T>) -> Result<impl Iterator<Item = u32> + use<T>, &'static str> {
+    let free = slab.places()?;
+    Ok((0..slab.capacity()).filter(move |number| !free.has(*number)))
+}
+
+impl State {
+    fn check_counts(&self, gpu: &GpuSpec) -> Fits {
+        let tables = &self.counters.instructions;
+        let same = tables.has_shape_of(&Default::default());
+        fits(same, "instructions are counted by other classes")?;
+        countable(&self.counters)?;
+        let shared = gpu.shared.sizes.last().copied().unwrap_or(0);
+        fits(self.shared <= shared, "it has too much shared memory")?;
+        fits(self.warps.len() == gpu.cta.warps as usize, "it has another number of warp slots")?;
+        fits(self.ctas.len() == gpu.cta.ctas as usize, "it has another number of CTA slots")
+    }
+
+    fn check_times(&self, now: u64) -> Fits {
+        let since = self.warps_since <= now + 1 && self.active_since.is_none_or(|since| since <= now);
+        fits(since, "it cannot be active since then")?;
+        let next = near_or_never(self.instructions_next, now) && near_or_never(self.memory_next, now);
+        let replies = self.instruction_replies.iter().all(|reply| near(reply.cycle, now));
+        fits(next && replies, "it rests for too long")
+    }
+
+    /// CTAs take their place again; gives their programs.
+    fn adopt_ctas(
+        &mut self,
+        gpu: &GpuSpec,
+        programs: Programs<'_>,
+    ) -> Result<Vec<Option<Arc<Program>>>, &'static str> {
+        let mut space = Space::default();
+        let adopt = |cta: &mut super::Cta| {
+            if !cta.present {
+                return Ok(None);
+            }
+            let program = programs(cta.launch).ok_or("a CTA is of no launch that is under way")?;
+            cta.adopt(gpu, &program, &mut space, self.shared)?;
+            Ok(Some(program))
+        };
+        let programs = self.ctas.iter_mut().map(adopt).collect::<Result<Vec<_>, &'static str>>()?;
+        self.space = space;
+        fits((self.cta_count() == 0) == self.active_since.is_none(), "it is active without a CTA")?;
+        Ok(programs)
+    }
+
+    fn cta_count(&self) -> u32 {
+        self.space.ctas()
+    }
+
+    fn check_warps(&self, programs: &[Option<Arc<Program>>]) -> Fits {
+        let mut owned = vec![false; self.warps.len()];
+        for (number, (cta, program)) in self.ctas.iter().zip(programs).enumerate() {
+            let Some(program) = program else { continue };
+            let mut left = 0;
+            for (slot, index) in cta.slots().zip(0..) {
+                let warp = self.warps.get(slot).ok_or("a CTA has warps that there are not")?;
+                let own = usize::from(warp.cta) == number && u32::from(warp.number) == index;
+                fits(own, "a warp is of another CTA")?;
+                warp.check(program, self.now)?;
+                left += u32::from(warp.status != Status::Absent);
+                owned[slot] = true;
+            }
+            fits(cta.has_warps_left(left), "another number of warps is left of a CTA")?;
+        }
+        self.warps.iter().zip(owned).try_for_each(|(warp, owned)| {
+            let absent = warp.status == Status::Absent && usize::from(warp.cta) < self.ctas.len();
+            fits(owned || absent, "a warp is of no CTA")
+        })
+    }
+
+    /// Memory instructions under way are of warps and CTAs that there are.
+    fn check_instructions(&self, programs: &[Option<Arc<Program>>]) -> Fits {
+        let stores: Vec<u32> = numbers(&self.stores)?.collect();
+        for number in numbers(&self.in_flight)? {
+            let InFlight { slot, position, stores: of, .. } = self.in_flight[number];
+            let warp = self.warps.get(usize::from(slot)).ok_or("an access is of no warp")?;
+            fits(of.is_none_or(|of| stores.binary_search(&of).is_ok()), "a store is of no CTA")?;
+            if of.is_some_and(|of| self.stores[of].has_ended()) {
+                continue;
+            }
+            let program = programs[usize::from(warp.cta)].as_ref().ok_or("an access is of no CTA")?;
+            let there = (position as usize) < program.instructions().len();
+            fits(there, "an access is of no instruction")?;
+            let own = of.is_none_or(|of| self.ctas[usize::from(warp.cta)].stores == of);
+            fits(own, "a store is of another CTA")?;
+        }
+        Ok(())
+    }
+
+    /// Warps, CTAs and stores count what is under way.
+    fn check_sums(&self) -> Fits {
+        let mut of_warps = vec![0_u32; self.warps.len()];
+        let mut of_ctas = vec![0_u32; self.ctas.len()];
+        let mut of_stores = vec![0_u32; self.stores.capacity() as usize];
+        let mut queued = Once::new(self.in_flight.capacity() as usize);
+        let queues = self.sub_cores.iter().flat_map(|sub_core| &sub_core.queue);
+        queues.into_iter().try_for_each(|access| queued.reach(access.instruction))?;
+        for number in numbers(&self.in_flight)? {
+            let InFlight { slot, stores, .. } = self.in_flight[number];
+            let begun = !queued.has(number);
+            if let Some(stores) = stores.filter(|_| begun) {
+                of_stores[stores as usize] += 1;
+            }
+            if !stores.is_some_and(|stores| self.stores[stores].has_ended()) {
+                of_warps[usize::from(slot)] += 1;
+                let cta = usize::from(self.warps[usize::from(slot)].cta);
+                of_ctas[cta] += u32::from(stores.is_none() || !begun);
+            }
+        }
+        let mut of_deferred = vec![0_u32; self.ctas.len()];
+        for number in numbers(&self.deferred)? {
+            let deferred = &self.deferred[number];
+            let warps = of_deferred.get_mut(usize::from(deferred.cta));
+            *warps.ok_or("an instruction that takes effect later is of no CTA")? += 1;
+        }
+        let mut stores = self.stores.places()?;
+        for (cta, (accesses, deferred)) in self.ctas.iter().zip(of_ctas.iter().zip(of_deferred)) {
+            if cta.present {
+                stores.reach(cta.stores)?;
+                let same = cta.accesses == *accesses && cta.deferred == deferred && !cta.is_done();
+                fits(same && cta.instructions < MOST_COUNTED, "a CTA has other accesses under way")?;
+                fits(!self.stores[cta.stores].has_ended(), "stores are of a CTA that has ended")?;
+            } else {
+                fits(*accesses == 0 && deferred == 0, "an access is of no CTA")?;
+            }
+        }
+        for number in numbers(&self.stores)? {
+            let record = &self.stores[number];
+            fits(record.has_under_way(of_stores[number as usize]), "another number of stores is under way")?;
+            if record.has_ended() {
+                stores.reach(number)?;
+            }
+        }
+        stores.all()?;
+        let present = |slot: usize| self.ctas[usize::from(self.warps[slot].cta)].present;
+        let mut warps = self.warps.iter().zip(of_warps).enumerate();
+        let same = warps.all(|(slot, (warp, count))| !present(slot) || warp.accesses == count);
+        fits(same, "a warp has other accesses under way")
+    }
+}
+
+impl super::Cta {
+    /// Takes its place, of which nothing is taken yet.
+    fn adopt(&mut self, gpu: &GpuSpec, program: &Program, space: &mut Space, shared: u32) -> Fits {
+        self.demand = Demand::new(gpu, program);
+        let first = self.first_warp;
+        fits(space.has_place(gpu, &self.demand, first, shared), "a CTA has no room")?;
+        space.take(&self.demand, first);
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! Whether the memory side of an SM that was read can be, and what follows from it.
+
+use super::access::{Access, Structure};
+use super::l1::Expected;
+use super::{FILL, MemoryUnit, NONE, SUB_CORES, State};
+use crate::message::{MemoryReply, Origin, RequestKind};
+use crate::restore::{Fits, Once, countable, fits, near, near_or_never};
+use crate::specification::GpuSpec;
+
+/// What a memory side expects that is under way outside of it, and has not been found there.
+#[derive(Debug)]
+pub struct Awaited {
+    l1: Expected,
+    /// Answers that accesses wait for, by access.
+    answers: Vec<u32>,
+}
+
+impl Awaited {
+    /// A reply to the SM will come.
+    pub(crate) fn find(&mut self, reply: &MemoryReply) -> Fits {
+        if reply.tag & FILL != 0 {
+            fits(reply.kind == RequestKind::Read, "L1 asks for sectors in no other way")?;
+            return self.l1.find(reply.tag & !FILL, reply.sectors);
+        }
+        let answers = self.answers.get_mut(reply.tag as usize).ok_or("an answer comes for no access")?;
+        *answers = answers.checked_sub(1).ok_or("an answer comes that no access waits for")?;
+        Ok(())
+    }
+
+    /// All were found.
+    pub(crate) fn all_found(&self) -> Fits {
+        self.l1.all_found()?;
+        fits(
+            self.answers.iter().all(|answers| *answers == 0),
+            "an answer that an access waits for does not come",
+        )
+    }
+}
+
+impl State {
+    /// Makes one that was read ready to run, of SM `sm`, at a cycle. `instruction` is told of each instruction of which an
+    /// access is under way or has ended, with its sub-core; `deferred` of what is still to be performed.
+    ///
+    /// # Errors
+    /// It can have no such state.
+    pub(crate) fn restore(
+        &mut self,
+        gpu: &GpuSpec,
+        sm: u16,
+        now: u64,
+        mut instruction: impl FnMut(u32, u8) -> Fits,
+        mut deferred: impl FnMut(u32) -> Fits,
+    ) -> Result<Awaited, &'static str> {
+        self.check(gpu, now)?;
+        let free = self.accesses.places()?;
+        let mut answers = vec![0_u32; self.accesses.capacity() as usize];
+        let l1 = self.l1.restore(&gpu.l1, |access| count_answer(&mut answers, &free, access))?;
+        let mut lines = self.lines.places()?;
+        let mut placed = free.clone();
+        self.place(&mut placed)?;
+        for number in (0..self.accesses.capacity()).filter(|number| !free.has(*number)) {
+            let access = self.accesses[number];
+            self.check_access(gpu, &access, now, placed.has(number), &mut lines)?;
+            instruction(access.instruction, access.sub_core)?;
+            if access.taken < access.total {
+                access.deferred.map_or(Ok(()), &mut deferred)?;
+            }
+            // Those that do not wait for a line of L1 wait for an answer of their own.
+            let waiting = &mut answers[number as usize];
+            *waiting =
+                u32::from(access.unanswered).checked_sub(*waiting).ok_or("an access waits too often")?;
+        }
+        lines.all()?;
+        for (sub_core, completions) in (0..).zip(&self.completions) {
+            completions.check(now)?;
+            completions.instructions().try_for_each(|number| instruction(number, sub_core))?;
+        }
+        let mut awaited = Awaited { l1, answers };
+        self.outgoing.iter().try_for_each(|request| {
+            request.check(gpu.chip.sms)?;
+            fits(request.sm == sm && request.origin != Origin::Copy, "a request is another's")?;
+            request.deferred.map_or(Ok(()), &mut deferred)?;
+            awaited.find(&request.reply())
+        })?;
+        Ok(awaited)
+    }
+
+    fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
+        let pipelines = gpu.memory_pipeline.pipelines(SUB_CORES);
+        let as_many = self.pipelines.len() == pipelines && self.completions.len() == SUB_CORES;
+        fits(as_many, "there is another number of memory pipelines")?;
+        let arbiters = self.arbiters.iter().all(|arbiter| arbiter.check(pipelines, now));
+        fits(arbiters, "it is the turn of no memory pipeline")?;
+        fits(self.credits <= gpu.memory_pipeline.credits, "there are too many credits")?;
+        let stalled = self.stalled.is_none_or(|(_, since)| since <= now);
+        fits(stalled, "L1 cannot be stalled since then")?;
+        let mut free = self.pipelines.iter().flat_map(|unit| [unit.latch_free, unit.address_free]);
+        let free = near(self.fill_free, now) && free.all(|cycle| near(cycle, now));
+        fits(free && near_or_never(self.next_step, now), "a memory pipeline is busy for too long")?;
+        countable(&self.counters)
+    }
+
+    /// Finds the accesses that are in a pipeline, and which structures these wait for.
+    fn place(&mut self, placed: &mut Once) -> Fits {
+        self.waiting = Default::default();
+        for (pipeline, unit) in self.pipelines.iter().enumerate() {
+            unit.latched.map_or(Ok(()), |number| {
+                placed.reach(number)?;
+                fits(self.accesses[number].taken == 0, "an access is taken before its addresses are computed")
+            })?;
+            let mut buffered = 0_u32;
+            for (structure, queue) in unit.waiting.iter().enumerate() {
+                for number in queue {
+                    placed.reach(*number)?;
+                    let access = &self.accesses[*number];
+                    fits(access.structure as usize == structure, "an access waits for another structure")?;
+                    let left = access.total.checked_sub(access.taken).filter(|left| *left > 0);
+                    buffered += u32::from(left.ok_or("an access waits that is taken")?);
+                }
+                self.waiting[structure] |= u32::from(!queue.is_empty()) << pipeline;
+            }
+            fits(buffered == unit.buffered, "another number of requests waits in a memory pipeline")?;
+        }
+        Ok(())
+    }
+
+    /// `placed` if it is in a pipeline.
+    fn check_access(&self, gpu: &GpuSpec, access: &Access, now: u64, placed: bool, lines: &mut Once) -> Fits {
+        let Access { sub_core, start, total, taken, passes, unanswered, ready, .. } = *access;
+        fits(usize::from(sub_core) < SUB_CORES, "an access is of no sub-core")?;
+        let ends = taken <= total && (placed == (taken < total)) && (taken < total || unanswered > 0);
+        fits(ends, "an access is nowhere")?;
+        let rate = u64::from(gpu.memory_pipeline.rate());
+        let computed = now.saturating_sub(start).saturating_mul(rate) >= u64::from(taken);
+        fits(computed && near(start, now) && near(ready, now), "an access takes too long")?;
+        let (mut line, mut left) = (access.first, 0);
+        while line != NONE {
+            lines.reach(line)?;
+            (line, left) = (self.lines[line].next, left + 1);
+        }
+        let needed = if access.structure == Structure::L1 { total - taken } else { 0 };
+        fits(left == needed && total > 0, "an access has another number of lines")?;
+        let whole = (total, taken, unanswered) == (1, 0, 0) && passes > 0;
+        fits(access.structure == Structure::L1 || whole, "an access is in pieces")
+    }
+}
+
+/// An access waits for a line of L1.
+fn count_answer(answers: &mut [u32], free: &Once, access: u32) -> Fits {
+    let answers = answers.get_mut(access as usize).filter(|_| !free.has(access));
+    *answers.ok_or("a line of L1 is waited for by no access")? += 1;
+    Ok(())
+}
+
+impl MemoryUnit {
+    /// What has changed since it was new.
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// One with a state that [`State::restore`] has made ready.
+    pub(crate) fn with(mut self, state: State) -> MemoryUnit {
+        self.state = state;
+        self
+    }
+}

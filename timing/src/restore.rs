@@ -27,6 +27,12 @@ pub enum RestoreError {
         /// What is wrong.
         reason: &'static str,
     },
+    /// Something was under way, and was not asked for.
+    #[error("{what} is under way in the state")]
+    UnderWay {
+        /// What.
+        what: String,
+    },
     /// A launch was under way, and what is to go on with it is another one.
     #[error("the state has launch {launch} of kernel {saved}; {here} cannot go on with it")]
     OtherLaunch {

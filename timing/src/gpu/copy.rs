@@ -1,10 +1,13 @@
 //! Copy engines: copies between host and device take their time on the bus, and go through L2.
 
+use serde::{Deserialize, Serialize};
+
 use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind, Timed};
+use crate::restore::{Fits, LATEST, fits, near};
 use crate::specification::GpuSpec;
 
 /// Where a copy goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
     /// From host to device.
     ToDevice,
@@ -13,7 +16,7 @@ pub enum Direction {
 }
 
 /// Bytes of device memory that are copied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Copy {
     /// To where.
     pub direction: Direction,
@@ -25,7 +28,7 @@ pub struct Copy {
 
 /// A copy that is under way. Its lines leave as their bytes come over the bus. Of one that is larger than L2 only as many lines
 /// go through it as can stay.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RunningCopy {
     pub(super) id: u32,
     copy: Copy,
@@ -42,11 +45,23 @@ pub(super) struct RunningCopy {
 impl RunningCopy {
     pub(super) fn new(gpu: &GpuSpec, id: u32, copy: Copy, start: u64) -> RunningCopy {
         let first = start.saturating_add(u64::from(gpu.copy.latency));
-        let l2 = u64::from(gpu.l2.size) * u64::from(gpu.partition.all_slices());
-        let through = if gpu.copy.through_l2 { copy.bytes.min(l2) } else { 0 };
-        let next = (copy.end() - through) / LINE_BYTES * LINE_BYTES;
+        let next = copy.first_line(gpu);
         let end = first.saturating_add(gpu.copy.cycles(copy.bytes, gpu.clocks.core));
         RunningCopy { id, copy, first, end, next, unanswered: 0 }
+    }
+
+    /// Whether one that was read can be at a core cycle.
+    pub(super) fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
+        let RunningCopy { id: _, copy, first, end, next, unanswered: _ } = self;
+        fits(copy.end() < 1 << 63, "a copy is beyond memory")?;
+        let lines = copy.first_line(gpu)..=copy.end().next_multiple_of(LINE_BYTES);
+        fits(lines.contains(next) && next.is_multiple_of(LINE_BYTES), "a copy is beyond its end")?;
+        fits(near(*first, now) && *end < LATEST, "a copy takes too long")
+    }
+
+    /// Whether it waits for so many replies.
+    pub(super) fn waits_for(&self, replies: u64) -> bool {
+        self.unanswered == replies
     }
 
     /// The core cycle at which the next line leaves.
@@ -107,6 +122,13 @@ impl RunningCopy {
 }
 
 impl Copy {
+    /// Address of the first line that goes through L2.
+    fn first_line(&self, gpu: &GpuSpec) -> u64 {
+        let l2 = u64::from(gpu.l2.size) * u64::from(gpu.partition.all_slices());
+        let through = if gpu.copy.through_l2 { self.bytes.min(l2) } else { 0 };
+        (self.end() - through) / LINE_BYTES * LINE_BYTES
+    }
+
     fn end(&self) -> u64 {
         self.address.saturating_add(self.bytes)
     }

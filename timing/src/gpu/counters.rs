@@ -83,7 +83,8 @@ impl Totals {
         self.each(&mut |counter, value| counts.push((counter, value)));
         let mut index = 0;
         before.each(&mut |_, value| {
-            counts[index].1 -= value;
+            // Of launches that end in one epoch, the first to be recorded may be the last to end.
+            counts[index].1 = counts[index].1.saturating_sub(value);
             index += 1;
         });
         counts

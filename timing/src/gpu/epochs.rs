@@ -7,6 +7,7 @@ use super::copy::RunningCopy;
 use super::crew::lock;
 use super::launch::{Launch, LaunchId};
 use super::observer::{Observer, Progress};
+use super::running::{Turns, Watch};
 use super::slot::Slot;
 use super::{Gpu, LaunchError, Stuck};
 use crate::message::{MemoryReply, MemoryRequest, Origin, Performed, RequestKind, Timed};
@@ -36,28 +37,13 @@ pub(super) struct Epochs<'g, 'a> {
     pub(super) copies: Vec<RunningCopy>,
     /// When each SM has something to do. Core cycles; `u64::MAX` for never.
     wake: Vec<u64>,
-    /// SMs that may have room for a CTA.
-    open: Vec<bool>,
-    /// The SM that gets the next CTA if it has room.
-    turn: usize,
-    epochs: u64,
-    watch: Watch,
+    pub(super) turns: Turns,
     // What an epoch needs, kept for its memory.
     active: Vec<u32>,
     requests: Vec<Timed<MemoryRequest>>,
     replies: Vec<VecDeque<Timed<MemoryReply>>>,
     performed: Vec<Performed>,
     credits: Vec<u32>,
-    /// Credits to come that are for requests of copies.
-    owed: Vec<u32>,
-}
-
-/// What had moved when it was last looked at.
-#[derive(Default)]
-struct Watch {
-    moved: [u64; 3],
-    /// Epoch since which it is the same.
-    since: u64,
 }
 
 impl<'g, 'a> Epochs<'g, 'a> {
@@ -68,16 +54,12 @@ impl<'g, 'a> Epochs<'g, 'a> {
             launches: Vec::new(),
             copies: Vec::new(),
             wake: slots.iter().map(|slot| lock(slot).wake()).collect(),
-            open: vec![false; count],
-            turn: 0,
-            epochs: 0,
-            watch: Watch::default(),
+            turns: Turns::new(count),
             active: Vec::new(),
             requests: Vec::new(),
             replies: vec![VecDeque::new(); count],
             performed: Vec::new(),
             credits: vec![0; count],
-            owed: vec![0; count],
         }
     }
 
@@ -85,25 +67,28 @@ impl<'g, 'a> Epochs<'g, 'a> {
     pub(super) fn add(&mut self, launch: Launch<'a>) {
         self.launches.push(launch);
         if let [_] = self.launches[..] {
-            self.turn = 0;
+            self.turns.turn = 0;
         } else {
             self.launches.iter_mut().for_each(|launch| launch.shared = true);
         }
-        self.open.fill(true);
+        self.turns.open.fill(true);
     }
 
-    /// Runs epochs until a launch or a copy has ended; gives its number.
+    /// Runs epochs until a launch or a copy has ended, and gives its number; or until the observer wants to stop.
     pub(super) fn run(
         &mut self,
         slots: &[Mutex<Slot<'a>>],
         steps: Steps<'_>,
         observer: &mut dyn Observer,
-    ) -> Result<u32, LaunchError> {
+    ) -> Result<Option<u32>, LaunchError> {
         loop {
             if let Some(id) = self.ended() {
-                return Ok(id);
+                return Ok(Some(id));
             }
-            if self.epochs.is_multiple_of(TELL) {
+            if observer.stop_at().is_some_and(|cycle| self.gpu.run_to >= cycle) {
+                return Ok(None);
+            }
+            if self.turns.epochs.is_multiple_of(TELL) {
                 self.tell(slots, observer)?;
             }
             let next = self.next_event().ok_or_else(|| LaunchError::Stuck(self.stuck(slots)))?;
@@ -132,7 +117,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
     /// The first core cycle at which something happens.
     fn next_event(&self) -> Option<u64> {
         let dispatch = self.launches.iter().find(|launch| launch.ctas_to_start() > 0);
-        let dispatch = dispatch.filter(|_| self.open.contains(&true)).map(|launch| launch.ready);
+        let dispatch = dispatch.filter(|_| self.turns.open.contains(&true)).map(|launch| launch.ready);
         let copies = self.copies.iter().filter_map(|copy| copy.next_event(&self.gpu.spec));
         let sms = self.wake.iter().copied().min().filter(|wake| *wake != u64::MAX);
         sms.into_iter().chain(dispatch).chain(copies).chain(self.gpu.memory.next_event()).min()
@@ -153,7 +138,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         self.requests.sort_by_key(|request| request.cycle);
         self.run_memory(slots, steps, end)?;
         self.gpu.run_to = end;
-        self.epochs += 1;
+        self.turns.epochs += 1;
         Ok(())
     }
 
@@ -164,14 +149,14 @@ impl<'g, 'a> Epochs<'g, 'a> {
                 // The oldest launch with CTAs to start; younger ones get what it leaves.
                 let next = self.launches.iter_mut().find(|launch| launch.ctas_to_start() > 0);
                 let Some(launch) = next.filter(|launch| launch.ready <= cycle) else { break };
-                let number = self.turn;
-                self.turn = (self.turn + 1) % slots.len();
-                if !self.open[number] {
+                let number = self.turns.turn;
+                self.turns.turn = (self.turns.turn + 1) % slots.len();
+                if !self.turns.open[number] {
                     continue;
                 }
                 let slot = &mut *lock(&slots[number]);
                 if slot.sm.room(&launch.program) == 0 {
-                    self.open[number] = false;
+                    self.turns.open[number] = false;
                     continue;
                 }
                 if let Err(fault) = slot.start_cta(cycle, launch) {
@@ -180,7 +165,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
                 self.gpu.counters.ctas_started += 1;
                 self.wake[number] = self.wake[number].min(cycle);
             }
-            if !self.open.contains(&true) {
+            if !self.turns.open.contains(&true) {
                 return Ok(());
             }
         }
@@ -198,7 +183,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
             }
             self.wake[number as usize] = slot.wake();
             self.requests.append(&mut slot.outbox);
-            self.open[number as usize] |= slot.sm.take_freed();
+            self.turns.open[number as usize] |= slot.sm.take_freed();
             for cta in slot.finished.drain(..) {
                 self.gpu.counters.ctas_ended += 1;
                 if let Some(launch) = self.launches.iter_mut().find(|launch| launch.id == cta.launch) {
@@ -216,7 +201,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         }
         let counters = &mut self.gpu.counters;
         for Timed { message, .. } in &self.requests[before..] {
-            self.owed[usize::from(message.sm)] += 1;
+            self.turns.owed[usize::from(message.sm)] += 1;
             counters.copy_requests += 1;
             let sectors = u64::from(message.sectors.count_ones());
             match message.kind {
@@ -266,7 +251,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         if self.copies.is_empty() {
             return;
         }
-        for (credits, owed) in self.credits.iter_mut().zip(&mut self.owed) {
+        for (credits, owed) in self.credits.iter_mut().zip(&mut self.turns.owed) {
             let paid = (*credits).min(*owed);
             *credits -= paid;
             *owed -= paid;
@@ -302,10 +287,10 @@ impl<'g, 'a> Epochs<'g, 'a> {
             }
         }
         let moved = [instructions, self.gpu.memory.counters().replies, self.gpu.counters.ctas_ended];
-        if moved != self.watch.moved {
-            self.watch = Watch { moved, since: self.epochs };
+        if moved != self.turns.watch.moved {
+            self.turns.watch = Watch { moved, since: self.turns.epochs };
         }
-        match self.epochs - self.watch.since {
+        match self.turns.epochs - self.turns.watch.since {
             0..PATIENCE => Ok(()),
             _ => Err(LaunchError::Stuck(self.stuck(slots))),
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Imbalance;
+use super::{GpuState, Imbalance};
 use crate::dram::Violation;
 use crate::sm::{Limit, SmFault};
 
@@ -43,6 +43,9 @@ pub enum LaunchError {
     /// The observer ended it.
     #[error("cancelled")]
     Cancelled,
+    /// The observer stopped it; the state goes on with it ([`Gpu::restore_running`](super::Gpu::restore_running)).
+    #[error("stopped within a launch")]
+    Stopped(Box<GpuState>),
     /// Nothing moves any more.
     #[error("{0}")]
     Stuck(Stuck),

@@ -3,10 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use warp_stream::KernelSource;
+use serde::{Deserialize, Serialize};
+use voltsim_checkpoint::codec;
+use warp_stream::{Kernel, KernelSource};
 
 use super::LaunchSpec;
+use crate::restore::{Fits, MOST_COUNTED, RestoreError, fits, near, of_unit};
 use crate::sm::{FinishedCta, Program};
+use crate::specification::GpuSpec;
 
 /// Names a launch that is under way.
 pub type LaunchId = u32;
@@ -34,7 +38,92 @@ pub(super) struct Launch<'a> {
     last_end: u64,
 }
 
+/// A launch that is under way, as it is written.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct LaunchState {
+    id: LaunchId,
+    /// Not believed: what goes on with the launch has to have the same.
+    kernel: Kernel,
+    start: u64,
+    shared: bool,
+    started: u64,
+    ended: u64,
+    instructions: u64,
+    last_end: u64,
+}
+
+impl LaunchState {
+    pub(super) fn id(&self) -> LaunchId {
+        self.id
+    }
+
+    pub(super) fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The launch, if what is to go on with it is of the same kernel.
+    pub(super) fn restore<'a>(
+        &self,
+        gpu: &GpuSpec,
+        now: u64,
+        source: Option<&'a dyn KernelSource>,
+    ) -> Result<Launch<'a>, RestoreError> {
+        let source = source.ok_or_else(|| self.other("nothing"))?;
+        let here = source.kernel();
+        if !same(&self.kernel, here) {
+            return Err(self.other(&format!("launch {} of kernel {}", here.launch, here.name)));
+        }
+        let LaunchState { id, kernel: _, start, shared, started, ended, instructions, last_end } = *self;
+        let unit = || format!("launch {}", here.launch);
+        fits(near(start, now), "it begins too late").map_err(of_unit(unit()))?;
+        let fresh = Launch::new(&gpu.launch, id, source, Program::new(gpu, here), start);
+        let launch = Launch { shared, started, ended, instructions, last_end, ..fresh };
+        launch.check(now).map_err(of_unit(unit()))?;
+        Ok(launch)
+    }
+
+    fn other(&self, here: &str) -> RestoreError {
+        let Kernel { launch, name, .. } = &self.kernel;
+        RestoreError::OtherLaunch { launch: *launch, saved: name.clone(), here: here.to_owned() }
+    }
+}
+
+/// Whether kernels have the same name, size and code.
+fn same(a: &Kernel, b: &Kernel) -> bool {
+    match (codec::encode(a), codec::encode(b)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
+
 impl<'a> Launch<'a> {
+    pub(super) fn state(&self) -> LaunchState {
+        let Launch { id, program, start, shared, started, ended, instructions, last_end, .. } = self;
+        LaunchState {
+            id: *id,
+            kernel: program.kernel.clone(),
+            start: *start,
+            shared: *shared,
+            started: *started,
+            ended: *ended,
+            instructions: *instructions,
+            last_end: *last_end,
+        }
+    }
+
+    /// Whether one that was read can be at a core cycle.
+    fn check(&self, now: u64) -> Fits {
+        let order = self.ended <= self.started && self.started <= self.ctas;
+        fits(order && self.instructions < MOST_COUNTED, "other CTAs have ended than have started")?;
+        let times = self.ready <= self.last_end && near(self.last_end, now);
+        fits(times, "it ends before it begins, or too late")
+    }
+
+    /// CTAs that have started and not ended.
+    pub(super) fn ctas_there(&self) -> u64 {
+        self.started - self.ended
+    }
+
     pub(super) fn new(
         spec: &LaunchSpec,
         id: LaunchId,

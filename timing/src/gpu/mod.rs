@@ -13,6 +13,7 @@ mod epochs;
 mod error;
 mod launch;
 mod observer;
+mod running;
 mod session;
 mod slot;
 mod specification;
@@ -31,7 +32,7 @@ pub use self::launch::LaunchId;
 pub use self::observer::{Observer, Progress};
 pub use self::session::{Ended, Session};
 pub use self::specification::{CopySpec, LaunchSpec};
-pub use self::state::GpuState;
+pub use self::state::{GpuState, Interrupted};
 use crate::clock::Clock;
 use crate::memory_side::MemorySide;
 use crate::message::{MemoryReply, Timed};
@@ -103,7 +104,8 @@ impl Gpu {
     /// Runs a launch to its end, from [`Gpu::now`] on.
     ///
     /// # Errors
-    /// Why it did not end; the GPU is idle then, with empty caches.
+    /// Why it did not end, [`LaunchError::Stopped`] with all that was under way among it; the GPU is idle then, with empty
+    /// caches.
     pub fn launch(
         &mut self,
         source: &dyn KernelSource,
@@ -112,10 +114,7 @@ impl Gpu {
         let now = self.now;
         let mut session = self.session();
         session.begin(source, now)?;
-        match session.run_until_one_ends(observer)? {
-            Ended::Launch { record, .. } => Ok(record),
-            Ended::Copy { .. } => Err(LaunchError::Nothing),
-        }
+        session::finish(session, observer)
     }
 
     /// Copies between host and device, from [`Gpu::now`] on.

@@ -21,6 +21,12 @@ pub struct Progress<'a> {
 pub trait Observer {
     /// So far a launch is. [`ControlFlow::Break`] ends all that runs.
     fn progress(&mut self, progress: &Progress<'_>) -> ControlFlow<()>;
+
+    /// All that runs stops at the first end of an epoch at or after this core cycle, and can go on from there; nothing if it
+    /// runs to its end. Asked at the end of each epoch.
+    fn stop_at(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Watches nothing.

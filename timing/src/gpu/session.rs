@@ -9,8 +9,9 @@ use super::crew::{Crew, lock};
 use super::epochs::{Epochs, Steps};
 use super::launch::{Launch, LaunchId};
 use super::observer::Observer;
+use super::running::{Running, Turns};
 use super::slot::Slot;
-use super::{Gpu, LaunchError, Totals, conservation};
+use super::{Gpu, GpuState, LaunchError, Totals, conservation};
 use crate::report::LaunchRecord;
 use crate::sm::{Occupancy, Program};
 
@@ -45,6 +46,8 @@ pub enum Ended {
         /// When. Core cycles.
         end: u64,
     },
+    /// Nothing: the observer has stopped all that runs. It goes on with the next call.
+    Stopped,
 }
 
 impl<'g, 'a> Session<'g, 'a> {
@@ -54,6 +57,45 @@ impl<'g, 'a> Session<'g, 'a> {
         let slots: Vec<_> = (0..).zip(sms).map(slot).collect();
         let epochs = Epochs::new(gpu, &slots);
         Session { slots, epochs, before: Totals::default(), failed: false }
+    }
+
+    /// Goes on with what was under way.
+    pub(super) fn resume(
+        gpu: &'g mut Gpu,
+        launches: Vec<Launch<'a>>,
+        copies: Vec<RunningCopy>,
+        turns: Turns,
+        before: Totals,
+    ) -> Session<'g, 'a> {
+        let mut session = Session::new(gpu);
+        for (number, slot) in (0..).zip(&mut session.slots) {
+            let slot = slot.get_mut().unwrap_or_else(PoisonError::into_inner);
+            for launch in &launches {
+                let sources = &mut slot.sources;
+                sources.resize_with(sources.len().max(launch.id as usize + 1), || None);
+                let there = slot.sm.launches().any(|id| id == launch.id);
+                sources[launch.id as usize] = there.then(|| launch.source.warps(number));
+            }
+        }
+        session.epochs.launches = launches;
+        session.epochs.copies = copies;
+        session.epochs.turns = turns;
+        session.before = before;
+        session
+    }
+
+    /// All that has changed in the GPU since it was new, what is under way among it: after [`Ended::Stopped`].
+    pub fn state(&self) -> GpuState {
+        let Epochs { gpu, launches, copies, turns, .. } = &self.epochs;
+        let running = (!launches.is_empty() || !copies.is_empty()).then(|| Running {
+            launches: launches.iter().map(Launch::state).collect(),
+            copies: copies.clone(),
+            turns: turns.clone(),
+            before: self.before.clone(),
+        });
+        let sms = self.slots.iter().map(|slot| lock(slot).sm.state()).collect();
+        let inboxes = self.slots.iter().map(|slot| lock(slot).inbox.clone()).collect();
+        GpuState::new(gpu, sms, inboxes, running)
     }
 
     /// Begins a launch at a core cycle, or as soon after it as can be.
@@ -116,7 +158,7 @@ impl<'g, 'a> Session<'g, 'a> {
         self.epochs.gpu.totals(cycle, slots.iter().map(|slot| &slot.sm))
     }
 
-    /// Runs until a launch or a copy has ended.
+    /// Runs until a launch or a copy has ended, or the observer wants to stop.
     ///
     /// # Errors
     /// Why none did; all are given up then.
@@ -125,13 +167,13 @@ impl<'g, 'a> Session<'g, 'a> {
         if self.failed || launches.is_empty() && copies.is_empty() {
             return Err(LaunchError::Nothing);
         }
-        let ended = self.run(observer).and_then(|id| self.finish(id));
+        let ended = self.run(observer).and_then(|id| id.map_or(Ok(Ended::Stopped), |id| self.finish(id)));
         self.failed = ended.is_err();
         ended
     }
 
-    /// Runs with as many threads as are worth it until a launch or a copy has ended.
-    fn run(&mut self, observer: &mut dyn Observer) -> Result<u32, LaunchError> {
+    /// Runs with as many threads as are worth it until a launch or a copy has ended, or the observer wants to stop.
+    fn run(&mut self, observer: &mut dyn Observer) -> Result<Option<u32>, LaunchError> {
         let threads = self.threads();
         let slots = &self.slots[..];
         let partitions = self.epochs.gpu.memory.partitions();
@@ -229,6 +271,18 @@ impl<'g, 'a> Session<'g, 'a> {
             shared: launch.shared,
             counters,
         })
+    }
+}
+
+/// Runs the only launch of a session to its end.
+pub(super) fn finish(
+    mut session: Session<'_, '_>,
+    observer: &mut dyn Observer,
+) -> Result<LaunchRecord, LaunchError> {
+    match session.run_until_one_ends(observer)? {
+        Ended::Launch { record, .. } => Ok(record),
+        Ended::Copy { .. } => Err(LaunchError::Nothing),
+        Ended::Stopped => Err(LaunchError::Stopped(Box::new(session.state()))),
     }
 }
 

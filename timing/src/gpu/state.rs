@@ -5,10 +5,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use voltsim_checkpoint::codec::{self, CodecError};
+use warp_stream::{Kernel, KernelSource};
 
-use super::{Gpu, GpuCounters, Totals};
+use super::launch::{Launch, LaunchState};
+use super::running::{Running, check_ctas};
+use super::session::{self, Session};
+use super::{Gpu, GpuCounters, LaunchError, Observer, Totals};
 use crate::memory_side::{MemorySide, MemorySideState};
-use crate::message::{MemoryReply, Timed};
+use crate::message::{MemoryReply, Origin, Timed};
+use crate::report::LaunchRecord;
 use crate::restore::{Fits, LATEST, RestoreError, countable, fits, near, of_unit};
 use crate::sm::{Expected, Sm, SmState};
 use crate::specification::GpuSpec;
@@ -16,7 +21,7 @@ use crate::specification::GpuSpec;
 /// Bytes of a state in memory, at most.
 const LIMIT: usize = 1 << 32;
 
-/// All that changes in a GPU, between launches.
+/// All that changes in a GPU, between launches or within them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GpuState {
     /// Values of the GPU's file, by key.
@@ -29,9 +34,35 @@ pub struct GpuState {
     /// Replies that SMs have not taken.
     inboxes: Vec<VecDeque<Timed<MemoryReply>>>,
     memory: MemorySideState,
+    running: Option<Running>,
 }
 
 impl GpuState {
+    /// Of a GPU whose SMs are these.
+    pub(super) fn new(
+        gpu: &Gpu,
+        sms: Vec<SmState>,
+        inboxes: Vec<VecDeque<Timed<MemoryReply>>>,
+        running: Option<Running>,
+    ) -> GpuState {
+        GpuState {
+            spec: gpu.spec.values(),
+            run_to: gpu.run_to,
+            now: gpu.now,
+            counters: gpu.counters,
+            earlier: gpu.earlier.clone(),
+            sms,
+            inboxes,
+            memory: gpu.memory.state(),
+            running,
+        }
+    }
+
+    /// Kernels of the launches that are under way, oldest first. What is read has not been checked.
+    pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
+        self.running.iter().flat_map(|running| &running.launches).map(LaunchState::kernel)
+    }
+
     /// As bytes.
     ///
     /// # Errors
@@ -84,32 +115,51 @@ impl GpuState {
 impl Gpu {
     /// All that has changed since it was new. Not while a session holds it, which is why sessions borrow it.
     pub fn state(&self) -> GpuState {
-        GpuState {
-            spec: self.spec.values(),
-            run_to: self.run_to,
-            now: self.now,
-            counters: self.counters,
-            earlier: self.earlier.clone(),
-            sms: self.sms.iter().map(Sm::state).collect(),
-            inboxes: self.inboxes.clone(),
-            memory: self.memory.state(),
-        }
+        GpuState::new(self, self.sms.iter().map(Sm::state).collect(), self.inboxes.clone(), None)
     }
 
     /// A GPU that goes on from a state, with one thread.
     ///
     /// # Errors
-    /// The state is of another GPU, or cannot be that of any.
+    /// The state is of another GPU, cannot be that of any, or something is under way in it.
     pub fn restore(spec: &Arc<GpuSpec>, state: GpuState) -> Result<Gpu, RestoreError> {
+        if state.running.is_some() {
+            let name = |kernel: &Kernel| format!("launch {} of kernel {}", kernel.launch, kernel.name);
+            let what = state.kernels().next().map_or_else(|| "a copy".to_owned(), name);
+            return Err(RestoreError::UnderWay { what });
+        }
+        Gpu::restore_running(spec, state, &[]).map(Interrupted::into_gpu)
+    }
+
+    /// What was under way in a state, to be gone on with by one thread. `sources` are what executes the launches from where they
+    /// stand, in the order of [`GpuState::kernels`]: their warps' next instructions are those that the model was told of.
+    ///
+    /// # Errors
+    /// The state is of another GPU or of other launches, or cannot be that of any.
+    pub fn restore_running<'a>(
+        spec: &Arc<GpuSpec>,
+        state: GpuState,
+        sources: &[&'a dyn KernelSource],
+    ) -> Result<Interrupted<'a>, RestoreError> {
         state.check_spec(spec)?;
         state.check(spec).map_err(of_unit("the GPU"))?;
-        let GpuState { spec: _, run_to, now, counters, earlier, sms, inboxes, memory } = state;
+        let GpuState { spec: _, run_to, now, counters, earlier, sms, inboxes, memory, running } = state;
+        let launches = running.as_ref().map(|running| running.launches(spec, run_to, sources));
+        let launches = launches.transpose()?.unwrap_or_default();
+        let program = |id| {
+            let launch = launches.iter().find(|launch| launch.id == id);
+            launch.map(|launch| Arc::clone(&launch.program))
+        };
         let memory = MemorySide::restore(spec, memory, run_to)?;
         let restored = sms.into_iter().zip(0..);
-        let restored = restored.map(|(sm, number)| Sm::restore(spec, number, sm, run_to, &|_| None));
-        let (sms, mut expected): (_, Vec<_>) = restored.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
-        check_under_way(&memory, &inboxes, &mut expected).map_err(of_unit("the GPU"))?;
-        Ok(Gpu { spec: Arc::clone(spec), threads: 1, sms, inboxes, memory, run_to, now, counters, earlier })
+        let restored = restored.map(|(sm, number)| Sm::restore(spec, number, sm, run_to, &program));
+        let (sms, mut expected): (Vec<_>, Vec<_>) =
+            restored.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        check_ctas(&launches, &sms).map_err(of_unit("the GPU"))?;
+        check_under_way(&memory, &inboxes, &mut expected, running.as_ref()).map_err(of_unit("the GPU"))?;
+        let spec = Arc::clone(spec);
+        let gpu = Gpu { spec, threads: 1, sms, inboxes, memory, run_to, now, counters, earlier };
+        Ok(Interrupted { gpu, launches, running })
     }
 
     /// The same with empty caches, closed rows and nothing under way: clock and counts go on.
@@ -131,11 +181,60 @@ fn check_under_way(
     memory: &MemorySide,
     inboxes: &[VecDeque<Timed<MemoryReply>>],
     expected: &mut [Expected],
+    running: Option<&Running>,
 ) -> Fits {
+    let mut of_copies = vec![0; running.map_or(0, |running| running.copies.len())];
     let arrived = inboxes.iter().flatten().map(|reply| (reply.message, None));
     for (reply, deferred) in memory.under_way().into_iter().chain(arrived) {
+        if let (Origin::Copy, None, Some(running)) = (reply.origin, deferred, running) {
+            running.copy_reply(&mut of_copies, &reply)?;
+            continue;
+        }
         let sm = expected.get_mut(usize::from(reply.sm)).ok_or("a reply is for no SM")?;
         sm.find(&reply, deferred)?;
     }
+    running.map_or(Ok(()), |running| running.check_replies(&of_copies))?;
     expected.iter().try_for_each(Expected::all_found)
+}
+
+/// A GPU with what was under way in it when its state was written.
+pub struct Interrupted<'a> {
+    gpu: Gpu,
+    launches: Vec<Launch<'a>>,
+    running: Option<Running>,
+}
+
+impl<'a> Interrupted<'a> {
+    /// The same, with SMs run by so many threads. Results do not depend on it.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Interrupted<'a> {
+        Interrupted { gpu: self.gpu.with_threads(threads), ..self }
+    }
+
+    /// What was under way goes on. Launches and copies have the numbers that they had.
+    pub fn session(&mut self) -> Session<'_, 'a> {
+        let launches = std::mem::take(&mut self.launches);
+        match self.running.take() {
+            None => Session::new(&mut self.gpu),
+            Some(Running { launches: _, copies, turns, before }) => {
+                Session::resume(&mut self.gpu, launches, copies, turns, before)
+            }
+        }
+    }
+
+    /// Runs the only launch to its end.
+    ///
+    /// # Errors
+    /// As [`Gpu::launch`].
+    pub fn finish(&mut self, observer: &mut dyn Observer) -> Result<LaunchRecord, LaunchError> {
+        session::finish(self.session(), observer)
+    }
+
+    /// The GPU, for what comes next. What was not gone on with is thrown away, with what is in the caches.
+    pub fn into_gpu(mut self) -> Gpu {
+        if self.running.is_some() {
+            self.gpu.reset();
+        }
+        self.gpu
+    }
 }

@@ -11,7 +11,6 @@ use super::warp::Status;
 use super::{InFlight, Program, Sm, State};
 use crate::message::{MemoryReply, Origin};
 use crate::restore::{Fits, MOST_COUNTED, Once, RestoreError, countable, fits, near, near_or_never, of_unit};
-use crate::slab::Slab;
 use crate::specification::GpuSpec;
 
 /// All that changes in an SM.
@@ -52,6 +51,13 @@ impl Expected {
 pub type Programs<'p> = &'p dyn Fn(u32) -> Option<Arc<Program>>;
 
 impl Sm {
+    /// The launches of the CTAs that are there or wait for their last stores, one for each.
+    pub(crate) fn launches(&self) -> impl Iterator<Item = u32> {
+        let State { ctas, stores, .. } = &self.state;
+        let ended = stores.numbers().into_iter().filter_map(|number| stores[number].ended());
+        ctas.iter().filter(|cta| cta.present).map(|cta| cta.launch).chain(ended.map(|cta| cta.launch))
+    }
+
     /// What has changed since it was new.
     pub fn state(&self) -> SmState {
         let mut core = self.state.clone();
@@ -105,8 +111,8 @@ impl Sm {
             let warps = &state.warps;
             sub_core.restore(&gpu, now, |local| warps.get(local as usize * SUB_CORES + number))?;
         }
-        state.check_instructions(&self.programs)?;
         let mut found = Found::new(state)?;
+        state.check_instructions(&self.programs)?;
         found.queued(state)?;
         let Found { instructions, deferred } = &mut found;
         let of_sub_core = |number: u32, sub_core: u8| {
@@ -131,6 +137,7 @@ struct Found {
 
 impl Found {
     fn new(state: &State) -> Result<Found, &'static str> {
+        state.stores.places()?;
         Ok(Found { instructions: state.in_flight.places()?, deferred: state.deferred.places()? })
     }
 
@@ -149,12 +156,6 @@ impl Found {
         }
         executions.all()
     }
-}
-
-/// Numbers of the records that are there.
-fn numbers<T: Copy>(slab: &Slab<T>) -> Result<impl Iterator<Item = u32> + use<T>, &'static str> {
-    let free = slab.places()?;
-    Ok((0..slab.capacity()).filter(move |number| !free.has(*number)))
 }
 
 impl State {
@@ -225,8 +226,8 @@ impl State {
 
     /// Memory instructions under way are of warps and CTAs that there are.
     fn check_instructions(&self, programs: &[Option<Arc<Program>>]) -> Fits {
-        let stores: Vec<u32> = numbers(&self.stores)?.collect();
-        for number in numbers(&self.in_flight)? {
+        let stores: Vec<u32> = self.stores.numbers();
+        for number in self.in_flight.numbers() {
             let InFlight { slot, position, stores: of, .. } = self.in_flight[number];
             let warp = self.warps.get(usize::from(slot)).ok_or("an access is of no warp")?;
             fits(of.is_none_or(|of| stores.binary_search(&of).is_ok()), "a store is of no CTA")?;
@@ -250,7 +251,7 @@ impl State {
         let mut queued = Once::new(self.in_flight.capacity() as usize);
         let queues = self.sub_cores.iter().flat_map(|sub_core| &sub_core.queue);
         queues.into_iter().try_for_each(|access| queued.reach(access.instruction))?;
-        for number in numbers(&self.in_flight)? {
+        for number in self.in_flight.numbers() {
             let InFlight { slot, stores, .. } = self.in_flight[number];
             let begun = !queued.has(number);
             if let Some(stores) = stores.filter(|_| begun) {
@@ -263,7 +264,7 @@ impl State {
             }
         }
         let mut of_deferred = vec![0_u32; self.ctas.len()];
-        for number in numbers(&self.deferred)? {
+        for number in self.deferred.numbers() {
             let deferred = &self.deferred[number];
             let warps = of_deferred.get_mut(usize::from(deferred.cta));
             *warps.ok_or("an instruction that takes effect later is of no CTA")? += 1;
@@ -279,7 +280,7 @@ impl State {
                 fits(*accesses == 0 && deferred == 0, "an access is of no CTA")?;
             }
         }
-        for number in numbers(&self.stores)? {
+        for number in self.stores.numbers() {
             let record = &self.stores[number];
             fits(record.has_under_way(of_stores[number as usize]), "another number of stores is under way")?;
             if record.has_ended() {

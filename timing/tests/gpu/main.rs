@@ -11,4 +11,5 @@ mod latency;
 mod overlap;
 mod script;
 mod state;
+mod stop;
 mod throughput;

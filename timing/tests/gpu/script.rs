@@ -38,6 +38,15 @@ pub struct Script {
     steps: Vec<Step>,
     fault_at: Option<u64>,
     log: Mutex<Log>,
+    /// By SM, what stood there when its model was stopped.
+    parked: Mutex<BTreeMap<u32, Parked>>,
+}
+
+/// CTAs by their slots, and how many instructions were deferred.
+#[derive(Default)]
+struct Parked {
+    ctas: BTreeMap<u32, Cta>,
+    deferred: u32,
 }
 
 /// What has happened.
@@ -67,7 +76,7 @@ impl Script {
             local_bytes: 0,
             cooperative: false,
         };
-        Script { kernel, steps: Vec::new(), fault_at: None, log: Mutex::default() }
+        Script { kernel, steps: Vec::new(), fault_at: None, log: Mutex::default(), parked: Mutex::default() }
     }
 
     fn push(
@@ -109,8 +118,29 @@ impl Script {
         sources: &[u16],
         address: impl Fn(Thread) -> u64 + Send + Sync + 'static,
     ) -> Script {
-        let operation =
-            MemoryOperation { space: MemorySpace::Global, kind, width: 4, cache: CacheOperator::Default };
+        self.access_with(MemorySpace::Global, kind, destination, sources, address)
+    }
+
+    /// An access of a word.
+    pub fn access(
+        self,
+        space: MemorySpace,
+        kind: AccessKind,
+        destination: Option<u16>,
+        address: impl Fn(Thread) -> u64 + Send + Sync + 'static,
+    ) -> Script {
+        self.access_with(space, kind, destination, &[], address)
+    }
+
+    fn access_with(
+        self,
+        space: MemorySpace,
+        kind: AccessKind,
+        destination: Option<u16>,
+        sources: &[u16],
+        address: impl Fn(Thread) -> u64 + Send + Sync + 'static,
+    ) -> Script {
+        let operation = MemoryOperation { space, kind, width: 4, cache: CacheOperator::Default };
         let class = match kind {
             AccessKind::Load => OperationClass::Load,
             AccessKind::Store => OperationClass::Store,
@@ -209,7 +239,8 @@ impl KernelSource for Script {
     }
 
     fn warps(&self, sm: u32) -> Box<dyn WarpSource + '_> {
-        Box::new(Warps { script: self, sm, ctas: BTreeMap::new(), deferred: 0 })
+        let Parked { ctas, deferred } = self.parked.lock().unwrap().remove(&sm).unwrap_or_default();
+        Box::new(Warps { script: self, sm, ctas, deferred })
     }
 }
 
@@ -233,6 +264,16 @@ struct Warp {
     at_barrier: bool,
     hangs: bool,
     finished: bool,
+}
+
+/// Warps that have not ended go on from where they stand if the SM asks for them again.
+impl Drop for Warps<'_> {
+    fn drop(&mut self) {
+        let parked = Parked { ctas: std::mem::take(&mut self.ctas), deferred: self.deferred };
+        if !parked.ctas.is_empty() {
+            self.script.parked.lock().unwrap().insert(self.sm, parked);
+        }
+    }
 }
 
 impl WarpSource for Warps<'_> {

@@ -13,19 +13,19 @@ use warp_stream::OperationClass;
 use crate::script::{Script, Thread, count, launch, try_launch};
 
 /// A GPU by name, changed.
-fn spec(name: &str, changes: &[&str]) -> Arc<GpuSpec> {
+pub fn spec(name: &str, changes: &[&str]) -> Arc<GpuSpec> {
     let mut document = gpu::built_in(name).unwrap();
     changes.iter().for_each(|change| gpu::change(&mut document, change).unwrap());
     Arc::new(GpuSpec::read(&document).unwrap())
 }
 
 /// A GPU that is quick to save.
-fn tiny() -> Arc<GpuSpec> {
+pub fn tiny() -> Arc<GpuSpec> {
     spec("tiny", &["l2.size=12288", "cta.warps=16"])
 }
 
 /// Loads that hit what is left of launches before, stores that are written back, atomic operations.
-fn script(kernel: u64) -> Script {
+pub fn script(kernel: u64) -> Script {
     let start = 1 << 30;
     Script::new(40, 128)
         .load(8, &[], move |thread: Thread| start + thread.number * 4 + (thread.iteration + kernel) * 4096)
@@ -63,20 +63,20 @@ fn run(gpu: &mut Gpu, report: &mut Report, step: Step) {
 }
 
 /// Everything that a run says and leaves.
-struct End {
+pub struct End {
     text: String,
     state: Vec<u8>,
 }
 
 impl End {
-    fn new(gpu: &Gpu, report: &Report) -> End {
+    pub fn new(gpu: &Gpu, report: &Report) -> End {
         let forms = [Format::Json, Format::Csv, Format::Text, Format::Profiler, Format::GpgpuSim];
         let forms = forms.map(|format| report.text(format)).concat();
         End { text: forms + &report.summary(), state: gpu.state().encode().unwrap() }
     }
 
     /// The runs have come to the same.
-    fn assert_is(&self, other: &End, about: &dyn std::fmt::Debug) {
+    pub fn assert_is(&self, other: &End, about: &dyn std::fmt::Debug) {
         let differs = self.text.lines().zip(other.text.lines()).find(|(a, b)| a != b);
         assert_eq!(differs, None, "{about:?}");
         assert!(self.text == other.text, "{about:?}: a text is longer");

@@ -1,0 +1,108 @@
+//! What is under way in a GPU, as it is written and read.
+
+use serde::{Deserialize, Serialize};
+use warp_stream::KernelSource;
+
+use super::Totals;
+use super::copy::RunningCopy;
+use super::launch::{Launch, LaunchId, LaunchState};
+use crate::message::MemoryReply;
+use crate::restore::{Fits, RestoreError, fits, of_unit};
+use crate::sm::Sm;
+use crate::specification::GpuSpec;
+
+/// Launches and copies that are under way at once, at most, in a state that was read.
+const MOST: LaunchId = 1 << 16;
+
+/// Whose turn is next, and what is looked at now and then.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Turns {
+    /// SMs that may have room for a CTA.
+    pub(super) open: Vec<bool>,
+    /// The SM that gets the next CTA if it has room.
+    pub(super) turn: usize,
+    pub(super) epochs: u64,
+    pub(super) watch: Watch,
+    /// Credits to come that are for requests of copies, by SM.
+    pub(super) owed: Vec<u32>,
+}
+
+/// What had moved when it was last looked at.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) struct Watch {
+    pub(super) moved: [u64; 3],
+    /// Epoch since which it is the same.
+    pub(super) since: u64,
+}
+
+impl Turns {
+    pub(super) fn new(sms: usize) -> Turns {
+        Turns { open: vec![false; sms], owed: vec![0; sms], ..Turns::default() }
+    }
+
+    fn check(&self, sms: usize) -> Fits {
+        let Turns { open, turn, epochs, watch, owed } = self;
+        fits(open.len() == sms && owed.len() == sms && *turn < sms, "there is another number of SMs")?;
+        fits(watch.since <= *epochs && *epochs < 1 << 60, "nothing can have moved since then")
+    }
+}
+
+/// What is under way.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Running {
+    /// Oldest first.
+    pub(super) launches: Vec<LaunchState>,
+    /// Oldest first.
+    pub(super) copies: Vec<RunningCopy>,
+    pub(super) turns: Turns,
+    /// What had been counted when the last record was made, or the first launch began.
+    pub(super) before: Totals,
+}
+
+impl Running {
+    /// The launches, with what executes them from here on.
+    pub(super) fn launches<'a>(
+        &self,
+        gpu: &GpuSpec,
+        now: u64,
+        sources: &[&'a dyn KernelSource],
+    ) -> Result<Vec<Launch<'a>>, RestoreError> {
+        self.check(gpu, now).map_err(of_unit("what is under way"))?;
+        let mut sources = sources.iter();
+        self.launches.iter().map(|saved| saved.restore(gpu, now, sources.next().copied())).collect()
+    }
+
+    fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
+        self.turns.check(gpu.chip.sms as usize)?;
+        let mut ids: Vec<LaunchId> = self.launches.iter().map(LaunchState::id).collect();
+        ids.extend(self.copies.iter().map(|copy| copy.id));
+        ids.sort_unstable();
+        fits(ids.is_sorted_by(|a, b| a < b), "two launches or copies have one number")?;
+        fits(ids.last().is_none_or(|id| *id < MOST), "too much is under way")?;
+        self.copies.iter().try_for_each(|copy| copy.check(gpu, now))
+    }
+
+    /// A reply to a copy is on its way.
+    pub(super) fn copy_reply(&self, found: &mut [u64], reply: &MemoryReply) -> Fits {
+        let place = self.copies.iter().position(|copy| copy.id == reply.tag);
+        *place.and_then(|place| found.get_mut(place)).ok_or("a reply is for no copy")? += 1;
+        Ok(())
+    }
+
+    /// Copies wait for as many replies as are on their way.
+    pub(super) fn check_replies(&self, found: &[u64]) -> Fits {
+        let mut copies = self.copies.iter().zip(found);
+        fits(copies.all(|(copy, found)| copy.waits_for(*found)), "a copy waits for other replies")
+    }
+}
+
+/// The CTAs on SMs are those of the launches that have started and not ended.
+pub(super) fn check_ctas(launches: &[Launch<'_>], sms: &[Sm]) -> Fits {
+    let mut there = vec![0_u64; launches.len()];
+    for id in sms.iter().flat_map(Sm::launches) {
+        let place = launches.iter().position(|launch| launch.id == id);
+        there[place.ok_or("a CTA is of no launch that is under way")?] += 1;
+    }
+    let mut all = launches.iter().zip(there);
+    fits(all.all(|(launch, ctas)| launch.ctas_there() == ctas), "another number of CTAs is on the SMs")
+}

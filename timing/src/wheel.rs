@@ -177,6 +177,7 @@ impl<T: Copy> Wheel<T> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use voltsim_checkpoint::codec;
 
     use super::*;
 
@@ -195,6 +196,22 @@ mod tests {
         assert_eq!(wheel.next_event(), Some(3));
         assert_eq!(take(&mut wheel, 10), [2, 1, 3]);
         assert!(wheel.is_empty());
+    }
+
+    #[test]
+    fn a_wheel_that_was_written_and_read_turns_as_before() {
+        let mut wheel = Wheel::default();
+        wheel.take_until(99, |_: u32| {});
+        for (cycle, thing) in [(2000, 1), (500, 2), (500 + SLOTS, 3), (500, 4), (101, 5)] {
+            wheel.add(cycle, thing);
+        }
+        let bytes = codec::encode(&wheel).unwrap();
+        let mut read: Wheel<u32> = codec::decode::<65536, _>(&bytes).unwrap();
+        assert_eq!((read.next_event(), read.len()), (wheel.next_event(), wheel.len()));
+        for cycle in (100..2100).step_by(50) {
+            assert_eq!(take(&mut read, cycle), take(&mut wheel, cycle));
+        }
+        assert!(read.is_empty());
     }
 
     proptest! {

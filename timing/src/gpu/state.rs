@@ -238,3 +238,56 @@ impl<'a> Interrupted<'a> {
         self.gpu
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specification::gpu;
+
+    fn tiny(changes: &[&str]) -> Arc<GpuSpec> {
+        let mut document = gpu::built_in("tiny").unwrap();
+        changes.iter().for_each(|change| gpu::change(&mut document, change).unwrap());
+        Arc::new(GpuSpec::read(&document).unwrap())
+    }
+
+    /// The unit whose part of a state does not fit a GPU that is changed, though the state says that it is of that one.
+    fn refused(change: &str) -> String {
+        let other = tiny(&[change]);
+        let state = GpuState { spec: other.values(), ..Gpu::new(&tiny(&[])).state() };
+        match Gpu::restore(&other, state).unwrap_err() {
+            RestoreError::Unit { unit, .. } => unit,
+            error => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn a_state_of_another_size_is_refused_by_the_unit_that_has_it() {
+        for (change, unit) in [
+            ("chip.sms=3", "the GPU"),
+            ("crossbar.sms_per_port=2", "the crossbar"),
+            ("partition.channels=3", "the crossbar"),
+            ("crossbar.output_buffer=8", "the crossbar"),
+            ("crossbar.input_buffer=8", "L2 slice 0"),
+            ("l2.size=3072", "L2 slice 0"),
+            ("dram.banks=8", "DRAM channel 0, part 0"),
+            ("dram.bank_groups=1", "DRAM channel 0, part 0"),
+            ("cta.warps=32", "SM 0"),
+            ("cta.ctas=8", "SM 0"),
+            ("operands.collectors=1", "SM 0"),
+            ("operands.ports=9", "SM 0"),
+            ("front_end.l0_size=1024", "SM 0"),
+            ("front_end.l1_ways=2", "SM 0"),
+            ("memory_pipeline.organisation=per-sm", "SM 0"),
+            ("memory_pipeline.credits=3", "SM 0"),
+            ("l1.sets=2", "SM 0"),
+        ] {
+            assert_eq!(refused(change), unit, "{change}");
+        }
+    }
+
+    #[test]
+    fn a_state_of_this_size_is_none_of_them() {
+        let spec = tiny(&[]);
+        assert!(Gpu::restore(&spec, Gpu::new(&spec).state()).is_ok());
+    }
+}

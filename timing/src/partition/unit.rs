@@ -147,6 +147,8 @@ impl Partition {
         self.channel_wakes.iter().fold(self.slice_wakes.iter().fold(u64::MAX, earliest), earliest)
     }
 
+    // Called for each request several times over: a call costs as much as what it does.
+    #[inline(always)]
     fn slice_changed(&mut self, clocks: &Clocks, slice: usize) {
         let next = self.slices[slice].next_event();
         self.slice_wakes[slice] = next.map_or(u64::MAX, |cycle| clocks.l2.within_core(cycle));

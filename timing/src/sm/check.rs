@@ -203,8 +203,14 @@ impl State {
         self.space.ctas()
     }
 
+    /// The CTA slot that a warp slot belongs to.
+    fn owner(&self, slot: usize) -> Option<usize> {
+        let number = usize::from(self.warps.get(slot)?.cta);
+        let cta = self.ctas.get(number)?;
+        (cta.present && cta.slots().contains(&slot)).then_some(number)
+    }
+
     fn check_warps(&self, programs: &[Option<Arc<Program>>]) -> Fits {
-        let mut owned = vec![false; self.warps.len()];
         for (number, (cta, program)) in self.ctas.iter().zip(programs).enumerate() {
             let Some(program) = program else { continue };
             let mut left = 0;
@@ -214,13 +220,12 @@ impl State {
                 fits(own, "a warp is of another CTA")?;
                 warp.check(program, self.now)?;
                 left += u32::from(warp.status != Status::Absent);
-                owned[slot] = true;
             }
             fits(cta.has_warps_left(left), "another number of warps is left of a CTA")?;
         }
-        self.warps.iter().zip(owned).try_for_each(|(warp, owned)| {
+        self.warps.iter().enumerate().try_for_each(|(slot, warp)| {
             let absent = warp.status == Status::Absent && usize::from(warp.cta) < self.ctas.len();
-            fits(owned || absent, "a warp is of no CTA")
+            fits(absent || self.owner(slot).is_some(), "a warp is of no CTA")
         })
     }
 
@@ -229,16 +234,15 @@ impl State {
         let stores: Vec<u32> = self.stores.numbers();
         for number in self.in_flight.numbers() {
             let InFlight { slot, position, stores: of, .. } = self.in_flight[number];
-            let warp = self.warps.get(usize::from(slot)).ok_or("an access is of no warp")?;
+            fits(usize::from(slot) < self.warps.len(), "an access is of no warp")?;
             fits(of.is_none_or(|of| stores.binary_search(&of).is_ok()), "a store is of no CTA")?;
             if of.is_some_and(|of| self.stores[of].has_ended()) {
                 continue;
             }
-            let program = programs[usize::from(warp.cta)].as_ref().ok_or("an access is of no CTA")?;
-            let there = (position as usize) < program.instructions().len();
-            fits(there, "an access is of no instruction")?;
-            let own = of.is_none_or(|of| self.ctas[usize::from(warp.cta)].stores == of);
-            fits(own, "a store is of another CTA")?;
+            let cta = self.owner(usize::from(slot)).ok_or("an access is of no CTA")?;
+            let count = programs[cta].as_ref().map_or(0, |program| program.instructions().len());
+            fits((position as usize) < count, "an access is of no instruction")?;
+            fits(of.is_none_or(|of| self.ctas[cta].stores == of), "a store is of another CTA")?;
         }
         Ok(())
     }
@@ -257,7 +261,9 @@ impl State {
             if let Some(stores) = stores.filter(|_| begun) {
                 of_stores[stores as usize] += 1;
             }
-            if !stores.is_some_and(|stores| self.stores[stores].has_ended()) {
+            if stores.is_some_and(|stores| self.stores[stores].has_ended()) {
+                fits(begun, "a CTA has ended before its store")?;
+            } else {
                 of_warps[usize::from(slot)] += 1;
                 let cta = usize::from(self.warps[usize::from(slot)].cta);
                 of_ctas[cta] += u32::from(stores.is_none() || !begun);
@@ -288,9 +294,9 @@ impl State {
             }
         }
         stores.all()?;
-        let present = |slot: usize| self.ctas[usize::from(self.warps[slot].cta)].present;
         let mut warps = self.warps.iter().zip(of_warps).enumerate();
-        let same = warps.all(|(slot, (warp, count))| !present(slot) || warp.accesses == count);
+        // A warp slot that nobody has counts what its CTA did not wait for.
+        let same = warps.all(|(slot, (warp, count))| self.owner(slot).is_none() || warp.accesses == count);
         fits(same, "a warp has other accesses under way")
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use timing::gpu::Gpu;
+use timing::gpu::{Gpu, GpuState};
 use warp_stream::OperationClass;
 
 use crate::script::{Script, Thread, count, launch, titan_v};
@@ -89,4 +89,23 @@ fn bench_scattered() {
         |thread: Thread| (1 << 30) + (thread.number * 7919 + thread.iteration * 104_729) % (1 << 22) * 4;
     let script = Script::new(640, 256).load(8, &[], scattered).repeat(0, 20).exit();
     measure("scattered loads", &mut titan_v(&[]), &script);
+}
+
+#[test]
+#[ignore = "measures time"]
+fn bench_state() {
+    let mut gpu = titan_v(&[]);
+    launch(&mut gpu, &sum_of_vectors());
+    let mut start = Instant::now();
+    let mut took = || std::mem::replace(&mut start, Instant::now()).elapsed().as_millis();
+    let bytes = gpu.state().encode().unwrap();
+    let written = took();
+    let state = GpuState::decode(&bytes).unwrap();
+    let read = took();
+    Gpu::restore(gpu.spec(), state).unwrap();
+    println!(
+        "{} KiB written in {written} ms, read in {read} ms, restored in {} ms",
+        bytes.len() / 1024,
+        took()
+    );
 }

@@ -120,10 +120,18 @@ fn every_gpu_of_the_program_is_stopped_within_a_launch() {
     }
 }
 
+/// CTAs of a warp that leave stores behind.
+fn writers() -> Script {
+    let scattered = |thread: Thread| (1 << 32) + thread.number * 4096;
+    let script =
+        Script::new(100, 32).store(&[], scattered).store(&[], |thread| (1 << 33) + thread.number * 128);
+    script.exit().with(|kernel| kernel.launch = 3)
+}
+
 /// Launches and a copy that overlap, with the ends of all, stopped every so many cycles.
 fn overlapping(every: u64) -> Vec<String> {
     let spec = tiny();
-    let scripts = [script(1), script(2)];
+    let scripts = [script(1), script(2), writers()];
     let sources: Vec<&dyn warp_stream::KernelSource> = scripts.iter().map(|script| script as _).collect();
     let mut gpu = Gpu::new(&spec);
     let mut session = gpu.session();
@@ -155,8 +163,9 @@ fn overlapping(every: u64) -> Vec<String> {
 #[test]
 fn launches_and_copies_that_overlap_go_on() {
     let at_once = overlapping(u64::MAX);
-    assert_eq!(at_once.len(), 3);
+    assert_eq!(at_once.len(), 4);
     assert!(overlapping(700) == at_once);
+    assert!(overlapping(16) == at_once);
 }
 
 #[test]

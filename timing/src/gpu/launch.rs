@@ -98,17 +98,22 @@ fn same(a: &Kernel, b: &Kernel) -> bool {
 
 impl<'a> Launch<'a> {
     pub(super) fn state(&self) -> LaunchState {
-        let Launch { id, program, start, shared, started, ended, instructions, last_end, .. } = self;
-        LaunchState {
-            id: *id,
-            kernel: program.kernel.clone(),
-            start: *start,
-            shared: *shared,
-            started: *started,
-            ended: *ended,
-            instructions: *instructions,
-            last_end: *last_end,
-        }
+        // `ready` and `ctas` follow from the Spec and the kernel.
+        let Launch {
+            id,
+            ref program,
+            source: _,
+            start,
+            ready: _,
+            shared,
+            ctas: _,
+            started,
+            ended,
+            instructions,
+            last_end,
+        } = *self;
+        let kernel = program.kernel.clone();
+        LaunchState { id, kernel, start, shared, started, ended, instructions, last_end }
     }
 
     /// Whether one that was read can be at a core cycle.

@@ -45,17 +45,10 @@ impl GpuState {
         inboxes: Vec<VecDeque<Timed<MemoryReply>>>,
         running: Option<Running>,
     ) -> GpuState {
-        GpuState {
-            spec: gpu.spec.values(),
-            run_to: gpu.run_to,
-            now: gpu.now,
-            counters: gpu.counters,
-            earlier: gpu.earlier.clone(),
-            sms,
-            inboxes,
-            memory: gpu.memory.state(),
-            running,
-        }
+        let Gpu { ref spec, threads: _, sms: _, inboxes: _, ref memory, run_to, now, counters, ref earlier } =
+            *gpu;
+        let (spec, memory, earlier) = (spec.values(), memory.state(), earlier.clone());
+        GpuState { spec, run_to, now, counters, earlier, sms, inboxes, memory, running }
     }
 
     /// Kernels of the launches that are under way, oldest first. What is read has not been checked.

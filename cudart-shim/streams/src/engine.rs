@@ -38,6 +38,9 @@ pub struct Config {
     pub max_executors: usize,
     /// Unfinished items of one stream at which a submission waits for the oldest one.
     pub queue_depth: usize,
+    /// Kernels and copies run one after the other, and a submission returns when none is left that could run: what they
+    /// find and leave then depends on the calls alone.
+    pub one_at_a_time: bool,
     /// Calls what starts a thread, which inherits the caller's signal mask.
     pub start_thread: fn(&mut dyn FnMut()),
 }
@@ -50,6 +53,7 @@ impl Default for Config {
             overlap_after: Some(Duration::from_millis(10)),
             max_executors: 128,
             queue_depth: 1024,
+            one_at_a_time: false,
             start_thread: |start| start(),
         }
     }
@@ -75,6 +79,8 @@ pub(crate) struct Shared<F: Fault> {
     pub(crate) inner: Mutex<Inner<F>>,
     /// Executors wait here.
     pub(crate) work_ready: Condvar,
+    /// Submissions wait here where items run one at a time.
+    pub(crate) settled: Condvar,
     /// Shutdown waits here for executors to end.
     pub(crate) executor_gone: Condvar,
     pub(crate) config: Config,
@@ -126,6 +132,7 @@ impl<F: Fault> Engine<F> {
             shared: Arc::new(Shared {
                 inner: Mutex::new(inner),
                 work_ready: Condvar::new(),
+                settled: Condvar::new(),
                 executor_gone: Condvar::new(),
                 config,
                 clock,
@@ -262,6 +269,7 @@ impl<F: Fault> Engine<F> {
         let now = self.shared.clock.now();
         let (item, effects) = inner.state.submit(stream, kind.into(), runs_after_fault, work, now)?;
         self.shared.publish(&mut inner, effects);
+        self.shared.settle(&mut inner);
         self.shared.wake_executor(&mut inner);
         Ok(item)
     }
@@ -278,6 +286,7 @@ impl<F: Fault> Engine<F> {
         let now = self.shared.clock.now();
         let (end, effects) = inner.state.submit_graph(stream, after, nodes, now)?;
         self.shared.publish(&mut inner, effects);
+        self.shared.settle(&mut inner);
         self.shared.wake_executor(&mut inner);
         Ok(end)
     }

@@ -59,11 +59,16 @@ impl Executors {
     fn choose<F: Fault>(&self, state: &State<F>, config: &Config, now: Instant) -> Choice {
         let mut best = None;
         let mut hold = None;
+        let occupied = config.one_at_a_time && state.is_device_busy();
         for lane in Lane::EXECUTORS {
             let Some(first) = state.first_ready_by_priority(lane) else { continue };
             let last_start = *self.last_start.get(lane);
             let overlap_at = config.overlap_after.and_then(|delay| last_start?.checked_add(delay));
-            if state.running(lane) < config.limits.of(lane).max(1) || overlap_at.is_some_and(|at| at <= now) {
+            if occupied && lane != Lane::HostFunction {
+                hold = Some(hold.flatten());
+            } else if state.running(lane) < config.limits.of(lane).max(1)
+                || overlap_at.is_some_and(|at| at <= now)
+            {
                 best = best.into_iter().chain([first]).min();
             } else {
                 hold = Some(hold.into_iter().chain([overlap_at]).flatten().min());

@@ -1,16 +1,20 @@
 //! Waiting for items, and running some of them meanwhile.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, MutexGuard};
 
 use crate::engine::{Inner, Shared};
 use crate::error::Error;
+use crate::executor::is_engine_thread;
 use crate::handles::ItemId;
 use crate::lanes::Lane;
 use crate::state::{Effects, Scope};
 use crate::work::Fault;
+
+/// How long a submission waits for functions of the program, where items run one at a time: one may wait for the caller.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The moment of an item that a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,11 +84,48 @@ impl<F: Fault> Shared<F> {
 
     /// A ready item that the wait for `item` includes and that an executor would start next.
     fn helpful(&self, inner: &Inner<F>, scope: Scope, item: ItemId) -> Option<ItemId> {
+        if self.config.one_at_a_time {
+            let next = self.next_alone(inner)?;
+            return (next <= item && inner.state.covers(scope, inner.state.stream_of(next)?)).then_some(next);
+        }
         [Lane::Kernel, Lane::Transfer].into_iter().find_map(|lane| {
             let first = inner.state.first_ready(lane)?;
             let included = first <= item && inner.state.covers(scope, inner.state.stream_of(first)?);
             (included && inner.state.running(lane) < self.config.limits.of(lane).max(1)).then_some(first)
         })
+    }
+
+    /// Where items run one at a time: the kernel or copy that is next, unless one runs.
+    fn next_alone(&self, inner: &Inner<F>) -> Option<ItemId> {
+        if inner.state.is_device_busy() {
+            return None;
+        }
+        let first = |lane| inner.state.first_ready_by_priority(lane);
+        [Lane::Kernel, Lane::Transfer].into_iter().filter_map(first).min().map(|(_, item)| item)
+    }
+
+    /// Where items run one at a time: runs kernels and copies until none can, and waits a little for functions of the
+    /// program. What waits for something else stays.
+    pub(crate) fn settle(self: &Arc<Self>, inner: &mut MutexGuard<'_, Inner<F>>) {
+        if !self.config.one_at_a_time || is_engine_thread() {
+            return;
+        }
+        let mut until = None;
+        while !inner.state.is_closed() {
+            if let Some(next) = self.next_alone(inner) {
+                self.run_item(inner, next);
+            } else if inner.state.is_device_busy() {
+                self.settled.wait(inner);
+            } else if inner.state.has_work(Lane::HostFunction) {
+                self.wake_executor(inner);
+                let until = *until.get_or_insert_with(|| Instant::now() + PATIENCE);
+                if self.settled.wait_until(inner, until).timed_out() {
+                    return;
+                }
+            } else {
+                return;
+            }
+        }
     }
 
     /// Wakes who waits for what has changed, and drops discarded work with the lock released.
@@ -97,6 +138,7 @@ impl<F: Fault> Shared<F> {
                 waiter.notify_one();
             }
         }
+        self.settled.notify_all();
         if !effects.discarded.is_empty() {
             MutexGuard::unlocked(inner, || drop(effects.discarded));
         }

@@ -3,6 +3,7 @@
 use super::{Scope, State};
 use crate::error::Error;
 use crate::handles::{ItemId, StreamId};
+use crate::lanes::Lane;
 
 impl<W, F: Clone> State<W, F> {
     /// The last unfinished items of the streams in `scope`: once these have retired, so has all that is pending now.
@@ -24,6 +25,16 @@ impl<W, F: Clone> State<W, F> {
 
     pub(super) fn last_item(&self, stream: &StreamId) -> Option<ItemId> {
         self.streams.get(stream)?.queue.back().copied()
+    }
+
+    /// Whether a kernel or a copy runs.
+    pub(crate) fn is_device_busy(&self) -> bool {
+        [Lane::Kernel, Lane::Transfer, Lane::Caller].into_iter().any(|lane| self.running(lane) > 0)
+    }
+
+    /// Whether work of a lane runs or is ready.
+    pub(crate) fn has_work(&self, lane: Lane) -> bool {
+        self.running(lane) > 0 || self.first_ready(lane).is_some()
     }
 
     /// Whether a synchronisation with `scope` waits for the items of `stream`.

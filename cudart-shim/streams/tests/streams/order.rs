@@ -62,6 +62,19 @@ fn is_work(model: &Model, entry: usize) -> bool {
     matches!(model.entries[entry].what, What::Work { .. })
 }
 
+/// Executes a program; no work may start before all that it has to follow is over.
+fn check_order(program: &Program, config: Config) -> Result<(), TestCaseError> {
+    let (model, spans) = execute(program, config);
+    for (late, entry) in model.entries.iter().enumerate().filter(|(late, _)| is_work(&model, *late)) {
+        let (start, _) = spans[late].expect("all work was executed");
+        for early in entry.after.iter().filter(|early| is_work(&model, **early)) {
+            let (_, end) = spans[*early].expect("all work was executed");
+            prop_assert!(end < start, "{} ran before {} was over", late, early);
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
@@ -69,14 +82,7 @@ proptest! {
     fn work_on_threads_keeps_the_guides_order(program in programs(40), limit in 1..5_usize) {
         let limits = Limits { kernels: limit, transfers: limit, host_functions: limit };
         let config = Config { limits, queue_depth: 4, ..Config::default() };
-        let (model, spans) = execute(&program, config);
-        for (late, entry) in model.entries.iter().enumerate().filter(|(late, _)| is_work(&model, *late)) {
-            let (start, _) = spans[late].expect("all work was executed");
-            for early in entry.after.iter().filter(|early| is_work(&model, **early)) {
-                let (_, end) = spans[*early].expect("all work was executed");
-                prop_assert!(end < start, "{} ran before {} was over", late, early);
-            }
-        }
+        check_order(&program, config)?;
     }
 }
 
@@ -181,4 +187,57 @@ fn urgent_ready_work_is_picked_first() {
     gate.open();
     engine.synchronize(Scope::Context).unwrap();
     assert_eq!(*order.lock().unwrap(), [-2, -1, 0]);
+}
+
+fn one_at_a_time() -> Config {
+    Config { one_at_a_time: true, overlap_after: None, ..Config::default() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(50))]
+
+    #[test]
+    fn work_that_runs_one_at_a_time_keeps_the_guides_order_too(program in programs(40)) {
+        check_order(&program, one_at_a_time())?;
+    }
+}
+
+#[test]
+fn a_submission_returns_when_its_work_is_over_where_items_run_one_at_a_time() {
+    let engine = engine_with(one_at_a_time());
+    for submission in [Submission::kernel, Submission::transfer] {
+        let stream = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+        let gate = Gate::default();
+        engine.submit(stream, submission(gate.opener())).unwrap();
+        assert!(gate.is_open());
+    }
+}
+
+#[test]
+fn what_waits_for_a_condition_holds_up_no_submission_where_items_run_one_at_a_time() {
+    let engine = engine_with(one_at_a_time());
+    let (held, free) = (Gate::default(), Gate::default());
+    let streams: [_; 2] = std::array::from_fn(|_| engine.create_stream(StreamKind::NonBlocking, 0).unwrap());
+    let condition = Gate::default();
+    let is_met = condition.clone();
+    engine.submit_condition(streams[0], move || is_met.is_open()).unwrap();
+    engine.submit(streams[0], Submission::kernel(held.opener())).unwrap();
+    engine.submit(streams[1], Submission::kernel(free.opener())).unwrap();
+    assert!(free.is_open() && !held.is_open());
+    condition.open();
+    engine.synchronize(Scope::Context).unwrap();
+    assert!(held.is_open());
+}
+
+#[test]
+fn a_host_function_that_waits_for_the_caller_does_not_hang_where_items_run_one_at_a_time() {
+    let engine = engine_with(one_at_a_time());
+    let (gate, after) = (Gate::default(), Gate::default());
+    let waiting = gate.clone();
+    let stream = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+    engine.submit(stream, Submission::host_function(move || waiting.pass())).unwrap();
+    engine.submit(stream, Submission::kernel(after.opener())).unwrap();
+    gate.open();
+    engine.synchronize(Scope::Context).unwrap();
+    assert!(after.is_open());
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
 use crate::check::Checker;
 use crate::engine::probe::Watcher;
@@ -83,6 +84,15 @@ impl Default for Settings {
     }
 }
 
+/// What launches leave in a device apart from its memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCounters {
+    /// Launches so far.
+    launches: u64,
+    /// Bytes that device-side `malloc` has handed out.
+    heap_used: u64,
+}
+
 /// A simulated device.
 #[derive(Debug)]
 pub struct Device {
@@ -151,6 +161,25 @@ impl Device {
     /// Takes what kernels have printed since the last call.
     pub fn take_printed(&self) -> Vec<u8> {
         std::mem::take(&mut self.printed.lock())
+    }
+
+    /// Adds to what kernels have printed.
+    pub fn add_printed(&self, text: &[u8]) {
+        self.printed.lock().extend_from_slice(text);
+    }
+
+    /// What launches have left in the device apart from its memory.
+    pub fn counters(&self) -> DeviceCounters {
+        DeviceCounters {
+            launches: self.launches.load(Ordering::Relaxed),
+            heap_used: self.heap_used.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Goes on from what launches have left in a device.
+    pub fn set_counters(&self, counters: DeviceCounters) {
+        self.launches.store(counters.launches, Ordering::Relaxed);
+        self.heap_used.store(counters.heap_used, Ordering::Relaxed);
     }
 
     /// Sets the stack of a thread (`cudaLimitStackSize`), bytes.

@@ -1,11 +1,14 @@
 //! Which parts of the reserved range are taken: allocations, and a first-fit list of free stretches.
 //!
-//! First fit by address makes addresses a function of the sequence of calls alone, which resuming relies on.
+//! First fit by address makes addresses a function of the sequence of calls alone, which resuming relies on. What kernels
+//! take while they run comes from the other end, since it may come at any moment between the program's calls.
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// Who asked for memory, and so who may touch it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AllocationKind {
     /// `cudaMalloc` and its kin.
     Device,
@@ -38,6 +41,16 @@ impl AllocationKind {
         )
     }
 
+    /// Does the program's own code reach it like any of its memory?
+    pub fn is_seen_by_host(self) -> bool {
+        matches!(self, AllocationKind::Managed | AllocationKind::Host | AllocationKind::Registered)
+    }
+
+    /// Do kernels take it while they run, rather than calls of the program?
+    pub(super) fn is_of_kernels(self) -> bool {
+        matches!(self, AllocationKind::Heap | AllocationKind::Parameters)
+    }
+
     /// Is it freed by its address alone?
     pub(super) fn is_freed(self) -> bool {
         !matches!(self, AllocationKind::Registered | AllocationKind::Mapped)
@@ -45,7 +58,7 @@ impl AllocationKind {
 }
 
 /// A live allocation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocation {
     /// First byte.
     pub address: u64,
@@ -91,14 +104,18 @@ impl FreeList {
             let used = (address - start).checked_add(size)?;
             (used <= length).then_some((start, length, address))
         })?;
-        self.stretches.remove(&start);
-        if address > start {
-            self.stretches.insert(start, address - start);
-        }
-        let rest = start + length - (address + size);
-        if rest > 0 {
-            self.stretches.insert(address + size, rest);
-        }
+        self.cut(start, start + length, address, size);
+        Some(address)
+    }
+
+    /// Takes the end of the last stretch that holds `size` bytes at the alignment, a power of two.
+    pub(super) fn take_last(&mut self, size: u64, align: u64) -> Option<u64> {
+        let (start, end, address) = self.stretches.iter().rev().find_map(|(&start, &length)| {
+            let end = start + length;
+            let address = end.checked_sub(size)? & !(align - 1);
+            (address >= start).then_some((start, end, address))
+        })?;
+        self.cut(start, end, address, size);
         Some(address)
     }
 
@@ -108,6 +125,12 @@ impl FreeList {
         if size > end - address {
             return false;
         }
+        self.cut(start, end, address, size);
+        true
+    }
+
+    /// Takes a part of a free stretch.
+    fn cut(&mut self, start: u64, end: u64, address: u64, size: u64) {
         self.stretches.remove(&start);
         if address > start {
             self.stretches.insert(start, address - start);
@@ -115,7 +138,6 @@ impl FreeList {
         if address + size < end {
             self.stretches.insert(address + size, end - (address + size));
         }
-        true
     }
 
     /// Gives a stretch back, joined with its free neighbours.

@@ -117,7 +117,7 @@ impl Arena {
         if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    fn zero(&self, start: u64, end: u64) {
+    pub(super) fn zero(&self, start: u64, end: u64) {
         if start < end {
             // SAFETY: the bytes belong to an allocation just freed, inside the reserved range.
             unsafe { std::ptr::write_bytes(start as *mut u8, 0, (end - start) as usize) };

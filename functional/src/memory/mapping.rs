@@ -41,7 +41,7 @@ fn beyond(start: u64, length: u64) -> MemoryError {
 
 impl State {
     /// The mapping that holds an address.
-    fn mapping_at(&self, address: u64) -> Option<&Mapping> {
+    pub(super) fn mapping_at(&self, address: u64) -> Option<&Mapping> {
         let (_, mapping) = self.mappings.range(..=address).next_back()?;
         (address < mapping.end()).then_some(mapping)
     }

@@ -7,10 +7,12 @@ mod allocator;
 mod arena;
 mod mapping;
 mod pages;
+mod saved;
 
 pub use allocator::{Allocation, AllocationKind};
 pub use mapping::Mapping;
 pub use pages::{FileIdentity, Pages};
+pub use saved::{MemoryState, RestoreError};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -196,7 +198,12 @@ impl Memory {
             _ => ALLOCATION_ALIGNMENT,
         };
         let reserved = size.max(1).checked_next_multiple_of(unit).ok_or(full.clone())?;
-        let address = state.free.take(reserved, align.max(unit)).ok_or(full)?;
+        let align = align.max(unit);
+        let taken = match kind.is_of_kernels() {
+            true => state.free.take_last(reserved, align),
+            false => state.free.take(reserved, align),
+        };
+        let address = taken.ok_or(full)?;
         if is_large {
             self.arena.prefer_large_pages(address, reserved);
         }

@@ -89,6 +89,11 @@ impl Identity {
 }
 
 impl SuspendedLaunch {
+    /// Its parameter block.
+    pub fn parameters(&self) -> &[u8] {
+        &self.launch.parameters
+    }
+
     /// The launch, stopped with this left to execute.
     pub(super) fn of(
         prepared: &Prepared<'_>,

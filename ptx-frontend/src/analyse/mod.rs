@@ -3,9 +3,11 @@
 mod dot;
 mod flow;
 mod liveness;
+mod parameters;
 mod registers;
 
 pub use dot::dot;
 pub use flow::{Block, BlockId, ControlFlow};
 pub use liveness::Liveness;
+pub use parameters::parameter_bytes_read;
 pub use registers::{reads, writes};

@@ -1,0 +1,284 @@
+//! A device's memory as a checkpoint has it: which allocations there are, which of their pages were ever touched, and the way
+//! back.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::Ordering;
+
+use serde::{Deserialize, Serialize};
+
+use super::arena::PAGE;
+use super::{Allocation, AllocationKind, Memory, MemoryError};
+
+/// Bits of an entry of /proc/self/pagemap: the page is in memory, or swapped out (proc_pid_pagemap(5)).
+const PRESENT: u64 = 1 << 63;
+const SWAPPED: u64 = 1 << 62;
+
+/// Entries of the page map that are read at once.
+const ENTRIES: u64 = 1 << 15;
+
+/// What a device's memory is but for the bytes in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryState {
+    /// Live allocations whose bytes a checkpoint has, by address.
+    pub allocations: Vec<Allocation>,
+    /// Addresses that functions were given.
+    functions: u64,
+}
+
+/// Why memory cannot become what a checkpoint says.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RestoreError {
+    /// An allocation of the checkpoint has not been made.
+    #[error("the {size} bytes at {address:#x} ({kind:?}) are not allocated")]
+    Missing {
+        /// First byte.
+        address: u64,
+        /// Bytes.
+        size: u64,
+        /// Who asked for them.
+        kind: AllocationKind,
+    },
+    /// There is an allocation that the checkpoint has not.
+    #[error("{size} bytes are allocated at {address:#x} ({kind:?})")]
+    Unexpected {
+        /// First byte.
+        address: u64,
+        /// Bytes.
+        size: u64,
+        /// Who asked for them.
+        kind: AllocationKind,
+    },
+    /// The host refused.
+    #[error("the host refused memory: {0}")]
+    Host(String),
+}
+
+impl Allocation {
+    /// Has a checkpoint its bytes? What the program's own code writes is there again when the program runs again.
+    fn is_saved(&self) -> bool {
+        !self.kind.is_seen_by_host() && self.kind != AllocationKind::Parameters
+    }
+
+    /// What does not depend on how often memory was allocated before.
+    fn identity(&self) -> (u64, u64, AllocationKind, bool) {
+        (self.address, self.size, self.kind, self.idle)
+    }
+
+    /// Its pages.
+    fn pages(&self) -> Range<u64> {
+        self.address / PAGE * PAGE..self.end().next_multiple_of(PAGE)
+    }
+}
+
+impl Memory {
+    /// What the memory is but for the bytes in it.
+    pub fn state(&self) -> MemoryState {
+        let allocations = self.allocations().into_iter().filter(Allocation::is_saved).collect();
+        MemoryState { allocations, functions: self.functions.load(Ordering::Relaxed) }
+    }
+
+    /// Ranges of whole pages that hold all that is not zero of the allocations, by address. Pages that others show here
+    /// too, and all of them where the host does not tell, are among them.
+    pub fn touched(&self, state: &MemoryState) -> Vec<Range<u64>> {
+        let map = File::open("/proc/self/pagemap").ok();
+        let mut touched: Vec<Range<u64>> = Vec::new();
+        let mut add = |pages: Range<u64>| match touched.last_mut() {
+            Some(last) if last.end >= pages.start => last.end = last.end.max(pages.end),
+            _ => touched.push(pages),
+        };
+        for allocation in state.allocations.iter().filter(|allocation| allocation.size > 0) {
+            let pages = allocation.pages();
+            let is_shared = self.state.read().mapping_at(allocation.address).is_some();
+            let known = match &map {
+                Some(map) if !is_shared => present(map, pages.clone(), &mut add).is_ok(),
+                _ => false,
+            };
+            if !known {
+                add(pages);
+            }
+        }
+        touched
+    }
+
+    /// Copies what stands in whole pages that [`Memory::touched`] gives, allocated or not.
+    pub fn read_pages(&self, address: u64, bytes: &mut [u8]) -> Result<(), MemoryError> {
+        let length = bytes.len() as u64;
+        let inside = address.wrapping_sub(self.arena.base());
+        if inside.checked_add(length).is_none_or(|end| end > self.arena.length()) {
+            return Err(MemoryError::OutOfRange { address, start: address, length });
+        }
+        // SAFETY: the pages lie in the reserved range, which is mapped and readable.
+        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    /// Puts bytes of whole pages back, where they belong to allocations that a checkpoint has.
+    pub fn fill_saved(&self, address: u64, bytes: &[u8]) {
+        let end = address.saturating_add(bytes.len() as u64);
+        let state = self.state.read();
+        let first = state.live.range(..=address).next_back().map_or(address, |(start, _)| *start);
+        for (_, allocation) in state.live.range(first..end).filter(|(_, allocation)| allocation.is_saved()) {
+            let from = allocation.address.max(address);
+            let until = allocation.end().min(end);
+            if from < until {
+                let part = &bytes[(from - address) as usize..(until - address) as usize];
+                // SAFETY: inside a live allocation, which stays one while the lock is held.
+                unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), from as *mut u8, part.len()) };
+            }
+        }
+    }
+
+    /// Makes the allocations be those of a checkpoint, all zero. Those that calls have made must be there; those of kernels
+    /// are made.
+    pub fn restore(&self, saved: &MemoryState) -> Result<(), RestoreError> {
+        self.take_places_of_kernels(saved)?;
+        let now = self.state().allocations;
+        let mut there = now.iter().peekable();
+        for wanted in &saved.allocations {
+            let missing = || {
+                let Allocation { address, size, kind, .. } = *wanted;
+                RestoreError::Missing { address, size, kind }
+            };
+            let found = there.next().ok_or_else(missing)?;
+            if found.address < wanted.address {
+                return Err(unexpected(found));
+            }
+            if found.identity() != wanted.identity() {
+                return Err(missing());
+            }
+        }
+        if let Some(found) = there.next() {
+            return Err(unexpected(found));
+        }
+        for allocation in &now {
+            self.clear(allocation).map_err(|error| RestoreError::Host(error.to_string()))?;
+        }
+        self.functions.fetch_max(saved.functions, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Allocates what kernels have allocated, at the same addresses.
+    fn take_places_of_kernels(&self, saved: &MemoryState) -> Result<(), RestoreError> {
+        let mut state = self.state.write();
+        for wanted in saved.allocations.iter().filter(|allocation| allocation.kind.is_of_kernels()) {
+            let Allocation { address, size, reserved, kind, .. } = *wanted;
+            if !state.free.take_at(address, reserved) {
+                return Err(RestoreError::Missing { address, size, kind });
+            }
+            let serial = state.next_serial;
+            state.next_serial += 1;
+            state.live.insert(address, Allocation { serial, ..*wanted });
+        }
+        Ok(())
+    }
+
+    /// Makes all bytes of an allocation zero. Its last page may be another's too.
+    fn clear(&self, allocation: &Allocation) -> io::Result<()> {
+        let whole = allocation.address.next_multiple_of(PAGE)..allocation.end() / PAGE * PAGE;
+        if self.state.read().mapping_at(allocation.address).is_some() || whole.is_empty() {
+            self.arena.zero(allocation.address, allocation.end());
+            return Ok(());
+        }
+        self.arena.zero(allocation.address, whole.start);
+        self.arena.zero(whole.end, allocation.end());
+        self.arena.discard(whole.start, whole.end - whole.start)
+    }
+}
+
+fn unexpected(found: &Allocation) -> RestoreError {
+    let Allocation { address, size, kind, .. } = *found;
+    RestoreError::Unexpected { address, size, kind }
+}
+
+/// The pages of a range that the host keeps something for.
+fn present(map: &File, pages: Range<u64>, add: &mut impl FnMut(Range<u64>)) -> io::Result<()> {
+    let mut entries = vec![0_u8; (ENTRIES * 8) as usize];
+    let (mut number, last) = (pages.start / PAGE, pages.end / PAGE);
+    while number < last {
+        let count = (last - number).min(ENTRIES);
+        let part = &mut entries[..count as usize * 8];
+        map.read_exact_at(part, number * 8)?;
+        for (entry, page) in part.chunks_exact(8).zip(number..) {
+            let bits = entry.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+            if bits & (PRESENT | SWAPPED) != 0 {
+                add(page * PAGE..(page + 1) * PAGE);
+            }
+        }
+        number += count;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> Memory {
+        Memory::new(1 << 30).unwrap()
+    }
+
+    #[test]
+    fn only_pages_that_something_was_written_to_are_touched() {
+        let memory = memory();
+        let address = memory.allocate(64 << 20, 1, AllocationKind::Device).unwrap();
+        let at = address + (40 << 20);
+        memory.write(at, &[1]).unwrap();
+        let touched = memory.touched(&memory.state());
+        assert!(touched.iter().any(|range| range.contains(&at)));
+        let bytes: u64 = touched.iter().map(|range| range.end - range.start).sum();
+        assert!(bytes <= 4 << 20, "{bytes}");
+    }
+
+    #[test]
+    fn restored_memory_is_zero_and_has_the_allocations_of_kernels() {
+        let memory = memory();
+        let address = memory.allocate(3 << 20, 1, AllocationKind::Device).unwrap();
+        let heap = memory.allocate(100, 1, AllocationKind::Heap).unwrap();
+        let saved = memory.state();
+        memory.free(heap).unwrap();
+        memory.write(address + 5, b"volta").unwrap();
+        memory.restore(&saved).unwrap();
+        let mut bytes = [1; 5];
+        memory.read(address + 5, &mut bytes).unwrap();
+        assert_eq!(bytes, [0; 5]);
+        assert_eq!(memory.allocation_of(heap).map(|found| found.size), Some(100));
+    }
+
+    #[test]
+    fn an_allocation_too_few_or_too_many_or_of_another_size_is_named() {
+        let memory = memory();
+        let first = memory.allocate(5000, 1, AllocationKind::Device).unwrap();
+        let saved = memory.state();
+        let second = memory.allocate(5000, 1, AllocationKind::Device).unwrap();
+        let kind = AllocationKind::Device;
+        let error = memory.restore(&saved).unwrap_err();
+        assert_eq!(error, RestoreError::Unexpected { address: second, size: 5000, kind });
+        memory.free(second).unwrap();
+        memory.free(first).unwrap();
+        let missing = RestoreError::Missing { address: first, size: 5000, kind };
+        assert_eq!(memory.restore(&saved).unwrap_err(), missing);
+        memory.allocate(6000, 1, AllocationKind::Device).unwrap();
+        assert_eq!(memory.restore(&saved).unwrap_err(), missing);
+    }
+
+    #[test]
+    fn what_the_host_sees_is_not_part_of_the_state() {
+        let memory = memory();
+        memory.allocate(100, 1, AllocationKind::Host).unwrap();
+        memory.allocate(100, 1, AllocationKind::Managed).unwrap();
+        assert!(memory.state().allocations.is_empty());
+    }
+
+    #[test]
+    fn what_kernels_allocate_leaves_the_addresses_of_the_programs_allocations_alone() {
+        let memory = memory();
+        let first = memory.allocate(100, 1, AllocationKind::Device).unwrap();
+        memory.free(first).unwrap();
+        memory.allocate(100, 1, AllocationKind::Heap).unwrap();
+        memory.allocate(100, 1, AllocationKind::Parameters).unwrap();
+        assert_eq!(memory.allocate(100, 1, AllocationKind::Device), Ok(first));
+    }
+}

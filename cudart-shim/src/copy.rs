@@ -8,7 +8,7 @@ use crate::log;
 use crate::operation::Operation;
 use crate::recording;
 use crate::simulator::{DeviceFault, Simulator, owner_of, started};
-use functional::memory::{Allocation, AllocationKind, Memory};
+use functional::memory::{AllocationKind, Memory};
 use std::ffi::c_int;
 use stream_engine::{Context, Scope, StreamId};
 
@@ -253,13 +253,38 @@ impl Copy {
     }
 
     /// The source's rows without gaps.
-    fn pack_source(&self) -> Vec<u8> {
+    pub(crate) fn pack_source(&self) -> Vec<u8> {
         let mut packed = vec![0_u8; self.bytes()];
         let Extent { width, height, .. } = self.extent;
         let slice = width.saturating_mul(height);
         let to = Side { address: packed.as_mut_ptr() as usize, pitch: width, slice, ..Side::default() };
-        Self { to, ..*self }.execute();
+        Self { to, to_place: Place::Pageable, ..*self }.execute();
         packed
+    }
+
+    /// The target's rows without gaps.
+    pub(crate) fn pack_target(&self) -> Vec<u8> {
+        Self { from: self.to, from_place: self.to_place, ..*self }.pack_source()
+    }
+
+    /// Does it go to memory that only devices reach?
+    pub(crate) fn is_to_device(&self) -> bool {
+        self.to_place == Place::Device
+    }
+
+    /// Does it come from memory that only devices reach?
+    pub(crate) fn is_from_device(&self) -> bool {
+        self.from_place == Place::Device
+    }
+
+    /// Does it go to ordinary memory of the program?
+    pub(crate) fn is_to_pageable(&self) -> bool {
+        self.to_place == Place::Pageable
+    }
+
+    /// Does it come from ordinary memory of the program?
+    pub(crate) fn is_from_pageable(&self) -> bool {
+        self.from_place == Place::Pageable
     }
 
     /// Copies if the addresses are still what they were when the copy was checked.
@@ -324,9 +349,7 @@ impl Simulator {
             return self.submit(stream, Operation::Copy(copy));
         }
         self.engine.run_now(stream, |context: &Context<DeviceFault>| {
-            Operation::Copy(copy).timed(context, || copy.execute());
-            copy.tell_model(self)?;
-            Ok(())
+            Operation::Copy(copy).run_inside(self, context)
         })?;
         self.pass_on_printed_text();
         Ok(())
@@ -397,10 +420,8 @@ impl Simulator {
     ) -> Result<()> {
         self.forbid_capture(stream)?;
         self.fill(to, pattern, extent, stream)?;
-        let seen_by_host = |found: &Allocation| {
-            matches!(found.kind, AllocationKind::Host | AllocationKind::Registered | AllocationKind::Managed)
-        };
-        if self.device.memory.allocation_of(to.address as u64).as_ref().is_some_and(seen_by_host) {
+        let found = self.device.memory.allocation_of(to.address as u64);
+        if found.is_some_and(|found| found.kind.is_seen_by_host()) {
             self.synchronize(Scope::Stream(stream))?;
         }
         Ok(())
@@ -433,6 +454,11 @@ impl Fill {
             return Err(Error::InvalidValue);
         }
         Ok(Some(Self { to, pattern, extent }))
+    }
+
+    /// Does the program's own code reach the memory?
+    pub(crate) fn is_seen_by_host(&self) -> bool {
+        owner_of(self.to.address as u64).is_some_and(|(_, found)| found.kind.is_seen_by_host())
     }
 
     /// Fills if the addresses are still memory of the device.

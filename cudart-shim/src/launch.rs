@@ -16,8 +16,12 @@ use crate::summary;
 use functional::engine::program::Program;
 use functional::fault::{Fault, FaultKind};
 use functional::launch::{LaunchConfig, LaunchError, launch};
+use functional::suspend::{
+    ResumeError, SuspendError, SuspendedLaunch, UnfinishedLaunch, Window, launch_from, launch_until,
+};
 use functional::texture::Table;
 use functional::timed::TimedError;
+use saved_run::Digest;
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -123,7 +127,7 @@ impl ParameterBlock {
 /// What a launch is given when the program asks for it.
 pub(crate) struct Ticket {
     /// Launches of the process so far, this one among them.
-    number: u64,
+    pub(crate) number: u64,
     /// Whether the launch is saved for a replay.
     order: Option<capture::Order>,
 }
@@ -163,10 +167,53 @@ impl KernelLaunch {
         &self,
         simulator: &'static Simulator,
         context: &Context<DeviceFault>,
-        ticket: Option<Ticket>,
+        Ticket { number, order }: Ticket,
+        begun: Option<&SuspendedLaunch>,
     ) -> std::result::Result<(), DeviceFault> {
-        let Ticket { number, order } = ticket.unwrap_or_else(|| Ticket::next(&self.kernel.name));
-        let config = LaunchConfig {
+        let mut config = self.config(simulator);
+        if let Some(begun) = begun {
+            // What the kernel does not read of them may be anything.
+            config.parameters = begun.parameters().to_vec();
+        }
+        let captured =
+            order.and_then(|order| order.before(simulator, &self.kernel.module, &self.program, &config));
+        let outcome = match begun {
+            Some(begun) => simulator.go_on(&self.program, config, begun, number, context),
+            None => simulator.run(&self.program, config, number, context),
+        };
+        if let Some(captured) = captured {
+            captured.after(simulator, &outcome);
+        }
+        outcome
+    }
+
+    /// Runs the kernel up to a point inside of it.
+    pub(crate) fn begin(
+        &self,
+        simulator: &'static Simulator,
+        window: &Window,
+    ) -> std::result::Result<SuspendedLaunch, SuspendError<'static>> {
+        launch_until(&simulator.device, &self.program, self.config(simulator), window)
+    }
+
+    /// Runs what is left of the kernel where it could not be stopped.
+    pub(crate) fn finish(
+        &self,
+        simulator: &Simulator,
+        rest: UnfinishedLaunch<'_>,
+    ) -> std::result::Result<(), DeviceFault> {
+        let statistics = rest.finish().map_err(|error| simulator.launch_fault(&error))?;
+        summary::add(&self.program.kernel().name, &statistics);
+        Ok(())
+    }
+
+    /// Of what the kernel may read of its arguments.
+    pub(crate) fn digest_of_arguments(&self) -> Digest {
+        self.kernel.digest_of_arguments(&self.program, &self.parameters.bytes)
+    }
+
+    fn config(&self, simulator: &'static Simulator) -> LaunchConfig {
+        LaunchConfig {
             grid: self.sizes.grid.array(),
             block: self.sizes.block.array(),
             dynamic_shared: self.shared,
@@ -176,14 +223,7 @@ impl KernelLaunch {
             textures: Arc::clone(&self.textures),
             runtime: Some(DeviceRuntime::of(simulator, &self.kernel.module)),
             depth: 0,
-        };
-        let captured =
-            order.and_then(|order| order.before(simulator, &self.kernel.module, &self.program, &config));
-        let outcome = simulator.run(&self.program, config, number, context);
-        if let Some(captured) = captured {
-            captured.after(simulator, &outcome);
         }
-        outcome
     }
 }
 
@@ -328,7 +368,7 @@ impl Simulator {
     ) -> std::result::Result<(), DeviceFault> {
         let name = &program.kernel().name;
         let statistics = match self.model.as_ref().filter(|model| model.times(name, number)) {
-            Some(model) => model.launch(self, program, config, number, context)?,
+            Some(model) => model.launch(self, program, config, None, number, context)?,
             None if recording::wants(name, number) => {
                 recording::launch(self, program, config, number, context)?
             }
@@ -336,6 +376,34 @@ impl Simulator {
         };
         summary::add(&program.kernel().name, &statistics);
         Ok(())
+    }
+
+    /// Runs what is left of a launch.
+    fn go_on(
+        &self,
+        program: &Arc<Program>,
+        config: LaunchConfig,
+        begun: &SuspendedLaunch,
+        number: u64,
+        context: &Context<DeviceFault>,
+    ) -> std::result::Result<(), DeviceFault> {
+        let name = &program.kernel().name;
+        let statistics = match self.model.as_ref().filter(|model| model.times(name, number)) {
+            Some(model) => model.launch(self, program, config, Some(begun), number, context)?,
+            None => launch_from(&self.device, program, config, begun)
+                .map_err(|error| self.resume_fault(&error))?,
+        };
+        summary::add(name, &statistics);
+        Ok(())
+    }
+
+    /// The sticky error of a launch that did not go on to its end.
+    pub(crate) fn resume_fault(&self, error: &ResumeError) -> DeviceFault {
+        if let ResumeError::Launch(error) = error {
+            return self.launch_fault(error);
+        }
+        log::report(|| error.to_string());
+        DeviceFault { device: self.ordinal, error: Error::Unknown }
     }
 
     /// The sticky error of a launch that failed.

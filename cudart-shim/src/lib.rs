@@ -14,6 +14,7 @@ mod both;
 mod caller;
 mod capture;
 mod check;
+mod checkpoint;
 mod cluster;
 mod code_cache;
 mod context;

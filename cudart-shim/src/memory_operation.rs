@@ -2,6 +2,7 @@
 //! Memory Operations").
 
 use crate::check;
+use crate::checkpoint;
 use crate::error::{Error, Result};
 use crate::operation::Operation as DeviceOperation;
 use crate::simulator::{DeviceFault, Simulator};
@@ -258,7 +259,9 @@ impl Batch {
             is_there()?;
             if let Operation::Wait(word, comparison, value) = *operation {
                 // SAFETY: just found in a live allocation.
-                while !word.holds(comparison, unsafe { word.load() }, value) && !context.is_cancelled() {
+                let holds = || word.holds(comparison, unsafe { word.load() }, value);
+                let step = checkpoint::next_step();
+                while !checkpoint::is_met(step, word.address as u64, holds) && !context.is_cancelled() {
                     std::thread::sleep(PAUSE);
                     is_there()?;
                 }
@@ -288,7 +291,9 @@ impl Simulator {
         for &operation in operations {
             if let Operation::Wait(word, comparison, value) = operation {
                 // SAFETY: found in a live allocation, which by the API's contract stays until the operation is over.
-                let is_met = move || word.holds(comparison, unsafe { word.load() }, value);
+                let holds = move || word.holds(comparison, unsafe { word.load() }, value);
+                let step = checkpoint::next_step();
+                let is_met = move || checkpoint::is_met(step, word.address as u64, holds);
                 self.engine.submit_condition(stream, is_met)?;
             } else {
                 let work = move |_: &Context<DeviceFault>| {

@@ -13,7 +13,8 @@ use crate::process::process;
 use crate::simulator::{self, DeviceFault, Simulator};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics};
-use functional::timed::{self, Identity, TimedError};
+use functional::suspend::SuspendedLaunch;
+use functional::timed::{self, Identity, TimedError, TimedResumeError};
 use launch_capture::Selection;
 use parking_lot::Mutex;
 use progress::Display;
@@ -24,9 +25,12 @@ use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 use std::time::Instant;
 use stream_engine::{Clock, Context, Timestamp};
-use timing::gpu::{Copy, Gpu, LaunchError};
+use timing::RestoreError;
+use timing::gpu::{Copy, Gpu, GpuState, LaunchError};
 use timing::report::{Format, LaunchRecord, Report};
 use timing::specification::{GpuSpec, gpu};
+use voltsim_checkpoint::codec::{self, CodecError};
+use warp_stream::KernelSource;
 
 /// What the environment asks for.
 struct Settings {
@@ -71,6 +75,18 @@ pub(crate) fn gpu_name() -> Option<&'static str> {
     settings().ok().flatten().map(|settings| settings.gpu.as_str())
 }
 
+/// Bytes that a state may take in memory.
+const STATE_LIMIT: usize = 1 << 32;
+
+/// Why a model cannot go on from a state.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StateError {
+    #[error("the state of the timing model: {0}")]
+    Codec(#[from] CodecError),
+    #[error("{0}")]
+    Restore(#[from] RestoreError),
+}
+
 /// Simulated time as the clock of a device's events.
 #[derive(Debug, Default)]
 struct SimulatedClock(AtomicU64);
@@ -84,6 +100,7 @@ impl Clock for SimulatedClock {
 /// The model of a device.
 pub(crate) struct Model {
     settings: &'static Settings,
+    threads: usize,
     gpu: Mutex<Gpu>,
     clock: Arc<SimulatedClock>,
     report: Mutex<Report>,
@@ -96,6 +113,7 @@ impl Model {
         let threads = if threads == 0 { available_parallelism().map_or(1, NonZero::get) } else { threads };
         Ok(Some(Model {
             settings,
+            threads,
             gpu: Mutex::new(Gpu::new(&settings.spec).with_threads(threads)),
             clock: Arc::default(),
             report: Mutex::new(Report::new(&settings.gpu)),
@@ -112,17 +130,44 @@ impl Model {
         Arc::<SimulatedClock>::clone(&self.clock)
     }
 
+    /// Simulated time, nanoseconds.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.now().0
+    }
+
+    /// Makes the clock of events show a time.
+    pub(crate) fn set_now(&self, nanoseconds: u64) {
+        self.clock.0.store(nanoseconds, Ordering::Release);
+    }
+
     /// Whether a launch is one of those that are timed.
     pub(crate) fn times(&self, kernel: &str, number: u64) -> bool {
         self.settings.only.contains(kernel, number)
     }
 
-    /// Executes a launch as the model has it.
+    /// What a checkpoint has of it: the GPU with all that its caches hold, and the launches that were timed.
+    pub(crate) fn state(&self) -> Result<Vec<u8>, CodecError> {
+        codec::encode(&(self.gpu.lock().state(), &*self.report.lock()))
+    }
+
+    /// Goes on from a state; if `cold`, with empty caches.
+    pub(crate) fn restore(&self, state: &[u8], cold: bool) -> Result<(), StateError> {
+        let (gpu, report): (GpuState, Report) = codec::decode::<STATE_LIMIT, _>(state)?;
+        let spec = &self.settings.spec;
+        let gpu = if cold { Gpu::restore_cold(spec, gpu) } else { Gpu::restore(spec, gpu) }?;
+        self.set_now(gpu.now().nanoseconds);
+        *self.gpu.lock() = gpu.with_threads(self.threads);
+        *self.report.lock() = report;
+        Ok(())
+    }
+
+    /// Executes a launch, or what is left of one that has begun, as the model has it.
     pub(crate) fn launch(
         &self,
         simulator: &Simulator,
         program: &Arc<Program>,
         config: LaunchConfig,
+        begun: Option<&SuspendedLaunch>,
         number: u64,
         context: &Context<DeviceFault>,
     ) -> Result<LaunchStatistics, DeviceFault> {
@@ -130,13 +175,19 @@ impl Model {
         let mut gpu = self.gpu.lock();
         let mut display = Display::new(context.cancel_flag());
         let identity = Identity { launch: number, stream: context.stream().to_raw() };
-        let timed = timed::launch(&simulator.device, program, config, identity, |source| {
-            gpu.launch(source, &mut display)
-        });
+        let drive = |source: &dyn KernelSource| gpu.launch(source, &mut display);
+        let timed = match begun {
+            Some(begun) => timed::launch_from(&simulator.device, program, config, begun, identity, drive),
+            None => timed::launch(&simulator.device, program, config, identity, drive)
+                .map_err(TimedResumeError::from),
+        };
         display.end();
         self.clock.0.store(gpu.now().nanoseconds, Ordering::Release);
         drop(gpu);
-        let record = timed.map_err(|error| fault(simulator, error))?;
+        let record = timed.map_err(|error| match error {
+            TimedResumeError::State(error) => simulator.resume_fault(&error),
+            TimedResumeError::Launch(error) => fault(simulator, error),
+        })?;
         let statistics = LaunchStatistics {
             warp_instructions: counted(&record, "warp_instructions"),
             lane_instructions: counted(&record, "thread_instructions"),

@@ -18,11 +18,14 @@ use functional::engine::program::Program;
 use functional::module::{LoadError, LoadedVariable, ManagedVariables, Module, PlacedVariables};
 use parking_lot::Mutex;
 use ptx_frontend::Module as PtxModule;
+use ptx_frontend::analyse::parameter_bytes_read;
 use ptx_frontend::container::Architecture;
 use ptx_frontend::ir::Space;
 use rustc_hash::{FxHashMap, FxHashSet};
+use saved_run::Digest;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// Handles lie where no process has memory.
@@ -52,6 +55,34 @@ pub(crate) struct Kernel {
     handle: FunctionHandle,
     /// Set by `cudaFuncSetAttribute`.
     pub(crate) settings: Mutex<KernelSettings>,
+    code: OnceLock<Digest>,
+    /// What parts of its arguments it reads, if that is known.
+    arguments_read: OnceLock<Option<Vec<Range<u64>>>>,
+}
+
+impl Kernel {
+    /// Of the PTX it is defined in.
+    pub(crate) fn code(&self) -> Digest {
+        *self.code.get_or_init(|| {
+            let sources = self.module.sources_of(&self.name.to_string_lossy());
+            let texts: Vec<u8> = sources.iter().flat_map(|source| source.source().text().bytes()).collect();
+            Digest::of(&texts)
+        })
+    }
+
+    /// Of those bytes of a parameter block that the kernel may read.
+    pub(crate) fn digest_of_arguments(&self, program: &Program, block: &[u8]) -> Digest {
+        let read = self.arguments_read.get_or_init(|| parameter_bytes_read(&program.kernel().source));
+        let Some(read) = read else { return Digest::of(block) };
+        let mut bytes = vec![0; block.len()];
+        for range in read {
+            let range = range.start as usize..(range.end as usize).min(block.len());
+            if let (Some(to), Some(from)) = (bytes.get_mut(range.clone()), block.get(range)) {
+                to.copy_from_slice(from);
+            }
+        }
+        Digest::of(&bytes)
+    }
 }
 
 /// What a program sets on a kernel.
@@ -521,7 +552,14 @@ impl Modules {
             carveout: -1,
             clusters: ClusterSettings::default(),
         });
-        let kernel = Arc::new(Kernel { name, module, handle, settings });
+        let kernel = Arc::new(Kernel {
+            name,
+            module,
+            handle,
+            settings,
+            code: OnceLock::new(),
+            arguments_read: OnceLock::new(),
+        });
         self.kernels.insert(handle, Arc::clone(&kernel));
         kernel
     }

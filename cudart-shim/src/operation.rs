@@ -4,15 +4,17 @@
 //! to the stream or, while the stream is captured, adds it to the graph as a node. A launched graph submits the same
 //! operations.
 
+use crate::checkpoint;
 use crate::copy::{Copy, Fill};
 use crate::error::Result;
 use crate::graph::{Condition, ConditionalRun};
-use crate::launch::{KernelLaunch, Ticket};
+use crate::launch::{self, KernelLaunch};
 use crate::memory_operation::Batch;
 use crate::simulator::{DeviceFault, Simulator};
 use crate::streams::HostCall;
 use crate::trace;
 use functional::check::Origin;
+use functional::suspend::SuspendedLaunch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stream_engine::{Context, StreamId, Submission, WorkKind};
@@ -40,6 +42,14 @@ pub(crate) enum Operation {
     Conditional(Arc<ConditionalRun>),
 }
 
+/// What an operation is given when the program asks for it.
+struct Ticket {
+    /// Its number among the steps of a run that is saved or resumed.
+    step: Option<u64>,
+    /// If it is a launch.
+    launch: Option<launch::Ticket>,
+}
+
 impl Operation {
     /// What it keeps busy.
     pub(crate) fn work_kind(&self) -> WorkKind {
@@ -57,16 +67,17 @@ impl Operation {
 
     /// The work for the stream engine.
     pub(crate) fn work(self, simulator: &'static Simulator) -> stream_engine::Work<DeviceFault> {
-        // Launches are counted in the order of the calls.
+        // Launches and steps are counted in the order of the calls.
         let ticket = self.ticket();
         Box::new(move |context: &Context<DeviceFault>| self.run(simulator, context, ticket))
     }
 
-    fn ticket(&self) -> Option<Ticket> {
-        match self {
-            Self::Kernel(launch) => Some(Ticket::next(&launch.kernel.name)),
+    fn ticket(&self) -> Ticket {
+        let launch = match self {
+            Self::Kernel(launch) => Some(launch::Ticket::next(&launch.kernel.name)),
             _ => None,
-        }
+        };
+        Ticket { step: checkpoint::next_step(), launch }
     }
 
     /// What it is to a reader of the timeline: name, category, and what else there is to say.
@@ -108,13 +119,18 @@ impl Operation {
         &self,
         simulator: &'static Simulator,
         context: &Context<DeviceFault>,
-        ticket: Option<Ticket>,
+        Ticket { step, launch }: Ticket,
     ) -> std::result::Result<(), DeviceFault> {
-        self.timed(context, || self.execute(simulator, context, ticket))
+        let numbers = (step, launch.as_ref().map(|launch| launch.number));
+        self.timed(context, || {
+            checkpoint::perform(simulator, self, numbers, |begun| {
+                self.execute(simulator, context, launch, begun)
+            })
+        })
     }
 
     /// Does the work, and notes it in the timeline if there is one.
-    pub(crate) fn timed<T>(&self, context: &Context<DeviceFault>, work: impl FnOnce() -> T) -> T {
+    fn timed<T>(&self, context: &Context<DeviceFault>, work: impl FnOnce() -> T) -> T {
         let start = trace::enabled().then(trace::now);
         let outcome = work();
         if let Some(start) = start {
@@ -128,10 +144,14 @@ impl Operation {
         &self,
         simulator: &'static Simulator,
         context: &Context<DeviceFault>,
-        ticket: Option<Ticket>,
+        ticket: Option<launch::Ticket>,
+        begun: Option<&SuspendedLaunch>,
     ) -> std::result::Result<(), DeviceFault> {
         match self {
-            Self::Kernel(launch) => launch.run(simulator, context, ticket),
+            Self::Kernel(launch) => {
+                let ticket = ticket.unwrap_or_else(|| launch::Ticket::next(&launch.kernel.name));
+                launch.run(simulator, context, ticket, begun)
+            }
             Self::Copy(copy) => copy.run(simulator),
             Self::StagedCopy(copy, source) => {
                 copy.with_packed_source(source).execute();

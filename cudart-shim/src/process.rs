@@ -2,6 +2,7 @@
 //! simulator; what a program can observe of the API later is a field here or in [`Simulator`].
 
 use crate::abi::{EventHandle, FunctionHandle};
+use crate::checkpoint::{self, Checkpoints};
 use crate::context::Contexts;
 use crate::driver::legacy_launch::Setting;
 use crate::driver::linker::Links;
@@ -58,6 +59,8 @@ pub(crate) struct Process {
     pub(crate) notifications: Mutex<Registered>,
     /// Kernels that exist only as machine code.
     pub(crate) refused: Mutex<refused::Told>,
+    /// Whether the run is saved or resumed.
+    pub(crate) checkpoints: std::result::Result<Option<Checkpoints>, checkpoint::Refused>,
 }
 
 impl Process {
@@ -88,6 +91,7 @@ impl Process {
             core_dump: Mutex::default(),
             notifications: Mutex::default(),
             refused: Mutex::default(),
+            checkpoints: Checkpoints::from_environment(),
         }
     }
 }

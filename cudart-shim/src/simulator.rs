@@ -4,6 +4,7 @@
 
 use crate::array::Arrays;
 use crate::check;
+use crate::checkpoint;
 use crate::context;
 use crate::coverage::coverage;
 use crate::environment;
@@ -141,7 +142,7 @@ fn settings() -> Settings {
             .filter(|seconds| *seconds > 0)
             .map(Duration::from_secs),
         fmad: environment::number("VOLTSIM_FMAD").is_none_or(|flag| flag != 0),
-        timed: model::gpu_name().is_some() || recording::is_wanted(),
+        timed: model::gpu_name().is_some() || recording::is_wanted() || checkpoint::is_inside_launch(),
         start_threads: start_without_signals,
     }
 }
@@ -178,6 +179,7 @@ impl Simulator {
             Some(model) => profile.with_multiprocessors(model.spec().chip.sms),
             None => profile,
         };
+        checkpoint::admit(&profile)?;
         let device = Device::new(device_spec(&profile), settings).map_err(|error| {
             eprintln!("voltsim: {error}");
             Error::InitializationError
@@ -203,7 +205,12 @@ impl Simulator {
             profile,
             device: Arc::new(device),
             engine: Engine::new(
-                Config { number: ordinal, start_thread: start_without_signals, ..Config::default() },
+                Config {
+                    number: ordinal,
+                    start_thread: start_without_signals,
+                    one_at_a_time: checkpoint::is_wanted(),
+                    ..Config::default()
+                },
                 model.as_ref().map_or_else(|| Arc::new(HostClock::default()) as Arc<dyn Clock>, Model::clock),
             ),
             model,

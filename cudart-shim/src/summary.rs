@@ -10,6 +10,7 @@ use crate::process::process;
 use crate::simulator;
 use functional::launch::LaunchStatistics;
 use parking_lot::Mutex;
+use saved_run::KernelCounts;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,16 +21,8 @@ use stream_engine::{Scope, is_engine_thread};
 /// How long the end of the process waits for work at most.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Launches of one kernel.
-#[derive(Clone, Copy, Debug, Default)]
-struct Launches {
-    count: u64,
-    warp_instructions: u64,
-    lane_instructions: u64,
-    seconds: f64,
-}
-
-static KERNELS: Mutex<BTreeMap<String, Launches>> = Mutex::new(BTreeMap::new());
+/// Launches by kernel.
+static KERNELS: Mutex<BTreeMap<String, KernelCounts>> = Mutex::new(BTreeMap::new());
 
 #[derive(Serialize)]
 struct KernelSummary<'a> {
@@ -53,7 +46,7 @@ struct Summary<'a> {
 pub(crate) fn add(kernel: &str, statistics: &LaunchStatistics) {
     let mut kernels = KERNELS.lock();
     if !kernels.contains_key(kernel) {
-        kernels.insert(kernel.to_owned(), Launches::default());
+        kernels.insert(kernel.to_owned(), KernelCounts::default());
     }
     if let Some(launches) = kernels.get_mut(kernel) {
         launches.count += 1;
@@ -61,6 +54,17 @@ pub(crate) fn add(kernel: &str, statistics: &LaunchStatistics) {
         launches.lane_instructions += statistics.lane_instructions;
         launches.seconds += statistics.elapsed.as_secs_f64();
     }
+}
+
+/// What launches have executed so far, by kernel. The time that it took is left out, as another run takes another one.
+pub(crate) fn counts() -> BTreeMap<String, KernelCounts> {
+    let kernels = KERNELS.lock();
+    kernels.iter().map(|(name, counts)| (name.clone(), KernelCounts { seconds: 0.0, ..*counts })).collect()
+}
+
+/// Goes on from what launches have executed.
+pub(crate) fn set_counts(counts: BTreeMap<String, KernelCounts>) {
+    *KERNELS.lock() = counts;
 }
 
 /// Writes this file, that of the coverage, and the checkers' summary. Runs after the program's own exit handlers and destructors, since libraries

@@ -7,6 +7,7 @@ use super::memory;
 use super::node::{Hints, Kind};
 use super::store::{Graphs, Purpose};
 use super::topology::Edge;
+use crate::checkpoint;
 use crate::error::{Error, Result};
 use crate::log;
 use crate::operation::Operation;
@@ -43,7 +44,8 @@ fn run_conditional(
     let Conditional { condition, form, bodies } = conditional;
     let started = Instant::now();
     loop {
-        let Some(body) = form.chosen(condition.get()).and_then(|number| bodies.get(number)) else {
+        let chosen = checkpoint::choice(simulator, || form.chosen(condition.get()))?;
+        let Some(body) = chosen.and_then(|number| bodies.get(number)) else {
             return Ok(());
         };
         run_steps(simulator, context, plans, plans.plan(*body))?;

@@ -1,0 +1,115 @@
+//! Two saved runs beside each other.
+
+use std::fmt::Display;
+
+use functional::memory::Allocation;
+
+use crate::file::{DeviceState, SavedError, SavedRun};
+use crate::step::Step;
+
+/// Allocations of a device that are told which only one of the runs has.
+const MOST: usize = 20;
+
+/// A run that cannot be compared: the first (0) or the second (1).
+#[derive(Debug)]
+pub struct Unreadable {
+    /// Which.
+    pub run: usize,
+    /// Why not.
+    pub error: Box<SavedError>,
+}
+
+/// Where two runs differ, from what they are of to single bytes of memory.
+pub fn differences(one: &SavedRun, other: &SavedRun) -> Result<Vec<String>, Unreadable> {
+    let (about, others) = of_both(one, other, SavedRun::about)?;
+    let (about, others) = (about.to_string(), others.to_string());
+    let mut found: Vec<String> =
+        about.lines().zip(others.lines()).filter(|(line, other)| line != other).map(both).collect();
+    found.extend(first_other_step(one, other)?);
+    let (devices, mut others) = of_both(one, other, SavedRun::devices)?;
+    for device in devices {
+        match others.iter().position(|other| other.number == device.number) {
+            Some(place) => found.extend(of_device(one, other, &device, &others.swap_remove(place))?),
+            None => found.push(format!("device {}: the second has it not", device.number)),
+        }
+    }
+    found.extend(others.iter().map(|device| format!("device {}: the first has it not", device.number)));
+    Ok(found)
+}
+
+/// Reads something of both runs.
+fn of_both<T>(
+    one: &SavedRun,
+    other: &SavedRun,
+    read: impl Fn(&SavedRun) -> Result<T, SavedError>,
+) -> Result<(T, T), Unreadable> {
+    Ok((read(one).map_err(of_run(0))?, read(other).map_err(of_run(1))?))
+}
+
+fn of_run(run: usize) -> impl Fn(SavedError) -> Unreadable {
+    move |error| Unreadable { run, error: Box::new(error) }
+}
+
+/// The first step that is not the same.
+fn first_other_step(one: &SavedRun, other: &SavedRun) -> Result<Option<String>, Unreadable> {
+    let named = |step: &Step| format!("step {}, {}", step.number, step.asked);
+    let (mut steps, mut others) = (one.steps().map_err(of_run(0))?, other.steps().map_err(of_run(1))?);
+    loop {
+        let step = steps.next().transpose().map_err(of_run(0))?;
+        let other = others.next().transpose().map_err(of_run(1))?;
+        let difference = match (step, other) {
+            (None, None) => return Ok(None),
+            (Some(step), Some(other)) if step == other => continue,
+            (Some(step), Some(other)) if step.asked == other.asked => {
+                format!("{}: the host has got other bytes", named(&step))
+            }
+            (Some(step), Some(other)) => both((named(&step), named(&other))),
+            (Some(step), None) => format!("{}: only the first has it", named(&step)),
+            (None, Some(step)) => format!("{}: only the second has it", named(&step)),
+        };
+        return Ok(Some(difference));
+    }
+}
+
+/// Allocations that only one has, and bytes of the others.
+fn of_device(
+    one: &SavedRun,
+    other: &SavedRun,
+    device: &DeviceState,
+    there: &DeviceState,
+) -> Result<Vec<String>, Unreadable> {
+    let (number, live, live_there) = (device.number, &device.memory.allocations, &there.memory.allocations);
+    let mut found = Vec::new();
+    for (which, list, others) in [("first", live, live_there), ("second", live_there, live)] {
+        let only = list.iter().filter(|allocation| !others.iter().any(|other| same(allocation, other)));
+        found
+            .extend(only.take(MOST).map(|allocation| {
+                format!("device {number}: only the {which} has {}", described(allocation))
+            }));
+    }
+    let (pages, pages_there) = of_both(one, other, |run| run.pages(number))?;
+    for allocation in live.iter().filter(|one| live_there.iter().any(|other| same(one, other))) {
+        let mut differing = pages.differences(&pages_there, allocation.address..allocation.end());
+        if let Some((address, byte, other)) = differing.next() {
+            found.push(format!(
+                "device {number}: {} bytes of {}, first at {address:#x}: {byte:#04x} and {other:#04x}",
+                differing.count() + 1,
+                described(allocation)
+            ));
+        }
+    }
+    Ok(found)
+}
+
+fn both((one, other): (impl Display, impl Display)) -> String {
+    format!("first:  {one}\nsecond: {other}")
+}
+
+fn same(one: &Allocation, other: &Allocation) -> bool {
+    (one.address, one.size, one.kind) == (other.address, other.size, other.kind)
+}
+
+fn described(allocation: &Allocation) -> String {
+    let Allocation { address, size, kind, .. } = allocation;
+    format!("the {size} bytes at {address:#x} ({kind:?})")
+}

@@ -1,0 +1,17 @@
+//! The file of a saved run: whose it is, the steps that a resumed run does not do again, and the devices at the point.
+//!
+//! A frame of `voltsim-checkpoint` with a section for each of these; `cudart-shim` writes and resumes it, the command shows,
+//! verifies and compares it.
+
+mod about;
+mod difference;
+mod file;
+mod pages;
+mod point;
+mod step;
+
+pub use about::{About, Foreign};
+pub use difference::{Unreadable, differences};
+pub use file::{BegunLaunch, DeviceState, KernelCounts, SavedError, SavedRun, State, StepWriter, write};
+pub use point::{BadPoint, Point, Window};
+pub use step::{Asked, Digest, End, Outcome, Step};

@@ -1,0 +1,144 @@
+//! What a program has asked a device for, and what came of it: the steps that a resumed run does not execute again.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// 128 bits of BLAKE3.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Digest([u8; 16]);
+
+impl Digest {
+    /// Of bytes.
+    pub fn of(bytes: &[u8]) -> Digest {
+        let mut digest = [0; 16];
+        blake3::Hasher::new().update(bytes).finalize_xof().fill(&mut digest);
+        Digest(digest)
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// One end of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// Memory of a device, or memory of the host that devices reach, by its address.
+    Device(u64),
+    /// Other memory of the program, which may lie elsewhere in the next run.
+    Host,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::Device(address) => write!(f, "{address:#x}"),
+            End::Host => f.write_str("the host"),
+        }
+    }
+}
+
+/// What a program asks for: it is the same in each run, or the runs are not the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Asked {
+    /// A launch.
+    Kernel {
+        /// Its number, from 1.
+        launch: u64,
+        /// The kernel's name in the PTX.
+        name: String,
+        /// CTAs along x, y, z.
+        grid: [u32; 3],
+        /// Threads of a CTA along x, y, z.
+        block: [u32; 3],
+        /// Dynamic shared memory, bytes.
+        shared: u64,
+        /// Of what the kernel may read of the parameter block.
+        arguments: Digest,
+        /// Of the PTX of the kernel's module.
+        code: Digest,
+    },
+    /// A copy.
+    Copy {
+        /// Where to.
+        to: End,
+        /// Where from.
+        from: End,
+        /// Bytes of a row, rows, slices.
+        extent: [u64; 3],
+        /// Of the bytes, if they come from the host.
+        sent: Option<Digest>,
+    },
+    /// A fill.
+    Fill {
+        /// First byte.
+        address: u64,
+        /// Bytes of a row, rows, slices.
+        extent: [u64; 3],
+        /// What with.
+        value: u32,
+    },
+    /// Which body a conditional node of a graph runs.
+    Choice,
+    /// A wait of a stream for a word in memory.
+    Wait {
+        /// The word's address.
+        address: u64,
+    },
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Asked::Kernel { launch, name, grid, block, shared, arguments, code } => write!(
+                f,
+                "launch {launch}, kernel {name}, grid {grid:?}, CTA {block:?}, {shared} bytes of dynamic shared memory, \
+                 arguments {arguments}, code {code}"
+            ),
+            Asked::Copy { to, from, extent, sent } => {
+                write!(f, "copy of {extent:?} bytes, rows, slices from {from} to {to}")?;
+                sent.map_or(Ok(()), |sent| write!(f, ", contents {sent}"))
+            }
+            Asked::Fill { address, extent, value } => {
+                write!(f, "fill of {extent:?} bytes, rows, slices at {address:#x} with {value:#x}")
+            }
+            Asked::Choice => f.write_str("choice of a conditional node"),
+            Asked::Wait { address } => write!(f, "wait for the word at {address:#x}"),
+        }
+    }
+}
+
+/// What the host has got from a step.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// What a copy has brought to the host: its rows without gaps.
+    pub received: Option<Vec<u8>>,
+    /// What a kernel has written to memory that the host sees: addresses and bytes.
+    pub written: Vec<(u64, Vec<u8>)>,
+    /// What a kernel has printed.
+    pub printed: Vec<u8>,
+    /// The body that a conditional node has chosen.
+    pub choice: Option<u64>,
+    /// Simulated time when it was over, nanoseconds; 0 without a model.
+    pub nanoseconds: u64,
+}
+
+/// A step of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Counts, from 1, what the program asks for, in the order of its calls.
+    pub number: u64,
+    /// What it has asked for.
+    pub asked: Asked,
+    /// What came of it.
+    pub outcome: Outcome,
+}

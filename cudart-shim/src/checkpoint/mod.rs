@@ -1,0 +1,272 @@
+//! Checkpoints: a run is saved at a launch, and a later run of the same program goes on from there.
+//!
+//! `VOLTSIM_CHECKPOINT` names the point (`kernel=N,cta=M,ctas=T,instructions=Y`), `VOLTSIM_CHECKPOINT_FILE` the file,
+//! `VOLTSIM_CHECKPOINT_STOP=1` ends the program once it is written; `VOLTSIM_RESUME` names a file to resume from, with
+//! `VOLTSIM_RESUME_COLD=1` with a timing model's caches empty. In such runs the device does one thing at a
+//! time and a call returns when its work is done, so that what each step finds depends on the calls before it alone.
+//!
+//! A resumed run makes all calls again, and so has all handles and allocations again. Launches, and copies and fills of
+//! device memory, are *steps*: those before the point are not executed; what they have brought to the host comes from the
+//! checkpoint. At the point the device's memory is put in place. A step that is not what it was in the saved run ends the
+//! resumption with an error that names it.
+
+mod asked;
+mod outcome;
+mod own;
+mod recorder;
+mod resumer;
+mod shadow;
+
+use crate::environment;
+use crate::error::Error;
+use crate::operation::Operation;
+use crate::process::process;
+use crate::profile::Profile;
+use crate::simulator::{DeviceFault, Simulator};
+use functional::suspend::SuspendedLaunch;
+use outcome::Before;
+use parking_lot::Mutex;
+use recorder::Recorder;
+use resumer::Resumer;
+use saved_run::{Asked, Outcome, Step};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::{fmt, fs};
+
+/// What a process does about checkpoints.
+pub(crate) struct Checkpoints {
+    /// Steps that have been asked for.
+    steps: AtomicU64,
+    /// Some step is yet to be recorded, or left out.
+    active: AtomicBool,
+    phase: Mutex<Phase>,
+}
+
+/// What is yet to be done.
+#[derive(Default)]
+struct Phase {
+    resumer: Option<Resumer>,
+    recorder: Option<Recorder>,
+}
+
+/// The environment asks for something that cannot be; standard error has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refused;
+
+impl Refused {
+    /// Every later call fails: the program must not go on with a device that is not what it was.
+    fn fault(self, simulator: &Simulator) -> DeviceFault {
+        DeviceFault { device: simulator.ordinal, error: Error::Unknown }
+    }
+}
+
+/// Tells why a run cannot be saved or resumed, and notes for `voltsim resume` that it was not.
+fn refuse(message: impl fmt::Display) -> Refused {
+    eprintln!("voltsim: {message}");
+    note_outcome("refused\n");
+    Refused
+}
+
+/// Tells `voltsim resume` what has become of the resumption.
+fn note_outcome(outcome: &str) {
+    if let Some(file) = environment::variable("VOLTSIM_RESUME_STATUS") {
+        // Without it the command takes the run for one that has not come to the point.
+        let _ = fs::write(Path::new(&file), outcome);
+    }
+}
+
+impl Checkpoints {
+    /// What the environment asks for, if anything.
+    pub(crate) fn from_environment() -> Result<Option<Checkpoints>, Refused> {
+        let resumer = environment::variable("VOLTSIM_RESUME").map(|file| Resumer::open(Path::new(&file)));
+        let recorder = environment::text("VOLTSIM_CHECKPOINT").map(|point| {
+            let file = environment::variable("VOLTSIM_CHECKPOINT_FILE").map(PathBuf::from);
+            Recorder::new(&point, file)
+        });
+        let phase = Phase { resumer: resumer.transpose()?, recorder: recorder.transpose()? };
+        Ok(phase.is_active().then(|| Checkpoints {
+            steps: AtomicU64::new(0),
+            active: AtomicBool::new(true),
+            phase: Mutex::new(phase),
+        }))
+    }
+
+    /// A number for a step that the program asks for now.
+    fn next_step(&self) -> Option<u64> {
+        let active = self.active.load(Ordering::Relaxed);
+        active.then(|| self.steps.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Changes the phase, in which a resumption that is refused has no further part.
+    fn update<T>(&self, change: impl FnOnce(&mut Phase) -> Result<T, Refused>) -> Result<T, Refused> {
+        let mut phase = self.phase.lock();
+        let outcome = change(&mut phase);
+        if outcome.is_err() {
+            phase.resumer = None;
+        }
+        self.active.store(phase.is_active(), Ordering::Relaxed);
+        outcome
+    }
+}
+
+impl Phase {
+    fn is_active(&self) -> bool {
+        self.resumer.is_some() || self.recorder.is_some()
+    }
+
+    /// Leaves a step out if it was before the point, with what the host had from it. At the point the devices become what
+    /// they were, and the launch there may have begun.
+    fn skip(
+        &mut self,
+        simulator: &Simulator,
+        operation: &Operation,
+        number: u64,
+        asked: &Asked,
+        begun: &mut Option<SuspendedLaunch>,
+    ) -> Result<bool, Refused> {
+        let Some(resumer) = &mut self.resumer else { return Ok(false) };
+        if let Some(outcome) = resumer.outcome(number, asked)? {
+            outcome::apply(simulator, operation, &outcome).map_err(refuse)?;
+            self.note(number, asked.clone(), outcome);
+            return Ok(true);
+        }
+        *begun = resumer.restore()?;
+        self.resumer = None;
+        note_outcome("resumed\n");
+        Ok(false)
+    }
+
+    /// Notes a step that is over.
+    fn note(&mut self, number: u64, asked: Asked, outcome: Outcome) {
+        if let Some(recorder) = &mut self.recorder
+            && let Err(error) = recorder.note(&Step { number, asked, outcome })
+        {
+            self.give_up(&error);
+        }
+    }
+
+    /// The run is not saved.
+    fn give_up(&mut self, error: &dyn fmt::Display) {
+        if let Some(recorder) = self.recorder.take() {
+            recorder.give_up(error);
+        }
+    }
+}
+
+/// What the process does about checkpoints, if anything.
+fn checkpoints() -> Option<&'static Checkpoints> {
+    process().checkpoints.as_ref().ok().and_then(Option::as_ref)
+}
+
+/// Refuses a device when the environment asks for something that cannot be, or for a checkpoint of another device.
+pub(crate) fn admit(profile: &Profile) -> crate::error::Result<()> {
+    let admitted = process().checkpoints.as_ref().map_err(|refused| *refused).and_then(|checkpoints| {
+        let Some(checkpoints) = checkpoints else { return Ok(()) };
+        checkpoints.phase.lock().resumer.as_ref().map_or(Ok(()), |resumer| resumer.admit(profile))
+    });
+    admitted.map_err(|Refused| Error::InitializationError)
+}
+
+/// Are runs of this process saved or resumed?
+pub(crate) fn is_wanted() -> bool {
+    !matches!(process().checkpoints, Ok(None))
+}
+
+/// Does the run stop inside of a launch, or go on there?
+pub(crate) fn is_inside_launch() -> bool {
+    checkpoints().is_some_and(|checkpoints| {
+        let phase = checkpoints.phase.lock();
+        let points = [
+            phase.resumer.as_ref().map(Resumer::point),
+            phase.recorder.as_ref().map(|recorder| recorder.point),
+        ];
+        points.into_iter().flatten().any(|point| point.window.is_some())
+    })
+}
+
+/// A number for a step that the program asks for now, while steps are counted.
+pub(crate) fn next_step() -> Option<u64> {
+    checkpoints()?.next_step()
+}
+
+/// Does an operation, or what the checkpoint has in its place. A launch has a number among launches too, and `execute` gets
+/// where it stands if it has begun.
+pub(crate) fn perform(
+    simulator: &'static Simulator,
+    operation: &Operation,
+    (step, launch): (Option<u64>, Option<u64>),
+    execute: impl FnOnce(Option<&SuspendedLaunch>) -> Result<(), DeviceFault>,
+) -> Result<(), DeviceFault> {
+    let Some((checkpoints, number)) = checkpoints().zip(step) else { return execute(None) };
+    let Some(asked) = asked::of(operation, launch) else { return execute(None) };
+    let mut begun = None;
+    let left = checkpoints.update(|phase| {
+        if phase.skip(simulator, operation, number, &asked, &mut begun)? {
+            return Ok(Left::Nothing);
+        }
+        let reached = |recorder: &mut Recorder| recorder.is_at(&asked);
+        match phase.recorder.take_if(reached) {
+            Some(recorder) => Ok(recorder.save(simulator, operation, (number, &asked), &mut begun)),
+            None => Ok(Left::Work(phase.before(simulator, operation))),
+        }
+    });
+    match left.map_err(|refused| refused.fault(simulator))? {
+        Left::Nothing => Ok(()),
+        Left::Failed(fault) => Err(fault),
+        Left::Work(before) => {
+            let result = execute(begun.as_ref());
+            if let Some(before) = before {
+                let mut phase = checkpoints.phase.lock();
+                phase.after(simulator, operation, (number, asked), before, result.is_ok());
+            }
+            result
+        }
+    }
+}
+
+/// What is left of an operation.
+enum Left {
+    /// All of it, or what is left of a launch. If it is to be recorded, what was there before.
+    Work(Option<Before>),
+    /// It is done.
+    Nothing,
+    /// It has failed.
+    Failed(DeviceFault),
+}
+
+/// The body that a conditional node runs: what `choose` says, or what it was in the saved run.
+pub(crate) fn choice(
+    simulator: &Simulator,
+    choose: impl FnOnce() -> Option<usize>,
+) -> Result<Option<usize>, DeviceFault> {
+    let Some((checkpoints, number)) = checkpoints().zip(next_step()) else { return Ok(choose()) };
+    let chosen = checkpoints.update(|phase| {
+        let saved =
+            phase.resumer.as_mut().map(|resumer| resumer.outcome(number, &Asked::Choice)).transpose()?;
+        let outcome = saved
+            .flatten()
+            .unwrap_or_else(|| Outcome { choice: choose().map(|body| body as u64), ..Outcome::default() });
+        let chosen = outcome.choice.map(|body| body as usize);
+        phase.note(number, Asked::Choice, outcome);
+        Ok(chosen)
+    });
+    chosen.map_err(|refused| refused.fault(simulator))
+}
+
+/// Is what a stream waits for there: does `is_met` say so, or was it there in the saved run?
+pub(crate) fn is_met(step: Option<u64>, address: u64, is_met: impl FnOnce() -> bool) -> bool {
+    let Some((checkpoints, number)) = checkpoints().zip(step) else { return is_met() };
+    let asked = Asked::Wait { address };
+    let met = checkpoints.update(|phase| {
+        let met = match &mut phase.resumer {
+            Some(resumer) => resumer.has_passed(number, &asked)?,
+            None => is_met(),
+        };
+        if met {
+            phase.note(number, asked, Outcome::default());
+        }
+        Ok(met)
+    });
+    // The stream's next step has the error.
+    met.unwrap_or(true)
+}

@@ -1,0 +1,45 @@
+//! What this run is, for its checkpoints and against those that it resumes.
+
+use crate::environment;
+use crate::mapped::file_at;
+use crate::model;
+use crate::profile::Profile;
+use crate::simulator::device_count;
+use saved_run::{About, Asked, Digest, Point};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::{env, fs};
+
+/// Settings on which results depend.
+const SETTINGS: [&str; 1] = ["VOLTSIM_FMAD"];
+/// Settings of the timing model.
+const MODEL: [&str; 3] = ["VOLTSIM_MODE", "VOLTSIM_GPU", "VOLTSIM_SET"];
+
+/// This run at a point, which is a step and a launch.
+pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -> About {
+    let settings = |names: &[&str]| -> BTreeMap<String, String> {
+        names.iter().filter_map(|name| Some(((*name).to_owned(), environment::text(name)?))).collect()
+    };
+    let library = file_at(about as *const () as usize).unwrap_or_default();
+    let program = env::current_exe().unwrap_or_default();
+    About {
+        voltsim: env!("CARGO_PKG_VERSION").to_owned(),
+        engine: digest_of(Path::new(&library)),
+        program: program.to_string_lossy().into_owned(),
+        arguments: env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        executable: digest_of(Path::new("/proc/self/exe")),
+        device: profile.name.clone(),
+        profile: Digest::of(format!("{profile:?}").as_bytes()),
+        devices: device_count() as u64,
+        settings: settings(&SETTINGS),
+        model: if model::gpu_name().is_some() { settings(&MODEL) } else { BTreeMap::new() },
+        point,
+        step,
+        launch,
+    }
+}
+
+/// Of a file; that of nothing if it cannot be read.
+fn digest_of(file: &Path) -> Digest {
+    Digest::of(&fs::read(file).unwrap_or_default())
+}

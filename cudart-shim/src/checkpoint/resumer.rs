@@ -1,0 +1,176 @@
+//! A run that goes on from a checkpoint.
+
+use super::{Refused, refuse};
+use super::{outcome, own};
+use crate::environment;
+use crate::model::StateError;
+use crate::profile::Profile;
+use crate::simulator::started;
+use crate::summary;
+use functional::suspend::SuspendedLaunch;
+use saved_run::{About, Asked, BegunLaunch, Outcome, Point, SavedError, SavedRun, Step};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+type Steps = Box<dyn Iterator<Item = Result<Step, SavedError>> + Send>;
+
+/// A run until it has come to the point.
+pub(super) struct Resumer {
+    file: PathBuf,
+    /// For as long as the process lives.
+    saved: &'static SavedRun,
+    about: About,
+    /// Steps that were not read.
+    steps: Steps,
+    /// Steps that were read before their turn, by number.
+    ahead: BTreeMap<u64, Step>,
+}
+
+impl Resumer {
+    pub(super) fn open(file: &Path) -> Result<Resumer, Refused> {
+        let open = || {
+            let saved: &SavedRun = Box::leak(Box::new(SavedRun::open(file)?));
+            Ok((saved, saved.about()?, Box::new(saved.steps()?) as Steps))
+        };
+        let (saved, about, steps) =
+            open().map_err(|error: SavedError| refused(file, &error, error.remedy()))?;
+        Ok(Resumer { file: file.to_owned(), saved, about, steps, ahead: BTreeMap::new() })
+    }
+
+    /// Where in the run it was made.
+    pub(super) fn point(&self) -> Point {
+        self.about.point
+    }
+
+    /// Refuses a checkpoint of another program, build or device.
+    pub(super) fn admit(&self, profile: &Profile) -> Result<(), Refused> {
+        let own = own::about(profile, self.about.point, self.about.step, self.about.launch.clone());
+        self.about.check(&own).map_err(|error| refused(&self.file, &error, error.remedy()))
+    }
+
+    /// What came of a step; `None` if it is the launch at the point.
+    pub(super) fn outcome(&mut self, number: u64, asked: &Asked) -> Result<Option<Outcome>, Refused> {
+        let is_point = number == self.about.step;
+        let Some(step) = self.take(number)? else {
+            return match is_point && *asked == self.about.launch {
+                true => Ok(None),
+                false if is_point => Err(self.differs(number, &self.about.launch, asked)),
+                false => {
+                    Err(self.diverged(format_args!("step {number}, {asked}, was not made before the point")))
+                }
+            };
+        };
+        if step.asked == *asked {
+            Ok(Some(step.outcome))
+        } else {
+            Err(self.differs(number, &step.asked, asked))
+        }
+    }
+
+    /// Had a stream's wait ended before the point?
+    pub(super) fn has_passed(&mut self, number: u64, asked: &Asked) -> Result<bool, Refused> {
+        match self.take(number)? {
+            Some(step) if step.asked == *asked => Ok(true),
+            Some(step) => Err(self.differs(number, &step.asked, asked)),
+            None => Ok(false),
+        }
+    }
+
+    /// Puts in place what the devices were at the point; gives where the launch there stands, if it has begun.
+    pub(super) fn restore(&mut self) -> Result<Option<SuspendedLaunch>, Refused> {
+        if let Some(step) = self.left()? {
+            return Err(
+                self.diverged(format_args!("step {}, {}, has not been made", step.number, step.asked))
+            );
+        }
+        let cold = environment::variable("VOLTSIM_RESUME_COLD").is_some_and(|flag| flag != "0");
+        let states = self.saved.devices().map_err(|error| self.unreadable(&error))?;
+        for simulator in started() {
+            if !states.iter().any(|state| state.number == simulator.ordinal as u64) {
+                return Err(
+                    self.diverged(format_args!("device {} was not used before the point", simulator.ordinal))
+                );
+            }
+        }
+        for state in states {
+            let number = state.number as usize;
+            let Some(simulator) = started().find(|simulator| simulator.ordinal == number) else {
+                return Err(self.diverged(format_args!("device {number} has not been used")));
+            };
+            let memory = &simulator.device.memory;
+            memory.restore(&state.memory).map_err(|error| self.diverged(error))?;
+            self.saved.fill(number as u64, memory).map_err(|error| self.unreadable(&error))?;
+            simulator.device.set_counters(state.counters);
+            if let (Some(model), Some(state)) = (&simulator.model, &state.model) {
+                model.restore(state, cold).map_err(|error| self.other_model(&error))?;
+            }
+        }
+        let counts = self.saved.counts().map_err(|error| self.unreadable(&error))?;
+        summary::set_counts(counts);
+        let launch = self.saved.launch().map_err(|error| self.unreadable(&error))?;
+        launch.map(|launch| self.go_inside(launch)).transpose()
+    }
+
+    /// Gives the host what it had from a launch that has begun.
+    fn go_inside(&self, launch: BegunLaunch) -> Result<SuspendedLaunch, Refused> {
+        let BegunLaunch { device, state, printed, written } = launch;
+        outcome::write_seen(&written).map_err(refuse)?;
+        let simulator = started().find(|simulator| simulator.ordinal as u64 == device);
+        let simulator =
+            simulator.ok_or_else(|| self.diverged(format_args!("device {device} has not been used")))?;
+        simulator.device.add_printed(&printed);
+        Ok(state)
+    }
+
+    fn take(&mut self, number: u64) -> Result<Option<Step>, Refused> {
+        if let Some(step) = self.ahead.remove(&number) {
+            return Ok(Some(step));
+        }
+        while let Some(step) = self.next()? {
+            if step.number == number {
+                return Ok(Some(step));
+            }
+            self.ahead.insert(step.number, step);
+        }
+        Ok(None)
+    }
+
+    fn next(&mut self) -> Result<Option<Step>, Refused> {
+        self.steps.next().transpose().map_err(|error| self.unreadable(&error))
+    }
+
+    /// A step that has not been taken.
+    fn left(&mut self) -> Result<Option<Step>, Refused> {
+        match self.ahead.pop_first() {
+            Some((_, step)) => Ok(Some(step)),
+            None => self.next(),
+        }
+    }
+
+    fn differs(&self, number: u64, saved: &Asked, asked: &Asked) -> Refused {
+        self.diverged(format_args!("step {number} was: {saved}; and is: {asked}"))
+    }
+
+    fn diverged(&self, what: impl Display) -> Refused {
+        let message = format_args!("the program does not do what it did when it was saved: {what}");
+        refused(
+            &self.file,
+            &message,
+            "Resume with the same arguments, environment and files; what depends on time, chance or addresses of the \
+             host must not reach the device",
+        )
+    }
+
+    fn other_model(&self, error: &StateError) -> Refused {
+        refused(&self.file, error, "Resume with the GPU that it was made with, or in mode functional")
+    }
+
+    fn unreadable(&self, error: &SavedError) -> Refused {
+        refused(&self.file, error, error.remedy())
+    }
+}
+
+fn refused(file: &Path, error: &dyn Display, remedy: &str) -> Refused {
+    refuse(format_args!("cannot resume from {}: {error}\n  remedy: {remedy}", file.display()))
+}

@@ -1,0 +1,335 @@
+//! Runs that are saved, and others that go on from there, through the built libraries.
+
+#![allow(clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use saved_run::{SavedRun, differences};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// Launches of `steps`.
+const LAUNCHES: u64 = 14;
+
+fn compiled(name: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings").join(name).with_extension("c");
+    common::compile(&source).expect("the program compiles")
+}
+
+/// The program that is saved; the same file for all, since a checkpoint is of a file.
+fn steps() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| compiled("steps"))
+}
+
+/// A program whose own memory has the same addresses in each run, as `voltsim run --checkpoint` starts it.
+fn command(program: &Path) -> Command {
+    let mut command = common::command(Path::new("setarch"));
+    command.arg("--addr-no-randomize").arg(program);
+    command
+}
+
+/// Runs `steps` with arguments and settings.
+fn run(arguments: &[&str], settings: &[(&str, &str)]) -> Output {
+    let mut command = command(steps());
+    command.args(arguments).envs(settings.iter().copied());
+    command.output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a run prints that succeeds and says nothing on standard error.
+fn printed(settings: &[(&str, &str)]) -> String {
+    let output = run(&[], settings);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+    text(&output.stdout)
+}
+
+/// A folder for checkpoints.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().expect("a name in UTF-8").to_owned()
+    }
+
+    /// Runs `steps`, saved before a launch; gives the file and what the run prints.
+    fn save(&self, launch: u64, settings: &[(&str, &str)]) -> (String, String) {
+        self.save_at(&format!("kernel={launch}"), settings)
+    }
+
+    /// The same at any point.
+    fn save_at(&self, point: &str, settings: &[(&str, &str)]) -> (String, String) {
+        let file = self.path(&format!("{point}.vck"));
+        let wanted = [("VOLTSIM_CHECKPOINT", point), ("VOLTSIM_CHECKPOINT_FILE", file.as_str())];
+        let printed = printed(&[&wanted, settings].concat());
+        (file, printed)
+    }
+
+    /// What a run of `steps` says that cannot go on from a checkpoint.
+    fn refusal(&self, file: &str, arguments: &[&str], settings: &[(&str, &str)]) -> String {
+        let output = run(arguments, &[&[("VOLTSIM_RESUME", file)], settings].concat());
+        assert_ne!(output.status.code(), Some(0), "{}", text(&output.stdout));
+        text(&output.stderr)
+    }
+}
+
+#[test]
+fn a_run_resumed_at_any_launch_prints_what_an_undisturbed_one_prints() {
+    let place = Place::new();
+    let undisturbed = printed(&[]);
+    assert_eq!(undisturbed.lines().last().map(|line| line.split(' ').next()), Some(Some("14")));
+    for threads in ["1", "2"] {
+        for launch in 1..=LAUNCHES {
+            let settings = [("VOLTSIM_THREADS", threads)];
+            let (file, saved) = place.save(launch, &settings);
+            assert_eq!(saved, undisturbed, "saved at {launch}");
+            let resumed = printed(&[settings[0], ("VOLTSIM_RESUME", &file)]);
+            assert_eq!(resumed, undisturbed, "resumed at {launch}");
+        }
+    }
+}
+
+#[test]
+fn memory_after_a_resumption_is_that_of_the_undisturbed_run_to_the_byte() {
+    let place = Place::new();
+    let (undisturbed, _) = place.save(LAUNCHES, &[]);
+    for launch in [1, 5, 8, 12] {
+        let (early, _) = place.save(launch, &[]);
+        let late = place.path("late.vck");
+        printed(&[
+            ("VOLTSIM_RESUME", &early),
+            ("VOLTSIM_CHECKPOINT", "kernel=14"),
+            ("VOLTSIM_CHECKPOINT_FILE", &late),
+        ]);
+        let open = |file: &str| SavedRun::open(Path::new(file)).expect("a checkpoint");
+        let found = differences(&open(&undisturbed), &open(&late)).expect("both can be read");
+        assert_eq!(found, Vec::<String>::new(), "resumed at {launch}");
+    }
+}
+
+#[test]
+fn two_runs_give_the_same_checkpoint_to_the_byte() {
+    let place = Place::new();
+    let (file, _) = place.save(9, &[]);
+    let first = std::fs::read(&file).expect("a checkpoint");
+    place.save(9, &[]);
+    assert!(std::fs::read(&file).expect("a checkpoint") == first);
+}
+
+#[test]
+fn what_launches_have_executed_counts_those_before_the_point_too() {
+    let place = Place::new();
+    let counts = |settings: &[(&str, &str)]| {
+        let file = place.path("summary.json");
+        printed(&[settings, &[("VOLTSIM_SUMMARY", file.as_str())]].concat());
+        let summary: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&file).expect("a summary")).expect("JSON");
+        let kernels = summary["kernels"].as_array().expect("kernels").clone();
+        kernels
+            .iter()
+            .map(|kernel| {
+                (kernel["name"].clone(), kernel["launches"].clone(), kernel["warp_instructions"].clone())
+            })
+            .collect::<Vec<_>>()
+    };
+    let (file, _) = place.save(8, &[]);
+    assert_eq!(counts(&[("VOLTSIM_RESUME", &file)]), counts(&[]));
+}
+
+#[test]
+fn a_program_that_launches_with_another_argument_is_stopped_with_the_launch() {
+    let place = Place::new();
+    let (file, _) = place.save(8, &[]);
+    let said = place.refusal(&file, &["2"], &[]);
+    assert!(
+        said.contains("launch 2, kernel add") && said.contains(&file) && said.contains("remedy"),
+        "{said}"
+    );
+    let said = place.refusal(&file, &["8"], &[]);
+    assert!(said.contains("launch 8, kernel add"), "{said}");
+}
+
+#[test]
+fn a_program_that_sends_other_bytes_or_allocates_more_is_stopped() {
+    let place = Place::new();
+    let (file, _) = place.save(8, &[]);
+    let said = place.refusal(&file, &["2", "copy"], &[]);
+    assert!(said.contains("copy of [4, 1, 1]"), "{said}");
+    let said = place.refusal(&file, &["3", "allocate"], &[]);
+    assert!(said.contains("does not do what it did"), "{said}");
+}
+
+#[test]
+fn a_change_after_the_point_is_the_programs_own_affair() {
+    let place = Place::new();
+    let (file, _) = place.save(7, &[]);
+    let output = run(&["8"], &[("VOLTSIM_RESUME", &file)]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), text(&run(&["8"], &[]).stdout));
+}
+
+#[test]
+fn a_checkpoint_of_another_program_device_or_setting_is_refused_by_name() {
+    let place = Place::new();
+    let (file, _) = place.save(3, &[]);
+    let said = place.refusal(&file, &[], &[("VOLTSIM_FMAD", "0")]);
+    assert!(said.contains("VOLTSIM_FMAD"), "{said}");
+    let said = place.refusal(&file, &[], &[("VOLTSIM_DEVICES", "2")]);
+    assert!(said.contains("2 x"), "{said}");
+    let said = place.refusal(&file, &[], &[("VOLTSIM_DEVICE", "h100")]);
+    assert!(said.contains("H100"), "{said}");
+    let mut other = command(&compiled("timed"));
+    let output = other.env("VOLTSIM_RESUME", &file).output().expect("the program starts");
+    let said = text(&output.stderr);
+    assert!(output.status.code() != Some(0) && said.contains("steps") && said.contains("timed"), "{said}");
+}
+
+#[test]
+fn a_run_saved_inside_of_a_launch_goes_on_there() {
+    let place = Place::new();
+    let undisturbed = printed(&[]);
+    for point in [
+        "kernel=2,cta=10",
+        "kernel=2,cta=10,ctas=5,instructions=20",
+        "kernel=4,instructions=9",
+        "kernel=7,cta=0,ctas=64,instructions=30",
+        "kernel=10,instructions=5",
+        "kernel=13,cta=63,ctas=9,instructions=1000",
+    ] {
+        for threads in ["1", "2"] {
+            let settings = [("VOLTSIM_THREADS", threads)];
+            let (file, saved) = place.save_at(point, &settings);
+            assert_eq!(saved, undisturbed, "saved at {point}");
+            let resumed = printed(&[settings[0], ("VOLTSIM_RESUME", &file)]);
+            assert_eq!(resumed, undisturbed, "resumed at {point}");
+        }
+    }
+}
+
+#[test]
+fn a_point_behind_the_last_cta_is_told_and_the_program_goes_on() {
+    let place = Place::new();
+    let file = place.path("run.vck");
+    let point = [("VOLTSIM_CHECKPOINT", "kernel=2,cta=64"), ("VOLTSIM_CHECKPOINT_FILE", &file)];
+    let output = run(&[], &point);
+    let said = text(&output.stderr);
+    assert!(said.contains(&file) && said.contains("CTA 64") && said.contains("has 64"), "{said}");
+    assert_eq!(text(&output.stdout), printed(&[]));
+    assert!(!Path::new(&file).exists());
+}
+
+/// A timing model that writes statistics to a file.
+fn modelled(file: &str) -> [(&str, &str); 3] {
+    [("VOLTSIM_MODE", "detailed"), ("VOLTSIM_GPU", "tiny"), ("VOLTSIM_STATISTICS", file)]
+}
+
+#[test]
+fn statistics_of_a_timed_run_that_is_resumed_are_those_of_the_undisturbed_one_to_the_byte() {
+    let place = Place::new();
+    let file = place.path("run.json");
+    let statistics = |settings: &[(&str, &str)]| {
+        let printed = printed(&[&modelled(&file)[..], settings].concat());
+        (printed, std::fs::read_to_string(&file).expect("statistics"))
+    };
+    let undisturbed = statistics(&[("VOLTSIM_THREADS", "1")]);
+    for (launch, threads) in [(2, "1"), (7, "2"), (LAUNCHES, "1")] {
+        let (saved, _) = place.save(launch, &modelled(&file));
+        let resumed = statistics(&[("VOLTSIM_RESUME", &saved), ("VOLTSIM_THREADS", threads)]);
+        assert!(resumed == undisturbed, "resumed at {launch}");
+    }
+}
+
+#[test]
+fn a_functional_prefix_is_resumed_with_a_timing_model_that_times_what_is_left() {
+    let place = Place::new();
+    let undisturbed = printed(&[]);
+    for (point, first, ctas) in [("kernel=7", 7, 64), ("kernel=7,cta=60,ctas=2,instructions=9", 7, 4)] {
+        let (saved, _) = place.save_at(point, &[]);
+        let file = place.path("run.json");
+        // As many SMs as the device has that the program saw before.
+        let settings =
+            [&modelled(&file)[..], &[("VOLTSIM_GPU", "titan-v"), ("VOLTSIM_RESUME", &saved)]].concat();
+        assert_eq!(printed(&settings), undisturbed);
+        let bytes = std::fs::read(&file).expect("statistics");
+        let all: serde_json::Value = serde_json::from_slice(&bytes).expect("JSON");
+        let launches = all["launches"].as_array().expect("launches");
+        let numbers: Vec<_> = launches.iter().filter_map(|launch| launch["launch"].as_u64()).collect();
+        assert_eq!(numbers, (first..=LAUNCHES).collect::<Vec<_>>());
+        // Each CTA of `add` has eight warps of some twenty instructions.
+        let issued = launches[0]["warp_instructions"].as_u64().expect("a number");
+        assert!(issued <= ctas * 8 * 24 && issued >= ctas * 8 * 8, "{point}: {issued}");
+    }
+}
+
+#[test]
+fn a_checkpoint_of_another_gpu_is_refused_by_the_value_that_differs() {
+    let place = Place::new();
+    let statistics = place.path("run.json");
+    let (saved, _) = place.save(3, &modelled(&statistics));
+    let other = [&modelled(&statistics)[..], &[("VOLTSIM_SET", "l1.sets=8")]].concat();
+    let said = place.refusal(&saved, &[], &other);
+    assert!(said.contains("l1.sets"), "{said}");
+}
+
+#[test]
+fn a_point_that_cannot_be_and_a_file_that_cannot_be_written_are_told_at_once() {
+    let place = Place::new();
+    let nowhere = place.path("none/run.vck");
+    for (point, file, named) in
+        [("kernel=x", "x.vck", "kernel=x"), ("kernel=2", nowhere.as_str(), nowhere.as_str())]
+    {
+        let output = run(&[], &[("VOLTSIM_CHECKPOINT", point), ("VOLTSIM_CHECKPOINT_FILE", file)]);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
+        assert!(text(&output.stderr).contains(named), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_program_can_be_ended_at_the_point() {
+    let place = Place::new();
+    let file = place.path("run.vck");
+    let output = run(
+        &[],
+        &[
+            ("VOLTSIM_CHECKPOINT", "kernel=3"),
+            ("VOLTSIM_CHECKPOINT_FILE", &file),
+            ("VOLTSIM_CHECKPOINT_STOP", "1"),
+        ],
+    );
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stdout).lines().count(), 2);
+    assert!(text(&output.stderr).contains("ends here"));
+    assert_eq!(printed(&[("VOLTSIM_RESUME", &file)]), printed(&[]));
+}
+
+#[test]
+fn every_prefix_and_every_flipped_bit_of_a_checkpoint_is_found() {
+    let place = Place::new();
+    let (file, _) = place.save(6, &[]);
+    let bytes = std::fs::read(&file).expect("a checkpoint");
+    let damaged = place.path("damaged.vck");
+    let verify = |bytes: &[u8]| {
+        std::fs::write(&damaged, bytes).expect("a file");
+        SavedRun::open(Path::new(&damaged)).and_then(|saved| saved.verify())
+    };
+    verify(&bytes).expect("it is whole");
+    for length in (0..bytes.len()).step_by(bytes.len() / 400 + 1) {
+        assert!(verify(&bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
+    }
+    for index in (0..bytes.len()).step_by(bytes.len() / 800 + 1) {
+        let mut flipped = bytes.clone();
+        flipped[index] ^= 1 << (index % 8);
+        assert!(verify(&flipped).is_err(), "bit {} of byte {index}", index % 8);
+    }
+}

@@ -3,6 +3,7 @@
 //! Standard output carries a command's own report and nothing else. Failures go to standard error with the file,
 //! the place and a remedy, and the process exits with status 2.
 
+mod checkpoint;
 mod commands;
 mod difference;
 mod driver;

@@ -4,7 +4,9 @@
 //!
 //! Some of them run once more with every check (`voltsim run --check all`), which must find nothing; with
 //! `VOLTSIM_TEST_EVERY_CHECK=1` all that are not wrong on purpose do. And some run once more on the timing model
-//! (`voltsim run --mode detailed`), with `VOLTSIM_TEST_EVERY_TIMED=1` all; those that it cannot time must be refused.
+//! (`voltsim run --mode detailed`), with `VOLTSIM_TEST_EVERY_TIMED=1` all; those that it cannot time must be refused. And some
+//! are saved at random points and resumed (`voltsim run --checkpoint`, `voltsim resume`), with `VOLTSIM_TEST_EVERY_RESUMED=1` all
+//! that can be, and have to print the same.
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::fs::File;
@@ -41,6 +43,42 @@ const TIMED: [&str; 11] = [
     "spin_lock",
 ];
 
+/// Set: every program is saved and resumed.
+const EVERY_RESUMED: &str = "VOLTSIM_TEST_EVERY_RESUMED";
+
+/// Programs that are saved and resumed whenever the suite runs.
+const RESUMED: [&str; 14] = [
+    "bfs",
+    "convolution",
+    "cub_device",
+    "cub_sorting",
+    "device_malloc",
+    "graph_conditional",
+    "graph_memory",
+    "heat",
+    "host_functions",
+    "managed_memory",
+    "stream_memory_operations",
+    "surfaces",
+    "symbols",
+    "virtual_memory",
+];
+
+/// Programs of which no run can be saved and resumed, or not with the same output: they print times, have processes or threads
+/// whose calls come in any order, memory of other processes, or print from many CTAs.
+const NOT_RESUMED: [&str; 7] = [
+    "device_printf",
+    "external_memory",
+    "graph_capture",
+    "host_threads",
+    "interprocess",
+    "large_module",
+    "thousand_threads",
+];
+
+/// Points at which a program is saved.
+const POINTS: u64 = 3;
+
 /// Programs that the timing model refuses, with what it says.
 const REFUSED: [(&str, &str); 1] = [("clusters", "cannot be timed: it has clusters of CTAs")];
 
@@ -72,6 +110,7 @@ fn main() -> ExitCode {
     };
     let every_check = std::env::var_os(EVERY_CHECK).is_some();
     let every_timed = std::env::var_os(EVERY_TIMED).is_some();
+    let every_resumed = std::env::var_os(EVERY_RESUMED).is_some();
     let mut trials = Vec::new();
     for program in programs {
         let checked = every_check || CHECKED.contains(&program.name.as_str());
@@ -91,6 +130,14 @@ fn main() -> ExitCode {
             trials.push(Trial::ignorable_test(format!("{}::timed", program.name), move || match refused {
                 None => run(&program, mode, DETAILED),
                 Some((_, complaint)) => run_refused(&program, mode, complaint),
+            }));
+        }
+        let resumed = every_resumed || RESUMED.contains(&program.name.as_str());
+        if resumed && program.check.is_none() && !NOT_RESUMED.contains(&program.name.as_str()) {
+            let mode = program.modes[0];
+            let program = program.clone();
+            trials.push(Trial::ignorable_test(format!("{}::resumed", program.name), move || {
+                save_and_resume(&program, mode)
             }));
         }
         for mode in program.modes.clone() {
@@ -130,6 +177,19 @@ fn run_and_judge(
     options: &[&str],
     judge: impl FnOnce(&Outcome) -> Result<(), String>,
 ) -> Result<Completion, Failed> {
+    with_executable(program, mode, |command, executable| {
+        let arguments = [&["run"], options].concat();
+        let outcome = start_and_wait(program, command, &arguments, executable)?;
+        judge(&outcome).map_err(|complaint| outcome.failed(&complaint))
+    })
+}
+
+/// Does something with the command and the compiled program, if these are there.
+fn with_executable(
+    program: &Program,
+    mode: Mode,
+    work: impl FnOnce(&Path, &Path) -> Result<(), Failed>,
+) -> Result<Completion, Failed> {
     let place = |name| std::env::var_os(name).map(PathBuf::from);
     let (Some(programs), Some(command)) = (place(PROGRAMS), place(COMMAND)) else {
         return Ok(Completion::ignored_with("not compiled; run `cargo xtask test`"));
@@ -142,26 +202,71 @@ fn run_and_judge(
         };
         return Ok(Completion::ignored_with(reason));
     }
-    let outcome = start_and_wait(program, &command, options, &executable)?;
-    judge(&outcome).map_err(|complaint| {
-        let Outcome { stdout, stderr, .. } = outcome;
-        Failed::from(format!("{complaint}\n--- stdout\n{}--- stderr\n{}", tail(&stdout), tail(&stderr)))
-    })?;
-    Ok(Completion::Completed)
+    work(&command, &executable).map(|()| Completion::Completed)
+}
+
+impl Outcome {
+    fn failed(&self, complaint: &str) -> Failed {
+        let Outcome { stdout, stderr, .. } = self;
+        Failed::from(format!("{complaint}\n--- stdout\n{}--- stderr\n{}", tail(stdout), tail(stderr)))
+    }
+
+    fn ended(&self) -> (Option<i32>, &str) {
+        (self.status.and_then(|status| status.code()), &self.stdout)
+    }
+}
+
+/// Saves a program's runs at points between launches and inside of them, and goes on from each: it has to end as ever, and to
+/// print what it prints when it is left alone.
+fn save_and_resume(program: &Program, mode: Mode) -> Result<Completion, Failed> {
+    with_executable(program, mode, |command, executable| {
+        let folder = tempfile::tempdir()?;
+        let name = |file: &str| folder.path().join(file).to_string_lossy().into_owned();
+        let (summary, file) = (name("summary.json"), name("run.vck"));
+        let alone = start_and_wait(program, command, &["run", "--summary", &summary], executable)?;
+        let counted: serde_json::Value = serde_json::from_slice(&std::fs::read(&summary)?)?;
+        let kernels = counted["kernels"].as_array().into_iter().flatten();
+        let launches: u64 = kernels.filter_map(|kernel| kernel["launches"].as_u64()).sum();
+        // The program's name draws the points, so that they are the same in each run of the suite.
+        let seed =
+            program.name.bytes().fold(17, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
+        for number in 0..POINTS.min(launches) {
+            let dice = seed.wrapping_mul(6_364_136_223_846_793_005_u64.wrapping_add(2 * number));
+            let kernel = 1 + (dice >> 33) % launches;
+            let inside = format!("kernel={kernel},cta=0,ctas=3,instructions={}", dice % 97);
+            for point in [format!("kernel={kernel}"), inside] {
+                let _ = std::fs::remove_file(&file);
+                let arguments = ["run", "--checkpoint", &point, "-o", &file];
+                let saved = start_and_wait(program, command, &arguments, executable)?;
+                // Launches by kernels are counted too, and some launches cannot be stopped inside.
+                if !Path::new(&file).exists() {
+                    continue;
+                }
+                let resumed = start_and_wait(program, command, &["resume", &file], executable)?;
+                for (what, outcome) in [("saved", saved), ("resumed", resumed)] {
+                    if outcome.ended() != alone.ended() {
+                        return Err(
+                            outcome.failed(&format!("{what} at {point} it does not end as it does alone"))
+                        );
+                    }
+                }
+            }
+        }
+        Ok(())
+    })
 }
 
 fn start_and_wait(
     program: &Program,
     command: &Path,
-    options: &[&str],
+    arguments: &[&str],
     executable: &Path,
 ) -> Result<Outcome, Failed> {
     let folder = tempfile::tempdir()?;
     let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
     let checks = program.check.iter().flat_map(|checks| ["--check", checks]);
     let mut child = Command::new(command)
-        .arg("run")
-        .args(options)
+        .args(arguments)
         .args(checks)
         .args(program.device.iter().flat_map(|device| ["--device", device]))
         .args(program.devices.iter().flat_map(|devices| ["--devices", devices]))

@@ -9,12 +9,17 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::libraries;
+use crate::program::absolute;
 
 /// Build and run a small CUDA program, and show what its kernels executed
 ///
 /// The program is C, compiled by cc; it hands its kernels (PTX, made from CUDA C++) to the CUDA runtime as nvcc's code does.
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Save the run to a file after its first kernel
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+}
 
 /// What the core writes to `VOLTSIM_SUMMARY`, as far as it is shown.
 #[derive(Deserialize)]
@@ -34,7 +39,7 @@ struct Kernel {
 }
 
 /// Compiles, runs, reports. The exit status is the program's.
-pub(crate) fn run(_args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let sources = libraries::checkout().join("examples/demo");
     let folder = libraries::folder()?;
     let program = compile(&sources, &folder)?;
@@ -43,6 +48,9 @@ pub(crate) fn run(_args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure
     out.flush()?;
     let mut command = Command::new(&program);
     libraries::prepend(&mut command, "LD_LIBRARY_PATH", folder.as_os_str());
+    if let Some(file) = &args.checkpoint {
+        command.env("VOLTSIM_CHECKPOINT", "kernel=2").env("VOLTSIM_CHECKPOINT_FILE", absolute(file)?);
+    }
     let status = command
         .env("VOLTSIM_SUMMARY", &summary_file)
         .status()
@@ -50,6 +58,9 @@ pub(crate) fn run(_args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure
     let text = fs::read(&summary_file).map_err(|error| Failure::in_file(&summary_file, error))?;
     let summary = serde_json::from_slice(&text).map_err(|error| Failure::in_file(&summary_file, error))?;
     report(&summary, out)?;
+    if let Some(file) = &args.checkpoint {
+        writeln!(out, "\nGo on from {0} with: voltsim resume {0} -- {1}", file.display(), program.display())?;
+    }
     match status.code().and_then(|code| u8::try_from(code).ok()) {
         Some(code) => Ok(ExitCode::from(code)),
         None => Err(Failure::in_file(&program, status)),

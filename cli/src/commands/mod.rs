@@ -5,6 +5,7 @@
 //! [`Command`] and one arm in [`Command::run`].
 
 mod capture;
+mod checkpoint;
 mod compare;
 mod config;
 mod correlate;
@@ -18,6 +19,7 @@ mod gpus;
 mod instrument;
 mod record;
 mod replay;
+mod resume;
 mod run;
 mod setup;
 mod status;
@@ -35,6 +37,7 @@ use crate::failure::Failure;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Capture(capture::Args),
+    Checkpoint(checkpoint::Args),
     Compare(compare::Args),
     Config(config::Args),
     Correlate(correlate::Args),
@@ -48,6 +51,7 @@ pub(crate) enum Command {
     Instrument(instrument::Args),
     Record(record::Args),
     Replay(replay::Args),
+    Resume(resume::Args),
     Run(run::Args),
     Setup(setup::Args),
     Status(status::Args),
@@ -60,6 +64,7 @@ impl Command {
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<ExitCode, Failure> {
         match self {
             Self::Capture(args) => capture::run(args),
+            Self::Checkpoint(args) => checkpoint::run(args, out),
             Self::Compare(args) => compare::run(args, out),
             Self::Config(args) => config::run(args, out),
             Self::Correlate(args) => correlate::run(args, out),
@@ -73,6 +78,7 @@ impl Command {
             Self::Instrument(args) => instrument::run(args, out),
             Self::Record(args) => record::run(args),
             Self::Replay(args) => replay::run(args, out),
+            Self::Resume(args) => resume::run(args),
             Self::Run(args) => run::run(args),
             Self::Setup(args) => setup::run(args, out),
             Self::Status(args) => status::run(args, out),

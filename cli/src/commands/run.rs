@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use crate::checkpoint;
 use crate::failure::Failure;
 use crate::model;
 use crate::program;
@@ -11,7 +12,8 @@ use crate::supervise;
 /// Run a program on the simulated GPU
 ///
 /// The program replaces this process: its input, output, signals and exit status are its own. With --check it is a child
-/// of this process, and the exit status is 86 when checks have found mistakes and the program exits with 0.
+/// of this process, and the exit status is 86 when checks have found mistakes and the program exits with 0. With --checkpoint
+/// it is a child too, and the exit status is 87 when it has not come to the point and exits with 0.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -19,6 +21,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     model: model::Options,
+
+    #[command(flatten)]
+    checkpoint: checkpoint::Options,
 
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
@@ -29,5 +34,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut command = program::command(&args.program, &args.options)?;
     args.model.set(&mut command)?;
-    if args.options.checks() { supervise::run_checked(command) } else { Err(program::replace(command)) }
+    match (args.options.checks(), args.checkpoint.is_wanted()) {
+        (true, true) => {
+            Err(Failure::new("--check and --checkpoint do not go together").remedy("leave one of them out"))
+        }
+        (true, false) => supervise::run_checked(command),
+        (false, true) => args.checkpoint.run(command, None),
+        (false, false) => Err(program::replace(command)),
+    }
 }

@@ -6,6 +6,7 @@
 mod builder;
 mod capture;
 mod check;
+mod checkpoint;
 mod compare;
 mod coverage;
 mod doctor;

@@ -1,0 +1,94 @@
+//! `voltsim checkpoint`: looks at checkpoints without running anything.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use saved_run::{SavedError, SavedRun, Unreadable};
+
+use crate::failure::Failure;
+
+/// Exit status of a comparison that has found differences.
+const DIFFERENT: u8 = 1;
+
+/// Look at checkpoints
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(clap::Subcommand)]
+enum Task {
+    /// Say what a checkpoint is of, and what it holds
+    Info {
+        /// What `voltsim run --checkpoint` has written
+        file: PathBuf,
+    },
+    /// Check every byte of checkpoints
+    Verify {
+        /// What `voltsim run --checkpoint` has written
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Compare two checkpoints: circumstances, steps, allocations, memory. The exit status is 1 when they differ
+    Diff {
+        /// One
+        first: PathBuf,
+        /// The other
+        second: PathBuf,
+    },
+}
+
+/// Runs the task.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    match &args.task {
+        Task::Info { file } => info(file, out)?,
+        Task::Verify { files } => {
+            for file in files {
+                SavedRun::open(file)
+                    .and_then(|saved| saved.verify())
+                    .map_err(|error| unreadable(file, &error))?;
+                writeln!(out, "{}: whole", file.display())?;
+            }
+        }
+        Task::Diff { first, second } => return diff(first, second, out),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A checkpoint that cannot be read.
+pub(super) fn unreadable(file: &Path, error: &SavedError) -> Failure {
+    let failure = match error {
+        SavedError::File(_) | SavedError::Write { .. } => Failure::new(error),
+        _ => Failure::in_file(file, error),
+    };
+    failure.remedy(error.remedy())
+}
+
+fn info(file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    let failed = |error: SavedError| unreadable(file, &error);
+    let saved = SavedRun::open(file).map_err(failed)?;
+    write!(out, "{}", saved.about().map_err(failed)?)?;
+    let steps = saved.steps().map_err(failed)?.try_fold(0_u64, |count, step| step.map(|_| count + 1));
+    writeln!(out, "steps       {} before the point", steps.map_err(failed)?)?;
+    for device in saved.devices().map_err(failed)? {
+        let allocations = &device.memory.allocations;
+        let bytes: u64 = allocations.iter().map(|allocation| allocation.size).sum();
+        writeln!(out, "device {}    {} allocations, {bytes} bytes", device.number, allocations.len())?;
+    }
+    for (name, length) in saved.sections().map_err(failed)? {
+        writeln!(out, "section     {name}, {length} bytes")?;
+    }
+    Ok(())
+}
+
+fn diff(first: &Path, second: &Path, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let open = |file: &Path| SavedRun::open(file).map_err(|error| unreadable(file, &error));
+    let differences = saved_run::differences(&open(first)?, &open(second)?)
+        .map_err(|Unreadable { run, error }| unreadable(if run == 0 { first } else { second }, &error))?;
+    for difference in &differences {
+        writeln!(out, "{difference}")?;
+    }
+    Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+}

@@ -1,0 +1,127 @@
+//! `voltsim run --checkpoint`, `voltsim resume` and `voltsim checkpoint`. What a checkpoint holds is tested with the
+//! libraries; here is what a user meets.
+
+use super::Workplace;
+use super::launches::{Captured, SUM};
+
+/// The program in its place, saved before its second launch.
+fn saved() -> Captured {
+    let captured = Captured::program();
+    let arguments = ["run", "--checkpoint", "kernel=2", "-o", "here.vck", "--", "./launches", "2"];
+    let outcome = captured.place.voltsim(&arguments);
+    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (0, SUM, ""));
+    captured
+}
+
+#[test]
+fn a_saved_run_is_resumed_with_the_same_output() {
+    let captured = saved();
+    let outcome = captured.place.voltsim(&["resume", "here.vck", "--", "./launches", "2"]);
+    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (0, SUM, ""));
+}
+
+#[test]
+fn a_resumed_run_can_be_timed_from_the_point_on() {
+    let captured = saved();
+    let arguments = [
+        "resume",
+        "here.vck",
+        "--mode",
+        "detailed",
+        "--gpu",
+        "tiny",
+        "--statistics",
+        "run.json",
+        "--",
+        "./launches",
+        "2",
+    ];
+    let outcome = captured.place.voltsim(&arguments);
+    // The smallest GPU has fewer SMs than the device that the program saw when it was saved.
+    assert_ne!(outcome.status, 0);
+    assert!(
+        outcome.stderr.contains("this run has") && outcome.stderr.contains("remedy"),
+        "{}",
+        outcome.stderr
+    );
+    let arguments =
+        ["resume", "here.vck", "--mode", "detailed", "--statistics", "run.json", "--", "./launches", "2"];
+    let outcome = captured.place.voltsim(&arguments);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (0, SUM), "{}", outcome.stderr);
+    let statistics: serde_json::Value = serde_json::from_str(&captured.place.read("run.json")).unwrap();
+    let launches = statistics["launches"].as_array().unwrap();
+    assert_eq!(launches[0]["launch"], 2);
+}
+
+#[test]
+fn a_program_that_does_not_come_to_the_point_is_told_and_has_a_status_of_its_own() {
+    let captured = Captured::program();
+    let arguments = ["run", "--checkpoint", "kernel=100", "-o", "here.vck", "--", "./launches", "2"];
+    let outcome = captured.place.voltsim(&arguments);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (87, SUM), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("here.vck") && outcome.stderr.contains("kernel=100"),
+        "{}",
+        outcome.stderr
+    );
+    let outcome = saved().place.voltsim(&["resume", "here.vck", "--", "true"]);
+    assert_eq!(outcome.status, 87, "{}", outcome.stderr);
+}
+
+#[test]
+fn a_checkpoint_tells_what_it_is_of_and_can_be_verified_and_compared() {
+    let captured = saved();
+    let place = &captured.place;
+    let info = place.voltsim(&["checkpoint", "info", "here.vck"]);
+    assert_eq!(info.status, 0, "{}", info.stderr);
+    for told in ["kernel=2", "launches 2", "NVIDIA TITAN V", "allocations", "section     steps"] {
+        assert!(info.stdout.contains(told), "{told}: {}", info.stdout);
+    }
+    let verified = place.voltsim(&["checkpoint", "verify", "here.vck"]);
+    assert_eq!((verified.status, verified.stdout.as_str()), (0, "here.vck: whole\n"));
+    let same = place.voltsim(&["checkpoint", "diff", "here.vck", "here.vck"]);
+    assert_eq!((same.status, same.stdout.as_str()), (0, ""));
+    place.voltsim(&["run", "--checkpoint", "kernel=3", "-o", "later.vck", "--", "./launches", "2"]);
+    let other = place.voltsim(&["checkpoint", "diff", "here.vck", "later.vck"]);
+    assert_eq!(other.status, 1, "{}", other.stderr);
+    assert!(other.stdout.contains("kernel=3") && other.stdout.contains("bytes of the"), "{}", other.stdout);
+}
+
+#[test]
+fn a_damaged_or_foreign_file_is_refused_with_its_name_before_anything_starts() {
+    let captured = saved();
+    let place = &captured.place;
+    let bytes = std::fs::read(place.path("here.vck")).unwrap();
+    place.write("short.vck", &bytes[..bytes.len() / 2]);
+    place.write("foreign.vck", "no checkpoint");
+    for file in ["short.vck", "foreign.vck", "none.vck"] {
+        let arguments: [&[&str]; 3] = [
+            &["checkpoint", "info", file],
+            &["checkpoint", "verify", file],
+            &["resume", file, "--", "touch", "started"],
+        ];
+        for arguments in arguments {
+            let outcome = place.voltsim(arguments);
+            assert!((1..=99).contains(&outcome.status), "{}", outcome.status);
+            assert!(outcome.stderr.contains(file) && outcome.stderr.contains("remedy"), "{}", outcome.stderr);
+        }
+    }
+    assert!(!place.path("started").exists());
+}
+
+#[test]
+fn points_and_options_that_do_not_fit_are_refused_before_anything_starts() {
+    super::launches::libraries();
+    let place = Workplace::new();
+    let refused: [&[&str]; 4] = [
+        &["--checkpoint", "kernel=0", "-o", "here.vck"],
+        &["--checkpoint", "kernel=1"],
+        &["-o", "here.vck"],
+        &["--checkpoint", "kernel=1", "-o", "here.vck", "--check", "all"],
+    ];
+    for options in refused {
+        let outcome = place.voltsim(&[&["run"], options, &["--", "touch", "started"]].concat());
+        assert_eq!(outcome.status, 2, "{}", outcome.stderr);
+    }
+    assert!(!place.path("started").exists());
+}

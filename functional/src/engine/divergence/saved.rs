@@ -20,7 +20,7 @@ pub(crate) struct SavedLanes {
     cluster_parity: u32,
     pub(super) stack: [u32; WARP],
     /// Bytes of a lane's local memory that have been used, from its beginning and from its end.
-    pub(crate) local_used: (u32, u32),
+    pub(super) local_used: (u32, u32),
     torn: u32,
     impatient: bool,
 }

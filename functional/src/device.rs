@@ -197,16 +197,6 @@ impl Device {
         self.heap_limit.store(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes that device-side `malloc` has handed out.
-    pub fn heap_used(&self) -> u64 {
-        self.heap_used.load(Ordering::Relaxed)
-    }
-
-    /// Sets what device-side `malloc` has handed out, when its blocks are put back.
-    pub fn set_heap_used(&self, bytes: u64) {
-        self.heap_used.store(bytes, Ordering::Relaxed);
-    }
-
     pub(crate) fn watchdog(&self) -> Option<Duration> {
         self.settings.watchdog
     }

@@ -218,6 +218,49 @@ fn a_run_saved_inside_of_a_launch_goes_on_there() {
 }
 
 #[test]
+fn a_run_resumed_inside_of_a_launch_and_saved_again_is_the_one_that_was_saved_once() {
+    let place = Place::new();
+    let (undisturbed, _) = place.save(LAUNCHES, &[]);
+    for point in ["kernel=4,instructions=9", "kernel=6,instructions=7", "kernel=10,instructions=5"] {
+        let (early, _) = place.save_at(point, &[]);
+        let late = place.path("late.vck");
+        printed(&[
+            ("VOLTSIM_RESUME", &early),
+            ("VOLTSIM_CHECKPOINT", "kernel=14"),
+            ("VOLTSIM_CHECKPOINT_FILE", &late),
+        ]);
+        let open = |file: &str| SavedRun::open(Path::new(file)).expect("a checkpoint");
+        let found = differences(&open(&undisturbed), &open(&late)).expect("both can be read");
+        assert_eq!(found, Vec::<String>::new(), "resumed at {point}");
+    }
+}
+
+#[test]
+fn each_file_of_a_series_is_resumed_with_the_same_output() {
+    let place = Place::new();
+    let undisturbed = printed(&[]);
+    let folder = place.path("series");
+    std::fs::create_dir(&folder).expect("a folder");
+    let settings = [("VOLTSIM_CHECKPOINT_EVERY", "4"), ("VOLTSIM_CHECKPOINT_FILE", folder.as_str())];
+    assert_eq!(printed(&settings), undisturbed);
+    let mut files: Vec<_> =
+        std::fs::read_dir(&folder).expect("the folder").map(|file| file.expect("a file").path()).collect();
+    files.sort();
+    let names: Vec<_> = files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
+    assert_eq!(names, ["000005.vck", "000009.vck", "000013.vck"]);
+    for file in &files {
+        let resumed = printed(&[("VOLTSIM_RESUME", file.to_str().expect("a name in UTF-8"))]);
+        assert_eq!(resumed, undisturbed, "{}", file.display());
+    }
+    let last = SavedRun::open(&files[2]).expect("a checkpoint");
+    last.verify().expect("it is whole");
+    assert!(!last.bases().expect("its bases").is_empty());
+    std::fs::remove_file(&files[0]).expect("the first can be removed");
+    let said = place.refusal(files[2].to_str().expect("a name in UTF-8"), &[], &[]);
+    assert!(said.contains("000005.vck"), "{said}");
+}
+
+#[test]
 fn a_point_behind_the_last_cta_is_told_and_the_program_goes_on() {
     let place = Place::new();
     let file = place.path("run.vck");
@@ -285,9 +328,9 @@ fn a_checkpoint_of_another_gpu_is_refused_by_the_value_that_differs() {
 #[test]
 fn a_point_that_cannot_be_and_a_file_that_cannot_be_written_are_told_at_once() {
     let place = Place::new();
-    let nowhere = place.path("none/run.vck");
+    let (nowhere, folder) = (place.path("none/run.vck"), place.path("none"));
     for (point, file, named) in
-        [("kernel=x", "x.vck", "kernel=x"), ("kernel=2", nowhere.as_str(), nowhere.as_str())]
+        [("kernel=x", "x.vck", "kernel=x"), ("kernel=2", nowhere.as_str(), folder.as_str())]
     {
         let output = run(&[], &[("VOLTSIM_CHECKPOINT", point), ("VOLTSIM_CHECKPOINT_FILE", file)]);
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));

@@ -31,6 +31,11 @@ enum Task {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Bring a checkpoint of an older version forward; there is no older version yet
+    Convert {
+        /// What `voltsim run --checkpoint` has written
+        file: PathBuf,
+    },
     /// Compare two checkpoints: circumstances, steps, allocations, memory. The exit status is 1 when they differ
     Diff {
         /// One
@@ -51,6 +56,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
                     .map_err(|error| unreadable(file, &error))?;
                 writeln!(out, "{}: whole", file.display())?;
             }
+        }
+        Task::Convert { file } => {
+            SavedRun::open(file).and_then(|saved| saved.about()).map_err(|error| unreadable(file, &error))?;
+            writeln!(out, "{}: it has the present format, and nothing is to be done", file.display())?;
         }
         Task::Diff { first, second } => return diff(first, second, out),
     }
@@ -76,6 +85,9 @@ fn info(file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
         let allocations = &device.memory.allocations;
         let bytes: u64 = allocations.iter().map(|allocation| allocation.size).sum();
         writeln!(out, "device {}    {} allocations, {bytes} bytes", device.number, allocations.len())?;
+    }
+    for base in saved.bases().map_err(failed)? {
+        writeln!(out, "needs       {base}, in the same folder")?;
     }
     for (name, length) in saved.sections().map_err(failed)? {
         writeln!(out, "section     {name}, {length} bytes")?;

@@ -31,6 +31,8 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+pub(crate) use capture::empty_folder;
+
 use crate::failure::Failure;
 
 /// One variant per file of this folder.

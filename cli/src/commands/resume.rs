@@ -44,6 +44,12 @@ pub(crate) struct Args {
 
 /// Starts the program.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    if args.options.checks() {
+        return Err(Failure::new(
+            "--check needs the whole run: what was written before the point is not known",
+        )
+        .remedy("Leave --check out, or use voltsim run"));
+    }
     SavedRun::open(&args.file)
         .and_then(|saved| saved.about())
         .map_err(|error| unreadable(&args.file, &error))?;

@@ -54,6 +54,19 @@ fn a_resumed_run_can_be_timed_from_the_point_on() {
 }
 
 #[test]
+fn a_run_can_be_saved_again_and_again() {
+    let captured = Captured::program();
+    let place = &captured.place;
+    let arguments = ["run", "--checkpoint-every", "2", "-o", "series", "--", "./launches", "2"];
+    let outcome = place.voltsim(&arguments);
+    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (0, SUM, ""));
+    let outcome = place.voltsim(&["resume", "series/000005.vck", "--", "./launches", "2"]);
+    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (0, SUM, ""));
+    // The folder has files already.
+    assert_eq!(place.voltsim(&arguments).status, 2);
+}
+
+#[test]
 fn a_program_that_does_not_come_to_the_point_is_told_and_has_a_status_of_its_own() {
     let captured = Captured::program();
     let arguments = ["run", "--checkpoint", "kernel=100", "-o", "here.vck", "--", "./launches", "2"];
@@ -79,6 +92,8 @@ fn a_checkpoint_tells_what_it_is_of_and_can_be_verified_and_compared() {
     }
     let verified = place.voltsim(&["checkpoint", "verify", "here.vck"]);
     assert_eq!((verified.status, verified.stdout.as_str()), (0, "here.vck: whole\n"));
+    let converted = place.voltsim(&["checkpoint", "convert", "here.vck"]);
+    assert!(converted.status == 0 && converted.stdout.contains("present format"), "{}", converted.stderr);
     let same = place.voltsim(&["checkpoint", "diff", "here.vck", "here.vck"]);
     assert_eq!((same.status, same.stdout.as_str()), (0, ""));
     place.voltsim(&["run", "--checkpoint", "kernel=3", "-o", "later.vck", "--", "./launches", "2"]);
@@ -113,7 +128,9 @@ fn a_damaged_or_foreign_file_is_refused_with_its_name_before_anything_starts() {
 fn points_and_options_that_do_not_fit_are_refused_before_anything_starts() {
     super::launches::libraries();
     let place = Workplace::new();
-    let refused: [&[&str]; 4] = [
+    let refused: [&[&str]; 6] = [
+        &["--checkpoint-every", "0", "-o", "series"],
+        &["--checkpoint-every", "1", "--checkpoint", "kernel=1", "-o", "series"],
         &["--checkpoint", "kernel=0", "-o", "here.vck"],
         &["--checkpoint", "kernel=1"],
         &["-o", "here.vck"],

@@ -15,7 +15,7 @@ use voltsim_checkpoint::atomic_file::Durability;
 use voltsim_checkpoint::codec::{self, CodecError};
 use voltsim_checkpoint::frame::{File, FileError, FileWriter, FrameError, Schema};
 
-use voltsim_checkpoint::image::{self, Image, ImageError, Region, Sink};
+use voltsim_checkpoint::image::{self, Image, ImageError, Region, Series, Sink};
 use voltsim_checkpoint::journal::{JournalError, JournalReader, JournalWriter};
 
 use crate::about::About;
@@ -150,10 +150,9 @@ pub struct StepWriter {
 }
 
 impl StepWriter {
-    /// Steps for a checkpoint that will be this file.
-    pub fn beside(file: &Path) -> Result<StepWriter, SavedError> {
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let failed = |error| SavedError::Write { file: file.to_owned(), error };
+    /// Steps for checkpoints in this folder, where they lie as long as they are too many for memory.
+    pub fn in_folder(folder: &Path) -> Result<StepWriter, SavedError> {
+        let failed = |error| SavedError::Write { file: folder.to_owned(), error };
         if !folder.metadata().map_err(failed)?.is_dir() {
             return Err(failed(io::ErrorKind::NotADirectory.into()));
         }
@@ -170,8 +169,14 @@ fn encode<T: Serialize + ?Sized>(section: &str, value: &T) -> Result<Vec<u8>, Sa
     codec::encode(value).map_err(|error| SavedError::Value { section: section.to_owned(), error })
 }
 
-/// Writes a saved run to a file, which appears when it is whole.
-pub fn write(file: &Path, steps: &mut StepWriter, state: State<'_>) -> Result<(), SavedError> {
+/// Writes a saved run to a file, which appears when it is whole. Files of a series, by device, hold only pages that those
+/// before them do not.
+pub fn write(
+    file: &Path,
+    steps: &mut StepWriter,
+    state: State<'_>,
+    mut series: Option<&mut BTreeMap<u64, Series>>,
+) -> Result<(), SavedError> {
     let State { about, devices, memories, kernels, launch } = state;
     let failed = |error| SavedError::Write { file: file.to_owned(), error };
     let mut writer = FileWriter::create(file, 5 + image::SECTIONS * devices.len())?;
@@ -192,9 +197,19 @@ pub fn write(file: &Path, steps: &mut StepWriter, state: State<'_>) -> Result<()
             .into_iter()
             .map(|range| Region { addresses: range.clone(), touched: vec![range] })
             .collect();
-        image::save(&mut writer, &memory_of(device.number), &regions, &DeviceMemory(memory), threads())?;
+        let (name, memory) = (memory_of(device.number), DeviceMemory(memory));
+        match &mut series {
+            None => image::save(&mut writer, &name, &regions, &memory, threads())?,
+            Some(series) => {
+                let series = series.entry(device.number).or_insert_with(|| Series::new(name));
+                series.save(&mut writer, &regions, &memory, threads())?
+            }
+        };
     }
     writer.finish(Durability::Synced)?;
+    for series in series.into_iter().flat_map(BTreeMap::values_mut) {
+        series.add(&File::open(file)?)?;
+    }
     Ok(())
 }
 
@@ -229,6 +244,18 @@ impl SavedRun {
     pub fn sections(&self) -> Result<Vec<(String, usize)>, SavedError> {
         let frame = self.file.frame()?;
         Ok(frame.names().map(|name| (name.to_owned(), frame.length(name).unwrap_or(0))).collect())
+    }
+
+    /// Files of the same folder that hold some of the pages of its devices.
+    pub fn bases(&self) -> Result<Vec<String>, SavedError> {
+        let mut names = Vec::new();
+        for device in self.devices()? {
+            let image = Image::read(&self.file, &memory_of(device.number))?;
+            names.extend(image.bases().iter().map(|base| base.file.clone()));
+        }
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
     }
 
     /// Whose it is.

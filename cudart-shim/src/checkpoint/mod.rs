@@ -29,7 +29,7 @@ use parking_lot::Mutex;
 use recorder::Recorder;
 use resumer::Resumer;
 use saved_run::{Asked, Outcome, Step};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::{fmt, fs};
 
@@ -79,11 +79,7 @@ impl Checkpoints {
     /// What the environment asks for, if anything.
     pub(crate) fn from_environment() -> Result<Option<Checkpoints>, Refused> {
         let resumer = environment::variable("VOLTSIM_RESUME").map(|file| Resumer::open(Path::new(&file)));
-        let recorder = environment::text("VOLTSIM_CHECKPOINT").map(|point| {
-            let file = environment::variable("VOLTSIM_CHECKPOINT_FILE").map(PathBuf::from);
-            Recorder::new(&point, file)
-        });
-        let phase = Phase { resumer: resumer.transpose()?, recorder: recorder.transpose()? };
+        let phase = Phase { resumer: resumer.transpose()?, recorder: Recorder::from_environment()? };
         Ok(phase.is_active().then(|| Checkpoints {
             steps: AtomicU64::new(0),
             active: AtomicBool::new(true),
@@ -114,26 +110,50 @@ impl Phase {
         self.resumer.is_some() || self.recorder.is_some()
     }
 
-    /// Leaves a step out if it was before the point, with what the host had from it. At the point the devices become what
-    /// they were, and the launch there may have begun.
-    fn skip(
+    /// What is to be done of a step. One that was before the point is left out, and the host gets what it had from it. At
+    /// the point of a saved run the devices become what they were, and the launch there may have begun. At a point where
+    /// this run is to be saved it is.
+    fn left_of(
         &mut self,
-        simulator: &Simulator,
+        simulator: &'static Simulator,
         operation: &Operation,
-        number: u64,
-        asked: &Asked,
+        (number, asked): (u64, &Asked),
         begun: &mut Option<SuspendedLaunch>,
-    ) -> Result<bool, Refused> {
-        let Some(resumer) = &mut self.resumer else { return Ok(false) };
-        if let Some(outcome) = resumer.outcome(number, asked)? {
-            outcome::apply(simulator, operation, &outcome).map_err(refuse)?;
-            self.note(number, asked.clone(), outcome);
-            return Ok(true);
+    ) -> Result<Left, Refused> {
+        if let Some(resumer) = &mut self.resumer {
+            if let Some(outcome) = resumer.outcome(number, asked)? {
+                outcome::apply(simulator, operation, &outcome).map_err(refuse)?;
+                self.note(number, asked.clone(), outcome);
+                return Ok(Left::Nothing);
+            }
+            // What the launch had done before is part of what it does.
+            let before = self.before(simulator, operation);
+            *begun = self.go_on()?;
+            if begun.is_some() {
+                return Ok(Left::Work(before));
+            }
+            if let Some(before) = before {
+                before.printed_since(simulator);
+            }
         }
-        *begun = resumer.restore()?;
+        if let Some(recorder) = self.recorder.as_mut().filter(|recorder| recorder.is_at(asked)) {
+            let result = recorder.save(simulator, operation, (number, asked), begun);
+            if recorder.is_for_once() {
+                self.recorder = None;
+            }
+            if let Some(result) = result {
+                return Ok(Left::Over(result));
+            }
+        }
+        Ok(Left::Work(self.before(simulator, operation)))
+    }
+
+    /// The devices become what they were at the point.
+    fn go_on(&mut self) -> Result<Option<SuspendedLaunch>, Refused> {
+        let begun = self.resumer.as_mut().map_or(Ok(None), Resumer::restore)?;
         self.resumer = None;
         note_outcome("resumed\n");
-        Ok(false)
+        Ok(begun)
     }
 
     /// Notes a step that is over.
@@ -176,11 +196,8 @@ pub(crate) fn is_wanted() -> bool {
 pub(crate) fn is_inside_launch() -> bool {
     checkpoints().is_some_and(|checkpoints| {
         let phase = checkpoints.phase.lock();
-        let points = [
-            phase.resumer.as_ref().map(Resumer::point),
-            phase.recorder.as_ref().map(|recorder| recorder.point),
-        ];
-        points.into_iter().flatten().any(|point| point.window.is_some())
+        phase.resumer.as_ref().is_some_and(Resumer::is_inside_launch)
+            || phase.recorder.as_ref().is_some_and(Recorder::is_inside_launch)
     })
 }
 
@@ -200,19 +217,10 @@ pub(crate) fn perform(
     let Some((checkpoints, number)) = checkpoints().zip(step) else { return execute(None) };
     let Some(asked) = asked::of(operation, launch) else { return execute(None) };
     let mut begun = None;
-    let left = checkpoints.update(|phase| {
-        if phase.skip(simulator, operation, number, &asked, &mut begun)? {
-            return Ok(Left::Nothing);
-        }
-        let reached = |recorder: &mut Recorder| recorder.is_at(&asked);
-        match phase.recorder.take_if(reached) {
-            Some(recorder) => Ok(recorder.save(simulator, operation, (number, &asked), &mut begun)),
-            None => Ok(Left::Work(phase.before(simulator, operation))),
-        }
-    });
+    let left = checkpoints.update(|phase| phase.left_of(simulator, operation, (number, &asked), &mut begun));
     match left.map_err(|refused| refused.fault(simulator))? {
         Left::Nothing => Ok(()),
-        Left::Failed(fault) => Err(fault),
+        Left::Over(result) => result,
         Left::Work(before) => {
             let result = execute(begun.as_ref());
             if let Some(before) = before {
@@ -228,10 +236,10 @@ pub(crate) fn perform(
 enum Left {
     /// All of it, or what is left of a launch. If it is to be recorded, what was there before.
     Work(Option<Before>),
-    /// It is done.
+    /// Nothing: it was done in the saved run.
     Nothing,
-    /// It has failed.
-    Failed(DeviceFault),
+    /// Nothing: it has ended so.
+    Over(Result<(), DeviceFault>),
 }
 
 /// The body that a conditional node runs: what `choose` says, or what it was in the saved run.

@@ -1,8 +1,8 @@
-//! A run that is saved when it comes to a point.
+//! A run that is saved when it comes to a point, or again and again.
 
 use super::outcome::Before;
 use super::shadow::Shadow;
-use super::{Left, Refused, own, refuse};
+use super::{Refused, own, refuse};
 use crate::environment;
 use crate::launch::KernelLaunch;
 use crate::log;
@@ -12,18 +12,26 @@ use crate::simulator::{DeviceFault, Simulator, started};
 use crate::summary;
 use functional::memory::AllocationKind;
 use functional::suspend::{Refusal, SuspendError, SuspendedLaunch, Window};
-use saved_run::{Asked, BegunLaunch, DeviceState, Point, SavedError, State, Step, StepWriter};
+use saved_run::{About, Asked, BegunLaunch, DeviceState, Point, SavedError, Series, State, Step, StepWriter};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use voltsim_checkpoint::codec::CodecError;
 
 /// A run until it is saved.
 pub(super) struct Recorder {
-    pub(super) point: Point,
-    file: PathBuf,
+    plan: Plan,
     steps: StepWriter,
     pub(super) shadow: Shadow,
+}
+
+/// When a run is saved.
+enum Plan {
+    /// At a point, to a file.
+    Once { point: Point, file: PathBuf },
+    /// After each so many launches, to files of a folder that refer to those before them.
+    Every { launches: u64, folder: PathBuf, series: BTreeMap<u64, Series> },
 }
 
 /// Why a run cannot be saved at a point.
@@ -53,26 +61,51 @@ enum Begin {
 }
 
 impl Recorder {
-    pub(super) fn new(point: &str, file: Option<PathBuf>) -> Result<Recorder, Refused> {
-        let point: Point =
-            point.parse().map_err(|error| refuse(format_args!("VOLTSIM_CHECKPOINT: {error}")))?;
-        let Some(file) = file else {
+    /// What `VOLTSIM_CHECKPOINT` or `VOLTSIM_CHECKPOINT_EVERY` asks for, with `VOLTSIM_CHECKPOINT_FILE`.
+    pub(super) fn from_environment() -> Result<Option<Recorder>, Refused> {
+        let point = environment::text("VOLTSIM_CHECKPOINT");
+        let every = environment::text("VOLTSIM_CHECKPOINT_EVERY");
+        if point.is_none() && every.is_none() {
+            return Ok(None);
+        }
+        let Some(file) = environment::variable("VOLTSIM_CHECKPOINT_FILE").map(PathBuf::from) else {
             return Err(refuse("VOLTSIM_CHECKPOINT_FILE: a checkpoint needs the name of a file"));
         };
-        if point.window.is_some() && model::gpu_name().is_some() {
-            let remedy = "save the run in mode functional and resume it in mode detailed";
-            return Err(refuse(format_args!(
-                "VOLTSIM_CHECKPOINT: a timed launch cannot be saved inside; {remedy}"
-            )));
-        }
-        let steps = StepWriter::beside(&file)
+        let plan = match point {
+            Some(point) => Plan::Once { point: checked_point(&point)?, file },
+            None => {
+                let launches = every.and_then(|every| every.parse().ok()).filter(|launches| *launches > 0);
+                let message = "VOLTSIM_CHECKPOINT_EVERY: a number of launches is needed, 1 or more";
+                let launches = launches.ok_or_else(|| refuse(message))?;
+                Plan::Every { launches, folder: file, series: BTreeMap::new() }
+            }
+        };
+        let folder = match &plan {
+            Plan::Once { file, .. } => file.parent().filter(|folder| !folder.as_os_str().is_empty()),
+            Plan::Every { folder, .. } => Some(folder.as_path()),
+        };
+        let steps = StepWriter::in_folder(folder.unwrap_or(Path::new(".")))
             .map_err(|error| refuse(format_args!("VOLTSIM_CHECKPOINT_FILE: {error}")))?;
-        Ok(Recorder { point, file, steps, shadow: Shadow::default() })
+        Ok(Some(Recorder { plan, steps, shadow: Shadow::default() }))
     }
 
-    /// Is this the launch at the point?
+    /// Is this a launch at which the run is saved?
     pub(super) fn is_at(&self, asked: &Asked) -> bool {
-        matches!(asked, Asked::Kernel { launch, .. } if *launch == self.point.kernel)
+        let Asked::Kernel { launch, .. } = asked else { return false };
+        match &self.plan {
+            Plan::Once { point, .. } => *launch == point.kernel,
+            Plan::Every { launches, .. } => *launch > 1 && (*launch - 1).is_multiple_of(*launches),
+        }
+    }
+
+    /// Does it stop inside of a launch?
+    pub(super) fn is_inside_launch(&self) -> bool {
+        matches!(self.plan, Plan::Once { point: Point { window: Some(_), .. }, .. })
+    }
+
+    /// Is it saved once only?
+    pub(super) fn is_for_once(&self) -> bool {
+        matches!(self.plan, Plan::Once { .. })
     }
 
     /// Notes a step that is over.
@@ -81,51 +114,57 @@ impl Recorder {
     }
 
     /// Tells that the run is not saved, and why. The program goes on.
-    pub(super) fn give_up(self, error: &dyn Display) {
-        eprintln!("voltsim: no checkpoint {} is written: {error}", self.file.display());
+    pub(super) fn give_up(&self, error: &dyn Display) {
+        let (Plan::Once { file, .. } | Plan::Every { folder: file, .. }) = &self.plan;
+        eprintln!("voltsim: no checkpoint {} is written: {error}", file.display());
     }
 
-    /// Writes the checkpoint at the launch at the point, which is the next step; what has begun of the launch is `begun`.
-    /// Without it, the program goes on all the same.
+    /// Writes the checkpoint at this launch, which is the next step; what has begun of the launch is `begun`. Without it,
+    /// the program goes on all the same. `None` if the launch is still to be executed, or the rest of it.
     pub(super) fn save(
-        mut self,
+        &mut self,
         simulator: &'static Simulator,
         operation: &Operation,
-        place: (u64, &Asked),
+        (number, asked): (u64, &Asked),
         begun: &mut Option<SuspendedLaunch>,
-    ) -> Left {
-        let launch = match (self.point.window, operation) {
-            (Some(window), Operation::Kernel(launch)) => {
-                let window =
-                    Window { first: window.cta, ctas: window.ctas, instructions: window.instructions };
-                match self.begin(simulator, launch, &window) {
-                    Begin::Stopped(launch) => Some(launch),
-                    Begin::Not(error) => {
-                        self.give_up(&error);
-                        return Left::Work(None);
-                    }
-                    Begin::Over(result, error) => {
-                        self.give_up(&error);
-                        return result.map_or_else(Left::Failed, |()| Left::Nothing);
-                    }
+    ) -> Option<Result<(), DeviceFault>> {
+        let Asked::Kernel { launch: kernel, .. } = asked else { return None };
+        let (point, file) = match &self.plan {
+            Plan::Once { point, file } => (*point, file.clone()),
+            Plan::Every { folder, .. } => {
+                (Point { kernel: *kernel, window: None }, folder.join(format!("{kernel:06}.vck")))
+            }
+        };
+        let mut inside = None;
+        if let (Some(window), Operation::Kernel(launch)) = (point.window, operation) {
+            let window = Window { first: window.cta, ctas: window.ctas, instructions: window.instructions };
+            match self.begin(simulator, launch, &window) {
+                Begin::Stopped(launch) => inside = Some(launch),
+                Begin::Not(error) => {
+                    self.give_up(&error);
+                    return None;
+                }
+                Begin::Over(result, error) => {
+                    self.give_up(&error);
+                    return Some(result);
                 }
             }
-            _ => None,
-        };
-        let written = self.write(simulator, place, launch.as_ref());
-        *begun = launch.map(|launch| launch.state);
+        }
+        let about = own::about(&simulator.profile, point, number, asked.clone());
+        let written = self.write(&file, &about, inside.as_ref());
+        *begun = inside.map(|launch| launch.state);
         match written {
-            Ok(()) => log::line(|| format!("checkpoint {} at {}", self.file.display(), self.point)),
+            Ok(()) => log::line(|| format!("checkpoint {} at {point}", file.display())),
             Err(error) => {
                 self.give_up(&error);
-                return Left::Work(None);
+                return None;
             }
         }
         if environment::variable("VOLTSIM_CHECKPOINT_STOP").is_some_and(|flag| flag != "0") {
-            eprintln!("voltsim: {} is written; the program ends here", self.file.display());
+            eprintln!("voltsim: {} is written; the program ends here", file.display());
             end_program();
         }
-        Left::Work(None)
+        None
     }
 
     /// Executes the launch up to the point inside of it.
@@ -154,24 +193,28 @@ impl Recorder {
         Begin::Stopped(BegunLaunch { device, state, printed, written })
     }
 
-    fn write(
-        &mut self,
-        simulator: &Simulator,
-        (number, asked): (u64, &Asked),
-        launch: Option<&BegunLaunch>,
-    ) -> Result<(), SaveError> {
-        let about = own::about(&simulator.profile, self.point, number, asked.clone());
+    fn write(&mut self, file: &Path, about: &About, launch: Option<&BegunLaunch>) -> Result<(), SaveError> {
         let devices: Vec<DeviceState> = started().map(state_of).collect::<Result<_, _>>()?;
         let memories: Vec<_> = started().map(|simulator| &simulator.device.memory).collect();
-        let state = State {
-            about: &about,
-            devices: &devices,
-            memories: &memories,
-            kernels: &summary::counts(),
-            launch,
+        let kernels = &summary::counts();
+        let state = State { about, devices: &devices, memories: &memories, kernels, launch };
+        let series = match &mut self.plan {
+            Plan::Once { .. } => None,
+            Plan::Every { series, .. } => Some(series),
         };
-        Ok(saved_run::write(&self.file, &mut self.steps, state)?)
+        Ok(saved_run::write(file, &mut self.steps, state, series)?)
     }
+}
+
+/// A point that a run can be saved at.
+fn checked_point(text: &str) -> Result<Point, Refused> {
+    let point: Point = text.parse().map_err(|error| refuse(format_args!("VOLTSIM_CHECKPOINT: {error}")))?;
+    if point.window.is_some() && model::gpu_name().is_some() {
+        let remedy = "save the run in mode functional and resume it in mode detailed";
+        let message = format_args!("VOLTSIM_CHECKPOINT: a timed launch cannot be saved inside; {remedy}");
+        return Err(refuse(message));
+    }
+    Ok(point)
 }
 
 /// Ends the program as if it had returned 0, but for what it does at its end: it is in the middle of its work.

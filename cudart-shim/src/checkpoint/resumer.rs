@@ -8,7 +8,7 @@ use crate::profile::Profile;
 use crate::simulator::started;
 use crate::summary;
 use functional::suspend::SuspendedLaunch;
-use saved_run::{About, Asked, BegunLaunch, Outcome, Point, SavedError, SavedRun, Step};
+use saved_run::{About, Asked, BegunLaunch, Outcome, SavedError, SavedRun, Step};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -38,9 +38,9 @@ impl Resumer {
         Ok(Resumer { file: file.to_owned(), saved, about, steps, ahead: BTreeMap::new() })
     }
 
-    /// Where in the run it was made.
-    pub(super) fn point(&self) -> Point {
-        self.about.point
+    /// Was it made inside of a launch?
+    pub(super) fn is_inside_launch(&self) -> bool {
+        self.about.point.window.is_some()
     }
 
     /// Refuses a checkpoint of another program, build or device.

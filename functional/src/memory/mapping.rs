@@ -67,7 +67,8 @@ impl State {
         reservation.is_some_and(|(&address, &length)| end <= address + length)
     }
 
-    fn set_live(&mut self, address: u64, size: u64, reserved: u64, kind: AllocationKind) {
+    /// Adds an allocation, which has room in the reserved range already.
+    pub(super) fn set_live(&mut self, address: u64, size: u64, reserved: u64, kind: AllocationKind) {
         let serial = self.next_serial;
         self.next_serial += 1;
         self.live.insert(address, Allocation { address, size, reserved, kind, serial, idle: false });

@@ -190,13 +190,7 @@ impl Memory {
         if charged > free {
             return Err(full);
         }
-        let is_large = size >= LARGE_PAGE;
-        let unit = match kind {
-            _ if is_large => LARGE_PAGE,
-            // Another process may map it, and pages are what is mapped.
-            AllocationKind::Device => PAGE,
-            _ => ALLOCATION_ALIGNMENT,
-        };
+        let unit = unit(size, kind);
         let reserved = size.max(1).checked_next_multiple_of(unit).ok_or(full.clone())?;
         let align = align.max(unit);
         let taken = match kind.is_of_kernels() {
@@ -204,28 +198,24 @@ impl Memory {
             false => state.free.take(reserved, align),
         };
         let address = taken.ok_or(full)?;
-        if is_large {
+        if unit == LARGE_PAGE {
             self.arena.prefer_large_pages(address, reserved);
         }
         self.used.fetch_add(charged, Ordering::Relaxed);
-        let serial = state.next_serial;
-        state.next_serial += 1;
-        state.live.insert(address, Allocation { address, size, reserved, kind, serial, idle: false });
+        state.set_live(address, size, reserved, kind);
         Ok(address)
     }
 
     /// Allocates `size` bytes at an address that an allocation of this kind, which takes no room on the device, has had;
     /// contents are zero. `false` if some of it is taken.
     pub(crate) fn allocate_again(&self, address: u64, size: u64, kind: AllocationKind) -> bool {
-        let reserved = size.max(1).next_multiple_of(ALLOCATION_ALIGNMENT);
+        let unit = unit(size, kind);
+        let Some(reserved) = size.max(1).checked_next_multiple_of(unit) else { return false };
         let mut state = self.state.write();
-        let fits = size < LARGE_PAGE && address.is_multiple_of(ALLOCATION_ALIGNMENT);
-        if !fits || !state.free.take_at(address, reserved) {
+        if !address.is_multiple_of(unit) || !state.free.take_at(address, reserved) {
             return false;
         }
-        let serial = state.next_serial;
-        state.next_serial += 1;
-        state.live.insert(address, Allocation { address, size, reserved, kind, serial, idle: false });
+        state.set_live(address, size, reserved, kind);
         true
     }
 
@@ -288,10 +278,7 @@ impl Memory {
         if overlaps {
             return Err(MemoryError::AlreadyRegistered(address));
         }
-        let serial = state.next_serial;
-        state.next_serial += 1;
-        let kind = AllocationKind::Registered;
-        state.live.insert(address, Allocation { address, size, reserved: 0, kind, serial, idle: false });
+        state.set_live(address, size, 0, AllocationKind::Registered);
         Ok(())
     }
 
@@ -369,6 +356,16 @@ impl Memory {
         // SAFETY: as in `write`; the destination is an exclusive slice.
         unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
         Ok(())
+    }
+}
+
+/// What an allocation is aligned to, at least, and takes whole ones of. Bytes.
+fn unit(size: u64, kind: AllocationKind) -> u64 {
+    match kind {
+        _ if size >= LARGE_PAGE => LARGE_PAGE,
+        // Another process may map it, and pages are what is mapped.
+        AllocationKind::Device => PAGE,
+        _ => ALLOCATION_ALIGNMENT,
     }
 }
 

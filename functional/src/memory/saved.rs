@@ -162,15 +162,11 @@ impl Memory {
 
     /// Allocates what kernels have allocated, at the same addresses.
     fn take_places_of_kernels(&self, saved: &MemoryState) -> Result<(), RestoreError> {
-        let mut state = self.state.write();
         for wanted in saved.allocations.iter().filter(|allocation| allocation.kind.is_of_kernels()) {
-            let Allocation { address, size, reserved, kind, .. } = *wanted;
-            if !state.free.take_at(address, reserved) {
+            let Allocation { address, size, kind, .. } = *wanted;
+            if !self.allocate_again(address, size, kind) {
                 return Err(RestoreError::Missing { address, size, kind });
             }
-            let serial = state.next_serial;
-            state.next_serial += 1;
-            state.live.insert(address, Allocation { serial, ..*wanted });
         }
         Ok(())
     }
@@ -237,14 +233,18 @@ mod tests {
         let memory = memory();
         let address = memory.allocate(3 << 20, 1, AllocationKind::Device).unwrap();
         let heap = memory.allocate(100, 1, AllocationKind::Heap).unwrap();
+        let large = memory.allocate(5 << 20, 1, AllocationKind::Heap).unwrap();
         let saved = memory.state();
         memory.free(heap).unwrap();
+        memory.free(large).unwrap();
         memory.write(address + 5, b"volta").unwrap();
         memory.restore(&saved).unwrap();
         let mut bytes = [1; 5];
         memory.read(address + 5, &mut bytes).unwrap();
         assert_eq!(bytes, [0; 5]);
-        assert_eq!(memory.allocation_of(heap).map(|found| found.size), Some(100));
+        for (address, size) in [(heap, 100), (large, 5 << 20)] {
+            assert_eq!(memory.allocation_of(address).map(|found| found.size), Some(size));
+        }
     }
 
     #[test]

@@ -51,7 +51,7 @@ fn settings() -> Option<&'static Settings> {
         let selection = only.to_string_lossy().parse().map_err(|error| {
             eprintln!("voltsim: VOLTSIM_CAPTURE_ONLY: {error}; nothing is captured");
         });
-        let results = environment::variable("VOLTSIM_CAPTURE_RESULTS").is_some_and(|flag| flag != "0");
+        let results = environment::flag("VOLTSIM_CAPTURE_RESULTS");
         Some(Settings { folder, selection: selection.ok()?, results })
     };
     SETTINGS.get_or_init(read).as_ref()

@@ -13,6 +13,11 @@ pub(crate) fn text(name: &str) -> Option<String> {
     variable(name).map(|value| value.to_string_lossy().into_owned())
 }
 
+/// Whether something is set, to another value than 0.
+pub(crate) fn flag(name: &str) -> bool {
+    variable(name).is_some_and(|value| value != "0")
+}
+
 /// A setting that is a number; another is told and left out.
 pub(crate) fn number(name: &str) -> Option<u64> {
     let text = text(name)?;

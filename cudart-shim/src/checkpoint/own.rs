@@ -8,6 +8,7 @@ use crate::simulator::device_count;
 use saved_run::{About, Asked, Digest, Point};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::{env, fs};
 
 /// Settings on which results depend.
@@ -15,19 +16,24 @@ const SETTINGS: [&str; 1] = ["VOLTSIM_FMAD"];
 /// Settings of the timing model.
 const MODEL: [&str; 3] = ["VOLTSIM_MODE", "VOLTSIM_GPU", "VOLTSIM_SET"];
 
+/// Of this library's file.
+static ENGINE: LazyLock<Digest> =
+    LazyLock::new(|| digest_of(Path::new(&file_at(about as *const () as usize).unwrap_or_default())));
+/// Of the program's file.
+static EXECUTABLE: LazyLock<Digest> = LazyLock::new(|| digest_of(Path::new("/proc/self/exe")));
+
 /// This run at a point, which is a step and a launch.
 pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -> About {
     let settings = |names: &[&str]| -> BTreeMap<String, String> {
         names.iter().filter_map(|name| Some(((*name).to_owned(), environment::text(name)?))).collect()
     };
-    let library = file_at(about as *const () as usize).unwrap_or_default();
     let program = env::current_exe().unwrap_or_default();
     About {
         voltsim: env!("CARGO_PKG_VERSION").to_owned(),
-        engine: digest_of(Path::new(&library)),
+        engine: *ENGINE,
         program: program.to_string_lossy().into_owned(),
         arguments: env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect(),
-        executable: digest_of(Path::new("/proc/self/exe")),
+        executable: *EXECUTABLE,
         device: profile.name.clone(),
         profile: Digest::of(format!("{profile:?}").as_bytes()),
         devices: device_count() as u64,

@@ -100,22 +100,28 @@ fn a_run_resumed_at_any_launch_prints_what_an_undisturbed_one_prints() {
     }
 }
 
-#[test]
-fn memory_after_a_resumption_is_that_of_the_undisturbed_run_to_the_byte() {
+/// Saves a run at points, resumes it from each and saves it again before its last launch: that has to be the checkpoint of the
+/// undisturbed run.
+fn same_at_the_last_launch(points: &[&str]) {
     let place = Place::new();
     let (undisturbed, _) = place.save(LAUNCHES, &[]);
-    for launch in [1, 5, 8, 12] {
-        let (early, _) = place.save(launch, &[]);
+    for point in points {
+        let (early, _) = place.save_at(point, &[]);
         let late = place.path("late.vck");
         printed(&[
             ("VOLTSIM_RESUME", &early),
-            ("VOLTSIM_CHECKPOINT", "kernel=14"),
+            ("VOLTSIM_CHECKPOINT", &format!("kernel={LAUNCHES}")),
             ("VOLTSIM_CHECKPOINT_FILE", &late),
         ]);
         let open = |file: &str| SavedRun::open(Path::new(file)).expect("a checkpoint");
         let found = differences(&open(&undisturbed), &open(&late)).expect("both can be read");
-        assert_eq!(found, Vec::<String>::new(), "resumed at {launch}");
+        assert_eq!(found, Vec::<String>::new(), "resumed at {point}");
     }
+}
+
+#[test]
+fn memory_after_a_resumption_is_that_of_the_undisturbed_run_to_the_byte() {
+    same_at_the_last_launch(&["kernel=1", "kernel=5", "kernel=8", "kernel=12"]);
 }
 
 #[test]
@@ -171,6 +177,14 @@ fn a_program_that_sends_other_bytes_or_allocates_more_is_stopped() {
 }
 
 #[test]
+fn nothing_is_executed_after_a_wait_that_is_another() {
+    let place = Place::new();
+    let (file, _) = place.save(9, &[]);
+    let said = place.refusal(&file, &["7", "wait"], &[]);
+    assert!(said.contains("wait for the word at"), "{said}");
+}
+
+#[test]
 fn a_change_after_the_point_is_the_programs_own_affair() {
     let place = Place::new();
     let (file, _) = place.save(7, &[]);
@@ -219,20 +233,11 @@ fn a_run_saved_inside_of_a_launch_goes_on_there() {
 
 #[test]
 fn a_run_resumed_inside_of_a_launch_and_saved_again_is_the_one_that_was_saved_once() {
-    let place = Place::new();
-    let (undisturbed, _) = place.save(LAUNCHES, &[]);
-    for point in ["kernel=4,instructions=9", "kernel=6,instructions=7", "kernel=10,instructions=5"] {
-        let (early, _) = place.save_at(point, &[]);
-        let late = place.path("late.vck");
-        printed(&[
-            ("VOLTSIM_RESUME", &early),
-            ("VOLTSIM_CHECKPOINT", "kernel=14"),
-            ("VOLTSIM_CHECKPOINT_FILE", &late),
-        ]);
-        let open = |file: &str| SavedRun::open(Path::new(file)).expect("a checkpoint");
-        let found = differences(&open(&undisturbed), &open(&late)).expect("both can be read");
-        assert_eq!(found, Vec::<String>::new(), "resumed at {point}");
-    }
+    same_at_the_last_launch(&[
+        "kernel=4,instructions=9",
+        "kernel=6,instructions=7",
+        "kernel=10,instructions=5",
+    ]);
 }
 
 #[test]

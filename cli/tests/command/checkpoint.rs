@@ -125,6 +125,19 @@ fn a_damaged_or_foreign_file_is_refused_with_its_name_before_anything_starts() {
 }
 
 #[test]
+fn the_demo_is_saved_and_goes_on_as_it_says() {
+    super::launches::libraries();
+    let place = Workplace::new();
+    let demo = place.voltsim(&["demo", "--checkpoint", "demo.vck"]);
+    assert_eq!(demo.status, 0, "{}", demo.stderr);
+    let (_, program) = demo.stdout.trim_end().split_once("voltsim resume demo.vck -- ").unwrap();
+    let resumed = place.voltsim(&["resume", "demo.vck", "--", program]);
+    assert_eq!(resumed.status, 0, "{}", resumed.stderr);
+    assert!(resumed.stdout.contains("\n0 of "), "{}", resumed.stdout);
+    assert!(demo.stdout.starts_with(&resumed.stdout), "{}", resumed.stdout);
+}
+
+#[test]
 fn points_and_options_that_do_not_fit_are_refused_before_anything_starts() {
     super::launches::libraries();
     let place = Workplace::new();

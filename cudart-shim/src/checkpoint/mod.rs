@@ -47,6 +47,8 @@ pub(crate) struct Checkpoints {
 struct Phase {
     resumer: Option<Resumer>,
     recorder: Option<Recorder>,
+    /// The run is not the one that was saved: no further step is done, on whatever device.
+    refused: bool,
 }
 
 /// The environment asks for something that cannot be; standard error has it.
@@ -79,7 +81,8 @@ impl Checkpoints {
     /// What the environment asks for, if anything.
     pub(crate) fn from_environment() -> Result<Option<Checkpoints>, Refused> {
         let resumer = environment::variable("VOLTSIM_RESUME").map(|file| Resumer::open(Path::new(&file)));
-        let phase = Phase { resumer: resumer.transpose()?, recorder: Recorder::from_environment()? };
+        let resumer = resumer.transpose()?;
+        let phase = Phase { resumer, recorder: Recorder::from_environment()?, refused: false };
         Ok(phase.is_active().then(|| Checkpoints {
             steps: AtomicU64::new(0),
             active: AtomicBool::new(true),
@@ -93,13 +96,14 @@ impl Checkpoints {
         active.then(|| self.steps.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// Changes the phase, in which a resumption that is refused has no further part.
+    /// Changes the phase, unless the run was refused before.
     fn update<T>(&self, change: impl FnOnce(&mut Phase) -> Result<T, Refused>) -> Result<T, Refused> {
         let mut phase = self.phase.lock();
-        let outcome = change(&mut phase);
-        if outcome.is_err() {
-            phase.resumer = None;
+        if phase.refused {
+            return Err(Refused);
         }
+        let outcome = change(&mut phase);
+        phase.refused = outcome.is_err();
         self.active.store(phase.is_active(), Ordering::Relaxed);
         outcome
     }
@@ -107,7 +111,7 @@ impl Checkpoints {
 
 impl Phase {
     fn is_active(&self) -> bool {
-        self.resumer.is_some() || self.recorder.is_some()
+        self.resumer.is_some() || self.recorder.is_some() || self.refused
     }
 
     /// What is to be done of a step. One that was before the point is left out, and the host gets what it had from it. At
@@ -275,6 +279,6 @@ pub(crate) fn is_met(step: Option<u64>, address: u64, is_met: impl FnOnce() -> b
         }
         Ok(met)
     });
-    // The stream's next step has the error.
+    // The next step has the error.
     met.unwrap_or(true)
 }

@@ -116,7 +116,7 @@ impl Recorder {
     /// Tells that the run is not saved, and why. The program goes on.
     pub(super) fn give_up(&self, error: &dyn Display) {
         let (Plan::Once { file, .. } | Plan::Every { folder: file, .. }) = &self.plan;
-        eprintln!("voltsim: no checkpoint {} is written: {error}", file.display());
+        tell_unwritten(file, error);
     }
 
     /// Writes the checkpoint at this launch, which is the next step; what has begun of the launch is `begun`. Without it,
@@ -141,11 +141,11 @@ impl Recorder {
             match self.begin(simulator, launch, &window) {
                 Begin::Stopped(launch) => inside = Some(launch),
                 Begin::Not(error) => {
-                    self.give_up(&error);
+                    tell_unwritten(&file, &error);
                     return None;
                 }
                 Begin::Over(result, error) => {
-                    self.give_up(&error);
+                    tell_unwritten(&file, &error);
                     return Some(result);
                 }
             }
@@ -156,11 +156,11 @@ impl Recorder {
         match written {
             Ok(()) => log::line(|| format!("checkpoint {} at {point}", file.display())),
             Err(error) => {
-                self.give_up(&error);
+                tell_unwritten(&file, &error);
                 return None;
             }
         }
-        if environment::variable("VOLTSIM_CHECKPOINT_STOP").is_some_and(|flag| flag != "0") {
+        if environment::flag("VOLTSIM_CHECKPOINT_STOP") {
             eprintln!("voltsim: {} is written; the program ends here", file.display());
             end_program();
         }
@@ -204,6 +204,10 @@ impl Recorder {
         };
         Ok(saved_run::write(file, &mut self.steps, state, series)?)
     }
+}
+
+fn tell_unwritten(file: &Path, error: &dyn Display) {
+    eprintln!("voltsim: no checkpoint {} is written: {error}", file.display());
 }
 
 /// A point that a run can be saved at.

@@ -84,7 +84,7 @@ impl Resumer {
                 self.diverged(format_args!("step {}, {}, has not been made", step.number, step.asked))
             );
         }
-        let cold = environment::variable("VOLTSIM_RESUME_COLD").is_some_and(|flag| flag != "0");
+        let cold = environment::flag("VOLTSIM_RESUME_COLD");
         let states = self.saved.devices().map_err(|error| self.unreadable(&error))?;
         for simulator in started() {
             if !states.iter().any(|state| state.number == simulator.ordinal as u64) {

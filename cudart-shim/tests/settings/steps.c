@@ -1,7 +1,9 @@
 /* Launches of several kernels with copies, fills and memory that the host sees between them. What the host prints, and what
  * it does next, depends on what the kernels have done. `steps N` gives launch N another argument; `steps N copy` sends other
- * bytes before it; `steps N allocate` allocates memory before it. */
+ * bytes before it; `steps N allocate` allocates memory before it; `steps 7 wait` waits for another word before it. */
 #include "../c/cuda_api.h"
+
+int cuStreamWaitValue32_v2(cudaStream_t, CUdeviceptr, uint32_t, unsigned);
 
 #define PTX \
     ".version 6.0\\n.target sm_70\\n.address_size 64\\n" \
@@ -110,6 +112,7 @@ int main(int argc, char **argv)
     launch(&fetch, 1, 1, to_managed, stream);
     OK(cudaStreamSynchronize(stream));
     printf("registered %u\n", registered[0]);
+    OK(cuStreamWaitValue32_v2(stream, (CUdeviceptr)(uintptr_t)&registered[changed == 7 && !strcmp(change, "wait")], 0, 0));
     add_to(device, managed[1], stream);
 
     /* Other memory, by another stream, with a function of the host in between. */

@@ -5,8 +5,8 @@
 
 pub mod atomic_file;
 pub mod codec;
-pub mod contents;
 mod compression;
+pub mod contents;
 mod disk_cache;
 pub mod frame;
 pub mod image;

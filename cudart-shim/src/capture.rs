@@ -10,6 +10,7 @@ mod objects;
 use crate::entry;
 use crate::environment;
 use crate::error;
+use crate::kernel_stream;
 use crate::log;
 use crate::module::LoadedModule;
 use crate::profile::Profile;
@@ -19,8 +20,8 @@ use functional::launch::LaunchConfig;
 use functional::memory::{Allocation, AllocationKind, Memory};
 use functional::texture::Table;
 use launch_capture::{
-    Buffer, Capture, Error, FORMAT, Launch, Parameter, RESULTS, Ranges, ResultsWriter, Selection, Words,
-    Writer,
+    Buffer, Capture, Error, FORMAT, Holder, Launch, Parameter, RESULTS, Ranges, ResultsWriter, Selection,
+    Sink, Words, Writer,
 };
 use objects::Objects;
 use ptx_frontend::ir::Space;
@@ -66,13 +67,22 @@ fn give_up(kernel: &str, error: &Error) {
 
 /// A launch that is to be captured.
 pub(crate) struct Order {
-    settings: &'static Settings,
+    /// If in a folder of its own.
+    folder: Option<&'static Settings>,
+    /// Whether in the kernel stream.
+    in_stream: bool,
     launch: u64,
     api_call: u64,
 }
 
-/// A launch whose folder is written, but for what it leaves in memory.
+/// A launch that has been captured, and waits for its end.
 pub(crate) struct Captured {
+    folder: Option<CapturedFolder>,
+    in_stream: bool,
+}
+
+/// A launch whose folder is written, but for what it leaves in memory.
+struct CapturedFolder {
     capture: Capture,
     /// The buffers, in the capture's order.
     memory: Vec<Allocation>,
@@ -80,50 +90,62 @@ pub(crate) struct Captured {
 
 /// The program asks for this launch: is it to be captured?
 pub(crate) fn order(kernel: &CStr, launch: u64) -> Option<Order> {
-    let settings = settings()?;
-    let wanted = settings.selection.contains(&kernel.to_string_lossy(), launch);
-    (wanted && !GIVEN_UP.load(Ordering::Relaxed)).then(|| Order {
-        settings,
-        launch,
-        api_call: entry::calls(),
-    })
+    let kernel = kernel.to_string_lossy();
+    let wants = |settings: &&Settings| {
+        settings.selection.contains(&kernel, launch) && !GIVEN_UP.load(Ordering::Relaxed)
+    };
+    let folder = settings().filter(wants);
+    let in_stream = kernel_stream::wants(&kernel, launch);
+    (folder.is_some() || in_stream).then(|| Order { folder, in_stream, launch, api_call: entry::calls() })
 }
 
 impl Order {
     /// Saves the launch as the kernel is going to see it.
     pub(crate) fn before(
-        self,
+        &self,
         simulator: &Simulator,
         module: &LoadedModule,
         program: &Program,
         config: &LaunchConfig,
-    ) -> Option<Captured> {
-        if GIVEN_UP.load(Ordering::Relaxed) {
-            return None;
+    ) -> Captured {
+        let folder = self.folder.filter(|_| !GIVEN_UP.load(Ordering::Relaxed)).and_then(|settings| {
+            let kernel = &program.kernel().name;
+            let folder = format!("{:04}-{}", self.launch, file_name(kernel));
+            let saved = Writer::new(&settings.folder.join(folder)).and_then(|mut writer| {
+                let (launch, memory) = self.save(simulator, module, program, config, &mut writer)?;
+                Ok(CapturedFolder { capture: writer.finish(launch)?, memory })
+            });
+            let saved = saved.map_err(|error| give_up(kernel, &error)).ok()?;
+            log::line(|| format!("captured {kernel} in {}", saved.capture.path().display()));
+            Some(saved)
+        });
+        if self.in_stream {
+            let mut holder = Holder::default();
+            match self.save(simulator, module, program, config, &mut holder) {
+                Ok((launch, _)) => kernel_stream::begin(holder.finish(launch)),
+                Err(error) => kernel_stream::give_up(&error),
+            }
         }
-        let kernel = &program.kernel().name;
-        let saved = self.save(&simulator.device.memory, module, program, config);
-        let (capture, memory) = saved.map_err(|error| give_up(kernel, &error)).ok()?;
-        log::line(|| format!("captured {kernel} in {}", capture.folder().display()));
-        self.settings.results.then_some(Captured { capture, memory })
+        Captured { folder, in_stream: self.in_stream }
     }
 
+    /// Tells what the launch can reach; gives the manifest without that, and the memory.
     fn save(
         &self,
-        memory: &Memory,
+        simulator: &Simulator,
         module: &LoadedModule,
         program: &Program,
         config: &LaunchConfig,
-    ) -> Result<(Capture, Vec<Allocation>), Error> {
+        sink: &mut impl Sink,
+    ) -> Result<(Launch, Vec<Allocation>), Error> {
+        let memory = &simulator.device.memory;
         let kernel = &program.kernel().name;
-        let folder = format!("{:04}-{}", self.launch, file_name(kernel));
-        let mut writer = Writer::new(&self.settings.folder.join(folder))?;
         for source in module.sources_of(kernel) {
-            writer.module(source.source().text())?;
+            sink.module(source.source().text())?;
         }
         let mut reach = Reach::new(memory, module, program, Objects::new(&config.textures));
         let parameters = parameters(program, config, &mut reach);
-        let saved = reach.save(memory, &mut writer)?;
+        let saved = reach.save(memory, sink)?;
         let Objects { images, textures, surfaces, .. } = reach.objects;
         let launch = Launch {
             format: FORMAT,
@@ -147,21 +169,28 @@ impl Order {
             textures,
             surfaces,
         };
-        Ok((writer.finish(launch)?, saved))
+        Ok((launch, saved))
     }
 }
 
 impl Captured {
-    /// Saves what the launch has left in memory, and how it ended.
+    /// Saves what the launch has left in memory, and how it ended, where that is wanted.
     pub(crate) fn after(self, simulator: &Simulator, outcome: &Result<(), DeviceFault>) {
-        let kernel = &self.capture.launch().kernel;
-        if let Err(error) = self.save(&simulator.device.memory, outcome) {
-            give_up(kernel, &error);
+        if self.in_stream && outcome.is_ok() {
+            kernel_stream::end();
+        }
+        let Some(folder) = self.folder else { return };
+        if settings().is_some_and(|settings| settings.results)
+            && let Err(error) = folder.save(&simulator.device.memory, outcome)
+        {
+            give_up(&folder.capture.launch().kernel, &error);
         }
     }
+}
 
+impl CapturedFolder {
     fn save(&self, memory: &Memory, outcome: &Result<(), DeviceFault>) -> Result<(), Error> {
-        let mut writer = ResultsWriter::new(&self.capture.folder().join(RESULTS))?;
+        let mut writer = ResultsWriter::new(&self.capture.path().join(RESULTS))?;
         let code = outcome.as_ref().err().map_or(0, |fault| fault.error.driver_code());
         if code == 0 {
             for allocation in &self.memory {
@@ -230,8 +259,8 @@ impl Reach {
         (words, objects)
     }
 
-    /// Writes the memory reached, and what is reached from there. Texels of arrays are no pointers.
-    fn save(&mut self, memory: &Memory, writer: &mut Writer) -> Result<Vec<Allocation>, Error> {
+    /// Tells the memory reached, and what is reached from there. Texels of arrays are no pointers.
+    fn save(&mut self, memory: &Memory, sink: &mut impl Sink) -> Result<Vec<Allocation>, Error> {
         let mut saved = Vec::new();
         while let Some(allocation) =
             self.reached.get(saved.len()).and_then(|position| self.allocations.get(*position)).copied()
@@ -243,7 +272,7 @@ impl Reach {
                 buffer.functions = code_addresses(memory, allocation.address, &bytes);
                 buffer.variable = self.variables.get(&allocation.address).cloned();
             }
-            writer.buffer(buffer, &bytes)?;
+            sink.buffer(buffer, bytes)?;
             saved.push(allocation);
         }
         Ok(saved)

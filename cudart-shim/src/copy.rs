@@ -4,6 +4,7 @@ use crate::abi::ArrayHandle;
 use crate::batch::SourceOrder;
 use crate::check;
 use crate::error::{Error, Result};
+use crate::kernel_stream;
 use crate::log;
 use crate::operation::Operation;
 use crate::recording;
@@ -312,6 +313,7 @@ impl Copy {
         let address = side.row_address(0, 0) as u64;
         let copy = gpu::Copy { direction, address, bytes: self.bytes() as u64 };
         recording::copied(copy);
+        kernel_stream::copied(copy);
         simulator.model.as_ref().map_or(Ok(()), |model| model.copied(simulator, copy))
     }
 

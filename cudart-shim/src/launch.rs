@@ -176,7 +176,7 @@ impl KernelLaunch {
             config.parameters = begun.parameters().to_vec();
         }
         let captured =
-            order.and_then(|order| order.before(simulator, &self.kernel.module, &self.program, &config));
+            order.map(|order| order.before(simulator, &self.kernel.module, &self.program, &config));
         let outcome = match begun {
             Some(begun) => simulator.go_on(&self.program, config, begun, number, context),
             None => simulator.run(&self.program, config, number, context),

@@ -34,6 +34,7 @@ mod graph;
 mod image;
 mod interprocess;
 mod jit;
+mod kernel_stream;
 mod launch;
 mod launch_attribute;
 mod library;

@@ -11,6 +11,7 @@ use crate::environment;
 use crate::error::{Error, Result, observe_sticky};
 use crate::graph::Graphs;
 use crate::graph::memory::Account;
+use crate::kernel_stream;
 use crate::limits::Limits;
 use crate::log;
 use crate::model::{self, Model};
@@ -188,6 +189,10 @@ impl Simulator {
             Some(coverage) => device.watched_by(coverage),
             None => device,
         };
+        let device = match kernel_stream::counter() {
+            Some(work) => device.watched_by(work),
+            None => device,
+        };
         let device = match check::checker() {
             Some(checker) => device.checked_by(checker),
             None => device,
@@ -208,7 +213,7 @@ impl Simulator {
                 Config {
                     number: ordinal,
                     start_thread: start_without_signals,
-                    one_at_a_time: checkpoint::is_wanted(),
+                    one_at_a_time: checkpoint::is_wanted() || kernel_stream::is_wanted(),
                     ..Config::default()
                 },
                 model.as_ref().map_or_else(|| Arc::new(HostClock::default()) as Arc<dyn Clock>, Model::clock),

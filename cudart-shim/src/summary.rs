@@ -4,6 +4,7 @@ use crate::check;
 use crate::coverage;
 use crate::entry;
 use crate::environment;
+use crate::kernel_stream;
 use crate::log;
 use crate::model;
 use crate::process::process;
@@ -67,7 +68,7 @@ pub(crate) fn set_counts(counts: BTreeMap<String, KernelCounts>) {
     *KERNELS.lock() = counts;
 }
 
-/// Writes this file, that of the coverage, and the checkers' summary. Runs after the program's own exit handlers and destructors, since libraries
+/// Writes this file, those that other parts of the run are asked for, and the checkers' summary. Runs after the program's own exit handlers and destructors, since libraries
 /// are closed last.
 #[used]
 #[unsafe(link_section = ".fini_array")]
@@ -76,12 +77,18 @@ static WRITE_AT_EXIT: extern "C" fn() = {
         // Nobody is left to tell.
         let _ = std::panic::catch_unwind(|| {
             let statistics = model::gpu_name().is_some();
-            if wanted().is_some() || statistics || coverage::is_wanted() || check::checker().is_some() {
+            if wanted().is_some()
+                || statistics
+                || coverage::is_wanted()
+                || check::checker().is_some()
+                || kernel_stream::is_wanted()
+            {
                 wait_for_work();
             }
             write();
             model::write_statistics();
             coverage::write();
+            kernel_stream::finish();
             check::summarise();
         });
     }

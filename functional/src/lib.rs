@@ -18,3 +18,4 @@ pub mod suspend;
 pub mod tensor;
 pub mod texture;
 pub mod timed;
+pub mod work;

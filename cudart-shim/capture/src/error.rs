@@ -2,6 +2,9 @@
 
 use std::io;
 use std::path::PathBuf;
+use voltsim_checkpoint::contents::ContentError;
+use voltsim_checkpoint::frame::FileError;
+use voltsim_checkpoint::journal::JournalError;
 
 /// What is wrong with a capture, with the file.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +61,36 @@ pub enum Error {
         /// How.
         reason: String,
     },
+    /// A kernel stream cannot be read or written.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
 }
+
+/// What is wrong with the file of a kernel stream.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    /// The file as such.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Texts and memory.
+    #[error(transparent)]
+    Contents(#[from] ContentError),
+    /// Launches and copies.
+    #[error(transparent)]
+    Entries(#[from] JournalError),
+}
+
+macro_rules! of_stream {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Error {
+                Error::Stream(error.into())
+            }
+        })*
+    };
+}
+
+of_stream!(FileError, ContentError, JournalError);
 
 impl Error {
     /// What the user can do, as an imperative sentence without a full stop.
@@ -73,6 +105,19 @@ impl Error {
             Error::Format { .. } => "Use the version of voltsim that made it, or capture again",
             Error::Malformed { .. } => "Correct the file, or capture again",
             Error::Damaged { .. } => "Copy the folder again, or capture again",
+            Error::Stream(error) => {
+                error.remedy().unwrap_or("Check the path, and that it is a kernel stream")
+            }
+        }
+    }
+}
+
+impl StreamError {
+    fn remedy(&self) -> Option<&'static str> {
+        match self {
+            StreamError::File(error) => error.remedy(),
+            StreamError::Contents(error) => error.remedy(),
+            StreamError::Entries(error) => error.remedy(),
         }
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Manifests are written last, so that a folder without one is known to be unfinished.
 
+use crate::capture::Capture;
 use crate::error::Error;
 use crate::manifest::{Address, Buffer, FORMAT, Launch, ResultBuffer, ResultList};
 use crate::ranges::Ranges;
-use crate::textures::{Level, Texels};
 use crate::words::Words;
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -24,13 +24,6 @@ pub const RESULTS: &str = "results";
 
 /// Name of the manifest of results.
 const RESULT_MANIFEST: &str = "results.toml";
-
-/// A captured launch, its manifest read and checked.
-#[derive(Debug)]
-pub struct Capture {
-    folder: PathBuf,
-    launch: Launch,
-}
 
 /// Memory after a launch, its manifest read and checked.
 #[derive(Debug)]
@@ -59,7 +52,7 @@ pub fn is_capture(folder: &Path) -> bool {
     folder.join(MANIFEST).is_file()
 }
 
-fn reading(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+pub(crate) fn reading(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     let path = path.to_owned();
     move |error| Error::Read { path, error }
 }
@@ -69,7 +62,7 @@ fn writing(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     move |error| Error::Write { path, error }
 }
 
-fn read_manifest<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+pub(crate) fn read_manifest<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     /// What every format of a manifest has.
     #[derive(serde::Deserialize)]
     struct Version {
@@ -101,7 +94,7 @@ fn hash(contents: &[u8]) -> String {
 }
 
 /// Reads a compressed file that should have these contents.
-fn read_contents(path: &Path, size: u64, blake3: &str) -> Result<Vec<u8>, Error> {
+pub(crate) fn read_contents(path: &Path, size: u64, blake3: &str) -> Result<Vec<u8>, Error> {
     let damaged = |reason: String| Error::Damaged { path: path.to_owned(), reason };
     let file = fs::File::open(path).map_err(reading(path))?;
     let decoder =
@@ -125,7 +118,7 @@ fn write_contents(path: &Path, contents: &[u8]) -> Result<(), Error> {
 }
 
 /// A path of a manifest, which must not lead out of the folder.
-fn within(folder: &Path, manifest: &str, file: &str) -> Result<PathBuf, Error> {
+pub(crate) fn within(folder: &Path, manifest: &str, file: &str) -> Result<PathBuf, Error> {
     let inside = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
     if inside && !file.is_empty() {
         return Ok(folder.join(file));
@@ -147,106 +140,6 @@ fn make(folder: &Path) -> Result<(), Error> {
     })
 }
 
-impl Capture {
-    /// Opens a folder.
-    pub fn open(folder: &Path) -> Result<Capture, Error> {
-        if folder.is_dir() && !is_capture(folder) {
-            return Err(Error::NotACapture { path: folder.to_owned() });
-        }
-        let launch: Launch = read_manifest(&folder.join(MANIFEST))?;
-        let capture = Capture { folder: folder.to_owned(), launch };
-        capture.check()?;
-        Ok(capture)
-    }
-
-    /// Places that lie outside of what they are places in.
-    fn check(&self) -> Result<(), Error> {
-        let malformed = |message: String| Error::Malformed { path: self.folder.join(MANIFEST), message };
-        for parameter in &self.launch.parameters {
-            let size = parameter.bytes.len() as u64;
-            if u64::from(parameter.offset) + size > self.launch.parameter_bytes.into()
-                || parameter.pointers.end().max(parameter.objects.end()) > size
-            {
-                return Err(malformed(format!(
-                    "parameter `{}` does not lie within the parameters",
-                    parameter.name
-                )));
-            }
-        }
-        for (number, buffer) in self.launch.buffers.iter().enumerate() {
-            let end = buffer.address.0.checked_add(buffer.size);
-            let words = [&buffer.pointers, &buffer.functions, &buffer.objects];
-            if end.is_none() || words.iter().any(|words| words.end() > buffer.size) {
-                return Err(malformed(format!("buffer {number} has places outside of it")));
-            }
-        }
-        let ranges = self.ranges();
-        for (number, image) in self.launch.images.iter().enumerate() {
-            let lies_in_buffer = |level: &Level| {
-                let place = ranges.find(level.address.0)?;
-                let buffer = self.launch.buffers.get(place.buffer)?;
-                let end = place.offset.checked_add(image.bytes(level)?)?;
-                (end <= buffer.size && level.pitch > 0 && level.slice.is_multiple_of(level.pitch))
-                    .then_some(())
-            };
-            if image.levels.is_empty() || image.levels.iter().any(|level| lies_in_buffer(level).is_none()) {
-                return Err(malformed(format!("image {number} does not lie in a buffer")));
-            }
-        }
-        let of_textures = self.launch.textures.iter().filter_map(|texture| match texture.texels {
-            Texels::Image(image) => Some(image),
-            _ => None,
-        });
-        let of_surfaces = self.launch.surfaces.iter().map(|surface| surface.image);
-        if let Some(number) = of_textures.chain(of_surfaces).find(|&image| image >= self.launch.images.len())
-        {
-            return Err(malformed(format!("there is no image {number}")));
-        }
-        if self.launch.modules.is_empty() {
-            return Err(malformed("there is no module".to_owned()));
-        }
-        Ok(())
-    }
-
-    /// The folder.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// The manifest.
-    pub fn launch(&self) -> &Launch {
-        &self.launch
-    }
-
-    /// The PTX texts; the first holds the kernel.
-    pub fn modules(&self) -> Result<Vec<String>, Error> {
-        let read = |file: &String| {
-            let path = within(&self.folder, MANIFEST, file)?;
-            fs::read_to_string(&path).map_err(reading(&path))
-        };
-        self.launch.modules.iter().map(read).collect()
-    }
-
-    /// Contents of a buffer before the launch.
-    pub fn contents(&self, buffer: &Buffer) -> Result<Vec<u8>, Error> {
-        read_contents(&within(&self.folder, MANIFEST, &buffer.file)?, buffer.size, &buffer.blake3)
-    }
-
-    /// Where the buffers were.
-    pub fn ranges(&self) -> Ranges {
-        Ranges::new(self.launch.buffers.iter().map(|buffer| (buffer.address.0, buffer.size)))
-    }
-
-    /// The memory after the launch, if that was captured too.
-    pub fn results(&self) -> Result<Option<Results>, Error> {
-        let folder = self.folder.join(RESULTS);
-        if !folder.exists() {
-            return Ok(None);
-        }
-        Results::open(&folder).map(Some)
-    }
-}
-
 impl Results {
     /// Opens a folder of results.
     pub fn open(folder: &Path) -> Result<Results, Error> {
@@ -256,14 +149,14 @@ impl Results {
 
     /// The memory before a launch, to be compared like that after one.
     pub fn before(capture: &Capture) -> Results {
-        let buffers = capture.launch.buffers.iter().map(|buffer| ResultBuffer {
+        let buffers = capture.launch().buffers.iter().map(|buffer| ResultBuffer {
             address: buffer.address,
             size: buffer.size,
             file: buffer.file.clone(),
             blake3: buffer.blake3.clone(),
         });
         let list = ResultList { format: FORMAT, outcome: String::new(), buffers: buffers.collect() };
-        Results { folder: capture.folder.clone(), list }
+        Results { folder: capture.path().to_owned(), list }
     }
 
     /// The manifest.
@@ -312,7 +205,7 @@ impl Writer {
 
     /// Takes a buffer of another capture as it is, by a link where the disk allows it.
     pub fn copy(&mut self, from: &Capture, buffer: &Buffer) -> Result<(), Error> {
-        let source = within(&from.folder, MANIFEST, &buffer.file)?;
+        let source = within(from.path(), MANIFEST, &buffer.file)?;
         let file = format!("buffers/{}.zst", self.buffers.len());
         let target = self.folder.join(&file);
         if fs::hard_link(&source, &target).is_err() {
@@ -326,7 +219,7 @@ impl Writer {
     pub fn finish(self, launch: Launch) -> Result<Capture, Error> {
         let launch = Launch { modules: self.modules, buffers: self.buffers, ..launch };
         write_manifest(&self.folder.join(MANIFEST), &launch)?;
-        Ok(Capture { folder: self.folder, launch })
+        Ok(Capture::of_folder(self.folder, launch))
     }
 }
 

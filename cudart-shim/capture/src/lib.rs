@@ -8,20 +8,29 @@
 //!   results/          the same memory after the launch, and how the launch ended
 //! ```
 //!
-//! The simulator writes such folders, `voltsim replay` and `voltsim compare` read them. Nothing here knows the simulator.
+//! Many of them are a kernel stream, one file. The simulator writes folders and streams, `voltsim replay`, `compare`, `resume`
+//! and `sweep` read them. Nothing here knows the simulator.
 
+mod capture;
 mod error;
 mod folder;
+mod held;
 mod manifest;
+mod plan;
 mod ranges;
 mod selection;
+mod stream;
 mod textures;
 mod words;
 
+pub use capture::Capture;
 pub use error::Error;
-pub use folder::{Capture, MANIFEST, RESULTS, Results, ResultsWriter, Writer, is_capture};
+pub use folder::{MANIFEST, RESULTS, Results, ResultsWriter, Writer, is_capture};
+pub use held::{HeldLaunch, Holder, Sink};
 pub use manifest::{Address, Buffer, FORMAT, Launch, Parameter, ResultBuffer, ResultList};
+pub use plan::{Configuration, Copies, Group, Groups, Launched, PLAN_FORMAT, Plan, TOLERANCE};
 pub use ranges::{Place, Ranges};
 pub use selection::{BadSelection, Selection};
+pub use stream::{About, Entry, KernelStream, StreamWriter, is_stream};
 pub use textures::{Image, Level, Sampler, Surface, Texels, Texture};
 pub use words::{Words, word_at};

@@ -100,6 +100,11 @@ impl SiteAddress {
 }
 
 impl Site {
+    /// Whether the probe has been given addresses.
+    pub(crate) fn has_address(&self) -> bool {
+        self.address.is_some()
+    }
+
     /// The lanes' addresses, as the instruction's state space counts them. Those of lanes that do not execute mean nothing.
     pub(crate) fn addresses(&self, w: &Running<'_>) -> [u64; WARP] {
         self.address.map_or([0; WARP], |address| address.read(w))

@@ -1,0 +1,302 @@
+//! Which launches stand for which: launches that do alike work are a group, and its first is timed for all of them.
+//!
+//! This is principal kernel selection (Baddouh et al., MICRO 2021) with the counts of one functional pass. Launches come one
+//! after the other and are not kept: one that is like the first of a group of before joins it, else it begins a group. So
+//! what a representative needs can be saved when it is known that it is one.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The format of the file that this code reads and writes.
+pub const PLAN_FORMAT: u32 = 1;
+
+/// How far the counts of a group's launches are from those of its first, at most.
+pub const TOLERANCE: f64 = 0.1;
+
+/// A plan: what is timed, and what that stands for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// [`PLAN_FORMAT`] of whoever wrote it.
+    pub format: u32,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// File with the launches to be timed, in the plan's folder.
+    pub stream: String,
+    /// How far counts of a group's launches are from those of its first, at most.
+    pub tolerance: f64,
+    /// What the numbers in `counts` are.
+    pub counted: Vec<String>,
+    /// Launches of the program.
+    pub launches: u64,
+    /// Copies between host and device: their number, and bytes.
+    pub copies: Copies,
+    /// The GPUs for which the launches are timed.
+    #[serde(default, rename = "configuration")]
+    pub configurations: Vec<Configuration>,
+    /// The groups, in the order of their first launches.
+    #[serde(default, rename = "group")]
+    pub groups: Vec<Group>,
+}
+
+/// Copies between host and device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Copies {
+    /// How many.
+    pub number: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// A GPU for which launches are timed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Configuration {
+    /// What it is called in the results.
+    pub name: String,
+    /// The GPU, by name or file.
+    pub gpu: String,
+    /// Values of it that are others: `section.key=value`.
+    #[serde(default)]
+    pub set: Vec<String>,
+}
+
+/// Launches that do alike work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// The kernel's name in the PTX.
+    pub kernel: String,
+    /// The launch that is timed: the first of the group. Launches are counted from 1.
+    pub representative: u64,
+    /// The launch before it, which brings the caches to what they held; 0 if there is none.
+    pub warm_up: u64,
+    /// CTAs of the representative along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA along x, y, z.
+    pub block: [u32; 3],
+    /// What the representative does.
+    pub counts: Vec<u64>,
+    /// Launches of the group.
+    pub launches: u64,
+    /// Time of all launches of the group over that of the representative: the sum of their instructions over its own.
+    pub weight: f64,
+    /// Part of the program's warp instructions.
+    pub share: f64,
+    /// How far counts of its launches are from those of the representative, at most.
+    pub spread: f64,
+    /// The launches: `1..4, 7`.
+    pub members: String,
+}
+
+/// A launch that has been executed.
+#[derive(Clone, Debug)]
+pub struct Launched<'a> {
+    /// Its number, from 1.
+    pub number: u64,
+    /// The kernel's name in the PTX.
+    pub kernel: &'a str,
+    /// CTAs along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA along x, y, z.
+    pub block: [u32; 3],
+    /// Warp instructions.
+    pub instructions: u64,
+    /// Numbers of warp instructions of different kinds.
+    pub mix: &'a [u64],
+    /// Numbers of accesses to memory of different kinds.
+    pub accesses: &'a [u64],
+}
+
+/// The groups of a run so far.
+#[derive(Debug, Default)]
+pub struct Groups {
+    groups: Vec<Growing>,
+    by_kernel: HashMap<String, Vec<usize>>,
+    launches: u64,
+    instructions: u64,
+}
+
+#[derive(Debug)]
+struct Growing {
+    kernel: String,
+    representative: u64,
+    warm_up: u64,
+    grid: [u32; 3],
+    block: [u32; 3],
+    /// Of the representative.
+    instructions: u64,
+    mix: Vec<u64>,
+    accesses: Vec<u64>,
+    /// Of all launches.
+    total: u64,
+    spread: f64,
+    /// First and last of launches that follow each other.
+    members: Vec<(u64, u64)>,
+}
+
+impl Groups {
+    /// Adds a launch; `before` is the launch before it, 0 if there is none. Says whether it is the first of a group.
+    pub fn add(&mut self, launched: &Launched<'_>, before: u64) -> bool {
+        self.launches += 1;
+        self.instructions += launched.instructions;
+        let known = self.by_kernel.get(launched.kernel).map_or(&[][..], Vec::as_slice);
+        let like = known.iter().find_map(|&number| {
+            let spread = self.groups.get(number)?.spread_with(launched)?;
+            (spread <= TOLERANCE).then_some((number, spread))
+        });
+        match like.and_then(|(number, spread)| Some((self.groups.get_mut(number)?, spread))) {
+            Some((group, spread)) => {
+                group.total += launched.instructions;
+                group.spread = group.spread.max(spread);
+                match group.members.last_mut() {
+                    Some((_, last)) if *last + 1 == launched.number => *last = launched.number,
+                    _ => group.members.push((launched.number, launched.number)),
+                }
+                false
+            }
+            None => {
+                let groups = self.by_kernel.entry(launched.kernel.to_owned()).or_default();
+                groups.push(self.groups.len());
+                self.groups.push(Growing::new(launched, before));
+                true
+            }
+        }
+    }
+
+    /// Launches so far.
+    pub fn launches(&self) -> u64 {
+        self.launches
+    }
+
+    /// The groups.
+    pub fn finish(&self) -> Vec<Group> {
+        self.groups.iter().map(|group| group.finish(self.instructions)).collect()
+    }
+}
+
+impl Growing {
+    fn new(launched: &Launched<'_>, before: u64) -> Growing {
+        let Launched { number, kernel, grid, block, instructions, mix, accesses } = launched;
+        Growing {
+            kernel: (*kernel).to_owned(),
+            representative: *number,
+            warm_up: before,
+            grid: *grid,
+            block: *block,
+            instructions: *instructions,
+            mix: mix.to_vec(),
+            accesses: accesses.to_vec(),
+            total: *instructions,
+            spread: 0.0,
+            members: vec![(*number, *number)],
+        }
+    }
+
+    /// How far a launch's counts are from the representative's; `None` where they cannot be compared.
+    ///
+    /// Differences of instructions count by all instructions, differences of accesses by all accesses, or by the
+    /// instructions where those are more: few accesses take no time beside many instructions.
+    fn spread_with(&self, launched: &Launched<'_>) -> Option<f64> {
+        if self.block != launched.block {
+            return None;
+        }
+        let ctas = |grid: [u32; 3]| grid.iter().map(|extent| f64::from(*extent)).product::<f64>();
+        let difference = |a: &[u64], b: &[u64], of: f64| {
+            let all: u64 = a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).sum();
+            all as f64 / of.max(1.0)
+        };
+        let instructions = self.instructions as f64;
+        let accesses = (self.accesses.iter().sum::<u64>() as f64).max(instructions);
+        let spreads = [
+            (ctas(self.grid) - ctas(launched.grid)).abs() / ctas(self.grid).max(1.0),
+            difference(&self.mix, launched.mix, instructions),
+            difference(&self.accesses, launched.accesses, accesses),
+        ];
+        Some(spreads.into_iter().fold(0.0, f64::max))
+    }
+
+    fn finish(&self, all: u64) -> Group {
+        let runs = self.members.iter().map(|(first, last)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}..{last}"),
+        });
+        let part = |of: u64| self.total as f64 / of.max(1) as f64;
+        Group {
+            kernel: self.kernel.clone(),
+            representative: self.representative,
+            warm_up: self.warm_up,
+            grid: self.grid,
+            block: self.block,
+            counts: self.mix.iter().chain(&self.accesses).copied().collect(),
+            launches: self.members.iter().map(|(first, last)| last - first + 1).sum(),
+            weight: part(self.instructions),
+            share: part(all),
+            spread: self.spread,
+            members: runs.collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launched(number: u64, mix: &[u64]) -> Launched<'_> {
+        let instructions = mix.iter().sum();
+        Launched {
+            number,
+            kernel: "k",
+            grid: [4, 1, 1],
+            block: [32, 1, 1],
+            instructions,
+            mix,
+            accesses: &[8, 0],
+        }
+    }
+
+    #[test]
+    fn launches_of_alike_work_are_one_group_with_the_first_for_all() {
+        let mut groups = Groups::default();
+        assert!(groups.add(&launched(1, &[100, 100]), 0));
+        assert!(!groups.add(&launched(2, &[105, 100]), 1));
+        assert!(!groups.add(&launched(4, &[100, 95]), 3));
+        let [group] = groups.finish().try_into().unwrap();
+        assert_eq!((group.representative, group.launches, group.members.as_str()), (1, 3, "1..2, 4"));
+        assert!((group.weight - 3.0).abs() < 1e-9 && (group.spread - 0.025).abs() < 1e-9, "{group:?}");
+    }
+
+    #[test]
+    fn another_mix_of_as_many_instructions_is_another_group() {
+        let mut groups = Groups::default();
+        assert!(groups.add(&launched(1, &[100, 100]), 0));
+        assert!(groups.add(&launched(2, &[150, 50]), 1));
+        assert!(!groups.add(&launched(3, &[150, 50]), 2), "it is like the second");
+        assert_eq!(groups.finish()[1].warm_up, 1);
+    }
+
+    #[test]
+    fn another_kernel_block_or_memory_behaviour_is_another_group() {
+        let mut groups = Groups::default();
+        let first = launched(1, &[10, 10]);
+        assert!(groups.add(&first, 0));
+        assert!(groups.add(&Launched { kernel: "other", ..first.clone() }, 1));
+        assert!(groups.add(&Launched { block: [64, 1, 1], ..first.clone() }, 2));
+        assert!(groups.add(&Launched { grid: [8, 1, 1], ..first.clone() }, 3));
+        assert!(groups.add(&Launched { accesses: &[0, 8], ..first.clone() }, 4));
+        assert!(!groups.add(&first, 5));
+    }
+
+    #[test]
+    fn shares_of_all_groups_are_the_whole() {
+        let mut groups = Groups::default();
+        for number in 1..=6 {
+            groups.add(&launched(number, &[number * 40, 60]), number - 1);
+        }
+        let shares: f64 = groups.finish().iter().map(|group| group.share).sum();
+        assert!((shares - 1.0).abs() < 1e-9);
+        assert_eq!(groups.launches(), 6);
+    }
+}

@@ -1,0 +1,226 @@
+//! Kernel streams: many captured launches in one file, with what is the same in several of them stored once, and the copies
+//! between them.
+//!
+//! | section | what |
+//! |---|---|
+//! | `about` | whose launches they are |
+//! | `contents`, `contents.table` | PTX texts and memory before each launch |
+//! | `entries` | launches and copies, in the order in which they were executed |
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use voltsim_checkpoint::atomic_file::{Durability, folder_of};
+use voltsim_checkpoint::codec;
+use voltsim_checkpoint::contents::{self, Content, Contents, ContentsWriter};
+use voltsim_checkpoint::frame::{File, FileWriter, Schema};
+use voltsim_checkpoint::journal::{JournalReader, JournalWriter};
+
+use crate::capture::Capture;
+use crate::error::Error;
+use crate::held::HeldLaunch;
+use crate::manifest::{Buffer, Launch};
+
+const ABOUT: &str = "about";
+const CONTENTS: &str = "contents";
+const ENTRIES: &str = "entries";
+
+/// Bytes that a record may take in memory.
+const LIMIT: usize = 1 << 30;
+
+fn about_schema() -> Schema {
+    Schema::of("kernel stream, about, version 1")
+}
+
+/// Whose launches a stream has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// Version of Voltsim that wrote it.
+    pub voltsim: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The device's profile, by name or file.
+    pub device: String,
+}
+
+/// What the device did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Entry {
+    /// A launch.
+    Launch {
+        /// Its number in the program, from 1.
+        number: u64,
+        /// The kernel's name in the PTX.
+        kernel: String,
+        /// Its manifest, without files: a [`Launch`] as text.
+        manifest: String,
+        /// The PTX texts.
+        modules: Vec<Content>,
+        /// The memory of each buffer before it.
+        buffers: Vec<Content>,
+    },
+    /// A copy between host and device.
+    Copy {
+        /// To the device.
+        to_device: bool,
+        /// Device address of the first byte.
+        address: u64,
+        /// Bytes.
+        bytes: u64,
+    },
+}
+
+/// Writes a kernel stream. The file has its name when it is finished.
+pub struct StreamWriter {
+    file: FileWriter,
+    contents: ContentsWriter,
+    entries: JournalWriter,
+    launches: u64,
+}
+
+impl StreamWriter {
+    /// Begins a file, which replaces another of that name when it is whole.
+    pub fn create(path: &Path, about: &About) -> Result<StreamWriter, Error> {
+        let mut file = FileWriter::create(path, contents::SECTIONS + 2)?;
+        file.begin(ABOUT, about_schema())?;
+        file.append(&codec::encode(about).map_err(|error| malformed(path, &error))?)?;
+        let contents = ContentsWriter::begin(&mut file, CONTENTS)?;
+        Ok(StreamWriter { file, contents, entries: JournalWriter::new(folder_of(path)), launches: 0 })
+    }
+
+    /// Adds a launch.
+    pub fn launch(&mut self, held: &HeldLaunch) -> Result<(), Error> {
+        let path = self.file.path().to_owned();
+        let manifest = toml::to_string(&held.launch).map_err(|error| malformed(&path, &error))?;
+        let mut store = |bytes: &[u8]| self.contents.add(&mut self.file, bytes);
+        let modules = held.modules.iter().map(|text| store(text.as_bytes())).collect::<Result<_, _>>()?;
+        let buffers = held.contents.iter().map(|bytes| store(bytes)).collect::<Result<_, _>>()?;
+        let Launch { launch: number, kernel, .. } = &held.launch;
+        let entry = Entry::Launch { number: *number, kernel: kernel.clone(), manifest, modules, buffers };
+        self.launches += 1;
+        self.entry(&entry)
+    }
+
+    /// Adds a copy.
+    pub fn copy(&mut self, to_device: bool, address: u64, bytes: u64) -> Result<(), Error> {
+        self.entry(&Entry::Copy { to_device, address, bytes })
+    }
+
+    fn entry(&mut self, entry: &Entry) -> Result<(), Error> {
+        let encoded = codec::encode(entry).map_err(|error| malformed(self.file.path(), &error))?;
+        Ok(self.entries.push(&encoded)?)
+    }
+
+    /// Launches so far.
+    pub fn launches(&self) -> u64 {
+        self.launches
+    }
+
+    /// Ends the file, which now has its name.
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.contents.finish(&mut self.file)?;
+        self.entries.write_to(&mut self.file, ENTRIES)?;
+        self.file.finish(Durability::Synced)?;
+        Ok(())
+    }
+}
+
+/// A kernel stream that is read.
+#[derive(Debug)]
+pub struct KernelStream {
+    file: File,
+    about: About,
+    contents: Contents,
+    entries: Vec<Entry>,
+}
+
+/// Is a file a kernel stream, as far as its head and the names in it say?
+pub fn is_stream(path: &Path) -> bool {
+    let file = File::open(path).ok();
+    file.is_some_and(|file| {
+        file.frame()
+            .is_ok_and(|frame| frame.names().any(|name| name == ENTRIES) && frame.length(ABOUT).is_some())
+    })
+}
+
+impl KernelStream {
+    /// Opens a file.
+    pub fn open(path: &Path) -> Result<KernelStream, Error> {
+        let file = File::open(path)?;
+        let damaged = |error: &dyn std::fmt::Display| malformed(path, error);
+        let about = file.section(ABOUT, about_schema())?;
+        let about = codec::decode::<LIMIT, About>(about).map_err(|error| damaged(&error))?;
+        let contents = Contents::open(&file, CONTENTS)?;
+        let mut entries = Vec::new();
+        for record in JournalReader::open(&file, ENTRIES)? {
+            entries.push(codec::decode::<LIMIT, Entry>(&record?).map_err(|error| damaged(&error))?);
+        }
+        Ok(KernelStream { file, about, contents, entries })
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Whose launches it has.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// What the device did, in order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Compares the whole file with its hashes.
+    pub fn verify(&self) -> Result<(), Error> {
+        self.file.check()?;
+        for entry in &self.entries {
+            let Entry::Launch { modules, buffers, .. } = entry else { continue };
+            modules.iter().chain(buffers).try_for_each(|content| self.content(content).map(drop))?;
+        }
+        Ok(())
+    }
+
+    /// The launch that is an entry; `None` if that is something else.
+    pub fn capture(self: &Arc<Self>, entry: usize) -> Result<Option<Capture>, Error> {
+        let Some(Entry::Launch { manifest, modules, buffers, .. }) = self.entries.get(entry) else {
+            return Ok(None);
+        };
+        let launch: Launch = toml::from_str(manifest).map_err(|error| malformed(self.path(), &error))?;
+        if launch.buffers.len() != buffers.len() || launch.modules.len() != modules.len() {
+            return Err(malformed(self.path(), &"a launch has more or less memory than its manifest says"));
+        }
+        Capture::of_stream(Arc::clone(self), entry, launch).map(Some)
+    }
+
+    /// The PTX texts of an entry.
+    pub(crate) fn modules(&self, entry: usize) -> Result<Vec<String>, Error> {
+        let Some(Entry::Launch { modules, .. }) = self.entries.get(entry) else { return Ok(Vec::new()) };
+        let text =
+            |module| String::from_utf8(self.content(module)?).map_err(|error| malformed(self.path(), &error));
+        modules.iter().map(text).collect()
+    }
+
+    /// The memory of the buffer that is the entry's `number`-th.
+    pub(crate) fn buffer(&self, entry: usize, number: usize, buffer: &Buffer) -> Result<Vec<u8>, Error> {
+        let content = match self.entries.get(entry) {
+            Some(Entry::Launch { buffers, .. }) => buffers.get(number),
+            _ => None,
+        };
+        let fits = content.filter(|content| content.length == buffer.size);
+        let content =
+            fits.ok_or_else(|| malformed(self.path(), &format_args!("buffer {number} has another size")))?;
+        self.content(content)
+    }
+
+    fn content(&self, content: &Content) -> Result<Vec<u8>, Error> {
+        Ok(self.contents.read(&self.file, content)?)
+    }
+}
+
+fn malformed(path: &Path, error: &dyn std::fmt::Display) -> Error {
+    Error::Malformed { path: PathBuf::from(path), message: error.to_string() }
+}

@@ -1,0 +1,227 @@
+//! Writes the program's launches and copies to a kernel stream, where `VOLTSIM_IMAGE` names a file.
+//!
+//! `VOLTSIM_IMAGE_ONLY` chooses launches. Where `VOLTSIM_PLAN` names a file too, launches are grouped by what they do, and the stream
+//! has the first of each group, with the launch before it; that file gets the plan. Both have their names when the process
+//! ends. What cannot be written is told once, and the program goes on.
+
+use crate::environment;
+use crate::log;
+use crate::process::process;
+use crate::profile::Profile;
+use functional::work::{self, Work};
+use launch_capture::{
+    About, Copies, Error, Groups, HeldLaunch, Launched, PLAN_FORMAT, Plan, Selection, StreamWriter, TOLERANCE,
+};
+use parking_lot::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
+use timing::gpu::{Copy, Direction};
+use voltsim_checkpoint::atomic_file::{self, Durability};
+
+/// What the environment asks for, and how far it is done.
+struct Stream {
+    file: PathBuf,
+    selection: Selection,
+    progress: Mutex<Progress>,
+    planner: Option<Planner>,
+}
+
+#[derive(Default)]
+struct Progress {
+    writer: Option<StreamWriter>,
+    copies: Copies,
+    /// Something could not be written: the rest could not be either.
+    has_failed: bool,
+}
+
+/// Groups launches.
+struct Planner {
+    file: PathBuf,
+    work: Arc<Work>,
+    plan: Mutex<Planned>,
+}
+
+#[derive(Default)]
+struct Planned {
+    groups: Groups,
+    /// The launch that is executed.
+    running: Option<HeldLaunch>,
+    /// The launch before it.
+    before: Option<HeldLaunch>,
+    /// The last launch that is in the stream.
+    written: u64,
+}
+
+fn stream() -> Option<&'static Stream> {
+    static STREAM: LazyLock<Option<Stream>> = LazyLock::new(read);
+    STREAM.as_ref()
+}
+
+fn read() -> Option<Stream> {
+    let file = PathBuf::from(environment::variable("VOLTSIM_IMAGE")?);
+    let only = environment::text("VOLTSIM_IMAGE_ONLY").unwrap_or_default();
+    let wrong = |error| eprintln!("voltsim: VOLTSIM_IMAGE_ONLY: {error}; nothing is written");
+    let selection = only.parse().map_err(wrong).ok()?;
+    let planner = environment::variable("VOLTSIM_PLAN").map(|file| Planner {
+        file: PathBuf::from(file),
+        work: Arc::default(),
+        plan: Mutex::default(),
+    });
+    Some(Stream { file, selection, progress: Mutex::default(), planner })
+}
+
+/// Is a stream wanted?
+pub(crate) fn is_wanted() -> bool {
+    stream().is_some()
+}
+
+/// What counts the work of launches, if a plan is wanted.
+pub(crate) fn counter() -> Option<Arc<Work>> {
+    Some(Arc::clone(&stream()?.planner.as_ref()?.work))
+}
+
+/// Is this launch to be in the stream, as far as its number and name say?
+pub(crate) fn wants(kernel: &str, number: u64) -> bool {
+    stream()
+        .is_some_and(|stream| stream.selection.contains(kernel, number) && !stream.progress.lock().has_failed)
+}
+
+/// A launch is going to be executed.
+pub(crate) fn begin(held: HeldLaunch) {
+    let Some(stream) = stream() else { return };
+    match &stream.planner {
+        Some(planner) => {
+            // What was copied, and kernels that failed, are nobody's work.
+            planner.work.take();
+            planner.plan.lock().running = Some(held);
+        }
+        None => stream.write(|writer| writer.launch(&held)),
+    }
+}
+
+/// The launch has been executed.
+pub(crate) fn end() {
+    if let Some((stream, planner)) = stream().and_then(|stream| Some((stream, stream.planner.as_ref()?))) {
+        stream.group(planner);
+    }
+}
+
+/// Bytes have been copied between host and device.
+pub(crate) fn copied(copy: Copy) {
+    let Some(stream) = stream() else { return };
+    if stream.planner.is_none() {
+        let Copy { direction, address, bytes } = copy;
+        stream.write(|writer| writer.copy(direction == Direction::ToDevice, address, bytes));
+    }
+    let copies = &mut stream.progress.lock().copies;
+    copies.number += 1;
+    copies.bytes += copy.bytes;
+}
+
+/// What could not be done for the stream.
+pub(crate) fn give_up(error: &Error) {
+    let Some(stream) = stream() else { return };
+    let mut progress = stream.progress.lock();
+    if !std::mem::replace(&mut progress.has_failed, true) {
+        progress.writer = None;
+        log::report(|| format!("VOLTSIM_IMAGE: {error}; there will be no stream. {}", error.remedy()));
+    }
+}
+
+/// Ends the files. A process that has launched nothing leaves what others have written: a program's children end too.
+pub(crate) fn finish() {
+    let Some(stream) = stream().filter(|_| !process().forked.load(Ordering::Relaxed)) else { return };
+    // A launch may still be running, on a thread that the end of the process stopped.
+    let Some(writer) = stream.progress.try_lock().and_then(|mut progress| progress.writer.take()) else {
+        return;
+    };
+    let plan = stream.planner.as_ref().map(|planner| (planner, stream.plan(planner)));
+    let written = writer.finish().and_then(|()| match plan {
+        Some((planner, plan)) => write_plan(&planner.file, &plan),
+        None => Ok(()),
+    });
+    if let Err(error) = written {
+        give_up(&error);
+    }
+}
+
+fn write_plan(path: &Path, plan: &Plan) -> Result<(), Error> {
+    let path = path.to_owned();
+    let text = toml::to_string(plan)
+        .map_err(|error| Error::Malformed { path: path.clone(), message: error.to_string() })?;
+    atomic_file::write(&path, text.as_bytes(), Durability::Synced)
+        .map_err(|error| Error::Write { path, error })
+}
+
+fn command() -> Vec<String> {
+    std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect()
+}
+
+impl Stream {
+    /// Writes to the file, which is begun by the first launch or copy.
+    fn write(&self, write: impl FnOnce(&mut StreamWriter) -> Result<(), Error>) {
+        let written = self.try_write(write);
+        if let Err(error) = written {
+            give_up(&error);
+        }
+    }
+
+    fn try_write(&self, write: impl FnOnce(&mut StreamWriter) -> Result<(), Error>) -> Result<(), Error> {
+        let mut progress = self.progress.lock();
+        if progress.has_failed {
+            return Ok(());
+        }
+        if progress.writer.is_none() {
+            let voltsim = env!("CARGO_PKG_VERSION").to_owned();
+            let about = About { voltsim, command: command(), device: Profile::chosen() };
+            progress.writer = Some(StreamWriter::create(&self.file, &about)?);
+        }
+        progress.writer.as_mut().map_or(Ok(()), write)
+    }
+
+    /// Puts the launch that was executed into its group; the first of a group goes to the stream.
+    fn group(&self, planner: &Planner) {
+        let counts = planner.work.take();
+        let (mix, accesses) = counts.split_at(work::UNITS);
+        let mut plan = planner.plan.lock();
+        let Some(held) = plan.running.take() else { return };
+        let launch = &held.launch;
+        let launched = Launched {
+            number: launch.launch,
+            kernel: &launch.kernel,
+            grid: launch.grid,
+            block: launch.block,
+            instructions: mix.iter().sum(),
+            mix,
+            accesses,
+        };
+        let number = launched.number;
+        let before = plan.before.take();
+        let number_before = before.as_ref().map_or(0, |before| before.launch.launch);
+        if plan.groups.add(&launched, number_before) {
+            if let Some(before) = before.filter(|_| number_before > plan.written) {
+                self.write(|writer| writer.launch(&before));
+            }
+            self.write(|writer| writer.launch(&held));
+            plan.written = number;
+        }
+        plan.before = Some(held);
+    }
+
+    fn plan(&self, planner: &Planner) -> Plan {
+        let plan = planner.plan.lock();
+        let name = |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Plan {
+            format: PLAN_FORMAT,
+            command: command(),
+            stream: name(&self.file),
+            tolerance: TOLERANCE,
+            counted: work::NAMES.map(str::to_owned).to_vec(),
+            launches: plan.groups.launches(),
+            copies: self.progress.lock().copies,
+            configurations: Vec::new(),
+            groups: plan.groups.finish(),
+        }
+    }
+}

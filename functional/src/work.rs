@@ -1,0 +1,141 @@
+//! What launches do: warp instructions by unit, and accesses to memory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ptx_frontend::ir::{Function, Instruction, Operand};
+use ptx_frontend::isa::{Effect, Modifier, ScalarType};
+use warp_stream::Unit;
+
+use crate::engine::op::Flow;
+use crate::engine::probe::{Probe, Region, Site, Watch, Watcher};
+use crate::engine::running::Running;
+
+/// Bytes of a sector, as a power of two.
+const SECTOR: u32 = 5;
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+enum Count {
+    SharedAccesses = UNITS,
+    SectorsRead,
+    SectorsWritten,
+    AtomicLanes,
+}
+
+/// How many of the numbers are warp instructions, by unit.
+pub const UNITS: usize = Unit::COUNT;
+
+/// How many numbers [`Work::take`] gives.
+pub const COUNTS: usize = Count::AtomicLanes as usize + 1;
+
+/// Their names, in order.
+pub const NAMES: [&str; COUNTS] = [
+    "integer",
+    "fp32",
+    "fp64",
+    "special_function",
+    "tensor",
+    "memory",
+    "texture",
+    "branch",
+    "barrier",
+    "shared_accesses",
+    "sectors_read",
+    "sectors_written",
+    "atomic_lanes",
+];
+
+/// Counts what kernels do.
+///
+/// The first numbers are warp instructions of each [`Unit`], as PTX has them; then accesses of warps to shared memory,
+/// sectors of global memory that are read and written, and lanes of atomic operations there. A sector counts anew where a
+/// lane's is another than that of the lane before it.
+#[derive(Debug, Default)]
+pub struct Work(Arc<Counters>);
+
+#[derive(Debug, Default)]
+struct Counters([AtomicU64; COUNTS]);
+
+impl Counters {
+    fn add(&self, count: usize, number: u64) {
+        if let Some(counter) = self.0.get(count) {
+            counter.fetch_add(number, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Work {
+    /// What was done since this was asked before.
+    pub fn take(&self) -> [u64; COUNTS] {
+        std::array::from_fn(|count| {
+            self.0.0.get(count).map_or(0, |counter| counter.swap(0, Ordering::Relaxed))
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Counted {
+    unit: Unit,
+    effect: Effect,
+    /// Bytes of a lane.
+    bytes: u64,
+    counters: Arc<Counters>,
+}
+
+impl Watcher for Work {
+    fn watch(&self, _: &Function, instruction: &Instruction) -> Vec<Watch> {
+        let line = instruction.op.line();
+        let double = matches!(line.unit, Unit::Fp32) && instruction.last_type() == Some(ScalarType::F64);
+        let element = instruction.last_type().map_or(0, |ty| ty.bytes());
+        let elsewhere = [Modifier::Param, Modifier::ParamEntry, Modifier::ParamFunc, Modifier::Const];
+        let is_access = matches!(line.effect, Effect::Load | Effect::Store | Effect::Atomic)
+            && !instruction.modifiers().any(|modifier| elsewhere.contains(&modifier));
+        let operand = instruction.operands.iter().position(|it| matches!(it, Operand::Address { .. }));
+        let probe = Arc::new(Counted {
+            unit: if double { Unit::Fp64 } else { line.unit },
+            effect: line.effect,
+            bytes: u64::from(element) * instruction.vector_length() as u64,
+            counters: Arc::clone(&self.0),
+        });
+        vec![Watch { address: operand.filter(|_| is_access), ..Watch::of(probe) }]
+    }
+}
+
+impl Probe for Counted {
+    fn reached(&self, warp: &mut Running<'_>, site: &Site) -> Flow {
+        self.counters.add(self.unit as usize, 1);
+        if site.has_address() && warp.mask != 0 {
+            self.access(warp, site);
+        }
+        Flow::Next
+    }
+}
+
+impl Counted {
+    fn access(&self, warp: &Running<'_>, site: &Site) {
+        let addresses = site.addresses(warp);
+        let first = addresses.get(warp.mask.trailing_zeros() as usize).copied().unwrap_or(0);
+        match site.locate(warp, first).0 {
+            Region::Global => {}
+            Region::Local => return,
+            Region::Shared | Region::Unfollowed => {
+                return self.counters.add(Count::SharedAccesses as usize, 1);
+            }
+        }
+        if self.effect == Effect::Atomic {
+            return self.counters.add(Count::AtomicLanes as usize, warp.mask.count_ones().into());
+        }
+        let active = addresses.iter().enumerate().filter(|(lane, _)| warp.mask >> lane & 1 != 0);
+        let (mut sectors, mut last) = (0, u64::MAX);
+        for (_, &address) in active {
+            let end = address.wrapping_add(self.bytes.max(1) - 1) >> SECTOR;
+            let start = address >> SECTOR;
+            sectors += end.wrapping_sub(start) + u64::from(start != last);
+            last = end;
+        }
+        let count = if self.effect == Effect::Load { Count::SectorsRead } else { Count::SectorsWritten };
+        self.counters.add(count as usize, sectors);
+    }
+}

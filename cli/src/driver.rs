@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 #![allow(non_snake_case, reason = "the driver's own names")]
 
+mod fixed;
 pub(crate) mod images;
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
@@ -12,6 +13,8 @@ use std::path::Path;
 use std::ptr::{null, null_mut};
 
 use libloading::Library;
+
+pub(crate) use fixed::BLOCK;
 
 use crate::failure::Failure;
 
@@ -59,6 +62,12 @@ functions! {
     cuLinkAddData_v2(Handle, c_int, *mut c_void, usize, *const c_char, c_uint, *const c_int, *mut *mut c_void);
     cuLinkComplete(Handle, *mut *mut c_void, *mut usize);
     cuMemAlloc_v2(*mut u64, usize);
+    cuMemFree_v2(u64);
+    cuMemAddressReserve(*mut u64, usize, usize, u64, u64);
+    cuMemAddressFree(u64, usize);
+    cuMemCreate(*mut u64, usize, *const fixed::Properties, u64);
+    cuMemMap(u64, usize, usize, u64, u64);
+    cuMemSetAccess(u64, usize, *const fixed::Access, usize);
     cuMemcpyHtoD_v2(u64, *const c_void, usize);
     cuMemcpyDtoH_v2(*mut c_void, u64, usize);
     cuFuncSetAttribute(Handle, c_int, c_int);
@@ -68,6 +77,10 @@ functions! {
     cuMemcpy3D_v2(*const images::Copy3d);
     cuTexObjectCreate(*mut u64, *const images::Resource, *const images::Texture, *const c_void);
     cuSurfObjectCreate(*mut u64, *const images::Resource);
+    cuTexObjectDestroy(u64);
+    cuSurfObjectDestroy(u64);
+    cuArrayDestroy(Handle);
+    cuMipmappedArrayDestroy(Handle);
     cuLaunchKernel(Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void);
     cuLaunchCooperativeKernel(Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void);
 }
@@ -246,6 +259,12 @@ impl Driver {
         // SAFETY: the result goes to a variable of ours.
         self.check("cuMemAlloc", unsafe { (self.functions.cuMemAlloc_v2)(&raw mut address, size) })?;
         Ok(address)
+    }
+
+    /// Frees what [`Driver::allocate`] has given.
+    pub(crate) fn free(&self, address: u64) -> Result<(), DriverError> {
+        // SAFETY: the driver checks the address.
+        self.check("cuMemFree", unsafe { (self.functions.cuMemFree_v2)(address) })
     }
 
     /// Copies to device memory.

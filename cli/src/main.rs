@@ -9,6 +9,7 @@ mod difference;
 mod driver;
 mod environment;
 mod failure;
+mod image;
 mod instrumented;
 mod libraries;
 mod model;

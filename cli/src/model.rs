@@ -51,6 +51,13 @@ pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
     fs::write(file, "").map_err(|error| Failure::in_file(file, error))
 }
 
+/// A file that a run is going to write when it ends, in a folder that is not there, should be known before hours of work.
+pub(crate) fn check_creatable(file: &Path) -> Result<(), Failure> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let probe = tempfile::Builder::new().prefix(".voltsim-").tempfile_in(folder);
+    probe.map(drop).map_err(|error| Failure::in_file(file, format_args!("cannot be written: {error}")))
+}
+
 /// Whether and how launches are timed.
 #[derive(clap::Args)]
 #[group(id = "model")]

@@ -64,6 +64,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// The device that the program is told it has, if one is named.
+    pub(crate) fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
     /// Are kernels checked?
     pub(crate) fn checks(&self) -> bool {
         self.check.is_some()

@@ -40,7 +40,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut command = program::command(&args.program, &args.options)?;
     if let Some(only) = &args.only {
-        check_selection(only)?;
+        check_selection("--only", only)?;
         command.env("VOLTSIM_CAPTURE_ONLY", only);
     }
     command.env("VOLTSIM_CAPTURE", empty_folder(&args.output)?);
@@ -51,8 +51,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// Fails unless the text selects launches.
-pub(crate) fn check_selection(only: &str) -> Result<(), Failure> {
-    only.parse::<Selection>().map(|_| ()).map_err(|error| Failure::new(format_args!("--only: {error}")))
+pub(crate) fn check_selection(option: &str, only: &str) -> Result<(), Failure> {
+    only.parse::<Selection>().map(|_| ()).map_err(|error| Failure::new(format_args!("{option}: {error}")))
 }
 
 /// Makes the folder, unless it is there and empty; gives its absolute path.

@@ -31,7 +31,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-pub(crate) use capture::empty_folder;
+pub(crate) use capture::{check_selection, empty_folder};
 
 use crate::failure::Failure;
 

@@ -47,7 +47,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut command = program::command(&args.program, &args.options)?;
     if let Some(only) = &args.only {
-        check_selection(only)?;
+        check_selection("--only", only)?;
         command.env("VOLTSIM_ONLY", only);
     }
     if args.format == Format::Accelsim {

@@ -2,25 +2,30 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use saved_run::SavedRun;
 
+use super::check_selection;
 use super::checkpoint::unreadable;
+use super::replay::Replay;
 use crate::checkpoint;
 use crate::failure::Failure;
 use crate::model;
 use crate::program;
 
-/// Go on from a checkpoint
+/// Go on from a checkpoint, or run the launches of a kernel stream
 ///
 /// The program runs from its beginning, with the same arguments and files as when it was saved; its kernels before the
 /// point are not executed, and what they have brought to the host comes from the checkpoint. A program that does something
 /// else than it did is stopped with an error that names the first difference. The exit status is the program's, or 87 when
 /// the program succeeds but did not go on from the checkpoint.
+///
+/// A kernel stream (voltsim run --image) needs no program: its launches are run one after the other, each with the memory that
+/// it had. Launches keep their numbers.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What `voltsim run --checkpoint` has written
+    /// What `voltsim run --checkpoint` or `voltsim run --image` has written
     #[arg(value_name = "CHECKPOINT")]
     file: PathBuf,
 
@@ -37,13 +42,24 @@ pub(crate) struct Args {
     #[command(flatten)]
     checkpoint: checkpoint::Options,
 
-    /// The program and its arguments
-    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    /// Run only these launches of a kernel stream: kernel=GLOB,launch=A..B
+    #[arg(long, value_name = "SELECTION", conflicts_with = "program")]
+    launches: Option<String>,
+
+    /// The program and its arguments; none for a kernel stream
+    #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 
 /// Starts the program.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    if launch_capture::is_stream(&args.file) {
+        return Err(program::replace(stream(args)?));
+    }
+    if args.program.is_empty() {
+        return Err(Failure::in_file(&args.file, "a checkpoint needs the program that was saved")
+            .remedy("add -- PROGRAM; only kernel streams (voltsim run --image) go without"));
+    }
     if args.options.checks() {
         return Err(Failure::new(
             "--check needs the whole run: what was written before the point is not known",
@@ -59,4 +75,23 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         command.env("VOLTSIM_RESUME_COLD", "1");
     }
     args.checkpoint.run(command, Some(&args.file))
+}
+
+/// The command that runs launches of a kernel stream.
+fn stream(args: &Args) -> Result<Command, Failure> {
+    let refused = |what: &str| Failure::in_file(&args.file, format_args!("this is a kernel stream: {what}"));
+    if !args.program.is_empty() {
+        return Err(refused("it runs without a program").remedy("leave the program out"));
+    }
+    if args.cold || args.checkpoint.is_wanted() {
+        return Err(refused("--cold and --checkpoint are for checkpoints").remedy("leave them out"));
+    }
+    let mut replay = Replay::new(&args.file)?;
+    if let Some(launches) = &args.launches {
+        check_selection("--launches", launches)?;
+        replay.launches.clone_from(launches);
+    }
+    let mut command = replay.command(&args.options)?;
+    args.model.set(&mut command)?;
+    Ok(command)
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use crate::checkpoint;
 use crate::failure::Failure;
+use crate::image;
 use crate::model;
 use crate::program;
 use crate::supervise;
@@ -25,6 +26,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     checkpoint: checkpoint::Options,
 
+    #[command(flatten)]
+    image: image::Options,
+
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
@@ -34,6 +38,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut command = program::command(&args.program, &args.options)?;
     args.model.set(&mut command)?;
+    args.image.set(&mut command)?;
     match (args.options.checks(), args.checkpoint.is_wanted()) {
         (true, true) => {
             Err(Failure::new("--check and --checkpoint do not go together").remedy("leave one of them out"))

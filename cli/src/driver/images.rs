@@ -262,4 +262,31 @@ impl Driver {
         let code = unsafe { (self.functions.cuSurfObjectCreate)(&raw mut handle, &raw const resource) };
         self.check("cuSurfObjectCreate", code).map(|()| handle)
     }
+
+    /// Destroys objects and arrays that nothing uses any more.
+    pub(crate) fn destroy(
+        &self,
+        textures: &[u64],
+        surfaces: &[u64],
+        arrays: &[Array],
+    ) -> Result<(), DriverError> {
+        let call = &self.functions;
+        for &handle in textures {
+            // SAFETY: a handle that this driver has given.
+            self.check("cuTexObjectDestroy", unsafe { (call.cuTexObjectDestroy)(handle) })?;
+        }
+        for &handle in surfaces {
+            // SAFETY: as above.
+            self.check("cuSurfObjectDestroy", unsafe { (call.cuSurfObjectDestroy)(handle) })?;
+        }
+        for array in arrays {
+            // SAFETY: as above.
+            let code = match array.levels.as_slice() {
+                [_] => unsafe { (call.cuArrayDestroy)(array.whole) },
+                _ => unsafe { (call.cuMipmappedArrayDestroy)(array.whole) },
+            };
+            self.check("cuArrayDestroy", code)?;
+        }
+        Ok(())
+    }
 }

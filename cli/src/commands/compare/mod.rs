@@ -150,7 +150,7 @@ impl Comparison<'_> {
                 .remedy("Capture its launches first, then compare the folders"));
         }
         if let Some(only) = &self.args.only {
-            check_selection(only)?;
+            check_selection("--only", only)?;
         }
         let scratch = scratch()?;
         let (folder_a, folder_b) = (scratch.path().join("a"), scratch.path().join("b"));

@@ -67,7 +67,7 @@ impl Side {
                 instrumented::with_text(capture, text, &changed)?;
                 self.replay(&changed, &results)
             }
-            None => self.replay(capture.folder(), &results),
+            None => self.replay(capture.path(), &results),
         }
     }
 

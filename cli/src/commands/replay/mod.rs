@@ -1,21 +1,25 @@
 //! `voltsim replay`: runs one captured launch alone, through the driver API.
 
+mod ground;
 mod objects;
 mod placement;
+mod ready;
+mod stream;
 
 use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use launch_capture::{Capture, Results, ResultsWriter};
+use launch_capture::{Capture, Results, ResultsWriter, Selection, is_stream};
 
 use crate::difference::{self, Tolerance};
-use crate::driver::{Driver, DriverError, Sizes};
+use crate::driver::{Driver, DriverError};
 use crate::failure::Failure;
 use crate::{libraries, program};
-use objects::Objects;
-use placement::Placement;
+use ground::Ground;
+use ready::Ready;
+pub(crate) use stream::Replay;
 
 /// Run one captured launch alone
 ///
@@ -26,6 +30,10 @@ use placement::Placement;
 pub(crate) struct Args {
     /// Folder of one launch
     folder: PathBuf,
+
+    /// Launches of a kernel stream
+    #[arg(long, hide = true, default_value = "")]
+    launches: Selection,
 
     /// The driver; ours by default
     #[arg(long, value_name = "libcuda.so.1")]
@@ -42,6 +50,9 @@ pub(crate) struct Args {
 
 /// Starts itself once more with the environment that the capture wants, and there runs the launch.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    if is_stream(&args.folder) {
+        return stream::run(args, out);
+    }
     let capture = Capture::open(&args.folder)?;
     if !args.here {
         return Err(again(&capture));
@@ -98,50 +109,29 @@ fn again(capture: &Capture) -> Failure {
     program::replace(command)
 }
 
-/// Runs the launch with the driver at `library`, or with ours, and writes what it leaves in memory to `folder`.
-fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<Results, Failure> {
-    let launch = capture.launch();
-    let texts = capture.modules()?;
+/// Our driver, or the one at `library`.
+fn open(library: Option<&Path>) -> Result<Driver, Failure> {
     let own = library
         .is_none()
         .then(|| libraries::folder().map(|folder| folder.join("libcuda.so.1")))
         .transpose()?;
-    let driver = Driver::open(library.or(own.as_deref()).unwrap_or(Path::new("libcuda.so.1")))?;
+    Driver::open(library.or(own.as_deref()).unwrap_or(Path::new("libcuda.so.1")))
+}
+
+/// Runs the launch with the driver at `library`, or with ours, and writes what it leaves in memory to `folder`.
+fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<Results, Failure> {
+    let driver = open(library)?;
     let failed = |error: DriverError| refused(capture, error);
-    let module = driver.load(&texts).map_err(failed)?;
-    let function = driver.function(module, &launch.kernel).map_err(failed)?;
-    let mut placement = Placement::new(&driver, module, capture).map_err(failed)?;
-    let objects = Objects::new(&driver, capture, &placement)?;
-    placement.objects.clone_from(&objects.handles);
-    fill(capture, &driver, &mut placement)?;
-    let omitted = launch.omitted.iter().map(|what| format!("not captured, so not as it was: {what}"));
-    for warning in omitted.chain(placement.warnings.iter().cloned()) {
-        eprintln!("voltsim: {}: {warning}", capture.folder().display());
-    }
-    let mut parameters = launch.parameter_block();
-    for parameter in &launch.parameters {
-        let from = parameter.offset as usize;
-        if let Some(value) = parameters.get_mut(from..from + parameter.bytes.len()) {
-            placement.relocate(value, &parameter.pointers);
-            placement.relocate_objects(value, &parameter.objects);
-        }
-    }
-    let offsets: Vec<usize> = launch.parameters.iter().map(|parameter| parameter.offset as usize).collect();
-    let sizes = Sizes {
-        grid: launch.grid,
-        block: launch.block,
-        dynamic_shared: launch.dynamic_shared,
-        cooperative: launch.cooperative,
-        cluster: launch.cluster,
-    };
-    driver.launch(function, sizes, &mut parameters, &offsets).map_err(failed)?;
+    let module = driver.load(&capture.modules()?).map_err(failed)?;
+    let ready = Ready::new(&driver, module, capture, &mut Ground::default())?;
+    ready.launch()?;
     let outcome = driver.synchronize();
     let mut writer = ResultsWriter::new(folder)?;
     if outcome.is_ok() {
-        for (number, buffer) in launch.buffers.iter().enumerate() {
-            let address = placement.address(number);
+        for (number, buffer) in capture.launch().buffers.iter().enumerate() {
+            let address = ready.placement.address(number);
             let mut bytes = driver.read(address, buffer.size).map_err(failed)?;
-            objects.update(&driver, capture, number, &mut bytes).map_err(failed)?;
+            ready.objects.update(&driver, capture, number, &mut bytes).map_err(failed)?;
             writer.buffer(address, &bytes)?;
         }
     }
@@ -150,31 +140,6 @@ fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<R
 }
 
 fn refused(capture: &Capture, error: DriverError) -> Failure {
-    Failure::in_file(capture.folder(), error)
+    Failure::in_file(capture.path(), error)
         .remedy("See that the driver knows the PTX's version and target, and that its device has room for the buffers")
-}
-
-/// Writes the buffers as they were, with new addresses in them. The module's variables come first: they tell where
-/// device functions are.
-fn fill(capture: &Capture, driver: &Driver, placement: &mut Placement) -> Result<(), Failure> {
-    let failed = |error: DriverError| refused(capture, error);
-    let buffers = &capture.launch().buffers;
-    let variables = buffers.iter().enumerate().filter(|(_, buffer)| buffer.variable.is_some());
-    let others = buffers.iter().enumerate().filter(|(_, buffer)| buffer.variable.is_none());
-    for (number, buffer) in variables.chain(others) {
-        let address = placement.address(number);
-        let mut bytes = capture.contents(buffer)?;
-        if !buffer.functions.is_empty() {
-            if buffer.variable.is_some() {
-                let loaded = driver.read(address, buffer.size).map_err(failed)?;
-                placement.learn_functions(&mut bytes, &loaded, &buffer.functions);
-            } else {
-                placement.relocate_functions(number, &mut bytes, &buffer.functions);
-            }
-        }
-        placement.relocate(&mut bytes, &buffer.pointers);
-        placement.relocate_objects(&mut bytes, &buffer.objects);
-        driver.write(address, &bytes).map_err(failed)?;
-    }
-    Ok(())
 }

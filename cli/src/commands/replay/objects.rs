@@ -14,6 +14,8 @@ use crate::failure::Failure;
 pub(super) struct Objects {
     /// The arrays, with whether surfaces write to them.
     arrays: Vec<(Array, bool)>,
+    textures: Vec<u64>,
+    surfaces: Vec<u64>,
     /// Handles: old and new.
     pub(super) handles: HashMap<u64, u64>,
 }
@@ -30,6 +32,7 @@ impl Objects {
             arrays.push((array, writable));
         }
         let mut handles = HashMap::new();
+        let (mut textures, mut surfaces) = (Vec::new(), Vec::new());
         for texture in &launch.textures {
             let moved = |address| placement.moved(address).unwrap_or(address);
             let texels = match texture.texels {
@@ -46,13 +49,22 @@ impl Objects {
             };
             let handle = driver.texture(&texels, &texture.sampler).map_err(failed)?;
             handles.insert(texture.handle.0, handle);
+            textures.push(handle);
         }
         for surface in &launch.surfaces {
             if let Some((array, _)) = arrays.get(surface.image) {
-                handles.insert(surface.handle.0, driver.surface(array).map_err(failed)?);
+                let handle = driver.surface(array).map_err(failed)?;
+                handles.insert(surface.handle.0, handle);
+                surfaces.push(handle);
             }
         }
-        Ok(Objects { arrays, handles })
+        Ok(Objects { arrays, textures, surfaces, handles })
+    }
+
+    /// Gives all of it back.
+    pub(super) fn destroy(self, driver: &Driver) -> Result<(), DriverError> {
+        let arrays: Vec<Array> = self.arrays.into_iter().map(|(array, _)| array).collect();
+        driver.destroy(&self.textures, &self.surfaces, &arrays)
     }
 
     /// Changes the contents of buffer `buffer` to what surfaces have left in the arrays that lay there.
@@ -80,11 +92,10 @@ impl Objects {
 fn fill(driver: &Driver, capture: &Capture, image: &Image, array: &Array) -> Result<(), Failure> {
     let ranges = capture.ranges();
     let place = |address| ranges.find(address);
-    let first = image.levels.first().and_then(|level| place(level.address.0));
-    let Some(buffer) = first.and_then(|place| capture.launch().buffers.get(place.buffer)) else {
+    let Some(first) = image.levels.first().and_then(|level| place(level.address.0)) else {
         return Ok(());
     };
-    let contents = capture.contents(buffer)?;
+    let contents = capture.contents(first.buffer)?;
     for (number, level) in image.levels.iter().enumerate() {
         let from = place(level.address.0).map_or(0, |place| place.offset as usize);
         let texels = contents.get(from..).unwrap_or_default();

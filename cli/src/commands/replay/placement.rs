@@ -4,10 +4,8 @@ use std::collections::HashMap;
 
 use launch_capture::{Buffer, Capture, Ranges, Words, word_at};
 
+use super::ground::Ground;
 use crate::driver::{Driver, DriverError, Module};
-
-/// What an allocation keeps of its old address: alignment up to this many bytes.
-const ALIGNMENT: u64 = 256;
 
 /// New places for old ones.
 pub(super) struct Placement {
@@ -23,9 +21,14 @@ pub(super) struct Placement {
 }
 
 impl Placement {
-    /// Allocates the buffers. Those that lay side by side do so again, so that an address between two stays what it
+    /// Finds room for the buffers. Those that lay side by side do so again, so that an address between two stays what it
     /// was: the end of one and the start of the other.
-    pub(super) fn new(driver: &Driver, module: Module, capture: &Capture) -> Result<Placement, DriverError> {
+    pub(super) fn new(
+        driver: &Driver,
+        module: Module,
+        capture: &Capture,
+        ground: &mut Ground,
+    ) -> Result<Placement, DriverError> {
         let buffers = &capture.launch().buffers;
         let mut placement = Placement {
             before: capture.ranges(),
@@ -49,8 +52,7 @@ impl Placement {
         for group in loose.chunk_by(|one, next| range(one).1 == range(next).0) {
             let (start, end) =
                 (group.first().map_or(0, |n| range(n).0), group.last().map_or(0, |n| range(n).1));
-            let above = start % ALIGNMENT;
-            let address = driver.allocate((end - start).max(1).saturating_add(above))? + above;
+            let address = ground.room(driver, start, end)?;
             for number in group {
                 placement.set(*number, address + (range(number).0 - start));
             }

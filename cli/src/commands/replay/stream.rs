@@ -1,0 +1,122 @@
+//! Launches of a kernel stream, one after the other.
+
+use std::collections::HashMap;
+use std::env;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+
+use launch_capture::{Capture, Entry, KernelStream, Selection};
+
+use super::ground::Ground;
+use super::ready::Ready;
+use super::{Args, open};
+use crate::driver::{DriverError, Module};
+use crate::failure::Failure;
+use crate::program::{self, absolute};
+
+/// A run of launches of a stream, as a process.
+pub(crate) struct Replay {
+    stream: KernelStream,
+    /// Which launches: `kernel=GLOB,launch=A..B`.
+    pub(crate) launches: String,
+}
+
+impl Replay {
+    /// All launches of a stream.
+    pub(crate) fn new(file: &Path) -> Result<Replay, Failure> {
+        Ok(Replay { stream: KernelStream::open(file)?, launches: String::new() })
+    }
+
+    /// The command. What is written to memory for the launches takes no simulated time.
+    pub(crate) fn command(&self, options: &program::Options) -> Result<Command, Failure> {
+        let own = env::current_exe().map_err(|error| Failure::new(format_args!("own path: {error}")))?;
+        let selection = format!("--launches={}", self.launches);
+        let file = absolute(self.stream.path())?.into_os_string();
+        let arguments = [own.into_os_string(), "replay".into(), "--here".into(), selection.into(), file];
+        let mut command = program::command(&arguments, options)?;
+        if options.device().is_none() && env::var_os("VOLTSIM_DEVICE").is_none() {
+            command.env("VOLTSIM_DEVICE", &self.stream.about().device);
+        }
+        command.env("VOLTSIM_UNTIMED_COPIES", "1").env("VOLTSIM_LAUNCH_NUMBERS", self.numbers()?);
+        Ok(command)
+    }
+
+    /// The numbers of the chosen launches: `2..3,17`.
+    fn numbers(&self) -> Result<String, Failure> {
+        let chosen: Selection =
+            self.launches.parse().map_err(|error| Failure::new(format_args!("--launches: {error}")))?;
+        let mut runs: Vec<(u64, u64)> = Vec::new();
+        for entry in self.stream.entries() {
+            let Entry::Launch { number, kernel, .. } = entry else { continue };
+            if !chosen.contains(kernel, *number) {
+                continue;
+            }
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == *number => *last = *number,
+                _ => runs.push((*number, *number)),
+            }
+        }
+        let runs = runs.iter().map(|(first, last)| format!("{first}..{last}"));
+        Ok(runs.collect::<Vec<_>>().join(","))
+    }
+}
+
+/// Runs the chosen launches. Before each its memory is brought to what it was, where that is something else than what the
+/// launches before have left: copies and the program itself have written there.
+pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    if !args.here {
+        return Err(Failure::in_file(&args.folder, "this is a kernel stream")
+            .remedy("use voltsim resume, which runs the launches of one"));
+    }
+    let stream = Arc::new(KernelStream::open(&args.folder)?);
+    let captures = chosen(&stream, args)?;
+    let failed = |error: DriverError| Failure::in_file(&args.folder, error);
+    let driver = open(args.library.as_deref())?;
+    let mut ground = Ground::claim(&driver, &captures).map_err(failed)?;
+    let mut modules: HashMap<Vec<String>, Module> = HashMap::new();
+    for capture in &captures {
+        let texts = capture.modules()?;
+        let module = match modules.get(&texts) {
+            Some(module) => *module,
+            None => {
+                let module = driver.load(&texts).map_err(failed)?;
+                modules.insert(texts, module);
+                module
+            }
+        };
+        let ready = Ready::new(&driver, module, capture, &mut ground)?;
+        let launch = capture.launch();
+        let [[gx, gy, gz], [bx, by, bz]] = [launch.grid, launch.block];
+        writeln!(
+            out,
+            "launch {}, {}: grid ({gx},{gy},{gz}), CTA ({bx},{by},{bz}), {} bytes restored",
+            launch.launch, launch.kernel, ready.restored
+        )?;
+        out.flush()?;
+        ready.launch()?;
+        driver.synchronize().map_err(|error| {
+            Failure::in_file(&args.folder, format_args!("launch {}: {error}", launch.launch))
+        })?;
+        ready.objects.destroy(&driver).map_err(failed)?;
+        ground.clear(&driver).map_err(failed)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn chosen(stream: &Arc<KernelStream>, args: &Args) -> Result<Vec<Capture>, Failure> {
+    let mut captures = Vec::new();
+    for (number, entry) in stream.entries().iter().enumerate() {
+        let Entry::Launch { number: launch, kernel, .. } = entry else { continue };
+        if args.launches.contains(kernel, *launch)
+            && let Some(capture) = stream.capture(number)?
+        {
+            captures.push(capture);
+        }
+    }
+    match captures.is_empty() {
+        true => Err(Failure::in_file(stream.path(), "it has none of the launches that are chosen")),
+        false => Ok(captures),
+    }
+}

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use launch_capture::Selection;
+use launch_capture::{Configuration, Selection};
 use timing::specification::{GpuSpec, gpu};
 
 use crate::failure::Failure;
@@ -38,11 +38,36 @@ impl ChosenGpu {
         self.name.as_deref().unwrap_or(gpu::DEFAULT)
     }
 
+    /// It as a configuration of a plan, if one is chosen.
+    pub(crate) fn configuration(&self) -> Result<Option<Configuration>, Failure> {
+        if self.name.is_none() && self.changes.is_empty() {
+            return Ok(None);
+        }
+        self.spec()?;
+        let name = std::iter::once(self.name()).chain(self.changes.iter().map(String::as_str));
+        let name = name.collect::<Vec<_>>().join(" ");
+        Ok(Some(Configuration { name, gpu: named(self.name())?, set: self.changes.clone() }))
+    }
+
+    /// The options that choose it, as words of a command line.
+    pub(crate) fn options(&self) -> impl Iterator<Item = String> {
+        let name = self.name.iter().map(|name| format!("--gpu={name}"));
+        name.chain(self.changes.iter().map(|change| format!("--set={change}")))
+    }
+
     /// What it is.
     pub(crate) fn spec(&self) -> Result<GpuSpec, Failure> {
         GpuSpec::changed(self.name(), self.changes.iter().map(String::as_str)).map_err(|error| {
             Failure::new(error).remedy("`voltsim gpus` lists the GPUs, `voltsim explain` the keys")
         })
+    }
+}
+
+/// The name of a GPU, or the path of its file, wherever it is used.
+pub(crate) fn named(gpu: &str) -> Result<String, Failure> {
+    match gpu::is_file(gpu) {
+        true => Ok(absolute(Path::new(gpu))?.to_string_lossy().into_owned()),
+        false => Ok(gpu.to_owned()),
     }
 }
 
@@ -90,11 +115,7 @@ impl Options {
             command.env("VOLTSIM_ONLY", only);
         }
         self.gpu.spec()?;
-        let gpu = self.gpu.name();
-        match gpu::is_file(gpu) {
-            true => command.env("VOLTSIM_GPU", absolute(Path::new(gpu))?),
-            false => command.env("VOLTSIM_GPU", gpu),
-        };
+        command.env("VOLTSIM_GPU", named(self.gpu.name())?);
         if !self.gpu.changes.is_empty() {
             command.env("VOLTSIM_SET", self.gpu.changes.join("\n"));
         }

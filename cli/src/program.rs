@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::libraries;
 
 /// How the program runs.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct Options {
     /// Run in the environment of this name that `voltsim setup` has made in its usual place
     #[arg(long, value_name = "NAME")]

@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
 use timing::gpu::{Copy, Direction};
-use voltsim_checkpoint::atomic_file::{self, Durability};
 
 /// What the environment asks for, and how far it is done.
 struct Stream {
@@ -138,20 +137,12 @@ pub(crate) fn finish() {
     };
     let plan = stream.planner.as_ref().map(|planner| (planner, stream.plan(planner)));
     let written = writer.finish().and_then(|()| match plan {
-        Some((planner, plan)) => write_plan(&planner.file, &plan),
+        Some((planner, plan)) => plan.write(&planner.file),
         None => Ok(()),
     });
     if let Err(error) = written {
         give_up(&error);
     }
-}
-
-fn write_plan(path: &Path, plan: &Plan) -> Result<(), Error> {
-    let path = path.to_owned();
-    let text = toml::to_string(plan)
-        .map_err(|error| Error::Malformed { path: path.clone(), message: error.to_string() })?;
-    atomic_file::write(&path, text.as_bytes(), Durability::Synced)
-        .map_err(|error| Error::Write { path, error })
 }
 
 fn command() -> Vec<String> {

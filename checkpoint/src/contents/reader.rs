@@ -45,6 +45,11 @@ impl Contents {
         Ok(Self { stretches, start: section.offset })
     }
 
+    /// The hashes of a content's stretches.
+    pub fn hashes<'a>(&'a self, content: &'a Content) -> impl Iterator<Item = &'a [u8; blake3::OUT_LEN]> {
+        content.stretches.iter().filter_map(|&number| Some(&self.stretches.get(number as usize)?.hash))
+    }
+
     /// A content, from the file that the table was read from.
     pub fn read(&self, file: &File, content: &Content) -> Result<Vec<u8>, ContentError> {
         let damaged = |at: u64, reason| ContentError::Damaged {

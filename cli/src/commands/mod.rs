@@ -17,12 +17,14 @@ mod explain;
 mod extract;
 mod gpus;
 mod instrument;
+mod plan;
 mod record;
 mod replay;
 mod resume;
 mod run;
 mod setup;
 mod status;
+mod sweep;
 mod time;
 mod trace;
 
@@ -51,12 +53,14 @@ pub(crate) enum Command {
     Extract(extract::Args),
     Gpus(gpus::Args),
     Instrument(instrument::Args),
+    Plan(plan::Args),
     Record(record::Args),
     Replay(replay::Args),
     Resume(resume::Args),
     Run(run::Args),
     Setup(setup::Args),
     Status(status::Args),
+    Sweep(sweep::Args),
     Time(time::Args),
     Trace(trace::Args),
 }
@@ -78,12 +82,14 @@ impl Command {
             Self::Extract(args) => extract::run(args, out),
             Self::Gpus(args) => gpus::run(args, out),
             Self::Instrument(args) => instrument::run(args, out),
+            Self::Plan(args) => plan::run(args, out),
             Self::Record(args) => record::run(args),
             Self::Replay(args) => replay::run(args, out),
             Self::Resume(args) => resume::run(args),
             Self::Run(args) => run::run(args),
             Self::Setup(args) => setup::run(args, out),
             Self::Status(args) => status::run(args, out),
+            Self::Sweep(args) => sweep::run(args, out),
             Self::Time(args) => time::run(args, out),
             Self::Trace(args) => trace::run(args),
         }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::folder::{MANIFEST, RESULTS, Results, is_capture, read_contents, read_manifest, reading, within};
-use crate::manifest::Launch;
+use crate::manifest::{FORMAT, Launch};
 use crate::ranges::Ranges;
 use crate::stream::KernelStream;
 use crate::textures::{Level, Texels};
@@ -32,7 +32,7 @@ impl Capture {
         if folder.is_dir() && !is_capture(folder) {
             return Err(Error::NotACapture { path: folder.to_owned() });
         }
-        let launch: Launch = read_manifest(&folder.join(MANIFEST))?;
+        let launch: Launch = read_manifest(&folder.join(MANIFEST), FORMAT)?;
         Capture::of_folder(folder.to_owned(), launch).checked()
     }
 

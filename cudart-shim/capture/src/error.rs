@@ -38,12 +38,14 @@ pub enum Error {
         path: PathBuf,
     },
     /// The folder was written by another version.
-    #[error("{} has format {found}; this is a reader of format {}", path.display(), crate::FORMAT)]
+    #[error("{} has format {found}; this is a reader of format {expected}", path.display())]
     Format {
         /// The manifest.
         path: PathBuf,
         /// The format it names.
         found: u32,
+        /// The format that this code reads.
+        expected: u32,
     },
     /// The manifest is not as it should be.
     #[error("{}: {message}", path.display())]

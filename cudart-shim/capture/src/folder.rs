@@ -62,7 +62,7 @@ fn writing(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     move |error| Error::Write { path, error }
 }
 
-pub(crate) fn read_manifest<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+pub(crate) fn read_manifest<T: DeserializeOwned>(path: &Path, expected: u32) -> Result<T, Error> {
     /// What every format of a manifest has.
     #[derive(serde::Deserialize)]
     struct Version {
@@ -73,13 +73,13 @@ pub(crate) fn read_manifest<T: DeserializeOwned>(path: &Path) -> Result<T, Error
     let malformed =
         |error: toml::de::Error| Error::Malformed { path: path.to_owned(), message: error.to_string() };
     let Version { format } = toml::from_str(&text).map_err(malformed)?;
-    if format != FORMAT {
-        return Err(Error::Format { path: path.to_owned(), found: format });
+    if format != expected {
+        return Err(Error::Format { path: path.to_owned(), found: format, expected });
     }
     toml::from_str(&text).map_err(malformed)
 }
 
-fn write_manifest(path: &Path, manifest: &impl Serialize) -> Result<(), Error> {
+pub(crate) fn write_manifest(path: &Path, manifest: &impl Serialize) -> Result<(), Error> {
     let text = toml::to_string(manifest)
         .map_err(|error| Error::Malformed { path: path.to_owned(), message: error.to_string() })?;
     write(path, text.as_bytes())
@@ -143,7 +143,7 @@ fn make(folder: &Path) -> Result<(), Error> {
 impl Results {
     /// Opens a folder of results.
     pub fn open(folder: &Path) -> Result<Results, Error> {
-        let list = read_manifest(&folder.join(RESULT_MANIFEST))?;
+        let list = read_manifest(&folder.join(RESULT_MANIFEST), FORMAT)?;
         Ok(Results { folder: folder.to_owned(), list })
     }
 

@@ -4,9 +4,14 @@
 //! after the other and are not kept: one that is like the first of a group of before joins it, else it begins a group. So
 //! what a representative needs can be saved when it is known that it is one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use warp_stream::kernel_name::{base_name, demangled};
+
+use crate::error::Error;
+use crate::folder::{read_manifest, write_manifest};
 
 /// The format of the file that this code reads and writes.
 pub const PLAN_FORMAT: u32 = 1;
@@ -38,6 +43,31 @@ pub struct Plan {
     /// The groups, in the order of their first launches.
     #[serde(default, rename = "group")]
     pub groups: Vec<Group>,
+}
+
+impl Plan {
+    /// Reads a plan.
+    pub fn read(path: &Path) -> Result<Plan, Error> {
+        let plan: Plan = read_manifest(path, PLAN_FORMAT)?;
+        let malformed =
+            |message: &str| Err(Error::Malformed { path: path.to_owned(), message: message.to_owned() });
+        let is_file = Path::new(&plan.stream).file_name().is_some_and(|name| name == &*plan.stream);
+        let is_number = |number: &f64| number.is_finite() && *number >= 0.0;
+        let are_numbers =
+            plan.groups.iter().all(|group| [group.weight, group.share, group.spread].iter().all(is_number));
+        let names: HashSet<&str> = plan.configurations.iter().map(|one| one.name.as_str()).collect();
+        match (is_file, are_numbers, names.len() == plan.configurations.len()) {
+            (false, ..) => malformed("`stream` is not the name of a file in the plan's folder"),
+            (_, false, _) => malformed("a weight, share or spread is negative, or no number"),
+            (.., false) => malformed("two configurations have the same name"),
+            _ => Ok(plan),
+        }
+    }
+
+    /// Writes the plan.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        write_manifest(path, self)
+    }
 }
 
 /// Copies between host and device.
@@ -89,6 +119,13 @@ pub struct Group {
     pub spread: f64,
     /// The launches: `1..4, 7`.
     pub members: String,
+}
+
+impl Group {
+    /// The kernel's name as in the source, without namespaces and template arguments.
+    pub fn name(&self) -> String {
+        base_name(&demangled(&self.kernel)).to_string()
+    }
 }
 
 /// A launch that has been executed.

@@ -174,6 +174,24 @@ impl KernelStream {
         &self.entries
     }
 
+    /// What tells a launch, with all that it can reach, from all others; `None` if the stream does not have it.
+    pub fn identity(&self, launch: u64) -> Option<[u8; 32]> {
+        let entry = self
+            .entries
+            .iter()
+            .find(|entry| matches!(entry, Entry::Launch { number, .. } if *number == launch));
+        let Some(Entry::Launch { number, manifest, modules, buffers, .. }) = entry else { return None };
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&number.to_le_bytes()).update(manifest.as_bytes());
+        for content in modules.iter().chain(buffers) {
+            hasher.update(&content.length.to_le_bytes());
+            for hash in self.contents.hashes(content) {
+                hasher.update(hash);
+            }
+        }
+        Some(*hasher.finalize().as_bytes())
+    }
+
     /// Compares the whole file with its hashes.
     pub fn verify(&self) -> Result<(), Error> {
         self.file.check()?;

@@ -1,0 +1,96 @@
+//! `voltsim plan`: which launches of a program stand for which.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use launch_capture::{Configuration, Group, Plan};
+use timing::specification::{GpuSpec, gpu};
+
+use crate::failure::Failure;
+use crate::model::{self, check_creatable};
+use crate::program::{self, absolute};
+use crate::supervise;
+use crate::table;
+
+/// Choose the launches of a program that are worth timing
+///
+/// The program runs once, functionally. Launches of a kernel that execute alike numbers of instructions of each kind, and of
+/// accesses to memory, are one group, and its first launch stands for all of them. The plan names the groups; beside it lies
+/// a kernel stream with the launches to be timed and those before them. voltsim sweep times them, here or on other machines,
+/// without the program.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// File for the plan; the kernel stream has its name, ending in .vks
+    #[arg(short, long, value_name = "FILE.toml", default_value = "plan.toml")]
+    output: PathBuf,
+
+    /// GPU for which the launches are to be timed, by name or file; may be given several times
+    #[arg(long = "gpu", value_name = "NAME|FILE", default_value = gpu::DEFAULT)]
+    gpus: Vec<String>,
+
+    #[command(flatten)]
+    options: program::Options,
+
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+/// Runs the program and tells the groups.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let configurations = args.gpus.iter().map(|gpu| configuration(gpu)).collect::<Result<Vec<_>, _>>()?;
+    check_creatable(&args.output)?;
+    let plan_file = absolute(&args.output)?;
+    let stream = plan_file.with_extension("vks");
+    let failed = |error| Failure::in_file(&plan_file, error);
+    // What was there before must not be taken for this run's.
+    for file in [&plan_file, &stream] {
+        match fs::remove_file(file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+    }
+    let mut command = program::command(&args.program, &args.options)?;
+    command.env("VOLTSIM_IMAGE", &stream).env("VOLTSIM_PLAN", &plan_file);
+    let status = supervise::run(command)?;
+    if !plan_file.exists() {
+        return Err(Failure::new(
+            "the program has launched no kernel, or there is no plan for what is said above",
+        ));
+    }
+    let mut plan = Plan::read(&plan_file)?;
+    plan.configurations = configurations;
+    plan.write(&plan_file)?;
+    tell(&plan, &args.output, out)?;
+    Ok(ExitCode::from(status))
+}
+
+fn configuration(gpu: &str) -> Result<Configuration, Failure> {
+    GpuSpec::changed(gpu, std::iter::empty())
+        .map_err(|error| Failure::new(error).remedy("`voltsim gpus` lists the GPUs"))?;
+    Ok(Configuration { name: gpu.to_owned(), gpu: model::named(gpu)?, set: Vec::new() })
+}
+
+fn tell(plan: &Plan, file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    let percent = |part: f64| format!("{:.1} %", part * 100.0);
+    let row = |group: &Group| {
+        let (timed, of) = (group.representative.to_string(), group.launches.to_string());
+        [group.name(), timed, of, percent(group.share), percent(group.spread), group.members.clone()]
+    };
+    let rows: Vec<_> = plan.groups.iter().map(row).collect();
+    table::write(out, ["kernel", "timed", "of", "instructions", "spread", "launches"], &rows)?;
+    let weights: f64 =
+        plan.groups.iter().map(|group| group.share / group.weight.max(f64::MIN_POSITIVE)).sum();
+    writeln!(
+        out,
+        "{} of {} launches stand for all: {} of the warp instructions. `voltsim sweep {}` times them",
+        plan.groups.len(),
+        plan.launches,
+        percent(weights),
+        file.display()
+    )?;
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! From the times of representatives to that of the program.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use launch_capture::Plan;
+use serde::Serialize;
+
+use super::job::Jobs;
+use crate::failure::Failure;
+
+/// What a program takes on the GPUs of a plan.
+#[derive(Serialize)]
+pub(super) struct Estimate {
+    configurations: Vec<Total>,
+}
+
+/// What it takes on one of them.
+#[derive(Serialize)]
+struct Total {
+    configuration: String,
+    /// Of all launches, in cycles of the core's clock.
+    cycles: f64,
+    /// How far that may be off, as a part of it, if time follows what is counted: the spread of each group, by its time.
+    bound: f64,
+    /// Cycles that were simulated for it.
+    timed: u64,
+    groups: Vec<Part>,
+}
+
+/// A group's part of the time.
+#[derive(Serialize)]
+struct Part {
+    kernel: String,
+    launch: u64,
+    /// Of the launch that was timed.
+    cycles: u64,
+    /// Of all launches of the group.
+    total: f64,
+}
+
+impl Estimate {
+    /// From the results of all jobs.
+    pub(super) fn new(plan: &Plan, jobs: &Jobs) -> Result<Estimate, Failure> {
+        let mut configurations = Vec::new();
+        for (number, configuration) in plan.configurations.iter().enumerate() {
+            let mut total = Total {
+                configuration: configuration.name.clone(),
+                cycles: 0.0,
+                bound: 0.0,
+                timed: 0,
+                groups: Vec::new(),
+            };
+            for job in jobs.all.iter().filter(|job| job.configuration == number) {
+                let Some(group) = plan.groups.get(job.group) else { continue };
+                let timed = job.timed()?;
+                let all = timed.cycles as f64 * group.weight;
+                total.cycles += all;
+                total.bound += all * group.spread;
+                total.timed += timed.cycles;
+                let (kernel, launch) = (group.name(), timed.launch);
+                total.groups.push(Part { kernel, launch, cycles: timed.cycles, total: all });
+            }
+            total.bound /= total.cycles.max(1.0);
+            configurations.push(total);
+        }
+        Ok(Estimate { configurations })
+    }
+
+    /// Writes it to the folder of results.
+    pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let file = folder.join("estimate.json");
+        let text = serde_json::to_vec_pretty(self).map_err(Failure::new)?;
+        fs::write(&file, text).map_err(|error| Failure::in_file(&file, error))
+    }
+
+    /// For a reader.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for total in &self.configurations {
+            let _ = writeln!(
+                text,
+                "{}: {:.0} cycles of kernels, within {:.1} % if time follows what is counted; {} cycles were simulated",
+                total.configuration,
+                total.cycles,
+                total.bound * 100.0,
+                total.timed
+            );
+            let mut parts: Vec<&Part> = total.groups.iter().collect();
+            parts.sort_by(|a, b| b.total.total_cmp(&a.total));
+            for part in parts.iter().take(10) {
+                let share = part.total / total.cycles.max(1.0) * 100.0;
+                let _ = writeln!(
+                    text,
+                    "  {share:5.1} %  {} (launch {}, {} cycles)",
+                    part.kernel, part.launch, part.cycles
+                );
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,172 @@
+//! Jobs: a launch of a kernel stream timed for a GPU, in a process of its own.
+
+use std::env;
+use std::fmt;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use launch_capture::{Configuration, Group, KernelStream, Plan};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use tempfile::Builder;
+use timing::specification::GpuSpec;
+
+use super::beside;
+use crate::commands::replay::Replay;
+use crate::failure::Failure;
+use crate::{libraries, program};
+
+/// A launch that is timed for a GPU.
+pub(super) struct Job {
+    pub(super) group: usize,
+    pub(super) configuration: usize,
+    launch: u64,
+    warm_up: u64,
+    kernel: String,
+    gpu: Configuration,
+    stream: PathBuf,
+    result: PathBuf,
+}
+
+/// The jobs of a plan: for each configuration, each group.
+pub(super) struct Jobs {
+    pub(super) all: Vec<Job>,
+}
+
+/// What a job has found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Timed {
+    /// The launch.
+    pub(super) launch: u64,
+    /// Cycles of the core's clock.
+    pub(super) cycles: u64,
+}
+
+/// The part of a run's statistics that is read.
+#[derive(Deserialize)]
+struct Statistics {
+    launches: Vec<Timed>,
+}
+
+impl Jobs {
+    /// Those of a plan; results go to `folder`.
+    pub(super) fn of(plan: &Plan, file: &Path, folder: &Path) -> Result<Jobs, Failure> {
+        let path = beside(file, &plan.stream);
+        let stream = KernelStream::open(&path)?;
+        let engine = digest_of_engine()?;
+        let mut all = Vec::new();
+        for (number, configuration) in plan.configurations.iter().enumerate() {
+            let changes = configuration.set.iter().map(String::as_str);
+            let spec = GpuSpec::changed(&configuration.gpu, changes).map_err(|error| {
+                Failure::in_file(file, format_args!("configuration {}: {error}", configuration.name))
+            })?;
+            for (position, group) in plan.groups.iter().enumerate() {
+                let mut hasher = Sha256::new();
+                hasher.update(engine);
+                hasher.update(format!("{spec:?}"));
+                identify(&mut hasher, &stream, group).map_err(|reason| Failure::in_file(&path, reason))?;
+                let name =
+                    hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
+                all.push(Job {
+                    group: position,
+                    configuration: number,
+                    launch: group.representative,
+                    warm_up: group.warm_up,
+                    kernel: group.name(),
+                    gpu: configuration.clone(),
+                    stream: path.clone(),
+                    result: folder.join(name).with_extension("json"),
+                });
+            }
+        }
+        Ok(Jobs { all })
+    }
+}
+
+/// What tells the launches of a group's job from all others.
+fn identify(hasher: &mut Sha256, stream: &KernelStream, group: &Group) -> Result<(), String> {
+    for launch in [group.warm_up, group.representative].into_iter().filter(|launch| *launch > 0) {
+        let identity = stream.identity(launch).ok_or_else(|| format!("it does not have launch {launch}"))?;
+        hasher.update(identity);
+    }
+    Ok(())
+}
+
+/// What tells this simulator from other builds of it.
+fn digest_of_engine() -> Result<[u8; 32], Failure> {
+    let core = libraries::core()?;
+    let bytes = fs::read(&core).map_err(|error| Failure::in_file(&core, error))?;
+    Ok(Sha256::digest(bytes).into())
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (launch {}) on {}", self.kernel, self.launch, self.gpu.name)
+    }
+}
+
+impl Job {
+    /// Has it a result?
+    pub(super) fn is_done(&self) -> bool {
+        self.result.exists()
+    }
+
+    /// What it has said.
+    pub(super) fn log(&self) -> PathBuf {
+        self.result.with_extension("log")
+    }
+
+    /// Does it. The result has its name when it is whole.
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let folder = self.result.parent().unwrap_or(Path::new("."));
+        let failed = |error| Failure::in_file(folder, error);
+        let own = Builder::new().prefix(".job-").tempdir_in(folder).map_err(failed)?;
+        let statistics = own.path().join("statistics.json");
+        let log = File::create(self.log()).map_err(|error| Failure::in_file(&self.log(), error))?;
+        let errors = log.try_clone().map_err(|error| Failure::in_file(&self.log(), error))?;
+        let mut replay = Replay::new(&self.stream)?;
+        let first = if self.warm_up > 0 { self.warm_up } else { self.launch };
+        replay.launches = format!("launch={first}..{}", self.launch);
+        let mut command = replay.command(&program::Options::default())?;
+        command
+            .env("VOLTSIM_MODE", "detailed")
+            .env("VOLTSIM_GPU", &self.gpu.gpu)
+            .env("VOLTSIM_SET", self.gpu.set.join("\n"))
+            .env("VOLTSIM_ONLY", format!("launch={}", self.launch))
+            .env("VOLTSIM_STATISTICS", &statistics)
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(errors);
+        if env::var_os("VOLTSIM_THREADS").is_none() {
+            // Jobs run beside each other.
+            command.env("VOLTSIM_THREADS", "1");
+        }
+        let status =
+            command.status().map_err(|error| Failure::new(format_args!("starting a job: {error}")))?;
+        if !status.success() {
+            return Err(Failure::in_file(&self.log(), format_args!("the job has ended with {status}")));
+        }
+        self.timed_in(&statistics)?;
+        fs::rename(&statistics, &self.result).map_err(|error| Failure::in_file(&self.result, error))?;
+        // What a job with a result has said is of no use.
+        let _ = fs::remove_file(self.log());
+        Ok(())
+    }
+
+    /// Its result.
+    pub(super) fn timed(&self) -> Result<Timed, Failure> {
+        self.timed_in(&self.result)
+    }
+
+    fn timed_in(&self, file: &Path) -> Result<Timed, Failure> {
+        let wrong = |reason: &dyn fmt::Display| {
+            Failure::in_file(file, format_args!("this is no result of {self}: {reason}"))
+                .remedy("remove the file, and start the sweep again")
+        };
+        let text = fs::read(file).map_err(|error| wrong(&error))?;
+        let statistics: Statistics = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
+        let timed = statistics.launches.iter().find(|timed| timed.launch == self.launch);
+        timed.copied().ok_or_else(|| wrong(&"it does not have the launch"))
+    }
+}

@@ -1,0 +1,142 @@
+//! `voltsim sweep`: times the launches of a plan under several GPUs, and says what that means for the whole program.
+
+mod estimate;
+mod job;
+mod slurm;
+
+use std::fs;
+use std::io::Write;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, available_parallelism};
+
+use launch_capture::Plan;
+
+use crate::failure::Failure;
+use crate::model::ChosenGpu;
+use crate::program::absolute;
+use estimate::Estimate;
+use job::{Job, Jobs};
+
+/// How often a job is tried that ends without a result.
+const TRIES: usize = 2;
+
+/// Time the launches of a plan, and estimate the whole program
+///
+/// Each launch under each GPU is a job, a process of its own. The result of a job is a file in the folder of results, whose
+/// name tells what was timed, with what; a job whose file is there is not done again. So a sweep that was ended goes on when
+/// it is started again, also on several machines with a common folder. The exit status is 1 when jobs have failed.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What voltsim plan has written
+    #[arg(value_name = "PLAN.toml")]
+    plan: PathBuf,
+
+    /// GPU instead of those that the plan names
+    #[command(flatten)]
+    gpu: ChosenGpu,
+
+    /// Folder for the results; the plan's name with .results by default
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+
+    /// Jobs at a time; as many as there are cores by default
+    #[arg(short, long, value_name = "COUNT")]
+    jobs: Option<NonZero<usize>>,
+
+    /// Hand the jobs to Slurm as an array (sbatch), and wait for them; -j is how many run at a time
+    #[arg(long)]
+    slurm: bool,
+
+    /// An option for sbatch: --slurm-option=--partition=night; may be given several times
+    #[arg(long, value_name = "OPTION", requires = "slurm", allow_hyphen_values = true)]
+    slurm_option: Vec<String>,
+
+    /// Only list the jobs
+    #[arg(long, conflicts_with_all = ["slurm", "job"])]
+    list: bool,
+
+    /// Do only the job of this number
+    #[arg(long, hide = true)]
+    job: Option<usize>,
+}
+
+/// Does the jobs that have no result, and tells what they say about the program.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let mut plan = Plan::read(&args.plan)?;
+    if let Some(configuration) = args.gpu.configuration()? {
+        plan.configurations = vec![configuration];
+    }
+    if plan.configurations.is_empty() {
+        return Err(Failure::in_file(&args.plan, "it names no [[configuration]]")
+            .remedy("add one with a name and a gpu, or give --gpu"));
+    }
+    let folder = absolute(args.output.as_ref().unwrap_or(&args.plan.with_extension("results")))?;
+    let jobs = Jobs::of(&plan, &args.plan, &folder)?;
+    if args.list {
+        for (number, job) in jobs.all.iter().enumerate() {
+            let state = if job.is_done() { "done" } else { "to do" };
+            writeln!(out, "{number}: {job}, {state}")?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    fs::create_dir_all(&folder).map_err(|error| Failure::in_file(&folder, error))?;
+    if let Some(number) = args.job {
+        let none = || Failure::in_file(&args.plan, format_args!("it has no job {number}"));
+        jobs.all.get(number).ok_or_else(none)?.run()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for _ in 0..TRIES {
+        let missing: Vec<(usize, &Job)> =
+            jobs.all.iter().enumerate().filter(|(_, job)| !job.is_done()).collect();
+        match (missing.is_empty(), args.slurm) {
+            (true, _) => break,
+            (_, true) => slurm::run(args, &folder, missing.iter().map(|(number, _)| *number))?,
+            _ => run_here(args, &missing, jobs.all.len()),
+        }
+    }
+    let missing: Vec<&Job> = jobs.all.iter().filter(|job| !job.is_done()).collect();
+    if missing.is_empty() {
+        let estimate = Estimate::new(&plan, &jobs)?;
+        estimate.write(&folder)?;
+        out.write_all(estimate.text().as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for job in &missing {
+        eprintln!("voltsim: {job} has no result; {} says why", job.log().display());
+    }
+    eprintln!("voltsim: {} of {} jobs are missing: start the sweep again", missing.len(), jobs.all.len());
+    Ok(ExitCode::from(1))
+}
+
+/// Does jobs on this machine, several at a time.
+fn run_here(args: &Args, missing: &[(usize, &Job)], all: usize) {
+    let cores = available_parallelism().map_or(1, NonZero::get);
+    let workers = args.jobs.map_or(cores, NonZero::get).min(missing.len());
+    let (next, told) = (AtomicUsize::new(0), Mutex::new(all - missing.len()));
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((_, job)) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcome = job.run();
+                    let mut done = told.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                    match outcome {
+                        Ok(()) => {
+                            *done += 1;
+                            eprintln!("voltsim: {done} of {all}: {job}");
+                        }
+                        Err(failure) => eprintln!("voltsim: {job}: {failure}"),
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// The plan's file, beside which the kernel stream lies.
+fn beside(plan: &Path, name: &str) -> PathBuf {
+    plan.parent().unwrap_or(Path::new("")).join(name)
+}

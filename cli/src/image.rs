@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::commands::check_selection;
 use crate::failure::Failure;
-use crate::model::check_creatable;
+use crate::model::{check_creatable, follow_ranges};
 use crate::program::absolute;
 
 /// Whether the launches of a run are written to a kernel stream.
@@ -28,7 +28,7 @@ impl Options {
         check_creatable(file)?;
         command.env("VOLTSIM_IMAGE", absolute(file)?);
         if let Some(only) = &self.image_only {
-            check_selection("--image-only", only)?;
+            follow_ranges(command, &check_selection("--image-only", only)?)?;
             command.env("VOLTSIM_IMAGE_ONLY", only);
         }
         Ok(())

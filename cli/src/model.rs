@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use launch_capture::{Configuration, Selection};
+use launch_capture::{Configuration, Selection, WarmUp};
 use timing::specification::{GpuSpec, gpu};
 
 use crate::failure::Failure;
+use crate::libraries;
 use crate::program::absolute;
 
 /// How the kernels of a program are executed.
@@ -83,6 +84,14 @@ pub(crate) fn check_creatable(file: &Path) -> Result<(), Failure> {
     probe.map(drop).map_err(|error| Failure::in_file(file, format_args!("cannot be written: {error}")))
 }
 
+/// Has the program's NVTX ranges told to its libraries, if launches are chosen by them.
+pub(crate) fn follow_ranges(command: &mut Command, selection: &Selection) -> Result<(), Failure> {
+    if selection.needs_ranges() {
+        command.env("NVTX_INJECTION64_PATH", libraries::core()?);
+    }
+    Ok(())
+}
+
 /// Whether and how launches are timed.
 #[derive(clap::Args)]
 #[group(id = "model")]
@@ -91,9 +100,13 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value = "functional")]
     mode: Mode,
 
-    /// Time only these launches, and execute the others: kernel=GLOB,launch=A..B
+    /// Time only these launches, and execute the others: keys with commas between, of kernel=GLOB, launch=A..B, nvtx=GLOB (an NVTX range is open), operator=GLOB (a framework's), profiler=on (between cudaProfilerStart and cudaProfilerStop), ctas=A..B (of a launch, only these)
     #[arg(long, value_name = "SELECTION")]
     only: Option<String>,
+
+    /// What is executed before something timed leaves its traces in the caches: launches=N (so many before a timed one), ctas=M (the last M of these, and of those before timed CTAs)
+    #[arg(long, value_name = "EXTENT")]
+    warm_up: Option<String>,
 
     #[command(flatten)]
     gpu: ChosenGpu,
@@ -111,8 +124,13 @@ impl Options {
         }
         command.env("VOLTSIM_MODE", "detailed");
         if let Some(only) = &self.only {
-            only.parse::<Selection>().map_err(|error| Failure::new(format_args!("--only: {error}")))?;
+            let selection = only.parse().map_err(|error| Failure::new(format_args!("--only: {error}")))?;
+            follow_ranges(command, &selection)?;
             command.env("VOLTSIM_ONLY", only);
+        }
+        if let Some(warm_up) = &self.warm_up {
+            warm_up.parse::<WarmUp>().map_err(|error| Failure::new(format_args!("--warm-up: {error}")))?;
+            command.env("VOLTSIM_WARM_UP", warm_up);
         }
         self.gpu.spec()?;
         command.env("VOLTSIM_GPU", named(self.gpu.name())?);
@@ -133,6 +151,7 @@ impl Options {
             ("--only", self.only.is_some()),
             ("--set", !self.gpu.changes.is_empty()),
             ("--statistics", self.statistics.is_some()),
+            ("--warm-up", self.warm_up.is_some()),
         ];
         match given.into_iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(Failure::new(format_args!("{option} is an option of the timing model"))

@@ -20,13 +20,12 @@ use functional::launch::LaunchConfig;
 use functional::memory::{Allocation, AllocationKind, Memory};
 use functional::texture::Table;
 use launch_capture::{
-    Buffer, Capture, Error, FORMAT, Holder, Launch, Parameter, RESULTS, Ranges, ResultsWriter, Selection,
-    Sink, Words, Writer,
+    Buffer, Capture, Error, FORMAT, Holder, Launch, Marks, Parameter, RESULTS, Ranges, ResultsWriter,
+    Selection, Sink, Words, Writer,
 };
 use objects::Objects;
 use ptx_frontend::ir::Space;
 use std::collections::BTreeMap;
-use std::ffi::CStr;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,7 +48,8 @@ fn settings() -> Option<&'static Settings> {
     let read = || {
         let folder = PathBuf::from(environment::variable("VOLTSIM_CAPTURE")?);
         let only = environment::variable("VOLTSIM_CAPTURE_ONLY").unwrap_or_default();
-        let selection = only.to_string_lossy().parse().map_err(|error| {
+        let selection = only.to_string_lossy().parse::<Selection>().and_then(Selection::of_whole_launches);
+        let selection = selection.map_err(|error| {
             eprintln!("voltsim: VOLTSIM_CAPTURE_ONLY: {error}; nothing is captured");
         });
         let results = environment::flag("VOLTSIM_CAPTURE_RESULTS");
@@ -88,14 +88,18 @@ struct CapturedFolder {
     memory: Vec<Allocation>,
 }
 
+/// Whether launches are chosen by NVTX ranges.
+pub(crate) fn needs_ranges() -> bool {
+    settings().is_some_and(|settings| settings.selection.needs_ranges())
+}
+
 /// The program asks for this launch: is it to be captured?
-pub(crate) fn order(kernel: &CStr, launch: u64) -> Option<Order> {
-    let kernel = kernel.to_string_lossy();
+pub(crate) fn order(kernel: &str, launch: u64, marks: &Marks) -> Option<Order> {
     let wants = |settings: &&Settings| {
-        settings.selection.contains(&kernel, launch) && !GIVEN_UP.load(Ordering::Relaxed)
+        settings.selection.contains(kernel, launch, marks) && !GIVEN_UP.load(Ordering::Relaxed)
     };
     let folder = settings().filter(wants);
-    let in_stream = kernel_stream::wants(&kernel, launch);
+    let in_stream = kernel_stream::wants(kernel, launch, marks);
     (folder.is_some() || in_stream).then(|| Order { folder, in_stream, launch, api_call: entry::calls() })
 }
 

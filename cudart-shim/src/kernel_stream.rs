@@ -10,7 +10,8 @@ use crate::process::process;
 use crate::profile::Profile;
 use functional::work::{self, Work};
 use launch_capture::{
-    About, Copies, Error, Groups, HeldLaunch, Launched, PLAN_FORMAT, Plan, Selection, StreamWriter, TOLERANCE,
+    About, Copies, Error, Groups, HeldLaunch, Launched, Marks, PLAN_FORMAT, Plan, Selection, StreamWriter,
+    TOLERANCE,
 };
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -81,9 +82,15 @@ pub(crate) fn counter() -> Option<Arc<Work>> {
 }
 
 /// Is this launch to be in the stream, as far as its number and name say?
-pub(crate) fn wants(kernel: &str, number: u64) -> bool {
-    stream()
-        .is_some_and(|stream| stream.selection.contains(kernel, number) && !stream.progress.lock().has_failed)
+pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
+    stream().is_some_and(|stream| {
+        stream.selection.contains(kernel, number, marks) && !stream.progress.lock().has_failed
+    })
+}
+
+/// Whether launches are chosen by NVTX ranges.
+pub(crate) fn needs_ranges() -> bool {
+    stream().is_some_and(|stream| stream.selection.needs_ranges())
 }
 
 /// A launch is going to be executed.

@@ -7,6 +7,8 @@ use crate::environment;
 use crate::error::{Error, Result};
 use crate::launch_attribute::LaunchAttributes;
 use crate::log;
+use crate::marks;
+use crate::model;
 use crate::module::Kernel;
 use crate::operation::Operation;
 use crate::process::process;
@@ -126,10 +128,25 @@ impl ParameterBlock {
     }
 }
 
+/// How a launch is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As fast as can be.
+    Untimed,
+    /// Without time, but the timing model's caches have traces of it.
+    Warming,
+    /// By the timing model.
+    Timed,
+    /// Step by step, and written down.
+    Recorded,
+}
+
 /// What a launch is given when the program asks for it.
 pub(crate) struct Ticket {
     /// Launches of the process so far, this one among them.
     pub(crate) number: u64,
+    /// How it is executed.
+    way: Way,
     /// Whether the launch is saved for a replay.
     order: Option<capture::Order>,
 }
@@ -138,7 +155,11 @@ impl Ticket {
     /// For a launch of this kernel.
     pub(crate) fn next(kernel: &CStr) -> Ticket {
         let number = numbered(process().launches.fetch_add(1, Ordering::Relaxed) + 1);
-        Ticket { number, order: capture::order(kernel, number) }
+        let kernel = kernel.to_string_lossy();
+        let marks = marks::here();
+        let recorded = || recording::wants(&kernel, number, &marks).then_some(Way::Recorded);
+        let way = model::way(&kernel, number, &marks).or_else(recorded).unwrap_or(Way::Untimed);
+        Ticket { number, way, order: capture::order(&kernel, number, &marks) }
     }
 }
 
@@ -191,7 +212,7 @@ impl KernelLaunch {
         &self,
         simulator: &'static Simulator,
         context: &Context<DeviceFault>,
-        Ticket { number, order }: Ticket,
+        Ticket { number, way, order }: Ticket,
         begun: Option<&SuspendedLaunch>,
     ) -> std::result::Result<(), DeviceFault> {
         let mut config = self.config(simulator);
@@ -202,8 +223,8 @@ impl KernelLaunch {
         let captured =
             order.map(|order| order.before(simulator, &self.kernel.module, &self.program, &config));
         let outcome = match begun {
-            Some(begun) => simulator.go_on(&self.program, config, begun, number, context),
-            None => simulator.run(&self.program, config, number, context),
+            Some(begun) => simulator.go_on(&self.program, config, begun, (number, way), context),
+            None => simulator.run(&self.program, config, (number, way), context),
         };
         if let Some(captured) = captured {
             captured.after(simulator, &outcome);
@@ -387,16 +408,16 @@ impl Simulator {
         &self,
         program: &Arc<Program>,
         config: LaunchConfig,
-        number: u64,
+        (number, way): (u64, Way),
         context: &Context<DeviceFault>,
     ) -> std::result::Result<(), DeviceFault> {
-        let name = &program.kernel().name;
-        let statistics = match self.model.as_ref().filter(|model| model.times(name, number)) {
-            Some(model) => model.launch(self, program, config, None, number, context)?,
-            None if recording::wants(name, number) => {
+        let statistics = match (way, &self.model) {
+            (Way::Timed, Some(model)) => model.launch(self, program, config, None, number, context)?,
+            (Way::Warming, Some(model)) => model.warm(self, program, config, number, context)?,
+            (Way::Recorded, _) if !recording::has_given_up() => {
                 recording::launch(self, program, config, number, context)?
             }
-            None => launch(&self.device, program, config).map_err(|error| self.launch_fault(&error))?,
+            _ => launch(&self.device, program, config).map_err(|error| self.launch_fault(&error))?,
         };
         summary::add(&program.kernel().name, &statistics);
         Ok(())
@@ -408,16 +429,15 @@ impl Simulator {
         program: &Arc<Program>,
         config: LaunchConfig,
         begun: &SuspendedLaunch,
-        number: u64,
+        (number, way): (u64, Way),
         context: &Context<DeviceFault>,
     ) -> std::result::Result<(), DeviceFault> {
-        let name = &program.kernel().name;
-        let statistics = match self.model.as_ref().filter(|model| model.times(name, number)) {
+        let statistics = match self.model.as_ref().filter(|_| way == Way::Timed) {
             Some(model) => model.launch(self, program, config, Some(begun), number, context)?,
             None => launch_from(&self.device, program, config, begun)
                 .map_err(|error| self.resume_fault(&error))?,
         };
-        summary::add(name, &statistics);
+        summary::add(&program.kernel().name, &statistics);
         Ok(())
     }
 

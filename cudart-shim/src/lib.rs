@@ -42,6 +42,7 @@ mod limits;
 mod log;
 mod managed;
 mod mapped;
+mod marks;
 mod memory_operation;
 mod model;
 mod module;

@@ -1,42 +1,39 @@
 //! The timing model of a device: which launches it times, how long they have taken, and what it has counted.
 //!
 //! `VOLTSIM_MODE=detailed` asks for it, `VOLTSIM_GPU` names the GPU (a name or a file), `VOLTSIM_SET` changes values of it (a
-//! line each), `VOLTSIM_ONLY` chooses the launches that are timed (`kernel=GLOB,launch=A..B`), `VOLTSIM_STATISTICS` names the
-//! file that gets the statistics when the process ends; without one a summary goes to standard error. Events of a modelled
-//! device have simulated times.
+//! line each), `VOLTSIM_ONLY` chooses the launches that are timed (`kernel=GLOB,launch=A..B` and others), `VOLTSIM_WARM_UP` says
+//! how many before them warm the caches, `VOLTSIM_STATISTICS` names the file that gets the statistics when the process ends;
+//! without one a summary goes to standard error. Events of a modelled device have simulated times.
 
+mod partial;
 mod progress;
 
 use crate::environment;
 use crate::error::Error;
+use crate::launch::Way;
 use crate::process::process;
 use crate::simulator::{self, DeviceFault, Simulator};
-use functional::engine::program::Program;
-use functional::launch::{LaunchConfig, LaunchStatistics};
-use functional::suspend::SuspendedLaunch;
-use functional::timed::{self, Identity, TimedError, TimedResumeError};
-use launch_capture::Selection;
+use functional::timed::TimedError;
+use launch_capture::{BadSelection, BadWarmUp, Marks, Selection, WarmUp};
 use parking_lot::Mutex;
-use progress::Display;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
-use std::time::Instant;
-use stream_engine::{Clock, Context, Timestamp};
+use stream_engine::{Clock, Timestamp};
 use timing::RestoreError;
 use timing::gpu::{Copy, Gpu, GpuState, LaunchError};
-use timing::report::{Format, LaunchRecord, Report};
+use timing::report::{Format, Report};
 use timing::specification::{GpuSpec, gpu};
 use voltsim_checkpoint::codec::{self, CodecError};
-use warp_stream::KernelSource;
 
 /// What the environment asks for.
 struct Settings {
     gpu: String,
     spec: Arc<GpuSpec>,
     only: Selection,
+    warm_up: WarmUp,
 }
 
 /// Why there is no model though one was asked for.
@@ -47,7 +44,9 @@ pub(crate) enum ModelError {
     #[error("VOLTSIM_GPU, VOLTSIM_SET: {0}")]
     Gpu(String),
     #[error("VOLTSIM_ONLY: {0}")]
-    Selection(String),
+    Selection(#[from] BadSelection),
+    #[error("VOLTSIM_WARM_UP: {0}")]
+    WarmUp(#[from] BadWarmUp),
 }
 
 /// The settings, if a model is asked for.
@@ -66,8 +65,24 @@ fn read() -> Result<Option<Settings>, ModelError> {
     let changes = environment::text("VOLTSIM_SET").unwrap_or_default();
     let spec = GpuSpec::changed(&gpu, changes.lines()).map_err(|error| ModelError::Gpu(error.to_string()))?;
     let only = environment::text("VOLTSIM_ONLY").unwrap_or_default();
-    let only = only.parse().map_err(|error| ModelError::Selection(format!("{error}")))?;
-    Ok(Some(Settings { gpu, spec: Arc::new(spec), only }))
+    let only = only.parse::<Selection>()?;
+    let warm_up =
+        environment::text("VOLTSIM_WARM_UP").map(|text| text.parse()).transpose()?.unwrap_or_default();
+    Ok(Some(Settings { gpu, spec: Arc::new(spec), only, warm_up }))
+}
+
+/// How a launch is executed that the program asks for where these marks hold; nothing if that is not the model's to say.
+pub(crate) fn way(kernel: &str, number: u64, marks: &Marks) -> Option<Way> {
+    let Settings { only, warm_up, .. } = settings().ok().flatten()?;
+    match only.contains(kernel, number, marks) {
+        true => Some(Way::Timed),
+        false => only.may_contain_after(number, warm_up.launches).then_some(Way::Warming),
+    }
+}
+
+/// Whether launches are chosen by NVTX ranges.
+pub(crate) fn needs_ranges() -> bool {
+    settings().ok().flatten().is_some_and(|settings| settings.only.needs_ranges())
 }
 
 /// Name of the GPU that is modelled, if one is.
@@ -140,11 +155,6 @@ impl Model {
         self.clock.0.store(nanoseconds, Ordering::Release);
     }
 
-    /// Whether a launch is one of those that are timed.
-    pub(crate) fn times(&self, kernel: &str, number: u64) -> bool {
-        self.settings.only.contains(kernel, number)
-    }
-
     /// What a checkpoint has of it: the GPU with all that its caches hold, and the launches that were timed.
     pub(crate) fn state(&self) -> Result<Vec<u8>, CodecError> {
         codec::encode(&(self.gpu.lock().state(), &*self.report.lock()))
@@ -161,42 +171,6 @@ impl Model {
         Ok(())
     }
 
-    /// Executes a launch, or what is left of one that has begun, as the model has it.
-    pub(crate) fn launch(
-        &self,
-        simulator: &Simulator,
-        program: &Arc<Program>,
-        config: LaunchConfig,
-        begun: Option<&SuspendedLaunch>,
-        number: u64,
-        context: &Context<DeviceFault>,
-    ) -> Result<LaunchStatistics, DeviceFault> {
-        let started = Instant::now();
-        let mut gpu = self.gpu.lock();
-        let mut display = Display::new(context.cancel_flag());
-        let identity = Identity { launch: number, stream: context.stream().to_raw() };
-        let drive = |source: &dyn KernelSource| gpu.launch(source, &mut display);
-        let timed = match begun {
-            Some(begun) => timed::launch_from(&simulator.device, program, config, begun, identity, drive),
-            None => timed::launch(&simulator.device, program, config, identity, drive)
-                .map_err(TimedResumeError::from),
-        };
-        display.end();
-        self.clock.0.store(gpu.now().nanoseconds, Ordering::Release);
-        drop(gpu);
-        let record = timed.map_err(|error| match error {
-            TimedResumeError::State(error) => simulator.resume_fault(&error),
-            TimedResumeError::Launch(error) => fault(simulator, error),
-        })?;
-        let statistics = LaunchStatistics {
-            warp_instructions: counted(&record, "warp_instructions"),
-            lane_instructions: counted(&record, "thread_instructions"),
-            elapsed: started.elapsed(),
-        };
-        self.report.lock().add(record);
-        Ok(statistics)
-    }
-
     /// Bytes have been copied between host and device.
     pub(crate) fn copied(&self, simulator: &Simulator, copy: Copy) -> Result<(), DeviceFault> {
         let mut gpu = self.gpu.lock();
@@ -204,11 +178,6 @@ impl Model {
         self.clock.0.store(gpu.now().nanoseconds, Ordering::Release);
         outcome.map_err(|error| fault(simulator, TimedError::Drive(error)))
     }
-}
-
-fn counted(record: &LaunchRecord, name: &str) -> u64 {
-    let wanted = record.counters.iter().find(|(counter, _)| (counter.section, counter.name) == ("sm", name));
-    wanted.map_or(0, |(_, value)| *value)
 }
 
 /// The sticky error of a timed launch or copy that failed.

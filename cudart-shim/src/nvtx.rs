@@ -1,12 +1,12 @@
-//! The program's own marks and ranges (NVTX 3), passed into the timeline.
+//! The program's own marks and ranges (NVTX 3), passed into the timeline, and by which launches are chosen.
 //!
 //! NVTX is a set of headers: at its first call a program loads the library that `NVTX_INJECTION64_PATH` names, which is
-//! this one when a run is traced, and lets it put its functions into tables of the program.
+//! this one when a run is traced or launches are chosen by ranges, and lets it put its functions into tables of the program.
 
-use crate::trace;
+use crate::{marks, trace};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -54,8 +54,8 @@ static RANGES: Mutex<Option<FxHashMap<u64, (String, f64)>>> = Mutex::new(None);
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// Ranges that the thread has begun and not ended.
-    static DEPTH: Cell<c_int> = const { Cell::new(0) };
+    /// Names of the ranges that the thread has begun and not ended.
+    static OPEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
 fn next() -> u64 {
@@ -123,19 +123,33 @@ fn end(range: u64) {
 }
 
 /// The depth that the range has, from 0.
-fn push(name: &str) -> c_int {
-    trace::begin_range(name);
-    DEPTH.replace(DEPTH.get() + 1)
+fn push(name: String) -> c_int {
+    trace::begin_range(&name);
+    OPEN.with_borrow_mut(|open| {
+        open.push(name);
+        open.len() as c_int - 1
+    })
 }
 
 /// The depth that the ended range had; negative when there was none.
 fn pop() -> c_int {
-    let depth = DEPTH.get() - 1;
-    if depth >= 0 {
-        DEPTH.set(depth);
-        trace::end_range();
+    let depth = OPEN.with_borrow_mut(|open| open.pop().map(|_| open.len()));
+    match depth {
+        Some(depth) => {
+            trace::end_range();
+            depth as c_int
+        }
+        None => -1,
     }
-    depth
+}
+
+/// Names of the ranges that are open on this thread, and of those that may end on any.
+pub(crate) fn open_ranges() -> Vec<String> {
+    let mut open = OPEN.with_borrow(Vec::clone);
+    if let Some(ranges) = &*RANGES.lock() {
+        open.extend(ranges.values().map(|(name, _)| name.clone()));
+    }
+    open
 }
 
 fn register(text: String) -> usize {
@@ -173,16 +187,16 @@ mod functions {
         CORE 5 fn range_start(name: *const c_char) -> u64 { start(text(name)) }
         CORE 6 fn range_start_wide(name: *const u32) -> u64 { start(wide_text(name)) }
         CORE 7 fn range_end(range: u64) { end(range) }
-        CORE 8 fn range_push_ex(attributes: *const Attributes) -> c_int { push(&message(attributes)) }
-        CORE 9 fn range_push(name: *const c_char) -> c_int { push(&text(name)) }
-        CORE 10 fn range_push_wide(name: *const u32) -> c_int { push(&wide_text(name)) }
+        CORE 8 fn range_push_ex(attributes: *const Attributes) -> c_int { push(message(attributes)) }
+        CORE 9 fn range_push(name: *const c_char) -> c_int { push(text(name)) }
+        CORE 10 fn range_push_wide(name: *const u32) -> c_int { push(wide_text(name)) }
         CORE 11 fn range_pop() -> c_int { pop() }
         CORE 14 fn name_thread(thread: u32, name: *const c_char) { trace::name_thread(thread.into(), &text(name)) }
         CORE 15 fn name_thread_wide(thread: u32, name: *const u32) { trace::name_thread(thread.into(), &wide_text(name)) }
         CORE_WITH_DOMAINS 1 fn domain_mark(_domain: usize, attributes: *const Attributes) { trace::mark(&message(attributes)) }
         CORE_WITH_DOMAINS 2 fn domain_range_start(_domain: usize, attributes: *const Attributes) -> u64 { start(message(attributes)) }
         CORE_WITH_DOMAINS 3 fn domain_range_end(_domain: usize, range: u64) { end(range) }
-        CORE_WITH_DOMAINS 4 fn domain_range_push(_domain: usize, attributes: *const Attributes) -> c_int { push(&message(attributes)) }
+        CORE_WITH_DOMAINS 4 fn domain_range_push(_domain: usize, attributes: *const Attributes) -> c_int { push(message(attributes)) }
         CORE_WITH_DOMAINS 5 fn domain_range_pop(_domain: usize) -> c_int { pop() }
         CORE_WITH_DOMAINS 10 fn register_string(_domain: usize, name: *const c_char) -> usize { register(text(name)) }
         CORE_WITH_DOMAINS 11 fn register_string_wide(_domain: usize, name: *const u32) -> usize { register(wide_text(name)) }
@@ -199,7 +213,9 @@ mod functions {
 pub unsafe extern "C" fn InitializeInjectionNvtx2(
     export_table: Option<extern "C" fn(u32) -> *const c_void>,
 ) -> c_int {
-    let Some(export_table) = export_table.filter(|_| trace::enabled()) else { return 0 };
+    let Some(export_table) = export_table.filter(|_| trace::enabled() || marks::needs_ranges()) else {
+        return 0;
+    };
     let callbacks = export_table(CALLBACKS).cast::<Callbacks>();
     // SAFETY: not null, so a table that begins so.
     if callbacks.is_null() || unsafe { (*callbacks).size } < size_of::<Callbacks>() {

@@ -12,7 +12,7 @@ use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics};
 use functional::timed::turns::{self, Order, TurnsError};
 use functional::timed::{self, Identity};
-use launch_capture::Selection;
+use launch_capture::{Marks, Selection};
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,8 @@ fn read() -> Option<Settings> {
     let folder = PathBuf::from(environment::variable("VOLTSIM_RECORD")?);
     let only = environment::text("VOLTSIM_ONLY").unwrap_or_default();
     let wrong = |error: &dyn std::fmt::Display| eprintln!("voltsim: {error}; nothing is recorded");
-    let only = only.parse().map_err(|error| wrong(&format_args!("VOLTSIM_ONLY: {error}"))).ok()?;
+    let only = only.parse::<Selection>().and_then(Selection::of_whole_launches);
+    let only = only.map_err(|error| wrong(&format_args!("VOLTSIM_ONLY: {error}"))).ok()?;
     let accelsim = match environment::text("VOLTSIM_RECORD_FORMAT").as_deref() {
         None | Some("recording") => false,
         Some("accelsim") => true,
@@ -63,10 +64,19 @@ pub(crate) fn is_wanted() -> bool {
     settings().is_some()
 }
 
+/// Whether launches are chosen by NVTX ranges.
+pub(crate) fn needs_ranges() -> bool {
+    settings().is_some_and(|settings| settings.only.needs_ranges())
+}
+
 /// Whether a launch is one of those that are recorded.
-pub(crate) fn wants(kernel: &str, number: u64) -> bool {
-    settings().is_some_and(|settings| settings.only.contains(kernel, number))
-        && !GIVEN_UP.load(Ordering::Relaxed)
+pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
+    settings().is_some_and(|settings| settings.only.contains(kernel, number, marks))
+}
+
+/// Whether something could not be written.
+pub(crate) fn has_given_up() -> bool {
+    GIVEN_UP.load(Ordering::Relaxed)
 }
 
 /// Executes a launch in an order of its own, and records it.
@@ -104,7 +114,7 @@ pub(crate) fn launch(
 /// Bytes have been copied between host and device. Lists have only copies to the device.
 pub(crate) fn copied(copy: gpu::Copy) {
     let gpu::Copy { direction, address, bytes } = copy;
-    if !is_wanted() || direction != gpu::Direction::ToDevice || GIVEN_UP.load(Ordering::Relaxed) {
+    if !is_wanted() || direction != gpu::Direction::ToDevice || has_given_up() {
         return;
     }
     if let Err(error) = list(&Entry::Copy { address, bytes }) {

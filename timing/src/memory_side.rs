@@ -333,6 +333,16 @@ impl MemorySide {
         requests.is_idle() && replies.is_idle() && self.partitions.each().all(|bay| bay.partition.is_idle())
     }
 
+    /// Requests leave their traces in L2 without time; the memory side is idle.
+    pub fn warm(&mut self, requests: impl Iterator<Item = MemoryRequest>) {
+        for request in requests {
+            let place = self.gpu.partition.place(request.line);
+            let (channel, slice) = self.gpu.partition.channel(place.slice);
+            let partition = &mut self.partitions.lock(channel as usize).partition;
+            partition.warm(&self.gpu, slice, place.offset / LINE_BYTES, &request);
+        }
+    }
+
     /// Empties the L2, for launches that start cold. What was modified is not written to DRAM.
     pub fn invalidate(&mut self) {
         self.partitions.each().for_each(|mut bay| bay.partition.invalidate());

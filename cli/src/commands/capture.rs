@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use launch_capture::Selection;
 
 use crate::failure::Failure;
+use crate::model::follow_ranges;
 use crate::program;
 
 /// Save kernel launches of a program, each in a folder that runs again on its own
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 
-    /// Which launches: kernel=GLOB, launch=N or launch=A..B, or both with a comma; all by default
+    /// Which launches: kernel=GLOB, launch=A..B, nvtx=GLOB, operator=GLOB, profiler=on, with commas between; all by default
     #[arg(long, value_name = "SELECTION")]
     only: Option<String>,
 
@@ -40,7 +41,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut command = program::command(&args.program, &args.options)?;
     if let Some(only) = &args.only {
-        check_selection("--only", only)?;
+        follow_ranges(&mut command, &check_selection("--only", only)?)?;
         command.env("VOLTSIM_CAPTURE_ONLY", only);
     }
     command.env("VOLTSIM_CAPTURE", empty_folder(&args.output)?);
@@ -50,9 +51,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     Err(program::replace(command))
 }
 
-/// Fails unless the text selects launches.
-pub(crate) fn check_selection(option: &str, only: &str) -> Result<(), Failure> {
-    only.parse::<Selection>().map(|_| ()).map_err(|error| Failure::new(format_args!("{option}: {error}")))
+/// The selection of an option. Fails unless it is one of whole launches.
+pub(crate) fn check_selection(option: &str, only: &str) -> Result<Selection, Failure> {
+    let selection = only.parse::<Selection>().and_then(Selection::of_whole_launches);
+    selection.map_err(|error| Failure::new(format_args!("{option}: {error}")))
 }
 
 /// Makes the folder, unless it is there and empty; gives its absolute path.

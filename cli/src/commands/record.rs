@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use super::capture::{check_selection, empty_folder};
 use crate::failure::Failure;
+use crate::model::follow_ranges;
 use crate::program;
 
 /// What recordings look like.
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "recording")]
     format: Format,
 
-    /// Which launches: kernel=GLOB, launch=N or launch=A..B, or both with a comma; all by default
+    /// Which launches: kernel=GLOB, launch=A..B, nvtx=GLOB, operator=GLOB, profiler=on, with commas between; all by default
     #[arg(long, value_name = "SELECTION")]
     only: Option<String>,
 
@@ -47,7 +48,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut command = program::command(&args.program, &args.options)?;
     if let Some(only) = &args.only {
-        check_selection("--only", only)?;
+        follow_ranges(&mut command, &check_selection("--only", only)?)?;
         command.env("VOLTSIM_ONLY", only);
     }
     if args.format == Format::Accelsim {

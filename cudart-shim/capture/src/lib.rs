@@ -21,6 +21,7 @@ mod ranges;
 mod selection;
 mod stream;
 mod textures;
+mod warm_up;
 mod words;
 
 pub use capture::Capture;
@@ -30,7 +31,8 @@ pub use held::{HeldLaunch, Holder, Sink};
 pub use manifest::{Address, Buffer, FORMAT, Launch, Parameter, ResultBuffer, ResultList};
 pub use plan::{Configuration, Copies, Group, Groups, Launched, PLAN_FORMAT, Plan, TOLERANCE};
 pub use ranges::{Place, Ranges};
-pub use selection::{BadSelection, Selection};
+pub use selection::{BadSelection, Marks, Selection};
 pub use stream::{About, Entry, KernelStream, StreamWriter, is_stream};
 pub use textures::{Image, Level, Sampler, Surface, Texels, Texture};
+pub use warm_up::{BadWarmUp, WarmUp};
 pub use words::{Words, word_at};

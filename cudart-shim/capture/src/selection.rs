@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use warp_stream::kernel_name::{base_name, demangled};
 
-/// A choice among launches, written `kernel=GLOB,launch=A..B`. Each part may be left out.
+/// A choice among launches, written `key=value` with commas between. Each key may be left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// The kernel's name, as in the PTX, or as in the source with or without namespaces and template arguments; `*` stands for
@@ -13,52 +13,159 @@ pub struct Selection {
     kernel: String,
     /// Numbers of launches, from 1.
     launches: RangeInclusive<u64>,
+    /// Name of an NVTX range that is open.
+    range: Option<String>,
+    /// Operator of a framework whose NVTX range is open.
+    operator: Option<String>,
+    /// Only while the program has the profiler started.
+    profiled: bool,
+    /// Numbers of CTAs, from 0.
+    ctas: Option<RangeInclusive<u64>>,
+}
+
+/// What of a program's own marks holds where it makes a launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Names of the NVTX ranges that are open.
+    pub ranges: Vec<String>,
+    /// The program has started the profiler, and not stopped it since.
+    pub profiled: bool,
 }
 
 /// A selection that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` selects no launches; write kernel=GLOB, launch=N or launch=A..B, separated by a comma")]
-pub struct BadSelection(String);
+pub enum BadSelection {
+    /// A part has no key that there is.
+    #[error(
+        "`{0}` selects no launches; write kernel=GLOB, launch=A..B, nvtx=GLOB, operator=GLOB, profiler=on or ctas=A..B, \
+         separated by commas (for a comma in a name write ?)"
+    )]
+    Part(String),
+    /// A range is none.
+    #[error("`{key}={value}` selects nothing; write {key}=N or {key}=A..B, with B not below A")]
+    Range {
+        /// The key.
+        key: &'static str,
+        /// What stands behind it.
+        value: String,
+    },
+    /// The profiler is something else than on.
+    #[error(
+        "`profiler={0}` selects no launches; write profiler=on for those between cudaProfilerStart and cudaProfilerStop"
+    )]
+    Profiler(String),
+    /// CTAs are selected where launches can only be taken as a whole.
+    #[error(
+        "`ctas` selects CTAs to be timed, with --mode detailed; here launches are taken as a whole, so leave it out"
+    )]
+    Ctas,
+    /// Launches are selected by what only the program knows.
+    #[error("a kernel stream knows its launches by kernel=GLOB and launch=A..B alone")]
+    Marks,
+}
 
 impl Default for Selection {
     fn default() -> Self {
-        Selection { kernel: "*".to_owned(), launches: 1..=u64::MAX }
+        Selection {
+            kernel: "*".to_owned(),
+            launches: 1..=u64::MAX,
+            range: None,
+            operator: None,
+            profiled: false,
+            ctas: None,
+        }
     }
 }
 
 impl Selection {
     /// Is this launch chosen?
-    pub fn contains(&self, kernel: &str, launch: u64) -> bool {
+    pub fn contains(&self, kernel: &str, launch: u64, marks: &Marks) -> bool {
         let fits = |name: &str| matches(self.kernel.as_bytes(), name.as_bytes());
         let fits_in_source = || {
             let name = demangled(kernel);
             fits(&name) || fits(&base_name(&name))
         };
-        self.launches.contains(&launch) && (fits(kernel) || fits_in_source())
+        let in_range = |glob: &Option<String>, fits: fn(&[u8], &str) -> bool| {
+            glob.as_ref().is_none_or(|glob| marks.ranges.iter().any(|range| fits(glob.as_bytes(), range)))
+        };
+        self.launches.contains(&launch)
+            && (marks.profiled || !self.profiled)
+            && in_range(&self.range, |glob, range| matches(glob, range.as_bytes()))
+            && in_range(&self.operator, is_operator)
+            && (fits(kernel) || fits_in_source())
     }
+
+    /// Whether one of so many launches after this one may be chosen, as far as their numbers tell.
+    pub fn may_contain_after(&self, launch: u64, launches: u64) -> bool {
+        launches > 0
+            && *self.launches.start() <= launch.saturating_add(launches)
+            && *self.launches.end() > launch
+    }
+
+    /// Whether NVTX ranges have to be followed.
+    pub fn needs_ranges(&self) -> bool {
+        self.range.is_some() || self.operator.is_some()
+    }
+
+    /// The CTAs of chosen launches that are meant, by number from 0; nothing if it is all.
+    pub fn ctas(&self) -> Option<&RangeInclusive<u64>> {
+        self.ctas.as_ref()
+    }
+
+    /// The selection, where launches can only be taken as a whole.
+    ///
+    /// # Errors
+    /// It selects CTAs.
+    pub fn of_whole_launches(self) -> Result<Selection, BadSelection> {
+        if self.ctas.is_some() { Err(BadSelection::Ctas) } else { Ok(self) }
+    }
+
+    /// The selection, where launches are no longer the program's.
+    ///
+    /// # Errors
+    /// It selects CTAs, or asks for what the program was doing.
+    pub fn of_saved_launches(self) -> Result<Selection, BadSelection> {
+        if self.profiled || self.needs_ranges() { Err(BadSelection::Marks) } else { self.of_whole_launches() }
+    }
+}
+
+/// Whether a range is that of an operator. PyTorch names ranges `aten::conv2d, seq = 5, ...`; its old versions, and what goes
+/// backward, have no namespace.
+fn is_operator(glob: &[u8], range: &str) -> bool {
+    let name = range.split(',').next().unwrap_or(range);
+    let alone = name.rsplit("::").next().unwrap_or(name);
+    matches(glob, name.as_bytes()) || matches(glob, alone.trim_start().as_bytes())
 }
 
 impl FromStr for Selection {
     type Err = BadSelection;
 
     fn from_str(text: &str) -> Result<Selection, BadSelection> {
-        let bad = || BadSelection(text.to_owned());
         let mut selection = Selection::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            match part.split_once('=').ok_or_else(bad)? {
+            let bad = || BadSelection::Part(part.to_owned());
+            match part.split_once('=').filter(|(_, value)| !value.is_empty()).ok_or_else(bad)? {
                 ("kernel", glob) => selection.kernel = glob.to_owned(),
-                ("launch", range) => {
-                    let (first, last) = range.split_once("..").unwrap_or((range, range));
-                    let number =
-                        |text: &str, open| if text.is_empty() { Some(open) } else { text.parse().ok() };
-                    let first = number(first, 1).ok_or_else(bad)?;
-                    selection.launches = first..=number(last, u64::MAX).ok_or_else(bad)?;
-                }
+                ("launch", range) => selection.launches = numbers("launch", range, 1)?,
+                ("nvtx", glob) => selection.range = Some(glob.to_owned()),
+                ("operator", glob) => selection.operator = Some(glob.to_owned()),
+                ("profiler", "on") => selection.profiled = true,
+                ("profiler", other) => return Err(BadSelection::Profiler(other.to_owned())),
+                ("ctas", range) => selection.ctas = Some(numbers("ctas", range, 0)?),
                 _ => return Err(bad()),
             }
         }
-        if selection.launches.is_empty() { Err(bad()) } else { Ok(selection) }
+        Ok(selection)
     }
+}
+
+/// The numbers of `N`, `A..B`, `A..` or `..B`.
+fn numbers(key: &'static str, range: &str, least: u64) -> Result<RangeInclusive<u64>, BadSelection> {
+    let (first, last) = range.split_once("..").unwrap_or((range, range));
+    let number = |text: &str, open| if text.is_empty() { Some(open) } else { text.parse().ok() };
+    let both = number(first, least).zip(number(last, u64::MAX));
+    let numbers = both.map(|(first, last)| first..=last).filter(|numbers| !numbers.is_empty());
+    numbers.ok_or_else(|| BadSelection::Range { key, value: range.to_owned() })
 }
 
 /// Does the glob match the whole of `text`? After a mismatch only the last `*` needs to take one byte more.
@@ -90,7 +197,14 @@ mod tests {
     use super::*;
 
     fn chosen(selection: &str, kernel: &str, launch: u64) -> bool {
-        selection.parse::<Selection>().unwrap().contains(kernel, launch)
+        selection.parse::<Selection>().unwrap().contains(kernel, launch, &Marks::default())
+    }
+
+    /// Whether a launch is chosen in these ranges.
+    fn chosen_in(selection: &str, ranges: &[&str]) -> bool {
+        let ranges = ranges.iter().map(|&range| range.to_owned()).collect();
+        let marks = Marks { ranges, ..Marks::default() };
+        selection.parse::<Selection>().unwrap().contains("k", 1, &marks)
     }
 
     #[test]
@@ -132,9 +246,62 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
-        for text in ["kernel", "launch=a", "launch=3..2", "thread=1"] {
-            assert!(text.parse::<Selection>().is_err(), "{text}");
+    fn one_of_the_open_ranges_must_fit() {
+        assert!(chosen_in("nvtx=step*", &["epoch", "step 3"]));
+        assert!(!chosen_in("nvtx=step*", &["epoch"]) && !chosen_in("nvtx=step*", &[]));
+        assert!(!chosen_in("nvtx=step*,launch=2", &["step 3"]));
+    }
+
+    #[test]
+    fn an_operator_is_chosen_by_its_name_with_and_without_namespace() {
+        let forward = ["forward", "aten::conv2d, seq = 5, sizes = [[1, 1]]"];
+        for glob in ["conv2d", "aten::conv2d", "conv*", "aten::*"] {
+            assert!(chosen_in(&format!("operator={glob}"), &forward), "{glob}");
+        }
+        assert!(!chosen_in("operator=conv2", &forward) && !chosen_in("operator=5", &forward));
+        let backward = ["autograd::engine::evaluate_function: ConvolutionBackward0, seq = 5"];
+        assert!(chosen_in("operator=*ConvolutionBackward0", &backward));
+        assert!(chosen_in("operator=CudnnConvolutionBackward", &["CudnnConvolutionBackward, seq = 7"]));
+    }
+
+    #[test]
+    fn the_profiler_must_be_started_if_it_is_to_be() {
+        let selection: Selection = "profiler=on".parse().unwrap();
+        let marks = |profiled| Marks { profiled, ..Marks::default() };
+        assert!(selection.contains("k", 1, &marks(true)) && !selection.contains("k", 1, &marks(false)));
+    }
+
+    #[test]
+    fn launches_before_a_chosen_one_are_known_by_its_number() {
+        let selection: Selection = "launch=5..6".parse().unwrap();
+        let before = |launch, launches| selection.may_contain_after(launch, launches);
+        assert!(before(4, 1) && before(3, 2) && before(5, 1));
+        assert!(!before(3, 1) && !before(6, 1) && !before(4, 0));
+        assert!(Selection::default().may_contain_after(7, 1));
+    }
+
+    #[test]
+    fn ctas_count_from_0_and_whole_launches_have_none() {
+        let selection: Selection = "ctas=..7".parse().unwrap();
+        assert_eq!(selection.ctas(), Some(&(0..=7)));
+        assert_eq!(selection.of_whole_launches(), Err(BadSelection::Ctas));
+        assert!(Selection::default().of_whole_launches().is_ok());
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_its_key_with_what_to_write() {
+        for (text, key, remedy) in [
+            ("kernel", "`kernel`", "kernel=GLOB"),
+            ("thread=1", "`thread=1`", "launch=A..B"),
+            ("nvtx=", "`nvtx=`", "nvtx=GLOB"),
+            ("nvtx=aten::conv2d, seq = 5", "`seq = 5`", "for a comma in a name write ?"),
+            ("launch=a", "`launch=a`", "launch=A..B"),
+            ("launch=3..2", "`launch=3..2`", "B not below A"),
+            ("ctas=x", "`ctas=x`", "ctas=N"),
+            ("profiler=off", "`profiler=off`", "profiler=on"),
+        ] {
+            let error = text.parse::<Selection>().unwrap_err().to_string();
+            assert!(error.contains(key) && error.contains(remedy), "{error}");
         }
     }
 }

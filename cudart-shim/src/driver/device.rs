@@ -5,6 +5,7 @@ use crate::abi::{Address, In, Out, Text};
 use crate::context::{self, driver, initialize_driver};
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::marks;
 use crate::notification;
 use crate::peer;
 use crate::profile::Attribute;
@@ -150,10 +151,10 @@ api! { Driver;
     }
 
     /// Start of the region a profiler looks at.
-    fn cuProfilerStart() { driver().map(|_| ()) }
+    fn cuProfilerStart() { driver().map(|_| marks::set_profiled(true)) }
 
     /// End of the region a profiler looks at.
-    fn cuProfilerStop() { driver().map(|_| ()) }
+    fn cuProfilerStop() { driver().map(|_| marks::set_profiled(false)) }
 
     /// Elements of the longest linear texture of one dimension.
     fn cuDeviceGetTexture1DLinearMaxWidth(

@@ -49,7 +49,7 @@ impl Observer for Display {
         let before = *self.before.get_or_insert(progress.instructions);
         if self.terminal && self.told.unwrap_or(self.started).elapsed() >= PERIOD {
             self.told = Some(Instant::now());
-            let line = line(progress, progress.instructions - before, self.started.elapsed());
+            let line = line(progress, progress.instructions.saturating_sub(before), self.started.elapsed());
             let _ = write!(stderr(), "\r\x1b[K{line}");
         }
         ControlFlow::Continue(())

@@ -7,6 +7,7 @@ use crate::context::{self, check_device, ordinal, runtime, runtime_context, runt
 use crate::driver::link_atomics;
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::marks;
 use crate::notification;
 use crate::peer;
 use crate::profile::{Attribute, Profile};
@@ -271,10 +272,10 @@ api! { Runtime;
     fn cudaRuntimeGetVersion_v13(version: Out<c_int>) { version.set(13_050) }
 
     /// Start of the region a profiler looks at.
-    fn cudaProfilerStart() { runtime_context().map(|_| ()) }
+    fn cudaProfilerStart() { runtime_context().map(|_| marks::set_profiled(true)) }
 
     /// End of the region a profiler looks at.
-    fn cudaProfilerStop() { runtime_context().map(|_| ()) }
+    fn cudaProfilerStop() { runtime_context().map(|_| marks::set_profiled(false)) }
 
     /// Elements of the longest linear texture of one dimension.
     fn cudaDeviceGetTexture1DLinearMaxWidth(

@@ -18,6 +18,7 @@ mod session;
 mod slot;
 mod specification;
 mod state;
+mod warm;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub use self::observer::{Observer, Progress};
 pub use self::session::{Ended, Session};
 pub use self::specification::{CopySpec, LaunchSpec};
 pub use self::state::{GpuState, Interrupted};
+pub use self::warm::{Untimed, Window};
 use crate::clock::Clock;
 use crate::memory_side::MemorySide;
 use crate::message::{MemoryReply, Timed};

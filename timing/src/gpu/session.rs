@@ -103,11 +103,20 @@ impl<'g, 'a> Session<'g, 'a> {
     /// # Errors
     /// It can never run.
     pub fn begin(&mut self, source: &'a dyn KernelSource, cycle: u64) -> Result<LaunchId, LaunchError> {
+        self.invalidate();
+        self.begin_warm(source, cycle)
+    }
+
+    /// Goes on with a launch whose first CTAs were executed without time, with what the caches hold.
+    pub(super) fn begin_warm(
+        &mut self,
+        source: &'a dyn KernelSource,
+        cycle: u64,
+    ) -> Result<LaunchId, LaunchError> {
         let gpu = &*self.epochs.gpu;
         let program = Program::new(&gpu.spec, source.kernel());
         check_room(gpu, &program)?;
         let start = cycle.max(gpu.run_to);
-        self.invalidate();
         if self.epochs.launches.is_empty() {
             self.before = self.totals(start);
         }
@@ -138,7 +147,7 @@ impl<'g, 'a> Session<'g, 'a> {
     }
 
     /// Kernels begin with empty L1 data caches; cold ones with empty caches everywhere.
-    fn invalidate(&mut self) {
+    pub(super) fn invalidate(&mut self) {
         let gpu = &mut *self.epochs.gpu;
         let cold = gpu.spec.launch.cold && self.epochs.launches.is_empty();
         for slot in &self.slots {
@@ -299,7 +308,7 @@ impl Drop for Session<'_, '_> {
 }
 
 /// Whether a kernel can run at all.
-fn check_room(gpu: &Gpu, program: &Program) -> Result<(), LaunchError> {
+pub(super) fn check_room(gpu: &Gpu, program: &Program) -> Result<(), LaunchError> {
     let Occupancy { ctas, limit } = Occupancy::new(&gpu.spec, program);
     let kernel = &program.kernel;
     let room = u64::from(ctas) * u64::from(gpu.spec.chip.sms);

@@ -1,6 +1,7 @@
 //! One slice: takes requests in order, a sector each cycle, and replies when it has what was asked for.
 
 mod check;
+mod warm;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,7 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use self::check::Expected;
-use super::tags::Tags;
+use super::tags::{Line, Tags};
 use super::waiting::Waiting;
 use super::{Fetch, L2Counters, L2Spec};
 use crate::clock::Clock;
@@ -159,6 +160,19 @@ fn atomic_cycles(spec: &L2Spec, request: &MemoryRequest) -> u32 {
     let lanes_at_word = request.lanes.count_ones().div_ceil(words).max(1);
     (request.sectors & 0xf).count_ones().max(1)
         + (lanes_at_word - 1).saturating_mul(spec.atomic_serialisation)
+}
+
+impl L2Spec {
+    /// Sectors of a line that a request has to wait for, and those that it fetches.
+    fn missing_and_fetched(&self, line: &Line, request: &MemoryRequest) -> (u8, u8) {
+        let sectors = request.sectors & 0xf;
+        if request.kind == RequestKind::Write {
+            return (0, self.write_allocation.fetched(line, sectors));
+        }
+        let missing = sectors & !line.readable;
+        let wanted = if self.fetch == Fetch::Line && missing != 0 { 0xf } else { missing };
+        (missing, wanted & !(line.readable | line.pending))
+    }
 }
 
 impl Slice {
@@ -325,17 +339,10 @@ impl Slice {
         let request = &arrival.request.message;
         let set = Tags::set(spec, arrival.line);
         let found = self.tags.find(spec, set, arrival.line);
-        let absent = super::tags::Line::default();
+        let absent = Line::default();
         let line = found.map_or(&absent, |slot| self.tags.line(slot));
         let sectors = request.sectors & 0xf;
-        let (missing, fetched) = match request.kind {
-            RequestKind::Write => (0, spec.write_allocation.fetched(line, sectors)),
-            _ => {
-                let missing = sectors & !line.readable;
-                let wanted = if spec.fetch == Fetch::Line && missing != 0 { 0xf } else { missing };
-                (missing, wanted & !(line.readable | line.pending))
-            }
-        };
+        let (missing, fetched) = spec.missing_and_fetched(line, request);
         let hit = match request.kind {
             RequestKind::Write => sectors & (line.readable | line.pending | line.modified),
             _ => sectors & line.readable,

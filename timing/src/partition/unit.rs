@@ -118,6 +118,11 @@ impl Partition {
         self.slices[slice].taken()
     }
 
+    /// A request for a line of a slice leaves its traces there without time; the partition is idle.
+    pub fn warm(&mut self, gpu: &GpuSpec, slice: u32, line: u64, request: &MemoryRequest) {
+        self.slices[slice as usize].warm(&gpu.l2, line, request);
+    }
+
     /// Empties the slices, for launches that start cold. What was modified is not written to DRAM.
     pub fn invalidate(&mut self) {
         self.slices.iter_mut().for_each(Slice::invalidate);

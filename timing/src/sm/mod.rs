@@ -25,6 +25,7 @@ mod scoreboard;
 mod sub_core;
 mod waiting;
 mod wakes;
+mod warm;
 mod warp;
 
 use std::collections::VecDeque;
@@ -178,6 +179,8 @@ pub struct Sm {
     execution: Execution,
     /// Scratch: what the memory unit says is performed.
     performed: Vec<u32>,
+    /// Scratch: lines of instructions that are not there.
+    missed: Vec<u64>,
 }
 
 impl Sm {
@@ -213,6 +216,7 @@ impl Sm {
             moment: Moment::default(),
             execution: Execution::default(),
             performed: Vec::new(),
+            missed: Vec::new(),
         }
     }
 

@@ -13,3 +13,4 @@ mod script;
 mod state;
 mod stop;
 mod throughput;
+mod warm;

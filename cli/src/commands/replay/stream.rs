@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-use launch_capture::{Capture, Entry, KernelStream, Selection};
+use launch_capture::{Capture, Entry, KernelStream, Marks, Selection};
 
 use super::ground::Ground;
 use super::ready::Ready;
@@ -45,12 +45,12 @@ impl Replay {
 
     /// The numbers of the chosen launches: `2..3,17`.
     fn numbers(&self) -> Result<String, Failure> {
-        let chosen: Selection =
-            self.launches.parse().map_err(|error| Failure::new(format_args!("--launches: {error}")))?;
+        let chosen = self.launches.parse().and_then(Selection::of_saved_launches);
+        let chosen = chosen.map_err(|error| Failure::new(format_args!("--launches: {error}")))?;
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for entry in self.stream.entries() {
             let Entry::Launch { number, kernel, .. } = entry else { continue };
-            if !chosen.contains(kernel, *number) {
+            if !chosen.contains(kernel, *number, &Marks::default()) {
                 continue;
             }
             match runs.last_mut() {
@@ -109,7 +109,7 @@ fn chosen(stream: &Arc<KernelStream>, args: &Args) -> Result<Vec<Capture>, Failu
     let mut captures = Vec::new();
     for (number, entry) in stream.entries().iter().enumerate() {
         let Entry::Launch { number: launch, kernel, .. } = entry else { continue };
-        if args.launches.contains(kernel, *launch)
+        if args.launches.contains(kernel, *launch, &Marks::default())
             && let Some(capture) = stream.capture(number)?
         {
             captures.push(capture);

@@ -86,6 +86,15 @@ impl L1 {
         there
     }
 
+    /// A line is used, and comes at once if it is not there; says whether it was.
+    pub fn warm(&mut self, line: u64) -> bool {
+        let there = self.cache.look_up(line) != Lookup::Miss;
+        if !there {
+            self.cache.fill(line, false);
+        }
+        there
+    }
+
     /// Takes the question of one sub-core.
     pub fn grant(&mut self, spec: &FrontEndSpec, cycle: u64) -> Granted {
         let order = (0..SUB_CORES).map(|i| (self.turn + i) % SUB_CORES);

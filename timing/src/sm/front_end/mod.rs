@@ -346,6 +346,27 @@ impl Fetch {
         self.wanted |= std::mem::take(&mut self.blocked);
     }
 
+    /// A warp executes instructions of a line; what is not there comes at once. Lines that L1 has not are added to `missed`.
+    /// Nothing is counted.
+    pub fn warm(
+        &mut self,
+        spec: &FrontEndSpec,
+        program: &Program,
+        l1: &mut L1,
+        line: u64,
+        missed: &mut Vec<u64>,
+    ) {
+        if spec.organisation == Organisation::Shared {
+            missed.extend((!l1.warm(line)).then_some(line));
+            return;
+        }
+        self.look_up_l0(spec, program, line, &mut FrontEndCounters::default());
+        while let Some(line) = self.next_request(spec) {
+            missed.extend((!l1.warm(line)).then_some(line));
+            self.fill(line);
+        }
+    }
+
     /// When it has something to do after a cycle.
     pub fn next_event(&self, cycle: u64) -> u64 {
         if self.wanted != 0 {

@@ -1,7 +1,7 @@
 //! What is under way: warps' accesses, and the lines each consists of.
 
 use serde::{Deserialize, Serialize};
-use warp_stream::{AccessKind, LaneMask, MemoryOperation, OperationClass};
+use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationClass};
 
 use crate::message::Origin;
 
@@ -87,12 +87,16 @@ impl Access {
 
     /// Who asks, for statistics.
     pub fn origin(&self) -> Origin {
-        use warp_stream::MemorySpace::*;
-        match self.operation.space {
-            Global | Shared | Generic => Origin::Global,
-            Local => Origin::Local,
-            Constant => Origin::Constant,
-            Texture => Origin::Texture,
-        }
+        origin(self.operation.space)
+    }
+}
+
+/// Who asks for memory of a space, for statistics.
+pub fn origin(space: MemorySpace) -> Origin {
+    match space {
+        MemorySpace::Global | MemorySpace::Shared | MemorySpace::Generic => Origin::Global,
+        MemorySpace::Local => Origin::Local,
+        MemorySpace::Constant => Origin::Constant,
+        MemorySpace::Texture => Origin::Texture,
     }
 }

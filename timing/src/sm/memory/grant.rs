@@ -1,7 +1,7 @@
 //! The structures take requests from the sub-cores' pipelines in turn.
 
 use serde::{Deserialize, Serialize};
-use warp_stream::{AccessKind, CacheOperator, MemorySpace, OperationClass};
+use warp_stream::{AccessKind, CacheOperator, MemoryOperation, MemorySpace, OperationClass};
 
 use super::access::{Access, Line, STRUCTURES, Structure};
 use super::l1::{Lookup, Stall};
@@ -32,6 +32,11 @@ fn pipelines(mut mask: u32) -> impl Iterator<Item = usize> {
         mask &= mask.wrapping_sub(1);
         (pipeline < u32::BITS).then_some(pipeline as usize)
     })
+}
+
+/// Whether a load is answered by L2 and not by L1.
+pub(super) fn bypasses(operation: &MemoryOperation, deferred: Option<u32>) -> bool {
+    matches!(operation.cache, CacheOperator::Coherent | CacheOperator::GlobalOnly) || deferred.is_some()
 }
 
 impl MemoryUnit {
@@ -188,9 +193,7 @@ impl MemoryUnit {
         let access = self.state.accesses[number];
         let spec = &self.gpu.l1;
         let queue_has_room = self.state.outgoing.len() < spec.miss_queue as usize;
-        let bypass = matches!(access.operation.cache, CacheOperator::Coherent | CacheOperator::GlobalOnly)
-            || access.deferred.is_some();
-        if access.is_load() && !bypass {
+        if access.is_load() && !bypasses(&access.operation, access.deferred) {
             return match self.state.l1.load(spec, line.address, line.sectors, number, queue_has_room)? {
                 Lookup::Hit => {
                     let texture = access.operation.space == MemorySpace::Texture;

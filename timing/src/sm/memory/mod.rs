@@ -17,6 +17,7 @@ pub mod l1;
 pub mod pipeline;
 pub mod shared;
 pub mod texture;
+mod warm;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

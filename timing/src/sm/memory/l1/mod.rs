@@ -10,6 +10,7 @@ mod passes;
 pub mod replacement;
 mod set;
 pub mod set_hash;
+mod warm;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,203 @@
+//! Executing launches by the model: all of a launch, some of its CTAs, or none of it with traces in the caches alone.
+
+use super::progress::Display;
+use super::{Model, fault};
+use crate::launch::product;
+use crate::log;
+use crate::simulator::{DeviceFault, Simulator};
+use functional::engine::program::Program;
+use functional::launch::{LaunchConfig, LaunchStatistics, launch};
+use functional::suspend::{self, SuspendError, SuspendedLaunch, launch_from, launch_until};
+use functional::timed::{self, Identity, TimedError, TimedResumeError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use stream_engine::Context;
+use timing::gpu::{Gpu, LaunchError, Untimed, Window};
+use timing::report::LaunchRecord;
+use warp_stream::KernelSource;
+
+/// A launch that the model executes.
+struct Work<'a> {
+    simulator: &'a Simulator,
+    program: &'a Arc<Program>,
+    config: LaunchConfig,
+    begun: Option<&'a SuspendedLaunch>,
+    number: u64,
+    context: &'a Context<DeviceFault>,
+}
+
+/// A launch whose first CTAs are to be executed at once.
+enum Skipped {
+    /// None of them was.
+    Nothing,
+    /// They were.
+    To(Box<SuspendedLaunch>),
+    /// All were: it could not be stopped there.
+    All(LaunchStatistics),
+}
+
+impl Model {
+    /// Executes a launch, or what is left of one that has begun, as the model has it; if CTAs are chosen, only these.
+    pub(crate) fn launch(
+        &self,
+        simulator: &Simulator,
+        program: &Arc<Program>,
+        config: LaunchConfig,
+        begun: Option<&SuspendedLaunch>,
+        number: u64,
+        context: &Context<DeviceFault>,
+    ) -> Result<LaunchStatistics, DeviceFault> {
+        let work = Work { simulator, program, config, begun, number, context };
+        if let Some(ctas) = self.settings.only.ctas() {
+            return self.launch_window(work, *ctas.start(), *ctas.end());
+        }
+        let launched = self.drive(&work, |gpu, source, display| {
+            Ok((Some(gpu.launch(source, display)?), Untimed::default()))
+        });
+        launched.map_err(|error| work.fault(error))
+    }
+
+    /// Executes a launch without time, so that the caches have traces of it.
+    pub(crate) fn warm(
+        &self,
+        simulator: &Simulator,
+        program: &Arc<Program>,
+        config: LaunchConfig,
+        number: u64,
+        context: &Context<DeviceFault>,
+    ) -> Result<LaunchStatistics, DeviceFault> {
+        let work = Work { simulator, program, config, begun: None, number, context };
+        let ctas = self.settings.warm_up.ctas;
+        let skipped = match work.skip(product(work.config.grid).saturating_sub(ctas))? {
+            Skipped::All(statistics) => return Ok(statistics),
+            Skipped::To(state) => Some(state),
+            Skipped::Nothing => None,
+        };
+        let work = Work { begun: skipped.as_deref(), ..work };
+        let warmed =
+            self.drive(&work, |gpu, source, display| Ok((None, gpu.execute(source, ctas, display)?)));
+        warmed.or_else(|error| match error {
+            // What the model cannot execute leaves no traces.
+            TimedResumeError::Launch(
+                TimedError::Unsupported { .. }
+                | TimedError::Drive(LaunchError::NoRoom { .. } | LaunchError::NotResident { .. }),
+            ) => work.execute(),
+            error => Err(work.fault(error)),
+        })
+    }
+
+    /// Executes a launch of which the CTAs from one to another are timed.
+    fn launch_window(&self, work: Work<'_>, first: u64, last: u64) -> Result<LaunchStatistics, DeviceFault> {
+        if work.config.cooperative {
+            let reason = "VOLTSIM_ONLY chooses some of its CTAs, and it is a cooperative launch";
+            let kernel = work.program.kernel().name.clone();
+            return Err(fault(work.simulator, TimedError::Unsupported { kernel, reason }));
+        }
+        if first >= product(work.config.grid) {
+            return work.execute();
+        }
+        let warm_up = self.settings.warm_up;
+        let warm_after = self.settings.only.may_contain_after(work.number, warm_up.launches);
+        let window = Window { first, last, warm: warm_up.ctas, warm_after };
+        let skipped = match work.begun {
+            Some(_) => Skipped::Nothing,
+            None => work.skip(first.saturating_sub(warm_up.ctas))?,
+        };
+        let skipped = match skipped {
+            Skipped::All(statistics) => return Ok(statistics),
+            Skipped::To(state) => Some(state),
+            Skipped::Nothing => None,
+        };
+        let work = Work { begun: skipped.as_deref().or(work.begun), ..work };
+        let launched = self.drive(&work, |gpu, source, display| {
+            let (record, untimed) = gpu.launch_window(source, &window, display)?;
+            Ok((Some(record), untimed))
+        });
+        launched.map_err(|error| work.fault(error))
+    }
+
+    /// Has the model execute a launch, and keeps the record if there is one.
+    fn drive(
+        &self,
+        work: &Work<'_>,
+        drive: impl FnOnce(
+            &mut Gpu,
+            &dyn KernelSource,
+            &mut Display,
+        ) -> Result<(Option<LaunchRecord>, Untimed), LaunchError>,
+    ) -> Result<LaunchStatistics, TimedResumeError<LaunchError>> {
+        let Work { simulator, program, config, begun, number, context } = work;
+        let started = Instant::now();
+        let mut gpu = self.gpu.lock();
+        let mut display = Display::new(context.cancel_flag());
+        let identity = Identity { launch: *number, stream: context.stream().to_raw() };
+        let run = |source: &dyn KernelSource| drive(&mut gpu, source, &mut display);
+        let (device, config) = (&simulator.device, config.clone());
+        let driven = match begun {
+            Some(begun) => timed::launch_from(device, program, config, begun, identity, run),
+            None => timed::launch(device, program, config, identity, run).map_err(TimedResumeError::from),
+        };
+        display.end();
+        self.clock.0.store(gpu.now().nanoseconds, Ordering::Release);
+        drop(gpu);
+        let (record, untimed) = driven?;
+        let before = begun.map(SuspendedLaunch::executed).unwrap_or_default();
+        let timed = |name| record.as_ref().map_or(0, |record| counted(record, name));
+        let statistics = LaunchStatistics {
+            warp_instructions: timed("warp_instructions")
+                + untimed.warp_instructions
+                + before.warp_instructions,
+            lane_instructions: timed("thread_instructions")
+                + untimed.lane_instructions
+                + before.lane_instructions,
+            elapsed: started.elapsed(),
+        };
+        if let Some(record) = record {
+            self.report.lock().add(record);
+        }
+        Ok(statistics)
+    }
+}
+
+impl Work<'_> {
+    /// Executes the CTAs before one.
+    fn skip(&self, first: u64) -> Result<Skipped, DeviceFault> {
+        if first == 0 {
+            return Ok(Skipped::Nothing);
+        }
+        let window = suspend::Window { first, ctas: 0, instructions: 0 };
+        match launch_until(&self.simulator.device, self.program, self.config.clone(), &window) {
+            Ok(state) => Ok(Skipped::To(Box::new(state))),
+            Err(SuspendError::Launch(error)) => Err(self.simulator.launch_fault(&error)),
+            Err(SuspendError::Refused { rest: None, .. }) => Ok(Skipped::Nothing),
+            Err(SuspendError::Refused { kernel, refusal, rest: Some(rest) }) => {
+                log::report(|| format!("{kernel} is executed without time: {refusal}"));
+                let statistics = rest.finish().map_err(|error| self.simulator.launch_fault(&error))?;
+                Ok(Skipped::All(statistics))
+            }
+        }
+    }
+
+    /// Executes all that is left without the model.
+    fn execute(&self) -> Result<LaunchStatistics, DeviceFault> {
+        let (device, config) = (&self.simulator.device, self.config.clone());
+        match self.begun {
+            Some(begun) => launch_from(device, self.program, config, begun)
+                .map_err(|error| self.simulator.resume_fault(&error)),
+            None => launch(device, self.program, config).map_err(|error| self.simulator.launch_fault(&error)),
+        }
+    }
+
+    fn fault(&self, error: TimedResumeError<LaunchError>) -> DeviceFault {
+        match error {
+            TimedResumeError::State(error) => self.simulator.resume_fault(&error),
+            TimedResumeError::Launch(error) => fault(self.simulator, error),
+        }
+    }
+}
+
+fn counted(record: &LaunchRecord, name: &str) -> u64 {
+    let wanted = record.counters.iter().find(|(counter, _)| (counter.section, counter.name) == ("sm", name));
+    wanted.map_or(0, |(_, value)| *value)
+}

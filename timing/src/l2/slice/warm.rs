@@ -1,0 +1,22 @@
+//! Requests without time: what tags and sectors are after them.
+
+use super::{L2Spec, MemoryRequest, RequestKind, Slice, Tags};
+
+impl Slice {
+    /// A request for a line of this slice, which is idle, is answered at once. Nothing is counted, and what has to make room
+    /// is not written back.
+    pub fn warm(&mut self, spec: &L2Spec, line: u64, request: &MemoryRequest) {
+        let set = Tags::set(spec, line);
+        let found = self.tags.find(spec, set, line);
+        let Some(slot) = found.or_else(|| self.tags.victim(spec, set)) else { return };
+        match found {
+            Some(_) => self.tags.touch(spec, slot),
+            None => self.tags.allocate(slot, line),
+        }
+        let (_, fetched) = spec.missing_and_fetched(self.tags.line(slot), request);
+        if request.kind != RequestKind::Read {
+            self.write(spec, slot, request.sectors & 0xf, request);
+        }
+        self.tags.line_mut(slot).readable |= fetched;
+    }
+}

@@ -1,0 +1,83 @@
+//! Accesses without time: what L1 holds after them, and what they ask of L2.
+
+use warp_stream::{AccessKind, Execution, MemoryOperation, MemorySpace};
+
+use super::access::{Line, origin};
+use super::coalescer::{self, Pattern};
+use super::{MemoryUnit, grant};
+use crate::message::{MemoryRequest, RequestKind};
+
+impl MemoryUnit {
+    /// An access of a warp, whose space is resolved, to the unit, which is idle; adds its requests to `out`. Nothing is
+    /// counted.
+    pub(crate) fn warm(
+        &mut self,
+        operation: MemoryOperation,
+        execution: &Execution,
+        out: &mut Vec<MemoryRequest>,
+    ) {
+        let Execution { active, addresses, texels, deferred, .. } = execution;
+        let marks = operation.kind != AccessKind::Load;
+        self.lines.clear();
+        match operation.space {
+            MemorySpace::Shared | MemorySpace::Constant => {}
+            MemorySpace::Texture => {
+                coalescer::coalesce_texels(texels, operation.width, marks, &mut self.lines);
+            }
+            MemorySpace::Global | MemorySpace::Local | MemorySpace::Generic => {
+                let pattern = Pattern { active: *active, addresses, width: operation.width, marks };
+                coalescer::coalesce(self.gpu.coalescer.policy, &pattern, &mut self.lines);
+            }
+        }
+        let bypasses = grant::bypasses(&operation, *deferred);
+        for place in 0..self.lines.len() {
+            let line = self.lines[place];
+            self.warm_line(&operation, bypasses, &line, out);
+        }
+    }
+
+    fn warm_line(
+        &mut self,
+        operation: &MemoryOperation,
+        bypasses: bool,
+        line: &Line,
+        out: &mut Vec<MemoryRequest>,
+    ) {
+        let spec = &self.gpu.l1;
+        let l1 = &mut self.state.l1;
+        let mut sectors = line.sectors;
+        let kind = match operation.kind {
+            AccessKind::Load => {
+                if !bypasses {
+                    sectors = l1.warm_load(spec, line.address, sectors, &mut self.answered);
+                }
+                RequestKind::Read
+            }
+            AccessKind::Store => {
+                l1.warm_store(spec, line.address, sectors);
+                RequestKind::Write
+            }
+            AccessKind::Atomic => {
+                l1.drop_line(line.address, sectors);
+                RequestKind::Atomic
+            }
+            AccessKind::Reduction => {
+                l1.drop_line(line.address, sectors);
+                RequestKind::Reduction
+            }
+        };
+        if sectors != 0 {
+            out.push(MemoryRequest {
+                line: line.address,
+                sectors,
+                bytes: line.bytes,
+                kind,
+                lanes: line.lanes,
+                origin: origin(operation.space),
+                sm: self.sm,
+                tag: 0,
+                deferred: None,
+            });
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Execution without time: what the caches of an SM hold after it, and what it asks of L2.
+
+use warp_stream::{Execution, MemoryOperation, MemorySpace};
+
+use super::memory::SUB_CORES;
+use super::occupancy::Demand;
+use super::program::Kind;
+use super::{Program, Sm};
+use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
+
+impl Sm {
+    /// CTAs of a kernel are to run without time on the SM, which is idle: L1 gets what their shared memory leaves.
+    pub(crate) fn prepare_warm(&mut self, program: &Program) {
+        self.state.shared = self.shared_for(&Demand::new(&self.gpu, program));
+        self.memory.set_shared(self.state.shared);
+    }
+
+    /// A warp, of those of the SM, executes instructions of the line with this one; adds requests for those that are not there to
+    /// `out`. Gives the line.
+    pub(crate) fn warm_fetch(
+        &mut self,
+        program: &Program,
+        warp: u32,
+        position: u32,
+        last: u64,
+        out: &mut Vec<MemoryRequest>,
+    ) -> u64 {
+        let address = program.address(position);
+        let line = address - address % LINE_BYTES;
+        if line == last {
+            return line;
+        }
+        let fetch = &mut self.state.sub_cores[warp as usize % SUB_CORES].fetch;
+        let missed = &mut self.missed;
+        fetch.warm(&self.gpu.front_end, program, &mut self.state.instructions, line, missed);
+        out.extend(missed.drain(..).map(|line| MemoryRequest {
+            line,
+            sectors: 0xf,
+            bytes: 0,
+            kind: RequestKind::Read,
+            lanes: 0,
+            origin: Origin::Instruction,
+            sm: self.number,
+            tag: 0,
+            deferred: None,
+        }));
+        line
+    }
+
+    /// A warp has executed an instruction; adds what it asks of L2 to `out`. Says whether it may have asked for something.
+    pub(crate) fn warm_access(
+        &mut self,
+        program: &Program,
+        position: u32,
+        execution: &Execution,
+        out: &mut Vec<MemoryRequest>,
+    ) -> bool {
+        let decoded = program.instructions().get(position as usize);
+        let operation =
+            decoded.filter(|decoded| decoded.kind == Kind::Memory).and_then(|decoded| decoded.memory);
+        let Some(operation) = operation else { return false };
+        let space = match operation.space {
+            MemorySpace::Generic => execution.space,
+            told => told,
+        };
+        self.memory.warm(MemoryOperation { space, ..operation }, execution, out);
+        !matches!(space, MemorySpace::Shared | MemorySpace::Constant)
+    }
+}

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 #![allow(non_snake_case, reason = "the driver's own names")]
 
+mod direct;
 mod fixed;
 pub(crate) mod images;
 
@@ -14,6 +15,7 @@ use std::ptr::{null, null_mut};
 
 use libloading::Library;
 
+use direct::Direct;
 pub(crate) use fixed::BLOCK;
 
 use crate::failure::Failure;
@@ -106,6 +108,8 @@ const PARAMETER_SIZE: usize = 2;
 /// A driver with a context on its first device.
 pub(crate) struct Driver {
     functions: Functions,
+    /// Ways of ours past the driver.
+    direct: Option<Direct>,
 }
 
 /// A loaded module.
@@ -139,7 +143,7 @@ impl Driver {
         let functions = unsafe { Functions::of(&library) }.map_err(failed)?;
         // A driver has threads of its own that outlive any closing.
         std::mem::forget(library);
-        let driver = Driver { functions };
+        let driver = Driver { functions, direct: Direct::beside(path) };
         driver.start().map_err(|error| Failure::in_file(path, error))?;
         Ok(driver)
     }

@@ -3,7 +3,6 @@
 use crate::abi::ArrayHandle;
 use crate::batch::SourceOrder;
 use crate::check;
-use crate::environment;
 use crate::error::{Error, Result};
 use crate::kernel_stream;
 use crate::log;
@@ -12,7 +11,6 @@ use crate::recording;
 use crate::simulator::{DeviceFault, Simulator, owner_of, started};
 use functional::memory::{AllocationKind, Memory};
 use std::ffi::c_int;
-use std::sync::LazyLock;
 use stream_engine::{Context, Scope, StreamId};
 
 /// A pageable source up to this many bytes is copied aside, so that the caller need not wait for the stream's turn.
@@ -316,8 +314,7 @@ impl Copy {
         let copy = gpu::Copy { direction, address, bytes: self.bytes() as u64 };
         recording::copied(copy);
         kernel_stream::copied(copy);
-        static UNTIMED: LazyLock<bool> = LazyLock::new(|| environment::flag("VOLTSIM_UNTIMED_COPIES"));
-        simulator.model.as_ref().filter(|_| !*UNTIMED).map_or(Ok(()), |model| model.copied(simulator, copy))
+        simulator.model.as_ref().map_or(Ok(()), |model| model.copied(simulator, copy))
     }
 
     /// Whether both copies are between the same kinds of memory.

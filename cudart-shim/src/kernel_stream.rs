@@ -1,8 +1,8 @@
 //! Writes the program's launches and copies to a kernel stream, where `VOLTSIM_IMAGE` names a file.
 //!
 //! `VOLTSIM_IMAGE_ONLY` chooses launches. Where `VOLTSIM_PLAN` names a file too, launches are grouped by what they do, and the stream
-//! has the first of each group, with the launch before it; that file gets the plan. Both have their names when the process
-//! ends. What cannot be written is told once, and the program goes on.
+//! has the first two of each group, with the launches before them; that file gets the plan. Both have their names when the
+//! process ends. What cannot be written is told once, and the program goes on.
 
 use crate::environment;
 use crate::log;
@@ -46,11 +46,19 @@ struct Planner {
 struct Planned {
     groups: Groups,
     /// The launch that is executed.
-    running: Option<HeldLaunch>,
+    running: Option<Held>,
     /// The launch before it.
-    before: Option<HeldLaunch>,
+    before: Option<Held>,
+    /// Copies since then.
+    copies: Vec<Copy>,
     /// The last launch that is in the stream.
     written: u64,
+}
+
+/// A launch, with the copies before it.
+struct Held {
+    copies: Vec<Copy>,
+    launch: HeldLaunch,
 }
 
 fn stream() -> Option<&'static Stream> {
@@ -98,9 +106,11 @@ pub(crate) fn begin(held: HeldLaunch) {
     let Some(stream) = stream() else { return };
     match &stream.planner {
         Some(planner) => {
-            // What was copied, and kernels that failed, are nobody's work.
+            // What kernels have done that failed is nobody's work.
             planner.work.take();
-            planner.plan.lock().running = Some(held);
+            let mut plan = planner.plan.lock();
+            let copies = std::mem::take(&mut plan.copies);
+            plan.running = Some(Held { copies, launch: held });
         }
         None => stream.write(|writer| writer.launch(&held)),
     }
@@ -116,9 +126,9 @@ pub(crate) fn end() {
 /// Bytes have been copied between host and device.
 pub(crate) fn copied(copy: Copy) {
     let Some(stream) = stream() else { return };
-    if stream.planner.is_none() {
-        let Copy { direction, address, bytes } = copy;
-        stream.write(|writer| writer.copy(direction == Direction::ToDevice, address, bytes));
+    match &stream.planner {
+        Some(planner) => planner.plan.lock().copies.push(copy),
+        None => stream.write(|writer| write_copy(writer, copy)),
     }
     let copies = &mut stream.progress.lock().copies;
     copies.number += 1;
@@ -152,6 +162,11 @@ pub(crate) fn finish() {
     }
 }
 
+fn write_copy(writer: &mut StreamWriter, copy: Copy) -> Result<(), Error> {
+    let Copy { direction, address, bytes } = copy;
+    writer.copy(direction == Direction::ToDevice, address, bytes)
+}
+
 fn command() -> Vec<String> {
     std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
@@ -178,13 +193,20 @@ impl Stream {
         progress.writer.as_mut().map_or(Ok(()), write)
     }
 
-    /// Puts the launch that was executed into its group; the first of a group goes to the stream.
+    fn write_held(&self, held: &Held) {
+        self.write(|writer| {
+            held.copies.iter().try_for_each(|copy| write_copy(writer, *copy))?;
+            writer.launch(&held.launch)
+        });
+    }
+
+    /// Puts the launch that was executed into its group; one that is to be timed goes to the stream.
     fn group(&self, planner: &Planner) {
         let counts = planner.work.take();
         let (mix, accesses) = counts.split_at(work::UNITS);
         let mut plan = planner.plan.lock();
         let Some(held) = plan.running.take() else { return };
-        let launch = &held.launch;
+        let launch = &held.launch.launch;
         let launched = Launched {
             number: launch.launch,
             kernel: &launch.kernel,
@@ -196,12 +218,12 @@ impl Stream {
         };
         let number = launched.number;
         let before = plan.before.take();
-        let number_before = before.as_ref().map_or(0, |before| before.launch.launch);
+        let number_before = before.as_ref().map_or(0, |before| before.launch.launch.launch);
         if plan.groups.add(&launched, number_before) {
             if let Some(before) = before.filter(|_| number_before > plan.written) {
-                self.write(|writer| writer.launch(&before));
+                self.write_held(&before);
             }
-            self.write(|writer| writer.launch(&held));
+            self.write_held(&held);
             plan.written = number;
         }
         plan.before = Some(held);

@@ -22,6 +22,7 @@ mod copy;
 mod coverage;
 mod deferred;
 mod device_runtime;
+mod direct;
 mod driver;
 mod entry;
 mod environment;

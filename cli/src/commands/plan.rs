@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use launch_capture::{Configuration, Group, Plan};
+use launch_capture::{Configuration, Group, Plan, Representative};
 use timing::specification::{GpuSpec, gpu};
 
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ use crate::table;
 /// Choose the launches of a program that are worth timing
 ///
 /// The program runs once, functionally. Launches of a kernel that execute alike numbers of instructions of each kind, and of
-/// accesses to memory, are one group, and its first launch stands for all of them. The plan names the groups; beside it lies
+/// accesses to memory, are one group: its first launch is timed, and its second for all others. The plan names them; beside it lies
 /// a kernel stream with the launches to be timed and those before them. voltsim sweep times them, here or on other machines,
 /// without the program.
 #[derive(clap::Args)]
@@ -77,19 +77,22 @@ fn configuration(gpu: &str) -> Result<Configuration, Failure> {
 fn tell(plan: &Plan, file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let percent = |part: f64| format!("{:.1} %", part * 100.0);
     let row = |group: &Group| {
-        let (timed, of) = (group.representative.to_string(), group.launches.to_string());
+        let timed = group.timed.iter().map(|timed| timed.launch.to_string()).collect::<Vec<_>>().join(", ");
+        let of = group.launches.to_string();
         [group.name(), timed, of, percent(group.share), percent(group.spread), group.members.clone()]
     };
     let rows: Vec<_> = plan.groups.iter().map(row).collect();
     table::write(out, ["kernel", "timed", "of", "instructions", "spread", "launches"], &rows)?;
-    let weights: f64 =
-        plan.groups.iter().map(|group| group.share / group.weight.max(f64::MIN_POSITIVE)).sum();
+    let timed = plan.groups.iter().flat_map(|group| &group.timed);
+    let part = |timed: &Representative| timed.instructions as f64;
+    let all: f64 = timed.clone().map(|timed| part(timed) * timed.weight).sum();
+    let simulated: f64 = timed.clone().map(part).sum();
     writeln!(
         out,
         "{} of {} launches stand for all: {} of the warp instructions. `voltsim sweep {}` times them",
-        plan.groups.len(),
+        timed.count(),
         plan.launches,
-        percent(weights),
+        percent(simulated / all.max(1.0)),
         file.display()
     )?;
     Ok(())

@@ -29,7 +29,9 @@ pub use error::Error;
 pub use folder::{MANIFEST, RESULTS, Results, ResultsWriter, Writer, is_capture};
 pub use held::{HeldLaunch, Holder, Sink};
 pub use manifest::{Address, Buffer, FORMAT, Launch, Parameter, ResultBuffer, ResultList};
-pub use plan::{Configuration, Copies, Group, Groups, Launched, PLAN_FORMAT, Plan, TOLERANCE};
+pub use plan::{
+    Configuration, Copies, Group, Groups, Launched, PLAN_FORMAT, Plan, Representative, TOLERANCE,
+};
 pub use ranges::{Place, Ranges};
 pub use selection::{BadSelection, Marks, Selection};
 pub use stream::{About, Entry, KernelStream, StreamWriter, is_stream};

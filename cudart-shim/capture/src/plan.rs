@@ -1,4 +1,5 @@
-//! Which launches stand for which: launches that do alike work are a group, and its first is timed for all of them.
+//! Which launches stand for which: launches that do alike work are a group. Its first is timed, which finds caches that are
+//! cold for it, and its second, for all that follow.
 //!
 //! This is principal kernel selection (Baddouh et al., MICRO 2021) with the counts of one functional pass. Launches come one
 //! after the other and are not kept: one that is like the first of a group of before joins it, else it begins a group. So
@@ -53,8 +54,11 @@ impl Plan {
             |message: &str| Err(Error::Malformed { path: path.to_owned(), message: message.to_owned() });
         let is_file = Path::new(&plan.stream).file_name().is_some_and(|name| name == &*plan.stream);
         let is_number = |number: &f64| number.is_finite() && *number >= 0.0;
-        let are_numbers =
-            plan.groups.iter().all(|group| [group.weight, group.share, group.spread].iter().all(is_number));
+        let of_group = |group: &Group| {
+            let weights = group.timed.iter().map(|timed| timed.weight);
+            weights.chain([group.share, group.spread]).all(|number| is_number(&number))
+        };
+        let are_numbers = plan.groups.iter().all(of_group);
         let names: HashSet<&str> = plan.configurations.iter().map(|one| one.name.as_str()).collect();
         match (is_file, are_numbers, names.len() == plan.configurations.len()) {
             (false, ..) => malformed("`stream` is not the name of a file in the plan's folder"),
@@ -99,26 +103,36 @@ pub struct Configuration {
 pub struct Group {
     /// The kernel's name in the PTX.
     pub kernel: String,
-    /// The launch that is timed: the first of the group. Launches are counted from 1.
-    pub representative: u64,
-    /// The launch before it, which brings the caches to what they held; 0 if there is none.
-    pub warm_up: u64,
-    /// CTAs of the representative along x, y, z.
+    /// CTAs of the first launch along x, y, z.
     pub grid: [u32; 3],
     /// Threads of a CTA along x, y, z.
     pub block: [u32; 3],
-    /// What the representative does.
+    /// What the first launch does.
     pub counts: Vec<u64>,
     /// Launches of the group.
     pub launches: u64,
-    /// Time of all launches of the group over that of the representative: the sum of their instructions over its own.
-    pub weight: f64,
     /// Part of the program's warp instructions.
     pub share: f64,
-    /// How far counts of its launches are from those of the representative, at most.
+    /// How far counts of its launches are from those of the first, at most.
     pub spread: f64,
     /// The launches: `1..4, 7`.
     pub members: String,
+    /// The launches that are timed: the first, and the second if there is one.
+    pub timed: Vec<Representative>,
+}
+
+/// A launch that is timed for others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Representative {
+    /// Its number, from 1.
+    pub launch: u64,
+    /// The launch before it, which brings the caches to what they held; 0 if there is none.
+    pub warm_up: u64,
+    /// Its warp instructions.
+    pub instructions: u64,
+    /// Time of the launches for which it stands over its own: their instructions over its own.
+    pub weight: f64,
 }
 
 impl Group {
@@ -159,12 +173,10 @@ pub struct Groups {
 #[derive(Debug)]
 struct Growing {
     kernel: String,
-    representative: u64,
-    warm_up: u64,
+    first: Executed,
+    second: Option<Executed>,
     grid: [u32; 3],
     block: [u32; 3],
-    /// Of the representative.
-    instructions: u64,
     mix: Vec<u64>,
     accesses: Vec<u64>,
     /// Of all launches.
@@ -174,11 +186,31 @@ struct Growing {
     members: Vec<(u64, u64)>,
 }
 
+/// A launch that is timed.
+#[derive(Clone, Copy, Debug)]
+struct Executed {
+    launch: u64,
+    before: u64,
+    instructions: u64,
+}
+
+impl Executed {
+    fn weight(self, instructions: u64) -> Representative {
+        Representative {
+            launch: self.launch,
+            warm_up: self.before,
+            instructions: self.instructions,
+            weight: instructions as f64 / self.instructions.max(1) as f64,
+        }
+    }
+}
+
 impl Groups {
-    /// Adds a launch; `before` is the launch before it, 0 if there is none. Says whether it is the first of a group.
+    /// Adds a launch; `before` is the launch before it, 0 if there is none. Says whether it is to be timed.
     pub fn add(&mut self, launched: &Launched<'_>, before: u64) -> bool {
         self.launches += 1;
         self.instructions += launched.instructions;
+        let executed = Executed { launch: launched.number, before, instructions: launched.instructions };
         let known = self.by_kernel.get(launched.kernel).map_or(&[][..], Vec::as_slice);
         let like = known.iter().find_map(|&number| {
             let spread = self.groups.get(number)?.spread_with(launched)?;
@@ -188,16 +220,20 @@ impl Groups {
             Some((group, spread)) => {
                 group.total += launched.instructions;
                 group.spread = group.spread.max(spread);
+                let is_second = group.second.is_none();
+                if is_second {
+                    group.second = Some(executed);
+                }
                 match group.members.last_mut() {
                     Some((_, last)) if *last + 1 == launched.number => *last = launched.number,
                     _ => group.members.push((launched.number, launched.number)),
                 }
-                false
+                is_second
             }
             None => {
                 let groups = self.by_kernel.entry(launched.kernel.to_owned()).or_default();
                 groups.push(self.groups.len());
-                self.groups.push(Growing::new(launched, before));
+                self.groups.push(Growing::new(launched, executed));
                 true
             }
         }
@@ -215,15 +251,14 @@ impl Groups {
 }
 
 impl Growing {
-    fn new(launched: &Launched<'_>, before: u64) -> Growing {
+    fn new(launched: &Launched<'_>, first: Executed) -> Growing {
         let Launched { number, kernel, grid, block, instructions, mix, accesses } = launched;
         Growing {
             kernel: (*kernel).to_owned(),
-            representative: *number,
-            warm_up: before,
+            first,
+            second: None,
             grid: *grid,
             block: *block,
-            instructions: *instructions,
             mix: mix.to_vec(),
             accesses: accesses.to_vec(),
             total: *instructions,
@@ -232,7 +267,7 @@ impl Growing {
         }
     }
 
-    /// How far a launch's counts are from the representative's; `None` where they cannot be compared.
+    /// How far a launch's counts are from the first's; `None` where they cannot be compared.
     ///
     /// Differences of instructions count by all instructions, differences of accesses by all accesses, or by the
     /// instructions where those are more: few accesses take no time beside many instructions.
@@ -245,7 +280,7 @@ impl Growing {
             let all: u64 = a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).sum();
             all as f64 / of.max(1.0)
         };
-        let instructions = self.instructions as f64;
+        let instructions = self.first.instructions as f64;
         let accesses = (self.accesses.iter().sum::<u64>() as f64).max(instructions);
         let spreads = [
             (ctas(self.grid) - ctas(launched.grid)).abs() / ctas(self.grid).max(1.0),
@@ -260,19 +295,19 @@ impl Growing {
             true => first.to_string(),
             false => format!("{first}..{last}"),
         });
-        let part = |of: u64| self.total as f64 / of.max(1) as f64;
+        let rest = self.total - self.first.instructions;
+        let first = self.first.weight(self.first.instructions);
+        let second = self.second.map(|second| second.weight(rest));
         Group {
             kernel: self.kernel.clone(),
-            representative: self.representative,
-            warm_up: self.warm_up,
             grid: self.grid,
             block: self.block,
             counts: self.mix.iter().chain(&self.accesses).copied().collect(),
             launches: self.members.iter().map(|(first, last)| last - first + 1).sum(),
-            weight: part(self.instructions),
-            share: part(all),
+            share: self.total as f64 / all.max(1) as f64,
             spread: self.spread,
             members: runs.collect::<Vec<_>>().join(", "),
+            timed: std::iter::once(first).chain(second).collect(),
         }
     }
 }
@@ -295,14 +330,18 @@ mod tests {
     }
 
     #[test]
-    fn launches_of_alike_work_are_one_group_with_the_first_for_all() {
+    fn of_launches_of_alike_work_the_first_two_are_timed_and_the_second_stands_for_the_rest() {
         let mut groups = Groups::default();
         assert!(groups.add(&launched(1, &[100, 100]), 0));
-        assert!(!groups.add(&launched(2, &[105, 100]), 1));
-        assert!(!groups.add(&launched(4, &[100, 95]), 3));
+        assert!(groups.add(&launched(2, &[105, 95]), 1));
+        assert!(!groups.add(&launched(4, &[105, 95]), 3));
+        assert!(!groups.add(&launched(5, &[110, 100]), 4));
         let [group] = groups.finish().try_into().unwrap();
-        assert_eq!((group.representative, group.launches, group.members.as_str()), (1, 3, "1..2, 4"));
-        assert!((group.weight - 3.0).abs() < 1e-9 && (group.spread - 0.025).abs() < 1e-9, "{group:?}");
+        assert_eq!((group.launches, group.members.as_str()), (4, "1..2, 4..5"));
+        let timed: Vec<_> =
+            group.timed.iter().map(|timed| (timed.launch, timed.warm_up, timed.weight)).collect();
+        assert_eq!(timed, [(1, 0, 1.0), (2, 1, 3.05)]);
+        assert!((group.spread - 0.05).abs() < 1e-9, "{group:?}");
     }
 
     #[test]
@@ -310,20 +349,21 @@ mod tests {
         let mut groups = Groups::default();
         assert!(groups.add(&launched(1, &[100, 100]), 0));
         assert!(groups.add(&launched(2, &[150, 50]), 1));
-        assert!(!groups.add(&launched(3, &[150, 50]), 2), "it is like the second");
-        assert_eq!(groups.finish()[1].warm_up, 1);
+        assert!(groups.add(&launched(3, &[150, 50]), 2), "it is the second that is like the second");
+        assert!(!groups.add(&launched(4, &[150, 50]), 3));
+        assert_eq!(groups.finish().iter().map(|group| group.launches).collect::<Vec<_>>(), [1, 3]);
     }
 
     #[test]
     fn another_kernel_block_or_memory_behaviour_is_another_group() {
         let mut groups = Groups::default();
         let first = launched(1, &[10, 10]);
-        assert!(groups.add(&first, 0));
-        assert!(groups.add(&Launched { kernel: "other", ..first.clone() }, 1));
-        assert!(groups.add(&Launched { block: [64, 1, 1], ..first.clone() }, 2));
-        assert!(groups.add(&Launched { grid: [8, 1, 1], ..first.clone() }, 3));
-        assert!(groups.add(&Launched { accesses: &[0, 8], ..first.clone() }, 4));
-        assert!(!groups.add(&first, 5));
+        groups.add(&first, 0);
+        groups.add(&Launched { kernel: "other", ..first.clone() }, 1);
+        groups.add(&Launched { block: [64, 1, 1], ..first.clone() }, 2);
+        groups.add(&Launched { grid: [8, 1, 1], ..first.clone() }, 3);
+        groups.add(&Launched { accesses: &[0, 20], ..first.clone() }, 4);
+        assert_eq!(groups.finish().len(), 5);
     }
 
     #[test]

@@ -48,9 +48,14 @@ impl Ground {
         !self.blocks.is_empty()
     }
 
+    /// Whether these addresses lie where they lay.
+    pub(super) fn has(&self, start: u64, end: u64) -> bool {
+        blocks(start, end).all(|block| self.blocks.contains(&block))
+    }
+
     /// Room for what lay from `start` to `end`: there, if that is possible.
     pub(super) fn room(&mut self, driver: &Driver, start: u64, end: u64) -> Result<u64, DriverError> {
-        if end > start && blocks(start, end).all(|block| self.blocks.contains(&block)) {
+        if end > start && self.has(start, end) {
             return Ok(start);
         }
         let above = start % ALIGNMENT;

@@ -57,7 +57,7 @@ impl<'a> Ready<'a> {
         for (number, buffer) in variables.chain(others) {
             let address = self.placement.address(number);
             let mut bytes = capture.contents(number)?;
-            let there = self.driver.read(address, buffer.size).map_err(failed)?;
+            let there = self.driver.peek(address, buffer.size).map_err(failed)?;
             if !buffer.functions.is_empty() {
                 if buffer.variable.is_some() {
                     self.placement.learn_functions(&mut bytes, &there, &buffer.functions);
@@ -70,7 +70,7 @@ impl<'a> Ready<'a> {
             for (piece, (wanted, found)) in bytes.chunks(PIECE).zip(there.chunks(PIECE)).enumerate() {
                 if !used || wanted != found {
                     let at = address.wrapping_add((piece * PIECE) as u64);
-                    self.driver.write(at, wanted).map_err(failed)?;
+                    self.driver.put(at, wanted).map_err(failed)?;
                     self.restored += wanted.len() as u64;
                 }
             }

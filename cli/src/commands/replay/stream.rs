@@ -12,7 +12,7 @@ use launch_capture::{Capture, Entry, KernelStream, Marks, Selection};
 use super::ground::Ground;
 use super::ready::Ready;
 use super::{Args, open};
-use crate::driver::{DriverError, Module};
+use crate::driver::{Driver, DriverError, Module};
 use crate::failure::Failure;
 use crate::program::{self, absolute};
 
@@ -29,7 +29,7 @@ impl Replay {
         Ok(Replay { stream: KernelStream::open(file)?, launches: String::new() })
     }
 
-    /// The command. What is written to memory for the launches takes no simulated time.
+    /// The command.
     pub(crate) fn command(&self, options: &program::Options) -> Result<Command, Failure> {
         let own = env::current_exe().map_err(|error| Failure::new(format_args!("own path: {error}")))?;
         let selection = format!("--launches={}", self.launches);
@@ -39,7 +39,7 @@ impl Replay {
         if options.device().is_none() && env::var_os("VOLTSIM_DEVICE").is_none() {
             command.env("VOLTSIM_DEVICE", &self.stream.about().device);
         }
-        command.env("VOLTSIM_UNTIMED_COPIES", "1").env("VOLTSIM_LAUNCH_NUMBERS", self.numbers()?);
+        command.env("VOLTSIM_LAUNCH_NUMBERS", self.numbers()?);
         Ok(command)
     }
 
@@ -64,19 +64,20 @@ impl Replay {
 }
 
 /// Runs the chosen launches. Before each its memory is brought to what it was, where that is something else than what the
-/// launches before have left: copies and the program itself have written there.
+/// launches before have left: copies and the program itself have written there. That takes no simulated time; copies between
+/// host and device take theirs.
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     if !args.here {
         return Err(Failure::in_file(&args.folder, "this is a kernel stream")
             .remedy("use voltsim resume, which runs the launches of one"));
     }
     let stream = Arc::new(KernelStream::open(&args.folder)?);
-    let captures = chosen(&stream, args)?;
+    let chosen = chosen(&stream, args)?;
     let failed = |error: DriverError| Failure::in_file(&args.folder, error);
     let driver = open(args.library.as_deref())?;
-    let mut ground = Ground::claim(&driver, &captures).map_err(failed)?;
+    let mut ground = Ground::claim(&driver, chosen.iter().map(|(capture, _)| capture)).map_err(failed)?;
     let mut modules: HashMap<Vec<String>, Module> = HashMap::new();
-    for capture in &captures {
+    for (capture, copies) in &chosen {
         let texts = capture.modules()?;
         let module = match modules.get(&texts) {
             Some(module) => *module,
@@ -95,6 +96,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
             launch.launch, launch.kernel, ready.restored
         )?;
         out.flush()?;
+        copies.iter().try_for_each(|copy| again(&driver, &ground, copy)).map_err(failed)?;
         ready.launch()?;
         driver.synchronize().map_err(|error| {
             Failure::in_file(&args.folder, format_args!("launch {}: {error}", launch.launch))
@@ -105,18 +107,35 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-fn chosen(stream: &Arc<KernelStream>, args: &Args) -> Result<Vec<Capture>, Failure> {
-    let mut captures = Vec::new();
+/// Copies once more what was copied before a launch, for the time that it takes and what it leaves in caches; the memory is as
+/// it has to be already. Copies of memory that the launch cannot reach are left out.
+fn again(driver: &Driver, ground: &Ground, copy: &Entry) -> Result<(), DriverError> {
+    match *copy {
+        Entry::Copy { to_device, address, bytes } if ground.has(address, address.saturating_add(bytes)) => {
+            match to_device {
+                true => driver.write(address, &driver.peek(address, bytes)?),
+                false => driver.read(address, bytes).map(drop),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The chosen launches, each with the copies between it and the launch before.
+fn chosen<'a>(stream: &'a Arc<KernelStream>, args: &Args) -> Result<Vec<(Capture, &'a [Entry])>, Failure> {
+    let (mut chosen, mut copies) = (Vec::new(), 0);
     for (number, entry) in stream.entries().iter().enumerate() {
         let Entry::Launch { number: launch, kernel, .. } = entry else { continue };
+        let before = stream.entries().get(copies..number).unwrap_or_default();
+        copies = number + 1;
         if args.launches.contains(kernel, *launch, &Marks::default())
             && let Some(capture) = stream.capture(number)?
         {
-            captures.push(capture);
+            chosen.push((capture, before));
         }
     }
-    match captures.is_empty() {
+    match chosen.is_empty() {
         true => Err(Failure::in_file(stream.path(), "it has none of the launches that are chosen")),
-        false => Ok(captures),
+        false => Ok(chosen),
     }
 }

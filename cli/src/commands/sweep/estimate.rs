@@ -29,14 +29,14 @@ struct Total {
     groups: Vec<Part>,
 }
 
-/// A group's part of the time.
+/// A launch's part of the time.
 #[derive(Serialize)]
 struct Part {
     kernel: String,
     launch: u64,
     /// Of the launch that was timed.
     cycles: u64,
-    /// Of all launches of the group.
+    /// Of all launches for which it stands.
     total: f64,
 }
 
@@ -55,9 +55,10 @@ impl Estimate {
             for job in jobs.all.iter().filter(|job| job.configuration == number) {
                 let Some(group) = plan.groups.get(job.group) else { continue };
                 let timed = job.timed()?;
-                let all = timed.cycles as f64 * group.weight;
+                let all = timed.cycles as f64 * job.launch.weight;
                 total.cycles += all;
-                total.bound += all * group.spread;
+                // A launch that stands for itself alone is what it is.
+                total.bound += (all - timed.cycles as f64).max(0.0) * group.spread;
                 total.timed += timed.cycles;
                 let (kernel, launch) = (group.name(), timed.launch);
                 total.groups.push(Part { kernel, launch, cycles: timed.cycles, total: all });

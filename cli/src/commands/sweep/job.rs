@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use launch_capture::{Configuration, Group, KernelStream, Plan};
+use launch_capture::{Configuration, KernelStream, Plan, Representative};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tempfile::Builder;
@@ -21,15 +21,14 @@ use crate::{libraries, program};
 pub(super) struct Job {
     pub(super) group: usize,
     pub(super) configuration: usize,
-    launch: u64,
-    warm_up: u64,
+    pub(super) launch: Representative,
     kernel: String,
     gpu: Configuration,
     stream: PathBuf,
     result: PathBuf,
 }
 
-/// The jobs of a plan: for each configuration, each group.
+/// The jobs of a plan: for each configuration, each launch that is timed.
 pub(super) struct Jobs {
     pub(super) all: Vec<Job>,
 }
@@ -61,18 +60,20 @@ impl Jobs {
             let spec = GpuSpec::changed(&configuration.gpu, changes).map_err(|error| {
                 Failure::in_file(file, format_args!("configuration {}: {error}", configuration.name))
             })?;
-            for (position, group) in plan.groups.iter().enumerate() {
+            let launches = plan.groups.iter().enumerate();
+            let launches =
+                launches.flat_map(|(number, group)| group.timed.iter().map(move |it| (number, group, it)));
+            for (position, group, launch) in launches {
                 let mut hasher = Sha256::new();
                 hasher.update(engine);
                 hasher.update(format!("{spec:?}"));
-                identify(&mut hasher, &stream, group).map_err(|reason| Failure::in_file(&path, reason))?;
+                identify(&mut hasher, &stream, launch).map_err(|reason| Failure::in_file(&path, reason))?;
                 let name =
                     hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
                 all.push(Job {
                     group: position,
                     configuration: number,
-                    launch: group.representative,
-                    warm_up: group.warm_up,
+                    launch: launch.clone(),
                     kernel: group.name(),
                     gpu: configuration.clone(),
                     stream: path.clone(),
@@ -84,9 +85,9 @@ impl Jobs {
     }
 }
 
-/// What tells the launches of a group's job from all others.
-fn identify(hasher: &mut Sha256, stream: &KernelStream, group: &Group) -> Result<(), String> {
-    for launch in [group.warm_up, group.representative].into_iter().filter(|launch| *launch > 0) {
+/// What tells a job's launches from all others.
+fn identify(hasher: &mut Sha256, stream: &KernelStream, timed: &Representative) -> Result<(), String> {
+    for launch in [timed.warm_up, timed.launch].into_iter().filter(|launch| *launch > 0) {
         let identity = stream.identity(launch).ok_or_else(|| format!("it does not have launch {launch}"))?;
         hasher.update(identity);
     }
@@ -102,7 +103,7 @@ fn digest_of_engine() -> Result<[u8; 32], Failure> {
 
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (launch {}) on {}", self.kernel, self.launch, self.gpu.name)
+        write!(f, "{} (launch {}) on {}", self.kernel, self.launch.launch, self.gpu.name)
     }
 }
 
@@ -126,14 +127,15 @@ impl Job {
         let log = File::create(self.log()).map_err(|error| Failure::in_file(&self.log(), error))?;
         let errors = log.try_clone().map_err(|error| Failure::in_file(&self.log(), error))?;
         let mut replay = Replay::new(&self.stream)?;
-        let first = if self.warm_up > 0 { self.warm_up } else { self.launch };
-        replay.launches = format!("launch={first}..{}", self.launch);
+        let Representative { launch, warm_up, .. } = self.launch;
+        replay.launches = format!("launch={}..{launch}", if warm_up > 0 { warm_up } else { launch });
         let mut command = replay.command(&program::Options::default())?;
         command
             .env("VOLTSIM_MODE", "detailed")
             .env("VOLTSIM_GPU", &self.gpu.gpu)
             .env("VOLTSIM_SET", self.gpu.set.join("\n"))
-            .env("VOLTSIM_ONLY", format!("launch={}", self.launch))
+            .env("VOLTSIM_ONLY", format!("launch={launch}"))
+            .env("VOLTSIM_WARM_UP", format!("launches={}", launch - warm_up.min(launch)))
             .env("VOLTSIM_STATISTICS", &statistics)
             .stdin(Stdio::null())
             .stdout(log)
@@ -166,7 +168,7 @@ impl Job {
         };
         let text = fs::read(file).map_err(|error| wrong(&error))?;
         let statistics: Statistics = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
-        let timed = statistics.launches.iter().find(|timed| timed.launch == self.launch);
+        let timed = statistics.launches.iter().find(|timed| timed.launch == self.launch.launch);
         timed.copied().ok_or_else(|| wrong(&"it does not have the launch"))
     }
 }

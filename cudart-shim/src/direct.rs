@@ -1,8 +1,13 @@
-//! Device memory read and written by `voltsim` itself, which runs captured launches: that takes no simulated time and is no
-//! call of the program's.
+//! Device memory read and written by `voltsim` itself, which runs captured launches, and what it puts into caches: that takes no
+//! simulated time and is no call of the program's.
 
-use crate::simulator::owner_of;
+use crate::simulator::{owner_of, simulator_of};
 use std::ffi::c_int;
+use voltsim_checkpoint::codec;
+use warp_stream::Trace;
+
+/// Bytes that traces may take in memory.
+const LIMIT: usize = 1 << 30;
 
 /// Writes to live device memory; 0, or 1 if it is none.
 ///
@@ -26,4 +31,20 @@ pub unsafe extern "C" fn voltsim_core_read(address: u64, bytes: *mut u8, length:
     let bytes = unsafe { std::slice::from_raw_parts_mut(bytes, length) };
     let read = owner_of(address).map(|(simulator, _)| simulator.device.memory.read(address, bytes));
     c_int::from(!matches!(read, Some(Ok(()))))
+}
+
+/// Puts into the caches of the first device's timing model, if it has one, what accesses have left: encoded [`Trace`]s. 0, or 1
+/// if they are none.
+///
+/// # Safety
+/// `length` bytes can be read at `bytes`; nothing runs on the device.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn voltsim_core_recall(bytes: *const u8, length: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes, length) };
+    let Ok(traces) = codec::decode::<LIMIT, Vec<Trace>>(bytes) else { return 1 };
+    if let Some(model) = simulator_of(0).ok().and_then(|simulator| simulator.model.as_ref()) {
+        model.recall(traces);
+    }
+    0
 }

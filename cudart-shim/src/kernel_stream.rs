@@ -102,12 +102,13 @@ pub(crate) fn needs_ranges() -> bool {
 }
 
 /// A launch is going to be executed.
-pub(crate) fn begin(held: HeldLaunch) {
+pub(crate) fn begin(mut held: HeldLaunch) {
     let Some(stream) = stream() else { return };
     match &stream.planner {
         Some(planner) => {
             // What kernels have done that failed is nobody's work.
             planner.work.take();
+            held.traces = planner.work.recency().lock().last();
             let mut plan = planner.plan.lock();
             let copies = std::mem::take(&mut plan.copies);
             plan.running = Some(Held { copies, launch: held });
@@ -127,7 +128,11 @@ pub(crate) fn end() {
 pub(crate) fn copied(copy: Copy) {
     let Some(stream) = stream() else { return };
     match &stream.planner {
-        Some(planner) => planner.plan.lock().copies.push(copy),
+        Some(planner) => {
+            let writes = copy.direction == Direction::ToDevice;
+            planner.work.recency().lock().access(copy.address, copy.bytes, writes);
+            planner.plan.lock().copies.push(copy);
+        }
         None => stream.write(|writer| write_copy(writer, copy)),
     }
     let copies = &mut stream.progress.lock().copies;

@@ -27,6 +27,7 @@ use timing::gpu::{Copy, Gpu, GpuState, LaunchError};
 use timing::report::{Format, Report};
 use timing::specification::{GpuSpec, gpu};
 use voltsim_checkpoint::codec::{self, CodecError};
+use warp_stream::Trace;
 
 /// What the environment asks for.
 struct Settings {
@@ -169,6 +170,11 @@ impl Model {
         *self.gpu.lock() = gpu.with_threads(self.threads);
         *self.report.lock() = report;
         Ok(())
+    }
+
+    /// Puts into L2 what accesses have left.
+    pub(crate) fn recall(&self, traces: Vec<Trace>) {
+        self.gpu.lock().recall(traces);
     }
 
     /// Bytes have been copied between host and device.

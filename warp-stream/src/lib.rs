@@ -7,6 +7,7 @@ mod kernel;
 pub mod kernel_name;
 mod machine;
 mod source;
+mod trace;
 
 pub use kernel::{Kernel, KernelSource};
 pub use machine::{
@@ -20,3 +21,4 @@ pub const WARP_SIZE: usize = 32;
 
 /// One bit per lane, bit 0 is lane 0.
 pub type LaneMask = u32;
+pub use trace::Trace;

@@ -8,12 +8,14 @@ use libloading::Library;
 use super::{Driver, DriverError};
 
 type Write = unsafe extern "C" fn(u64, *const u8, usize) -> c_int;
+type Recall = unsafe extern "C" fn(*const u8, usize) -> c_int;
 type Read = unsafe extern "C" fn(u64, *mut u8, usize) -> c_int;
 
 /// Functions of our core.
 pub(super) struct Direct {
     write: Write,
     read: Read,
+    recall: Recall,
 }
 
 impl Direct {
@@ -26,6 +28,7 @@ impl Direct {
             let direct = Direct {
                 write: *library.get(b"voltsim_core_write\0").ok()?,
                 read: *library.get(b"voltsim_core_read\0").ok()?,
+                recall: *library.get(b"voltsim_core_recall\0").ok()?,
             };
             std::mem::forget(library);
             Some(direct)
@@ -47,5 +50,13 @@ impl Driver {
         // SAFETY: as above.
         let done = |direct: &Direct| unsafe { (direct.read)(address, bytes.as_mut_ptr(), bytes.len()) } == 0;
         if self.direct.as_ref().is_some_and(done) { Ok(bytes) } else { self.read(address, size) }
+    }
+
+    /// Puts into the caches of a timing model, if there is one, what accesses have left: encoded traces.
+    pub(crate) fn recall(&self, traces: &[u8]) -> bool {
+        // SAFETY: the bytes are ours; nothing runs between two launches.
+        self.direct
+            .as_ref()
+            .is_none_or(|direct| unsafe { (direct.recall)(traces.as_ptr(), traces.len()) } == 0)
     }
 }

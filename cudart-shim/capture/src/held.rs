@@ -1,5 +1,7 @@
 //! A captured launch in memory, before somebody decides where it goes.
 
+use warp_stream::Trace;
+
 use crate::error::Error;
 use crate::folder::Writer;
 use crate::manifest::{Buffer, Launch};
@@ -27,6 +29,8 @@ impl Sink for Writer {
 pub struct HeldLaunch {
     /// Its manifest, which names no files.
     pub launch: Launch,
+    /// What accesses before it may have left in caches, the last one at the end; nothing if unknown.
+    pub traces: Vec<Trace>,
     pub(crate) modules: Vec<String>,
     pub(crate) contents: Vec<Vec<u8>>,
 }
@@ -57,6 +61,11 @@ impl Holder {
     pub fn finish(self, launch: Launch) -> HeldLaunch {
         let Holder { modules, buffers, contents } = self;
         let names = (0..modules.len()).map(|number| number.to_string()).collect();
-        HeldLaunch { launch: Launch { modules: names, buffers, ..launch }, modules, contents }
+        HeldLaunch {
+            launch: Launch { modules: names, buffers, ..launch },
+            traces: Vec::new(),
+            modules,
+            contents,
+        }
     }
 }

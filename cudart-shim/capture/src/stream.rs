@@ -59,6 +59,8 @@ pub enum Entry {
         modules: Vec<Content>,
         /// The memory of each buffer before it.
         buffers: Vec<Content>,
+        /// What accesses before it may have left in caches: encoded [`Trace`](warp_stream::Trace)s, the last one at the end. Nothing if unknown.
+        traces: Content,
     },
     /// A copy between host and device.
     Copy {
@@ -96,8 +98,12 @@ impl StreamWriter {
         let mut store = |bytes: &[u8]| self.contents.add(&mut self.file, bytes);
         let modules = held.modules.iter().map(|text| store(text.as_bytes())).collect::<Result<_, _>>()?;
         let buffers = held.contents.iter().map(|bytes| store(bytes)).collect::<Result<_, _>>()?;
-        let Launch { launch: number, kernel, .. } = &held.launch;
-        let entry = Entry::Launch { number: *number, kernel: kernel.clone(), manifest, modules, buffers };
+        let traces = match held.traces.as_slice() {
+            [] => Content::default(),
+            traces => store(&codec::encode(traces).map_err(|error| malformed(&path, &error))?)?,
+        };
+        let (number, kernel) = (held.launch.launch, held.launch.kernel.clone());
+        let entry = Entry::Launch { number, kernel, manifest, modules, buffers, traces };
         self.launches += 1;
         self.entry(&entry)
     }
@@ -180,10 +186,12 @@ impl KernelStream {
             .entries
             .iter()
             .find(|entry| matches!(entry, Entry::Launch { number, .. } if *number == launch));
-        let Some(Entry::Launch { number, manifest, modules, buffers, .. }) = entry else { return None };
+        let Some(Entry::Launch { number, manifest, modules, buffers, traces, .. }) = entry else {
+            return None;
+        };
         let mut hasher = blake3::Hasher::new();
         hasher.update(&number.to_le_bytes()).update(manifest.as_bytes());
-        for content in modules.iter().chain(buffers) {
+        for content in modules.iter().chain(buffers).chain([traces]) {
             hasher.update(&content.length.to_le_bytes());
             for hash in self.contents.hashes(content) {
                 hasher.update(hash);
@@ -196,8 +204,12 @@ impl KernelStream {
     pub fn verify(&self) -> Result<(), Error> {
         self.file.check()?;
         for entry in &self.entries {
-            let Entry::Launch { modules, buffers, .. } = entry else { continue };
-            modules.iter().chain(buffers).try_for_each(|content| self.content(content).map(drop))?;
+            let Entry::Launch { modules, buffers, traces, .. } = entry else { continue };
+            modules
+                .iter()
+                .chain(buffers)
+                .chain([traces])
+                .try_for_each(|content| self.content(content).map(drop))?;
         }
         Ok(())
     }
@@ -212,6 +224,14 @@ impl KernelStream {
             return Err(malformed(self.path(), &"a launch has more or less memory than its manifest says"));
         }
         Capture::of_stream(Arc::clone(self), entry, launch).map(Some)
+    }
+
+    /// What accesses before an entry's launch may have left in caches, as it is encoded; nothing if unknown.
+    pub fn traces(&self, entry: usize) -> Result<Vec<u8>, Error> {
+        match self.entries.get(entry) {
+            Some(Entry::Launch { traces, .. }) => self.content(traces),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// The PTX texts of an entry.

@@ -13,6 +13,7 @@ mod epochs;
 mod error;
 mod launch;
 mod observer;
+mod recall;
 mod running;
 mod session;
 mod slot;

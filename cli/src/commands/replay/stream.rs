@@ -63,9 +63,19 @@ impl Replay {
     }
 }
 
+/// A launch that is run.
+struct Chosen<'a> {
+    entry: usize,
+    capture: Capture,
+    /// Copies between it and the launch before.
+    copies: &'a [Entry],
+    /// Whether the launch before was run too.
+    follows: bool,
+}
+
 /// Runs the chosen launches. Before each its memory is brought to what it was, where that is something else than what the
 /// launches before have left: copies and the program itself have written there. That takes no simulated time; copies between
-/// host and device take theirs.
+/// host and device take theirs. A launch that does not follow another finds in the caches what the stream knows of them.
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     if !args.here {
         return Err(Failure::in_file(&args.folder, "this is a kernel stream")
@@ -75,9 +85,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     let chosen = chosen(&stream, args)?;
     let failed = |error: DriverError| Failure::in_file(&args.folder, error);
     let driver = open(args.library.as_deref())?;
-    let mut ground = Ground::claim(&driver, chosen.iter().map(|(capture, _)| capture)).map_err(failed)?;
+    let mut ground = Ground::claim(&driver, chosen.iter().map(|chosen| &chosen.capture)).map_err(failed)?;
     let mut modules: HashMap<Vec<String>, Module> = HashMap::new();
-    for (capture, copies) in &chosen {
+    for Chosen { entry, capture, copies, follows } in &chosen {
         let texts = capture.modules()?;
         let module = match modules.get(&texts) {
             Some(module) => *module,
@@ -96,7 +106,13 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
             launch.launch, launch.kernel, ready.restored
         )?;
         out.flush()?;
-        copies.iter().try_for_each(|copy| again(&driver, &ground, copy)).map_err(failed)?;
+        match stream.traces(*entry)? {
+            traces if *follows || traces.is_empty() => {
+                copies.iter().try_for_each(|copy| again(&driver, &ground, copy)).map_err(failed)?;
+            }
+            traces if driver.recall(&traces) => {}
+            _ => return Err(Failure::in_file(&args.folder, "what it has of the caches cannot be read")),
+        }
         ready.launch()?;
         driver.synchronize().map_err(|error| {
             Failure::in_file(&args.folder, format_args!("launch {}: {error}", launch.launch))
@@ -121,17 +137,17 @@ fn again(driver: &Driver, ground: &Ground, copy: &Entry) -> Result<(), DriverErr
     }
 }
 
-/// The chosen launches, each with the copies between it and the launch before.
-fn chosen<'a>(stream: &'a Arc<KernelStream>, args: &Args) -> Result<Vec<(Capture, &'a [Entry])>, Failure> {
-    let (mut chosen, mut copies) = (Vec::new(), 0);
-    for (number, entry) in stream.entries().iter().enumerate() {
-        let Entry::Launch { number: launch, kernel, .. } = entry else { continue };
-        let before = stream.entries().get(copies..number).unwrap_or_default();
-        copies = number + 1;
-        if args.launches.contains(kernel, *launch, &Marks::default())
-            && let Some(capture) = stream.capture(number)?
+fn chosen<'a>(stream: &'a Arc<KernelStream>, args: &Args) -> Result<Vec<Chosen<'a>>, Failure> {
+    let (mut chosen, mut copies, mut last) = (Vec::new(), 0, None);
+    for (entry, what) in stream.entries().iter().enumerate() {
+        let Entry::Launch { number, kernel, .. } = what else { continue };
+        let before = stream.entries().get(copies..entry).unwrap_or_default();
+        copies = entry + 1;
+        if args.launches.contains(kernel, *number, &Marks::default())
+            && let Some(capture) = stream.capture(entry)?
         {
-            chosen.push((capture, before));
+            let follows = last.replace(*number).is_some_and(|last| last + 1 == *number);
+            chosen.push(Chosen { entry, capture, copies: before, follows });
         }
     }
     match chosen.is_empty() {

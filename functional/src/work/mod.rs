@@ -1,11 +1,16 @@
 //! What launches do: warp instructions by unit, and accesses to memory.
 
+mod recency;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use ptx_frontend::ir::{Function, Instruction, Operand};
 use ptx_frontend::isa::{Effect, Modifier, ScalarType};
 use warp_stream::Unit;
+
+pub use recency::Recency;
 
 use crate::engine::op::Flow;
 use crate::engine::probe::{Probe, Region, Site, Watch, Watcher};
@@ -53,7 +58,10 @@ pub const NAMES: [&str; COUNTS] = [
 /// sectors of global memory that are read and written, and lanes of atomic operations there. A sector counts anew where a
 /// lane's is another than that of the lane before it.
 #[derive(Debug, Default)]
-pub struct Work(Arc<Counters>);
+pub struct Work {
+    counters: Arc<Counters>,
+    recency: Arc<Mutex<Recency>>,
+}
 
 #[derive(Debug, Default)]
 struct Counters([AtomicU64; COUNTS]);
@@ -70,8 +78,13 @@ impl Work {
     /// What was done since this was asked before.
     pub fn take(&self) -> [u64; COUNTS] {
         std::array::from_fn(|count| {
-            self.0.0.get(count).map_or(0, |counter| counter.swap(0, Ordering::Relaxed))
+            self.counters.0.get(count).map_or(0, |counter| counter.swap(0, Ordering::Relaxed))
         })
+    }
+
+    /// The lines of global memory that were accessed last.
+    pub fn recency(&self) -> &Mutex<Recency> {
+        &self.recency
     }
 }
 
@@ -82,6 +95,7 @@ struct Counted {
     /// Bytes of a lane.
     bytes: u64,
     counters: Arc<Counters>,
+    recency: Arc<Mutex<Recency>>,
 }
 
 impl Watcher for Work {
@@ -97,7 +111,8 @@ impl Watcher for Work {
             unit: if double { Unit::Fp64 } else { line.unit },
             effect: line.effect,
             bytes: u64::from(element) * instruction.vector_length() as u64,
-            counters: Arc::clone(&self.0),
+            counters: Arc::clone(&self.counters),
+            recency: Arc::clone(&self.recency),
         });
         vec![Watch { address: operand.filter(|_| is_access), ..Watch::of(probe) }]
     }
@@ -124,18 +139,26 @@ impl Counted {
                 return self.counters.add(Count::SharedAccesses as usize, 1);
             }
         }
-        if self.effect == Effect::Atomic {
-            return self.counters.add(Count::AtomicLanes as usize, warp.mask.count_ones().into());
-        }
-        let active = addresses.iter().enumerate().filter(|(lane, _)| warp.mask >> lane & 1 != 0);
+        let active = || {
+            let lanes = addresses.iter().enumerate().filter(|(lane, _)| warp.mask >> lane & 1 != 0);
+            lanes.map(|(_, address)| *address)
+        };
         let (mut sectors, mut last) = (0, u64::MAX);
-        for (_, &address) in active {
+        let mut recency = self.recency.lock();
+        for address in active() {
             let end = address.wrapping_add(self.bytes.max(1) - 1) >> SECTOR;
             let start = address >> SECTOR;
-            sectors += end.wrapping_sub(start) + u64::from(start != last);
+            if start != last || end != last {
+                sectors += end.wrapping_sub(start) + u64::from(start != last);
+                recency.access(address, self.bytes, self.effect != Effect::Load);
+            }
             last = end;
         }
-        let count = if self.effect == Effect::Load { Count::SectorsRead } else { Count::SectorsWritten };
-        self.counters.add(count as usize, sectors);
+        let (count, number) = match self.effect {
+            Effect::Load => (Count::SectorsRead, sectors),
+            Effect::Atomic => (Count::AtomicLanes, warp.mask.count_ones().into()),
+            _ => (Count::SectorsWritten, sectors),
+        };
+        self.counters.add(count as usize, number);
     }
 }

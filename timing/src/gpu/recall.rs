@@ -1,0 +1,35 @@
+//! What was accessed before anything is timed, put into L2 as it would be.
+
+use warp_stream::Trace;
+
+use super::Gpu;
+use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
+
+impl Gpu {
+    /// Puts into L2 what accesses have left, without time; of written sectors all bytes count. The last traces are the last to be
+    /// replaced.
+    pub fn recall(&mut self, traces: impl IntoIterator<Item = Trace>) {
+        for trace in traces {
+            let read = (trace.read != 0).then(|| request(&trace, RequestKind::Read));
+            let write = (trace.written != 0).then(|| request(&trace, RequestKind::Write));
+            self.memory.warm(write.into_iter().chain(read));
+        }
+    }
+}
+
+fn request(trace: &Trace, kind: RequestKind) -> MemoryRequest {
+    let sectors = if kind == RequestKind::Write { trace.written } else { trace.read } & 0xf;
+    let bytes = (0..4).filter(|sector| sectors >> sector & 1 != 0);
+    let bytes = bytes.fold(0_u128, |mask, sector| mask | u128::from(u32::MAX) << (sector * 32));
+    MemoryRequest {
+        line: trace.line / LINE_BYTES * LINE_BYTES,
+        sectors,
+        bytes: if kind == RequestKind::Write { bytes } else { 0 },
+        kind,
+        lanes: 0,
+        origin: Origin::Copy,
+        sm: 0,
+        tag: 0,
+        deferred: None,
+    }
+}

@@ -4,9 +4,9 @@
 use crate::simulator::{owner_of, simulator_of};
 use std::ffi::c_int;
 use voltsim_checkpoint::codec;
-use warp_stream::Trace;
+use warp_stream::Past;
 
-/// Bytes that traces may take in memory.
+/// Bytes that a past may take in memory.
 const LIMIT: usize = 1 << 30;
 
 /// Writes to live device memory; 0, or 1 if it is none.
@@ -33,8 +33,8 @@ pub unsafe extern "C" fn voltsim_core_read(address: u64, bytes: *mut u8, length:
     c_int::from(!matches!(read, Some(Ok(()))))
 }
 
-/// Puts into the caches of the first device's timing model, if it has one, what accesses have left: encoded [`Trace`]s. 0, or 1
-/// if they are none.
+/// Tells the first device's timing model, if it has one, what came before the next launch: an encoded [`Past`]. 0, or 1 if it is
+/// none.
 ///
 /// # Safety
 /// `length` bytes can be read at `bytes`; nothing runs on the device.
@@ -42,9 +42,9 @@ pub unsafe extern "C" fn voltsim_core_read(address: u64, bytes: *mut u8, length:
 pub unsafe extern "C" fn voltsim_core_recall(bytes: *const u8, length: usize) -> c_int {
     // SAFETY: as the caller promises.
     let bytes = unsafe { std::slice::from_raw_parts(bytes, length) };
-    let Ok(traces) = codec::decode::<LIMIT, Vec<Trace>>(bytes) else { return 1 };
+    let Ok(past) = codec::decode::<LIMIT, Past>(bytes) else { return 1 };
     if let Some(model) = simulator_of(0).ok().and_then(|simulator| simulator.model.as_ref()) {
-        model.recall(traces);
+        model.recall(past);
     }
     0
 }

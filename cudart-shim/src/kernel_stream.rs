@@ -1,7 +1,7 @@
 //! Writes the program's launches and copies to a kernel stream, where `VOLTSIM_IMAGE` names a file.
 //!
 //! `VOLTSIM_IMAGE_ONLY` chooses launches. Where `VOLTSIM_PLAN` names a file too, launches are grouped by what they do, and the stream
-//! has the first two of each group, with the launches before them; that file gets the plan. Both have their names when the
+//! has the first two of each group; that file gets the plan. Both have their names when the
 //! process ends. What cannot be written is told once, and the program goes on.
 
 use crate::environment;
@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
 use timing::gpu::{Copy, Direction};
+use warp_stream::Past;
 
 /// What the environment asks for, and how far it is done.
 struct Stream {
@@ -46,19 +47,7 @@ struct Planner {
 struct Planned {
     groups: Groups,
     /// The launch that is executed.
-    running: Option<Held>,
-    /// The launch before it.
-    before: Option<Held>,
-    /// Copies since then.
-    copies: Vec<Copy>,
-    /// The last launch that is in the stream.
-    written: u64,
-}
-
-/// A launch, with the copies before it.
-struct Held {
-    copies: Vec<Copy>,
-    launch: HeldLaunch,
+    running: Option<HeldLaunch>,
 }
 
 fn stream() -> Option<&'static Stream> {
@@ -108,10 +97,10 @@ pub(crate) fn begin(mut held: HeldLaunch) {
         Some(planner) => {
             // What kernels have done that failed is nobody's work.
             planner.work.take();
-            held.traces = planner.work.recency().lock().last();
             let mut plan = planner.plan.lock();
-            let copies = std::mem::take(&mut plan.copies);
-            plan.running = Some(Held { copies, launch: held });
+            let traces = planner.work.recency().lock().last();
+            held.past = Some(Past { traces, has_code: plan.groups.has(&held.launch.kernel) });
+            plan.running = Some(held);
         }
         None => stream.write(|writer| writer.launch(&held)),
     }
@@ -131,9 +120,11 @@ pub(crate) fn copied(copy: Copy) {
         Some(planner) => {
             let writes = copy.direction == Direction::ToDevice;
             planner.work.recency().lock().access(copy.address, copy.bytes, writes);
-            planner.plan.lock().copies.push(copy);
         }
-        None => stream.write(|writer| write_copy(writer, copy)),
+        None => {
+            let Copy { direction, address, bytes } = copy;
+            stream.write(|writer| writer.copy(direction == Direction::ToDevice, address, bytes));
+        }
     }
     let copies = &mut stream.progress.lock().copies;
     copies.number += 1;
@@ -167,11 +158,6 @@ pub(crate) fn finish() {
     }
 }
 
-fn write_copy(writer: &mut StreamWriter, copy: Copy) -> Result<(), Error> {
-    let Copy { direction, address, bytes } = copy;
-    writer.copy(direction == Direction::ToDevice, address, bytes)
-}
-
 fn command() -> Vec<String> {
     std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
@@ -198,20 +184,13 @@ impl Stream {
         progress.writer.as_mut().map_or(Ok(()), write)
     }
 
-    fn write_held(&self, held: &Held) {
-        self.write(|writer| {
-            held.copies.iter().try_for_each(|copy| write_copy(writer, *copy))?;
-            writer.launch(&held.launch)
-        });
-    }
-
     /// Puts the launch that was executed into its group; one that is to be timed goes to the stream.
     fn group(&self, planner: &Planner) {
         let counts = planner.work.take();
         let (mix, accesses) = counts.split_at(work::UNITS);
         let mut plan = planner.plan.lock();
         let Some(held) = plan.running.take() else { return };
-        let launch = &held.launch.launch;
+        let launch = &held.launch;
         let launched = Launched {
             number: launch.launch,
             kernel: &launch.kernel,
@@ -221,17 +200,9 @@ impl Stream {
             mix,
             accesses,
         };
-        let number = launched.number;
-        let before = plan.before.take();
-        let number_before = before.as_ref().map_or(0, |before| before.launch.launch.launch);
-        if plan.groups.add(&launched, number_before) {
-            if let Some(before) = before.filter(|_| number_before > plan.written) {
-                self.write_held(&before);
-            }
-            self.write_held(&held);
-            plan.written = number;
+        if plan.groups.add(&launched) {
+            self.write(|writer| writer.launch(&held));
         }
-        plan.before = Some(held);
     }
 
     fn plan(&self, planner: &Planner) -> Plan {

@@ -18,7 +18,7 @@ use launch_capture::{BadSelection, BadWarmUp, Marks, Selection, WarmUp};
 use parking_lot::Mutex;
 use std::num::NonZero;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 use stream_engine::{Clock, Timestamp};
@@ -27,7 +27,7 @@ use timing::gpu::{Copy, Gpu, GpuState, LaunchError};
 use timing::report::{Format, Report};
 use timing::specification::{GpuSpec, gpu};
 use voltsim_checkpoint::codec::{self, CodecError};
-use warp_stream::Trace;
+use warp_stream::Past;
 
 /// What the environment asks for.
 struct Settings {
@@ -120,6 +120,8 @@ pub(crate) struct Model {
     gpu: Mutex<Gpu>,
     clock: Arc<SimulatedClock>,
     report: Mutex<Report>,
+    /// Whether the code of the next launch was executed before, somewhere else.
+    has_code: AtomicBool,
 }
 
 impl Model {
@@ -133,6 +135,7 @@ impl Model {
             gpu: Mutex::new(Gpu::new(&settings.spec).with_threads(threads)),
             clock: Arc::default(),
             report: Mutex::new(Report::new(&settings.gpu)),
+            has_code: AtomicBool::new(false),
         }))
     }
 
@@ -172,9 +175,10 @@ impl Model {
         Ok(())
     }
 
-    /// Puts into L2 what accesses have left.
-    pub(crate) fn recall(&self, traces: Vec<Trace>) {
-        self.gpu.lock().recall(traces);
+    /// Brings the caches to what they held before the next launch; its code comes when it does.
+    pub(crate) fn recall(&self, past: Past) {
+        self.gpu.lock().recall(past.traces);
+        self.has_code.store(past.has_code, Ordering::Release);
     }
 
     /// Bytes have been copied between host and device.

@@ -21,4 +21,4 @@ pub const WARP_SIZE: usize = 32;
 
 /// One bit per lane, bit 0 is lane 0.
 pub type LaneMask = u32;
-pub use trace::Trace;
+pub use trace::{Past, Trace};

@@ -1,4 +1,4 @@
-//! What accesses leave in a cache.
+//! What was executed before a launch, as far as caches have traces of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,4 +11,13 @@ pub struct Trace {
     pub read: u8,
     /// Sectors that were written.
     pub written: u8,
+}
+
+/// What came before a launch.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    /// Lines that were accessed, the last one at the end.
+    pub traces: Vec<Trace>,
+    /// Whether the kernel was executed.
+    pub has_code: bool,
 }

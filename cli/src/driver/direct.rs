@@ -52,11 +52,9 @@ impl Driver {
         if self.direct.as_ref().is_some_and(done) { Ok(bytes) } else { self.read(address, size) }
     }
 
-    /// Puts into the caches of a timing model, if there is one, what accesses have left: encoded traces.
-    pub(crate) fn recall(&self, traces: &[u8]) -> bool {
+    /// Tells a timing model, if there is one, what came before the next launch, as a stream has it.
+    pub(crate) fn recall(&self, past: &[u8]) -> bool {
         // SAFETY: the bytes are ours; nothing runs between two launches.
-        self.direct
-            .as_ref()
-            .is_none_or(|direct| unsafe { (direct.recall)(traces.as_ptr(), traces.len()) } == 0)
+        self.direct.as_ref().is_none_or(|direct| unsafe { (direct.recall)(past.as_ptr(), past.len()) } == 0)
     }
 }

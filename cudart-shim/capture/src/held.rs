@@ -1,6 +1,6 @@
 //! A captured launch in memory, before somebody decides where it goes.
 
-use warp_stream::Trace;
+use warp_stream::Past;
 
 use crate::error::Error;
 use crate::folder::Writer;
@@ -29,8 +29,8 @@ impl Sink for Writer {
 pub struct HeldLaunch {
     /// Its manifest, which names no files.
     pub launch: Launch,
-    /// What accesses before it may have left in caches, the last one at the end; nothing if unknown.
-    pub traces: Vec<Trace>,
+    /// What came before it, if that is known.
+    pub past: Option<Past>,
     pub(crate) modules: Vec<String>,
     pub(crate) contents: Vec<Vec<u8>>,
 }
@@ -63,7 +63,7 @@ impl Holder {
         let names = (0..modules.len()).map(|number| number.to_string()).collect();
         HeldLaunch {
             launch: Launch { modules: names, buffers, ..launch },
-            traces: Vec::new(),
+            past: None,
             modules,
             contents,
         }

@@ -127,8 +127,6 @@ pub struct Group {
 pub struct Representative {
     /// Its number, from 1.
     pub launch: u64,
-    /// The launch before it, which brings the caches to what they held; 0 if there is none.
-    pub warm_up: u64,
     /// Its warp instructions.
     pub instructions: u64,
     /// Time of the launches for which it stands over its own: their instructions over its own.
@@ -190,7 +188,6 @@ struct Growing {
 #[derive(Clone, Copy, Debug)]
 struct Executed {
     launch: u64,
-    before: u64,
     instructions: u64,
 }
 
@@ -198,7 +195,6 @@ impl Executed {
     fn weight(self, instructions: u64) -> Representative {
         Representative {
             launch: self.launch,
-            warm_up: self.before,
             instructions: self.instructions,
             weight: instructions as f64 / self.instructions.max(1) as f64,
         }
@@ -206,11 +202,11 @@ impl Executed {
 }
 
 impl Groups {
-    /// Adds a launch; `before` is the launch before it, 0 if there is none. Says whether it is to be timed.
-    pub fn add(&mut self, launched: &Launched<'_>, before: u64) -> bool {
+    /// Adds a launch. Says whether it is to be timed.
+    pub fn add(&mut self, launched: &Launched<'_>) -> bool {
         self.launches += 1;
         self.instructions += launched.instructions;
-        let executed = Executed { launch: launched.number, before, instructions: launched.instructions };
+        let executed = Executed { launch: launched.number, instructions: launched.instructions };
         let known = self.by_kernel.get(launched.kernel).map_or(&[][..], Vec::as_slice);
         let like = known.iter().find_map(|&number| {
             let spread = self.groups.get(number)?.spread_with(launched)?;
@@ -237,6 +233,11 @@ impl Groups {
                 true
             }
         }
+    }
+
+    /// Whether a kernel was launched.
+    pub fn has(&self, kernel: &str) -> bool {
+        self.by_kernel.contains_key(kernel)
     }
 
     /// Launches so far.
@@ -332,25 +333,24 @@ mod tests {
     #[test]
     fn of_launches_of_alike_work_the_first_two_are_timed_and_the_second_stands_for_the_rest() {
         let mut groups = Groups::default();
-        assert!(groups.add(&launched(1, &[100, 100]), 0));
-        assert!(groups.add(&launched(2, &[105, 95]), 1));
-        assert!(!groups.add(&launched(4, &[105, 95]), 3));
-        assert!(!groups.add(&launched(5, &[110, 100]), 4));
+        assert!(groups.add(&launched(1, &[100, 100])));
+        assert!(groups.add(&launched(2, &[105, 95])));
+        assert!(!groups.add(&launched(4, &[105, 95])));
+        assert!(!groups.add(&launched(5, &[110, 100])));
         let [group] = groups.finish().try_into().unwrap();
         assert_eq!((group.launches, group.members.as_str()), (4, "1..2, 4..5"));
-        let timed: Vec<_> =
-            group.timed.iter().map(|timed| (timed.launch, timed.warm_up, timed.weight)).collect();
-        assert_eq!(timed, [(1, 0, 1.0), (2, 1, 3.05)]);
+        let timed: Vec<_> = group.timed.iter().map(|timed| (timed.launch, timed.weight)).collect();
+        assert_eq!(timed, [(1, 1.0), (2, 3.05)]);
         assert!((group.spread - 0.05).abs() < 1e-9, "{group:?}");
     }
 
     #[test]
     fn another_mix_of_as_many_instructions_is_another_group() {
         let mut groups = Groups::default();
-        assert!(groups.add(&launched(1, &[100, 100]), 0));
-        assert!(groups.add(&launched(2, &[150, 50]), 1));
-        assert!(groups.add(&launched(3, &[150, 50]), 2), "it is the second that is like the second");
-        assert!(!groups.add(&launched(4, &[150, 50]), 3));
+        assert!(groups.add(&launched(1, &[100, 100])));
+        assert!(groups.add(&launched(2, &[150, 50])));
+        assert!(groups.add(&launched(3, &[150, 50])), "it is the second that is like the second");
+        assert!(!groups.add(&launched(4, &[150, 50])));
         assert_eq!(groups.finish().iter().map(|group| group.launches).collect::<Vec<_>>(), [1, 3]);
     }
 
@@ -358,11 +358,11 @@ mod tests {
     fn another_kernel_block_or_memory_behaviour_is_another_group() {
         let mut groups = Groups::default();
         let first = launched(1, &[10, 10]);
-        groups.add(&first, 0);
-        groups.add(&Launched { kernel: "other", ..first.clone() }, 1);
-        groups.add(&Launched { block: [64, 1, 1], ..first.clone() }, 2);
-        groups.add(&Launched { grid: [8, 1, 1], ..first.clone() }, 3);
-        groups.add(&Launched { accesses: &[0, 20], ..first.clone() }, 4);
+        groups.add(&first);
+        groups.add(&Launched { kernel: "other", ..first.clone() });
+        groups.add(&Launched { block: [64, 1, 1], ..first.clone() });
+        groups.add(&Launched { grid: [8, 1, 1], ..first.clone() });
+        groups.add(&Launched { accesses: &[0, 20], ..first.clone() });
         assert_eq!(groups.finish().len(), 5);
     }
 
@@ -370,7 +370,7 @@ mod tests {
     fn shares_of_all_groups_are_the_whole() {
         let mut groups = Groups::default();
         for number in 1..=6 {
-            groups.add(&launched(number, &[number * 40, 60]), number - 1);
+            groups.add(&launched(number, &[number * 40, 60]));
         }
         let shares: f64 = groups.finish().iter().map(|group| group.share).sum();
         assert!((shares - 1.0).abs() < 1e-9);

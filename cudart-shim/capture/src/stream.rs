@@ -59,8 +59,8 @@ pub enum Entry {
         modules: Vec<Content>,
         /// The memory of each buffer before it.
         buffers: Vec<Content>,
-        /// What accesses before it may have left in caches: encoded [`Trace`](warp_stream::Trace)s, the last one at the end. Nothing if unknown.
-        traces: Content,
+        /// What came before it, as far as caches may have traces: an encoded [`Past`](warp_stream::Past). Nothing if unknown.
+        past: Content,
     },
     /// A copy between host and device.
     Copy {
@@ -98,12 +98,12 @@ impl StreamWriter {
         let mut store = |bytes: &[u8]| self.contents.add(&mut self.file, bytes);
         let modules = held.modules.iter().map(|text| store(text.as_bytes())).collect::<Result<_, _>>()?;
         let buffers = held.contents.iter().map(|bytes| store(bytes)).collect::<Result<_, _>>()?;
-        let traces = match held.traces.as_slice() {
-            [] => Content::default(),
-            traces => store(&codec::encode(traces).map_err(|error| malformed(&path, &error))?)?,
+        let past = match &held.past {
+            None => Content::default(),
+            Some(past) => store(&codec::encode(past).map_err(|error| malformed(&path, &error))?)?,
         };
         let (number, kernel) = (held.launch.launch, held.launch.kernel.clone());
-        let entry = Entry::Launch { number, kernel, manifest, modules, buffers, traces };
+        let entry = Entry::Launch { number, kernel, manifest, modules, buffers, past };
         self.launches += 1;
         self.entry(&entry)
     }
@@ -186,12 +186,12 @@ impl KernelStream {
             .entries
             .iter()
             .find(|entry| matches!(entry, Entry::Launch { number, .. } if *number == launch));
-        let Some(Entry::Launch { number, manifest, modules, buffers, traces, .. }) = entry else {
+        let Some(Entry::Launch { number, manifest, modules, buffers, past, .. }) = entry else {
             return None;
         };
         let mut hasher = blake3::Hasher::new();
         hasher.update(&number.to_le_bytes()).update(manifest.as_bytes());
-        for content in modules.iter().chain(buffers).chain([traces]) {
+        for content in modules.iter().chain(buffers).chain([past]) {
             hasher.update(&content.length.to_le_bytes());
             for hash in self.contents.hashes(content) {
                 hasher.update(hash);
@@ -204,11 +204,11 @@ impl KernelStream {
     pub fn verify(&self) -> Result<(), Error> {
         self.file.check()?;
         for entry in &self.entries {
-            let Entry::Launch { modules, buffers, traces, .. } = entry else { continue };
+            let Entry::Launch { modules, buffers, past, .. } = entry else { continue };
             modules
                 .iter()
                 .chain(buffers)
-                .chain([traces])
+                .chain([past])
                 .try_for_each(|content| self.content(content).map(drop))?;
         }
         Ok(())
@@ -226,10 +226,10 @@ impl KernelStream {
         Capture::of_stream(Arc::clone(self), entry, launch).map(Some)
     }
 
-    /// What accesses before an entry's launch may have left in caches, as it is encoded; nothing if unknown.
-    pub fn traces(&self, entry: usize) -> Result<Vec<u8>, Error> {
+    /// What came before an entry's launch, as it is encoded; nothing if unknown.
+    pub fn past(&self, entry: usize) -> Result<Vec<u8>, Error> {
         match self.entries.get(entry) {
-            Some(Entry::Launch { traces, .. }) => self.content(traces),
+            Some(Entry::Launch { past, .. }) => self.content(past),
             _ => Ok(Vec::new()),
         }
     }

@@ -52,7 +52,11 @@ impl Model {
         if let Some(ctas) = self.settings.only.ctas() {
             return self.launch_window(work, *ctas.start(), *ctas.end());
         }
+        let has_code = self.has_code.swap(false, Ordering::AcqRel);
         let launched = self.drive(&work, |gpu, source, display| {
+            if has_code {
+                gpu.recall_code(source)?;
+            }
             Ok((Some(gpu.launch(source, display)?), Untimed::default()))
         });
         launched.map_err(|error| work.fault(error))

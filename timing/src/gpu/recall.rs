@@ -1,9 +1,11 @@
-//! What was accessed before anything is timed, put into L2 as it would be.
+//! What was accessed before anything is timed, put into caches as it would be.
 
-use warp_stream::Trace;
+use warp_stream::{KernelSource, Trace};
 
-use super::Gpu;
+use super::session::check_room;
+use super::{Gpu, LaunchError};
 use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
+use crate::sm::Program;
 
 impl Gpu {
     /// Puts into L2 what accesses have left, without time; of written sectors all bytes count. The last traces are the last to be
@@ -14,6 +16,23 @@ impl Gpu {
             let write = (trace.written != 0).then(|| request(&trace, RequestKind::Write));
             self.memory.warm(write.into_iter().chain(read));
         }
+    }
+}
+
+impl Gpu {
+    /// Puts the code of a launch into the instruction caches, as if it had been executed there before.
+    ///
+    /// # Errors
+    /// The launch has no room on the GPU.
+    pub fn recall_code(&mut self, source: &dyn KernelSource) -> Result<(), LaunchError> {
+        let program = Program::new(&self.spec, source.kernel());
+        check_room(self, &program)?;
+        let mut requests = Vec::new();
+        for sm in &mut self.sms {
+            sm.warm_code(&program, &mut requests);
+        }
+        self.memory.warm(requests.into_iter());
+        Ok(())
     }
 }
 

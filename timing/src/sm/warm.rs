@@ -47,6 +47,16 @@ impl Sm {
         line
     }
 
+    /// Warps of all sub-cores execute each instruction of a program once, as far as fetching it goes.
+    pub(crate) fn warm_code(&mut self, program: &Program, out: &mut Vec<MemoryRequest>) {
+        for warp in 0..SUB_CORES as u32 {
+            let mut line = u64::MAX;
+            for position in 0..program.instructions().len() as u32 {
+                line = self.warm_fetch(program, warp, position, line, out);
+            }
+        }
+    }
+
     /// A warp has executed an instruction; adds what it asks of L2 to `out`. Says whether it may have asked for something.
     pub(crate) fn warm_access(
         &mut self,

@@ -75,7 +75,8 @@ struct Chosen<'a> {
 
 /// Runs the chosen launches. Before each its memory is brought to what it was, where that is something else than what the
 /// launches before have left: copies and the program itself have written there. That takes no simulated time; copies between
-/// host and device take theirs. A launch that does not follow another finds in the caches what the stream knows of them.
+/// host and device take theirs. A launch that does not follow another finds caches as what came before it has left them, if the stream
+/// knows that.
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     if !args.here {
         return Err(Failure::in_file(&args.folder, "this is a kernel stream")
@@ -106,12 +107,12 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
             launch.launch, launch.kernel, ready.restored
         )?;
         out.flush()?;
-        match stream.traces(*entry)? {
-            traces if *follows || traces.is_empty() => {
+        match stream.past(*entry)? {
+            past if *follows || past.is_empty() => {
                 copies.iter().try_for_each(|copy| again(&driver, &ground, copy)).map_err(failed)?;
             }
-            traces if driver.recall(&traces) => {}
-            _ => return Err(Failure::in_file(&args.folder, "what it has of the caches cannot be read")),
+            past if driver.recall(&past) => {}
+            _ => return Err(Failure::in_file(&args.folder, "what came before a launch cannot be read")),
         }
         ready.launch()?;
         driver.synchronize().map_err(|error| {

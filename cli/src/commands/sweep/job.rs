@@ -67,7 +67,9 @@ impl Jobs {
                 let mut hasher = Sha256::new();
                 hasher.update(engine);
                 hasher.update(format!("{spec:?}"));
-                identify(&mut hasher, &stream, launch).map_err(|reason| Failure::in_file(&path, reason))?;
+                let none =
+                    || Failure::in_file(&path, format_args!("it does not have launch {}", launch.launch));
+                hasher.update(stream.identity(launch.launch).ok_or_else(none)?);
                 let name =
                     hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
                 all.push(Job {
@@ -83,15 +85,6 @@ impl Jobs {
         }
         Ok(Jobs { all })
     }
-}
-
-/// What tells a job's launches from all others.
-fn identify(hasher: &mut Sha256, stream: &KernelStream, timed: &Representative) -> Result<(), String> {
-    for launch in [timed.warm_up, timed.launch].into_iter().filter(|launch| *launch > 0) {
-        let identity = stream.identity(launch).ok_or_else(|| format!("it does not have launch {launch}"))?;
-        hasher.update(identity);
-    }
-    Ok(())
 }
 
 /// What tells this simulator from other builds of it.
@@ -127,15 +120,12 @@ impl Job {
         let log = File::create(self.log()).map_err(|error| Failure::in_file(&self.log(), error))?;
         let errors = log.try_clone().map_err(|error| Failure::in_file(&self.log(), error))?;
         let mut replay = Replay::new(&self.stream)?;
-        let Representative { launch, warm_up, .. } = self.launch;
-        replay.launches = format!("launch={}..{launch}", if warm_up > 0 { warm_up } else { launch });
+        replay.launches = format!("launch={}", self.launch.launch);
         let mut command = replay.command(&program::Options::default())?;
         command
             .env("VOLTSIM_MODE", "detailed")
             .env("VOLTSIM_GPU", &self.gpu.gpu)
             .env("VOLTSIM_SET", self.gpu.set.join("\n"))
-            .env("VOLTSIM_ONLY", format!("launch={launch}"))
-            .env("VOLTSIM_WARM_UP", format!("launches={}", launch - warm_up.min(launch)))
             .env("VOLTSIM_STATISTICS", &statistics)
             .stdin(Stdio::null())
             .stdout(log)

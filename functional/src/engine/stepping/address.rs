@@ -56,7 +56,9 @@ fn place(
         MemorySpace::Local => {
             let base = local_memory(w);
             let offset = |lane: usize| addresses[lane].wrapping_sub(start);
-            std::array::from_fn(|lane| base + local_offset(offset(lane), lane as u64, memory.width))
+            std::array::from_fn(|lane| {
+                base.wrapping_add(local_offset(offset(lane), lane as u64, memory.width))
+            })
         }
         _ => addresses,
     };
@@ -107,10 +109,11 @@ const LOCAL_ROW: u64 = 4 * WARP as u64;
 
 /// Where a lane's access to local memory lies in that of its warp. Words of neighbouring lanes are neighbours (CUDA
 /// programming guide, "Local Memory"); the accesses of a warp to longer elements together cover the words they are made of.
+/// Lanes that do not execute have any offset.
 fn local_offset(offset: u64, lane: u64, width: u8) -> u64 {
     let width = u64::from(width);
-    let row = offset / 4 * LOCAL_ROW;
-    if width > 4 { row + lane * width } else { row + lane * 4 + offset % 4 }
+    let row = (offset / 4).wrapping_mul(LOCAL_ROW);
+    row.wrapping_add(if width > 4 { lane * width } else { lane * 4 + offset % 4 })
 }
 
 impl Reached<'_> {

@@ -65,6 +65,12 @@ pub(crate) fn install_missing() -> Vec<String> {
     missing().map(|package| format!("{} (Debian package {})", package.tests, package.name)).collect()
 }
 
+/// Installs a package that only some tests need, when it may.
+pub(crate) fn install(name: &str) {
+    apt_get(&["update", "--quiet"]);
+    apt_get(&["install", "--quiet", "--yes", "--no-install-recommends", name]);
+}
+
 /// Runs apt-get as root, or through sudo where that asks for no password.
 fn apt_get(arguments: &[&str]) {
     let is_root = process::quiet(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");

@@ -16,6 +16,7 @@ mod micro;
 mod process;
 mod programs;
 mod python;
+mod slurm;
 mod stamp;
 mod test;
 mod toolchain;
@@ -33,7 +34,7 @@ enum Task {
     /// Set up what the tests need, check style, compile the CUDA programs and run every test.
     Test {
         /// Run only tests whose name contains this, and leave the style checks out; `pytorch` and
-        /// `pytorch-2.6` are suites of their own, which set PyTorch up.
+        /// `pytorch-2.6` are suites of their own, which set PyTorch up, and so is `slurm`, which installs Slurm.
         filter: Option<String>,
     },
     /// Only set up the compilers and compile the CUDA programs, into target/programs.
@@ -63,6 +64,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
+        Task::Test { filter } if filter.as_deref() == Some("slurm") => slurm::run(),
         Task::Test { filter } => {
             let suite = filter.as_deref().and_then(clients::run_by_name);
             suite.unwrap_or_else(|| test::run(filter.as_deref()))

@@ -15,6 +15,7 @@ mod extract;
 mod instrument;
 mod launches;
 mod model;
+mod stream;
 mod trace;
 
 use std::path::{Path, PathBuf};

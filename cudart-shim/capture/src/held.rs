@@ -61,11 +61,6 @@ impl Holder {
     pub fn finish(self, launch: Launch) -> HeldLaunch {
         let Holder { modules, buffers, contents } = self;
         let names = (0..modules.len()).map(|number| number.to_string()).collect();
-        HeldLaunch {
-            launch: Launch { modules: names, buffers, ..launch },
-            past: None,
-            modules,
-            contents,
-        }
+        HeldLaunch { launch: Launch { modules: names, buffers, ..launch }, past: None, modules, contents }
     }
 }

@@ -139,3 +139,20 @@ impl Reached<'_> {
         lanes_of(self.lanes).any(meets)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_neighbouring_lanes_of_local_memory_are_neighbours() {
+        assert_eq!([0, 1, 31].map(|lane| local_offset(8, lane, 4)), [256, 260, 380]);
+        assert_eq!(local_offset(9, 1, 1), 261);
+        assert_eq!(local_offset(8, 1, 16), 272);
+    }
+
+    #[test]
+    fn a_lane_that_does_not_execute_may_have_any_offset() {
+        local_offset(u64::MAX, 31, 16);
+    }
+}

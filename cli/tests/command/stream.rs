@@ -1,0 +1,225 @@
+//! Kernel streams: `voltsim run --image`, `voltsim resume` of one, `voltsim plan` and `voltsim sweep`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::launches::{Captured, SUM};
+use super::{Outcome, Workplace};
+
+/// The program in its place, with a stream of its seven launches.
+fn streamed() -> Captured {
+    let captured = Captured::program();
+    let outcome = captured.place.voltsim(&["run", "--image", "all.vks", "--", "./launches", "2"]);
+    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (0, SUM, ""));
+    fs::remove_file(captured.place.path("launches")).unwrap();
+    captured
+}
+
+/// The program in its place, with a plan of its 61 launches.
+fn planned() -> (Captured, Outcome) {
+    let captured = Captured::program();
+    let outcome = captured.place.voltsim(&["plan", "--", "./launches", "20"]);
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    (captured, outcome)
+}
+
+fn cycles(place: &Workplace, file: &str) -> Vec<(u64, u64)> {
+    let statistics: Value = serde_json::from_str(&place.read(file)).unwrap();
+    let launches = statistics["launches"].as_array().unwrap().iter();
+    launches.map(|it| (it["launch"].as_u64().unwrap(), it["cycles"].as_u64().unwrap())).collect()
+}
+
+/// The results that are there, with what tells a file from one that was written anew.
+fn results(place: &Workplace) -> Vec<(PathBuf, std::time::SystemTime)> {
+    let entries = fs::read_dir(place.path("plan.results")).unwrap().map(Result::unwrap);
+    let mut found: Vec<_> =
+        entries.map(|entry| (entry.path(), entry.metadata().unwrap().modified().unwrap())).collect();
+    found.retain(|(path, _)| path.file_name().is_some_and(|name| name != "estimate.json"));
+    found.sort();
+    found
+}
+
+#[test]
+fn launches_run_again_without_their_program_and_leave_what_they_left() {
+    let captured = streamed();
+    let outcome = captured.place.voltsim(&["resume", "all.vks"]);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    assert_eq!(lines.len(), 7);
+    assert!(lines[0].starts_with("launch 1, sum_list: grid (1,1,1), CTA (1,1,1)"), "{}", lines[0]);
+    // Nothing is copied between the launches: each finds the memory that the one before has left.
+    assert!(lines[3..].iter().all(|line| line.ends_with(" 0 bytes restored")), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_launch_alone_keeps_its_number() {
+    let captured = streamed();
+    let arguments = ["resume", "all.vks", "--launches", "kernel=remainder,launch=3..", "--mode", "detailed"];
+    let outcome = captured.place.voltsim(&[&arguments[..], &["--statistics", "one.json"]].concat());
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    assert_eq!(cycles(&captured.place, "one.json").iter().map(|it| it.0).collect::<Vec<_>>(), [5]);
+}
+
+#[test]
+fn launches_of_a_stream_take_as_long_as_in_their_program() {
+    let captured = Captured::program();
+    let place = &captured.place;
+    let timed = ["run", "--mode", "detailed", "--statistics", "program.json", "--", "./launches", "2"];
+    assert_eq!(place.voltsim(&timed).status, 0);
+    assert_eq!(place.voltsim(&["run", "--image", "all.vks", "--", "./launches", "2"]).status, 0);
+    let again = ["resume", "all.vks", "--mode", "detailed", "--statistics", "stream.json"];
+    assert_eq!(place.voltsim(&again).status, 0);
+    assert_eq!(cycles(place, "stream.json"), cycles(place, "program.json"));
+}
+
+#[test]
+fn a_stream_has_no_program_and_a_checkpoint_has_one() {
+    let captured = streamed();
+    let outcome = captured.place.voltsim(&["resume", "all.vks", "--", "true"]);
+    assert!(outcome.status == 2 && outcome.stderr.contains("kernel stream"), "{}", outcome.stderr);
+    let outcome = captured.place.voltsim(&["resume", "all.vks", "--launches", "nvtx=step"]);
+    assert!(outcome.status == 2 && outcome.stderr.contains("--launches"), "{}", outcome.stderr);
+    let outcome = captured.place.voltsim(&["resume", "all.vks", "--launches", "launch=100"]);
+    assert!(outcome.status == 2 && outcome.stderr.contains("none of the launches"), "{}", outcome.stderr);
+    captured.place.write("other.vck", "something else");
+    let outcome = captured.place.voltsim(&["resume", "other.vck"]);
+    assert!(outcome.status == 2 && outcome.stderr.contains("-- PROGRAM"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_damaged_stream_is_an_error_that_names_it() {
+    let captured = streamed();
+    let mut bytes = fs::read(captured.place.path("all.vks")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    captured.place.write("all.vks", bytes);
+    let outcome = captured.place.voltsim(&["resume", "all.vks"]);
+    assert_ne!(outcome.status, 0);
+    assert!(outcome.stderr.contains("all.vks") && outcome.stderr.contains("remedy"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_stream_that_cannot_be_written_is_refused_before_the_program_runs() {
+    let captured = Captured::program();
+    let outcome = captured.place.voltsim(&["run", "--image", "none/all.vks", "--", "./launches", "2"]);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""));
+    assert!(outcome.stderr.contains("none/all.vks"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_plan_has_the_first_two_launches_of_each_kind() {
+    let (captured, outcome) = planned();
+    let plan: toml::Table = captured.place.read("plan.toml").parse().unwrap();
+    let groups = plan["group"].as_array().unwrap();
+    let timed = |group: &toml::Value| -> Vec<i64> {
+        let timed = group["timed"].as_array().unwrap();
+        timed.iter().map(|timed| timed["launch"].as_integer().unwrap()).collect()
+    };
+    assert_eq!(groups.iter().map(timed).collect::<Vec<_>>(), [vec![1, 4], vec![2, 5], vec![3, 6], vec![61]]);
+    assert!(outcome.stdout.contains("7 of 61 launches stand for all"), "{}", outcome.stdout);
+}
+
+#[test]
+fn the_estimate_of_a_sweep_is_near_the_time_of_all_launches() {
+    let (captured, _) = planned();
+    let place = &captured.place;
+    let outcome = place.voltsim(&["sweep", "plan.toml"]);
+    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+    let estimate: Value = serde_json::from_str(&place.read("plan.results/estimate.json")).unwrap();
+    let estimated = estimate["configurations"][0]["cycles"].as_f64().unwrap();
+    let arguments = ["run", "--mode", "detailed", "--statistics", "all.json", "--", "./launches", "20"];
+    assert_eq!(place.voltsim(&arguments).status, 0);
+    let all = cycles(place, "all.json").iter().map(|it| it.1).sum::<u64>() as f64;
+    assert!((estimated / all - 1.0).abs() < 0.05, "{estimated} of {all}");
+    let simulated = estimate["configurations"][0]["timed"].as_f64().unwrap();
+    assert!(simulated < 0.15 * all, "{simulated} of {all}");
+}
+
+#[test]
+fn a_sweep_does_only_what_has_no_result_and_gives_the_same_however_it_is_done() {
+    let (captured, _) = planned();
+    let place = &captured.place;
+    let first = place.voltsim(&["sweep", "plan.toml", "-j", "1"]);
+    assert_eq!(first.status, 0, "{}", first.stderr);
+    let (before, estimate) = (results(place), place.read("plan.results/estimate.json"));
+    assert_eq!(before.len(), 7);
+    let lost = &before[3].0;
+    let contents = fs::read(lost).unwrap();
+    fs::remove_file(lost).unwrap();
+    let again = place.voltsim(&["sweep", "plan.toml", "-j", "2"]);
+    assert_eq!((again.status, again.stdout), (0, first.stdout));
+    let after = results(place);
+    assert_eq!(before.iter().zip(&after).filter(|(before, after)| before == after).count(), 6);
+    assert_eq!(fs::read(lost).unwrap(), contents);
+    assert_eq!(place.read("plan.results/estimate.json"), estimate);
+    // Another GPU has jobs of its own.
+    let other = place.voltsim(&["sweep", "plan.toml", "--gpu", "v100", "--list"]);
+    assert_eq!(other.stdout.matches("to do").count(), 7, "{}", other.stdout);
+}
+
+#[test]
+fn a_job_that_fails_is_named_with_what_it_said_and_done_by_the_next_sweep() {
+    let (captured, _) = planned();
+    let place = &captured.place;
+    let voltsim = PathBuf::from(env!("CARGO_BIN_EXE_voltsim"));
+    let device = [("VOLTSIM_DEVICE", PathBuf::from("none"))];
+    let outcome = place.run_with(&voltsim, &["sweep", "plan.toml"], &device);
+    assert_eq!(outcome.status, 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("7 of 7 jobs are missing"), "{}", outcome.stderr);
+    let log = outcome.stderr.split_once(" has no result; ").unwrap().1.split_once(" says why").unwrap().0;
+    assert!(fs::read_to_string(log).unwrap().contains("no device profile `none`"), "{log}");
+    assert_eq!(place.voltsim(&["sweep", "plan.toml"]).status, 0);
+}
+
+#[test]
+fn a_sweep_can_be_an_array_of_slurm() {
+    let (captured, _) = planned();
+    let place = &captured.place;
+    let here = place.voltsim(&["sweep", "plan.toml", "-o", "here"]);
+    // Does the tasks of an array one after the other, and loses the first of them once.
+    let sbatch = r#"#!/bin/bash
+for argument; do
+    case "$argument" in
+        --array=*) array="${argument#--array=}" ;;
+        --wrap=*) task="${argument#--wrap=}" ;;
+    esac
+done
+echo "$@" >> calls
+for range in ${array//,/ }; do
+    range="${range%\%*}"
+    for number in $(seq "${range%-*}" "${range#*-}"); do
+        if [ -e lost ]; then SLURM_ARRAY_TASK_ID=$number bash -c "$task" || status=1; else touch lost; fi
+    done
+done
+exit ${status:-0}
+"#;
+    fs::create_dir(place.path("bin")).unwrap();
+    place.write("bin/sbatch", sbatch);
+    fs::set_permissions(place.path("bin/sbatch"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", place.path("bin").display(), std::env::var("PATH").unwrap());
+    let arguments = ["sweep", "plan.toml", "--slurm", "-j", "3", "--slurm-option=--partition=night"];
+    let voltsim = PathBuf::from(env!("CARGO_BIN_EXE_voltsim"));
+    let outcome = place.run_with(&voltsim, &arguments, &[("PATH", PathBuf::from(path))]);
+    assert_eq!((outcome.status, &outcome.stdout), (0, &here.stdout), "{}", outcome.stderr);
+    let calls = place.read("calls");
+    let calls: Vec<&str> = calls.lines().collect();
+    assert!(
+        calls[0].contains("--array=0-6%3 --wait") && calls[0].contains("--partition=night"),
+        "{}",
+        calls[0]
+    );
+    assert!(calls[1].contains("--array=0%3"), "{}", calls[1]);
+    assert_eq!(place.read("plan.results/estimate.json"), place.read("here/estimate.json"));
+}
+
+#[test]
+fn without_slurm_a_sweep_for_it_says_so() {
+    let (captured, _) = planned();
+    let voltsim = PathBuf::from(env!("CARGO_BIN_EXE_voltsim"));
+    let path = [("PATH", PathBuf::from("/nowhere"))];
+    let outcome = captured.place.run_with(&voltsim, &["sweep", "plan.toml", "--slurm"], &path);
+    assert!(outcome.status == 2 && outcome.stderr.contains("sbatch"), "{}", outcome.stderr);
+}

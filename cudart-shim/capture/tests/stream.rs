@@ -1,0 +1,142 @@
+//! Kernel streams: what is written is read back, and damage is found.
+
+#![allow(clippy::unwrap_used)]
+
+use launch_capture::{
+    About, Buffer, Entry, FORMAT, Holder, KernelStream, Launch, Parameter, Sink, StreamWriter, Words,
+};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use warp_stream::{Past, Trace};
+
+fn about() -> About {
+    About { voltsim: "1".to_owned(), command: vec!["./program".to_owned()], device: "titan-v".to_owned() }
+}
+
+fn manifest(number: u64) -> Launch {
+    let bytes = number.to_le_bytes().to_vec();
+    let (pointers, objects) = (Words::default(), Words::default());
+    Launch {
+        format: FORMAT,
+        voltsim: "1".to_owned(),
+        program: "/bin/program".to_owned(),
+        launch: number,
+        api_call: number,
+        device: "titan-v".to_owned(),
+        kernel: "k".to_owned(),
+        modules: Vec::new(),
+        grid: [1, 2, 3],
+        block: [32, 1, 1],
+        dynamic_shared: 0,
+        cooperative: false,
+        cluster: None,
+        parameter_bytes: 8,
+        omitted: Vec::new(),
+        parameters: vec![Parameter { name: "p".to_owned(), offset: 0, bytes, pointers, objects }],
+        buffers: Vec::new(),
+        images: Vec::new(),
+        textures: Vec::new(),
+        surfaces: Vec::new(),
+    }
+}
+
+fn memory(number: u64) -> Vec<u8> {
+    let mut bytes = vec![7; 300_000];
+    bytes[100_000] = number as u8;
+    bytes
+}
+
+fn past() -> Past {
+    Past { traces: vec![Trace { line: 0x1000, read: 3, written: 4 }], has_code: true }
+}
+
+fn write(path: &Path, launches: u64) {
+    let mut writer = StreamWriter::create(path, &about()).unwrap();
+    for number in 1..=launches {
+        writer.copy(true, 0x1000, number).unwrap();
+        let mut holder = Holder::default();
+        holder.module(".version 7.0").unwrap();
+        holder.buffer(Buffer::new(0x1000, "device"), memory(number)).unwrap();
+        let mut held = holder.finish(manifest(number));
+        held.past = (number == 2).then(past);
+        writer.launch(&held).unwrap();
+    }
+    assert_eq!(writer.launches(), launches);
+    writer.finish().unwrap();
+}
+
+fn written(launches: u64) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("all.vks");
+    write(&path, launches);
+    (folder, path)
+}
+
+#[test]
+fn launches_and_copies_come_back_in_their_order() {
+    let (_folder, path) = written(3);
+    let stream = Arc::new(KernelStream::open(&path).unwrap());
+    assert_eq!(stream.about(), &about());
+    assert_eq!(stream.entries().len(), 6);
+    assert_eq!(stream.entries()[2], Entry::Copy { to_device: true, address: 0x1000, bytes: 2 });
+    let capture = stream.capture(3).unwrap().unwrap();
+    assert_eq!(
+        (capture.launch().launch, capture.launch().parameter_block()),
+        (2, 2_u64.to_le_bytes().to_vec())
+    );
+    assert_eq!(capture.modules().unwrap(), [".version 7.0"]);
+    assert_eq!(capture.contents(0).unwrap(), memory(2));
+    assert!(stream.capture(2).unwrap().is_none(), "a copy is no launch");
+    let known = voltsim_checkpoint::codec::encode(&past()).unwrap();
+    assert_eq!((stream.past(3).unwrap(), stream.past(1).unwrap()), (known, Vec::new()));
+    stream.verify().unwrap();
+}
+
+#[test]
+fn memory_that_stays_the_same_is_stored_once() {
+    // Each launch has 300,000 bytes, of which one is its own.
+    let (_folder, few) = written(2);
+    let (_other, many) = written(102);
+    let more = fs::metadata(many).unwrap().len() - fs::metadata(few).unwrap().len();
+    assert!(more < 100 * 3000, "{more}");
+}
+
+#[test]
+fn a_launch_is_told_from_all_others() {
+    let (_folder, path) = written(3);
+    let stream = KernelStream::open(&path).unwrap();
+    let [one, two] = [1, 2].map(|number| stream.identity(number).unwrap());
+    assert_ne!(one, two);
+    assert!(stream.identity(4).is_none());
+    let (_other, again) = written(1);
+    assert_eq!(KernelStream::open(&again).unwrap().identity(1).unwrap(), one, "whatever else is in the file");
+}
+
+#[test]
+fn every_prefix_and_flipped_bit_is_an_error() {
+    let (_folder, path) = written(2);
+    let whole = fs::read(&path).unwrap();
+    let is_refused = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        KernelStream::open(&path).and_then(|stream| stream.verify()).is_err()
+    };
+    for length in (0..whole.len()).step_by(7) {
+        assert!(is_refused(&whole[..length]), "a prefix of {length} bytes");
+    }
+    for bit in (0..whole.len() * 8).step_by(13) {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        assert!(is_refused(&bytes), "bit {bit}");
+    }
+}
+
+#[test]
+fn a_stream_that_is_not_finished_leaves_the_file_of_before() {
+    let (_folder, path) = written(1);
+    let before = fs::read(&path).unwrap();
+    let mut writer = StreamWriter::create(&path, &about()).unwrap();
+    writer.copy(false, 1, 2).unwrap();
+    drop(writer);
+    assert_eq!(fs::read(&path).unwrap(), before);
+}

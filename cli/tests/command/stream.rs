@@ -110,6 +110,55 @@ fn a_stream_that_cannot_be_written_is_refused_before_the_program_runs() {
 }
 
 #[test]
+fn a_stream_tells_what_it_has() {
+    let captured = streamed();
+    let outcome = captured.place.voltsim(&["checkpoint", "info", "all.vks"]);
+    assert!(
+        outcome.stdout.contains("./launches 2") && outcome.stdout.contains("2 of walk"),
+        "{}",
+        outcome.stdout
+    );
+    let outcome = captured.place.voltsim(&["checkpoint", "verify", "all.vks"]);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (0, "all.vks: whole\n"));
+}
+
+#[test]
+fn the_first_launch_at_which_two_runs_differ_is_found() {
+    let captured = Captured::program();
+    let place = &captured.place;
+    let stream = |name: &str, divisor: &str, times: &str| {
+        let arguments = ["run", "--image", name, "--", "./launches", times];
+        let divisor = [("DIVISOR", PathBuf::from(divisor))];
+        let voltsim = PathBuf::from(env!("CARGO_BIN_EXE_voltsim"));
+        assert_eq!(place.run_with(&voltsim, &arguments, &divisor).status, 0);
+    };
+    stream("a.vks", "5", "2");
+    stream("b.vks", "5", "2");
+    let outcome = place.voltsim(&["checkpoint", "diff", "a.vks", "b.vks"]);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (0, ""));
+    stream("c.vks", "3", "2");
+    let outcome = place.voltsim(&["checkpoint", "diff", "a.vks", "c.vks"]);
+    assert_eq!(outcome.status, 1);
+    assert!(outcome.stdout.starts_with("launch 2 of remainder: parameter"), "{}", outcome.stdout);
+    // Left out where the parameter differs, the memory that it leaves is found.
+    let only = ["--image-only", "kernel=walk", "--", "./launches", "2"];
+    let voltsim = PathBuf::from(env!("CARGO_BIN_EXE_voltsim"));
+    for (name, divisor) in [("d.vks", "5"), ("e.vks", "3")] {
+        let arguments = [&["run", "--image", name], &only[..]].concat();
+        assert_eq!(place.run_with(&voltsim, &arguments, &[("DIVISOR", PathBuf::from(divisor))]).status, 0);
+    }
+    let outcome = place.voltsim(&["checkpoint", "diff", "d.vks", "e.vks"]);
+    assert!(
+        outcome.stdout.starts_with("launch 3 of walk: before it, device memory at"),
+        "{}",
+        outcome.stdout
+    );
+    stream("f.vks", "5", "1");
+    let outcome = place.voltsim(&["checkpoint", "diff", "a.vks", "f.vks"]);
+    assert!(outcome.status == 1 && outcome.stdout.contains("launch 4"), "{}", outcome.stdout);
+}
+
+#[test]
 fn a_plan_has_the_first_two_launches_of_each_kind() {
     let (captured, outcome) = planned();
     let plan: toml::Table = captured.place.read("plan.toml").parse().unwrap();

@@ -1,9 +1,12 @@
-//! `voltsim checkpoint`: looks at checkpoints without running anything.
+//! `voltsim checkpoint`: looks at checkpoints and kernel streams without running anything.
+
+mod streams;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use launch_capture::is_stream;
 use saved_run::{SavedError, SavedRun, Unreadable};
 
 use crate::failure::Failure;
@@ -11,7 +14,7 @@ use crate::failure::Failure;
 /// Exit status of a comparison that has found differences.
 const DIFFERENT: u8 = 1;
 
-/// Look at checkpoints
+/// Look at checkpoints and kernel streams
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -20,14 +23,14 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Task {
-    /// Say what a checkpoint is of, and what it holds
+    /// Say what a checkpoint or kernel stream is of, and what it holds
     Info {
-        /// What `voltsim run --checkpoint` has written
+        /// What `voltsim run --checkpoint` or `--image` has written
         file: PathBuf,
     },
-    /// Check every byte of checkpoints
+    /// Check every byte of checkpoints and kernel streams
     Verify {
-        /// What `voltsim run --checkpoint` has written
+        /// What `voltsim run --checkpoint` or `--image` has written
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
@@ -36,7 +39,7 @@ enum Task {
         /// What `voltsim run --checkpoint` has written
         file: PathBuf,
     },
-    /// Compare two checkpoints: circumstances, steps, allocations, memory. The exit status is 1 when they differ
+    /// Compare two checkpoints (circumstances, steps, allocations, memory), or find the first launch at which two kernel streams differ, or the memory before it. The exit status is 1 when they differ
     Diff {
         /// One
         first: PathBuf,
@@ -48,18 +51,28 @@ enum Task {
 /// Runs the task.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     match &args.task {
+        Task::Info { file } if is_stream(file) => streams::info(file, out)?,
         Task::Info { file } => info(file, out)?,
         Task::Verify { files } => {
             for file in files {
-                SavedRun::open(file)
-                    .and_then(|saved| saved.verify())
-                    .map_err(|error| unreadable(file, &error))?;
+                match is_stream(file) {
+                    true => streams::verify(file)?,
+                    false => SavedRun::open(file)
+                        .and_then(|saved| saved.verify())
+                        .map_err(|error| unreadable(file, &error))?,
+                }
                 writeln!(out, "{}: whole", file.display())?;
             }
         }
         Task::Convert { file } => {
             SavedRun::open(file).and_then(|saved| saved.about()).map_err(|error| unreadable(file, &error))?;
             writeln!(out, "{}: it has the present format, and nothing is to be done", file.display())?;
+        }
+        Task::Diff { first, second } if is_stream(first) && is_stream(second) => {
+            if let Some(difference) = streams::first_difference(first, second)? {
+                writeln!(out, "{difference}")?;
+                return Ok(ExitCode::from(DIFFERENT));
+            }
         }
         Task::Diff { first, second } => return diff(first, second, out),
     }

@@ -16,9 +16,13 @@ fn refused(options: &[&str]) -> String {
 
 #[test]
 fn an_option_of_the_model_without_the_model_is_refused_with_the_remedy() {
-    for option in
-        [["--gpu", "v100"], ["--only", "launch=1"], ["--set", "l1.sets=4"], ["--statistics", "s.json"]]
-    {
+    for option in [
+        ["--gpu", "v100"],
+        ["--only", "launch=1"],
+        ["--set", "l1.sets=4"],
+        ["--statistics", "s.json"],
+        ["--warm-up", "launches=1"],
+    ] {
         let said = refused(&option);
         assert!(said.contains(option[0]) && said.contains("--mode detailed"), "{said}");
     }
@@ -47,6 +51,14 @@ fn a_wrong_key_a_value_without_its_unit_and_an_impossible_value_are_refused_by_k
 fn a_selection_that_cannot_be_read_is_refused() {
     let said = refused(&["--mode", "detailed", "--only", "launch=5..x"]);
     assert!(said.contains("--only") && said.contains("5..x"), "{said}");
+    let said = refused(&["--mode", "detailed", "--only", "profiler=off"]);
+    assert!(said.contains("profiler=off") && said.contains("profiler=on"), "{said}");
+}
+
+#[test]
+fn a_warm_up_that_cannot_be_read_is_refused() {
+    let said = refused(&["--mode", "detailed", "--warm-up", "kernels=3"]);
+    assert!(said.contains("--warm-up") && said.contains("launches=N"), "{said}");
 }
 
 #[test]

@@ -73,7 +73,9 @@ impl Model {
     ) -> Result<LaunchStatistics, DeviceFault> {
         let work = Work { simulator, program, config, begun: None, number, context };
         let ctas = self.settings.warm_up.ctas;
-        let skipped = match work.skip(product(work.config.grid).saturating_sub(ctas))? {
+        // CTAs that wait for each other have to be executed together.
+        let first = if work.config.cooperative { 0 } else { product(work.config.grid).saturating_sub(ctas) };
+        let skipped = match work.skip(first)? {
             Skipped::All(statistics) => return Ok(statistics),
             Skipped::To(state) => Some(state),
             Skipped::Nothing => None,

@@ -7,9 +7,12 @@
 
 mod resident;
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use warp_stream::{Kernel, KernelSource, WarpSource};
 
-use self::resident::{Resident, Round};
+use self::resident::Resident;
+use super::crew::{Crew, lock};
 use super::observer::{Observer, Progress};
 use super::session::{check_room, finish};
 use super::{Gpu, LaunchError, Stuck};
@@ -18,6 +21,9 @@ use crate::sm::{Occupancy, Program};
 
 /// Rounds between two tellings of the observer.
 const TELL: u64 = 256;
+
+/// SMs with CTAs for each thread, below which one thread runs them all.
+const SMS_PER_THREAD: usize = 2;
 
 /// CTAs of a launch that are timed, and those before them that warm the caches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +73,7 @@ impl KernelSource for Part<'_> {
 }
 
 impl Gpu {
-    /// Executes a launch without time. Its last `warm` CTAs leave their traces in the caches.
+    /// Executes a launch without time. Its last `warm` CTAs leave their traces in the caches; all do if they wait for each other.
     ///
     /// # Errors
     /// Why it did not end.
@@ -79,6 +85,7 @@ impl Gpu {
     ) -> Result<Untimed, LaunchError> {
         let mut untimed = Untimed::default();
         let end = source.cta_count();
+        let warm = if source.kernel().cooperative { end } else { warm };
         self.begin_kernel(source)?;
         self.execute_up_to(source, end, warm, &mut untimed, observer)?;
         Ok(untimed)
@@ -106,8 +113,8 @@ impl Gpu {
         let mut session = self.session();
         session.begin_warm(&timed, now)?;
         let record = finish(session, observer)?;
-        let warm = if window.warm_after { u64::MAX } else { 0 };
-        self.execute_part(&Part { source, first: end, end: count }, warm > 0, &mut untimed, observer)?;
+        let rest = Part { source, first: end, end: count };
+        self.execute_part(&rest, window.warm_after, &mut untimed, observer)?;
         Ok((record, untimed))
     }
 
@@ -141,44 +148,79 @@ impl Gpu {
         if part.cta_count() == 0 {
             return Ok(());
         }
-        let kernel = part.kernel();
-        let program = Program::new(&self.spec, kernel);
+        let program = Program::new(&self.spec, part.kernel());
         let Occupancy { ctas, .. } = Occupancy::new(&self.spec, &program);
+        let sms = (0..).zip(self.sms.drain(..));
+        let resident = |sm| Mutex::new(Resident::new(sm, part, &program, ctas, warm));
+        let residents: Vec<Mutex<Resident<'_>>> = sms.map(resident).collect();
+        let outcome = self.execute_on(&residents, part, ctas, observer);
+        for resident in residents {
+            let Resident { sm, untimed: part, .. } =
+                resident.into_inner().unwrap_or_else(PoisonError::into_inner);
+            self.sms.push(sm);
+            untimed.warp_instructions += part.warp_instructions;
+            untimed.lane_instructions += part.lane_instructions;
+        }
+        outcome
+    }
+
+    /// Runs rounds until all CTAs have ended, with all threads: in a round SMs do not concern each other.
+    fn execute_on(
+        &mut self,
+        residents: &[Mutex<Resident<'_>>],
+        part: &Part<'_>,
+        ctas: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<(), LaunchError> {
         let mut waiting = (0..part.cta_count()).map(|position| part.cta(position));
-        let sms = 0..self.spec.chip.sms;
-        let mut sms: Vec<Resident<'_>> = sms.map(|sm| Resident::new(part, &program, sm, ctas)).collect();
-        self.sms.iter_mut().for_each(|sm| sm.prepare_warm(&program));
         for slot in 0..ctas as usize {
-            sms.iter_mut().try_for_each(|sm| sm.fill(slot, &mut waiting))?;
+            residents.iter().try_for_each(|resident| lock(resident).fill(slot, &mut waiting))?;
         }
-        let (mut ended, mut requests) = (0, Vec::new());
-        for number in 1.. {
-            let now = self.spec.clocks.moment(self.now.saturating_add(number));
-            let mut moved = false;
-            for (resident, sm) in sms.iter_mut().zip(&mut self.sms) {
-                let mut round = Round { program: &program, now, warm, untimed, requests: &mut requests };
-                moved |= resident.run(&mut round, sm)?;
-                self.memory.warm(requests.drain(..));
+        let busy =
+            usize::try_from(part.cta_count()).map_or(residents.len(), |ctas| ctas.min(residents.len()));
+        let threads = self.threads.min(busy / SMS_PER_THREAD).max(1);
+        let spec = Arc::clone(&self.spec);
+        let moment = |cycle| spec.clocks.moment(cycle);
+        let work = |number: u32, cycle: u64| lock(&residents[number as usize]).run(moment(cycle));
+        let crew = Crew::new(residents.len(), threads);
+        std::thread::scope(|scope| {
+            let _end = crew.end_on_drop();
+            for thread in 1..threads {
+                let (crew, work) = (&crew, &work);
+                scope.spawn(move || crew.work(thread, work));
             }
-            for resident in &mut sms {
-                moved |= resident.perform(now)?;
+            let mut ended = 0;
+            for round in 1.. {
+                let cycle = self.now.saturating_add(round);
+                crew.round(0..residents.len() as u32, cycle, &work);
+                let (mut moved, mut empty) = (false, true);
+                for resident in residents {
+                    let resident = &mut *lock(resident);
+                    moved |= std::mem::replace(&mut resident.moved, Ok(false))?;
+                    self.memory.warm(resident.requests.drain(..));
+                    moved |= resident.perform(moment(cycle))?;
+                    ended += resident.end_ctas(&mut waiting)?;
+                    empty &= resident.is_empty();
+                }
+                if empty {
+                    break;
+                }
+                self.check_progress(part.kernel(), moved)?;
+                let progress =
+                    Progress { kernel: part.kernel(), ctas_done: ended, cycles: 0, instructions: 0 };
+                if round % TELL == 0 && observer.progress(&progress).is_break() {
+                    return Err(LaunchError::Cancelled);
+                }
             }
-            for resident in &mut sms {
-                ended += resident.end_ctas(&mut waiting)?;
-            }
-            if sms.iter().all(Resident::is_empty) {
-                break;
-            }
-            if !moved {
-                let kernels = vec![format!("kernel {}, executed without time", kernel.name)];
-                return Err(LaunchError::Stuck(Stuck { cycle: self.now, kernels, waiting: Vec::new() }));
-            }
-            let instructions = untimed.warp_instructions;
-            let progress = Progress { kernel, ctas_done: ended, cycles: 0, instructions };
-            if number % TELL == 0 && observer.progress(&progress).is_break() {
-                return Err(LaunchError::Cancelled);
-            }
+            Ok(())
+        })
+    }
+
+    fn check_progress(&self, kernel: &Kernel, moved: bool) -> Result<(), LaunchError> {
+        if moved {
+            return Ok(());
         }
-        Ok(())
+        let kernels = vec![format!("kernel {}, executed without time", kernel.name)];
+        Err(LaunchError::Stuck(Stuck { cycle: self.now, kernels, waiting: Vec::new() }))
     }
 }

@@ -20,7 +20,7 @@ impl Sm {
     pub(crate) fn warm_fetch(
         &mut self,
         program: &Program,
-        warp: u32,
+        warp: usize,
         position: u32,
         last: u64,
         out: &mut Vec<MemoryRequest>,
@@ -30,7 +30,7 @@ impl Sm {
         if line == last {
             return line;
         }
-        let fetch = &mut self.state.sub_cores[warp as usize % SUB_CORES].fetch;
+        let fetch = &mut self.state.sub_cores[warp % SUB_CORES].fetch;
         let missed = &mut self.missed;
         fetch.warm(&self.gpu.front_end, program, &mut self.state.instructions, line, missed);
         out.extend(missed.drain(..).map(|line| MemoryRequest {

@@ -15,17 +15,6 @@ const TURN: u32 = 64;
 /// The line of a warp that has fetched nothing.
 const NO_LINE: u64 = u64::MAX;
 
-/// A round of turns.
-pub(super) struct Round<'r> {
-    pub(super) program: &'r Program,
-    pub(super) now: Moment,
-    /// Whether caches have traces of it.
-    pub(super) warm: bool,
-    pub(super) untimed: &'r mut Untimed,
-    /// What the SMs ask of L2.
-    pub(super) requests: &'r mut Vec<MemoryRequest>,
-}
-
 /// A CTA slot.
 #[derive(Default)]
 struct Slot {
@@ -42,30 +31,45 @@ struct Warp {
     line: u64,
 }
 
-/// The CTAs on one SM.
+/// An SM and the CTAs on it.
 pub(super) struct Resident<'s> {
-    sm: u32,
+    pub(super) sm: Sm,
+    number: u32,
     program: Arc<Program>,
+    /// Whether caches have traces of what is executed.
+    warm: bool,
     warps: Box<dyn WarpSource + 's>,
     slots: Vec<Slot>,
     deferred: Vec<u32>,
     execution: Execution,
+    /// What the SM asks of L2.
+    pub(super) requests: Vec<MemoryRequest>,
+    pub(super) untimed: Untimed,
+    /// Whether any warp has moved in its last turn, or why one cannot.
+    pub(super) moved: Result<bool, LaunchError>,
 }
 
 impl<'s> Resident<'s> {
     pub(super) fn new(
+        (number, mut sm): (u32, Sm),
         source: &'s dyn KernelSource,
         program: &Arc<Program>,
-        sm: u32,
         ctas: u32,
+        warm: bool,
     ) -> Resident<'s> {
+        sm.prepare_warm(program);
         Resident {
             sm,
+            number,
             program: Arc::clone(program),
-            warps: source.warps(sm),
+            warm,
+            warps: source.warps(number),
             slots: (0..ctas).map(|_| Slot::default()).collect(),
             deferred: Vec::new(),
             execution: Execution::default(),
+            requests: Vec::new(),
+            untimed: Untimed::default(),
+            moved: Ok(false),
         }
     }
 
@@ -82,7 +86,7 @@ impl<'s> Resident<'s> {
         place.left = warps;
         place.warps.clear();
         place.warps.resize(warps, Warp { ended: false, line: NO_LINE });
-        let residence = Residence { sm: self.sm, first_warp: (slot * warps) as u32 };
+        let residence = Residence { sm: self.number, first_warp: (slot * warps) as u32 };
         let started = self.warps.start_cta(slot as u32, cta, residence);
         started.map_err(|error| self.fault(slot, 0, error))
     }
@@ -91,16 +95,17 @@ impl<'s> Resident<'s> {
         self.slots.iter().all(|slot| slot.cta.is_none())
     }
 
-    /// Each warp has its turn; says whether any has moved.
-    pub(super) fn run(&mut self, round: &mut Round<'_>, sm: &mut Sm) -> Result<bool, LaunchError> {
+    /// Each warp has its turn.
+    pub(super) fn run(&mut self, now: Moment) {
+        self.moved = self.turns(now);
+    }
+
+    fn turns(&mut self, now: Moment) -> Result<bool, LaunchError> {
         let mut moved = false;
         for slot in 0..self.slots.len() {
-            if self.slots[slot].left == 0 {
-                continue;
-            }
             for warp in 0..self.slots[slot].warps.len() {
                 if !self.slots[slot].warps[warp].ended {
-                    moved |= self.turn(round, sm, slot, warp)?;
+                    moved |= self.turn(now, slot, warp)?;
                 }
             }
         }
@@ -108,13 +113,7 @@ impl<'s> Resident<'s> {
     }
 
     /// A warp goes on to its next access to device memory.
-    fn turn(
-        &mut self,
-        round: &mut Round<'_>,
-        sm: &mut Sm,
-        slot: usize,
-        warp: usize,
-    ) -> Result<bool, LaunchError> {
+    fn turn(&mut self, now: Moment, slot: usize, warp: usize) -> Result<bool, LaunchError> {
         let name = WarpSlot { cta: slot as u32, warp: warp as u32 };
         for step in 0..TURN {
             let position = match self.warps.next(name).map_err(|error| self.fault(slot, warp, error))? {
@@ -126,21 +125,25 @@ impl<'s> Resident<'s> {
                 }
                 Next::Instruction(position) => position,
             };
-            let issued = self.warps.issue(name, round.now, &mut self.execution);
+            let issued = self.warps.issue(name, now, &mut self.execution);
             issued.map_err(|error| self.fault(slot, warp, error))?;
             self.deferred.extend(self.execution.deferred);
-            round.untimed.warp_instructions += 1;
-            round.untimed.lane_instructions += u64::from(self.execution.active.count_ones());
-            if round.warm {
-                let line = &mut self.slots[slot].warps[warp].line;
-                let number = (slot * self.program.kernel.warps_per_cta() as usize + warp) as u32;
-                *line = sm.warm_fetch(round.program, number, position, *line, round.requests);
-                if sm.warm_access(round.program, position, &self.execution, round.requests) {
-                    return Ok(true);
-                }
+            self.untimed.warp_instructions += 1;
+            self.untimed.lane_instructions += u64::from(self.execution.active.count_ones());
+            if self.warm && self.leave_traces(slot, warp, position) {
+                return Ok(true);
             }
         }
         Ok(true)
+    }
+
+    /// What a warp has executed leaves its traces; says whether it was an access to device memory.
+    fn leave_traces(&mut self, slot: usize, warp: usize, position: u32) -> bool {
+        let Resident { sm, program, slots, execution, requests, .. } = self;
+        let line = &mut slots[slot].warps[warp].line;
+        let number = slot * program.kernel.warps_per_cta() as usize + warp;
+        *line = sm.warm_fetch(program, number, position, *line, requests);
+        sm.warm_access(program, position, execution, requests)
     }
 
     /// What was put off takes effect; says whether anything was.
@@ -170,6 +173,6 @@ impl<'s> Resident<'s> {
     fn fault(&self, slot: usize, warp: usize, error: SourceError) -> LaunchError {
         let cta = self.slots[slot].cta.unwrap_or_default();
         let fault = SmFault::Source { launch: 0, cta, warp: warp as u32, cycle: 0, error };
-        LaunchError::Fault { kernel: self.program.kernel.name.clone(), sm: self.sm, fault }
+        LaunchError::Fault { kernel: self.program.kernel.name.clone(), sm: self.number, fault }
     }
 }

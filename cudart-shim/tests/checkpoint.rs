@@ -167,6 +167,16 @@ fn a_program_that_launches_with_another_argument_is_stopped_with_the_launch() {
 }
 
 #[test]
+fn other_arguments_before_the_point_can_be_allowed_and_are_told() {
+    let place = Place::new();
+    let (file, _) = place.save(8, &[]);
+    let output = run(&["2"], &[("VOLTSIM_RESUME", &file), ("VOLTSIM_RESUME_ANY_ARGUMENTS", "1")]);
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(0) && said.contains("launch 2, kernel add"), "{said}");
+    assert_eq!(text(&output.stdout), text(&run(&[], &[]).stdout), "what was saved counts");
+}
+
+#[test]
 fn a_program_that_sends_other_bytes_or_allocates_more_is_stopped() {
     let place = Place::new();
     let (file, _) = place.save(8, &[]);
@@ -182,6 +192,15 @@ fn nothing_is_executed_after_a_wait_that_is_another() {
     let (file, _) = place.save(9, &[]);
     let said = place.refusal(&file, &["7", "wait"], &[]);
     assert!(said.contains("wait for the word at"), "{said}");
+}
+
+#[test]
+fn an_address_of_the_programs_own_memory_may_be_another() {
+    let place = Place::new();
+    let (file, _) = place.save(8, &[]);
+    let output = run(&["2", "elsewhere"], &[("VOLTSIM_RESUME", &file)]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), text(&run(&[], &[]).stdout));
 }
 
 #[test]

@@ -38,6 +38,10 @@ pub(crate) struct Args {
     #[arg(long)]
     cold: bool,
 
+    /// Let launches before the point have other arguments than when the program was saved, and tell the first: for programs that leave parts of them uninitialised, as PyTorch's optimizers do
+    #[arg(long)]
+    any_arguments: bool,
+
     #[command(flatten)]
     checkpoint: checkpoint::Options,
 
@@ -73,6 +77,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.cold {
         command.env("VOLTSIM_RESUME_COLD", "1");
     }
+    if args.any_arguments {
+        command.env("VOLTSIM_RESUME_ANY_ARGUMENTS", "1");
+    }
     args.checkpoint.run(command, Some(&args.file))
 }
 
@@ -82,8 +89,9 @@ fn stream(args: &Args) -> Result<Command, Failure> {
     if !args.program.is_empty() {
         return Err(refused("it runs without a program").remedy("leave the program out"));
     }
-    if args.cold || args.checkpoint.is_wanted() {
-        return Err(refused("--cold and --checkpoint are for checkpoints").remedy("leave them out"));
+    if args.cold || args.any_arguments || args.checkpoint.is_wanted() {
+        let options = "--cold, --any-arguments and --checkpoint are for checkpoints";
+        return Err(refused(options).remedy("leave them out"));
     }
     let mut replay = Replay::new(&args.file)?;
     if let Some(launches) = &args.launches {

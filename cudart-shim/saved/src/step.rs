@@ -96,6 +96,18 @@ pub enum Asked {
     },
 }
 
+impl Asked {
+    /// Whether two are launches that have other arguments, and differ in nothing else.
+    pub fn differs_by_arguments(&self, other: &Asked) -> bool {
+        let mut same = self.clone();
+        if let (Asked::Kernel { arguments, .. }, Asked::Kernel { arguments: theirs, .. }) = (&mut same, other)
+        {
+            *arguments = *theirs;
+        }
+        self != other && same == *other
+    }
+}
+
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

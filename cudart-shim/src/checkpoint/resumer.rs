@@ -3,6 +3,7 @@
 use super::{Refused, refuse};
 use super::{outcome, own};
 use crate::environment;
+use crate::log;
 use crate::model::StateError;
 use crate::profile::Profile;
 use crate::simulator::started;
@@ -15,6 +16,9 @@ use std::path::{Path, PathBuf};
 
 type Steps = Box<dyn Iterator<Item = Result<Step, SavedError>> + Send>;
 
+/// How a difference is told.
+const DIVERGED: &str = "the program does not do what it did when it was saved:";
+
 /// A run until it has come to the point.
 pub(super) struct Resumer {
     file: PathBuf,
@@ -25,6 +29,10 @@ pub(super) struct Resumer {
     steps: Steps,
     /// Steps that were read before their turn, by number.
     ahead: BTreeMap<u64, Step>,
+    /// Whether arguments may be others: `VOLTSIM_RESUME_ANY_ARGUMENTS`.
+    any_arguments: bool,
+    /// Launches that had others.
+    others: u64,
 }
 
 impl Resumer {
@@ -35,7 +43,9 @@ impl Resumer {
         };
         let (saved, about, steps) =
             open().map_err(|error: SavedError| refused(file, &error, error.remedy()))?;
-        Ok(Resumer { file: file.to_owned(), saved, about, steps, ahead: BTreeMap::new() })
+        let any_arguments = environment::flag("VOLTSIM_RESUME_ANY_ARGUMENTS");
+        let (file, ahead) = (file.to_owned(), BTreeMap::new());
+        Ok(Resumer { file, saved, about, steps, ahead, any_arguments, others: 0 })
     }
 
     /// Was it made inside of a launch?
@@ -53,19 +63,36 @@ impl Resumer {
     pub(super) fn outcome(&mut self, number: u64, asked: &Asked) -> Result<Option<Outcome>, Refused> {
         let is_point = number == self.about.step;
         let Some(step) = self.take(number)? else {
-            return match is_point && *asked == self.about.launch {
-                true => Ok(None),
-                false if is_point => Err(self.differs(number, &self.about.launch, asked)),
-                false => {
-                    Err(self.diverged(format_args!("step {number}, {asked}, was not made before the point")))
-                }
-            };
+            if !is_point {
+                return Err(
+                    self.diverged(format_args!("step {number}, {asked}, was not made before the point"))
+                );
+            }
+            let launch = self.about.launch.clone();
+            return self.compare(number, &launch, asked).map(|()| None);
         };
-        if step.asked == *asked {
-            Ok(Some(step.outcome))
-        } else {
-            Err(self.differs(number, &step.asked, asked))
+        self.compare(number, &step.asked, asked).map(|()| Some(step.outcome))
+    }
+
+    /// Refuses a step that is another than it was.
+    fn compare(&mut self, number: u64, saved: &Asked, asked: &Asked) -> Result<(), Refused> {
+        let arguments = saved.differs_by_arguments(asked);
+        if saved == asked || (arguments && self.any_arguments) {
+            self.others += u64::from(arguments);
+            if arguments && self.others == 1 {
+                log::report(|| {
+                    format!("{asked} had other arguments when it was saved, and maybe more launches had")
+                });
+            }
+            return Ok(());
         }
+        if arguments {
+            let remedy = "Resume with the same arguments, environment and files; where a program leaves parts of its \
+                          kernels' arguments uninitialised, add --any-arguments";
+            let message = format_args!("{DIVERGED} step {number} was: {saved}; and is: {asked}");
+            return Err(refused(&self.file, &message, remedy));
+        }
+        Err(self.differs(number, saved, asked))
     }
 
     /// Had a stream's wait ended before the point?
@@ -153,7 +180,7 @@ impl Resumer {
     }
 
     fn diverged(&self, what: impl Display) -> Refused {
-        let message = format_args!("the program does not do what it did when it was saved: {what}");
+        let message = format_args!("{DIVERGED} {what}");
         refused(
             &self.file,
             &message,

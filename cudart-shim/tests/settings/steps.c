@@ -1,6 +1,7 @@
 /* Launches of several kernels with copies, fills and memory that the host sees between them. What the host prints, and what
  * it does next, depends on what the kernels have done. `steps N` gives launch N another argument; `steps N copy` sends other
- * bytes before it; `steps N allocate` allocates memory before it; `steps 7 wait` waits for another word before it. */
+ * bytes before it; `steps N allocate` allocates memory before it; `steps 7 wait` waits for another word before it;
+ * `steps N elsewhere` gives it, beside what it uses, an address of other memory of the program's own. */
 #include "../c/cuda_api.h"
 
 int cuStreamWaitValue32_v2(cudaStream_t, CUdeviceptr, uint32_t, unsigned);
@@ -11,9 +12,10 @@ int cuStreamWaitValue32_v2(cudaStream_t, CUdeviceptr, uint32_t, unsigned);
     ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\\n" \
     ".extern .func (.param .b64 r) malloc (.param .b64 s);\\n" \
     ".global .align 1 .b8 text[11] = {115, 97, 105, 100, 32, 37, 117, 10, 0, 0, 0};\\n" \
-    ".visible .entry add(.param .u64 p, .param .u32 v) {\\n" \
-    "  .reg .b32 %r<6>; .reg .b64 %d<4>;\\n" \
+    ".visible .entry add(.param .u64 p, .param .u32 v, .param .u64 q) {\\n" \
+    "  .reg .b32 %r<6>; .reg .b64 %d<4>; .reg .pred %none;\\n" \
     "  ld.param.u64 %d1, [p]; ld.param.u32 %r1, [v];\\n" \
+    "  ld.param.u64 %d3, [q]; setp.eq.u64 %none, %d3, 0; @%none trap;\\n" \
     "  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x; mad.lo.u32 %r2, %r2, %r3, %r4;\\n" \
     "  mul.wide.u32 %d2, %r2, 4; add.u64 %d1, %d1, %d2;\\n" \
     "  ld.u32 %r5, [%d1]; mad.lo.u32 %r5, %r5, 3, %r1; st.u32 [%d1], %r5; ret;\\n}\\n" \
@@ -52,7 +54,7 @@ static void launch(void *kernel, unsigned ctas, unsigned threads, void **argumen
 static void add_to(unsigned *device, unsigned value, cudaStream_t stream)
 {
     int is_next = launches + 1 == changed;
-    unsigned first;
+    unsigned first, *unused = &first;
     void *lost;
 
     value += is_next && !*change;
@@ -60,7 +62,9 @@ static void add_to(unsigned *device, unsigned value, cudaStream_t stream)
         OK(cudaMemcpy(device, &value, sizeof value, cudaMemcpyHostToDevice));
     if (is_next && !strcmp(change, "allocate"))
         OK(cudaMalloc(&lost, 1000));
-    void *arguments[] = {&device, &value};
+    if (is_next && !strcmp(change, "elsewhere"))
+        unused = numbers;
+    void *arguments[] = {&device, &value, &unused};
     launch(&add, COUNT / 256, 256, arguments, stream);
     OK(cudaStreamSynchronize(stream));
     OK(cudaMemcpy(&first, device, sizeof first, cudaMemcpyDeviceToHost));

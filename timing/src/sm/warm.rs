@@ -49,7 +49,7 @@ impl Sm {
 
     /// Warps of all sub-cores execute each instruction of a program once, as far as fetching it goes.
     pub(crate) fn warm_code(&mut self, program: &Program, out: &mut Vec<MemoryRequest>) {
-        for warp in 0..SUB_CORES as u32 {
+        for warp in 0..SUB_CORES {
             let mut line = u64::MAX;
             for position in 0..program.instructions().len() as u32 {
                 line = self.warm_fetch(program, warp, position, line, out);

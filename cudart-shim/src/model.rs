@@ -11,6 +11,7 @@ mod progress;
 use crate::environment;
 use crate::error::Error;
 use crate::launch::Way;
+use crate::nvtx;
 use crate::process::process;
 use crate::simulator::{self, DeviceFault, Simulator};
 use functional::timed::TimedError;
@@ -214,6 +215,12 @@ pub(crate) fn write_statistics() {
         report.launches().iter().cloned().for_each(|launch| all.add(launch));
     }
     let Some(all) = all else { return };
+    if all.launches().is_empty() && needs_ranges() && !nvtx::is_followed() {
+        eprintln!(
+            "voltsim: VOLTSIM_ONLY: no launch was chosen, as the program has not told of NVTX ranges: it has to use NVTX 3, with \
+             NVTX_INJECTION64_PATH naming libvoltsim_core.so, as `voltsim run` sets it"
+        );
+    }
     let Some(file) = environment::variable("VOLTSIM_STATISTICS") else {
         if !all.launches().is_empty() {
             eprint!("voltsim: {}", all.summary());

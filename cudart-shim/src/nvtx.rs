@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 type FunctionPointer = *const c_void;
 /// Places for functions, by number.
@@ -52,6 +52,8 @@ static STRINGS: Mutex<Option<FxHashMap<usize, String>>> = Mutex::new(None);
 /// Ranges that may end on another thread: name and start.
 static RANGES: Mutex<Option<FxHashMap<u64, (String, f64)>>> = Mutex::new(None);
 static MADE: AtomicU64 = AtomicU64::new(0);
+/// The program's NVTX has our functions.
+static FOLLOWED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// Names of the ranges that the thread has begun and not ended.
@@ -143,6 +145,11 @@ fn pop() -> c_int {
     }
 }
 
+/// Whether the program's ranges are known.
+pub(crate) fn is_followed() -> bool {
+    FOLLOWED.load(Ordering::Relaxed)
+}
+
 /// Names of the ranges that are open on this thread, and of those that may end on any.
 pub(crate) fn open_ranges() -> Vec<String> {
     let mut open = OPEN.with_borrow(Vec::clone);
@@ -221,6 +228,7 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(
     if callbacks.is_null() || unsafe { (*callbacks).size } < size_of::<Callbacks>() {
         return 0;
     }
+    FOLLOWED.store(true, Ordering::Relaxed);
     for (module, number, function) in functions::all() {
         let (mut table, mut size) = (std::ptr::null_mut(), 0);
         // SAFETY: the table has this function, as its size says.

@@ -132,6 +132,14 @@ fn partial_runs_have_the_same_statistics_again_and_with_two_threads() {
 }
 
 #[test]
+fn a_program_whose_ranges_are_not_known_is_told_of_it() {
+    let output = command("timed", &[("VOLTSIM_ONLY", "nvtx=step")]).output().expect("the program starts");
+    assert_eq!(text(&output.stdout).lines().last(), Some(COUNT));
+    let said = text(&output.stderr);
+    assert!(said.contains("no launch was chosen") && said.contains("NVTX_INJECTION64_PATH"), "{said}");
+}
+
+#[test]
 fn a_warm_up_that_cannot_be_is_told_with_its_name() {
     let output =
         command("device_name", &[("VOLTSIM_WARM_UP", "kernels=1")]).output().expect("the program starts");

@@ -76,10 +76,11 @@ fn read() -> Result<Option<Settings>, ModelError> {
 /// How a launch is executed that the program asks for where these marks hold; nothing if that is not the model's to say.
 pub(crate) fn way(kernel: &str, number: u64, marks: &Marks) -> Option<Way> {
     let Settings { only, warm_up, .. } = settings().ok().flatten()?;
-    match only.contains(kernel, number, marks) {
-        true => Some(Way::Timed),
-        false => only.may_contain_after(number, warm_up.launches).then_some(Way::Warming),
+    if only.contains(kernel, number, marks) {
+        return Some(Way::Timed);
     }
+    let warms = warm_up.ctas > 0 && only.may_contain_after(number, warm_up.launches);
+    warms.then_some(Way::Warming)
 }
 
 /// Whether launches are chosen by NVTX ranges.

@@ -47,7 +47,7 @@ fn chosen(only: &str) -> Vec<u64> {
 }
 
 fn number(launch: &Value, name: &str) -> u64 {
-    launch[name].as_u64().unwrap_or_else(|| panic!("{name} in {launch}"))
+    launch[name].as_u64().expect("a number")
 }
 
 #[test]

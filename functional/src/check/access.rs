@@ -90,8 +90,9 @@ pub(super) fn accesses(i: &Instruction) -> Vec<Access> {
         value: None,
     };
     match i.op {
+        Form::Memory(form) if is_multicast(form) => Vec::new(),
         Form::Memory(Memory::ld | Memory::ld_nc | Memory::ldu) => vec![access],
-        Form::Memory(Memory::st | Memory::st_async) => {
+        Form::Memory(Memory::st | Memory::st_async | Memory::st_async_release) => {
             vec![Access { kind: Kind::Write, value: Some(operand + 1), ..access }]
         }
         Form::Atomic(_) => vec![Access { kind: Kind::Atomic, ..access }],
@@ -107,6 +108,21 @@ pub(super) fn accesses(i: &Instruction) -> Vec<Access> {
         Form::Matrix(Matrix::stmatrix) => vec![Access { kind: Kind::Clobber, bytes: 0, ..access }],
         _ => Vec::new(),
     }
+}
+
+/// Is the address one that stands for several devices' memory? Checkers know nothing of such places.
+fn is_multicast(form: Memory) -> bool {
+    matches!(
+        form,
+        Memory::multimem_ld_reduce
+            | Memory::multimem_ld_reduce_float
+            | Memory::multimem_st
+            | Memory::multimem_red
+            | Memory::multimem_red_float
+            | Memory::multimem_cp_async_bulk
+            | Memory::multimem_cp_async_bulk_masked
+            | Memory::multimem_cp_reduce_async_bulk
+    )
 }
 
 fn is_strong(modifier: Modifier) -> bool {

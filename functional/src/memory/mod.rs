@@ -6,11 +6,13 @@
 mod allocator;
 mod arena;
 mod mapping;
+mod multicast;
 mod pages;
 mod saved;
 
 pub use allocator::{Allocation, AllocationKind};
 pub use mapping::Mapping;
+pub use multicast::FindReplicas;
 pub use pages::{FileIdentity, Pages};
 pub use saved::{MemoryState, RestoreError};
 
@@ -91,6 +93,7 @@ pub struct Memory {
     functions: AtomicU64,
     state: RwLock<State>,
     elsewhere: OnceLock<Elsewhere>,
+    multicast: OnceLock<multicast::Multicast>,
 }
 
 /// Finds memory of other devices that kernels of this one may access: where it starts and ends.
@@ -135,6 +138,7 @@ impl Memory {
             functions: AtomicU64::new(0),
             state: RwLock::new(state),
             elsewhere: OnceLock::new(),
+            multicast: OnceLock::new(),
         })
     }
 

@@ -5,6 +5,7 @@ mod asynchronous;
 mod bulk;
 mod distributed;
 mod hints;
+mod multimem;
 mod stack;
 mod tensor;
 
@@ -13,6 +14,7 @@ pub use asynchronous::*;
 pub use bulk::*;
 pub use distributed::*;
 pub use hints::*;
+pub use multimem::*;
 pub use stack::*;
 pub use tensor::*;
 
@@ -501,6 +503,11 @@ pub fn st_async(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let bytes = b.last_type(i)?.bytes() * i.vector_length() as u32;
     st(b, i)?;
     bind_transactions(b, i, &i.operands[2], bytes)
+}
+
+/// `st.async.release`: a store, as all earlier accesses are done.
+pub fn st_async_release(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    st(b, i)
 }
 
 /// Stores rows of words or double words next to each other, from an address in a row of a space.

@@ -41,28 +41,17 @@ const fn refused(
 }
 
 const TENSOR_MEMORY: &str = "needs the tensor memory of sm_100, which no simulated device has";
-const SEVERAL_DEVICES: &str =
-    "needs memory of several devices behind one address, which no simulated device has";
 const NEEDS_100: &str = "needs sm_100";
 const NEEDS_100A: &str = "needs sm_100a";
 
 /// All of them, in the manual's order.
 pub const ABSENT: &[Absent] = &[
-    refused("multimem", &[], SEVERAL_DEVICES, "9.7.9.14"),
     refused("tcgen05", &[], TENSOR_MEMORY, "9.7.16"),
     refused("fabric", &[], "needs devices joined by a fabric, which no simulated device has", "9.7.9"),
     refused("clusterlaunchcontrol", &[], NEEDS_100, "9.7.13.18"),
-    refused("st", &["async", "mmio"], NEEDS_100, "9.7.9.12"),
-    refused("st", &["async", "release"], NEEDS_100, "9.7.9.12"),
-    refused("red", &["async", "mmio"], NEEDS_100, "9.7.13.7"),
-    refused("red", &["async", "release"], NEEDS_100, "9.7.13.7"),
-    refused("cvt", &["s2f6x2"], NEEDS_100A, "9.7.9.20"),
     refused("tex", &["grad", "s32"], "integer coordinates have no derivatives", "9.7.10.3"),
-    refused("cp", &["async", "bulk", "cp_mask"], NEEDS_100, "9.7.9.26.4"),
     refused("cp", &["async", "bulk", "tensor", "im2col::w"], NEEDS_100A, "9.7.9.26.5"),
     refused("cp", &["async", "bulk", "tensor", "im2col::w::128"], NEEDS_100A, "9.7.9.26.5"),
-    refused("mma", &["sp::ordered_metadata", "kind::f8f6f4"], NEEDS_100A, "9.7.14.6.3"),
-    refused("mma", &["sp::ordered_metadata", "block_scale"], NEEDS_100A, "9.7.14.6.3"),
 ];
 
 #[cfg(test)]
@@ -97,11 +86,11 @@ mod tests {
     #[test]
     fn an_absent_instruction_is_known_by_all_its_modifiers() {
         assert!(Absent::of("tcgen05", &["fence"]).is_some());
-        assert!(Absent::of("cvt", &["rn", "satfinite", "s2f6x2", "f32"]).is_some());
-        assert!(Absent::of("cvt", &["rn", "f16", "f32"]).is_none());
+        assert!(Absent::of("cp", &["async", "bulk", "tensor", "3d", "im2col::w"]).is_some());
+        assert!(Absent::of("cp", &["async", "bulk", "tensor", "3d", "im2col"]).is_none());
         assert_eq!(
-            Absent::of("st", &["async", "mmio"]).map(Absent::opcode).as_deref(),
-            Some("st.async.mmio")
+            Absent::of("tex", &["grad", "2d", "v4", "f32", "s32"]).map(Absent::opcode).as_deref(),
+            Some("tex.grad.s32")
         );
     }
 }

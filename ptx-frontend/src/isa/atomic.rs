@@ -73,6 +73,22 @@ macro_rules! atomic_ops {
             red_async_wide: "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.add(.u64|.s64) [a], b, [c]", 8.1, 90, Memory, Atomic, "9.7.13.7";
             /// Value in shared memory counted up or down with wrap at b, then transactions of barrier c.
             red_async_count: "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes(.inc|.dec).u32 [a], b, [c]", 8.1, 90, Memory, Atomic, "9.7.13.7";
+            /// Value in global memory combined bitwise with b, after all earlier accesses.
+            red_async_release_bits: "red.async.release(.gpu|.sys){.global}(.and|.or|.xor).b32 [a], b", 8.7, 100
+                / "red.async.mmio.release.sys{.global}(.and|.or|.xor).b32", 8.7, 100,
+                Memory, Atomic, "9.7.13.7";
+            /// Value in global memory replaced by its sum, minimum, or maximum with b, after all earlier accesses.
+            red_async_release_integer: "red.async.release(.gpu|.sys){.global}(.add|.min|.max)(.u32|.s32) [a], b", 8.7, 100
+                / "red.async.mmio.release.sys{.global}(.add|.min|.max)(.u32|.s32)", 8.7, 100,
+                Memory, Atomic, "9.7.13.7";
+            /// Value in global memory replaced by its sum with b, after all earlier accesses.
+            red_async_release_wide: "red.async.release(.gpu|.sys){.global}.add(.u64|.s64) [a], b", 8.7, 100
+                / "red.async.mmio.release.sys{.global}.add(.u64|.s64)", 8.7, 100,
+                Memory, Atomic, "9.7.13.7";
+            /// Value in global memory counted up or down with wrap at b, after all earlier accesses.
+            red_async_release_count: "red.async.release(.gpu|.sys){.global}(.inc|.dec).u32 [a], b", 8.7, 100
+                / "red.async.mmio.release.sys{.global}(.inc|.dec).u32", 8.7, 100,
+                Memory, Atomic, "9.7.13.7";
         ] }
     };
 }

@@ -86,6 +86,18 @@ macro_rules! convert_ops {
             power_to_bfloats: "cvt.rn.bf16x2.ue8m0x2 d:T1, a:T2", 8.6, "100a", Fp32, Pure, "9.7.9.20";
             /// A pair of narrow floats to two bfloats.
             narrow_to_bfloats: "cvt.rn{.satfinite}{.relu}.bf16x2(.e4m3x2|.e5m2x2|.e2m3x2|.e3m2x2|.e2m1x2) d:T1, a:T2", 9.2, "100a", Fp32, Pure, "9.7.9.20";
+            /// Two singles to a pair of fixed-point numbers of 8 bits: d = {a, b}, a in the upper half.
+            singles_to_fixed: "cvt.rn.satfinite{.relu}.s2f6x2.f32 d:T1, a:f32, b:f32", 9.1, "100a", Fp32, Pure, "9.7.9.20";
+            /// As singles_to_fixed, first divided by the powers of 2 in c.
+            singles_to_fixed_scaled: "cvt.rn.satfinite{.relu}.scaled::n2::ue8m0.s2f6x2.f32 d:T1, a:f32, b:f32, c:b16", 9.1, "100a", Fp32, Pure, "9.7.9.20";
+            /// Two bfloats to a pair of fixed-point numbers of 8 bits.
+            bfloats_to_fixed: "cvt.rn.satfinite{.relu}.s2f6x2.bf16x2 d:T1, a:T2", 9.1, "100a", Fp32, Pure, "9.7.9.20";
+            /// As bfloats_to_fixed, first divided by the powers of 2 in b.
+            bfloats_to_fixed_scaled: "cvt.rn.satfinite{.relu}.scaled::n2::ue8m0.s2f6x2.bf16x2 d:T1, a:T2, b:b16", 9.1, "100a", Fp32, Pure, "9.7.9.20";
+            /// A pair of fixed-point numbers of 8 bits to two bfloats.
+            fixed_to_bfloats: "cvt.rn{.satfinite}{.relu}.bf16x2.s2f6x2 d:T1, a:T2", 9.1, "100a", Fp32, Pure, "9.7.9.20";
+            /// As fixed_to_bfloats, then multiplied by the powers of 2 in b.
+            fixed_to_bfloats_scaled: "cvt.rn{.satfinite}{.relu}.scaled::n2::ue8m0.bf16x2.s2f6x2 d:T1, a:T2, b:b16", 9.1, "100a", Fp32, Pure, "9.7.9.20";
             /// Two singles to a pair of halves, away from zero as often as the bits of c are large enough.
             stochastic_halves: "cvt.rs{.relu}{.satfinite}(.f16x2|.bf16x2).f32 d:T1, a:f32, b:f32, c:b32", 8.7, "100a", Fp32, Pure, "9.7.9.20";
             /// Four singles to narrow floats, away from zero as often as the bits of b are large enough.

@@ -125,6 +125,22 @@ macro_rules! matrix_ops {
             mma_sp_tf32: "mma<sparse>.sync.aligned(.m16n8k8|.m16n8k16).row.col.f32.tf32.tf32.f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
             /// D = A * B + C, A a sparse matrix of 8-bit floats: e says where in it the numbers that a holds stand, f in which lanes' e.
             mma_sp_fp8: "mma<sparse>.sync.aligned.m16n8k64.row.col.f32(.e4m3|.e5m2)(.e4m3|.e5m2).f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 8.4, 89, Tensor, Convergent, "9.7.14.6.3";
+            /// D = A * B + C in half precision, A a sparse matrix of 8-bit floats: e says where in it the numbers that a holds stand, f in which lanes' e.
+            mma_sp_fp8_f16: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f16(.e4m3|.e5m2)(.e4m3|.e5m2).f16 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 8.7, "120a", Tensor, Convergent, "9.7.14.6.3";
+            /// D = A * B + C, A a sparse matrix of floats of 8, 6 or 4 bits, a byte each: e says where in it the numbers that a holds stand, f in which lanes' e.
+            mma_sp_narrow_f32: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32<narrow_float><narrow_float>.f32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 8.7, "120a"
+                / "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32(.e4m3|.e5m2)(.e4m3|.e5m2).f32", 8.6, "100a",
+                Tensor, Convergent, "9.7.14.6.3";
+            /// D = A * B + C in half precision, A a sparse matrix of floats of 8, 6 or 4 bits, a byte each: e says where in it the numbers that a holds stand, f in which lanes' e.
+            mma_sp_narrow_f16: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f16<narrow_float><narrow_float>.f16 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 8.7, "120a", Tensor, Convergent, "9.7.14.6.3";
+            /// As mma_sp_narrow_f32, rows of A and columns of B scaled by g and k.
+            mma_sp_scaled: "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::mxf8f6f4.block_scale{.scale_vec::1X}.f32<narrow_float><narrow_float>.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32, g:scale, h:selector, k:scale, l:selector", 8.7, "120a", Tensor, Convergent, "9.7.14.6.3";
+            /// D = A * B + C, A a sparse matrix of floats of 4 bits, each half of its rows and of B's columns scaled by g and k.
+            mma_sp_scaled_halves: "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32, g:scale, h:selector, k:scale, l:selector", 8.7, "120a", Tensor, Convergent, "9.7.14.6.3";
+            /// D = A * B + C, A a sparse matrix of floats of 4 bits, each half or quarter of its rows and of B's columns scaled by g and k.
+            mma_sp_scaled_quarters: "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale(.scale_vec::2X|.scale_vec::4X@9.1:120a).f32.e2m1.e2m1.f32.ue8m0 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32, g:scale, h:selector, k:scale, l:selector", 8.7, "120a"
+                / "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", 8.7, "120a",
+                Tensor, Convergent, "9.7.14.6.3";
             /// D = A * B + C, A a sparse matrix of bytes: e says where in it the numbers that a holds stand, f in which lanes' e.
             mma_sp_byte: "mma<sparse>.sync.aligned(.m16n8k32|.m16n8k64).row.col{.satfinite}.s32(.u8|.s8)(.u8|.s8).s32 d:fragment, a:fragment, b:fragment, c:fragment, e:b32, f:u32", 7.1, 80, Tensor, Convergent, "9.7.14.6.3";
             /// D = A * B + C, A a sparse matrix of integers of 4 bits: e says where in it the numbers that a holds stand, f in which lanes' e.

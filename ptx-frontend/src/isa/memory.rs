@@ -43,8 +43,78 @@ macro_rules! memory_ops {
                 / "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes.v4(.b32|.u32|.s32|.f32)", 8.1, 90
                 / "st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes.b128", 9.2, 90,
                 Memory, Store, "9.7.9.12";
+            /// Value in global memory = b, after all earlier accesses.
+            st_async_release: "st.async.release(.gpu|.sys){.global}<number> [a], b", 8.7, 100
+                / "st.async.mmio.release.sys{.global}<number>", 8.7, 100,
+                Memory, Store, "9.7.9.12";
             /// b bytes of shared memory = zeros.
             st_bulk: "st.bulk{.weak}{.shared::cta} [a], b:u64, c:u32", 8.6, 100, Memory, Store, "9.7.9.13";
+            /// d = the values at a multicast address, one of each device, combined.
+            multimem_ld_reduce: "multimem.ld_reduce{.weak}{.global}(.and|.or|.xor)(.b32|.b64) d, [a]", 8.1, 90
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}(.and|.or|.xor)(.b32|.b64)", 8.1, 90
+                / "multimem.ld_reduce{.weak}{.global}(.min|.max)(.u32|.s32|.u64|.s64)", 8.1, 90
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}(.min|.max)(.u32|.s32|.u64|.s64)", 8.1, 90
+                / "multimem.ld_reduce{.weak}{.global}.add(.u32|.s32|.u64)", 8.1, 90
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}.add(.u32|.s32|.u64)", 8.1, 90,
+                Memory, Load, "9.7.9.14";
+            /// d = the floating-point values at a multicast address, one of each device, combined.
+            multimem_ld_reduce_float: "multimem.ld_reduce{.weak}{.global}.add.f64 d:vector, [a]", 8.1, 90
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}.add.f64", 8.1, 90
+                / "multimem.ld_reduce{.weak}{.global}.add{.v2|.v4}.f32", 8.1, 90
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}.add{.v2|.v4}.f32", 8.1, 90
+                / "multimem.ld_reduce{.weak}{.global}(.add|.min|.max){.v2|.v4}(.f16x2|.bf16x2)", 8.1, 90
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}(.add|.min|.max){.v2|.v4}(.f16x2|.bf16x2)", 8.1, 90
+                / "multimem.ld_reduce{.weak}{.global}(.add|.min|.max)(.v2|.v4|.v8)(.f16|.bf16)", 8.1, 90
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}(.add|.min|.max)(.v2|.v4|.v8)(.f16|.bf16)", 8.1, 90
+                / "multimem.ld_reduce{.weak}{.global}.add.acc::f32{.v2|.v4}(.f16x2|.bf16x2)", 8.2, 90
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}.add.acc::f32{.v2|.v4}(.f16x2|.bf16x2)", 8.2, 90
+                / "multimem.ld_reduce{.weak}{.global}.add.acc::f32(.v2|.v4|.v8)(.f16|.bf16)", 8.2, 90
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}.add.acc::f32(.v2|.v4|.v8)(.f16|.bf16)", 8.2, 90
+                / "multimem.ld_reduce{.weak}{.global}(.add|.min|.max){.v2|.v4}(.e4m3x4|.e5m2x4)", 8.6, "100a"
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}(.add|.min|.max){.v2|.v4}(.e4m3x4|.e5m2x4)", 8.6, "100a"
+                / "multimem.ld_reduce{.weak}{.global}(.add|.min|.max)(.v2|.v4|.v8)(.e4m3x2|.e5m2x2)", 8.6, "100a"
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}(.add|.min|.max)(.v2|.v4|.v8)(.e4m3x2|.e5m2x2)", 8.6, "100a"
+                / "multimem.ld_reduce{.weak}{.global}(.add|.min|.max)(.v4|.v8)(.e4m3|.e5m2)", 8.6, "100a"
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}(.add|.min|.max)(.v4|.v8)(.e4m3|.e5m2)", 8.6, "100a"
+                / "multimem.ld_reduce{.weak}{.global}.add.acc::f16{.v2|.v4}(.e4m3x4|.e5m2x4)", 8.6, "100a"
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}.add.acc::f16{.v2|.v4}(.e4m3x4|.e5m2x4)", 8.6, "100a"
+                / "multimem.ld_reduce{.weak}{.global}.add.acc::f16(.v2|.v4|.v8)(.e4m3x2|.e5m2x2)", 8.6, "100a"
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}.add.acc::f16(.v2|.v4|.v8)(.e4m3x2|.e5m2x2)", 8.6, "100a"
+                / "multimem.ld_reduce{.weak}{.global}.add.acc::f16(.v4|.v8)(.e4m3|.e5m2)", 8.6, "100a"
+                / "multimem.ld_reduce(.relaxed|.acquire)<scope>{.global}.add.acc::f16(.v4|.v8)(.e4m3|.e5m2)", 8.6, "100a",
+                Memory, Load, "9.7.9.14";
+            /// Value at a multicast address, in each device's memory, = b.
+            multimem_st: "multimem.st{.weak}{.global}(.b32|.b64|.u32|.u64|.s32|.s64|.f64) [a], b:vector", 8.1, 90
+                / "multimem.st(.relaxed|.release)<scope>{.global}(.b32|.b64|.u32|.u64|.s32|.s64|.f64)", 8.1, 90
+                / "multimem.st{.weak}{.global}{.v2|.v4}(.f32|.f16x2|.bf16x2)", 8.1, 90
+                / "multimem.st(.relaxed|.release)<scope>{.global}{.v2|.v4}(.f32|.f16x2|.bf16x2)", 8.1, 90
+                / "multimem.st{.weak}{.global}(.v2|.v4|.v8)(.f16|.bf16)", 8.1, 90
+                / "multimem.st(.relaxed|.release)<scope>{.global}(.v2|.v4|.v8)(.f16|.bf16)", 8.1, 90
+                / "multimem.st{.weak}{.global}{.v2|.v4}(.e4m3x4|.e5m2x4)", 8.6, "100a"
+                / "multimem.st(.relaxed|.release)<scope>{.global}{.v2|.v4}(.e4m3x4|.e5m2x4)", 8.6, "100a"
+                / "multimem.st{.weak}{.global}(.v2|.v4|.v8)(.e4m3x2|.e5m2x2)", 8.6, "100a"
+                / "multimem.st(.relaxed|.release)<scope>{.global}(.v2|.v4|.v8)(.e4m3x2|.e5m2x2)", 8.6, "100a"
+                / "multimem.st{.weak}{.global}(.v4|.v8)(.e4m3|.e5m2)", 8.6, "100a"
+                / "multimem.st(.relaxed|.release)<scope>{.global}(.v4|.v8)(.e4m3|.e5m2)", 8.6, "100a",
+                Memory, Store, "9.7.9.14";
+            /// Value at a multicast address, in each device's memory, combined with b.
+            multimem_red: "multimem.red{.global}(.and|.or|.xor)(.b32|.b64) [a], b", 8.1, 90
+                / "multimem.red(.relaxed|.release)<scope>{.global}(.and|.or|.xor)(.b32|.b64)", 8.1, 90
+                / "multimem.red{.global}(.min|.max)(.u32|.s32|.u64|.s64)", 8.1, 90
+                / "multimem.red(.relaxed|.release)<scope>{.global}(.min|.max)(.u32|.s32|.u64|.s64)", 8.1, 90
+                / "multimem.red{.global}.add(.u32|.s32|.u64)", 8.1, 90
+                / "multimem.red(.relaxed|.release)<scope>{.global}.add(.u32|.s32|.u64)", 8.1, 90,
+                Memory, Atomic, "9.7.9.14";
+            /// Floating-point value at a multicast address, in each device's memory, combined with b.
+            multimem_red_float: "multimem.red{.global}.add(.f64|.f16x2|.bf16x2) [a], b:vector", 8.1, 90
+                / "multimem.red(.relaxed|.release)<scope>{.global}.add(.f64|.f16x2|.bf16x2)", 8.1, 90
+                / "multimem.red{.global}.add{.v2|.v4}.f32", 8.1, 90
+                / "multimem.red(.relaxed|.release)<scope>{.global}.add{.v2|.v4}.f32", 8.1, 90
+                / "multimem.red{.global}(.add|.min|.max)(.v2|.v4)(.f16x2|.bf16x2)", 8.1, 90
+                / "multimem.red(.relaxed|.release)<scope>{.global}(.add|.min|.max)(.v2|.v4)(.f16x2|.bf16x2)", 8.1, 90
+                / "multimem.red{.global}(.add|.min|.max)(.v2|.v4|.v8)(.f16|.bf16)", 8.1, 90
+                / "multimem.red(.relaxed|.release)<scope>{.global}(.add|.min|.max)(.v2|.v4|.v8)(.f16|.bf16)", 8.1, 90,
+                Memory, Atomic, "9.7.9.14";
             /// Brings a line near; no effect on values.
             prefetch: "prefetch{.global|.local}(.L1|.L2) [a]", 2.0, 20
                 / "prefetch{.global}.L1::32B.valid_addr", 9.4, 90,
@@ -104,6 +174,34 @@ macro_rules! memory_ops {
             cp_async_bulk_store: "cp.async.bulk{.weak@9.3:90}.global.shared::cta.bulk_group{.L2::cache_hint} [a], [b], c:u32{, f:b64}", 8.0, 90
                 / "cp.async.bulk.relaxed<scope>.global.shared::cta.bulk_group{.L2::cache_hint}.b128", 9.3, 90,
                 Memory, Store, "9.7.9.26.4";
+            /// As cp_async_bulk_store, of each 16 bytes those that e has a bit for.
+            cp_async_bulk_store_masked: "cp.async.bulk{.weak@9.3:90}.global.shared::cta.bulk_group.cp_mask [a], [b], c:u32, e:b16", 8.6, 100
+                / "cp.async.bulk.relaxed<scope>.global.shared::cta.bulk_group.cp_mask.b128", 9.3, 100,
+                Memory, Store, "9.7.9.26.4";
+            /// As cp_async_bulk_store_masked, with a cache policy.
+            cp_async_bulk_store_masked_hint: "cp.async.bulk{.weak@9.3:90}.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [a], [b], c:u32, f:b64, e:b16", 8.6, 100
+                / "cp.async.bulk.relaxed<scope>.global.shared::cta.bulk_group.L2::cache_hint.cp_mask.b128", 9.3, 100,
+                Memory, Store, "9.7.9.26.4";
+            /// Copies c bytes from shared memory to a multicast address, into each device's memory.
+            multimem_cp_async_bulk: "multimem.cp.async.bulk{.weak@9.3:90}.global.shared::cta.bulk_group [a], [b], c:u32", 9.1, 90
+                / "multimem.cp.async.bulk.relaxed<scope>.global.shared::cta.bulk_group.b128", 9.3, 90,
+                Memory, Store, "9.7.9.26.4";
+            /// As multimem_cp_async_bulk, of each 16 bytes those that e has a bit for.
+            multimem_cp_async_bulk_masked: "multimem.cp.async.bulk{.weak@9.3:90}.global.shared::cta.bulk_group.cp_mask [a], [b], c:u32, e:b16", 9.1, 100
+                / "multimem.cp.async.bulk.relaxed<scope>.global.shared::cta.bulk_group.cp_mask.b128", 9.3, 100,
+                Memory, Store, "9.7.9.26.4";
+            /// Combines c bytes of elements at a multicast address, in each device's memory, with those in shared memory.
+            multimem_cp_reduce_async_bulk: "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group(.and|.or|.xor)(.b32|.b64) [a], [b], c:u32", 9.1, 90
+                / "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add(.u32|.s32|.u64|.f32|.f64)", 9.1, 90
+                / "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group(.inc|.dec).u32", 9.1, 90
+                / "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group(.min|.max)(.f16|.bf16|.u32|.s32|.u64|.s64)", 9.1, 90
+                / "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz(.f16|.bf16|.f32@9.4:90)", 9.1, 90
+                / "multimem.cp.reduce.async.bulk.relaxed<scope>.global.shared::cta.bulk_group(.and|.or|.xor)(.b32|.b64)", 9.3, 90
+                / "multimem.cp.reduce.async.bulk.relaxed<scope>.global.shared::cta.bulk_group.add(.u32|.s32|.u64|.f32|.f64)", 9.3, 90
+                / "multimem.cp.reduce.async.bulk.relaxed<scope>.global.shared::cta.bulk_group(.inc|.dec).u32", 9.3, 90
+                / "multimem.cp.reduce.async.bulk.relaxed<scope>.global.shared::cta.bulk_group(.min|.max)(.f16|.bf16|.u32|.s32|.u64|.s64)", 9.3, 90
+                / "multimem.cp.reduce.async.bulk.relaxed<scope>.global.shared::cta.bulk_group.add.noftz(.f16|.bf16|.f32@9.4:90)", 9.3, 90,
+                Memory, Atomic, "9.7.9.26.4";
             /// Combines c bytes of elements in global memory with those in shared memory.
             cp_reduce_async_bulk: "cp.reduce.async.bulk{.relaxed@9.3:90}{<scope>}.global.shared::cta.bulk_group{.L2::cache_hint}(.and|.or|.xor)(.b32|.b64) [a], [b], c:u32{, f:b64}", 8.0, 90
                 / "cp.reduce.async.bulk{.relaxed@9.3:90}{<scope>}.global.shared::cta.bulk_group{.L2::cache_hint}.add(.u32|.s32|.u64|.f32|.f64)", 8.0, 90
@@ -160,7 +258,9 @@ macro_rules! memory_ops {
             /// Makes a group of the bulk copies since the last one.
             cp_async_bulk_commit_group: "cp.async.bulk.commit_group", 8.0, 90, Memory, Pure, "9.7.9.26.4";
             /// Waits until at most a groups of bulk copies are under way, or still read.
-            cp_async_bulk_wait_group: "cp.async.bulk.wait_group{.read} a:u32", 8.0, 90, Memory, Pure, "9.7.9.26.4";
+            cp_async_bulk_wait_group: "cp.async.bulk.wait_group{.read} a:u32", 8.0, 90
+                / "cp.async.bulk.wait_group.sync_restrict::proxy::async", 9.5, 90,
+                Memory, Pure, "9.7.9.26.4";
             /// p = the generic address points into this space.
             isspacep: "isspacep(.const|.global|.local|.shared) p:pred, a:u64", 2.0, 20
                 / "isspacep.shared::cta", 7.8, 30

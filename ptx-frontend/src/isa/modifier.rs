@@ -28,7 +28,7 @@ macro_rules! modifiers {
 
 modifiers! {
     // Rounding (manual section 9.4.5 and `cvt`).
-    Rn = "rn", Rz = "rz", Rm = "rm", Rp = "rp", Rna = "rna", Rs = "rs",
+    Rn = "rn", Rz = "rz", Rm = "rm", Rp = "rp", Rna = "rna", Rs = "rs", ScaledByPowers = "scaled::n2::ue8m0",
     Rni = "rni", Rzi = "rzi", Rmi = "rmi", Rpi = "rpi",
     // Arithmetic.
     Ftz = "ftz", Sat = "sat", Satfinite = "satfinite", Relu = "relu", Nan = "NaN", Xorsign = "xorsign",
@@ -54,7 +54,8 @@ modifiers! {
     Alias = "alias", Async = "async", Generic = "generic", Proxy = "proxy", MbarrierInit = "mbarrier_init",
     TensormapGeneric = "tensormap::generic", AsyncGeneric = "async::generic",
     RestrictCta = "sync_restrict::shared::cta", RestrictCluster = "sync_restrict::shared::cluster",
-    RestrictClusterRead = "sync_restrict::shared::cluster::read",
+    RestrictClusterRead = "sync_restrict::shared::cluster::read", RestrictRead = "sync_restrict::read",
+    RestrictProxyAsync = "sync_restrict::proxy::async",
     // Cache operators and hints.
     Ca = "ca", Cg = "cg", Cs = "cs", Lu = "lu", Cv = "cv", Wb = "wb", Wt = "wt", Nc = "nc",
     L2_64B = "L2::64B", L2_128B = "L2::128B", L2_256B = "L2::256B", L2CacheHint = "L2::cache_hint",
@@ -135,7 +136,9 @@ modifiers! {
     LaunchDependents = "launch_dependents", CompleteTxBytes = "mbarrier::complete_tx::bytes",
     Bulk = "bulk", BulkGroup = "bulk_group", Multicast = "multicast::cluster", Read = "read", Prefetch = "prefetch",
     Reduce = "reduce", IgnoreOob = "ignore_oob",
-    ProxyReadonly = "proxy::readonly", L1_32B = "L1::32B", ValidAddr = "valid_addr",
+    ProxyReadonly = "proxy::readonly", L1_32B = "L1::32B", ValidAddr = "valid_addr", CpMask = "cp_mask",
+    // Memory of several devices.
+    LdReduce = "ld_reduce", St = "st", Cp = "cp", AccF32 = "acc::f32", AccF16 = "acc::f16",
     // Copies by tensor maps.
     Tensor = "tensor", Tile = "tile", Gather4 = "tile::gather4", Scatter4 = "tile::scatter4", Im2col = "im2col",
     Im2colNoOffs = "im2col_no_offs", CtaGroup1 = "cta_group::1", CtaGroup2 = "cta_group::2", Replace = "replace",

@@ -39,7 +39,8 @@ macro_rules! parallel_ops {
             fence_mbarrier_init: "fence.mbarrier_init.release.cluster", 8.0, 90, Barrier, Fence, "9.7.13.4";
             /// Orders accesses by different addresses of one place.
             fence_proxy_alias: "fence.proxy.alias", 7.5, 70
-                / "fence.proxy.alias(.acquire|.release).sys", 9.4, 90,
+                / "fence.proxy.alias(.acquire|.release).sys", 9.4, 90
+                / "fence.alias.sync_restrict::read.release.sys", 9.5, 90,
                 Barrier, Fence, "9.7.13.4";
             /// Orders accesses of threads and of asynchronous copies.
             fence_proxy_async: "fence.proxy.async{<proxy_space>}", 8.0, 90, Barrier, Fence, "9.7.13.4";

@@ -103,6 +103,8 @@ scalar_types! {
     E2m1x2 = "e2m1x2", 8, Packed;
     /// Two powers of 2, 8 exponent bits each.
     Ue8m0x2 = "ue8m0x2", 16, Packed;
+    /// Two signed fixed-point numbers of 8 bits, 6 of them below the point.
+    S2f6x2 = "s2f6x2", 16, Packed;
     /// Four 8-bit floats, 4 exponent and 3 mantissa bits.
     E4m3x4 = "e4m3x4", 32, Packed;
     /// Four 8-bit floats, 5 exponent and 2 mantissa bits.

@@ -290,8 +290,8 @@ fn memory(form: MemoryForm) -> Recipe {
     match form {
         F::mov | F::mov_vector | F::cvta_to => Same,
         F::mov_predicate => One(Integer),
-        F::ld | F::ld_nc | F::ldu => One(Load),
-        F::st | F::st_async | F::st_bulk => One(Store),
+        F::ld | F::ld_nc | F::ldu | F::multimem_ld_reduce | F::multimem_ld_reduce_float => One(Load),
+        F::st | F::st_async | F::st_async_release | F::st_bulk | F::multimem_st => One(Store),
         F::prefetch
         | F::prefetch_evict
         | F::prefetchu
@@ -310,15 +310,22 @@ fn memory(form: MemoryForm) -> Recipe {
         | F::cp_async_bulk_tensor_image_multicast => One(Load),
         F::cp_async_bulk_shared
         | F::cp_async_bulk_store
+        | F::cp_async_bulk_store_masked
+        | F::cp_async_bulk_store_masked_hint
+        | F::multimem_cp_async_bulk
+        | F::multimem_cp_async_bulk_masked
         | F::cp_async_bulk_tensor_store
         | F::tensormap_cp_fenceproxy
         | F::tensormap_replace_address
         | F::tensormap_replace_stride
         | F::tensormap_replace_dimension
         | F::tensormap_replace_property => One(Store),
-        F::cp_reduce_async_bulk | F::cp_reduce_async_bulk_shared | F::cp_reduce_async_bulk_tensor => {
-            One(Reduction)
-        }
+        F::cp_reduce_async_bulk
+        | F::cp_reduce_async_bulk_shared
+        | F::cp_reduce_async_bulk_tensor
+        | F::multimem_red
+        | F::multimem_red_float
+        | F::multimem_cp_reduce_async_bulk => One(Reduction),
         F::cp_async_bulk_prefetch
         | F::cp_async_bulk_prefetch_tensor
         | F::cp_async_bulk_prefetch_tensor_image => One(Nothing),
@@ -376,6 +383,12 @@ fn convert(form: Convert, i: &Instruction) -> Recipe {
         | F::bfloats_to_power
         | F::power_to_bfloats
         | F::narrow_to_bfloats
+        | F::singles_to_fixed
+        | F::singles_to_fixed_scaled
+        | F::bfloats_to_fixed
+        | F::bfloats_to_fixed_scaled
+        | F::fixed_to_bfloats
+        | F::fixed_to_bfloats_scaled
         | F::stochastic_halves => One(Conversion),
     }
 }
@@ -475,7 +488,11 @@ fn atomic(form: AtomicForm, i: &Instruction) -> Recipe {
         | F::red_async_bits
         | F::red_async_integer
         | F::red_async_wide
-        | F::red_async_count => One(Reduction),
+        | F::red_async_count
+        | F::red_async_release_bits
+        | F::red_async_release_integer
+        | F::red_async_release_wide
+        | F::red_async_release_count => One(Reduction),
     }
 }
 

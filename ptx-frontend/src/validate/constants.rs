@@ -57,6 +57,11 @@ impl Check<'_> {
             | Memory::cp_async_bulk_multicast
             | Memory::cp_async_bulk_shared
             | Memory::cp_async_bulk_store
+            | Memory::cp_async_bulk_store_masked
+            | Memory::cp_async_bulk_store_masked_hint
+            | Memory::multimem_cp_async_bulk
+            | Memory::multimem_cp_async_bulk_masked
+            | Memory::multimem_cp_reduce_async_bulk
             | Memory::cp_reduce_async_bulk
             | Memory::cp_reduce_async_bulk_shared => self.units(2),
             Memory::createpolicy_fractional => self.fraction(1),

@@ -78,11 +78,14 @@ impl Check<'_> {
         self.function.register_names.get(register.0 as usize).cloned().unwrap_or_default()
     }
 
-    /// Loads, stores and conversions take registers wider than the type they name, but for conversions of bfloats.
+    /// Loads, stores and conversions take registers wider than the type they name, but for asynchronous stores and conversions
+    /// of bfloats.
     fn takes_wider(&self) -> bool {
+        let has = |token| self.instruction.tokens.contains(&Some(token));
         match self.line.parsed().mnemonic {
-            "cvt" => !self.instruction.tokens.contains(&Some(Token::Type(ScalarType::Bf16))),
-            mnemonic => matches!(mnemonic, "ld" | "ldu" | "st" | "suld" | "sust"),
+            "cvt" => !has(Token::Type(ScalarType::Bf16)),
+            "st" => !has(Token::Modifier(Modifier::Async)),
+            mnemonic => matches!(mnemonic, "ld" | "ldu" | "suld" | "sust"),
         }
     }
 

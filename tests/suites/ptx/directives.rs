@@ -32,6 +32,8 @@ pub(crate) struct Parameter {
     pub(crate) values: Values,
     /// What it is, if it is no memory but a texture or surface; its values are those of its channels then.
     pub(crate) texture: Option<Declared>,
+    /// Earlier buffers, by number, that it stands for, if it is a multicast address.
+    pub(crate) multicast: Vec<usize>,
 }
 
 /// What must be true afterwards.
@@ -95,6 +97,10 @@ pub(crate) fn parse(text: &str) -> Result<FileTest, DirectiveError> {
         match word {
             "run" => test.read_run(line, body)?,
             "buffer" | "scalar" => test.parameters.push(parameter(line, word, subject, body)?),
+            "multicast" => {
+                let parameter = test.multicast(line, subject, body)?;
+                test.parameters.push(parameter);
+            }
             "texture" | "surface" => test.parameters.push(texture(line, word, subject, body)?),
             "expect" => {
                 let expectation = test.expectation(line, subject, body.trim())?;
@@ -121,7 +127,7 @@ fn directives(text: &str) -> Vec<(usize, String)> {
         }
         let comment = comment.trim_start();
         let word = comment.split([' ', ':']).next().unwrap_or_default();
-        open = matches!(word, "run" | "buffer" | "scalar" | "texture" | "surface" | "expect")
+        open = matches!(word, "run" | "buffer" | "multicast" | "scalar" | "texture" | "surface" | "expect")
             && comment.contains(':');
         if open {
             found.push((number + 1, comment.to_owned()));
@@ -150,7 +156,7 @@ fn parameter(line: usize, word: &str, name: &str, body: &str) -> Result<Paramete
     }
     let values = parse_values(values, kind, count.unwrap_or(1))
         .map_err(|error| DirectiveError::Value { line, error })?;
-    Ok(Parameter { name: name.to_owned(), kind, count, values, texture: None })
+    Ok(Parameter { name: name.to_owned(), kind, count, values, texture: None, multicast: Vec::new() })
 }
 
 fn texture(line: usize, word: &str, name: &str, body: &str) -> Result<Parameter, DirectiveError> {
@@ -164,7 +170,7 @@ fn texture(line: usize, word: &str, name: &str, body: &str) -> Result<Parameter,
     let values =
         parse_values(values, declared.kind, count).map_err(|error| DirectiveError::Value { line, error })?;
     let (name, kind) = (name.to_owned(), declared.kind);
-    Ok(Parameter { name, kind, count: Some(count), values, texture: Some(declared) })
+    Ok(Parameter { name, kind, count: Some(count), values, texture: Some(declared), multicast: Vec::new() })
 }
 
 impl FileTest {
@@ -189,6 +195,18 @@ impl FileTest {
             self.shape = Shape::Fixed { grid, block };
         }
         Ok(())
+    }
+
+    /// An address that stands for all the buffers named.
+    fn multicast(&self, line: usize, name: &str, body: &str) -> Result<Parameter, DirectiveError> {
+        let number = |buffer: &str| {
+            let found = self.parameters.iter().position(|it| it.name == buffer && it.count.is_some());
+            found.ok_or_else(|| DirectiveError::NoBuffer { line, name: buffer.to_owned() })
+        };
+        let multicast = body.split_whitespace().map(number).collect::<Result<_, _>>()?;
+        let kind = Kind::from_name("b64").ok_or_else(|| malformed(line, body))?;
+        let values = parse_values("", kind, 1).map_err(|error| DirectiveError::Value { line, error })?;
+        Ok(Parameter { name: name.to_owned(), kind, count: None, values, texture: None, multicast })
     }
 
     fn expectation(&self, line: usize, subject: &str, body: &str) -> Result<Expectation, DirectiveError> {

@@ -38,7 +38,8 @@ pub(crate) fn run(
         (Err(error), Some(expected)) => return contains(&error.to_string(), expected),
     };
     let mut parameters = Vec::new();
-    let mut contents = Vec::new();
+    let mut contents: Vec<Vec<u64>> = Vec::new();
+    let mut ranges = Vec::new();
     for (number, parameter) in test.parameters.iter().enumerate() {
         let bytes: Vec<u8> = parameter.values.iter().flat_map(|value| parameter.kind.bytes(*value)).collect();
         let (argument, content) = match &parameter.texture {
@@ -48,6 +49,12 @@ pub(crate) fn run(
                 let handle = variable.map_or(placed.handle.to_le_bytes().to_vec(), |_| Vec::new());
                 (handle, placed.channels().collect())
             }
+            None if !parameter.multicast.is_empty() => {
+                let range = Multicast::of(parameter, &device, &contents)?;
+                let argument = range.address.to_le_bytes().to_vec();
+                ranges.push(range);
+                (argument, Vec::new())
+            }
             None => place(parameter, &device, bytes)?,
         };
         contents.push(content);
@@ -56,6 +63,9 @@ pub(crate) fn run(
             parameters.extend(argument);
         }
     }
+    device.memory.find_replicas_by(Box::new(move |address, bytes| {
+        ranges.iter().find_map(|range| range.places(address, bytes)).unwrap_or_default()
+    }));
     let textures = device.textures.snapshot();
     let config = LaunchConfig {
         grid,
@@ -110,6 +120,31 @@ fn place(parameter: &Parameter, device: &Device, bytes: Vec<u8>) -> Result<Argum
     device.memory.write(address, &bytes)?;
     let elements = (0..count).map(|element| address + (element * parameter.kind.size) as u64);
     Ok((address.to_le_bytes().to_vec(), elements.collect()))
+}
+
+/// Addresses that stand for several buffers.
+struct Multicast {
+    address: u64,
+    size: u64,
+    buffers: Vec<u64>,
+}
+
+impl Multicast {
+    /// As long as the shortest of the buffers, which have been placed.
+    fn of(parameter: &Parameter, device: &Device, placed: &[Vec<u64>]) -> Result<Multicast, Complaint> {
+        let starts = |number: &usize| placed.get(*number).and_then(|elements| elements.first()).copied();
+        let buffers: Vec<u64> = parameter.multicast.iter().filter_map(starts).collect();
+        let sizes =
+            buffers.iter().filter_map(|buffer| device.memory.allocation_of(*buffer)).map(|it| it.size);
+        let size = sizes.min().unwrap_or_default();
+        Ok(Multicast { address: device.memory.reserve(1 << 21, 1 << 21, 0)?, size, buffers })
+    }
+
+    fn places(&self, address: u64, bytes: u32) -> Option<Vec<u64>> {
+        let offset = address.checked_sub(self.address)?;
+        let inside = offset.checked_add(bytes.into())? <= self.size;
+        inside.then(|| self.buffers.iter().map(|buffer| buffer + offset).collect())
+    }
 }
 
 fn refusal(test: &FileTest) -> Option<&str> {

@@ -1,11 +1,12 @@
-//! `red.async` (PTX manual 9.7.13.7): an update in shared memory and transactions of a barrier, both at once.
+//! `red.async` (PTX manual 9.7.13.7): an update in shared memory and transactions of a barrier, both at once; or one in
+//! global memory, which counts as done when the CTA has ended.
 
 use ptx_frontend::ir::Instruction;
 
 use super::{Run, bind_update, bits_function, count_function, integer_function};
 use crate::bind::Binder;
-use crate::ops::Bound;
 use crate::ops::parallel::bind_transactions;
+use crate::ops::{Bound, forms};
 
 fn bind(b: &mut Binder<'_, '_>, i: &Instruction, run: Run) -> Bound {
     bind_update(b, i, 0, run)?;
@@ -33,4 +34,24 @@ pub fn red_async_wide(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 /// `red.async.inc`, `.dec`.
 pub fn red_async_count(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind(b, i, count_function(i, false))
+}
+
+/// `red.async.release.inc`, `.dec`.
+pub fn red_async_release_count(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_update(b, i, 0, count_function(i, false))
+}
+
+/// `red.async.release.and`, `.or`, `.xor`.
+pub fn red_async_release_bits(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = bits_function(b, i, false)?;
+    bind_update(b, i, 0, run)
+}
+
+fn bind_release(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    let run = integer_function(b, i, false)?;
+    bind_update(b, i, 0, run)
+}
+
+forms! {
+    bind_release: red_async_release_integer red_async_release_wide;
 }

@@ -1,4 +1,4 @@
-//! Which update a bulk reduction makes of each element.
+//! Which update bulk reductions and those of several devices' memory make of each element.
 
 use ptx_frontend::isa::{Modifier, ScalarType};
 
@@ -6,7 +6,7 @@ use super::vector::Extreme;
 use super::{Add, AddFloat, And, Decrement, Increment, Max, Min, Or, Run, Update, Xor, bf16, f16};
 use crate::engine::access::Space;
 use crate::number::half::{Bf16, F16};
-use crate::ops::memory::reduce;
+use crate::ops::memory::{self, Stepwise, load_combined, reduce};
 
 /// Calls `$function!` with the update that an operation on a type comes down to.
 macro_rules! by_update {
@@ -69,6 +69,36 @@ pub(in crate::ops) fn element_update(how: Modifier, ty: ScalarType) -> Option<El
     macro_rules! function {
         ($update:ty) => {
             update_element::<$update> as ElementUpdate
+        };
+    }
+    Some(by_update!(how, ty, function))
+}
+
+/// The function that loads the values of several devices, put together by an operation on a type, if there is one.
+pub(in crate::ops) fn reduction_of_replicas(how: Modifier, ty: ScalarType) -> Option<Run> {
+    macro_rules! function {
+        ($update:ty) => {
+            load_combined::<Stepwise<$update>> as Run
+        };
+    }
+    Some(by_update!(how, ty, function))
+}
+
+/// The function that updates the values of several devices with a register, if there is one.
+pub(in crate::ops) fn replicas_update(how: Modifier, ty: ScalarType) -> Option<Run> {
+    macro_rules! function {
+        ($update:ty) => {
+            memory::update::<$update> as Run
+        };
+    }
+    Some(by_update!(how, ty, function))
+}
+
+/// The function that updates values of several devices with those in shared memory, if there is one.
+pub(in crate::ops) fn replicas_bulk_update(how: Modifier, ty: ScalarType) -> Option<Run> {
+    macro_rules! function {
+        ($update:ty) => {
+            memory::bulk_update::<$update> as Run
         };
     }
     Some(by_update!(how, ty, function))

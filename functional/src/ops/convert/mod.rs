@@ -2,9 +2,11 @@
 //!
 //! [`definition`] says what every form means, one lane at a time, in integers. The forms that programs use often, on
 //! registers as wide as the types, have a vectorised function beside it: in [`integers`], [`to_integer`] and
-//! [`floats`]. Pairs of narrow floats and packed integers stand in [`narrow`], rounding by random bits in [`stochastic`].
+//! [`floats`]. Pairs of narrow floats and packed integers stand in [`narrow`], of fixed-point numbers in [`fixed`], rounding by
+//! random bits in [`stochastic`].
 
 mod definition;
+mod fixed;
 mod floats;
 mod integers;
 mod narrow;
@@ -12,6 +14,7 @@ mod pack;
 mod stochastic;
 mod to_integer;
 
+pub use fixed::*;
 pub(super) use floats::widen_half;
 pub use narrow::*;
 pub use pack::pack_halves;

@@ -10,6 +10,7 @@ use super::definition::Value;
 use crate::bind::Binder;
 use crate::engine::arithmetic::{Arithmetic, arithmetic};
 use crate::engine::op::Op;
+use crate::number::half::{F16, HalfFormat};
 use crate::number::{Finite, Format, NAN_16, NAN_32, Round};
 use crate::ops::float::modifiers::Modifiers;
 use crate::ops::{Bound, forms};
@@ -111,6 +112,36 @@ impl Narrow {
             }
         }
     }
+}
+
+/// A format of 8 bits, all of whose numbers half precision has too.
+pub(in crate::ops) trait Eights: 'static {
+    /// A pair of such numbers.
+    const PAIR: ScalarType;
+}
+
+/// 4 exponent and 3 fraction bits.
+pub(in crate::ops) struct E4m3;
+/// 5 exponent and 2 fraction bits.
+pub(in crate::ops) struct E5m2;
+
+impl Eights for E4m3 {
+    const PAIR: ScalarType = ScalarType::E4m3x2;
+}
+
+impl Eights for E5m2 {
+    const PAIR: ScalarType = ScalarType::E5m2x2;
+}
+
+/// The same number in single precision.
+pub(in crate::ops) fn widen_eights<F: Eights>(bits: u8) -> f32 {
+    let half = convert_element(bits.into(), F::PAIR, ScalarType::F16x2, Modifiers::NONE);
+    F16::widen(half as u16)
+}
+
+/// The nearest number of 8 bits, ties to even, the largest one for what is larger.
+pub(in crate::ops) fn narrow_to_eights<F: Eights>(x: f32) -> u8 {
+    convert_element(x.to_bits().into(), ScalarType::F32, F::PAIR, Modifiers::NONE) as u8
 }
 
 /// Bits of each number of a pair.

@@ -159,9 +159,10 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         (_, ScalarType::F16, ScalarType::F16) => Sum::Half,
         _ => Sum::Single,
     };
-    let sparsity = if is_sparse { Some(sparsity(b, i, (4, 5), shape, a.element)?) } else { None };
+    let sparsity = if is_sparse { Some(sparsity(b, i, (4, 5), shape, a.bits)?) } else { None };
     let saturate = i.has(Modifier::Satfinite);
-    let scaling = if i.has(Modifier::BlockScale) { Some(scaling(b, i)?) } else { None };
+    let first_scale = if is_sparse { 6 } else { 4 };
+    let scaling = if i.has(Modifier::BlockScale) { Some(scaling(b, i, first_scale)?) } else { None };
     let product = Product { shape, sum, saturate, sparsity, scaling, d, a, b: factor, c };
     let tables = b.matrices();
     tables.products.push(product);
@@ -172,8 +173,8 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     Ok(())
 }
 
-/// What the factors are multiplied by: operands 4 to 7 are registers and selectors of A's and of B's scales.
-fn scaling(b: &mut Binder<'_, '_>, i: &Instruction) -> Result<Scaling, BindError> {
+/// What the factors are multiplied by: from operand `first` on stand registers and selectors of A's and of B's scales.
+fn scaling(b: &mut Binder<'_, '_>, i: &Instruction, first: usize) -> Result<Scaling, BindError> {
     let mut scales = |register: usize| {
         let row = match &i.operands[register] {
             Operand::Vector(one) if one.len() == 1 => b.source(&one[0], ScalarType::B32)?,
@@ -188,7 +189,7 @@ fn scaling(b: &mut Binder<'_, '_>, i: &Instruction) -> Result<Scaling, BindError
         let (byte, lanes) = (b.source(byte, ScalarType::U16)?, b.source(lanes, ScalarType::U16)?);
         Ok(Scales { row, byte, lanes })
     };
-    let (of_a, of_b) = (scales(4)?, scales(6)?);
+    let (of_a, of_b) = (scales(first)?, scales(first + 2)?);
     let parts = if i.has(Modifier::ScaleVec4) {
         4
     } else if i.has(Modifier::ScaleVec2) || i.has(Modifier::KindMxf4) {
@@ -205,13 +206,13 @@ fn sparsity(
     i: &Instruction,
     (metadata, selector): (usize, usize),
     shape: MatrixShape,
-    element: ScalarType,
+    element_bits: u32,
 ) -> Result<Sparsity, BindError> {
     let row = b.source(&i.operands[metadata], ScalarType::B32)?;
     let Operand::Immediate(selector) = i.operands[selector] else {
         return Err(b.error("the sparsity selector is a constant"));
     };
-    Sparsity::new(row, selector, shape, element)
+    Sparsity::new(row, selector, shape, element_bits)
         .ok_or_else(|| b.error(format!("{selector} is no sparsity selector of this shape")))
 }
 
@@ -317,6 +318,7 @@ forms! {
         wmma_mma_bf16 wmma_mma_tf32 wmma_mma_f64 mma_quad_pair mma_quad_pair_f16 mma_f16_f32 mma_f16_f16
         mma_f16_f32_k16 mma_f16_f16_k16 mma_bf16 mma_tf32 mma_fp8_f32 mma_fp8_f16 mma_narrow_f32 mma_narrow_f16
         mma_scaled mma_scaled_halves mma_scaled_quarters mma_f64 mma_f64_m16 mma_byte mma_byte_m16 mma_nibble
-        mma_sp_f16_f32 mma_sp_f16_f16 mma_sp_bf16 mma_sp_tf32 mma_sp_fp8 mma_sp_byte mma_sp_nibble
+        mma_sp_f16_f32 mma_sp_f16_f16 mma_sp_bf16 mma_sp_tf32 mma_sp_fp8 mma_sp_fp8_f16 mma_sp_narrow_f32
+        mma_sp_narrow_f16 mma_sp_scaled mma_sp_scaled_halves mma_sp_scaled_quarters mma_sp_byte mma_sp_nibble
         mma_nibble_m16 mma_bit_xor mma_bit_xor_m16 mma_bit_and;
 }

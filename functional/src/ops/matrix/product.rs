@@ -63,7 +63,8 @@ unsafe fn multiply_body<I: Isa>(w: &mut Running<'_>, op: &Op) -> Flow {
         read(w, &product.b, &mut b);
         read(w, &product.c, &mut c);
         if let Some(scaling) = &product.scaling {
-            scaling.apply(w, product.shape, &mut a, &mut b);
+            let columns = product.a.len / product.shape.m as usize;
+            scaling.apply(w, product.shape, columns, &mut a, &mut b);
         }
         if let Some(sparsity) = &product.sparsity {
             let metadata = w.read_row::<u32>(sparsity.row);

@@ -34,25 +34,32 @@ pub(super) struct Scaling {
 }
 
 impl Scaling {
-    /// Multiplies A and B, stored row by row.
+    /// Multiplies A and B, stored row by row; A has `a_columns`, fewer than the shape's where it is sparse.
     ///
     /// # Safety
     /// As for [`crate::engine::op::Run`].
-    pub(super) unsafe fn apply(&self, w: &Running<'_>, shape: MatrixShape, a: &mut [f64], b: &mut [f64]) {
+    pub(super) unsafe fn apply(
+        &self,
+        w: &Running<'_>,
+        shape: MatrixShape,
+        a_columns: usize,
+        a: &mut [f64],
+        b: &mut [f64],
+    ) {
         let (n, k) = (shape.n as usize, shape.k as usize);
-        let part = k / self.parts;
+        let part = |columns: usize| columns / self.parts;
         // SAFETY: the caller's promise.
         let ((of_a, select_a), (of_b, select_b)) = unsafe { (self.a.read(w), self.b.read(w)) };
-        for (row, elements) in a.chunks_exact_mut(k).enumerate().take(shape.m as usize) {
+        for (row, elements) in a.chunks_exact_mut(a_columns).enumerate().take(shape.m as usize) {
             let lane = 4 * (row % 8) + 2 * (select_a.lane & 1) + row / 8;
             for (number, element) in elements.iter_mut().enumerate() {
-                *element *= self.value(of_a[lane % WARP], select_a.byte + number / part);
+                *element *= self.value(of_a[lane % WARP], select_a.byte + number / part(a_columns));
             }
         }
         for (number, elements) in b.chunks_exact_mut(n).enumerate().take(k) {
             for (column, element) in elements.iter_mut().enumerate() {
                 let lane = 4 * column + (select_b.lane & 3);
-                *element *= self.value(of_b[lane % WARP], select_b.byte + number / part);
+                *element *= self.value(of_b[lane % WARP], select_b.byte + number / part(k));
             }
         }
     }

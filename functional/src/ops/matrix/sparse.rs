@@ -13,7 +13,7 @@
 //!
 //! Only the elements that are there are multiplied and summed, in the order of [`super::accumulate`].
 
-use ptx_frontend::isa::{MatrixShape, ScalarType};
+use ptx_frontend::isa::MatrixShape;
 
 use super::accumulate::{Sum, accumulate};
 use crate::engine::lane::WARP;
@@ -37,9 +37,9 @@ pub(super) fn half_of(shape: MatrixShape) -> MatrixShape {
 }
 
 impl Sparsity {
-    /// For A of these elements; `None` if the shape has no such selector.
-    pub(super) fn new(row: u32, selector: u64, shape: MatrixShape, element: ScalarType) -> Option<Sparsity> {
-        let chunk = match element.bits() {
+    /// For A of elements of so many bits; `None` if the shape has no such selector.
+    pub(super) fn new(row: u32, selector: u64, shape: MatrixShape, element_bits: u32) -> Option<Sparsity> {
+        let chunk = match element_bits {
             32 => 2,
             4 => 8,
             _ => 4,
@@ -47,7 +47,7 @@ impl Sparsity {
         // Four bits for each chunk of two rows.
         let words = 2 * 4 * (shape.k as usize / chunk) / 32;
         let first = usize::try_from(selector).ok()?.checked_mul(words)?;
-        let in_halves = element.bits() >= 16;
+        let in_halves = element_bits >= 16;
         (first.checked_add(words)? <= 4).then_some(Sparsity { row, first, chunk, in_halves })
     }
 
@@ -105,10 +105,11 @@ impl Sparsity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ptx_frontend::isa::ScalarType;
 
     fn columns(element: ScalarType, k: u32, metadata: [u32; WARP], row: usize) -> Vec<usize> {
         let shape = MatrixShape { m: 16, n: 8, k };
-        let sparsity = Sparsity::new(0, 0, shape, element).unwrap();
+        let sparsity = Sparsity::new(0, 0, shape, element.bits()).unwrap();
         (0..k as usize / 2).map(|element| sparsity.column(&metadata, row, element)).collect()
     }
 
@@ -138,9 +139,9 @@ mod tests {
     #[test]
     fn a_selector_names_lanes_of_a_group() {
         let shape = MatrixShape { m: 16, n: 8, k: 16 };
-        assert!(Sparsity::new(0, 3, shape, ScalarType::F16).is_some());
-        assert!(Sparsity::new(0, 2, MatrixShape { k: 32, ..shape }, ScalarType::F16).is_none());
-        assert!(Sparsity::new(0, 1, MatrixShape { k: 64, ..shape }, ScalarType::S8).is_none());
-        assert!(Sparsity::new(0, u64::MAX, shape, ScalarType::F16).is_none());
+        assert!(Sparsity::new(0, 3, shape, 16).is_some());
+        assert!(Sparsity::new(0, 2, MatrixShape { k: 32, ..shape }, 16).is_none());
+        assert!(Sparsity::new(0, 1, MatrixShape { k: 64, ..shape }, 8).is_none());
+        assert!(Sparsity::new(0, u64::MAX, shape, 16).is_none());
     }
 }

@@ -286,7 +286,7 @@ fn bind_product(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     };
     let descriptor = b.source(&i.operands[2], ScalarType::B64)?;
     let sparsity = match metadata {
-        [_, _] => Some(sparsity(b, i, (3, 4), whole, element_a)?),
+        [_, _] => Some(sparsity(b, i, (3, 4), whole, element_a.bits())?),
         _ => None,
     };
     let sum = match (element_a, d.element) {

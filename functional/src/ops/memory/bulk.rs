@@ -27,7 +27,8 @@ struct Stretch {
     bytes: u32,
 }
 
-fn place<S: Space>(
+/// The host address of so many bytes at a multiple of 16.
+pub(super) fn place<S: Space>(
     w: &mut Running<'_>,
     op: &Op,
     lane: usize,
@@ -69,6 +70,31 @@ unsafe fn copy<To: Space, From: Space>(w: &mut Running<'_>, op: &Op) -> Flow {
             // SAFETY: both stretches were checked for this lane; they may overlap.
             Ok(Stretch { to, from, bytes }) => unsafe { to.copy_from(from, bytes as usize) },
             Err(fault) => return w.fault(fault),
+        }
+    }
+    Flow::Next
+}
+
+/// Copies bytes, of each 16 those that `mask` has a bit for.
+///
+/// # Safety
+/// So many bytes are in memory at both places, which do not overlap.
+pub(super) unsafe fn copy_bytes(to: *mut u8, from: *const u8, bytes: u32, mask: u32) {
+    let is_copied = |n: &usize| mask >> (n % UNIT as usize) & 1 != 0;
+    // SAFETY: the caller's promise.
+    (0..bytes as usize).filter(is_copied).for_each(|n| unsafe { to.add(n).write(from.add(n).read()) });
+}
+
+/// `c` bytes at `a` = those at `b`, of each 16 those that `d` has a bit for.
+unsafe fn copy_masked(w: &mut Running<'_>, op: &Op) -> Flow {
+    for lane in lanes_of(w.mask) {
+        // SAFETY: rows as the binder gave them; the stretches were checked for this lane, and lie in different spaces.
+        unsafe {
+            let mask = w.read_lane::<u32>(op.d, lane);
+            match stretch::<Global, Shared<u64>>(w, op, lane) {
+                Ok(Stretch { to, from, bytes }) => copy_bytes(to, from, bytes, mask),
+                Err(fault) => return w.fault(fault),
+            }
         }
     }
     Flow::Next
@@ -244,6 +270,28 @@ pub fn cp_async_bulk_shared(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
 /// `cp.async.bulk` from shared to global memory.
 pub fn cp_async_bulk_store(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_copy(b, i, copy::<Global, Shared<u64>>, false).map(|_| ())
+}
+
+/// Binds a copy of bytes that the last operand selects.
+fn bind_masked(b: &mut Binder<'_, '_>, i: &Instruction, mask: usize) -> Bound {
+    let a = wide_address(b, &i.operands[0])?;
+    let from = wide_address(b, &i.operands[1])?;
+    let bytes = b.source(&i.operands[2], ScalarType::U32)?;
+    let mask = b.source(&i.operands[mask], ScalarType::B16)?;
+    let slot = b.next_slot();
+    let op = Op { d: mask, a, b: from, c: bytes, slot, ..b.op(copy_masked) };
+    b.push(op);
+    Ok(())
+}
+
+/// `cp.async.bulk.cp_mask`.
+pub fn cp_async_bulk_store_masked(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_masked(b, i, 3)
+}
+
+/// `cp.async.bulk.cp_mask` with a cache policy.
+pub fn cp_async_bulk_store_masked_hint(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
+    bind_masked(b, i, 4)
 }
 
 fn reduction<To: Space>(b: &Binder<'_, '_>, i: &Instruction) -> Result<Run, BindError> {

@@ -227,7 +227,9 @@ impl Writer<'_> {
     fn register(&mut self, name: &str, ty: ScalarType) -> String {
         let register = match (ty, ty.bits()) {
             (ScalarType::F32 | ScalarType::F64 | ScalarType::Pred, _) => ty.name(),
-            (ScalarType::E2m1x2, _) => "b8",
+            (ScalarType::E2m1x2 | ScalarType::E4m3 | ScalarType::E5m2, _) => "b8",
+            // It takes no wider register, as other stores do.
+            (_, 8) if self.line.name == "st_async_release" => "b8",
             (_, 0..=16) => "b16",
             (_, 17..=32) => "b32",
             (_, 33..=64) => "b64",

@@ -127,7 +127,7 @@ pub fn answers(variant: &Variant, judge: &Judge, row: usize, x: &[u64]) -> Vec<A
 
 /// Mnemonics of the forms that no oracle judges, by group, with the reason.
 pub const UNJUDGED: &[(&str, &[&str], &str)] = &[
-    ("memory", &["ld", "ldu", "st", "cp", "tensormap"], "reads or writes memory"),
+    ("memory", &["ld", "ldu", "st", "cp", "tensormap", "multimem"], "reads or writes memory"),
     ("memory", &["prefetch", "prefetchu", "applypriority", "discard"], "has no result"),
     ("memory", &["createpolicy"], "its result is opaque"),
     ("memory", &["alloca", "stacksave", "stackrestore"], "depends on the stack"),

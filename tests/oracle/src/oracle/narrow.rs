@@ -27,6 +27,9 @@ pub(super) fn judge(variant: &Variant) -> Result<Judge, Unjudged> {
     if variant.has(Modifier::Rs) {
         return stochastic(variant, to, how);
     }
+    if to == ScalarType::S2f6x2 || from == ScalarType::S2f6x2 {
+        return fixed(variant, to, from, how);
+    }
     let convert = element(to, from, how).ok_or(Unjudged::Unknown)?;
     let d_bits = match to.class() {
         TypeClass::Packed => to.bits() / 2,
@@ -226,6 +229,54 @@ fn stochastic(variant: &Variant, to: ScalarType, how: How) -> Result<Judge, Unju
         if how.relu && sign == 1 { 0 } else { bits | negative }
     };
     Ok(one(move |x| convert(x[0], x[2] >> 16 & mask(16)) << 16 | convert(x[1], x[2] & mask(16))))
+}
+
+/// Fixed-point numbers of 8 bits, of which the nearest is found by looking at all, divided or multiplied by a power of 2.
+fn fixed(variant: &Variant, to: ScalarType, from: ScalarType, how: How) -> Result<Judge, Unjudged> {
+    let scaled = variant.has(Modifier::ScaledByPowers);
+    let scale = move |scales: u64, shift: u32| match scales >> shift & 0xff {
+        _ if !scaled => 1.0,
+        0xff => f64::NAN,
+        power => (power as f64 - 127.0).exp2(),
+    };
+    let value = |bits: i32| f64::from(bits) / 64.0;
+    if to == ScalarType::S2f6x2 {
+        let nearest = move |x: f64| {
+            if x.is_nan() {
+                return 127;
+            }
+            // The even number comes first among those equally far away.
+            let order =
+                (-128..=127).filter(|bits| bits % 2 == 0).chain((-128..=127).filter(|bits| bits % 2 != 0));
+            let x = x.clamp(-4.0, 4.0);
+            let distance = |bits: &i32| (value(*bits) - x).abs();
+            let closest = order.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0);
+            if how.relu { closest.max(0) } else { closest }
+        };
+        let convert = move |x: f64, scale: f64| nearest(x / scale) as u64 & 0xff;
+        return Ok(match from {
+            ScalarType::F32 => one(move |x| {
+                let number = |bits: u64| Format::F32.to_f64(bits & mask(32));
+                let scales = x.get(2).copied().unwrap_or(0);
+                convert(number(x[0]), scale(scales, 8)) << 8 | convert(number(x[1]), scale(scales, 0))
+            }),
+            _ => one(move |x| {
+                let number = |bits: u64| Format::Bf16.to_f64(bits & mask(16));
+                let scales = x.get(1).copied().unwrap_or(0);
+                convert(number(x[0] >> 16), scale(scales, 8)) << 8 | convert(number(x[0]), scale(scales, 0))
+            }),
+        });
+    }
+    let convert = move |bits: u64, scale: f64| {
+        let bits = nearest_half(value(integer(bits, ScalarType::S8) as i32) * scale, Format::Bf16);
+        let infinite = bits & mask(15) == Format::Bf16.infinity();
+        let bits = if how.finite && infinite { bits - 1 } else { bits };
+        if how.relu { Format::Bf16.rectify(bits) } else { bits }
+    };
+    Ok(one(move |x| {
+        let scales = x.get(1).copied().unwrap_or(0);
+        convert(x[0] >> 8, scale(scales, 8)) << 16 | convert(x[0], scale(scales, 0))
+    }))
 }
 
 /// A single with ten bits of fraction; the other thirteen are 0.

@@ -43,13 +43,34 @@ const fn refused(
 const TENSOR_MEMORY: &str = "needs the tensor memory of sm_100, which no simulated device has";
 const NEEDS_100: &str = "needs sm_100";
 const NEEDS_100A: &str = "needs sm_100a";
+const NEEDS_107A: &str = "needs sm_107a";
+const NEEDS_120A: &str = "needs sm_120a";
 
 /// All of them, in the manual's order.
 pub const ABSENT: &[Absent] = &[
+    refused("add", &["sat", "u16x2"], NEEDS_120A, "9.7.1"),
+    refused("add", &["sat", "s16x2"], NEEDS_120A, "9.7.1"),
+    refused("add", &["sat", "u32"], NEEDS_120A, "9.7.1"),
+    refused("sub", &["sat", "u16x2"], NEEDS_120A, "9.7.1"),
+    refused("sub", &["sat", "s16x2"], NEEDS_120A, "9.7.1"),
+    refused("add", &["u8x4"], NEEDS_120A, "9.7.1"),
+    refused("add", &["s8x4"], NEEDS_120A, "9.7.1"),
+    refused("sub", &["u8x4"], NEEDS_120A, "9.7.1"),
+    refused("sub", &["s8x4"], NEEDS_120A, "9.7.1"),
+    refused("min", &["u8x4"], NEEDS_120A, "9.7.1"),
+    refused("min", &["s8x4"], NEEDS_120A, "9.7.1"),
+    refused("max", &["u8x4"], NEEDS_120A, "9.7.1"),
+    refused("max", &["s8x4"], NEEDS_120A, "9.7.1"),
     refused("tcgen05", &[], TENSOR_MEMORY, "9.7.16"),
     refused("fabric", &[], "needs devices joined by a fabric, which no simulated device has", "9.7.9"),
     refused("clusterlaunchcontrol", &[], NEEDS_100, "9.7.13.18"),
-    refused("tex", &["grad", "s32"], "integer coordinates have no derivatives", "9.7.10.3"),
+    refused("applypriority", &["async"], NEEDS_107A, "9.7.9.16"),
+    refused("cvt", &["ue5m3x2"], NEEDS_107A, "9.7.9.20"),
+    refused("cvt", &["rz", "e2m3x2"], NEEDS_107A, "9.7.9.20"),
+    refused("cvt", &["rz", "e3m2x2"], NEEDS_107A, "9.7.9.20"),
+    refused("cp", &["async", "bulk", "multicast::cluster::32b"], NEEDS_107A, "9.7.9.26.4"),
+    refused("cp", &["async", "bulk", "override::global_address"], NEEDS_107A, "9.7.9.26.5"),
+    refused("mbarrier", &["multicast::cluster::32b"], NEEDS_107A, "9.7.13.15"),
     refused("cp", &["async", "bulk", "tensor", "im2col::w"], NEEDS_100A, "9.7.9.26.5"),
     refused("cp", &["async", "bulk", "tensor", "im2col::w::128"], NEEDS_100A, "9.7.9.26.5"),
 ];
@@ -71,10 +92,7 @@ mod tests {
                     tokens.iter().all(|token| slots.iter().any(|slot| slot.choices.contains(token)))
                 })
             };
-            let is_there = if absent.mnemonic == "tex" {
-                // Its first type may be the same.
-                Absent::of("tex", &["grad", "2d", "v4", "s32", "s32"]).is_none()
-            } else if absent.modifiers.is_empty() {
+            let is_there = if absent.modifiers.is_empty() {
                 !forms.is_empty()
             } else {
                 tokens.as_ref().is_some_and(has_all)
@@ -89,8 +107,8 @@ mod tests {
         assert!(Absent::of("cp", &["async", "bulk", "tensor", "3d", "im2col::w"]).is_some());
         assert!(Absent::of("cp", &["async", "bulk", "tensor", "3d", "im2col"]).is_none());
         assert_eq!(
-            Absent::of("tex", &["grad", "2d", "v4", "f32", "s32"]).map(Absent::opcode).as_deref(),
-            Some("tex.grad.s32")
+            Absent::of("add", &["sat", "u16x2"]).map(Absent::opcode).as_deref(),
+            Some("add.sat.u16x2")
         );
     }
 }

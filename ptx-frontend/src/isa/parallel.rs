@@ -51,7 +51,7 @@ macro_rules! parallel_ops {
             /// Orders accesses to shared memory of threads and of asynchronous copies, one way.
             fence_proxy_async_restricted: "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", 8.6, 90
                 / "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", 8.6, 90
-                / "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster", 9.4, 90,
+                / "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read(.cta|.cluster)", 9.4, 90,
                 Barrier, Fence, "9.7.13.4";
             /// As fence.proxy.alias.
             membar_proxy_alias: "membar.proxy.alias", 7.5, 60, Barrier, Fence, "9.7.13.4";

@@ -9,20 +9,20 @@ macro_rules! texture_ops {
             tex: "tex{.base}<geometry>.v4(.u32|.s32|.f32)(.s32|.f32) d:results{|p:pred}, [a:texture]{, e:offsets}{, f:f32}", 1.0, 10, Texture, Load, "9.7.10.3";
             /// d = the texture at the coordinates, on a given level.
             tex_level: "tex.level<geometry>.v4(.u32|.s32|.f32)(.s32|.f32) d:results{|p:pred}, [a:texture], l:T2{, e:offsets}{, f:f32}", 3.1, 20, Texture, Load, "9.7.10.3";
-            /// d = the texture at the coordinates, on the level that the coordinates' derivatives call for.
-            tex_grad: "tex.grad<geometry>.v4(.u32|.s32|.f32).f32 d:results{|p:pred}, [a:texture], x:gradient, y:gradient{, e:offsets}{, f:f32}", 3.1, 20, Texture, Load, "9.7.10.3";
+            /// d = the texture at the coordinates, on the level that the coordinates' derivatives call for; the finest for integers.
+            tex_grad: "tex.grad<geometry>.v4(.u32|.s32|.f32)(.s32|.f32) d:results{|p:pred}, [a:texture], x:gradient, y:gradient{, e:offsets}{, f:f32}", 3.1, 20, Texture, Load, "9.7.10.3";
             /// As tex, in half precision.
             tex_f16: "tex{.base}<geometry>.v4.f16(.s32|.f32) d:results{|p:pred}, [a:texture]{, e:offsets}{, f:f32}", 4.2, 53, Texture, Load, "9.7.10.3";
             /// As tex_level, in half precision.
             tex_level_f16: "tex.level<geometry>.v4.f16(.s32|.f32) d:results{|p:pred}, [a:texture], l:T2{, e:offsets}{, f:f32}", 4.2, 53, Texture, Load, "9.7.10.3";
             /// As tex_grad, in half precision.
-            tex_grad_f16: "tex.grad<geometry>.v4.f16.f32 d:results{|p:pred}, [a:texture], x:gradient, y:gradient{, e:offsets}{, f:f32}", 4.2, 53, Texture, Load, "9.7.10.3";
+            tex_grad_f16: "tex.grad<geometry>.v4.f16(.s32|.f32) d:results{|p:pred}, [a:texture], x:gradient, y:gradient{, e:offsets}{, f:f32}", 4.2, 53, Texture, Load, "9.7.10.3";
             /// As tex, in half precision, two components to a register.
             tex_f16x2: "tex{.base}<geometry>.v2.f16x2(.s32|.f32) d:results{|p:pred}, [a:texture]{, e:offsets}{, f:f32}", 4.2, 53, Texture, Load, "9.7.10.3";
             /// As tex_level, in half precision, two components to a register.
             tex_level_f16x2: "tex.level<geometry>.v2.f16x2(.s32|.f32) d:results{|p:pred}, [a:texture], l:T2{, e:offsets}{, f:f32}", 4.2, 53, Texture, Load, "9.7.10.3";
             /// As tex_grad, in half precision, two components to a register.
-            tex_grad_f16x2: "tex.grad<geometry>.v2.f16x2.f32 d:results{|p:pred}, [a:texture], x:gradient, y:gradient{, e:offsets}{, f:f32}", 4.2, 53, Texture, Load, "9.7.10.3";
+            tex_grad_f16x2: "tex.grad<geometry>.v2.f16x2(.s32|.f32) d:results{|p:pred}, [a:texture], x:gradient, y:gradient{, e:offsets}{, f:f32}", 4.2, 53, Texture, Load, "9.7.10.3";
             /// d = one component of the four texels around the coordinates.
             tld4: "tld4(.r|.g|.b|.a)(.2d|.a2d|.cube|.acube).v4(.u32|.s32|.f32).f32 d:results{|p:pred}, [a:texture]{, e:offsets}{, f:f32}", 2.2, 20, Texture, Load, "9.7.10.4";
             /// d = a property of a texture.

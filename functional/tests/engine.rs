@@ -261,29 +261,7 @@ fn a_launch_beyond_the_limits_is_refused() {
     assert!(matches!(bench.launch(1, 32, &[]), Err(LaunchError::Configuration { .. })));
 }
 
-/// Every CTA stores its number, all meet at a barrier in the launch's workspace, then each reads its neighbour's.
-const GRID_BARRIER: &str = ".visible .entry test(.param .u64 out) {
-    .reg .pred %p<4>; .reg .b32 %r<20>; .reg .b64 %rd<10>;
-    ld.param.u64 %rd1, [out];
-    mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x;
-    mov.u32 %r4, %envreg1; mov.u32 %r5, %envreg2; mov.b64 %rd2, {%r5, %r4};
-    setp.ne.u32 %p1, %r1, 0;
-    mul.wide.u32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3;
-    @!%p1 st.global.u32 [%rd4], %r2;
-    bar.sync 0;
-    @%p1 bra MEET;
-    membar.gl;
-    atom.global.add.u32 %r6, [%rd2+4], 1;
-    SPIN: ld.volatile.global.u32 %r7, [%rd2+4];
-    setp.lt.u32 %p2, %r7, %r3;
-    @%p2 bra SPIN;
-    MEET: bar.sync 0;
-    add.u32 %r8, %r2, 1; rem.u32 %r8, %r8, %r3;
-    mul.wide.u32 %rd5, %r8, 4; add.s64 %rd6, %rd1, %rd5;
-    ld.volatile.global.u32 %r9, [%rd6];
-    mul.wide.u32 %rd7, %r3, 4; add.s64 %rd8, %rd4, %rd7;
-    @!%p1 st.global.u32 [%rd8], %r9;
-    ret; }";
+const GRID_BARRIER: &str = include_str!("kernels/grid_barrier.ptx");
 
 #[test]
 fn all_ctas_of_a_cooperative_launch_meet_at_a_grid_barrier() {

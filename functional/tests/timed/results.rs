@@ -1,0 +1,247 @@
+//! What kernels leave behind that are executed instruction by instruction: the same in every order.
+
+use functional::fault::FaultKind;
+use functional::launch::{LaunchConfig, LaunchError};
+use functional::timed::turns::{Order, TurnsError};
+use functional::timed::{Identity, launch};
+
+use crate::bench::{Bench, HEAD, ORDERS, kernel, leaves};
+
+#[test]
+fn every_thread_of_more_ctas_than_fit_writes_its_own_word() {
+    let expected: Vec<u32> = (0..1000).collect();
+    leaves(&kernel("st.global.u32 [%rd3], %r4; ret;"), (10, 100), &expected);
+}
+
+#[test]
+fn lanes_that_part_meet_again() {
+    let expected: Vec<u32> = (0..32).map(|lane| if lane < 7 { 100 } else { 10 }).collect();
+    leaves(
+        &kernel(
+            "setp.lt.u32 %p1, %r1, 7; mov.u32 %r5, 1; @%p1 bra THEN; add.u32 %r5, %r5, 10; bra.uni DONE;
+             THEN: add.u32 %r5, %r5, 100;
+             DONE: activemask.b32 %r6; add.u32 %r5, %r5, %r6; st.global.u32 [%rd3], %r5; ret;",
+        ),
+        (1, 32),
+        &expected,
+    );
+}
+
+#[test]
+fn a_loop_runs_as_often_as_each_lane_says() {
+    let expected: Vec<u32> = (0..64).map(|n: u32| n * n.wrapping_sub(1) / 2 * u32::from(n > 0)).collect();
+    leaves(
+        &kernel(
+            "mov.u32 %r5, 0; mov.u32 %r6, 0;
+             LOOP: setp.ge.u32 %p1, %r6, %r1; @%p1 bra DONE; add.u32 %r5, %r5, %r6; add.u32 %r6, %r6, 1; bra LOOP;
+             DONE: st.global.u32 [%rd3], %r5; ret;",
+        ),
+        (1, 64),
+        &expected,
+    );
+}
+
+#[test]
+fn a_barrier_lets_warps_see_each_other_through_shared_memory() {
+    let expected: Vec<u32> = (0..512).map(|n| n / 256 * 256 + 255 - n % 256).collect();
+    leaves(
+        &kernel(
+            ".shared .align 4 .b8 buffer[1024];
+             mov.u32 %r5, buffer; mad.lo.u32 %r6, %r1, 4, %r5; st.shared.u32 [%r6], %r4; bar.sync 0;
+             mad.lo.u32 %r7, %r1, -4, %r5; add.u32 %r7, %r7, 1020; ld.shared.u32 %r8, [%r7];
+             st.global.u32 [%rd3], %r8; ret;",
+        ),
+        (2, 256),
+        &expected,
+    );
+}
+
+#[test]
+fn a_barrier_counts_the_lanes_whose_predicate_holds() {
+    leaves(
+        &kernel(
+            "setp.lt.u32 %p1, %r1, 40; barrier.red.popc.u32 %r5, 0, %p1; st.global.u32 [%rd3], %r5; ret;",
+        ),
+        (1, 96),
+        &[40; 96],
+    );
+}
+
+#[test]
+fn a_function_is_called_by_each_lane_as_deep_as_it_needs() {
+    let body = format!(
+        ".func (.param .b32 result) triangle(.param .b32 n) {{
+            .reg .pred %p<3>; .reg .b32 %r<9>;
+            ld.param.u32 %r1, [n]; setp.eq.u32 %p1, %r1, 0; mov.u32 %r2, 0; @%p1 bra DONE;
+            add.u32 %r3, %r1, -1;
+            {{ .param .b32 a; .param .b32 v; st.param.b32 [a], %r3; call.uni (v), triangle, (a); ld.param.b32 %r4, [v]; }}
+            add.u32 %r2, %r4, %r1;
+            DONE: st.param.b32 [result], %r2; ret; }}
+         .visible .entry test(.param .u64 out) {{ {HEAD}
+            {{ .param .b32 a; .param .b32 v; st.param.b32 [a], %r1; call.uni (v), triangle, (a); ld.param.b32 %r5, [v]; }}
+            st.global.u32 [%rd3], %r5; ret; }}"
+    );
+    let expected: Vec<u32> = (0..64).map(|n| n * (n + 1) / 2).collect();
+    leaves(&body, (1, 64), &expected);
+}
+
+#[test]
+fn lanes_of_both_sides_of_a_branch_exchange_values() {
+    let expected: Vec<u32> = (0..32).map(|lane| lane ^ 16).collect();
+    leaves(
+        &kernel(
+            "setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW; shfl.sync.bfly.b32 %r5, %r1, 16, 31, -1; bra DONE;
+             LOW: shfl.sync.bfly.b32 %r5, %r1, 16, 31, -1;
+             DONE: st.global.u32 [%rd3], %r5; ret;",
+        ),
+        (1, 32),
+        &expected,
+    );
+}
+
+#[test]
+fn atomic_operations_of_all_threads_are_all_done() {
+    for order in ORDERS {
+        let bench = Bench::new(&kernel(
+            "atom.global.add.u32 %r5, [%rd1], 1; add.s64 %rd4, %rd1, 8; mul.wide.u32 %rd5, %r5, 4;
+             add.s64 %rd5, %rd5, %rd4; st.global.u32 [%rd5], 1; red.global.add.u32 [%rd1+4], %r4; ret;",
+        ));
+        let out = bench.words(&[0; 322]);
+        bench.launch(order, 5, 64, out).unwrap();
+        let left = bench.read(out, 322);
+        assert_eq!(left[..2], [320, 320 * 319 / 2], "{order:?}");
+        assert!(left[2..].iter().all(|&word| word == 1), "each number was given once");
+    }
+}
+
+#[test]
+fn a_thread_sees_its_own_reduction() {
+    let expected: Vec<u32> = (0..64).map(|n| n + 5).collect();
+    leaves(
+        &kernel(
+            "st.global.u32 [%rd3], %r4; red.global.add.u32 [%rd3], 2; red.global.add.u32 [%rd3], 2;
+             ld.global.u32 %r5, [%rd3]; add.u32 %r5, %r5, 1; st.global.u32 [%rd3], %r5; ret;",
+        ),
+        (1, 64),
+        &expected,
+    );
+}
+
+#[test]
+fn an_operand_may_be_overwritten_while_its_reduction_is_under_way() {
+    leaves(
+        &kernel(
+            "mov.u32 %r5, 0;
+             LOOP: red.global.add.u32 [%rd3], %r5; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 10; @%p1 bra LOOP;
+             ret;",
+        ),
+        (1, 64),
+        &[45; 64],
+    );
+}
+
+#[test]
+fn reductions_in_shared_memory_are_seen_behind_a_barrier() {
+    leaves(
+        &kernel(
+            ".shared .align 4 .u32 sum; setp.ne.u32 %p1, %r1, 0; @!%p1 st.shared.u32 [sum], 0; bar.sync 0;
+             red.shared.add.u32 [sum], 3; bar.sync 0; ld.shared.u32 %r5, [sum]; st.global.u32 [%rd3], %r5; ret;",
+        ),
+        (2, 128),
+        &[384; 256],
+    );
+}
+
+/// Each lane takes a lock, adds 1, and gives the lock back.
+const LOCK: &str = "
+    TAKE: atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra TAKE;
+    ld.volatile.global.u32 %r6, [%rd1+4]; add.u32 %r6, %r6, 1; st.volatile.global.u32 [%rd1+4], %r6;
+    membar.gl; atom.global.exch.b32 %r7, [%rd1], 0; ret;";
+
+#[test]
+fn lanes_of_a_warp_take_a_lock_one_after_another() {
+    for order in ORDERS {
+        let bench = Bench::new(&kernel(LOCK));
+        let out = bench.words(&[0; 2]);
+        bench.launch(order, 2, 64, out).unwrap();
+        assert_eq!(bench.read(out, 2), [0, 128], "{order:?}");
+    }
+}
+
+const GRID_BARRIER: &str = include_str!("../kernels/grid_barrier.ptx");
+
+#[test]
+fn all_ctas_of_a_cooperative_launch_meet_at_a_grid_barrier() {
+    for order in ORDERS {
+        let bench = Bench::new(GRID_BARRIER);
+        let out = bench.words(&[u32::MAX; 40]);
+        let config = LaunchConfig {
+            grid: [20, 1, 1],
+            block: [64, 1, 1],
+            cooperative: true,
+            ..LaunchConfig::default()
+        };
+        bench.launch_as(order, config, out).unwrap();
+        let expected: Vec<u32> = (0..20).map(|cta| (cta + 1) % 20).collect();
+        assert_eq!(bench.read(out + 80, 20), expected, "{order:?}");
+    }
+}
+
+#[test]
+fn what_a_kernel_prints_is_printed() {
+    let bench = Bench::new(&format!(
+        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+         .global .align 1 .b8 text[8] = {{104, 101, 108, 108, 111, 10, 0, 0}};
+         .visible .entry test(.param .u64 out) {{ {HEAD} mov.u64 %rd5, text; cvta.global.u64 %rd6, %rd5; mov.u64 %rd7, 0;
+         {{ .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %rd6; st.param.b64 [a], %rd7;
+         call.uni (r), vprintf, (f, a); }} ret; }}"
+    ));
+    let out = bench.words(&[0]);
+    bench.launch(Order::InTurn, 1, 3, out).unwrap();
+    assert_eq!(bench.device.take_printed(), b"hello\nhello\nhello\n");
+}
+
+#[test]
+fn a_wild_address_is_a_fault_that_names_thread_and_instruction() {
+    let bench = Bench::new(&kernel(
+        "setp.ne.u32 %p1, %r1, 5; @%p1 bra DONE; mov.u64 %rd4, 64; st.global.u32 [%rd4], %r4; DONE: ret;",
+    ));
+    let out = bench.words(&[0; 64]);
+    let LaunchError::Fault(fault) = bench.launch(Order::InTurn, 2, 32, out).unwrap_err() else { panic!() };
+    assert_eq!(fault.kind, FaultKind::IllegalAddress { address: 64, width: 4, lane: 5 });
+    assert_eq!(fault.thread, Some([5, 0, 0]));
+    assert_eq!(fault.spot.instruction, "st.global.u32 [%rd4], %r4;");
+}
+
+#[test]
+fn a_reduction_at_a_wild_address_is_a_fault_where_it_stands() {
+    let bench = Bench::new(&kernel("mov.u64 %rd4, 64; red.global.add.u32 [%rd4], %r4; ret;"));
+    let out = bench.words(&[0; 64]);
+    let LaunchError::Fault(fault) = bench.launch(Order::InTurn, 1, 32, out).unwrap_err() else { panic!() };
+    assert_eq!(fault.kind, FaultKind::IllegalAddress { address: 64, width: 4, lane: 0 });
+    assert_eq!(fault.spot.instruction, "red.global.add.u32 [%rd4], %r4;");
+}
+
+#[test]
+fn a_barrier_that_some_threads_never_reach_is_a_deadlock() {
+    let bench = Bench::new(&kernel("setp.lt.u32 %p1, %r1, 32; @%p1 bra DONE; bar.sync 0, 64; DONE: ret;"));
+    let out = bench.words(&[0; 64]);
+    let LaunchError::Fault(fault) = bench.launch(Order::InTurn, 1, 64, out).unwrap_err() else { panic!() };
+    assert!(matches!(fault.kind, FaultKind::Deadlock(_)));
+}
+
+#[test]
+fn clusters_are_refused_by_name() {
+    let bench = Bench::new(&kernel("ret;"));
+    let program = bench.module.kernel("test").unwrap();
+    let config = LaunchConfig {
+        grid: [2, 1, 1],
+        block: [32, 1, 1],
+        cluster: Some([2, 1, 1]),
+        parameters: vec![0; 8],
+        ..LaunchConfig::default()
+    };
+    let identity = Identity { launch: 1, stream: 0 };
+    let refused = launch(&bench.device, &program, config, identity, |_| Ok::<(), TurnsError>(()));
+    assert_eq!(refused.unwrap_err().to_string(), "test cannot be timed: it has clusters of CTAs");
+}

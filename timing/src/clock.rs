@@ -8,8 +8,33 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clock {
     /// Cycles of this clock in as many as [`Clock::core`] of the core clock.
-    own: u32,
-    core: u32,
+    own: Divisor,
+    core: Divisor,
+}
+
+/// Cycles below this are scaled without a division, between clocks whose ratio is of numbers below [`SMALL`].
+const NEAR: u64 = 1 << 40;
+const SMALL: u32 = 1 << 12;
+
+/// A number that is often divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Divisor {
+    value: u32,
+    /// 2^64 / `value`, rounded up, modulo 2^64; 0 if the value is not below [`SMALL`].
+    reciprocal: u64,
+}
+
+impl Divisor {
+    fn new(value: u32) -> Divisor {
+        let reciprocal = if value < SMALL { (u64::MAX / u64::from(value)).wrapping_add(1) } else { 0 };
+        Divisor { value, reciprocal }
+    }
+
+    /// A dividend below [`NEAR`] times [`SMALL`] divided by a value from 2 to below [`SMALL`]: with so few bits the
+    /// reciprocal's error does not reach the quotient.
+    fn divide(self, dividend: u64) -> u64 {
+        ((u128::from(dividend) * u128::from(self.reciprocal)) >> 64) as u64
+    }
 }
 
 impl Clock {
@@ -19,7 +44,7 @@ impl Clock {
         while rest != 0 {
             (divisor, rest) = (rest, divisor % rest);
         }
-        Clock { own: own.max(1) / divisor, core: core.max(1) / divisor }
+        Clock { own: Divisor::new(own.max(1) / divisor), core: Divisor::new(core.max(1) / divisor) }
     }
 
     /// The first cycle of this clock that starts at or after the start of a core cycle.
@@ -34,23 +59,32 @@ impl Clock {
 
     /// The core cycle within which a cycle of this clock starts.
     pub fn within_core(self, cycle: u64) -> u64 {
-        if self.core == self.own {
-            return cycle;
-        }
-        let (core, own) = (u64::from(self.core), u64::from(self.own));
-        let whole = (cycle / own).saturating_mul(core);
-        whole.saturating_add((cycle % own) * core / own)
+        scaled(cycle, self.core, self.own, 0)
     }
 }
 
 /// `cycle * numerator / denominator`, rounded up.
-fn scaled_up(cycle: u64, numerator: u32, denominator: u32) -> u64 {
-    if numerator == denominator {
+#[inline]
+fn scaled_up(cycle: u64, numerator: Divisor, denominator: Divisor) -> u64 {
+    scaled(cycle, numerator, denominator, u64::from(denominator.value) - 1)
+}
+
+/// `(cycle * numerator + more) / denominator`; `more` is below the denominator.
+#[inline]
+fn scaled(cycle: u64, numerator: Divisor, denominator: Divisor, more: u64) -> u64 {
+    if numerator.value == denominator.value {
         return cycle;
     }
-    let (numerator, denominator) = (u64::from(numerator), u64::from(denominator));
-    let whole = (cycle / denominator).saturating_mul(numerator);
-    whole.saturating_add(((cycle % denominator) * numerator).div_ceil(denominator))
+    let multiplier = u64::from(numerator.value);
+    if denominator.value == 1 {
+        return cycle.saturating_mul(multiplier);
+    }
+    if cycle < NEAR && numerator.value < SMALL && denominator.reciprocal != 0 {
+        return denominator.divide(cycle * multiplier + more);
+    }
+    let divisor = u64::from(denominator.value);
+    let whole = (cycle / divisor).saturating_mul(multiplier);
+    whole.saturating_add(((cycle % divisor) * multiplier + more) / divisor)
 }
 
 #[cfg(test)]
@@ -80,6 +114,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn cycles_are_scaled_exactly(
+            own in 1_u32..5000, core in 1_u32..5000, cycle in 0_u64..1 << 50, shift in 0_u32..50
+        ) {
+            let (clock, cycle) = (Clock::new(own, core), cycle >> shift);
+            let (own, core, wide) = (u128::from(own), u128::from(core), u128::from(cycle));
+            prop_assert_eq!(u128::from(clock.from_core(cycle)), (wide * own).div_ceil(core));
+            prop_assert_eq!(u128::from(clock.to_core(cycle)), (wide * core).div_ceil(own));
+            prop_assert_eq!(u128::from(clock.within_core(cycle)), wide * core / own);
+        }
+
         #[test]
         fn there_and_back_is_never_early_and_late_by_less_than_a_cycle_of_the_slower(
             own in 1_u32..4000, core in 1_u32..4000, cycle in 0_u64..1 << 40

@@ -261,10 +261,9 @@ impl MemorySide {
     fn run_requests(&mut self, until: u64, credits: &mut [u32]) {
         let State { requests, wakes, .. } = &mut self.state;
         let (gpu, clocks, partitions) = (&self.gpu, &self.clocks, &self.partitions);
-        requests.run(&self.wires, until, |_, _, cycle, request| {
-            let place = gpu.partition.place(request.message.line);
-            let (channel, slice) = gpu.partition.channel(place.slice);
-            let line = place.offset / LINE_BYTES;
+        requests.run(&self.wires, until, |_, output, cycle, request| {
+            let (channel, slice) = gpu.partition.channel(u32::from(output));
+            let line = gpu.partition.offset(request.message.line) / LINE_BYTES;
             partitions.lock(channel as usize).partition.arrive(clocks, cycle, slice, line, request);
             wakes[channel as usize] = wakes[channel as usize].min(cycle);
             if let Some(credits) = credits.get_mut(usize::from(request.message.sm)) {
@@ -302,18 +301,21 @@ impl MemorySide {
         let State { wakes, replies, counters, .. } = &mut self.state;
         let partitions = &self.partitions;
         let channels = self.gpu.partition.channels as usize;
-        let mut delivered = [0_u32; crate::crossbar::MAXIMUM_PORTS as usize];
+        let [mut sent, mut delivered] = [[0_u32; crate::crossbar::MAXIMUM_PORTS as usize]; 2];
         replies.run(&self.wires, until, |slice, port, cycle, reply| {
-            let (channel, index) = (usize::from(slice) % channels, usize::from(slice) / channels);
-            let partition = &mut partitions.lock(channel).partition;
-            partition.give_back(&self.clocks, until, index, 1);
-            wakes[channel] = partition.next_event();
+            sent[usize::from(slice)] += 1;
             counters.count(cycle.saturating_sub(reply.sent));
             if let Some(queue) = queues.get_mut(usize::from(reply.message.sm)) {
                 queue.push_back(Timed { cycle: cycle.max(until), message: reply.message });
             }
             delivered[usize::from(port)] += 1;
         });
+        for (slice, packets) in sent.into_iter().enumerate().filter(|(_, packets)| *packets > 0) {
+            let (channel, index) = (slice % channels, slice / channels);
+            let partition = &mut partitions.lock(channel).partition;
+            partition.give_back(&self.clocks, until, index, packets);
+            wakes[channel] = partition.next_event();
+        }
         for (port, packets) in delivered.into_iter().enumerate().filter(|(_, packets)| *packets > 0) {
             replies.give_back(port as u8, packets);
         }

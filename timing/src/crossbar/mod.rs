@@ -8,7 +8,6 @@ mod islip;
 mod network;
 mod round_robin;
 
-pub(crate) use network::ports;
 pub use network::{Network, NetworkCounts, Wires};
 
 use crate::message::{MemoryRequest, RequestKind, SECTOR_BYTES};

@@ -73,12 +73,45 @@ pub(super) fn first_from(mask: u128, start: u8) -> u8 {
 }
 
 /// The ports of a mask.
-pub(crate) fn ports(mut mask: u128) -> impl Iterator<Item = u8> {
+pub(super) fn ports(mask: u128) -> impl Iterator<Item = u8> {
+    let (mut half, mut upper, mut first) = (mask as u64, (mask >> 64) as u64, 0);
     std::iter::from_fn(move || {
-        let port = (mask != 0).then(|| mask.trailing_zeros() as u8)?;
-        mask &= mask - 1;
+        if half == 0 {
+            (half, first) = (std::mem::take(&mut upper), 64);
+            if half == 0 {
+                return None;
+            }
+        }
+        let port = first + half.trailing_zeros() as u8;
+        half &= half - 1;
         Some(port)
     })
+}
+
+/// Cycles ahead in which ports are looked at.
+const REACH: u64 = 64;
+
+/// Ports that are in the middle of a packet, by the last bits of the cycle in which that may have ended: inputs, outputs.
+#[derive(Debug, Clone)]
+struct Endings(Vec<(u128, u128)>);
+
+impl Default for Endings {
+    fn default() -> Endings {
+        Endings(vec![(0, 0); REACH as usize])
+    }
+}
+
+impl Endings {
+    /// Packets of ports end at a cycle after `now`, or later if that is too far.
+    fn add(&mut self, now: u64, cycle: u64, inputs: u128, outputs: u128) {
+        let (all_inputs, all_outputs) = &mut self.0[(cycle.min(now + REACH) % REACH) as usize];
+        *all_inputs |= inputs;
+        *all_outputs |= outputs;
+    }
+
+    fn take(&mut self, cycle: u64) -> (u128, u128) {
+        std::mem::take(&mut self.0[(cycle % REACH) as usize])
+    }
 }
 
 /// What a network has moved and who had to wait.
@@ -99,10 +132,11 @@ pub struct NetworkCounts {
 #[serde(bound(serialize = "T: Copy + Serialize", deserialize = "T: Copy + Deserialize<'de>"))]
 pub struct Network<T> {
     /// Packets that have yet to arrive at their input.
-    coming: Wheel<Packet<T>>,
+    coming: Wheel<u32>,
     /// Packets that arrive in this cycle; empty between cycles.
     #[serde(skip)]
-    admitted: Vec<Packet<T>>,
+    admitted: Vec<u32>,
+    /// All packets, on their way to an input or queued there.
     queued: Vec<Queued<T>>,
     free: u32,
     /// First and last packet from each input (major) to each output.
@@ -119,6 +153,8 @@ pub struct Network<T> {
     busy_outputs: u128,
     input_busy_until: Vec<u64>,
     output_busy_until: Vec<u64>,
+    #[serde(skip)]
+    endings: Endings,
     credits: Vec<u32>,
     #[serde(skip)]
     without_credit: u128,
@@ -151,6 +187,7 @@ impl<T: Copy> Network<T> {
             busy_outputs: 0,
             input_busy_until: vec![0; inputs],
             output_busy_until: vec![0; outputs],
+            endings: Endings::default(),
             credits: vec![output_buffer; outputs],
             without_credit: 0,
             now: 0,
@@ -170,7 +207,7 @@ impl<T: Copy> Network<T> {
             index = *next;
             Some(*packet)
         });
-        queued.chain(self.coming.things().map(|(_, packet)| packet))
+        queued.chain(self.coming.things().map(|(_, index)| self.queued[index as usize].packet))
     }
 
     /// Makes one that was read ready to run, of as many ports and as much room as it should have, at a cycle of its clock.
@@ -199,8 +236,9 @@ impl<T: Copy> Network<T> {
         let NetworkCounts { packets, flits, conflicts, buffer_stalls } = self.counts;
         let most = packets.max(flits).max(conflicts).max(buffer_stalls);
         fits(most < MOST_COUNTED, "a count is too large")?;
+        self.check_lists(inputs, outputs)?;
         self.derive(inputs, outputs);
-        self.check_lists(inputs, outputs)
+        Ok(())
     }
 
     /// What follows from the rest.
@@ -220,6 +258,13 @@ impl<T: Copy> Network<T> {
         self.busy_inputs = mask(&mut self.input_busy_until.iter().map(|until| *until > self.now));
         self.busy_outputs = mask(&mut self.output_busy_until.iter().map(|until| *until > self.now));
         self.without_credit = mask(&mut self.credits.iter().map(|credits| *credits == 0));
+        self.endings = Endings::default();
+        for input in ports(self.busy_inputs) {
+            self.endings.add(self.now, self.input_busy_until[input as usize], 1 << input, 0);
+        }
+        for output in ports(self.busy_outputs) {
+            self.endings.add(self.now, self.output_busy_until[output as usize], 0, 1 << output);
+        }
     }
 
     /// Each packet is in the queue of its ports, or its record is free.
@@ -228,8 +273,11 @@ impl<T: Copy> Network<T> {
             let ports = usize::from(packet.input) < inputs && usize::from(packet.output) < outputs;
             fits(ports && (1..=MOST_FLITS).contains(&packet.flits), "a packet has no port or no size")
         };
-        self.coming.things().try_for_each(|(_, packet)| packet_fits(&packet))?;
         let mut records = Once::new(self.queued.len());
+        self.coming.things().try_for_each(|(_, index)| {
+            records.reach(index)?;
+            packet_fits(&self.queued[index as usize].packet)
+        })?;
         for (queue, (first, last)) in self.queues.iter().enumerate() {
             let (mut index, mut before) = (*first, *last);
             while index != NONE {
@@ -252,7 +300,19 @@ impl<T: Copy> Network<T> {
 
     /// A packet comes to an input at a core cycle.
     pub fn send(&mut self, clock: Clock, cycle: u64, input: u8, output: u8, flits: u32, message: T) {
-        self.coming.add(clock.from_core(cycle), Packet { input, output, flits, message });
+        let queued = Queued { packet: Packet { input, output, flits, message }, next: NONE };
+        let index = match self.free {
+            NONE => {
+                self.queued.push(queued);
+                (self.queued.len() - 1) as u32
+            }
+            free => {
+                self.free = self.queued[free as usize].next;
+                self.queued[free as usize] = queued;
+                free
+            }
+        };
+        self.coming.add(clock.from_core(cycle), index);
     }
 
     /// An output has room for so many packets more.
@@ -298,35 +358,24 @@ impl<T: Copy> Network<T> {
             let stalled = self.wanted_outputs & self.without_credit;
             let next = self.next_cycle(sent > 0, stalled).min(until);
             self.counts.buffer_stalls += (next - self.now) * u64::from(stalled.count_ones());
+            self.release(next);
             self.now = next;
-            self.release();
         }
     }
 
     /// Packets that have come to their inputs are queued.
     fn admit(&mut self) {
         let mut admitted = std::mem::take(&mut self.admitted);
-        self.coming.take_until(self.now, |packet| admitted.push(packet));
-        for packet in admitted.drain(..) {
-            self.enqueue(packet);
+        self.coming.take_until(self.now, |index| admitted.push(index));
+        for index in admitted.drain(..) {
+            self.enqueue(index);
         }
         self.admitted = admitted;
     }
 
-    fn enqueue(&mut self, packet: Packet<T>) {
-        let queued = Queued { packet, next: NONE };
-        let index = match self.free {
-            NONE => {
-                self.queued.push(queued);
-                (self.queued.len() - 1) as u32
-            }
-            free => {
-                self.free = self.queued[free as usize].next;
-                self.queued[free as usize] = queued;
-                free
-            }
-        };
-        let (input, output) = (packet.input as usize, packet.output as usize);
+    fn enqueue(&mut self, index: u32) {
+        let Packet { input, output, .. } = self.queued[index as usize].packet;
+        let (input, output) = (input as usize, output as usize);
         let queue = &mut self.queues[input * self.matching.inputs_of.len() + output];
         match *queue {
             (NONE, _) => {
@@ -347,8 +396,9 @@ impl<T: Copy> Network<T> {
         let (input, output) = (input as usize, output as usize);
         let queue = &mut self.queues[input * self.matching.inputs_of.len() + output];
         let index = queue.0;
-        let Queued { packet, next } = self.queued[index as usize].clone();
-        self.queued[index as usize].next = std::mem::replace(&mut self.free, index);
+        let queued = &mut self.queued[index as usize];
+        let packet = queued.packet;
+        let next = std::mem::replace(&mut queued.next, std::mem::replace(&mut self.free, index));
         queue.0 = next;
         if next == NONE {
             self.matching.outputs_of[input] &= !(1 << output);
@@ -383,6 +433,7 @@ impl<T: Copy> Network<T> {
                 self.busy_outputs |= 1 << output;
                 self.input_busy_until[input as usize] = end;
                 self.output_busy_until[output as usize] = end;
+                self.endings.add(self.now, end, 1 << input, 1 << output);
             }
             let credits = &mut self.credits[output as usize];
             *credits -= 1;
@@ -404,16 +455,24 @@ impl<T: Copy> Network<T> {
         self.coming.next_event().map_or(u64::MAX, |next| next.max(self.now + 1))
     }
 
-    /// Ports whose packet has ended are free again.
-    fn release(&mut self) {
-        for input in ports(self.busy_inputs) {
-            if self.input_busy_until[input as usize] <= self.now {
-                self.busy_inputs &= !(1 << input);
-            }
+    /// Ports whose packet has ended at `next` are free again.
+    fn release(&mut self, next: u64) {
+        if self.busy_inputs | self.busy_outputs == 0 {
+            return;
         }
-        for output in ports(self.busy_outputs) {
-            if self.output_busy_until[output as usize] <= self.now {
-                self.busy_outputs &= !(1 << output);
+        for cycle in (self.now + 1..=next).take(REACH as usize) {
+            let (inputs, outputs) = self.endings.take(cycle);
+            for input in ports(inputs) {
+                match self.input_busy_until[input as usize] {
+                    until if until <= next => self.busy_inputs &= !(1 << input),
+                    until => self.endings.add(next, until, 1 << input, 0),
+                }
+            }
+            for output in ports(outputs) {
+                match self.output_busy_until[output as usize] {
+                    until if until <= next => self.busy_outputs &= !(1 << output),
+                    until => self.endings.add(next, until, 0, 1 << output),
+                }
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::DramSpec;
+
 /// Reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Direction {
@@ -52,7 +54,10 @@ impl Queue {
 
     pub(super) fn remove(&mut self, index: usize, open: Option<u64>) -> Access {
         let access = self.accesses.remove(index);
-        self.derive(open);
+        self.oldest_age = self.accesses.first().map_or(0, |oldest| oldest.age);
+        // Where the oldest to the open row was removed, others are behind it.
+        let from = if self.hit == Some(index) { index } else { 0 };
+        self.find_hit(open, from);
         access
     }
 
@@ -64,7 +69,12 @@ impl Queue {
 
     /// The bank has another open row, or none.
     pub(super) fn opened(&mut self, open: Option<u64>) {
-        self.hit = open.and_then(|row| self.accesses.iter().position(|access| access.row == row));
+        self.find_hit(open, 0);
+    }
+
+    fn find_hit(&mut self, open: Option<u64>, from: usize) {
+        let to = |row| self.accesses[from..].iter().position(|access| access.row == row);
+        self.hit = open.and_then(to).map(|behind| from + behind);
         self.hit_age = self.hit.map_or(0, |hit| self.accesses[hit].age);
     }
 }
@@ -80,11 +90,19 @@ pub(super) struct Bank {
     pub(super) precharge_at: u64,
     /// Earliest read or write.
     pub(super) column_at: u64,
+    /// Its bank group.
+    #[serde(skip)]
+    pub(super) group: u8,
     /// Reads and writes that wait.
     pub(super) queues: [Queue; 2],
 }
 
 impl Bank {
+    /// A closed one.
+    pub(super) fn new(spec: &DramSpec, number: u8) -> Bank {
+        Bank { group: spec.group(number) as u8, ..Bank::default() }
+    }
+
     pub(super) fn set_open(&mut self, open: Option<u64>) {
         self.open = open;
         for queue in &mut self.queues {

@@ -10,7 +10,6 @@ use super::{
     Cell, Checker, Command, CommandKind, DramCounters, DramSpec, RefreshMode, Scheduler, Timing, Violation,
     fcfs, frfcfs,
 };
-use crate::crossbar::ports;
 
 /// An access that comes to a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +55,9 @@ pub struct Channel {
     #[serde(skip)]
     queued: [u32; 2],
     #[serde(skip)]
-    occupied: [u128; 2],
+    occupied: [u64; 2],
     #[serde(skip)]
-    open: [u128; 2],
+    open: [u64; 2],
     /// Writes are served because there were too many.
     draining: bool,
     refresh: Refresh,
@@ -76,31 +75,47 @@ pub struct Channel {
     checker: Option<Box<Checker>>,
 }
 
-/// What may be commanded in a cycle, or from when on.
-struct Choice {
-    /// The oldest access that is ready: age, bank, index.
-    ready: Option<(u64, u8, usize)>,
-    /// When the next will be.
-    later: u64,
+/// The banks of a mask.
+fn bits(mut mask: u64) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let bank = (mask != 0).then(|| mask.trailing_zeros() as u8)?;
+        mask &= mask - 1;
+        Some(bank)
+    })
 }
 
-impl Choice {
-    const NONE: Choice = Choice { ready: None, later: u64::MAX };
+/// A bank's access that may be commanded.
+#[derive(Clone, Copy)]
+struct Candidate {
+    /// From when on.
+    from: u64,
+    age: u64,
+    bank: u8,
+    /// Its place in the queue.
+    index: usize,
+}
 
-    fn offer(&mut self, now: u64, from: u64, age: u64, bank: u8, index: usize) {
-        if from > now {
-            self.later = self.later.min(from);
-        } else if self.ready.is_none_or(|(oldest, ..)| age < oldest) {
-            self.ready = Some((age, bank, index));
+/// The oldest of those that may be commanded at a cycle.
+fn oldest_ready(candidates: impl Iterator<Item = Candidate>, cycle: u64) -> Option<Candidate> {
+    let mut oldest: Option<Candidate> = None;
+    for candidate in candidates {
+        if candidate.from <= cycle && oldest.is_none_or(|oldest| candidate.age < oldest.age) {
+            oldest = Some(candidate);
         }
     }
+    oldest
+}
+
+/// When the first of them may be commanded.
+fn earliest(candidates: impl Iterator<Item = Candidate>) -> u64 {
+    candidates.fold(u64::MAX, |earliest, candidate| earliest.min(candidate.from))
 }
 
 impl Channel {
     /// An idle channel; `slot` numbers the pseudo-channels of a channel.
     pub fn new(spec: &DramSpec, timing: &Timing, slot: u32) -> Channel {
         Channel {
-            banks: vec![Bank::default(); spec.banks as usize],
+            banks: (0..spec.banks).map(|number| Bank::new(spec, number as u8)).collect(),
             groups: vec![Columns::default(); spec.bank_groups as usize],
             columns: Columns::default(),
             activate_at: 0,
@@ -179,19 +194,24 @@ impl Channel {
         bank.queues[direction as usize].push(access, bank.open);
         self.age += 1;
         self.queued[direction as usize] += 1;
-        self.bank_changed(cell.bank);
+        self.queue_changed(cell.bank, direction);
         self.next = self.next.min(self.in_slot(spec, cycle));
         None
     }
 
     /// A bank has another open row or other accesses.
     fn bank_changed(&mut self, bank: u8) {
-        let bit = 1 << bank;
-        for (direction, queue) in self.banks[bank as usize].queues.iter().enumerate() {
-            let marked = |mask: u128, mark: bool| if mark { mask | bit } else { mask & !bit };
-            self.occupied[direction] = marked(self.occupied[direction], !queue.accesses.is_empty());
-            self.open[direction] = marked(self.open[direction], queue.hit.is_some());
-        }
+        self.queue_changed(bank, Direction::Read);
+        self.queue_changed(bank, Direction::Write);
+    }
+
+    /// A bank has other accesses in one direction.
+    fn queue_changed(&mut self, bank: u8, direction: Direction) {
+        let queue = &self.banks[bank as usize].queues[direction as usize];
+        let marked = |mask: u64, mark: bool| mask & !(1 << bank) | u64::from(mark) << bank;
+        let (occupied, open) = (&mut self.occupied[direction as usize], &mut self.open[direction as usize]);
+        *occupied = marked(*occupied, !queue.accesses.is_empty());
+        *open = marked(*open, queue.hit.is_some());
     }
 
     /// The first cycle from `cycle` on in which this part may command.
@@ -220,24 +240,31 @@ impl Channel {
             Scheduler::FrFcfs => u64::MAX,
             Scheduler::Fcfs => fcfs::limit(&self.banks, direction),
         };
-        let column = self.choose_column(spec, cycle, direction, limit);
-        let mut completed = None;
-        if let Some((_, bank, index)) = column.ready {
-            completed = self.column(spec, timing, cycle, bank, index, direction);
-        }
-        let mut later = column.later;
-        let mut commanded = column.ready.is_some();
+        let candidates = self.column_banks(spec, direction);
+        let ready = match candidates {
+            // None is ready before the bus is.
+            _ if self.columns[direction as usize] > cycle => None,
+            banks => oldest_ready(self.columns(spec, banks, direction, limit), cycle),
+        };
+        let mut commanded = ready.is_some();
+        let completed =
+            ready.and_then(|access| self.column(spec, timing, cycle, access.bank, access.index, direction));
+        let mut later = u64::MAX;
         if spec.dual_command_bus || !commanded {
-            let from = self.refresh_step(spec, timing, cycle, &mut commanded);
-            later = later.min(from);
-            if from > cycle {
-                let row = self.choose_row(spec, cycle, direction, limit);
-                later = later.min(row.later);
-                if let Some((_, bank, index)) = row.ready {
+            later = self.refresh_step(spec, timing, cycle, &mut commanded);
+            if later > cycle {
+                let banks = self.row_banks(spec, direction);
+                let ready = oldest_ready(self.rows(spec, banks, direction, limit), cycle);
+                if let Some(Candidate { bank, index, .. }) = ready {
                     self.change_row(spec, cycle, bank, index, direction);
                     commanded = true;
+                } else if !commanded {
+                    later = later.min(earliest(self.rows(spec, banks, direction, limit)));
                 }
             }
+        }
+        if !commanded {
+            later = later.min(earliest(self.columns(spec, candidates, direction, limit)));
         }
         self.next = match (self.is_idle(), commanded) {
             (true, _) => u64::MAX,
@@ -260,57 +287,73 @@ impl Channel {
     }
 
     /// Banks that a pending refresh is for.
-    fn refreshing(&self, spec: &DramSpec) -> u128 {
+    fn refreshing(&self, spec: &DramSpec) -> u64 {
         match spec.refresh {
             _ if !self.refresh.pending => 0,
             RefreshMode::None => 0,
-            RefreshMode::AllBank => u128::MAX,
+            RefreshMode::AllBank => u64::MAX,
             RefreshMode::PerBank => 1 << self.refresh.bank,
         }
     }
 
-    fn choose_column(&self, spec: &DramSpec, cycle: u64, direction: Direction, limit: u64) -> Choice {
-        let mut choice = Choice::NONE;
+    /// Accesses to open rows, as far as the scheduler lets them.
+    fn columns(
+        &self,
+        spec: &DramSpec,
+        banks: u64,
+        direction: Direction,
+        limit: u64,
+    ) -> impl Iterator<Item = Candidate> {
         let common = self.columns[direction as usize];
-        for bank in ports(self.open[direction as usize] & !self.refreshing(spec)) {
+        bits(banks).filter_map(move |bank| {
             let state = &self.banks[bank as usize];
             let queue = &state.queues[direction as usize];
             let index = match spec.scheduler {
                 Scheduler::FrFcfs => frfcfs::column(queue),
                 Scheduler::Fcfs => fcfs::column(queue, limit),
             };
-            if let Some(index) = index {
-                let group = self.groups[spec.group(bank)][direction as usize];
-                let from = state.column_at.max(group).max(common);
-                choice.offer(cycle, from, queue.hit_age, bank, index);
-            }
-        }
-        choice
+            let group = self.groups[usize::from(state.group)][direction as usize];
+            let from = state.column_at.max(group).max(common);
+            Some(Candidate { from, age: queue.hit_age, bank, index: index? })
+        })
     }
 
-    fn choose_row(&self, spec: &DramSpec, cycle: u64, direction: Direction, limit: u64) -> Choice {
-        let mut choice = Choice::NONE;
-        let candidates = match spec.scheduler {
-            Scheduler::FrFcfs => self.occupied[direction as usize] & !self.open[direction as usize],
-            Scheduler::Fcfs => self.occupied[direction as usize],
-        };
+    /// Banks with accesses to their open rows.
+    fn column_banks(&self, spec: &DramSpec, direction: Direction) -> u64 {
+        self.open[direction as usize] & !self.refreshing(spec)
+    }
+
+    /// Banks whose rows have to be opened or closed, with their oldest accesses.
+    fn rows(
+        &self,
+        spec: &DramSpec,
+        banks: u64,
+        direction: Direction,
+        limit: u64,
+    ) -> impl Iterator<Item = Candidate> {
         let common = self.activate_at.max(self.activations[0]);
-        for bank in ports(candidates & !self.refreshing(spec)) {
+        bits(banks).filter_map(move |bank| {
             let state = &self.banks[bank as usize];
             let queue = &state.queues[direction as usize];
             let may = match spec.scheduler {
                 Scheduler::FrFcfs => frfcfs::may_change_row(queue),
                 Scheduler::Fcfs => fcfs::may_change_row(queue, limit),
             };
-            if may {
-                let from = match state.open {
-                    None => state.activate_at.max(common),
-                    Some(_) => state.precharge_at,
-                };
-                choice.offer(cycle, from, queue.oldest_age, bank, 0);
-            }
-        }
-        choice
+            let from = match state.open {
+                None => state.activate_at.max(common),
+                Some(_) => state.precharge_at,
+            };
+            may.then_some(Candidate { from, age: queue.oldest_age, bank, index: 0 })
+        })
+    }
+
+    /// Banks with accesses for which their rows may have to change.
+    fn row_banks(&self, spec: &DramSpec, direction: Direction) -> u64 {
+        let banks = match spec.scheduler {
+            Scheduler::FrFcfs => self.occupied[direction as usize] & !self.open[direction as usize],
+            Scheduler::Fcfs => self.occupied[direction as usize],
+        };
+        banks & !self.refreshing(spec)
     }
 
     fn command(&mut self, cycle: u64, kind: CommandKind, bank: u8, row: u64) {
@@ -353,7 +396,7 @@ impl Channel {
         *count += 1;
         *(if access.activated { misses } else { hits }) += 1;
         state.precharge_at = state.precharge_at.max(cycle + before_precharge);
-        self.bank_changed(bank);
+        self.queue_changed(bank, direction);
         self.keep_apart(spec, timing, cycle, bank, direction);
         self.command(cycle, kind, bank, access.row);
         let Access { slice, slot, sector, .. } = access;
@@ -370,7 +413,7 @@ impl Channel {
         let (same, opposite) = (direction as usize, 1 - direction as usize);
         self.columns[same] = cycle + u64::from(spec.ccd_s);
         self.columns[opposite] = self.columns[opposite].max(cycle + other);
-        self.groups[spec.group(bank)][same] = cycle + u64::from(spec.ccd_l);
+        self.groups[usize::from(self.banks[usize::from(bank)].group)][same] = cycle + u64::from(spec.ccd_l);
     }
 
     /// Opens or closes a bank's row for an access.

@@ -126,6 +126,41 @@ struct Stalled {
     since: u64,
     /// Nothing has changed since.
     blocked: bool,
+    /// What has to change. One that was read tries again whatever changes.
+    #[serde(skip)]
+    needs: Needs,
+}
+
+/// Stands for any slot, and any set.
+const ANY: u32 = u32::MAX;
+
+/// What a request that waits needs.
+#[derive(Debug, Clone, Copy)]
+struct Needs {
+    /// MSHRs, or places on the way to DRAM.
+    room: u32,
+    /// First slot of its line's set.
+    set: u32,
+    /// Its line's slot, if it has one.
+    slot: Option<u32>,
+}
+
+impl Default for Needs {
+    fn default() -> Needs {
+        Needs { room: 0, set: ANY, slot: Some(ANY) }
+    }
+}
+
+impl Needs {
+    /// Whether sectors of a slot are something to it.
+    fn has_slot(&self, slot: u32) -> bool {
+        self.slot.is_some_and(|own| own == slot || own == ANY)
+    }
+
+    /// Whether it may take the place of the line in a slot.
+    fn has_way(&self, spec: &L2Spec, slot: u32) -> bool {
+        self.set == ANY || (self.set..self.set + spec.ways).contains(&slot)
+    }
 }
 
 /// Where replies leave a slice, with its atomic unit.
@@ -213,7 +248,7 @@ impl Slice {
     pub fn give_back(&mut self, replies: u32) {
         self.reply_room += replies;
         if replies > 0 {
-            self.retry(&[Stall::Reply]);
+            self.retry(Stall::Reply);
         }
     }
 
@@ -222,10 +257,15 @@ impl Slice {
         self.misses.front()
     }
 
-    /// The next access to DRAM was taken.
-    pub fn take_miss(&mut self) {
-        self.misses.pop_front();
-        self.retry(&[Stall::Dram]);
+    /// Takes the access to DRAM that comes next.
+    pub fn take_miss(&mut self, spec: &L2Spec) -> Option<DramAccess> {
+        let miss = self.misses.pop_front()?;
+        if let Some(Stalled { needs, .. }) = self.stalled
+            && self.misses.len() + needs.room as usize <= spec.miss_queue as usize
+        {
+            self.retry(Stall::Dram);
+        }
+        Some(miss)
     }
 
     /// The L2 cycle of the next thing to do.
@@ -273,6 +313,9 @@ impl Slice {
     /// Forgets all lines; what was modified is lost without being written back.
     pub fn invalidate(&mut self) {
         self.tags.invalidate();
+        if let Some(stalled) = &mut self.stalled {
+            stalled.needs = Needs::default();
+        }
     }
 
     /// Does what is to be done at an L2 cycle.
@@ -281,29 +324,48 @@ impl Slice {
             self.fills.pop_front();
             self.filled(spec, clock, cycle, fill, out);
         }
-        let first = self.input.front().copied();
-        let Some(arrival) = first.filter(|arrival| arrival.cycle.max(self.free_at) <= cycle) else { return };
-        if let Some(Stalled { cause, since, blocked }) = self.stalled {
-            if blocked {
-                return;
-            }
+        let Some(first) = self.input.front() else { return };
+        if first.cycle.max(self.free_at) > cycle || self.stalled.is_some_and(|stalled| stalled.blocked) {
+            return;
+        }
+        let arrival = *first;
+        if let Some(Stalled { cause, since, .. }) = self.stalled.take() {
             *self.stall_cycles(cause) += cycle - since;
-            self.stalled = None;
         }
         match self.look_up(spec, clock, cycle, &arrival, out) {
             Ok(()) => {
                 self.input.pop_front();
                 self.taken += 1;
             }
-            Err(cause) => self.stalled = Some(Stalled { cause, since: cycle, blocked: true }),
+            Err((cause, needs)) => {
+                self.stalled = Some(Stalled { cause, since: cycle, blocked: true, needs });
+            }
         }
     }
 
-    /// If the first request waits for one of these, it may be able to go on.
-    fn retry(&mut self, causes: &[Stall]) {
+    /// If the first request waits for this, it may be able to go on.
+    fn retry(&mut self, cause: Stall) {
         if let Some(stalled) = &mut self.stalled {
-            stalled.blocked &= !causes.contains(&stalled.cause);
+            stalled.blocked &= stalled.cause != cause;
         }
+    }
+
+    /// A sector of a slot has come: whether the first request may be able to go on.
+    fn retry_filled(&mut self, spec: &L2Spec, slot: u32, whole: bool) {
+        let Some(Stalled { cause, blocked, needs, .. }) = &mut self.stalled else { return };
+        let other_way = whole && needs.has_way(spec, slot);
+        *blocked &= match cause {
+            Stall::Mshr => self.outstanding + needs.room > spec.mshrs && !needs.has_slot(slot),
+            Stall::Merge => !needs.has_slot(slot),
+            Stall::Set => !other_way,
+            Stall::Dram => {
+                if other_way || needs.has_slot(slot) {
+                    needs.room = 0;
+                }
+                true
+            }
+            Stall::Reply => true,
+        };
     }
 
     fn stall_cycles(&mut self, cause: Stall) -> &mut u64 {
@@ -320,11 +382,12 @@ impl Slice {
         let line = self.tags.line_mut(fill.slot);
         line.pending &= !(1 << fill.sector);
         line.readable |= 1 << fill.sector;
+        let whole = line.pending == 0;
         self.outstanding -= 1;
         let Slice { waiting, exit, .. } = self;
         let ready = |work: &Work| exit.reply(spec, clock, cycle, work, out);
         waiting.arrived(fill.slot, u32::from(fill.sector), ready);
-        self.retry(&[Stall::Mshr, Stall::Merge, Stall::Set]);
+        self.retry_filled(spec, fill.slot, whole);
     }
 
     /// Looks a request up and starts what it needs; nothing has changed if it has to wait.
@@ -335,7 +398,7 @@ impl Slice {
         cycle: u64,
         arrival: &Arrival,
         out: &mut Outbox,
-    ) -> Result<(), Stall> {
+    ) -> Result<(), (Stall, Needs)> {
         let request = &arrival.request.message;
         let set = Tags::set(spec, arrival.line);
         let found = self.tags.find(spec, set, arrival.line);
@@ -352,7 +415,7 @@ impl Slice {
         let slot = self.room(spec, set, found, pending, fetched)?;
         if found.is_none() {
             self.evict(slot);
-            self.tags.allocate(slot, arrival.line);
+            self.tags.allocate(spec, slot, arrival.line);
         } else {
             self.tags.touch(spec, slot);
         }
@@ -390,24 +453,27 @@ impl Slice {
         found: Option<u32>,
         pending: u8,
         fetched: u8,
-    ) -> Result<u32, Stall> {
+    ) -> Result<u32, (Stall, Needs)> {
+        let stalled = |cause, room| Err((cause, Needs { room, set, slot: found }));
         if self.reply_room == 0 {
-            return Err(Stall::Reply);
+            return stalled(Stall::Reply, 0);
         }
         let fetches = fetched.count_ones();
         if fetches > 0 && self.outstanding + fetches > spec.mshrs {
-            return Err(Stall::Mshr);
+            return stalled(Stall::Mshr, fetches);
         }
         if self.misses.len() + fetches as usize > spec.miss_queue as usize {
-            return Err(Stall::Dram);
+            return stalled(Stall::Dram, fetches);
         }
-        let slot = found.or_else(|| self.tags.victim(spec, set)).ok_or(Stall::Set)?;
+        let Some(slot) = found.or_else(|| self.tags.victim(spec, set)) else {
+            return stalled(Stall::Set, 0);
+        };
         let write_backs = if found.is_some() { 0 } else { self.tags.line(slot).modified.count_ones() };
         if self.misses.len() + (fetches + write_backs) as usize > spec.miss_queue as usize {
-            return Err(Stall::Dram);
+            return stalled(Stall::Dram, fetches + write_backs);
         }
         let full = |sector| pending >> sector & 1 != 0 && self.waiting.depth(slot, sector) >= spec.merges;
-        if pending != 0 && (0..SECTORS).any(full) { Err(Stall::Merge) } else { Ok(slot) }
+        if pending != 0 && (0..SECTORS).any(full) { stalled(Stall::Merge, 0) } else { Ok(slot) }
     }
 
     fn evict(&mut self, slot: u32) {

@@ -44,17 +44,59 @@ pub(super) struct Tags {
     /// When each line was last used, for the replacement policy: a count of uses; 0 if there is none.
     used: Vec<u64>,
     uses: u64,
+    /// A byte of each tag's [`digest`], eight ways to a word, each set in words of its own.
+    #[serde(skip)]
+    digests: Vec<u64>,
+}
+
+/// Ways whose digests are in a word.
+const PER_WORD: u32 = 8;
+
+/// Those of a slice without lines.
+fn digests(spec: &L2Spec) -> Vec<u64> {
+    vec![0; (spec.sets() * spec.ways.div_ceil(PER_WORD)) as usize]
+}
+
+/// A byte that differs for most lines of a set.
+fn digest(line: u64) -> u8 {
+    (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+}
+
+/// The highest bit of each byte that is 0; bits of bytes above one that is 0 may be wrong.
+fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(u64::MAX / 0xff) & !word & (u64::MAX / 0xff << 7)
 }
 
 impl Tags {
     pub(super) fn new(spec: &L2Spec) -> Tags {
         let lines = (spec.sets() * spec.ways) as usize;
-        Tags { tags: vec![NONE; lines], lines: vec![Line::default(); lines], used: vec![0; lines], uses: 0 }
+        Tags {
+            tags: vec![NONE; lines],
+            lines: vec![Line::default(); lines],
+            used: vec![0; lines],
+            uses: 0,
+            digests: digests(spec),
+        }
+    }
+
+    /// Makes those that were read ready to be searched.
+    pub(super) fn derive(&mut self, spec: &L2Spec) {
+        self.digests = digests(spec);
+        for slot in 0..self.tags.len() {
+            self.set_digest(spec, slot as u32);
+        }
+    }
+
+    fn set_digest(&mut self, spec: &L2Spec, slot: u32) {
+        let (set, way) = (slot / spec.ways, slot % spec.ways);
+        let word = &mut self.digests[(set * spec.ways.div_ceil(PER_WORD) + way / PER_WORD) as usize];
+        let shift = way % PER_WORD * 8;
+        *word = *word & !(0xff << shift) | u64::from(digest(self.tags[slot as usize])) << shift;
     }
 
     /// Whether those that were read can be a slice's.
     pub(super) fn check(&self, spec: &L2Spec) -> Fits {
-        let Tags { tags, lines, used, uses } = self;
+        let Tags { tags, lines, used, uses, .. } = self;
         let count = (spec.sets() * spec.ways) as usize;
         fits([tags.len(), lines.len(), used.len()] == [count; 3], "it has another number of lines")?;
         fits(*uses < MOST_COUNTED && used.iter().all(|used| used <= uses), "a line was used too often")?;
@@ -79,17 +121,30 @@ impl Tags {
 
     /// The slot of a line that is there.
     pub(super) fn find(&self, spec: &L2Spec, set: u32, line: u64) -> Option<u32> {
+        let words = spec.ways.div_ceil(PER_WORD);
+        let first = (set / spec.ways * words) as usize;
         let tags = &self.tags[set as usize..(set + spec.ways) as usize];
-        tags.iter().position(|tag| *tag == line).map(|way| set + way as u32)
+        let wanted = u64::from(digest(line)) * (u64::MAX / 0xff);
+        for (word, way) in self.digests[first..first + words as usize].iter().zip((0..).step_by(8)) {
+            let mut equal = zero_bytes(word ^ wanted);
+            while equal != 0 {
+                let way = way + equal.trailing_zeros() as usize / 8;
+                if tags.get(way) == Some(&line) {
+                    return Some(set + way as u32);
+                }
+                equal &= equal - 1;
+            }
+        }
+        None
     }
 
     /// The slot that makes room in a set; nothing if all of its lines have sectors on their way.
     pub(super) fn victim(&self, spec: &L2Spec, set: u32) -> Option<u32> {
         let (mut victim, mut least) = (None, u64::MAX);
-        for slot in set..set + spec.ways {
-            let used = self.used[slot as usize];
-            if used < least && self.lines[slot as usize].pending == 0 {
-                (victim, least) = (Some(slot), used);
+        let ways = set as usize..(set + spec.ways) as usize;
+        for ((used, line), slot) in self.used[ways.clone()].iter().zip(&self.lines[ways]).zip(set..) {
+            if *used < least && line.pending == 0 {
+                (victim, least) = (Some(slot), *used);
             }
         }
         victim
@@ -114,11 +169,12 @@ impl Tags {
     }
 
     /// Puts a line into a slot, with nothing in it.
-    pub(super) fn allocate(&mut self, slot: u32, line: u64) {
+    pub(super) fn allocate(&mut self, spec: &L2Spec, slot: u32, line: u64) {
         self.uses += 1;
         self.tags[slot as usize] = line;
         self.lines[slot as usize] = Line::default();
         self.used[slot as usize] = self.uses;
+        self.set_digest(spec, slot);
     }
 
     /// A line is used.

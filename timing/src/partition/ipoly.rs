@@ -6,39 +6,46 @@ const DEGREES: usize = 7;
 /// Primitive polynomials of the degrees 0 to 7, without their highest term.
 const POLYNOMIALS: [u32; DEGREES + 1] = [0, 0b1, 0b11, 0b011, 0b0011, 0b0_0101, 0b00_0011, 0b000_0011];
 
-/// For each degree and each bit of the remainder: the bits of the dividend whose sum it is.
-const MASKS: [[u64; DEGREES]; DEGREES + 1] = masks();
+/// For each degree the remainders of each byte of the dividend, the lowest byte first.
+static REMAINDERS: [[[u8; 256]; 8]; DEGREES + 1] = remainders();
 
-const fn masks() -> [[u64; DEGREES]; DEGREES + 1] {
-    let mut masks = [[0; DEGREES]; DEGREES + 1];
+const fn remainders() -> [[[u8; 256]; 8]; DEGREES + 1] {
+    let mut remainders = [[[0; 256]; 8]; DEGREES + 1];
     let mut degree = 1;
     while degree <= DEGREES {
         // The remainder of x to the power of `bit`.
-        let mut remainder = 1_u32;
+        let mut power = 1_u32;
         let mut bit = 0;
         while bit < 64 {
-            if remainder >> degree != 0 {
-                remainder = (remainder ^ POLYNOMIALS[degree]) & ((1 << degree) - 1);
+            if power >> degree != 0 {
+                power = (power ^ POLYNOMIALS[degree]) & ((1 << degree) - 1);
             }
-            let mut position = 0;
-            while position < degree {
-                masks[degree][position] |= ((remainder as u64 >> position) & 1) << bit;
-                position += 1;
+            // Bytes of which this bit is the highest.
+            let own = 1_usize << (bit % 8);
+            let mut below = 0;
+            while below < own {
+                remainders[degree][bit / 8][own | below] =
+                    remainders[degree][bit / 8][below] ^ power as u8;
+                below += 1;
             }
-            remainder <<= 1;
+            power <<= 1;
             bit += 1;
         }
         degree += 1;
     }
-    masks
+    remainders
 }
 
 /// The remainder of `upper` by the polynomial that has as many remainders as `modulus`, or more, and then modulo that.
 pub(super) fn hash(upper: u64, modulus: u32) -> u32 {
     let degree = modulus.next_power_of_two().trailing_zeros().min(DEGREES as u32) as usize;
-    let mut remainder = 0;
-    for (position, mask) in MASKS[degree][..degree].iter().enumerate() {
-        remainder |= ((upper & mask).count_ones() & 1) << position;
+    let (mut remainder, mut rest) = (0, upper);
+    for remainders in &REMAINDERS[degree] {
+        remainder ^= u32::from(remainders[(rest & 0xff) as usize]);
+        rest >>= 8;
+        if rest == 0 {
+            break;
+        }
     }
     if remainder < modulus { remainder } else { remainder - modulus }
 }

@@ -109,8 +109,13 @@ impl PartitionSpec {
         let quotient = chunk / u64::from(slices);
         let residue = (chunk % u64::from(slices)) as u32;
         let slice = self.hash.permuted(residue, quotient, slices);
-        let offset = quotient * u64::from(self.interleave) + address % u64::from(self.interleave);
-        Place { slice, offset }
+        Place { slice, offset: self.offset(address) }
+    }
+
+    /// Bytes within what the slice of an address has.
+    pub fn offset(&self, address: u64) -> u64 {
+        let interleave = u64::from(self.interleave);
+        address / (interleave * u64::from(self.all_slices())) * interleave + address % interleave
     }
 
     /// The address at a place.

@@ -67,9 +67,9 @@ impl Partition {
         let unit = || format!("memory partition {channel}");
         self.check(gpu, now).map_err(of_unit(unit()))?;
         let mut expected = Vec::with_capacity(self.slices.len());
-        for (slice, index) in self.slices.iter().zip(0..) {
+        for (slice, index) in self.slices.iter_mut().zip(0..) {
             let number = index * gpu.partition.channels + channel;
-            let checked = slice.check(gpu, number, clocks.l2.from_core(now));
+            let checked = slice.restore(gpu, number, clocks.l2.from_core(now));
             expected.push(checked.map_err(of_unit(format!("L2 slice {number}")))?);
         }
         for (part, number) in self.channels.iter_mut().zip(0..) {
@@ -174,11 +174,12 @@ impl Partition {
         let mut now = self.now.max(self.next_event());
         while now < until {
             // Accesses move on only after a slice has asked for them, or a channel has done one.
+            let after = clocks.dram.from_core(now + 1);
             if self.run_slices(gpu, clocks, now, out) {
-                self.take_misses(gpu, clocks, now);
+                self.take_misses(gpu, clocks, after);
             }
-            if self.run_channels(gpu, clocks, now) {
-                self.take_misses(gpu, clocks, now);
+            if self.run_channels(gpu, clocks, now, after) {
+                self.take_misses(gpu, clocks, after);
             }
             now = self.next_event().max(now + 1);
         }
@@ -207,14 +208,14 @@ impl Partition {
         ran
     }
 
-    /// The same for the channel; data that comes is on its way to its slice.
-    fn run_channels(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64) -> bool {
+    /// The same for the channel's cycles before `end`; data that comes is on its way to its slice.
+    fn run_channels(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64, end: u64) -> bool {
         let mut ran = false;
         for number in 0..self.channels.len() {
             if self.channel_wakes[number] > now {
                 continue;
             }
-            let (start, end) = (clocks.dram.from_core(now), clocks.dram.from_core(now + 1));
+            let start = clocks.dram.from_core(now);
             while let Some(next) = self.channels[number].next_event().filter(|next| *next < end) {
                 let cycle = next.max(start);
                 if cycle >= end {
@@ -238,37 +239,39 @@ impl Partition {
         self.slice_changed(clocks, slice);
     }
 
-    /// Accesses of slices go to the channel as long as it has room, one of each slice in turn.
-    fn take_misses(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64) {
-        let count = self.slices.len();
-        let mut refused = 0;
-        while refused < count {
-            let slice = self.first;
-            self.first = (self.first + 1) % count;
-            refused = if self.take_miss(gpu, clocks, now, slice) { 0 } else { refused + 1 };
+    /// Accesses of slices go to the channel as long as it has room, one of each slice in turn, at a cycle of its clock.
+    fn take_misses(&mut self, gpu: &GpuSpec, clocks: &Clocks, cycle: u64) {
+        while let Some(slice) = self.next_to_take(gpu) {
+            self.first = if slice + 1 < self.slices.len() { slice + 1 } else { 0 };
+            self.take_miss(gpu, clocks, cycle, slice);
         }
     }
 
-    fn take_miss(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64, slice: usize) -> bool {
-        let Some(access) = self.slices[slice].next_miss().copied() else { return false };
+    /// The next slice whose access its channel has room for.
+    fn next_to_take(&self, gpu: &GpuSpec) -> Option<usize> {
+        let has_room = |(slice, unit): (usize, &Slice)| {
+            let access = unit.next_miss()?;
+            let part = if self.channels.len() == 1 { 0 } else { slice % self.channels.len() };
+            self.channels[part].has_room(&gpu.dram, access.write).then_some(slice)
+        };
+        let (before, from) = self.slices.split_at(self.first);
+        let next = (self.first..).zip(from).find_map(has_room);
+        next.or_else(|| before.iter().enumerate().find_map(has_room))
+    }
+
+    fn take_miss(&mut self, gpu: &GpuSpec, clocks: &Clocks, cycle: u64, slice: usize) {
+        let Some(access) = self.slices[slice].take_miss(&gpu.l2) else { return };
         let parts = self.channels.len();
         let number = slice % parts;
-        let channel = &mut self.channels[number];
-        if !channel.has_room(&gpu.dram, access.write) {
-            return false;
-        }
         let sharing = (self.slices.len() / parts) as u32;
         let cell = gpu.dram.cell(sharing, (slice / parts) as u32, access.line, access.sector);
         let (write, slot, sector) = (access.write, access.slot, access.sector);
         let incoming = Incoming { cell, write, slice: slice as u8, slot, sector };
-        let cycle = clocks.dram.from_core(now + 1);
-        let forwarded = channel.accept(&gpu.dram, &clocks.timing, cycle, incoming);
+        let forwarded = self.channels[number].accept(&gpu.dram, &clocks.timing, cycle, incoming);
         self.channel_changed(clocks, number);
-        self.slices[slice].take_miss();
         match forwarded {
             Some(read) => self.fill(gpu, clocks, &read),
             None => self.slice_changed(clocks, slice),
         }
-        true
     }
 }

@@ -17,6 +17,7 @@ impl Channel {
         self.queued = [0; 2];
         for number in 0..self.banks.len() {
             let bank = &mut self.banks[number];
+            bank.group = Bank::new(spec, number as u8).group;
             for (queued, queue) in self.queued.iter_mut().zip(&mut bank.queues) {
                 *queued = queued.saturating_add(queue.accesses.len() as u32);
                 queue.derive(bank.open);

@@ -34,8 +34,22 @@ impl Work {
 }
 
 impl Slice {
-    /// Whether it can be slice `number` at an L2 cycle; gives what it expects of its channel.
-    pub(crate) fn check(&self, gpu: &GpuSpec, number: u32, now: u64) -> Result<Expected, &'static str> {
+    /// Makes one that was read ready to run as slice `number` at an L2 cycle; gives what it expects of its channel.
+    ///
+    /// # Errors
+    /// It can have no such state.
+    pub(crate) fn restore(
+        &mut self,
+        gpu: &GpuSpec,
+        number: u32,
+        now: u64,
+    ) -> Result<Expected, &'static str> {
+        let expected = self.check(gpu, number, now)?;
+        self.tags.derive(&gpu.l2);
+        Ok(expected)
+    }
+
+    fn check(&self, gpu: &GpuSpec, number: u32, now: u64) -> Result<Expected, &'static str> {
         let Slice { taken, tags, waiting, outstanding, free_at, stalled, reply_room, exit, .. } = self;
         tags.check(&gpu.l2)?;
         fits(exit.slice == number, "it is another one")?;

@@ -97,6 +97,8 @@ pub struct Footprint {
     pub by_eight: u32,
     /// All lanes take part, one after the other.
     pub consecutive: bool,
+    /// All lanes take part, at one address.
+    pub uniform: bool,
 }
 
 /// Splits an access into lines, in the order of the lanes; `lines` is empty before.
@@ -114,7 +116,7 @@ pub fn coalesce_texels(texels: &[u64], width: u8, marks: bool, lines: &mut Vec<L
         add(lines, 0, texel, width, if marks { 1 } else { 0 });
     }
     let distinct = lines.iter().map(|line| line.sectors.count_ones()).sum();
-    Footprint { distinct, by_eight: distinct, consecutive: false }
+    Footprint { distinct, by_eight: distinct, ..Footprint::default() }
 }
 
 /// Adds what a lane touches to the lines from `start` on. `lane` is its bit, or 0 if bytes and lanes are not needed.
@@ -222,7 +224,7 @@ mod tests {
         let pattern = load(4, |_| 0x1234);
         assert_eq!(
             run(CoalescerPolicy::Volta, !0, pattern),
-            (1, Footprint { distinct: 1, by_eight: 4, consecutive: false })
+            (1, Footprint { distinct: 1, by_eight: 4, consecutive: false, uniform: true })
         );
         assert_eq!(run(CoalescerPolicy::VoltaByEight, !0, pattern).0, 4);
     }
@@ -242,7 +244,7 @@ mod tests {
     #[test]
     fn consecutive_words_that_begin_within_a_line_touch_one_sector_more() {
         let (lines, sectors) = run(CoalescerPolicy::Volta, !0, load(4, |lane| 0x1004 + 4 * lane));
-        assert_eq!((lines, sectors), (2, Footprint { distinct: 5, by_eight: 8, consecutive: true }));
+        assert_eq!((lines, sectors), (2, Footprint { distinct: 5, by_eight: 8, consecutive: true, uniform: false }));
     }
 
     #[test]

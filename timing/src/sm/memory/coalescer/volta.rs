@@ -9,7 +9,7 @@ pub fn coalesce(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
         return footprint;
     }
     add_lanes(pattern, !0, lines);
-    Footprint { distinct: count(lines), by_eight: sectors_by_eight(pattern), consecutive: false }
+    Footprint { distinct: count(lines), by_eight: sectors_by_eight(pattern), ..Footprint::default() }
 }
 
 /// Over eight lanes at a time.
@@ -20,7 +20,7 @@ pub fn coalesce_by_eight(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footpr
     for group in 0..4 {
         add_lanes(pattern, 0xff << (8 * group), lines);
     }
-    Footprint { distinct, by_eight: count(lines), consecutive: false }
+    Footprint { distinct, by_eight: count(lines), ..Footprint::default() }
 }
 
 fn count(lines: &[Line]) -> u32 {
@@ -36,7 +36,7 @@ fn uniform(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Option<Footprint> {
     }
     add(lines, 0, first, pattern.width, if pattern.marks { pattern.active } else { 0 });
     let distinct = count(lines);
-    Some(Footprint { distinct, by_eight: 4 * distinct, consecutive: false })
+    Some(Footprint { distinct, by_eight: 4 * distinct, uniform: true, ..Footprint::default() })
 }
 
 /// The common case: all lanes, one after the other, each with a width that is a power of two.
@@ -70,5 +70,5 @@ fn consecutive(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Option<Footprint
     }
     let span = |from: u64, bytes: u64| ((from + bytes - 1) / SECTOR_BYTES - from / SECTOR_BYTES + 1) as u32;
     let by_eight = (0..4).map(|group| span(first + 8 * width * group, 8 * width)).sum();
-    Some(Footprint { distinct: span(first, bytes), by_eight, consecutive: true })
+    Some(Footprint { distinct: span(first, bytes), by_eight, consecutive: true, uniform: false })
 }

@@ -72,6 +72,9 @@ impl L1Spec {
             return (WARP_SIZE as u64 * width).div_ceil(LINE_BYTES) as u32;
         }
         let lanes = (LINE_BYTES / width.next_power_of_two()).clamp(4, WARP_SIZE as u64) as usize;
+        if footprint.uniform {
+            return (WARP_SIZE / lanes) as u32 * self.part_passes(pattern, 0..1);
+        }
         (0..WARP_SIZE).step_by(lanes).map(|first| self.part_passes(pattern, first..first + lanes)).sum()
     }
 
@@ -110,7 +113,7 @@ mod tests {
     fn passes(gpu: &str, width: u8, address: impl Fn(u64) -> u64) -> u32 {
         let addresses = std::array::from_fn(|lane| 0x10_0000 + address(lane as u64));
         let pattern = Pattern { active: !0, addresses: &addresses, width, marks: false };
-        let footprint = Footprint { distinct: 0, by_eight: 0, consecutive: false };
+        let footprint = Footprint { distinct: 0, by_eight: 0, consecutive: false, uniform: false };
         GpuSpec::built_in(gpu).unwrap().l1.passes(&pattern, footprint)
     }
 

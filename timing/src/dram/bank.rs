@@ -1,5 +1,7 @@
 //! A bank and the accesses that wait for it.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 
 use super::DramSpec;
@@ -29,7 +31,7 @@ pub(super) struct Access {
 /// Accesses to a bank in the order in which they came.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Queue {
-    pub(super) accesses: Vec<Access>,
+    pub(super) accesses: VecDeque<Access>,
     /// The oldest to the open row.
     #[serde(skip)]
     pub(super) hit: Option<usize>,
@@ -49,21 +51,24 @@ impl Queue {
             self.hit = Some(self.accesses.len());
             self.hit_age = access.age;
         }
-        self.accesses.push(access);
+        self.accesses.push_back(access);
     }
 
-    pub(super) fn remove(&mut self, index: usize, open: Option<u64>) -> Access {
-        let access = self.accesses.remove(index);
-        self.oldest_age = self.accesses.first().map_or(0, |oldest| oldest.age);
-        // Where the oldest to the open row was removed, others are behind it.
-        let from = if self.hit == Some(index) { index } else { 0 };
-        self.find_hit(open, from);
+    /// Removes the oldest to the open row.
+    pub(super) fn remove_hit(&mut self, open: Option<u64>) -> Option<Access> {
+        let hit = self.hit?;
+        let access = match hit {
+            0 => self.accesses.pop_front(),
+            _ => self.accesses.remove(hit),
+        };
+        self.oldest_age = self.accesses.front().map_or(0, |oldest| oldest.age);
+        self.find_hit(open, hit);
         access
     }
 
     /// What follows from the accesses and the row that is open.
     pub(super) fn derive(&mut self, open: Option<u64>) {
-        self.oldest_age = self.accesses.first().map_or(0, |oldest| oldest.age);
+        self.oldest_age = self.accesses.front().map_or(0, |oldest| oldest.age);
         self.opened(open);
     }
 
@@ -73,7 +78,8 @@ impl Queue {
     }
 
     fn find_hit(&mut self, open: Option<u64>, from: usize) {
-        let to = |row| self.accesses[from..].iter().position(|access| access.row == row);
+        // None is before `from`.
+        let to = |row| self.accesses.range(from..).position(|access| access.row == row);
         self.hit = open.and_then(to).map(|behind| from + behind);
         self.hit_age = self.hit.map_or(0, |hit| self.accesses[hit].age);
     }

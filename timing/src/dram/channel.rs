@@ -91,8 +91,6 @@ struct Candidate {
     from: u64,
     age: u64,
     bank: u8,
-    /// Its place in the queue.
-    index: usize,
 }
 
 /// The oldest of those that may be commanded at a cycle.
@@ -247,16 +245,15 @@ impl Channel {
             banks => oldest_ready(self.columns(spec, banks, direction, limit), cycle),
         };
         let mut commanded = ready.is_some();
-        let completed =
-            ready.and_then(|access| self.column(spec, timing, cycle, access.bank, access.index, direction));
+        let completed = ready.and_then(|access| self.column(spec, timing, cycle, access.bank, direction));
         let mut later = u64::MAX;
         if spec.dual_command_bus || !commanded {
             later = self.refresh_step(spec, timing, cycle, &mut commanded);
             if later > cycle {
                 let banks = self.row_banks(spec, direction);
                 let ready = oldest_ready(self.rows(spec, banks, direction, limit), cycle);
-                if let Some(Candidate { bank, index, .. }) = ready {
-                    self.change_row(spec, cycle, bank, index, direction);
+                if let Some(Candidate { bank, .. }) = ready {
+                    self.change_row(spec, cycle, bank, direction);
                     commanded = true;
                 } else if !commanded {
                     later = later.min(earliest(self.rows(spec, banks, direction, limit)));
@@ -308,13 +305,13 @@ impl Channel {
         bits(banks).filter_map(move |bank| {
             let state = &self.banks[bank as usize];
             let queue = &state.queues[direction as usize];
-            let index = match spec.scheduler {
-                Scheduler::FrFcfs => frfcfs::column(queue),
-                Scheduler::Fcfs => fcfs::column(queue, limit),
+            let may = match spec.scheduler {
+                Scheduler::FrFcfs => frfcfs::may_have_column(queue),
+                Scheduler::Fcfs => fcfs::may_have_column(queue, limit),
             };
             let group = self.groups[usize::from(state.group)][direction as usize];
             let from = state.column_at.max(group).max(common);
-            Some(Candidate { from, age: queue.hit_age, bank, index: index? })
+            may.then_some(Candidate { from, age: queue.hit_age, bank })
         })
     }
 
@@ -343,7 +340,7 @@ impl Channel {
                 None => state.activate_at.max(common),
                 Some(_) => state.precharge_at,
             };
-            may.then_some(Candidate { from, age: queue.oldest_age, bank, index: 0 })
+            may.then_some(Candidate { from, age: queue.oldest_age, bank })
         })
     }
 
@@ -369,11 +366,10 @@ impl Channel {
         timing: &Timing,
         cycle: u64,
         bank: u8,
-        index: usize,
         direction: Direction,
     ) -> Option<Completed> {
         let state = &mut self.banks[bank as usize];
-        let access = state.queues[direction as usize].remove(index, state.open);
+        let access = state.queues[direction as usize].remove_hit(state.open)?;
         self.queued[direction as usize] -= 1;
         self.counters.bus_cycles += timing.burst;
         let counters = &mut self.counters;
@@ -416,14 +412,14 @@ impl Channel {
         self.groups[usize::from(self.banks[usize::from(bank)].group)][same] = cycle + u64::from(spec.ccd_l);
     }
 
-    /// Opens or closes a bank's row for an access.
-    fn change_row(&mut self, spec: &DramSpec, cycle: u64, bank: u8, index: usize, direction: Direction) {
+    /// Opens or closes a bank's row for its oldest access.
+    fn change_row(&mut self, spec: &DramSpec, cycle: u64, bank: u8, direction: Direction) {
         let state = &mut self.banks[bank as usize];
         if state.open.is_some() {
             self.precharge(spec, cycle, bank);
             return;
         }
-        let access = &mut state.queues[direction as usize].accesses[index];
+        let Some(access) = state.queues[direction as usize].accesses.front_mut() else { return };
         access.activated = true;
         let row = access.row;
         state.set_open(Some(row));

@@ -9,9 +9,9 @@ pub(super) fn limit(banks: &[Bank], direction: Direction) -> u64 {
     banks.iter().filter_map(second).min().unwrap_or(u64::MAX)
 }
 
-/// The access of a bank that may have a column command.
-pub(super) fn column(queue: &Queue, limit: u64) -> Option<usize> {
-    (queue.hit == Some(0) && queue.accesses[0].age < limit).then_some(0)
+/// Whether the bank's oldest access to the open row may have a column command.
+pub(super) fn may_have_column(queue: &Queue, limit: u64) -> bool {
+    queue.hit == Some(0) && queue.accesses[0].age < limit
 }
 
 /// Whether the bank's row may be changed for its oldest access.

@@ -3,9 +3,9 @@
 
 use super::bank::Queue;
 
-/// The access of a bank that may have a column command.
-pub(super) fn column(queue: &Queue) -> Option<usize> {
-    queue.hit
+/// Whether the bank's oldest access to the open row may have a column command.
+pub(super) fn may_have_column(queue: &Queue) -> bool {
+    queue.hit.is_some()
 }
 
 /// Whether the bank's row may be changed for its oldest access.

@@ -112,6 +112,9 @@ pub struct Slice {
     misses: VecDeque<DramAccess>,
     free_at: u64,
     stalled: Option<Stalled>,
+    /// L2 cycle of the next thing to do; `u64::MAX` for nothing.
+    #[serde(skip)]
+    next: u64,
     /// Replies that the crossbar has room for.
     reply_room: u32,
     exit: Exit,
@@ -223,6 +226,7 @@ impl Slice {
             misses: VecDeque::new(),
             free_at: 0,
             stalled: None,
+            next: u64::MAX,
             reply_room,
             exit: Exit { slice: number, ..Exit::default() },
             counters: L2Counters::default(),
@@ -232,11 +236,14 @@ impl Slice {
     /// A request arrives at a core cycle, for a line of this slice; none that arrives later comes before it.
     pub fn arrive(&mut self, clock: Clock, cycle: u64, line: u64, request: Timed<MemoryRequest>) {
         self.input.push_back(Arrival { cycle: clock.from_core(cycle), line, request });
+        self.look_ahead();
     }
 
     /// A sector that was fetched arrives at a core cycle, none before those that arrived already.
     pub fn fill(&mut self, clock: Clock, cycle: u64, slot: u32, sector: u8) {
-        self.fills.push_back(Fill { cycle: clock.from_core(cycle), slot, sector });
+        let cycle = clock.from_core(cycle);
+        self.fills.push_back(Fill { cycle, slot, sector });
+        self.next = self.next.min(cycle);
     }
 
     /// Requests taken from the input since the last call.
@@ -268,13 +275,19 @@ impl Slice {
         Some(miss)
     }
 
-    /// The L2 cycle of the next thing to do.
-    pub fn next_event(&self) -> Option<u64> {
-        let fill = self.fills.front().map(|fill| fill.cycle);
+    /// The L2 cycle of the next thing to do; `u64::MAX` for nothing.
+    pub fn next_event(&self) -> u64 {
+        self.next
+    }
+
+    /// Finds the next thing to do.
+    fn look_ahead(&mut self) {
+        let fill = self.fills.front().map_or(u64::MAX, |fill| fill.cycle);
         let blocked = self.stalled.is_some_and(|stalled| stalled.blocked);
-        let request = self.input.front().filter(|_| !blocked);
-        let request = request.map(|arrival| arrival.cycle.max(self.free_at));
-        fill.into_iter().chain(request).min()
+        self.next = match self.input.front() {
+            Some(arrival) if !blocked => fill.min(arrival.cycle.max(self.free_at)),
+            _ => fill,
+        };
     }
 
     /// Whether nothing is here or expected.
@@ -320,10 +333,19 @@ impl Slice {
 
     /// Does what is to be done at an L2 cycle.
     pub fn step(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, out: &mut Outbox) {
+        self.take_fills(spec, clock, cycle, out);
+        self.take_request(spec, clock, cycle, out);
+        self.look_ahead();
+    }
+
+    fn take_fills(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, out: &mut Outbox) {
         while let Some(fill) = self.fills.front().copied().filter(|fill| fill.cycle <= cycle) {
             self.fills.pop_front();
             self.filled(spec, clock, cycle, fill, out);
         }
+    }
+
+    fn take_request(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, out: &mut Outbox) {
         let Some(first) = self.input.front() else { return };
         if first.cycle.max(self.free_at) > cycle || self.stalled.is_some_and(|stalled| stalled.blocked) {
             return;
@@ -345,8 +367,11 @@ impl Slice {
 
     /// If the first request waits for this, it may be able to go on.
     fn retry(&mut self, cause: Stall) {
-        if let Some(stalled) = &mut self.stalled {
-            stalled.blocked &= stalled.cause != cause;
+        if let Some(stalled) = &mut self.stalled
+            && stalled.cause == cause
+        {
+            stalled.blocked = false;
+            self.look_ahead();
         }
     }
 

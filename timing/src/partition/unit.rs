@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
-use crate::dram::{Channel, Completed, Incoming, Timing};
+use crate::dram::{Cell, Channel, Completed, Incoming, Timing};
 use crate::l2::{Outbox, Slice};
 use crate::message::{MemoryReply, MemoryRequest, Timed};
 use crate::restore::{Fits, RestoreError, fits, of_unit};
@@ -34,6 +34,9 @@ pub struct Partition {
     channel_wakes: Vec<u64>,
     /// The slice whose access to DRAM is taken first.
     first: usize,
+    /// For each slice the last line of which an access was taken, with the cell of its first sector.
+    #[serde(skip)]
+    cells: Vec<Option<(u64, Cell)>>,
 }
 
 impl Partition {
@@ -50,6 +53,7 @@ impl Partition {
             slice_wakes: vec![u64::MAX; gpu.partition.slices as usize],
             channel_wakes: vec![u64::MAX; gpu.dram.pseudo_channels as usize],
             first: 0,
+            cells: vec![None; gpu.partition.slices as usize],
         }
     }
 
@@ -83,6 +87,7 @@ impl Partition {
         expected.iter().try_for_each(|slice| slice.all_found()).map_err(of_unit(unit()))?;
         self.slice_wakes = vec![u64::MAX; self.slices.len()];
         self.channel_wakes = vec![u64::MAX; self.channels.len()];
+        self.cells = vec![None; self.slices.len()];
         (0..self.slices.len()).for_each(|slice| self.slice_changed(clocks, slice));
         (0..self.channels.len()).for_each(|channel| self.channel_changed(clocks, channel));
         Ok(())
@@ -156,7 +161,7 @@ impl Partition {
     #[inline(always)]
     fn slice_changed(&mut self, clocks: &Clocks, slice: usize) {
         let next = self.slices[slice].next_event();
-        self.slice_wakes[slice] = next.map_or(u64::MAX, |cycle| clocks.l2.within_core(cycle));
+        self.slice_wakes[slice] = if next == u64::MAX { next } else { clocks.l2.within_core(next) };
     }
 
     fn channel_changed(&mut self, clocks: &Clocks, channel: usize) {
@@ -195,12 +200,8 @@ impl Partition {
             }
             let (start, end) = (clocks.l2.from_core(now), clocks.l2.from_core(now + 1));
             let slice = &mut self.slices[number];
-            while let Some(next) = slice.next_event().filter(|next| *next < end) {
-                let cycle = next.max(start);
-                if cycle >= end {
-                    break;
-                }
-                slice.step(&gpu.l2, clocks.l2, cycle, out);
+            while slice.next_event() < end && start < end {
+                slice.step(&gpu.l2, clocks.l2, slice.next_event().max(start), out);
             }
             self.slice_changed(clocks, number);
             ran = true;
@@ -263,8 +264,17 @@ impl Partition {
         let Some(access) = self.slices[slice].take_miss(&gpu.l2) else { return };
         let parts = self.channels.len();
         let number = slice % parts;
-        let sharing = (self.slices.len() / parts) as u32;
-        let cell = gpu.dram.cell(sharing, (slice / parts) as u32, access.line, access.sector);
+        let cell = match self.cells[slice] {
+            // A line is in one row.
+            Some((line, cell)) if line == access.line => cell,
+            _ => {
+                let sharing = (self.slices.len() / parts) as u32;
+                let cell = gpu.dram.cell(sharing, (slice / parts) as u32, access.line, 0);
+                self.cells[slice] = Some((access.line, cell));
+                cell
+            }
+        };
+        let cell = Cell { column: cell.column + u16::from(access.sector), ..cell };
         let (write, slot, sector) = (access.write, access.slot, access.sector);
         let incoming = Incoming { cell, write, slice: slice as u8, slot, sector };
         let forwarded = self.channels[number].accept(&gpu.dram, &clocks.timing, cycle, incoming);

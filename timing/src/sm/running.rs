@@ -61,7 +61,8 @@ impl Sm {
         }
         self.performed = performed;
         for sub_core in 0..SUB_CORES {
-            if self.state.sub_cores[sub_core].latch_free <= cycle
+            if self.memory.has_completion(cycle)
+                && self.state.sub_cores[sub_core].latch_free <= cycle
                 && let Some(instruction) = self.memory.next_completion(sub_core as u8, cycle)
             {
                 self.complete(instruction, cycle, sources, finished)?;

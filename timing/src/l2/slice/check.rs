@@ -46,6 +46,7 @@ impl Slice {
     ) -> Result<Expected, &'static str> {
         let expected = self.check(gpu, number, now)?;
         self.tags.derive(&gpu.l2);
+        self.look_ahead();
         Ok(expected)
     }
 

@@ -102,8 +102,10 @@ impl State {
 
     /// Finds the accesses that are in a pipeline, and which structures these wait for.
     fn place(&mut self, placed: &mut Once) -> Fits {
-        self.waiting = Default::default();
+        (self.waiting, self.latched) = Default::default();
+        self.find_next_completion();
         for (pipeline, unit) in self.pipelines.iter().enumerate() {
+            self.latched |= u32::from(unit.latched.is_some()) << pipeline;
             unit.latched.map_or(Ok(()), |number| {
                 placed.reach(number)?;
                 fits(self.accesses[number].taken == 0, "an access is taken before its addresses are computed")

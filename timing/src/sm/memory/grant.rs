@@ -26,7 +26,7 @@ impl Arbiter {
 }
 
 /// Pipelines of a mask.
-fn pipelines(mut mask: u32) -> impl Iterator<Item = usize> {
+pub(super) fn pipelines(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let pipeline = mask.trailing_zeros();
         mask &= mask.wrapping_sub(1);
@@ -54,16 +54,17 @@ impl MemoryUnit {
     /// `tried` are left out.
     fn candidate(&self, structure: Structure, cycle: u64, tried: u32) -> Option<(usize, u32)> {
         let Arbiter { free, turn } = self.state.arbiters[structure as usize];
-        if free > cycle {
+        if free > cycle || self.state.waiting[structure as usize] == 0 {
             return None;
         }
         let rate = self.gpu.memory_pipeline.rate();
         let waiting = self.state.waiting[structure as usize] & !tried;
-        let after = waiting & u32::MAX << turn;
-        pipelines(after).chain(pipelines(waiting & !after)).find_map(|pipeline| {
+        let ready = |pipeline: usize| {
             let &number = self.state.pipelines[pipeline].waiting[structure as usize].front()?;
             (self.state.accesses[number].available(cycle, rate) > 0).then_some((pipeline, number))
-        })
+        };
+        let after = waiting & u32::MAX << turn;
+        pipelines(after).find_map(ready).or_else(|| pipelines(waiting & !after).find_map(ready))
     }
 
     /// When the next request can be taken, if nothing else happens. Core cycles.

@@ -30,7 +30,7 @@ pub(crate) use self::check::Awaited;
 use self::coalescer::Pattern;
 use self::completions::Completions;
 pub use self::counters::MemoryCounters;
-use self::grant::Arbiter;
+use self::grant::{Arbiter, pipelines};
 use self::l1::{L1, Stall};
 use self::pipeline::{Organisation, Pipeline};
 use crate::message::{MemoryReply, MemoryRequest, Origin, RequestKind, SECTOR_BYTES, Timed};
@@ -99,6 +99,9 @@ pub(crate) struct State {
     /// Pipelines with accesses for a structure, one bit each.
     #[serde(skip)]
     waiting: [u32; STRUCTURES],
+    /// Pipelines with accesses in their dispatch latches, one bit each.
+    #[serde(skip)]
+    latched: u32,
     l1: L1,
     /// Why L1 takes nothing, and since when; it tries again when `changed`.
     stalled: Option<(Stall, u64)>,
@@ -107,6 +110,9 @@ pub(crate) struct State {
     outgoing: VecDeque<MemoryRequest>,
     credits: u32,
     completions: Vec<Completions>,
+    /// When the first of them is there. Core cycles; `u64::MAX` if there is none.
+    #[serde(skip)]
+    next_completion: u64,
     /// When the next reply can be taken. Core cycles.
     fill_free: u64,
     /// When [`MemoryUnit::step`] has something to do. Core cycles; `u64::MAX` for nothing.
@@ -131,6 +137,13 @@ pub struct MemoryUnit {
     answered: Vec<u32>,
 }
 
+impl State {
+    fn find_next_completion(&mut self) {
+        let first = self.completions.iter().filter_map(Completions::next).min();
+        self.next_completion = first.unwrap_or(u64::MAX);
+    }
+}
+
 impl MemoryUnit {
     /// An idle one with empty caches, of SM number `sm`.
     pub fn new(gpu: &Arc<GpuSpec>, sm: u16) -> MemoryUnit {
@@ -141,12 +154,14 @@ impl MemoryUnit {
             pipelines: vec![Pipeline::default(); pipelines],
             arbiters: [Arbiter::default(); STRUCTURES],
             waiting: [0; STRUCTURES],
+            latched: 0,
             l1: L1::new(&gpu.l1, gpu.l1.size),
             stalled: None,
             changed: false,
             outgoing: VecDeque::new(),
             credits: gpu.memory_pipeline.credits,
             completions: vec![Completions::default(); SUB_CORES],
+            next_completion: u64::MAX,
             fill_free: 0,
             next_step: u64::MAX,
             last_write_back: None,
@@ -177,6 +192,7 @@ impl MemoryUnit {
         self.state.counters.pipeline.instructions += 1;
         let pipeline = self.pipeline(issue.sub_core);
         self.state.pipelines[pipeline].latched = Some(number);
+        self.state.latched |= 1 << pipeline;
         self.start(pipeline, cycle + 1);
         self.state.changed = true;
     }
@@ -253,6 +269,7 @@ impl MemoryUnit {
         access.start = unit.address_free.max(cycle - 1 + stages);
         let cycles = u64::from(access.total.div_ceil(spec.rate()));
         unit.latched = None;
+        self.state.latched &= !(1 << pipeline);
         unit.latch_free = access.start.max(cycle);
         unit.address_free = access.start + cycles;
         unit.buffered += u32::from(access.total);
@@ -273,7 +290,7 @@ impl MemoryUnit {
     ) {
         let next_reply = self.take_replies(cycle, inbox);
         self.grant(cycle, performed);
-        for pipeline in 0..self.state.pipelines.len() {
+        for pipeline in pipelines(self.state.latched) {
             self.start(pipeline, cycle + 1);
         }
         self.send(cycle, outbox);
@@ -342,6 +359,7 @@ impl MemoryUnit {
         if taken == total && unanswered == 0 {
             self.state.accesses.remove(number);
             self.state.completions[usize::from(sub_core)].add(ready, instruction);
+            self.state.next_completion = self.state.next_completion.min(ready);
         }
     }
 
@@ -376,8 +394,13 @@ impl MemoryUnit {
 
     /// When it next has something to do, apart from the inbox: a step, or a result. Core cycles.
     pub fn next_event(&self) -> Option<u64> {
-        let results = self.state.completions.iter().filter_map(Completions::next);
-        results.chain([self.state.next_step]).min().filter(|cycle| *cycle != u64::MAX)
+        let next = self.state.next_step.min(self.state.next_completion);
+        (next != u64::MAX).then_some(next)
+    }
+
+    /// Whether a result is there at a cycle.
+    pub fn has_completion(&self, cycle: u64) -> bool {
+        self.state.next_completion <= cycle
     }
 
     /// An instruction of a sub-core whose result can be written back, or whose store is acknowledged.
@@ -387,6 +410,7 @@ impl MemoryUnit {
             return None;
         }
         let instruction = self.state.completions.get_mut(usize::from(sub_core))?.take(cycle)?;
+        self.state.find_next_completion();
         self.state.last_write_back = Some(cycle);
         Some(instruction)
     }

@@ -43,9 +43,12 @@ fn uniform(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Option<Footprint> {
 fn consecutive(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Option<Footprint> {
     let first = pattern.addresses[0];
     let width = u64::from(pattern.width);
-    let follow = |(lane, &address): (usize, &u64)| address == first.wrapping_add(width * lane as u64);
-    let apart =
-        pattern.addresses.iter().enumerate().fold(0u32, |apart, lane| apart + u32::from(!follow(lane)));
+    let mut expected = first;
+    let mut apart = 0;
+    for address in pattern.addresses {
+        apart |= address ^ expected;
+        expected = expected.wrapping_add(width);
+    }
     if pattern.active != !0 || !pattern.width.is_power_of_two() || apart != 0 || !first.is_multiple_of(width)
     {
         return None;

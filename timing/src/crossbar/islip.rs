@@ -2,7 +2,7 @@
 //! accept one of the grants. A turn moves on only past what was accepted in the first round, which is what makes busy
 //! ports fall out of step and use every cycle.
 
-use super::network::{Matching, first_from, ports};
+use super::network::{Matching, first_from, only, ports};
 
 /// Matches `inputs` with `outputs` in at most `rounds` rounds.
 pub(super) fn choose(matching: &mut Matching, mut inputs: u128, mut outputs: u128, rounds: u32) {
@@ -12,8 +12,8 @@ pub(super) fn choose(matching: &mut Matching, mut inputs: u128, mut outputs: u12
             let candidates = matching.inputs_of[output as usize] & inputs;
             if candidates != 0 {
                 let input = first_from(candidates, matching.input_turn[output as usize]);
-                matching.granted[input as usize] |= 1 << output;
-                granted |= 1 << input;
+                matching.granted[input as usize] |= only(output);
+                granted |= only(input);
             }
         }
         if granted == 0 {
@@ -23,7 +23,7 @@ pub(super) fn choose(matching: &mut Matching, mut inputs: u128, mut outputs: u12
             let grants = std::mem::take(&mut matching.granted[input as usize]);
             let output = first_from(grants, matching.output_turn[input as usize]);
             matching.pairs.push((input, output));
-            outputs &= !(1 << output);
+            outputs &= !only(output);
             if round == 0 {
                 matching.input_turn[output as usize] = (input + 1) % 128;
                 matching.output_turn[input as usize] = (output + 1) % 128;

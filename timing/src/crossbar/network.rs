@@ -66,10 +66,31 @@ pub(super) struct Matching {
     pub(super) pairs: Vec<(u8, u8)>,
 }
 
+/// For each port the mask of those from it on.
+static FROM: [u128; MAXIMUM_PORTS as usize] = {
+    let mut masks = [0; MAXIMUM_PORTS as usize];
+    let mut port = 0;
+    while port < masks.len() {
+        masks[port] = u128::MAX << port;
+        port += 1;
+    }
+    masks
+};
+
 /// The first port of a mask in a turn that starts at `start`; the mask is not empty.
 pub(super) fn first_from(mask: u128, start: u8) -> u8 {
-    let upper = mask & (u128::MAX << start);
-    (if upper == 0 { mask } else { upper }).trailing_zeros() as u8
+    let upper = mask & FROM[usize::from(start) % FROM.len()];
+    let mask = if upper == 0 { mask } else { upper };
+    match mask as u64 {
+        0 => 64 + ((mask >> 64) as u64).trailing_zeros() as u8,
+        lower => lower.trailing_zeros() as u8,
+    }
+}
+
+/// The mask of one port.
+pub(super) fn only(port: u8) -> u128 {
+    let bit = 1_u64 << (port % 64);
+    if port < 64 { u128::from(bit) } else { u128::from(bit) << 64 }
 }
 
 /// The ports of a mask.

@@ -6,6 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::DramSpec;
 
+/// The banks of a mask.
+pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let bank = (mask != 0).then(|| mask.trailing_zeros() as u8)?;
+        mask &= mask - 1;
+        Some(bank)
+    })
+}
+
 /// Reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Direction {

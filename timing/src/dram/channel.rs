@@ -4,7 +4,7 @@ mod check;
 
 use serde::{Deserialize, Serialize};
 
-use super::bank::{Access, Bank, Direction};
+use super::bank::{Access, Bank, Direction, bits};
 use super::refresh::Refresh;
 use super::{
     Cell, Checker, Command, CommandKind, DramCounters, DramSpec, RefreshMode, Scheduler, Timing, Violation,
@@ -75,15 +75,6 @@ pub struct Channel {
     checker: Option<Box<Checker>>,
 }
 
-/// The banks of a mask.
-fn bits(mut mask: u64) -> impl Iterator<Item = u8> {
-    std::iter::from_fn(move || {
-        let bank = (mask != 0).then(|| mask.trailing_zeros() as u8)?;
-        mask &= mask - 1;
-        Some(bank)
-    })
-}
-
 /// A bank's access that may be commanded.
 #[derive(Clone, Copy)]
 struct Candidate {
@@ -93,15 +84,15 @@ struct Candidate {
     bank: u8,
 }
 
-/// The oldest of those that may be commanded at a cycle.
-fn oldest_ready(candidates: impl Iterator<Item = Candidate>, cycle: u64) -> Option<Candidate> {
-    let mut oldest: Option<Candidate> = None;
-    for candidate in candidates {
-        if candidate.from <= cycle && oldest.is_none_or(|oldest| candidate.age < oldest.age) {
-            oldest = Some(candidate);
+/// The bank of the oldest of those that may be commanded at a cycle.
+fn oldest_ready(candidates: impl Iterator<Item = Candidate>, cycle: u64) -> Option<u8> {
+    let (mut oldest, mut found) = (u64::MAX, u8::MAX);
+    for Candidate { from, age, bank } in candidates {
+        if from <= cycle && age < oldest {
+            (oldest, found) = (age, bank);
         }
     }
-    oldest
+    (oldest != u64::MAX).then_some(found)
 }
 
 /// When the first of them may be commanded.
@@ -238,30 +229,27 @@ impl Channel {
             Scheduler::FrFcfs => u64::MAX,
             Scheduler::Fcfs => fcfs::limit(&self.banks, direction),
         };
-        let candidates = self.column_banks(spec, direction);
-        let ready = match candidates {
-            // None is ready before the bus is.
-            _ if self.columns[direction as usize] > cycle => None,
-            banks => oldest_ready(self.columns(spec, banks, direction, limit), cycle),
-        };
+        let columns = self.column_banks(spec, direction, limit);
+        // None is ready before the bus is.
+        let bus_is_free = self.columns[direction as usize] <= cycle;
+        let ready = if bus_is_free { oldest_ready(self.columns(columns, direction), cycle) } else { None };
         let mut commanded = ready.is_some();
-        let completed = ready.and_then(|access| self.column(spec, timing, cycle, access.bank, direction));
+        let completed = ready.and_then(|bank| self.column(spec, timing, cycle, bank, direction));
         let mut later = u64::MAX;
         if spec.dual_command_bus || !commanded {
             later = self.refresh_step(spec, timing, cycle, &mut commanded);
             if later > cycle {
-                let banks = self.row_banks(spec, direction);
-                let ready = oldest_ready(self.rows(spec, banks, direction, limit), cycle);
-                if let Some(Candidate { bank, .. }) = ready {
+                let rows = self.row_banks(spec, direction, limit);
+                if let Some(bank) = oldest_ready(self.rows(rows, direction), cycle) {
                     self.change_row(spec, cycle, bank, direction);
                     commanded = true;
                 } else if !commanded {
-                    later = later.min(earliest(self.rows(spec, banks, direction, limit)));
+                    later = later.min(earliest(self.rows(rows, direction)));
                 }
             }
         }
         if !commanded {
-            later = later.min(earliest(self.columns(spec, candidates, direction, limit)));
+            later = later.min(earliest(self.columns(columns, direction)));
         }
         self.next = match (self.is_idle(), commanded) {
             (true, _) => u64::MAX,
@@ -293,64 +281,47 @@ impl Channel {
         }
     }
 
-    /// Accesses to open rows, as far as the scheduler lets them.
-    fn columns(
-        &self,
-        spec: &DramSpec,
-        banks: u64,
-        direction: Direction,
-        limit: u64,
-    ) -> impl Iterator<Item = Candidate> {
+    /// Accesses of banks to their open rows.
+    fn columns(&self, banks: u64, direction: Direction) -> impl Iterator<Item = Candidate> {
         let common = self.columns[direction as usize];
-        bits(banks).filter_map(move |bank| {
-            let state = &self.banks[bank as usize];
-            let queue = &state.queues[direction as usize];
-            let may = match spec.scheduler {
-                Scheduler::FrFcfs => frfcfs::may_have_column(queue),
-                Scheduler::Fcfs => fcfs::may_have_column(queue, limit),
-            };
+        bits(banks).map(move |bank| {
+            let state = &self.banks[usize::from(bank)];
             let group = self.groups[usize::from(state.group)][direction as usize];
             let from = state.column_at.max(group).max(common);
-            may.then_some(Candidate { from, age: queue.hit_age, bank })
+            Candidate { from, age: state.queues[direction as usize].hit_age, bank }
         })
     }
 
-    /// Banks with accesses to their open rows.
-    fn column_banks(&self, spec: &DramSpec, direction: Direction) -> u64 {
-        self.open[direction as usize] & !self.refreshing(spec)
+    /// Banks that may have column commands.
+    fn column_banks(&self, spec: &DramSpec, direction: Direction, limit: u64) -> u64 {
+        let open = self.open[direction as usize] & !self.refreshing(spec);
+        match spec.scheduler {
+            Scheduler::FrFcfs => frfcfs::column_banks(open),
+            Scheduler::Fcfs => fcfs::column_banks(&self.banks, direction, open, limit),
+        }
     }
 
-    /// Banks whose rows have to be opened or closed, with their oldest accesses.
-    fn rows(
-        &self,
-        spec: &DramSpec,
-        banks: u64,
-        direction: Direction,
-        limit: u64,
-    ) -> impl Iterator<Item = Candidate> {
+    /// Oldest accesses of banks whose rows have to be opened or closed for them.
+    fn rows(&self, banks: u64, direction: Direction) -> impl Iterator<Item = Candidate> {
         let common = self.activate_at.max(self.activations[0]);
-        bits(banks).filter_map(move |bank| {
-            let state = &self.banks[bank as usize];
-            let queue = &state.queues[direction as usize];
-            let may = match spec.scheduler {
-                Scheduler::FrFcfs => frfcfs::may_change_row(queue),
-                Scheduler::Fcfs => fcfs::may_change_row(queue, limit),
-            };
+        bits(banks).map(move |bank| {
+            let state = &self.banks[usize::from(bank)];
             let from = match state.open {
                 None => state.activate_at.max(common),
                 Some(_) => state.precharge_at,
             };
-            may.then_some(Candidate { from, age: queue.oldest_age, bank })
+            Candidate { from, age: state.queues[direction as usize].oldest_age, bank }
         })
     }
 
-    /// Banks with accesses for which their rows may have to change.
-    fn row_banks(&self, spec: &DramSpec, direction: Direction) -> u64 {
-        let banks = match spec.scheduler {
-            Scheduler::FrFcfs => self.occupied[direction as usize] & !self.open[direction as usize],
-            Scheduler::Fcfs => self.occupied[direction as usize],
-        };
-        banks & !self.refreshing(spec)
+    /// Banks whose rows may be changed.
+    fn row_banks(&self, spec: &DramSpec, direction: Direction, limit: u64) -> u64 {
+        let [occupied, open] = [self.occupied, self.open].map(|banks| banks[direction as usize]);
+        let occupied = occupied & !self.refreshing(spec);
+        match spec.scheduler {
+            Scheduler::FrFcfs => frfcfs::row_banks(occupied, open),
+            Scheduler::Fcfs => fcfs::row_banks(&self.banks, direction, occupied, limit),
+        }
     }
 
     fn command(&mut self, cycle: u64, kind: CommandKind, bank: u8, row: u64) {

@@ -1,7 +1,7 @@
 //! First come, first served: each bank works on the oldest access, and on none that is younger than one whose bank is
-//! taken by an older one.
+//! taken by an older one. Sets of banks are masks.
 
-use super::bank::{Bank, Direction, Queue};
+use super::bank::{Bank, Direction, Queue, bits};
 
 /// The age from which on accesses have to wait: that of the oldest whose bank has an older one.
 pub(super) fn limit(banks: &[Bank], direction: Direction) -> u64 {
@@ -9,12 +9,17 @@ pub(super) fn limit(banks: &[Bank], direction: Direction) -> u64 {
     banks.iter().filter_map(second).min().unwrap_or(u64::MAX)
 }
 
-/// Whether the bank's oldest access to the open row may have a column command.
-pub(super) fn may_have_column(queue: &Queue, limit: u64) -> bool {
-    queue.hit == Some(0) && queue.accesses[0].age < limit
+/// Banks whose oldest access may have a column command, of those that have one to their open row.
+pub(super) fn column_banks(banks: &[Bank], direction: Direction, open: u64, limit: u64) -> u64 {
+    filtered(banks, direction, open, |queue| queue.hit == Some(0) && queue.oldest_age < limit)
 }
 
-/// Whether the bank's row may be changed for its oldest access.
-pub(super) fn may_change_row(queue: &Queue, limit: u64) -> bool {
-    queue.hit != Some(0) && queue.accesses[0].age < limit
+/// Banks whose rows may be changed for their oldest accesses, of those that have some.
+pub(super) fn row_banks(banks: &[Bank], direction: Direction, occupied: u64, limit: u64) -> u64 {
+    filtered(banks, direction, occupied, |queue| queue.hit != Some(0) && queue.oldest_age < limit)
+}
+
+fn filtered(banks: &[Bank], direction: Direction, mask: u64, may: impl Fn(&Queue) -> bool) -> u64 {
+    let of = |bank: u8| &banks[usize::from(bank)].queues[direction as usize];
+    bits(mask).filter(|bank| may(of(*bank))).fold(0, |mask, bank| mask | 1 << bank)
 }

@@ -141,10 +141,10 @@ impl Tags {
     /// The slot that makes room in a set; nothing if all of its lines have sectors on their way.
     pub(super) fn victim(&self, spec: &L2Spec, set: u32) -> Option<u32> {
         let (mut victim, mut least) = (None, u64::MAX);
-        let ways = set as usize..(set + spec.ways) as usize;
-        for ((used, line), slot) in self.used[ways.clone()].iter().zip(&self.lines[ways]).zip(set..) {
-            if *used < least && line.pending == 0 {
-                (victim, least) = (Some(slot), *used);
+        let lines = &self.lines[set as usize..(set + spec.ways) as usize];
+        for (way, used) in self.used[set as usize..][..lines.len()].iter().enumerate() {
+            if *used < least && lines[way].pending == 0 {
+                (victim, least) = (Some(set + way as u32), *used);
             }
         }
         victim

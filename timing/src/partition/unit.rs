@@ -178,7 +178,7 @@ impl Partition {
     pub fn run(&mut self, gpu: &GpuSpec, clocks: &Clocks, until: u64, out: &mut Outbox) {
         let mut now = self.now.max(self.next_event());
         while now < until {
-            // Accesses move on only after a slice has asked for them, or a channel has done one.
+            // Accesses move on only after a slice has asked for the first, or a channel has done one.
             let after = clocks.dram.from_core(now + 1);
             if self.run_slices(gpu, clocks, now, out) {
                 self.take_misses(gpu, clocks, after);
@@ -191,32 +191,35 @@ impl Partition {
         self.now = self.now.max(until);
     }
 
-    /// All L2 cycles that start in a core cycle, or are late; whether there were any.
+    /// All L2 cycles that start in a core cycle, or are late; whether a slice has asked for its first access to DRAM.
     fn run_slices(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64, out: &mut Outbox) -> bool {
-        let mut ran = false;
+        let mut asked = false;
         for number in 0..self.slices.len() {
             if self.slice_wakes[number] > now {
                 continue;
             }
             let (start, end) = (clocks.l2.from_core(now), clocks.l2.from_core(now + 1));
             let slice = &mut self.slices[number];
+            let had_none = slice.next_miss().is_none();
             while slice.next_event() < end && start < end {
                 slice.step(&gpu.l2, clocks.l2, slice.next_event().max(start), out);
             }
+            asked |= had_none && slice.next_miss().is_some();
             self.slice_changed(clocks, number);
-            ran = true;
         }
-        ran
+        asked
     }
 
-    /// The same for the channel's cycles before `end`; data that comes is on its way to its slice.
+    /// The same for the channel's cycles before `end`; data that comes is on its way to its slice. Whether it has room for
+    /// more accesses than before.
     fn run_channels(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64, end: u64) -> bool {
-        let mut ran = false;
+        let mut has_more_room = false;
         for number in 0..self.channels.len() {
             if self.channel_wakes[number] > now {
                 continue;
             }
             let start = clocks.dram.from_core(now);
+            let queued = self.channels[number].queued();
             while let Some(next) = self.channels[number].next_event().filter(|next| *next < end) {
                 let cycle = next.max(start);
                 if cycle >= end {
@@ -226,10 +229,10 @@ impl Partition {
                     self.fill(gpu, clocks, &read);
                 }
             }
+            has_more_room |= self.channels[number].queued() != queued;
             self.channel_changed(clocks, number);
-            ran = true;
         }
-        ran
+        has_more_room
     }
 
     /// A sector that a channel has read is on its way to its slice.
@@ -243,31 +246,43 @@ impl Partition {
     /// Accesses of slices go to the channel as long as it has room, one of each slice in turn, at a cycle of its clock.
     fn take_misses(&mut self, gpu: &GpuSpec, clocks: &Clocks, cycle: u64) {
         while let Some(slice) = self.next_to_take(gpu) {
-            self.first = if slice + 1 < self.slices.len() { slice + 1 } else { 0 };
+            self.first = self.after(slice);
             self.take_miss(gpu, clocks, cycle, slice);
         }
     }
 
     /// The next slice whose access its channel has room for.
     fn next_to_take(&self, gpu: &GpuSpec) -> Option<usize> {
-        let has_room = |(slice, unit): (usize, &Slice)| {
-            let access = unit.next_miss()?;
-            let part = if self.channels.len() == 1 { 0 } else { slice % self.channels.len() };
-            self.channels[part].has_room(&gpu.dram, access.write).then_some(slice)
-        };
-        let (before, from) = self.slices.split_at(self.first);
-        let next = (self.first..).zip(from).find_map(has_room);
-        next.or_else(|| before.iter().enumerate().find_map(has_room))
+        let mut slice = self.first;
+        for _ in 0..self.slices.len() {
+            if let Some(access) = self.slices[slice].next_miss()
+                && self.channels[self.part(slice)].has_room(&gpu.dram, access.write)
+            {
+                return Some(slice);
+            }
+            slice = self.after(slice);
+        }
+        None
+    }
+
+    /// The slice whose turn is after that of another.
+    fn after(&self, slice: usize) -> usize {
+        if slice + 1 < self.slices.len() { slice + 1 } else { 0 }
+    }
+
+    /// The part of the channel that a slice's memory is in.
+    fn part(&self, slice: usize) -> usize {
+        if self.channels.len() == 1 { 0 } else { slice % self.channels.len() }
     }
 
     fn take_miss(&mut self, gpu: &GpuSpec, clocks: &Clocks, cycle: u64, slice: usize) {
         let Some(access) = self.slices[slice].take_miss(&gpu.l2) else { return };
-        let parts = self.channels.len();
-        let number = slice % parts;
+        let number = self.part(slice);
         let cell = match self.cells[slice] {
             // A line is in one row.
             Some((line, cell)) if line == access.line => cell,
             _ => {
+                let parts = self.channels.len();
                 let sharing = (self.slices.len() / parts) as u32;
                 let cell = gpu.dram.cell(sharing, (slice / parts) as u32, access.line, 0);
                 self.cells[slice] = Some((access.line, cell));

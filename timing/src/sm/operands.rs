@@ -235,30 +235,35 @@ impl Ports {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Collectors {
     free: Vec<u64>,
+    /// The least of them.
+    first: u64,
 }
 
 impl Collectors {
     /// All free.
     pub fn new(spec: &OperandSpec) -> Collectors {
-        Collectors { free: vec![0; spec.collectors as usize] }
+        Collectors { free: vec![0; spec.collectors as usize], first: 0 }
     }
 
     /// Whether those that were read can be at a cycle.
     pub fn check(&self, spec: &OperandSpec, now: u64) -> Fits {
         fits(self.free.len() == spec.collectors as usize, "there is another number of operand collectors")?;
+        let first = self.free.iter().min().is_none_or(|first| *first == self.first);
+        fits(first, "another operand collector is free first")?;
         fits(self.free.iter().all(|free| near(*free, now)), "an operand collector is in use for too long")
     }
 
     /// When the first is free. Core cycles.
     pub fn next_free(&self) -> u64 {
-        self.free.iter().copied().min().unwrap_or(0)
+        self.first
     }
 
     /// The one that is free first is in use until a cycle (exclusive).
     pub fn take(&mut self, until: u64) {
-        if let Some(free) = self.free.iter_mut().min() {
+        if let Some(free) = self.free.iter_mut().find(|free| **free == self.first) {
             *free = until;
         }
+        self.first = self.free.iter().copied().min().unwrap_or(0);
     }
 }
 

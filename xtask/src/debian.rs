@@ -35,7 +35,11 @@ const PACKAGES: [Package; 10] = [
         file: "/usr/include/python3.11/Python.h",
         tests: "Triton, which compiles launchers",
     },
-    Package { name: "valgrind", file: "/usr/bin/valgrind", tests: "memory checks of the host side" },
+    Package {
+        name: "valgrind",
+        file: "/usr/bin/valgrind",
+        tests: "memory checks of the host side, cost of the timing model",
+    },
     Package {
         name: "libmpfr6",
         file: "/usr/lib/x86_64-linux-gnu/libmpfr.so.6",
@@ -51,6 +55,11 @@ impl Package {
             || process::succeeds(Command::new("/usr/bin/python3").args(["-c", "import ensurepip, venv"]));
         Path::new(self.file).exists() && (self.name != "python3-venv" || venv())
     }
+}
+
+/// Whether a package is there.
+pub(crate) fn is_present(name: &str) -> bool {
+    PACKAGES.iter().any(|package| package.name == name && package.is_present())
 }
 
 /// Installs what is missing when it may; gives what is still missing, as "package (tests)".

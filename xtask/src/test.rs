@@ -21,6 +21,10 @@ const OPTIMISED_ENGINE: [&str; 6] = [
     "profile.dev.package.functional.debug-assertions=false",
 ];
 
+/// The host instructions that the timing model takes, in a release.
+const MODEL_COST: [&str; 9] =
+    ["test", "--release", "--package", "timing", "--test", "gpu", "--", "--ignored", "no_tenth_more"];
+
 /// Runs every step; a failing one does not keep the later ones from running, so that one run shows all there is to mend.
 pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     let workspace = Workspace::find();
@@ -49,6 +53,9 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     if filter.is_none() {
         report.step("client suites", || clients::small(&workspace));
         report.step("micro-benchmarks", || micro::quick(&workspace).map(|()| true));
+        if debian::is_present("valgrind") {
+            report.step("cost of the model", || process::shown(cargo(&MODEL_COST).arg("--nocapture")));
+        }
     }
     let mut counts = Counts::default();
     report.step("cargo test", || {

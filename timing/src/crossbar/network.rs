@@ -396,15 +396,16 @@ impl<T: Copy> Network<T> {
 
     fn enqueue(&mut self, index: u32) {
         let Packet { input, output, .. } = self.queued[index as usize].packet;
-        let (input, output) = (input as usize, output as usize);
+        let (from, to) = (only(input), only(output));
+        let (input, output) = (usize::from(input), usize::from(output));
         let queue = &mut self.queues[input * self.matching.inputs_of.len() + output];
         match *queue {
             (NONE, _) => {
                 *queue = (index, index);
-                self.matching.outputs_of[input] |= 1 << output;
-                self.matching.inputs_of[output] |= 1 << input;
-                self.waiting_inputs |= 1 << input;
-                self.wanted_outputs |= 1 << output;
+                self.matching.outputs_of[input] |= to;
+                self.matching.inputs_of[output] |= from;
+                self.waiting_inputs |= from;
+                self.wanted_outputs |= to;
             }
             (first, last) => {
                 *queue = (first, index);
@@ -414,7 +415,8 @@ impl<T: Copy> Network<T> {
     }
 
     fn dequeue(&mut self, input: u8, output: u8) -> Packet<T> {
-        let (input, output) = (input as usize, output as usize);
+        let (from, to) = (only(input), only(output));
+        let (input, output) = (usize::from(input), usize::from(output));
         let queue = &mut self.queues[input * self.matching.inputs_of.len() + output];
         let index = queue.0;
         let queued = &mut self.queued[index as usize];
@@ -422,13 +424,13 @@ impl<T: Copy> Network<T> {
         let next = std::mem::replace(&mut queued.next, std::mem::replace(&mut self.free, index));
         queue.0 = next;
         if next == NONE {
-            self.matching.outputs_of[input] &= !(1 << output);
-            self.matching.inputs_of[output] &= !(1 << input);
+            self.matching.outputs_of[input] &= !to;
+            self.matching.inputs_of[output] &= !from;
             if self.matching.outputs_of[input] == 0 {
-                self.waiting_inputs &= !(1 << input);
+                self.waiting_inputs &= !from;
             }
             if self.matching.inputs_of[output] == 0 {
-                self.wanted_outputs &= !(1 << output);
+                self.wanted_outputs &= !to;
             }
         }
         packet
@@ -450,16 +452,17 @@ impl<T: Copy> Network<T> {
             self.counts.flits += u64::from(packet.flits);
             let end = self.now + u64::from(packet.flits);
             if packet.flits > 1 {
-                self.busy_inputs |= 1 << input;
-                self.busy_outputs |= 1 << output;
+                let (from, to) = (only(input), only(output));
+                self.busy_inputs |= from;
+                self.busy_outputs |= to;
                 self.input_busy_until[input as usize] = end;
                 self.output_busy_until[output as usize] = end;
-                self.endings.add(self.now, end, 1 << input, 1 << output);
+                self.endings.add(self.now, end, from, to);
             }
             let credits = &mut self.credits[output as usize];
             *credits -= 1;
             if *credits == 0 {
-                self.without_credit |= 1 << output;
+                self.without_credit |= only(output);
             }
             let arrival = wires.clock.to_core(end - 1 + u64::from(wires.latency));
             deliver(input, output, arrival, packet.message);
@@ -485,14 +488,14 @@ impl<T: Copy> Network<T> {
             let (inputs, outputs) = self.endings.take(cycle);
             for input in ports(inputs) {
                 match self.input_busy_until[input as usize] {
-                    until if until <= next => self.busy_inputs &= !(1 << input),
-                    until => self.endings.add(next, until, 1 << input, 0),
+                    until if until <= next => self.busy_inputs &= !only(input),
+                    until => self.endings.add(next, until, only(input), 0),
                 }
             }
             for output in ports(outputs) {
                 match self.output_busy_until[output as usize] {
-                    until if until <= next => self.busy_outputs &= !(1 << output),
-                    until => self.endings.add(next, until, 0, 1 << output),
+                    until if until <= next => self.busy_outputs &= !only(output),
+                    until => self.endings.add(next, until, 0, only(output)),
                 }
             }
         }

@@ -132,9 +132,10 @@ impl Channel {
         }
     }
 
-    /// The cycle of the next thing to do; refreshes of an idle channel are done when it is used again.
-    pub fn next_event(&self) -> Option<u64> {
-        (self.next != u64::MAX).then_some(self.next)
+    /// The cycle of the next thing to do, `u64::MAX` for nothing; refreshes of an idle channel are done when it is used
+    /// again.
+    pub fn next_event(&self) -> u64 {
+        self.next
     }
 
     /// Whether nothing waits.

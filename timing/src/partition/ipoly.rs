@@ -24,8 +24,7 @@ const fn remainders() -> [[[u8; 256]; 8]; DEGREES + 1] {
             let own = 1_usize << (bit % 8);
             let mut below = 0;
             while below < own {
-                remainders[degree][bit / 8][own | below] =
-                    remainders[degree][bit / 8][below] ^ power as u8;
+                remainders[degree][bit / 8][own | below] = remainders[degree][bit / 8][below] ^ power as u8;
                 below += 1;
             }
             power <<= 1;

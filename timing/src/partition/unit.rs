@@ -166,7 +166,7 @@ impl Partition {
 
     fn channel_changed(&mut self, clocks: &Clocks, channel: usize) {
         let next = self.channels[channel].next_event();
-        self.channel_wakes[channel] = next.map_or(u64::MAX, |cycle| clocks.dram.within_core(cycle));
+        self.channel_wakes[channel] = if next == u64::MAX { next } else { clocks.dram.within_core(next) };
     }
 
     /// Whether nothing is here or expected.
@@ -179,12 +179,15 @@ impl Partition {
         let mut now = self.now.max(self.next_event());
         while now < until {
             // Accesses move on only after a slice has asked for the first, or a channel has done one.
-            let after = clocks.dram.from_core(now + 1);
-            if self.run_slices(gpu, clocks, now, out) {
-                self.take_misses(gpu, clocks, after);
-            }
-            if self.run_channels(gpu, clocks, now, after) {
-                self.take_misses(gpu, clocks, after);
+            let asked = self.run_slices(gpu, clocks, now, out);
+            if asked || self.channel_wakes.iter().any(|wake| *wake <= now) {
+                let after = clocks.dram.from_core(now + 1);
+                if asked {
+                    self.take_misses(gpu, clocks, after);
+                }
+                if self.run_channels(gpu, clocks, now, after) {
+                    self.take_misses(gpu, clocks, after);
+                }
             }
             now = self.next_event().max(now + 1);
         }
@@ -220,11 +223,8 @@ impl Partition {
             }
             let start = clocks.dram.from_core(now);
             let queued = self.channels[number].queued();
-            while let Some(next) = self.channels[number].next_event().filter(|next| *next < end) {
-                let cycle = next.max(start);
-                if cycle >= end {
-                    break;
-                }
+            while self.channels[number].next_event() < end && start < end {
+                let cycle = self.channels[number].next_event().max(start);
                 if let Some(read) = self.channels[number].step(&gpu.dram, &clocks.timing, cycle) {
                     self.fill(gpu, clocks, &read);
                 }

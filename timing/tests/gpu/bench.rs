@@ -23,6 +23,11 @@ fn measure(name: &str, gpu: &mut Gpu, script: &Script) -> [f64; 2] {
 
 /// The loop of a naive product of matrices: two loads, a sum of products, its counting.
 fn sgemm(size: u64) -> Script {
+    sgemm_of(size, size)
+}
+
+/// Only so many steps of its loop.
+pub fn sgemm_of(size: u64, steps: u64) -> Script {
     let a = move |thread: Thread| (1 << 30) + (thread.number / size * size + thread.iteration) * 4;
     let b = move |thread: Thread| (1 << 31) + (thread.iteration * size + thread.number % size) * 4;
     Script::new((size * size / 256) as u32, 256)
@@ -32,15 +37,20 @@ fn sgemm(size: u64) -> Script {
         .operation(OperationClass::Integer, 12, &[12])
         .operation(OperationClass::Fp32, 10, &[8, 9, 10])
         .operation(OperationClass::Integer, 13, &[13])
-        .repeat(0, size - 1)
+        .repeat(0, steps - 1)
         .store(&[10], |thread| (3 << 30) + thread.number * 4)
         .exit()
 }
 
 /// Two vectors are read and one is written.
 fn sum_of_vectors() -> Script {
+    sum_of_vectors_by(8192)
+}
+
+/// By so many CTAs.
+pub fn sum_of_vectors_by(ctas: u32) -> Script {
     let vector = |number: u64| move |thread: Thread| (number << 30) + 4 * thread.number;
-    Script::new(8192, 256).load(8, &[], vector(1)).load(9, &[], vector(2)).store(&[8, 9], vector(3)).exit()
+    Script::new(ctas, 256).load(8, &[], vector(1)).load(9, &[], vector(2)).store(&[8, 9], vector(3)).exit()
 }
 
 #[test]
@@ -75,7 +85,6 @@ fn bench_threads() {
     }
 }
 
-/// Its host instructions too: `valgrind --tool=callgrind TEST-BINARY --ignored bench_vectors`.
 #[test]
 #[ignore = "measures time"]
 fn bench_vectors() {

@@ -4,6 +4,7 @@
 
 mod bench;
 mod copies;
+mod cost;
 mod determinism;
 mod dispatch;
 mod errors;

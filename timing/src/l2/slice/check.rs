@@ -38,12 +38,7 @@ impl Slice {
     ///
     /// # Errors
     /// It can have no such state.
-    pub(crate) fn restore(
-        &mut self,
-        gpu: &GpuSpec,
-        number: u32,
-        now: u64,
-    ) -> Result<Expected, &'static str> {
+    pub(crate) fn restore(&mut self, gpu: &GpuSpec, number: u32, now: u64) -> Result<Expected, &'static str> {
         let expected = self.check(gpu, number, now)?;
         self.tags.derive(&gpu.l2);
         self.look_ahead();

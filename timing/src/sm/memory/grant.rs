@@ -43,7 +43,9 @@ impl MemoryUnit {
     /// Each structure takes requests of one access.
     pub(super) fn grant(&mut self, cycle: u64, performed: &mut Vec<u32>) {
         for structure in [Structure::Shared, Structure::Constant] {
-            if let Some((pipeline, number)) = self.candidate(structure, cycle, 0) {
+            if self.state.waiting[structure as usize] != 0
+                && let Some((pipeline, number)) = self.candidate(structure, cycle, 0)
+            {
                 self.take_whole(structure, pipeline, number, cycle, performed);
             }
         }
@@ -54,7 +56,7 @@ impl MemoryUnit {
     /// `tried` are left out.
     fn candidate(&self, structure: Structure, cycle: u64, tried: u32) -> Option<(usize, u32)> {
         let Arbiter { free, turn } = self.state.arbiters[structure as usize];
-        if free > cycle || self.state.waiting[structure as usize] == 0 {
+        if free > cycle {
             return None;
         }
         let rate = self.gpu.memory_pipeline.rate();

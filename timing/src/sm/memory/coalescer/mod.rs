@@ -244,7 +244,10 @@ mod tests {
     #[test]
     fn consecutive_words_that_begin_within_a_line_touch_one_sector_more() {
         let (lines, sectors) = run(CoalescerPolicy::Volta, !0, load(4, |lane| 0x1004 + 4 * lane));
-        assert_eq!((lines, sectors), (2, Footprint { distinct: 5, by_eight: 8, consecutive: true, uniform: false }));
+        assert_eq!(
+            (lines, sectors),
+            (2, Footprint { distinct: 5, by_eight: 8, consecutive: true, uniform: false })
+        );
     }
 
     #[test]

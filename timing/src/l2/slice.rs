@@ -236,7 +236,9 @@ impl Slice {
     /// A request arrives at a core cycle, for a line of this slice; none that arrives later comes before it.
     pub fn arrive(&mut self, clock: Clock, cycle: u64, line: u64, request: Timed<MemoryRequest>) {
         self.input.push_back(Arrival { cycle: clock.from_core(cycle), line, request });
-        self.look_ahead();
+        if self.input.len() == 1 {
+            self.look_ahead();
+        }
     }
 
     /// A sector that was fetched arrives at a core cycle, none before those that arrived already.

@@ -64,7 +64,7 @@ fn digest(line: u64) -> u8 {
 
 /// The highest bit of each byte that is 0; bits of bytes above one that is 0 may be wrong.
 fn zero_bytes(word: u64) -> u64 {
-    word.wrapping_sub(u64::MAX / 0xff) & !word & (u64::MAX / 0xff << 7)
+    word.wrapping_sub(u64::MAX / 0xff) & !word & ((u64::MAX / 0xff) << 7)
 }
 
 impl Tags {

@@ -16,7 +16,10 @@ impl Completions {
     /// Adds an instruction; behind those of the same cycle.
     pub fn add(&mut self, cycle: u64, instruction: u32) {
         let later = self.queue.iter().rev().take_while(|(other, _)| *other > cycle).count();
-        self.queue.insert(self.queue.len() - later, (cycle, instruction));
+        match later {
+            0 => self.queue.push_back((cycle, instruction)),
+            _ => self.queue.insert(self.queue.len() - later, (cycle, instruction)),
+        }
     }
 
     /// Takes the first one whose result is there.

@@ -161,7 +161,7 @@ impl MemoryUnit {
     /// # Errors
     /// It can take none.
     fn take_lines(&mut self, pipeline: usize, number: u32, cycle: u64) -> Result<(), Stall> {
-        let access = self.state.accesses[number];
+        let access = &self.state.accesses[number];
         let available = access.available(cycle, self.gpu.memory_pipeline.rate());
         let quota = (access.total - access.taken).div_ceil(access.passes.max(1)).min(available);
         let mut taken = 0;

@@ -5,7 +5,13 @@ use crate::message::{LINE_BYTES, SECTOR_BYTES};
 
 /// Over the whole warp.
 pub fn coalesce(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
-    if let Some(footprint) = consecutive(pattern, lines).or_else(|| uniform(pattern, lines)) {
+    let [first, second, ..] = *pattern.addresses;
+    let common = match second.wrapping_sub(first) {
+        0 => uniform(pattern, lines),
+        stride if stride == u64::from(pattern.width) => consecutive(pattern, lines),
+        _ => None,
+    };
+    if let Some(footprint) = common {
         return footprint;
     }
     add_lanes(pattern, !0, lines);

@@ -131,6 +131,19 @@ mod tests {
     }
 
     #[test]
+    fn the_short_way_for_one_place_gives_what_the_long_way_gives() {
+        for (gpu, width, at) in
+            [("titan-v", 4, 0), ("titan-v", 8, 24), ("titan-v", 16, 120), ("titan-v-old", 16, 8)]
+        {
+            let addresses = [0x10_0000 + at; WARP_SIZE];
+            let pattern = Pattern { active: !0, addresses: &addresses, width, marks: false };
+            let footprint = Footprint { distinct: 1, by_eight: 4, consecutive: false, uniform: true };
+            let short = GpuSpec::built_in(gpu).unwrap().l1.passes(&pattern, footprint);
+            assert_eq!(short, passes(gpu, width, |_| at), "{gpu}, {width} B at {at}");
+        }
+    }
+
+    #[test]
     fn lanes_in_a_data_bank_take_turns() {
         for stride in [2, 4, 8, 16] {
             assert_eq!(u64::from(passes("titan-v", 8, |lane| 8 * stride * lane)), 2 * stride);

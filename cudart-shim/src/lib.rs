@@ -47,6 +47,7 @@ mod marks;
 mod memory_operation;
 mod model;
 mod module;
+mod multicast;
 mod notification;
 mod nvml;
 mod nvtx;

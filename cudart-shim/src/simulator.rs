@@ -23,6 +23,7 @@ use crate::recording;
 use crate::stream_attribute::Values;
 use crate::texture::Objects;
 use crate::texture_reference::References;
+use crate::virtual_memory;
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::memory::{Allocation, MemoryError};
 use parking_lot::Mutex;
@@ -200,6 +201,9 @@ impl Simulator {
         if device_count() > 1 {
             device.memory.look_elsewhere(Box::new(move |address| peer::find(ordinal, address)));
         }
+        device.memory.find_replicas_by(Box::new(move |address, bytes| {
+            virtual_memory::replicas(ordinal, address, bytes)
+        }));
         static FORK_HANDLER: Once = Once::new();
         // SAFETY: the handler only stores flags.
         FORK_HANDLER.call_once(|| unsafe {

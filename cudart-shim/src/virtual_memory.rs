@@ -1,11 +1,12 @@
 //! Virtual memory management: allocations without addresses, by handle, and where they are mapped.
 
 use crate::abi::MemoryLocation;
-use crate::context::{check_device, ordinal};
+use crate::context::{check_device, driver, ordinal};
 use crate::error::{Error, Result};
 use crate::log;
+use crate::multicast::{Multicast, MulticastProperties, is_in_memory};
 use crate::process::process;
-use crate::simulator::{MAX_DEVICES, Simulator, simulator_of, started};
+use crate::simulator::{MAX_DEVICES, Simulator, owner_of, simulator_of, started};
 use functional::memory::{Memory, Pages};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -87,6 +88,8 @@ struct Physical {
     references: usize,
     /// Places it is mapped at; it lives as long as there is one, or a reference.
     mappings: usize,
+    /// What it stands for, if it has no memory of its own.
+    multicast: Option<Multicast>,
 }
 
 /// What is mapped at an address, and the access each has (`CU_MEM_ACCESS_FLAGS_PROT_…`).
@@ -116,8 +119,13 @@ impl Table {
     fn insert(&mut self, properties: AllocationProperties, pages: Arc<Pages>) -> u64 {
         self.created += 1;
         let handle = HANDLES | (self.created << 4);
-        self.live.insert(handle, Physical { properties, pages, references: 1, mappings: 0 });
+        self.live.insert(handle, Physical { properties, pages, references: 1, mappings: 0, multicast: None });
         handle
+    }
+
+    /// Is what is mapped a multicast object?
+    fn is_multicast(&self, mapped: &Mapped) -> bool {
+        self.live.get(&mapped.handle).is_some_and(|physical| physical.multicast.is_some())
     }
 
     /// The allocation of a handle that has not been released.
@@ -133,7 +141,7 @@ impl Table {
 }
 
 /// Waits for all work of all devices, which may use what is mapped.
-fn wait_for_devices() -> Result<()> {
+pub(crate) fn wait_for_devices() -> Result<()> {
     started().try_for_each(|simulator| Ok(simulator.engine.synchronize(Scope::Context)?))
 }
 
@@ -212,6 +220,98 @@ pub(crate) fn has_access(device: usize, mapping: u64) -> bool {
     })
 }
 
+/// A handle for a multicast object.
+pub(crate) fn create_multicast(properties: &MulticastProperties) -> Result<u64> {
+    /// No device's.
+    const NOWHERE: MemoryLocation = MemoryLocation { kind: DEVICE, id: -1 };
+    properties.check()?;
+    // The pages are never touched.
+    let pages = driver()?.device.memory.create_host_pages(properties.size as u64)?;
+    // Not for other processes, which would not see what is bound.
+    let made_with =
+        AllocationProperties { location: NOWHERE, handle_types: 0, ..AllocationProperties::imported() };
+    Ok(with_table(|table| {
+        let handle = table.insert(made_with, pages);
+        if let Some(physical) = table.live.get_mut(&handle) {
+            physical.multicast = Some(Multicast::new(properties));
+        }
+        handle
+    }))
+}
+
+/// Uses the multicast object of a handle.
+pub(crate) fn with_multicast<T>(handle: u64, use_it: impl FnOnce(&mut Multicast) -> Result<T>) -> Result<T> {
+    with_table(|table| table.held(handle)?.multicast.as_mut().ok_or(Error::InvalidValue).and_then(use_it))
+}
+
+/// The device whose memory a handle is.
+pub(crate) fn device_of_handle(handle: u64) -> Result<usize> {
+    let location = properties(handle)?.location;
+    if location.kind == DEVICE { ordinal(location.id) } else { Err(Error::InvalidValue) }
+}
+
+/// The device whose memory lies at an address.
+pub(crate) fn device_at(address: u64) -> Result<usize> {
+    let (owner, _) = owner_of(address).ok_or(Error::InvalidValue)?;
+    match properties_at(owner, address).map(|properties| properties.location) {
+        None => Ok(owner.ordinal),
+        Some(location) if location.kind == DEVICE => ordinal(location.id),
+        Some(_) => Err(Error::InvalidValue),
+    }
+}
+
+/// Binds what lies at an address, for a device, to a range of a multicast object.
+pub(crate) fn bind_address(multicast: u64, device: usize, range: (u64, u64), address: u64) -> Result<()> {
+    simulator_of(device)?;
+    if !is_in_memory(device, address, range.1) {
+        return Err(Error::InvalidValue);
+    }
+    with_multicast(multicast, |object| object.bind_address(device, range, address))
+}
+
+/// Binds memory of a handle, from an offset on, to a range of a multicast object.
+pub(crate) fn bind_memory(
+    multicast: u64,
+    device: usize,
+    range: (u64, u64),
+    memory: u64,
+    from: u64,
+) -> Result<()> {
+    simulator_of(device)?;
+    with_table(|table| {
+        let physical = table.held(memory)?;
+        let location = physical.properties.location;
+        if physical.multicast.is_some() || (location.kind == DEVICE && location.id != device as c_int) {
+            return Err(Error::InvalidValue);
+        }
+        let pages = Arc::clone(&physical.pages);
+        let object = table.held(multicast)?.multicast.as_mut().ok_or(Error::InvalidValue)?;
+        object.bind_pages(device, range, &pages, from)
+    })
+}
+
+/// Where the bytes at a multicast address lie in each device's memory; nothing if a device's kernels may not use the
+/// address.
+pub(crate) fn replicas(device: usize, address: u64, bytes: u32) -> Vec<u64> {
+    let Ok(mapping) = arena(address).and_then(|memory| memory.mapping_of(address).ok_or(Error::InvalidValue))
+    else {
+        return Vec::new();
+    };
+    let places = with_table(|table| {
+        let mapped = table.mapped.get(&mapping.address);
+        let mapped = mapped.filter(|mapped| mapped.devices.get(device) == Some(&PROT_READ_WRITE));
+        let object = mapped.and_then(|mapped| table.live.get(&mapped.handle)?.multicast.as_ref());
+        let offset = address - mapping.address + mapping.offset;
+        let inside = address + u64::from(bytes) <= mapping.address + mapping.size;
+        object.filter(|_| inside).map_or_else(Vec::new, |object| object.places(offset, bytes.into()))
+    });
+    // What was bound by its address may be gone.
+    match places.iter().all(|(device, address)| is_in_memory(*device, *address, bytes.into())) {
+        true => places.into_iter().map(|(_, address)| address).collect(),
+        false => Vec::new(),
+    }
+}
+
 /// A device has been reset, and with it goes what is mapped into its addresses, and its memory.
 pub(crate) fn forget(simulator: &Simulator) {
     let memory = &simulator.device.memory;
@@ -220,6 +320,9 @@ pub(crate) fn forget(simulator: &Simulator) {
             if let Some(physical) = table.live.get_mut(&mapped.handle) {
                 physical.mappings -= 1;
             }
+        }
+        for physical in table.live.values_mut() {
+            physical.multicast.iter_mut().for_each(|object| object.forget(simulator.ordinal));
         }
         table.live.retain(|_, physical| {
             let location = physical.properties.location;
@@ -265,6 +368,9 @@ impl Simulator {
         }
         with_table(|table| {
             let physical = table.held(handle)?;
+            if physical.multicast.as_ref().is_some_and(|object| !object.is_complete()) {
+                return Err(Error::InvalidValue);
+            }
             arena(address)?.map(address, &physical.pages, offset, size)?;
             physical.mappings += 1;
             let devices = [PROT_NONE; MAX_DEVICES];
@@ -313,6 +419,8 @@ impl Simulator {
         memory.check_mapped(address, size)?;
         with_table(|table| {
             let mut some_device = false;
+            let mut of_range = table.mapped.range(address..address + size);
+            let some_multicast = of_range.any(|(_, mapped)| table.is_multicast(mapped));
             for mapped in table.mapped.range_mut(address..address + size).map(|(_, mapped)| mapped) {
                 for (location, flags) in wanted {
                     let place = match location.kind {
@@ -325,7 +433,7 @@ impl Simulator {
                 }
                 some_device |= mapped.devices.contains(&PROT_READ_WRITE);
             }
-            Ok(memory.set_access(address, size, some_device)?)
+            Ok(memory.set_access(address, size, some_device && !some_multicast)?)
         })
     }
 

@@ -11,7 +11,7 @@ impl Slice {
         let Some(slot) = found.or_else(|| self.tags.victim(spec, set)) else { return };
         match found {
             Some(_) => self.tags.touch(spec, slot),
-            None => self.tags.allocate(slot, line),
+            None => self.tags.allocate(spec, slot, line),
         }
         let (_, fetched) = spec.missing_and_fetched(self.tags.line(slot), request);
         if request.kind != RequestKind::Read {

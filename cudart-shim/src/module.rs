@@ -26,6 +26,7 @@ use saved_run::Digest;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::ops::Range;
+use std::slice;
 use std::sync::{Arc, OnceLock};
 
 /// Handles lie where no process has memory.
@@ -74,9 +75,9 @@ impl Kernel {
     /// reach, count as one and the same: they lie on stacks and are another in each run.
     pub(crate) fn digest_of_arguments(&self, program: &Program, block: &[u8]) -> Digest {
         let read = self.arguments_read.get_or_init(|| parameter_bytes_read(&program.kernel().source));
-        let all = [0..block.len() as u64];
+        let all = 0..block.len() as u64;
         let mut bytes = vec![0; block.len()];
-        for range in read.as_deref().unwrap_or(&all) {
+        for range in read.as_deref().unwrap_or(slice::from_ref(&all)) {
             let range = range.start as usize..(range.end as usize).min(block.len());
             if let (Some(to), Some(from)) = (bytes.get_mut(range.clone()), block.get(range)) {
                 to.copy_from_slice(from);

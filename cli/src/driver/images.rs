@@ -280,11 +280,10 @@ impl Driver {
             self.check("cuSurfObjectDestroy", unsafe { (call.cuSurfObjectDestroy)(handle) })?;
         }
         for array in arrays {
+            let destroy =
+                if array.levels.len() == 1 { call.cuArrayDestroy } else { call.cuMipmappedArrayDestroy };
             // SAFETY: as above.
-            let code = match array.levels.as_slice() {
-                [_] => unsafe { (call.cuArrayDestroy)(array.whole) },
-                _ => unsafe { (call.cuMipmappedArrayDestroy)(array.whole) },
-            };
+            let code = unsafe { destroy(array.whole) };
             self.check("cuArrayDestroy", code)?;
         }
         Ok(())

@@ -105,10 +105,10 @@ fn was_resumed(file: &Path, outcome: &Path) -> bool {
 }
 
 /// File's number, and when it was changed.
-type Identity = (u64, SystemTime);
+pub(crate) type Identity = (u64, SystemTime);
 
 /// What tells a file from the one that replaces it.
-fn identity(file: &Path) -> Option<Identity> {
+pub(crate) fn identity(file: &Path) -> Option<Identity> {
     let data = fs::metadata(file).ok()?;
     Some((data.ino(), data.modified().ok()?))
 }

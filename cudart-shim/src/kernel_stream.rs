@@ -1,8 +1,8 @@
 //! Writes the program's launches and copies to a kernel stream, where `VOLTSIM_IMAGE` names a file.
 //!
 //! `VOLTSIM_IMAGE_ONLY` chooses launches. Where `VOLTSIM_PLAN` names a file too, launches are grouped by what they do, and the stream
-//! has the first two of each group; that file gets the plan. Both have their names when the
-//! process ends. What cannot be written is told once, and the program goes on.
+//! has the first two of each group; that file gets the plan. Both have their names when the process ends. What cannot be written is
+//! told once, and the program goes on.
 
 use crate::environment;
 use crate::log;

@@ -1,7 +1,6 @@
 //! `voltsim plan`: which launches of a program stand for which.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,6 +8,7 @@ use std::process::ExitCode;
 use launch_capture::{Configuration, Group, Plan, Representative};
 use timing::specification::{GpuSpec, gpu};
 
+use crate::checkpoint::identity;
 use crate::failure::Failure;
 use crate::model::{self, check_creatable};
 use crate::program::{self, absolute};
@@ -45,21 +45,16 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     check_creatable(&args.output)?;
     let plan_file = absolute(&args.output)?;
     let stream = plan_file.with_extension("vks");
-    let failed = |error| Failure::in_file(&plan_file, error);
-    // What was there before must not be taken for this run's.
-    for file in [&plan_file, &stream] {
-        match fs::remove_file(file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
-    }
+    // What was there before is not this run's.
+    let before = identity(&plan_file);
     let mut command = program::command(&args.program, &args.options)?;
     command.env("VOLTSIM_IMAGE", &stream).env("VOLTSIM_PLAN", &plan_file);
     let status = supervise::run(command)?;
-    if !plan_file.exists() {
+    if identity(&plan_file) == before {
         return Err(Failure::new(
-            "the program has launched no kernel, or there is no plan for what is said above",
-        ));
+            "there is no plan: the program has launched no kernel, or what is said above",
+        )
+        .remedy("see that the program runs to its end under voltsim run"));
     }
     let mut plan = Plan::read(&plan_file)?;
     plan.configurations = configurations;

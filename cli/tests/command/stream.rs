@@ -172,6 +172,15 @@ fn a_plan_has_the_first_two_launches_of_each_kind() {
 }
 
 #[test]
+fn a_program_without_launches_has_no_plan_and_leaves_that_of_before() {
+    let (captured, _) = planned();
+    let before = captured.place.read("plan.toml");
+    let outcome = captured.place.voltsim(&["plan", "--", "true"]);
+    assert!(outcome.status == 2 && outcome.stderr.contains("no plan"), "{}", outcome.stderr);
+    assert_eq!(captured.place.read("plan.toml"), before);
+}
+
+#[test]
 fn the_estimate_of_a_sweep_is_near_the_time_of_all_launches() {
     let (captured, _) = planned();
     let place = &captured.place;

@@ -1,10 +1,11 @@
 //! Jobs: a launch of a kernel stream timed for a GPU, in a process of its own.
 
 use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use launch_capture::{Configuration, KernelStream, Plan, Representative};
 use serde::Deserialize;
@@ -54,6 +55,7 @@ impl Jobs {
         let path = beside(file, &plan.stream);
         let stream = KernelStream::open(&path)?;
         let engine = digest_of_engine()?;
+        let device = env::var_os("VOLTSIM_DEVICE").unwrap_or_else(|| stream.about().device.clone().into());
         let mut all = Vec::new();
         for (number, configuration) in plan.configurations.iter().enumerate() {
             let changes = configuration.set.iter().map(String::as_str);
@@ -66,7 +68,7 @@ impl Jobs {
             for (position, group, launch) in launches {
                 let mut hasher = Sha256::new();
                 hasher.update(engine);
-                hasher.update(format!("{spec:?}"));
+                hasher.update(format!("{spec:?}, {device:?}"));
                 let none =
                     || Failure::in_file(&path, format_args!("it does not have launch {}", launch.launch));
                 hasher.update(stream.identity(launch.launch).ok_or_else(none)?);
@@ -85,6 +87,14 @@ impl Jobs {
         }
         Ok(Jobs { all })
     }
+}
+
+/// Settings of the environment that a job's command does not set itself. A result must not depend on what is not in its name.
+fn settings_beside(command: &Command) -> Vec<OsString> {
+    let known = ["VOLTSIM_CACHE", "VOLTSIM_DEVICE", "VOLTSIM_THREADS"];
+    let set: Vec<&OsStr> = command.get_envs().map(|(name, _)| name).chain(known.map(OsStr::new)).collect();
+    let names = env::vars_os().map(|(name, _)| name);
+    names.filter(|name| name.as_encoded_bytes().starts_with(b"VOLTSIM_") && !set.contains(&&**name)).collect()
 }
 
 /// What tells this simulator from other builds of it.
@@ -122,6 +132,9 @@ impl Job {
         let mut replay = Replay::new(&self.stream)?;
         replay.launches = format!("launch={}", self.launch.launch);
         let mut command = replay.command(&program::Options::default())?;
+        for name in settings_beside(&command) {
+            command.env_remove(name);
+        }
         command
             .env("VOLTSIM_MODE", "detailed")
             .env("VOLTSIM_GPU", &self.gpu.gpu)

@@ -1,0 +1,188 @@
+//! Launches that are timed alone, with cold caches and after a warm-up, and what a plan and its sweep estimate, beside a run that
+//! is timed as a whole.
+//!
+//! `cargo xtask test` compiles the programs and says where they are. One program is looked at whenever the suite runs; with
+//! `VOLTSIM_TEST_EVERY_PARTIAL=1` all that are listed here are, and the tables that are printed have them all.
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use voltsim_tests::catalogue::{self, Program};
+
+/// The folder with the compiled programs.
+const PROGRAMS: &str = "VOLTSIM_TEST_PROGRAMS";
+/// The `voltsim` command.
+const COMMAND: &str = "VOLTSIM_TEST_COMMAND";
+/// Set: every program of the list is looked at.
+const EVERY: &str = "VOLTSIM_TEST_EVERY_PARTIAL";
+
+/// Programs of several launches, and how far cycles of a warm launch may be off. Per cent.
+const CASES: [(&str, f64); 7] = [
+    ("heat", 5.0),
+    ("bfs", 5.0),
+    ("convolution", 5.0),
+    ("reduction", 5.0),
+    ("scan", 5.0),
+    ("sort", 5.0),
+    ("transpose", 5.0),
+];
+
+/// Programs of many launches, and how far the estimate of a sweep may be off. Per cent. The launches of `graph_construction` are so
+/// short that the time of each depends on which others have brought the code to its SMs.
+const PLANNED: [(&str, f64); 9] = [
+    ("heat", 5.0),
+    ("bfs", 5.0),
+    ("cub_sorting", 5.0),
+    ("graph_capture", 5.0),
+    ("graph_conditional", 5.0),
+    ("graph_construction", 15.0),
+    ("graph_memory", 5.0),
+    ("graph_update", 5.0),
+    ("host_threads", 5.0),
+];
+
+/// The one that is looked at whenever the suite runs.
+const USUAL: &str = "heat";
+
+/// Launches of a program that are timed alone, at most.
+const SAMPLES: usize = 4;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let programs = match catalogue::programs(&catalogue::checkout()) {
+        Ok(programs) => programs,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let every = std::env::var_os(EVERY).is_some();
+    let warmed = trials(&CASES, every, &programs, "warmed", warmed);
+    let planned = trials(&PLANNED, every, &programs, "planned", planned);
+    libtest_mimic::run(&arguments, warmed.chain(planned).collect()).exit_code()
+}
+
+/// Compares what is timed of a program with a run that is timed as a whole; a deviation above the bound, per cent, is a failure.
+type Compare = fn(&Runs<'_>, f64) -> Result<(), Failed>;
+
+fn trials(
+    cases: &'static [(&str, f64)],
+    every: bool,
+    programs: &[Program],
+    suite: &str,
+    compare: Compare,
+) -> impl Iterator<Item = Trial> {
+    cases.iter().filter(move |(name, _)| every || *name == USUAL).filter_map(move |(name, bound)| {
+        let program = programs.iter().find(|program| program.name == *name)?.clone();
+        let run = move || match Runs::of(&program)? {
+            Ok(runs) => compare(&runs, *bound).map(|()| Completion::Completed),
+            Err(lacking) => Ok(lacking),
+        };
+        Some(Trial::ignorable_test(format!("{name}::{suite}"), run))
+    })
+}
+
+/// A program with what starts it.
+struct Runs<'a> {
+    command: PathBuf,
+    executable: PathBuf,
+    program: &'a Program,
+    folder: tempfile::TempDir,
+}
+
+/// A launch, by its number: its kernel and cycles.
+type Launches = BTreeMap<u64, (String, f64)>;
+
+impl<'a> Runs<'a> {
+    /// Those of a program; what they lack, if it is not compiled.
+    fn of(program: &'a Program) -> Result<Result<Runs<'a>, Completion>, Failed> {
+        let place = |name| std::env::var_os(name).map(PathBuf::from);
+        let (Some(programs), Some(command)) = (place(PROGRAMS), place(COMMAND)) else {
+            return Ok(Err(Completion::ignored_with("not compiled; run `cargo xtask test`")));
+        };
+        let executable = program.executable(&programs, program.modes[0]);
+        if !Path::exists(&executable) {
+            return Ok(Err(Completion::ignored_with("no compiler")));
+        }
+        Ok(Ok(Runs { command, executable, program, folder: tempfile::tempdir()? }))
+    }
+
+    /// Runs a command in the folder.
+    fn run(&self, command: &mut Command) -> Result<(), Failed> {
+        let status = command.current_dir(self.folder.path()).stdout(Stdio::null()).status()?;
+        if status.success() { Ok(()) } else { Err(format!("{command:?} ends with {status}").into()) }
+    }
+
+    /// The launches that are timed with these options.
+    fn timed(&self, options: &[&str]) -> Result<Launches, Failed> {
+        let file = self.folder.path().join("run.json");
+        let mut command = Command::new(&self.command);
+        command.args(["run", "--mode", "detailed", "--statistics"]).arg(&file).args(options);
+        self.run(command.arg("--").arg(&self.executable).args(&self.program.args))?;
+        let all: serde_json::Value = serde_json::from_slice(&std::fs::read(&file)?)?;
+        let launches = all["launches"].as_array().into_iter().flatten();
+        let read = |launch: &serde_json::Value| {
+            let kernel = launch["kernel"].as_str()?.to_owned();
+            Some((launch["launch"].as_u64()?, (kernel, launch["cycles"].as_f64()?)))
+        };
+        Ok(launches.filter_map(read).collect())
+    }
+
+    /// Cycles of a launch that is timed alone.
+    fn alone(&self, launch: u64, warm_up: Option<&str>) -> Result<f64, Failed> {
+        let only = format!("launch={launch}");
+        let warm_up = warm_up.iter().flat_map(|extent| ["--warm-up", extent]);
+        let options: Vec<&str> = ["--only", &only].into_iter().chain(warm_up).collect();
+        let launches = self.timed(&options)?;
+        let (_, cycles) = launches.get(&launch).ok_or_else(|| format!("launch {launch} was not timed"))?;
+        Ok(*cycles)
+    }
+}
+
+/// Times launches of a program alone, and compares their cycles with those that they have in the whole run.
+fn warmed(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
+    let full = runs.timed(&[])?;
+    let name = &runs.program.name;
+    let later: Vec<_> = full.iter().skip(1).collect();
+    let mut sums = [0.0; 4];
+    for sample in 0..SAMPLES.min(later.len()) {
+        let (launch, (kernel, cycles)) = later[sample * later.len() / SAMPLES.min(later.len())];
+        let cold = runs.alone(*launch, None)?;
+        let one = runs.alone(*launch, Some("launches=1"))?;
+        let all = runs.alone(*launch, Some("launches=all"))?;
+        let kernel = kernel.get(..kernel.len().min(24)).unwrap_or_default();
+        print_row(&format!("{name} {launch} {kernel}"), [*cycles, cold, one, all]);
+        sums.iter_mut().zip([*cycles, cold, one, all]).for_each(|(sum, cycles)| *sum += cycles);
+    }
+    print_row(&format!("{name} together"), sums);
+    let off = off(sums[0], sums[3]);
+    if off.abs() > bound { Err(format!("warm launches are {off:.1} % off").into()) } else { Ok(()) }
+}
+
+/// Plans a program and sweeps it, and compares the estimate with the cycles of the whole run.
+fn planned(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
+    let full: f64 = runs.timed(&[])?.values().map(|(_, cycles)| cycles).sum();
+    let mut plan = Command::new(&runs.command);
+    runs.run(plan.args(["plan", "--"]).arg(&runs.executable).args(&runs.program.args))?;
+    runs.run(Command::new(&runs.command).args(["sweep", "plan.toml"]))?;
+    let file = runs.folder.path().join("plan.results/estimate.json");
+    let estimate: serde_json::Value = serde_json::from_slice(&std::fs::read(&file)?)?;
+    let of = |what: &str| estimate["configurations"][0][what].as_f64().unwrap_or_default();
+    let (estimated, simulated) = (of("cycles"), of("timed"));
+    let off = off(full, estimated);
+    let cost = simulated / full * 100.0;
+    println!("{:40} {full:9} cycles, estimate {off:+6.1} %, {cost:5.1} % simulated", runs.program.name);
+    if off.abs() > bound { Err(format!("the estimate is {off:.1} % off").into()) } else { Ok(()) }
+}
+
+/// How far cycles are off. Per cent.
+fn off(full: f64, alone: f64) -> f64 {
+    (alone / full - 1.0) * 100.0
+}
+
+/// Cycles in the whole run; how far cold ones, and those after one and all launches before, are off.
+fn print_row(name: &str, [full, cold, one, all]: [f64; 4]) {
+    let [cold, one, all] = [cold, one, all].map(|cycles| off(full, cycles));
+    println!("{name:40} {full:9} cycles, cold {cold:+6.1} %, after one {one:+6.1} %, after all {all:+6.1} %");
+}

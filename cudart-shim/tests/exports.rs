@@ -68,12 +68,20 @@ fn each_front_exports_exactly_its_table_under_its_soname_and_version_node() {
 }
 
 #[test]
-fn the_core_exports_what_fronts_and_nvtx_look_for_and_nothing_else() {
+fn the_core_exports_what_fronts_nvtx_and_the_command_look_for_and_nothing_else() {
     let file = std::fs::read(common::libraries().join(library_folder::CORE)).expect("the core");
     assert_eq!(
         exported(&file),
         BTreeSet::from(
-            ["InitializeInjectionNvtx2", "voltsim_core_bind", "voltsim_refused_kernel"].map(str::to_owned)
+            [
+                "InitializeInjectionNvtx2",
+                "voltsim_core_bind",
+                "voltsim_core_read",
+                "voltsim_core_recall",
+                "voltsim_core_write",
+                "voltsim_refused_kernel",
+            ]
+            .map(str::to_owned)
         )
     );
 }

@@ -24,7 +24,7 @@ fn an_unknown_opcode_modifier_or_combination_is_named() {
         ),
         ("add.fancy.s32 %r1, %r2, %r3;", "unknown modifier `.fancy` of `add.fancy.s32`"),
         ("mul.ftz.s32 %r1, %r2, %r3;", "no form of `mul.ftz.s32` has these modifiers"),
-        ("add .u32 .sat %r1, %r2, %r3;", "no form of `add.u32.sat` has these modifiers"),
+        ("sub .u64 .sat %rd1, %rd2, %rd3;", "no form of `sub.u64.sat` has these modifiers"),
     ]);
 }
 
@@ -34,14 +34,10 @@ fn instructions_of_later_devices_are_refused_by_name() {
         let opcode = body.split(' ').next().unwrap_or("");
         assert_eq!(message(body), format!("instruction `{opcode}` is not supported: {reason}"), "{body}");
     };
-    refused("cvt.rn.satfinite.s2f6x2.f32 %h1, %f1, %f2;", "needs sm_100a");
-    refused("st.async.mmio.release.sys.global.b32 [%rd1], %r1;", "needs sm_100");
+    refused("add.sat.u32 %r1, %r2, %r3;", "needs sm_120a");
+    refused("min.u8x4 %r1, %r2, %r3;", "needs sm_120a");
     refused(
         "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w [%rd1, {%r1, %r2, %r3}], {%h1};",
-        "needs sm_100a",
-    );
-    refused(
-        "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f1}, {%r1}, {%r2}, {%f1}, %r1, 0;",
         "needs sm_100a",
     );
 }

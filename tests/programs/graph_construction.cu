@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <unistd.h>
 
 __global__ void add(int *data, int count, int value) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) data[i] += value;
@@ -378,7 +379,7 @@ static void clones_and_numbers() {
     launch(copy);
     compare("clone", data.download(), std::vector<int>(count, 7));
 
-    std::string path = "/tmp/voltsim-graph-" + std::to_string(copy_id) + ".dot";
+    std::string path = "/tmp/voltsim-graph-" + std::to_string(getpid()) + ".dot";
     CHECK(cudaGraphDebugDotPrint(copy, path.c_str(), cudaGraphDebugDotFlagsVerbose));
     std::ifstream file(path);
     std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

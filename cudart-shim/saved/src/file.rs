@@ -15,7 +15,7 @@ use voltsim_checkpoint::atomic_file::Durability;
 use voltsim_checkpoint::codec::{self, CodecError};
 use voltsim_checkpoint::frame::{File, FileError, FileWriter, FrameError, Schema};
 
-use voltsim_checkpoint::image::{self, Image, ImageError, Region, Series, Sink};
+use voltsim_checkpoint::image::{self, Image, ImageError, Part, Region, Series, Sink};
 use voltsim_checkpoint::journal::{JournalError, JournalReader, JournalWriter};
 
 use crate::about::About;
@@ -316,6 +316,10 @@ impl Sink for DeviceMemory<'_> {
     fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
         self.0.fill_saved(address, bytes);
         Ok(())
+    }
+
+    fn map(&self, address: u64, part: Part<'_>) -> io::Result<bool> {
+        self.0.map_saved(address..address + part.length, part.file, part.offset)
     }
 }
 

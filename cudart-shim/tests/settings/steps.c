@@ -36,10 +36,10 @@ int cuStreamWaitValue32_v2(cudaStream_t, CUdeviceptr, uint32_t, unsigned);
 
 FAT_BINARY(kernels, 70, PTX);
 
-enum { COUNT = 1 << 14 };
+enum { COUNT = 1 << 14, NOISE = 1 << 16 };
 
 static char add, say, keep, fetch;
-static unsigned numbers[COUNT];
+static unsigned numbers[COUNT], noise[NOISE];
 static int launches, changed;
 static const char *change = "";
 
@@ -79,7 +79,7 @@ static void called(void *count)
 int main(int argc, char **argv)
 {
     void **handle = __cudaRegisterFatBinary(&kernels_wrapper);
-    unsigned *device, *other, *pinned, *managed, *registered = aligned_alloc(4096, 4096), sum = 0;
+    unsigned *device, *other, *noisy, *pinned, *managed, *registered = aligned_alloc(4096, 4096), sum = 0;
     int calls = 0;
     cudaStream_t stream;
     cudaEvent_t event;
@@ -100,6 +100,14 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < COUNT; ++i)
         numbers[i] = i * 7;
     OK(cudaMemcpy(device, numbers, sizeof numbers, cudaMemcpyHostToDevice));
+    /* A file has noise as it is, and not packed. */
+    for (unsigned i = 0, value = 1; i < NOISE; ++i) {
+        value ^= value << 13;
+        value ^= value >> 17;
+        noise[i] = value ^= value << 5;
+    }
+    OK(cudaMalloc((void **)&noisy, sizeof noise));
+    OK(cudaMemcpy(noisy, noise, sizeof noise, cudaMemcpyHostToDevice));
     for (unsigned i = 1; i <= 3; ++i)
         add_to(device, i, NULL);
 
@@ -145,6 +153,10 @@ int main(int argc, char **argv)
     OK(cudaMemcpy(numbers, device, sizeof numbers / 2, cudaMemcpyDeviceToHost));
     for (unsigned i = 0; i < COUNT / 2; ++i)
         sum = sum * 31 + numbers[i];
+    OK(cudaMemset(noisy, 0x22, 100));
+    OK(cudaMemcpy(noise, noisy, sizeof noise, cudaMemcpyDeviceToHost));
+    for (unsigned i = 0; i < NOISE; ++i)
+        sum = sum * 31 + noise[i];
     OK(cudaDeviceSynchronize());
     printf("%d launches, %d calls, %u\n", launches, calls, sum);
     return 0;

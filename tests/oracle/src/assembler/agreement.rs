@@ -8,7 +8,7 @@ use std::path::Path;
 use ptx_frontend::isa::{OpLine, Requirement, Target};
 
 use super::specimen::Specimen;
-use super::text::{Item, Judgement, Positions, Refusals, Text};
+use super::text::{Item, Judgement, Positions, Text, Unreadable};
 use super::{Assembler, AssemblerError, VERSIONS};
 use crate::random::Random;
 
@@ -170,8 +170,9 @@ impl Assembler {
     fn on_text(&self, text: &Text) -> Result<Comparison, AssemblerError> {
         let all = text.positions();
         let mut judged = Vec::new();
+        let mut unreadable = Unreadable::new();
         for target in self.names() {
-            if let Some(theirs) = self.refusals(text, &all, self.version, &target)? {
+            if let Some(theirs) = self.refusals(text, &all, self.version, &target, &mut unreadable)? {
                 let ours = text.judgement(&all, self.version, &target);
                 judged.push(Judged { target, ours, theirs });
             }
@@ -187,7 +188,7 @@ impl Assembler {
             }
         }
         comparison.common = common.len();
-        comparison.disagreements.extend(self.on_versions(text, &common, &judged)?);
+        comparison.disagreements.extend(self.on_versions(text, &common, &judged, &mut unreadable)?);
         Ok(comparison)
     }
 
@@ -198,6 +199,7 @@ impl Assembler {
         text: &Text,
         common: &[usize],
         judged: &[Judged],
+        unreadable: &mut Unreadable,
     ) -> Result<Vec<Disagreement>, AssemblerError> {
         // For a version and target: the instructions to be looked at, and the table's first version of each.
         let mut questions: BTreeMap<((u8, u8), String), Asked> = BTreeMap::new();
@@ -217,8 +219,9 @@ impl Assembler {
         let mut found = BTreeMap::new();
         for ((version, target), asked) in &questions {
             let positions: Positions = asked.iter().map(|(position, _)| *position).collect();
-            let theirs: Refusals = self.refusals(text, &positions, *version, target)?;
-            let Some(theirs) = theirs else { continue };
+            let Some(theirs) = self.refusals(text, &positions, *version, target, unreadable)? else {
+                continue;
+            };
             let ours = text.judgement(&positions, *version, target);
             let judged = Judged { target: target.clone(), ours, theirs };
             for (position, needed) in asked {

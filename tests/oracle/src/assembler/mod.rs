@@ -88,6 +88,9 @@ pub struct Assembler {
 /// What it says against a module: messages by line, counted from 1; those of the whole module under line 0.
 pub type Complaints = BTreeMap<usize, String>;
 
+/// How the message begins after which it reads no further: a line that is no PTX to it, for whatever target.
+const UNREADABLE: &str = "Parsing error";
+
 impl Assembler {
     /// Asks the program what it reads.
     pub fn open(program: &Path) -> Result<Assembler, AssemblerError> {
@@ -153,8 +156,11 @@ fn read_complaints(output: &Output) -> Complaints {
         else {
             continue;
         };
-        if let (Ok(number), "error") = (number.parse(), kind.trim()) {
-            complaints.entry(number).or_insert_with(|| message.trim().to_owned());
+        let message = message.trim();
+        if let Ok(number) = number.parse()
+            && (kind.trim() == "error" || message.starts_with(UNREADABLE))
+        {
+            complaints.entry(number).or_insert_with(|| message.to_owned());
         }
     }
     if complaints.is_empty() {

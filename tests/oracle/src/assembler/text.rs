@@ -11,7 +11,7 @@ use ptx_frontend::resolve::ResolveError;
 use ptx_frontend::{Error, Module};
 
 use super::specimen::{SURROUNDINGS, Specimen};
-use super::{Assembler, AssemblerError, head, shown};
+use super::{Assembler, AssemblerError, UNREADABLE, head, shown};
 
 /// Lines of a module behind its head. Lines with an instruction to be judged may be left out.
 #[derive(Debug, Default)]
@@ -35,6 +35,10 @@ pub(super) type Positions = BTreeSet<usize>;
 
 /// What the assembler says against instructions, by position in the lines; `None` where it does not even take the rest.
 pub(super) type Refusals = Option<BTreeMap<usize, String>>;
+
+/// What is no PTX at all to the assembler in a version, by position in the lines. Its grammar is one for all targets, so
+/// that nothing of it is asked about again.
+pub(super) type Unreadable = BTreeMap<((u8, u8), usize), String>;
 
 /// What the front end holds of instructions in a module of one version and target.
 #[derive(Debug, Default)]
@@ -176,12 +180,17 @@ impl Assembler {
         asked: &Positions,
         version: (u8, u8),
         target: &str,
+        unreadable: &mut Unreadable,
     ) -> Result<Refusals, AssemblerError> {
         if !self.complaints(&text.with(&Positions::new(), version, target), target)?.is_empty() {
             return Ok(None);
         }
-        let mut refused = BTreeMap::new();
-        self.refused(text, asked.clone(), version, target, &mut refused)?;
+        let known = |position: &usize| Some((*position, unreadable.get(&(version, *position))?.clone()));
+        let mut refused: BTreeMap<usize, String> = asked.iter().filter_map(known).collect();
+        let open = asked.iter().copied().filter(|position| !refused.contains_key(position)).collect();
+        self.refused(text, open, version, target, &mut refused)?;
+        let unread = refused.iter().filter(|(_, message)| message.starts_with(UNREADABLE));
+        unreadable.extend(unread.map(|(position, message)| ((version, *position), message.clone())));
         Ok(Some(refused))
     }
 

@@ -1,3 +1,4 @@
+//@ mistakes: it reads the memory of a device that has not let it
 //@ devices: 2
 //@ link: -lcuda
 // Two devices: what belongs to each, copies between them, access of one to the other's memory, order across devices.

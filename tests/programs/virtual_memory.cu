@@ -1,3 +1,4 @@
+//@ mistakes: it reads addresses behind which there is no memory
 //@ link: -lcuda
 // Virtual memory management: addresses and memory apart, the same memory at several addresses, a range of several
 // pieces, memory that outlives its handle, export to a file descriptor, and what has no access.

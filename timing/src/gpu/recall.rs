@@ -2,10 +2,8 @@
 
 use warp_stream::{KernelSource, Trace};
 
-use super::session::check_room;
 use super::{Gpu, LaunchError};
 use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
-use crate::sm::Program;
 
 impl Gpu {
     /// Puts into L2 what accesses have left, without time; of written sectors all bytes count. The last traces are the last to be
@@ -25,8 +23,7 @@ impl Gpu {
     /// # Errors
     /// The launch has no room on the GPU.
     pub fn recall_code(&mut self, source: &dyn KernelSource) -> Result<(), LaunchError> {
-        let program = Program::new(&self.spec, source.kernel());
-        check_room(self, &program)?;
+        let program = self.session().program(source)?;
         let mut requests = Vec::new();
         for sm in &mut self.sms {
             sm.warm_code(&program, &mut requests);

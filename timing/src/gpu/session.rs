@@ -1,6 +1,6 @@
 //! Launches and copies that overlap.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use warp_stream::KernelSource;
 
@@ -103,8 +103,17 @@ impl<'g, 'a> Session<'g, 'a> {
     /// # Errors
     /// It can never run.
     pub fn begin(&mut self, source: &'a dyn KernelSource, cycle: u64) -> Result<LaunchId, LaunchError> {
-        self.invalidate();
-        self.begin_warm(source, cycle)
+        let program = self.program(source)?;
+        self.invalidate(&program);
+        Ok(self.add(source, program, cycle))
+    }
+
+    /// The code of a launch, which has room on the GPU.
+    pub(super) fn program(&self, source: &dyn KernelSource) -> Result<Arc<Program>, LaunchError> {
+        let gpu = &*self.epochs.gpu;
+        let program = Program::new(&gpu.spec, source.kernel());
+        check_room(gpu, &program)?;
+        Ok(program)
     }
 
     /// Goes on with a launch whose first CTAs were executed without time, with what the caches hold.
@@ -113,10 +122,12 @@ impl<'g, 'a> Session<'g, 'a> {
         source: &'a dyn KernelSource,
         cycle: u64,
     ) -> Result<LaunchId, LaunchError> {
-        let gpu = &*self.epochs.gpu;
-        let program = Program::new(&gpu.spec, source.kernel());
-        check_room(gpu, &program)?;
-        let start = cycle.max(gpu.run_to);
+        let program = self.program(source)?;
+        Ok(self.add(source, program, cycle))
+    }
+
+    fn add(&mut self, source: &'a dyn KernelSource, program: Arc<Program>, cycle: u64) -> LaunchId {
+        let start = cycle.max(self.epochs.gpu.run_to);
         if self.epochs.launches.is_empty() {
             self.before = self.totals(start);
         }
@@ -127,7 +138,7 @@ impl<'g, 'a> Session<'g, 'a> {
         }
         let launch = Launch::new(&self.epochs.gpu.spec.launch, id, source, program, start);
         self.epochs.add(launch);
-        Ok(id)
+        id
     }
 
     /// Begins a copy at a core cycle, or as soon after it as can be.
@@ -146,15 +157,16 @@ impl<'g, 'a> Session<'g, 'a> {
         (0..).find(|id| !taken.contains(id)).unwrap_or_default()
     }
 
-    /// Kernels begin with empty L1 data caches; cold ones with empty caches everywhere.
-    pub(super) fn invalidate(&mut self) {
+    /// Kernels begin with empty L1 data caches; cold ones with an empty L2 too, and with their code where it is executed: a
+    /// profiler empties the caches of data each time that it repeats a launch.
+    pub(super) fn invalidate(&mut self, program: &Program) {
         let gpu = &mut *self.epochs.gpu;
         let cold = gpu.spec.launch.cold && self.epochs.launches.is_empty();
         for slot in &self.slots {
             let sm = &mut lock(slot).sm;
             sm.invalidate();
             if cold {
-                sm.invalidate_instructions();
+                sm.warm_code(program, &mut Vec::new());
             }
         }
         if cold {

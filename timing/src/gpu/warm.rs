@@ -14,7 +14,7 @@ use warp_stream::{Kernel, KernelSource, WarpSource};
 use self::resident::Resident;
 use super::crew::{Crew, lock};
 use super::observer::{Observer, Progress};
-use super::session::{check_room, finish};
+use super::session::finish;
 use super::{Gpu, LaunchError, Stuck};
 use crate::report::LaunchRecord;
 use crate::sm::{Occupancy, Program};
@@ -119,8 +119,9 @@ impl Gpu {
     }
 
     fn begin_kernel(&mut self, source: &dyn KernelSource) -> Result<(), LaunchError> {
-        check_room(self, &Program::new(&self.spec, source.kernel()))?;
-        self.session().invalidate();
+        let mut session = self.session();
+        let program = session.program(source)?;
+        session.invalidate(&program);
         Ok(())
     }
 

@@ -326,12 +326,6 @@ impl Sm {
         self.memory.invalidate();
     }
 
-    /// Forgets what the instruction caches have, for launches that start cold.
-    pub fn invalidate_instructions(&mut self) {
-        self.state.instructions.clear();
-        self.state.sub_cores.iter_mut().for_each(|sub_core| sub_core.fetch.clear());
-    }
-
     /// What it has counted, up to the cycle that it has run to.
     pub fn counters(&self) -> SmCounters {
         let State { sub_cores, counters, now, .. } = &self.state;

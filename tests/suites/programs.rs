@@ -77,8 +77,8 @@ const NOT_RESUMED: [&str; 7] = [
 ];
 
 /// Programs that are saved inside of timed launches and resumed whenever the suite runs.
-const TIMED_RESUMED: [&str; 6] =
-    ["atomics_scopes", "divergence", "grid_sync", "local_memory", "shared_memory", "spin_lock"];
+const TIMED_RESUMED: [&str; 5] =
+    ["atomics_scopes", "grid_sync", "local_memory", "shared_memory", "spin_lock"];
 
 /// Points at which a program is saved.
 const POINTS: u64 = 3;

@@ -22,7 +22,7 @@ pub(crate) const NOT_DONE: u8 = 87;
 #[derive(clap::Args)]
 #[group(id = "checkpoint")]
 pub(crate) struct Options {
-    /// Save the run at a point: kernel=N is before the launch of that number, kernel=N,cta=M,ctas=T,instructions=Y when the CTAs before M are over and T from there on have executed Y warp instructions each
+    /// Save the run at a point: kernel=N is before the launch of that number, kernel=N,cta=M,ctas=T,instructions=Y when the CTAs before M are over and T from there on have executed Y warp instructions each; of a launch that is timed kernel=N,cycle=C after C core cycles, and kernel=N,cta=M when M CTAs are over
     #[arg(long = "checkpoint", value_name = "POINT", requires = "output", group = "when")]
     point: Option<Point>,
 

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::launch_attribute::LaunchAttributes;
 use crate::log;
 use crate::marks;
-use crate::model;
+use crate::model::{self, Begun, Model, StopAt};
 use crate::module::Kernel;
 use crate::operation::Operation;
 use crate::process::process;
@@ -146,7 +146,7 @@ pub(crate) struct Ticket {
     /// Launches of the process so far, this one among them.
     pub(crate) number: u64,
     /// How it is executed.
-    way: Way,
+    pub(crate) way: Way,
     /// Whether the launch is saved for a replay.
     order: Option<capture::Order>,
 }
@@ -239,6 +239,22 @@ impl KernelLaunch {
         window: &Window,
     ) -> std::result::Result<SuspendedLaunch, SuspendError<'static>> {
         launch_until(&simulator.device, &self.program, self.config(simulator), window)
+    }
+
+    /// Runs the kernel up to a point inside of it, timed.
+    pub(crate) fn begin_timed(
+        &self,
+        simulator: &'static Simulator,
+        model: &Model,
+        (number, at): (u64, StopAt),
+        context: &Context<DeviceFault>,
+    ) -> std::result::Result<Begun, DeviceFault> {
+        let program = &self.program;
+        let begun = model.launch_until(simulator, (program, self.config(simulator)), number, context, at)?;
+        if let Begun::Over(statistics, _) = &begun {
+            summary::add(&program.kernel().name, statistics);
+        }
+        Ok(begun)
     }
 
     /// Runs what is left of the kernel where it could not be stopped.

@@ -5,6 +5,7 @@
 //! how many before them warm the caches, `VOLTSIM_STATISTICS` names the file that gets the statistics when the process ends;
 //! without one a summary goes to standard error. Events of a modelled device have simulated times.
 
+mod inside;
 mod partial;
 mod progress;
 
@@ -15,6 +16,7 @@ use crate::nvtx;
 use crate::process::process;
 use crate::simulator::{self, DeviceFault, Simulator};
 use functional::timed::TimedError;
+pub(crate) use inside::{Begun, Missed, StopAt};
 use launch_capture::{BadSelection, BadWarmUp, Marks, Selection, WarmUp};
 use parking_lot::Mutex;
 use std::num::NonZero;
@@ -120,6 +122,8 @@ pub(crate) struct Model {
     settings: &'static Settings,
     threads: usize,
     gpu: Mutex<Gpu>,
+    /// What the GPU was within a launch that is to go on. It takes the GPU's place then.
+    interrupted: Mutex<Option<GpuState>>,
     clock: Arc<SimulatedClock>,
     report: Mutex<Report>,
     /// Whether the code of the next launch was executed before, somewhere else.
@@ -135,6 +139,7 @@ impl Model {
             settings,
             threads,
             gpu: Mutex::new(Gpu::new(&settings.spec).with_threads(threads)),
+            interrupted: Mutex::new(None),
             clock: Arc::default(),
             report: Mutex::new(Report::new(&settings.gpu)),
             has_code: AtomicBool::new(false),
@@ -163,13 +168,21 @@ impl Model {
 
     /// What a checkpoint has of it: the GPU with all that its caches hold, and the launches that were timed.
     pub(crate) fn state(&self) -> Result<Vec<u8>, CodecError> {
-        codec::encode(&(self.gpu.lock().state(), &*self.report.lock()))
+        let (gpu, report) = (self.gpu.lock(), self.report.lock());
+        match &*self.interrupted.lock() {
+            Some(state) => codec::encode(&(state, &*report)),
+            None => codec::encode(&(gpu.state(), &*report)),
+        }
     }
 
     /// Goes on from a state; if `cold`, with empty caches.
     pub(crate) fn restore(&self, state: &[u8], cold: bool) -> Result<(), StateError> {
         let (gpu, report): (GpuState, Report) = codec::decode::<STATE_LIMIT, _>(state)?;
         let spec = &self.settings.spec;
+        if gpu.kernels().next().is_some() && !cold {
+            *self.report.lock() = report;
+            return self.interrupt(gpu);
+        }
         let gpu = if cold { Gpu::restore_cold(spec, gpu) } else { Gpu::restore(spec, gpu) }?;
         self.set_now(gpu.now().nanoseconds);
         *self.gpu.lock() = gpu.with_threads(self.threads);

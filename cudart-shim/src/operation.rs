@@ -4,7 +4,7 @@
 //! to the stream or, while the stream is captured, adds it to the graph as a node. A launched graph submits the same
 //! operations.
 
-use crate::checkpoint;
+use crate::checkpoint::{self, Launched};
 use crate::copy::{Copy, Fill};
 use crate::error::Result;
 use crate::graph::{Condition, ConditionalRun};
@@ -121,9 +121,10 @@ impl Operation {
         context: &Context<DeviceFault>,
         Ticket { step, launch }: Ticket,
     ) -> std::result::Result<(), DeviceFault> {
-        let numbers = (step, launch.as_ref().map(|launch| launch.number));
+        let launched =
+            launch.as_ref().map(|launch| Launched { number: launch.number, way: launch.way, context });
         self.timed(context, || {
-            checkpoint::perform(simulator, self, numbers, |begun| {
+            checkpoint::perform(simulator, self, (step, launched), |begun| {
                 self.execute(simulator, context, launch, begun)
             })
         })

@@ -102,17 +102,18 @@ fn a_run_resumed_at_any_launch_prints_what_an_undisturbed_one_prints() {
 
 /// Saves a run at points, resumes it from each and saves it again before its last launch: that has to be the checkpoint of the
 /// undisturbed run.
-fn same_at_the_last_launch(points: &[&str]) {
+fn same_at_the_last_launch(points: &[&str], settings: &[(&str, &str)]) {
     let place = Place::new();
-    let (undisturbed, _) = place.save(LAUNCHES, &[]);
+    let (undisturbed, _) = place.save(LAUNCHES, settings);
     for point in points {
-        let (early, _) = place.save_at(point, &[]);
-        let late = place.path("late.vck");
-        printed(&[
-            ("VOLTSIM_RESUME", &early),
-            ("VOLTSIM_CHECKPOINT", &format!("kernel={LAUNCHES}")),
+        let (early, _) = place.save_at(point, settings);
+        let (late, last) = (place.path("late.vck"), format!("kernel={LAUNCHES}"));
+        let wanted = [
+            ("VOLTSIM_RESUME", early.as_str()),
+            ("VOLTSIM_CHECKPOINT", &last),
             ("VOLTSIM_CHECKPOINT_FILE", &late),
-        ]);
+        ];
+        printed(&[&wanted, settings].concat());
         let open = |file: &str| SavedRun::open(Path::new(file)).expect("a checkpoint");
         let found = differences(&open(&undisturbed), &open(&late)).expect("both can be read");
         assert_eq!(found, Vec::<String>::new(), "resumed at {point}");
@@ -121,7 +122,7 @@ fn same_at_the_last_launch(points: &[&str]) {
 
 #[test]
 fn memory_after_a_resumption_is_that_of_the_undisturbed_run_to_the_byte() {
-    same_at_the_last_launch(&["kernel=1", "kernel=5", "kernel=8", "kernel=12"]);
+    same_at_the_last_launch(&["kernel=1", "kernel=5", "kernel=8", "kernel=12"], &[]);
 }
 
 #[test]
@@ -252,11 +253,8 @@ fn a_run_saved_inside_of_a_launch_goes_on_there() {
 
 #[test]
 fn a_run_resumed_inside_of_a_launch_and_saved_again_is_the_one_that_was_saved_once() {
-    same_at_the_last_launch(&[
-        "kernel=4,instructions=9",
-        "kernel=6,instructions=7",
-        "kernel=10,instructions=5",
-    ]);
+    let points = ["kernel=4,instructions=9", "kernel=6,instructions=7", "kernel=10,instructions=5"];
+    same_at_the_last_launch(&points, &[]);
 }
 
 #[test]
@@ -314,6 +312,97 @@ fn statistics_of_a_timed_run_that_is_resumed_are_those_of_the_undisturbed_one_to
         let (saved, _) = place.save(launch, &modelled(&file));
         let resumed = statistics(&[("VOLTSIM_RESUME", &saved), ("VOLTSIM_THREADS", threads)]);
         assert!(resumed == undisturbed, "resumed at {launch}");
+    }
+}
+
+/// Cycles of each launch of a timed run, from its statistics.
+fn cycles(statistics: &str) -> Vec<u64> {
+    let all: serde_json::Value = serde_json::from_str(statistics).expect("JSON");
+    let launches = all["launches"].as_array().expect("launches");
+    launches.iter().map(|launch| launch["cycles"].as_u64().expect("cycles")).collect()
+}
+
+#[test]
+fn a_timed_run_saved_inside_of_a_launch_has_the_statistics_of_the_undisturbed_one_to_the_byte() {
+    let place = Place::new();
+    let file = place.path("run.json");
+    let statistics = || std::fs::read_to_string(&file).expect("statistics");
+    let settings = |threads| [&modelled(&file)[..], &[("VOLTSIM_THREADS", threads)]].concat();
+    let undisturbed = (printed(&settings("1")), statistics());
+    let cycles = cycles(&undisturbed.1);
+    let mut points: Vec<String> =
+        ["kernel=1,cycle=0", "kernel=8,cta=20", "kernel=13,cta=0"].map(String::from).into();
+    // Somewhere in each launch.
+    points.extend((1..).zip(&cycles).map(|(launch, cycles)| {
+        let cycle = cycles * (launch * 37 % 97) / 97;
+        format!("kernel={launch},cycle={}", cycle.min(cycles.saturating_sub(900)))
+    }));
+    for (point, threads) in points.iter().zip(["1", "2"].into_iter().cycle()) {
+        let (saved, printed_when_saved) = place.save_at(point, &settings(threads));
+        assert!((printed_when_saved, statistics()) == undisturbed, "saved at {point}");
+        let other = if threads == "1" { "2" } else { "1" };
+        let resumed = printed(&[&settings(other)[..], &[("VOLTSIM_RESUME", &saved)]].concat());
+        assert!((resumed, statistics()) == undisturbed, "resumed at {point}");
+    }
+}
+
+#[test]
+fn memory_and_model_after_a_resumption_inside_of_a_timed_launch_are_those_of_the_undisturbed_run() {
+    let place = Place::new();
+    let file = place.path("run.json");
+    same_at_the_last_launch(&["kernel=2,cycle=1200", "kernel=8,cta=9"], &modelled(&file));
+}
+
+#[test]
+fn a_point_inside_of_a_timed_launch_is_refused_by_another_mode_selection_gpu_or_cold() {
+    let place = Place::new();
+    let statistics = place.path("run.json");
+    let settings = modelled(&statistics);
+    let (saved, _) = place.save_at("kernel=2,cycle=1200", &settings);
+    let others: [(&[(&str, &str)], &str); 4] = [
+        (&[("VOLTSIM_MODE", "functional")], "mode functional"),
+        (&[("VOLTSIM_RESUME_COLD", "1")], "--cold"),
+        (&[("VOLTSIM_ONLY", "launch=3")], "does not time it"),
+        (&[("VOLTSIM_SET", "l1.sets=8")], "l1.sets"),
+    ];
+    for (other, named) in others {
+        let said = place.refusal(&saved, &[], &[&settings[..], other].concat());
+        assert!(said.contains(named) && said.contains("remedy"), "{named}: {said}");
+    }
+}
+
+#[test]
+fn a_timed_launch_that_ends_before_the_point_or_is_not_timed_is_told_and_the_program_goes_on() {
+    let place = Place::new();
+    let (statistics, file) = (place.path("run.json"), place.path("run.vck"));
+    let undisturbed = printed(&[]);
+    let cases: [(&str, &[(&str, &str)], &str); 3] = [
+        ("kernel=2,cycle=100000000", &[], "has ended before"),
+        ("kernel=2,cta=64", &[], "last of its 64 CTAs"),
+        ("kernel=2,cycle=10", &[("VOLTSIM_ONLY", "launch=3")], "not timed"),
+    ];
+    for (point, more, named) in cases {
+        let wanted = [("VOLTSIM_CHECKPOINT", point), ("VOLTSIM_CHECKPOINT_FILE", file.as_str())];
+        let output = run(&[], &[&modelled(&statistics)[..], &wanted, more].concat());
+        let said = text(&output.stderr);
+        assert!(said.contains(&file) && said.contains(named), "{point}: {said}");
+        assert_eq!(text(&output.stdout), undisturbed);
+        assert!(!Path::new(&file).exists());
+    }
+}
+
+#[test]
+fn a_point_that_does_not_fit_the_mode_is_told_at_once_with_a_remedy() {
+    let place = Place::new();
+    let (statistics, file) = (place.path("run.json"), place.path("run.vck"));
+    let cases: [(&str, &[(&str, &str)]); 2] =
+        [("kernel=2,cycle=10", &[]), ("kernel=2,ctas=3,instructions=4", &modelled(&statistics))];
+    for (point, settings) in cases {
+        let wanted = [("VOLTSIM_CHECKPOINT", point), ("VOLTSIM_CHECKPOINT_FILE", file.as_str())];
+        let output = run(&[], &[&wanted, settings].concat());
+        let said = text(&output.stderr);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
+        assert!(said.contains("timed") && said.contains("remedy"), "{said}");
     }
 }
 

@@ -17,3 +17,5 @@ mod points;
 mod refusals;
 #[path = "suspend/timed.rs"]
 mod timed;
+#[path = "suspend/under_a_model.rs"]
+mod under_a_model;

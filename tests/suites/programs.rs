@@ -6,7 +6,7 @@
 //! `VOLTSIM_TEST_EVERY_CHECK=1` all that are not wrong on purpose do. And some run once more on the timing model
 //! (`voltsim run --mode detailed`), with `VOLTSIM_TEST_EVERY_TIMED=1` all; those that it cannot time must be refused. And some
 //! are saved at random points and resumed (`voltsim run --checkpoint`, `voltsim resume`), with `VOLTSIM_TEST_EVERY_RESUMED=1` all
-//! that can be, and have to print the same.
+//! that can be, and have to print the same; in some of these runs all launches are timed, and the points lie inside of them.
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::fs::File;
@@ -76,6 +76,10 @@ const NOT_RESUMED: [&str; 7] = [
     "thousand_threads",
 ];
 
+/// Programs that are saved inside of timed launches and resumed whenever the suite runs.
+const TIMED_RESUMED: [&str; 5] =
+    ["atomics_scopes", "grid_sync", "local_memory", "shared_memory", "spin_lock"];
+
 /// Points at which a program is saved.
 const POINTS: u64 = 3;
 
@@ -138,6 +142,15 @@ fn main() -> ExitCode {
             let program = program.clone();
             trials.push(Trial::ignorable_test(format!("{}::resumed", program.name), move || {
                 save_and_resume(&program, mode)
+            }));
+        }
+        let can_be_timed = program.check.is_none() && refused.is_none();
+        let timed = every_resumed || TIMED_RESUMED.contains(&program.name.as_str());
+        if timed && can_be_timed && !NOT_RESUMED.contains(&program.name.as_str()) {
+            let mode = program.modes[0];
+            let program = Program { time_limit: program.time_limit * 10, ..program.clone() };
+            trials.push(Trial::ignorable_test(format!("{}::timed_resumed", program.name), move || {
+                save_and_resume_timed(&program, mode)
             }));
         }
         for mode in program.modes.clone() {
@@ -227,11 +240,7 @@ fn save_and_resume(program: &Program, mode: Mode) -> Result<Completion, Failed> 
         let counted: serde_json::Value = serde_json::from_slice(&std::fs::read(&summary)?)?;
         let kernels = counted["kernels"].as_array().into_iter().flatten();
         let launches: u64 = kernels.filter_map(|kernel| kernel["launches"].as_u64()).sum();
-        // The program's name draws the points, so that they are the same in each run of the suite.
-        let seed =
-            program.name.bytes().fold(17, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
-        for number in 0..POINTS.min(launches) {
-            let dice = seed.wrapping_mul(6_364_136_223_846_793_005_u64.wrapping_add(2 * number));
+        for dice in dice(program).take(launches as usize) {
             let kernel = 1 + (dice >> 33) % launches;
             let inside = format!("kernel={kernel},cta=0,ctas=3,instructions={}", dice % 97);
             for point in [format!("kernel={kernel}"), inside] {
@@ -249,6 +258,54 @@ fn save_and_resume(program: &Program, mode: Mode) -> Result<Completion, Failed> 
                             outcome.failed(&format!("{what} at {point} it does not end as it does alone"))
                         );
                     }
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Numbers that the program's name draws, so that points are the same in each run of the suite.
+fn dice(program: &Program) -> impl Iterator<Item = u64> {
+    let seed =
+        program.name.bytes().fold(17, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
+    (0..POINTS).map(move |number| seed.wrapping_mul(6_364_136_223_846_793_005_u64.wrapping_add(2 * number)))
+}
+
+/// The same with runs that are timed, saved inside of launches: statistics have to be the same too, with one thread and two.
+fn save_and_resume_timed(program: &Program, mode: Mode) -> Result<Completion, Failed> {
+    with_executable(program, mode, |command, executable| {
+        let folder = tempfile::tempdir()?;
+        let name = |file: &str| folder.path().join(file).to_string_lossy().into_owned();
+        let (statistics, file) = (name("run.json"), name("run.vck"));
+        let run = |arguments: &[&str], threads: &str| {
+            let model = ["--statistics", &statistics, "--threads", threads];
+            let arguments = [arguments, DETAILED, &model].concat();
+            let outcome = start_and_wait(program, command, &arguments, executable)?;
+            Ok::<_, Failed>((outcome, std::fs::read_to_string(&statistics)?))
+        };
+        let (alone, counted) = run(&["run"], "1")?;
+        let all: serde_json::Value = serde_json::from_str(&counted)?;
+        let launches: Vec<_> = all["launches"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|launch| Some((launch["launch"].as_u64()?, launch["cycles"].as_u64()?)))
+            .collect();
+        for (dice, threads) in dice(program).take(launches.len()).zip([["1", "2"], ["2", "1"], ["2", "2"]]) {
+            let (kernel, cycles) = launches[(dice >> 33) as usize % launches.len()];
+            let point = format!("kernel={kernel},cycle={}", cycles * (dice % 97) / 100);
+            let _ = std::fs::remove_file(&file);
+            let saved = run(&["run", "--checkpoint", &point, "-o", &file], threads[0])?;
+            // Some launches cannot be stopped inside.
+            if !Path::new(&file).exists() {
+                continue;
+            }
+            let resumed = run(&["resume", &file], threads[1])?;
+            for (what, (outcome, same)) in [("saved", saved), ("resumed", resumed)] {
+                if outcome.ended() != alone.ended() || same != counted {
+                    let complaint = format!("{what} at {point} it does not end, or count, as it does alone");
+                    return Err(outcome.failed(&complaint));
                 }
             }
         }

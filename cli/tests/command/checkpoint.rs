@@ -54,6 +54,26 @@ fn a_resumed_run_can_be_timed_from_the_point_on() {
 }
 
 #[test]
+fn a_timed_run_is_saved_inside_of_a_launch_and_resumed_with_the_same_statistics() {
+    let captured = Captured::program();
+    let place = &captured.place;
+    let model = ["--mode", "detailed", "--gpu", "tiny", "--statistics", "run.json"];
+    let checkpoint = ["--checkpoint", "kernel=2,cycle=900", "-o", "here.vck"];
+    let program = ["--", "./launches", "2"];
+    let saved = place.voltsim(&[&["run"], &model[..], &checkpoint, &program].concat());
+    assert_eq!((saved.status, saved.stdout.as_str(), saved.stderr.as_str()), (0, SUM, ""));
+    let statistics = place.read("run.json");
+    let resumed = place.voltsim(&[&["resume", "here.vck"], &model[..], &program].concat());
+    assert_eq!((resumed.status, resumed.stdout.as_str(), resumed.stderr.as_str()), (0, SUM, ""));
+    assert!(place.read("run.json") == statistics);
+    let info = place.voltsim(&["checkpoint", "info", "here.vck"]);
+    assert!(info.stdout.contains("kernel=2,cycle=900"), "{}", info.stdout);
+    assert_eq!(place.voltsim(&["checkpoint", "verify", "here.vck"]).status, 0);
+    let functional = place.voltsim(&[&["resume", "here.vck"], &program[..]].concat());
+    assert_ne!(functional.status, 0);
+}
+
+#[test]
 fn a_run_can_be_saved_again_and_again() {
     let captured = Captured::program();
     let place = &captured.place;

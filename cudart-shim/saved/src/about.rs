@@ -107,6 +107,11 @@ impl Foreign {
 }
 
 impl About {
+    /// Was it made inside of a launch that was being timed?
+    pub fn is_inside_timed_launch(&self) -> bool {
+        self.point.inside.is_some() && !self.model.is_empty()
+    }
+
     /// Refuses a checkpoint that was made under other circumstances than `own`, those of this run.
     pub fn check(&self, own: &About) -> Result<(), Foreign> {
         if (&self.voltsim, self.engine) != (&own.voltsim, own.engine) {

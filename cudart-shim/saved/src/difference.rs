@@ -26,6 +26,10 @@ pub fn differences(one: &SavedRun, other: &SavedRun) -> Result<Vec<String>, Unre
     let mut found: Vec<String> =
         about.lines().zip(others.lines()).filter(|(line, other)| line != other).map(both).collect();
     found.extend(first_other_step(one, other)?);
+    let (launch, other_launch) = of_both(one, other, SavedRun::launch)?;
+    if launch != other_launch {
+        found.push("the launch at the point stands elsewhere".to_owned());
+    }
     let (devices, mut others) = of_both(one, other, SavedRun::devices)?;
     for device in devices {
         match others.iter().position(|other| other.number == device.number) {
@@ -86,6 +90,9 @@ fn of_device(
             .extend(only.take(MOST).map(|allocation| {
                 format!("device {number}: only the {which} has {}", described(allocation))
             }));
+    }
+    if device.model != there.model {
+        found.push(format!("device {number}: the states of the timing model differ"));
     }
     let (pages, pages_there) = of_both(one, other, |run| run.pages(number))?;
     for allocation in live.iter().filter(|one| live_there.iter().any(|other| same(one, other))) {

@@ -1,6 +1,7 @@
 //! Checkpoints: a run is saved at a launch, and a later run of the same program goes on from there.
 //!
-//! `VOLTSIM_CHECKPOINT` names the point (`kernel=N,cta=M,ctas=T,instructions=Y`), `VOLTSIM_CHECKPOINT_FILE` the file,
+//! `VOLTSIM_CHECKPOINT` names the point (`kernel=N,cta=M,ctas=T,instructions=Y`; `kernel=N,cycle=C` of a launch that is timed),
+//! `VOLTSIM_CHECKPOINT_FILE` the file,
 //! `VOLTSIM_CHECKPOINT_STOP=1` ends the program once it is written; `VOLTSIM_RESUME` names a file to resume from, with
 //! `VOLTSIM_RESUME_COLD=1` with a timing model's caches empty. In such runs the device does one thing at a
 //! time and a call returns when its work is done, so that what each step finds depends on the calls before it alone.
@@ -19,6 +20,7 @@ mod shadow;
 
 use crate::environment;
 use crate::error::Error;
+use crate::launch::Way;
 use crate::operation::Operation;
 use crate::process::process;
 use crate::profile::Profile;
@@ -32,6 +34,7 @@ use saved_run::{Asked, Outcome, Step};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::{fmt, fs};
+use stream_engine::Context;
 
 /// What a process does about checkpoints.
 pub(crate) struct Checkpoints {
@@ -49,6 +52,17 @@ struct Phase {
     recorder: Option<Recorder>,
     /// The run is not the one that was saved: no further step is done, on whatever device.
     refused: bool,
+}
+
+/// A launch that the program asks for.
+#[derive(Clone, Copy)]
+pub(crate) struct Launched<'c> {
+    /// Its number.
+    pub(crate) number: u64,
+    /// How it is executed.
+    pub(crate) way: Way,
+    /// The stream's.
+    pub(crate) context: &'c Context<DeviceFault>,
 }
 
 /// The environment asks for something that cannot be; standard error has it.
@@ -122,6 +136,7 @@ impl Phase {
         simulator: &'static Simulator,
         operation: &Operation,
         (number, asked): (u64, &Asked),
+        launched: Option<Launched<'_>>,
         begun: &mut Option<SuspendedLaunch>,
     ) -> Result<Left, Refused> {
         if let Some(resumer) = &mut self.resumer {
@@ -132,7 +147,7 @@ impl Phase {
             }
             // What the launch had done before is part of what it does.
             let before = self.before(simulator, operation);
-            *begun = self.go_on()?;
+            *begun = self.go_on(launched.map(|launched| launched.way))?;
             if begun.is_some() {
                 return Ok(Left::Work(before));
             }
@@ -141,7 +156,7 @@ impl Phase {
             }
         }
         if let Some(recorder) = self.recorder.as_mut().filter(|recorder| recorder.is_at(asked)) {
-            let result = recorder.save(simulator, operation, (number, asked), begun);
+            let result = recorder.save(simulator, (operation, launched), (number, asked), begun);
             if recorder.is_for_once() {
                 self.recorder = None;
             }
@@ -152,9 +167,9 @@ impl Phase {
         Ok(Left::Work(self.before(simulator, operation)))
     }
 
-    /// The devices become what they were at the point.
-    fn go_on(&mut self) -> Result<Option<SuspendedLaunch>, Refused> {
-        let begun = self.resumer.as_mut().map_or(Ok(None), Resumer::restore)?;
+    /// The devices become what they were at the point. The launch there is executed this way.
+    fn go_on(&mut self, way: Option<Way>) -> Result<Option<SuspendedLaunch>, Refused> {
+        let begun = self.resumer.as_mut().map_or(Ok(None), |resumer| resumer.restore(way))?;
         self.resumer = None;
         note_outcome("resumed\n");
         Ok(begun)
@@ -210,18 +225,19 @@ pub(crate) fn next_step() -> Option<u64> {
     checkpoints()?.next_step()
 }
 
-/// Does an operation, or what the checkpoint has in its place. A launch has a number among launches too, and `execute` gets
-/// where it stands if it has begun.
+/// Does an operation, or what the checkpoint has in its place. Of a launch `execute` gets where it stands if it has begun.
 pub(crate) fn perform(
     simulator: &'static Simulator,
     operation: &Operation,
-    (step, launch): (Option<u64>, Option<u64>),
+    (step, launched): (Option<u64>, Option<Launched<'_>>),
     execute: impl FnOnce(Option<&SuspendedLaunch>) -> Result<(), DeviceFault>,
 ) -> Result<(), DeviceFault> {
     let Some((checkpoints, number)) = checkpoints().zip(step) else { return execute(None) };
-    let Some(asked) = asked::of(operation, launch) else { return execute(None) };
+    let number_of_launch = launched.map(|launched| launched.number);
+    let Some(asked) = asked::of(operation, number_of_launch) else { return execute(None) };
     let mut begun = None;
-    let left = checkpoints.update(|phase| phase.left_of(simulator, operation, (number, &asked), &mut begun));
+    let left = checkpoints
+        .update(|phase| phase.left_of(simulator, operation, (number, &asked), launched, &mut begun));
     match left.map_err(|refused| refused.fault(simulator))? {
         Left::Nothing => Ok(()),
         Left::Over(result) => result,

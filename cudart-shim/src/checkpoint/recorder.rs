@@ -2,17 +2,19 @@
 
 use super::outcome::Before;
 use super::shadow::Shadow;
-use super::{Refused, own, refuse};
+use super::{Launched, Refused, own, refuse};
 use crate::environment;
-use crate::launch::KernelLaunch;
+use crate::launch::{KernelLaunch, Way};
 use crate::log;
-use crate::model;
+use crate::model::{self, Begun, Missed, Model, StopAt};
 use crate::operation::Operation;
 use crate::simulator::{DeviceFault, Simulator, started};
 use crate::summary;
 use functional::memory::AllocationKind;
-use functional::suspend::{Refusal, SuspendError, SuspendedLaunch, Window};
-use saved_run::{About, Asked, BegunLaunch, DeviceState, Point, SavedError, Series, State, Step, StepWriter};
+use functional::suspend::{self, Refusal, SuspendError, SuspendedLaunch};
+use saved_run::{
+    About, Asked, BegunLaunch, DeviceState, Inside, Point, SavedError, Series, State, Step, StepWriter,
+};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io;
@@ -43,6 +45,12 @@ enum SaveError {
     Checked,
     #[error("the launch cannot be stopped there: {0}")]
     Refused(Refusal),
+    #[error("{0}")]
+    Missed(Missed),
+    #[error(
+        "the launch is not timed, or only some of its CTAs are; choose all of it with --only, or save the run in mode functional"
+    )]
+    NotTimed,
     #[error("the state of the timing model: {0}")]
     Model(#[from] CodecError),
     #[error("memory that the host sees: {0}")]
@@ -51,12 +59,11 @@ enum SaveError {
     File(#[from] SavedError),
 }
 
-/// What has become of a launch that was to be stopped inside.
-enum Begin {
-    Stopped(BegunLaunch),
-    /// It was not, and is over or has failed.
+/// A launch that was to be stopped inside, and was not.
+enum Unstopped {
+    /// It is over or has failed.
     Over(Result<(), DeviceFault>, SaveError),
-    /// It was not, and has not begun.
+    /// It has not begun.
     Not(SaveError),
 }
 
@@ -100,7 +107,7 @@ impl Recorder {
 
     /// Does it stop inside of a launch?
     pub(super) fn is_inside_launch(&self) -> bool {
-        matches!(self.plan, Plan::Once { point: Point { window: Some(_), .. }, .. })
+        matches!(self.plan, Plan::Once { point: Point { inside: Some(_), .. }, .. })
     }
 
     /// Is it saved once only?
@@ -124,7 +131,7 @@ impl Recorder {
     pub(super) fn save(
         &mut self,
         simulator: &'static Simulator,
-        operation: &Operation,
+        (operation, launched): (&Operation, Option<Launched<'_>>),
         (number, asked): (u64, &Asked),
         begun: &mut Option<SuspendedLaunch>,
     ) -> Option<Result<(), DeviceFault>> {
@@ -132,27 +139,27 @@ impl Recorder {
         let (point, file) = match &self.plan {
             Plan::Once { point, file } => (*point, file.clone()),
             Plan::Every { folder, .. } => {
-                (Point { kernel: *kernel, window: None }, folder.join(format!("{kernel:06}.vck")))
+                (Point { kernel: *kernel, inside: None }, folder.join(format!("{kernel:06}.vck")))
             }
         };
-        let mut inside = None;
-        if let (Some(window), Operation::Kernel(launch)) = (point.window, operation) {
-            let window = Window { first: window.cta, ctas: window.ctas, instructions: window.instructions };
-            match self.begin(simulator, launch, &window) {
-                Begin::Stopped(launch) => inside = Some(launch),
-                Begin::Not(error) => {
+        let mut begun_launch = None;
+        if let (Some(inside), Operation::Kernel(launch), Some(launched)) = (point.inside, operation, launched)
+        {
+            match self.begin(simulator, launch, launched, inside) {
+                Ok(launch) => begun_launch = Some(launch),
+                Err(Unstopped::Not(error)) => {
                     tell_unwritten(&file, &error);
                     return None;
                 }
-                Begin::Over(result, error) => {
+                Err(Unstopped::Over(result, error)) => {
                     tell_unwritten(&file, &error);
                     return Some(result);
                 }
             }
         }
         let about = own::about(&simulator.profile, point, number, asked.clone());
-        let written = self.write(&file, &about, inside.as_ref());
-        *begun = inside.map(|launch| launch.state);
+        let written = self.write(&file, &about, begun_launch.as_ref());
+        *begun = begun_launch.map(|launch| launch.state);
         match written {
             Ok(()) => log::line(|| format!("checkpoint {} at {point}", file.display())),
             Err(error) => {
@@ -168,29 +175,23 @@ impl Recorder {
     }
 
     /// Executes the launch up to the point inside of it.
-    fn begin(&mut self, simulator: &'static Simulator, launch: &KernelLaunch, window: &Window) -> Begin {
-        if let Err(error) = self.shadow.follow() {
-            return Begin::Not(error.into());
-        }
+    fn begin(
+        &mut self,
+        simulator: &'static Simulator,
+        launch: &KernelLaunch,
+        launched: Launched<'_>,
+        inside: Inside,
+    ) -> Result<BegunLaunch, Unstopped> {
+        self.shadow.follow().map_err(|error| Unstopped::Not(error.into()))?;
         let before = Before::kernel(simulator);
-        let state = launch.begin(simulator, window);
-        let printed = before.printed_since(simulator);
-        let state = match state {
-            Ok(state) => state,
-            Err(SuspendError::Refused { refusal, rest: None, .. }) => {
-                return Begin::Not(SaveError::Refused(refusal));
-            }
-            Err(SuspendError::Refused { refusal, rest: Some(rest), .. }) => {
-                return Begin::Over(launch.finish(simulator, *rest), SaveError::Refused(refusal));
-            }
-            Err(SuspendError::Launch(error)) => {
-                let fault = simulator.launch_fault(&error);
-                let reason = io::Error::other("the launch has failed before the point");
-                return Begin::Over(Err(fault), SaveError::Host(reason));
-            }
+        let state = if model::gpu_name().is_some() {
+            begin_timed(simulator, launch, launched, inside)
+        } else {
+            begin_untimed(simulator, launch, inside)
         };
+        let printed = before.printed_since(simulator);
         let (device, written) = (simulator.ordinal as u64, self.shadow.changes().unwrap_or_default());
-        Begin::Stopped(BegunLaunch { device, state, printed, written })
+        Ok(BegunLaunch { device, state: state?, printed, written })
     }
 
     fn write(&mut self, file: &Path, about: &About, launch: Option<&BegunLaunch>) -> Result<(), SaveError> {
@@ -206,6 +207,49 @@ impl Recorder {
     }
 }
 
+/// Executes a launch up to a window.
+fn begin_untimed(
+    simulator: &'static Simulator,
+    launch: &KernelLaunch,
+    inside: Inside,
+) -> Result<SuspendedLaunch, Unstopped> {
+    let Inside::Window(window) = inside else { return Err(Unstopped::Not(SaveError::NotTimed)) };
+    let window = suspend::Window { first: window.cta, ctas: window.ctas, instructions: window.instructions };
+    launch.begin(simulator, &window).map_err(|error| match error {
+        SuspendError::Refused { refusal, rest: None, .. } => Unstopped::Not(SaveError::Refused(refusal)),
+        SuspendError::Refused { refusal, rest: Some(rest), .. } => {
+            Unstopped::Over(launch.finish(simulator, *rest), SaveError::Refused(refusal))
+        }
+        SuspendError::Launch(error) => has_failed(simulator.launch_fault(&error)),
+    })
+}
+
+/// Has the model execute a launch up to a point.
+fn begin_timed(
+    simulator: &'static Simulator,
+    launch: &KernelLaunch,
+    Launched { number, way, context }: Launched<'_>,
+    inside: Inside,
+) -> Result<SuspendedLaunch, Unstopped> {
+    let timed = |model: &&Model| way == Way::Timed && model.times_whole_launches();
+    let Some(model) = simulator.model.as_ref().filter(timed) else {
+        return Err(Unstopped::Not(SaveError::NotTimed));
+    };
+    let at = match inside {
+        Inside::Cycle(cycle) => StopAt::Cycle(cycle),
+        Inside::Window(window) => StopAt::Ctas(window.cta),
+    };
+    match launch.begin_timed(simulator, model, (number, at), context) {
+        Ok(Begun::Stopped(state)) => Ok(*state),
+        Ok(Begun::Over(_, missed)) => Err(Unstopped::Over(Ok(()), SaveError::Missed(missed))),
+        Err(fault) => Err(has_failed(fault)),
+    }
+}
+
+fn has_failed(fault: DeviceFault) -> Unstopped {
+    Unstopped::Over(Err(fault), SaveError::Host(io::Error::other("the launch has failed before the point")))
+}
+
 fn tell_unwritten(file: &Path, error: &dyn Display) {
     eprintln!("voltsim: no checkpoint {} is written: {error}", file.display());
 }
@@ -213,12 +257,19 @@ fn tell_unwritten(file: &Path, error: &dyn Display) {
 /// A point that a run can be saved at.
 fn checked_point(text: &str) -> Result<Point, Refused> {
     let point: Point = text.parse().map_err(|error| refuse(format_args!("VOLTSIM_CHECKPOINT: {error}")))?;
-    if point.window.is_some() && model::gpu_name().is_some() {
-        let remedy = "save the run in mode functional and resume it in mode detailed";
-        let message = format_args!("VOLTSIM_CHECKPOINT: a timed launch cannot be saved inside; {remedy}");
-        return Err(refuse(message));
+    let refused = |what: &str, remedy: &str| {
+        Err(refuse(format_args!("VOLTSIM_CHECKPOINT: {point}: {what}\n  remedy: {remedy}")))
+    };
+    match (point.inside, model::gpu_name()) {
+        (Some(Inside::Cycle(_)), None) => {
+            refused("only launches that are timed have cycles", "Add --mode detailed, or name CTAs")
+        }
+        (Some(Inside::Window(window)), Some(_)) if window.ctas > 0 || window.instructions > 0 => refused(
+            "CTAs of a launch that is timed do not wait for each other, so ctas= and instructions= mean nothing there",
+            "Give kernel=N,cycle=C or kernel=N,cta=M, or save the run in mode functional and resume it in mode detailed",
+        ),
+        _ => Ok(point),
     }
-    Ok(point)
 }
 
 /// Ends the program as if it had returned 0, but for what it does at its end: it is in the middle of its work.

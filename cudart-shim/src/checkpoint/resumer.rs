@@ -3,8 +3,9 @@
 use super::{Refused, refuse};
 use super::{outcome, own};
 use crate::environment;
+use crate::launch::Way;
 use crate::log;
-use crate::model::StateError;
+use crate::model::{self, Model, StateError};
 use crate::profile::Profile;
 use crate::simulator::started;
 use crate::summary;
@@ -50,13 +51,28 @@ impl Resumer {
 
     /// Was it made inside of a launch?
     pub(super) fn is_inside_launch(&self) -> bool {
-        self.about.point.window.is_some()
+        self.about.point.inside.is_some()
     }
 
     /// Refuses a checkpoint of another program, build or device.
     pub(super) fn admit(&self, profile: &Profile) -> Result<(), Refused> {
+        if self.about.is_inside_timed_launch() {
+            if model::gpu_name().is_none() {
+                return Err(self.inside_timed("this run is in mode functional"));
+            }
+            if environment::flag("VOLTSIM_RESUME_COLD") {
+                return Err(self.inside_timed("what is under way needs what the caches hold (--cold)"));
+            }
+        }
         let own = own::about(profile, self.about.point, self.about.step, self.about.launch.clone());
         self.about.check(&own).map_err(|error| refused(&self.file, &error, error.remedy()))
+    }
+
+    fn inside_timed(&self, what: &str) -> Refused {
+        let message = format_args!("it was made inside of a launch that was being timed, and {what}");
+        let remedy =
+            "Resume with --mode detailed and GPU and launches chosen as when it was made, without --cold";
+        refused(&self.file, &message, remedy)
     }
 
     /// What came of a step; `None` if it is the launch at the point.
@@ -104,8 +120,9 @@ impl Resumer {
         }
     }
 
-    /// Puts in place what the devices were at the point; gives where the launch there stands, if it has begun.
-    pub(super) fn restore(&mut self) -> Result<Option<SuspendedLaunch>, Refused> {
+    /// Puts in place what the devices were at the point; gives where the launch there stands, if it has begun. It is executed
+    /// this way.
+    pub(super) fn restore(&mut self, way: Option<Way>) -> Result<Option<SuspendedLaunch>, Refused> {
         if let Some(step) = self.left()? {
             return Err(
                 self.diverged(format_args!("step {}, {}, has not been made", step.number, step.asked))
@@ -136,16 +153,20 @@ impl Resumer {
         let counts = self.saved.counts().map_err(|error| self.unreadable(&error))?;
         summary::set_counts(counts);
         let launch = self.saved.launch().map_err(|error| self.unreadable(&error))?;
-        launch.map(|launch| self.go_inside(launch)).transpose()
+        launch.map(|launch| self.go_inside(launch, way)).transpose()
     }
 
     /// Gives the host what it had from a launch that has begun.
-    fn go_inside(&self, launch: BegunLaunch) -> Result<SuspendedLaunch, Refused> {
+    fn go_inside(&self, launch: BegunLaunch, way: Option<Way>) -> Result<SuspendedLaunch, Refused> {
         let BegunLaunch { device, state, printed, written } = launch;
         outcome::write_seen(&written).map_err(refuse)?;
         let simulator = started().find(|simulator| simulator.ordinal as u64 == device);
         let simulator =
             simulator.ok_or_else(|| self.diverged(format_args!("device {device} has not been used")))?;
+        let timed = simulator.model.as_ref().filter(|_| way == Some(Way::Timed));
+        if state.is_timed() && !timed.is_some_and(Model::times_whole_launches) {
+            return Err(self.inside_timed("this run does not time it, or only some of its CTAs"));
+        }
         simulator.device.add_printed(&printed);
         Ok(state)
     }

@@ -8,23 +8,21 @@ use crate::simulator::{DeviceFault, Simulator};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics, launch};
 use functional::suspend::{self, SuspendError, SuspendedLaunch, launch_from, launch_until};
-use functional::timed::{self, Identity, TimedError, TimedResumeError};
+use functional::timed::{self, Identity, LiveKernel, TimedError, TimedResumeError};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use stream_engine::Context;
 use timing::gpu::{Gpu, LaunchError, Untimed, Window};
 use timing::report::LaunchRecord;
-use warp_stream::KernelSource;
 
 /// A launch that the model executes.
-struct Work<'a> {
-    simulator: &'a Simulator,
-    program: &'a Arc<Program>,
-    config: LaunchConfig,
-    begun: Option<&'a SuspendedLaunch>,
-    number: u64,
-    context: &'a Context<DeviceFault>,
+pub(super) struct Work<'a> {
+    pub(super) simulator: &'a Simulator,
+    pub(super) program: &'a Arc<Program>,
+    pub(super) config: LaunchConfig,
+    pub(super) begun: Option<&'a SuspendedLaunch>,
+    pub(super) number: u64,
+    pub(super) context: &'a Context<DeviceFault>,
 }
 
 /// A launch whose first CTAs are to be executed at once.
@@ -52,12 +50,8 @@ impl Model {
         if let Some(ctas) = self.settings.only.ctas() {
             return self.launch_window(work, *ctas.start(), *ctas.end());
         }
-        let has_code = self.has_code.swap(false, Ordering::AcqRel);
-        let launched = self.drive(&work, |gpu, source, display| {
-            if has_code {
-                gpu.recall_code(source)?;
-            }
-            Ok((Some(gpu.launch(source, display)?), Untimed::default()))
+        let launched = self.execute(&work, |gpu, source, display| {
+            Ok((Some(self.run(gpu, source, display)?), Untimed::default()))
         });
         launched.map_err(|error| work.fault(error))
     }
@@ -82,7 +76,7 @@ impl Model {
         };
         let work = Work { begun: skipped.as_deref(), ..work };
         let warmed =
-            self.drive(&work, |gpu, source, display| Ok((None, gpu.execute(source, ctas, display)?)));
+            self.execute(&work, |gpu, source, display| Ok((None, gpu.execute(source, ctas, display)?)));
         warmed.or_else(|error| match error {
             // What the model cannot execute leaves no traces.
             TimedResumeError::Launch(
@@ -116,7 +110,7 @@ impl Model {
             Skipped::Nothing => None,
         };
         let work = Work { begun: skipped.as_deref().or(work.begun), ..work };
-        let launched = self.drive(&work, |gpu, source, display| {
+        let launched = self.execute(&work, |gpu, source, display| {
             let (record, untimed) = gpu.launch_window(source, &window, display)?;
             Ok((Some(record), untimed))
         });
@@ -124,31 +118,50 @@ impl Model {
     }
 
     /// Has the model execute a launch, and keeps the record if there is one.
-    fn drive(
+    fn execute(
         &self,
         work: &Work<'_>,
         drive: impl FnOnce(
             &mut Gpu,
-            &dyn KernelSource,
+            &LiveKernel<'_>,
             &mut Display,
         ) -> Result<(Option<LaunchRecord>, Untimed), LaunchError>,
     ) -> Result<LaunchStatistics, TimedResumeError<LaunchError>> {
-        let Work { simulator, program, config, begun, number, context } = work;
         let started = Instant::now();
+        let (record, untimed) = self.drive(work, drive)?;
+        Ok(self.note(work, record, untimed, started.elapsed()))
+    }
+
+    /// Has the model do something with a launch.
+    pub(super) fn drive<T>(
+        &self,
+        work: &Work<'_>,
+        drive: impl FnOnce(&mut Gpu, &LiveKernel<'_>, &mut Display) -> Result<T, LaunchError>,
+    ) -> Result<T, TimedResumeError<LaunchError>> {
+        let Work { simulator, program, config, begun, number, context } = work;
         let mut gpu = self.gpu.lock();
         let mut display = Display::new(context.cancel_flag());
         let identity = Identity { launch: *number, stream: context.stream().to_raw() };
-        let run = |source: &dyn KernelSource| drive(&mut gpu, source, &mut display);
+        let run = |source: &LiveKernel<'_>| drive(&mut gpu, source, &mut display);
         let (device, config) = (&simulator.device, config.clone());
         let driven = match begun {
             Some(begun) => timed::launch_from(device, program, config, begun, identity, run),
             None => timed::launch(device, program, config, identity, run).map_err(TimedResumeError::from),
         };
         display.end();
-        self.clock.0.store(gpu.now().nanoseconds, Ordering::Release);
-        drop(gpu);
-        let (record, untimed) = driven?;
-        let before = begun.map(SuspendedLaunch::executed).unwrap_or_default();
+        self.set_now(gpu.now().nanoseconds);
+        driven
+    }
+
+    /// Keeps the record of a launch, if there is one; gives what the launch has executed.
+    pub(super) fn note(
+        &self,
+        work: &Work<'_>,
+        record: Option<LaunchRecord>,
+        untimed: Untimed,
+        elapsed: Duration,
+    ) -> LaunchStatistics {
+        let before = work.begun.map(SuspendedLaunch::executed).unwrap_or_default();
         let timed = |name| record.as_ref().map_or(0, |record| counted(record, name));
         let statistics = LaunchStatistics {
             warp_instructions: timed("warp_instructions")
@@ -157,12 +170,12 @@ impl Model {
             lane_instructions: timed("thread_instructions")
                 + untimed.lane_instructions
                 + before.lane_instructions,
-            elapsed: started.elapsed(),
+            elapsed,
         };
         if let Some(record) = record {
             self.report.lock().add(record);
         }
-        Ok(statistics)
+        statistics
     }
 }
 
@@ -195,7 +208,7 @@ impl Work<'_> {
         }
     }
 
-    fn fault(&self, error: TimedResumeError<LaunchError>) -> DeviceFault {
+    pub(super) fn fault(&self, error: TimedResumeError<LaunchError>) -> DeviceFault {
         match error {
             TimedResumeError::State(error) => self.simulator.resume_fault(&error),
             TimedResumeError::Launch(error) => fault(self.simulator, error),

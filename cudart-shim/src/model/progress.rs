@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use timing::gpu::{Observer, Progress};
 
+use super::inside::StopAt;
+
 /// Between two tellings.
 const PERIOD: Duration = Duration::from_millis(500);
 
@@ -19,6 +21,8 @@ pub(super) struct Display {
     told: Option<Instant>,
     /// Instructions that were executed before the launch.
     before: Option<u64>,
+    /// Where the launch is stopped, if it is, and the core cycle at which it begins.
+    stop: Option<(StopAt, u64)>,
 }
 
 impl Display {
@@ -30,7 +34,13 @@ impl Display {
             started: Instant::now(),
             told: None,
             before: None,
+            stop: None,
         }
+    }
+
+    /// The launch is stopped there, or not any more; it begins at a core cycle.
+    pub(super) fn set_stop(&mut self, at: Option<StopAt>, begins: u64) {
+        self.stop = at.map(|at| (at, begins));
     }
 
     /// The launch has ended: the line is no longer true.
@@ -53,6 +63,20 @@ impl Observer for Display {
             let _ = write!(stderr(), "\r\x1b[K{line}");
         }
         ControlFlow::Continue(())
+    }
+
+    fn stop_at(&self) -> Option<u64> {
+        match self.stop {
+            Some((StopAt::Cycle(cycle), begins)) => Some(begins.saturating_add(cycle)),
+            _ => None,
+        }
+    }
+
+    fn stop_after_ctas(&self) -> Option<u64> {
+        match self.stop {
+            Some((StopAt::Ctas(ctas), _)) => Some(ctas),
+            _ => None,
+        }
     }
 }
 

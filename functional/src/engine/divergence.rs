@@ -20,7 +20,7 @@ use super::members::Apart;
 use super::op::Flow;
 use super::running::{Running, Stop};
 use crate::fault::{Awaits, FaultKind};
-pub(crate) use saved::SavedLanes;
+pub(crate) use saved::{Between, SavedLanes};
 
 /// Jumps in a time slice.
 pub const SLICE: u32 = 4096;

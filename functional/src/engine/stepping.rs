@@ -7,6 +7,7 @@
 
 mod address;
 mod deferred;
+mod saved;
 
 use warp_stream::{Execution, MemorySpace, Moment, Next, OperationClass, Residence, WarpSlot};
 
@@ -20,7 +21,8 @@ use super::running::{Running, Stop};
 use super::view::View;
 use crate::fault::{Fault, FaultKind};
 use address::Reached;
-pub(crate) use deferred::Deferred;
+pub(crate) use deferred::{Deferred, SavedDeferred};
+pub(crate) use saved::SavedSteps;
 
 /// Jumps that a fragment which may be spinning makes before other lanes of its warp have their turn. The engine's own
 /// turns are longer, because there a jump costs less than a turn.
@@ -177,14 +179,7 @@ impl SteppedCluster {
 
     /// The cluster between turns of its warps; nothing is put off.
     pub(crate) fn into_cluster(mut self) -> Cluster {
-        for number in 0..self.warps.len() {
-            let SteppedWarp { fragment, ready, .. } = self.warps[number];
-            let (rank, own) = self.place(number);
-            if ready {
-                let divergence = &mut self.cluster.ctas[rank].warps[own].divergence;
-                divergence.park_first(fragment.pc, fragment.active);
-            }
-        }
+        self.park();
         self.cluster
     }
 

@@ -37,6 +37,15 @@ pub enum Refusal {
     /// What checkers know of the launch cannot be saved.
     #[error("it is being checked")]
     Checked,
+    /// Whoever executes its warps has not given them back.
+    #[error("its warps are being executed")]
+    Executing,
+    /// Its own memory cannot be read.
+    #[error("its own memory is gone: {reason}")]
+    NoMemory {
+        /// Why.
+        reason: String,
+    },
     /// It has launches, copies or fills of its own under way, or has streams, events or errors of the device's runtime.
     #[error("it has called the runtime for launches or other work of its own")]
     AsksForWork,
@@ -81,6 +90,12 @@ pub enum ResumeError {
         kernel: String,
         /// What is wrong.
         reason: &'static str,
+    },
+    /// It was stopped while a model timed it, and none does now.
+    #[error("{kernel} was stopped while a model timed it, and can go on under that model only")]
+    Timed {
+        /// Kernel.
+        kernel: String,
     },
     /// The addresses of the launch's own memory are taken.
     #[error("{kernel} cannot go on: the addresses of its parameters or its workspace are taken")]

@@ -167,6 +167,9 @@ pub fn launch_from(
     suspended: &SuspendedLaunch,
 ) -> Result<LaunchStatistics, ResumeError> {
     check(device, program, &config)?;
+    if suspended.is_timed() {
+        return Err(ResumeError::Timed { kernel: program.kernel().name.clone() });
+    }
     let prepared = suspended.prepare(device, program, config)?;
     let rest = suspended.rest(&prepared.grid);
     Ok(prepared.run(suspended.executed(), rest, device.worker_count())?)

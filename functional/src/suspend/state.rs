@@ -9,10 +9,12 @@ use super::fingerprint::fingerprint;
 use crate::device::Device;
 use crate::engine::cluster::{Cluster, SavedCluster};
 use crate::engine::cta::Executed;
+use crate::engine::divergence::Between;
 use crate::engine::grid::{Grid, Rest};
 use crate::engine::program::Program;
 use crate::launch::{LaunchConfig, OwnMemory, Prepared};
 use crate::memory::MemoryError;
+use crate::timed::SavedSm;
 
 /// A launch that was stopped in its midst, as data. Device memory is no part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,9 +24,12 @@ pub struct SuspendedLaunch {
     program: u64,
     own: OwnMemory,
     executed: Executed,
+    /// Clusters that have started, where a model has not taken them.
     started: Vec<SavedCluster>,
-    /// The first cluster that has not started.
+    /// The first cluster that has not started, or had not when a model began.
     next: u64,
+    /// What the SMs of a model have that was executing it.
+    sms: Option<Vec<SavedSm>>,
 }
 
 /// What must be the same when a launch goes on.
@@ -102,7 +107,7 @@ impl SuspendedLaunch {
     ) -> Result<SuspendedLaunch, MemoryError> {
         let grid = &prepared.grid;
         let started = rest.started.iter().map(|cluster| {
-            let (saved, twice) = cluster.save(grid);
+            let (saved, twice) = cluster.save(grid, Between::Turns);
             executed -= twice;
             saved
         });
@@ -114,7 +119,36 @@ impl SuspendedLaunch {
             executed,
             started,
             next: rest.next,
+            sms: None,
         })
+    }
+
+    /// The launch that a model was executing, from its beginning or from where it had begun before.
+    pub(crate) fn timed(
+        prepared: &Prepared<'_>,
+        begun: Option<&SuspendedLaunch>,
+        sms: Vec<SavedSm>,
+    ) -> Result<SuspendedLaunch, MemoryError> {
+        let grid = &prepared.grid;
+        Ok(SuspendedLaunch {
+            launch: Identity::of(grid),
+            program: fingerprint(&grid.program),
+            own: prepared.own_memory()?,
+            executed: begun.map(|begun| begun.executed).unwrap_or_default(),
+            started: begun.map(|begun| begun.started.clone()).unwrap_or_default(),
+            next: begun.map_or(0, |begun| begun.next),
+            sms: Some(sms),
+        })
+    }
+
+    /// Was it stopped while a model timed it? Then only that model can go on with it.
+    pub fn is_timed(&self) -> bool {
+        self.sms.is_some()
+    }
+
+    /// What the SMs of the model had that was executing it.
+    pub(crate) fn sms(&self) -> &[SavedSm] {
+        self.sms.as_deref().unwrap_or_default()
     }
 
     /// Name of the kernel.
@@ -154,7 +188,7 @@ impl SuspendedLaunch {
             return Err(ResumeError::Foreign { kernel: kernel(), reason });
         }
         // Where no CTA is under way, the program may have been bound otherwise.
-        if !self.started.is_empty() && self.program != fingerprint(program) {
+        if (!self.started.is_empty() || self.is_timed()) && self.program != fingerprint(program) {
             let reason = "it was bound otherwise, or has other code or addresses".to_owned();
             return Err(ResumeError::Foreign { kernel: kernel(), reason });
         }
@@ -186,7 +220,8 @@ impl SuspendedLaunch {
         if numbers.last().is_some_and(|&last| last >= self.next) {
             return Err("a CTA that is under way and has not started");
         }
-        self.started.iter().try_for_each(|cluster| cluster.check(grid))
+        self.started.iter().try_for_each(|cluster| cluster.check(grid, Between::Turns))?;
+        self.sms.as_deref().map_or(Ok(()), |sms| SavedSm::check_all(sms, grid))
     }
 
     /// What is left to execute, of the launch that [`SuspendedLaunch::prepare`] has made.

@@ -6,14 +6,14 @@
 //! model performs it ([`crate::engine`]'s deferred ops). Atomic operations on vectors and on 128 bits are not put off.
 //! Kernels that the kernel launches are executed when it has ended, without a model.
 
+mod saved;
 mod source;
 pub mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-use warp_stream::{Kernel, KernelSource};
+use warp_stream::Kernel;
 
 use crate::device::Device;
 use crate::engine::grid::Grid;
@@ -21,7 +21,9 @@ use crate::engine::machine::Machine;
 use crate::engine::program::Program;
 use crate::launch::{LaunchConfig, LaunchError, Prepared, check};
 use crate::suspend::{ResumeError, SuspendedLaunch};
-use source::{Left, LiveKernel};
+pub(crate) use saved::SavedSm;
+use source::Left;
+pub use source::LiveKernel;
 
 /// Why a launch did not complete.
 #[derive(Debug, thiserror::Error)]
@@ -63,29 +65,31 @@ pub struct Identity {
 }
 
 /// As [`crate::launch::launch`], but `drive` executes the kernel, in an order of its own. Its answer is the launch's. When
-/// a lane faults, the source's error says so, and so does the launch's, whatever `drive` makes of it.
+/// a lane faults, the source's error says so, and so does the launch's, whatever `drive` makes of it. If it saves the launch
+/// ([`LiveKernel::suspend`]), nothing more of it is executed.
 pub fn launch<T, E>(
     device: &Device,
     program: &Arc<Program>,
     config: LaunchConfig,
     identity: Identity,
-    drive: impl FnOnce(&dyn KernelSource) -> Result<T, E>,
+    drive: impl FnOnce(&LiveKernel<'_>) -> Result<T, E>,
 ) -> Result<T, TimedError<E>> {
     let machine = machine(program, &config)?;
     let prepared = Prepared::new(device, program, config)?;
     let left = Left { started: BTreeMap::new(), next: 0, count: prepared.grid.cta_count() };
-    drive_prepared((prepared, machine), left, identity, drive)
+    drive_prepared((prepared, machine), (left, None), identity, drive)
 }
 
 /// As [`launch`], but goes on with a launch that was suspended: what had been executed before is not given to `drive`, and
-/// CTAs that had started go on from where they stood.
+/// CTAs that had started go on from where they stood. One that was saved while a model executed it has the warps of each SM as
+/// they were: `drive` goes on from its own state of then.
 pub fn launch_from<T, E>(
     device: &Device,
     program: &Arc<Program>,
     config: LaunchConfig,
     suspended: &SuspendedLaunch,
     identity: Identity,
-    drive: impl FnOnce(&dyn KernelSource) -> Result<T, E>,
+    drive: impl FnOnce(&LiveKernel<'_>) -> Result<T, E>,
 ) -> Result<T, TimedResumeError<E>> {
     let machine = machine(program, &config)?;
     check(device, program, &config).map_err(TimedError::Launch)?;
@@ -96,7 +100,7 @@ pub fn launch_from<T, E>(
         next,
         count: prepared.grid.cta_count(),
     };
-    Ok(drive_prepared((prepared, machine), left, identity, drive)?)
+    Ok(drive_prepared((prepared, machine), (left, Some(suspended)), identity, drive)?)
 }
 
 /// The machine side of a program that can be executed step by step when it is launched so.
@@ -112,22 +116,17 @@ fn machine<'p, E>(program: &'p Program, config: &LaunchConfig) -> Result<&'p Mac
 
 fn drive_prepared<T, E>(
     (mut prepared, machine): (Prepared<'_>, &Machine),
-    left: Left<'_>,
+    (left, begun): (Left<'_>, Option<&SuspendedLaunch>),
     identity: Identity,
-    drive: impl FnOnce(&dyn KernelSource) -> Result<T, E>,
+    drive: impl FnOnce(&LiveKernel<'_>) -> Result<T, E>,
 ) -> Result<T, TimedError<E>> {
     // SMs may be simulated by threads of their own.
     prepared.grid.has_one_worker = false;
-    let source = LiveKernel {
-        kernel: kernel(&prepared.grid, machine, identity),
-        grid: &prepared.grid,
-        machine,
-        left,
-        fault: Mutex::new(None),
-    };
+    let source =
+        LiveKernel::new(kernel(&prepared.grid, machine, identity), (&prepared, machine), left, begun);
     let driven = drive(&source);
-    let fault = source.fault.into_inner();
-    if fault.is_none() && driven.is_err() {
+    let (fault, is_suspended) = source.end();
+    if fault.is_none() && (driven.is_err() || is_suspended) {
         prepared.abandon();
     } else {
         let workers = prepared.grid.owner.worker_count();

@@ -1,18 +1,23 @@
 //! The engine as a source of machine instructions.
+//!
+//! What an SM has is kept when its source is dropped, and taken up again by the next source for it.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use warp_stream::{
     Execution, Kernel, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource,
 };
 
+use super::saved::SavedSm;
 use crate::engine::cluster::SavedCluster;
-use crate::engine::grid::Grid;
 use crate::engine::machine::Machine;
 use crate::engine::stepping::{Deferred, Engine, SteppedCluster};
 use crate::engine::view::View;
 use crate::fault::{Fault, FaultKind};
+use crate::launch::Prepared;
+use crate::suspend::{Refusal, SuspendedLaunch};
 
 /// Steps between two looks at the watchdog's clock.
 const STEPS_PER_LOOK: u32 = 1 << 16;
@@ -27,14 +32,89 @@ pub(super) struct Left<'g> {
     pub(super) count: u64,
 }
 
+/// What an SM has.
+#[derive(Debug, Default)]
+pub(super) struct Resident {
+    /// By slot.
+    pub(super) ctas: Vec<SteppedCluster>,
+    pub(super) deferred: Deferred,
+}
+
+/// What SMs have.
+#[derive(Debug)]
+enum Kept {
+    /// A source has it.
+    Taken,
+    /// None has.
+    Here(Resident),
+}
+
 /// A launch that is executed step by step.
-pub(super) struct LiveKernel<'g> {
-    pub(super) kernel: Kernel,
-    pub(super) grid: &'g Grid<'g>,
-    pub(super) machine: &'g Machine,
-    pub(super) left: Left<'g>,
+pub struct LiveKernel<'g> {
+    kernel: Kernel,
+    prepared: &'g Prepared<'g>,
+    machine: &'g Machine,
+    left: Left<'g>,
+    /// Where it had begun before.
+    begun: Option<&'g SuspendedLaunch>,
     /// The first fault of a lane.
-    pub(super) fault: Mutex<Option<Box<Fault>>>,
+    fault: Mutex<Option<Box<Fault>>>,
+    /// By SM, of those that had a source.
+    kept: Mutex<BTreeMap<u32, Kept>>,
+    suspended: AtomicBool,
+}
+
+impl<'g> LiveKernel<'g> {
+    pub(super) fn new(
+        kernel: Kernel,
+        (prepared, machine): (&'g Prepared<'g>, &'g Machine),
+        left: Left<'g>,
+        begun: Option<&'g SuspendedLaunch>,
+    ) -> LiveKernel<'g> {
+        let sms = begun.map(SuspendedLaunch::sms).unwrap_or_default();
+        let kept = sms.iter().map(|saved| (saved.sm, Kept::Here(saved.restore(&prepared.grid))));
+        LiveKernel {
+            kernel,
+            prepared,
+            machine,
+            left,
+            begun,
+            fault: Mutex::new(None),
+            kept: Mutex::new(kept.collect()),
+            suspended: AtomicBool::new(false),
+        }
+    }
+
+    /// The launch as data, between two instructions: what all SMs have, whose sources were dropped. After this it is not
+    /// executed any more; refused, it can go on: new sources take up what the SMs have.
+    ///
+    /// # Errors
+    /// Why it cannot be saved.
+    pub fn suspend(&self) -> Result<SuspendedLaunch, Refusal> {
+        let grid = &self.prepared.grid;
+        if grid.owner.checker().is_some() {
+            return Err(Refusal::Checked);
+        }
+        if grid.children.has_requests() {
+            return Err(Refusal::AsksForWork);
+        }
+        let mut sms = Vec::new();
+        for (&sm, kept) in self.kept.lock().iter_mut() {
+            match kept {
+                Kept::Taken => return Err(Refusal::Executing),
+                Kept::Here(resident) => sms.extend(SavedSm::of(grid, sm, resident)),
+            }
+        }
+        let saved = SuspendedLaunch::timed(self.prepared, self.begun, sms)
+            .map_err(|error| Refusal::NoMemory { reason: error.to_string() })?;
+        self.suspended.store(true, Ordering::Relaxed);
+        Ok(saved)
+    }
+
+    /// The first fault of a lane, and whether the launch was saved.
+    pub(super) fn end(self) -> (Option<Box<Fault>>, bool) {
+        (self.fault.into_inner(), self.suspended.into_inner())
+    }
 }
 
 impl KernelSource for LiveKernel<'_> {
@@ -55,32 +135,32 @@ impl KernelSource for LiveKernel<'_> {
         }
     }
 
-    fn warps(&self, _: u32) -> Box<dyn WarpSource + '_> {
-        let engine = Engine {
-            grid: self.grid,
-            machine: self.machine,
-            view: View::default(),
-            deferred: Deferred::default(),
+    fn warps(&self, sm: u32) -> Box<dyn WarpSource + '_> {
+        let Resident { ctas, deferred } = match self.kept.lock().insert(sm, Kept::Taken) {
+            Some(Kept::Here(resident)) => resident,
+            _ => Resident::default(),
         };
-        Box::new(LiveWarps {
-            engine,
-            ctas: Vec::new(),
-            started: &self.left.started,
-            fault: &self.fault,
-            steps: 0,
-        })
+        let engine =
+            Engine { grid: &self.prepared.grid, machine: self.machine, view: View::default(), deferred };
+        Box::new(LiveWarps { sm, kernel: self, engine, ctas, steps: 0 })
     }
 }
 
 /// The CTAs on one SM.
 struct LiveWarps<'g> {
+    sm: u32,
+    kernel: &'g LiveKernel<'g>,
     engine: Engine<'g>,
     /// By slot.
     ctas: Vec<SteppedCluster>,
-    /// CTAs that had started before, by number.
-    started: &'g BTreeMap<u64, &'g SavedCluster>,
-    fault: &'g Mutex<Option<Box<Fault>>>,
     steps: u32,
+}
+
+impl Drop for LiveWarps<'_> {
+    fn drop(&mut self) {
+        let (ctas, deferred) = (std::mem::take(&mut self.ctas), std::mem::take(&mut self.engine.deferred));
+        self.kernel.kept.lock().insert(self.sm, Kept::Here(Resident { ctas, deferred }));
+    }
 }
 
 /// A call about a warp that there is not, or that has nothing to issue.
@@ -103,7 +183,7 @@ impl LiveWarps<'_> {
     ) -> Result<R, SourceError> {
         match self.ctas.get_mut(warp.cta as usize) {
             Some(cta) if cta.has_warp(warp.warp) => {
-                what(cta, &mut self.engine).map_err(|fault| failed(self.fault, fault))
+                what(cta, &mut self.engine).map_err(|fault| failed(&self.kernel.fault, fault))
             }
             _ => Err(SourceError(Box::new(NoSuchWarp(warp)))),
         }
@@ -115,7 +195,7 @@ impl LiveWarps<'_> {
         match (grid.owner.watchdog(), self.ctas.get(slot as usize)) {
             (Some(limit), Some(cta)) if grid.started.elapsed() > limit => {
                 let kind = FaultKind::Timeout { seconds: limit.as_secs() };
-                Err(failed(self.fault, cta.stuck(grid, kind)))
+                Err(failed(&self.kernel.fault, cta.stuck(grid, kind)))
             }
             _ => Ok(()),
         }
@@ -136,7 +216,7 @@ impl WarpSource for LiveWarps<'_> {
             self.ctas.push(SteppedCluster::new(self.engine.grid, self.ctas.len() as u32));
         }
         let first = WarpSlot { cta: slot, warp: 0 };
-        let saved = self.started.get(&cta).copied();
+        let saved = self.kernel.left.started.get(&cta).copied();
         self.step(first, |stepped, engine| match saved {
             Some(saved) => stepped.restore(engine, saved, Some(residence)),
             None => stepped.start(engine, cta, Some(residence)),

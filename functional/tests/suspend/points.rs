@@ -69,7 +69,7 @@ const EXCHANGE: &str = "
     st.global.u32 [%rd3], %r5; ret;";
 
 /// Sums in global and shared memory, of which each thread knows its own part only.
-const ATOMIC: &str = "
+pub const ATOMIC: &str = "
     .shared .align 4 .u32 sum; setp.ne.u32 %p1, %r1, 0; @!%p1 st.shared.u32 [sum], 0; bar.sync 0;
     red.shared.add.u32 [sum], %r4; atom.shared.max.u32 %r5, [sum], 1; bar.sync 0;
     red.global.add.u32 [%rd1], %r4; mov.u32 %r6, 0;
@@ -77,7 +77,7 @@ const ATOMIC: &str = "
     setp.eq.u32 %p3, %r4, 0; ld.shared.u32 %r7, [sum]; add.s64 %rd3, %rd3, 8; st.global.u32 [%rd3], %r7; ret;";
 
 /// All threads take a lock, add 1, and give the lock back.
-const LOCK: &str = "
+pub const LOCK: &str = "
     TAKE: atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra TAKE;
     ld.volatile.global.u32 %r6, [%rd1+4]; add.u32 %r6, %r6, 1; st.volatile.global.u32 [%rd1+4], %r6;
     membar.gl; atom.global.exch.b32 %r7, [%rd1], 0; ret;";
@@ -104,7 +104,7 @@ pub const GRID_BARRIER: &str = "
     ld.volatile.global.u32 %r15, [%rd6]; mad.lo.u32 %r21, %r15, 3, %r2;
     mov.u32 %r7, %r8; setp.lt.u32 %p3, %r7, 3; @%p3 bra PHASE; ret;";
 
-fn cases() -> Vec<(&'static str, Case)> {
+pub fn cases() -> Vec<(&'static str, Case)> {
     let fibonacci = format!(
         "{FIBONACCI}\n{}",
         kernel(

@@ -8,7 +8,7 @@ use functional::memory::AllocationKind;
 use functional::module::Module;
 use functional::timed::turns::{Issued, Order, execute};
 use functional::timed::{Identity, TimedError, launch};
-use warp_stream::{MachineInstruction, MemorySpace};
+use warp_stream::{KernelSource, MachineInstruction, MemorySpace};
 
 /// In turn, and by chance.
 pub const ORDERS: [Order; 4] = [Order::InTurn, Order::Random(1), Order::Random(2), Order::Random(3)];

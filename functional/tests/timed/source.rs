@@ -3,7 +3,7 @@
 use functional::launch::LaunchConfig;
 use functional::timed::turns::TurnsError;
 use functional::timed::{Identity, launch};
-use warp_stream::{Execution, Moment, Next, Residence, SourceError, WarpSlot, WarpSource};
+use warp_stream::{Execution, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource};
 
 use crate::bench::{Bench, kernel};
 

@@ -85,7 +85,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
             if let Some(id) = self.ended() {
                 return Ok(Some(id));
             }
-            if observer.stop_at().is_some_and(|cycle| self.gpu.run_to >= cycle) {
+            if self.is_to_stop(observer) {
                 return Ok(None);
             }
             if self.turns.epochs.is_multiple_of(TELL) {
@@ -105,6 +105,12 @@ impl<'g, 'a> Epochs<'g, 'a> {
             return Err(LaunchError::Stuck(self.stuck(slots)));
         }
         self.gpu.memory.violation().map_or(Ok(()), |violation| Err(LaunchError::Dram(violation)))
+    }
+
+    fn is_to_stop(&self, observer: &dyn Observer) -> bool {
+        let ended = || self.launches.first().map_or(0, |launch| launch.ended);
+        observer.stop_at().is_some_and(|cycle| self.gpu.run_to >= cycle)
+            || observer.stop_after_ctas().is_some_and(|ctas| ended() >= ctas)
     }
 
     fn ended(&self) -> Option<u32> {

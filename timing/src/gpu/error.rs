@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{GpuState, Imbalance};
 use crate::dram::Violation;
+use crate::restore::RestoreError;
 use crate::sm::{Limit, SmFault};
 
 /// Why a launch did not end as it should.
@@ -46,6 +47,9 @@ pub enum LaunchError {
     /// The observer stopped it; the state goes on with it ([`Gpu::restore_running`](super::Gpu::restore_running)).
     #[error("stopped within a launch")]
     Stopped(Box<GpuState>),
+    /// It cannot go on from the state that it was given.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
     /// Nothing moves any more.
     #[error("{0}")]
     Stuck(Stuck),

@@ -94,6 +94,11 @@ impl Gpu {
         self.spec.clocks.moment(self.now)
     }
 
+    /// The core cycle at which a launch begins that comes now.
+    pub fn next_start(&self) -> u64 {
+        self.now.max(self.run_to)
+    }
+
     /// Time goes on to a core cycle while the GPU does nothing. What is past is no error.
     pub fn advance_to(&mut self, cycle: u64) {
         self.now = self.now.max(cycle);

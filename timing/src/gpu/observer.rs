@@ -27,6 +27,11 @@ pub trait Observer {
     fn stop_at(&self) -> Option<u64> {
         None
     }
+
+    /// The same at the first end of an epoch at which so many CTAs of the oldest launch have ended.
+    fn stop_after_ctas(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Watches nothing.

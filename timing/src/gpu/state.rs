@@ -72,8 +72,11 @@ impl GpuState {
         codec::decode::<LIMIT, GpuState>(bytes)
     }
 
-    /// The first value in which the GPU is another one.
-    fn check_spec(&self, spec: &GpuSpec) -> Result<(), RestoreError> {
+    /// Checks that it is of this GPU.
+    ///
+    /// # Errors
+    /// The first value in which that is another one.
+    pub fn check_spec(&self, spec: &GpuSpec) -> Result<(), RestoreError> {
         let values = spec.values();
         let other = |key: &str, saved: &str, here: &str| RestoreError::OtherGpu {
             key: key.to_owned(),

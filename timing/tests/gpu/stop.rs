@@ -26,6 +26,19 @@ impl Observer for StopAt {
     }
 }
 
+/// Stops when so many CTAs have ended.
+struct StopAfter(u64);
+
+impl Observer for StopAfter {
+    fn progress(&mut self, _: &Progress<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn stop_after_ctas(&self) -> Option<u64> {
+        Some(self.0)
+    }
+}
+
 /// What a launch has come to, or the state in which it was stopped.
 fn stopped_or_ended(outcome: Result<LaunchRecord, LaunchError>) -> Result<LaunchRecord, Box<GpuState>> {
     outcome.map_err(|error| match error {
@@ -176,6 +189,21 @@ fn a_session_that_was_stopped_goes_on_by_itself() {
     assert_eq!(session.run_until_one_ends(&mut StopAt(1000)).unwrap(), Ended::Stopped);
     let Ended::Launch { record, .. } = session.run_until_one_ends(&mut ()).unwrap() else { panic!() };
     assert_eq!(record, launch(&mut Gpu::new(&tiny()), &crate::state::script(1)));
+}
+
+#[test]
+fn a_launch_is_stopped_when_so_many_of_its_ctas_have_ended() {
+    let (spec, first) = (tiny(), script(1));
+    let go_on = |state: &GpuState, ctas| {
+        let mut interrupted = Gpu::restore_running(&spec, written_and_read(state), &[&first]).unwrap();
+        stopped_or_ended(interrupted.finish(&mut StopAfter(ctas)))
+    };
+    let bytes = |state: &GpuState| state.encode().unwrap();
+    let seven = stopped_or_ended(Gpu::new(&spec).launch(&first, &mut StopAfter(7))).unwrap_err();
+    assert!(bytes(&go_on(&seven, 7).unwrap_err()) == bytes(&seven));
+    let twelve = go_on(&seven, 12).unwrap_err();
+    assert!(bytes(&twelve) != bytes(&seven));
+    assert!(go_on(&twelve, 41).unwrap() == launch(&mut Gpu::new(&spec), &script(1)));
 }
 
 #[test]

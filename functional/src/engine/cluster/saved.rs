@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Cluster;
 use crate::engine::barrier::Barrier;
 use crate::engine::cta::{Executed, SavedCta};
+use crate::engine::divergence::Between;
 use crate::engine::grid::Grid;
 use crate::engine::sparse::SparseWords;
 
@@ -20,7 +21,7 @@ pub(crate) struct SavedCluster {
 
 impl SavedCluster {
     /// Checks that a cluster of the launch can be in this state, and says what is wrong if it cannot.
-    pub(crate) fn check(&self, grid: &Grid) -> Result<(), &'static str> {
+    pub(crate) fn check(&self, grid: &Grid, between: Between) -> Result<(), &'static str> {
         let ctas = grid.ctas_per_cluster();
         if self.index >= grid.cluster_count() {
             return Err("a CTA that the launch has not");
@@ -34,10 +35,17 @@ impl SavedCluster {
         if !self.shared.fits(super::words_per_cta(grid) * ctas as usize) {
             return Err("shared memory beyond its end");
         }
-        if self.live_threads() == 0 {
+        // Between steps it may be what its threads have put off that is under way.
+        if between == Between::Turns && self.live_threads() == 0 {
             return Err("a CTA under way without a thread");
         }
-        self.ctas.iter().try_for_each(|cta| cta.check(grid))
+        self.ctas.iter().try_for_each(|cta| cta.check(grid, between))
+    }
+
+    /// Checks that a warp, numbered through the CTAs, stands before a machine instruction.
+    pub(crate) fn check_ready(&self, grid: &Grid, warp: usize) -> Result<(), &'static str> {
+        let warps = grid.warps_per_cta() as usize;
+        self.ctas.get(warp / warps).ok_or("a warp that is not there")?.check_ready(grid, warp % warps)
     }
 
     fn live_threads(&self) -> u32 {
@@ -46,13 +54,13 @@ impl SavedCluster {
 }
 
 impl Cluster {
-    /// The cluster, between turns of its warps, as data; and what is counted twice when it goes on.
-    pub(crate) fn save(&self, grid: &Grid) -> (SavedCluster, Executed) {
+    /// The cluster as data, none of its warps running; and what is counted twice when it goes on.
+    pub(crate) fn save(&self, grid: &Grid, between: Between) -> (SavedCluster, Executed) {
         let mut twice = Executed::default();
         let saved = SavedCluster {
             index: self.index,
             barrier: self.state.barrier,
-            ctas: self.ctas.iter().map(|cta| cta.save(grid, &mut twice)).collect(),
+            ctas: self.ctas.iter().map(|cta| cta.save(grid, between, &mut twice)).collect(),
             shared: SparseWords::of(&self.shared),
         };
         (saved, twice)

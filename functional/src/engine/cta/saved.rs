@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cta, Executed, WarpState};
 use crate::engine::barrier::{BARRIERS, Barrier};
-use crate::engine::divergence::{SLICE, SavedLanes};
+use crate::engine::divergence::{Between, SLICE, SavedLanes};
 use crate::engine::grid::Grid;
 use crate::engine::sparse::SparseWords;
 use crate::engine::special;
@@ -30,8 +30,13 @@ impl SavedCta {
         self.warps.iter().map(|warp| warp.lanes.live.count_ones()).sum()
     }
 
+    /// Checks that a warp stands before a machine instruction.
+    pub(crate) fn check_ready(&self, grid: &Grid, warp: usize) -> Result<(), &'static str> {
+        self.warps.get(warp).ok_or("a warp that is not there")?.lanes.check_ready(&grid.program)
+    }
+
     /// Checks that a CTA of the launch can be in this state, and says what is wrong if it cannot.
-    pub(crate) fn check(&self, grid: &Grid) -> Result<(), &'static str> {
+    pub(crate) fn check(&self, grid: &Grid, between: Between) -> Result<(), &'static str> {
         let local_bytes = grid.local_bytes();
         if !self.barriers.iter().all(Barrier::is_possible) {
             return Err("a barrier with too many threads");
@@ -40,7 +45,7 @@ impl SavedCta {
             return Err("a CTA with other warps");
         }
         for (warp, number) in self.warps.iter().zip(0..) {
-            warp.lanes.check(&grid.program, grid.lanes_of_warp(number), local_bytes)?;
+            warp.lanes.check(&grid.program, grid.lanes_of_warp(number), local_bytes, between)?;
             if !warp.local.fits(local_words(local_bytes) * 32) {
                 return Err("local memory beyond its end");
             }
@@ -56,10 +61,10 @@ fn local_words(bytes: u32) -> usize {
 
 impl Cta {
     /// The CTA as data. What is counted twice when it goes on is added to `twice`.
-    pub(crate) fn save(&self, grid: &Grid, twice: &mut Executed) -> SavedCta {
+    pub(crate) fn save(&self, grid: &Grid, between: Between, twice: &mut Executed) -> SavedCta {
         let words = local_words(self.local_bytes) * 32;
         let warps = self.warps.iter().map(|warp| {
-            let (lanes, counted) = warp.divergence.save(&grid.program);
+            let (lanes, counted) = warp.divergence.save(&grid.program, between);
             *twice += counted;
             SavedWarp { lanes, local: SparseWords::of(&warp.local[..words]), fuel: warp.fuel }
         });

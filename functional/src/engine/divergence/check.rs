@@ -5,7 +5,9 @@
 //! Each live lane is in one fragment or has arrived at one join. A join expects the lanes of the fragments and joins
 //! under it and those that have arrived, and is there as long as some have not.
 
-use super::saved::SavedLanes;
+use ptx_frontend::isa::Op as Form;
+
+use super::saved::{Between, SavedLanes};
 use super::{Join, NONE, PATIENCE, Wait};
 use crate::engine::barrier::CLUSTER_BARRIER;
 use crate::engine::call;
@@ -22,7 +24,7 @@ fn ensure(holds: bool, otherwise: &'static str) -> Check {
 
 impl SavedLanes {
     /// Checks them against the program and a warp of these lanes with so many bytes of local memory.
-    pub(crate) fn check(&self, program: &Program, lanes: u32, local_bytes: u32) -> Check {
+    pub(crate) fn check(&self, program: &Program, lanes: u32, local_bytes: u32, between: Between) -> Check {
         ensure(self.live & !lanes == 0, "lanes that the warp has not")?;
         ensure(self.stack.iter().all(|&top| top <= local_bytes), "a stack beyond local memory")?;
         let (from_start, from_end) = self.local_used;
@@ -36,11 +38,25 @@ impl SavedLanes {
             let waits = match fragment.wait {
                 Wait::Ready => true,
                 Wait::Barrier { id, .. } => id as usize <= CLUSTER_BARRIER,
-                Wait::Lanes { .. } => false,
+                Wait::Lanes { here, .. } => {
+                    between == Between::Steps
+                        && here & !fragment.mask == 0
+                        && gathers_members(program, fragment.pc)
+                }
             };
             ensure(waits, "lanes that wait for what there is not")?;
         }
         self.check_lanes()
+    }
+
+    /// Does the next fragment stand before a machine instruction?
+    pub(crate) fn check_ready(&self, program: &Program) -> Check {
+        let is_first = |pc: u32| {
+            let places = program.machine.as_ref().map(|machine| &machine.places);
+            places.and_then(|places| places.get(pc as usize)).is_some_and(|place| place.is_first())
+        };
+        let next = self.fragments.first().filter(|next| next.wait == Wait::Ready && is_first(next.pc));
+        ensure(next.is_some(), "a warp that is ready and stands before no instruction")
     }
 
     fn join(&self, at: u32) -> Option<&Join> {
@@ -142,6 +158,19 @@ impl SavedLanes {
             ensure(holds, "a join that expects others than those that come")?;
         }
         ensure(outermost == self.live, "lanes that are nowhere, or have exited")
+    }
+}
+
+/// Can lanes wait at the op at `pc` for others? Of an instruction that exchanges values there is no other op.
+fn gathers_members(program: &Program, pc: u32) -> bool {
+    let function = program.function_at(pc);
+    let number = |pc: u32| program.code.get(pc as usize).map(|op| op.instruction);
+    let form = number(pc).and_then(|number| function.source.instructions.get(number as usize));
+    let is_alone = || number(pc + 1) != number(pc) && pc.checked_sub(1).and_then(number) != number(pc);
+    match form.map(|form| form.op) {
+        Some(Form::Matrix(_)) => true,
+        Some(Form::Parallel(_)) => is_alone(),
+        _ => false,
     }
 }
 

@@ -8,6 +8,15 @@ use crate::engine::frame::{Frames, SavedFrame};
 use crate::engine::lane::WARP;
 use crate::engine::program::{BoundFunction, Program};
 
+/// What has happened when warps are saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Between {
+    /// Turns. Lanes that wait for others at a warp-wide op come to it anew when they go on.
+    Turns,
+    /// Steps that somebody else chooses: all is to stand exactly as it did.
+    Steps,
+}
+
 /// The lanes of a warp between its turns, as data.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct SavedLanes {
@@ -32,12 +41,21 @@ impl Divergence {
         self.queue.push_front(Fragment { pc, mask, frame, join, wait: Wait::Ready });
     }
 
-    /// The lanes as data; none of them runs. Lanes that wait for others at a warp-wide op come to it anew when they go on:
-    /// that much is counted twice then.
-    pub(crate) fn save(&self, program: &Program) -> (SavedLanes, Executed) {
+    /// The next fragment, which is ready, is the running one: undoes [`Divergence::park_first`]. Gives its place, its lanes,
+    /// and its frame with where that begins in local memory.
+    pub(crate) fn take_first(&mut self) -> Option<(u32, u32, *mut u8, u32)> {
+        let Fragment { pc, mask, frame, join, .. } = self.queue.pop_front()?;
+        (self.frame, self.join) = (frame, join);
+        let frame = self.frames.find(frame)?;
+        Some((pc, mask, frame.base, frame.local_base))
+    }
+
+    /// The lanes as data; none of them runs. Lanes that come anew to a warp-wide op when they go on are counted twice: that
+    /// much more.
+    pub(crate) fn save(&self, program: &Program, between: Between) -> (SavedLanes, Executed) {
         let mut twice = Executed::default();
         let fragments = self.queue.iter().map(|&fragment| match fragment.wait {
-            Wait::Lanes { here, .. } => {
+            Wait::Lanes { here, .. } if between == Between::Turns => {
                 twice.warp_instructions += 1;
                 twice.lane_instructions += u64::from(here.count_ones());
                 Fragment { wait: Wait::Ready, ..fragment }

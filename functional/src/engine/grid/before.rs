@@ -8,6 +8,7 @@ use rustc_hash::FxHasher;
 use super::{Grid, ROUNDS, Rest};
 use crate::engine::cluster::Cluster;
 use crate::engine::cta::{Executed, Turn};
+use crate::engine::divergence::Between;
 use crate::engine::view::View;
 use crate::fault::{Fault, FaultKind};
 
@@ -67,7 +68,7 @@ impl Turns<'_> {
     /// A number that tells the state of all that are under way from others.
     fn state(&self) -> u64 {
         let mut hasher = FxHasher::default();
-        self.under_way.iter().for_each(|cluster| cluster.save(self.grid).0.hash(&mut hasher));
+        self.under_way.iter().for_each(|cluster| cluster.save(self.grid, Between::Turns).0.hash(&mut hasher));
         hasher.finish()
     }
 }

@@ -4,6 +4,8 @@
 //! A thread sees its own accesses in order: an access of the warp to the same bytes carries out what has been put off
 //! before it, and so does a barrier or fence.
 
+mod saved;
+
 use warp_stream::{MachineInstruction, MemorySpace, OperationClass, Registers, WarpSlot};
 
 use super::address::Reached;
@@ -15,6 +17,7 @@ use crate::engine::machine::Deferral;
 use crate::engine::op::{Flow, Op};
 use crate::engine::running::{Running, Stop};
 use crate::fault::FaultKind;
+pub(crate) use saved::SavedDeferred;
 
 /// Rows kept: address, two sources and four results, of double words each.
 const ROWS: usize = 2 * 7;
@@ -168,12 +171,19 @@ impl Pending {
 
     /// Copies the rows that the op reads, and has it read the copies and write kept rows.
     fn keep_operands(&mut self, w: &Running<'_>, wide_address: bool) {
-        let Op { a, b, c, d, e, .. } = self.op;
-        let Deferral { sources, results, wide, .. } = self.deferral;
+        let Op { a, b, c, .. } = self.op;
+        let Deferral { sources, wide, .. } = self.deferral;
         self.keep(w, a, ADDRESS, wide_address);
         for (number, source) in [b, c].into_iter().enumerate().take(sources.into()) {
             self.keep(w, source, SOURCES + number as u32 * u64::ROW, wide);
         }
+        self.name_kept_rows();
+    }
+
+    /// Has the op, as the program has it, read and write kept rows.
+    fn name_kept_rows(&mut self) {
+        let Op { b, c, d, e, .. } = self.op;
+        let Deferral { sources, results, .. } = self.deferral;
         self.results = [d, b, c, e];
         self.op.a = ADDRESS;
         self.op.d = RESULTS;

@@ -1,0 +1,136 @@
+//! A cluster between two steps as data.
+
+use serde::{Deserialize, Serialize};
+use warp_stream::{Moment, Residence, WarpSlot};
+
+use super::{Fragment, SavedDeferred, SteppedCluster, SteppedWarp};
+use crate::engine::cluster::SavedCluster;
+use crate::engine::divergence::Between;
+use crate::engine::grid::Grid;
+
+/// A warp slot's number is below.
+const MOST_WARPS: u32 = 1 << 16;
+
+/// A cluster between two steps, as data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SavedSteps {
+    cluster: SavedCluster,
+    /// First of its warp slots on the SM.
+    first_warp: u32,
+    /// When it did something last: core cycles, nanoseconds.
+    now: (u64, u64),
+    warps: Vec<SavedStep>,
+}
+
+/// A warp between two steps, as data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedStep {
+    ready: bool,
+    /// Numbers of what it has put off, in order.
+    pending: Vec<u32>,
+}
+
+impl SavedSteps {
+    /// Its number in the launch.
+    pub(crate) fn index(&self) -> u64 {
+        self.cluster.index
+    }
+
+    /// Ops that its warps have put off.
+    pub(crate) fn pending(&self) -> usize {
+        self.warps.iter().map(|warp| warp.pending.len()).sum()
+    }
+
+    /// Checks that a cluster of the launch can be in this state in a slot of an SM whose warps have put this off, and says
+    /// what is wrong if it cannot.
+    pub(crate) fn check(&self, grid: &Grid, slot: u32, deferred: &SavedDeferred) -> Result<(), &'static str> {
+        self.cluster.check(grid, Between::Steps)?;
+        if self.warps.len() as u64 != u64::from(grid.warps_per_cta()) * u64::from(grid.ctas_per_cluster()) {
+            return Err("a CTA with other warps");
+        }
+        if self.first_warp >= MOST_WARPS {
+            return Err("a CTA beyond the warps of an SM");
+        }
+        for (number, warp) in self.warps.iter().enumerate() {
+            if warp.ready {
+                self.cluster.check_ready(grid, number)?;
+            }
+            deferred.check_warp(WarpSlot { cta: slot, warp: number as u32 }, &warp.pending)?;
+        }
+        Ok(())
+    }
+}
+
+impl SteppedCluster {
+    /// The cluster as data, if anything of it is still under way.
+    pub(crate) fn save(&mut self, grid: &Grid) -> Option<SavedSteps> {
+        let simulated = self.cluster.ctas.first()?.state.simulated.as_ref();
+        let (residence, now) = simulated.map(|simulated| (simulated.residence, simulated.now))?;
+        if self.is_finished() && self.warps.iter().all(|warp| warp.pending.is_empty()) {
+            return None;
+        }
+        self.park();
+        let (cluster, _) = self.cluster.save(grid, Between::Steps);
+        self.take_up();
+        let step = |warp: &SteppedWarp| SavedStep { ready: warp.ready, pending: warp.pending.clone() };
+        Some(SavedSteps {
+            cluster,
+            first_warp: residence.first_warp,
+            now: (now.cycle, now.nanoseconds),
+            warps: self.warps.iter().map(step).collect(),
+        })
+    }
+
+    /// The cluster in a slot of an SM, from data that was checked: it stands exactly as it did.
+    pub(crate) fn resumed(grid: &Grid, (sm, slot): (u32, u32), saved: &SavedSteps) -> SteppedCluster {
+        let mut cluster = SteppedCluster::new(grid, slot);
+        cluster.reside(Some(Residence { sm, first_warp: saved.first_warp }));
+        cluster.cluster.restore(grid, &saved.cluster);
+        let now = Moment { cycle: saved.now.0, nanoseconds: saved.now.1 };
+        for simulated in cluster.cluster.ctas.iter_mut().filter_map(|cta| cta.state.simulated.as_mut()) {
+            simulated.now = now;
+        }
+        for (warp, saved) in cluster.warps.iter_mut().zip(&saved.warps) {
+            warp.ready = saved.ready;
+            warp.pending.clone_from(&saved.pending);
+        }
+        cluster.ready = cluster.warps.iter().map(|warp| u32::from(warp.ready)).sum();
+        cluster.take_up();
+        cluster
+    }
+
+    /// A slot whose cluster has ended.
+    pub(crate) fn ended(grid: &Grid, slot: u32) -> SteppedCluster {
+        let mut cluster = SteppedCluster::new(grid, slot);
+        for cta in &mut cluster.cluster.ctas {
+            cta.unfinished = 0;
+            cta.warps.iter_mut().for_each(|warp| warp.finished = true);
+        }
+        cluster
+    }
+
+    /// What warps that are ready would do next stands with what their other lanes do.
+    pub(super) fn park(&mut self) {
+        for number in 0..self.warps.len() {
+            let SteppedWarp { fragment, ready, .. } = self.warps[number];
+            let (rank, own) = self.place(number);
+            if ready {
+                let divergence = &mut self.cluster.ctas[rank].warps[own].divergence;
+                divergence.park_first(fragment.pc, fragment.active);
+            }
+        }
+    }
+
+    /// Undoes [`SteppedCluster::park`].
+    fn take_up(&mut self) {
+        for number in 0..self.warps.len() {
+            let (rank, own) = self.place(number);
+            if self.warps[number].ready
+                && let Some((pc, active, frame, local_base)) =
+                    self.cluster.ctas[rank].warps[own].divergence.take_first()
+            {
+                self.warps[number].fragment = Fragment { pc, active, frame, local_base };
+            }
+        }
+    }
+}

@@ -216,6 +216,7 @@ impl Stream {
             counted: work::NAMES.map(str::to_owned).to_vec(),
             launches: plan.groups.launches(),
             copies: self.progress.lock().copies,
+            until_stable: None,
             configurations: Vec::new(),
             groups: plan.groups.finish(),
         }

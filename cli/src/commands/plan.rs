@@ -10,7 +10,7 @@ use timing::specification::{GpuSpec, gpu};
 
 use crate::checkpoint::identity;
 use crate::failure::Failure;
-use crate::model::{self, check_creatable};
+use crate::model::{self, Stop, check_creatable};
 use crate::program::{self, absolute};
 use crate::supervise;
 use crate::table;
@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// GPU for which the launches are to be timed, by name or file; may be given several times
     #[arg(long = "gpu", value_name = "NAME|FILE", default_value = gpu::DEFAULT)]
     gpus: Vec<String>,
+
+    #[command(flatten)]
+    stop: Stop,
 
     #[command(flatten)]
     options: program::Options,
@@ -58,6 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     }
     let mut plan = Plan::read(&plan_file)?;
     plan.configurations = configurations;
+    plan.until_stable = args.stop.until_stable;
     plan.write(&plan_file)?;
     tell(&plan, &args.output, out)?;
     Ok(ExitCode::from(status))

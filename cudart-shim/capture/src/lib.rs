@@ -21,6 +21,7 @@ mod ranges;
 mod selection;
 mod stream;
 mod textures;
+mod until_stable;
 mod warm_up;
 mod words;
 
@@ -36,5 +37,6 @@ pub use ranges::{Place, Ranges};
 pub use selection::{BadSelection, Marks, Selection};
 pub use stream::{About, Entry, KernelStream, StreamWriter, is_stream};
 pub use textures::{Image, Level, Sampler, Surface, Texels, Texture};
+pub use until_stable::{BadUntilStable, UntilStable};
 pub use warm_up::{BadWarmUp, WarmUp};
 pub use words::{Words, word_at};

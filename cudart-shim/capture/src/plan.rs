@@ -13,6 +13,7 @@ use warp_stream::kernel_name::{base_name, demangled};
 
 use crate::error::Error;
 use crate::folder::{read_manifest, write_manifest};
+use crate::until_stable::UntilStable;
 
 /// The format of the file that this code reads and writes.
 pub const PLAN_FORMAT: u32 = 1;
@@ -38,6 +39,9 @@ pub struct Plan {
     pub launches: u64,
     /// Copies between host and device: their number, and bytes.
     pub copies: Copies,
+    /// When a launch that is timed ends early; nothing if none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_stable: Option<UntilStable>,
     /// The GPUs for which the launches are timed.
     #[serde(default, rename = "configuration")]
     pub configurations: Vec<Configuration>,
@@ -59,10 +63,12 @@ impl Plan {
             weights.chain([group.share, group.spread]).all(|number| is_number(&number))
         };
         let are_numbers = plan.groups.iter().all(of_group);
+        let is_possible = plan.until_stable.is_none_or(|stable| stable.is_possible());
         let names: HashSet<&str> = plan.configurations.iter().map(|one| one.name.as_str()).collect();
-        match (is_file, are_numbers, names.len() == plan.configurations.len()) {
+        match (is_file, are_numbers, is_possible, names.len() == plan.configurations.len()) {
             (false, ..) => malformed("`stream` is not the name of a file in the plan's folder"),
-            (_, false, _) => malformed("a weight, share or spread is negative, or no number"),
+            (_, false, ..) => malformed("a weight, share or spread is negative, or no number"),
+            (_, _, false, _) => malformed("`until_stable` has fewer than two windows, or no deviation"),
             (.., false) => malformed("two configurations have the same name"),
             _ => Ok(plan),
         }

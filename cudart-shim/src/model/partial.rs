@@ -53,11 +53,20 @@ impl Model {
             return self.launch_window(work, *ctas.start(), *ctas.end());
         }
         let has_code = self.has_code.swap(false, Ordering::AcqRel);
+        let is_last = self.is_last.swap(false, Ordering::AcqRel);
         let launched = self.drive(&work, |gpu, source, display| {
             if has_code {
                 gpu.recall_code(source)?;
             }
-            Ok((Some(gpu.launch(source, display)?), Untimed::default()))
+            let record = match &self.settings.until_stable {
+                None => gpu.launch(source, display)?,
+                Some(stability) => gpu.launch_until_stable(source, stability, display)?,
+            };
+            if let Some(simulated) = record.simulated.filter(|_| !is_last) {
+                // What they execute is in the record already.
+                gpu.execute_from(source, simulated.ctas, display)?;
+            }
+            Ok((Some(record), Untimed::default()))
         });
         launched.map_err(|error| work.fault(error))
     }

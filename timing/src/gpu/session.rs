@@ -1,5 +1,7 @@
 //! Launches and copies that overlap.
 
+mod stable;
+
 use std::sync::{Mutex, PoisonError};
 
 use warp_stream::KernelSource;
@@ -12,6 +14,7 @@ use super::observer::Observer;
 use super::running::{Running, Turns};
 use super::slot::Slot;
 use super::{Gpu, GpuState, LaunchError, Totals, conservation};
+pub use stable::Stability;
 use crate::report::LaunchRecord;
 use crate::sm::{Occupancy, Program};
 
@@ -278,6 +281,7 @@ impl<'g, 'a> Session<'g, 'a> {
             cycles: end - launch.start,
             warp_instructions: launch.instructions,
             shared: launch.shared,
+            simulated: None,
             counters,
         })
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use launch_capture::Plan;
 use serde::Serialize;
 
-use super::job::Jobs;
+use super::job::{Jobs, Timed};
 use crate::failure::Failure;
 
 /// What a program takes on the GPUs of a plan.
@@ -36,6 +36,8 @@ struct Part {
     launch: u64,
     /// Of the launch that was timed.
     cycles: u64,
+    /// Those of them that were simulated; the others were extrapolated.
+    simulated_cycles: u64,
     /// Of all launches for which it stands.
     total: f64,
 }
@@ -59,9 +61,10 @@ impl Estimate {
                 total.cycles += all;
                 // A launch that stands for itself alone is what it is.
                 total.bound += (all - timed.cycles as f64).max(0.0) * group.spread;
-                total.timed += timed.cycles;
+                total.timed += timed.simulated_cycles;
                 let (kernel, launch) = (group.name(), timed.launch);
-                total.groups.push(Part { kernel, launch, cycles: timed.cycles, total: all });
+                let Timed { cycles, simulated_cycles, .. } = timed;
+                total.groups.push(Part { kernel, launch, cycles, simulated_cycles, total: all });
             }
             total.bound /= total.cycles.max(1.0);
             configurations.push(total);

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use launch_capture::{Configuration, KernelStream, Plan, Representative};
+use launch_capture::{Configuration, KernelStream, Plan, Representative, UntilStable};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tempfile::Builder;
@@ -25,6 +25,7 @@ pub(super) struct Job {
     pub(super) launch: Representative,
     kernel: String,
     gpu: Configuration,
+    until_stable: Option<UntilStable>,
     stream: PathBuf,
     result: PathBuf,
 }
@@ -41,6 +42,8 @@ pub(super) struct Timed {
     pub(super) launch: u64,
     /// Cycles of the core's clock.
     pub(super) cycles: u64,
+    /// Those of them that were simulated.
+    pub(super) simulated_cycles: u64,
 }
 
 /// The part of a run's statistics that is read.
@@ -68,7 +71,7 @@ impl Jobs {
             for (position, group, launch) in launches {
                 let mut hasher = Sha256::new();
                 hasher.update(engine);
-                hasher.update(format!("{spec:?}, {device:?}"));
+                hasher.update(format!("{spec:?}, {device:?}, {:?}", plan.until_stable));
                 let none =
                     || Failure::in_file(&path, format_args!("it does not have launch {}", launch.launch));
                 hasher.update(stream.identity(launch.launch).ok_or_else(none)?);
@@ -80,6 +83,7 @@ impl Jobs {
                     launch: launch.clone(),
                     kernel: group.name(),
                     gpu: configuration.clone(),
+                    until_stable: plan.until_stable,
                     stream: path.clone(),
                     result: folder.join(name).with_extension("json"),
                 });
@@ -143,6 +147,9 @@ impl Job {
             .stdin(Stdio::null())
             .stdout(log)
             .stderr(errors);
+        if let Some(stable) = &self.until_stable {
+            command.env("VOLTSIM_UNTIL_STABLE", stable.to_string());
+        }
         if env::var_os("VOLTSIM_THREADS").is_none() {
             // Jobs run beside each other.
             command.env("VOLTSIM_THREADS", "1");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use launch_capture::{Configuration, Selection, UntilStable, WarmUp};
+use timing::gpu::Stability;
 use timing::specification::{GpuSpec, gpu};
 
 use crate::failure::Failure;
@@ -99,6 +100,13 @@ pub(crate) struct Stop {
     /// Of a timed launch leave whole waves of CTAs out once one has ended and the IPC of N windows of time, together as long as a wave, deviates by no more than D of its mean (8 and 0.1 by default), and extrapolate
     #[arg(long, value_name = "windows=N,deviation=D", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) until_stable: Option<UntilStable>,
+}
+
+impl Stop {
+    /// For a model.
+    pub(crate) fn stability(&self) -> Option<Stability> {
+        self.until_stable.map(|UntilStable { windows, deviation }| Stability { windows, deviation })
+    }
 }
 
 /// Whether and how launches are timed.

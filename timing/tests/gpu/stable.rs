@@ -28,14 +28,14 @@ fn stream(ctas: u32) -> Script {
         .exit()
 }
 
-/// Sums in a loop.
+/// Sums in a loop; a CTA leaves one word.
 fn sums(ctas: u32) -> Script {
     Script::new(ctas, 256)
         .operation(OperationClass::Fp32, 8, &[9, 10])
         .operation(OperationClass::Fp32, 11, &[9, 10])
         .operation(OperationClass::Fp32, 9, &[8, 11])
         .repeat(0, 60)
-        .store(&[9], |thread| (1 << 30) + thread.number * 4)
+        .store(&[9], |thread| (1 << 30) + thread.cta * 4)
         .exit()
 }
 

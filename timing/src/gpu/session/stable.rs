@@ -27,9 +27,6 @@ const GLANCE: u64 = 256;
 /// Lines by which L2 may come to hold more until the launch ends, as a part of all.
 const GROWTH: f64 = 0.05;
 
-/// Part of the time in which DRAM moves data, up to which nothing waits for it because there is more to be moved.
-const SPARE: f64 = 0.5;
-
 /// When a launch is taken to go on as it has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stability {
@@ -144,7 +141,7 @@ impl Watch {
         }
         let to_come = launch.mean_instructions() * launch.ctas_to_start() as f64;
         let stable = stretch.deviation() <= *deviation
-            && stretch.leaves_dram_as_it_is(to_come, &session.epochs.gpu.spec);
+            && stretch.leaves_l2_as_it_is(to_come, &session.epochs.gpu.spec);
         if !stable {
             stretch.0.pop_front();
         }
@@ -188,16 +185,12 @@ impl Stretch {
         Some((last.totals.since(&first.totals), instructions / counted.max(1.0)))
     }
 
-    /// Whether DRAM has the same to do while so many more instructions are executed: as long as L2 fills, less is written back than
-    /// later. That is no matter if DRAM could write all that is written with time to spare.
-    fn leaves_dram_as_it_is(&self, instructions: f64, gpu: &GpuSpec) -> bool {
+    /// Whether L2 holds about as many lines after so many more instructions: as long as it fills, less is written back than later.
+    fn leaves_l2_as_it_is(&self, instructions: f64, gpu: &GpuSpec) -> bool {
         let Some((counts, times)) = self.repeated(instructions) else { return false };
         let of = |name| value(&counts, name).unwrap_or(0) as f64;
         let lines = f64::from(gpu.l2.size) / LINE_BYTES as f64 * f64::from(gpu.partition.all_slices());
-        let fills = (of("l2.tag_misses") - of("l2.evictions")) * times > lines * GROWTH;
-        let sectors = of("dram.reads") + of("dram.writes").max(of("l2.sectors_written"));
-        let burst = f64::from(gpu.dram.burst) / f64::from(gpu.dram.beats_per_cycle);
-        !fills || sectors * burst <= of("gpu.dram_cycles") * SPARE
+        (of("l2.tag_misses") - of("l2.evictions")) * times <= lines * GROWTH
     }
 
     /// The record of a launch of so many CTAs, with more that were left out.

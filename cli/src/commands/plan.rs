@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use launch_capture::{Configuration, Group, Plan, Representative};
+use launch_capture::{Configuration, Group, Plan, REPRESENTATIVES, Representative};
 use timing::specification::{GpuSpec, gpu};
 
 use crate::checkpoint::identity;
@@ -34,6 +34,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     stop: Stop,
 
+    /// Launches of a group that are timed: its first, and the others for all that follow; how far these differ is in the bound of the estimate
+    #[arg(long, value_name = "COUNT", default_value_t = REPRESENTATIVES as u32, value_parser = clap::value_parser!(u32).range(2..))]
+    representatives: u32,
+
     #[command(flatten)]
     options: program::Options,
 
@@ -51,7 +55,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     // What was there before is not this run's.
     let before = identity(&plan_file);
     let mut command = program::command(&args.program, &args.options)?;
-    command.env("VOLTSIM_IMAGE", &stream).env("VOLTSIM_PLAN", &plan_file);
+    command
+        .env("VOLTSIM_IMAGE", &stream)
+        .env("VOLTSIM_PLAN", &plan_file)
+        .env("VOLTSIM_PLAN_REPRESENTATIVES", args.representatives.to_string());
     let status = supervise::run(command)?;
     if identity(&plan_file) == before {
         return Err(Failure::new(

@@ -7,7 +7,7 @@ use std::path::Path;
 use launch_capture::Plan;
 use serde::Serialize;
 
-use super::job::{Jobs, Timed};
+use super::job::{Job, Jobs, Timed};
 use crate::failure::Failure;
 
 /// What a program takes on the GPUs of a plan.
@@ -22,7 +22,8 @@ struct Total {
     configuration: String,
     /// Of all launches, in cycles of the core's clock.
     cycles: f64,
-    /// How far that may be off, as a part of it, if time follows what is counted: the spread of each group, by its time.
+    /// How far that may be off, as a part of it: for each group, by its time, how far the counts of its launches differ, or the times
+    /// of those that stand for others, whichever is more.
     bound: f64,
     /// Cycles that were simulated for it.
     timed: u64,
@@ -40,6 +41,18 @@ struct Part {
     simulated_cycles: u64,
     /// Of all launches for which it stands.
     total: f64,
+}
+
+/// How far the times of the launches differ that stand for the others of a job's group, by their instructions.
+fn spread_of_times(jobs: &Jobs, job: &Job) -> Result<f64, Failure> {
+    let of_group = |other: &&Job| (other.group, other.configuration) == (job.group, job.configuration);
+    // The first launch of a group stands for itself.
+    let next = jobs.all.iter().filter(of_group).skip(1);
+    let times = next.map(|job| Ok(job.timed()?.cycles as f64 / job.launch.instructions.max(1) as f64));
+    let times = times.collect::<Result<Vec<f64>, Failure>>()?;
+    let (least, most) = times.iter().fold((f64::MAX, 0.0_f64), |(least, most), time| (least.min(*time), most.max(*time)));
+    let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
+    Ok(if mean > 0.0 { (most - least) / mean } else { 0.0 })
 }
 
 impl Estimate {
@@ -60,7 +73,8 @@ impl Estimate {
                 let all = timed.cycles as f64 * job.launch.weight;
                 total.cycles += all;
                 // A launch that stands for itself alone is what it is.
-                total.bound += (all - timed.cycles as f64).max(0.0) * group.spread;
+                let stands_for = (all - timed.cycles as f64).max(0.0);
+                total.bound += stands_for * group.spread.max(spread_of_times(jobs, job)?);
                 total.timed += timed.simulated_cycles;
                 let (kernel, launch) = (group.name(), timed.launch);
                 let Timed { cycles, simulated_cycles, .. } = timed;
@@ -85,7 +99,7 @@ impl Estimate {
         for total in &self.configurations {
             let _ = writeln!(
                 text,
-                "{}: {:.0} cycles of kernels, within {:.1} % if time follows what is counted; {} cycles were simulated",
+                "{}: {:.0} cycles of kernels, within {:.1} % if launches of a group are as alike as what is known of them; {} cycles were simulated",
                 total.configuration,
                 total.cycles,
                 total.bound * 100.0,

@@ -35,7 +35,7 @@ const PLANNED: [(&str, f64); 9] = [
     ("cub_sorting", 5.0),
     ("graph_capture", 5.0),
     ("graph_conditional", 5.0),
-    ("graph_construction", 15.0),
+    ("graph_construction", 5.0),
     ("graph_memory", 5.0),
     ("graph_update", 5.0),
     ("host_threads", 5.0),

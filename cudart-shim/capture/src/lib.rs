@@ -31,7 +31,8 @@ pub use folder::{MANIFEST, RESULTS, Results, ResultsWriter, Writer, is_capture};
 pub use held::{HeldLaunch, Holder, Sink};
 pub use manifest::{Address, Buffer, FORMAT, Launch, Parameter, ResultBuffer, ResultList};
 pub use plan::{
-    Configuration, Copies, Group, Groups, Launched, PLAN_FORMAT, Plan, REPRESENTATIVES, Representative, TOLERANCE,
+    Configuration, Copies, Group, Groups, Launched, PLAN_FORMAT, Plan, REPRESENTATIVES, Representative,
+    TOLERANCE,
 };
 pub use ranges::{Place, Ranges};
 pub use selection::{BadSelection, Marks, Selection};

@@ -36,7 +36,9 @@ impl fmt::Display for UntilStable {
 
 /// A text that does not say when a launch ends early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` does not say when a launch is stable; write windows=N (2 or more) or deviation=D (0.1, say), or both with a comma")]
+#[error(
+    "`{0}` does not say when a launch is stable; write windows=N (2 or more) or deviation=D (0.1, say), or both with a comma"
+)]
 pub struct BadUntilStable(String);
 
 impl FromStr for UntilStable {

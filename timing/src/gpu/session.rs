@@ -14,9 +14,9 @@ use super::observer::Observer;
 use super::running::{Running, Turns};
 use super::slot::Slot;
 use super::{Gpu, GpuState, LaunchError, Totals, conservation};
-pub use stable::Stability;
 use crate::report::LaunchRecord;
 use crate::sm::{Occupancy, Program};
+pub use stable::Stability;
 
 /// SMs or partitions with something to do for each thread, below which one thread does it.
 const UNITS_PER_THREAD: usize = 2;

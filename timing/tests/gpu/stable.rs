@@ -70,9 +70,11 @@ fn a_stream_of_memory_is_extrapolated_within_five_per_cent() {
 fn a_launch_that_is_short_or_never_stable_or_whose_ctas_wait_for_all_others_is_run_whole() {
     let strict = Stability { windows: 8, deviation: 0.0 };
     let cooperative = || sums(32).with(|kernel| kernel.cooperative = true);
-    for (script, stability) in
-        [(sums(63), STABILITY), (stream(3000), strict), (cooperative(), Stability { windows: 1, deviation: 1e9 })]
-    {
+    for (script, stability) in [
+        (sums(63), STABILITY),
+        (stream(3000), strict),
+        (cooperative(), Stability { windows: 1, deviation: 1e9 }),
+    ] {
         let whole = launch(&mut small(), &script);
         let record = small().launch_until_stable(&script, &stability, &mut ()).unwrap();
         assert_eq!(record, whole);

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use launch_capture::Plan;
+use launch_capture::{Copies, Plan};
 use serde::Serialize;
+use timing::specification::GpuSpec;
 
 use super::job::{Job, Jobs, Timed};
 use crate::failure::Failure;
@@ -22,6 +23,8 @@ struct Total {
     configuration: String,
     /// Of all launches, in cycles of the core's clock.
     cycles: f64,
+    /// Of all copies between host and device, one after the other.
+    copies: u64,
     /// How far that may be off, as a part of it: for each group, by its time, how far the counts of its launches differ, or the times
     /// of those that stand for others, whichever is more.
     bound: f64,
@@ -43,6 +46,14 @@ struct Part {
     total: f64,
 }
 
+/// Cycles of copies, of which each waits for its first byte.
+fn of_copies(copies: &Copies, gpu: Option<&GpuSpec>) -> u64 {
+    gpu.map_or(0, |GpuSpec { copy, clocks, .. }| {
+        let waits = copies.number.saturating_mul(u64::from(copy.latency));
+        waits.saturating_add(copy.cycles(copies.bytes, clocks.core))
+    })
+}
+
 /// How far the times of the launches differ that stand for the others of a job's group, by their instructions.
 fn spread_of_times(jobs: &Jobs, job: &Job) -> Result<f64, Failure> {
     let of_group = |other: &&Job| (other.group, other.configuration) == (job.group, job.configuration);
@@ -50,7 +61,8 @@ fn spread_of_times(jobs: &Jobs, job: &Job) -> Result<f64, Failure> {
     let next = jobs.all.iter().filter(of_group).skip(1);
     let times = next.map(|job| Ok(job.timed()?.cycles as f64 / job.launch.instructions.max(1) as f64));
     let times = times.collect::<Result<Vec<f64>, Failure>>()?;
-    let (least, most) = times.iter().fold((f64::MAX, 0.0_f64), |(least, most), time| (least.min(*time), most.max(*time)));
+    let (least, most) =
+        times.iter().fold((f64::MAX, 0.0_f64), |(least, most), time| (least.min(*time), most.max(*time)));
     let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
     Ok(if mean > 0.0 { (most - least) / mean } else { 0.0 })
 }
@@ -63,6 +75,7 @@ impl Estimate {
             let mut total = Total {
                 configuration: configuration.name.clone(),
                 cycles: 0.0,
+                copies: of_copies(&plan.copies, jobs.specs.get(number)),
                 bound: 0.0,
                 timed: 0,
                 groups: Vec::new(),
@@ -99,9 +112,10 @@ impl Estimate {
         for total in &self.configurations {
             let _ = writeln!(
                 text,
-                "{}: {:.0} cycles of kernels, within {:.1} % if launches of a group are as alike as what is known of them; {} cycles were simulated",
+                "{}: {:.0} cycles of kernels and {} of copies, within {:.1} % if launches of a group are as alike as what is known of them; {} cycles were simulated",
                 total.configuration,
                 total.cycles,
+                total.copies,
                 total.bound * 100.0,
                 total.timed
             );

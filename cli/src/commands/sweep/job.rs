@@ -33,6 +33,8 @@ pub(super) struct Job {
 /// The jobs of a plan: for each configuration, each launch that is timed.
 pub(super) struct Jobs {
     pub(super) all: Vec<Job>,
+    /// The GPUs of the configurations.
+    pub(super) specs: Vec<GpuSpec>,
 }
 
 /// What a job has found out.
@@ -59,7 +61,7 @@ impl Jobs {
         let stream = KernelStream::open(&path)?;
         let engine = digest_of_engine()?;
         let device = env::var_os("VOLTSIM_DEVICE").unwrap_or_else(|| stream.about().device.clone().into());
-        let mut all = Vec::new();
+        let (mut all, mut specs) = (Vec::new(), Vec::new());
         for (number, configuration) in plan.configurations.iter().enumerate() {
             let changes = configuration.set.iter().map(String::as_str);
             let spec = GpuSpec::changed(&configuration.gpu, changes).map_err(|error| {
@@ -88,8 +90,9 @@ impl Jobs {
                     result: folder.join(name).with_extension("json"),
                 });
             }
+            specs.push(spec);
         }
-        Ok(Jobs { all })
+        Ok(Jobs { all, specs })
     }
 }
 

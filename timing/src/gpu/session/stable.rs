@@ -4,9 +4,10 @@
 //! whole waves are left out, so that the launch ends with the CTAs with which it would have ended: the time in which SMs run
 //! empty, and a last wave that fills some of them only, are run and not guessed. A wave is as many CTAs as fit the GPU.
 //!
-//! The first wave tells how long one takes. From its end on the IPC of windows is looked at that together are as long, so that their
-//! mean is one over all that a CTA does, and the first wave, which finds cold caches, is not in it. What CTAs that are left out take
-//! and count is that of these windows, by warp instructions: CTAs that end are fewer than instructions, and end in waves.
+//! The first wave tells how long one takes. From its end on the IPC of windows is looked at that together are as long, so that all
+//! that a CTA does is in them, and the first wave, which finds cold caches, is not. What CTAs that are left out take and count is that
+//! of a stretch of time after these windows, by warp instructions: CTAs that end are fewer than instructions, and end in waves. It is
+//! not that of the windows themselves: they were chosen for having no refresh and no burst of writes in them.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -26,6 +27,9 @@ const GLANCE: u64 = 256;
 
 /// Lines by which L2 may come to hold more until the launch ends, as a part of all.
 const GROWTH: f64 = 0.05;
+
+/// The part of the time so far that a stable launch is measured for, unless a wave takes longer: one over it.
+const MEASURED: u64 = 4;
 
 /// When a launch is taken to go on as it has.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,11 +114,13 @@ struct Watch {
     /// Core cycles of a window.
     window: u64,
     stretch: Stretch,
+    /// It was stable: now it is measured.
+    is_measured: bool,
 }
 
 impl Watch {
     fn new(wave: u64, stability: &Stability) -> Watch {
-        Watch { wave, stability: *stability, window: GLANCE, stretch: Stretch::default() }
+        Watch { wave, stability: *stability, window: GLANCE, stretch: Stretch::default(), is_measured: false }
     }
 
     /// Whether there may still be CTAs to be left out of the launch.
@@ -125,7 +131,7 @@ impl Watch {
         })
     }
 
-    /// A window is over.
+    /// A window is over. Says whether the launch was stable and has been measured since.
     fn is_stable(&mut self, session: &Session<'_, '_>) -> bool {
         let now = session.epochs.gpu.run_to;
         let Some(launch) = session.epochs.launches.first().filter(|launch| launch.ended >= self.wave) else {
@@ -136,16 +142,20 @@ impl Watch {
             self.window = ((now - launch.ready) / u64::from(*windows).max(1)).max(1);
         }
         stretch.0.push_back(Sample { cycle: now, totals: session.totals(now) });
-        if stretch.0.len() <= *windows as usize {
-            return false;
+        if self.is_measured || stretch.0.len() <= *windows as usize {
+            return self.is_measured;
         }
         let to_come = launch.mean_instructions() * launch.ctas_to_start() as f64;
         let stable = stretch.deviation() <= *deviation
             && stretch.leaves_l2_as_it_is(to_come, &session.epochs.gpu.spec);
-        if !stable {
+        if stable {
+            stretch.0.drain(..*windows as usize);
+            self.is_measured = true;
+            self.window = (self.window * u64::from(*windows)).max((now - launch.start) / MEASURED);
+        } else {
             stretch.0.pop_front();
         }
-        stable
+        false
     }
 }
 

@@ -48,8 +48,8 @@ impl CopySpec {
         }
     }
 
-    /// Core cycles between the first and the last of so many bytes; `core` is the clock, MHz.
-    pub fn cycles(&self, bytes: u64, core: u32) -> u64 {
+    /// Core cycles between the first and the last of so many bytes.
+    pub(crate) fn cycles(&self, bytes: u64, core: u32) -> u64 {
         // Bytes over MB/s are microseconds, MHz are cycles in one of them.
         let cycles = u128::from(bytes) * u128::from(core) / u128::from(self.bandwidth);
         u64::try_from(cycles).unwrap_or(u64::MAX)

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use launch_capture::{Copies, Plan};
 use serde::Serialize;
+use timing::gpu::{Copy, Direction, Gpu};
 use timing::specification::GpuSpec;
 
 use super::job::{Job, Jobs, Timed};
@@ -46,12 +48,12 @@ struct Part {
     total: f64,
 }
 
-/// Cycles of copies, of which each waits for its first byte.
-fn of_copies(copies: &Copies, gpu: Option<&GpuSpec>) -> u64 {
-    gpu.map_or(0, |GpuSpec { copy, clocks, .. }| {
-        let waits = copies.number.saturating_mul(u64::from(copy.latency));
-        waits.saturating_add(copy.cycles(copies.bytes, clocks.core))
-    })
+/// Cycles of copies: of one of their mean size, as often as there are copies, as its time is its bytes' and what each waits.
+fn of_copies(copies: &Copies, gpu: Option<&Arc<GpuSpec>>) -> Result<u64, Failure> {
+    let (Some(gpu), Some(bytes)) = (gpu, copies.bytes.checked_div(copies.number)) else { return Ok(0) };
+    let mut gpu = Gpu::new(gpu);
+    gpu.copy(Copy { direction: Direction::ToDevice, address: 0, bytes }).map_err(Failure::new)?;
+    Ok(gpu.now().cycle.saturating_mul(copies.number))
 }
 
 /// How far the times of the launches differ that stand for the others of a job's group, by their instructions.
@@ -75,7 +77,7 @@ impl Estimate {
             let mut total = Total {
                 configuration: configuration.name.clone(),
                 cycles: 0.0,
-                copies: of_copies(&plan.copies, jobs.specs.get(number)),
+                copies: of_copies(&plan.copies, jobs.specs.get(number))?,
                 bound: 0.0,
                 timed: 0,
                 groups: Vec::new(),

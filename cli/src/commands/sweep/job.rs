@@ -6,6 +6,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use launch_capture::{Configuration, KernelStream, Plan, Representative, UntilStable};
 use serde::Deserialize;
@@ -34,7 +35,7 @@ pub(super) struct Job {
 pub(super) struct Jobs {
     pub(super) all: Vec<Job>,
     /// The GPUs of the configurations.
-    pub(super) specs: Vec<GpuSpec>,
+    pub(super) specs: Vec<Arc<GpuSpec>>,
 }
 
 /// What a job has found out.
@@ -90,7 +91,7 @@ impl Jobs {
                     result: folder.join(name).with_extension("json"),
                 });
             }
-            specs.push(spec);
+            specs.push(Arc::new(spec));
         }
         Ok(Jobs { all, specs })
     }

@@ -69,6 +69,9 @@ impl Gpu {
             if watch.is_stable(&session) {
                 let left_out = session.leave_out(wave);
                 let record = finish(session, observer)?;
+                if left_out == 0 {
+                    return Ok(record);
+                }
                 let record = watch.stretch.extrapolated(record, source.cta_count() - left_out, left_out);
                 self.now = record.start + record.cycles;
                 return Ok(record);

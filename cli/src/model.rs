@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use launch_capture::{Configuration, Selection, WarmUp};
+use launch_capture::{Configuration, Selection, UntilStable, WarmUp};
+use timing::gpu::Stability;
 use timing::specification::{GpuSpec, gpu};
 
 use crate::failure::Failure;
@@ -92,6 +93,22 @@ pub(crate) fn follow_ranges(command: &mut Command, selection: &Selection) -> Res
     Ok(())
 }
 
+/// When a timed launch ends early.
+#[derive(clap::Args)]
+#[group(id = "early-end")]
+pub(crate) struct Stop {
+    /// Of a timed launch leave whole waves of CTAs out once one has ended and the IPC of N windows of time, together as long as a wave, deviates by no more than D of its mean (8 and 0.1 by default), and extrapolate
+    #[arg(long, value_name = "windows=N,deviation=D", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) until_stable: Option<UntilStable>,
+}
+
+impl Stop {
+    /// For a model.
+    pub(crate) fn stability(&self) -> Option<Stability> {
+        self.until_stable.map(|UntilStable { windows, deviation }| Stability { windows, deviation })
+    }
+}
+
 /// Whether and how launches are timed.
 #[derive(clap::Args)]
 #[group(id = "model")]
@@ -107,6 +124,9 @@ pub(crate) struct Options {
     /// What is executed before something timed leaves its traces in the caches: launches=N (so many before a timed one), ctas=M (the last M of these, and of those before timed CTAs)
     #[arg(long, value_name = "EXTENT")]
     warm_up: Option<String>,
+
+    #[command(flatten)]
+    stop: Stop,
 
     #[command(flatten)]
     gpu: ChosenGpu,
@@ -132,6 +152,9 @@ impl Options {
             warm_up.parse::<WarmUp>().map_err(|error| Failure::new(format_args!("--warm-up: {error}")))?;
             command.env("VOLTSIM_WARM_UP", warm_up);
         }
+        if let Some(stable) = &self.stop.until_stable {
+            command.env("VOLTSIM_UNTIL_STABLE", stable.to_string());
+        }
         self.gpu.spec()?;
         command.env("VOLTSIM_GPU", named(self.gpu.name())?);
         if !self.gpu.changes.is_empty() {
@@ -151,6 +174,7 @@ impl Options {
             ("--only", self.only.is_some()),
             ("--set", !self.gpu.changes.is_empty()),
             ("--statistics", self.statistics.is_some()),
+            ("--until-stable", self.stop.until_stable.is_some()),
             ("--warm-up", self.warm_up.is_some()),
         ];
         match given.into_iter().find(|(_, given)| *given) {

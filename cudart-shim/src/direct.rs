@@ -48,3 +48,11 @@ pub unsafe extern "C" fn voltsim_core_recall(bytes: *const u8, length: usize) ->
     }
     0
 }
+
+/// Tells the first device's timing model, if it has one, that nobody needs what the next launch leaves.
+#[unsafe(no_mangle)]
+pub extern "C" fn voltsim_core_last() {
+    if let Some(model) = simulator_of(0).ok().and_then(|simulator| simulator.model.as_ref()) {
+        model.next_is_last();
+    }
+}

@@ -1,7 +1,7 @@
 //! Writes the program's launches and copies to a kernel stream, where `VOLTSIM_IMAGE` names a file.
 //!
 //! `VOLTSIM_IMAGE_ONLY` chooses launches. Where `VOLTSIM_PLAN` names a file too, launches are grouped by what they do, and the stream
-//! has the first two of each group; that file gets the plan. Both have their names when the process ends. What cannot be written is
+//! has the first ones of each group (`VOLTSIM_PLAN_REPRESENTATIVES`, two); that file gets the plan. Both have their names when the process ends. What cannot be written is
 //! told once, and the program goes on.
 
 use crate::environment;
@@ -10,8 +10,8 @@ use crate::process::process;
 use crate::profile::Profile;
 use functional::work::{self, Work};
 use launch_capture::{
-    About, Copies, Error, Groups, HeldLaunch, Launched, Marks, PLAN_FORMAT, Plan, Selection, StreamWriter,
-    TOLERANCE,
+    About, Copies, Error, Groups, HeldLaunch, Launched, Marks, PLAN_FORMAT, Plan, REPRESENTATIVES, Selection,
+    StreamWriter, TOLERANCE,
 };
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,6 @@ struct Planner {
     plan: Mutex<Planned>,
 }
 
-#[derive(Default)]
 struct Planned {
     groups: Groups,
     /// The launch that is executed.
@@ -63,9 +62,15 @@ fn read() -> Option<Stream> {
     let planner = environment::variable("VOLTSIM_PLAN").map(|file| Planner {
         file: PathBuf::from(file),
         work: Arc::default(),
-        plan: Mutex::default(),
+        plan: Mutex::new(Planned { groups: Groups::new(representatives()), running: None }),
     });
     Some(Stream { file, selection, progress: Mutex::default(), planner })
+}
+
+/// How many launches of a group are to be timed.
+fn representatives() -> usize {
+    let wanted = environment::text("VOLTSIM_PLAN_REPRESENTATIVES").and_then(|text| text.parse().ok());
+    wanted.unwrap_or(REPRESENTATIVES)
 }
 
 /// Is a stream wanted?
@@ -216,6 +221,7 @@ impl Stream {
             counted: work::NAMES.map(str::to_owned).to_vec(),
             launches: plan.groups.launches(),
             copies: self.progress.lock().copies,
+            until_stable: None,
             configurations: Vec::new(),
             groups: plan.groups.finish(),
         }

@@ -2,7 +2,8 @@
 //!
 //! `VOLTSIM_MODE=detailed` asks for it, `VOLTSIM_GPU` names the GPU (a name or a file), `VOLTSIM_SET` changes values of it (a
 //! line each), `VOLTSIM_ONLY` chooses the launches that are timed (`kernel=GLOB,launch=A..B` and others), `VOLTSIM_WARM_UP` says
-//! how many before them warm the caches, `VOLTSIM_STATISTICS` names the file that gets the statistics when the process ends;
+//! how many before them warm the caches, `VOLTSIM_UNTIL_STABLE` ends launches early (`windows=N,deviation=D`), `VOLTSIM_STATISTICS`
+//! names the file that gets the statistics when the process ends;
 //! without one a summary goes to standard error. Events of a modelled device have simulated times.
 
 mod inside;
@@ -17,7 +18,7 @@ use crate::process::process;
 use crate::simulator::{self, DeviceFault, Simulator};
 use functional::timed::TimedError;
 pub(crate) use inside::{Begun, Missed, StopAt};
-use launch_capture::{BadSelection, BadWarmUp, Marks, Selection, WarmUp};
+use launch_capture::{BadSelection, BadUntilStable, BadWarmUp, Marks, Selection, UntilStable, WarmUp};
 use parking_lot::Mutex;
 use std::num::NonZero;
 use std::path::Path;
@@ -26,7 +27,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 use stream_engine::{Clock, Timestamp};
 use timing::RestoreError;
-use timing::gpu::{Copy, Gpu, GpuState, LaunchError};
+use timing::gpu::{Copy, Gpu, GpuState, LaunchError, Stability};
 use timing::report::{Format, Report};
 use timing::specification::{GpuSpec, gpu};
 use voltsim_checkpoint::codec::{self, CodecError};
@@ -38,6 +39,8 @@ struct Settings {
     spec: Arc<GpuSpec>,
     only: Selection,
     warm_up: WarmUp,
+    /// When a launch ends early, if any does.
+    until_stable: Option<Stability>,
 }
 
 /// Why there is no model though one was asked for.
@@ -51,6 +54,8 @@ pub(crate) enum ModelError {
     Selection(#[from] BadSelection),
     #[error("VOLTSIM_WARM_UP: {0}")]
     WarmUp(#[from] BadWarmUp),
+    #[error("VOLTSIM_UNTIL_STABLE: {0}")]
+    UntilStable(#[from] BadUntilStable),
 }
 
 /// The settings, if a model is asked for.
@@ -72,7 +77,11 @@ fn read() -> Result<Option<Settings>, ModelError> {
     let only = only.parse::<Selection>()?;
     let warm_up =
         environment::text("VOLTSIM_WARM_UP").map(|text| text.parse()).transpose()?.unwrap_or_default();
-    Ok(Some(Settings { gpu, spec: Arc::new(spec), only, warm_up }))
+    let until_stable = environment::text("VOLTSIM_UNTIL_STABLE");
+    let until_stable = until_stable.map(|text| text.parse::<UntilStable>()).transpose()?;
+    let until_stable =
+        until_stable.map(|UntilStable { windows, deviation }| Stability { windows, deviation });
+    Ok(Some(Settings { gpu, spec: Arc::new(spec), only, warm_up, until_stable }))
 }
 
 /// How a launch is executed that the program asks for where these marks hold; nothing if that is not the model's to say.
@@ -128,6 +137,8 @@ pub(crate) struct Model {
     report: Mutex<Report>,
     /// Whether the code of the next launch was executed before, somewhere else.
     has_code: AtomicBool,
+    /// Whether nobody needs what the next launch leaves.
+    is_last: AtomicBool,
 }
 
 impl Model {
@@ -143,6 +154,7 @@ impl Model {
             clock: Arc::default(),
             report: Mutex::new(Report::new(&settings.gpu)),
             has_code: AtomicBool::new(false),
+            is_last: AtomicBool::new(false),
         }))
     }
 
@@ -194,6 +206,11 @@ impl Model {
     pub(crate) fn recall(&self, past: Past) {
         self.gpu.lock().recall(past.traces);
         self.has_code.store(past.has_code, Ordering::Release);
+    }
+
+    /// Nobody needs what the next launch leaves in memory and caches: CTAs that are not timed need not be executed.
+    pub(crate) fn next_is_last(&self) {
+        self.is_last.store(true, Ordering::Release);
     }
 
     /// Bytes have been copied between host and device.

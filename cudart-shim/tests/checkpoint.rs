@@ -376,14 +376,14 @@ fn a_timed_launch_that_ends_before_the_point_or_is_not_timed_is_told_and_the_pro
     let place = Place::new();
     let (statistics, file) = (place.path("run.json"), place.path("run.vck"));
     let undisturbed = printed(&[]);
-    let cases: [(&str, &[(&str, &str)], &str); 3] = [
-        ("kernel=2,cycle=100000000", &[], "has ended before"),
-        ("kernel=2,cta=64", &[], "last of its 64 CTAs"),
-        ("kernel=2,cycle=10", &[("VOLTSIM_ONLY", "launch=3")], "not timed"),
+    let cases = [
+        ("kernel=2,cycle=100000000", None, "has ended before"),
+        ("kernel=2,cta=64", None, "last of its 64 CTAs"),
+        ("kernel=2,cycle=10", Some(("VOLTSIM_ONLY", "launch=3")), "not timed"),
     ];
     for (point, more, named) in cases {
         let wanted = [("VOLTSIM_CHECKPOINT", point), ("VOLTSIM_CHECKPOINT_FILE", file.as_str())];
-        let output = run(&[], &[&modelled(&statistics)[..], &wanted, more].concat());
+        let output = run(&[], &[&modelled(&statistics)[..], &wanted, more.as_slice()].concat());
         let said = text(&output.stderr);
         assert!(said.contains(&file) && said.contains(named), "{point}: {said}");
         assert_eq!(text(&output.stdout), undisturbed);

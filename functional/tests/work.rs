@@ -59,6 +59,8 @@ fn units_sectors_and_atomic_lanes_of_each_warp_are_counted() {
     assert_eq!(of("sectors_written"), 32 * warps);
     assert_eq!(of("atomic_lanes"), 32 * warps);
     assert_eq!(of("shared_accesses"), warps);
+    // 64 threads write to a sector each; what they read lies in these.
+    assert_eq!(of("sectors_new"), 64);
     assert!(of("fp64") >= warps);
     assert_eq!(counts[..UNITS].iter().sum::<u64>(), executed.warp_instructions);
     assert_eq!(work.take().iter().sum::<u64>(), 0, "taken counts begin anew");

@@ -5,12 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use launch_capture::{Configuration, Group, Plan, Representative};
+use launch_capture::{Configuration, Group, Plan, REPRESENTATIVES, Representative};
 use timing::specification::{GpuSpec, gpu};
 
 use crate::checkpoint::identity;
 use crate::failure::Failure;
-use crate::model::{self, check_creatable};
+use crate::model::{self, Stop, check_creatable};
 use crate::program::{self, absolute};
 use crate::supervise;
 use crate::table;
@@ -32,6 +32,13 @@ pub(crate) struct Args {
     gpus: Vec<String>,
 
     #[command(flatten)]
+    stop: Stop,
+
+    /// Launches of a group that are timed: its first, and the others for all that follow; how far these differ is in the bound of the estimate
+    #[arg(long, value_name = "COUNT", default_value_t = REPRESENTATIVES as u32, value_parser = clap::value_parser!(u32).range(2..))]
+    representatives: u32,
+
+    #[command(flatten)]
     options: program::Options,
 
     /// The program and its arguments
@@ -48,7 +55,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     // What was there before is not this run's.
     let before = identity(&plan_file);
     let mut command = program::command(&args.program, &args.options)?;
-    command.env("VOLTSIM_IMAGE", &stream).env("VOLTSIM_PLAN", &plan_file);
+    command
+        .env("VOLTSIM_IMAGE", &stream)
+        .env("VOLTSIM_PLAN", &plan_file)
+        .env("VOLTSIM_PLAN_REPRESENTATIVES", args.representatives.to_string());
     let status = supervise::run(command)?;
     if identity(&plan_file) == before {
         return Err(Failure::new(
@@ -58,6 +68,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     }
     let mut plan = Plan::read(&plan_file)?;
     plan.configurations = configurations;
+    plan.until_stable = args.stop.until_stable;
     plan.write(&plan_file)?;
     tell(&plan, &args.output, out)?;
     Ok(ExitCode::from(status))

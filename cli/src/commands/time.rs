@@ -8,18 +8,22 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use timing::gpu::{Copy, Direction, Gpu};
-use timing::report::{Format, Report};
+use timing::gpu::{Copy, Direction, Gpu, LaunchError, Stability};
+use timing::report::{Format, LaunchRecord, Report};
+use warp_stream::KernelSource;
 use warp_trace::accelsim::{Entry, LIST, read_list};
 
 use crate::failure::Failure;
-use crate::model::{ChosenGpu, check_writable};
+use crate::model::{ChosenGpu, Stop, check_writable};
 
 /// Time recorded launches: what `voltsim record` has written, or traces of Accel-Sim
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     gpu: ChosenGpu,
+
+    #[command(flatten)]
+    stop: Stop,
 
     /// Threads that simulate SMs; all cores by default. Results do not depend on it
     #[arg(long, value_name = "COUNT")]
@@ -50,8 +54,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
             }
             Entry::Kernel { file } => {
                 let launch = warp_trace::read_launch(&file).map_err(Failure::new)?;
-                let record = gpu.launch(&launch, &mut ()).map_err(|error| Failure::in_file(&file, error))?;
-                report.add(record);
+                let record = timed(&mut gpu, &launch, args.stop.stability().as_ref());
+                report.add(record.map_err(|error| Failure::in_file(&file, error))?);
             }
         }
     }
@@ -61,6 +65,20 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     }
     out.write_all(report.summary().as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Times a launch. CTAs that are left out leave what they access in the caches.
+fn timed(
+    gpu: &mut Gpu,
+    launch: &dyn KernelSource,
+    stability: Option<&Stability>,
+) -> Result<LaunchRecord, LaunchError> {
+    let Some(stability) = stability else { return gpu.launch(launch, &mut ()) };
+    let record = gpu.launch_until_stable(launch, stability, &mut ())?;
+    if let Some(simulated) = record.simulated {
+        gpu.execute_from(launch, simulated.ctas, &mut ())?;
+    }
+    Ok(record)
 }
 
 /// What is to be timed, in order.

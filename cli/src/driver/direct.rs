@@ -9,6 +9,7 @@ use super::{Driver, DriverError};
 
 type Write = unsafe extern "C" fn(u64, *const u8, usize) -> c_int;
 type Recall = unsafe extern "C" fn(*const u8, usize) -> c_int;
+type Last = unsafe extern "C" fn();
 type Read = unsafe extern "C" fn(u64, *mut u8, usize) -> c_int;
 
 /// Functions of our core.
@@ -16,6 +17,7 @@ pub(super) struct Direct {
     write: Write,
     read: Read,
     recall: Recall,
+    last: Last,
 }
 
 impl Direct {
@@ -29,6 +31,7 @@ impl Direct {
                 write: *library.get(b"voltsim_core_write\0").ok()?,
                 read: *library.get(b"voltsim_core_read\0").ok()?,
                 recall: *library.get(b"voltsim_core_recall\0").ok()?,
+                last: *library.get(b"voltsim_core_last\0").ok()?,
             };
             std::mem::forget(library);
             Some(direct)
@@ -56,5 +59,13 @@ impl Driver {
     pub(crate) fn recall(&self, past: &[u8]) -> bool {
         // SAFETY: the bytes are ours; nothing runs between two launches.
         self.direct.as_ref().is_none_or(|direct| unsafe { (direct.recall)(past.as_ptr(), past.len()) } == 0)
+    }
+
+    /// Tells a timing model, if there is one, that nobody needs what the next launch leaves in memory and caches.
+    pub(crate) fn next_is_last(&self) {
+        if let Some(direct) = &self.direct {
+            // SAFETY: nothing runs between two launches.
+            unsafe { (direct.last)() }
+        }
     }
 }

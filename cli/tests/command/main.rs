@@ -17,6 +17,7 @@ mod launches;
 mod model;
 mod stream;
 mod trace;
+mod until_stable;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

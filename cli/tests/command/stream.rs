@@ -20,8 +20,12 @@ fn streamed() -> Captured {
 
 /// The program in its place, with a plan of its 61 launches.
 fn planned() -> (Captured, Outcome) {
+    planned_with(&[])
+}
+
+fn planned_with(options: &[&str]) -> (Captured, Outcome) {
     let captured = Captured::program();
-    let outcome = captured.place.voltsim(&["plan", "--", "./launches", "20"]);
+    let outcome = captured.place.voltsim(&[&["plan"], options, &["--", "./launches", "20"]].concat());
     assert_eq!(outcome.status, 0, "{}", outcome.stderr);
     (captured, outcome)
 }
@@ -172,6 +176,12 @@ fn a_plan_has_the_first_two_launches_of_each_kind() {
 }
 
 #[test]
+fn more_launches_of_each_kind_can_be_timed() {
+    let (_, outcome) = planned_with(&["--representatives", "3"]);
+    assert!(outcome.stdout.contains("10 of 61 launches stand for all"), "{}", outcome.stdout);
+}
+
+#[test]
 fn a_program_without_launches_has_no_plan_and_leaves_that_of_before() {
     let (captured, _) = planned();
     let before = captured.place.read("plan.toml");
@@ -192,6 +202,12 @@ fn the_estimate_of_a_sweep_is_near_the_time_of_all_launches() {
     assert_eq!(place.voltsim(&arguments).status, 0);
     let all = cycles(place, "all.json").iter().map(|it| it.1).sum::<u64>() as f64;
     assert!((estimated / all - 1.0).abs() < 0.05, "{estimated} of {all}");
+    // Between launches are the copies to the device, four of five.
+    let statistics: Value = serde_json::from_str(&place.read("all.json")).unwrap();
+    let last = statistics["launches"].as_array().unwrap().last().unwrap();
+    let between = last["start"].as_f64().unwrap() + last["cycles"].as_f64().unwrap() - all;
+    let copies = estimate["configurations"][0]["copies"].as_f64().unwrap();
+    assert!((copies / between / 1.25 - 1.0).abs() < 0.05, "{copies}, {between}");
     let simulated = estimate["configurations"][0]["timed"].as_f64().unwrap();
     assert!(simulated < 0.15 * all, "{simulated} of {all}");
 }

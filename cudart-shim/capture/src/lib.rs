@@ -21,6 +21,7 @@ mod ranges;
 mod selection;
 mod stream;
 mod textures;
+mod until_stable;
 mod warm_up;
 mod words;
 
@@ -30,11 +31,13 @@ pub use folder::{MANIFEST, RESULTS, Results, ResultsWriter, Writer, is_capture};
 pub use held::{HeldLaunch, Holder, Sink};
 pub use manifest::{Address, Buffer, FORMAT, Launch, Parameter, ResultBuffer, ResultList};
 pub use plan::{
-    Configuration, Copies, Group, Groups, Launched, PLAN_FORMAT, Plan, Representative, TOLERANCE,
+    Configuration, Copies, Group, Groups, Launched, PLAN_FORMAT, Plan, REPRESENTATIVES, Representative,
+    TOLERANCE,
 };
 pub use ranges::{Place, Ranges};
 pub use selection::{BadSelection, Marks, Selection};
 pub use stream::{About, Entry, KernelStream, StreamWriter, is_stream};
 pub use textures::{Image, Level, Sampler, Surface, Texels, Texture};
+pub use until_stable::{BadUntilStable, UntilStable};
 pub use warm_up::{BadWarmUp, WarmUp};
 pub use words::{Words, word_at};

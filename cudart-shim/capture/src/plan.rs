@@ -1,6 +1,9 @@
 //! Which launches stand for which: launches that do alike work are a group. Its first is timed, which finds caches that are
 //! cold for it, and its second, for all that follow.
 //!
+//! Launches that access other amounts of memory that no cache can have, because nothing has accessed it before, are not alike: on
+//! a short launch that is most of its time.
+//!
 //! This is principal kernel selection (Baddouh et al., MICRO 2021) with the counts of one functional pass. Launches come one
 //! after the other and are not kept: one that is like the first of a group of before joins it, else it begins a group. So
 //! what a representative needs can be saved when it is known that it is one.
@@ -13,6 +16,7 @@ use warp_stream::kernel_name::{base_name, demangled};
 
 use crate::error::Error;
 use crate::folder::{read_manifest, write_manifest};
+use crate::until_stable::UntilStable;
 
 /// The format of the file that this code reads and writes.
 pub const PLAN_FORMAT: u32 = 1;
@@ -38,6 +42,9 @@ pub struct Plan {
     pub launches: u64,
     /// Copies between host and device: their number, and bytes.
     pub copies: Copies,
+    /// When a launch that is timed ends early; nothing if none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_stable: Option<UntilStable>,
     /// The GPUs for which the launches are timed.
     #[serde(default, rename = "configuration")]
     pub configurations: Vec<Configuration>,
@@ -59,10 +66,12 @@ impl Plan {
             weights.chain([group.share, group.spread]).all(|number| is_number(&number))
         };
         let are_numbers = plan.groups.iter().all(of_group);
+        let is_possible = plan.until_stable.is_none_or(|stable| stable.is_possible());
         let names: HashSet<&str> = plan.configurations.iter().map(|one| one.name.as_str()).collect();
-        match (is_file, are_numbers, names.len() == plan.configurations.len()) {
+        match (is_file, are_numbers, is_possible, names.len() == plan.configurations.len()) {
             (false, ..) => malformed("`stream` is not the name of a file in the plan's folder"),
-            (_, false, _) => malformed("a weight, share or spread is negative, or no number"),
+            (_, false, ..) => malformed("a weight, share or spread is negative, or no number"),
+            (_, _, false, _) => malformed("`until_stable` has fewer than two windows, or no deviation"),
             (.., false) => malformed("two configurations have the same name"),
             _ => Ok(plan),
         }
@@ -117,7 +126,7 @@ pub struct Group {
     pub spread: f64,
     /// The launches: `1..4, 7`.
     pub members: String,
-    /// The launches that are timed: the first, and the second if there is one.
+    /// The launches that are timed: the first, and those that stand for all others.
     pub timed: Vec<Representative>,
 }
 
@@ -159,9 +168,14 @@ pub struct Launched<'a> {
     pub accesses: &'a [u64],
 }
 
+/// Launches of a group that are timed, unless something else is asked for: its first, and its second for all others.
+pub const REPRESENTATIVES: usize = 2;
+
 /// The groups of a run so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Groups {
+    /// Launches of a group that are timed, at most.
+    representatives: usize,
     groups: Vec<Growing>,
     by_kernel: HashMap<String, Vec<usize>>,
     launches: u64,
@@ -172,7 +186,8 @@ pub struct Groups {
 struct Growing {
     kernel: String,
     first: Executed,
-    second: Option<Executed>,
+    /// The next ones that are timed.
+    next: Vec<Executed>,
     grid: [u32; 3],
     block: [u32; 3],
     mix: Vec<u64>,
@@ -192,16 +207,33 @@ struct Executed {
 }
 
 impl Executed {
-    fn weight(self, instructions: u64) -> Representative {
+    fn weight(self, instructions: f64) -> Representative {
         Representative {
             launch: self.launch,
             instructions: self.instructions,
-            weight: instructions as f64 / self.instructions.max(1) as f64,
+            weight: instructions / self.instructions.max(1) as f64,
         }
     }
 }
 
+impl Default for Groups {
+    fn default() -> Groups {
+        Groups::new(REPRESENTATIVES)
+    }
+}
+
 impl Groups {
+    /// So many launches of each group are timed: the first, which finds caches cold for it, and one or more for all others.
+    pub fn new(representatives: usize) -> Groups {
+        Groups {
+            representatives: representatives.max(2),
+            groups: Vec::new(),
+            by_kernel: HashMap::new(),
+            launches: 0,
+            instructions: 0,
+        }
+    }
+
     /// Adds a launch. Says whether it is to be timed.
     pub fn add(&mut self, launched: &Launched<'_>) -> bool {
         self.launches += 1;
@@ -216,15 +248,15 @@ impl Groups {
             Some((group, spread)) => {
                 group.total += launched.instructions;
                 group.spread = group.spread.max(spread);
-                let is_second = group.second.is_none();
-                if is_second {
-                    group.second = Some(executed);
+                let is_timed = group.next.len() + 1 < self.representatives;
+                if is_timed {
+                    group.next.push(executed);
                 }
                 match group.members.last_mut() {
                     Some((_, last)) if *last + 1 == launched.number => *last = launched.number,
                     _ => group.members.push((launched.number, launched.number)),
                 }
-                is_second
+                is_timed
             }
             None => {
                 let groups = self.by_kernel.entry(launched.kernel.to_owned()).or_default();
@@ -257,7 +289,7 @@ impl Growing {
         Growing {
             kernel: (*kernel).to_owned(),
             first,
-            second: None,
+            next: Vec::new(),
             grid: *grid,
             block: *block,
             mix: mix.to_vec(),
@@ -296,9 +328,10 @@ impl Growing {
             true => first.to_string(),
             false => format!("{first}..{last}"),
         });
-        let rest = self.total - self.first.instructions;
-        let first = self.first.weight(self.first.instructions);
-        let second = self.second.map(|second| second.weight(rest));
+        let first = self.first.weight(self.first.instructions as f64);
+        // The others stand for equal parts of the rest.
+        let rest = (self.total - self.first.instructions) as f64 / self.next.len().max(1) as f64;
+        let next = self.next.iter().map(|next| next.weight(rest));
         Group {
             kernel: self.kernel.clone(),
             grid: self.grid,
@@ -308,7 +341,7 @@ impl Growing {
             share: self.total as f64 / all.max(1) as f64,
             spread: self.spread,
             members: runs.collect::<Vec<_>>().join(", "),
-            timed: std::iter::once(first).chain(second).collect(),
+            timed: std::iter::once(first).chain(next).collect(),
         }
     }
 }
@@ -342,6 +375,16 @@ mod tests {
         let timed: Vec<_> = group.timed.iter().map(|timed| (timed.launch, timed.weight)).collect();
         assert_eq!(timed, [(1, 1.0), (2, 3.05)]);
         assert!((group.spread - 0.05).abs() < 1e-9, "{group:?}");
+    }
+
+    #[test]
+    fn more_launches_that_are_timed_stand_for_equal_parts_of_the_rest() {
+        let mut groups = Groups::new(3);
+        let timed: Vec<bool> = (1..=5).map(|number| groups.add(&launched(number, &[100, 100]))).collect();
+        assert_eq!(timed, [true, true, true, false, false]);
+        let [group] = groups.finish().try_into().unwrap();
+        let weights: Vec<_> = group.timed.iter().map(|timed| timed.weight).collect();
+        assert_eq!(weights, [1.0, 2.0, 2.0]);
     }
 
     #[test]

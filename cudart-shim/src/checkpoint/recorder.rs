@@ -62,7 +62,7 @@ enum SaveError {
 /// A launch that was to be stopped inside, and was not.
 enum Unstopped {
     /// It is over or has failed.
-    Over(Result<(), DeviceFault>, SaveError),
+    Over(Result<(), DeviceFault>, Box<SaveError>),
     /// It has not begun.
     Not(SaveError),
 }
@@ -218,7 +218,7 @@ fn begin_untimed(
     launch.begin(simulator, &window).map_err(|error| match error {
         SuspendError::Refused { refusal, rest: None, .. } => Unstopped::Not(SaveError::Refused(refusal)),
         SuspendError::Refused { refusal, rest: Some(rest), .. } => {
-            Unstopped::Over(launch.finish(simulator, *rest), SaveError::Refused(refusal))
+            Unstopped::Over(launch.finish(simulator, *rest), Box::new(SaveError::Refused(refusal)))
         }
         SuspendError::Launch(error) => has_failed(simulator.launch_fault(&error)),
     })
@@ -241,13 +241,14 @@ fn begin_timed(
     };
     match launch.begin_timed(simulator, model, (number, at), context) {
         Ok(Begun::Stopped(state)) => Ok(*state),
-        Ok(Begun::Over(_, missed)) => Err(Unstopped::Over(Ok(()), SaveError::Missed(missed))),
+        Ok(Begun::Over(_, missed)) => Err(Unstopped::Over(Ok(()), Box::new(SaveError::Missed(missed)))),
         Err(fault) => Err(has_failed(fault)),
     }
 }
 
 fn has_failed(fault: DeviceFault) -> Unstopped {
-    Unstopped::Over(Err(fault), SaveError::Host(io::Error::other("the launch has failed before the point")))
+    let error = SaveError::Host(io::Error::other("the launch has failed before the point"));
+    Unstopped::Over(Err(fault), Box::new(error))
 }
 
 fn tell_unwritten(file: &Path, error: &dyn Display) {

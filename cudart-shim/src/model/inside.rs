@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use stream_engine::Context;
-use timing::gpu::{Gpu, GpuState, LaunchError, Untimed};
+use timing::gpu::{Gpu, GpuState, LaunchError, Stability, Untimed};
 use timing::report::LaunchRecord;
 
 /// Where a timed launch is stopped: at the first end of an epoch at or after that.
@@ -63,7 +63,7 @@ impl Model {
         let (started, before) = (Instant::now(), self.now());
         let outcome = self.drive(&work, |gpu, source, display| {
             display.set_stop(Some(at), gpu.next_start());
-            let state = match self.run(gpu, source, display) {
+            let state = match self.run(gpu, source, None, display) {
                 Err(LaunchError::Stopped(state)) => state,
                 Err(error) => return Err(error),
                 Ok(record) => {
@@ -94,11 +94,12 @@ impl Model {
         }
     }
 
-    /// Runs a launch, or what is left of the one that was under way.
+    /// Runs a launch, or what is left of the one that was under way, which is run whole.
     pub(super) fn run(
         &self,
         gpu: &mut Gpu,
         source: &LiveKernel<'_>,
+        until_stable: Option<&Stability>,
         display: &mut Display,
     ) -> Result<LaunchRecord, LaunchError> {
         if let Some(state) = self.interrupted.lock().take() {
@@ -107,7 +108,10 @@ impl Model {
         if self.has_code.swap(false, Ordering::AcqRel) {
             gpu.recall_code(source)?;
         }
-        gpu.launch(source, display)
+        match until_stable {
+            Some(stability) => gpu.launch_until_stable(source, stability, display),
+            None => gpu.launch(source, display),
+        }
     }
 
     /// Are all CTAs of a launch that is timed executed by the model?

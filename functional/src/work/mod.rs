@@ -27,13 +27,14 @@ enum Count {
     SectorsRead,
     SectorsWritten,
     AtomicLanes,
+    NewSectors,
 }
 
 /// How many of the numbers are warp instructions, by unit.
 pub const UNITS: usize = Unit::COUNT;
 
 /// How many numbers [`Work::take`] gives.
-pub const COUNTS: usize = Count::AtomicLanes as usize + 1;
+pub const COUNTS: usize = Count::NewSectors as usize + 1;
 
 /// Their names, in order.
 pub const NAMES: [&str; COUNTS] = [
@@ -50,13 +51,14 @@ pub const NAMES: [&str; COUNTS] = [
     "sectors_read",
     "sectors_written",
     "atomic_lanes",
+    "sectors_new",
 ];
 
 /// Counts what kernels do.
 ///
 /// The first numbers are warp instructions of each [`Unit`], as PTX has them; then accesses of warps to shared memory,
-/// sectors of global memory that are read and written, and lanes of atomic operations there. A sector counts anew where a
-/// lane's is another than that of the lane before it.
+/// sectors of global memory that are read and written, lanes of atomic operations there, and sectors that nothing has accessed
+/// before, or not for long: no cache has them. A sector counts anew where a lane's is another than that of the lane before it.
 #[derive(Debug, Default)]
 pub struct Work {
     counters: Arc<Counters>,
@@ -143,14 +145,14 @@ impl Counted {
             let lanes = addresses.iter().enumerate().filter(|(lane, _)| warp.mask >> lane & 1 != 0);
             lanes.map(|(_, address)| *address)
         };
-        let (mut sectors, mut last) = (0, u64::MAX);
+        let (mut sectors, mut new, mut last) = (0, 0, u64::MAX);
         let mut recency = self.recency.lock();
         for address in active() {
             let end = address.wrapping_add(self.bytes.max(1) - 1) >> SECTOR;
             let start = address >> SECTOR;
             if start != last || end != last {
                 sectors += end.wrapping_sub(start) + u64::from(start != last);
-                recency.access(address, self.bytes, self.effect != Effect::Load);
+                new += recency.access(address, self.bytes, self.effect != Effect::Load);
             }
             last = end;
         }
@@ -160,5 +162,8 @@ impl Counted {
             _ => (Count::SectorsWritten, sectors),
         };
         self.counters.add(count as usize, number);
+        if new > 0 {
+            self.counters.add(Count::NewSectors as usize, new);
+        }
     }
 }

@@ -25,8 +25,9 @@ struct Touch {
 }
 
 impl Recency {
-    /// Bytes are accessed, in order of their addresses.
-    pub fn access(&mut self, address: u64, bytes: u64, writes: bool) {
+    /// Bytes are accessed, in order of their addresses. Gives how many of their sectors were not remembered.
+    pub fn access(&mut self, address: u64, bytes: u64, writes: bool) -> u64 {
+        let mut new = 0;
         let end = address.saturating_add(bytes.max(1)) - 1;
         // Of more than is remembered only the last part is.
         let first = (address >> LINE).max((end >> LINE).saturating_sub(LINES as u64));
@@ -35,14 +36,17 @@ impl Recency {
             let last = ((line << LINE) + (1 << LINE) - 1).min(end);
             let sector = |address: u64| (address >> SECTOR & 3) as u32;
             let sectors = (0xf_u8 << sector(start)) & (0xf_u8 >> (3 - sector(last)));
-            self.touch(line, sectors, writes);
+            new += u64::from(self.touch(line, sectors, writes).count_ones());
         }
+        new
     }
 
-    fn touch(&mut self, line: u64, sectors: u8, writes: bool) {
+    /// Gives the sectors that were not remembered.
+    fn touch(&mut self, line: u64, sectors: u8, writes: bool) -> u8 {
         self.now += 1;
         let touch = self.lines.entry(line).or_default();
         touch.when = self.now;
+        let new = sectors & !(touch.read | touch.written);
         match writes {
             true => touch.written |= sectors,
             false => touch.read |= sectors,
@@ -50,6 +54,7 @@ impl Recency {
         if self.lines.len() >= 2 * LINES {
             self.forget();
         }
+        new
     }
 
     /// Forgets all but the last lines.
@@ -85,6 +90,14 @@ mod tests {
         recency.access(0x1060, 32, true);
         let line = |line, read, written| Trace { line, read, written };
         assert_eq!(recency.last(), [line(0x2080, 0, 8), line(0x2100, 0, 1), line(0x1000, 1, 8)]);
+    }
+
+    #[test]
+    fn a_sector_is_new_when_it_is_accessed_first() {
+        let mut recency = Recency::default();
+        assert_eq!(recency.access(0x1000, 64, false), 2);
+        assert_eq!(recency.access(0x1020, 128, true), 3);
+        assert_eq!(recency.access(0x1000, 160, false), 0);
     }
 
     #[test]

@@ -158,6 +158,18 @@ impl<'a> Launch<'a> {
         self.ctas - self.started
     }
 
+    /// Leaves as many as possible of the CTAs out that have not started, in multiples of a number. Gives how many.
+    pub(super) fn leave_out(&mut self, multiple: u64) -> u64 {
+        let left_out = self.ctas_to_start() / multiple.max(1) * multiple;
+        self.ctas -= left_out;
+        left_out
+    }
+
+    /// Instructions of a CTA, on the average of those that have ended.
+    pub(super) fn mean_instructions(&self) -> f64 {
+        self.instructions as f64 / self.ended.max(1) as f64
+    }
+
     /// CTAs that have not ended.
     pub(super) fn ctas_left(&self) -> u64 {
         self.ctas - self.ended

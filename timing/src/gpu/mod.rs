@@ -32,7 +32,7 @@ pub use self::counters::{GpuCounters, Totals};
 pub use self::error::{LaunchError, Stuck};
 pub use self::launch::LaunchId;
 pub use self::observer::{Observer, Progress};
-pub use self::session::{Ended, Session};
+pub use self::session::{Ended, Session, Stability};
 pub use self::specification::{CopySpec, LaunchSpec};
 pub use self::state::{GpuState, Interrupted};
 pub use self::warm::{Untimed, Window};

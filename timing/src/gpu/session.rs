@@ -1,5 +1,7 @@
 //! Launches and copies that overlap.
 
+mod stable;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warp_stream::KernelSource;
@@ -14,6 +16,7 @@ use super::slot::Slot;
 use super::{Gpu, GpuState, LaunchError, Totals, conservation};
 use crate::report::LaunchRecord;
 use crate::sm::{Occupancy, Program};
+pub use stable::Stability;
 
 /// SMs or partitions with something to do for each thread, below which one thread does it.
 const UNITS_PER_THREAD: usize = 2;
@@ -290,6 +293,7 @@ impl<'g, 'a> Session<'g, 'a> {
             cycles: end - launch.start,
             warp_instructions: launch.instructions,
             shared: launch.shared,
+            simulated: None,
             counters,
         })
     }

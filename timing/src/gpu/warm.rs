@@ -118,6 +118,22 @@ impl Gpu {
         Ok((record, untimed))
     }
 
+    /// Executes the CTAs of a launch from a position on without time; they leave their traces in the caches.
+    ///
+    /// # Errors
+    /// Why they did not end.
+    pub fn execute_from(
+        &mut self,
+        source: &dyn KernelSource,
+        first: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Untimed, LaunchError> {
+        let mut untimed = Untimed::default();
+        let rest = Part { source, first, end: source.cta_count() };
+        self.execute_part(&rest, true, &mut untimed, observer)?;
+        Ok(untimed)
+    }
+
     fn begin_kernel(&mut self, source: &dyn KernelSource) -> Result<(), LaunchError> {
         let mut session = self.session();
         let program = session.program(source)?;

@@ -7,7 +7,7 @@ use crate::statistics::DERIVED;
 
 pub(super) fn write(report: &Report) -> String {
     let mut text =
-        "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared"
+        "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,simulated_cycles"
             .to_owned();
     let columns = report.launches.first().map_or(&[][..], |launch| &launch.counters);
     for (counter, _) in columns {
@@ -38,7 +38,8 @@ fn row(text: &mut String, launch: &LaunchRecord) {
     let (kernel, grid, block) = (quoted(&launch.kernel), size(launch.grid), size(launch.block));
     let _ = write!(
         text,
-        "{number},{kernel},{stream},{grid},{block},{registers},{shared_bytes},{start},{cycles},{warp_instructions},{shared}"
+        "{number},{kernel},{stream},{grid},{block},{registers},{shared_bytes},{start},{cycles},{warp_instructions},{shared},{}",
+        launch.simulated_cycles()
     );
     for (_, value) in &launch.counters {
         let _ = write!(text, ",{value}");

@@ -35,6 +35,8 @@ fn launch(launch: &LaunchRecord) -> Value {
         "cycles": launch.cycles,
         "warp_instructions": launch.warp_instructions,
         "shared": launch.shared,
+        "extrapolated": launch.simulated.is_some(),
+        "simulated_cycles": launch.simulated_cycles(),
     });
     with(about, counts(&launch.counters))
 }

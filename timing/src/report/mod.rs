@@ -69,9 +69,30 @@ pub struct LaunchRecord {
     pub warp_instructions: u64,
     /// Other launches ran at the same time: what was counted is of all of them, since the last of them that ended before.
     pub shared: bool,
+    /// What was simulated of it, if that was not all: cycles, instructions and counts are then those of the whole launch as
+    /// they were extrapolated.
+    pub simulated: Option<Simulated>,
     /// What was counted meanwhile, in the order of the units.
     #[serde(with = "written")]
     pub counters: Counts,
+}
+
+/// The part of a launch that was simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Simulated {
+    /// CTAs, the first ones of the launch.
+    pub ctas: u64,
+    /// Core cycles that they took.
+    pub cycles: u64,
+    /// Instructions that their warps issued.
+    pub warp_instructions: u64,
+}
+
+impl LaunchRecord {
+    /// Core cycles of it that were simulated.
+    pub fn simulated_cycles(&self) -> u64 {
+        self.simulated.map_or(self.cycles, |simulated| simulated.cycles)
+    }
 }
 
 /// All launches of a run.
@@ -201,6 +222,7 @@ mod tests {
             cycles: 100,
             warp_instructions: 50 * number,
             shared: false,
+            simulated: None,
             counters: vec![(&CYCLES, 100), (&INSTRUCTIONS, 50 * number)],
         }
     }
@@ -235,13 +257,28 @@ mod tests {
     }
 
     #[test]
+    fn a_launch_that_was_extrapolated_says_so_with_both_numbers_of_cycles() {
+        let mut report = Report::new("tiny");
+        let simulated = Some(Simulated { ctas: 1, cycles: 60, warp_instructions: 25 });
+        report.add(LaunchRecord { simulated, ..launch(1, 0) });
+        let value: Value = serde_json::from_str(&report.text(Format::Json)).unwrap();
+        let launch = &value["launches"][0];
+        assert_eq!((&launch["cycles"], &launch["simulated_cycles"]), (&Value::from(100), &Value::from(60)));
+        assert_eq!(launch["extrapolated"], true);
+        assert!(report.text(Format::Csv).contains(",100,50,false,60,100,50,"));
+        let text = report.text(Format::Text);
+        assert!(text.contains(": 100 cycles, extrapolated from 60 of its first 1 CTAs\n"), "{text}");
+        assert!(report.summary().contains("100 cycles (60 simulated)"), "{}", report.summary());
+    }
+
+    #[test]
     fn the_csv_form_has_a_row_for_each_launch() {
         let text = report().text(Format::Csv);
         let rows: Vec<&str> = text.lines().collect();
         assert!(rows[0].starts_with(
-            "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,gpu.cycles"
+            "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,simulated_cycles,gpu.cycles"
         ));
-        assert!(rows[1].starts_with("1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,0,10,100,50,false,100,50,"));
+        assert!(rows[1].starts_with("1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,0,10,100,50,false,100,100,50,"));
         assert_eq!(rows.len(), 4);
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use warp_stream::kernel_name::demangled;
 
-use super::{Report, Total, total};
+use super::{LaunchRecord, Report, Total, total};
 use crate::statistics::{DERIVED, value};
 
 /// Kernels that are shown, those that took longest.
@@ -35,9 +35,11 @@ pub(super) fn write(report: &Report) -> String {
     // Stable: those that took the same time stay in the order of the program.
     kernels.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.cycles));
     let mut text = String::new();
+    let simulated: u64 = report.launches.iter().map(LaunchRecord::simulated_cycles).sum();
+    let part = if simulated < all.cycles { format!(" ({simulated} simulated)") } else { String::new() };
     let _ = writeln!(
         text,
-        "{}: {} launches, {} cycles, {} us",
+        "{}: {} launches, {} cycles{part}, {} us",
         report.gpu,
         all.launches,
         all.cycles,

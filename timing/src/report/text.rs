@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Report, size};
+use super::{Report, Simulated, size};
 use crate::statistics::{Counter, DERIVED};
 
 pub(super) fn write(report: &Report) -> String {
@@ -10,9 +10,12 @@ pub(super) fn write(report: &Report) -> String {
     for launch in &report.launches {
         let (grid, block) = (size(launch.grid), size(launch.block));
         let beside = if launch.shared { ", beside others" } else { "" };
+        let from = launch.simulated.map_or_else(String::new, |Simulated { ctas, cycles, .. }| {
+            format!(", extrapolated from {cycles} of its first {ctas} CTAs")
+        });
         let _ = writeln!(
             text,
-            "launch {} {} stream {} grid {grid} block {block}: {} cycles{beside}",
+            "launch {} {} stream {} grid {grid} block {block}: {} cycles{from}{beside}",
             launch.launch, launch.kernel, launch.stream, launch.cycles
         );
         counts(&mut text, &launch.counters);

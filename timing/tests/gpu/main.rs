@@ -11,6 +11,7 @@ mod errors;
 mod latency;
 mod overlap;
 mod script;
+mod stable;
 mod state;
 mod stop;
 mod throughput;

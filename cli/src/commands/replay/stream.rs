@@ -88,7 +88,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     let driver = open(args.library.as_deref())?;
     let mut ground = Ground::claim(&driver, chosen.iter().map(|chosen| &chosen.capture)).map_err(failed)?;
     let mut modules: HashMap<Vec<String>, Module> = HashMap::new();
-    for Chosen { entry, capture, copies, follows } in &chosen {
+    for (place, Chosen { entry, capture, copies, follows }) in chosen.iter().enumerate() {
         let texts = capture.modules()?;
         let module = match modules.get(&texts) {
             Some(module) => *module,
@@ -113,6 +113,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
             }
             past if driver.recall(&past) => {}
             _ => return Err(Failure::in_file(&args.folder, "what came before a launch cannot be read")),
+        }
+        if place + 1 == chosen.len() {
+            driver.next_is_last();
         }
         ready.launch()?;
         driver.synchronize().map_err(|error| {

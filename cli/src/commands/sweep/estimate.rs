@@ -3,11 +3,14 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use launch_capture::Plan;
+use launch_capture::{Copies, Plan};
 use serde::Serialize;
+use timing::gpu::{Copy, Direction, Gpu};
+use timing::specification::GpuSpec;
 
-use super::job::Jobs;
+use super::job::{Job, Jobs, Timed};
 use crate::failure::Failure;
 
 /// What a program takes on the GPUs of a plan.
@@ -22,7 +25,10 @@ struct Total {
     configuration: String,
     /// Of all launches, in cycles of the core's clock.
     cycles: f64,
-    /// How far that may be off, as a part of it, if time follows what is counted: the spread of each group, by its time.
+    /// Of all copies between host and device, one after the other.
+    copies: u64,
+    /// How far that may be off, as a part of it: for each group, by its time, how far the counts of its launches differ, or the times
+    /// of those that stand for others, whichever is more.
     bound: f64,
     /// Cycles that were simulated for it.
     timed: u64,
@@ -36,8 +42,31 @@ struct Part {
     launch: u64,
     /// Of the launch that was timed.
     cycles: u64,
+    /// Those of them that were simulated; the others were extrapolated.
+    simulated_cycles: u64,
     /// Of all launches for which it stands.
     total: f64,
+}
+
+/// Cycles of copies: of one of their mean size, as often as there are copies, as its time is its bytes' and what each waits.
+fn of_copies(copies: &Copies, gpu: Option<&Arc<GpuSpec>>) -> Result<u64, Failure> {
+    let (Some(gpu), Some(bytes)) = (gpu, copies.bytes.checked_div(copies.number)) else { return Ok(0) };
+    let mut gpu = Gpu::new(gpu);
+    gpu.copy(Copy { direction: Direction::ToDevice, address: 0, bytes }).map_err(Failure::new)?;
+    Ok(gpu.now().cycle.saturating_mul(copies.number))
+}
+
+/// How far the times of the launches differ that stand for the others of a job's group, by their instructions.
+fn spread_of_times(jobs: &Jobs, job: &Job) -> Result<f64, Failure> {
+    let of_group = |other: &&Job| (other.group, other.configuration) == (job.group, job.configuration);
+    // The first launch of a group stands for itself.
+    let next = jobs.all.iter().filter(of_group).skip(1);
+    let times = next.map(|job| Ok(job.timed()?.cycles as f64 / job.launch.instructions.max(1) as f64));
+    let times = times.collect::<Result<Vec<f64>, Failure>>()?;
+    let (least, most) =
+        times.iter().fold((f64::MAX, 0.0_f64), |(least, most), time| (least.min(*time), most.max(*time)));
+    let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
+    Ok(if mean > 0.0 { (most - least) / mean } else { 0.0 })
 }
 
 impl Estimate {
@@ -48,6 +77,7 @@ impl Estimate {
             let mut total = Total {
                 configuration: configuration.name.clone(),
                 cycles: 0.0,
+                copies: of_copies(&plan.copies, jobs.specs.get(number))?,
                 bound: 0.0,
                 timed: 0,
                 groups: Vec::new(),
@@ -58,10 +88,12 @@ impl Estimate {
                 let all = timed.cycles as f64 * job.launch.weight;
                 total.cycles += all;
                 // A launch that stands for itself alone is what it is.
-                total.bound += (all - timed.cycles as f64).max(0.0) * group.spread;
-                total.timed += timed.cycles;
+                let stands_for = (all - timed.cycles as f64).max(0.0);
+                total.bound += stands_for * group.spread.max(spread_of_times(jobs, job)?);
+                total.timed += timed.simulated_cycles;
                 let (kernel, launch) = (group.name(), timed.launch);
-                total.groups.push(Part { kernel, launch, cycles: timed.cycles, total: all });
+                let Timed { cycles, simulated_cycles, .. } = timed;
+                total.groups.push(Part { kernel, launch, cycles, simulated_cycles, total: all });
             }
             total.bound /= total.cycles.max(1.0);
             configurations.push(total);
@@ -82,9 +114,10 @@ impl Estimate {
         for total in &self.configurations {
             let _ = writeln!(
                 text,
-                "{}: {:.0} cycles of kernels, within {:.1} % if time follows what is counted; {} cycles were simulated",
+                "{}: {:.0} cycles of kernels and {} of copies, within {:.1} % if launches of a group are as alike as what is known of them; {} cycles were simulated",
                 total.configuration,
                 total.cycles,
+                total.copies,
                 total.bound * 100.0,
                 total.timed
             );

@@ -6,8 +6,9 @@ use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
-use launch_capture::{Configuration, KernelStream, Plan, Representative};
+use launch_capture::{Configuration, KernelStream, Plan, Representative, UntilStable};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tempfile::Builder;
@@ -25,6 +26,7 @@ pub(super) struct Job {
     pub(super) launch: Representative,
     kernel: String,
     gpu: Configuration,
+    until_stable: Option<UntilStable>,
     stream: PathBuf,
     result: PathBuf,
 }
@@ -32,6 +34,8 @@ pub(super) struct Job {
 /// The jobs of a plan: for each configuration, each launch that is timed.
 pub(super) struct Jobs {
     pub(super) all: Vec<Job>,
+    /// The GPUs of the configurations.
+    pub(super) specs: Vec<Arc<GpuSpec>>,
 }
 
 /// What a job has found out.
@@ -41,6 +45,8 @@ pub(super) struct Timed {
     pub(super) launch: u64,
     /// Cycles of the core's clock.
     pub(super) cycles: u64,
+    /// Those of them that were simulated.
+    pub(super) simulated_cycles: u64,
 }
 
 /// The part of a run's statistics that is read.
@@ -56,7 +62,7 @@ impl Jobs {
         let stream = KernelStream::open(&path)?;
         let engine = digest_of_engine()?;
         let device = env::var_os("VOLTSIM_DEVICE").unwrap_or_else(|| stream.about().device.clone().into());
-        let mut all = Vec::new();
+        let (mut all, mut specs) = (Vec::new(), Vec::new());
         for (number, configuration) in plan.configurations.iter().enumerate() {
             let changes = configuration.set.iter().map(String::as_str);
             let spec = GpuSpec::changed(&configuration.gpu, changes).map_err(|error| {
@@ -68,7 +74,7 @@ impl Jobs {
             for (position, group, launch) in launches {
                 let mut hasher = Sha256::new();
                 hasher.update(engine);
-                hasher.update(format!("{spec:?}, {device:?}"));
+                hasher.update(format!("{spec:?}, {device:?}, {:?}", plan.until_stable));
                 let none =
                     || Failure::in_file(&path, format_args!("it does not have launch {}", launch.launch));
                 hasher.update(stream.identity(launch.launch).ok_or_else(none)?);
@@ -80,12 +86,14 @@ impl Jobs {
                     launch: launch.clone(),
                     kernel: group.name(),
                     gpu: configuration.clone(),
+                    until_stable: plan.until_stable,
                     stream: path.clone(),
                     result: folder.join(name).with_extension("json"),
                 });
             }
+            specs.push(Arc::new(spec));
         }
-        Ok(Jobs { all })
+        Ok(Jobs { all, specs })
     }
 }
 
@@ -143,6 +151,9 @@ impl Job {
             .stdin(Stdio::null())
             .stdout(log)
             .stderr(errors);
+        if let Some(stable) = &self.until_stable {
+            command.env("VOLTSIM_UNTIL_STABLE", stable.to_string());
+        }
         if env::var_os("VOLTSIM_THREADS").is_none() {
             // Jobs run beside each other.
             command.env("VOLTSIM_THREADS", "1");

@@ -50,6 +50,11 @@ impl Captured {
         captured
     }
 
+    /// The program whose launches have many waves of CTAs on a small GPU.
+    pub(crate) fn waves() -> Captured {
+        Captured::compiled("waves.c", "kernels.h", include_str!("waves.ptx"))
+    }
+
     /// A program that includes its kernels' PTX as a text.
     fn compiled(source: &str, header: &str, kernels: &str) -> Captured {
         let place = Workplace::new();

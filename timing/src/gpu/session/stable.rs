@@ -1,0 +1,225 @@
+//! A launch of which not all CTAs are run, once it goes on as it has.
+//!
+//! Principal kernel analysis (Baddouh et al., MICRO 2021) ends a kernel when its IPC is stable and one wave of CTAs has ended. Here
+//! whole waves are left out, so that the launch ends with the CTAs with which it would have ended: the time in which SMs run
+//! empty, and a last wave that fills some of them only, are run and not guessed. A wave is as many CTAs as fit the GPU.
+//!
+//! The first wave tells how long one takes. From its end on the IPC of windows is looked at that together are as long, so that all
+//! that a CTA does is in them, and the first wave, which finds cold caches, is not. What CTAs that are left out take and count is that
+//! of a stretch of time after these windows, by warp instructions: CTAs that end are fewer than instructions, and end in waves. It is
+//! not that of the windows themselves: they were chosen for having no refresh and no burst of writes in them.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use warp_stream::KernelSource;
+
+use super::{Ended, Session, finish};
+use crate::gpu::{Gpu, LaunchError, Observer, Progress, Totals};
+use crate::message::LINE_BYTES;
+use crate::report::{LaunchRecord, Simulated};
+use crate::sm::{Occupancy, Program};
+use crate::specification::GpuSpec;
+use crate::statistics::{Counts, value};
+
+/// Core cycles after which it is looked whether the first wave has ended.
+const GLANCE: u64 = 256;
+
+/// Lines by which L2 may come to hold more until the launch ends, as a part of all.
+const GROWTH: f64 = 0.05;
+
+/// The part of the time so far that a stable launch is measured for, unless a wave takes longer: one over it.
+const MEASURED: u64 = 4;
+
+/// When a launch is taken to go on as it has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stability {
+    /// Windows of time that are compared; together they are as long as the first wave.
+    pub windows: u32,
+    /// Standard deviation of their IPC over its mean, at most.
+    pub deviation: f64,
+}
+
+impl Gpu {
+    /// As [`Gpu::launch`], but of a launch that is stable while many CTAs are still to be started some are left out. Its record says
+    /// what was simulated; the CTAs from that number on were not executed. One whose CTAs wait for all others is run whole.
+    ///
+    /// # Errors
+    /// As of [`Gpu::launch`].
+    pub fn launch_until_stable(
+        &mut self,
+        source: &dyn KernelSource,
+        stability: &Stability,
+        observer: &mut dyn Observer,
+    ) -> Result<LaunchRecord, LaunchError> {
+        let program = Program::new(&self.spec, source.kernel());
+        let wave = u64::from(Occupancy::new(&self.spec, &program).ctas) * u64::from(self.spec.chip.sms);
+        let now = self.now;
+        let mut session = self.session();
+        session.begin(source, now)?;
+        let mut watch = Watch::new(wave, stability);
+        while watch.goes_on(&session) {
+            let mut until = Until { observer, cycle: session.epochs.gpu.run_to + watch.window };
+            match session.run_until_one_ends(&mut until)? {
+                Ended::Launch { record, .. } => return Ok(record),
+                Ended::Copy { .. } => return Err(LaunchError::Nothing),
+                Ended::Stopped if session.is_to_stop(observer) => break,
+                Ended::Stopped => {}
+            }
+            if watch.is_stable(&session) {
+                let left_out = session.leave_out(wave);
+                let record = finish(session, observer)?;
+                if left_out == 0 {
+                    return Ok(record);
+                }
+                let record = watch.stretch.extrapolated(record, source.cta_count() - left_out, left_out);
+                self.now = record.start + record.cycles;
+                return Ok(record);
+            }
+        }
+        finish(session, observer)
+    }
+}
+
+/// Watches as another observer does, and stops at a core cycle.
+struct Until<'o> {
+    observer: &'o mut dyn Observer,
+    cycle: u64,
+}
+
+impl Observer for Until<'_> {
+    fn progress(&mut self, progress: &Progress<'_>) -> ControlFlow<()> {
+        self.observer.progress(progress)
+    }
+
+    fn stop_at(&self) -> Option<u64> {
+        Some(self.observer.stop_at().map_or(self.cycle, |cycle| cycle.min(self.cycle)))
+    }
+}
+
+impl Session<'_, '_> {
+    /// Whole waves that the only launch has still to start are left out. Gives the number of their CTAs.
+    fn leave_out(&mut self, wave: u64) -> u64 {
+        self.epochs.launches.first_mut().map_or(0, |launch| launch.leave_out(wave))
+    }
+
+    /// Whether an observer wants to stop now.
+    fn is_to_stop(&self, observer: &dyn Observer) -> bool {
+        observer.stop_at().is_some_and(|cycle| self.epochs.gpu.run_to >= cycle)
+    }
+}
+
+/// Whether a launch is stable.
+struct Watch {
+    /// CTAs that fit the GPU.
+    wave: u64,
+    stability: Stability,
+    /// Core cycles of a window.
+    window: u64,
+    stretch: Stretch,
+    /// It was stable: now it is measured.
+    is_measured: bool,
+}
+
+impl Watch {
+    fn new(wave: u64, stability: &Stability) -> Watch {
+        Watch { wave, stability: *stability, window: GLANCE, stretch: Stretch::default(), is_measured: false }
+    }
+
+    /// Whether there may still be CTAs to be left out of the launch.
+    fn goes_on(&self, session: &Session<'_, '_>) -> bool {
+        let launch = session.epochs.launches.first();
+        launch.is_some_and(|launch| {
+            !launch.program.kernel.cooperative && launch.ctas_to_start() >= self.wave.max(1)
+        })
+    }
+
+    /// A window is over. Says whether the launch was stable and has been measured since.
+    fn is_stable(&mut self, session: &Session<'_, '_>) -> bool {
+        let now = session.epochs.gpu.run_to;
+        let Some(launch) = session.epochs.launches.first().filter(|launch| launch.ended >= self.wave) else {
+            return false;
+        };
+        let Watch { stability: Stability { windows, deviation }, stretch, .. } = self;
+        if stretch.0.is_empty() {
+            self.window = ((now - launch.ready) / u64::from(*windows).max(1)).max(1);
+        }
+        stretch.0.push_back(Sample { cycle: now, totals: session.totals(now) });
+        if self.is_measured || stretch.0.len() <= *windows as usize {
+            return self.is_measured;
+        }
+        let to_come = launch.mean_instructions() * launch.ctas_to_start() as f64;
+        let stable = stretch.deviation() <= *deviation
+            && stretch.leaves_l2_as_it_is(to_come, &session.epochs.gpu.spec);
+        if stable {
+            stretch.0.drain(..*windows as usize);
+            self.is_measured = true;
+            self.window = (self.window * u64::from(*windows)).max((now - launch.start) / MEASURED);
+        } else {
+            stretch.0.pop_front();
+        }
+        false
+    }
+}
+
+/// What was counted up to a core cycle.
+struct Sample {
+    cycle: u64,
+    totals: Totals,
+}
+
+impl Sample {
+    fn instructions(&self) -> u64 {
+        self.totals.sm.activity.warp_instructions
+    }
+}
+
+/// A stretch of time, as the ends of its windows.
+#[derive(Default)]
+struct Stretch(VecDeque<Sample>);
+
+impl Stretch {
+    /// Standard deviation of the windows' IPC over its mean.
+    fn deviation(&self) -> f64 {
+        let windows = self.0.iter().zip(self.0.iter().skip(1));
+        let ipc = windows.map(|(from, to)| {
+            (to.instructions() - from.instructions()) as f64 / (to.cycle - from.cycle).max(1) as f64
+        });
+        let ipc: Vec<f64> = ipc.collect();
+        let mean = ipc.iter().sum::<f64>() / ipc.len() as f64;
+        let variance = ipc.iter().map(|ipc| (ipc - mean).powi(2)).sum::<f64>() / ipc.len() as f64;
+        variance.sqrt() / mean
+    }
+
+    /// Counts of the whole stretch, and how often as many instructions as in it are in so many.
+    fn repeated(&self, instructions: f64) -> Option<(Counts, f64)> {
+        let (first, last) = (self.0.front()?, self.0.back()?);
+        let counted = (last.instructions() - first.instructions()) as f64;
+        Some((last.totals.since(&first.totals), instructions / counted.max(1.0)))
+    }
+
+    /// Whether L2 holds about as many lines after so many more instructions: as long as it fills, less is written back than later.
+    fn leaves_l2_as_it_is(&self, instructions: f64, gpu: &GpuSpec) -> bool {
+        let Some((counts, times)) = self.repeated(instructions) else { return false };
+        let of = |name| value(&counts, name).unwrap_or(0) as f64;
+        let lines = f64::from(gpu.l2.size) / LINE_BYTES as f64 * f64::from(gpu.partition.all_slices());
+        (of("l2.tag_misses") - of("l2.evictions")) * times <= lines * GROWTH
+    }
+
+    /// The record of a launch of so many CTAs, with more that were left out.
+    fn extrapolated(&self, record: LaunchRecord, ctas: u64, left_out: u64) -> LaunchRecord {
+        let LaunchRecord { cycles, warp_instructions, .. } = record;
+        let instructions = warp_instructions as f64 / ctas.max(1) as f64 * left_out as f64;
+        let Some((counts, times)) = self.repeated(instructions) else { return record };
+        let more = |count: u64| (count as f64 * times).round() as u64;
+        let counters = record.counters.iter().zip(&counts);
+        let counters = counters.map(|((counter, value), (_, count))| (*counter, value + more(*count)));
+        LaunchRecord {
+            cycles: cycles + more(value(&counts, "gpu.cycles").unwrap_or(0)),
+            warp_instructions: warp_instructions + instructions.round() as u64,
+            counters: counters.collect(),
+            simulated: Some(Simulated { ctas, cycles, warp_instructions }),
+            ..record
+        }
+    }
+}

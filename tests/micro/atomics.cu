@@ -1,5 +1,6 @@
 // Atomic additions of one warp to shared and global memory, 1 to 32 lanes on one address and the others idle: the time of one
-// that the next waits for, and the cycles each takes of a stream of them.
+// that the next waits for, and the cycles each takes of a stream of them. Then of all SMs, at one address and at addresses of
+// their own.
 #include "micro.h"
 
 constexpr int COUNT = 32;
@@ -52,6 +53,29 @@ double cycles_each(unsigned lanes) {
     return (run(4 * COUNT) - run(COUNT)) / (3 * COUNT);
 }
 
+// A warp's additions without an answer: all lanes at one word, or each warp at a line of its own.
+template <bool ONE_WORD>
+__global__ void contend_all(unsigned *global, int count) {
+    unsigned long long at = __cvta_generic_to_global(global + (ONE_WORD ? 0 : blockIdx.x * blockDim.x + threadIdx.x));
+    unsigned value = 1;
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) add<false, false>(at, value);
+}
+
+// Lanes that all SMs add a cycle.
+template <bool ONE_WORD>
+double lanes_a_cycle() {
+    int ctas = 2 * device().multiProcessorCount, threads = 1024;
+    DeviceArray<unsigned> words(size_t(ctas) * threads);
+    words.fill(0);
+    auto run = [&](int count) {
+        return event_seconds([&] { contend_all<ONE_WORD><<<ctas, threads>>>(words, count); });
+    };
+    run(1);
+    double seconds = run(3) - run(1);
+    return 2.0 * ctas * threads / (seconds * clock_rate());
+}
+
 int main() {
     for (unsigned lanes = 1; lanes <= 32; lanes *= 2) {
         std::string suffix = "_" + std::to_string(lanes);
@@ -60,4 +84,6 @@ int main() {
         row("atomic.global_interval" + suffix, cycles_each<false, false>(lanes), "cycles");
         row("atomic.global_latency" + suffix, cycles_each<false, true>(lanes), "cycles");
     }
+    row("atomic.all_sms_at_one_address", lanes_a_cycle<true>(), "lanes/cycle");
+    row("atomic.all_sms_at_their_own", lanes_a_cycle<false>(), "lanes/cycle");
 }

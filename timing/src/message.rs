@@ -44,6 +44,13 @@ pub enum Origin {
     Copy,
 }
 
+impl Origin {
+    /// Whether the L1 instruction cache asks, through which constants go too.
+    pub(crate) fn is_instruction_cache(self) -> bool {
+        matches!(self, Origin::Instruction | Origin::Constant)
+    }
+}
+
 /// A request for sectors of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryRequest {

@@ -49,6 +49,10 @@ rules! {
     sm.memory.pipeline.replies => sm.memory.pipeline.requests_sent;
     gpu.copy_replies => gpu.copy_requests;
     sm.memory.pipeline.requests_sent + sm.front_end.l2_lines + gpu.copy_requests => memory.requests;
+    sm.memory.constant.hits + sm.memory.constant.misses => sm.memory.constant.requests;
+    sm.memory.constant.lines => sm.front_end.constant_lines;
+    4 * sm.front_end.constant_l2_lines => l2.sectors_constant;
+    4 * sm.front_end.l2_lines => l2.sectors_constant + l2.sectors_instruction;
     memory.replies => memory.requests;
     crossbar.request_packets => memory.requests;
     crossbar.reply_packets => memory.replies;
@@ -86,6 +90,10 @@ mod tests {
         |t| t.sm.memory.pipeline.replies += 1,
         |t| t.gpu.copy_replies += 1,
         |t| t.sm.front_end.l2_lines += 1,
+        |t| t.sm.memory.constant.hits += 1,
+        |t| t.sm.memory.constant.lines += 1,
+        |t| t.l2.sectors_constant += 1,
+        |t| t.l2.sectors_instruction += 1,
         |t| t.memory.replies += 1,
         |t| t.crossbar.request_packets += 1,
         |t| t.crossbar.reply_packets += 1,

@@ -3,6 +3,7 @@
 //! A line has 128 B in four sectors. A sector has bytes that were written and may be readable as a whole or on its way
 //! from DRAM; how writes allocate decides when it is which. Slices are write-back.
 
+mod atomic;
 mod replacement;
 mod slice;
 mod tags;
@@ -70,8 +71,10 @@ crate::specification! {
         merges: u32 ["requests"],
         /// Accesses to DRAM that wait for room in the channel's queues.
         miss_queue: u32 ["sectors"],
-        /// Further cycles for each lane after the first whose atomic operation is at the same address.
-        atomic_serialisation: u32 ["L2 cycles"],
+        /// Lanes of a request at one address whose atomic operations are combined to one.
+        atomic_lanes: u32 ["lanes"],
+        /// Between atomic operations at one address.
+        atomic_interval: u32 ["L2 cycles"],
     }
 }
 
@@ -90,6 +93,12 @@ impl L2Spec {
         }
         if self.merges == 0 {
             return wrong("merges", "no request could wait");
+        }
+        if !(1..=32).contains(&self.atomic_lanes) {
+            return wrong("atomic_lanes", "a warp has 1 to 32");
+        }
+        if self.atomic_interval == 0 {
+            return wrong("atomic_interval", "at most one is performed a cycle");
         }
         if self.miss_queue < 8 {
             return wrong("miss_queue", "four sectors to fetch and four to write back have to fit");
@@ -160,6 +169,8 @@ crate::counters! {
         tag_cycles: "L2 cycles" = "lts__t_sectors.sum",
         /// Cycles of atomic units.
         atomic_cycles: "L2 cycles" = "",
+        /// Operations of requests at an address beyond the first there.
+        atomic_conflicts: "operations" = "",
         /// Cycles in which requests waited for an MSHR.
         mshr_stalls: "L2 cycles" = "",
         /// Cycles in which requests waited because too many waited for their sector.

@@ -9,6 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use self::check::Expected;
+use super::atomic::{Atomic, AtomicUnit};
 use super::tags::{Line, Tags};
 use super::waiting::Waiting;
 use super::{Fetch, L2Counters, L2Spec};
@@ -30,8 +31,8 @@ struct Arrival {
 pub(super) struct Work {
     /// L2 cycle of the last sector's look-up.
     looked_up: u64,
-    /// Cycles of the atomic unit; 0 if it is not needed.
-    atomic: u32,
+    /// What the atomic unit does.
+    atomic: Option<Atomic>,
     /// Core cycle at which the request was sent.
     sent: u64,
     reply: MemoryReply,
@@ -167,37 +168,22 @@ impl Needs {
 }
 
 /// Where replies leave a slice, with its atomic unit.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Exit {
     slice: u32,
-    /// L2 cycle.
-    atomic_free_at: u64,
-    atomic_cycles: u64,
+    atomic: AtomicUnit,
 }
 
 impl Exit {
     /// A request's sectors are there at an L2 cycle.
     fn reply(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, work: &Work, out: &mut Outbox) {
         let mut done = cycle.max(work.looked_up);
-        if work.atomic > 0 {
-            self.atomic_free_at = cycle.max(self.atomic_free_at) + u64::from(work.atomic);
-            self.atomic_cycles += u64::from(work.atomic);
-            done = done.max(self.atomic_free_at - 1);
+        if let Some(atomic) = work.atomic {
+            done = done.max(self.atomic.perform(spec, cycle, work.reply.line, atomic));
         }
         let leaves = clock.to_core(done + u64::from(spec.latency));
         out.replies.push((leaves, self.slice, Reply { sent: work.sent, message: work.reply }));
     }
-}
-
-/// Cycles of the atomic unit that a request needs: one for each sector, and more if lanes meet at an address.
-fn atomic_cycles(spec: &L2Spec, request: &MemoryRequest) -> u32 {
-    if !matches!(request.kind, RequestKind::Atomic | RequestKind::Reduction) {
-        return 0;
-    }
-    let words = (0..32).filter(|word| (request.bytes >> (word * 4)) & 0xf != 0).count().max(1) as u32;
-    let lanes_at_word = request.lanes.count_ones().div_ceil(words).max(1);
-    (request.sectors & 0xf).count_ones().max(1)
-        + (lanes_at_word - 1).saturating_mul(spec.atomic_serialisation)
 }
 
 impl L2Spec {
@@ -315,7 +301,7 @@ impl Slice {
 
     /// What was counted.
     pub fn counters(&self) -> L2Counters {
-        L2Counters { atomic_cycles: self.exit.atomic_cycles, ..self.counters }
+        L2Counters { atomic_cycles: self.exit.atomic.cycles, ..self.counters }
     }
 
     /// Replies that will come of what is here, with what will be performed when the request is looked up.
@@ -458,12 +444,9 @@ impl Slice {
         }
         let last = cycle + u64::from(sectors.count_ones().max(1)) - 1;
         self.free_at = last + 1;
-        let work = Work {
-            looked_up: last,
-            atomic: atomic_cycles(spec, request),
-            sent: arrival.request.cycle,
-            reply: request.reply(),
-        };
+        let atomic = Atomic::of(spec, request);
+        self.counters.atomic_conflicts += atomic.map_or(0, |atomic| atomic.conflicts());
+        let work = Work { looked_up: last, atomic, sent: arrival.request.cycle, reply: request.reply() };
         if missing == 0 {
             self.exit.reply(spec, clock, cycle, &work, out);
         } else {

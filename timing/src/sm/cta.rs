@@ -173,6 +173,7 @@ impl Sm {
         warp.buffer.redirect(0);
         warp.scoreboard.reset(cycle, program.scoreboard_size());
         warp.accesses = 0;
+        warp.next_atomic = 0;
         warp.operands_read = 0;
         let sub_core = &mut self.state.sub_cores[slot % SUB_CORES];
         sub_core.order.add((slot / SUB_CORES) as u32);

@@ -1,6 +1,6 @@
 //! What the issue of an instruction entails.
 
-use warp_stream::{Execution, OperationClass};
+use warp_stream::{Execution, MemoryOperation, MemorySpace, OperationClass};
 
 use super::memory::SUB_CORES;
 use super::program::{Decoded, Kind};
@@ -75,7 +75,7 @@ impl Sm {
         access: Option<u32>,
         deferred: Option<u32>,
     ) {
-        let State { warps, sub_cores, ctas, in_flight, counters, .. } = &mut self.state;
+        let State { warps, sub_cores, ctas, in_flight, executions, counters, .. } = &mut self.state;
         let warp = &mut warps[slot];
         let cta = usize::from(warp.cta);
         let Some(program) = self.programs[cta].as_deref() else { return };
@@ -113,6 +113,14 @@ impl Sm {
                 warp.accesses += 1;
                 ctas[cta].accesses += 1;
                 let execution = access.unwrap_or_default();
+                if decoded.atomic {
+                    let Execution { active, space, addresses, .. } = &executions[execution as usize];
+                    let generic = |operation: MemoryOperation| operation.space == MemorySpace::Generic;
+                    let is_shared = decoded.memory.is_some_and(generic) && *space == MemorySpace::Shared;
+                    if !is_shared {
+                        warp.next_atomic = cycle + self.gpu.atomic.interval(*active, addresses);
+                    }
+                }
                 let is_store = decoded.class == OperationClass::Store && deferred.is_none();
                 let stores = is_store.then_some(ctas[cta].stores);
                 let instruction =

@@ -8,6 +8,7 @@
 //! has to be looked at, instructions arrive, or the memory pipeline has room. What an instruction occupies on its way (ports,
 //! collectors, units, slots of the result bus) is reserved when it is issued, cycles ahead.
 
+mod cache;
 mod check;
 mod counters;
 mod cta;

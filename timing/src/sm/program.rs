@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use warp_stream::{Kernel, MachineInstruction, MemoryOperation, OperationClass, Registers, Unit};
+use warp_stream::{
+    Kernel, MachineInstruction, MemoryOperation, MemorySpace, OperationClass, Registers, Unit,
+};
 
 use super::operands::BankCounts;
 use crate::specification::GpuSpec;
@@ -60,6 +62,8 @@ pub(super) struct Decoded {
     /// Registers written, by bank.
     pub writes: BankCounts,
     pub memory: Option<MemoryOperation>,
+    /// Whether it is an atomic operation on global memory, as far as it tells.
+    pub atomic: bool,
     /// Line of the PTX text; 0 where there is none.
     pub line: u32,
     needs: List,
@@ -147,6 +151,8 @@ impl Program {
             reads_long: read.most() > gpu.operands.ports,
             writes,
             memory: instruction.memory,
+            atomic: matches!(class, OperationClass::Atomic | OperationClass::Reduction)
+                && instruction.memory.is_none_or(|operation| operation.space != MemorySpace::Shared),
             line: instruction.line,
             needs: self.list(&needs),
             results: self.list(&results),

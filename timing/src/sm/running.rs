@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use warp_stream::{AccessKind, CacheOperator, Execution, MemoryOperation, MemorySpace};
 
 use super::counters::Slot;
-use super::front_end::{Beside, Granted};
+use super::front_end::{Beside, CONSTANTS};
 use super::memory::{MemoryIssue, SUB_CORES};
 use super::program::{Kind, Program};
 use super::scoreboard::UNKNOWN;
@@ -73,6 +73,11 @@ impl Sm {
             }
         }
         self.state.memory_next = self.memory.next_event().map_or(u64::MAX, |next| next.max(cycle + 1));
+        if self.memory.wants_constants() {
+            let instructions = &mut self.state.instructions;
+            self.memory.take_wanted_constants().for_each(|line| instructions.ask(CONSTANTS, line));
+            self.state.instructions_next = self.state.instructions_next.min(cycle + 1);
+        }
         Ok(())
     }
 
@@ -112,14 +117,14 @@ impl Sm {
         self.end_cta_if_done(cta, cycle, sources, finished)
     }
 
-    /// Takes replies to instruction fetches out of the inbox.
+    /// Takes replies to the L1 instruction cache out of the inbox.
     pub(super) fn take_instruction_replies(&mut self, replies: &mut VecDeque<Timed<MemoryReply>>) {
         let state = &mut self.state;
         if !state.instructions.waits() {
             return;
         }
         replies.retain(|reply| {
-            let other = reply.message.origin != Origin::Instruction;
+            let other = !reply.message.origin.is_instruction_cache();
             if !other {
                 state
                     .instruction_replies
@@ -132,12 +137,17 @@ impl Sm {
 
     /// The L1 instruction cache gives, takes and asks for lines.
     fn step_instructions(&mut self, cycle: u64, outbox: &mut Vec<Timed<MemoryRequest>>) {
-        let State { sub_cores, instructions, instruction_replies, counters, .. } = &mut self.state;
-        let spec = &self.gpu.front_end;
+        let State { sub_cores, instructions, instruction_replies, memory_next, counters, .. } =
+            &mut self.state;
+        let (spec, constant) = (&self.gpu.front_end, &self.gpu.constant);
         while let Some(reply) = instruction_replies.pop_front_if(|reply| reply.cycle <= cycle) {
-            instructions.fill(cycle, reply.message);
+            instructions.fill(constant, cycle, reply.message);
         }
         while let Some((line, waiting)) = instructions.answer(cycle) {
+            if waiting >> CONSTANTS & 1 != 0 {
+                self.memory.fill_constants(cycle, line);
+                *memory_next = (*memory_next).min(cycle + 1);
+            }
             for (_, sub_core) in
                 sub_cores.iter_mut().enumerate().filter(|(number, _)| waiting >> number & 1 != 0)
             {
@@ -150,18 +160,16 @@ impl Sm {
                 instructions.ask(number, line);
             }
         }
-        match instructions.grant(spec, cycle) {
-            Granted::Nothing => {}
-            Granted::Hit => {
-                counters.front_end.l1_lines += 1;
-                counters.front_end.l1_hits += 1;
-            }
-            Granted::Miss => counters.front_end.l1_lines += 1,
+        if let Some(granted) = instructions.grant(spec, constant, cycle) {
+            counters.front_end.count(granted);
         }
         let mut next = instructions.next_event(cycle + 1);
         if instructions.wants_to_send() && self.memory.take_credit() {
-            outbox.extend(instructions.send(self.number).map(|message| Timed { cycle, message }));
-            counters.front_end.l2_lines += 1;
+            if let Some(message) = instructions.send(self.number) {
+                outbox.push(Timed { cycle, message });
+                counters.front_end.l2_lines += 1;
+                counters.front_end.constant_l2_lines += u64::from(message.origin == Origin::Constant);
+            }
             if instructions.wants_to_send() {
                 next = cycle + 1;
             }
@@ -321,6 +329,10 @@ impl State {
                         UNKNOWN => Status::Memory,
                         ready if ready > cycle => {
                             sub_core.wake(cycle, ready, local);
+                            Status::Scoreboard
+                        }
+                        _ if decoded.atomic && warp.next_atomic > cycle => {
+                            sub_core.wake(cycle, warp.next_atomic, local);
                             Status::Scoreboard
                         }
                         _ => {

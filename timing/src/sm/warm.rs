@@ -2,11 +2,12 @@
 
 use warp_stream::{Execution, MemoryOperation, MemorySpace};
 
+use super::front_end;
 use super::memory::SUB_CORES;
 use super::occupancy::Demand;
 use super::program::Kind;
 use super::{Program, Sm};
-use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
+use crate::message::{LINE_BYTES, MemoryRequest, Origin};
 
 impl Sm {
     /// CTAs of a kernel are to run without time on the SM, which is idle: L1 gets what their shared memory leaves.
@@ -33,17 +34,7 @@ impl Sm {
         let fetch = &mut self.state.sub_cores[warp % SUB_CORES].fetch;
         let missed = &mut self.missed;
         fetch.warm(&self.gpu.front_end, program, &mut self.state.instructions, line, missed);
-        out.extend(missed.drain(..).map(|line| MemoryRequest {
-            line,
-            sectors: 0xf,
-            bytes: 0,
-            kind: RequestKind::Read,
-            lanes: 0,
-            origin: Origin::Instruction,
-            sm: self.number,
-            tag: 0,
-            deferred: None,
-        }));
+        out.extend(missed.drain(..).map(|line| front_end::request(self.number, line, Origin::Instruction)));
         line
     }
 
@@ -73,7 +64,23 @@ impl Sm {
             MemorySpace::Generic => execution.space,
             told => told,
         };
+        if space == MemorySpace::Constant {
+            return self.warm_constants(operation.width, execution, out);
+        }
         self.memory.warm(MemoryOperation { space, ..operation }, execution, out);
-        !matches!(space, MemorySpace::Shared | MemorySpace::Constant)
+        space != MemorySpace::Shared
+    }
+
+    /// A warp has read constants; says whether lines of them were not there.
+    fn warm_constants(&mut self, width: u8, execution: &Execution, out: &mut Vec<MemoryRequest>) -> bool {
+        let missed = &mut self.missed;
+        self.memory.warm_constants(width, execution, missed);
+        let any = !missed.is_empty();
+        for line in missed.drain(..) {
+            if !self.state.instructions.warm(line) {
+                out.push(front_end::request(self.number, line, Origin::Constant));
+            }
+        }
+        any
     }
 }

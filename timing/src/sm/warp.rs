@@ -57,6 +57,8 @@ pub struct Warp {
     pub scoreboard: Scoreboard,
     /// Memory instructions under way.
     pub accesses: u32,
+    /// Its next atomic operation on global memory is not issued before. Core cycles.
+    pub next_atomic: u64,
     /// Cycle in which the last operand of an issued instruction is read.
     pub operands_read: u64,
 }
@@ -65,8 +67,8 @@ impl Warp {
     /// Whether one that was read can be at a cycle, with its program.
     pub fn check(&self, program: &Program, now: u64) -> Fits {
         self.scoreboard.check(program.scoreboard_size(), now)?;
-        let times = near(self.not_before, now) && near(self.operands_read, now);
-        fits(times, "a warp waits for too long")?;
+        let times = [self.not_before, self.operands_read, self.next_atomic];
+        fits(times.into_iter().all(|cycle| near(cycle, now)), "a warp waits for too long")?;
         if self.status == Status::Absent {
             return Ok(());
         }

@@ -11,6 +11,7 @@ use crate::partition::PartitionSpec;
 use crate::sm::execution::{ExecutionSpec, LatencySpec};
 use crate::sm::front_end::FrontEndSpec;
 use crate::sm::issue::IssueSpec;
+use crate::sm::memory::atomic::AtomicSpec;
 use crate::sm::memory::coalescer::CoalescerSpec;
 use crate::sm::memory::constant::ConstantSpec;
 use crate::sm::memory::l1::L1Spec;
@@ -98,6 +99,8 @@ gpu! {
     memory_pipeline: MemoryPipelineSpec,
     /// Coalescer of an SM.
     coalescer: CoalescerSpec,
+    /// Atomic operations on global memory, as they leave an SM.
+    atomic: AtomicSpec,
     /// Shared memory of an SM.
     shared: SharedSpec,
     /// L1 data cache of an SM.

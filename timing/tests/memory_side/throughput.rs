@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use timing::message::MemoryRequest;
+use timing::message::{MemoryRequest, RequestKind};
 
 use crate::harness::{Bench, read, titan_v, write};
 
@@ -54,4 +54,38 @@ fn streaming_writes_are_written_back_and_nothing_is_fetched() {
     assert_eq!(l2.partial_write_backs, 0);
     let kept = 48 * 96 * 1024 / 32;
     assert!((lines * 4 - kept..=lines * 4 - kept + 2000).contains(&dram.writes), "{}", dram.writes);
+}
+
+/// Warps' reductions that all SMs send, each of words from an address on.
+fn reductions(each: u64, bytes: u128, address: impl Fn(u64) -> u64) -> (u64, u64) {
+    let mut bench = Bench::new(titan_v(|_| ()));
+    let stream = |bench: &mut Bench| {
+        let start = bench.now;
+        let request = |number| MemoryRequest {
+            kind: RequestKind::Reduction,
+            lanes: !0,
+            ..write(address(number), bytes)
+        };
+        let requests = dealt(80 * each, |line| request(line / 128));
+        bench.stream(requests, 1) - start
+    };
+    stream(&mut bench);
+    let before = bench.side.l2_counters().atomic_conflicts;
+    let cycles = stream(&mut bench);
+    (cycles, bench.side.l2_counters().atomic_conflicts - before)
+}
+
+#[test]
+fn warps_at_one_address_take_a_cycle_for_each_16_lanes() {
+    let (cycles, conflicts) = reductions(64, 0xf, |_| 0);
+    assert_eq!(conflicts, 80 * 64);
+    assert!((10_240..10_240 + 400).contains(&cycles), "{cycles}");
+}
+
+#[test]
+fn warps_at_addresses_of_their_own_take_a_cycle_for_each_sector_of_a_slice() {
+    let (cycles, conflicts) = reductions(100, u128::MAX, |number| number * 128);
+    assert_eq!(conflicts, 0);
+    let sectors = (80 * 100 * 4) as f64 / (cycles - 250) as f64;
+    assert!(sectors / 48.0 > 0.8, "{sectors} sectors a cycle");
 }

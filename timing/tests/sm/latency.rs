@@ -2,7 +2,7 @@
 
 use warp_stream::{AccessKind, MemorySpace, OperationClass};
 
-use crate::bench::{Bench, Script, access, control, load, operation};
+use crate::bench::{Bench, FAR, Script, access, control, load, operation};
 
 /// From an instruction of a class to a dependent one. The code is in L0.
 fn latency(class: OperationClass) -> u64 {
@@ -53,6 +53,33 @@ fn a_load_that_hits_l1_takes_28_cycles() {
 fn a_load_of_shared_memory_takes_19_cycles() {
     let load = access(MemorySpace::Shared, AccessKind::Load, 4);
     assert_eq!(warm(&[load, operation(OperationClass::Integer, 5, &[4])]), 19);
+}
+
+/// From a load of constants, `stride` bytes from lane to lane, to a dependent instruction: from L2, from the constant cache, and from
+/// L1.5.
+fn constants(stride: fn(u32) -> u64) -> [u64; 3] {
+    let load = access(MemorySpace::Constant, AccessKind::Load, 4);
+    let code = [load, operation(OperationClass::Integer, 5, &[4])];
+    let script = Script { stride, ..Script::new(&code) };
+    let mut bench = Bench::new(&[]);
+    let mut run = |cold: bool| {
+        if cold {
+            bench.sm.invalidate();
+        }
+        bench.run(script.clone(), 1).between(0, 1)
+    };
+    [run(true), run(false), run(true)]
+}
+
+#[test]
+fn constants_take_27_cycles_from_their_cache_89_from_l1_5_and_its_way_behind_that_of_l2() {
+    // To the look-up and that of L1.5, there and back, and what a miss takes more than a hit.
+    assert_eq!(constants(|_| 0), [5 + 2 + FAR + (89 - 27), 27, 89]);
+}
+
+#[test]
+fn each_word_of_constants_that_lanes_ask_for_takes_a_cycle() {
+    assert_eq!(constants(|_| 4)[1], 27 + 31);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Memory instructions on their way through the SM.
 
-use timing::message::RequestKind;
+use timing::message::{Origin, RequestKind};
 use warp_stream::{AccessKind, MemorySpace, OperationClass};
 
 use crate::bench::{Bench, FAR, Script, access, control, load, operation};
@@ -80,4 +80,42 @@ fn nothing_is_looked_at_while_a_warp_waits_for_memory() {
     bench.epoch(&mut sources);
     assert_eq!(bench.sm.next_event(), None);
     assert!(bench.sm.cta_count() == 1);
+}
+
+/// Cycles from a warp's reduction to its next, with so many lanes, `stride` bytes apart.
+fn between_reductions(lanes: u32, stride: fn(u32) -> u64) -> u64 {
+    let code: Vec<_> = (0..4).map(|_| access(MemorySpace::Global, AccessKind::Reduction, 4)).collect();
+    let active = u32::MAX >> (32 - lanes);
+    let run = Bench::new(&[]).run(Script { active, stride, ..Script::new(&code) }, 1);
+    run.between(2, 3)
+}
+
+#[test]
+fn reductions_of_a_warp_are_as_far_apart_as_the_lanes_at_one_address_say() {
+    for (lanes, cycles) in [(1, 31), (2, 32), (8, 41), (32, 76)] {
+        assert_eq!(between_reductions(lanes, |_| 0), cycles, "{lanes} lanes");
+    }
+    assert_eq!(between_reductions(32, |_| 4), 31);
+}
+
+#[test]
+fn reductions_of_other_warps_do_not_wait() {
+    let code = [access(MemorySpace::Global, AccessKind::Reduction, 4)];
+    let run = Bench::new(&[]).run(Script { stride: |_| 0, ..Script::new(&code).warps(8) }, 1);
+    let cycles = run.cycles_of(0);
+    assert!(cycles[7] - cycles[0] < 31, "{cycles:?}");
+}
+
+#[test]
+fn constants_that_a_round_of_their_cache_does_not_hold_come_from_l1_5() {
+    let load = access(MemorySpace::Constant, AccessKind::Load, 4);
+    let code: Vec<_> = (0..64).map(|_| load).collect();
+    let script = Script { address: |_, step| 64 * u64::from(step % 64), stride: |_| 0, ..Script::new(&code) };
+    let mut bench = Bench::new(&[]);
+    let first = bench.run(script.clone(), 1);
+    let constants = first.sent.iter().filter(|sent| sent.message.origin == Origin::Constant);
+    assert_eq!(constants.count(), 32);
+    let second = bench.run(script, 1).counters;
+    assert_eq!((second.memory.constant.misses, second.front_end.constant_hits), (128, 64 + 32));
+    assert_eq!(second.front_end.constant_l2_lines, 32);
 }

@@ -28,8 +28,8 @@ impl Expected {
 impl Work {
     fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
         self.reply.check(gpu.chip.sms)?;
-        let times = near(self.looked_up, now) && u64::from(self.atomic) < 1 << 24;
-        fits(times && near(self.sent, now), "a request takes too long")
+        self.atomic.map_or(Ok(()), |atomic| atomic.check())?;
+        fits(near(self.looked_up, now) && near(self.sent, now), "a request takes too long")
     }
 }
 
@@ -51,7 +51,8 @@ impl Slice {
         fits(exit.slice == number, "it is another one")?;
         fits(*taken == 0, "the crossbar does not know what it has taken")?;
         fits(*reply_room <= gpu.crossbar.input_buffer, "the crossbar has no such room")?;
-        fits(near(*free_at, now) && near(exit.atomic_free_at, now), "it is busy for too long")?;
+        fits(near(*free_at, now), "it is busy for too long")?;
+        exit.atomic.check(now)?;
         let waits = stalled.is_none_or(|stalled| stalled.since <= now && !self.input.is_empty());
         fits(waits, "nothing can be waiting since then")?;
         countable(&self.counters())?;

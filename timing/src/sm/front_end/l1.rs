@@ -1,62 +1,69 @@
-//! L1 instruction cache of an SM, which its sub-cores ask in turn.
+//! L1 instruction cache of an SM, which its sub-cores ask in turn. It is also the L1.5 of constants (Jia et al.): the constant
+//! cache has its turn beside the sub-cores.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
 use super::FrontEndSpec;
-use super::cache::{Cache, Lookup};
-use crate::message::{MemoryRequest, Origin, RequestKind};
+use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
 use crate::restore::{Fits, fits, near};
+use crate::sm::cache::{Cache, Lookup};
 use crate::sm::memory::SUB_CORES;
+use crate::sm::memory::constant::ConstantSpec;
 
-/// Sub-cores, one bit each.
-pub type SubCores = u8;
+/// Who asks for lines: sub-cores by their numbers, and [`CONSTANTS`].
+const ASKERS: usize = SUB_CORES + 1;
+
+/// The constant cache among those who ask.
+pub const CONSTANTS: usize = SUB_CORES;
+
+/// Who asks, one bit each.
+pub type Askers = u8;
 
 /// A line that is on its way from L2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Miss {
     line: u64,
-    waiting: SubCores,
+    waiting: Askers,
     sent: bool,
 }
 
-/// A line on its way to sub-cores.
+/// A line on its way to those who have asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Answer {
     cycle: u64,
     line: u64,
-    sub_cores: SubCores,
+    askers: Askers,
 }
 
 /// State of an L1 instruction cache.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct L1 {
     cache: Cache,
-    /// Lines that sub-cores ask for.
-    queues: [VecDeque<u64>; SUB_CORES],
+    /// Lines that are asked for.
+    queues: [VecDeque<u64>; ASKERS],
     /// Whose turn is next.
     turn: usize,
     misses: Vec<Miss>,
+    /// The earliest first.
     answers: VecDeque<Answer>,
 }
 
-/// What the SM does with what the cache has done.
+/// What the cache has done with a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Granted {
-    /// Nobody asks.
-    Nothing,
-    /// A line was there.
-    Hit,
-    /// A line was not there.
-    Miss,
+pub struct Granted {
+    /// Whose it was.
+    pub asker: usize,
+    /// Whether the line was there.
+    pub hit: bool,
 }
 
 impl L1 {
     /// An empty one.
     pub fn new(spec: &FrontEndSpec) -> L1 {
         L1 {
-            cache: Cache::new(spec.l1_size, spec.l1_ways),
+            cache: Cache::new(spec.l1_size, spec.l1_ways, LINE_BYTES),
             queues: Default::default(),
             turn: 0,
             misses: Vec::new(),
@@ -66,15 +73,15 @@ impl L1 {
 
     /// Whether one that was read can be, at a cycle.
     pub fn check(&self, spec: &FrontEndSpec, now: u64) -> Fits {
-        self.cache.check(spec.l1_size, spec.l1_ways)?;
-        fits(self.turn < SUB_CORES, "it is the turn of no sub-core")?;
+        self.cache.check(spec.l1_size, spec.l1_ways, LINE_BYTES)?;
+        fits(self.turn < ASKERS, "it is nobody's turn to ask for instructions")?;
         let near = self.answers.iter().all(|answer| near(answer.cycle, now));
         fits(near, "a line of instructions comes too late")
     }
 
-    /// A sub-core asks for a line.
-    pub fn ask(&mut self, sub_core: usize, line: u64) {
-        self.queues[sub_core].push_back(line);
+    /// Somebody asks for a line.
+    pub fn ask(&mut self, asker: usize, line: u64) {
+        self.queues[asker].push_back(line);
     }
 
     /// A sub-core looks a line up without an L0 cache of its own; what is not there comes as an answer to all that ask.
@@ -95,28 +102,33 @@ impl L1 {
         there
     }
 
-    /// Takes the question of one sub-core.
-    pub fn grant(&mut self, spec: &FrontEndSpec, cycle: u64) -> Granted {
-        let order = (0..SUB_CORES).map(|i| (self.turn + i) % SUB_CORES);
-        let Some(sub_core) = order.into_iter().find(|&sub_core| !self.queues[sub_core].is_empty()) else {
-            return Granted::Nothing;
-        };
-        let Some(line) = self.queues[sub_core].pop_front() else { return Granted::Nothing };
-        self.turn = (sub_core + 1) % SUB_CORES;
-        if self.cache.look_up(line) == Lookup::Miss {
-            self.miss(line, 1 << sub_core);
-            return Granted::Miss;
+    /// Takes one question, if there is any.
+    pub fn grant(&mut self, spec: &FrontEndSpec, constant: &ConstantSpec, cycle: u64) -> Option<Granted> {
+        let mut order = (0..ASKERS).map(|i| (self.turn + i) % ASKERS);
+        let asker = order.find(|&asker| !self.queues[asker].is_empty())?;
+        let line = self.queues[asker].pop_front()?;
+        self.turn = (asker + 1) % ASKERS;
+        let hit = self.cache.look_up(line) != Lookup::Miss;
+        if hit {
+            let latency = if asker == CONSTANTS { constant.way_of_hit() } else { u64::from(spec.l1_latency) };
+            self.answer_at(Answer { cycle: cycle + latency, line, askers: 1 << asker });
+        } else {
+            self.miss(line, 1 << asker);
         }
-        let answer = Answer { cycle: cycle + u64::from(spec.l1_latency), line, sub_cores: 1 << sub_core };
-        self.answers.push_back(answer);
-        Granted::Hit
+        Some(Granted { asker, hit })
     }
 
-    fn miss(&mut self, line: u64, waiting: SubCores) {
+    fn miss(&mut self, line: u64, waiting: Askers) {
         match self.misses.iter_mut().find(|miss| miss.line == line) {
             Some(miss) => miss.waiting |= waiting,
             None => self.misses.push(Miss { line, waiting, sent: false }),
         }
+    }
+
+    /// Behind the other answers of the same cycle.
+    fn answer_at(&mut self, answer: Answer) {
+        let place = self.answers.partition_point(|other| other.cycle <= answer.cycle);
+        self.answers.insert(place, answer);
     }
 
     /// Whether a request waits to leave.
@@ -128,34 +140,29 @@ impl L1 {
     pub fn send(&mut self, sm: u16) -> Option<MemoryRequest> {
         let miss = self.misses.iter_mut().find(|miss| !miss.sent)?;
         miss.sent = true;
-        Some(MemoryRequest {
-            line: miss.line,
-            sectors: 0xf,
-            bytes: 0,
-            kind: RequestKind::Read,
-            lanes: 0,
-            origin: Origin::Instruction,
-            sm,
-            tag: 0,
-            deferred: None,
-        })
+        let origin = if miss.waiting == 1 << CONSTANTS { Origin::Constant } else { Origin::Instruction };
+        Some(request(sm, miss.line, origin))
     }
 
-    /// A line comes from L2; it is answered at once.
-    pub fn fill(&mut self, cycle: u64, line: u64) {
+    /// A line comes from L2. Sub-cores have it at once; to the constant cache it takes its way.
+    pub fn fill(&mut self, constant: &ConstantSpec, cycle: u64, line: u64) {
         self.cache.fill(line, false);
-        if let Some(i) = self.misses.iter().position(|miss| miss.line == line) {
-            let Miss { waiting, .. } = self.misses.remove(i);
+        let Some(i) = self.misses.iter().position(|miss| miss.line == line) else { return };
+        let Miss { waiting, .. } = self.misses.remove(i);
+        if waiting >> CONSTANTS & 1 != 0 {
+            let cycle = cycle + constant.way_of_fill();
+            self.answer_at(Answer { cycle, line, askers: 1 << CONSTANTS });
+        }
+        let sub_cores = waiting & !(1 << CONSTANTS);
+        if sub_cores != 0 {
             // It is earlier than what has been looked up lately, and passes it.
-            self.answers.push_front(Answer { cycle, line, sub_cores: waiting });
+            self.answers.push_front(Answer { cycle, line, askers: sub_cores });
         }
     }
 
-    /// A line that is at sub-cores at a cycle.
-    pub fn answer(&mut self, cycle: u64) -> Option<(u64, SubCores)> {
-        self.answers
-            .pop_front_if(|answer| answer.cycle <= cycle)
-            .map(|answer| (answer.line, answer.sub_cores))
+    /// A line that is at those who have asked at a cycle.
+    pub fn answer(&mut self, cycle: u64) -> Option<(u64, Askers)> {
+        self.answers.pop_front_if(|answer| answer.cycle <= cycle).map(|answer| (answer.line, answer.askers))
     }
 
     /// When it has something to do, apart from sending. Core cycles.
@@ -174,5 +181,20 @@ impl L1 {
     /// Forgets everything that is there.
     pub fn clear(&mut self) {
         self.cache.clear();
+    }
+}
+
+/// What an SM asks L2 for when a line is not there.
+pub fn request(sm: u16, line: u64, origin: Origin) -> MemoryRequest {
+    MemoryRequest {
+        line,
+        sectors: 0xf,
+        bytes: 0,
+        kind: RequestKind::Read,
+        lanes: 0,
+        origin,
+        sm,
+        tag: 0,
+        deferred: None,
     }
 }

@@ -4,16 +4,19 @@
 //! instructions of that warp, no further than the line's end. They are in the buffer when they are decoded. What L0 has not
 //! comes from the SM's L1 instruction cache, whose arbiter takes one line a cycle, and from L2 through the memory unit.
 
-mod cache;
 mod l1;
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use self::cache::{Cache, Lookup};
-pub use self::l1::{Granted, L1};
+pub(super) use self::l1::CONSTANTS;
+use self::l1::Granted;
+pub use self::l1::L1;
+pub(super) use self::l1::request;
+use super::cache::{Cache, Lookup};
 use super::program::Program;
+use crate::message::LINE_BYTES;
 use crate::restore::{Fits, fits, near};
 use crate::specification::{Document, SpecificationError};
 
@@ -78,7 +81,7 @@ impl FrontEndSpec {
 }
 
 crate::counters! {
-    /// Instruction caches.
+    /// Instruction caches. L1 is the constant cache's next level too.
     pub struct FrontEndCounters in "front_end" {
         /// Fetches of warps.
         fetches: "fetches" = "",
@@ -90,10 +93,28 @@ crate::counters! {
         l1_lines: "lines" = "sm__icc_requests.sum",
         /// Those that L1 has.
         l1_hits: "lines" = "sm__icc_requests_lookup_hit.sum",
+        /// Lines that the constant cache asks L1 for.
+        constant_lines: "lines" = "",
+        /// Those that L1 has.
+        constant_hits: "lines" = "",
         /// Lines asked of L2.
         l2_lines: "lines" = "",
+        /// Those for the constant cache.
+        constant_l2_lines: "lines" = "",
         /// Times that a warp's next instruction was not the one after the last.
         redirections: "times" = "",
+    }
+}
+
+impl FrontEndCounters {
+    /// L1 has taken a question.
+    pub(super) fn count(&mut self, Granted { asker, hit }: Granted) {
+        let (lines, hits) = match asker {
+            CONSTANTS => (&mut self.constant_lines, &mut self.constant_hits),
+            _ => (&mut self.l1_lines, &mut self.l1_hits),
+        };
+        *lines += 1;
+        *hits += u64::from(hit);
     }
 }
 
@@ -201,7 +222,7 @@ impl Fetch {
     /// With an empty cache.
     pub fn new(spec: &FrontEndSpec) -> Fetch {
         Fetch {
-            l0: Cache::new(spec.l0_size, spec.l0_ways),
+            l0: Cache::new(spec.l0_size, spec.l0_ways, LINE_BYTES),
             wanted: 0,
             blocked: 0,
             turn: 0,
@@ -219,7 +240,7 @@ impl Fetch {
         present: u32,
         buffer: impl Fn(u32) -> Option<&'b Buffer>,
     ) -> Fits {
-        self.l0.check(spec.l0_size, spec.l0_ways)?;
+        self.l0.check(spec.l0_size, spec.l0_ways, LINE_BYTES)?;
         fits((self.wanted | self.blocked) & !present == 0, "instructions are fetched for no warp")?;
         fits(self.turn < 32, "it is the turn of no warp to fetch")?;
         fits(
@@ -268,7 +289,7 @@ impl Fetch {
     pub fn fetch(&mut self, beside: Beside<'_>, warp: u32, buffer: &mut Buffer, cycle: u64) {
         let Beside { spec, program, l1, counters, sub_core } = beside;
         let address = program.address(buffer.asked);
-        let line = address - address % cache::LINE;
+        let line = address - address % LINE_BYTES;
         counters.fetches += 1;
         let there = match spec.organisation {
             Organisation::Shared => l1.look_up(sub_core, line),
@@ -282,7 +303,7 @@ impl Fetch {
         }
         let end = (program.instructions().len() as u32).min(buffer.asked + spec.width);
         let mut to = buffer.asked + 1;
-        while to < end && program.address(to) / cache::LINE == line / cache::LINE {
+        while to < end && program.address(to) / LINE_BYTES == line / LINE_BYTES {
             to += 1;
         }
         buffer.asked = to;
@@ -314,7 +335,7 @@ impl Fetch {
         }
         let end = program.end_address();
         for ahead in 1..=u64::from(spec.prefetch) {
-            let line = line + ahead * cache::LINE;
+            let line = line + ahead * LINE_BYTES;
             if line < end && !self.asks(line) && !self.l0.has(line) {
                 counters.prefetches += 1;
                 self.queue.push_back(Request { line, ahead: true });

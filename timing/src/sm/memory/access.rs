@@ -12,7 +12,7 @@ pub enum Structure {
     L1,
     /// Shared memory, whose data stage also moves the values of `SHFL`.
     Shared,
-    /// Constant caches.
+    /// Constant cache.
     Constant,
 }
 

@@ -55,6 +55,7 @@ impl State {
         let free = self.accesses.places()?;
         let mut answers = vec![0_u32; self.accesses.capacity() as usize];
         let l1 = self.l1.restore(&gpu.l1, |access| count_answer(&mut answers, &free, access))?;
+        self.constants.check(&gpu.constant, |access| count_answer(&mut answers, &free, access))?;
         let mut lines = self.lines.places()?;
         let mut placed = free.clone();
         self.place(&mut placed)?;
@@ -65,7 +66,7 @@ impl State {
             if access.taken < access.total {
                 access.deferred.map_or(Ok(()), &mut deferred)?;
             }
-            // Those that do not wait for a line of L1 wait for an answer of their own.
+            // Those that do not wait for a line of L1 or of constants wait for an answer of their own.
             let waiting = &mut answers[number as usize];
             *waiting =
                 u32::from(access.unanswered).checked_sub(*waiting).ok_or("an access waits too often")?;
@@ -140,17 +141,18 @@ impl State {
             lines.reach(line)?;
             (line, left) = (self.lines[line].next, left + 1);
         }
-        let needed = if access.structure == Structure::L1 { total - taken } else { 0 };
+        let shared = access.structure == Structure::Shared;
+        let needed = if shared { 0 } else { total - taken };
         fits(left == needed && total > 0, "an access has another number of lines")?;
         let whole = (total, taken, unanswered) == (1, 0, 0) && passes > 0;
-        fits(access.structure == Structure::L1 || whole, "an access is in pieces")
+        fits(!shared || whole, "an access is in pieces")
     }
 }
 
-/// An access waits for a line of L1.
+/// An access waits for a line of L1 or of constants.
 fn count_answer(answers: &mut [u32], free: &Once, access: u32) -> Fits {
     let answers = answers.get_mut(access as usize).filter(|_| !free.has(access));
-    *answers.ok_or("a line of L1 is waited for by no access")? += 1;
+    *answers.ok_or("a line is waited for by no access")? += 1;
     Ok(())
 }
 

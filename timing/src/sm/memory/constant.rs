@@ -1,17 +1,234 @@
-//! Constant caches.
+//! Constant cache of an SM. What it has not comes from the L1.5, which is the L1 instruction cache (`sm::front_end`), or from L2.
+//!
+//! Each distinct word of a warp's access is a request, and the cache takes one a cycle. A request that misses waits for its line;
+//! others pass it.
 
+use serde::{Deserialize, Serialize};
+use warp_stream::{LaneMask, WARP_SIZE};
+
+use super::access::Line;
+use crate::message::LINE_BYTES;
+use crate::restore::{Fits, fits};
+use crate::sm::cache::{Cache, Lookup};
 use crate::specification::{Document, SpecificationError};
 
 crate::specification! {
-    /// Constant caches of an SM.
+    /// Constant cache of an SM.
     pub struct ConstantSpec in "constant" {
-        /// From the lookup of a hit to the data at the write-back latch.
+        /// Bytes that it holds.
+        size: u32 ["B"],
+        /// Bytes of a line.
+        line: u32 ["B"],
+        /// Lines of a set.
+        ways: u32 ["lines"],
+        /// From the look-up of a hit to the data at the write-back latch.
         latency: u32 ["core cycles"],
+        /// The same of a miss that the L1 instruction cache has.
+        l1_5_latency: u32 ["core cycles"],
     }
 }
 
+/// Cycles from the look-up of a miss to that in the L1 instruction cache, and from a line's arrival to the write-back latch.
+const STAGES: u32 = 2;
+
 impl ConstantSpec {
-    pub(crate) fn check(&self, _: &Document) -> Result<(), SpecificationError> {
+    pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        let wrong = |name, reason| Err(document.wrong("constant", name, reason));
+        let line = u64::from(self.line);
+        if self.line < 4 || !line.is_power_of_two() || line > LINE_BYTES {
+            return wrong(
+                "line",
+                "a line is a power of two from 4 to 128 B, those of the L1 instruction cache",
+            );
+        }
+        if self.ways == 0 || self.size == 0 || !self.size.is_multiple_of(self.ways * self.line) {
+            return wrong("ways", "the cache's lines are no whole number of sets");
+        }
+        if self.l1_5_latency < self.latency + STAGES {
+            return wrong("l1_5_latency", "a miss takes longer than a hit");
+        }
         Ok(())
+    }
+
+    /// From the look-up in the L1 instruction cache to the line's arrival. Core cycles.
+    pub(crate) fn way_of_hit(&self) -> u64 {
+        u64::from(self.l1_5_latency - STAGES)
+    }
+
+    /// From a line's arrival in the L1 instruction cache to that here: what a miss takes more than a hit. Core cycles.
+    pub(crate) fn way_of_fill(&self) -> u64 {
+        u64::from(self.l1_5_latency - self.latency)
+    }
+
+    /// The requests of an access, each with its line.
+    pub(super) fn requests(
+        &self,
+        active: LaneMask,
+        addresses: &[u64; WARP_SIZE],
+        width: u8,
+        lines: &mut Vec<Line>,
+    ) {
+        let mut words = [0; WARP_SIZE];
+        let mut count = 0;
+        for lane in (0..WARP_SIZE).filter(|lane| active >> lane & 1 != 0) {
+            let word = addresses[lane] / u64::from(width.max(1));
+            // Most often all lanes ask for the same.
+            if !words[..count].contains(&word) {
+                words[count] = word;
+                count += 1;
+                let address = addresses[lane] & !u64::from(self.line - 1);
+                lines.push(Line { address, ..Line::default() });
+            }
+        }
+    }
+}
+
+crate::counters! {
+    /// Constant cache.
+    pub struct ConstantCounters in "constant" {
+        /// Distinct words of accesses.
+        requests: "requests" = "idc__requests.sum",
+        /// Those whose line is there.
+        hits: "requests" = "idc__requests_lookup_hit.sum",
+        /// Those whose line is not.
+        misses: "requests" = "idc__requests_lookup_miss.sum",
+        /// Lines asked of L1.5.
+        lines: "lines" = "",
+    }
+}
+
+/// A request whose line is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Waiter {
+    line: u64,
+    access: u32,
+}
+
+/// State of a constant cache.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ConstantCache {
+    cache: Cache,
+    waiting: Vec<Waiter>,
+    /// Lines to be asked for.
+    wanted: Vec<u64>,
+    pub(super) counters: ConstantCounters,
+}
+
+impl ConstantCache {
+    /// An empty one.
+    pub(super) fn new(spec: &ConstantSpec) -> ConstantCache {
+        ConstantCache {
+            cache: Cache::new(spec.size, spec.ways, u64::from(spec.line)),
+            waiting: Vec::new(),
+            wanted: Vec::new(),
+            counters: ConstantCounters::default(),
+        }
+    }
+
+    /// Whether one that was read can be; `waits` is told of each access that waits for a line.
+    pub(super) fn check(&self, spec: &ConstantSpec, mut waits: impl FnMut(u32) -> Fits) -> Fits {
+        self.cache.check(spec.size, spec.ways, u64::from(spec.line))?;
+        let awaited = |line: &u64| self.waiting.iter().any(|waiter| waiter.line == *line);
+        fits(self.wanted.iter().all(awaited), "a line of constants is asked for that nobody waits for")?;
+        self.waiting.iter().try_for_each(|waiter| waits(waiter.access))
+    }
+
+    /// Looks a line up for a request of an access, which waits if it is not there.
+    pub(super) fn look_up(&mut self, line: u64, access: u32) -> bool {
+        self.counters.requests += 1;
+        if self.cache.look_up(line) != Lookup::Miss {
+            self.counters.hits += 1;
+            return true;
+        }
+        self.counters.misses += 1;
+        if !self.waiting.iter().any(|waiter| waiter.line == line) {
+            self.counters.lines += 1;
+            self.wanted.push(line);
+        }
+        self.waiting.push(Waiter { line, access });
+        false
+    }
+
+    /// Whether lines are to be asked for.
+    pub(super) fn wants_lines(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
+    /// Takes the lines to be asked for, each as the line of the L1 instruction cache that it lies in.
+    pub(super) fn take_wanted(&mut self) -> impl Iterator<Item = u64> {
+        self.wanted.drain(..).map(|line| line - line % LINE_BYTES)
+    }
+
+    /// A line of the L1 instruction cache comes; `answered` gets the accesses of the requests that have waited for parts of it.
+    pub(super) fn fill(&mut self, line: u64, answered: &mut Vec<u32>) {
+        let ConstantCache { cache, waiting, .. } = self;
+        waiting.retain(|waiter| {
+            let comes = waiter.line - waiter.line % LINE_BYTES == line;
+            if comes {
+                if !cache.has(waiter.line) {
+                    cache.fill(waiter.line, false);
+                }
+                answered.push(waiter.access);
+            }
+            !comes
+        });
+    }
+
+    /// A line is used, and comes at once if it is not there; says whether it was. Nothing is counted.
+    pub(super) fn warm(&mut self, line: u64) -> bool {
+        let there = self.cache.look_up(line) != Lookup::Miss;
+        if !there {
+            self.cache.fill(line, false);
+        }
+        there
+    }
+
+    /// Forgets what is there.
+    pub(super) fn invalidate(&mut self) {
+        self.cache.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specification::GpuSpec;
+
+    fn requests(active: LaneMask, width: u8, address: impl Fn(u64) -> u64) -> Vec<u64> {
+        let spec = GpuSpec::built_in("titan-v").unwrap().constant;
+        let mut lines = Vec::new();
+        spec.requests(active, &std::array::from_fn(|lane| address(lane as u64)), width, &mut lines);
+        lines.iter().map(|line| line.address).collect()
+    }
+
+    #[test]
+    fn lanes_that_ask_for_one_word_are_one_request() {
+        assert_eq!(requests(!0, 4, |_| 100), [64]);
+        assert_eq!(requests(!0, 4, |lane| 100 + 4 * (lane % 2)), [64, 64]);
+        assert_eq!(requests(0b11, 8, |lane| 1024 * lane), [0, 1024]);
+        assert!(requests(0, 8, |lane| 1024 * lane).is_empty());
+    }
+
+    #[test]
+    fn a_line_is_asked_for_once_and_answers_all_that_wait() {
+        let spec = GpuSpec::built_in("titan-v").unwrap().constant;
+        let mut cache = ConstantCache::new(&spec);
+        assert_eq!(
+            [(64, 1), (64, 2), (0, 3), (256, 4)].map(|(line, access)| cache.look_up(line, access)),
+            [false; 4]
+        );
+        assert_eq!(cache.take_wanted().collect::<Vec<_>>(), [0, 0, 256]);
+        let mut answered = Vec::new();
+        cache.fill(0, &mut answered);
+        assert_eq!(answered, [1, 2, 3]);
+        assert_eq!([0, 64, 256].map(|line| cache.look_up(line, 5)), [true, true, false]);
+    }
+
+    #[test]
+    fn a_cache_that_a_round_of_lines_does_not_fit_into_misses_each() {
+        let spec = GpuSpec::built_in("titan-v").unwrap().constant;
+        let mut cache = ConstantCache::new(&spec);
+        let mut round = |bytes: u64| (0..bytes).step_by(64).filter(|line| cache.warm(*line)).count();
+        assert_eq!([round(2048), round(2048), round(4096), round(4096)], [0, 32, 32, 0]);
     }
 }

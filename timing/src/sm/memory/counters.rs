@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use warp_stream::{AccessKind, MemoryOperation, MemorySpace};
 
 use super::coalescer::{CoalescerCounters, Footprint};
+use super::constant::ConstantCounters;
 use super::l1::L1Counters;
 use super::pipeline::MemoryPipelineCounters;
 use super::shared::{Passes, SharedCounters};
@@ -20,6 +21,8 @@ pub struct MemoryCounters {
     pub shared: SharedCounters,
     /// L1 data cache.
     pub l1: L1Counters,
+    /// Constant cache.
+    pub constant: ConstantCounters,
 }
 
 impl Counters for MemoryCounters {
@@ -28,6 +31,7 @@ impl Counters for MemoryCounters {
         self.coalescer.each(tell);
         self.shared.each(tell);
         self.l1.each(tell);
+        self.constant.each(tell);
     }
 
     fn add(&mut self, other: &MemoryCounters) {
@@ -35,6 +39,7 @@ impl Counters for MemoryCounters {
         self.coalescer.add(&other.coalescer);
         self.shared.add(&other.shared);
         self.l1.add(&other.l1);
+        self.constant.add(&other.constant);
     }
 }
 

@@ -5,7 +5,7 @@ use warp_stream::{AccessKind, CacheOperator, MemoryOperation, MemorySpace, Opera
 
 use super::access::{Access, Line, STRUCTURES, Structure};
 use super::l1::{Lookup, Stall};
-use super::{FILL, MemoryUnit};
+use super::{FILL, MemoryUnit, State};
 use crate::message::{MemoryRequest, RequestKind};
 use crate::restore::near;
 
@@ -42,12 +42,15 @@ pub(super) fn bypasses(operation: &MemoryOperation, deferred: Option<u32>) -> bo
 impl MemoryUnit {
     /// Each structure takes requests of one access.
     pub(super) fn grant(&mut self, cycle: u64, performed: &mut Vec<u32>) {
-        for structure in [Structure::Shared, Structure::Constant] {
-            if self.state.waiting[structure as usize] != 0
-                && let Some((pipeline, number)) = self.candidate(structure, cycle, 0)
-            {
-                self.take_whole(structure, pipeline, number, cycle, performed);
-            }
+        if self.state.waiting[Structure::Shared as usize] != 0
+            && let Some((pipeline, number)) = self.candidate(Structure::Shared, cycle, 0)
+        {
+            self.take_whole(pipeline, number, cycle, performed);
+        }
+        if self.state.waiting[Structure::Constant as usize] != 0
+            && let Some((pipeline, number)) = self.candidate(Structure::Constant, cycle, 0)
+        {
+            self.take_constant(pipeline, number, cycle, performed);
         }
         self.grant_l1(cycle);
     }
@@ -89,19 +92,11 @@ impl MemoryUnit {
         next
     }
 
-    /// Shared memory or the constant caches take an access.
-    fn take_whole(
-        &mut self,
-        structure: Structure,
-        pipeline: usize,
-        number: u32,
-        cycle: u64,
-        performed: &mut Vec<u32>,
-    ) {
+    /// Shared memory takes an access.
+    fn take_whole(&mut self, pipeline: usize, number: u32, cycle: u64, performed: &mut Vec<u32>) {
         let access = &mut self.state.accesses[number];
-        let latency = match structure {
-            Structure::Constant => self.gpu.constant.latency,
-            _ if access.class == OperationClass::Shuffle => self.gpu.shared.shuffle_latency,
+        let latency = match access.class {
+            OperationClass::Shuffle => self.gpu.shared.shuffle_latency,
             _ => self.gpu.shared.latency,
         };
         let passes = u64::from(access.passes);
@@ -109,8 +104,28 @@ impl MemoryUnit {
         access.ready = cycle + passes - 1 + u64::from(latency);
         performed.extend(access.deferred);
         let turn = (pipeline + 1) % self.state.pipelines.len();
-        self.state.arbiters[structure as usize] = Arbiter { free: cycle + passes, turn };
-        self.leave_buffer(structure, pipeline, 1, true);
+        self.state.arbiters[Structure::Shared as usize] = Arbiter { free: cycle + passes, turn };
+        self.leave_buffer(Structure::Shared, pipeline, 1, true);
+        self.finish(number);
+    }
+
+    /// The constant cache takes a request of an access.
+    fn take_constant(&mut self, pipeline: usize, number: u32, cycle: u64, performed: &mut Vec<u32>) {
+        let State { accesses, lines, constants, arbiters, pipelines, .. } = &mut self.state;
+        let access = &mut accesses[number];
+        let line = lines.remove(access.first);
+        access.first = line.next;
+        access.taken += 1;
+        if constants.look_up(line.address, number) {
+            access.ready = access.ready.max(cycle + u64::from(self.gpu.constant.latency));
+        } else {
+            access.unanswered += 1;
+        }
+        let last = access.taken == access.total;
+        performed.extend(access.deferred.filter(|_| last));
+        let turn = (pipeline + usize::from(last)) % pipelines.len();
+        arbiters[Structure::Constant as usize] = Arbiter { free: cycle + 1, turn };
+        self.leave_buffer(Structure::Constant, pipeline, 1, last);
         self.finish(number);
     }
 

@@ -2,10 +2,12 @@
 //!
 //! An instruction goes through the memory pipeline of its sub-core ([`pipeline`]), where the coalescer makes requests of
 //! lanes' addresses ([`coalescer`]), to one of the structures that the sub-cores share: L1 data cache ([`l1`]), shared memory
-//! ([`shared`]), constant caches ([`constant`]). They take requests of the sub-cores in turn. What L1 has not, and all stores,
-//! atomic operations and accesses that pass by it, go out as [`MemoryRequest`]s; replies fill L1.
+//! ([`shared`]), constant cache ([`constant`]). They take requests of the sub-cores in turn. What L1 has not, and all stores,
+//! atomic operations and accesses that pass by it, go out as [`MemoryRequest`]s; replies fill L1. What the constant cache has not
+//! it asks of the SM's instruction cache.
 
 mod access;
+pub mod atomic;
 mod banks;
 mod check;
 pub mod coalescer;
@@ -29,11 +31,12 @@ use self::access::{Access, Line, STRUCTURES, Structure};
 pub(crate) use self::check::Awaited;
 use self::coalescer::Pattern;
 use self::completions::Completions;
+use self::constant::ConstantCache;
 pub use self::counters::MemoryCounters;
 use self::grant::{Arbiter, pipelines};
 use self::l1::{L1, Stall};
 use self::pipeline::{Organisation, Pipeline};
-use crate::message::{MemoryReply, MemoryRequest, Origin, RequestKind, SECTOR_BYTES, Timed};
+use crate::message::{MemoryReply, MemoryRequest, RequestKind, SECTOR_BYTES, Timed};
 use crate::slab::{NONE, Slab};
 use crate::specification::GpuSpec;
 
@@ -103,6 +106,7 @@ pub(crate) struct State {
     #[serde(skip)]
     latched: u32,
     l1: L1,
+    constants: ConstantCache,
     /// Why L1 takes nothing, and since when; it tries again when `changed`.
     stalled: Option<(Stall, u64)>,
     changed: bool,
@@ -156,6 +160,7 @@ impl MemoryUnit {
             waiting: [0; STRUCTURES],
             latched: 0,
             l1: L1::new(&gpu.l1, gpu.l1.size),
+            constants: ConstantCache::new(&gpu.constant),
             stalled: None,
             changed: false,
             outgoing: VecDeque::new(),
@@ -230,15 +235,17 @@ impl MemoryUnit {
             }
             MemorySpace::Constant => {
                 access.structure = Structure::Constant;
-                return access;
+                self.gpu.constant.requests(active, addresses, operation.width, &mut self.lines);
             }
             MemorySpace::Texture => {
+                access.structure = Structure::L1;
                 let footprint =
                     coalescer::coalesce_texels(issue.texels, operation.width, marks, &mut self.lines);
                 self.state.counters.count_lines(&operation, footprint, self.lines.len());
                 access.passes = active.count_ones().div_ceil(self.gpu.texture.lanes) as u16;
             }
             MemorySpace::Global | MemorySpace::Local | MemorySpace::Generic => {
+                access.structure = Structure::L1;
                 let pattern = Pattern { active, addresses, width: operation.width, marks };
                 let footprint = coalescer::coalesce(self.gpu.coalescer.policy, &pattern, &mut self.lines);
                 self.state.counters.count_lines(&operation, footprint, self.lines.len());
@@ -247,9 +254,9 @@ impl MemoryUnit {
         }
         // An access of no lane passes through the shared data stage, and so ends.
         access.passes = access.passes.max(1);
-        if !self.lines.is_empty() {
-            access.structure = Structure::L1;
-            access.total = self.lines.len().min(usize::from(u16::MAX)) as u16;
+        match self.lines.len() {
+            0 => access.structure = Structure::Shared,
+            lines => access.total = lines.min(usize::from(u16::MAX)) as u16,
         }
         access
     }
@@ -304,7 +311,7 @@ impl MemoryUnit {
     fn take_replies(&mut self, cycle: u64, inbox: &mut VecDeque<Timed<MemoryReply>>) -> u64 {
         let mut i = 0;
         while let Some(&Timed { cycle: arrival, message: reply }) = inbox.get(i) {
-            if reply.origin == Origin::Instruction {
+            if reply.origin.is_instruction_cache() {
                 i += 1;
                 continue;
             }
@@ -338,6 +345,26 @@ impl MemoryUnit {
         // Those that have waited read the line one after the other.
         for (turn, number) in (0..).zip(answered.drain(..)) {
             self.answer(number, there + turn);
+        }
+        self.answered = answered;
+    }
+
+    /// Whether lines of constants are to be asked of the instruction cache.
+    pub fn wants_constants(&self) -> bool {
+        self.state.constants.wants_lines()
+    }
+
+    /// Takes the lines of constants to be asked for.
+    pub fn take_wanted_constants(&mut self) -> impl Iterator<Item = u64> {
+        self.state.constants.take_wanted()
+    }
+
+    /// A line of constants comes from the instruction cache; results are there from the next cycle on.
+    pub fn fill_constants(&mut self, cycle: u64, line: u64) {
+        let mut answered = std::mem::take(&mut self.answered);
+        self.state.constants.fill(line, &mut answered);
+        for number in answered.drain(..) {
+            self.answer(number, cycle + 1);
         }
         self.answered = answered;
     }
@@ -427,6 +454,7 @@ impl MemoryUnit {
     /// Forgets what the caches have: a kernel begins.
     pub fn invalidate(&mut self) {
         self.state.l1.invalidate();
+        self.state.constants.invalidate();
     }
 
     /// Bytes of L1.
@@ -436,7 +464,8 @@ impl MemoryUnit {
 
     /// What it has counted.
     pub fn counters(&self) -> MemoryCounters {
-        MemoryCounters { l1: self.state.l1.counters, ..self.state.counters }
+        let State { l1, constants, counters, .. } = &self.state;
+        MemoryCounters { l1: l1.counters, constant: constants.counters, ..*counters }
     }
 
     /// Whether nothing is under way; results that nobody has taken are not.

@@ -5,7 +5,7 @@ use warp_stream::{AccessKind, Execution, MemoryOperation, MemorySpace};
 use super::access::{Line, origin};
 use super::coalescer::{self, Pattern};
 use super::{MemoryUnit, grant};
-use crate::message::{MemoryRequest, RequestKind};
+use crate::message::{LINE_BYTES, MemoryRequest, RequestKind};
 
 impl MemoryUnit {
     /// An access of a warp, whose space is resolved, to the unit, which is idle; adds its requests to `out`. Nothing is
@@ -34,6 +34,17 @@ impl MemoryUnit {
             let line = self.lines[place];
             self.warm_line(&operation, bypasses, &line, out);
         }
+    }
+
+    /// A warp reads constants; lines of the instruction cache that those lie in which are not there are added to `missed`. Nothing is
+    /// counted.
+    pub(crate) fn warm_constants(&mut self, width: u8, execution: &Execution, missed: &mut Vec<u64>) {
+        let Execution { active, addresses, .. } = execution;
+        self.lines.clear();
+        self.gpu.constant.requests(*active, addresses, width, &mut self.lines);
+        let constants = &mut self.state.constants;
+        let lines = self.lines.iter().map(|line| line.address);
+        missed.extend(lines.filter(|line| !constants.warm(*line)).map(|line| line - line % LINE_BYTES));
     }
 
     fn warm_line(

@@ -1,11 +1,8 @@
-//! Tags of an instruction cache.
+//! Tags of a cache of what is only read: instructions, constants.
 
 use serde::{Deserialize, Serialize};
 
 use crate::restore::{Fits, MOST_COUNTED, fits};
-
-/// Bytes of a line.
-pub const LINE: u64 = crate::message::LINE_BYTES;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Tag {
@@ -32,30 +29,32 @@ pub enum Lookup {
 pub struct Cache {
     tags: Vec<Tag>,
     ways: usize,
+    /// Bytes of a line.
+    line: u64,
     turn: u64,
 }
 
 impl Cache {
-    /// An empty one of so many bytes.
-    pub fn new(bytes: u32, ways: u32) -> Cache {
-        let lines = (u64::from(bytes) / LINE).max(1) as usize;
+    /// An empty one of so many bytes, with lines of `line` bytes.
+    pub fn new(bytes: u32, ways: u32, line: u64) -> Cache {
+        let lines = (u64::from(bytes) / line).max(1) as usize;
         let ways = (ways.max(1) as usize).min(lines);
         let lines = lines / ways * ways;
-        Cache { tags: vec![Tag { line: 0, used: 0, ahead: false }; lines], ways, turn: 0 }
+        Cache { tags: vec![Tag { line: 0, used: 0, ahead: false }; lines], ways, line, turn: 0 }
     }
 
-    /// Whether one that was read can be, of so many bytes.
-    pub fn check(&self, bytes: u32, ways: u32) -> Fits {
-        let empty = Cache::new(bytes, ways);
-        let size = self.tags.len() == empty.tags.len() && self.ways == empty.ways;
-        fits(size, "an instruction cache has another size")?;
+    /// Whether one that was read can be that which [`Cache::new`] makes.
+    pub fn check(&self, bytes: u32, ways: u32, line: u64) -> Fits {
+        let empty = Cache::new(bytes, ways, line);
+        let shape = |cache: &Cache| (cache.tags.len(), cache.ways, cache.line);
+        fits(shape(self) == shape(&empty), "a cache of instructions or constants has another size")?;
         let used = self.tags.iter().all(|tag| tag.used <= self.turn);
-        fits(used && self.turn < MOST_COUNTED, "a line of instructions was used too often")
+        fits(used && self.turn < MOST_COUNTED, "a line of instructions or constants was used too often")
     }
 
     fn set(&mut self, line: u64) -> &mut [Tag] {
         let sets = self.tags.len() / self.ways;
-        let set = (line / LINE % sets as u64) as usize;
+        let set = (line / self.line % sets as u64) as usize;
         &mut self.tags[set * self.ways..][..self.ways]
     }
 
@@ -98,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_line_of_a_set_that_was_used_least_recently_goes() {
-        let mut cache = Cache::new(4 * 128, 2);
+        let mut cache = Cache::new(4 * 128, 2, 128);
         for line in [0, 2 * 128] {
             cache.fill(line, false);
         }
@@ -110,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_first_use_of_a_prefetched_line_is_told() {
-        let mut cache = Cache::new(1024, 2);
+        let mut cache = Cache::new(1024, 2, 128);
         cache.fill(128, true);
         assert_eq!([cache.look_up(128), cache.look_up(128)], [Lookup::FirstUse, Lookup::Hit]);
     }

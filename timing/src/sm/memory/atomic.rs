@@ -1,0 +1,74 @@
+//! How often a warp issues atomic operations on global memory.
+//!
+//! A warp's next one waits until the lanes of the last have left the SM, those at one address one after the other. What L2 does
+//! with them is its own matter (`l2::atomic`).
+
+use warp_stream::{LaneMask, WARP_SIZE};
+
+use crate::specification::{Document, SpecificationError};
+
+crate::specification! {
+    /// Atomic operations on global memory, as they leave an SM.
+    pub struct AtomicSpec in "atomic" {
+        /// From a warp's operation to its next, with one lane at each address.
+        interval: u32 ["core cycles"],
+        /// The same with all lanes at one address; with some of them there it grows evenly.
+        interval_of_warp: u32 ["core cycles"],
+    }
+}
+
+impl AtomicSpec {
+    pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        match self.interval_of_warp < self.interval {
+            true => Err(document.wrong("atomic", "interval_of_warp", "more lanes would take less time")),
+            false => Ok(()),
+        }
+    }
+
+    /// From an operation to the same warp's next. Core cycles.
+    pub(crate) fn interval(&self, active: LaneMask, addresses: &[u64; WARP_SIZE]) -> u64 {
+        let further = u64::from(self.interval_of_warp - self.interval);
+        let lanes = u64::from(lanes_at_an_address(active, addresses).max(1));
+        u64::from(self.interval) + further * (lanes - 1) / (WARP_SIZE as u64 - 1)
+    }
+}
+
+/// Lanes at the address that has most.
+fn lanes_at_an_address(active: LaneMask, addresses: &[u64; WARP_SIZE]) -> u32 {
+    let mut most = 0;
+    let mut left = active;
+    while left.count_ones() > most {
+        let first = addresses[left.trailing_zeros() as usize];
+        let there = (0..WARP_SIZE).filter(|&lane| left >> lane & 1 != 0 && addresses[lane] == first);
+        let there = there.fold(0, |mask, lane| mask | 1 << lane);
+        most = most.max(u32::count_ones(there));
+        left &= !there;
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPEC: AtomicSpec = AtomicSpec { interval: 31, interval_of_warp: 76 };
+
+    #[test]
+    fn the_interval_grows_evenly_with_the_lanes_at_one_address() {
+        for (lanes, cycles) in [(0, 31), (1, 31), (2, 32), (8, 41), (16, 52), (32, 76)] {
+            let active = (u64::from(u32::MAX) >> (32 - lanes)) as u32;
+            assert_eq!(SPEC.interval(active, &[64; WARP_SIZE]), cycles, "{lanes} lanes");
+        }
+    }
+
+    #[test]
+    fn lanes_at_addresses_of_their_own_do_not_wait_for_each_other() {
+        assert_eq!(SPEC.interval(!0, &std::array::from_fn(|lane| 4 * lane as u64)), 31);
+    }
+
+    #[test]
+    fn the_address_with_most_lanes_decides() {
+        let address = |lane| if lane % 4 == 3 { 8 } else { 100 + 4 * lane as u64 };
+        assert_eq!(lanes_at_an_address(!0, &std::array::from_fn(address)), 8);
+    }
+}

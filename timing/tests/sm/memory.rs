@@ -136,7 +136,8 @@ fn a_page_that_the_tlb_has_not_takes_its_latency_more() {
 #[test]
 fn pages_in_turn_are_there_up_to_the_tlbs_size() {
     let misses = |pages: usize, address: fn(u64, u32) -> u64| {
-        let code: Vec<_> = (0..pages).map(|_| access(MemorySpace::Global, AccessKind::Reduction, 4)).collect();
+        let code: Vec<_> =
+            (0..pages).map(|_| access(MemorySpace::Global, AccessKind::Reduction, 4)).collect();
         let script = Script { address, stride: |_| 4, ..Script::new(&code) };
         let mut bench = Bench::new(&["tlb.miss=9"]);
         bench.run(script.clone(), 1);

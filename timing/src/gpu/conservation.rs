@@ -50,6 +50,7 @@ rules! {
     gpu.copy_replies => gpu.copy_requests;
     sm.memory.pipeline.requests_sent + sm.front_end.l2_lines + gpu.copy_requests => memory.requests;
     sm.memory.constant.hits + sm.memory.constant.misses => sm.memory.constant.requests;
+    sm.memory.tlb.hits + sm.memory.tlb.misses + sm.memory.tlb.merged => sm.memory.tlb.requests;
     sm.memory.constant.lines => sm.front_end.constant_lines;
     4 * sm.front_end.constant_l2_lines => l2.sectors_constant;
     4 * sm.front_end.l2_lines => l2.sectors_constant + l2.sectors_instruction;
@@ -91,6 +92,7 @@ mod tests {
         |t| t.gpu.copy_replies += 1,
         |t| t.sm.front_end.l2_lines += 1,
         |t| t.sm.memory.constant.hits += 1,
+        |t| t.sm.memory.tlb.hits += 1,
         |t| t.sm.memory.constant.lines += 1,
         |t| t.l2.sectors_constant += 1,
         |t| t.l2.sectors_instruction += 1,

@@ -18,6 +18,7 @@ use crate::sm::memory::l1::L1Spec;
 use crate::sm::memory::pipeline::MemoryPipelineSpec;
 use crate::sm::memory::shared::SharedSpec;
 use crate::sm::memory::texture::TextureSpec;
+use crate::sm::memory::tlb::TlbSpec;
 use crate::sm::occupancy::CtaSpec;
 use crate::sm::operands::OperandSpec;
 use crate::sm::result_bus::ResultBusSpec;
@@ -109,6 +110,8 @@ gpu! {
     constant: ConstantSpec,
     /// Texture unit of an SM.
     texture: TextureSpec,
+    /// L1 TLB of an SM.
+    tlb: TlbSpec,
     /// Crossbar.
     crossbar: CrossbarSpec,
     /// Memory partitions.

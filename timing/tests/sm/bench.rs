@@ -291,10 +291,10 @@ impl Run {
     }
 }
 
-/// TITAN V with other values.
+/// TITAN V with other values, without TLBs where nothing is said.
 pub fn gpu_with(changes: &[&str]) -> Arc<GpuSpec> {
     let mut document = gpu::built_in("titan-v").unwrap();
-    for change in changes {
+    for change in ["tlb.miss=0"].iter().chain(changes) {
         gpu::change(&mut document, change).unwrap();
     }
     Arc::new(GpuSpec::read(&document).unwrap())

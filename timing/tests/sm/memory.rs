@@ -119,3 +119,32 @@ fn constants_that_a_round_of_their_cache_does_not_hold_come_from_l1_5() {
     assert_eq!((second.memory.constant.misses, second.front_end.constant_hits), (128, 64 + 32));
     assert_eq!(second.front_end.constant_l2_lines, 32);
 }
+
+/// Cycles from a load of a page that has not been loaded from lately to a dependent instruction, with so many cycles of a TLB's miss.
+fn load_of_another_page(miss: &str) -> u64 {
+    let code = [load(4), operation(OperationClass::Integer, 5, &[4])];
+    let mut bench = Bench::new(&[miss]);
+    bench.run(Script { address: |_, _| 1 << 30, ..Script::new(&code) }, 1);
+    bench.run(Script { address: |_, _| 5 << 21, ..Script::new(&code) }, 1).between(0, 1)
+}
+
+#[test]
+fn a_page_that_the_tlb_has_not_takes_its_latency_more() {
+    assert_eq!(load_of_another_page("tlb.miss=9"), load_of_another_page("tlb.miss=0") + 9);
+}
+
+#[test]
+fn pages_in_turn_are_there_up_to_the_tlbs_size() {
+    let misses = |pages: usize, address: fn(u64, u32) -> u64| {
+        let code: Vec<_> =
+            (0..pages).map(|_| access(MemorySpace::Global, AccessKind::Reduction, 4)).collect();
+        let script = Script { address, stride: |_| 4, ..Script::new(&code) };
+        let mut bench = Bench::new(&["tlb.miss=9"]);
+        bench.run(script.clone(), 1);
+        let before = bench.sm.counters().memory.tlb;
+        let after = bench.run(script, 1).counters.memory.tlb;
+        (after.requests - before.requests, after.misses - before.misses)
+    };
+    let address: fn(u64, u32) -> u64 = |_, step| u64::from(step) << 21;
+    assert_eq!([misses(16, address), misses(17, address)], [(16, 0), (17, 17)]);
+}

@@ -105,10 +105,11 @@ impl Bench {
         Bench::with(&[])
     }
 
-    /// TITAN V with other values.
+    /// TITAN V with other values, without TLBs where nothing is said.
     pub fn with(changes: &[(&'static str, &'static str, toml::Value)]) -> Bench {
         let mut document = gpu::built_in("titan-v").unwrap();
-        for &(section, name, ref value) in changes {
+        let without_tlbs = ("tlb", "miss", toml::Value::Integer(0));
+        for &(section, name, ref value) in [without_tlbs].iter().chain(changes) {
             let unit =
                 GpuSpec::keys().iter().find(|key| (key.section, key.name) == (section, name)).unwrap().unit;
             document.set(section, name, value.clone(), unit, "test");

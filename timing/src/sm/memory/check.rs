@@ -77,7 +77,7 @@ impl State {
             completions.instructions().try_for_each(|number| instruction(number, sub_core))?;
         }
         let mut awaited = Awaited { l1, answers };
-        self.outgoing.iter().try_for_each(|request| {
+        self.outgoing.iter().chain(self.tlb.waiting()).try_for_each(|request| {
             request.check(gpu.chip.sms)?;
             fits(request.sm == sm && request.origin != Origin::Copy, "a request is another's")?;
             request.deferred.map_or(Ok(()), &mut deferred)?;
@@ -98,6 +98,7 @@ impl State {
         let mut free = self.pipelines.iter().flat_map(|unit| [unit.latch_free, unit.address_free]);
         let free = near(self.fill_free, now) && free.all(|cycle| near(cycle, now));
         fits(free && near_or_never(self.next_step, now), "a memory pipeline is busy for too long")?;
+        self.tlb.check(&gpu.tlb, now)?;
         countable(&self.counters)
     }
 

@@ -8,6 +8,7 @@ use super::constant::ConstantCounters;
 use super::l1::L1Counters;
 use super::pipeline::MemoryPipelineCounters;
 use super::shared::{Passes, SharedCounters};
+use super::tlb::TlbCounters;
 use crate::statistics::{Counter, Counters};
 
 /// Counters of the units.
@@ -23,6 +24,8 @@ pub struct MemoryCounters {
     pub l1: L1Counters,
     /// Constant cache.
     pub constant: ConstantCounters,
+    /// L1 TLB.
+    pub tlb: TlbCounters,
 }
 
 impl Counters for MemoryCounters {
@@ -32,6 +35,7 @@ impl Counters for MemoryCounters {
         self.shared.each(tell);
         self.l1.each(tell);
         self.constant.each(tell);
+        self.tlb.each(tell);
     }
 
     fn add(&mut self, other: &MemoryCounters) {
@@ -40,6 +44,7 @@ impl Counters for MemoryCounters {
         self.shared.add(&other.shared);
         self.l1.add(&other.l1);
         self.constant.add(&other.constant);
+        self.tlb.add(&other.tlb);
     }
 }
 

@@ -210,7 +210,8 @@ impl MemoryUnit {
     fn take_line(&mut self, number: u32, line: &Line, cycle: u64) -> Result<(), Stall> {
         let access = self.state.accesses[number];
         let spec = &self.gpu.l1;
-        let queue_has_room = self.state.outgoing.len() < spec.miss_queue as usize;
+        let queued = self.state.outgoing.len() + self.state.tlb.len();
+        let queue_has_room = queued < spec.miss_queue as usize;
         if access.is_load() && !bypasses(&access.operation, access.deferred) {
             return match self.state.l1.load(spec, line.address, line.sectors, number, queue_has_room)? {
                 Lookup::Hit => {
@@ -223,7 +224,8 @@ impl MemoryUnit {
                 Lookup::Wait { fetch, entry } => {
                     self.state.accesses[number].unanswered += 1;
                     if fetch != 0 {
-                        self.ask(&access, &Line { sectors: fetch, ..*line }, RequestKind::Read, entry | FILL);
+                        let line = Line { sectors: fetch, ..*line };
+                        self.ask(cycle, &access, &line, RequestKind::Read, entry | FILL);
                     }
                     Ok(())
                 }
@@ -248,15 +250,15 @@ impl MemoryUnit {
             self.state.l1.drop_line(line.address, line.sectors);
         }
         self.state.accesses[number].unanswered += 1;
-        self.ask(&access, line, kind, number);
+        self.ask(cycle, &access, line, kind, number);
         Ok(())
     }
 
     /// Queues a request of an access. The last one has what the access defers: when it is at its slice, all are.
-    fn ask(&mut self, access: &Access, line: &Line, kind: RequestKind, tag: u32) {
+    fn ask(&mut self, cycle: u64, access: &Access, line: &Line, kind: RequestKind, tag: u32) {
         let atomic = matches!(kind, RequestKind::Atomic | RequestKind::Reduction);
         let last = access.taken + 1 == access.total;
-        self.state.outgoing.push_back(MemoryRequest {
+        let request = MemoryRequest {
             line: line.address,
             sectors: line.sectors,
             bytes: line.bytes,
@@ -266,6 +268,7 @@ impl MemoryUnit {
             sm: self.sm,
             tag,
             deferred: access.deferred.filter(|_| last),
-        });
+        };
+        self.state.outgoing.extend(self.state.tlb.translate(&self.gpu.tlb, cycle, request));
     }
 }

@@ -4,7 +4,7 @@
 //! lanes' addresses ([`coalescer`]), to one of the structures that the sub-cores share: L1 data cache ([`l1`]), shared memory
 //! ([`shared`]), constant cache ([`constant`]). They take requests of the sub-cores in turn. What L1 has not, and all stores,
 //! atomic operations and accesses that pass by it, go out as [`MemoryRequest`]s; replies fill L1. What the constant cache has not
-//! it asks of the SM's instruction cache.
+//! it asks of the SM's instruction cache. What goes out to memory passes the TLB ([`tlb`]).
 
 mod access;
 pub mod atomic;
@@ -19,6 +19,7 @@ pub mod l1;
 pub mod pipeline;
 pub mod shared;
 pub mod texture;
+pub mod tlb;
 mod warm;
 
 use std::collections::VecDeque;
@@ -36,6 +37,7 @@ pub use self::counters::MemoryCounters;
 use self::grant::{Arbiter, pipelines};
 use self::l1::{L1, Stall};
 use self::pipeline::{Organisation, Pipeline};
+use self::tlb::Tlb;
 use crate::message::{MemoryReply, MemoryRequest, RequestKind, SECTOR_BYTES, Timed};
 use crate::slab::{NONE, Slab};
 use crate::specification::GpuSpec;
@@ -110,6 +112,7 @@ pub(crate) struct State {
     /// Why L1 takes nothing, and since when; it tries again when `changed`.
     stalled: Option<(Stall, u64)>,
     changed: bool,
+    tlb: Tlb,
     /// Requests that wait to leave.
     outgoing: VecDeque<MemoryRequest>,
     credits: u32,
@@ -163,6 +166,7 @@ impl MemoryUnit {
             constants: ConstantCache::new(&gpu.constant),
             stalled: None,
             changed: false,
+            tlb: Tlb::default(),
             outgoing: VecDeque::new(),
             credits: gpu.memory_pipeline.credits,
             completions: vec![Completions::default(); SUB_CORES],
@@ -301,7 +305,7 @@ impl MemoryUnit {
             self.start(pipeline, cycle + 1);
         }
         self.send(cycle, outbox);
-        self.state.next_step = self.next_grant(cycle).min(next_reply);
+        self.state.next_step = self.next_grant(cycle).min(next_reply).min(self.state.tlb.next_event());
         if !self.state.outgoing.is_empty() && self.state.credits > 0 {
             self.state.next_step = cycle + 1;
         }
@@ -392,6 +396,9 @@ impl MemoryUnit {
 
     /// Sends requests as long as there are credits.
     fn send(&mut self, cycle: u64, outbox: &mut Vec<Timed<MemoryRequest>>) {
+        while let Some(request) = self.state.tlb.take(cycle) {
+            self.state.outgoing.push_back(request);
+        }
         for _ in 0..self.gpu.memory_pipeline.injection {
             if self.state.credits == 0 {
                 return;
@@ -464,8 +471,8 @@ impl MemoryUnit {
 
     /// What it has counted.
     pub fn counters(&self) -> MemoryCounters {
-        let State { l1, constants, counters, .. } = &self.state;
-        MemoryCounters { l1: l1.counters, constant: constants.counters, ..*counters }
+        let State { l1, constants, tlb, counters, .. } = &self.state;
+        MemoryCounters { l1: l1.counters, constant: constants.counters, tlb: tlb.counters, ..*counters }
     }
 
     /// Whether nothing is under way; results that nobody has taken are not.

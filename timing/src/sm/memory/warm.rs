@@ -78,6 +78,7 @@ impl MemoryUnit {
             }
         };
         if sectors != 0 {
+            self.state.tlb.warm(&self.gpu.tlb, line.address);
             out.push(MemoryRequest {
                 line: line.address,
                 sectors,

@@ -1,0 +1,212 @@
+//! L1 TLB of an SM. L1 caches have virtual addresses, so only what leaves the SM is translated.
+//!
+//! A request for a page that the TLB has not waits for the L2 TLB, with the others for that page behind it; requests for other pages
+//! pass. The L2 TLB, which reaches further than the memory of most programs, has every page.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::{LINE_BYTES, MemoryRequest};
+use crate::restore::{Fits, fits, near};
+use crate::specification::{Document, SpecificationError};
+
+crate::specification! {
+    /// L1 TLB of an SM.
+    pub struct TlbSpec in "tlb" {
+        /// Bytes of a page.
+        page: u32 ["B"],
+        /// Pages that it has, those used last.
+        pages: u32 ["pages"],
+        /// Further cycles of a request whose page the L2 TLB has; 0 without TLBs.
+        miss: u32 ["core cycles"],
+    }
+}
+
+impl TlbSpec {
+    pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
+        let wrong = |name, reason| Err(document.wrong("tlb", name, reason));
+        if !self.page.is_power_of_two() || u64::from(self.page) < LINE_BYTES {
+            return wrong("page", "a page is a power of two, and has lines");
+        }
+        if !(1..=MOST_PAGES).contains(&self.pages) {
+            return wrong("pages", "there are 1 to 4,096");
+        }
+        Ok(())
+    }
+
+    /// Number of the page of an address.
+    fn page_of(&self, address: u64) -> u64 {
+        address >> self.page.trailing_zeros()
+    }
+}
+
+/// They are looked through one by one.
+const MOST_PAGES: u32 = 4096;
+
+crate::counters! {
+    /// L1 TLB.
+    pub struct TlbCounters in "tlb" {
+        /// Requests translated.
+        requests: "requests" = "",
+        /// Those whose page was there.
+        hits: "requests" = "",
+        /// Those whose page was not.
+        misses: "requests" = "",
+        /// Those that waited for a page that was on its way.
+        merged: "requests" = "",
+    }
+}
+
+/// A request that waits for its translation.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Untranslated {
+    /// Core cycle.
+    ready: u64,
+    request: MemoryRequest,
+}
+
+/// State of a TLB.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Tlb {
+    /// The one used last is first.
+    pages: Vec<u64>,
+    waiting: VecDeque<Untranslated>,
+    pub(super) counters: TlbCounters,
+}
+
+impl Tlb {
+    /// Whether one that was read can be at a cycle.
+    pub(super) fn check(&self, spec: &TlbSpec, now: u64) -> Fits {
+        fits(self.pages.len() <= spec.pages as usize, "the TLB has too many pages")?;
+        let near = self.waiting.iter().all(|waiting| near(waiting.ready, now));
+        fits(near, "a translation takes too long")
+    }
+
+    /// Requests that wait for their translations.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &MemoryRequest> {
+        self.waiting.iter().map(|waiting| &waiting.request)
+    }
+
+    /// How many wait.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Translates a request at a cycle; gives it back if it can leave at once.
+    pub(super) fn translate(
+        &mut self,
+        spec: &TlbSpec,
+        cycle: u64,
+        request: MemoryRequest,
+    ) -> Option<MemoryRequest> {
+        if spec.miss == 0 {
+            return Some(request);
+        }
+        self.counters.requests += 1;
+        let page = spec.page_of(request.line);
+        let hit = self.use_page(spec, page);
+        let on_its_way = |waiting: &&Untranslated| spec.page_of(waiting.request.line) == page;
+        let ready = if !hit {
+            self.counters.misses += 1;
+            cycle + u64::from(spec.miss)
+        } else if let Some(first) = self.waiting.iter().rev().find(on_its_way) {
+            self.counters.merged += 1;
+            first.ready
+        } else {
+            self.counters.hits += 1;
+            return Some(request);
+        };
+        // It is not ready before those that have been there.
+        let ready = self.waiting.back().map_or(ready, |last| last.ready.max(ready));
+        self.waiting.push_back(Untranslated { ready, request });
+        None
+    }
+
+    /// A request leaves without time. Nothing is counted.
+    pub(super) fn warm(&mut self, spec: &TlbSpec, address: u64) {
+        if spec.miss > 0 {
+            self.use_page(spec, spec.page_of(address));
+        }
+    }
+
+    /// A page is used, and is there from then on; says whether it was.
+    fn use_page(&mut self, spec: &TlbSpec, page: u64) -> bool {
+        if self.pages.first() == Some(&page) {
+            return true;
+        }
+        match self.pages.iter().position(|other| *other == page) {
+            Some(place) => {
+                self.pages[..=place].rotate_right(1);
+                true
+            }
+            None => {
+                self.pages.truncate(spec.pages as usize - 1);
+                self.pages.insert(0, page);
+                false
+            }
+        }
+    }
+
+    /// The next request that is translated by a cycle.
+    pub(super) fn take(&mut self, cycle: u64) -> Option<MemoryRequest> {
+        self.waiting.pop_front_if(|waiting| waiting.ready <= cycle).map(|waiting| waiting.request)
+    }
+
+    /// When the next request is translated. Core cycles; `u64::MAX` for never.
+    pub(super) fn next_event(&self) -> u64 {
+        self.waiting.front().map_or(u64::MAX, |waiting| waiting.ready)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Origin, RequestKind};
+
+    const SPEC: TlbSpec = TlbSpec { page: 1 << 21, pages: 2, miss: 9 };
+
+    fn read(line: u64) -> MemoryRequest {
+        let (kind, origin) = (RequestKind::Read, Origin::Global);
+        MemoryRequest { line, sectors: 1, bytes: 0, kind, lanes: 0, origin, sm: 0, tag: 0, deferred: None }
+    }
+
+    /// Whether a request for a page at a cycle leaves at once.
+    fn leaves(tlb: &mut Tlb, cycle: u64, page: u64) -> bool {
+        tlb.translate(&SPEC, cycle, read(page << 21)).is_some()
+    }
+
+    #[test]
+    fn a_miss_leaves_after_its_latency_and_the_next_of_its_page_at_once() {
+        let mut tlb = Tlb::default();
+        assert!(!leaves(&mut tlb, 100, 5));
+        assert_eq!((tlb.next_event(), tlb.take(108), tlb.take(109)), (109, None, Some(read(5 << 21))));
+        assert!(leaves(&mut tlb, 110, 5));
+    }
+
+    #[test]
+    fn requests_of_a_page_keep_their_order_and_those_of_others_pass() {
+        let mut tlb = Tlb::default();
+        assert_eq!([5, 6].map(|page| leaves(&mut tlb, 0, page)), [false, false]);
+        while tlb.take(9).is_some() {}
+        assert!(!leaves(&mut tlb, 100, 7));
+        assert_eq!([7, 6].map(|page| leaves(&mut tlb, 101, page)), [false, true]);
+        assert_eq!(
+            [tlb.take(109), tlb.take(109), tlb.take(109)],
+            [Some(read(7 << 21)), Some(read(7 << 21)), None]
+        );
+    }
+
+    #[test]
+    fn the_page_that_was_used_least_recently_goes() {
+        let mut tlb = Tlb::default();
+        let pages = [1, 2, 1, 3, 1, 2].map(|page| tlb.use_page(&SPEC, page));
+        assert_eq!(pages, [false, false, true, false, true, false]);
+    }
+
+    #[test]
+    fn without_tlbs_everything_leaves_at_once() {
+        let spec = TlbSpec { miss: 0, ..SPEC };
+        assert!(Tlb::default().translate(&spec, 0, read(0)).is_some());
+    }
+}

@@ -6,13 +6,13 @@ macro_rules! matrix_ops {
     ($callback:ident $($before:tt)*) => {
         $callback! { $($before)* [
             /// d = fragment of A or B, of binary16 numbers at the address.
-            wmma_load: "wmma.load(.a|.b).sync{.aligned}(.row|.col)<wmma_shape>{<matrix_space>}.f16 d:fragment, [a]{, s:b32}", 6.0, 70, Memory, Load, "9.7.14.4.3";
+            wmma_load: "wmma.load(.a|.b).sync{.aligned@6.3:70}(.row|.col)<wmma_shape>{<matrix_space>}.f16 d:fragment, [a]{, s:b32}", 6.0, 70, Memory, Load, "9.7.14.4.3";
             /// d = fragment of C, of floating-point numbers at the address.
-            wmma_load_c: "wmma.load.c.sync{.aligned}(.row|.col)<wmma_shape>{<matrix_space>}(.f16|.f32) d:fragment, [a]{, s:b32}", 6.0, 70, Memory, Load, "9.7.14.4.3";
+            wmma_load_c: "wmma.load.c.sync{.aligned@6.3:70}(.row|.col)<wmma_shape>{<matrix_space>}(.f16|.f32) d:fragment, [a]{, s:b32}", 6.0, 70, Memory, Load, "9.7.14.4.3";
             /// Value at the address = fragment of D, floating-point numbers.
-            wmma_store: "wmma.store.d.sync{.aligned}(.row|.col)<wmma_shape>{<matrix_space>}(.f16|.f32) [a], b:fragment{, s:b32}", 6.0, 70, Memory, Store, "9.7.14.4.4";
+            wmma_store: "wmma.store.d.sync{.aligned@6.3:70}(.row|.col)<wmma_shape>{<matrix_space>}(.f16|.f32) [a], b:fragment{, s:b32}", 6.0, 70, Memory, Store, "9.7.14.4.4";
             /// D = A * B + C, A and B of binary16 numbers.
-            wmma_mma: "wmma.mma.sync{.aligned}(.row|.col)(.row|.col)<wmma_shape>(.f16|.f32)(.f16|.f32){.satfinite} d:fragment, a:fragment, b:fragment, c:fragment", 6.0, 70, Tensor, Convergent, "9.7.14.4.5";
+            wmma_mma: "wmma.mma.sync{.aligned@6.3:70}(.row|.col)(.row|.col)<wmma_shape>(.f16|.f32)(.f16|.f32){.satfinite} d:fragment, a:fragment, b:fragment, c:fragment", 6.0, 70, Tensor, Convergent, "9.7.14.4.5";
             /// d = fragment of A or B, of bytes at the address.
             wmma_load_byte: "wmma.load(.a|.b).sync.aligned(.row|.col)<wmma_shape>{<matrix_space>}(.u8|.s8) d:fragment, [a]{, s:b32}", 6.3, 72, Memory, Load, "9.7.14.4.3";
             /// d = fragment of C, of integers at the address.

@@ -60,7 +60,7 @@ pub const SETS: &[(&str, &str)] = &[
     ("order", ".eq|.ne|.lt|.le|.gt|.ge"),
     ("compare_float", ".eq|.ne|.lt|.le|.gt|.ge|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan"),
     ("boolean", ".and|.or|.xor"),
-    ("wmma_shape", ".m16n16k16|.m8n32k16|.m32n8k16"),
+    ("wmma_shape", ".m16n16k16|.m8n32k16@6.1:70|.m32n8k16@6.1:70"),
     ("bulk_operation", ".and|.or|.xor|.add|.inc|.dec|.min|.max"),
     ("narrow_float", ".e4m3|.e5m2|.e3m2|.e2m3|.e2m1"),
     ("sparse", ".sp|.sp::ordered_metadata@8.5:80"),

@@ -94,19 +94,16 @@ impl Memory {
             // The page map does not tell of pages of a file that nobody has read yet.
             let mut parts = self.arena.files_within(pages.clone());
             let known = match &map {
-                Some(map) if !is_shared => present(map, pages.clone(), &mut |page| parts.push(page)).is_ok(),
+                Some(map) if !is_shared => {
+                    present(map, pages.clone(), &mut |page| join(&mut parts, page)).is_ok()
+                }
                 _ => false,
             };
             if !known {
                 parts.push(pages);
             }
             parts.sort_unstable_by_key(|part| part.start);
-            for part in parts {
-                match touched.last_mut() {
-                    Some(last) if last.end >= part.start => last.end = last.end.max(part.end),
-                    _ => touched.push(part),
-                }
-            }
+            parts.into_iter().for_each(|part| join(&mut touched, part));
         }
         touched
     }
@@ -213,6 +210,14 @@ impl Memory {
 fn unexpected(found: &Allocation) -> RestoreError {
     let Allocation { address, size, kind, .. } = *found;
     RestoreError::Unexpected { address, size, kind }
+}
+
+/// Adds a range to others, to the last of them if it begins in it or where it ends.
+fn join(ranges: &mut Vec<Range<u64>>, range: Range<u64>) {
+    match ranges.last_mut() {
+        Some(last) if (last.start..=last.end).contains(&range.start) => last.end = last.end.max(range.end),
+        _ => ranges.push(range),
+    }
 }
 
 /// The pages of a range that the host keeps something for.

@@ -87,6 +87,25 @@ fn a_sweep_ends_launches_early_if_the_plan_says_so_and_has_other_results_then() 
 }
 
 #[test]
+fn recorded_launches_end_early_too() {
+    let captured = Captured::waves();
+    let place = &captured.place;
+    assert_eq!(place.voltsim(&["record", "-o", "recorded", "--", "./launches"]).status, 0);
+    let timed = |file, options: &[&str]| {
+        let arguments = ["time", "recorded", "--gpu", "tiny", "--statistics", file];
+        let outcome = place.voltsim(&[&arguments, options].concat());
+        assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+        launches(place, file)
+    };
+    let (whole, early) = (timed("whole.json", &[]), timed("early.json", &["--until-stable"]));
+    assert_eq!((whole.len(), early.len()), (3, 3));
+    for (whole, early) in whole.iter().zip(&early) {
+        assert!(!whole.2 && early.2, "{whole:?}, {early:?}");
+        assert!((early.0 / whole.0 - 1.0).abs() < 0.05, "{whole:?}, {early:?}");
+    }
+}
+
+#[test]
 fn when_a_launch_is_stable_has_to_be_said_so_that_it_can_be_read() {
     let place = Workplace::new();
     let outcome = place.voltsim(&["run", "--mode", "detailed", "--until-stable=ipc=3", "--", "true"]);

@@ -107,7 +107,8 @@ impl<'g, 'a> Epochs<'g, 'a> {
         self.gpu.memory.violation().map_or(Ok(()), |violation| Err(LaunchError::Dram(violation)))
     }
 
-    fn is_to_stop(&self, observer: &dyn Observer) -> bool {
+    /// Whether an observer wants to stop now.
+    pub(super) fn is_to_stop(&self, observer: &dyn Observer) -> bool {
         let ended = || self.launches.first().map_or(0, |launch| launch.ended);
         observer.stop_at().is_some_and(|cycle| self.gpu.run_to >= cycle)
             || observer.stop_after_ctas().is_some_and(|ctas| ended() >= ctas)

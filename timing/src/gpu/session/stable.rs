@@ -63,7 +63,7 @@ impl Gpu {
             match session.run_until_one_ends(&mut until)? {
                 Ended::Launch { record, .. } => return Ok(record),
                 Ended::Copy { .. } => return Err(LaunchError::Nothing),
-                Ended::Stopped if session.is_to_stop(observer) => break,
+                Ended::Stopped if session.epochs.is_to_stop(observer) => break,
                 Ended::Stopped => {}
             }
             if watch.is_stable(&session) {
@@ -95,17 +95,16 @@ impl Observer for Until<'_> {
     fn stop_at(&self) -> Option<u64> {
         Some(self.observer.stop_at().map_or(self.cycle, |cycle| cycle.min(self.cycle)))
     }
+
+    fn stop_after_ctas(&self) -> Option<u64> {
+        self.observer.stop_after_ctas()
+    }
 }
 
 impl Session<'_, '_> {
     /// Whole waves that the only launch has still to start are left out. Gives the number of their CTAs.
     fn leave_out(&mut self, wave: u64) -> u64 {
         self.epochs.launches.first_mut().map_or(0, |launch| launch.leave_out(wave))
-    }
-
-    /// Whether an observer wants to stop now.
-    fn is_to_stop(&self, observer: &dyn Observer) -> bool {
-        observer.stop_at().is_some_and(|cycle| self.epochs.gpu.run_to >= cycle)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Writes the program's launches and copies to a kernel stream, where `VOLTSIM_IMAGE` names a file.
 //!
 //! `VOLTSIM_IMAGE_ONLY` chooses launches. Where `VOLTSIM_PLAN` names a file too, launches are grouped by what they do, and the stream
-//! has the first ones of each group (`VOLTSIM_PLAN_REPRESENTATIVES`, two); that file gets the plan. Both have their names when the process ends. What cannot be written is
-//! told once, and the program goes on.
+//! has the first ones of each group (`VOLTSIM_PLAN_REPRESENTATIVES`, two); that file gets the plan. Both have their names when the
+//! process ends. What cannot be written is told once, and the program goes on.
 
 use crate::environment;
 use crate::log;
@@ -69,8 +69,8 @@ fn read() -> Option<Stream> {
 
 /// How many launches of a group are to be timed.
 fn representatives() -> usize {
-    let wanted = environment::text("VOLTSIM_PLAN_REPRESENTATIVES").and_then(|text| text.parse().ok());
-    wanted.unwrap_or(REPRESENTATIVES)
+    let wanted = environment::number("VOLTSIM_PLAN_REPRESENTATIVES");
+    wanted.and_then(|count| count.try_into().ok()).unwrap_or(REPRESENTATIVES)
 }
 
 /// Is a stream wanted?

@@ -3,8 +3,8 @@
 //! `VOLTSIM_MODE=detailed` asks for it, `VOLTSIM_GPU` names the GPU (a name or a file), `VOLTSIM_SET` changes values of it (a
 //! line each), `VOLTSIM_ONLY` chooses the launches that are timed (`kernel=GLOB,launch=A..B` and others), `VOLTSIM_WARM_UP` says
 //! how many before them warm the caches, `VOLTSIM_UNTIL_STABLE` ends launches early (`windows=N,deviation=D`), `VOLTSIM_STATISTICS`
-//! names the file that gets the statistics when the process ends;
-//! without one a summary goes to standard error. Events of a modelled device have simulated times.
+//! names the file that gets the statistics when the process ends; without one a summary goes to standard error. Events of a
+//! modelled device have simulated times.
 
 mod inside;
 mod partial;

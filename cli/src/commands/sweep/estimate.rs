@@ -56,17 +56,16 @@ fn of_copies(copies: &Copies, gpu: Option<&Arc<GpuSpec>>) -> Result<u64, Failure
     Ok(gpu.now().cycle.saturating_mul(copies.number))
 }
 
-/// How far the times of the launches differ that stand for the others of a job's group, by their instructions.
-fn spread_of_times(jobs: &Jobs, job: &Job) -> Result<f64, Failure> {
-    let of_group = |other: &&Job| (other.group, other.configuration) == (job.group, job.configuration);
+/// How far the times of the launches differ that stand for the others of a group, by their instructions.
+fn spread_of_times(results: &[(&Job, Timed)], group: usize) -> f64 {
     // The first launch of a group stands for itself.
-    let next = jobs.all.iter().filter(of_group).skip(1);
-    let times = next.map(|job| Ok(job.timed()?.cycles as f64 / job.launch.instructions.max(1) as f64));
-    let times = times.collect::<Result<Vec<f64>, Failure>>()?;
+    let next = results.iter().filter(|(job, _)| job.group == group).skip(1);
+    let times = next.map(|(job, timed)| timed.cycles as f64 / job.launch.instructions.max(1) as f64);
+    let times: Vec<f64> = times.collect();
     let (least, most) =
         times.iter().fold((f64::MAX, 0.0_f64), |(least, most), time| (least.min(*time), most.max(*time)));
     let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
-    Ok(if mean > 0.0 { (most - least) / mean } else { 0.0 })
+    if mean > 0.0 { (most - least) / mean } else { 0.0 }
 }
 
 impl Estimate {
@@ -82,17 +81,18 @@ impl Estimate {
                 timed: 0,
                 groups: Vec::new(),
             };
-            for job in jobs.all.iter().filter(|job| job.configuration == number) {
+            let own = jobs.all.iter().filter(|job| job.configuration == number);
+            let results = own.map(|job| Ok((job, job.timed()?))).collect::<Result<Vec<_>, Failure>>()?;
+            for (job, timed) in &results {
                 let Some(group) = plan.groups.get(job.group) else { continue };
-                let timed = job.timed()?;
                 let all = timed.cycles as f64 * job.launch.weight;
                 total.cycles += all;
                 // A launch that stands for itself alone is what it is.
                 let stands_for = (all - timed.cycles as f64).max(0.0);
-                total.bound += stands_for * group.spread.max(spread_of_times(jobs, job)?);
+                total.bound += stands_for * group.spread.max(spread_of_times(&results, job.group));
                 total.timed += timed.simulated_cycles;
                 let (kernel, launch) = (group.name(), timed.launch);
-                let Timed { cycles, simulated_cycles, .. } = timed;
+                let Timed { cycles, simulated_cycles, .. } = *timed;
                 total.groups.push(Part { kernel, launch, cycles, simulated_cycles, total: all });
             }
             total.bound /= total.cycles.max(1.0);

@@ -141,6 +141,11 @@ pub fn common_headers(root: &Path) -> PathBuf {
     root.join("examples/common")
 }
 
+/// All programs of this checkout, by name; what is wrong with them is told on standard error.
+pub fn own_programs() -> Option<Vec<Program>> {
+    programs(&checkout()).map_err(|error| eprintln!("{error}")).ok()
+}
+
 /// All programs of the checkout at `root`, by name.
 pub fn programs(root: &Path) -> Result<Vec<Program>, Error> {
     let mut programs = Vec::new();

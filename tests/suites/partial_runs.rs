@@ -49,13 +49,7 @@ const SAMPLES: usize = 4;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let programs = match catalogue::programs(&catalogue::checkout()) {
-        Ok(programs) => programs,
-        Err(error) => {
-            eprintln!("{error}");
-            return ExitCode::FAILURE;
-        }
-    };
+    let Some(programs) = catalogue::own_programs() else { return ExitCode::FAILURE };
     let every = std::env::var_os(EVERY).is_some();
     let warmed = trials(&CASES, every, &programs, "warmed", warmed);
     let planned = trials(&PLANNED, every, &programs, "planned", planned);

@@ -105,13 +105,7 @@ const CHECKED: [&str; 12] = [
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let programs = match catalogue::programs(&catalogue::checkout()) {
-        Ok(programs) => programs,
-        Err(error) => {
-            eprintln!("{error}");
-            return ExitCode::FAILURE;
-        }
-    };
+    let Some(programs) = catalogue::own_programs() else { return ExitCode::FAILURE };
     let every_check = std::env::var_os(EVERY_CHECK).is_some();
     let every_timed = std::env::var_os(EVERY_TIMED).is_some();
     let every_resumed = std::env::var_os(EVERY_RESUMED).is_some();
@@ -292,15 +286,17 @@ fn save_and_resume_timed(program: &Program, mode: Mode) -> Result<Completion, Fa
             .flatten()
             .filter_map(|launch| Some((launch["launch"].as_u64()?, launch["cycles"].as_u64()?)))
             .collect();
+        let mut points = 0;
         for (dice, threads) in dice(program).take(launches.len()).zip([["1", "2"], ["2", "1"], ["2", "2"]]) {
             let (kernel, cycles) = launches[(dice >> 33) as usize % launches.len()];
             let point = format!("kernel={kernel},cycle={}", cycles * (dice % 97) / 100);
             let _ = std::fs::remove_file(&file);
             let saved = run(&["run", "--checkpoint", &point, "-o", &file], threads[0])?;
-            // Some launches cannot be stopped inside.
+            // Some launches cannot be stopped inside, or have ended before.
             if !Path::new(&file).exists() {
                 continue;
             }
+            points += 1;
             let resumed = run(&["resume", &file], threads[1])?;
             for (what, (outcome, same)) in [("saved", saved), ("resumed", resumed)] {
                 if outcome.ended() != alone.ended() || same != counted {
@@ -308,6 +304,9 @@ fn save_and_resume_timed(program: &Program, mode: Mode) -> Result<Completion, Fa
                     return Err(outcome.failed(&complaint));
                 }
             }
+        }
+        if points == 0 {
+            return Err("it could be saved at none of its points".into());
         }
         Ok(())
     })

@@ -67,8 +67,8 @@ fn a_launch_alone_keeps_its_number() {
     assert_eq!(cycles(&captured.place, "one.json").iter().map(|it| it.0).collect::<Vec<_>>(), [5]);
 }
 
-/// Core cycles that a request waits for a page that the TLB has not. The module's variables lie on another page than in the
-/// program.
+/// Core cycles by which a request comes later for a page that the TLB has not. The module's variables lie on another page than in
+/// the program.
 const PAGE_MISS: u64 = 10;
 
 #[test]
@@ -80,12 +80,10 @@ fn launches_of_a_stream_take_as_long_as_in_their_program_but_for_the_page_of_var
     assert_eq!(place.voltsim(&["run", "--image", "all.vks", "--", "./launches", "2"]).status, 0);
     let again = ["resume", "all.vks", "--mode", "detailed", "--statistics", "stream.json"];
     assert_eq!(place.voltsim(&again).status, 0);
-    let (stream, program) = (cycles(place, "stream.json"), cycles(place, "program.json"));
-    assert_eq!(stream.len(), 7);
-    for ((launch, again), (number, once)) in stream.into_iter().zip(program) {
-        assert_eq!(launch, number);
-        assert!((once..=once + PAGE_MISS).contains(&again), "launch {launch}: {again} for {once} cycles");
-    }
+    let (mut stream, program) = (cycles(place, "stream.json"), cycles(place, "program.json"));
+    // Only the first launch reads a variable on a page that the TLB does not have.
+    stream[0].1 -= PAGE_MISS;
+    assert_eq!(stream, program);
 }
 
 #[test]

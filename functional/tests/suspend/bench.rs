@@ -191,3 +191,17 @@ pub fn same_from(case: &Case, plain: &Left, window: Window) -> Left {
     assert!(left.memory == plain.memory, "from {window:?}");
     left
 }
+
+/// A state again and again, each time with one bit changed, the same ones in each run.
+pub fn with_other_bits(state: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let mut number = 0x9e37_79b9_7f4a_7c15_u64;
+    std::iter::repeat_with(move || {
+        number ^= number << 13;
+        number ^= number >> 7;
+        number ^= number << 17;
+        let bit = number as usize % (state.len() * 8);
+        let mut bytes = state.to_vec();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        bytes
+    })
+}

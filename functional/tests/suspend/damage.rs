@@ -8,7 +8,7 @@ use functional::timed::turns::{Order, execute};
 use functional::timed::{Identity, launch_from};
 use voltsim_checkpoint::codec;
 
-use crate::bench::{Bench, Case, LIMIT, Stopped, kernel, stepped, stop};
+use crate::bench::{Bench, Case, LIMIT, Stopped, kernel, stepped, stop, with_other_bits};
 
 /// Lanes that part, wait at barriers, call, and have local and shared memory.
 fn case() -> Case {
@@ -64,21 +64,14 @@ fn every_prefix_of_a_state_is_an_error() {
 }
 
 /// Tries states with one bit changed: some go on, some do not.
-fn other_bits(tries: u32, survives: fn(&Bench, &Stopped, &[u8]) -> bool) {
+fn other_bits(tries: usize, survives: fn(&Bench, &Stopped, &[u8]) -> bool) {
     let case = case();
     for instructions in [9, 31, 45, 70] {
         let stopped = stop(&case, &Window { first: 0, ctas: 2, instructions });
         let bench = bench(&case);
         assert!(survives(&bench, &stopped, &stopped.state));
         let (mut went_on, mut refused) = (0, 0);
-        let mut number = 0x9e37_79b9_7f4a_7c15_u64;
-        for _ in 0..tries {
-            number ^= number << 13;
-            number ^= number >> 7;
-            number ^= number << 17;
-            let bit = number as usize % (stopped.state.len() * 8);
-            let mut bytes = stopped.state.clone();
-            bytes[bit / 8] ^= 1 << (bit % 8);
+        for bytes in with_other_bits(&stopped.state).take(tries) {
             match survives(&bench, &stopped, &bytes) {
                 true => went_on += 1,
                 false => refused += 1,

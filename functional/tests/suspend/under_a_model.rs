@@ -9,7 +9,7 @@ use functional::timed::{Identity, LiveKernel, TimedResumeError, launch, launch_f
 use voltsim_checkpoint::codec;
 use warp_stream::{Execution, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource};
 
-use crate::bench::{Bench, Case, LIMIT, Memory, stepped};
+use crate::bench::{Bench, Case, LIMIT, Memory, stepped, with_other_bits};
 use crate::points::{ATOMIC, GRID_BARRIER, LOCK, cases};
 
 /// SMs, and CTAs that each has room for.
@@ -212,14 +212,8 @@ fn a_state_with_another_bit_is_refused_or_is_executed() {
     let (case, stopped) = stopped();
     let settings = Settings { watchdog: Some(Duration::from_millis(200)), ..stepped() };
     let bench = Bench::with(&case, settings);
-    let (mut refused, mut number) = (0, 0x9e37_79b9_7f4a_7c15_u64);
-    for _ in 0..600 {
-        number ^= number << 13;
-        number ^= number >> 7;
-        number ^= number << 17;
-        let bit = number as usize % (stopped.state.len() * 8);
-        let mut bytes = stopped.state.clone();
-        bytes[bit / 8] ^= 1 << (bit % 8);
+    let mut refused = 0;
+    for bytes in with_other_bits(&stopped.state).take(600) {
         let Ok(state) = codec::decode::<LIMIT, SuspendedLaunch>(&bytes) else {
             refused += 1;
             continue;

@@ -57,6 +57,16 @@ fn a_cold_launch_finds_nothing_of_a_copy() {
 }
 
 #[test]
+fn a_cold_launch_has_its_code_and_reads_its_data_alone() {
+    let mut gpu = titan_v(&["launch.cold=true"]);
+    for _ in 0..2 {
+        let record = launch(&mut gpu, &reader());
+        assert_eq!(count(&record, "front_end.l2_lines"), 0);
+        assert_eq!(count(&record, "dram.reads"), 65536 / 32);
+    }
+}
+
+#[test]
 fn of_a_copy_larger_than_l2_only_what_fits_goes_through_it() {
     let mut gpu = titan_v(&["chip.sms=4", "l2.size=6144"]);
     gpu.copy(to_device(64 * MEBIBYTE)).unwrap();

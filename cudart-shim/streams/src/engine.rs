@@ -12,6 +12,7 @@ use crate::clock::{Clock, HostClock};
 use crate::condition::Conditions;
 use crate::error::Error;
 use crate::executor::{Executors, is_engine_thread};
+use crate::gathering::Gathering;
 use crate::handles::{EventFlags, EventId, ItemId, StreamId, StreamInfo, StreamKind};
 use crate::lanes::{Lane, Limits};
 use crate::per_thread;
@@ -23,6 +24,20 @@ pub(crate) type State<F> = crate::state::State<Work<F>, F>;
 
 /// Time [`Engine::shutdown`] gives running items to notice that they are cancelled.
 const CANCEL_GRACE: Duration = Duration::from_millis(100);
+
+/// When work starts that can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// As soon as there is room for it.
+    #[default]
+    AtOnce,
+    /// Kernels and copies run one after the other, and a submission returns when none is left that could run: what they
+    /// find and leave then depends on the calls alone.
+    OneAtATime,
+    /// Once a call waits for the device, or asks it, or no call has come for a second: all that can run starts together, so that
+    /// what runs beside what depends on the calls alone ([`Engine::wait_until_gathered`]).
+    OnDemand,
+}
 
 /// How an engine executes.
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +53,8 @@ pub struct Config {
     pub max_executors: usize,
     /// Unfinished items of one stream at which a submission waits for the oldest one.
     pub queue_depth: usize,
-    /// Kernels and copies run one after the other, and a submission returns when none is left that could run: what they
-    /// find and leave then depends on the calls alone.
-    pub one_at_a_time: bool,
+    /// When work starts.
+    pub start: Start,
     /// Calls what starts a thread, which inherits the caller's signal mask.
     pub start_thread: fn(&mut dyn FnMut()),
 }
@@ -53,7 +67,7 @@ impl Default for Config {
             overlap_after: Some(Duration::from_millis(10)),
             max_executors: 128,
             queue_depth: 1024,
-            one_at_a_time: false,
+            start: Start::default(),
             start_thread: |start| start(),
         }
     }
@@ -79,7 +93,7 @@ pub(crate) struct Shared<F: Fault> {
     pub(crate) inner: Mutex<Inner<F>>,
     /// Executors wait here.
     pub(crate) work_ready: Condvar,
-    /// Submissions wait here where items run one at a time.
+    /// Who waits for a change of any kind: submissions where items run one at a time, and who gathers items.
     pub(crate) settled: Condvar,
     /// Shutdown waits here for executors to end.
     pub(crate) executor_gone: Condvar,
@@ -94,6 +108,7 @@ pub(crate) struct Inner<F: Fault> {
     pub(crate) waiters: FxHashMap<(ItemId, Moment), Vec<Arc<Condvar>>>,
     pub(crate) executors: Executors,
     pub(crate) conditions: Conditions,
+    pub(crate) gathering: Gathering,
     /// Executors end when nothing is ready.
     pub(crate) stopping: bool,
 }
@@ -126,6 +141,7 @@ impl<F: Fault> Engine<F> {
             waiters: FxHashMap::default(),
             executors: Executors::default(),
             conditions: Conditions::default(),
+            gathering: Gathering::default(),
             stopping: false,
         };
         Self {
@@ -231,7 +247,10 @@ impl<F: Fault> Engine<F> {
 
     /// Whether everything submitted to the streams in `scope` is over.
     pub fn is_complete(&self, scope: Scope) -> Result<bool, Error<F>> {
-        let inner = self.shared.lock()?;
+        let mut inner = self.shared.lock()?;
+        if !inner.state.last_items(scope)?.is_empty() {
+            self.shared.step(&mut inner);
+        }
         inner.state.check_fault()?;
         Ok(inner.state.last_items(scope)?.is_empty())
     }
@@ -322,6 +341,7 @@ impl<F: Fault> Engine<F> {
     /// The lock, once the stream has room for another item.
     pub(crate) fn lock_with_room(&self, stream: StreamId) -> Result<MutexGuard<'_, Inner<F>>, Error<F>> {
         let mut inner = self.shared.lock()?;
+        inner.gathering.called();
         while let Some(oldest) = inner.state.oldest_of_full(stream, self.shared.config.queue_depth.max(1))? {
             self.shared.wait_for(&mut inner, oldest, Moment::Retired, Meanwhile::Sleep(None))?;
         }
@@ -383,7 +403,10 @@ impl<F: Fault> Engine<F> {
 
     /// Whether the device has reached the event's latest record; true for an event never recorded.
     pub fn is_event_complete(&self, event: EventId) -> Result<bool, Error<F>> {
-        let inner = self.shared.lock()?;
+        let mut inner = self.shared.lock()?;
+        if inner.state.pending_record(event)?.is_some() {
+            self.shared.step(&mut inner);
+        }
         inner.state.check_fault()?;
         Ok(inner.state.pending_record(event)?.is_none())
     }

@@ -14,7 +14,8 @@ use std::time::Instant;
 
 use parking_lot::MutexGuard;
 
-use crate::engine::{Config, Inner, Shared, State};
+use crate::engine::{Config, Inner, Shared, Start};
+use crate::gathering::set_running_item;
 use crate::handles::ItemId;
 use crate::lanes::{Lane, PerLane};
 use crate::work::{Context, Fault};
@@ -33,7 +34,7 @@ pub fn is_engine_thread() -> bool {
 
 /// What an executor is to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Choice {
+pub(crate) enum Choice {
     Run(ItemId),
     /// Work is ready but enough of its kind is running: look again then, if there is a time.
     Hold(Option<Instant>),
@@ -54,15 +55,20 @@ pub(crate) struct Executors {
     last_start: PerLane<Option<Instant>>,
 }
 
-impl Executors {
+impl<F: Fault> Inner<F> {
     /// The most urgent, then oldest ready item among the kinds that may start one.
-    fn choose<F: Fault>(&self, state: &State<F>, config: &Config, now: Instant) -> Choice {
+    pub(crate) fn choose(&self, config: &Config, now: Instant) -> Choice {
+        let Self { state, .. } = self;
+        if let Some(at) = self.starts_at(config.start) {
+            let is_ready = Lane::EXECUTORS.into_iter().any(|lane| state.first_ready(lane).is_some());
+            return if is_ready { Choice::Hold(Some(at)) } else { Choice::Idle };
+        }
         let mut best = None;
         let mut hold = None;
-        let occupied = config.one_at_a_time && state.is_device_busy();
+        let occupied = config.start == Start::OneAtATime && state.is_device_busy();
         for lane in Lane::EXECUTORS {
             let Some(first) = state.first_ready_by_priority(lane) else { continue };
-            let last_start = *self.last_start.get(lane);
+            let last_start = *self.executors.last_start.get(lane);
             let overlap_at = config.overlap_after.and_then(|delay| last_start?.checked_add(delay));
             if occupied && lane != Lane::HostFunction {
                 hold = Some(hold.flatten());
@@ -103,21 +109,20 @@ impl<F: Fault> Shared<F> {
 
     /// Sees to it that some executor looks at the ready work there is. The one that does calls this again.
     pub(crate) fn wake_executor(self: &Arc<Self>, inner: &mut Inner<F>) {
-        let executors = &inner.executors;
-        if executors.arriving > 0 {
+        if inner.executors.arriving > 0 {
             return;
         }
-        let needed = match executors.choose(&inner.state, &self.config, Instant::now()) {
+        let needed = match inner.choose(&self.config, Instant::now()) {
             Choice::Run(_) => true,
-            Choice::Hold(until) => until.is_some() && executors.standby == 0,
+            Choice::Hold(until) => until.is_some() && inner.executors.standby == 0,
             Choice::Idle => false,
         };
         if !needed {
             return;
         }
-        if executors.idle + executors.standby > 0 {
+        if inner.executors.idle + inner.executors.standby > 0 {
             self.work_ready.notify_one();
-        } else if executors.threads < self.config.max_executors.max(1) {
+        } else if inner.executors.threads < self.config.max_executors.max(1) {
             // A refusal leaves the work to the executors there are.
             let _ = self.start_executor(inner);
         }
@@ -128,7 +133,7 @@ impl<F: Fault> Shared<F> {
         let mut inner = self.inner.lock();
         inner.executors.arriving -= 1;
         loop {
-            match inner.executors.choose(&inner.state, &self.config, Instant::now()) {
+            match inner.choose(&self.config, Instant::now()) {
                 Choice::Run(item) => self.run_item(&mut inner, item),
                 _ if inner.stopping => break,
                 Choice::Hold(Some(until)) => {
@@ -170,7 +175,10 @@ impl<F: Fault> Shared<F> {
             cancelled: Arc::clone(&self.cancelled),
         };
         let result = MutexGuard::unlocked(inner, || {
-            catch_unwind(AssertUnwindSafe(|| body(started.work, &context))).unwrap_or_else(|panic| {
+            set_running_item(Some(item));
+            let result = catch_unwind(AssertUnwindSafe(|| body(started.work, &context)));
+            set_running_item(None);
+            result.unwrap_or_else(|panic| {
                 Err(F::work_panicked(self.config.number, panic_message(panic.as_ref())))
             })
         });

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, MutexGuard};
 
-use crate::engine::{Inner, Shared};
+use crate::engine::{Inner, Shared, Start};
 use crate::error::Error;
 use crate::executor::is_engine_thread;
 use crate::handles::ItemId;
@@ -68,9 +68,10 @@ impl<F: Fault> Shared<F> {
                 self.run_item(inner, other);
                 continue;
             }
-            self.wake_executor(inner);
             // A wake-up ends the registration, so every sleep has its own.
             let waiter = inner.add_waiter(item, moment);
+            self.wake_executor(inner);
+            self.settled.notify_all();
             match meanwhile {
                 Meanwhile::Sleep(Some(until)) => {
                     if waiter.wait_until(inner, until).timed_out() {
@@ -84,7 +85,10 @@ impl<F: Fault> Shared<F> {
 
     /// A ready item that the wait for `item` includes and that an executor would start next.
     fn helpful(&self, inner: &Inner<F>, scope: Scope, item: ItemId) -> Option<ItemId> {
-        if self.config.one_at_a_time {
+        if self.config.start == Start::OnDemand {
+            return None;
+        }
+        if self.config.start == Start::OneAtATime {
             let next = self.next_alone(inner)?;
             return (next <= item && inner.state.covers(scope, inner.state.stream_of(next)?)).then_some(next);
         }
@@ -107,7 +111,7 @@ impl<F: Fault> Shared<F> {
     /// Where items run one at a time: runs kernels and copies until none can, and waits a little for functions of the
     /// program. What waits for something else stays.
     pub(crate) fn settle(self: &Arc<Self>, inner: &mut MutexGuard<'_, Inner<F>>) {
-        if !self.config.one_at_a_time || is_engine_thread() {
+        if self.config.start != Start::OneAtATime || is_engine_thread() {
             return;
         }
         let mut until = None;
@@ -130,6 +134,9 @@ impl<F: Fault> Shared<F> {
 
     /// Wakes who waits for what has changed, and drops discarded work with the lock released.
     pub(crate) fn publish(&self, inner: &mut MutexGuard<'_, Inner<F>>, effects: Effects<crate::Work<F>>) {
+        if !effects.retired.is_empty() {
+            inner.gathering.stepped();
+        }
         let retired =
             effects.retired.iter().flat_map(|&item| [(item, Moment::Retired), (item, Moment::Callable)]);
         let callable = effects.callable.iter().map(|&item| (item, Moment::Callable));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use stream_engine::{Config, EventFlags, EventId, Limits, Scope, StreamId, StreamKind, Submission, WorkKind};
+use stream_engine::{Config, EventFlags, EventId, Limits, Scope, Start, StreamId, StreamKind, Submission, WorkKind};
 
 use crate::gate::{Gate, TestEngine, TestFault, engine_with};
 use crate::model::{Call, Effect, Model, Program, What, programs};
@@ -190,7 +190,7 @@ fn urgent_ready_work_is_picked_first() {
 }
 
 fn one_at_a_time() -> Config {
-    Config { one_at_a_time: true, overlap_after: None, ..Config::default() }
+    Config { start: Start::OneAtATime, overlap_after: None, ..Config::default() }
 }
 
 proptest! {
@@ -240,4 +240,82 @@ fn a_host_function_that_waits_for_the_caller_does_not_hang_where_items_run_one_a
     gate.open();
     engine.synchronize(Scope::Context).unwrap();
     assert!(after.is_open());
+}
+
+fn on_demand() -> Config {
+    let limits = Limits { kernels: 128, transfers: 128, host_functions: 1 };
+    Config { start: Start::OnDemand, limits, ..Config::default() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(50))]
+
+    #[test]
+    fn work_that_starts_on_demand_keeps_the_guides_order_too(program in programs(40)) {
+        check_order(&program, on_demand())?;
+    }
+}
+
+#[test]
+fn work_on_demand_starts_when_a_call_waits() {
+    let engine = engine_with(on_demand());
+    let gate = Gate::default();
+    engine.submit(StreamId::LEGACY, Submission::kernel(gate.opener())).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(!gate.is_open());
+    engine.synchronize(Scope::Context).unwrap();
+    assert!(gate.is_open());
+}
+
+#[test]
+fn a_question_whether_work_on_demand_is_over_lets_some_of_it_run() {
+    let engine = engine_with(on_demand());
+    let gates: [Gate; 2] = Default::default();
+    for gate in &gates {
+        engine.submit(StreamId::LEGACY, Submission::kernel(gate.opener())).unwrap();
+    }
+    assert!(!engine.is_complete(Scope::Context).unwrap());
+    assert!(gates[0].is_open());
+    assert!(engine.is_complete(Scope::Context).unwrap());
+    assert!(gates[1].is_open());
+}
+
+#[test]
+fn work_on_demand_runs_after_a_second_without_a_call() {
+    let engine = engine_with(on_demand());
+    let gate = Gate::default();
+    engine.submit(StreamId::LEGACY, Submission::kernel(gate.opener())).unwrap();
+    gate.pass();
+}
+
+#[test]
+fn items_that_run_beside_each_other_on_demand_are_gathered() {
+    let engine = Arc::new(engine_with(on_demand()));
+    let gathered = Arc::new(AtomicUsize::new(0));
+    let released = Gate::default();
+    for _ in 0..3 {
+        let stream = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+        let (items, gathered, released) = (Arc::clone(&engine), Arc::clone(&gathered), released.clone());
+        let work = move |_: &_| {
+            gathered.fetch_add(1, Ordering::Relaxed);
+            items.gather().unwrap();
+            released.pass();
+            Ok(())
+        };
+        engine.submit(stream, Submission::kernel(work)).unwrap();
+    }
+    let seen = std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            engine.wait_until_gathered().unwrap();
+            let seen = gathered.load(Ordering::Relaxed);
+            for _ in 0..seen {
+                engine.release().unwrap();
+            }
+            released.open();
+            seen
+        });
+        engine.synchronize(Scope::Context).unwrap();
+        watcher.join().unwrap()
+    });
+    assert_eq!(seen, 3);
 }

@@ -1,0 +1,148 @@
+//! Work that starts on demand: all that runs at the same time is brought together before any of it goes on.
+//!
+//! Whoever gives running items their time ([`Engine::wait_until_gathered`]) has to know all that runs beside each other. That is
+//! known once every item that can start has started and waits for its time ([`Engine::gather`]), and no call of the program can
+//! add another: its thread waits for the engine. With one such thread the answer depends on the program's calls alone.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::MutexGuard;
+
+use crate::engine::{Engine, Inner, Shared, Start};
+use crate::error::Error;
+use crate::executor::{Choice, is_engine_thread};
+use crate::handles::ItemId;
+use crate::lanes::Lane;
+use crate::work::Fault;
+
+/// How long is waited for what may never come: a call of the program, which may look at memory instead, or the end of an item
+/// that waits for one of those that are gathered.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Who asks for work where it starts on demand, and how far it is.
+#[derive(Debug)]
+pub(crate) struct Gathering {
+    /// Items that run and wait for their time.
+    gathered: usize,
+    /// A call has asked whether something is over that is not.
+    asked: bool,
+    /// Changes each time that an item is over.
+    steps: u64,
+    last_call: Instant,
+}
+
+impl Default for Gathering {
+    fn default() -> Self {
+        Self { gathered: 0, asked: false, steps: 0, last_call: Instant::now() }
+    }
+}
+
+impl Gathering {
+    /// The program has made a call.
+    pub(crate) fn called(&mut self) {
+        self.last_call = Instant::now();
+    }
+
+    /// An item is over: who has asked gets an answer.
+    pub(crate) fn stepped(&mut self) {
+        self.asked = false;
+        self.steps += 1;
+    }
+}
+
+impl<F: Fault> Inner<F> {
+    /// When work may start on demand, if not now.
+    pub(crate) fn starts_at(&self, start: Start) -> Option<Instant> {
+        let waits = !self.waiters.is_empty() || self.gathering.asked || self.state.running(Lane::Caller) > 0;
+        let at = self.gathering.last_call + PATIENCE;
+        (start == Start::OnDemand && !waits && Instant::now() < at).then_some(at)
+    }
+
+    fn is_gathered(&self, shared: &Shared<F>) -> bool {
+        let running: usize = Lane::ALL.into_iter().map(|lane| self.state.running(lane)).sum();
+        running == self.gathering.gathered
+            && self.starts_at(Start::OnDemand).is_none()
+            && self.state.first_ready(Lane::Caller).is_none()
+            && !matches!(self.choose(&shared.config, Instant::now()), Choice::Run(_))
+    }
+}
+
+impl<F: Fault> Shared<F> {
+    /// Lets the device do something for a call that would answer that it is not ready.
+    pub(crate) fn step(self: &std::sync::Arc<Self>, inner: &mut MutexGuard<'_, Inner<F>>) {
+        if self.config.start != Start::OnDemand || is_engine_thread() {
+            return;
+        }
+        let before = inner.gathering.steps;
+        let until = Instant::now() + PATIENCE;
+        inner.gathering.asked = true;
+        self.settled.notify_all();
+        self.wake_executor(inner);
+        while inner.gathering.steps == before && Lane::ALL.into_iter().any(|lane| inner.state.has_work(lane)) {
+            if self.settled.wait_until(inner, until).timed_out() {
+                break;
+            }
+        }
+        inner.gathering.asked = false;
+        inner.gathering.called();
+    }
+}
+
+/// Work on demand.
+impl<F: Fault> Engine<F> {
+    /// Whether work starts on demand.
+    pub fn is_on_demand(&self) -> bool {
+        self.shared.config.start == Start::OnDemand
+    }
+
+    /// The calling item, which runs, waits for its time from now on.
+    pub fn gather(&self) -> Result<(), Error<F>> {
+        self.shared.lock()?.gathering.gathered += 1;
+        self.shared.settled.notify_all();
+        Ok(())
+    }
+
+    /// An item that has waited goes on.
+    pub fn release(&self) -> Result<(), Error<F>> {
+        self.shared.lock()?.gathering.gathered -= 1;
+        Ok(())
+    }
+
+    /// Waits until all items that run wait for their time and no other can come beside them, or for a second.
+    pub fn wait_until_gathered(&self) -> Result<(), Error<F>> {
+        let mut inner = self.shared.lock()?;
+        let until = Instant::now() + PATIENCE;
+        while !inner.is_gathered(&self.shared) && !inner.state.is_closed() {
+            if self.shared.settled.wait_until(&mut inner, until).timed_out() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until some item has failed, or for a second.
+    pub fn wait_for_fault(&self) -> Result<(), Error<F>> {
+        let mut inner = self.shared.lock()?;
+        let until = Instant::now() + PATIENCE;
+        while inner.state.fault().is_none() && !inner.state.is_closed() {
+            if self.shared.settled.wait_until(&mut inner, until).timed_out() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+std::thread_local! {
+    static RUNNING: std::cell::Cell<Option<ItemId>> = const { std::cell::Cell::new(None) };
+}
+
+/// The item that the calling thread runs.
+pub fn running_item() -> Option<ItemId> {
+    RUNNING.try_with(std::cell::Cell::get).ok().flatten()
+}
+
+/// Says which item the calling thread runs from now on.
+pub(crate) fn set_running_item(item: Option<ItemId>) {
+    let _ = RUNNING.try_with(|running| running.set(item));
+}

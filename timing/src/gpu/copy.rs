@@ -43,11 +43,14 @@ pub(super) struct RunningCopy {
 }
 
 impl RunningCopy {
-    pub(super) fn new(gpu: &GpuSpec, id: u32, copy: Copy, start: u64) -> RunningCopy {
-        let first = start.saturating_add(u64::from(gpu.copy.latency));
+    /// One that begins at a core cycle, behind others.
+    pub(super) fn new(gpu: &GpuSpec, id: u32, copy: Copy, start: u64, others: &[RunningCopy]) -> RunningCopy {
+        let same_way = others.iter().filter(|other| other.copy.direction == copy.direction);
+        let bus_is_free = same_way.map(|other| other.bus_is_free(gpu)).max().unwrap_or(0);
+        let first = start.saturating_add(u64::from(gpu.copy.latency)).max(bus_is_free);
         let next = copy.first_line(gpu);
-        let end = first.saturating_add(gpu.copy.cycles(copy.bytes, gpu.clocks.core));
-        RunningCopy { id, copy, first, end, next, unanswered: 0 }
+        let running = RunningCopy { id, copy, first, end: first, next, unanswered: 0 };
+        RunningCopy { end: running.bus_is_free(gpu), ..running }
     }
 
     /// Whether one that was read can be at a core cycle.
@@ -57,6 +60,11 @@ impl RunningCopy {
         let lines = copy.first_line(gpu)..=copy.end().next_multiple_of(LINE_BYTES);
         fits(lines.contains(next) && next.is_multiple_of(LINE_BYTES), "a copy is beyond its end")?;
         fits(near(*first, now) && *end < LATEST, "a copy takes too long")
+    }
+
+    /// When its last byte has come over the bus. Core cycles.
+    fn bus_is_free(&self, gpu: &GpuSpec) -> u64 {
+        self.first.saturating_add(gpu.copy.cycles(self.copy.bytes, gpu.clocks.core))
     }
 
     /// Whether it waits for so many replies.

@@ -63,9 +63,10 @@ impl<'g, 'a> Epochs<'g, 'a> {
         }
     }
 
-    /// Adds a launch.
-    pub(super) fn add(&mut self, launch: Launch<'a>) {
-        self.launches.push(launch);
+    /// Adds a launch whose CTAs start before those of another, or after all others.
+    pub(super) fn add(&mut self, launch: Launch<'a>, before: Option<LaunchId>) {
+        let place = self.launches.iter().position(|other| Some(other.id) == before);
+        self.launches.insert(place.unwrap_or(self.launches.len()), launch);
         if let [_] = self.launches[..] {
             self.turns.turn = 0;
         } else {

@@ -106,9 +106,22 @@ impl<'g, 'a> Session<'g, 'a> {
     /// # Errors
     /// It can never run.
     pub fn begin(&mut self, source: &'a dyn KernelSource, cycle: u64) -> Result<LaunchId, LaunchError> {
+        self.begin_before(source, cycle, None)
+    }
+
+    /// The same, but its CTAs start before those of another launch: it is more urgent.
+    ///
+    /// # Errors
+    /// It can never run.
+    pub fn begin_before(
+        &mut self,
+        source: &'a dyn KernelSource,
+        cycle: u64,
+        before: Option<LaunchId>,
+    ) -> Result<LaunchId, LaunchError> {
         let program = self.program(source)?;
         self.invalidate(&program);
-        Ok(self.add(source, program, cycle))
+        Ok(self.add(source, program, cycle, before))
     }
 
     /// The code of a launch, which has room on the GPU.
@@ -126,10 +139,16 @@ impl<'g, 'a> Session<'g, 'a> {
         cycle: u64,
     ) -> Result<LaunchId, LaunchError> {
         let program = self.program(source)?;
-        Ok(self.add(source, program, cycle))
+        Ok(self.add(source, program, cycle, None))
     }
 
-    fn add(&mut self, source: &'a dyn KernelSource, program: Arc<Program>, cycle: u64) -> LaunchId {
+    fn add(
+        &mut self,
+        source: &'a dyn KernelSource,
+        program: Arc<Program>,
+        cycle: u64,
+        before: Option<LaunchId>,
+    ) -> LaunchId {
         let start = cycle.max(self.epochs.gpu.run_to);
         if self.epochs.launches.is_empty() {
             self.before = self.totals(start);
@@ -140,16 +159,17 @@ impl<'g, 'a> Session<'g, 'a> {
             sources.resize_with(sources.len().max(id as usize + 1), || None);
         }
         let launch = Launch::new(&self.epochs.gpu.spec.launch, id, source, program, start);
-        self.epochs.add(launch);
+        self.epochs.add(launch, before);
         id
     }
 
-    /// Begins a copy at a core cycle, or as soon after it as can be.
+    /// Begins a copy at a core cycle, or as soon after it as can be. Its bytes follow those of the copies before it that go the
+    /// same way: there is one bus for each.
     pub fn begin_copy(&mut self, copy: Copy, cycle: u64) -> LaunchId {
         let id = self.free_id();
-        let gpu = &*self.epochs.gpu;
-        let copy = RunningCopy::new(&gpu.spec, id, copy, cycle.max(gpu.run_to));
-        self.epochs.copies.push(copy);
+        let Epochs { gpu, copies, .. } = &mut self.epochs;
+        let copy = RunningCopy::new(&gpu.spec, id, copy, cycle.max(gpu.run_to), copies);
+        copies.push(copy);
         id
     }
 

@@ -1,6 +1,6 @@
 //! Copies between host and device.
 
-use timing::gpu::{Copy, Direction};
+use timing::gpu::{Copy, Direction, Ended};
 
 use crate::script::{Script, count, launch, titan_v};
 
@@ -23,6 +23,33 @@ fn a_copy_takes_its_latency_and_its_bytes_over_the_bus() {
         let time = copy(direction);
         assert!((1_001_000..1_001_500).contains(&time), "{time}");
     }
+}
+
+/// Nanoseconds that two copies take which begin together.
+fn both(directions: [Direction; 2]) -> u64 {
+    let mut gpu = titan_v(&[]);
+    let mut session = gpu.session();
+    for direction in directions {
+        session.begin_copy(Copy { direction, ..to_device(12 * 1000 * 1000) }, 0);
+    }
+    for _ in directions {
+        assert!(matches!(session.run_until_one_ends(&mut ()), Ok(Ended::Copy { .. })));
+    }
+    drop(session);
+    gpu.now().nanoseconds
+}
+
+#[test]
+fn copies_that_go_the_same_way_follow_each_other_on_the_bus() {
+    // Twice 12 MB at 12 GB/s, and 1,200 cycles at 1.2 GHz.
+    let times = [Direction::ToDevice, Direction::FromDevice].map(|direction| both([direction; 2]));
+    assert!(times.iter().all(|time| (2_001_000..2_001_500).contains(time)), "{times:?}");
+}
+
+#[test]
+fn copies_that_go_different_ways_do_not_hinder_each_other() {
+    let time = both([Direction::ToDevice, Direction::FromDevice]);
+    assert!((1_001_000..1_001_500).contains(&time), "{time}");
 }
 
 /// Loads 64 KiB, one line each warp, from where copies go.

@@ -43,6 +43,17 @@ fn ctas_of_the_older_launch_start_first() {
 }
 
 #[test]
+fn ctas_of_a_more_urgent_launch_start_before_those_of_an_older_one_that_have_not() {
+    let scripts = [half(400), half(1)];
+    let mut gpu = titan_v(&["chip.sms=1"]);
+    let mut session = gpu.session();
+    let older = session.begin(&scripts[0], 0).unwrap();
+    session.begin_before(&scripts[1], 0, Some(older)).unwrap();
+    while !matches!(session.run_until_one_ends(&mut ()).unwrap(), Ended::Launch { id, .. } if id == older) {}
+    assert!(scripts[1].first_issues()[0] < scripts[0].first_issues()[2]);
+}
+
+#[test]
 fn what_overlapping_launches_count_adds_up_to_what_they_do() {
     let records = together(&mut titan_v(&[]), &[half(80), half(40), half(200)]);
     let sum: u64 = records.iter().map(|(_, record)| count(record, "sm.warp_instructions")).sum();

@@ -344,6 +344,7 @@ impl Simulator {
         while !shared.has_reached(record) {
             // A fault of this device is an answer too.
             self.engine.is_complete(Scope::Context)?;
+            self.engine.step()?;
             std::thread::sleep(PAUSE);
         }
         Ok(true)

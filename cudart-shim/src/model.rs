@@ -9,6 +9,7 @@
 mod inside;
 mod partial;
 mod progress;
+mod together;
 
 use crate::environment;
 use crate::error::Error;
@@ -30,6 +31,7 @@ use timing::RestoreError;
 use timing::gpu::{Copy, Gpu, GpuState, LaunchError, Stability};
 use timing::report::{Format, Report};
 use timing::specification::{GpuSpec, gpu};
+use together::{Met, Waiting};
 use voltsim_checkpoint::codec::{self, CodecError};
 use warp_stream::Past;
 
@@ -139,6 +141,8 @@ pub(crate) struct Model {
     has_code: AtomicBool,
     /// Whether nobody needs what the next launch leaves.
     is_last: AtomicBool,
+    /// Items of streams that wait for their time.
+    waiting: Mutex<Waiting>,
 }
 
 impl Model {
@@ -155,6 +159,7 @@ impl Model {
             report: Mutex::new(Report::new(&settings.gpu)),
             has_code: AtomicBool::new(false),
             is_last: AtomicBool::new(false),
+            waiting: Mutex::default(),
         }))
     }
 
@@ -213,12 +218,23 @@ impl Model {
         self.is_last.store(true, Ordering::Release);
     }
 
+    /// Does something with the GPU, and has the clock of events show its time afterwards.
+    fn with_gpu<T>(&self, act: impl FnOnce(&mut Gpu) -> T) -> T {
+        let mut gpu = self.gpu.lock();
+        let result = act(&mut gpu);
+        self.set_now(gpu.now().nanoseconds);
+        result
+    }
+
     /// Bytes have been copied between host and device.
     pub(crate) fn copied(&self, simulator: &Simulator, copy: Copy) -> Result<(), DeviceFault> {
-        let mut gpu = self.gpu.lock();
-        let outcome = gpu.copy(copy);
-        self.clock.0.store(gpu.now().nanoseconds, Ordering::Release);
-        outcome.map_err(|error| fault(simulator, TimedError::Drive(error)))
+        let copied = match self.meet_with_copy(simulator, copy) {
+            Ok(Met::Alone(_turn)) => self.with_gpu(|gpu| gpu.copy(copy)),
+            Ok(Met::Copied | Met::Launched(_)) => Ok(()),
+            Ok(Met::GivenUp) => return Err(together::fault_of_another(simulator)),
+            Err(error) => Err(error),
+        };
+        copied.map_err(|error| fault(simulator, TimedError::Drive(error)))
     }
 }
 

@@ -31,7 +31,7 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Once};
 use std::time::Duration;
-use stream_engine::{Clock, Config, Engine, HostClock, Scope, is_engine_thread};
+use stream_engine::{Clock, Config, Engine, HostClock, Scope, Start, is_engine_thread};
 
 /// Why work on the device failed. The first failure is the context's and stays: it is *sticky*.
 #[derive(Clone, Copy, Debug)]
@@ -121,8 +121,11 @@ extern "C" fn after_fork_in_child() {
     }
 }
 
+/// Grids that a device executes at once (CUDA programming guide, table of compute capabilities: 128 with 7.0).
+const RESIDENT_GRIDS: usize = 128;
+
 /// Has threads started that leave signals to the program's own, but for faults of the thread itself.
-fn start_without_signals(start: &mut dyn FnMut()) {
+pub(crate) fn start_without_signals(start: &mut dyn FnMut()) {
     let (mut signals, mut before) = (MaybeUninit::<libc::sigset_t>::uninit(), MaybeUninit::uninit());
     // SAFETY: each set is filled before it is used.
     unsafe {
@@ -146,6 +149,20 @@ fn settings() -> Settings {
         fmad: environment::number("VOLTSIM_FMAD").is_none_or(|flag| flag != 0),
         timed: model::gpu_name().is_some() || recording::is_wanted() || checkpoint::is_inside_launch(),
         start_threads: start_without_signals,
+    }
+}
+
+/// How the device's streams execute their work.
+fn streams_of(modelled: bool) -> Config {
+    if checkpoint::is_wanted() || kernel_stream::is_wanted() {
+        Config { start: Start::OneAtATime, ..Config::default() }
+    } else if modelled {
+        // Each kernel and copy that the model runs beside others keeps a thread.
+        let limits =
+            stream_engine::Limits { kernels: RESIDENT_GRIDS, transfers: RESIDENT_GRIDS, host_functions: 1 };
+        Config { start: Start::OnDemand, limits, max_executors: 2 * RESIDENT_GRIDS + 1, ..Config::default() }
+    } else {
+        Config::default()
     }
 }
 
@@ -217,8 +234,7 @@ impl Simulator {
                 Config {
                     number: ordinal,
                     start_thread: start_without_signals,
-                    one_at_a_time: checkpoint::is_wanted() || kernel_stream::is_wanted(),
-                    ..Config::default()
+                    ..streams_of(model.is_some())
                 },
                 model.as_ref().map_or_else(|| Arc::new(HostClock::default()) as Arc<dyn Clock>, Model::clock),
             ),

@@ -194,6 +194,9 @@ impl Simulator {
         let owner = of_stream(handle)?;
         let stream = owner.stream(handle, default)?;
         owner.forbid_capture(stream)?;
+        if !owner.engine.is_complete(Scope::Stream(stream))? {
+            owner.engine.step()?;
+        }
         if owner.engine.is_complete(Scope::Stream(stream))? { Ok(()) } else { Err(Error::NotReady) }
     }
 
@@ -354,7 +357,12 @@ impl Simulator {
         owner.check_event_call(id)?;
         let is_complete = match self.query_shared_event(event) {
             Some(is_complete) => is_complete,
-            None => owner.engine.is_event_complete(id)?,
+            None => {
+                if !owner.engine.is_event_complete(id)? {
+                    owner.engine.step()?;
+                }
+                owner.engine.is_event_complete(id)?
+            }
         };
         if is_complete { Ok(()) } else { Err(Error::NotReady) }
     }

@@ -111,6 +111,7 @@ fn wait_for_work() {
                 );
                 return;
             }
+            let _ = simulator.engine.step();
             std::thread::sleep(Duration::from_millis(1));
         }
     }

@@ -5,6 +5,7 @@
 mod common;
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -17,9 +18,11 @@ fn program(name: &str) -> PathBuf {
     common::compile(&source).expect("the program compiles")
 }
 
-/// Runs a program of `tests/settings` on the model of the smallest GPU, unless the settings say otherwise.
-fn run(name: &str, settings: &[(&str, &str)]) -> Output {
-    let mut command = common::command(&program(name));
+/// Runs a program of `tests/settings`, perhaps with an argument, on the model of the smallest GPU, unless the settings say otherwise.
+fn run(line: &str, settings: &[(&str, &str)]) -> Output {
+    let mut words = line.split(' ');
+    let mut command = common::command(&program(words.next().unwrap_or_default()));
+    command.args(words);
     command.envs([("VOLTSIM_MODE", "detailed"), ("VOLTSIM_GPU", "tiny")]).envs(settings.iter().copied());
     command.output().expect("the program starts")
 }
@@ -95,6 +98,53 @@ fn events_measure_the_simulated_time_of_the_launch_between_them() {
             "{measured} ms of {cycles} cycles at {megahertz} MHz"
         );
     }
+}
+
+/// Milliseconds that the program `beside` prints for what it does, and its last line.
+fn beside(settings: &[(&str, &str)]) -> (BTreeMap<String, f64>, String) {
+    let output = run("beside", settings);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    let (times, last) = printed.trim_end().rsplit_once('\n').expect("lines");
+    let time = |line: &str| {
+        let (what, milliseconds) = line.rsplit_once(' ').expect("a time");
+        (what.to_owned(), milliseconds.parse().expect("a number"))
+    };
+    (times.lines().map(time).collect(), last.to_owned())
+}
+
+#[test]
+fn launches_and_copies_of_different_streams_are_timed_beside_each_other() {
+    let (times, last) = beside(&[]);
+    let ratio = |what: &str, to: &str| times[what] / times[to];
+    assert!((1.0..1.01).contains(&ratio("two", "one")), "{times:?}");
+    assert!((1.99..2.01).contains(&ratio("after", "one")), "{times:?}");
+    assert!((1.0..1.01).contains(&ratio("launch and copy", "one")), "{times:?}");
+    assert_eq!(last, "counted 9 asked 1");
+}
+
+#[test]
+fn copies_that_go_the_same_way_share_one_bus() {
+    let (times, _) = beside(&[]);
+    let ratio = times["copies"] / times["copy"];
+    assert!((1.9..2.0).contains(&ratio), "{times:?}");
+}
+
+#[test]
+fn what_streams_do_beside_each_other_takes_the_same_time_in_every_run_and_with_any_threads() {
+    let first = beside(&[("VOLTSIM_THREADS", "1")]);
+    for threads in ["1", "2", "2"] {
+        assert_eq!(first, beside(&[("VOLTSIM_THREADS", threads)]));
+    }
+}
+
+#[test]
+fn a_fault_beside_another_launch_is_that_of_the_launch_that_has_it() {
+    let output = run("beside fault", &[]);
+    assert_eq!(text(&output.stdout), "700\n");
+    let said = text(&output.stderr);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("illegal address 0x10, 4 bytes in kernel wild"), "{said}");
 }
 
 #[test]

@@ -29,18 +29,22 @@ const EVERY_TIMED: &str = "VOLTSIM_TEST_EVERY_TIMED";
 const DETAILED: &[&str] = &["--mode", "detailed"];
 
 /// Programs that run on the timing model whenever the suite runs.
-const TIMED: [&str; 11] = [
+const TIMED: [&str; 15] = [
     "atomics_scopes",
     "cooperative_groups",
     "cub_device",
     "divergence",
+    "graph_capture",
     "grid_sync",
+    "host_functions",
     "inline_ptx",
     "local_memory",
     "memory_copies",
     "separate_compilation",
     "shared_memory",
     "spin_lock",
+    "stream_memory_operations",
+    "streams",
 ];
 
 /// Set: every program is saved and resumed.

@@ -1,6 +1,7 @@
 //! Executing launches by the model: all of a launch, some of its CTAs, or none of it with traces in the caches alone.
 
 use super::progress::Display;
+use super::together::{self, Met};
 use super::{Model, fault};
 use crate::launch::product;
 use crate::log;
@@ -52,6 +53,9 @@ impl Model {
             return self.launch_window(work, *ctas.start(), *ctas.end());
         }
         let is_last = self.is_last.swap(false, Ordering::AcqRel);
+        if begun.is_none() && self.settings.until_stable.is_none() {
+            return self.launch_beside_others(&work);
+        }
         let launched = self.execute(&work, |gpu, source, display| {
             let record = self.run(gpu, source, self.settings.until_stable.as_ref(), display)?;
             if let Some(simulated) = record.simulated.filter(|_| !is_last) {
@@ -61,6 +65,29 @@ impl Model {
             Ok((Some(record), Untimed::default()))
         });
         launched.map_err(|error| work.fault(error))
+    }
+
+    /// Executes a launch beside those of other streams.
+    fn launch_beside_others(&self, work: &Work<'_>) -> Result<LaunchStatistics, DeviceFault> {
+        let started = Instant::now();
+        let mut given_up = false;
+        let launched = self.drive_source(work, |source, display| {
+            match self.meet_with_launch(work.simulator, source)? {
+                Met::Alone(_turn) => self.with_gpu(|gpu| self.run(gpu, source, None, display)).map(Box::new),
+                Met::Launched(record) => Ok(record),
+                Met::Copied | Met::GivenUp => {
+                    given_up = true;
+                    Err(LaunchError::Cancelled)
+                }
+            }
+        });
+        match launched {
+            Ok(record) => Ok(self.note(work, Some(*record), Untimed::default(), started.elapsed())),
+            Err(TimedResumeError::Launch(TimedError::Drive(_))) if given_up => {
+                Err(together::fault_of_another(work.simulator))
+            }
+            Err(error) => Err(work.fault(error)),
+        }
     }
 
     /// Executes a launch without time, so that the caches have traces of it.
@@ -139,24 +166,34 @@ impl Model {
         Ok(self.note(work, record, untimed, started.elapsed()))
     }
 
-    /// Has the model do something with a launch.
+    /// Has the model do something with a launch while nothing else runs.
     pub(super) fn drive<T>(
         &self,
         work: &Work<'_>,
         drive: impl FnOnce(&mut Gpu, &LiveKernel<'_>, &mut Display) -> Result<T, LaunchError>,
     ) -> Result<T, TimedResumeError<LaunchError>> {
+        self.drive_source(work, |source, display| {
+            let _turn = self.meet_alone(work.simulator)?;
+            self.with_gpu(|gpu| drive(gpu, source, display))
+        })
+    }
+
+    /// Makes a launch's instructions ready to be pulled, and has somebody pull them.
+    fn drive_source<T>(
+        &self,
+        work: &Work<'_>,
+        drive: impl FnOnce(&LiveKernel<'_>, &mut Display) -> Result<T, LaunchError>,
+    ) -> Result<T, TimedResumeError<LaunchError>> {
         let Work { simulator, program, config, begun, number, context } = work;
-        let mut gpu = self.gpu.lock();
         let mut display = Display::new(context.cancel_flag());
         let identity = Identity { launch: *number, stream: context.stream().to_raw() };
-        let run = |source: &LiveKernel<'_>| drive(&mut gpu, source, &mut display);
+        let run = |source: &LiveKernel<'_>| drive(source, &mut display);
         let (device, config) = (&simulator.device, config.clone());
         let driven = match begun {
             Some(begun) => timed::launch_from(device, program, config, begun, identity, run),
             None => timed::launch(device, program, config, identity, run).map_err(TimedResumeError::from),
         };
         display.end();
-        self.set_now(gpu.now().nanoseconds);
         driven
     }
 

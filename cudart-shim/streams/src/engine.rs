@@ -247,10 +247,7 @@ impl<F: Fault> Engine<F> {
 
     /// Whether everything submitted to the streams in `scope` is over.
     pub fn is_complete(&self, scope: Scope) -> Result<bool, Error<F>> {
-        let mut inner = self.shared.lock()?;
-        if !inner.state.last_items(scope)?.is_empty() {
-            self.shared.step(&mut inner);
-        }
+        let inner = self.shared.lock()?;
         inner.state.check_fault()?;
         Ok(inner.state.last_items(scope)?.is_empty())
     }
@@ -310,9 +307,14 @@ impl<F: Fault> Engine<F> {
         Ok(end)
     }
 
-    /// Whether an item is not over.
+    /// Whether an item is not over. Who asks wants it to be.
     pub fn is_pending(&self, item: ItemId) -> Result<bool, Error<F>> {
-        Ok(self.shared.lock()?.state.is_pending(item))
+        let mut inner = self.shared.lock()?;
+        let is_pending = inner.state.is_pending(item);
+        if is_pending {
+            self.shared.ask(&mut inner);
+        }
+        Ok(is_pending)
     }
 
     /// Runs `work` on the calling thread at its place in the stream, waiting until its turn (`cudaMemcpy`). Needs no
@@ -403,10 +405,7 @@ impl<F: Fault> Engine<F> {
 
     /// Whether the device has reached the event's latest record; true for an event never recorded.
     pub fn is_event_complete(&self, event: EventId) -> Result<bool, Error<F>> {
-        let mut inner = self.shared.lock()?;
-        if inner.state.pending_record(event)?.is_some() {
-            self.shared.step(&mut inner);
-        }
+        let inner = self.shared.lock()?;
         inner.state.check_fault()?;
         Ok(inner.state.pending_record(event)?.is_none())
     }

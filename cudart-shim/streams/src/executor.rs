@@ -15,7 +15,7 @@ use std::time::Instant;
 use parking_lot::MutexGuard;
 
 use crate::engine::{Config, Inner, Shared, Start};
-use crate::gathering::set_running_item;
+use crate::gathering::{Running, set_running_item};
 use crate::handles::ItemId;
 use crate::lanes::{Lane, PerLane};
 use crate::work::{Context, Fault};
@@ -175,7 +175,7 @@ impl<F: Fault> Shared<F> {
             cancelled: Arc::clone(&self.cancelled),
         };
         let result = MutexGuard::unlocked(inner, || {
-            set_running_item(Some(item));
+            set_running_item(Some(Running { priority: started.priority, item }));
             let result = catch_unwind(AssertUnwindSafe(|| body(started.work, &context)));
             set_running_item(None);
             result.unwrap_or_else(|panic| {

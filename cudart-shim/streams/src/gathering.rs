@@ -4,9 +4,11 @@
 //! known once every item that can start has started and waits for its time ([`Engine::gather`]), and no call of the program can
 //! add another: its thread waits for the engine. With one such thread the answer depends on the program's calls alone.
 
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread_local;
 use std::time::{Duration, Instant};
-
-use parking_lot::MutexGuard;
 
 use crate::engine::{Engine, Inner, Shared, Start};
 use crate::error::Error;
@@ -68,23 +70,11 @@ impl<F: Fault> Inner<F> {
 }
 
 impl<F: Fault> Shared<F> {
-    /// Lets the device do something for a call that would answer that it is not ready.
-    pub(crate) fn step(self: &std::sync::Arc<Self>, inner: &mut MutexGuard<'_, Inner<F>>) {
-        if self.config.start != Start::OnDemand || is_engine_thread() {
-            return;
-        }
-        let before = inner.gathering.steps;
-        let until = Instant::now() + PATIENCE;
+    /// Somebody wants an item to be over.
+    pub(crate) fn ask(self: &Arc<Self>, inner: &mut Inner<F>) {
         inner.gathering.asked = true;
         self.settled.notify_all();
         self.wake_executor(inner);
-        while inner.gathering.steps == before && Lane::ALL.into_iter().any(|lane| inner.state.has_work(lane)) {
-            if self.settled.wait_until(inner, until).timed_out() {
-                break;
-            }
-        }
-        inner.gathering.asked = false;
-        inner.gathering.called();
     }
 }
 
@@ -93,6 +83,32 @@ impl<F: Fault> Engine<F> {
     /// Whether work starts on demand.
     pub fn is_on_demand(&self) -> bool {
         self.shared.config.start == Start::OnDemand
+    }
+
+    /// Lets the device do something, until an item is over: for a call of the program that asks whether some are. Waits for a
+    /// second at most, and not at all where work starts by itself.
+    pub fn step(&self) -> Result<(), Error<F>> {
+        if !self.is_on_demand() || is_engine_thread() {
+            return Ok(());
+        }
+        let mut inner = self.shared.lock()?;
+        let before = inner.gathering.steps;
+        let until = Instant::now() + PATIENCE;
+        self.shared.ask(&mut inner);
+        while inner.gathering.steps == before && Lane::ALL.into_iter().any(|lane| inner.state.has_work(lane))
+        {
+            if self.shared.settled.wait_until(&mut inner, until).timed_out() {
+                break;
+            }
+        }
+        inner.gathering.asked = false;
+        inner.gathering.called();
+        Ok(())
+    }
+
+    /// Set once an item has failed, or the engine ends: what runs is to be given up.
+    pub fn cancel_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.shared.cancelled)
     }
 
     /// The calling item, which runs, waits for its time from now on.
@@ -133,16 +149,25 @@ impl<F: Fault> Engine<F> {
     }
 }
 
-std::thread_local! {
-    static RUNNING: std::cell::Cell<Option<ItemId>> = const { std::cell::Cell::new(None) };
+thread_local! {
+    static RUNNING: Cell<Option<Running>> = const { Cell::new(None) };
+}
+
+/// An item that a thread runs. The more urgent, and of these the older, is the lesser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Running {
+    /// A smaller one is more urgent.
+    pub priority: i32,
+    /// The item.
+    pub item: ItemId,
 }
 
 /// The item that the calling thread runs.
-pub fn running_item() -> Option<ItemId> {
-    RUNNING.try_with(std::cell::Cell::get).ok().flatten()
+pub fn running_item() -> Option<Running> {
+    RUNNING.try_with(Cell::get).ok().flatten()
 }
 
 /// Says which item the calling thread runs from now on.
-pub(crate) fn set_running_item(item: Option<ItemId>) {
+pub(crate) fn set_running_item(item: Option<Running>) {
     let _ = RUNNING.try_with(|running| running.set(item));
 }

@@ -22,7 +22,7 @@ pub use clock::{Clock, HostClock, Timestamp};
 pub use engine::{Config, Engine, Shutdown, Start};
 pub use error::Error;
 pub use executor::is_engine_thread;
-pub use gathering::running_item;
+pub use gathering::{Running, running_item};
 pub use handles::{EventFlags, EventId, ItemId, StreamId, StreamInfo, StreamKind};
 pub use lanes::{Lane, Limits};
 pub use state::{Node, Scope, Step};

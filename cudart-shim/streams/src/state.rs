@@ -59,6 +59,8 @@ impl<W> Default for Effects<W> {
 pub struct Started<W> {
     /// The stream it was submitted to.
     pub stream: StreamId,
+    /// A smaller one is more urgent.
+    pub priority: i32,
     /// The lane it occupies until it completes.
     pub lane: Lane,
     /// What was submitted.
@@ -461,7 +463,7 @@ impl<W, F: Clone> State<W, F> {
             return None;
         }
         *self.running.get_mut(lane) += 1;
-        Some(Started { stream, lane, work: work.take()? })
+        Some(Started { stream, priority, lane, work: work.take()? })
     }
 
     /// Retires a started item. The first fault stays, and from then on work is discarded instead of started.

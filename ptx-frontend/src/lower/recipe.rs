@@ -30,23 +30,21 @@ pub(super) enum Recipe {
 
 use Recipe::{Carried, Chain, Halves, One, Same};
 
-const DIVISION_32: &[(OperationClass, u8)] = &[
-    (Conversion, 1),
-    (SpecialFunction, 1),
-    (Integer, 2),
-    (Conversion, 1),
-    (IntegerMultiply, 4),
-    (Integer, 8),
-];
-const SIGNED_DIVISION_32: &[(OperationClass, u8)] = &[
-    (IntegerExtremum, 3),
-    (Conversion, 1),
-    (SpecialFunction, 1),
-    (Integer, 2),
-    (Conversion, 1),
-    (IntegerMultiply, 4),
-    (Integer, 10),
-];
+/// A division of 32 bits: absolute values if it is signed, the reciprocal, two products and as many corrections, of which
+/// each is a comparison and a guarded sum; a divisor that may be zero is asked for at the end.
+macro_rules! division_32 {
+    ($absolutes:literal, $corrections:literal) => {
+        Chain(&[
+            (IntegerExtremum, $absolutes),
+            (Conversion, 1),
+            (SpecialFunction, 1),
+            (Integer, 1),
+            (Conversion, 1),
+            (IntegerMultiply, 4),
+            (Integer, $corrections),
+        ])
+    };
+}
 const DIVISION_64: &[(OperationClass, u8)] = &[
     (Branch, 1),
     (WideConversion, 1),
@@ -60,6 +58,19 @@ const DIVISION_64: &[(OperationClass, u8)] = &[
 ];
 /// Of a single-precision result that may be subnormal: scaled before and after.
 const SCALED: &[(OperationClass, u8)] = &[(Fp32Compare, 1), (Fp32, 1), (SpecialFunction, 1), (Fp32, 1)];
+
+/// How a division is made whose divisor is known.
+pub(super) fn division_by_constant(i: &Instruction) -> Option<Recipe> {
+    let ty = i.last_type()?;
+    match (i.op, ty.is_signed()) {
+        _ if ty.bits() == 64 => None,
+        (Op::Integer(IntegerForm::div), true) => Some(division_32!(1, 10)),
+        (Op::Integer(IntegerForm::rem), true) => Some(division_32!(1, 8)),
+        (Op::Integer(IntegerForm::div), false) => Some(division_32!(0, 6)),
+        (Op::Integer(IntegerForm::rem), false) => Some(division_32!(0, 5)),
+        _ => None,
+    }
+}
 
 /// How this instruction is made.
 pub(super) fn recipe(i: &Instruction) -> Recipe {
@@ -122,11 +133,11 @@ fn integer(form: IntegerForm, i: &Instruction, wide: bool) -> Recipe {
             true => Chain(&[(Integer, 6)]),
             false => One(IntegerExtremum),
         },
-        F::div | F::rem => match (wide, signed) {
-            (true, _) => Chain(DIVISION_64),
-            (false, false) => Chain(DIVISION_32),
-            (false, true) => Chain(SIGNED_DIVISION_32),
-        },
+        F::div | F::rem if wide => Chain(DIVISION_64),
+        F::div if signed => division_32!(3, 13),
+        F::rem if signed => division_32!(3, 11),
+        F::div => division_32!(0, 11),
+        F::rem => division_32!(0, 9),
         F::abs => match wide {
             true => Chain(&[(Integer, 5)]),
             false => One(IntegerExtremum),
@@ -407,15 +418,19 @@ fn control(form: Control) -> Recipe {
 fn parallel(form: Parallel, i: &Instruction) -> Recipe {
     use Parallel as F;
     match form {
-        F::bar_sync | F::bar_arrive | F::barrier_sync | F::barrier_arrive => One(Barrier),
+        // On Volta a `NOP` comes before each of them.
+        F::bar_sync | F::bar_arrive | F::barrier_sync | F::barrier_arrive => {
+            Chain(&[(Nothing, 1), (Barrier, 1)])
+        }
         F::bar_red_popc | F::barrier_red_popc | F::bar_red | F::barrier_red => {
-            Chain(&[(Barrier, 1), (SpecialRegister, 1)])
+            Chain(&[(Nothing, 1), (Barrier, 1), (SpecialRegister, 1)])
         }
         F::barrier_cluster_arrive | F::barrier_cluster_wait => One(Barrier),
         F::bar_warp_sync => One(WarpBarrier),
         F::membar | F::fence => match i.has(Modifier::Cta) {
             true => One(Fence),
-            false => Chain(&[(Fence, 2)]),
+            // `MEMBAR`, `ERRBAR` and `CCTL.IVALL`.
+            false => Chain(&[(Fence, 2), (Nothing, 1)]),
         },
         F::fence_restricted
         | F::fence_mbarrier_init

@@ -7,14 +7,16 @@ use warp_stream::OperationClass;
 
 use crate::analyse::{ControlFlow, writes};
 use crate::ir::{AddressBase, Function, Instruction, Operand, RegisterId};
-use crate::isa::{Control, Convert, Integer, Logic, Memory, Modifier, Op, ScalarType, SpecialRegister};
+use crate::isa::{
+    Control, Convert, Effect, Integer, Logic, Memory, Modifier, Op, ScalarType, SpecialRegister,
+};
 
 use crate::lower::access::access;
 use crate::lower::allocate::depths;
 use crate::lower::code::{Code, Kind, Node, Words};
 use crate::lower::converge::Convergence;
 use crate::lower::fold::{Fold, Folds};
-use crate::lower::recipe::{Recipe, recipe};
+use crate::lower::recipe::{Recipe, division_by_constant, recipe};
 use crate::lower::values::{Constant, Values};
 
 /// Makes the nodes of a function.
@@ -142,7 +144,7 @@ impl<'a> Selector<'a> {
             _ => return false,
         };
         let is_move = matches!(i.op, Op::Memory(Memory::mov | Memory::cvta | Memory::cvta_to | Memory::ld));
-        is_move
+        (is_move || i.op.line().effect == Effect::Pure)
             && elements
                 .iter()
                 .all(|element| matches!(element, Operand::Discard) || self.values.constant(element).is_some())
@@ -157,13 +159,18 @@ impl<'a> Selector<'a> {
         if self.emit_words(i) {
             return;
         }
-        match (i.op, recipe(i)) {
+        let divisor = i.operands.get(2).and_then(|divisor| self.values.constant(divisor));
+        let recipe =
+            divisor.filter(|divisor| *divisor != Constant::Bank).and_then(|_| division_by_constant(i));
+        match (i.op, recipe.unwrap_or_else(|| self::recipe(i))) {
             (Op::Memory(Memory::mov), _) => self.emit_move(i),
             (Op::Memory(Memory::cvta), _) if i.has(Modifier::Global) || i.has(Modifier::Const) => {
                 self.emit_copy(i);
             }
             (Op::Convert(Convert::integer_to_integer), Recipe::Same) => self.emit_width(i),
-            (Op::Logic(Logic::not_predicate), _) | (_, Recipe::One(_)) => self.emit_one(i, recipe(i)),
+            (Op::Logic(Logic::not_predicate), recipe) | (_, recipe @ Recipe::One(_)) => {
+                self.emit_one(i, recipe)
+            }
             (_, Recipe::Same) => self.emit_copy(i),
             (_, Recipe::Halves(class)) => self.emit_halves(i, class, false),
             (_, Recipe::Carried(class)) => self.emit_halves(i, class, true),
@@ -352,11 +359,13 @@ impl<'a> Selector<'a> {
         for (step, class) in classes.iter().enumerate() {
             let mut node = Node { class: *class, ..first.clone() };
             node.memory = access(self.function, i, *class);
-            if step > 0 {
+            if *class == OperationClass::Nothing {
+                node.sources = [Words::NONE; 4];
+            } else if step > 0 {
                 node.sources[3] = before;
             }
-            if *class == OperationClass::Branch {
-                // Around the slow path: it gives nothing, and the block does not end with it.
+            if matches!(class, OperationClass::Branch | OperationClass::Nothing) {
+                // Around the slow path, or a NOP: it gives nothing, and the block does not end with it.
             } else if step + 1 == classes.len() {
                 node.destination = result.destination;
                 node.predicates_written = result.predicates_written.clone();

@@ -59,15 +59,23 @@ const DIVISION_64: &[(OperationClass, u8)] = &[
 /// Of a single-precision result that may be subnormal: scaled before and after.
 const SCALED: &[(OperationClass, u8)] = &[(Fp32Compare, 1), (Fp32, 1), (SpecialFunction, 1), (Fp32, 1)];
 
-/// How a division is made whose divisor is known.
-pub(super) fn division_by_constant(i: &Instruction) -> Option<Recipe> {
+/// Of a product of 64 bits: a wide one of the lower halves, which takes in a summand, and those of a lower and an upper half.
+const PRODUCT_64: &[(OperationClass, u8)] = &[(IntegerMultiply, 3), (Integer, 1)];
+/// The same where one factor has no upper half.
+const PRODUCT_64_BY_32: &[(OperationClass, u8)] = &[(IntegerMultiply, 2), (Integer, 1)];
+
+/// How an instruction is made whose second source is known, if that makes a difference.
+pub(super) fn recipe_with_constant(i: &Instruction, constant: u64) -> Option<Recipe> {
     let ty = i.last_type()?;
-    match (i.op, ty.is_signed()) {
-        _ if ty.bits() == 64 => None,
-        (Op::Integer(IntegerForm::div), true) => Some(division_32!(1, 10)),
-        (Op::Integer(IntegerForm::rem), true) => Some(division_32!(1, 8)),
-        (Op::Integer(IntegerForm::div), false) => Some(division_32!(0, 6)),
-        (Op::Integer(IntegerForm::rem), false) => Some(division_32!(0, 5)),
+    let is_short = i32::try_from(constant as i64).is_ok();
+    match (i.op, ty.bits() == 64, ty.is_signed()) {
+        (Op::Integer(IntegerForm::mul_lo | IntegerForm::mad_lo), true, _) => {
+            is_short.then_some(Chain(PRODUCT_64_BY_32))
+        }
+        (Op::Integer(IntegerForm::div), false, true) => Some(division_32!(1, 10)),
+        (Op::Integer(IntegerForm::rem), false, true) => Some(division_32!(1, 8)),
+        (Op::Integer(IntegerForm::div), false, false) => Some(division_32!(0, 6)),
+        (Op::Integer(IntegerForm::rem), false, false) => Some(division_32!(0, 5)),
         _ => None,
     }
 }
@@ -109,7 +117,7 @@ fn integer(form: IntegerForm, i: &Instruction, wide: bool) -> Recipe {
         },
         F::clmad => One(IntegerMultiply),
         F::mul_lo | F::mad_lo => match wide {
-            true => Chain(&[(IntegerMultiply, 3), (Integer, 1)]),
+            true => Chain(PRODUCT_64),
             false => One(IntegerMultiply),
         },
         F::mul_hi | F::mad_hi => match (wide, signed) {

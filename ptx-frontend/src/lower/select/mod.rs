@@ -15,8 +15,8 @@ use crate::lower::access::access;
 use crate::lower::allocate::depths;
 use crate::lower::code::{Code, Kind, Node, Words};
 use crate::lower::converge::Convergence;
-use crate::lower::fold::{Fold, Folds};
-use crate::lower::recipe::{Recipe, division_by_constant, recipe};
+use crate::lower::fold::{Fold, Folds, Shape};
+use crate::lower::recipe::{Recipe, recipe, recipe_with_constant};
 use crate::lower::values::{Constant, Values};
 
 /// Makes the nodes of a function.
@@ -159,10 +159,7 @@ impl<'a> Selector<'a> {
         if self.emit_words(i) {
             return;
         }
-        let divisor = i.operands.get(2).and_then(|divisor| self.values.constant(divisor));
-        let recipe =
-            divisor.filter(|divisor| *divisor != Constant::Bank).and_then(|_| division_by_constant(i));
-        match (i.op, recipe.unwrap_or_else(|| self::recipe(i))) {
+        match (i.op, self.recipe(i)) {
             (Op::Memory(Memory::mov), _) => self.emit_move(i),
             (Op::Memory(Memory::cvta), _) if i.has(Modifier::Global) || i.has(Modifier::Const) => {
                 self.emit_copy(i);
@@ -179,6 +176,14 @@ impl<'a> Selector<'a> {
         }
     }
 
+    fn recipe(&self, i: &Instruction) -> Recipe {
+        let known = match i.operands.get(2).and_then(|operand| self.values.constant(operand)) {
+            Some(Constant::Bits(bits)) => recipe_with_constant(i, bits),
+            _ => None,
+        };
+        known.unwrap_or_else(|| recipe(i))
+    }
+
     /// An instruction that takes in another.
     fn emit_folded(&mut self, i: &Instruction, fold: Fold) -> bool {
         let Some(inner) = self.values.instruction(fold.inner) else { return false };
@@ -191,8 +196,16 @@ impl<'a> Selector<'a> {
             }
         }
         let [Some(d), ..] = [i.operands.first()] else { return false };
-        let wide = fold.is_pair;
-        if wide {
+        if fold.shape == Shape::Product {
+            let Recipe::Chain(steps) = self.recipe(inner) else { return false };
+            let mut first = self.node(OperationClass::Nothing);
+            self.read_into(&mut first, &operands);
+            let mut result = self.node(OperationClass::Nothing);
+            self.write_to(&mut result, d);
+            self.emit_steps(i, &first, &result, steps);
+            return true;
+        }
+        if fold.shape == Shape::Pair {
             let destination = self.register(d);
             let sources = self.sources(&operands);
             let carry = self.code.predicate();
@@ -202,8 +215,8 @@ impl<'a> Selector<'a> {
                 for (to, from) in node.sources.iter_mut().zip(&sources) {
                     *to = if from.count == 2 { from.part(half, 1) } else { *from };
                 }
-                if half == 1 {
-                    // The upper half takes bits of the lower.
+                if half == 1 && matches!(inner.op, Op::Logic(_)) {
+                    // The upper half of a shift takes bits of the lower.
                     node.sources[3] = sources.first().map_or(Words::NONE, |words| words.part(0, 1));
                 }
                 let carries =
@@ -350,6 +363,11 @@ impl<'a> Selector<'a> {
         self.read_operands(&mut first, i);
         let mut result = self.node(OperationClass::Nothing);
         self.write_result(&mut result, i);
+        self.emit_steps(i, &first, &result, steps);
+    }
+
+    /// Machine instructions each of which uses what the one before gave and what `first` reads; the last writes `result`.
+    fn emit_steps(&mut self, i: &Instruction, first: &Node, result: &Node, steps: &[(OperationClass, u8)]) {
         let double = i.last_type() == Some(ScalarType::F64);
         let classes: Vec<OperationClass> = steps
             .iter()

@@ -9,11 +9,13 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use warp_stream::OperationClass;
+
 use crate::analyse::{ControlFlow, writes};
 use crate::ir::{Function, Guard, Instruction, InstructionIndex, Operand};
 use crate::isa::{Control, Effect, Modifier, Op};
 
-use super::code::Kind;
+use super::code::{Kind, Node};
 use super::contract::Replacements;
 use super::{fold, select, values};
 
@@ -141,11 +143,7 @@ impl Lengths {
         let values = values::Values::of(function, &flow, replacements);
         let folds = fold::Folds::of(&values, function.instructions.len());
         let code = select::select(function, &flow, &values, &folds);
-        // Constants are not put into registers yet.
-        let counts = |node: &&super::code::Node| {
-            node.kind == Kind::Machine && (node.effect.is_some() || node.reads().next().is_some())
-        };
-        let by_block = code.blocks.iter().map(|nodes| nodes.iter().filter(counts).count()).collect();
+        let by_block = code.blocks.iter().map(|nodes| length(nodes)).collect();
         Lengths { flow, by_block }
     }
 
@@ -153,6 +151,16 @@ impl Lengths {
         let block = self.flow.block_of(InstructionIndex(start as u32));
         block.and_then(|block| self.by_block.get(block.0 as usize)).copied().unwrap_or(usize::MAX)
     }
+}
+
+/// Machine instructions of a stretch; nothing guards one that may go to a slow path. Constants are not counted that are put into
+/// registers first.
+fn length(nodes: &[Node]) -> usize {
+    let reads = |node: &Node| node.reads().next().is_some();
+    if nodes.iter().any(|node| node.class == OperationClass::Branch && reads(node)) {
+        return usize::MAX;
+    }
+    nodes.iter().filter(|node| node.kind == Kind::Machine && (node.effect.is_some() || reads(node))).count()
 }
 
 fn labels(i: &Instruction) -> impl Iterator<Item = InstructionIndex> + '_ {

@@ -36,10 +36,7 @@ pub(super) fn select(function: &Function, flow: &ControlFlow, values: &Values<'_
         if convergence.parts[number]
             && let Some(branch) = selector.nodes.pop()
         {
-            // The barrier register is cleared and set.
-            let of_barrier =
-                [OperationClass::Move, OperationClass::Branch].map(|class| Node::new(class, branch.line));
-            selector.nodes.extend(of_barrier);
+            selector.nodes.extend(barrier_is_set(branch.line));
             selector.nodes.push(branch);
         }
         let nodes = std::mem::take(&mut selector.nodes);
@@ -373,8 +370,18 @@ impl<'a> Selector<'a> {
             .iter()
             .flat_map(|(class, count)| std::iter::repeat_n(*class, usize::from(*count)))
             .collect();
+        // Where lanes go to a slow path they are brought together again, convergence or not.
+        let parts = matches!(i.op, Op::Float(_)) && classes.contains(&OperationClass::Branch);
+        if parts {
+            self.nodes.extend(barrier_is_set(self.line));
+        }
         let mut before = Words::NONE;
         for (step, class) in classes.iter().enumerate() {
+            if parts && step + 1 == classes.len() {
+                let mut meeting = Node::new(OperationClass::Branch, self.line);
+                meeting.sources[0] = before;
+                self.nodes.push(meeting);
+            }
             let mut node = Node { class: *class, ..first.clone() };
             node.memory = access(self.function, i, *class);
             if *class == OperationClass::Nothing {
@@ -456,6 +463,11 @@ impl<'a> Selector<'a> {
         node.sources[0] = source;
         self.nodes.push(node);
     }
+}
+
+/// The register of a convergence barrier is cleared and set.
+fn barrier_is_set(line: u32) -> [Node; 2] {
+    [OperationClass::Move, OperationClass::Branch].map(|class| Node::new(class, line))
 }
 
 /// `MOV` of a constant, one for each half.

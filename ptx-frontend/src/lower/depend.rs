@@ -113,9 +113,8 @@ impl Builder<'_> {
         if let Some(effect) = node.effect {
             self.effect(at, node, effect);
         }
-        if matches!(node.class, OperationClass::Barrier | OperationClass::WarpBarrier | OperationClass::Fence)
-            && node.kind == Kind::Machine
-        {
+        use OperationClass::{Barrier, Fence, Nothing, WarpBarrier};
+        if matches!(node.class, Barrier | WarpBarrier | Fence | Nothing) && node.kind == Kind::Machine {
             self.fence(at);
         }
     }

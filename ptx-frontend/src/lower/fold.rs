@@ -21,8 +21,17 @@ pub(super) struct Fold {
     pub(super) operand: u8,
     /// What both are together.
     pub(super) class: OperationClass,
-    /// A shift of 64 bits with a sum: one for each half.
-    pub(super) is_pair: bool,
+    pub(super) shape: Shape,
+}
+
+/// How many machine instructions two are together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    One,
+    /// One for each half of 64 bits.
+    Pair,
+    /// As many as the first of them alone: a product of 64 bits that a sum takes in.
+    Product,
 }
 
 /// What an address counts from.
@@ -192,8 +201,8 @@ impl Folds {
             if self.is_absorbed(*user) || values.is_gone(*user) || self.taken_by(*user).is_some() {
                 return;
             }
-            let Some((class, is_pair)) = joined(values, i, reader, users.len()) else { return };
-            taken.push((*user, Fold { inner: position, operand, class, is_pair }));
+            let Some((class, shape)) = joined(values, i, reader, users.len()) else { return };
+            taken.push((*user, Fold { inner: position, operand, class, shape }));
         }
         if !self.is_stable(values, i, position, result) {
             return;
@@ -292,13 +301,13 @@ fn only_operand(i: &Instruction, register: RegisterId) -> Option<u8> {
     (reads == 1).then_some(place as u8)
 }
 
-/// What `i` and the instruction that uses its result are together, and whether for each half.
+/// What `i` and the instruction that uses its result are together.
 fn joined(
     values: &Values<'_>,
     i: &Instruction,
     reader: &Instruction,
     users: usize,
-) -> Option<(OperationClass, bool)> {
+) -> Option<(OperationClass, Shape)> {
     let bits = |i: &Instruction| i.last_type().map_or(0, ScalarType::bits);
     let (from, to) = (bits(i), bits(reader));
     let known_shift =
@@ -306,24 +315,31 @@ fn joined(
     let is_sum = matches!(reader.op, Op::Integer(Integer::add | Integer::sub));
     match (i.op, reader.op) {
         (Op::Integer(Integer::mul_lo), _) if is_sum && from <= 32 && to <= 32 => {
-            Some((OperationClass::IntegerMultiply, false))
+            Some((OperationClass::IntegerMultiply, Shape::One))
+        }
+        (Op::Integer(Integer::mul_lo), Op::Integer(Integer::add)) if from == 64 && to == 64 => {
+            Some((OperationClass::IntegerMultiply, Shape::Product))
         }
         (Op::Integer(Integer::mul_wide), Op::Integer(Integer::add)) if from == 32 && to == 64 => {
-            Some((OperationClass::IntegerMultiply, false))
+            Some((OperationClass::IntegerMultiply, Shape::One))
         }
         (Op::Logic(Logic::shl), Op::Integer(Integer::add)) if from == to && from >= 32 => {
-            known_shift().map(|()| (OperationClass::Integer, from == 64))
+            let shape = if from == 64 { Shape::Pair } else { Shape::One };
+            known_shift().map(|()| (OperationClass::Integer, shape))
         }
         (Op::Integer(Integer::add | Integer::sub), _) if is_sum && users == 1 && from == 32 && to == 32 => {
-            Some((OperationClass::Integer, false))
+            Some((OperationClass::Integer, Shape::One))
+        }
+        (Op::Integer(Integer::add), Op::Integer(Integer::add)) if users == 1 && from == 64 && to == 64 => {
+            Some((OperationClass::Integer, Shape::Pair))
         }
         (
             Op::Logic(Logic::and | Logic::or | Logic::xor | Logic::not),
             Op::Logic(Logic::and | Logic::or | Logic::xor),
-        ) if users == 1 && from == 32 && to == 32 => Some((OperationClass::Integer, false)),
+        ) if users == 1 && from == 32 && to == 32 => Some((OperationClass::Integer, Shape::One)),
         (Op::Compare(_), Op::Logic(Logic::and_predicate | Logic::or_predicate)) if users == 1 => {
             match recipe(i) {
-                Recipe::One(class) => Some((class, false)),
+                Recipe::One(class) => Some((class, Shape::One)),
                 _ => None,
             }
         }

@@ -18,6 +18,7 @@ mod converge;
 mod dead;
 mod depend;
 mod emit;
+mod evaluate;
 mod fold;
 mod interference;
 mod listing;

@@ -30,23 +30,21 @@ pub(super) enum Recipe {
 
 use Recipe::{Carried, Chain, Halves, One, Same};
 
-const DIVISION_32: &[(OperationClass, u8)] = &[
-    (Conversion, 1),
-    (SpecialFunction, 1),
-    (Integer, 2),
-    (Conversion, 1),
-    (IntegerMultiply, 4),
-    (Integer, 8),
-];
-const SIGNED_DIVISION_32: &[(OperationClass, u8)] = &[
-    (IntegerExtremum, 3),
-    (Conversion, 1),
-    (SpecialFunction, 1),
-    (Integer, 2),
-    (Conversion, 1),
-    (IntegerMultiply, 4),
-    (Integer, 10),
-];
+/// A division of 32 bits: absolute values if it is signed, the reciprocal, two products and as many corrections, of which
+/// each is a comparison and a guarded sum; a divisor that may be zero is asked for at the end.
+macro_rules! division_32 {
+    ($absolutes:literal, $corrections:literal) => {
+        Chain(&[
+            (IntegerExtremum, $absolutes),
+            (Conversion, 1),
+            (SpecialFunction, 1),
+            (Integer, 1),
+            (Conversion, 1),
+            (IntegerMultiply, 4),
+            (Integer, $corrections),
+        ])
+    };
+}
 const DIVISION_64: &[(OperationClass, u8)] = &[
     (Branch, 1),
     (WideConversion, 1),
@@ -60,6 +58,27 @@ const DIVISION_64: &[(OperationClass, u8)] = &[
 ];
 /// Of a single-precision result that may be subnormal: scaled before and after.
 const SCALED: &[(OperationClass, u8)] = &[(Fp32Compare, 1), (Fp32, 1), (SpecialFunction, 1), (Fp32, 1)];
+
+/// Of a product of 64 bits: a wide one of the lower halves, which takes in a summand, and those of a lower and an upper half.
+const PRODUCT_64: &[(OperationClass, u8)] = &[(IntegerMultiply, 3), (Integer, 1)];
+/// The same where one factor has no upper half.
+const PRODUCT_64_BY_32: &[(OperationClass, u8)] = &[(IntegerMultiply, 2), (Integer, 1)];
+
+/// How an instruction is made whose second source is known, if that makes a difference.
+pub(super) fn recipe_with_constant(i: &Instruction, constant: u64) -> Option<Recipe> {
+    let ty = i.last_type()?;
+    let is_short = i32::try_from(constant as i64).is_ok();
+    match (i.op, ty.bits() == 64, ty.is_signed()) {
+        (Op::Integer(IntegerForm::mul_lo | IntegerForm::mad_lo), true, _) => {
+            is_short.then_some(Chain(PRODUCT_64_BY_32))
+        }
+        (Op::Integer(IntegerForm::div), false, true) => Some(division_32!(1, 10)),
+        (Op::Integer(IntegerForm::rem), false, true) => Some(division_32!(1, 8)),
+        (Op::Integer(IntegerForm::div), false, false) => Some(division_32!(0, 6)),
+        (Op::Integer(IntegerForm::rem), false, false) => Some(division_32!(0, 5)),
+        _ => None,
+    }
+}
 
 /// How this instruction is made.
 pub(super) fn recipe(i: &Instruction) -> Recipe {
@@ -98,7 +117,7 @@ fn integer(form: IntegerForm, i: &Instruction, wide: bool) -> Recipe {
         },
         F::clmad => One(IntegerMultiply),
         F::mul_lo | F::mad_lo => match wide {
-            true => Chain(&[(IntegerMultiply, 3), (Integer, 1)]),
+            true => Chain(PRODUCT_64),
             false => One(IntegerMultiply),
         },
         F::mul_hi | F::mad_hi => match (wide, signed) {
@@ -122,11 +141,11 @@ fn integer(form: IntegerForm, i: &Instruction, wide: bool) -> Recipe {
             true => Chain(&[(Integer, 6)]),
             false => One(IntegerExtremum),
         },
-        F::div | F::rem => match (wide, signed) {
-            (true, _) => Chain(DIVISION_64),
-            (false, false) => Chain(DIVISION_32),
-            (false, true) => Chain(SIGNED_DIVISION_32),
-        },
+        F::div | F::rem if wide => Chain(DIVISION_64),
+        F::div if signed => division_32!(3, 13),
+        F::rem if signed => division_32!(3, 11),
+        F::div => division_32!(0, 11),
+        F::rem => division_32!(0, 9),
         F::abs => match wide {
             true => Chain(&[(Integer, 5)]),
             false => One(IntegerExtremum),
@@ -407,15 +426,19 @@ fn control(form: Control) -> Recipe {
 fn parallel(form: Parallel, i: &Instruction) -> Recipe {
     use Parallel as F;
     match form {
-        F::bar_sync | F::bar_arrive | F::barrier_sync | F::barrier_arrive => One(Barrier),
+        // On Volta a `NOP` comes before each of them.
+        F::bar_sync | F::bar_arrive | F::barrier_sync | F::barrier_arrive => {
+            Chain(&[(Nothing, 1), (Barrier, 1)])
+        }
         F::bar_red_popc | F::barrier_red_popc | F::bar_red | F::barrier_red => {
-            Chain(&[(Barrier, 1), (SpecialRegister, 1)])
+            Chain(&[(Nothing, 1), (Barrier, 1), (SpecialRegister, 1)])
         }
         F::barrier_cluster_arrive | F::barrier_cluster_wait => One(Barrier),
         F::bar_warp_sync => One(WarpBarrier),
         F::membar | F::fence => match i.has(Modifier::Cta) {
             true => One(Fence),
-            false => Chain(&[(Fence, 2)]),
+            // `MEMBAR`, `ERRBAR` and `CCTL.IVALL`.
+            false => Chain(&[(Fence, 2), (Nothing, 1)]),
         },
         F::fence_restricted
         | F::fence_mbarrier_init

@@ -9,6 +9,7 @@ use crate::isa::{Effect, Memory, Modifier, Op, SpecialRegister};
 
 use super::Replacements;
 use super::access::cache;
+use super::evaluate::evaluate;
 
 /// Marks variables of the module among those of the function.
 const MODULE_LEVEL: u32 = 1 << 31;
@@ -182,8 +183,19 @@ impl<'f> Values<'f> {
                     _ => None,
                 }
             }
+            _ if i.op.line().effect == Effect::Pure => self.computed(i),
             _ => None,
         }
+    }
+
+    /// What an instruction computes from constants alone.
+    fn computed(&self, i: &Instruction) -> Option<Constant> {
+        let known = |operand: &Operand| match self.constant(operand) {
+            Some(Constant::Bits(bits)) => Some(bits),
+            _ => None,
+        };
+        let operands: Option<Vec<u64>> = i.operands.iter().skip(1).map(known).collect();
+        evaluate(i, &operands?).map(Constant::Bits)
     }
 
     /// The constant that an operand is.

@@ -7,14 +7,16 @@ use warp_stream::OperationClass;
 
 use crate::analyse::{ControlFlow, writes};
 use crate::ir::{AddressBase, Function, Instruction, Operand, RegisterId};
-use crate::isa::{Control, Convert, Integer, Logic, Memory, Modifier, Op, ScalarType, SpecialRegister};
+use crate::isa::{
+    Control, Convert, Effect, Integer, Logic, Memory, Modifier, Op, ScalarType, SpecialRegister,
+};
 
 use crate::lower::access::access;
 use crate::lower::allocate::depths;
 use crate::lower::code::{Code, Kind, Node, Words};
 use crate::lower::converge::Convergence;
-use crate::lower::fold::{Fold, Folds};
-use crate::lower::recipe::{Recipe, recipe};
+use crate::lower::fold::{Fold, Folds, Shape};
+use crate::lower::recipe::{Recipe, recipe, recipe_with_constant};
 use crate::lower::values::{Constant, Values};
 
 /// Makes the nodes of a function.
@@ -34,10 +36,7 @@ pub(super) fn select(function: &Function, flow: &ControlFlow, values: &Values<'_
         if convergence.parts[number]
             && let Some(branch) = selector.nodes.pop()
         {
-            // The barrier register is cleared and set.
-            let of_barrier =
-                [OperationClass::Move, OperationClass::Branch].map(|class| Node::new(class, branch.line));
-            selector.nodes.extend(of_barrier);
+            selector.nodes.extend(barrier_is_set(branch.line));
             selector.nodes.push(branch);
         }
         let nodes = std::mem::take(&mut selector.nodes);
@@ -142,7 +141,7 @@ impl<'a> Selector<'a> {
             _ => return false,
         };
         let is_move = matches!(i.op, Op::Memory(Memory::mov | Memory::cvta | Memory::cvta_to | Memory::ld));
-        is_move
+        (is_move || i.op.line().effect == Effect::Pure)
             && elements
                 .iter()
                 .all(|element| matches!(element, Operand::Discard) || self.values.constant(element).is_some())
@@ -157,19 +156,29 @@ impl<'a> Selector<'a> {
         if self.emit_words(i) {
             return;
         }
-        match (i.op, recipe(i)) {
+        match (i.op, self.recipe(i)) {
             (Op::Memory(Memory::mov), _) => self.emit_move(i),
             (Op::Memory(Memory::cvta), _) if i.has(Modifier::Global) || i.has(Modifier::Const) => {
                 self.emit_copy(i);
             }
             (Op::Convert(Convert::integer_to_integer), Recipe::Same) => self.emit_width(i),
-            (Op::Logic(Logic::not_predicate), _) | (_, Recipe::One(_)) => self.emit_one(i, recipe(i)),
+            (Op::Logic(Logic::not_predicate), recipe) | (_, recipe @ Recipe::One(_)) => {
+                self.emit_one(i, recipe)
+            }
             (_, Recipe::Same) => self.emit_copy(i),
             (_, Recipe::Halves(class)) => self.emit_halves(i, class, false),
             (_, Recipe::Carried(class)) => self.emit_halves(i, class, true),
             (Op::Matrix(_), Recipe::Chain(&[(class, steps)])) => self.emit_product(i, class, steps),
             (_, Recipe::Chain(steps)) => self.emit_chain(i, steps),
         }
+    }
+
+    fn recipe(&self, i: &Instruction) -> Recipe {
+        let known = match i.operands.get(2).and_then(|operand| self.values.constant(operand)) {
+            Some(Constant::Bits(bits)) => recipe_with_constant(i, bits),
+            _ => None,
+        };
+        known.unwrap_or_else(|| recipe(i))
     }
 
     /// An instruction that takes in another.
@@ -184,8 +193,16 @@ impl<'a> Selector<'a> {
             }
         }
         let [Some(d), ..] = [i.operands.first()] else { return false };
-        let wide = fold.is_pair;
-        if wide {
+        if fold.shape == Shape::Product {
+            let Recipe::Chain(steps) = self.recipe(inner) else { return false };
+            let mut first = self.node(OperationClass::Nothing);
+            self.read_into(&mut first, &operands);
+            let mut result = self.node(OperationClass::Nothing);
+            self.write_to(&mut result, d);
+            self.emit_steps(i, &first, &result, steps);
+            return true;
+        }
+        if fold.shape == Shape::Pair {
             let destination = self.register(d);
             let sources = self.sources(&operands);
             let carry = self.code.predicate();
@@ -195,8 +212,8 @@ impl<'a> Selector<'a> {
                 for (to, from) in node.sources.iter_mut().zip(&sources) {
                     *to = if from.count == 2 { from.part(half, 1) } else { *from };
                 }
-                if half == 1 {
-                    // The upper half takes bits of the lower.
+                if half == 1 && matches!(inner.op, Op::Logic(_)) {
+                    // The upper half of a shift takes bits of the lower.
                     node.sources[3] = sources.first().map_or(Words::NONE, |words| words.part(0, 1));
                 }
                 let carries =
@@ -343,20 +360,37 @@ impl<'a> Selector<'a> {
         self.read_operands(&mut first, i);
         let mut result = self.node(OperationClass::Nothing);
         self.write_result(&mut result, i);
+        self.emit_steps(i, &first, &result, steps);
+    }
+
+    /// Machine instructions each of which uses what the one before gave and what `first` reads; the last writes `result`.
+    fn emit_steps(&mut self, i: &Instruction, first: &Node, result: &Node, steps: &[(OperationClass, u8)]) {
         let double = i.last_type() == Some(ScalarType::F64);
         let classes: Vec<OperationClass> = steps
             .iter()
             .flat_map(|(class, count)| std::iter::repeat_n(*class, usize::from(*count)))
             .collect();
+        // Where lanes go to a slow path they are brought together again, convergence or not.
+        let parts = matches!(i.op, Op::Float(_)) && classes.contains(&OperationClass::Branch);
+        if parts {
+            self.nodes.extend(barrier_is_set(self.line));
+        }
         let mut before = Words::NONE;
         for (step, class) in classes.iter().enumerate() {
+            if parts && step + 1 == classes.len() {
+                let mut meeting = Node::new(OperationClass::Branch, self.line);
+                meeting.sources[0] = before;
+                self.nodes.push(meeting);
+            }
             let mut node = Node { class: *class, ..first.clone() };
             node.memory = access(self.function, i, *class);
-            if step > 0 {
+            if *class == OperationClass::Nothing {
+                node.sources = [Words::NONE; 4];
+            } else if step > 0 {
                 node.sources[3] = before;
             }
-            if *class == OperationClass::Branch {
-                // Around the slow path: it gives nothing, and the block does not end with it.
+            if matches!(class, OperationClass::Branch | OperationClass::Nothing) {
+                // Around the slow path, or a NOP: it gives nothing, and the block does not end with it.
             } else if step + 1 == classes.len() {
                 node.destination = result.destination;
                 node.predicates_written = result.predicates_written.clone();
@@ -429,6 +463,11 @@ impl<'a> Selector<'a> {
         node.sources[0] = source;
         self.nodes.push(node);
     }
+}
+
+/// The register of a convergence barrier is cleared and set.
+fn barrier_is_set(line: u32) -> [Node; 2] {
+    [OperationClass::Move, OperationClass::Branch].map(|class| Node::new(class, line))
 }
 
 /// `MOV` of a constant, one for each half.

@@ -167,14 +167,14 @@ impl Family {
             let mut is_cold = kernels.insert(&group.kernel);
             let work = Work::new(group, &plan.counted, sms);
             let own: Vec<_> = jobs.iter().filter(|(_, job, _)| job.group == number).collect();
-            let first = own.len().min(1);
+            let (first, rest) = own.split_at(own.len().min(1));
             let key = (group.kernel.as_str(), group.block);
             let position = families.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
                 families.push((key, Family { portions: Vec::new() }));
                 families.len() - 1
             });
             let Some((_, family)) = families.get_mut(position) else { continue };
-            for (jobs, launches) in [(&own[..first], 1), (&own[first..], group.launches.saturating_sub(1))] {
+            for (jobs, launches) in [(first, 1), (rest, group.launches.saturating_sub(1))] {
                 if !jobs.is_empty() {
                     let is_cold = std::mem::take(&mut is_cold);
                     family.portions.push(Portion::new((number, group), work, is_cold, launches, jobs));

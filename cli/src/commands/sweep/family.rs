@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use launch_capture::{Group, Plan};
 
-use super::job::{Job, Timed};
+use super::job::Known;
 
 /// A launch whose kernel's code no cache has takes longer by this part of its work.
 const COLD_CODE: f64 = 0.5;
@@ -77,9 +77,6 @@ pub(super) struct Portion {
     /// Jobs that may still be done, by number.
     left: Vec<usize>,
 }
-
-/// A job of a portion, by number, with what it has found out.
-type Known<'a> = (usize, &'a Job, Option<Timed>);
 
 impl Portion {
     /// Of a group, with those of its jobs that are of the portion.

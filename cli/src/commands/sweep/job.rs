@@ -51,6 +51,9 @@ pub(super) struct Timed {
     pub(super) simulated_cycles: u64,
 }
 
+/// A job, by number, with what it has found out if it was chosen.
+pub(super) type Known<'a> = (usize, &'a Job, Option<Timed>);
+
 /// The part of a run's statistics that is read.
 #[derive(Deserialize)]
 struct Statistics {
@@ -103,7 +106,7 @@ impl Jobs {
         &self,
         configuration: usize,
         chosen: &BTreeSet<usize>,
-    ) -> Result<Vec<(usize, &Job, Option<Timed>)>, Failure> {
+    ) -> Result<Vec<Known<'_>>, Failure> {
         let own = self.all.iter().enumerate().filter(|(_, job)| job.configuration == configuration);
         let result = |(number, job): (usize, &Job)| chosen.contains(&number).then(|| job.timed()).transpose();
         own.map(|(number, job)| Ok((number, job, result((number, job))?))).collect()

@@ -29,7 +29,7 @@ const CASES: [(&str, f64); 7] = [
 ];
 
 /// Programs of many launches, and how far the estimate of a sweep may be off. Per cent.
-const PLANNED: [(&str, f64); 9] = [
+const PLANNED: [(&str, f64); 11] = [
     ("heat", 5.0),
     ("bfs", 5.0),
     ("cub_sorting", 5.0),
@@ -39,6 +39,8 @@ const PLANNED: [(&str, f64); 9] = [
     ("graph_memory", 5.0),
     ("graph_update", 5.0),
     ("host_threads", 5.0),
+    ("scan", 5.0),
+    ("sort", 5.0),
 ];
 
 /// The one that is looked at whenever the suite runs.
@@ -164,8 +166,9 @@ fn planned(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
     let of = |what: &str| estimate["configurations"][0][what].as_f64().unwrap_or_default();
     let (estimated, simulated) = (of("cycles"), of("timed"));
     let off = off(full, estimated);
-    let cost = simulated / full * 100.0;
-    println!("{:40} {full:9} cycles, estimate {off:+6.1} %, {cost:5.1} % simulated", runs.program.name);
+    let [cost, within] = [simulated / full, of("bound")].map(|part| part * 100.0);
+    let name = &runs.program.name;
+    println!("{name:40} {full:9} cycles, estimate {off:+6.1} ± {within:.1} %, {cost:5.1} % simulated");
     if off.abs() > bound { Err(format!("the estimate is {off:.1} % off").into()) } else { Ok(()) }
 }
 

@@ -18,8 +18,8 @@ use crate::table;
 /// Choose the launches of a program that are worth timing
 ///
 /// The program runs once, functionally. Launches of a kernel that execute alike numbers of instructions of each kind, and of
-/// accesses to memory, are one group: its first launch is timed, and its second for all others. The plan names them; beside it lies
-/// a kernel stream with the launches to be timed and those before them. voltsim sweep times them, here or on other machines,
+/// accesses to memory, are one group: its first launch may be timed, and its second for all others. The plan names them; beside it
+/// lies a kernel stream with these launches. voltsim sweep times as many of them as the estimate needs, here or on other machines,
 /// without the program.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -95,7 +95,7 @@ fn tell(plan: &Plan, file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let simulated: f64 = timed.clone().map(part).sum();
     writeln!(
         out,
-        "{} of {} launches stand for all: {} of the warp instructions. `voltsim sweep {}` times them",
+        "{} of {} launches stand for all: {} of the warp instructions. `voltsim sweep {}` times as many of them as it needs",
         timed.count(),
         plan.launches,
         percent(simulated / all.max(1.0)),

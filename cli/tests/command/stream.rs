@@ -220,17 +220,34 @@ fn the_estimate_of_a_sweep_is_near_the_time_of_all_launches() {
 }
 
 #[test]
+fn a_sweep_times_only_what_the_estimate_needs_and_all_when_it_is_told_to() {
+    let (captured, _) = planned();
+    let place = &captured.place;
+    let timed = |options: &[&str]| {
+        let outcome = place.voltsim(&[&["sweep", "plan.toml"], options].concat());
+        assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+        results(place).len()
+    };
+    // One of each kernel.
+    assert_eq!(timed(&["--within", "90%"]), 4);
+    assert_eq!(timed(&["--within", "0%", "--budget", "0%"]), 4);
+    assert_eq!(timed(&["--all"]), 7);
+    let outcome = place.voltsim(&["sweep", "plan.toml", "--within", "near"]);
+    assert!(outcome.status == 2 && outcome.stderr.contains("such as 5%"), "{}", outcome.stderr);
+}
+
+#[test]
 fn a_sweep_does_only_what_has_no_result_and_gives_the_same_however_it_is_done() {
     let (captured, _) = planned();
     let place = &captured.place;
-    let first = place.voltsim(&["sweep", "plan.toml", "-j", "1"]);
+    let first = place.voltsim(&["sweep", "plan.toml", "--all", "-j", "1"]);
     assert_eq!(first.status, 0, "{}", first.stderr);
     let (before, estimate) = (results(place), place.read("plan.results/estimate.json"));
     assert_eq!(before.len(), 7);
     let lost = &before[3].0;
     let contents = fs::read(lost).unwrap();
     fs::remove_file(lost).unwrap();
-    let again = place.voltsim(&["sweep", "plan.toml", "-j", "2"]);
+    let again = place.voltsim(&["sweep", "plan.toml", "--all", "-j", "2"]);
     assert_eq!((again.status, again.stdout), (0, first.stdout));
     let after = results(place);
     assert_eq!(before.iter().zip(&after).filter(|(before, after)| before == after).count(), 6);
@@ -247,7 +264,7 @@ fn a_job_that_fails_is_named_with_what_it_said_and_done_by_the_next_sweep() {
     let place = &captured.place;
     let voltsim = PathBuf::from(env!("CARGO_BIN_EXE_voltsim"));
     let device = [("VOLTSIM_DEVICE", PathBuf::from("none"))];
-    let outcome = place.run_with(&voltsim, &["sweep", "plan.toml"], &device);
+    let outcome = place.run_with(&voltsim, &["sweep", "plan.toml", "--all"], &device);
     assert_eq!(outcome.status, 1, "{}", outcome.stderr);
     assert!(outcome.stderr.contains("7 of 7 jobs are missing"), "{}", outcome.stderr);
     let log = outcome.stderr.split_once(" has no result; ").unwrap().1.split_once(" says why").unwrap().0;
@@ -259,7 +276,7 @@ fn a_job_that_fails_is_named_with_what_it_said_and_done_by_the_next_sweep() {
 fn a_sweep_can_be_an_array_of_slurm() {
     let (captured, _) = planned();
     let place = &captured.place;
-    let here = place.voltsim(&["sweep", "plan.toml", "-o", "here"]);
+    let here = place.voltsim(&["sweep", "plan.toml", "--all", "-o", "here"]);
     // Does the tasks of an array one after the other, and loses the first of them once.
     let sbatch = r#"#!/bin/bash
 for argument; do
@@ -281,7 +298,7 @@ exit ${status:-0}
     place.write("bin/sbatch", sbatch);
     fs::set_permissions(place.path("bin/sbatch"), fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", place.path("bin").display(), std::env::var("PATH").unwrap());
-    let arguments = ["sweep", "plan.toml", "--slurm", "-j", "3", "--slurm-option=--partition=night"];
+    let arguments = ["sweep", "plan.toml", "--all", "--slurm", "-j", "3", "--slurm-option=--partition=night"];
     let voltsim = PathBuf::from(env!("CARGO_BIN_EXE_voltsim"));
     let outcome = place.run_with(&voltsim, &arguments, &[("PATH", PathBuf::from(path))]);
     assert_eq!((outcome.status, &outcome.stdout), (0, &here.stdout), "{}", outcome.stderr);

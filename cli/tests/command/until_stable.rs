@@ -73,7 +73,7 @@ fn a_sweep_ends_launches_early_if_the_plan_says_so_and_has_other_results_then() 
     let text = place.read("plan.toml");
     assert!(text.contains("[until_stable]\nwindows = 10\ndeviation = 0.1\n"), "{text}");
     let totals = |place: &Workplace| {
-        let outcome = place.voltsim(&["sweep", "plan.toml"]);
+        let outcome = place.voltsim(&["sweep", "plan.toml", "--all"]);
         assert_eq!(outcome.status, 0, "{}", outcome.stderr);
         let estimate: Value = serde_json::from_str(&place.read("plan.results/estimate.json")).unwrap();
         let of = |what: &str| estimate["configurations"][0][what].as_f64().unwrap();

@@ -1,16 +1,17 @@
 //! From the times of representatives to that of the program.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use launch_capture::{Copies, Plan};
+use launch_capture::{Copies, Group, Plan};
 use serde::Serialize;
 use timing::gpu::{Copy, Direction, Gpu};
 use timing::specification::GpuSpec;
 
-use super::job::{Job, Jobs, Timed};
+use super::job::{Jobs, Timed};
 use crate::failure::Failure;
 
 /// What a program takes on the GPUs of a plan.
@@ -27,25 +28,24 @@ struct Total {
     cycles: f64,
     /// Of all copies between host and device, one after the other.
     copies: u64,
-    /// How far that may be off, as a part of it: for each group, by its time, how far the counts of its launches differ, or the times
-    /// of those that stand for others, whichever is more.
+    /// How far that may be off, as a part of it: by how much launches may take other times than those that stand for them.
     bound: f64,
     /// Cycles that were simulated for it.
     timed: u64,
+    /// In the order of the plan.
     groups: Vec<Part>,
 }
 
-/// A launch's part of the time.
-#[derive(Serialize)]
+/// A group's part of the time.
+#[derive(Default, Serialize)]
 struct Part {
     kernel: String,
-    launch: u64,
-    /// Of the launch that was timed.
-    cycles: u64,
-    /// Those of them that were simulated; the others were extrapolated.
-    simulated_cycles: u64,
-    /// Of all launches for which it stands.
-    total: f64,
+    launches: u64,
+    /// Of all its launches.
+    cycles: f64,
+    /// How far that may be off.
+    bound: f64,
+    timed: Vec<Timed>,
 }
 
 /// Cycles of copies: of one of their mean size, as often as there are copies, as its time is its bytes' and what each waits.
@@ -56,49 +56,42 @@ fn of_copies(copies: &Copies, gpu: Option<&Arc<GpuSpec>>) -> Result<u64, Failure
     Ok(gpu.now().cycle.saturating_mul(copies.number))
 }
 
-/// How far the times of the launches differ that stand for the others of a group, by their instructions.
-fn spread_of_times(results: &[(&Job, Timed)], group: usize) -> f64 {
-    // The first launch of a group stands for itself.
-    let next = results.iter().filter(|(job, _)| job.group == group).skip(1);
-    let times = next.map(|(job, timed)| timed.cycles as f64 / job.launch.instructions.max(1) as f64);
-    let times: Vec<f64> = times.collect();
-    let (least, most) =
-        times.iter().fold((f64::MAX, 0.0_f64), |(least, most), time| (least.min(*time), most.max(*time)));
-    let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
-    if mean > 0.0 { (most - least) / mean } else { 0.0 }
+impl Total {
+    fn new(plan: &Plan, jobs: &Jobs, number: usize, chosen: &BTreeSet<usize>) -> Result<Total, Failure> {
+        let families = jobs.families(plan, number, chosen)?;
+        let results = jobs.results(number, chosen)?;
+        let part = |(number, group): (usize, &Group)| {
+            let timed = results.iter().filter(|(_, job, _)| job.group == number);
+            let timed = timed.filter_map(|(.., timed)| *timed).collect();
+            Part { kernel: group.name(), launches: group.launches, timed, ..Part::default() }
+        };
+        let mut groups: Vec<Part> = plan.groups.iter().enumerate().map(part).collect();
+        for family in &families {
+            for (portion, estimated) in family.portions.iter().zip(family.estimate()) {
+                if let Some(part) = groups.get_mut(portion.group) {
+                    part.cycles += estimated.cycles;
+                    part.bound += estimated.bound;
+                }
+            }
+        }
+        let cycles: f64 = groups.iter().map(|part| part.cycles).sum();
+        Ok(Total {
+            configuration: plan.configurations.get(number).map_or_else(String::new, |it| it.name.clone()),
+            cycles,
+            copies: of_copies(&plan.copies, jobs.specs.get(number))?,
+            bound: groups.iter().map(|part| part.bound).sum::<f64>() / cycles.max(1.0),
+            timed: groups.iter().flat_map(|part| &part.timed).map(|timed| timed.simulated_cycles).sum(),
+            groups,
+        })
+    }
 }
 
 impl Estimate {
-    /// From the results of all jobs.
-    pub(super) fn new(plan: &Plan, jobs: &Jobs) -> Result<Estimate, Failure> {
-        let mut configurations = Vec::new();
-        for (number, configuration) in plan.configurations.iter().enumerate() {
-            let mut total = Total {
-                configuration: configuration.name.clone(),
-                cycles: 0.0,
-                copies: of_copies(&plan.copies, jobs.specs.get(number))?,
-                bound: 0.0,
-                timed: 0,
-                groups: Vec::new(),
-            };
-            let own = jobs.all.iter().filter(|job| job.configuration == number);
-            let results = own.map(|job| Ok((job, job.timed()?))).collect::<Result<Vec<_>, Failure>>()?;
-            for (job, timed) in &results {
-                let Some(group) = plan.groups.get(job.group) else { continue };
-                let all = timed.cycles as f64 * job.launch.weight;
-                total.cycles += all;
-                // A launch that stands for itself alone is what it is.
-                let stands_for = (all - timed.cycles as f64).max(0.0);
-                total.bound += stands_for * group.spread.max(spread_of_times(&results, job.group));
-                total.timed += timed.simulated_cycles;
-                let (kernel, launch) = (group.name(), timed.launch);
-                let Timed { cycles, simulated_cycles, .. } = *timed;
-                total.groups.push(Part { kernel, launch, cycles, simulated_cycles, total: all });
-            }
-            total.bound /= total.cycles.max(1.0);
-            configurations.push(total);
-        }
-        Ok(Estimate { configurations })
+    /// From the results of the jobs that were chosen.
+    pub(super) fn new(plan: &Plan, jobs: &Jobs, chosen: &BTreeSet<usize>) -> Result<Estimate, Failure> {
+        let numbers = 0..plan.configurations.len();
+        let configurations = numbers.map(|number| Total::new(plan, jobs, number, chosen));
+        Ok(Estimate { configurations: configurations.collect::<Result<_, _>>()? })
     }
 
     /// Writes it to the folder of results.
@@ -112,23 +105,29 @@ impl Estimate {
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for total in &self.configurations {
+            let launches = total.groups.iter().map(|part| part.launches).sum::<u64>();
+            let timed = total.groups.iter().map(|part| part.timed.len()).sum::<usize>();
             let _ = writeln!(
                 text,
-                "{}: {:.0} cycles of kernels and {} of copies, within {:.1} % if launches of a group are as alike as what is known of them; {} cycles were simulated",
+                "{}: {:.0} cycles of kernels, {:.1} % more or less if launches are as alike as what is known of them, and {} of copies; {} cycles were simulated, of {timed} of {launches} launches",
                 total.configuration,
                 total.cycles,
-                total.copies,
                 total.bound * 100.0,
+                total.copies,
                 total.timed
             );
             let mut parts: Vec<&Part> = total.groups.iter().collect();
-            parts.sort_by(|a, b| b.total.total_cmp(&a.total));
+            parts.sort_by(|a, b| b.cycles.total_cmp(&a.cycles));
             for part in parts.iter().take(10) {
-                let share = part.total / total.cycles.max(1.0) * 100.0;
+                let [share, bound] = [part.cycles, part.bound].map(|of| of / total.cycles.max(1.0) * 100.0);
+                let timed =
+                    part.timed.iter().map(|timed| format!("{}: {} cycles", timed.launch, timed.cycles));
+                let timed: Vec<String> = timed.collect();
+                let timed = if timed.is_empty() { "none was timed".to_owned() } else { timed.join(", ") };
                 let _ = writeln!(
                     text,
-                    "  {share:5.1} %  {} (launch {}, {} cycles)",
-                    part.kernel, part.launch, part.cycles
+                    "  {share:5.1} % ± {bound:.1}  {}, {} launches ({timed})",
+                    part.kernel, part.launches
                 );
             }
         }

@@ -1,5 +1,6 @@
 //! Jobs: a launch of a kernel stream timed for a GPU, in a process of its own.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -9,12 +10,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use launch_capture::{Configuration, KernelStream, Plan, Representative, UntilStable};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::Builder;
 use timing::specification::GpuSpec;
 
 use super::beside;
+use super::family::Family;
 use crate::commands::replay::Replay;
 use crate::failure::Failure;
 use crate::{libraries, program};
@@ -39,7 +41,7 @@ pub(super) struct Jobs {
 }
 
 /// What a job has found out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(super) struct Timed {
     /// The launch.
     pub(super) launch: u64,
@@ -48,6 +50,9 @@ pub(super) struct Timed {
     /// Those of them that were simulated.
     pub(super) simulated_cycles: u64,
 }
+
+/// A job, by number, with what it has found out if it was chosen.
+pub(super) type Known<'a> = (usize, &'a Job, Option<Timed>);
 
 /// The part of a run's statistics that is read.
 #[derive(Deserialize)]
@@ -94,6 +99,28 @@ impl Jobs {
             specs.push(Arc::new(spec));
         }
         Ok(Jobs { all, specs })
+    }
+
+    /// The jobs of a configuration, by number; those that were chosen with their results.
+    pub(super) fn results(
+        &self,
+        configuration: usize,
+        chosen: &BTreeSet<usize>,
+    ) -> Result<Vec<Known<'_>>, Failure> {
+        let own = self.all.iter().enumerate().filter(|(_, job)| job.configuration == configuration);
+        let result = |(number, job): (usize, &Job)| chosen.contains(&number).then(|| job.timed()).transpose();
+        own.map(|(number, job)| Ok((number, job, result((number, job))?))).collect()
+    }
+
+    /// What is known of a plan's launches from the jobs of a configuration that were chosen.
+    pub(super) fn families(
+        &self,
+        plan: &Plan,
+        configuration: usize,
+        chosen: &BTreeSet<usize>,
+    ) -> Result<Vec<Family>, Failure> {
+        let sms = self.specs.get(configuration).map_or(1, |spec| spec.chip.sms);
+        Ok(Family::all(plan, sms, &self.results(configuration, chosen)?))
     }
 }
 

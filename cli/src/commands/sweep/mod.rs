@@ -1,9 +1,12 @@
 //! `voltsim sweep`: times the launches of a plan under several GPUs, and says what that means for the whole program.
 
+mod choice;
 mod estimate;
+mod family;
 mod job;
 mod slurm;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::num::NonZero;
@@ -18,6 +21,7 @@ use launch_capture::Plan;
 use crate::failure::Failure;
 use crate::model::ChosenGpu;
 use crate::program::absolute;
+use choice::Aim;
 use estimate::Estimate;
 use job::{Job, Jobs};
 
@@ -29,6 +33,9 @@ const TRIES: usize = 2;
 /// Each launch under each GPU is a job, a process of its own. The result of a job is a file in the folder of results, whose
 /// name tells what was timed, with what; a job whose file is there is not done again. So a sweep that was ended goes on when
 /// it is started again, also on several machines with a common folder. The exit status is 1 when jobs have failed.
+///
+/// Not all launches of the plan are timed: one of each kernel first, then those of which most is learnt of the others, until
+/// the estimate is likely to be as near as --within says.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// What voltsim plan has written
@@ -46,6 +53,18 @@ pub(crate) struct Args {
     /// Jobs at a time; as many as there are cores by default
     #[arg(short, long, value_name = "COUNT")]
     jobs: Option<NonZero<usize>>,
+
+    /// How near the estimate is to be: launches are timed until its bound is no more than this
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
+    within: f64,
+
+    /// The part of all launches' work that may be timed, though the estimate be further off; one launch of each kernel is
+    #[arg(long, value_name = "PERCENT", default_value = "100%", value_parser = percent)]
+    budget: f64,
+
+    /// Time all launches of the plan
+    #[arg(long, conflicts_with_all = ["within", "budget"])]
+    all: bool,
 
     /// Hand the jobs to Slurm as an array (sbatch), and wait for them; -j is how many run at a time
     #[arg(long)]
@@ -89,27 +108,68 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         jobs.all.get(number).ok_or_else(none)?.run()?;
         return Ok(ExitCode::SUCCESS);
     }
-    for _ in 0..TRIES {
-        let missing: Vec<(usize, &Job)> =
-            jobs.all.iter().enumerate().filter(|(_, job)| !job.is_done()).collect();
-        match (missing.is_empty(), args.slurm) {
-            (true, _) => break,
-            (_, true) => slurm::run(args, &folder, missing.iter().map(|(number, _)| *number))?,
-            _ => run_here(args, &missing, jobs.all.len()),
+    let mut chosen = BTreeSet::new();
+    loop {
+        let next = choose(args, &plan, &jobs, &chosen)?;
+        if next.is_empty() {
+            break;
+        }
+        chosen.extend(next);
+        let missing = run_missing(args, &folder, &jobs, &chosen)?;
+        if !missing.is_empty() {
+            for job in &missing {
+                eprintln!("voltsim: {job} has no result; {} says why", job.log().display());
+            }
+            let (missing, all) = (missing.len(), chosen.len());
+            eprintln!("voltsim: {missing} of {all} jobs are missing: start the sweep again");
+            return Ok(ExitCode::from(1));
         }
     }
-    let missing: Vec<&Job> = jobs.all.iter().filter(|job| !job.is_done()).collect();
-    if missing.is_empty() {
-        let estimate = Estimate::new(&plan, &jobs)?;
-        estimate.write(&folder)?;
-        out.write_all(estimate.text().as_bytes())?;
-        return Ok(ExitCode::SUCCESS);
+    let estimate = Estimate::new(&plan, &jobs, &chosen)?;
+    estimate.write(&folder)?;
+    out.write_all(estimate.text().as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A part of the whole, as per cent: `5%`.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
+    let part = number.ok().filter(|number| number.is_finite() && *number >= 0.0);
+    part.map(|number| number / 100.0).ok_or_else(|| "write a number of per cent, such as 5%".to_owned())
+}
+
+/// The jobs that are to be done beside those that were chosen before, by number. They follow from the plan and from the results of
+/// those alone.
+fn choose(args: &Args, plan: &Plan, jobs: &Jobs, chosen: &BTreeSet<usize>) -> Result<Vec<usize>, Failure> {
+    if args.all {
+        return Ok((0..jobs.all.len()).filter(|number| !chosen.contains(number)).collect());
     }
-    for job in &missing {
-        eprintln!("voltsim: {job} has no result; {} says why", job.log().display());
+    let aim = Aim { within: args.within, budget: args.budget };
+    let of = |number| Ok(choice::next(&jobs.families(plan, number, chosen)?, aim));
+    let next = (0..plan.configurations.len()).map(of).collect::<Result<Vec<_>, Failure>>()?;
+    Ok(next.into_iter().flatten().collect())
+}
+
+/// Does those of the chosen jobs that have no result. Gives those that still have none.
+fn run_missing<'a>(
+    args: &Args,
+    folder: &Path,
+    jobs: &'a Jobs,
+    chosen: &BTreeSet<usize>,
+) -> Result<Vec<&'a Job>, Failure> {
+    let missing = || -> Vec<(usize, &'a Job)> {
+        let chosen = chosen.iter().filter_map(|number| Some((*number, jobs.all.get(*number)?)));
+        chosen.filter(|(_, job)| !job.is_done()).collect()
+    };
+    for _ in 0..TRIES {
+        let missing = missing();
+        match (missing.is_empty(), args.slurm) {
+            (true, _) => break,
+            (_, true) => slurm::run(args, folder, missing.iter().map(|(number, _)| *number))?,
+            _ => run_here(args, &missing, chosen.len()),
+        }
     }
-    eprintln!("voltsim: {} of {} jobs are missing: start the sweep again", missing.len(), jobs.all.len());
-    Ok(ExitCode::from(1))
+    Ok(missing().into_iter().map(|(_, job)| job).collect())
 }
 
 /// Does jobs on this machine, several at a time.

@@ -1,0 +1,358 @@
+//! What launches of one kernel tell of each other: from the times of some to those of all, and how far that may be off.
+//!
+//! Launches of a kernel with the same CTA are a family. Of each the plan knows what it does, and from that a rough time follows
+//! ([`Work`]). How far the kernel is from that is seen where it was timed; a launch that was not is as far from it as those that are
+//! most alike. How much of the rough difference of two launches is a difference of their times, is what leaving one out of those that
+//! were timed tells, as the others then estimate it.
+
+use std::collections::HashSet;
+
+use launch_capture::{Group, Plan};
+
+use super::job::Known;
+
+/// A launch whose kernel's code no cache has takes longer by this part of its work.
+const COLD_CODE: f64 = 0.5;
+
+/// Launches beyond the largest one that was timed are not vouched for by smaller ones: by this factor.
+const BEYOND: f64 = 1.3;
+
+/// How much leaving out counts that nothing was learnt from: as one launch that lies so far from the others, as a part of its work.
+const PRIOR: f64 = 0.2;
+
+/// Added to how far launches lie from each other, as a part of their work: alike ones count alike.
+const ALIKE: f64 = 0.01;
+
+/// Roughly the core cycles of a launch, by what takes them.
+#[derive(Clone, Copy, Debug)]
+struct Work([f64; 7]);
+
+impl Work {
+    /// Of a group's first launch, on so many SMs. What is multiplied is what a launch takes on a Volta GPU, roughly: nothing is
+    /// estimated from it that was not timed.
+    fn new(group: &Group, counted: &[String], sms: u32) -> Work {
+        let count = |name: &str| {
+            let position = counted.iter().position(|counted| counted == name);
+            position.and_then(|position| group.counts.get(position)).map_or(0.0, |count| *count as f64)
+        };
+        let product = |extents: [u32; 3]| extents.into_iter().map(f64::from).product::<f64>().max(1.0);
+        let instructions = group.timed.first().map_or(0.0, |first| first.instructions as f64);
+        let (ctas, threads) = (product(group.grid), product(group.block));
+        let sms = ctas.min(f64::from(sms));
+        Work([
+            2500.0,
+            5.0 * instructions / (ctas * (threads / 32.0).ceil()),
+            instructions / sms,
+            0.5 * (count("shared_accesses") + count("sectors_read")) / sms,
+            4.0 * count("sectors_written") / sms,
+            0.5 * count("atomic_lanes") / sms,
+            0.06 * count("sectors_new"),
+        ])
+    }
+
+    fn cycles(&self) -> f64 {
+        self.0.iter().sum()
+    }
+
+    fn distance(&self, other: &Work) -> f64 {
+        self.0.iter().zip(&other.0).map(|(a, b)| (a - b).abs()).sum()
+    }
+}
+
+/// Launches of a group for which one estimate holds: its first, or all that follow.
+pub(super) struct Portion {
+    /// The group's number in the plan.
+    pub(super) group: usize,
+    /// How many launches.
+    pub(super) launches: f64,
+    /// Warp instructions of all of them.
+    instructions: f64,
+    work: Work,
+    /// No launch of the kernel was before.
+    is_cold: bool,
+    /// Part of the work by which a launch may differ from the first of the group.
+    spread: f64,
+    /// Cycles of the launches that were timed, with their warp instructions.
+    times: Vec<(f64, f64)>,
+    /// Jobs that may still be done, by number.
+    left: Vec<usize>,
+}
+
+impl Portion {
+    /// Of a group, with those of its jobs that are of the portion.
+    fn new(group: (usize, &Group), work: Work, is_cold: bool, launches: u64, jobs: &[&Known<'_>]) -> Portion {
+        let (number, group) = group;
+        let stood_for = jobs.iter().map(|(_, job, _)| job.launch.weight * job.launch.instructions as f64);
+        let times = jobs.iter().filter_map(|(_, job, timed)| {
+            Some((timed.as_ref()?.cycles as f64, job.launch.instructions.max(1) as f64))
+        });
+        let left = jobs.iter().filter(|(.., timed)| timed.is_none()).map(|(job, ..)| *job);
+        Portion {
+            group: number,
+            launches: launches as f64,
+            instructions: stood_for.sum(),
+            work,
+            is_cold,
+            spread: if launches > 1 { group.spread } else { 0.0 },
+            times: times.collect(),
+            left: left.collect(),
+        }
+    }
+
+    /// Roughly the cycles of one launch.
+    pub(super) fn cycles(&self) -> f64 {
+        self.work.cycles() * (1.0 + COLD_CODE * f64::from(self.is_cold))
+    }
+
+    /// How many launches were timed.
+    pub(super) fn timed(&self) -> f64 {
+        self.times.len() as f64
+    }
+
+    /// The job that is done next, if one is left.
+    pub(super) fn next(&self) -> Option<usize> {
+        self.left.first().copied()
+    }
+
+    /// Cycles of an instruction of those that were timed.
+    fn rate(&self) -> Option<f64> {
+        let rates = self.times.iter().map(|(cycles, instructions)| cycles / instructions).sum::<f64>();
+        (!self.times.is_empty()).then(|| rates / self.timed())
+    }
+
+    /// Cycles of a launch of those that were timed.
+    fn mean(&self) -> Option<f64> {
+        let cycles = self.times.iter().map(|(cycles, _)| cycles).sum::<f64>();
+        (!self.times.is_empty()).then(|| cycles / self.timed())
+    }
+
+    /// How far the times of those that were timed differ, by their instructions.
+    fn spread_of_times(&self) -> f64 {
+        let rates = self.times.iter().map(|(cycles, instructions)| cycles / instructions);
+        let (least, most) =
+            rates.fold((f64::MAX, 0.0_f64), |(least, most), rate| (least.min(rate), most.max(rate)));
+        self.rate().map_or(0.0, |mean| (most - least) / mean.max(f64::MIN_POSITIVE))
+    }
+
+    /// How far a launch of another portion, or of this one, may be from one of this in cycles, going by the work.
+    pub(super) fn distance(&self, other: &Portion) -> f64 {
+        let cold = f64::from(self.is_cold != other.is_cold) * self.work.cycles().max(other.work.cycles());
+        self.work.distance(&other.work) + COLD_CODE * cold + self.spread * self.work.cycles()
+    }
+}
+
+/// All launches of a kernel with the same CTA.
+pub(super) struct Family {
+    pub(super) portions: Vec<Portion>,
+}
+
+/// What is known of a portion's time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Estimated {
+    /// Of all its launches.
+    pub(super) cycles: f64,
+    /// How far that may be off.
+    pub(super) bound: f64,
+}
+
+impl Family {
+    /// Those of a plan, for the jobs of a configuration, with the times of jobs that have one.
+    pub(super) fn all(plan: &Plan, sms: u32, jobs: &[Known<'_>]) -> Vec<Family> {
+        let mut families: Vec<((&str, [u32; 3]), Family)> = Vec::new();
+        let mut kernels = HashSet::new();
+        for (number, group) in plan.groups.iter().enumerate() {
+            let mut is_cold = kernels.insert(&group.kernel);
+            let work = Work::new(group, &plan.counted, sms);
+            let own: Vec<_> = jobs.iter().filter(|(_, job, _)| job.group == number).collect();
+            let (first, rest) = own.split_at(own.len().min(1));
+            let key = (group.kernel.as_str(), group.block);
+            let position = families.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+                families.push((key, Family { portions: Vec::new() }));
+                families.len() - 1
+            });
+            let Some((_, family)) = families.get_mut(position) else { continue };
+            for (jobs, launches) in [(first, 1), (rest, group.launches.saturating_sub(1))] {
+                if !jobs.is_empty() {
+                    let is_cold = std::mem::take(&mut is_cold);
+                    family.portions.push(Portion::new((number, group), work, is_cold, launches, jobs));
+                }
+            }
+        }
+        families.into_iter().map(|(_, family)| family).collect()
+    }
+
+    /// Whether nothing of it was timed.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.timed(None).next().is_none()
+    }
+
+    /// Cycles over what is roughly expected, of all that was timed.
+    pub(super) fn ratio(&self) -> f64 {
+        let timed = self.timed(None).map(|(portion, cycles)| (cycles, portion.cycles()));
+        let (cycles, expected) = timed.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        if expected > 0.0 { cycles / expected } else { 1.0 }
+    }
+
+    /// Cycles of each portion. Nothing of one that was not timed, if nothing of the family was.
+    pub(super) fn estimate(&self) -> Vec<Estimated> {
+        let slopes = self.slopes();
+        let of = |(number, portion): (usize, &Portion)| {
+            let left = (portion.launches - portion.timed()).max(0.0);
+            let cycles = match portion.rate() {
+                Some(rate) => rate * portion.instructions,
+                None => self.cycles_like(number, None) * portion.launches,
+            };
+            if left == 0.0 {
+                return Estimated { cycles, bound: 0.0 };
+            }
+            let guessed = cycles * left / portion.launches;
+            let far = left * slopes.at(portion) * self.nearest(portion, None);
+            Estimated { cycles, bound: far.min(guessed).max(portion.spread_of_times() * guessed) }
+        };
+        self.portions.iter().enumerate().map(of).collect()
+    }
+
+    /// What was timed, without one of them, by its number: portions with the mean cycles of a launch.
+    fn timed(&self, without: Option<usize>) -> impl Iterator<Item = (&Portion, f64)> {
+        let portions = self.portions.iter().enumerate().filter(move |(number, _)| Some(*number) != without);
+        portions.filter_map(|(_, portion)| Some((portion, portion.mean()?)))
+    }
+
+    /// How far the nearest is that was timed, going by the work.
+    fn nearest(&self, portion: &Portion, without: Option<usize>) -> f64 {
+        let distances = self.timed(without).map(|(timed, _)| portion.distance(timed));
+        distances.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Cycles of a launch of a portion, from those of others: what it is expected to take, times how far they are from that.
+    fn cycles_like(&self, number: usize, without: Option<usize>) -> f64 {
+        let Some(portion) = self.portions.get(number) else { return 0.0 };
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for (timed, cycles) in self.timed(without) {
+            let far = portion.distance(timed) / portion.cycles().max(timed.cycles()) + ALIKE;
+            let weight = far.powi(-2);
+            sum += weight * cycles / timed.cycles();
+            weights += weight;
+        }
+        if weights > 0.0 { portion.cycles() * sum / weights } else { 0.0 }
+    }
+
+    /// How many cycles launches differ in time for each that their work differs in.
+    pub(super) fn slopes(&self) -> Slopes {
+        let ratio = self.ratio();
+        let (mut off, mut far, mut all, mut largest, mut times) = (0.0, 0.0, 0.0, 0.0_f64, 0.0);
+        for (number, portion) in self.portions.iter().enumerate() {
+            let Some(mean) = portion.mean() else { continue };
+            let near = self.nearest(portion, Some(number));
+            if near.is_finite() {
+                off += (self.cycles_like(number, Some(number)) - mean).abs();
+                far += near;
+            }
+            all += portion.cycles();
+            largest = largest.max(portion.cycles());
+            times += 1.0;
+        }
+        let prior = PRIOR * all / times;
+        let learnt = if times > 1.0 { (off + ratio * prior) / (far + prior) } else { ratio };
+        let knows_cold = self.timed(None).any(|(portion, _)| portion.is_cold);
+        Slopes { learnt, beyond: learnt.max(ratio), largest, knows_cold }
+    }
+}
+
+/// Cycles of time for each cycle of work by which launches differ.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slopes {
+    pub(super) learnt: f64,
+    beyond: f64,
+    /// Work of the largest launch that was timed.
+    largest: f64,
+    /// A launch that finds no code in caches was timed.
+    knows_cold: bool,
+}
+
+impl Slopes {
+    /// For a portion: what was learnt holds between launches that were timed.
+    pub(super) fn at(&self, portion: &Portion) -> f64 {
+        let is_beyond = portion.cycles() > BEYOND * self.largest || portion.is_cold && !self.knows_cold;
+        if is_beyond { self.beyond } else { self.learnt }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// So many launches of that work, with those times; each launch is a job.
+    pub(in super::super) fn portion(work: f64, launches: usize, times: &[f64]) -> Portion {
+        Portion {
+            group: 0,
+            launches: launches as f64,
+            instructions: 100.0 * launches as f64,
+            work: Work([work, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+            is_cold: false,
+            spread: 0.0,
+            times: times.iter().map(|cycles| (*cycles, 100.0)).collect(),
+            left: (times.len()..launches).map(|launch| work as usize * 100 + launch).collect(),
+        }
+    }
+
+    pub(in super::super) fn family(portions: Vec<Portion>) -> Family {
+        Family { portions }
+    }
+
+    fn total(family: &Family) -> (f64, f64) {
+        let estimated = family.estimate();
+        (estimated.iter().map(|of| of.cycles).sum(), estimated.iter().map(|of| of.bound).sum())
+    }
+
+    #[test]
+    fn launches_of_a_portion_take_what_those_took_that_were_timed() {
+        let (cycles, bound) = total(&family(vec![portion(100.0, 1, &[300.0]), portion(100.0, 9, &[210.0])]));
+        assert_eq!((cycles, bound), (2190.0, 0.0));
+    }
+
+    #[test]
+    fn the_bound_is_no_less_than_how_far_the_times_of_a_portion_differ() {
+        let (cycles, bound) = total(&family(vec![portion(100.0, 4, &[200.0, 220.0])]));
+        assert_eq!(cycles, 840.0);
+        assert!((bound - 420.0 * 20.0 / 210.0).abs() < 1e-9, "{bound}");
+    }
+
+    #[test]
+    fn a_launch_that_was_not_timed_is_as_far_from_its_work_as_one_that_was() {
+        let (cycles, bound) = total(&family(vec![portion(100.0, 1, &[200.0]), portion(120.0, 3, &[])]));
+        assert!((cycles - 920.0).abs() < 1e-9, "{cycles}");
+        assert!((bound - 3.0 * 2.0 * 20.0).abs() < 1e-9, "{bound}");
+    }
+
+    #[test]
+    fn the_nearer_launch_tells_more() {
+        let between = |work| {
+            let family =
+                family(vec![portion(100.0, 1, &[100.0]), portion(200.0, 1, &[400.0]), portion(work, 1, &[])]);
+            family.estimate()[2].cycles / work
+        };
+        assert!(between(110.0) < 1.1 && between(190.0) > 1.9);
+    }
+
+    #[test]
+    fn where_work_tells_the_time_the_bound_is_small_and_where_it_does_not_it_is_large() {
+        let bound = |times: [f64; 3]| {
+            let [small, middle, large] = times;
+            let timed =
+                [portion(100.0, 1, &[small]), portion(200.0, 1, &[middle]), portion(300.0, 1, &[large])];
+            total(&family(timed.into_iter().chain([portion(250.0, 1, &[])]).collect())).1
+        };
+        assert!(bound([200.0, 400.0, 600.0]) < 50.0);
+        assert!(bound([200.0, 900.0, 300.0]) > 150.0);
+    }
+
+    #[test]
+    fn smaller_launches_do_not_vouch_for_a_much_larger_one() {
+        let bound = |work| {
+            let timed = [portion(100.0, 1, &[100.0]), portion(200.0, 1, &[200.0]), portion(work, 1, &[])];
+            total(&family(timed.into())).1 / (work - 200.0)
+        };
+        assert!(bound(250.0) < 0.5 * bound(300.0), "{} {}", bound(250.0), bound(300.0));
+    }
+}

@@ -79,6 +79,7 @@ fn an_access_of_no_lane_completes_and_asks_nobody() {
     let mut bench = Bench::new();
     let latency = STAGES + u64::from(spec().shared.latency);
     assert_eq!(bench.one(Instruction::load(0x1000).active(0).deferred(3)), latency);
+    assert_eq!(bench.counters().coalescer.global_load_requests, 0);
     assert_eq!((bench.sent.len(), bench.performed), (0, vec![3]));
 }
 

@@ -86,7 +86,8 @@ impl MemoryCounters {
             AccessKind::Atomic => (&mut unit.atomic_requests, &mut unit.atomic_sectors),
             AccessKind::Reduction => (&mut unit.reduction_requests, &mut unit.reduction_sectors),
         };
-        *requests += 1;
+        // Without a lane nothing is asked for.
+        *requests += u64::from(lines > 0);
         *sectors += u64::from(footprint.distinct);
     }
 }

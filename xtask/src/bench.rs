@@ -4,7 +4,8 @@
 use crate::error::{Error, Result};
 use crate::programs::Extent;
 use crate::workspace::Workspace;
-use crate::{process, programs};
+use crate::{debian, files, process, programs};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::Instant;
-use voltsim_tests::catalogue::Mode;
+use voltsim_tests::catalogue::{self, Mode};
 
 /// Each time is the shortest of so many runs, which alternate between the modes: machines have good and bad moments.
 const RUNS: usize = 5;
@@ -43,13 +44,21 @@ const MODES: [(&str, &[&str]); 3] = [
     ("deterministic", &["--threads", "2", "--deterministic"]),
 ];
 
-/// What is timed by the model of a TITAN V: less, it is a hundred times slower.
-const TIMED: [Measured; 4] = [
-    Measured { name: "sgemm_naive", program: "matrix_multiply", size: "512", kernel: "multiply_naive" },
-    Measured { name: "saxpy", program: "saxpy", size: "1048576", kernel: "saxpy" },
-    Measured { name: "bfs", program: "bfs", size: "50000", kernel: "bfs_levels" },
-    Measured { name: "heat", program: "heat", size: "1500", kernel: "heat_step" },
+/// What is timed by the model of a TITAN V: less, it is a hundred times slower. Beside each the size at which callgrind counts
+/// the host's instructions.
+const TIMED: [(Measured, &str); 4] = [
+    (
+        Measured { name: "sgemm_naive", program: "matrix_multiply", size: "512", kernel: "multiply_naive" },
+        "128",
+    ),
+    (Measured { name: "saxpy", program: "saxpy", size: "1048576", kernel: "saxpy" }, "65536"),
+    (Measured { name: "bfs", program: "bfs", size: "50000", kernel: "bfs_levels" }, "5000"),
+    (Measured { name: "heat", program: "heat", size: "1500", kernel: "heat_step" }, "64"),
 ];
+
+/// One thread that waits for memory, in the folder of micro-benchmarks: what idle SMs and cycles cost.
+const IDLE: Measured =
+    Measured { name: "one_thread", program: "pointer_chase", size: "", kernel: "chase_global" };
 
 /// How the model runs.
 const TIMED_MODES: [(&str, &[&str]); 2] = [
@@ -68,6 +77,10 @@ struct Row {
     warp_instructions_per_second: f64,
     lane_instructions_per_second: f64,
     native_ratio: Option<f64>,
+    /// Simulated, with the model.
+    kilocycles_per_second: Option<f64>,
+    /// The host's, for each warp instruction that the model times, of a recording of a smaller size.
+    host_instructions: Option<f64>,
 }
 
 impl Row {
@@ -80,19 +93,23 @@ impl Row {
             warp_instructions_per_second: run.warp_instructions as f64 / run.seconds,
             lane_instructions_per_second: run.lane_instructions as f64 / run.seconds,
             native_ratio: native.map(|native| run.seconds / native),
+            kilocycles_per_second: run.cycles.map(|cycles| cycles as f64 / run.seconds / 1e3),
+            host_instructions: None,
         }
     }
 
     fn print(&self) {
         println!(
-            "{:<12} {:<20} {:>10} {:>9.3} {:>11.2} {:>11.3} {:>9}",
+            "{:<12} {:<20} {:>10} {:>9.3} {:>11.2} {:>11.3} {:>9} {:>11} {:>10}",
             self.name,
             self.mode,
             self.warp_instructions,
             self.seconds,
             self.warp_instructions_per_second / 1e6,
             self.lane_instructions_per_second / 1e9,
-            self.native_ratio.map_or_else(String::new, |ratio| format!("{ratio:.1}"))
+            self.native_ratio.map_or_else(String::new, |ratio| format!("{ratio:.1}")),
+            self.kilocycles_per_second.map_or_else(String::new, |rate| format!("{rate:.0}")),
+            self.host_instructions.map_or_else(String::new, |count| format!("{count:.0}"))
         );
     }
 }
@@ -110,6 +127,34 @@ struct KernelSummary {
     warp_instructions: u64,
     lane_instructions: u64,
     seconds: f64,
+    /// Simulated, if it was timed.
+    #[serde(skip)]
+    cycles: Option<u64>,
+}
+
+/// What `--statistics` writes, as far as it is used here.
+#[derive(Deserialize)]
+struct Statistics {
+    launches: Vec<TimedLaunch>,
+    total: Total,
+}
+
+#[derive(Deserialize)]
+struct Total {
+    counters: Counters,
+}
+
+#[derive(Deserialize)]
+struct Counters {
+    #[serde(rename = "sm.warp_instructions")]
+    warp_instructions: u64,
+}
+
+#[derive(Deserialize)]
+struct TimedLaunch {
+    /// Mangled.
+    kernel: String,
+    simulated_cycles: u64,
 }
 
 /// Runs every kernel in every mode, prints a table, and writes the rows to `json`.
@@ -123,8 +168,16 @@ pub(crate) fn run(json: Option<&Path>) -> Result<()> {
     let mut rows = Vec::new();
     let mut natives = HashMap::new();
     println!(
-        "{:<12} {:<20} {:>10} {:>9} {:>11} {:>11} {:>9}",
-        "kernel", "mode", "warp inst", "seconds", "M warp/s", "G lane/s", "x native"
+        "{:<12} {:<20} {:>10} {:>9} {:>11} {:>11} {:>9} {:>11} {:>10}",
+        "kernel",
+        "mode",
+        "warp inst",
+        "seconds",
+        "M warp/s",
+        "G lane/s",
+        "x native",
+        "k cycles/s",
+        "host inst"
     );
     for measured in &MEASURED {
         if !natives.contains_key(measured.kernel) {
@@ -140,15 +193,19 @@ pub(crate) fn run(json: Option<&Path>) -> Result<()> {
     print_scaling(&rows, MODES.len());
     let before = rows.len();
     println!();
-    for measured in &TIMED {
+    for (measured, small) in &TIMED {
         let shortest = bench.shortest(measured, TIMED_MODES, 1)?;
+        let counted = bench.host_instructions(measured, small)?;
         for ((mode, _), run) in TIMED_MODES.into_iter().zip(shortest) {
-            let row = Row::new(measured, mode, &run, None);
+            let row = Row { host_instructions: counted, ..Row::new(measured, mode, &run, None) };
             row.print();
             rows.push(row);
         }
     }
     print_scaling(&rows[before..], TIMED_MODES.len());
+    let idle = bench.idle(&workspace)?;
+    idle.print();
+    rows.push(idle);
     print_host_scaling();
     bench.print_start()?;
     if let Some(path) = json {
@@ -186,6 +243,12 @@ fn spin(threads: usize) -> f64 {
         }
     });
     start.elapsed().as_secs_f64()
+}
+
+/// What a run has written.
+fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = fs::read_to_string(path).map_err(Error::file(path))?;
+    serde_json::from_str(&text).map_err(|error| Error::file(path)(error.into()))
 }
 
 struct Bench {
@@ -232,18 +295,71 @@ impl Bench {
 
     /// Runs the program once; what the kernel did in all its launches.
     fn kernel(&self, measured: &Measured, options: &[&str]) -> Result<KernelSummary> {
-        let path = self.programs.join("bench-summary.json");
+        self.run(measured, options, &self.program(measured.program))
+    }
+
+    /// The same, where the program lies elsewhere.
+    fn run(&self, measured: &Measured, options: &[&str], program: &Path) -> Result<KernelSummary> {
+        let [summary, statistics] =
+            ["summary", "statistics"].map(|what| self.programs.join(format!("bench-{what}.json")));
+        let is_timed = options.contains(&"detailed");
         let mut command = Command::new(&self.command);
-        command.arg("run").args(options).arg("--summary").arg(&path);
-        if options.contains(&"detailed") {
+        command.arg("run").args(options).arg("--summary").arg(&summary);
+        if is_timed {
             command.arg("--only").arg(format!("kernel={}", measured.kernel));
+            command.arg("--statistics").arg(&statistics);
         }
-        process::quiet(command.arg("--").arg(self.program(measured.program)).arg(measured.size))?;
-        let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
-        let summary: Summary =
-            serde_json::from_str(&text).map_err(|error| Error::file(&path)(error.into()))?;
+        command.arg("--").arg(program).args(Some(measured.size).filter(|size| !size.is_empty()));
+        process::quiet(&mut command)?;
+        let summary: Summary = read(&summary)?;
         let found = summary.kernels.into_iter().find(|summary| summary.name.contains(measured.kernel));
-        found.ok_or_else(|| self.silent(measured, "its kernel's summary"))
+        let mut found = found.ok_or_else(|| self.silent(measured, "its kernel's summary"))?;
+        if is_timed {
+            let Statistics { launches, .. } = read(&statistics)?;
+            let own = launches.iter().filter(|launch| launch.kernel == found.name);
+            found.cycles = Some(own.map(|launch| launch.simulated_cycles).sum());
+        }
+        Ok(found)
+    }
+
+    /// Host instructions for each warp instruction of a recording that is timed, of the program given another size, if
+    /// callgrind is there. Without the program, as callgrind does not know all instructions that those here are compiled to.
+    fn host_instructions(&self, measured: &Measured, size: &str) -> Result<Option<f64>> {
+        if !debian::is_present("valgrind") {
+            return Ok(None);
+        }
+        let (recording, statistics) =
+            (self.programs.join("bench-recording"), self.programs.join("bench-statistics.json"));
+        files::remove_folder(&recording)?;
+        let mut record = Command::new(&self.command);
+        record
+            .arg("record")
+            .arg("-o")
+            .arg(&recording)
+            .arg("--only")
+            .arg(format!("kernel={}", measured.kernel));
+        process::quiet(record.arg("--").arg(self.program(measured.program)).arg(size))?;
+        let mut callgrind = Command::new("valgrind");
+        callgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(&self.command);
+        callgrind.args(["time", "--threads", "1", "--statistics"]).arg(&statistics).arg(&recording);
+        let errors = process::errors(&mut callgrind)?;
+        let collected = |line: &str| line.split_once("Collected : ")?.1.trim().parse().ok();
+        let count: Option<f64> = errors.lines().rev().find_map(collected);
+        let count = count.ok_or_else(|| self.silent(measured, "callgrind's count"))?;
+        let Statistics { total, .. } = read(&statistics)?;
+        Ok(Some(count / total.counters.warp_instructions as f64))
+    }
+
+    /// How fast time passes where hardly anything happens.
+    fn idle(&self, workspace: &Workspace) -> Result<Row> {
+        let folder = workspace.target.join("micro");
+        let mut programs = catalogue::micro_programs(&workspace.root)?;
+        programs.retain(|program| program.name == IDLE.program);
+        programs::compile(workspace, programs.clone(), &folder)?;
+        let program = programs.first().ok_or_else(|| self.silent(&IDLE, "its source"))?;
+        let (mode, options) = TIMED_MODES[0];
+        let run = self.run(&IDLE, options, &program.executable(&folder, Mode::Shared))?;
+        Ok(Row::new(&IDLE, mode, &run, None))
     }
 
     fn silent(&self, measured: &Measured, what: &'static str) -> Error {

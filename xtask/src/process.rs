@@ -6,13 +6,22 @@ use std::process::{Command, Stdio};
 
 /// Runs `command` silently; its output becomes part of the error when it fails.
 pub(crate) fn quiet(command: &mut Command) -> Result<String> {
+    both(command).map(|[output, _]| output)
+}
+
+/// The same, with what it writes to standard error.
+pub(crate) fn errors(command: &mut Command) -> Result<String> {
+    both(command).map(|[_, errors]| errors)
+}
+
+/// What a command that succeeds writes to standard output and error.
+fn both(command: &mut Command) -> Result<[String; 2]> {
     let output = command.stdin(Stdio::null()).output().map_err(start_error(command))?;
-    let stdout = String::from_utf8_lossy(&output.stdout);
+    let written = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     if output.status.success() {
-        return Ok(stdout.into_owned());
+        return Ok(written);
     }
-    let output_text = format!("{stdout}{}", String::from_utf8_lossy(&output.stderr));
-    Err(Error::Command { command: words(command), status: output.status, output: output_text })
+    Err(Error::Command { command: words(command), status: output.status, output: written.concat() })
 }
 
 /// Whether `command` can be started and succeeds; its output is dropped.

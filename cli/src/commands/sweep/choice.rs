@@ -104,7 +104,10 @@ mod tests {
 
     #[test]
     fn nothing_more_is_timed_when_the_estimate_is_near_enough() {
-        assert_eq!(next(&[family(vec![portion(100.0, 9, &[200.0]), portion(104.0, 9, &[])])], AIM), []);
+        assert_eq!(
+            next(&[family(vec![portion(100.0, 9, &[200.0]), portion(104.0, 9, &[])])], AIM),
+            [0_usize; 0]
+        );
     }
 
     #[test]

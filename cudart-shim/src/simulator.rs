@@ -154,7 +154,9 @@ fn settings() -> Settings {
 
 /// How the device's streams execute their work.
 fn streams_of(modelled: bool) -> Config {
-    if checkpoint::is_wanted() || kernel_stream::is_wanted() {
+    // CUDA programming guide, "CUDA Environment Variables": kernel launches are synchronous.
+    let blocking = environment::flag("CUDA_LAUNCH_BLOCKING");
+    if blocking || checkpoint::is_wanted() || kernel_stream::is_wanted() {
         Config { start: Start::OneAtATime, ..Config::default() }
     } else if modelled {
         // Each kernel and copy that the model runs beside others keeps a thread.

@@ -124,6 +124,12 @@ fn launches_and_copies_of_different_streams_are_timed_beside_each_other() {
 }
 
 #[test]
+fn launches_that_block_are_timed_one_after_the_other() {
+    let (times, _) = beside(&[("CUDA_LAUNCH_BLOCKING", "1")]);
+    assert!((1.99..2.01).contains(&(times["two"] / times["one"])), "{times:?}");
+}
+
+#[test]
 fn copies_that_go_the_same_way_share_one_bus() {
     let (times, _) = beside(&[]);
     let ratio = times["copies"] / times["copy"];

@@ -109,11 +109,12 @@ impl<'a> Runs<'a> {
         if status.success() { Ok(()) } else { Err(format!("{command:?} ends with {status}").into()) }
     }
 
-    /// The launches that are timed with these options.
+    /// The launches that are timed with these options, one after the other.
     fn timed(&self, options: &[&str]) -> Result<Launches, Failed> {
         let file = self.folder.path().join("run.json");
         let mut command = Command::new(&self.command);
         command.args(["run", "--mode", "detailed", "--statistics"]).arg(&file).args(options);
+        command.env("CUDA_LAUNCH_BLOCKING", "1");
         self.run(command.arg("--").arg(&self.executable).args(&self.program.args))?;
         let all: serde_json::Value = serde_json::from_slice(&std::fs::read(&file)?)?;
         let launches = all["launches"].as_array().into_iter().flatten();

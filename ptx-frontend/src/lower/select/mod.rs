@@ -370,18 +370,8 @@ impl<'a> Selector<'a> {
             .iter()
             .flat_map(|(class, count)| std::iter::repeat_n(*class, usize::from(*count)))
             .collect();
-        // Where lanes go to a slow path they are brought together again, convergence or not.
-        let parts = matches!(i.op, Op::Float(_)) && classes.contains(&OperationClass::Branch);
-        if parts {
-            self.nodes.extend(barrier_is_set(self.line));
-        }
         let mut before = Words::NONE;
         for (step, class) in classes.iter().enumerate() {
-            if parts && step + 1 == classes.len() {
-                let mut meeting = Node::new(OperationClass::Branch, self.line);
-                meeting.sources[0] = before;
-                self.nodes.push(meeting);
-            }
             let mut node = Node { class: *class, ..first.clone() };
             node.memory = access(self.function, i, *class);
             if *class == OperationClass::Nothing {

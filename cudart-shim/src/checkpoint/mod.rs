@@ -1,8 +1,8 @@
 //! Checkpoints: a run is saved at a launch, and a later run of the same program goes on from there.
 //!
 //! `VOLTSIM_CHECKPOINT` names the point (`kernel=N,cta=M,ctas=T,instructions=Y`; `kernel=N,cycle=C` of a launch that is timed),
-//! `VOLTSIM_CHECKPOINT_FILE` the file, `VOLTSIM_CHECKPOINT_STOP=1` ends the program once it is written; `VOLTSIM_RESUME` names a file to resume from, with
-//! `VOLTSIM_RESUME_COLD=1` with a timing model's caches empty. In such runs the device does one thing at a
+//! `VOLTSIM_CHECKPOINT_FILE` the file, `VOLTSIM_CHECKPOINT_STOP=1` ends the program once it is written; `VOLTSIM_RESUME` names a
+//! file to resume from, with `VOLTSIM_RESUME_COLD=1` with a timing model's caches empty. In such runs the device does one thing at a
 //! time and a call returns when its work is done, so that what each step finds depends on the calls before it alone.
 //!
 //! A resumed run makes all calls again, and so has all handles and allocations again. Launches, and copies and fills of

@@ -11,12 +11,16 @@ pub fn passes(words: &mut [u64], banks: u32) -> u32 {
     let mut passes = 0;
     while remaining > 0 {
         passes += 1;
-        let mut served = [None; MAXIMUM_BANKS as usize];
+        let mut served = [0; MAXIMUM_BANKS as usize];
+        let mut busy = 0_u32;
         let mut left = 0;
         for i in 0..remaining {
             let word = words[i];
-            let bank = &mut served[(word % banks) as usize];
-            if *bank.get_or_insert(word) != word {
+            let bank = bank(word, banks);
+            if busy >> bank & 1 == 0 {
+                busy |= 1 << bank;
+                served[bank] = word;
+            } else if served[bank] != word {
                 words[left] = word;
                 left += 1;
             }
@@ -26,12 +30,17 @@ pub fn passes(words: &mut [u64], banks: u32) -> u32 {
     passes
 }
 
+/// The bank of a word.
+fn bank(word: u64, banks: u64) -> usize {
+    (if banks.is_power_of_two() { word & (banks - 1) } else { word % banks }) as usize
+}
+
 /// Passes of operations that exclude one another in a bank even on the same word: the most of them in one bank.
 pub fn serial_passes(words: &[u64], banks: u32) -> u32 {
     let banks = u64::from(banks.clamp(1, MAXIMUM_BANKS));
     let mut operations = [0; MAXIMUM_BANKS as usize];
     for word in words {
-        operations[(word % banks) as usize] += 1;
+        operations[bank(*word, banks)] += 1;
     }
     operations.into_iter().max().unwrap_or(0)
 }

@@ -30,7 +30,7 @@ use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationC
 
 use self::access::{Access, Line, STRUCTURES, Structure};
 pub(crate) use self::check::Awaited;
-use self::coalescer::Pattern;
+use self::coalescer::{Coalesced, Pattern};
 use self::completions::Completions;
 use self::constant::ConstantCache;
 pub use self::counters::MemoryCounters;
@@ -140,7 +140,7 @@ pub struct MemoryUnit {
     sm: u16,
     state: State,
     /// Scratch of `accept` and `step`.
-    lines: Vec<Line>,
+    coalesced: Coalesced,
     answered: Vec<u32>,
 }
 
@@ -176,7 +176,7 @@ impl MemoryUnit {
             last_write_back: None,
             counters: MemoryCounters::default(),
         };
-        MemoryUnit { gpu: Arc::clone(gpu), sm, state, lines: Vec::new(), answered: Vec::new() }
+        MemoryUnit { gpu: Arc::clone(gpu), sm, state, coalesced: Coalesced::default(), answered: Vec::new() }
     }
 
     /// Whether the dispatch latch of a sub-core takes an instruction.
@@ -192,9 +192,9 @@ impl MemoryUnit {
 
     /// Takes an instruction; [`MemoryUnit::can_accept`] has said that it can.
     pub fn accept(&mut self, cycle: u64, issue: MemoryIssue<'_>) {
-        self.lines.clear();
+        self.coalesced.clear();
         let mut access = self.access(&issue);
-        for line in self.lines.drain(..).rev() {
+        for line in self.coalesced.lines.drain(..).rev() {
             access.first = self.state.lines.insert(Line { next: access.first, ..line });
         }
         let number = self.state.accesses.insert(access);
@@ -206,7 +206,7 @@ impl MemoryUnit {
         self.state.changed = true;
     }
 
-    /// What an instruction asks of its structure. Its lines are left in `self.lines`.
+    /// What an instruction asks of its structure. Its lines are left in `self.coalesced.lines`.
     fn access(&mut self, issue: &MemoryIssue<'_>) -> Access {
         let MemoryIssue { operation, active, addresses, .. } = *issue;
         let mut access = Access {
@@ -239,26 +239,25 @@ impl MemoryUnit {
             }
             MemorySpace::Constant => {
                 access.structure = Structure::Constant;
-                self.gpu.constant.requests(active, addresses, operation.width, &mut self.lines);
+                self.gpu.constant.requests(active, addresses, operation.width, &mut self.coalesced.lines);
             }
             MemorySpace::Texture => {
                 access.structure = Structure::L1;
-                let footprint =
-                    coalescer::coalesce_texels(issue.texels, operation.width, marks, &mut self.lines);
-                self.state.counters.count_lines(&operation, footprint, self.lines.len());
+                let footprint = self.coalesced.coalesce_texels(issue.texels, operation.width, marks);
+                self.state.counters.count_lines(&operation, footprint, self.coalesced.lines.len());
                 access.passes = active.count_ones().div_ceil(self.gpu.texture.lanes) as u16;
             }
             MemorySpace::Global | MemorySpace::Local | MemorySpace::Generic => {
                 access.structure = Structure::L1;
                 let pattern = Pattern { active, addresses, width: operation.width, marks };
-                let footprint = coalescer::coalesce(self.gpu.coalescer.policy, &pattern, &mut self.lines);
-                self.state.counters.count_lines(&operation, footprint, self.lines.len());
-                access.passes = self.gpu.l1.passes(&pattern, footprint) as u16;
+                let footprint = self.coalesced.coalesce(self.gpu.coalescer.policy, &pattern);
+                self.state.counters.count_lines(&operation, footprint, self.coalesced.lines.len());
+                access.passes = self.gpu.l1.passes(&pattern, &self.coalesced.runs) as u16;
             }
         }
         // An access of no lane passes through the shared data stage, and so ends.
         access.passes = access.passes.max(1);
-        match self.lines.len() {
+        match self.coalesced.lines.len() {
             0 => access.structure = Structure::Shared,
             lines => access.total = lines.min(usize::from(u16::MAX)) as u16,
         }

@@ -3,7 +3,7 @@
 use warp_stream::{AccessKind, Execution, MemoryOperation, MemorySpace};
 
 use super::access::{Line, origin};
-use super::coalescer::{self, Pattern};
+use super::coalescer::Pattern;
 use super::{MemoryUnit, grant};
 use crate::message::{LINE_BYTES, MemoryRequest, RequestKind};
 
@@ -18,20 +18,20 @@ impl MemoryUnit {
     ) {
         let Execution { active, addresses, texels, deferred, .. } = execution;
         let marks = operation.kind != AccessKind::Load;
-        self.lines.clear();
+        self.coalesced.clear();
         match operation.space {
             MemorySpace::Shared | MemorySpace::Constant => {}
             MemorySpace::Texture => {
-                coalescer::coalesce_texels(texels, operation.width, marks, &mut self.lines);
+                self.coalesced.coalesce_texels(texels, operation.width, marks);
             }
             MemorySpace::Global | MemorySpace::Local | MemorySpace::Generic => {
                 let pattern = Pattern { active: *active, addresses, width: operation.width, marks };
-                coalescer::coalesce(self.gpu.coalescer.policy, &pattern, &mut self.lines);
+                self.coalesced.coalesce(self.gpu.coalescer.policy, &pattern);
             }
         }
         let bypasses = grant::bypasses(&operation, *deferred);
-        for place in 0..self.lines.len() {
-            let line = self.lines[place];
+        for place in 0..self.coalesced.lines.len() {
+            let line = self.coalesced.lines[place];
             self.warm_line(&operation, bypasses, &line, out);
         }
     }
@@ -40,10 +40,10 @@ impl MemoryUnit {
     /// counted.
     pub(crate) fn warm_constants(&mut self, width: u8, execution: &Execution, missed: &mut Vec<u64>) {
         let Execution { active, addresses, .. } = execution;
-        self.lines.clear();
-        self.gpu.constant.requests(*active, addresses, width, &mut self.lines);
+        self.coalesced.clear();
+        self.gpu.constant.requests(*active, addresses, width, &mut self.coalesced.lines);
         let constants = &mut self.state.constants;
-        let lines = self.lines.iter().map(|line| line.address);
+        let lines = self.coalesced.lines.iter().map(|line| line.address);
         missed.extend(lines.filter(|line| !constants.warm(*line)).map(|line| line - line % LINE_BYTES));
     }
 

@@ -1,14 +1,13 @@
 //! Fermi: a request per 128 B line of the warp; loads fetch it whole.
 
-use super::{Footprint, Line, Pattern, volta};
+use super::runs::Run;
+use super::{Footprint, Line, volta};
 
 /// Over the whole warp.
-pub fn coalesce(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
-    let footprint = volta::coalesce(pattern, lines);
-    if !pattern.marks {
-        for line in lines {
-            line.sectors = 0xf;
-        }
+pub fn coalesce(runs: &[Run], lines: &mut Vec<Line>) -> Footprint {
+    let footprint = volta::coalesce(runs, lines);
+    for line in lines.iter_mut().filter(|line| line.bytes == 0) {
+        line.sectors = 0xf;
     }
     footprint
 }

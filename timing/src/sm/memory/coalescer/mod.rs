@@ -1,12 +1,14 @@
 //! Coalescer: which lines and sectors a warp's access touches.
 
 mod fermi;
+pub mod runs;
 mod volta;
 
 use warp_stream::{LaneMask, WARP_SIZE};
 
+use runs::Run;
+
 use super::access::Line;
-use crate::message::{LINE_BYTES, SECTOR_BYTES};
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
@@ -88,104 +90,95 @@ pub struct Pattern<'a> {
     pub marks: bool,
 }
 
-/// What an access touches.
+/// How many sectors an access touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Footprint {
     /// Distinct sectors of the warp, as the profiler counts.
     pub distinct: u32,
     /// Distinct sectors of each eight lanes, added up.
     pub by_eight: u32,
-    /// All lanes take part, one after the other.
-    pub consecutive: bool,
-    /// All lanes take part, at one address.
-    pub uniform: bool,
 }
 
-/// Splits an access into lines, in the order of the lanes; `lines` is empty before.
-pub fn coalesce(policy: CoalescerPolicy, pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
-    match policy {
-        CoalescerPolicy::Volta => volta::coalesce(pattern, lines),
-        CoalescerPolicy::VoltaByEight => volta::coalesce_by_eight(pattern, lines),
-        CoalescerPolicy::Fermi => fermi::coalesce(pattern, lines),
+impl Pattern<'_> {
+    /// Whether all lanes take part, one after the other.
+    pub fn is_consecutive(&self) -> bool {
+        let mut expected = self.addresses[0];
+        let mut apart = u64::from(!self.active);
+        for address in self.addresses {
+            apart |= address ^ expected;
+            expected = expected.wrapping_add(u64::from(self.width));
+        }
+        apart == 0
     }
 }
 
-/// Splits the addresses of texels, of `width` bytes each, into lines.
-pub fn coalesce_texels(texels: &[u64], width: u8, marks: bool, lines: &mut Vec<Line>) -> Footprint {
-    for &texel in texels {
-        add(lines, 0, texel, width, if marks { 1 } else { 0 });
-    }
-    let distinct = lines.iter().map(|line| line.sectors.count_ones()).sum();
-    Footprint { distinct, by_eight: distinct, ..Footprint::default() }
+/// What an access comes to. Kept from access to access for its memory.
+#[derive(Debug, Clone, Default)]
+pub struct Coalesced {
+    /// In the order of the lanes.
+    pub runs: Vec<Run>,
+    /// In the order in which lanes touch them.
+    pub lines: Vec<Line>,
 }
 
-/// Adds what a lane touches to the lines from `start` on. `lane` is its bit, or 0 if bytes and lanes are not needed.
-fn add(lines: &mut Vec<Line>, start: usize, address: u64, width: u8, lane: LaneMask) {
-    let mut offset = (address % LINE_BYTES) as u32;
-    let mut line = address - u64::from(offset);
-    let mut left = u32::from(width.max(1));
-    while left > 0 {
-        let here = left.min(LINE_BYTES as u32 - offset);
-        let sector = SECTOR_BYTES as u32;
-        let sectors = ones(offset / sector, (offset + here - 1) / sector - offset / sector + 1) as u8;
-        let bytes = if lane == 0 { 0 } else { ones(offset, here) };
+impl Coalesced {
+    /// Empties it.
+    pub fn clear(&mut self) {
+        self.runs.clear();
+        self.lines.clear();
+    }
+
+    /// Splits an access into lines; it is empty before.
+    pub fn coalesce(&mut self, policy: CoalescerPolicy, pattern: &Pattern<'_>) -> Footprint {
+        runs::find(pattern, &mut self.runs);
+        match policy {
+            CoalescerPolicy::Volta => volta::coalesce(&self.runs, &mut self.lines),
+            CoalescerPolicy::VoltaByEight => volta::coalesce_by_eight(&self.runs, &mut self.lines),
+            CoalescerPolicy::Fermi => fermi::coalesce(&self.runs, &mut self.lines),
+        }
+    }
+
+    /// Splits the addresses of texels, of `width` bytes each, into lines; it is empty before.
+    pub fn coalesce_texels(&mut self, texels: &[u64], width: u8, marks: bool) -> Footprint {
+        for texels in texels.chunks(WARP_SIZE) {
+            let mut addresses = [0; WARP_SIZE];
+            addresses[..texels.len()].copy_from_slice(texels);
+            let active = LaneMask::MAX >> (WARP_SIZE - texels.len());
+            runs::find(&Pattern { active, addresses: &addresses, width, marks }, &mut self.runs);
+        }
+        add(&self.runs, &mut self.lines);
+        let distinct = sectors(&self.lines);
+        Footprint { distinct, by_eight: distinct }
+    }
+}
+
+/// Adds what runs touch to the lines.
+fn add(runs: &[Run], lines: &mut Vec<Line>) {
+    let start = lines.len();
+    for run in runs {
+        let Run { line, bytes, .. } = *run;
+        let lanes = if bytes == 0 { 0 } else { run.lanes };
         match lines[start..].iter_mut().rev().find(|known| known.address == line) {
             Some(known) => {
-                known.sectors |= sectors;
+                known.sectors |= run.sectors();
                 known.bytes |= bytes;
-                known.lanes |= lane;
+                known.lanes |= lanes;
             }
-            None => lines.push(Line { address: line, sectors, bytes, lanes: lane, ..Line::default() }),
+            None => {
+                lines.push(Line { address: line, sectors: run.sectors(), bytes, lanes, ..Line::default() })
+            }
         }
-        left -= here;
-        offset = 0;
-        line = line.wrapping_add(LINE_BYTES);
     }
+}
+
+/// Distinct sectors of lines.
+fn sectors(lines: &[Line]) -> u32 {
+    lines.iter().map(|line| line.sectors.count_ones()).sum()
 }
 
 /// `count` ones from bit `first` on.
 fn ones(first: u32, count: u32) -> u128 {
     if count >= 128 { u128::MAX } else { ((1 << count) - 1) << first }
-}
-
-/// Lanes of a mask.
-fn lanes(mut mask: LaneMask) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lane = mask.trailing_zeros() as usize;
-        mask &= mask.wrapping_sub(1);
-        (lane < WARP_SIZE).then_some(lane)
-    })
-}
-
-/// Adds the lines of the lanes in `mask`.
-fn add_lanes(pattern: &Pattern<'_>, mask: LaneMask, lines: &mut Vec<Line>) {
-    let start = lines.len();
-    for lane in lanes(mask & pattern.active) {
-        let bit = if pattern.marks { 1 << lane } else { 0 };
-        add(lines, start, pattern.addresses[lane], pattern.width, bit);
-    }
-}
-
-/// Distinct sectors of each eight lanes, added up.
-fn sectors_by_eight(pattern: &Pattern<'_>) -> u32 {
-    let mut sectors = 0;
-    for group in 0..4 {
-        let mut seen = [0; 16];
-        let mut count = 0;
-        for lane in lanes(pattern.active & 0xff << (8 * group)) {
-            let first = pattern.addresses[lane] / SECTOR_BYTES;
-            let last =
-                pattern.addresses[lane].saturating_add(u64::from(pattern.width.max(1)) - 1) / SECTOR_BYTES;
-            for sector in [first, last] {
-                if !seen[..count].contains(&sector) {
-                    seen[count] = sector;
-                    count += 1;
-                }
-            }
-        }
-        sectors += count as u32;
-    }
-    sectors
 }
 
 #[cfg(test)]
@@ -196,15 +189,20 @@ mod tests {
         (std::array::from_fn(|lane| address(lane as u64)), width)
     }
 
+    fn lines(policy: CoalescerPolicy, pattern: &Pattern<'_>) -> (Vec<Line>, Footprint) {
+        let mut coalesced = Coalesced::default();
+        let footprint = coalesced.coalesce(policy, pattern);
+        (coalesced.lines, footprint)
+    }
+
     fn run(
         policy: CoalescerPolicy,
         active: LaneMask,
         (addresses, width): ([u64; 32], u8),
     ) -> (usize, Footprint) {
-        let mut lines = Vec::new();
         let pattern = Pattern { active, addresses: &addresses, width, marks: false };
-        let sectors = coalesce(policy, &pattern, &mut lines);
-        (lines.len(), sectors)
+        let (lines, footprint) = lines(policy, &pattern);
+        (lines.len(), footprint)
     }
 
     #[test]
@@ -222,10 +220,7 @@ mod tests {
     #[test]
     fn one_word_for_all_is_one_sector_of_the_warp_and_four_of_its_eights() {
         let pattern = load(4, |_| 0x1234);
-        assert_eq!(
-            run(CoalescerPolicy::Volta, !0, pattern),
-            (1, Footprint { distinct: 1, by_eight: 4, consecutive: false, uniform: true })
-        );
+        assert_eq!(run(CoalescerPolicy::Volta, !0, pattern), (1, Footprint { distinct: 1, by_eight: 4 }));
         assert_eq!(run(CoalescerPolicy::VoltaByEight, !0, pattern).0, 4);
     }
 
@@ -244,40 +239,19 @@ mod tests {
     #[test]
     fn consecutive_words_that_begin_within_a_line_touch_one_sector_more() {
         let (lines, sectors) = run(CoalescerPolicy::Volta, !0, load(4, |lane| 0x1004 + 4 * lane));
-        assert_eq!(
-            (lines, sectors),
-            (2, Footprint { distinct: 5, by_eight: 8, consecutive: true, uniform: false })
-        );
+        assert_eq!((lines, sectors), (2, Footprint { distinct: 5, by_eight: 8 }));
     }
 
     #[test]
-    fn the_short_way_for_consecutive_words_gives_what_the_long_way_gives() {
-        for width in [1, 2, 4, 8, 16] {
-            for start in [0x1000, 0x1004, 0x1010, 0x1070, 0x107c] {
-                let (addresses, _) = load(width, |lane| start + u64::from(width) * lane);
-                let pattern = Pattern { active: !0, addresses: &addresses, width, marks: false };
-                let mut short = Vec::new();
-                let sectors = coalesce(CoalescerPolicy::Volta, &pattern, &mut short);
-                let mut long = Vec::new();
-                add_lanes(&pattern, !0, &mut long);
-                assert_eq!(short, long);
-                assert_eq!(sectors.by_eight, sectors_by_eight(&pattern));
-            }
-        }
-    }
-
-    #[test]
-    fn the_short_way_for_one_place_gives_what_the_long_way_gives() {
-        for (start, width) in [(0x1000, 4), (0x101e, 4), (0x107c, 8), (0x1010, 16)] {
-            let (addresses, _) = load(width, |_| start);
-            let pattern = Pattern { active: !0, addresses: &addresses, width, marks: true };
-            let mut short = Vec::new();
-            let sectors = coalesce(CoalescerPolicy::Volta, &pattern, &mut short);
-            let mut long = Vec::new();
-            add_lanes(&pattern, !0, &mut long);
-            assert_eq!(short, long);
-            assert_eq!(sectors.by_eight, sectors_by_eight(&pattern));
-        }
+    fn only_all_lanes_one_after_the_other_are_consecutive() {
+        let is_consecutive = |active, width, stride| {
+            let (addresses, _) = load(width, |lane| 0x1004 + stride * lane);
+            Pattern { active, addresses: &addresses, width, marks: false }.is_consecutive()
+        };
+        assert!(is_consecutive(!0, 4, 4));
+        assert!(!is_consecutive(!0 >> 1, 4, 4));
+        assert!(!is_consecutive(!0, 4, 8));
+        assert!(!is_consecutive(!0, 4, 0));
     }
 
     #[test]
@@ -290,9 +264,8 @@ mod tests {
     #[test]
     fn fermi_fetches_whole_lines() {
         let (addresses, width) = load(4, |lane| 0x1000 + 256 * lane);
-        let mut lines = Vec::new();
         let pattern = Pattern { active: 3, addresses: &addresses, width, marks: false };
-        coalesce(CoalescerPolicy::Fermi, &pattern, &mut lines);
+        let (lines, _) = lines(CoalescerPolicy::Fermi, &pattern);
         assert_eq!(
             lines.iter().map(|line| (line.address, line.sectors)).collect::<Vec<_>>(),
             [(0x1000, 0xf), (0x1100, 0xf)]
@@ -302,12 +275,8 @@ mod tests {
     #[test]
     fn stores_mark_their_bytes_and_lanes() {
         let (addresses, _) = load(2, |lane| 0x1000 + 4 * lane);
-        let mut lines = Vec::new();
-        coalesce(
-            CoalescerPolicy::Volta,
-            &Pattern { active: 3, addresses: &addresses, width: 2, marks: true },
-            &mut lines,
-        );
+        let pattern = Pattern { active: 3, addresses: &addresses, width: 2, marks: true };
+        let (lines, _) = lines(CoalescerPolicy::Volta, &pattern);
         assert_eq!((lines[0].bytes, lines[0].lanes, lines[0].sectors), (0x33, 3, 1));
     }
 }

@@ -10,47 +10,73 @@ use warp_stream::WARP_SIZE;
 
 use super::L1Spec;
 use crate::message::LINE_BYTES;
-use crate::sm::memory::banks;
-use crate::sm::memory::coalescer::{Footprint, Pattern};
+use crate::sm::memory::banks::MAXIMUM_BANKS;
+use crate::sm::memory::coalescer::Pattern;
+use crate::sm::memory::coalescer::runs::{Run, WORD_BYTES, lanes_per_part};
 
-/// Bytes of a word of a data bank.
-const BANK_BYTES: u64 = 8;
+/// Words of a data bank's width in a line.
+const WORDS: u64 = LINE_BYTES / WORD_BYTES;
 /// Bits of a line's number that choose its tag bank.
 const FOLDED_BITS: u32 = 6;
+/// Lines that a part of a warp touches, at most: each of its lanes may go across the end of one.
+const MOST_LINES: usize = 64;
 
-/// Lines of a part of a warp, in the order of the lanes, and with which pass each is looked up.
+/// A line of a part of a warp.
+#[derive(Clone, Copy, Default)]
+struct Touched {
+    /// Its number.
+    line: u64,
+    /// Its words, one bit each.
+    words: u16,
+    /// With which pass it is looked up.
+    pass: u8,
+}
+
+/// Lines of a part of a warp, in the order of the lanes.
 struct Lookups {
-    lines: [u64; WARP_SIZE],
-    passes: [u8; WARP_SIZE],
+    lines: [Touched; MOST_LINES],
     count: usize,
     /// How many lines each tag bank has looked up.
-    banks: [u8; banks::MAXIMUM_BANKS as usize],
+    banks: [u8; MAXIMUM_BANKS as usize],
 }
 
 impl Lookups {
-    const NONE: Lookups = Lookups {
-        lines: [0; WARP_SIZE],
-        passes: [0; WARP_SIZE],
-        count: 0,
-        banks: [0; banks::MAXIMUM_BANKS as usize],
-    };
+    fn new(runs: &[Run], tag_banks: u32) -> Lookups {
+        let mut lookups =
+            Lookups { lines: [Touched::default(); MOST_LINES], count: 0, banks: [0; MAXIMUM_BANKS as usize] };
+        for run in runs {
+            lookups.add(run.line / LINE_BYTES, run.words, tag_banks);
+        }
+        lookups
+    }
 
-    /// The pass with which a line is looked up.
-    fn pass(&mut self, line: u64, tag_banks: u32) -> u8 {
-        if let Some(known) = self.lines[..self.count].iter().rposition(|known| *known == line) {
-            return self.passes[known];
+    fn add(&mut self, line: u64, words: u16, tag_banks: u32) {
+        if let Some(known) = self.lines[..self.count].iter_mut().rev().find(|known| known.line == line) {
+            known.words |= words;
+            return;
         }
         let next = &mut self.banks[tag_bank(line, tag_banks)];
-        let pass = *next;
-        *next += 1;
-        (self.lines[self.count], self.passes[self.count]) = (line, pass);
+        self.lines[self.count] = Touched { line, words, pass: *next };
         self.count += 1;
-        pass
+        *next += 1;
     }
 
     /// How many passes there are.
     fn passes(&self) -> u8 {
         self.banks.into_iter().max().unwrap_or(0)
+    }
+
+    /// The words of one pass that are in the same data bank, at most.
+    fn words_of_a_bank(&self, pass: u8, data_banks: u32) -> u32 {
+        let data_banks = u64::from(data_banks);
+        let mut counts = [0; MAXIMUM_BANKS as usize];
+        for touched in self.lines[..self.count].iter().filter(|touched| touched.pass == pass) {
+            let first = touched.line % data_banks * (WORDS % data_banks);
+            for word in (0..WORDS).filter(|word| touched.words >> word & 1 != 0) {
+                counts[((first + word) % data_banks) as usize] += 1;
+            }
+        }
+        counts.into_iter().max().unwrap_or(0)
     }
 }
 
@@ -65,56 +91,43 @@ fn tag_bank(line: u64, banks: u32) -> usize {
 }
 
 impl L1Spec {
-    /// Cycles that the access takes.
-    pub(crate) fn passes(&self, pattern: &Pattern<'_>, footprint: Footprint) -> u32 {
-        let width = u64::from(pattern.width.max(1));
-        if footprint.consecutive && self.tag_banks > 1 {
-            return (WARP_SIZE as u64 * width).div_ceil(LINE_BYTES) as u32;
+    /// Cycles that the access takes of which `runs` are the runs.
+    pub(crate) fn passes(&self, pattern: &Pattern<'_>, runs: &[Run]) -> u32 {
+        if self.tag_banks > 1 && pattern.is_consecutive() {
+            return (WARP_SIZE as u64 * u64::from(pattern.width)).div_ceil(LINE_BYTES) as u32;
         }
-        let lanes = (LINE_BYTES / width.next_power_of_two()).clamp(4, WARP_SIZE as u64) as usize;
-        if footprint.uniform {
-            return (WARP_SIZE / lanes) as u32 * self.part_passes(pattern, 0..1);
-        }
-        (0..WARP_SIZE).step_by(lanes).map(|first| self.part_passes(pattern, first..first + lanes)).sum()
+        let lanes = lanes_per_part(pattern.width) as u8;
+        let parts = runs.chunk_by(|one, other| one.first / lanes == other.first / lanes);
+        parts.map(|part| self.part_passes(part)).sum()
     }
 
-    /// Cycles that some lanes of the access take.
-    fn part_passes(&self, pattern: &Pattern<'_>, lanes: std::ops::Range<usize>) -> u32 {
-        let mut lookups = Lookups::NONE;
-        let mut turns = [u8::MAX; WARP_SIZE];
-        for lane in lanes.clone().filter(|lane| pattern.active >> lane & 1 != 0) {
-            turns[lane] = lookups.pass(pattern.addresses[lane] / LINE_BYTES, self.tag_banks);
+    /// Cycles that a part of the access takes.
+    fn part_passes(&self, runs: &[Run]) -> u32 {
+        let one_line = runs.iter().all(|run| run.line == runs[0].line);
+        if one_line && (self.data_banks == 0 || u64::from(self.data_banks) >= WORDS) {
+            return 1;
         }
-        if self.data_banks == 0 {
-            return u32::from(lookups.passes());
+        let lookups = Lookups::new(runs, self.tag_banks);
+        let passes = lookups.passes();
+        match self.data_banks {
+            0 => u32::from(passes),
+            banks => (0..passes).map(|pass| lookups.words_of_a_bank(pass, banks)).sum(),
         }
-        let words_per_lane = u64::from(pattern.width).div_ceil(BANK_BYTES).clamp(1, 4);
-        let mut words = [0; WARP_SIZE];
-        (0..lookups.passes())
-            .map(|pass| {
-                let mut count = 0;
-                for lane in lanes.clone().filter(|lane| turns[*lane] == pass) {
-                    for word in 0..words_per_lane {
-                        words[count] = (pattern.addresses[lane] / BANK_BYTES).wrapping_add(word);
-                        count += 1;
-                    }
-                }
-                banks::passes(&mut words[..count], self.data_banks)
-            })
-            .sum()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sm::memory::coalescer::runs;
     use crate::specification::GpuSpec;
 
     fn passes(gpu: &str, width: u8, address: impl Fn(u64) -> u64) -> u32 {
         let addresses = std::array::from_fn(|lane| 0x10_0000 + address(lane as u64));
         let pattern = Pattern { active: !0, addresses: &addresses, width, marks: false };
-        let footprint = Footprint { distinct: 0, by_eight: 0, consecutive: false, uniform: false };
-        GpuSpec::built_in(gpu).unwrap().l1.passes(&pattern, footprint)
+        let mut runs = Vec::new();
+        runs::find(&pattern, &mut runs);
+        GpuSpec::built_in(gpu).unwrap().l1.passes(&pattern, &runs)
     }
 
     #[test]
@@ -128,19 +141,6 @@ mod tests {
     fn a_word_for_all_takes_a_pass_for_each_part() {
         assert_eq!(passes("titan-v", 4, |_| 0), 1);
         assert_eq!(passes("titan-v", 8, |_| 0), 2);
-    }
-
-    #[test]
-    fn the_short_way_for_one_place_gives_what_the_long_way_gives() {
-        for (gpu, width, at) in
-            [("titan-v", 4, 0), ("titan-v", 8, 24), ("titan-v", 16, 120), ("titan-v-old", 16, 8)]
-        {
-            let addresses = [0x10_0000 + at; WARP_SIZE];
-            let pattern = Pattern { active: !0, addresses: &addresses, width, marks: false };
-            let footprint = Footprint { distinct: 1, by_eight: 4, consecutive: false, uniform: true };
-            let short = GpuSpec::built_in(gpu).unwrap().l1.passes(&pattern, footprint);
-            assert_eq!(short, passes(gpu, width, |_| at), "{gpu}, {width} B at {at}");
-        }
     }
 
     #[test]

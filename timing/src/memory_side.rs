@@ -1,7 +1,9 @@
 //! Everything behind the SMs: crossbar, L2 slices, DRAM.
 //!
 //! The memory side runs an epoch at a time. Within one, requests cross the crossbar, partitions run each on its own, on any of
-//! the threads, then replies cross back; what would go against that stream, room in buffers, is told at ends of epochs.
+//! the threads, then replies cross back; what would go against that stream, room in buffers, is told at ends of epochs. A slice
+//! knows its latency earlier when a reply leaves it, so replies cross ahead of time, and epochs may be longer than a way
+//! through the crossbar.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -99,7 +101,8 @@ impl State {
         let room = gpu.crossbar.output_buffer;
         let cycle = wires(gpu).clock.from_core(self.now);
         self.requests.restore(ports, slices, room, cycle)?;
-        self.replies.restore(slices, ports, room, cycle)?;
+        let ahead = wires(gpu).clock.from_core(self.now + gpu.reply_lead());
+        self.replies.restore(slices, ports, room, ahead)?;
         fits(self.wakes.len() == gpu.partition.channels as usize, "there is another number of channels")?;
         let port = |reply: &MemoryReply| u32::from(reply.sm) / gpu.crossbar.sms_per_port;
         let slice = |reply: &MemoryReply| gpu.partition.place(reply.line).slice;
@@ -134,6 +137,8 @@ pub struct MemorySide {
     gpu: Arc<GpuSpec>,
     wires: Wires,
     clocks: Clocks,
+    /// Core cycles that replies are run ahead of all else: L2 knows so long before that they will leave it.
+    lead: u64,
     /// Behind locks, for threads that run them.
     partitions: Partitions,
     state: State,
@@ -148,11 +153,13 @@ impl MemorySide {
         let room = gpu.crossbar.output_buffer;
         let channels = 0..gpu.partition.channels;
         let timing = Timing::new(&gpu.dram);
+        let mut replies = Network::new(slices, ports, room);
+        replies.run(&wires(gpu), gpu.reply_lead(), |_, _, _, _| {});
         let state = State {
             now: 0,
             requests: Network::new(ports, slices, room),
             wakes: vec![u64::MAX; channels.len()],
-            replies: Network::new(slices, ports, room),
+            replies,
             counters: MemoryCounters::default(),
         };
         let partitions = channels.map(|channel| Partition::new(gpu, &timing, channel)).collect();
@@ -165,6 +172,7 @@ impl MemorySide {
             gpu: Arc::clone(gpu),
             wires: wires(gpu),
             clocks,
+            lead: gpu.reply_lead(),
             partitions: Partitions::new(gpu, clocks, partitions),
             state,
             active: Vec::new(),
@@ -302,7 +310,7 @@ impl MemorySide {
         let partitions = &self.partitions;
         let channels = self.gpu.partition.channels as usize;
         let [mut sent, mut delivered] = [[0_u32; crate::crossbar::MAXIMUM_PORTS as usize]; 2];
-        replies.run(&self.wires, until, |slice, port, cycle, reply| {
+        replies.run(&self.wires, until + self.lead, |slice, port, cycle, reply| {
             sent[usize::from(slice)] += 1;
             counters.count(cycle.saturating_sub(reply.sent));
             if let Some(queue) = queues.get_mut(usize::from(reply.message.sm)) {
@@ -324,7 +332,8 @@ impl MemorySide {
     /// The core cycle of the next thing to do; nothing if it waits for requests.
     pub fn next_event(&self) -> Option<u64> {
         let State { now, requests, wakes, replies, .. } = &self.state;
-        let crossbar = [requests.next_event(self.wires.clock), replies.next_event(self.wires.clock)];
+        let replies = replies.next_event(self.wires.clock).map(|next| next.saturating_sub(self.lead));
+        let crossbar = [requests.next_event(self.wires.clock), replies];
         let partitions = wakes.iter().copied().filter(|wake| *wake != u64::MAX);
         crossbar.into_iter().flatten().chain(partitions).min().map(|next| next.max(*now))
     }

@@ -40,7 +40,7 @@ fn a_wrong_key_a_value_without_its_unit_and_an_impossible_value_are_refused_by_k
         ("l1.setz=4", "l1.setz"),
         ("l1.sets", "l1.sets"),
         ("l1.sets=many", "l1.sets"),
-        ("chip.epoch=4000", "epoch"),
+        ("crossbar.latency=0", "latency"),
     ] {
         let said = refused(&["--mode", "detailed", "--set", change]);
         assert!(said.contains(named), "{change}: {said}");

@@ -52,14 +52,11 @@ impl CrossbarSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = |name, reason| Err(document.wrong("crossbar", name, reason));
         let sms: u32 = document.get("chip", "sms", "SMs")?;
-        let epoch: u64 = document.get("chip", "epoch", "core cycles")?;
-        let core: u64 = document.get("clocks", "core", "MHz")?;
-        let own: u64 = document.get("clocks", "crossbar", "MHz")?;
         if self.sms_per_port == 0 || sms.div_ceil(self.sms_per_port) > MAXIMUM_PORTS {
             return wrong("sms_per_port", "there would be no or more than 128 ports");
         }
-        if u64::from(self.latency) * core < epoch * own {
-            return wrong("latency", "messages would arrive within the epoch in which they are sent");
+        if self.latency == 0 {
+            return wrong("latency", "a message would arrive in the cycle in which it is sent");
         }
         if self.flit == 0 {
             return wrong("flit", "nothing would move");

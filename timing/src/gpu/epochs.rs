@@ -14,7 +14,7 @@ use crate::message::{MemoryReply, MemoryRequest, Origin, Performed, RequestKind,
 use crate::sm::SmFault;
 
 /// Epochs between two tellings of the observer.
-const TELL: u64 = 1024;
+const TELL: u64 = 128;
 
 /// Epochs in which no instruction is issued, no reply comes and no CTA ends, after which nothing is taken to move.
 const PATIENCE: u64 = 64 * TELL;
@@ -72,7 +72,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         } else {
             self.launches.iter_mut().for_each(|launch| launch.shared = true);
         }
-        self.turns.open.fill(true);
+        self.turns.open_all();
     }
 
     /// Runs epochs until a launch or a copy has ended, and gives its number; or until the observer wants to stop.
@@ -124,19 +124,17 @@ impl<'g, 'a> Epochs<'g, 'a> {
 
     /// The first core cycle at which something happens.
     fn next_event(&self) -> Option<u64> {
-        let dispatch = self.launches.iter().find(|launch| launch.ctas_to_start() > 0);
-        let dispatch = dispatch.filter(|_| self.turns.open.contains(&true)).map(|launch| launch.ready);
         let copies = self.copies.iter().filter_map(|copy| copy.next_event(&self.gpu.spec));
         let sms = self.wake.iter().copied().min().filter(|wake| *wake != u64::MAX);
-        sms.into_iter().chain(dispatch).chain(copies).chain(self.gpu.memory.next_event()).min()
+        sms.into_iter().chain(self.next_dispatch()).chain(copies).chain(self.gpu.memory.next_event()).min()
     }
 
     /// Runs the epoch with the core cycle `next`, before which nothing happens.
     fn epoch(&mut self, slots: &[Mutex<Slot<'a>>], steps: Steps<'_>, next: u64) -> Result<(), LaunchError> {
-        let length = u64::from(self.gpu.spec.chip.epoch);
+        let length = self.gpu.spec.epoch();
         let start = self.gpu.run_to.max(next);
         let end = (start / length + 1) * length;
-        self.dispatch(slots, start, end)?;
+        self.dispatch(slots, end)?;
         self.active.clear();
         self.active.extend((0..).zip(&self.wake).filter(|(_, wake)| **wake < end).map(|(number, _)| number));
         (steps.sms)(&self.active, end);
@@ -150,22 +148,27 @@ impl<'g, 'a> Epochs<'g, 'a> {
         Ok(())
     }
 
-    /// Starts CTAs from `start` to `end`: in each cycle one on each SM that has room, in turn.
-    fn dispatch(&mut self, slots: &[Mutex<Slot<'a>>], start: u64, end: u64) -> Result<(), LaunchError> {
-        for cycle in start..end {
+    /// Starts CTAs up to `end`: in each cycle one on each SM that has room, in turn. What SMs have given back in the epoch
+    /// before is taken from when on it was free, so that the length of epochs has no part in it.
+    fn dispatch(&mut self, slots: &[Mutex<Slot<'a>>], end: u64) -> Result<(), LaunchError> {
+        while let Some(cycle) = self.next_dispatch().filter(|cycle| *cycle < end) {
             for _ in 0..slots.len() {
                 // The oldest launch with CTAs to start; younger ones get what it leaves.
                 let next = self.launches.iter_mut().find(|launch| launch.ctas_to_start() > 0);
                 let Some(launch) = next.filter(|launch| launch.ready <= cycle) else { break };
                 let number = self.turns.turn;
                 self.turns.turn = (self.turns.turn + 1) % slots.len();
-                if !self.turns.open[number] {
+                let openings = &mut self.turns.openings[number];
+                if openings.front().is_none_or(|opening| *opening > cycle) {
                     continue;
                 }
                 let slot = &mut *lock(&slots[number]);
                 if slot.sm.room(&launch.program) == 0 {
-                    self.turns.open[number] = false;
+                    openings.clear();
                     continue;
+                }
+                if openings.len() > 1 {
+                    openings.pop_front();
                 }
                 if let Err(fault) = slot.start_cta(cycle, launch) {
                     return Err(self.fault(number as u32, fault));
@@ -173,11 +176,15 @@ impl<'g, 'a> Epochs<'g, 'a> {
                 self.gpu.counters.ctas_started += 1;
                 self.wake[number] = self.wake[number].min(cycle);
             }
-            if !self.turns.open.contains(&true) {
-                return Ok(());
-            }
+            self.turns.dispatched = cycle + 1;
         }
         Ok(())
+    }
+
+    /// The core cycle in which the next CTA may start.
+    fn next_dispatch(&self) -> Option<u64> {
+        let launch = self.launches.iter().find(|launch| launch.ctas_to_start() > 0)?;
+        Some(self.turns.first_opening()?.max(launch.ready).max(self.turns.dispatched))
     }
 
     /// Takes what the active SMs have left.
@@ -191,7 +198,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
             }
             self.wake[number as usize] = slot.wake();
             self.requests.append(&mut slot.outbox);
-            self.turns.open[number as usize] |= slot.sm.take_freed();
+            self.turns.openings[number as usize].extend(slot.sm.take_freed());
             for cta in slot.finished.drain(..) {
                 self.gpu.counters.ctas_ended += 1;
                 if let Some(launch) = self.launches.iter_mut().find(|launch| launch.id == cta.launch) {

@@ -1,5 +1,7 @@
 //! What is under way in a GPU, as it is written and read.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 use warp_stream::KernelSource;
 
@@ -17,8 +19,11 @@ const MOST: LaunchId = 1 << 16;
 /// Whose turn is next, and what is looked at now and then.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Turns {
-    /// SMs that may have room for a CTA.
-    pub(super) open: Vec<bool>,
+    /// For each SM, since when it may have room for a CTA; one for each CTA that it may have room for, or for all. Core
+    /// cycles.
+    pub(super) openings: Vec<VecDeque<u64>>,
+    /// CTAs have been started up to this core cycle.
+    pub(super) dispatched: u64,
     /// The SM that gets the next CTA if it has room.
     pub(super) turn: usize,
     pub(super) epochs: u64,
@@ -37,12 +42,26 @@ pub(super) struct Watch {
 
 impl Turns {
     pub(super) fn new(sms: usize) -> Turns {
-        Turns { open: vec![false; sms], owed: vec![0; sms], ..Turns::default() }
+        Turns { openings: vec![VecDeque::new(); sms], owed: vec![0; sms], ..Turns::default() }
     }
 
-    fn check(&self, sms: usize) -> Fits {
-        let Turns { open, turn, epochs, watch, owed } = self;
-        fits(open.len() == sms && owed.len() == sms && *turn < sms, "there is another number of SMs")?;
+    /// Each SM may have room.
+    pub(super) fn open_all(&mut self) {
+        for openings in self.openings.iter_mut().filter(|openings| openings.is_empty()) {
+            openings.push_back(0);
+        }
+    }
+
+    /// Since when an SM may have room. Core cycles.
+    pub(super) fn first_opening(&self) -> Option<u64> {
+        self.openings.iter().filter_map(VecDeque::front).min().copied()
+    }
+
+    fn check(&self, sms: usize, now: u64) -> Fits {
+        let Turns { openings, dispatched, turn, epochs, watch, owed } = self;
+        fits(openings.len() == sms && owed.len() == sms && *turn < sms, "there is another number of SMs")?;
+        let mut cycles = openings.iter().flatten().chain([dispatched]);
+        fits(cycles.all(|cycle| *cycle <= now), "an SM has room too late")?;
         fits(watch.since <= *epochs && *epochs < 1 << 60, "nothing can have moved since then")
     }
 }
@@ -73,7 +92,7 @@ impl Running {
     }
 
     fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
-        self.turns.check(gpu.chip.sms as usize)?;
+        self.turns.check(gpu.chip.sms as usize, now)?;
         let mut ids: Vec<LaunchId> = self.launches.iter().map(LaunchState::id).collect();
         ids.extend(self.copies.iter().map(|copy| copy.id));
         ids.sort_unstable();

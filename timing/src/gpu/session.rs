@@ -149,7 +149,8 @@ impl<'g, 'a> Session<'g, 'a> {
         cycle: u64,
         before: Option<LaunchId>,
     ) -> LaunchId {
-        let start = cycle.max(self.epochs.gpu.run_to);
+        let Gpu { spec, run_to, .. } = &*self.epochs.gpu;
+        let start = cycle.max(run_to.saturating_sub(u64::from(spec.launch.launch)));
         if self.epochs.launches.is_empty() {
             self.before = self.totals(start);
         }
@@ -168,7 +169,8 @@ impl<'g, 'a> Session<'g, 'a> {
     pub fn begin_copy(&mut self, copy: Copy, cycle: u64) -> LaunchId {
         let id = self.free_id();
         let Epochs { gpu, copies, .. } = &mut self.epochs;
-        let copy = RunningCopy::new(&gpu.spec, id, copy, cycle.max(gpu.run_to), copies);
+        let start = cycle.max(gpu.run_to.saturating_sub(u64::from(gpu.spec.copy.latency)));
+        let copy = RunningCopy::new(&gpu.spec, id, copy, start, copies);
         copies.push(copy);
         id
     }

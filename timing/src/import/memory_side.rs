@@ -16,12 +16,7 @@ pub(super) fn import(options: &mut Options, made: &mut Made) -> Result<(), Impor
 
 fn crossbar(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     let no_option = |what: &str| format!("no option: {what}");
-    made.add(
-        "crossbar",
-        "latency",
-        16,
-        no_option("the way through the crossbar, as short as the epoch allows"),
-    );
+    made.add("crossbar", "latency", 16, no_option("assumed: the rest of the way is in the latency of L2"));
     made.add("crossbar", "iterations", 1, no_option("an arbiter has one round"));
     for (option, name) in [
         ("icnt_flit_size", "flit"),

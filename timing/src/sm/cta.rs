@@ -129,6 +129,9 @@ impl Sm {
             self.state.sub_cores.iter_mut().for_each(|sub_core| sub_core.begin(cycle));
         }
         self.count_warps(cycle);
+        // Others have begun or ended since.
+        let since = self.state.warps_since.saturating_sub(cycle);
+        self.state.counters.activity.warp_cycles += u64::from(demand.warps) * since;
         self.state.space.take(&demand, first_warp);
         self.state.counters.activity.ctas += 1;
         self.state.counters.activity.warps += u64::from(demand.warps);
@@ -164,11 +167,13 @@ impl Sm {
         sources: &mut [Option<Source<'_>>],
     ) -> Result<(), SmFault> {
         let slot = (self.state.ctas[cta].first_warp + number) as usize;
+        let start = cycle + u64::from(self.gpu.cta.start);
+        let cycle = cycle.max(self.state.now);
         let warp = &mut self.state.warps[slot];
         warp.cta = cta as u8;
         warp.number = number as u16;
         warp.has_next = false;
-        warp.not_before = cycle + u64::from(self.gpu.cta.start);
+        warp.not_before = start.max(cycle);
         warp.hold = Status::Start;
         warp.buffer.redirect(0);
         warp.scoreboard.reset(cycle, program.scoreboard_size());
@@ -281,7 +286,7 @@ impl Sm {
         self.state.ctas[slot].present = false;
         self.state.space.give_back(&cta.demand, cta.first_warp);
         self.programs[slot] = None;
-        self.state.has_freed = true;
+        self.state.freed.push(cycle + 1);
         let Cta { launch, number, instructions, stores, .. } = cta;
         self.state.stores.end(stores, FinishedCta { cycle, launch, cta: number, instructions }, finished);
         if self.cta_count() == 0 {

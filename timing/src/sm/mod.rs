@@ -156,8 +156,8 @@ struct State {
     free_executions: Vec<u32>,
     deferred: Slab<Deferred>,
     stores: Slab<Stores>,
-    /// A CTA slot was given back since somebody asked.
-    has_freed: bool,
+    /// When CTA slots were given back since somebody asked. Core cycles.
+    freed: Vec<u64>,
     /// Since when it has a CTA. Core cycles.
     active_since: Option<u64>,
     /// Up to where warps' cycles are counted. Core cycles.
@@ -203,7 +203,7 @@ impl Sm {
             free_executions: Vec::new(),
             deferred: Slab::default(),
             stores: Slab::default(),
-            has_freed: false,
+            freed: Vec::new(),
             active_since: None,
             warps_since: 0,
             counters: SmCounters::default(),
@@ -228,9 +228,9 @@ impl Sm {
         space.fill(&self.gpu, &demand, self.shared_for(&demand))
     }
 
-    /// Whether a CTA slot was given back since the last call.
-    pub fn take_freed(&mut self) -> bool {
-        std::mem::take(&mut self.state.has_freed)
+    /// From when on CTA slots are free that were given back since the last call. Core cycles.
+    pub fn take_freed(&mut self) -> impl Iterator<Item = u64> {
+        self.state.freed.drain(..)
     }
 
     /// Shared memory that there is when a CTA comes: an SM that runs nothing is given what the kernel needs. Bytes.
@@ -238,8 +238,9 @@ impl Sm {
         if self.state.space.ctas() == 0 { demand.carve_out(&self.gpu) } else { self.state.shared }
     }
 
-    /// A CTA begins at a cycle, not before those that [`Sm::run`] has run; [`Sm::room`] has said that it can. `launch` is the
-    /// index of its source. One that has nothing to do is added to `finished`.
+    /// A CTA begins at a cycle; [`Sm::room`] has said that it can. That may be before what [`Sm::run`] has run, if its start
+    /// takes longer than that is ago: else its warps go on late. `launch` is the index of its source. One that has nothing to
+    /// do is added to `finished`.
     ///
     /// # Errors
     /// The source cannot start it, or there is none.
@@ -253,7 +254,7 @@ impl Sm {
         finished: &mut Vec<FinishedCta>,
     ) -> Result<(), SmFault> {
         let slot = self.begin_cta(cycle, launch, program, cta, sources)?;
-        self.end_cta_if_done(slot, cycle, sources, finished)
+        self.end_cta_if_done(slot, cycle.max(self.state.now), sources, finished)
     }
 
     /// Runs cycles up to `end` (exclusive): takes replies that have arrived, adds requests to `outbox` in the order in which

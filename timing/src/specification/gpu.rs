@@ -23,6 +23,9 @@ use crate::sm::occupancy::CtaSpec;
 use crate::sm::operands::OperandSpec;
 use crate::sm::result_bus::ResultBusSpec;
 
+/// Core cycles of an epoch, at most. CTAs and launches take longer than that to start.
+const LONGEST_EPOCH: u64 = 128;
+
 /// GPU files that are part of the program.
 pub const BUILT_IN: &[(&str, &str)] = &[
     ("titan-v", include_str!("../../configs/titan-v.toml")),
@@ -144,6 +147,29 @@ impl GpuSpec {
         GpuSpec::read(&built_in(name)?)
     }
 
+    /// Cycles of the core clock that SMs and memory side run on their own before they exchange messages: no longer than a
+    /// reply takes from when L2 knows it until it is at its SM. Longer ones let the host's caches serve an SM for longer, but
+    /// the less its cores share.
+    pub fn epoch(&self) -> u64 {
+        (self.crossbar_cycles() + self.l2_cycles()).clamp(1, LONGEST_EPOCH)
+    }
+
+    /// Core cycles that replies have to be run ahead of all else, so that none comes in the epoch in which it is found.
+    pub fn reply_lead(&self) -> u64 {
+        self.epoch().saturating_sub(self.crossbar_cycles())
+    }
+
+    /// Core cycles of a way through the crossbar, at least.
+    fn crossbar_cycles(&self) -> u64 {
+        u64::from(self.crossbar.latency) * u64::from(self.clocks.core)
+            / u64::from(self.clocks.crossbar.max(1))
+    }
+
+    /// Core cycles that a slice knows before that a reply will leave it.
+    fn l2_cycles(&self) -> u64 {
+        u64::from(self.l2.latency) * u64::from(self.clocks.core) / u64::from(self.clocks.l2.max(1))
+    }
+
     /// What the DRAM's data buses move at most, as data sheets give it. Bytes per second.
     pub fn peak_dram_bandwidth(&self) -> u64 {
         let DramSpec { pseudo_channels, bus, burst, ccd_s, .. } = self.dram;
@@ -228,17 +254,13 @@ crate::specification! {
     pub struct ChipSpec in "chip" {
         /// Streaming multiprocessors.
         sms: u32 ["SMs"],
-        /// Cycles of the core clock that SMs and memory side run on their own before they exchange messages. No longer than
-        /// a message takes from an SM to its slice and back.
-        epoch: u32 ["core cycles"],
     }
 }
 
 impl ChipSpec {
     fn check(&self, document: &Document) -> Result<(), SpecificationError> {
-        match self {
-            ChipSpec { sms: 0, .. } => Err(document.wrong("chip", "sms", "a GPU has at least one")),
-            ChipSpec { epoch: 0, .. } => Err(document.wrong("chip", "epoch", "time would stand still")),
+        match self.sms {
+            0 => Err(document.wrong("chip", "sms", "a GPU has at least one")),
             _ => Ok(()),
         }
     }
@@ -270,6 +292,9 @@ impl ClockSpec {
 
     /// The moment at which a core cycle starts.
     pub fn moment(&self, cycle: u64) -> Moment {
+        if let Some(thousand) = cycle.checked_mul(1000) {
+            return Moment { cycle, nanoseconds: thousand / u64::from(self.core) };
+        }
         let nanoseconds = u128::from(cycle) * 1000 / u128::from(self.core);
         Moment { cycle, nanoseconds: u64::try_from(nanoseconds).unwrap_or(u64::MAX) }
     }

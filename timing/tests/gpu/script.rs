@@ -270,7 +270,7 @@ struct Warp {
 impl Drop for Warps<'_> {
     fn drop(&mut self) {
         let parked = Parked { ctas: std::mem::take(&mut self.ctas), deferred: self.deferred };
-        if !parked.ctas.is_empty() {
+        if !parked.ctas.is_empty() || parked.deferred > 0 {
             self.script.parked.lock().unwrap().insert(self.sm, parked);
         }
     }

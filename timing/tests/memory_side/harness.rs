@@ -49,7 +49,7 @@ pub struct Bench {
 impl Bench {
     pub fn new(gpu: GpuSpec) -> Bench {
         let sms = gpu.chip.sms as usize;
-        let epoch = u64::from(gpu.chip.epoch);
+        let epoch = gpu.epoch();
         let side = MemorySide::new(&Arc::new(gpu));
         let credits = vec![side.credits(); sms];
         Bench { side, epoch, now: 0, queues: vec![VecDeque::new(); sms], credits, performed: Vec::new() }

@@ -80,7 +80,7 @@ fn a_cta_gives_its_slot_back_before_its_stores_are_acknowledged() {
     while bench.sent.iter().all(|sent| sent.message.kind != RequestKind::Write) {
         bench.epoch(&mut sources);
     }
-    assert!(bench.sm.take_freed() && bench.sm.cta_count() == 0);
+    assert!(bench.sm.take_freed().count() == 1 && bench.sm.cta_count() == 0);
     assert!(bench.finished.is_empty() && !bench.sm.is_idle());
 }
 

@@ -207,6 +207,9 @@ impl Channel {
     /// The first cycle from `cycle` on in which this part may command.
     fn in_slot(&self, spec: &DramSpec, cycle: u64) -> u64 {
         let parts = u64::from(spec.pseudo_channels);
+        if parts == 1 {
+            return cycle;
+        }
         cycle + (u64::from(self.slot) + parts - cycle % parts) % parts
     }
 

@@ -29,6 +29,7 @@ pub enum Lookup {
 pub struct Cache {
     tags: Vec<Tag>,
     ways: usize,
+    sets: u64,
     /// Bytes of a line.
     line: u64,
     turn: u64,
@@ -40,21 +41,25 @@ impl Cache {
         let lines = (u64::from(bytes) / line).max(1) as usize;
         let ways = (ways.max(1) as usize).min(lines);
         let lines = lines / ways * ways;
-        Cache { tags: vec![Tag { line: 0, used: 0, ahead: false }; lines], ways, line, turn: 0 }
+        let sets = (lines / ways) as u64;
+        Cache { tags: vec![Tag { line: 0, used: 0, ahead: false }; lines], ways, sets, line, turn: 0 }
     }
 
     /// Whether one that was read can be that which [`Cache::new`] makes.
     pub fn check(&self, bytes: u32, ways: u32, line: u64) -> Fits {
         let empty = Cache::new(bytes, ways, line);
-        let shape = |cache: &Cache| (cache.tags.len(), cache.ways, cache.line);
+        let shape = |cache: &Cache| (cache.tags.len(), cache.ways, cache.sets, cache.line);
         fits(shape(self) == shape(&empty), "a cache of instructions or constants has another size")?;
         let used = self.tags.iter().all(|tag| tag.used <= self.turn);
         fits(used && self.turn < MOST_COUNTED, "a line of instructions or constants was used too often")
     }
 
     fn set(&mut self, line: u64) -> &mut [Tag] {
-        let sets = self.tags.len() / self.ways;
-        let set = (line / self.line % sets as u64) as usize;
+        // Divisions take long, and a line is looked up with each fetch.
+        let number =
+            if self.line.is_power_of_two() { line >> self.line.trailing_zeros() } else { line / self.line };
+        let set = if self.sets.is_power_of_two() { number & (self.sets - 1) } else { number % self.sets };
+        let set = set as usize;
         &mut self.tags[set * self.ways..][..self.ways]
     }
 

@@ -3,10 +3,24 @@
 use warp_stream::{Execution, MemoryOperation, MemorySpace, OperationClass};
 
 use super::memory::SUB_CORES;
-use super::program::{Decoded, Kind};
+use super::program::{Kind, Program};
 use super::sub_core::{ISSUE_TO_DISPATCH, Queued};
 use super::warp::Status;
 use super::{Deferred, FinishedCta, InFlight, Sm, SmFault, Source, State};
+use crate::specification::GpuSpec;
+
+/// An instruction that is being issued.
+struct Issued {
+    /// Warp slot.
+    slot: usize,
+    cycle: u64,
+    /// Position in the kernel's code.
+    position: u32,
+    /// Number of its execution, if it goes to the memory unit.
+    access: Option<u32>,
+    /// What the SM knows it by until it takes effect.
+    deferred: Option<u32>,
+}
 
 impl Sm {
     /// Issues the next instruction of a warp.
@@ -20,9 +34,10 @@ impl Sm {
         let name = self.name(slot);
         let cta = name.cta as usize;
         let position = self.state.warps[slot].buffer.from;
-        let Some(program) = self.programs[cta].as_deref() else { return Ok(()) };
-        let decoded = program.instructions()[position as usize];
         let now = self.moment(cycle);
+        let Some(program) = self.programs[cta].as_deref() else { return Ok(()) };
+        let decoded = &program.instructions()[position as usize];
+        let class = decoded.class;
         let access = (decoded.kind == Kind::Memory).then(|| self.state.new_execution());
         let source = self.source(cta, sources)?;
         let execution = match access {
@@ -35,10 +50,10 @@ impl Sm {
             None => &self.execution,
         };
         let (active, deferred, sleep) = (*active, *deferred, *sleep);
-        self.state.counters.instructions.count(decoded.class, active);
+        self.state.counters.instructions.count(class, active);
         self.state.ctas[name.cta as usize].instructions += 1;
         let deferred = deferred.map(|number| self.state.defer(name.cta as u8, name.warp as u16, number));
-        self.occupy(slot, cycle, position, &decoded, access, deferred);
+        self.state.occupy(&self.gpu, program, Issued { slot, cycle, position, access, deferred });
         if let Some(deferred) = deferred.filter(|_| access.is_none()) {
             self.take_effect(cycle, deferred, sources)?;
         }
@@ -55,36 +70,33 @@ impl Sm {
         }
         let waits = self.ask(slot, cycle, sources)?;
         // A warp that waits at a barrier has not completed it.
-        if decoded.class == OperationClass::Exit || (decoded.class == OperationClass::Barrier && !waits) {
+        if class == OperationClass::Exit || (class == OperationClass::Barrier && !waits) {
             let resume = cycle + u64::from(self.gpu.latency.barrier);
             self.ask_waiting(cta, cycle, resume, sources)?;
         }
-        if decoded.class == OperationClass::Exit {
+        if class == OperationClass::Exit {
             self.end_cta_if_done(cta, cycle, sources, finished)?;
         }
         Ok(())
     }
+}
 
+impl State {
     /// Reserves what an instruction occupies, and says when its results are there.
-    fn occupy(
-        &mut self,
-        slot: usize,
-        cycle: u64,
-        position: u32,
-        decoded: &Decoded,
-        access: Option<u32>,
-        deferred: Option<u32>,
-    ) {
-        let State { warps, sub_cores, ctas, in_flight, executions, counters, .. } = &mut self.state;
+    // On its own: what surrounds it is long enough.
+    #[inline(never)]
+    fn occupy(&mut self, gpu: &GpuSpec, program: &Program, issued: Issued) {
+        let Issued { slot, cycle, position, access, deferred } = issued;
+        let decoded = &program.instructions()[position as usize];
+        let State { warps, sub_cores, ctas, in_flight, executions, counters, .. } = self;
         let warp = &mut warps[slot];
         let cta = usize::from(warp.cta);
-        let Some(program) = self.programs[cta].as_deref() else { return };
         let sub_core = &mut sub_cores[slot % SUB_CORES];
         let counters = &mut counters.operands;
         let local = (slot / SUB_CORES) as u32;
         let mut reads = decoded.reads;
         let last = sub_core.last_issued.replace((local, position));
-        if self.gpu.operands.reuse && last == position.checked_sub(1).map(|before| (local, before)) {
+        if gpu.operands.reuse && last == position.checked_sub(1).map(|before| (local, before)) {
             counters.reused += decoded.reused.total();
             reads = reads.without(decoded.reused);
         }
@@ -100,7 +112,7 @@ impl Sm {
                 let after = warp.operands_read + 1;
                 let wanted = dispatch;
                 let (taken, written) =
-                    self.gpu.result_bus.reserve(ports, wanted, decoded.latency, after, decoded.writes);
+                    gpu.result_bus.reserve(ports, wanted, decoded.latency, after, decoded.writes);
                 dispatch = taken;
                 counters.writes += decoded.writes.total();
                 counters.write_conflicts += taken - wanted;
@@ -118,7 +130,7 @@ impl Sm {
                     let generic = |operation: MemoryOperation| operation.space == MemorySpace::Generic;
                     let is_shared = decoded.memory.is_some_and(generic) && *space == MemorySpace::Shared;
                     if !is_shared {
-                        warp.next_atomic = cycle + self.gpu.atomic.interval(*active, addresses);
+                        warp.next_atomic = cycle + gpu.atomic.interval(*active, addresses);
                     }
                 }
                 let is_store = decoded.class == OperationClass::Store && deferred.is_none();

@@ -61,15 +61,18 @@ impl Sm {
         }
         self.performed = performed;
         for sub_core in 0..SUB_CORES {
-            if self.memory.has_completion(cycle)
-                && self.state.sub_cores[sub_core].latch_free <= cycle
+            if !self.memory.has_completion(cycle) {
+                break;
+            }
+            if self.state.sub_cores[sub_core].latch_free <= cycle
                 && let Some(instruction) = self.memory.next_completion(sub_core as u8, cycle)
             {
                 self.complete(instruction, cycle, sources, finished)?;
             }
-            let unit = &mut self.state.sub_cores[sub_core];
+        }
+        for (number, unit) in (0..).zip(&mut self.state.sub_cores) {
             if let Some(queued) = unit.queue.front() {
-                unit.look_at(self.memory.accepts_at(sub_core as u8).max(queued.cycle).max(cycle));
+                unit.look_at(self.memory.accepts_at(number).max(queued.cycle).max(cycle));
             }
         }
         self.state.memory_next = self.memory.next_event().map_or(u64::MAX, |next| next.max(cycle + 1));
@@ -214,12 +217,11 @@ impl Sm {
         }
         self.fetch(number, cycle);
         let sub_core = &mut self.state.sub_cores[number];
-        sub_core.end_cycle();
+        sub_core.end_cycle(&self.gpu, cycle, issued > 0);
         if counts {
             self.state.counters.issue.issued += u64::from(issued);
             self.state.counters.issue.count(slot, u64::from(width - issued));
         }
-        sub_core.next = sub_core.next_after(cycle);
         if let Some(queued) = sub_core.queue.front() {
             sub_core.look_at(self.memory.accepts_at(number as u8).max(queued.cycle).max(cycle + 1));
         }

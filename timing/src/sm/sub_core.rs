@@ -18,6 +18,9 @@ use crate::specification::GpuSpec;
 /// Between issue and dispatch if nothing is in the way: the operand read.
 pub const ISSUE_TO_DISPATCH: u64 = 2;
 
+/// Units whose instructions go to the memory pipeline, one bit each.
+const MEMORY_UNITS: u32 = 1 << Unit::Memory as u32 | 1 << Unit::Texture as u32;
+
 /// A memory instruction that waits for the memory pipeline.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Queued {
@@ -161,10 +164,9 @@ impl SubCore {
         if self.collectors.next_free() > cycle + ISSUE_TO_DISPATCH - 1 {
             return Err(Slot::OperandConflict);
         }
-        let memory = 1 << Unit::Memory as u32 | 1 << Unit::Texture as u32;
-        let full = self.ready_units & memory != 0 && self.queue.len() >= gpu.issue.memory_queue as usize;
+        let full = self.is_throttled(gpu);
         let mut eligible = 0;
-        let mut units = if full { self.ready_units & !memory } else { self.ready_units };
+        let mut units = if full { self.ready_units & !MEMORY_UNITS } else { self.ready_units };
         while units != 0 {
             let unit = units.trailing_zeros() as usize;
             units &= units - 1;
@@ -192,12 +194,42 @@ impl SubCore {
         first.map_or(Slot::Idle, |(_, slot)| slot)
     }
 
-    /// What it has to do next after a cycle, apart from the queue to the memory pipeline.
-    pub fn next_after(&self, cycle: u64) -> u64 {
-        if self.by_status[Status::Ready as usize] != 0 {
-            return cycle + 1;
+    /// When the first of its ready warps may be issued after a cycle, and what becomes of the slots until then. The time may be
+    /// too early, but not too late.
+    fn next_issue(&self, gpu: &GpuSpec, cycle: u64) -> (u64, Slot) {
+        let collector = self.collectors.next_free().saturating_sub(ISSUE_TO_DISPATCH - 1);
+        if collector > cycle + 1 {
+            return (collector, Slot::OperandConflict);
         }
-        self.fetch.next_event(cycle).min(self.wakes.next_event(cycle))
+        let full = self.is_throttled(gpu);
+        let mut units = if full { self.ready_units & !MEMORY_UNITS } else { self.ready_units };
+        let mut next = u64::MAX;
+        while units != 0 {
+            let unit = units.trailing_zeros() as usize;
+            units &= units - 1;
+            let early = u64::from(self.ready[unit] & self.reads_long != 0);
+            next = next.min(self.units[unit].saturating_sub(ISSUE_TO_DISPATCH + early));
+        }
+        (next.max(cycle + 1), if full { Slot::MemoryThrottle } else { Slot::UnitBusy })
+    }
+
+    /// Whether ready warps cannot go on because too many instructions wait for the memory pipeline.
+    fn is_throttled(&self, gpu: &GpuSpec) -> bool {
+        self.ready_units & MEMORY_UNITS != 0 && self.queue.len() >= gpu.issue.memory_queue as usize
+    }
+
+    /// A cycle ends in which instructions were issued or not: finds what becomes of the slots after it, and when there is
+    /// something to do, apart from the queue to the memory pipeline.
+    pub fn end_cycle(&mut self, gpu: &GpuSpec, cycle: u64, issued: bool) {
+        let is_ready = self.by_status[Status::Ready as usize] != 0;
+        let others = self.fetch.next_event(cycle);
+        if is_ready && (issued || others <= cycle + 1) {
+            self.next = cycle + 1;
+            return;
+        }
+        let (issue, slot) = if is_ready { self.next_issue(gpu, cycle) } else { (u64::MAX, self.no_warp()) };
+        self.slot = slot;
+        self.next = issue.min(others).min(self.wakes.next_event(cycle));
     }
 
     /// The SM has a CTA from a cycle on: slots count.
@@ -236,10 +268,5 @@ impl SubCore {
             self.counted = cycle + 1;
         }
         counts
-    }
-
-    /// The slots after this cycle are lost to what warps wait for now.
-    pub fn end_cycle(&mut self) {
-        self.slot = self.no_warp();
     }
 }

@@ -92,6 +92,11 @@ impl MemoryUnit {
         next
     }
 
+    /// The pipeline whose turn is after that of another.
+    fn after(&self, pipeline: usize) -> usize {
+        if pipeline + 1 < self.state.pipelines.len() { pipeline + 1 } else { 0 }
+    }
+
     /// Shared memory takes an access.
     fn take_whole(&mut self, pipeline: usize, number: u32, cycle: u64, performed: &mut Vec<u32>) {
         let access = &mut self.state.accesses[number];
@@ -103,7 +108,7 @@ impl MemoryUnit {
         access.taken = access.total;
         access.ready = cycle + passes - 1 + u64::from(latency);
         performed.extend(access.deferred);
-        let turn = (pipeline + 1) % self.state.pipelines.len();
+        let turn = self.after(pipeline);
         self.state.arbiters[Structure::Shared as usize] = Arbiter { free: cycle + passes, turn };
         self.leave_buffer(Structure::Shared, pipeline, 1, true);
         self.finish(number);
@@ -123,7 +128,8 @@ impl MemoryUnit {
         }
         let last = access.taken == access.total;
         performed.extend(access.deferred.filter(|_| last));
-        let turn = (pipeline + usize::from(last)) % pipelines.len();
+        let next = pipeline + usize::from(last);
+        let turn = if next < pipelines.len() { next } else { 0 };
         arbiters[Structure::Constant as usize] = Arbiter { free: cycle + 1, turn };
         self.leave_buffer(Structure::Constant, pipeline, 1, last);
         self.finish(number);
@@ -157,8 +163,7 @@ impl MemoryUnit {
         while let Some((pipeline, number)) = self.candidate(Structure::L1, cycle, tried) {
             match self.take_lines(pipeline, number, cycle) {
                 Ok(()) => {
-                    self.state.arbiters[Structure::L1 as usize].turn =
-                        (pipeline + 1) % self.state.pipelines.len();
+                    self.state.arbiters[Structure::L1 as usize].turn = self.after(pipeline);
                     if let Some(stall) = stalled {
                         self.state.l1.counters.count_stall(stall, 1);
                     }

@@ -35,6 +35,7 @@ use self::completions::Completions;
 use self::constant::ConstantCache;
 pub use self::counters::MemoryCounters;
 use self::grant::{Arbiter, pipelines};
+use self::l1::passes::Touched;
 use self::l1::{L1, Stall};
 use self::pipeline::{Organisation, Pipeline};
 use self::tlb::Tlb;
@@ -141,6 +142,7 @@ pub struct MemoryUnit {
     state: State,
     /// Scratch of `accept` and `step`.
     coalesced: Coalesced,
+    touched: Vec<Touched>,
     answered: Vec<u32>,
 }
 
@@ -176,7 +178,14 @@ impl MemoryUnit {
             last_write_back: None,
             counters: MemoryCounters::default(),
         };
-        MemoryUnit { gpu: Arc::clone(gpu), sm, state, coalesced: Coalesced::default(), answered: Vec::new() }
+        MemoryUnit {
+            gpu: Arc::clone(gpu),
+            sm,
+            state,
+            coalesced: Coalesced::default(),
+            touched: Vec::new(),
+            answered: Vec::new(),
+        }
     }
 
     /// Whether the dispatch latch of a sub-core takes an instruction.
@@ -252,7 +261,7 @@ impl MemoryUnit {
                 let pattern = Pattern { active, addresses, width: operation.width, marks };
                 let footprint = self.coalesced.coalesce(self.gpu.coalescer.policy, &pattern);
                 self.state.counters.count_lines(&operation, footprint, self.coalesced.lines.len());
-                access.passes = self.gpu.l1.passes(&pattern, &self.coalesced.runs) as u16;
+                access.passes = self.gpu.l1.passes(&pattern, &self.coalesced.runs, &mut self.touched) as u16;
             }
         }
         // An access of no lane passes through the shared data stage, and so ends.
@@ -266,7 +275,10 @@ impl MemoryUnit {
 
     /// The pipeline of a sub-core.
     fn pipeline(&self, sub_core: u8) -> usize {
-        usize::from(sub_core) % self.state.pipelines.len()
+        match self.gpu.memory_pipeline.organisation {
+            Organisation::PerSubCore => usize::from(sub_core) % SUB_CORES,
+            Organisation::PerSm => 0,
+        }
     }
 
     /// Moves what is in the dispatch latch to the address stage if the buffer has room.

@@ -102,8 +102,12 @@ pub struct Footprint {
 impl Pattern<'_> {
     /// Whether all lanes take part, one after the other.
     pub fn is_consecutive(&self) -> bool {
-        let mut expected = self.addresses[0];
+        let [first, second, ..] = *self.addresses;
+        let mut expected = first;
         let mut apart = u64::from(!self.active);
+        if second.wrapping_sub(first) != u64::from(self.width) {
+            return false;
+        }
         for address in self.addresses {
             apart |= address ^ expected;
             expected = expected.wrapping_add(u64::from(self.width));
@@ -156,17 +160,15 @@ impl Coalesced {
 fn add(runs: &[Run], lines: &mut Vec<Line>) {
     let start = lines.len();
     for run in runs {
-        let Run { line, bytes, .. } = *run;
+        let Run { line, sectors, bytes, .. } = *run;
         let lanes = if bytes == 0 { 0 } else { run.lanes };
         match lines[start..].iter_mut().rev().find(|known| known.address == line) {
             Some(known) => {
-                known.sectors |= run.sectors();
+                known.sectors |= sectors;
                 known.bytes |= bytes;
                 known.lanes |= lanes;
             }
-            None => {
-                lines.push(Line { address: line, sectors: run.sectors(), bytes, lanes, ..Line::default() })
-            }
+            None => lines.push(Line { address: line, sectors, bytes, lanes, ..Line::default() }),
         }
     }
 }

@@ -4,7 +4,7 @@
 use warp_stream::{LaneMask, WARP_SIZE};
 
 use super::Pattern;
-use crate::message::LINE_BYTES;
+use crate::message::{LINE_BYTES, SECTOR_BYTES};
 
 /// Bytes of a word of a line, the finest that loads are looked at in.
 pub const WORD_BYTES: u64 = 8;
@@ -16,6 +16,8 @@ pub struct Run {
     pub line: u64,
     /// Its words of 8 B, one bit each.
     pub words: u16,
+    /// Its sectors, one bit each.
+    pub sectors: u8,
     /// Its bytes, one bit each, if the pattern marks; else 0.
     pub bytes: u128,
     /// The lanes.
@@ -25,12 +27,25 @@ pub struct Run {
 }
 
 impl Run {
-    /// Sectors of the line, one bit each.
-    pub fn sectors(&self) -> u8 {
-        let pairs = self.words | self.words >> 1;
-        let fours = pairs | pairs >> 2;
-        (fours & 1 | fours >> 3 & 2 | fours >> 6 & 4 | fours >> 9 & 8) as u8
+    /// A lane touches `count` bytes, none of them behind the line.
+    fn touch(&mut self, lane: u8, offset: u32, count: u32, marks: bool) {
+        let word = WORD_BYTES as u32;
+        let (first, last) = (offset / word, (offset + count - 1) / word);
+        self.words |= ((2_u32 << last) - (1 << first)) as u16;
+        let words_per_sector = (SECTOR_BYTES / WORD_BYTES) as u32;
+        self.sectors |= ((2_u32 << (last / words_per_sector)) - (1 << (first / words_per_sector))) as u8;
+        self.lanes |= 1 << lane;
+        if marks {
+            self.bytes |= super::ones(offset, count);
+        }
     }
+}
+
+/// Sectors that words lie in, one bit each.
+fn sectors(words: u16) -> u8 {
+    let pairs = words | words >> 1;
+    let fours = pairs | pairs >> 2;
+    (fours & 1 | fours >> 3 & 2 | fours >> 6 & 4 | fours >> 9 & 8) as u8
 }
 
 /// Lanes of a warp that an L1 can serve together: as many as ask for a line's bytes, at least four.
@@ -38,16 +53,58 @@ pub fn lanes_per_part(width: u8) -> usize {
     (LINE_BYTES / u64::from(width.max(1)).next_power_of_two()).clamp(4, WARP_SIZE as u64) as usize
 }
 
+/// Lanes that are looked at together.
+const EIGHT: usize = 8;
+
 /// Finds the runs of a pattern, in the order of the lanes. None goes from one eight of lanes to the next, nor from a part
 /// ([`lanes_per_part`]) to the next.
 pub fn find(pattern: &Pattern<'_>, runs: &mut Vec<Run>) {
-    let most = lanes_per_part(pattern.width).min(8) as u8;
+    let most = lanes_per_part(pattern.width).min(EIGHT);
+    let (eights, _) = pattern.addresses.as_chunks::<EIGHT>();
+    for (first, addresses) in (0_u8..).step_by(EIGHT).zip(eights) {
+        let active = (pattern.active >> first) as u8;
+        let all = active == u8::MAX && most == EIGHT;
+        match all.then(|| one_line(addresses, pattern.width)).flatten() {
+            Some((line, words)) => {
+                let sectors = sectors(words);
+                let mut run = Run { line, words, sectors, bytes: 0, lanes: 0xff << first, first };
+                if pattern.marks {
+                    let touched =
+                        |address: &u64| super::ones((address % LINE_BYTES) as u32, pattern.width.into());
+                    run.bytes = addresses.iter().fold(0, |bytes, address| bytes | touched(address));
+                }
+                runs.push(run);
+            }
+            None => find_lane_by_lane(pattern, first, active, most as u8, runs),
+        }
+    }
+}
+
+/// The line that eight lanes touch, if it is one, and its words: the common case. No lane is across the end of a word.
+fn one_line(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
+    if !matches!(width, 1 | 2 | 4 | 8 | 16) {
+        return None;
+    }
+    let of_a_lane = if width == 16 { 3 } else { 1 };
+    let line = addresses[0] - addresses[0] % LINE_BYTES;
+    let (mut words, mut apart, mut all) = (0_u32, 0, 0);
+    for address in addresses {
+        apart |= address ^ line;
+        all |= address;
+        // Words of a line at an odd number come to lie above those of one at an even number.
+        words |= of_a_lane << (address / WORD_BYTES % u64::from(u32::BITS));
+    }
+    let one = apart < LINE_BYTES && all & u64::from(width - 1) == 0;
+    one.then_some((line, (words | words >> 16) as u16))
+}
+
+/// The runs of those of eight lanes that take part, of which `first` is the first.
+fn find_lane_by_lane(pattern: &Pattern<'_>, first: u8, mut active: u8, most: u8, runs: &mut Vec<Run>) {
     let width = u32::from(pattern.width.max(1));
     let mut run = Run::default();
-    let mut left = pattern.active;
-    while left != 0 {
-        let lane = left.trailing_zeros() as u8;
-        left &= left - 1;
+    while active != 0 {
+        let lane = first + active.trailing_zeros() as u8;
+        active &= active - 1;
         let address = pattern.addresses[usize::from(lane) % WARP_SIZE];
         let offset = (address % LINE_BYTES) as u32;
         let line = address - u64::from(offset);
@@ -67,19 +124,6 @@ pub fn find(pattern: &Pattern<'_>, runs: &mut Vec<Run>) {
     }
     if run.words != 0 {
         runs.push(run);
-    }
-}
-
-impl Run {
-    /// A lane touches `count` bytes, none of them behind the line.
-    fn touch(&mut self, lane: u8, offset: u32, count: u32, marks: bool) {
-        let word = WORD_BYTES as u32;
-        let (first, last) = (offset / word, (offset + count - 1) / word);
-        self.words |= ((2_u32 << last) - (1 << first)) as u16;
-        self.lanes |= 1 << lane;
-        if marks {
-            self.bytes |= super::ones(offset, count);
-        }
     }
 }
 
@@ -105,9 +149,15 @@ mod tests {
     #[test]
     fn a_run_has_the_words_sectors_bytes_and_lanes_that_are_touched() {
         let found = runs(0xff, 4, |lane| 0x1010 + 4 * lane);
-        let all = Run { line: 0x1000, words: 0b11_1100, bytes: 0xffff_ffff << 16, lanes: 0xff, first: 0 };
+        let all = Run {
+            line: 0x1000,
+            words: 0b11_1100,
+            sectors: 0b11,
+            bytes: 0xffff_ffff << 16,
+            lanes: 0xff,
+            first: 0,
+        };
         assert_eq!(found, [all]);
-        assert_eq!(all.sectors(), 0b11);
     }
 
     #[test]
@@ -115,7 +165,26 @@ mod tests {
         for words in 0..=u16::MAX {
             let expected: u8 =
                 (0..4).filter(|sector| words >> (4 * sector) & 0xf != 0).map(|sector| 1 << sector).sum();
-            assert_eq!(Run { words, ..Run::default() }.sectors(), expected);
+            assert_eq!(sectors(words), expected);
+        }
+    }
+
+    #[test]
+    fn eight_lanes_of_one_line_are_found_as_they_are_lane_by_lane() {
+        for width in [1, 2, 4, 8, 16] {
+            for stride in [0, 1, 2, 3, 7] {
+                for start in [0x1000, 0x1080, 0x10e0, 0x1071] {
+                    let addresses = std::array::from_fn(|lane| start + width * stride * lane as u64);
+                    let pattern =
+                        Pattern { active: !0, addresses: &addresses, width: width as u8, marks: true };
+                    let [mut found, mut one_by_one] = [Vec::new(), Vec::new()];
+                    find(&pattern, &mut found);
+                    for first in [0, 8, 16, 24] {
+                        find_lane_by_lane(&pattern, first, u8::MAX, 8, &mut one_by_one);
+                    }
+                    assert_eq!(found, one_by_one, "{width} B, stride {stride}, from {start:#x}");
+                }
+            }
         }
     }
 

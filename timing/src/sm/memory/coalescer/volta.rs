@@ -29,8 +29,8 @@ fn eights(runs: &[Run]) -> impl Iterator<Item = &[Run]> {
 fn distinct(runs: &[Run]) -> u32 {
     let new = |(place, run): (usize, &Run)| {
         let known = runs[..place].iter().filter(|known| known.line == run.line);
-        let known = known.fold(0, |sectors, known| sectors | known.sectors());
-        (run.sectors() & !known).count_ones()
+        let known = known.fold(0, |sectors, known| sectors | known.sectors);
+        (run.sectors & !known).count_ones()
     };
     runs.iter().enumerate().map(new).sum()
 }

@@ -6,7 +6,7 @@
 
 mod check;
 mod line_table;
-mod passes;
+pub(crate) mod passes;
 pub mod replacement;
 mod set;
 pub mod set_hash;

@@ -18,12 +18,12 @@ use crate::sm::memory::coalescer::runs::{Run, WORD_BYTES, lanes_per_part};
 const WORDS: u64 = LINE_BYTES / WORD_BYTES;
 /// Bits of a line's number that choose its tag bank.
 const FOLDED_BITS: u32 = 6;
-/// Lines that a part of a warp touches, at most: each of its lanes may go across the end of one.
-const MOST_LINES: usize = 64;
+/// Bits of a number of words of a bank: each of the lanes of a part may touch two lines.
+const COUNT_BITS: usize = 7;
 
 /// A line of a part of a warp.
-#[derive(Clone, Copy, Default)]
-struct Touched {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Touched {
     /// Its number.
     line: u64,
     /// Its words, one bit each.
@@ -32,52 +32,61 @@ struct Touched {
     pass: u8,
 }
 
-/// Lines of a part of a warp, in the order of the lanes.
-struct Lookups {
-    lines: [Touched; MOST_LINES],
-    count: usize,
-    /// How many lines each tag bank has looked up.
-    banks: [u8; MAXIMUM_BANKS as usize],
+/// How many words each bank has: the lowest bit of each count, the next one of each, and so on.
+#[derive(Default)]
+struct BankCounts([u32; COUNT_BITS]);
+
+impl BankCounts {
+    /// One word more in each of some banks.
+    fn add(&mut self, mut banks: u32) {
+        for bits in &mut self.0 {
+            (*bits, banks) = (*bits ^ banks, *bits & banks);
+        }
+    }
+
+    /// Of the bank that has most.
+    fn most(&self) -> u32 {
+        let mut banks = u32::MAX;
+        self.0.iter().rev().fold(0, |most, bits| {
+            let more = banks & bits;
+            banks = if more == 0 { banks } else { more };
+            most << 1 | u32::from(more != 0)
+        })
+    }
 }
 
-impl Lookups {
-    fn new(runs: &[Run], tag_banks: u32) -> Lookups {
-        let mut lookups =
-            Lookups { lines: [Touched::default(); MOST_LINES], count: 0, banks: [0; MAXIMUM_BANKS as usize] };
-        for run in runs {
-            lookups.add(run.line / LINE_BYTES, run.words, tag_banks);
-        }
-        lookups
-    }
-
-    fn add(&mut self, line: u64, words: u16, tag_banks: u32) {
-        if let Some(known) = self.lines[..self.count].iter_mut().rev().find(|known| known.line == line) {
+/// Finds the lines of a part of a warp, in the order of the lanes, and how many passes their tags take.
+fn look_up(runs: &[Run], tag_banks: u32, lines: &mut Vec<Touched>) -> u8 {
+    lines.clear();
+    let mut banks = [0_u8; MAXIMUM_BANKS as usize];
+    for run in runs {
+        let (line, words) = (run.line / LINE_BYTES, run.words);
+        if let Some(known) = lines.iter_mut().rev().find(|known| known.line == line) {
             known.words |= words;
-            return;
+            continue;
         }
-        let next = &mut self.banks[tag_bank(line, tag_banks)];
-        self.lines[self.count] = Touched { line, words, pass: *next };
-        self.count += 1;
-        *next += 1;
+        let pass = &mut banks[tag_bank(line, tag_banks)];
+        lines.push(Touched { line, words, pass: *pass });
+        *pass += 1;
     }
+    banks.into_iter().max().unwrap_or(0)
+}
 
-    /// How many passes there are.
-    fn passes(&self) -> u8 {
-        self.banks.into_iter().max().unwrap_or(0)
-    }
-
-    /// The words of one pass that are in the same data bank, at most.
-    fn words_of_a_bank(&self, pass: u8, data_banks: u32) -> u32 {
-        let data_banks = u64::from(data_banks);
-        let mut counts = [0; MAXIMUM_BANKS as usize];
-        for touched in self.lines[..self.count].iter().filter(|touched| touched.pass == pass) {
-            let first = touched.line % data_banks * (WORDS % data_banks);
-            for word in (0..WORDS).filter(|word| touched.words >> word & 1 != 0) {
-                counts[((first + word) % data_banks) as usize] += 1;
-            }
+/// The words of one pass that are in the same data bank, at most.
+fn words_of_a_bank(lines: &[Touched], pass: u8, data_banks: u32) -> u32 {
+    let mut counts = BankCounts::default();
+    for touched in lines.iter().filter(|touched| touched.pass == pass) {
+        let first = (touched.line * WORDS % u64::from(data_banks)) as u32;
+        let words = u32::from(touched.words);
+        if data_banks.is_multiple_of(WORDS as u32) {
+            counts.add(words << first);
+        } else {
+            (0..WORDS as u32)
+                .filter(|word| words >> word & 1 != 0)
+                .for_each(|word| counts.add(1 << ((first + word) % data_banks)));
         }
-        counts.into_iter().max().unwrap_or(0)
     }
+    counts.most()
 }
 
 /// The tag bank of a line.
@@ -91,27 +100,26 @@ fn tag_bank(line: u64, banks: u32) -> usize {
 }
 
 impl L1Spec {
-    /// Cycles that the access takes of which `runs` are the runs.
-    pub(crate) fn passes(&self, pattern: &Pattern<'_>, runs: &[Run]) -> u32 {
+    /// Cycles that an access takes of which `runs` are the runs; `lines` is scratch.
+    pub(crate) fn passes(&self, pattern: &Pattern<'_>, runs: &[Run], lines: &mut Vec<Touched>) -> u32 {
         if self.tag_banks > 1 && pattern.is_consecutive() {
             return (WARP_SIZE as u64 * u64::from(pattern.width)).div_ceil(LINE_BYTES) as u32;
         }
         let lanes = lanes_per_part(pattern.width) as u8;
         let parts = runs.chunk_by(|one, other| one.first / lanes == other.first / lanes);
-        parts.map(|part| self.part_passes(part)).sum()
+        parts.map(|part| self.part_passes(part, lines)).sum()
     }
 
     /// Cycles that a part of the access takes.
-    fn part_passes(&self, runs: &[Run]) -> u32 {
+    fn part_passes(&self, runs: &[Run], lines: &mut Vec<Touched>) -> u32 {
         let one_line = runs.iter().all(|run| run.line == runs[0].line);
         if one_line && (self.data_banks == 0 || u64::from(self.data_banks) >= WORDS) {
             return 1;
         }
-        let lookups = Lookups::new(runs, self.tag_banks);
-        let passes = lookups.passes();
+        let passes = look_up(runs, self.tag_banks, lines);
         match self.data_banks {
             0 => u32::from(passes),
-            banks => (0..passes).map(|pass| lookups.words_of_a_bank(pass, banks)).sum(),
+            banks => (0..passes).map(|pass| words_of_a_bank(lines, pass, banks)).sum(),
         }
     }
 }
@@ -127,7 +135,7 @@ mod tests {
         let pattern = Pattern { active: !0, addresses: &addresses, width, marks: false };
         let mut runs = Vec::new();
         runs::find(&pattern, &mut runs);
-        GpuSpec::built_in(gpu).unwrap().l1.passes(&pattern, &runs)
+        GpuSpec::built_in(gpu).unwrap().l1.passes(&pattern, &runs, &mut Vec::new())
     }
 
     #[test]
@@ -141,6 +149,22 @@ mod tests {
     fn a_word_for_all_takes_a_pass_for_each_part() {
         assert_eq!(passes("titan-v", 4, |_| 0), 1);
         assert_eq!(passes("titan-v", 8, |_| 0), 2);
+    }
+
+    #[test]
+    fn the_bank_with_most_words_decides() {
+        let mut counts = BankCounts::default();
+        assert_eq!(counts.most(), 0);
+        for times in 1..=64 {
+            counts.add(0b1010 | u32::from(times <= 3));
+            assert_eq!(counts.most(), times);
+        }
+    }
+
+    #[test]
+    fn banks_that_are_no_multiple_of_a_lines_words_take_the_words_in_turn() {
+        let lines = [Touched { line: 1, words: 0b1_0000_0001, pass: 0 }];
+        assert_eq!([3, 4, 8, 16, 24].map(|banks| words_of_a_bank(&lines, 0, banks)), [1, 2, 2, 1, 1]);
     }
 
     #[test]

@@ -78,9 +78,10 @@ pub const DERIVED: &[Ratio] = ratios! {
     /// From a request of an SM to its reply.
     memory.mean_latency: "core cycles" = "",
         1.0 * [memory.latency] / [memory.replies];
-    /// Sectors in L2 that were there.
+    /// Sectors in L2 that were there or are written: profilers count a write as a hit whatever was there (with the sectors read and written of
+    /// HyFiSS's GV100, its rates are no others).
     l2.hit_rate: "%" = "lts__t_sector_hit_rate.pct",
-        100.0 * [l2.hits] / [l2.hits, l2.misses];
+        100.0 * [l2.read_hits, l2.sectors_written, l2.atomic_hits, l2.reduction_hits] / [l2.hits, l2.misses];
     /// Sectors read in L2 that were there.
     l2.read_hit_rate: "%" = "lts__t_sector_op_read_hit_rate.pct",
         100.0 * [l2.read_hits] / [l2.sectors_read];

@@ -61,6 +61,10 @@ fn front_end(options: &mut Options, made: &mut Made) -> Result<(), ImportError> 
     made.choose("front_end", "organisation", "shared", no_option("one fetch stage in an SM"));
     made.choose("result_bus", "write_back", "slot", no_option("slots of a result bus only"));
     made.choose("memory_pipeline", "organisation", "per-sm", no_option("one memory pipeline in an SM"));
+    for late in ["to_memory", "to_guard"] {
+        made.add("latency", late, 0, no_option("results that are there for all alike"));
+    }
+    made.add("constant", "parameters", 0, no_option("parameters that are there"));
     if let Some(width) = options.number("gpgpu_inst_fetch_throughput")? {
         made.add("front_end", "width", width, options.source("gpgpu_inst_fetch_throughput"));
     }

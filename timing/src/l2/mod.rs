@@ -33,6 +33,8 @@ crate::choice! {
     pub enum Fetch {
         /// The sectors that are missing.
         Sector = "sector",
+        /// The sectors that are missing, and those that share 64 B with them.
+        SectorPair = "sector-pair",
         /// All sectors of the line.
         Line = "line",
     }
@@ -104,6 +106,16 @@ impl L2Spec {
             return wrong("miss_queue", "four sectors to fetch and four to write back have to fit");
         }
         Ok(())
+    }
+
+    /// Sectors that are fetched where some are missing, whether they are there or not.
+    fn wanted(&self, missing: u8) -> u8 {
+        match self.fetch {
+            Fetch::Sector => missing,
+            Fetch::SectorPair => missing | missing << 1 & 0b1010 | missing >> 1 & 0b0101,
+            Fetch::Line if missing == 0 => 0,
+            Fetch::Line => 0xf,
+        }
     }
 
     /// Sets of a slice.

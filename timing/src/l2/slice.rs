@@ -12,7 +12,7 @@ pub use self::check::Expected;
 use super::atomic::{Atomic, AtomicUnit};
 use super::tags::{Line, Tags};
 use super::waiting::Waiting;
-use super::{Fetch, L2Counters, L2Spec};
+use super::{L2Counters, L2Spec};
 use crate::clock::Clock;
 use crate::message::{MemoryReply, MemoryRequest, Origin, Performed, RequestKind, SECTORS, Timed};
 
@@ -194,8 +194,7 @@ impl L2Spec {
             return (0, self.write_allocation.fetched(line, sectors));
         }
         let missing = sectors & !line.readable;
-        let wanted = if self.fetch == Fetch::Line && missing != 0 { 0xf } else { missing };
-        (missing, wanted & !(line.readable | line.pending))
+        (missing, self.wanted(missing) & !(line.readable | line.pending))
     }
 }
 

@@ -173,6 +173,8 @@ impl State {
     fn check_times(&self, now: u64) -> Fits {
         let since = self.warps_since <= now + 1 && self.active_since.is_none_or(|since| since <= now);
         fits(since, "it cannot be active since then")?;
+        let parameters = self.parameters.iter().all(|parameters| near(parameters.ready, now));
+        fits(parameters, "parameters come too late")?;
         let next = near_or_never(self.instructions_next, now) && near_or_never(self.memory_next, now);
         let replies = self.instruction_replies.iter().all(|reply| near(reply.cycle, now));
         fits(next && replies, "it rests for too long")

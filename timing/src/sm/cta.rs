@@ -8,7 +8,7 @@ use warp_stream::{Next, Residence, WarpSlot};
 use super::memory::SUB_CORES;
 use super::occupancy::Demand;
 use super::warp::Status;
-use super::{FinishedCta, Program, Sm, SmFault, Source};
+use super::{FinishedCta, Parameters, Program, Sm, SmFault, Source};
 use crate::slab::Slab;
 
 /// A CTA slot.
@@ -152,28 +152,43 @@ impl Sm {
         let residence = Residence { sm: u32::from(self.number), first_warp };
         let started = self.source(slot, sources)?.start_cta(slot as u32, number, residence);
         started.map_err(|error| self.fault(WarpSlot { cta: slot as u32, warp: 0 }, cycle, error))?;
+        let first = cycle + u64::from(self.gpu.cta.start);
+        let first = first.max(self.parameters_at(launch, first));
         for warp in 0..demand.warps {
-            self.begin_warp(cycle, slot, warp, program, sources)?;
+            self.begin_warp(cycle, first, slot, warp, program, sources)?;
         }
         Ok(slot)
     }
 
+    /// When a launch's parameters are there, if its first instruction would be issued at a cycle. Each instruction of a kernel may read
+    /// them; its first does.
+    fn parameters_at(&mut self, launch: u32, cycle: u64) -> u64 {
+        let known = self.state.parameters.iter().find(|parameters| parameters.launch == launch);
+        if let Some(parameters) = known {
+            return parameters.ready;
+        }
+        let ready = cycle + u64::from(self.gpu.constant.parameters);
+        self.state.parameters.push(Parameters { launch, ready });
+        ready
+    }
+
+    /// A warp begins, and issues its first instruction at the cycle `first` if that is there.
     fn begin_warp(
         &mut self,
         cycle: u64,
+        first: u64,
         cta: usize,
         number: u32,
         program: &Program,
         sources: &mut [Option<Source<'_>>],
     ) -> Result<(), SmFault> {
         let slot = (self.state.ctas[cta].first_warp + number) as usize;
-        let start = cycle + u64::from(self.gpu.cta.start);
         let cycle = cycle.max(self.state.now);
         let warp = &mut self.state.warps[slot];
         warp.cta = cta as u8;
         warp.number = number as u16;
         warp.has_next = false;
-        warp.not_before = start.max(cycle);
+        warp.not_before = first.max(cycle);
         warp.hold = Status::Start;
         warp.buffer.redirect(0);
         warp.scoreboard.reset(cycle, program.scoreboard_size());

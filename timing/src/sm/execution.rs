@@ -109,6 +109,10 @@ crate::specification! {
         warp_barrier: u32 ["core cycles"],
         /// Fences, when the warp's accesses have ended.
         fence: u32 ["core cycles"],
+        /// At least, if the result is an address or datum of a memory instruction or of a shuffle.
+        to_memory: u32 ["core cycles"],
+        /// At least, if the result is a predicate that decides whether an instruction is executed.
+        to_guard: u32 ["core cycles"],
     }
 }
 
@@ -118,6 +122,8 @@ impl LatencySpec {
             .into_iter()
             .filter_map(|class| self.entry(class))
             .find(|(_, cycles)| !(MINIMUM_LATENCY..=MAXIMUM_LATENCY).contains(cycles));
+        let late = [("to_memory", self.to_memory), ("to_guard", self.to_guard)];
+        let wrong = wrong.or(late.into_iter().find(|(_, cycles)| *cycles > MAXIMUM_LATENCY));
         match wrong {
             Some((name, _)) => Err(document.wrong("latency", name, "there are 3 to 48 cycles")),
             None => Ok(()),

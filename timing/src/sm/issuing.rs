@@ -118,6 +118,11 @@ impl State {
                 counters.write_conflicts += taken - wanted;
                 sub_core.collectors.take(dispatch);
                 warp.scoreboard.set(results, written + 1);
+                if decoded.lags != [0; 2] {
+                    results
+                        .iter()
+                        .for_each(|&result| warp.scoreboard.lag(result, program.lag(decoded, result)));
+                }
             }
             Kind::Memory => {
                 sub_core.collectors.take(read + 1);

@@ -132,6 +132,15 @@ struct Deferred {
     number: u32,
 }
 
+/// Parameters of a launch on an SM.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Parameters {
+    /// Index of the launch's source.
+    launch: u32,
+    /// When they are there. Core cycles.
+    ready: u64,
+}
+
 /// All that changes, but for the memory unit's state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct State {
@@ -144,6 +153,8 @@ struct State {
     space: Space,
     /// Bytes of shared memory.
     shared: u32,
+    /// Launches whose parameters the SM has or waits for.
+    parameters: Vec<Parameters>,
     instructions: L1,
     /// Lines of instructions that have come from L2.
     instruction_replies: VecDeque<Timed<u64>>,
@@ -194,6 +205,7 @@ impl Sm {
             ctas: vec![Cta::default(); gpu.cta.ctas as usize],
             space: Space::default(),
             shared: 0,
+            parameters: Vec::new(),
             instructions: L1::new(&gpu.front_end),
             instruction_replies: VecDeque::new(),
             instructions_next: u64::MAX,
@@ -323,9 +335,10 @@ impl Sm {
         self.state.space.ctas()
     }
 
-    /// Forgets what the L1 data cache has: a kernel begins.
+    /// Forgets what the caches of data and constants have: a kernel begins.
     pub fn invalidate(&mut self) {
         self.memory.invalidate();
+        self.state.parameters.clear();
     }
 
     /// What it has counted, up to the cycle that it has run to.

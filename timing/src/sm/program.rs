@@ -53,6 +53,8 @@ pub(super) struct Decoded {
     pub interval: u32,
     /// From issue to the issue of what depends on it. Core cycles.
     pub latency: u32,
+    /// What late uses of its registers and of its predicates take longer. Core cycles.
+    pub lags: [u32; 2],
     /// Registers read, by bank.
     pub reads: BankCounts,
     /// Those of them that the instruction before it in the code reads as the same operand and does not write.
@@ -134,18 +136,25 @@ impl Program {
         instruction.destination.iter().for_each(|register| writes.count(gpu.operands.bank(register)));
         let results = instruction.destination.iter().chain(self.predicates(instruction.predicates_written));
         let results: Vec<u16> = results.collect();
-        let mut needs: Vec<u16> = instruction.sources.iter().flat_map(|registers| registers.iter()).collect();
-        needs.extend(self.predicates(instruction.predicates_read));
+        let kind = Kind::of(instruction);
+        let operand = |number| if kind == Kind::Memory { self.late(number) } else { number };
+        let guard = |number| if takes_predicates_late(class) { self.late(number) } else { number };
+        let sources = instruction.sources.iter().flat_map(|registers| registers.iter()).map(operand);
+        let predicates = self.predicates(instruction.predicates_read).map(guard);
+        let mut needs: Vec<u16> = sources.chain(predicates).collect();
         needs.extend(&results);
         needs.sort_unstable();
         needs.dedup();
+        let latency = gpu.latency.of(class);
+        let lag = |late: u32| if kind == Kind::Fixed { late.saturating_sub(latency) } else { 0 };
         Decoded {
             address: instruction.address,
             class,
-            kind: Kind::of(instruction),
+            kind,
             unit,
             interval: gpu.execution.interval(unit),
-            latency: gpu.latency.of(class),
+            latency,
+            lags: [gpu.latency.to_memory, gpu.latency.to_guard].map(lag),
             reads,
             reused,
             reads_long: read.most() > gpu.operands.ports,
@@ -202,15 +211,40 @@ impl Program {
         &self.numbers[start as usize..][..length as usize]
     }
 
+    /// The number of the late use of a register or predicate.
+    fn late(&self, number: u16) -> u16 {
+        u16::try_from(self.count + usize::from(number)).unwrap_or(number)
+    }
+
+    /// What the late use of one of an instruction's results takes longer. Core cycles.
+    pub(super) fn lag(&self, decoded: &Decoded, number: u16) -> u32 {
+        decoded.lags[usize::from(number >= self.first_predicate)]
+    }
+
     /// How many registers and predicates there are.
     pub(super) fn scoreboard_size(&self) -> usize {
         self.count
     }
 
-    /// The predicate that a number stands for, if it is none of a register.
-    pub(super) fn predicate(&self, number: u16) -> Option<u16> {
-        number.checked_sub(self.first_predicate)
+    /// The register or predicate that a number stands for, of its late use too.
+    pub(super) fn named(&self, number: u16) -> Named {
+        let number = (usize::from(number) % self.count) as u16;
+        number.checked_sub(self.first_predicate).map_or(Named::Register(number), Named::Predicate)
     }
+}
+
+/// What a number of the scoreboard stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    Register(u16),
+    Predicate(u16),
+}
+
+/// Whether an instruction's predicates decide if it is executed, as a guard does. Those of integers and comparisons, which may be
+/// operands (carries, selections, conditions that are combined), are taken for operands.
+fn takes_predicates_late(class: OperationClass) -> bool {
+    use OperationClass::*;
+    !matches!(class, Integer | IntegerExtremum | Fp32Compare | Fp64Compare)
 }
 
 fn overlap(a: Registers, b: Registers) -> bool {

@@ -1,4 +1,7 @@
 //! Scoreboard of a warp: when each register and predicate is there.
+//!
+//! Each has two numbers: its own, by which arithmetic waits for it, and that of its late use, by which what takes results of fixed
+//! latency later than arithmetic does waits for it (`Program::late`).
 
 use serde::{Deserialize, Serialize};
 
@@ -19,16 +22,16 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// All are there: a warp begins.
+    /// All are there: a warp of a program with so many registers and predicates begins.
     pub fn reset(&mut self, cycle: u64, count: usize) {
         self.base = cycle;
         self.ready.clear();
-        self.ready.resize(count, 0);
+        self.ready.resize(2 * count, 0);
     }
 
     /// Whether one that was read can be at a cycle, of so many registers and predicates.
     pub fn check(&self, count: usize, now: u64) -> Fits {
-        fits(self.ready.len() == count && self.base <= now, "a scoreboard is of another kernel")
+        fits(self.ready.len() == 2 * count && self.base <= now, "a scoreboard is of another kernel")
     }
 
     /// Of a warp that is not there.
@@ -47,18 +50,32 @@ impl Scoreboard {
         numbers.iter().copied().find(|number| self.ready_at(&[*number]) > cycle)
     }
 
-    /// These will be there at a cycle.
+    /// These will be there at a cycle, in every use.
     pub fn set(&mut self, numbers: &[u16], cycle: u64) {
         if cycle - self.base >= u64::from(PENDING) {
             self.rebase(cycle);
         }
-        let ready = (cycle - self.base) as u32;
-        numbers.iter().for_each(|&number| self.ready[usize::from(number)] = ready);
+        self.put(numbers, (cycle - self.base) as u32);
+    }
+
+    /// The late use of one that is [`set`](Self::set) already comes so many cycles later.
+    pub fn lag(&mut self, number: u16, cycles: u32) {
+        let late = self.ready.len() / 2 + usize::from(number);
+        self.ready[late] = self.ready[late].saturating_add(cycles).min(PENDING - 1);
     }
 
     /// An answer from memory will tell when these are there.
     pub fn set_unknown(&mut self, numbers: &[u16]) {
-        numbers.iter().for_each(|&number| self.ready[usize::from(number)] = PENDING);
+        self.put(numbers, PENDING);
+    }
+
+    fn put(&mut self, numbers: &[u16], ready: u32) {
+        let count = self.ready.len() / 2;
+        let (own, late) = self.ready.split_at_mut(count);
+        for number in numbers.iter().map(|&number| usize::from(number)) {
+            own[number] = ready;
+            late[number] = ready;
+        }
     }
 
     /// Counts from a later cycle: a warp has run for billions of them.
@@ -84,6 +101,17 @@ mod tests {
         assert_eq!(scoreboard.ready_at(&[0]), 100);
         assert_eq!(scoreboard.ready_at(&[1, 3, 0]), 120);
         assert_eq!(scoreboard.first_missing(&[0, 2, 3], 110), Some(3));
+    }
+
+    #[test]
+    fn a_late_use_waits_for_longer() {
+        let mut scoreboard = Scoreboard::default();
+        scoreboard.reset(0, 4);
+        scoreboard.set(&[1], 10);
+        scoreboard.lag(1, 3);
+        assert_eq!([1, 4 + 1].map(|number| scoreboard.ready_at(&[number])), [10, 13]);
+        scoreboard.set(&[1], 20);
+        assert_eq!(scoreboard.ready_at(&[4 + 1]), 20);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use warp_stream::MemorySpace;
 
 use super::Sm;
 use super::memory::l1::Stall;
+use super::program::Named;
 use super::warp::Status;
 
 /// What a warp waits for.
@@ -100,9 +101,9 @@ impl Sm {
                 let missing = decoded.and_then(|decoded| {
                     warp.scoreboard.first_missing(program.needs(decoded), self.state.now)
                 });
-                let register = missing.map(|number| match program.predicate(number) {
-                    Some(predicate) => Reason::Predicate(predicate),
-                    None => Reason::Register(number),
+                let register = missing.map(|number| match program.named(number) {
+                    Named::Predicate(predicate) => Reason::Predicate(predicate),
+                    Named::Register(number) => Reason::Register(number),
                 });
                 let reason = match warp.status {
                     Status::Absent => Reason::Accesses(warp.accesses),

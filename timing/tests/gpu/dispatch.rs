@@ -14,8 +14,8 @@ fn ctas_go_to_the_sms_in_turn() {
 
 #[test]
 fn an_sm_starts_one_cta_in_a_cycle() {
-    // The second finds its instructions in the caches, so that CTAs issue as soon as they are there.
-    let mut gpu = titan_v(&["chip.sms=2"]);
+    // The second finds its instructions in the caches and waits for no parameters, so that CTAs issue as soon as they are there.
+    let mut gpu = titan_v(&["chip.sms=2", "constant.parameters=0"]);
     let script = || Script::new(32, 32).load(8, &[], |thread| thread.cta << 20).store(&[8], |_| 0).exit();
     launch(&mut gpu, &script());
     let second = script();

@@ -27,8 +27,8 @@ fn full() -> Script {
 #[test]
 fn reading_a_vector_is_as_fast_as_measured() {
     let share = share_of_peak(1, |waves| full().load(8, &[], word(1)).repeat(0, waves - 1).exit());
-    // V100: 867 of 900 GB/s.
-    assert!((0.963 * 0.92..=1.0).contains(&share), "{share}");
+    // V100: 867 of 900 GB/s. The starts of the two launches differ by some tens of the 12,000 cycles that are between their ends.
+    assert!((0.963 * 0.92..=1.005).contains(&share), "{share}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn policies() -> impl Strategy<Value = GpuSpec> {
         vec![WriteAllocation::LazyFetchOnRead, WriteAllocation::FetchOnWrite, WriteAllocation::WriteValidate];
     (
         prop::sample::select(writes),
-        prop::sample::select(vec![Fetch::Sector, Fetch::Line]),
+        prop::sample::select(vec![Fetch::Sector, Fetch::SectorPair, Fetch::Line]),
         prop::sample::select(vec![Scheduler::FrFcfs, Scheduler::Fcfs]),
         prop::sample::select(vec![RefreshMode::None, RefreshMode::AllBank, RefreshMode::PerBank]),
         prop::sample::select(vec![Arbiter::RoundRobin, Arbiter::Islip]),

@@ -18,6 +18,7 @@ fn dram(gpu: &GpuSpec, cycles: u32) -> std::ops::RangeInclusive<u64> {
 /// A spec without refresh, whose banks follow one another plainly.
 fn plain() -> GpuSpec {
     titan_v(|gpu| {
+        gpu.l2.fetch = timing::l2::Fetch::Sector;
         gpu.dram.refresh = timing::dram::RefreshMode::None;
         gpu.dram.bank_hash = timing::partition::Hash::Consecutive;
         gpu.partition.hash = timing::partition::Hash::Consecutive;

@@ -1,6 +1,6 @@
 //! How writes allocate.
 
-use timing::l2::WriteAllocation;
+use timing::l2::{Fetch, WriteAllocation};
 use timing::specification::GpuSpec;
 
 use crate::harness::{Bench, read, titan_v, write};
@@ -28,7 +28,10 @@ fn figure_5(gpu: GpuSpec) -> [bool; 5] {
 }
 
 fn with(policy: WriteAllocation) -> GpuSpec {
-    titan_v(|gpu| gpu.l2.write_allocation = policy)
+    titan_v(|gpu| {
+        gpu.l2.write_allocation = policy;
+        gpu.l2.fetch = Fetch::Sector;
+    })
 }
 
 #[test]
@@ -58,4 +61,22 @@ fn a_read_of_a_partly_written_sector_fetches_it_once() {
     bench.alone(read(C, 1));
     let counters = bench.side.l2_counters();
     assert_eq!((counters.fetches, counters.partial_fetches), (1, 1));
+}
+
+#[test]
+fn a_miss_fetches_both_sectors_of_its_64_bytes() {
+    let mut bench = Bench::new(titan_v(|_| ()));
+    for (sectors, reads) in [(0b0001, 2), (0b0010, 2), (0b1000, 4), (0b0100, 4)] {
+        bench.alone(read(C, sectors));
+        assert_eq!(bench.side.dram_counters().reads, reads, "{sectors:#b}");
+    }
+    assert_eq!(bench.side.l2_counters().read_hits, 2);
+}
+
+#[test]
+fn a_miss_beside_a_sector_that_is_there_fetches_it_alone() {
+    let mut bench = Bench::new(titan_v(|_| ()));
+    bench.alone(write(C, u128::from(u32::MAX)));
+    bench.alone(read(C, 0b0010));
+    assert_eq!(bench.side.dram_counters().reads, 1);
 }

@@ -98,6 +98,23 @@ fn a_cta_takes_its_time_to_start() {
 }
 
 #[test]
+fn the_first_cta_of_a_kernel_on_an_sm_waits_for_its_parameters_and_others_do_not() {
+    let code = [operation(OperationClass::Integer, 4, &[2])];
+    let mut bench = Bench::new(&["cta.start=20", "constant.parameters=300"]);
+    bench.run(Script::new(&code), 1);
+    let mut wait = |begins: bool| {
+        if begins {
+            bench.sm.invalidate();
+        }
+        let began = bench.cycle;
+        bench.run(Script::new(&code), 1).cycle(0, 0) - began
+    };
+    let warm = wait(false);
+    assert!((20..40).contains(&warm), "{warm}");
+    assert_eq!([wait(true), wait(false)], [warm + 300, warm]);
+}
+
+#[test]
 fn warps_are_counted_for_each_cycle_they_are_there() {
     let script = Script::new(&[load(4), operation(OperationClass::Integer, 5, &[4])]).warps(4);
     let counters = Bench::new(&[]).run(script, 1).counters.activity;
@@ -108,7 +125,7 @@ fn warps_are_counted_for_each_cycle_they_are_there() {
 fn who_waits_for_what_is_told_with_the_line() {
     let mut script = Script::new(&[load(4), operation(OperationClass::Integer, 5, &[4])]);
     script.code[1].line = 42;
-    let mut bench = Bench::new(&["cta.start=0"]);
+    let mut bench = Bench::new(&["cta.start=0", "constant.parameters=0"]);
     let program = Program::new(&bench.gpu, &script.kernel(1));
     let source = crate::bench::Scripted::new(&std::sync::Arc::new(script), None);
     let mut sources = [Some(Box::new(source) as timing::sm::Source<'_>)];

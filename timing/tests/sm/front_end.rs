@@ -14,7 +14,7 @@ fn straight(length: usize) -> Script {
 
 #[test]
 fn the_first_instruction_comes_from_l2() {
-    let run = Bench::new(&["cta.start=0"]).run(straight(1), 1);
+    let run = Bench::new(&["cta.start=0", "constant.parameters=0"]).run(straight(1), 1);
     let first = run.cycle(0, 0);
     assert!((FAR..FAR + 20).contains(&first), "{first}");
     assert_eq!(run.sent[0].message.origin, Origin::Instruction);

@@ -100,14 +100,27 @@ fn independent_instructions_of_a_warp_issue_in_consecutive_cycles() {
 }
 
 #[test]
-fn an_instruction_waits_for_a_predicate() {
+fn a_selection_waits_for_a_predicate_as_for_a_register_and_a_guarded_instruction_for_longer() {
     let mut first = control(OperationClass::Integer);
     first.predicates_written = 1 << 3;
-    let mut second = operation(OperationClass::Fp32, 5, &[4]);
-    second.predicates_read = 1 << 3;
-    assert_eq!(warm(&[first, second]), 4);
-    second.predicates_read = 1 << 2;
-    assert_eq!(warm(&[first, second]), 1);
+    let reads = |class, predicate: u32| {
+        let mut second = operation(class, 5, &[4]);
+        second.predicates_read = 1 << predicate;
+        warm(&[first, second])
+    };
+    assert_eq!(reads(OperationClass::Integer, 3), 4);
+    assert_eq!(reads(OperationClass::Fp32, 3), 12);
+    assert_eq!(reads(OperationClass::Fp32, 2), 1);
+}
+
+#[test]
+fn a_result_of_arithmetic_is_an_address_later_than_an_operand_and_one_of_memory_is_not() {
+    let first = |class| operation(class, 4, &[2]);
+    let dependent = operation(OperationClass::Shuffle, 5, &[4]);
+    assert_eq!(warm(&[first(OperationClass::Integer), dependent]), 8);
+    assert_eq!(warm(&[first(OperationClass::IntegerMultiply), dependent]), 8);
+    assert_eq!(warm(&[first(OperationClass::SpecialFunction), dependent]), 14);
+    assert_eq!(warm(&[first(OperationClass::Shuffle), dependent]), 23);
 }
 
 #[test]

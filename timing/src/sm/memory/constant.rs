@@ -25,6 +25,8 @@ crate::specification! {
         latency: u32 ["core cycles"],
         /// The same of a miss that the L1 instruction cache has.
         l1_5_latency: u32 ["core cycles"],
+        /// From the first instruction of a launch on an SM to the launch's parameters, which no cache of the SM has.
+        parameters: u32 ["core cycles"],
     }
 }
 

@@ -150,6 +150,8 @@ crate::counters! {
         store_lines: "lines" = "",
         /// Those that are there.
         store_line_hits: "lines" = "",
+        /// Sectors that stores write to these.
+        store_sector_hits: "sectors" = "",
         /// Sectors that stores write.
         store_sectors: "sectors" = "l1tex__m_l1tex2xbar_write_sectors.sum",
         /// Lines evicted to make place.
@@ -384,6 +386,7 @@ impl L1 {
         let Some(entry) = self.table.find(line) else { return };
         if self.entries[entry].resident {
             self.counters.store_line_hits += 1;
+            self.counters.store_sector_hits += u64::from(sectors.count_ones());
             match spec.store_hit {
                 StoreHit::Update => self.use_line(spec, entry),
                 StoreHit::Evict => self.drop_sectors(entry, ALL_SECTORS),

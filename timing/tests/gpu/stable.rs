@@ -66,6 +66,28 @@ fn a_stream_of_memory_is_extrapolated_within_five_per_cent() {
     assert!(off.abs() < 5.0 && cost < 40.0, "{off} %, {cost} %");
 }
 
+/// A loop of sums in which each thread begins with a word that nobody has read.
+fn sums_of_new_words(ctas: u32) -> Script {
+    Script::new(ctas, 256)
+        .load(9, &[], |thread: Thread| (1 << 30) + thread.number * 4)
+        .operation(OperationClass::Fp32, 8, &[9, 10])
+        .operation(OperationClass::Fp32, 9, &[8, 10])
+        .repeat(1, 120)
+        .store(&[9], |thread| (1 << 31) + thread.cta * 4)
+        .exit()
+}
+
+#[test]
+fn an_l2_that_fills_is_not_waited_for_where_dram_is_at_ease() {
+    let large = || titan_v(&["chip.sms=4"]);
+    let whole = launch(&mut large(), &sums_of_new_words(650));
+    let record = until_stable(&mut large(), &sums_of_new_words(650));
+    assert!(count(&whole, "l2.tag_misses") > 0 && count(&whole, "l2.evictions") == 0);
+    let off = record.cycles as f64 / whole.cycles as f64 * 100.0 - 100.0;
+    let cost = record.simulated_cycles() as f64 / whole.cycles as f64 * 100.0;
+    assert!(off.abs() < 2.0 && cost < 40.0, "{off} %, {cost} %");
+}
+
 #[test]
 fn a_launch_that_is_short_or_never_stable_or_whose_ctas_wait_for_all_others_is_run_whole() {
     let strict = Stability { windows: 8, deviation: 0.0 };

@@ -16,7 +16,7 @@ use warp_stream::KernelSource;
 
 use super::{Ended, Session, finish};
 use crate::gpu::{Gpu, LaunchError, Observer, Progress, Totals};
-use crate::message::LINE_BYTES;
+use crate::message::{LINE_BYTES, SECTOR_BYTES};
 use crate::report::{LaunchRecord, Simulated};
 use crate::sm::{Occupancy, Program};
 use crate::specification::GpuSpec;
@@ -27,6 +27,9 @@ const GLANCE: u64 = 256;
 
 /// Lines by which L2 may come to hold more until the launch ends, as a part of all.
 const GROWTH: f64 = 0.05;
+
+/// The part of what DRAM's data buses can move up to which hardly any access waits for others.
+const AT_EASE: f64 = 0.2;
 
 /// The part of the time so far that a stable launch is measured for, unless a wave takes longer: one over it.
 const MEASURED: u64 = 4;
@@ -148,8 +151,9 @@ impl Watch {
             return self.is_measured;
         }
         let to_come = launch.mean_instructions() * launch.ctas_to_start() as f64;
+        let gpu = &session.epochs.gpu.spec;
         let stable = stretch.deviation() <= *deviation
-            && stretch.leaves_l2_as_it_is(to_come, &session.epochs.gpu.spec);
+            && (stretch.leaves_l2_as_it_is(to_come, gpu) || stretch.leaves_dram_at_ease(gpu));
         if stable {
             stretch.0.drain(..*windows as usize);
             self.is_measured = true;
@@ -197,12 +201,26 @@ impl Stretch {
         Some((last.totals.since(&first.totals), instructions / counted.max(1.0)))
     }
 
+    /// Lines that L2 has come to hold.
+    fn growth(counts: &Counts) -> f64 {
+        let of = |name| value(counts, name).unwrap_or(0) as f64;
+        of("l2.tag_misses") - of("l2.evictions")
+    }
+
     /// Whether L2 holds about as many lines after so many more instructions: as long as it fills, less is written back than later.
     fn leaves_l2_as_it_is(&self, instructions: f64, gpu: &GpuSpec) -> bool {
         let Some((counts, times)) = self.repeated(instructions) else { return false };
-        let of = |name| value(&counts, name).unwrap_or(0) as f64;
         let lines = f64::from(gpu.l2.size) / LINE_BYTES as f64 * f64::from(gpu.partition.all_slices());
-        (of("l2.tag_misses") - of("l2.evictions")) * times <= lines * GROWTH
+        Stretch::growth(&counts) * times <= lines * GROWTH
+    }
+
+    /// Whether DRAM has hardly anything to do, and would not have even if each line that L2 comes to hold were written back.
+    fn leaves_dram_at_ease(&self, gpu: &GpuSpec) -> bool {
+        let Some((counts, _)) = self.repeated(0.0) else { return false };
+        let of = |name| value(&counts, name).unwrap_or(0) as f64;
+        let sectors = (of("dram.reads") + of("dram.writes")) * SECTOR_BYTES as f64;
+        let movable = gpu.peak_dram_bandwidth() as f64 * of("gpu.nanoseconds") * 1e-9;
+        sectors + Stretch::growth(&counts) * LINE_BYTES as f64 <= movable * AT_EASE
     }
 
     /// The record of a launch of so many CTAs, with more that were left out.

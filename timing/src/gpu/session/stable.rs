@@ -32,7 +32,7 @@ const GROWTH: f64 = 0.05;
 const AT_EASE: f64 = 0.2;
 
 /// The part of the time so far that a stable launch is measured for, unless a wave takes longer: one over it.
-const MEASURED: u64 = 4;
+const MEASURED: u64 = 3;
 
 /// When a launch is taken to go on as it has.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@
 use warp_stream::{LaneMask, WARP_SIZE};
 
 use super::Pattern;
-use crate::message::{LINE_BYTES, SECTOR_BYTES};
+use crate::message::LINE_BYTES;
 
 /// Bytes of a word of a line, the finest that loads are looked at in.
 pub const WORD_BYTES: u64 = 8;
@@ -29,11 +29,9 @@ pub struct Run {
 impl Run {
     /// A lane touches `count` bytes, none of them behind the line.
     fn touch(&mut self, lane: u8, offset: u32, count: u32, marks: bool) {
-        let word = WORD_BYTES as u32;
-        let (first, last) = (offset / word, (offset + count - 1) / word);
-        self.words |= ((2_u32 << last) - (1 << first)) as u16;
-        let words_per_sector = (SECTOR_BYTES / WORD_BYTES) as u32;
-        self.sectors |= ((2_u32 << (last / words_per_sector)) - (1 << (first / words_per_sector))) as u8;
+        let words = words_of(offset, count);
+        self.words |= words;
+        self.sectors |= sectors(words);
         self.lanes |= 1 << lane;
         if marks {
             self.bytes |= super::ones(offset, count);
@@ -59,12 +57,18 @@ const EIGHT: usize = 8;
 /// Finds the runs of a pattern, in the order of the lanes. None goes from one eight of lanes to the next, nor from a part
 /// ([`lanes_per_part`]) to the next.
 pub fn find(pattern: &Pattern<'_>, runs: &mut Vec<Run>) {
+    let consecutive = pattern.is_consecutive();
     let most = lanes_per_part(pattern.width).min(EIGHT);
     let (eights, _) = pattern.addresses.as_chunks::<EIGHT>();
     for (first, addresses) in (0_u8..).step_by(EIGHT).zip(eights) {
         let active = (pattern.active >> first) as u8;
         let all = active == u8::MAX && most == EIGHT;
-        match all.then(|| one_line(addresses, pattern.width)).flatten() {
+        let line = match (all, consecutive) {
+            (false, _) => None,
+            (true, false) => one_line(addresses, pattern.width),
+            (true, true) => one_line_of_consecutive(addresses[0], pattern.width),
+        };
+        match line {
             Some((line, words)) => {
                 let sectors = sectors(words);
                 let mut run = Run { line, words, sectors, bytes: 0, lanes: 0xff << first, first };
@@ -85,17 +89,29 @@ fn one_line(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
     if !matches!(width, 1 | 2 | 4 | 8 | 16) {
         return None;
     }
-    let of_a_lane = if width == 16 { 3 } else { 1 };
+    let of_a_lane = if width == 16 { 3_u32 } else { 1 };
     let line = addresses[0] - addresses[0] % LINE_BYTES;
-    let (mut words, mut apart, mut all) = (0_u32, 0, 0);
+    let (mut words, mut apart) = (0, 0);
     for address in addresses {
-        apart |= address ^ line;
-        all |= address;
-        // Words of a line at an odd number come to lie above those of one at an even number.
-        words |= of_a_lane << (address / WORD_BYTES % u64::from(u32::BITS));
+        let offset = address ^ line;
+        apart |= offset;
+        words |= of_a_lane.wrapping_shl((offset / WORD_BYTES) as u32);
     }
-    let one = apart < LINE_BYTES && all & u64::from(width - 1) == 0;
-    one.then_some((line, (words | words >> 16) as u16))
+    let one = apart < LINE_BYTES && apart & u64::from(width - 1) == 0;
+    one.then_some((line, words as u16))
+}
+
+/// The same of eight lanes that touch one byte after the other.
+fn one_line_of_consecutive(first: u64, width: u8) -> Option<(u64, u16)> {
+    let offset = (first % LINE_BYTES) as u32;
+    let end = offset + u32::from(width) * EIGHT as u32;
+    (end <= LINE_BYTES as u32).then(|| (first - u64::from(offset), words_of(offset, end - offset)))
+}
+
+/// The words that some bytes lie in, one bit each.
+fn words_of(offset: u32, count: u32) -> u16 {
+    let word = WORD_BYTES as u32;
+    ((2_u32 << ((offset + count - 1) / word)) - (1 << (offset / word))) as u16
 }
 
 /// The runs of those of eight lanes that take part, of which `first` is the first.
@@ -173,7 +189,7 @@ mod tests {
     fn eight_lanes_of_one_line_are_found_as_they_are_lane_by_lane() {
         for width in [1, 2, 4, 8, 16] {
             for stride in [0, 1, 2, 3, 7] {
-                for start in [0x1000, 0x1080, 0x10e0, 0x1071] {
+                for start in [0x1000, 0x1080, 0x10e0, 0x1071, 0x106c] {
                     let addresses = std::array::from_fn(|lane| start + width * stride * lane as u64);
                     let pattern =
                         Pattern { active: !0, addresses: &addresses, width: width as u8, marks: true };

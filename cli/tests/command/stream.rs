@@ -71,6 +71,9 @@ fn a_launch_alone_keeps_its_number() {
 /// the program.
 const PAGE_MISS: u64 = 10;
 
+/// Core cycles by which a launch is off that begins at another phase of DRAM's clock: those of a DRAM cycle, rounded up.
+const DRAM_PHASE: u64 = 2;
+
 #[test]
 fn launches_of_a_stream_take_as_long_as_in_their_program_but_for_the_page_of_variables() {
     let captured = Captured::program();
@@ -83,7 +86,11 @@ fn launches_of_a_stream_take_as_long_as_in_their_program_but_for_the_page_of_var
     let (mut stream, program) = (cycles(place, "stream.json"), cycles(place, "program.json"));
     // Only the first launch reads a variable on a page that the TLB does not have.
     stream[0].1 -= PAGE_MISS;
-    assert_eq!(stream, program);
+    let as_long = |((number, cycles), (other, others)): (&(u64, u64), &(u64, u64))| {
+        number == other && cycles.abs_diff(*others) <= DRAM_PHASE
+    };
+    let all = stream.len() == program.len() && stream.iter().zip(&program).all(as_long);
+    assert!(all, "{stream:?}, {program:?}");
 }
 
 #[test]

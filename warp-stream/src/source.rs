@@ -98,6 +98,17 @@ pub trait WarpSource: Send {
     /// entry means nothing.
     fn issue(&mut self, warp: WarpSlot, now: Moment, execution: &mut Execution) -> Result<(), SourceError>;
 
+    /// [`WarpSource::issue`], and what [`WarpSource::next`] says of the warp after it: most models ask for both.
+    fn issue_and_ask(
+        &mut self,
+        warp: WarpSlot,
+        now: Moment,
+        execution: &mut Execution,
+    ) -> Result<Next, SourceError> {
+        self.issue(warp, now, execution)?;
+        self.next(warp)
+    }
+
     /// A deferred instruction takes effect: its request has reached the L2 slice, or its place in shared memory.
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError>;
 }

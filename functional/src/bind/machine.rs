@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_frontend::analyse::{reads, writes};
-use ptx_frontend::ir::InstructionIndex;
-use ptx_frontend::isa::ScalarType;
+use ptx_frontend::ir::{Instruction, InstructionIndex, Operand};
+use ptx_frontend::isa::{Effect, Op, ScalarType};
 use ptx_frontend::lower::{LoweredFunction, lower};
 use warp_stream::{MachineCode, MachineInstruction, OperationClass, Registers};
 
@@ -36,6 +36,7 @@ pub(super) struct MachineBuilder {
     places: Vec<OpPlace>,
     note_of: Vec<u32>,
     notes: Vec<Note>,
+    own: Vec<bool>,
     touched_from: Vec<u32>,
     touched: Vec<u32>,
     registers: u32,
@@ -56,6 +57,7 @@ impl MachineBuilder {
             line: 0,
         });
         self.note_of.push(Machine::NOTHING);
+        self.own.push(false);
         self.touched_from.push(self.touched.len() as u32);
         self.places.resize(ops, OpPlace::within(position).as_first());
     }
@@ -65,6 +67,7 @@ impl MachineBuilder {
         self.places.truncate(ops);
         self.instructions.truncate(instructions);
         self.note_of.truncate(instructions);
+        self.own.truncate(instructions);
         self.touched_from.truncate(instructions);
     }
 
@@ -87,6 +90,7 @@ impl MachineBuilder {
             places: self.places,
             note_of: self.note_of,
             notes: self.notes,
+            own: self.own,
             touched_from: self.touched_from,
             touched: self.touched,
         }
@@ -201,6 +205,7 @@ impl Binder<'_, '_> {
             let first_op = self.linker.code.len();
             let effects = lowered.order.get(effects.start as usize..effects.end as usize).unwrap_or_default();
             self.keep_touched(effects);
+            self.keep_own(position, effects);
             for &instruction in effects {
                 self.forbid_deferral(position);
                 self.bind_at(instruction.0 as usize)?;
@@ -237,6 +242,7 @@ impl Binder<'_, '_> {
         };
         machine.instructions.extend(lowered.instructions.iter().map(moved));
         machine.note_of.resize(machine.instructions.len(), Machine::NOTHING);
+        machine.own.resize(machine.instructions.len(), false);
         machine.registers = machine.registers.max(lowered.registers);
         first
     }
@@ -282,6 +288,35 @@ impl Binder<'_, '_> {
             && let Some(Note { told: Told::Access(_, deferral), .. }) = machine.notes.get_mut(note as usize)
         {
             *deferral = None;
+        }
+    }
+
+    /// Keeps whether the machine instruction at this position, with which these instructions take effect, is its warp's own
+    /// matter. Branches are: which lanes go where depends on the warp alone.
+    fn keep_own(&mut self, position: u32, effects: &[InstructionIndex]) {
+        let is_own = |instruction: &Instruction| {
+            let own = match instruction.op.line().effect {
+                Effect::Pure => !matches!(instruction.op, Op::Control(_)),
+                effect => effect == Effect::Branch,
+            };
+            own && !instruction.operands.iter().any(|operand| matches!(operand, Operand::Special(_)))
+        };
+        let mut effects =
+            effects.iter().map(|number| self.source.instructions.get(number.0 as usize).is_some_and(is_own));
+        let own = effects.all(|own| own);
+        if let Some(machine) = &mut self.linker.machine
+            && let Some(instruction) = machine.instructions.get(position as usize)
+            && let Some(slot) = machine.own.get_mut(position as usize)
+        {
+            let waits = matches!(
+                instruction.class,
+                OperationClass::Barrier
+                    | OperationClass::WarpBarrier
+                    | OperationClass::Fence
+                    | OperationClass::Exit
+                    | OperationClass::SpecialRegister
+            );
+            *slot = own && !waits && instruction.memory.is_none();
         }
     }
 

@@ -97,6 +97,8 @@ pub struct Machine {
     /// By machine instruction: an index into `notes`, or [`Machine::NOTHING`].
     pub(crate) note_of: Vec<u32>,
     pub(crate) notes: Vec<Note>,
+    /// By machine instruction: what takes effect with it depends on the warp's registers and changes nothing but them.
+    pub(crate) own: Vec<bool>,
     /// By machine instruction, and at the end: where its rows begin in `touched`.
     pub(crate) touched_from: Vec<u32>,
     /// Rows of the registers that the instructions read or write which take effect with a machine instruction.
@@ -111,6 +113,12 @@ impl Machine {
     #[inline(always)]
     pub(crate) fn note(&self, position: u32) -> Option<&Note> {
         self.notes.get(*self.note_of.get(position as usize)? as usize)
+    }
+
+    /// Is the machine instruction at this position the warp's own matter: would nobody see that it is executed early?
+    #[inline(always)]
+    pub(crate) fn is_own(&self, position: u32) -> bool {
+        self.own.get(position as usize).is_some_and(|own| *own)
     }
 
     /// The rows of the frame that the machine instruction at this position reads or writes, predicates aside.

@@ -1,6 +1,9 @@
 //! A cluster whose warps execute one machine instruction at a time, in an order that somebody else chooses. Warps are
 //! numbered through its CTAs.
 //!
+//! What depends on a warp's registers and changes nothing but them is executed ahead, with the step before: what others see
+//! is the same, and a turn of the engine costs more than such an instruction.
+//!
 //! Between two steps a fragment of each warp stands at the first op of a machine instruction, or none can go on. What
 //! belongs to no machine instruction (places where lanes meet), and what is left of one whose lanes had to wait in the
 //! midst of it, is executed with the step before.
@@ -9,6 +12,9 @@ mod address;
 mod deferred;
 mod saved;
 
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
 use warp_stream::{Execution, MemorySpace, Moment, Next, OperationClass, Residence, WarpSlot};
 
 use super::cluster::{Cluster, SavedCluster};
@@ -23,6 +29,9 @@ use crate::fault::{Fault, FaultKind};
 use address::Reached;
 pub(crate) use deferred::{Deferred, SavedDeferred};
 pub(crate) use saved::SavedSteps;
+
+/// Machine instructions that are executed ahead, at most.
+const MOST_AHEAD: usize = 8;
 
 /// Jumps that a fragment which may be spinning makes before other lanes of its warp have their turn. The engine's own
 /// turns are longer, because there a jump costs less than a turn.
@@ -53,8 +62,18 @@ struct SteppedWarp {
     /// The fragment, if one is ready.
     fragment: Fragment,
     ready: bool,
+    /// What it has executed ahead, in order.
+    ahead: VecDeque<Ahead>,
     /// Numbers of what it has put off, in order.
     pending: Vec<u32>,
+}
+
+/// A machine instruction that was executed ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Ahead {
+    position: u32,
+    /// Lanes that have executed it.
+    active: u32,
 }
 
 /// Where a fragment stands.
@@ -73,7 +92,7 @@ unsafe impl Send for Fragment {}
 impl Default for SteppedWarp {
     fn default() -> SteppedWarp {
         let fragment = Fragment { pc: 0, active: 0, frame: std::ptr::null_mut(), local_base: 0 };
-        SteppedWarp { fragment, ready: false, pending: Vec::new() }
+        SteppedWarp { fragment, ready: false, ahead: VecDeque::new(), pending: Vec::new() }
     }
 }
 
@@ -139,7 +158,7 @@ impl SteppedCluster {
     /// Does a warp stand before an instruction?
     #[inline(always)]
     pub(crate) fn is_ready(&self, number: u32) -> bool {
-        self.warps.get(number as usize).is_some_and(|warp| warp.ready)
+        self.warps.get(number as usize).is_some_and(|warp| warp.ready || !warp.ahead.is_empty())
     }
 
     /// Have all its threads exited?
@@ -205,6 +224,7 @@ impl SteppedCluster {
                 engine.deferred.release(pending);
             }
             self.warps[number].ready = false;
+            self.warps[number].ahead.clear();
             self.resume(engine, number)?;
         }
         Ok(())
@@ -212,6 +232,9 @@ impl SteppedCluster {
 
     /// What a warp does next.
     pub(crate) fn next(&mut self, engine: &mut Engine<'_>, number: usize) -> Result<Next, Box<Fault>> {
+        if let Some(ahead) = self.warps[number].ahead.front() {
+            return Ok(Next::Instruction(ahead.position));
+        }
         if !self.warps[number].ready {
             self.resume(engine, number)?;
         }
@@ -248,9 +271,15 @@ impl SteppedCluster {
         if let Some(simulated) = &mut self.cta(number).state.simulated {
             simulated.now = now;
         }
+        if let Some(ahead) = self.warps[number].ahead.pop_front() {
+            (execution.active, execution.deferred, execution.sleep) = (ahead.active, None, 0);
+            execution.texels.clear();
+            return Ok(());
+        }
         self.with_warp(engine, number, |step| {
             step.issue(execution)?;
-            step.settle()
+            step.settle()?;
+            step.go_ahead()
         })
     }
 
@@ -300,6 +329,7 @@ impl SteppedCluster {
             w: ctas[rank].running(own, engine.grid, &mut engine.view, state, shared),
             machine: engine.machine,
             deferred: &mut engine.deferred,
+            ahead: &mut warp.ahead,
             pending: &mut warp.pending,
             owner: WarpSlot { cta: self.slot, warp: number as u32 },
             standing: if was_ready { Standing::Ready } else { Standing::Blocked },
@@ -347,6 +377,7 @@ struct Step<'r, 'e> {
     w: Running<'r>,
     machine: &'e Machine,
     deferred: &'e mut Deferred,
+    ahead: &'e mut VecDeque<Ahead>,
     pending: &'e mut Vec<u32>,
     owner: WarpSlot,
     standing: Standing,
@@ -507,6 +538,32 @@ impl Step<'_, '_> {
         match self.w.switch() {
             Flow::Stop => self.stopped()?,
             Flow::Next | Flow::Jump => self.standing = Standing::Ready,
+        }
+        Ok(())
+    }
+
+    /// Executes what comes next as far as it is the warp's own matter, up to a branch.
+    fn go_ahead(&mut self) -> Result<(), FaultKind> {
+        while self.standing == Standing::Ready && self.pending.is_empty() && self.ahead.len() < MOST_AHEAD {
+            let position = self.machine.places[self.w.pc as usize].position();
+            if !self.machine.is_own(position) {
+                break;
+            }
+            let mut active;
+            loop {
+                let pc = self.w.pc;
+                active = self.guarded();
+                self.execute(active)?;
+                let goes_on = self.standing == Standing::Ready && self.w.pc == pc + 1;
+                if !goes_on || self.machine.places[self.w.pc as usize].position() != position {
+                    break;
+                }
+            }
+            self.ahead.push_back(Ahead { position, active });
+            self.settle()?;
+            if self.machine.code.instructions[position as usize].class == OperationClass::Branch {
+                break;
+            }
         }
         Ok(())
     }

@@ -189,6 +189,30 @@ impl LiveWarps<'_> {
         }
     }
 
+    /// Executes a warp's next instruction, and then does something with its CTA.
+    #[inline(always)]
+    fn execute<R>(
+        &mut self,
+        warp: WarpSlot,
+        now: Moment,
+        execution: &mut Execution,
+        then: impl FnOnce(&mut SteppedCluster, &mut Engine<'_>, usize) -> Result<R, Box<Fault>>,
+    ) -> Result<R, SourceError> {
+        self.steps += 1;
+        if self.steps == STEPS_PER_LOOK {
+            self.steps = 0;
+            self.look_at_watchdog(warp.cta)?;
+        }
+        let number = warp.warp as usize;
+        match self.ctas.get_mut(warp.cta as usize) {
+            Some(cta) if cta.is_ready(warp.warp) => cta
+                .step(&mut self.engine, number, now, execution)
+                .and_then(|()| then(cta, &mut self.engine, number))
+                .map_err(|fault| failed(&self.kernel.fault, fault)),
+            _ => Err(SourceError(Box::new(NoSuchWarp(warp)))),
+        }
+    }
+
     /// Has the launch taken longer than it may?
     fn look_at_watchdog(&mut self, slot: u32) -> Result<(), SourceError> {
         let grid = self.engine.grid;
@@ -230,15 +254,16 @@ impl WarpSource for LiveWarps<'_> {
     }
 
     fn issue(&mut self, warp: WarpSlot, now: Moment, execution: &mut Execution) -> Result<(), SourceError> {
-        self.steps += 1;
-        if self.steps == STEPS_PER_LOOK {
-            self.steps = 0;
-            self.look_at_watchdog(warp.cta)?;
-        }
-        if !self.ctas.get(warp.cta as usize).is_some_and(|cta| cta.is_ready(warp.warp)) {
-            return Err(SourceError(Box::new(NoSuchWarp(warp))));
-        }
-        self.step(warp, |cta, engine| cta.step(engine, warp.warp as usize, now, execution))
+        self.execute(warp, now, execution, |_, _, _| Ok(()))
+    }
+
+    fn issue_and_ask(
+        &mut self,
+        warp: WarpSlot,
+        now: Moment,
+        execution: &mut Execution,
+    ) -> Result<Next, SourceError> {
+        self.execute(warp, now, execution, SteppedCluster::next)
     }
 
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError> {

@@ -311,7 +311,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         }
     }
 
-    fn fault(&self, sm: u32, fault: SmFault) -> LaunchError {
+    fn fault(&self, sm: u32, fault: Box<SmFault>) -> LaunchError {
         let id = launch_of(&fault);
         let launch = self.launches.iter().find(|launch| launch.id == id);
         let kernel = launch.map_or_else(String::new, |launch| launch.program.kernel.name.clone());

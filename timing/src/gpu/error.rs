@@ -18,7 +18,7 @@ pub enum LaunchError {
         /// The SM.
         sm: u32,
         /// What happened.
-        fault: SmFault,
+        fault: Box<SmFault>,
     },
     /// A CTA does not fit an SM.
     #[error("a CTA of kernel {kernel} does not fit an SM: {limit:?}")]

@@ -15,7 +15,7 @@ pub(super) struct Slot<'a> {
     pub(super) inbox: VecDeque<Timed<MemoryReply>>,
     pub(super) outbox: Vec<Timed<MemoryRequest>>,
     pub(super) finished: Vec<FinishedCta>,
-    pub(super) fault: Option<SmFault>,
+    pub(super) fault: Option<Box<SmFault>>,
 }
 
 impl<'a> Slot<'a> {
@@ -24,7 +24,7 @@ impl<'a> Slot<'a> {
     }
 
     /// A CTA of a launch starts; the SM has room for it.
-    pub(super) fn start_cta(&mut self, cycle: u64, launch: &mut Launch<'a>) -> Result<(), SmFault> {
+    pub(super) fn start_cta(&mut self, cycle: u64, launch: &mut Launch<'a>) -> Result<(), Box<SmFault>> {
         let Slot { sm, sources, finished, .. } = self;
         sources[launch.id as usize].get_or_insert_with(|| launch.source.warps(self.number));
         let cta = launch.start_cta();
@@ -40,7 +40,7 @@ impl<'a> Slot<'a> {
     }
 
     /// A deferred instruction takes effect.
-    pub(super) fn perform(&mut self, cycle: u64, performed: &Performed) -> Result<(), SmFault> {
+    pub(super) fn perform(&mut self, cycle: u64, performed: &Performed) -> Result<(), Box<SmFault>> {
         self.sm.perform(cycle, performed, &mut self.sources)
     }
 

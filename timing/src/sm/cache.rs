@@ -33,6 +33,9 @@ pub struct Cache {
     /// Bytes of a line.
     line: u64,
     turn: u64,
+    /// Place of the line that was looked up last.
+    #[serde(skip)]
+    last: usize,
 }
 
 impl Cache {
@@ -42,7 +45,14 @@ impl Cache {
         let ways = (ways.max(1) as usize).min(lines);
         let lines = lines / ways * ways;
         let sets = (lines / ways) as u64;
-        Cache { tags: vec![Tag { line: 0, used: 0, ahead: false }; lines], ways, sets, line, turn: 0 }
+        Cache {
+            tags: vec![Tag { line: 0, used: 0, ahead: false }; lines],
+            ways,
+            sets,
+            line,
+            turn: 0,
+            last: 0,
+        }
     }
 
     /// Whether one that was read can be that which [`Cache::new`] makes.
@@ -54,26 +64,30 @@ impl Cache {
         fits(used && self.turn < MOST_COUNTED, "a line of instructions or constants was used too often")
     }
 
+    /// The first place of a line's set.
+    fn first_place(&self, line: u64) -> usize {
+        (line / self.line % self.sets) as usize * self.ways
+    }
+
     fn set(&mut self, line: u64) -> &mut [Tag] {
-        // Divisions take long, and a line is looked up with each fetch.
-        let number =
-            if self.line.is_power_of_two() { line >> self.line.trailing_zeros() } else { line / self.line };
-        let set = if self.sets.is_power_of_two() { number & (self.sets - 1) } else { number % self.sets };
-        let set = set as usize;
-        &mut self.tags[set * self.ways..][..self.ways]
+        let first = self.first_place(line);
+        &mut self.tags[first..][..self.ways]
     }
 
     /// Looks for a line that is wanted.
     pub fn look_up(&mut self, line: u64) -> Lookup {
         self.turn += 1;
-        let turn = self.turn;
-        match self.set(line).iter_mut().find(|tag| tag.line == line && tag.used != 0) {
-            Some(tag) => {
-                tag.used = turn;
-                if std::mem::take(&mut tag.ahead) { Lookup::FirstUse } else { Lookup::Hit }
-            }
-            None => Lookup::Miss,
+        let is_there = |tag: &Tag| tag.line == line && tag.used != 0;
+        if !is_there(&self.tags[self.last]) {
+            let first = self.first_place(line);
+            let Some(way) = self.tags[first..][..self.ways].iter().position(is_there) else {
+                return Lookup::Miss;
+            };
+            self.last = first + way;
         }
+        let tag = &mut self.tags[self.last];
+        tag.used = self.turn;
+        if std::mem::take(&mut tag.ahead) { Lookup::FirstUse } else { Lookup::Hit }
     }
 
     /// Whether a line is there.

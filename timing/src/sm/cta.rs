@@ -116,12 +116,14 @@ impl Sm {
         program: &Arc<Program>,
         number: u64,
         sources: &mut [Option<Source<'_>>],
-    ) -> Result<usize, SmFault> {
+    ) -> Result<usize, Box<SmFault>> {
         let demand = Demand::new(&self.gpu, program);
         let shared = self.shared_for(&demand);
         let place = self.state.space.find(&self.gpu, &demand, shared);
         let free = self.state.ctas.iter().position(|cta| !cta.present);
-        let (Ok(first_warp), Some(slot)) = (place, free) else { return Err(SmFault::NoRoom { launch }) };
+        let (Ok(first_warp), Some(slot)) = (place, free) else {
+            return Err(Box::new(SmFault::NoRoom { launch }));
+        };
         if self.cta_count() == 0 {
             self.state.shared = shared;
             self.memory.set_shared(shared);
@@ -181,7 +183,7 @@ impl Sm {
         number: u32,
         program: &Program,
         sources: &mut [Option<Source<'_>>],
-    ) -> Result<(), SmFault> {
+    ) -> Result<(), Box<SmFault>> {
         let slot = (self.state.ctas[cta].first_warp + number) as usize;
         let cycle = cycle.max(self.state.now);
         let warp = &mut self.state.warps[slot];
@@ -208,17 +210,24 @@ impl Sm {
         slot: usize,
         cycle: u64,
         sources: &mut [Option<Source<'_>>],
-    ) -> Result<bool, SmFault> {
+    ) -> Result<bool, Box<SmFault>> {
         let name = self.name(slot);
         let cta = name.cta as usize;
         let next = self.source(cta, sources)?.next(name).map_err(|error| self.fault(name, cycle, error))?;
+        self.go_on(slot, cycle, next)
+    }
+
+    /// A source has said what a warp does next; says whether it has to be asked again.
+    pub(super) fn go_on(&mut self, slot: usize, cycle: u64, next: Next) -> Result<bool, Box<SmFault>> {
+        let cta = usize::from(self.state.warps[slot].cta);
         let Some(program) = &self.programs[cta] else { return Ok(false) };
         let state = &mut self.state;
         let warp = &mut state.warps[slot];
         let mut ended = false;
         match next {
             Next::Instruction(position) if position as usize >= program.instructions().len() => {
-                return Err(SmFault::NoInstruction { launch: state.ctas[cta].launch, position });
+                let launch = state.ctas[cta].launch;
+                return Err(Box::new(SmFault::NoInstruction { launch, position }));
             }
             Next::Instruction(position) => {
                 warp.has_next = true;
@@ -250,7 +259,7 @@ impl Sm {
         cycle: u64,
         resume: u64,
         sources: &mut [Option<Source<'_>>],
-    ) -> Result<(), SmFault> {
+    ) -> Result<(), Box<SmFault>> {
         for slot in self.state.ctas[cta].slots() {
             let warp = &mut self.state.warps[slot];
             if warp.has_next || warp.status != Status::Barrier {
@@ -274,7 +283,7 @@ impl Sm {
         cycle: u64,
         deferred: u32,
         sources: &mut [Option<Source<'_>>],
-    ) -> Result<(), SmFault> {
+    ) -> Result<(), Box<SmFault>> {
         let super::Deferred { cta, warp, number } = self.state.deferred.remove(deferred);
         let name = WarpSlot { cta: u32::from(cta), warp: u32::from(warp) };
         let cta = usize::from(cta);
@@ -291,7 +300,7 @@ impl Sm {
         cycle: u64,
         sources: &mut [Option<Source<'_>>],
         finished: &mut Vec<FinishedCta>,
-    ) -> Result<(), SmFault> {
+    ) -> Result<(), Box<SmFault>> {
         let cta = self.state.ctas[slot];
         if !cta.present || !cta.is_done() {
             return Ok(());

@@ -30,7 +30,7 @@ impl Sm {
         cycle: u64,
         sources: &mut [Option<Source<'_>>],
         finished: &mut Vec<FinishedCta>,
-    ) -> Result<(), SmFault> {
+    ) -> Result<(), Box<SmFault>> {
         let name = self.name(slot);
         let cta = name.cta as usize;
         let position = self.state.warps[slot].buffer.from;
@@ -44,7 +44,8 @@ impl Sm {
             Some(number) => &mut self.state.executions[number as usize],
             None => &mut self.execution,
         };
-        source.issue(name, now, execution).map_err(|error| self.fault(name, cycle, error))?;
+        let issued = source.issue_and_ask(name, now, execution);
+        let next = issued.map_err(|error| self.fault(name, cycle, error))?;
         let Execution { active, deferred, sleep, .. } = match access {
             Some(number) => &self.state.executions[number as usize],
             None => &self.execution,
@@ -68,7 +69,10 @@ impl Sm {
             let fetch = &mut self.state.sub_cores[slot % SUB_CORES].fetch;
             fetch.update(&self.gpu.front_end, program, (slot / SUB_CORES) as u32, &warp.buffer);
         }
-        let waits = self.ask(slot, cycle, sources)?;
+        let waits = match deferred {
+            Some(_) if access.is_none() => self.ask(slot, cycle, sources)?,
+            _ => self.go_on(slot, cycle, next)?,
+        };
         // A warp that waits at a barrier has not completed it.
         if class == OperationClass::Exit || (class == OperationClass::Barrier && !waits) {
             let resume = cycle + u64::from(self.gpu.latency.barrier);

@@ -264,7 +264,7 @@ impl Sm {
         cta: u64,
         sources: &mut [Option<Source<'_>>],
         finished: &mut Vec<FinishedCta>,
-    ) -> Result<(), SmFault> {
+    ) -> Result<(), Box<SmFault>> {
         let slot = self.begin_cta(cycle, launch, program, cta, sources)?;
         self.end_cta_if_done(slot, cycle.max(self.state.now), sources, finished)
     }
@@ -281,7 +281,7 @@ impl Sm {
         replies: &mut VecDeque<Timed<MemoryReply>>,
         outbox: &mut Vec<Timed<MemoryRequest>>,
         finished: &mut Vec<FinishedCta>,
-    ) -> Result<(), SmFault> {
+    ) -> Result<(), Box<SmFault>> {
         self.take_instruction_replies(replies);
         if let Some(reply) = replies.front() {
             self.state.memory_next = self.state.memory_next.min(reply.cycle);
@@ -303,7 +303,7 @@ impl Sm {
         cycle: u64,
         performed: &Performed,
         sources: &mut [Option<Source<'_>>],
-    ) -> Result<(), SmFault> {
+    ) -> Result<(), Box<SmFault>> {
         self.take_effect(cycle, performed.deferred, sources)
     }
 
@@ -378,9 +378,12 @@ impl Sm {
         &self,
         cta: usize,
         sources: &'a mut [Option<Source<'s>>],
-    ) -> Result<&'a mut Source<'s>, SmFault> {
+    ) -> Result<&'a mut Source<'s>, Box<SmFault>> {
         let launch = self.state.ctas[cta].launch;
-        sources.get_mut(launch as usize).and_then(Option::as_mut).ok_or(SmFault::NoSource { launch })
+        sources
+            .get_mut(launch as usize)
+            .and_then(Option::as_mut)
+            .ok_or_else(|| SmFault::NoSource { launch }.into())
     }
 
     /// What a warp slot is at its source.
@@ -390,8 +393,8 @@ impl Sm {
     }
 
     /// The fault of a source in a warp.
-    fn fault(&self, name: WarpSlot, cycle: u64, error: SourceError) -> SmFault {
+    fn fault(&self, name: WarpSlot, cycle: u64, error: SourceError) -> Box<SmFault> {
         let Cta { launch, number, .. } = self.state.ctas[name.cta as usize];
-        SmFault::Source { launch, cta: number, warp: name.warp, cycle, error }
+        Box::new(SmFault::Source { launch, cta: number, warp: name.warp, cycle, error })
     }
 }

@@ -100,6 +100,11 @@ impl BankCounts {
         BankCounts(self.0 - other.0)
     }
 
+    /// Whether so many more fit beside these, with 127 less a bank's ports in each count of `slack`.
+    fn leaves(self, counts: BankCounts, slack: u64) -> bool {
+        (self.0 + counts.0 + slack) & TOP == 0
+    }
+
     fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -160,11 +165,6 @@ impl Ports {
         reserved
     }
 
-    /// Whether so many more fit beside those in use.
-    fn fits(&self, used: BankCounts, counts: BankCounts) -> bool {
-        (used.0 + counts.0 + self.slack) & TOP == 0
-    }
-
     /// Reads operands from a cycle on, as ports are free; gives the cycle of the last.
     pub fn read(&mut self, start: u64, counts: BankCounts) -> u64 {
         self.spread(start, counts, |reserved| &mut reserved.reads)
@@ -184,9 +184,10 @@ impl Ports {
         if counts.is_zero() {
             return start;
         }
-        let used = *of(self.at(start));
-        if self.fits(used, counts) {
-            of(self.at(start)).0 += counts.0;
+        let slack = self.slack;
+        let used = of(self.at(start));
+        if used.leaves(counts, slack) {
+            used.0 += counts.0;
             return start;
         }
         let mut left = counts.0.to_le_bytes();
@@ -213,11 +214,11 @@ impl Ports {
     pub fn take_result(&mut self, cycle: u64, slots: u32, ports: Option<BankCounts>) -> bool {
         // What needs more ports than there are has all of them, and counts no further.
         let ports = ports.map_or(BankCounts::default(), |counts| self.capped(counts));
-        let Reserved { writes, results, .. } = *self.at(cycle);
-        if results >= slots || !self.fits(writes, ports) {
+        let slack = self.slack;
+        let reserved = self.at(cycle);
+        if reserved.results >= slots || !reserved.writes.leaves(ports, slack) {
             return false;
         }
-        let reserved = self.at(cycle);
         reserved.results += 1;
         reserved.writes.0 += ports.0;
         true
@@ -260,10 +261,14 @@ impl Collectors {
 
     /// The one that is free first is in use until a cycle (exclusive).
     pub fn take(&mut self, until: u64) {
-        if let Some(free) = self.free.iter_mut().find(|free| **free == self.first) {
-            *free = until;
+        let (mut taken, mut first) = (false, u64::MAX);
+        for free in &mut self.free {
+            if !taken && *free == self.first {
+                (taken, *free) = (true, until);
+            }
+            first = first.min(*free);
         }
-        self.first = self.free.iter().copied().min().unwrap_or(0);
+        self.first = first;
     }
 }
 

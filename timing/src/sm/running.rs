@@ -31,7 +31,7 @@ impl Sm {
         replies: &mut VecDeque<Timed<MemoryReply>>,
         outbox: &mut Vec<Timed<MemoryRequest>>,
         finished: &mut Vec<FinishedCta>,
-    ) -> Result<(), SmFault> {
+    ) -> Result<(), Box<SmFault>> {
         if self.state.memory_next <= cycle {
             self.step_memory(cycle, sources, replies, outbox, finished)?;
         }
@@ -53,7 +53,7 @@ impl Sm {
         replies: &mut VecDeque<Timed<MemoryReply>>,
         outbox: &mut Vec<Timed<MemoryRequest>>,
         finished: &mut Vec<FinishedCta>,
-    ) -> Result<(), SmFault> {
+    ) -> Result<(), Box<SmFault>> {
         let mut performed = std::mem::take(&mut self.performed);
         self.memory.step(cycle, replies, outbox, &mut performed);
         for deferred in performed.drain(..) {
@@ -70,7 +70,8 @@ impl Sm {
                 self.complete(instruction, cycle, sources, finished)?;
             }
         }
-        for (number, unit) in (0..).zip(&mut self.state.sub_cores) {
+        for number in self.memory.released() {
+            let unit = &mut self.state.sub_cores[usize::from(number)];
             if let Some(queued) = unit.queue.front() {
                 unit.look_at(self.memory.accepts_at(number).max(queued.cycle).max(cycle));
             }
@@ -91,7 +92,7 @@ impl Sm {
         cycle: u64,
         sources: &mut [Option<Source<'_>>],
         finished: &mut Vec<FinishedCta>,
-    ) -> Result<(), SmFault> {
+    ) -> Result<(), Box<SmFault>> {
         let InFlight { slot, position, stores, .. } = self.state.in_flight.remove(instruction);
         let slot = usize::from(slot);
         let state = &mut self.state;
@@ -189,7 +190,7 @@ impl Sm {
         cycle: u64,
         sources: &mut [Option<Source<'_>>],
         finished: &mut Vec<FinishedCta>,
-    ) -> Result<(), SmFault> {
+    ) -> Result<(), Box<SmFault>> {
         let width = self.gpu.issue.width;
         let sub_core = &mut self.state.sub_cores[number];
         sub_core.count_until(&mut self.state.counters.issue, width, cycle);
@@ -244,7 +245,9 @@ impl Sm {
             let slot = woken.trailing_zeros() as usize * SUB_CORES + number;
             woken &= woken - 1;
             let warp = &self.state.warps[slot];
-            if let Some(program) = &self.programs[usize::from(warp.cta)]
+            if warp.status == Status::Scoreboard && warp.ripe <= cycle {
+                self.state.ripen(slot);
+            } else if let Some(program) = &self.programs[usize::from(warp.cta)]
                 && warp.status != Status::Absent
             {
                 self.state.settle(&self.gpu, program, slot, cycle);
@@ -315,6 +318,7 @@ impl State {
         let warp = &mut self.warps[slot];
         let sub_core = &mut self.sub_cores[slot % SUB_CORES];
         let decoded = program.instructions().get(warp.buffer.from as usize);
+        warp.ripe = u64::MAX;
         let status = match decoded {
             Some(decoded) if warp.has_next => {
                 if warp.not_before > cycle {
@@ -331,6 +335,9 @@ impl State {
                         UNKNOWN => Status::Memory,
                         ready if ready > cycle => {
                             sub_core.wake(cycle, ready, local);
+                            if !decoded.atomic {
+                                warp.ripe = ready;
+                            }
                             Status::Scoreboard
                         }
                         _ if decoded.atomic && warp.next_atomic > cycle => {
@@ -350,6 +357,18 @@ impl State {
         sub_core.set_reads_long(local, decoded.is_some_and(|decoded| decoded.reads_long));
         sub_core.set_status(local, (warp.status, warp.unit), (status, unit));
         (warp.status, warp.unit) = (status, unit);
+    }
+
+    /// A warp that has waited for results of a fixed latency has them.
+    fn ripen(&mut self, slot: usize) {
+        let warp = &mut self.warps[slot];
+        let ready = Status::Ready;
+        self.sub_cores[slot % SUB_CORES].set_status(
+            (slot / SUB_CORES) as u32,
+            (warp.status, warp.unit),
+            (ready, warp.unit),
+        );
+        warp.status = ready;
     }
 
     /// A warp ends.

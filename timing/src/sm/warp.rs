@@ -55,6 +55,8 @@ pub struct Warp {
     pub buffer: Buffer,
     /// When results are there.
     pub scoreboard: Scoreboard,
+    /// It is ready from then on, if it waits for results of a fixed latency alone; `u64::MAX` if it may wait for more. Core cycles.
+    pub ripe: u64,
     /// Memory instructions under way.
     pub accesses: u32,
     /// Its next atomic operation on global memory is not issued before. Core cycles.

@@ -3,13 +3,20 @@
 use serde::{Deserialize, Serialize};
 use warp_stream::{Moment, Residence, WarpSlot};
 
-use super::{Fragment, SavedDeferred, SteppedCluster, SteppedWarp};
+use super::{Ahead, Fragment, MOST_AHEAD, SavedDeferred, SteppedCluster, SteppedWarp};
 use crate::engine::cluster::SavedCluster;
 use crate::engine::divergence::Between;
 use crate::engine::grid::Grid;
 
 /// A warp slot's number is below.
 const MOST_WARPS: u32 = 1 << 16;
+
+impl SteppedWarp {
+    /// Has it put nothing off, and executed nothing ahead?
+    fn has_nothing_left(&self) -> bool {
+        self.pending.is_empty() && self.ahead.is_empty()
+    }
+}
 
 /// A cluster between two steps, as data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +33,8 @@ pub(crate) struct SavedSteps {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedStep {
     ready: bool,
+    /// What it has executed ahead, in order.
+    ahead: Vec<Ahead>,
     /// Numbers of what it has put off, in order.
     pending: Vec<u32>,
 }
@@ -51,9 +60,15 @@ impl SavedSteps {
         if self.first_warp >= MOST_WARPS {
             return Err("a CTA beyond the warps of an SM");
         }
+        let code = grid.program.machine.as_ref().map(|machine| &machine.code.instructions);
+        let instructions = code.map_or(0, |code| code.len() as u32);
         for (number, warp) in self.warps.iter().enumerate() {
             if warp.ready {
                 self.cluster.check_ready(grid, number)?;
+            }
+            if warp.ahead.len() > MOST_AHEAD || warp.ahead.iter().any(|ahead| ahead.position >= instructions)
+            {
+                return Err("a warp that has executed ahead what there is not");
             }
             deferred.check_warp(WarpSlot { cta: slot, warp: number as u32 }, &warp.pending)?;
         }
@@ -66,13 +81,17 @@ impl SteppedCluster {
     pub(crate) fn save(&mut self, grid: &Grid) -> Option<SavedSteps> {
         let simulated = self.cluster.ctas.first()?.state.simulated.as_ref();
         let (residence, now) = simulated.map(|simulated| (simulated.residence, simulated.now))?;
-        if self.is_finished() && self.warps.iter().all(|warp| warp.pending.is_empty()) {
+        if self.is_finished() && self.warps.iter().all(SteppedWarp::has_nothing_left) {
             return None;
         }
         self.park();
         let (cluster, _) = self.cluster.save(grid, Between::Steps);
         self.take_up();
-        let step = |warp: &SteppedWarp| SavedStep { ready: warp.ready, pending: warp.pending.clone() };
+        let step = |warp: &SteppedWarp| SavedStep {
+            ready: warp.ready,
+            ahead: warp.ahead.iter().copied().collect(),
+            pending: warp.pending.clone(),
+        };
         Some(SavedSteps {
             cluster,
             first_warp: residence.first_warp,
@@ -92,6 +111,7 @@ impl SteppedCluster {
         }
         for (warp, saved) in cluster.warps.iter_mut().zip(&saved.warps) {
             warp.ready = saved.ready;
+            warp.ahead = saved.ahead.iter().copied().collect();
             warp.pending.clone_from(&saved.pending);
         }
         cluster.ready = cluster.warps.iter().map(|warp| u32::from(warp.ready)).sum();

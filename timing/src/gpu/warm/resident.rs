@@ -172,7 +172,7 @@ impl<'s> Resident<'s> {
 
     fn fault(&self, slot: usize, warp: usize, error: SourceError) -> LaunchError {
         let cta = self.slots[slot].cta.unwrap_or_default();
-        let fault = SmFault::Source { launch: 0, cta, warp: warp as u32, cycle: 0, error };
+        let fault = Box::new(SmFault::Source { launch: 0, cta, warp: warp as u32, cycle: 0, error });
         LaunchError::Fault { kernel: self.program.kernel.name.clone(), sm: self.number, fault }
     }
 }

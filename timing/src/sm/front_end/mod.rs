@@ -303,7 +303,7 @@ impl Fetch {
         }
         let end = (program.instructions().len() as u32).min(buffer.asked + spec.width);
         let mut to = buffer.asked + 1;
-        while to < end && program.address(to) / LINE_BYTES == line / LINE_BYTES {
+        while to < end && program.address(to) < line + LINE_BYTES {
             to += 1;
         }
         buffer.asked = to;

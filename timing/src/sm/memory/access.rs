@@ -77,7 +77,7 @@ impl Access {
 
     /// When the next line's address is computed; `rate` of them are in a cycle. Core cycles.
     pub fn next_available(&self, rate: u16) -> u64 {
-        self.start + 1 + u64::from(self.taken / rate)
+        self.start.saturating_add(1 + u64::from(self.taken / rate))
     }
 
     /// Whether a load, with an answer.

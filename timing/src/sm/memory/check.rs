@@ -1,6 +1,6 @@
 //! Whether the memory side of an SM that was read can be, and what follows from it.
 
-use super::access::{Access, Structure};
+use super::access::{Access, STRUCTURES, Structure};
 use super::l1::Expected;
 use super::{FILL, MemoryUnit, NONE, SUB_CORES, State};
 use crate::message::{MemoryReply, Origin, RequestKind};
@@ -58,7 +58,7 @@ impl State {
         self.constants.check(&gpu.constant, |access| count_answer(&mut answers, &free, access))?;
         let mut lines = self.lines.places()?;
         let mut placed = free.clone();
-        self.place(&mut placed)?;
+        self.place(gpu.memory_pipeline.rate(), &mut placed)?;
         for number in (0..self.accesses.capacity()).filter(|number| !free.has(*number)) {
             let access = self.accesses[number];
             self.check_access(gpu, &access, now, placed.has(number), &mut lines)?;
@@ -103,8 +103,9 @@ impl State {
     }
 
     /// Finds the accesses that are in a pipeline, and which structures these wait for.
-    fn place(&mut self, placed: &mut Once) -> Fits {
+    fn place(&mut self, rate: u16, placed: &mut Once) -> Fits {
         (self.waiting, self.latched) = Default::default();
+        self.available = [[u64::MAX; SUB_CORES]; STRUCTURES];
         self.find_next_completion();
         for (pipeline, unit) in self.pipelines.iter().enumerate() {
             self.latched |= u32::from(unit.latched.is_some()) << pipeline;
@@ -121,7 +122,10 @@ impl State {
                     let left = access.total.checked_sub(access.taken).filter(|left| *left > 0);
                     buffered += u32::from(left.ok_or("an access waits that is taken")?);
                 }
-                self.waiting[structure] |= u32::from(!queue.is_empty()) << pipeline;
+                if let Some(first) = queue.front() {
+                    self.waiting[structure] |= 1 << pipeline;
+                    self.available[structure][pipeline] = self.accesses[*first].next_available(rate);
+                }
             }
             fits(buffered == unit.buffered, "another number of requests waits in a memory pipeline")?;
         }

@@ -14,15 +14,17 @@ pub struct Completions {
 
 impl Completions {
     /// Adds an instruction; behind those of the same cycle.
+    #[inline]
     pub fn add(&mut self, cycle: u64, instruction: u32) {
-        let later = self.queue.iter().rev().take_while(|(other, _)| *other > cycle).count();
-        match later {
-            0 => self.queue.push_back((cycle, instruction)),
-            _ => self.queue.insert(self.queue.len() - later, (cycle, instruction)),
+        if self.queue.back().is_none_or(|(last, _)| *last <= cycle) {
+            return self.queue.push_back((cycle, instruction));
         }
+        let later = self.queue.iter().rev().take_while(|(other, _)| *other > cycle).count();
+        self.queue.insert(self.queue.len() - later, (cycle, instruction));
     }
 
     /// Takes the first one whose result is there.
+    #[inline]
     pub fn take(&mut self, cycle: u64) -> Option<u32> {
         self.queue.pop_front_if(|(ready, _)| *ready <= cycle).map(|(_, instruction)| instruction)
     }

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use warp_stream::{AccessKind, CacheOperator, MemoryOperation, MemorySpace, OperationClass};
 
-use super::access::{Access, Line, STRUCTURES, Structure};
+use super::access::{Access, Line, Structure};
 use super::l1::{Lookup, Stall};
-use super::{FILL, MemoryUnit, State};
+use super::pipeline::Organisation;
+use super::{FILL, MemoryUnit, SUB_CORES, State};
 use crate::message::{MemoryRequest, RequestKind};
 use crate::restore::near;
 
@@ -62,31 +63,24 @@ impl MemoryUnit {
         if free > cycle {
             return None;
         }
-        let rate = self.gpu.memory_pipeline.rate();
+        let available = &self.state.available[structure as usize];
+        let ready = |pipeline: &usize| available[*pipeline] <= cycle;
         let waiting = self.state.waiting[structure as usize] & !tried;
-        let ready = |pipeline: usize| {
-            let &number = self.state.pipelines[pipeline].waiting[structure as usize].front()?;
-            (self.state.accesses[number].available(cycle, rate) > 0).then_some((pipeline, number))
-        };
         let after = waiting & u32::MAX << turn;
-        pipelines(after).find_map(ready).or_else(|| pipelines(waiting & !after).find_map(ready))
+        let pipeline = pipelines(after).find(ready).or_else(|| pipelines(waiting & !after).find(ready))?;
+        let &number = self.state.pipelines[pipeline].waiting[structure as usize].front()?;
+        Some((pipeline, number))
     }
 
     /// When the next request can be taken, if nothing else happens. Core cycles.
     pub(super) fn next_grant(&self, cycle: u64) -> u64 {
-        let rate = self.gpu.memory_pipeline.rate();
         let mut next = u64::MAX;
-        for structure in 0..STRUCTURES {
+        for (structure, available) in self.state.available.iter().enumerate() {
             let blocked =
                 structure == Structure::L1 as usize && self.state.stalled.is_some() && !self.state.changed;
-            if blocked {
-                continue;
-            }
-            let first = self.state.arbiters[structure].free.max(cycle + 1);
-            for pipeline in pipelines(self.state.waiting[structure]) {
-                if let Some(&number) = self.state.pipelines[pipeline].waiting[structure].front() {
-                    next = next.min(self.state.accesses[number].next_available(rate).max(first));
-                }
+            if self.state.waiting[structure] != 0 && !blocked {
+                let first = available.iter().fold(u64::MAX, |first, cycle| first.min(*cycle));
+                next = next.min(first.max(self.state.arbiters[structure].free).max(cycle + 1));
             }
         }
         next
@@ -137,15 +131,23 @@ impl MemoryUnit {
 
     /// Requests leave a pipeline's buffer; with the last one their access leaves the queue.
     fn leave_buffer(&mut self, structure: Structure, pipeline: usize, requests: u16, last: bool) {
+        let spec = &self.gpu.memory_pipeline;
         let unit = &mut self.state.pipelines[pipeline];
         unit.buffered -= u32::from(requests);
-        if last {
-            let queue = &mut unit.waiting[structure as usize];
-            queue.pop_front();
-            if queue.is_empty() {
-                self.state.waiting[structure as usize] &= !(1 << pipeline);
-            }
+        self.drained |= 1 << pipeline;
+        if unit.buffered == 0 && spec.organisation == Organisation::PerSm {
+            self.released = (1 << SUB_CORES) - 1;
         }
+        let queue = &mut unit.waiting[structure as usize];
+        if last {
+            queue.pop_front();
+        }
+        let first = queue.front().map(|&number| &self.state.accesses[number]);
+        if first.is_none() {
+            self.state.waiting[structure as usize] &= !(1 << pipeline);
+        }
+        self.state.available[structure as usize][pipeline] =
+            first.map_or(u64::MAX, |access| access.next_available(spec.rate()));
     }
 
     /// L1 takes lines of one access, or finds why it cannot.
@@ -186,15 +188,15 @@ impl MemoryUnit {
         let quota = (access.total - access.taken).div_ceil(access.passes.max(1)).min(available);
         let mut taken = 0;
         while taken < quota {
-            let line = self.state.lines[self.state.accesses[number].first];
-            match self.take_line(number, &line, cycle) {
+            let first = self.state.accesses[number].first;
+            match self.take_line(number, first, cycle) {
                 Ok(()) => {}
                 Err(stall) if taken == 0 => return Err(stall),
                 Err(_) => break,
             }
+            self.state.lines.discard(first);
             let access = &mut self.state.accesses[number];
-            self.state.lines.remove(access.first);
-            access.first = line.next;
+            access.first = self.state.lines[first].next;
             access.taken += 1;
             taken += 1;
         }
@@ -212,33 +214,37 @@ impl MemoryUnit {
     }
 
     /// L1 takes a line of an access.
-    fn take_line(&mut self, number: u32, line: &Line, cycle: u64) -> Result<(), Stall> {
-        let access = self.state.accesses[number];
+    #[inline]
+    fn take_line(&mut self, number: u32, first: u32, cycle: u64) -> Result<(), Stall> {
+        let State { accesses, lines, outgoing, tlb, l1, .. } = &mut self.state;
+        let access = &mut accesses[number];
         let spec = &self.gpu.l1;
-        let queued = self.state.outgoing.len() + self.state.tlb.len();
-        let queue_has_room = queued < spec.miss_queue as usize;
-        if access.is_load() && !bypasses(&access.operation, access.deferred) {
-            return match self.state.l1.load(spec, line.address, line.sectors, number, queue_has_room)? {
-                Lookup::Hit => {
-                    let texture = access.operation.space == MemorySpace::Texture;
-                    let latency = if texture { self.gpu.texture.latency } else { spec.latency };
-                    let access = &mut self.state.accesses[number];
-                    access.ready = access.ready.max(cycle + u64::from(latency));
-                    Ok(())
-                }
-                Lookup::Wait { fetch, entry } => {
-                    self.state.accesses[number].unanswered += 1;
-                    if fetch != 0 {
-                        let line = Line { sectors: fetch, ..*line };
-                        self.ask(cycle, &access, &line, RequestKind::Read, entry | FILL);
-                    }
-                    Ok(())
-                }
-            };
+        let queue_has_room = outgoing.len() + tlb.len() < spec.miss_queue as usize;
+        if !access.is_load() || bypasses(&access.operation, access.deferred) {
+            return if queue_has_room { self.pass_line(number, first, cycle) } else { Err(Stall::Queue) };
         }
-        if !queue_has_room {
-            return Err(Stall::Queue);
+        let line = &lines[first];
+        match l1.load(spec, line.address, line.sectors, number, queue_has_room)? {
+            Lookup::Hit => {
+                let texture = access.operation.space == MemorySpace::Texture;
+                let latency = if texture { self.gpu.texture.latency } else { spec.latency };
+                access.ready = access.ready.max(cycle + u64::from(latency));
+            }
+            Lookup::Wait { fetch, entry } => {
+                access.unanswered += 1;
+                if fetch != 0 {
+                    let (access, line) = (*access, Line { sectors: fetch, ..*line });
+                    self.ask(cycle, &access, &line, RequestKind::Read, entry | FILL);
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// A line of an access goes on to L2, whatever L1 has.
+    fn pass_line(&mut self, number: u32, first: u32, cycle: u64) -> Result<(), Stall> {
+        let (access, line) = (self.state.accesses[number], &self.state.lines[first]);
+        let spec = &self.gpu.l1;
         let kind = match access.operation.kind {
             AccessKind::Load => {
                 self.state.l1.counters.load_sectors_bypassed += u64::from(line.sectors.count_ones());
@@ -255,7 +261,8 @@ impl MemoryUnit {
             self.state.l1.drop_line(line.address, line.sectors);
         }
         self.state.accesses[number].unanswered += 1;
-        self.ask(cycle, &access, line, kind, number);
+        let line = *line;
+        self.ask(cycle, &access, &line, kind, number);
         Ok(())
     }
 

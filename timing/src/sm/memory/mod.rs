@@ -105,6 +105,9 @@ pub(crate) struct State {
     /// Pipelines with accesses for a structure, one bit each.
     #[serde(skip)]
     waiting: [u32; STRUCTURES],
+    /// When the next request of the first of these has its address, by structure and pipeline. Core cycles; `u64::MAX` for none.
+    #[serde(skip)]
+    available: [[u64; SUB_CORES]; STRUCTURES],
     /// Pipelines with accesses in their dispatch latches, one bit each.
     #[serde(skip)]
     latched: u32,
@@ -117,7 +120,7 @@ pub(crate) struct State {
     /// Requests that wait to leave.
     outgoing: VecDeque<MemoryRequest>,
     credits: u32,
-    completions: Vec<Completions>,
+    completions: [Completions; SUB_CORES],
     /// When the first of them is there. Core cycles; `u64::MAX` if there is none.
     #[serde(skip)]
     next_completion: u64,
@@ -140,6 +143,10 @@ pub struct MemoryUnit {
     gpu: Arc<GpuSpec>,
     sm: u16,
     state: State,
+    /// Sub-cores whose dispatch latch the last step has freed, one bit each.
+    released: u32,
+    /// Pipelines whose buffer requests have left in a step, one bit each.
+    drained: u32,
     /// Scratch of `accept` and `step`.
     coalesced: Coalesced,
     touched: Vec<Touched>,
@@ -163,6 +170,7 @@ impl MemoryUnit {
             pipelines: vec![Pipeline::default(); pipelines],
             arbiters: [Arbiter::default(); STRUCTURES],
             waiting: [0; STRUCTURES],
+            available: [[u64::MAX; SUB_CORES]; STRUCTURES],
             latched: 0,
             l1: L1::new(&gpu.l1, gpu.l1.size),
             constants: ConstantCache::new(&gpu.constant),
@@ -171,7 +179,7 @@ impl MemoryUnit {
             tlb: Tlb::default(),
             outgoing: VecDeque::new(),
             credits: gpu.memory_pipeline.credits,
-            completions: vec![Completions::default(); SUB_CORES],
+            completions: Default::default(),
             next_completion: u64::MAX,
             fill_free: 0,
             next_step: u64::MAX,
@@ -182,6 +190,8 @@ impl MemoryUnit {
             gpu: Arc::clone(gpu),
             sm,
             state,
+            released: 0,
+            drained: 0,
             coalesced: Coalesced::default(),
             touched: Vec::new(),
             answered: Vec::new(),
@@ -192,6 +202,11 @@ impl MemoryUnit {
     pub fn can_accept(&self, sub_core: u8, cycle: u64) -> bool {
         let pipeline = &self.state.pipelines[self.pipeline(sub_core)];
         pipeline.can_accept(self.gpu.memory_pipeline.organisation, cycle)
+    }
+
+    /// Sub-cores whose dispatch latch the last step has freed.
+    pub fn released(&self) -> impl Iterator<Item = u8> + use<> {
+        pipelines(self.released).map(|sub_core| sub_core as u8)
     }
 
     /// From when on the dispatch latch of a sub-core takes an instruction; `u64::MAX` if a step has to free it. Core cycles.
@@ -261,7 +276,7 @@ impl MemoryUnit {
                 let pattern = Pattern { active, addresses, width: operation.width, marks };
                 let footprint = self.coalesced.coalesce(self.gpu.coalescer.policy, &pattern);
                 self.state.counters.count_lines(&operation, footprint, self.coalesced.lines.len());
-                access.passes = self.gpu.l1.passes(&pattern, &self.coalesced.runs, &mut self.touched) as u16;
+                access.passes = self.gpu.l1.passes(&pattern, &mut self.coalesced, &mut self.touched) as u16;
             }
         }
         // An access of no lane passes through the shared data stage, and so ends.
@@ -282,10 +297,12 @@ impl MemoryUnit {
     }
 
     /// Moves what is in the dispatch latch to the address stage if the buffer has room.
+    #[inline]
     fn start(&mut self, pipeline: usize, cycle: u64) {
         let spec = &self.gpu.memory_pipeline;
         let unit = &mut self.state.pipelines[pipeline];
         let Some(number) = unit.latched.filter(|_| unit.buffered < spec.buffer) else { return };
+        self.released |= 1 << pipeline;
         let access = &mut self.state.accesses[number];
         let stages = u64::from(spec.organisation == Organisation::PerSubCore);
         access.start = unit.address_free.max(cycle - 1 + stages);
@@ -295,8 +312,13 @@ impl MemoryUnit {
         unit.latch_free = access.start.max(cycle);
         unit.address_free = access.start + cycles;
         unit.buffered += u32::from(access.total);
-        unit.waiting[access.structure as usize].push_back(number);
-        self.state.waiting[access.structure as usize] |= 1 << pipeline;
+        let structure = access.structure as usize;
+        let queue = &mut unit.waiting[structure];
+        queue.push_back(number);
+        if queue.len() == 1 {
+            self.state.waiting[structure] |= 1 << pipeline;
+            self.state.available[structure][pipeline] = access.next_available(spec.rate());
+        }
         self.state.counters.pipeline.address_cycles += cycles;
         self.state.next_step = self.state.next_step.min(access.start + 1);
     }
@@ -310,9 +332,10 @@ impl MemoryUnit {
         outbox: &mut Vec<Timed<MemoryRequest>>,
         performed: &mut Vec<u32>,
     ) {
+        (self.released, self.drained) = (0, 0);
         let next_reply = self.take_replies(cycle, inbox);
         self.grant(cycle, performed);
-        for pipeline in pipelines(self.state.latched) {
+        for pipeline in pipelines(self.state.latched & self.drained) {
             self.start(pipeline, cycle + 1);
         }
         self.send(cycle, outbox);
@@ -395,11 +418,12 @@ impl MemoryUnit {
     }
 
     /// Ends an access of which all is taken and answered.
+    #[inline]
     fn finish(&mut self, number: u32) {
-        let Access { taken, total, unanswered, ready, instruction, sub_core, .. } =
-            self.state.accesses[number];
-        if taken == total && unanswered == 0 {
-            self.state.accesses.remove(number);
+        let access = &self.state.accesses[number];
+        if access.taken == access.total && access.unanswered == 0 {
+            let Access { ready, instruction, sub_core, .. } = *access;
+            self.state.accesses.discard(number);
             self.state.completions[usize::from(sub_core)].add(ready, instruction);
             self.state.next_completion = self.state.next_completion.min(ready);
         }
@@ -449,12 +473,13 @@ impl MemoryUnit {
     }
 
     /// An instruction of a sub-core whose result can be written back, or whose store is acknowledged.
+    #[inline]
     pub fn next_completion(&mut self, sub_core: u8, cycle: u64) -> Option<u32> {
         let one_latch = self.gpu.memory_pipeline.organisation == Organisation::PerSm;
         if one_latch && self.state.last_write_back == Some(cycle) {
             return None;
         }
-        let instruction = self.state.completions.get_mut(usize::from(sub_core))?.take(cycle)?;
+        let instruction = self.state.completions[usize::from(sub_core)].take(cycle)?;
         self.state.find_next_completion();
         self.state.last_write_back = Some(cycle);
         Some(instruction)

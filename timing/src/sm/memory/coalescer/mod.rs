@@ -2,11 +2,13 @@
 
 mod fermi;
 pub mod runs;
+pub mod shape;
 mod volta;
 
 use warp_stream::{LaneMask, WARP_SIZE};
 
 use runs::Run;
+use shape::Shape;
 
 use super::access::Line;
 use crate::specification::{Document, SpecificationError};
@@ -99,28 +101,13 @@ pub struct Footprint {
     pub by_eight: u32,
 }
 
-impl Pattern<'_> {
-    /// Whether all lanes take part, one after the other.
-    pub fn is_consecutive(&self) -> bool {
-        let [first, second, ..] = *self.addresses;
-        let mut expected = first;
-        let mut apart = u64::from(!self.active);
-        if second.wrapping_sub(first) != u64::from(self.width) {
-            return false;
-        }
-        for address in self.addresses {
-            apart |= address ^ expected;
-            expected = expected.wrapping_add(u64::from(self.width));
-        }
-        apart == 0
-    }
-}
-
 /// What an access comes to. Kept from access to access for its memory.
 #[derive(Debug, Clone, Default)]
 pub struct Coalesced {
-    /// In the order of the lanes.
-    pub runs: Vec<Run>,
+    /// How its addresses lie.
+    pub shape: Shape,
+    /// In the order of the lanes; none if nobody asks.
+    runs: Vec<Run>,
     /// In the order in which lanes touch them.
     pub lines: Vec<Line>,
 }
@@ -128,18 +115,34 @@ pub struct Coalesced {
 impl Coalesced {
     /// Empties it.
     pub fn clear(&mut self) {
+        self.shape = Shape::Any;
         self.runs.clear();
         self.lines.clear();
     }
 
     /// Splits an access into lines; it is empty before.
     pub fn coalesce(&mut self, policy: CoalescerPolicy, pattern: &Pattern<'_>) -> Footprint {
-        runs::find(pattern, &mut self.runs);
-        match policy {
-            CoalescerPolicy::Volta => volta::coalesce(&self.runs, &mut self.lines),
-            CoalescerPolicy::VoltaByEight => volta::coalesce_by_eight(&self.runs, &mut self.lines),
-            CoalescerPolicy::Fermi => fermi::coalesce(&self.runs, &mut self.lines),
+        self.shape = Shape::of(pattern);
+        match (policy, self.shape) {
+            (CoalescerPolicy::Volta, Shape::Consecutive) => shape::consecutive(pattern, &mut self.lines),
+            (CoalescerPolicy::Volta, Shape::Uniform) => shape::uniform(pattern, &mut self.lines),
+            _ => {
+                runs::find(pattern, &mut self.runs);
+                match policy {
+                    CoalescerPolicy::Volta => volta::coalesce(&self.runs, &mut self.lines),
+                    CoalescerPolicy::VoltaByEight => volta::coalesce_by_eight(&self.runs, &mut self.lines),
+                    CoalescerPolicy::Fermi => fermi::coalesce(&self.runs, &mut self.lines),
+                }
+            }
         }
+    }
+
+    /// The runs of the access that was coalesced.
+    pub fn runs(&mut self, pattern: &Pattern<'_>) -> &[Run] {
+        if self.runs.is_empty() {
+            runs::find(pattern, &mut self.runs);
+        }
+        &self.runs
     }
 
     /// Splits the addresses of texels, of `width` bytes each, into lines; it is empty before.
@@ -242,18 +245,6 @@ mod tests {
     fn consecutive_words_that_begin_within_a_line_touch_one_sector_more() {
         let (lines, sectors) = run(CoalescerPolicy::Volta, !0, load(4, |lane| 0x1004 + 4 * lane));
         assert_eq!((lines, sectors), (2, Footprint { distinct: 5, by_eight: 8 }));
-    }
-
-    #[test]
-    fn only_all_lanes_one_after_the_other_are_consecutive() {
-        let is_consecutive = |active, width, stride| {
-            let (addresses, _) = load(width, |lane| 0x1004 + stride * lane);
-            Pattern { active, addresses: &addresses, width, marks: false }.is_consecutive()
-        };
-        assert!(is_consecutive(!0, 4, 4));
-        assert!(!is_consecutive(!0 >> 1, 4, 4));
-        assert!(!is_consecutive(!0, 4, 8));
-        assert!(!is_consecutive(!0, 4, 0));
     }
 
     #[test]

@@ -57,21 +57,16 @@ const EIGHT: usize = 8;
 /// Finds the runs of a pattern, in the order of the lanes. None goes from one eight of lanes to the next, nor from a part
 /// ([`lanes_per_part`]) to the next.
 pub fn find(pattern: &Pattern<'_>, runs: &mut Vec<Run>) {
-    let consecutive = pattern.is_consecutive();
     let most = lanes_per_part(pattern.width).min(EIGHT);
     let (eights, _) = pattern.addresses.as_chunks::<EIGHT>();
     for (first, addresses) in (0_u8..).step_by(EIGHT).zip(eights) {
         let active = (pattern.active >> first) as u8;
         let all = active == u8::MAX && most == EIGHT;
-        let line = match (all, consecutive) {
-            (false, _) => None,
-            (true, false) => one_line(addresses, pattern.width),
-            (true, true) => one_line_of_consecutive(addresses[0], pattern.width),
-        };
+        let line = if all { one_line(addresses, pattern.width) } else { None };
         match line {
             Some((line, words)) => {
-                let sectors = sectors(words);
-                let mut run = Run { line, words, sectors, bytes: 0, lanes: 0xff << first, first };
+                let mut run =
+                    Run { line, words, sectors: sectors(words), bytes: 0, lanes: 0xff << first, first };
                 if pattern.marks {
                     let touched =
                         |address: &u64| super::ones((address % LINE_BYTES) as u32, pattern.width.into());
@@ -89,6 +84,9 @@ fn one_line(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
     if !matches!(width, 1 | 2 | 4 | 8 | 16) {
         return None;
     }
+    if let Some(found) = one_stretch(addresses, width) {
+        return Some(found);
+    }
     let of_a_lane = if width == 16 { 3_u32 } else { 1 };
     let line = addresses[0] - addresses[0] % LINE_BYTES;
     let (mut words, mut apart) = (0, 0);
@@ -101,11 +99,23 @@ fn one_line(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
     one.then_some((line, words as u16))
 }
 
-/// The same of eight lanes that touch one byte after the other.
-fn one_line_of_consecutive(first: u64, width: u8) -> Option<(u64, u16)> {
+/// The same of eight lanes that touch one byte after the other, or all the same, which most do.
+fn one_stretch(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
+    let [first, second, ..] = *addresses;
+    let stride = second.wrapping_sub(first);
+    let bytes = match stride {
+        0 => u32::from(width),
+        _ if stride == u64::from(width) => u32::from(width) * EIGHT as u32,
+        _ => return None,
+    };
+    let (mut apart, mut expected) = (0, first);
+    for address in addresses {
+        apart |= address ^ expected;
+        expected = expected.wrapping_add(stride);
+    }
     let offset = (first % LINE_BYTES) as u32;
-    let end = offset + u32::from(width) * EIGHT as u32;
-    (end <= LINE_BYTES as u32).then(|| (first - u64::from(offset), words_of(offset, end - offset)))
+    let one = apart == 0 && offset + bytes <= LINE_BYTES as u32;
+    one.then(|| (first - u64::from(offset), words_of(offset, bytes)))
 }
 
 /// The words that some bytes lie in, one bit each.

@@ -9,7 +9,7 @@ const EIGHT: u8 = 8;
 /// Over the whole warp.
 pub fn coalesce(runs: &[Run], lines: &mut Vec<Line>) -> Footprint {
     add(runs, lines);
-    Footprint { distinct: sectors(lines), by_eight: eights(runs).map(distinct).sum() }
+    Footprint { distinct: sectors(lines), by_eight: by_eight(runs) }
 }
 
 /// Over eight lanes at a time.
@@ -25,12 +25,13 @@ fn eights(runs: &[Run]) -> impl Iterator<Item = &[Run]> {
     runs.chunk_by(|one, other| one.first / EIGHT == other.first / EIGHT)
 }
 
-/// Distinct sectors of a few runs.
-fn distinct(runs: &[Run]) -> u32 {
-    let new = |(place, run): (usize, &Run)| {
-        let known = runs[..place].iter().filter(|known| known.line == run.line);
-        let known = known.fold(0, |sectors, known| sectors | known.sectors);
-        (run.sectors & !known).count_ones()
-    };
-    runs.iter().enumerate().map(new).sum()
+/// Distinct sectors of each eight lanes, added up.
+fn by_eight(runs: &[Run]) -> u32 {
+    let mut total = 0;
+    for (place, run) in runs.iter().enumerate() {
+        let before = runs[..place].iter().rev().take_while(|known| known.first / EIGHT == run.first / EIGHT);
+        let known = before.filter(|known| known.line == run.line);
+        total += (run.sectors & !known.fold(0, |sectors, known| sectors | known.sectors)).count_ones();
+    }
+    total
 }

@@ -11,8 +11,9 @@ use warp_stream::WARP_SIZE;
 use super::L1Spec;
 use crate::message::LINE_BYTES;
 use crate::sm::memory::banks::MAXIMUM_BANKS;
-use crate::sm::memory::coalescer::Pattern;
 use crate::sm::memory::coalescer::runs::{Run, WORD_BYTES, lanes_per_part};
+use crate::sm::memory::coalescer::shape::Shape;
+use crate::sm::memory::coalescer::{Coalesced, Pattern};
 
 /// Words of a data bank's width in a line.
 const WORDS: u64 = LINE_BYTES / WORD_BYTES;
@@ -40,12 +41,18 @@ impl BankCounts {
     /// One word more in each of some banks.
     fn add(&mut self, mut banks: u32) {
         for bits in &mut self.0 {
+            if banks == 0 {
+                return;
+            }
             (*bits, banks) = (*bits ^ banks, *bits & banks);
         }
     }
 
     /// Of the bank that has most.
     fn most(&self) -> u32 {
+        if self.0[1..].iter().all(|bits| *bits == 0) {
+            return u32::from(self.0[0] != 0);
+        }
         let mut banks = u32::MAX;
         self.0.iter().rev().fold(0, |most, bits| {
             let more = banks & bits;
@@ -59,6 +66,7 @@ impl BankCounts {
 fn look_up(runs: &[Run], tag_banks: u32, lines: &mut Vec<Touched>) -> u8 {
     lines.clear();
     let mut banks = [0_u8; MAXIMUM_BANKS as usize];
+    let mut passes = 0;
     for run in runs {
         let (line, words) = (run.line / LINE_BYTES, run.words);
         if let Some(known) = lines.iter_mut().rev().find(|known| known.line == line) {
@@ -68,19 +76,21 @@ fn look_up(runs: &[Run], tag_banks: u32, lines: &mut Vec<Touched>) -> u8 {
         let pass = &mut banks[tag_bank(line, tag_banks)];
         lines.push(Touched { line, words, pass: *pass });
         *pass += 1;
+        passes = passes.max(*pass);
     }
-    banks.into_iter().max().unwrap_or(0)
+    passes
 }
 
 /// The words of one pass that are in the same data bank, at most.
 fn words_of_a_bank(lines: &[Touched], pass: u8, data_banks: u32) -> u32 {
     let mut counts = BankCounts::default();
     for touched in lines.iter().filter(|touched| touched.pass == pass) {
-        let first = (touched.line * WORDS % u64::from(data_banks)) as u32;
         let words = u32::from(touched.words);
-        if data_banks.is_multiple_of(WORDS as u32) {
-            counts.add(words << first);
+        let line_banks = data_banks / WORDS as u32;
+        if data_banks.is_power_of_two() && line_banks > 0 {
+            counts.add(words << ((touched.line as u32 & (line_banks - 1)) * WORDS as u32));
         } else {
+            let first = (touched.line * WORDS % u64::from(data_banks)) as u32;
             (0..WORDS as u32)
                 .filter(|word| words >> word & 1 != 0)
                 .for_each(|word| counts.add(1 << ((first + word) % data_banks)));
@@ -100,20 +110,36 @@ fn tag_bank(line: u64, banks: u32) -> usize {
 }
 
 impl L1Spec {
-    /// Cycles that an access takes of which `runs` are the runs; `lines` is scratch.
-    pub(crate) fn passes(&self, pattern: &Pattern<'_>, runs: &[Run], lines: &mut Vec<Touched>) -> u32 {
-        if self.tag_banks > 1 && pattern.is_consecutive() {
-            return (WARP_SIZE as u64 * u64::from(pattern.width)).div_ceil(LINE_BYTES) as u32;
-        }
+    /// Cycles that an access takes that has been coalesced; `lines` is scratch.
+    pub(crate) fn passes(
+        &self,
+        pattern: &Pattern<'_>,
+        coalesced: &mut Coalesced,
+        lines: &mut Vec<Touched>,
+    ) -> u32 {
         let lanes = lanes_per_part(pattern.width) as u8;
-        let parts = runs.chunk_by(|one, other| one.first / lanes == other.first / lanes);
+        match coalesced.shape {
+            Shape::Consecutive if self.tag_banks > 1 => {
+                return (WARP_SIZE as u64 * u64::from(pattern.width)).div_ceil(LINE_BYTES) as u32;
+            }
+            Shape::Uniform if coalesced.lines.len() == 1 && self.reads_a_line_at_once() => {
+                return WARP_SIZE as u32 / u32::from(lanes);
+            }
+            _ => {}
+        }
+        let parts = coalesced.runs(pattern).chunk_by(|one, other| one.first / lanes == other.first / lanes);
         parts.map(|part| self.part_passes(part, lines)).sum()
+    }
+
+    /// Whether words of one line are never in one data bank.
+    fn reads_a_line_at_once(&self) -> bool {
+        self.data_banks == 0 || u64::from(self.data_banks) >= WORDS
     }
 
     /// Cycles that a part of the access takes.
     fn part_passes(&self, runs: &[Run], lines: &mut Vec<Touched>) -> u32 {
         let one_line = runs.iter().all(|run| run.line == runs[0].line);
-        if one_line && (self.data_banks == 0 || u64::from(self.data_banks) >= WORDS) {
+        if one_line && self.reads_a_line_at_once() {
             return 1;
         }
         let passes = look_up(runs, self.tag_banks, lines);
@@ -127,15 +153,15 @@ impl L1Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sm::memory::coalescer::runs;
     use crate::specification::GpuSpec;
 
     fn passes(gpu: &str, width: u8, address: impl Fn(u64) -> u64) -> u32 {
         let addresses = std::array::from_fn(|lane| 0x10_0000 + address(lane as u64));
         let pattern = Pattern { active: !0, addresses: &addresses, width, marks: false };
-        let mut runs = Vec::new();
-        runs::find(&pattern, &mut runs);
-        GpuSpec::built_in(gpu).unwrap().l1.passes(&pattern, &runs, &mut Vec::new())
+        let gpu = GpuSpec::built_in(gpu).unwrap();
+        let mut coalesced = Coalesced::default();
+        coalesced.coalesce(gpu.coalescer.policy, &pattern);
+        gpu.l1.passes(&pattern, &mut coalesced, &mut Vec::new())
     }
 
     #[test]

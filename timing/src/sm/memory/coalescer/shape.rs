@@ -1,0 +1,141 @@
+//! Accesses that are told by the address of their first lane: most are, and nothing of them is asked lane by lane.
+
+use warp_stream::{LaneMask, WARP_SIZE};
+
+use super::{Footprint, Pattern, ones};
+use crate::message::{LINE_BYTES, SECTOR_BYTES};
+use crate::sm::memory::access::Line;
+
+/// Lanes whose sectors are counted together.
+const EIGHT: u64 = 8;
+
+/// How the addresses of an access lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shape {
+    /// All lanes take part and touch one byte after the other.
+    Consecutive,
+    /// All lanes take part and touch the same.
+    Uniform,
+    /// Any other.
+    #[default]
+    Any,
+}
+
+impl Shape {
+    /// The shape of a pattern.
+    pub fn of(pattern: &Pattern<'_>) -> Shape {
+        let [first, second, ..] = *pattern.addresses;
+        let width = u64::from(pattern.width.max(1));
+        let stride = second.wrapping_sub(first);
+        let shape = match stride {
+            0 => Shape::Uniform,
+            _ if stride == width => Shape::Consecutive,
+            _ => return Shape::Any,
+        };
+        let mut apart = u64::from(!pattern.active);
+        let mut expected = first;
+        for address in pattern.addresses {
+            apart |= address ^ expected;
+            expected = expected.wrapping_add(stride);
+        }
+        let ends = first.checked_add(width * WARP_SIZE as u64).is_some();
+        if apart == 0 && ends { shape } else { Shape::Any }
+    }
+}
+
+/// Adds the lines of an access of consecutive lanes.
+pub fn consecutive(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
+    let (first, width) = (pattern.addresses[0], u64::from(pattern.width.max(1)));
+    add(pattern.marks, first, width * WARP_SIZE as u64, lines, |from, to| {
+        let lanes = (from - first) / width..=(to - 1 - first) / width;
+        LaneMask::MAX >> (WARP_SIZE as u64 - 1 - lanes.end()) & LaneMask::MAX << lanes.start()
+    });
+    let eight = EIGHT * width;
+    let by_eight = (0..WARP_SIZE as u64 / EIGHT).map(|turn| sectors(first + turn * eight, eight)).sum();
+    Footprint { distinct: sectors(first, width * WARP_SIZE as u64), by_eight }
+}
+
+/// Adds the lines of an access of all lanes to one place.
+pub fn uniform(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
+    let (first, width) = (pattern.addresses[0], u64::from(pattern.width.max(1)));
+    add(pattern.marks, first, width, lines, |_, _| LaneMask::MAX);
+    let distinct = sectors(first, width);
+    Footprint { distinct, by_eight: distinct * (WARP_SIZE as u64 / EIGHT) as u32 }
+}
+
+/// Adds the lines of a stretch of bytes; `lanes` tells who touches bytes from one address to before another.
+fn add(marks: bool, first: u64, bytes: u64, lines: &mut Vec<Line>, lanes: impl Fn(u64, u64) -> LaneMask) {
+    let (mut from, end) = (first, first + bytes);
+    while from < end {
+        let offset = from % LINE_BYTES;
+        let to = end.min(from - offset + LINE_BYTES);
+        let mut line = Line { address: from - offset, ..Line::default() };
+        line.sectors = (ones(offset as u32 / SECTOR_BYTES as u32, sectors(from, to - from))) as u8;
+        if marks {
+            line.bytes = ones(offset as u32, (to - from) as u32);
+            line.lanes = lanes(from, to);
+        }
+        lines.push(line);
+        from = to;
+    }
+}
+
+/// Sectors that a stretch of bytes lies in.
+fn sectors(first: u64, bytes: u64) -> u32 {
+    ((first + bytes - 1) / SECTOR_BYTES - first / SECTOR_BYTES + 1) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sm::memory::coalescer::{runs, volta};
+
+    fn shape(active: LaneMask, width: u8, stride: u64) -> Shape {
+        let addresses = std::array::from_fn(|lane| 0x1004 + stride * lane as u64);
+        Shape::of(&Pattern { active, addresses: &addresses, width, marks: false })
+    }
+
+    #[test]
+    fn only_all_lanes_one_after_the_other_are_consecutive() {
+        assert_eq!(shape(!0, 4, 4), Shape::Consecutive);
+        assert_eq!(shape(!0 >> 1, 4, 4), Shape::Any);
+        assert_eq!(shape(!0, 4, 8), Shape::Any);
+    }
+
+    #[test]
+    fn only_all_lanes_at_one_place_are_uniform() {
+        assert_eq!(shape(!0, 4, 0), Shape::Uniform);
+        assert_eq!(shape(1, 4, 0), Shape::Any);
+        let addresses = std::array::from_fn(|lane| 0x1000 + 4 * (lane as u64 / 31));
+        let pattern = Pattern { active: !0, addresses: &addresses, width: 4, marks: false };
+        assert_eq!(Shape::of(&pattern), Shape::Any);
+    }
+
+    #[test]
+    fn an_access_that_ends_behind_the_last_address_is_looked_at_lane_by_lane() {
+        let addresses = std::array::from_fn(|lane| (u64::MAX - 64).wrapping_add(4 * lane as u64));
+        let pattern = Pattern { active: !0, addresses: &addresses, width: 4, marks: false };
+        assert_eq!(Shape::of(&pattern), Shape::Any);
+    }
+
+    #[test]
+    fn shapes_touch_what_their_lanes_touch() {
+        for (width, start, marks, consecutive) in (0..5 * 256 * 4).map(|case| {
+            (1 << (case % 5), 0x1000 + case / 5 % 256, case / 1280 % 2 == 0, case / 2560 % 2 == 0)
+        }) {
+            let stride = if consecutive { width } else { 0 };
+            let addresses = std::array::from_fn(|lane| start + stride * lane as u64);
+            let pattern = Pattern { active: !0, addresses: &addresses, width: width as u8, marks };
+            let [mut by_shape, mut by_lane] = [Vec::new(), Vec::new()];
+            let footprint = if consecutive {
+                super::consecutive(&pattern, &mut by_shape)
+            } else {
+                uniform(&pattern, &mut by_shape)
+            };
+            let mut runs = Vec::new();
+            runs::find(&pattern, &mut runs);
+            assert_eq!(footprint, volta::coalesce(&runs, &mut by_lane));
+            assert_eq!(by_shape, by_lane, "{width} B from {start:#x}, stride {stride}");
+        }
+    }
+}

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ptx_frontend::analyse::{reads, writes};
+use ptx_frontend::analyse::{ControlFlow, reads, writes};
 use ptx_frontend::ir::{Instruction, InstructionIndex, Operand};
 use ptx_frontend::isa::{Effect, Op, ScalarType};
-use ptx_frontend::lower::{LoweredFunction, lower};
+use ptx_frontend::lower::LoweredFunction;
 use warp_stream::{MachineCode, MachineInstruction, OperationClass, Registers};
 
 use super::{BindError, Binder};
@@ -188,12 +188,11 @@ impl Binder<'_, '_> {
     }
 
     /// Binds all instructions in the order of the function's machine code.
-    pub(super) fn bind_in_machine_order(&mut self) -> Result<(), BindError> {
-        let lowered = lower(&self.source, &self.flow, &self.replacements);
+    pub(super) fn bind_in_machine_order(&mut self, lowered: &LoweredFunction) -> Result<(), BindError> {
         // Every target is an op of the function, whatever the lowered form says.
         self.starts = vec![self.entry; self.source.instructions.len()];
-        let mut blocks = self.blocks_by_position(&lowered).into_iter().peekable();
-        let first = self.extend_code(&lowered);
+        let mut blocks = blocks_by_position(&self.flow, lowered).into_iter().peekable();
+        let first = self.extend_code(lowered);
         for (number, effects) in lowered.effects.iter().enumerate() {
             let position = first + number as u32;
             let mut meeting = None;
@@ -209,7 +208,7 @@ impl Binder<'_, '_> {
             for &instruction in effects {
                 self.forbid_deferral(position);
                 self.bind_at(instruction.0 as usize)?;
-                self.keep_note(position, number, &lowered);
+                self.keep_note(position, number, lowered);
             }
             if self.linker.code.len() == first_op {
                 let nothing = self.unguarded(control::uncounted_nothing);
@@ -222,13 +221,6 @@ impl Binder<'_, '_> {
             self.place_ops(first_op, position);
         }
         Ok(())
-    }
-
-    /// The first instructions of the function's blocks, with the machine instructions at which the blocks begin.
-    fn blocks_by_position(&self, lowered: &LoweredFunction) -> Vec<(u32, InstructionIndex)> {
-        let begin =
-            |start: InstructionIndex| lowered.position.get(start.0 as usize).copied().unwrap_or(u32::MAX);
-        self.flow.blocks().iter().map(|block| (begin(block.start), block.start)).collect()
     }
 
     /// Adds the function's machine instructions; the position of the first.
@@ -349,4 +341,24 @@ impl Binder<'_, '_> {
             machine.notes.push(note);
         }
     }
+}
+
+/// The first instructions of a function's blocks, with the machine instructions at which the blocks begin.
+fn blocks_by_position(flow: &ControlFlow, lowered: &LoweredFunction) -> Vec<(u32, InstructionIndex)> {
+    let begin = |start: InstructionIndex| lowered.position.get(start.0 as usize).copied().unwrap_or(u32::MAX);
+    flow.blocks().iter().map(|block| (begin(block.start), block.start)).collect()
+}
+
+/// The instructions of a function in the order in which they take effect, each with the number of the stretch of machine code
+/// between beginnings of blocks that it takes effect in.
+pub(super) fn stretches(flow: &ControlFlow, lowered: &LoweredFunction) -> Vec<(u32, usize)> {
+    let mut starts: Vec<u32> = blocks_by_position(flow, lowered).into_iter().map(|(at, _)| at).collect();
+    starts.sort_unstable();
+    let mut order = Vec::with_capacity(lowered.order.len());
+    for (number, effects) in (0..).zip(&lowered.effects) {
+        let stretch = starts.partition_point(|&start| start <= number) as u32;
+        let taken = lowered.order.get(effects.start as usize..effects.end as usize).unwrap_or_default();
+        order.extend(taken.iter().map(|instruction| (stretch, instruction.0 as usize)));
+    }
+    order
 }

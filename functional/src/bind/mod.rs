@@ -9,6 +9,7 @@ mod dispatch;
 mod machine;
 mod operands;
 mod place;
+mod rows;
 mod watch;
 
 use std::cell::OnceCell;
@@ -16,10 +17,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness};
+use ptx_frontend::analyse::{Block, BlockId, ControlFlow, Liveness};
 use ptx_frontend::ir::{self, Instruction, InstructionIndex, Place};
 use ptx_frontend::isa::{Control, Effect, Memory, Op as Form, ScalarType, SpecialRegister};
-use ptx_frontend::lower::{Replacements, contract, rewrite_contracted};
+use ptx_frontend::lower::{LoweredFunction, Replacements, contract, lower, rewrite_contracted};
 
 use crate::engine::divergence::NONE;
 use crate::engine::frame::{FrameLayout, Row};
@@ -310,13 +311,6 @@ impl<'l, 'a> Binder<'l, 'a> {
             }
         }
         let predicate_rows = predicate_words.div_ceil(32) as usize;
-        let mut register_rows = 0;
-        for (ty, offset) in source.registers.iter().zip(&mut registers) {
-            if *ty != ScalarType::Pred {
-                *offset = ((predicate_rows + register_rows) * ROW_BYTES) as u32;
-                register_rows += rows_of(*ty);
-            }
-        }
         let places = place::FramePlaces::of(&source, linker)?;
         let noted = linker.machine.as_ref().map(|_| machine::Noted::default());
         Ok(Binder {
@@ -326,7 +320,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             meeting_points,
             entry,
             registers,
-            layout: FrameLayout { predicate_rows, register_rows, ..FrameLayout::default() },
+            layout: FrameLayout { predicate_rows, ..FrameLayout::default() },
             constants: HashMap::new(),
             specials: Vec::new(),
             places,
@@ -345,9 +339,11 @@ impl<'l, 'a> Binder<'l, 'a> {
 
     fn run(mut self) -> Result<BoundFunction, BindError> {
         let source = Arc::clone(&self.source);
+        let lowered = self.is_timed().then(|| lower(&source, &self.flow, &self.replacements));
+        self.share_rows(lowered.as_ref());
         self.keep_stack();
-        if self.is_timed() {
-            self.bind_in_machine_order()?;
+        if let Some(lowered) = lowered {
+            self.bind_in_machine_order(&lowered)?;
         } else {
             for number in 0..source.instructions.len() {
                 self.current = number;
@@ -388,6 +384,28 @@ impl<'l, 'a> Binder<'l, 'a> {
         Ok(bound)
     }
 
+    /// Gives registers their rows, by the order in which instructions are going to be bound.
+    fn share_rows(&mut self, lowered: Option<&LoweredFunction>) {
+        let source = Arc::clone(&self.source);
+        let order: Vec<(u32, usize)> = match lowered {
+            Some(lowered) => machine::stretches(&self.flow, lowered),
+            None => {
+                let blocks = (0..).zip(self.flow.blocks());
+                let numbers = |block: &Block| block.start.0 as usize..block.end.0 as usize;
+                blocks.flat_map(|(stretch, block)| numbers(block).map(move |i| (stretch, i))).collect()
+            }
+        };
+        let mut bound = Vec::with_capacity(order.len());
+        for (stretch, number) in order {
+            match (self.replacements.get(&number), source.instructions.get(number)) {
+                (Some(others), _) => bound.extend(others.iter().map(|other| (stretch, other))),
+                (None, instruction) => bound.extend(instruction.map(|instruction| (stretch, instruction))),
+            }
+        }
+        self.layout.register_rows =
+            rows::share(&source, &bound, self.layout.predicate_rows, &mut self.registers);
+    }
+
     /// Appends the ops of the instruction with this number, and those of who watches it.
     fn bind_at(&mut self, number: usize) -> Result<(), BindError> {
         let source = Arc::clone(&self.source);
@@ -424,7 +442,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             .filter(|&register| self.source.registers[register] != ScalarType::Pred)
             .flat_map(|register| {
                 let first = self.registers[register] as usize / ROW_BYTES;
-                first..first + rows_of(self.source.registers[register])
+                first..first + rows::rows_of(self.source.registers[register])
             });
         rows.collect()
     }
@@ -539,15 +557,6 @@ impl<'l, 'a> Binder<'l, 'a> {
 }
 
 pub(crate) const ROW_BYTES: usize = 128;
-
-/// Rows that a register takes.
-fn rows_of(ty: ScalarType) -> usize {
-    match ty.bits() {
-        0..=32 => 1,
-        33..=64 => 2,
-        _ => 4,
-    }
-}
 
 fn places_of(parameters: &[ir::Parameter], registers: &[u32], source: &ir::Function) -> Vec<ParameterPlace> {
     parameters

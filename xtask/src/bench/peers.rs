@@ -183,7 +183,10 @@ impl Peers {
         let program = self.program(name);
         let mut ours = Kernels::new();
         let run = |ours: &mut Kernels| -> Result<()> {
-            (0..RUNS).try_for_each(|_| Ok(keep_shorter(ours, self.timed(&program, size)?)))
+            for _ in 0..RUNS {
+                keep_shorter(ours, self.timed(&program, size)?);
+            }
+            Ok(())
         };
         run(&mut ours)?;
         let ended = self.installation.gpgpu_sim(&program, size, &self.folder("gpgpu-sim", name))?;
@@ -218,9 +221,10 @@ impl Peers {
         process::quiet(record.arg(self.program(name)).arg(size))?;
         let (mut voltsim, launches) = self.trace_timed(&traces, &folder)?;
         let run = |shortest: &mut Figures, runs| -> Result<()> {
-            (0..runs).try_for_each(|_| {
-                Ok(*shortest = self.trace_timed(&traces, &folder)?.0.shorter(Some(shortest)))
-            })
+            for _ in 0..runs {
+                *shortest = self.trace_timed(&traces, &folder)?.0.shorter(Some(shortest));
+            }
+            Ok(())
         };
         run(&mut voltsim, RUNS - 1)?;
         let ended = self.installation.accel_sim(&traces, launches, &folder)?;

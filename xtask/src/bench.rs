@@ -16,6 +16,18 @@ use std::thread;
 use std::time::Instant;
 use voltsim_tests::catalogue::{self, Mode};
 
+mod peers;
+
+/// What else can be measured.
+#[derive(clap::Subcommand)]
+pub(crate) enum Subject {
+    /// Run programs on GPGPU-Sim, and their traces on Accel-Sim, and on Voltsim with the same configuration.
+    Peers {
+        /// Folder in which GPGPU-Sim has been built, and Accel-Sim, if that is wanted too.
+        folder: PathBuf,
+    },
+}
+
 /// Each time is the shortest of so many runs, which alternate between the modes: machines have good and bad moments.
 const RUNS: usize = 5;
 
@@ -157,14 +169,22 @@ struct TimedLaunch {
     simulated_cycles: u64,
 }
 
-/// Runs every kernel in every mode, prints a table, and writes the rows to `json`.
-pub(crate) fn run(json: Option<&Path>) -> Result<()> {
+/// Measures `subject`, or the engine and the model, prints a table, and writes the rows to `json`.
+pub(crate) fn run(subject: Option<&Subject>, json: Option<&Path>) -> Result<()> {
     let workspace = Workspace::find();
     if !workspace.build()? {
         return Err(Error::Steps("release build".to_owned()));
     }
-    programs::set_up_and_compile(&workspace, Extent::Usual)?;
-    let bench = Bench { command: workspace.command(), programs: programs::folder(&workspace) };
+    match subject {
+        Some(Subject::Peers { folder }) => write_json(&peers::run(&workspace, folder)?, json),
+        None => write_json(&engine_and_model(&workspace)?, json),
+    }
+}
+
+/// Runs every kernel in every mode, and prints a table.
+fn engine_and_model(workspace: &Workspace) -> Result<Vec<Row>> {
+    programs::set_up_and_compile(workspace, Extent::Usual)?;
+    let bench = Bench { command: workspace.command(), programs: programs::folder(workspace) };
     let mut rows = Vec::new();
     let mut natives = HashMap::new();
     println!(
@@ -203,16 +223,19 @@ pub(crate) fn run(json: Option<&Path>) -> Result<()> {
         }
     }
     print_scaling(&rows[before..], TIMED_MODES.len());
-    let idle = bench.idle(&workspace)?;
+    let idle = bench.idle(workspace)?;
     idle.print();
     rows.push(idle);
     print_host_scaling();
     bench.print_start()?;
-    if let Some(path) = json {
-        let text = serde_json::to_string_pretty(&rows).map_err(|error| Error::file(path)(error.into()))?;
-        fs::write(path, text + "\n").map_err(Error::file(path))?;
-    }
-    Ok(())
+    Ok(rows)
+}
+
+/// Writes what was measured to a file, if one is given.
+fn write_json<T: Serialize>(measured: &T, file: Option<&Path>) -> Result<()> {
+    let Some(path) = file else { return Ok(()) };
+    let text = serde_json::to_string_pretty(measured).map_err(|error| Error::file(path)(error.into()))?;
+    fs::write(path, text + "\n").map_err(Error::file(path))
 }
 
 /// How much faster two threads are than one; each kernel has so many rows.

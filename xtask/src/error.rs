@@ -21,6 +21,10 @@ pub(crate) enum Error {
     Compile { count: usize, output: String },
     #[error("{program} does not print {what}")]
     Silent { program: PathBuf, what: &'static str },
+    #[error("{folder} has no {what}; README.md says what has to lie there")]
+    Peer { folder: PathBuf, what: &'static str },
+    #[error("it ended early, the last that it printed is `{last}` ({log})")]
+    EndedEarly { log: PathBuf, last: String },
     #[error("{path}:{line}: not of the form {form}")]
     Table { path: PathBuf, line: usize, form: &'static str },
     #[error("outside of what cards give: {0}")]

@@ -56,8 +56,10 @@ enum Task {
     Micro(micro::Arguments),
     /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++.
     Bench {
+        #[command(subcommand)]
+        subject: Option<bench::Subject>,
         /// Also write the rows to this file.
-        #[arg(long, value_name = "FILE")]
+        #[arg(long, value_name = "FILE", global = true)]
         json: Option<PathBuf>,
     },
 }
@@ -72,7 +74,7 @@ fn main() -> ExitCode {
         Task::Clients(arguments) => clients::run(&arguments),
         Task::Agree { subjects } => agree::run(&subjects),
         Task::Correlate(arguments) => correlate::run(&arguments),
-        Task::Bench { json } => bench::run(json.as_deref()),
+        Task::Bench { subject, json } => bench::run(subject.as_ref(), json.as_deref()),
         Task::Micro(arguments) => micro::run(&arguments),
         Task::Programs { long } => {
             let extent = if long { Extent::Long } else { Extent::Usual };

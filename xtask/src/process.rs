@@ -46,6 +46,19 @@ pub(crate) fn seen(command: &mut Command, mut see: impl FnMut(&str)) -> Result<b
     Ok(child.wait().map_err(start_error(command))?.success())
 }
 
+/// Hands each line of standard output to `see` with the process's number, until the command ends. How it ends is not looked
+/// at.
+pub(crate) fn each_line(command: &mut Command, mut see: impl FnMut(u32, &str)) -> Result<()> {
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(start_error(command))?;
+    for line in child.stdout.take().into_iter().flat_map(|stdout| BufReader::new(stdout).split(b'\n')) {
+        let line = line.map_err(start_error(command))?;
+        see(child.id(), &String::from_utf8_lossy(&line));
+    }
+    child.wait().map_err(start_error(command))?;
+    Ok(())
+}
+
 fn start_error(command: &Command) -> impl FnOnce(std::io::Error) -> Error + use<> {
     let program = command.get_program().to_string_lossy().into_owned();
     move |source| Error::Start { program, source }

@@ -172,6 +172,13 @@ mod tests {
     }
 
     #[test]
+    fn launches_take_what_options_say_and_nothing_else() {
+        let times = |gpu: GpuSpec| (gpu.launch.launch, gpu.launch.drain, gpu.tlb.miss);
+        assert_eq!(times(import(VOLTA)), (5000, 0, 0));
+        assert_eq!(times(import(FERMI)), (0, 0, 0));
+    }
+
+    #[test]
     fn a_latency_that_the_model_cannot_have_is_left_to_the_base() {
         let text = gpgpusim("volta.config", VOLTA).unwrap();
         assert!(text.contains("-ptx_opcode_latency_sfu 100\n"), "{text}");

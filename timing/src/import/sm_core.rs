@@ -39,14 +39,25 @@ pub(super) fn import(options: &mut Options, made: &mut Made) -> Result<(), Impor
     execution(options, made)?;
     latencies(options, made)?;
     resources(options, made)?;
-    if let Some(cycles) = options.number("gpgpu_kernel_launch_latency")? {
-        made.add("launch", "launch", cycles, options.source("gpgpu_kernel_launch_latency"));
-    }
-    if let Some(cycles) = options.number("gpgpu_TB_launch_latency")? {
-        made.add("cta", "start", cycles, options.source("gpgpu_TB_launch_latency"));
-    }
+    launches(options, made)?;
     if let Some(flag) = options.number("gpgpu_perf_sim_memcpy")? {
         made.add("copy", "through_l2", flag != 0, options.source("gpgpu_perf_sim_memcpy"));
+    }
+    Ok(())
+}
+
+/// What launches and requests take beside their work: nothing that no option says. Only a CTA keeps the base's start, as it
+/// has to be longer than an epoch.
+fn launches(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    let name = "gpgpu_kernel_launch_latency";
+    match options.number(name)? {
+        Some(cycles) => made.add("launch", "launch", cycles, options.source(name)),
+        None => made.add("launch", "launch", 0, format!("no option: GPGPU-Sim's default of -{name}")),
+    }
+    made.add("launch", "drain", 0, "no option: GPGPU-Sim ends a launch with its last CTA".to_owned());
+    made.add("tlb", "miss", 0, "no option: GPGPU-Sim has no TLB".to_owned());
+    if let Some(cycles) = options.number("gpgpu_TB_launch_latency")? {
+        made.add("cta", "start", cycles, options.source("gpgpu_TB_launch_latency"));
     }
     Ok(())
 }

@@ -53,7 +53,7 @@ pub(super) fn read<'a>(
     Ok(addresses)
 }
 
-/// The addresses of the active lanes in the shortest form that Accel-Sim reads.
+/// The addresses of the active lanes in the shortest form that Accel-Sim reads: strides have 32 bits there.
 pub(super) fn write(active: LaneMask, addresses: &[u64; WARP_SIZE]) -> String {
     let lanes: Vec<usize> = lanes(active).collect();
     let Some(&first) = lanes.first() else { return format!("{STRIDE} 0x0 0") };
@@ -62,7 +62,8 @@ pub(super) fn write(active: LaneMask, addresses: &[u64; WARP_SIZE]) -> String {
     let base = addresses[first];
     let contiguous = lanes.windows(2).all(|pair| pair[1] == pair[0] + 1);
     let stride = differences.first().copied().unwrap_or(0);
-    if contiguous && differences.iter().all(|difference| *difference == stride) {
+    let is_short = i32::try_from(stride).is_ok();
+    if contiguous && is_short && differences.iter().all(|difference| *difference == stride) {
         return format!("{STRIDE} 0x{base:x} {stride}");
     }
     let differences: String = differences.iter().map(|difference| format!(" {difference}")).collect();
@@ -91,6 +92,14 @@ mod tests {
         for text in ["", "0 0x100", "1 0x100", "2 0x100 4", "3 0x100"] {
             assert!(read_text(text, 0b111).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn strides_of_more_than_32_bits_are_differences() {
+        let addresses = std::array::from_fn(|lane| (lane as u64) << 31);
+        assert_eq!(write(0b11, &addresses), "2 0x0 2147483648");
+        let addresses = std::array::from_fn(|lane| (lane as u64) << 30);
+        assert_eq!(write(0b11, &addresses), "1 0x0 1073741824");
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod import;
 pub mod l2;
 pub mod memory_side;
 pub mod message;
+mod page_walks;
 pub mod partition;
 pub mod report;
 mod restore;

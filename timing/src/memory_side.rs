@@ -15,6 +15,7 @@ use crate::crossbar::{CrossbarCounters, CrossbarSpec, Network, Wires};
 use crate::dram::{DramCounters, Timing, Violation};
 use crate::l2::{L2Counters, Reply};
 use crate::message::{LINE_BYTES, MemoryReply, MemoryRequest, Performed, Timed};
+use crate::page_walks::PageWalks;
 use crate::partition::{Bay, Clocks, Partition, Partitions};
 use crate::restore::{Fits, LATEST, RestoreError, countable, fits, near, of_unit};
 use crate::specification::GpuSpec;
@@ -25,6 +26,8 @@ crate::counters! {
     pub struct MemoryCounters in "memory" {
         /// Requests sent.
         requests: "requests" = "",
+        /// Pages that were walked to.
+        page_walks: "pages" = "",
         /// Replies delivered.
         replies: "requests" = "",
         /// Sum of their latencies.
@@ -70,6 +73,7 @@ impl MemoryCounters {
 struct State {
     /// Core cycle up to which everything has run.
     now: u64,
+    page_walks: PageWalks,
     requests: Network<Timed<MemoryRequest>>,
     /// When each partition has something to do, or earlier. Core cycles; `u64::MAX` for never.
     wakes: Vec<u64>,
@@ -97,6 +101,7 @@ impl State {
     fn restore(&mut self, gpu: &GpuSpec, now: u64) -> Fits {
         fits(self.now <= now && now < LATEST, "its time is another one")?;
         countable(&self.counters)?;
+        self.page_walks.check(now)?;
         let (ports, slices) = (ports(gpu), gpu.partition.all_slices());
         let room = gpu.crossbar.output_buffer;
         let cycle = wires(gpu).clock.from_core(self.now);
@@ -106,6 +111,10 @@ impl State {
         fits(self.wakes.len() == gpu.partition.channels as usize, "there is another number of channels")?;
         let port = |reply: &MemoryReply| u32::from(reply.sm) / gpu.crossbar.sms_per_port;
         let slice = |reply: &MemoryReply| gpu.partition.place(reply.line).slice;
+        for Timed { cycle, message } in self.page_walks.requests() {
+            message.check(gpu.chip.sms)?;
+            fits(near(*cycle, now), "a request takes too long")?;
+        }
         for packet in self.requests.packets() {
             let Timed { cycle, message } = packet.message;
             let reply = message.reply();
@@ -157,6 +166,7 @@ impl MemorySide {
         replies.run(&wires(gpu), gpu.reply_lead(), |_, _, _, _| {});
         let state = State {
             now: 0,
+            page_walks: PageWalks::default(),
             requests: Network::new(ports, slices, room),
             wakes: vec![u64::MAX; channels.len()],
             replies,
@@ -209,8 +219,9 @@ impl MemorySide {
 
     /// Replies that will come of what is under way, with what will be performed when the request is at its slice.
     pub fn under_way(&self) -> Vec<(MemoryReply, Option<u32>)> {
-        let State { requests, replies, .. } = &self.state;
-        let sent = requests.packets().map(|packet| packet.message.message);
+        let State { page_walks, requests, replies, .. } = &self.state;
+        let sent = requests.packets().map(|packet| packet.message);
+        let sent = sent.chain(page_walks.requests().copied()).map(|request| request.message);
         let sent = sent.map(|request| (request.reply(), request.deferred));
         let mut under_way: Vec<_> = sent.collect();
         self.partitions.each().for_each(|bay| under_way.extend(bay.partition.under_way()));
@@ -245,8 +256,10 @@ impl MemorySide {
         step: &dyn Fn(&[u32], u64),
     ) {
         for request in requests {
+            self.release(request.cycle);
             self.accept(request);
         }
+        self.release(until);
         self.run_requests(until, credits);
         self.run_partitions(until, performed, step);
         self.run_replies(until, replies);
@@ -254,16 +267,30 @@ impl MemorySide {
     }
 
     fn accept(&mut self, request: &Timed<MemoryRequest>) {
-        let Timed { cycle, message } = request;
-        let crossbar = &self.gpu.crossbar;
-        if u32::from(message.sm) >= self.gpu.chip.sms {
+        if u32::from(request.message.sm) >= self.gpu.chip.sms {
             return;
         }
+        self.state.counters.requests += 1;
+        if let Some(request) = self.state.page_walks.translate(&self.gpu.tlb, *request) {
+            self.send(request.cycle, request);
+        }
+    }
+
+    /// Requests whose pages are there before a cycle go on.
+    fn release(&mut self, until: u64) {
+        while let Some((cycle, request)) = self.state.page_walks.take(until) {
+            self.send(cycle, request);
+        }
+    }
+
+    /// A request with a physical address is at the crossbar at a cycle.
+    fn send(&mut self, cycle: u64, request: Timed<MemoryRequest>) {
+        let message = &request.message;
+        let crossbar = &self.gpu.crossbar;
         let port = u32::from(message.sm) / crossbar.sms_per_port;
         let slice = self.gpu.partition.place(message.line).slice;
         let flits = crossbar.request_flits(message);
-        self.state.counters.requests += 1;
-        self.state.requests.send(self.wires.clock, *cycle, port as u8, slice as u8, flits, *request);
+        self.state.requests.send(self.wires.clock, cycle, port as u8, slice as u8, flits, request);
     }
 
     fn run_requests(&mut self, until: u64, credits: &mut [u32]) {
@@ -331,22 +358,24 @@ impl MemorySide {
 
     /// The core cycle of the next thing to do; nothing if it waits for requests.
     pub fn next_event(&self) -> Option<u64> {
-        let State { now, requests, wakes, replies, .. } = &self.state;
+        let State { now, page_walks, requests, wakes, replies, .. } = &self.state;
         let replies = replies.next_event(self.wires.clock).map(|next| next.saturating_sub(self.lead));
-        let crossbar = [requests.next_event(self.wires.clock), replies];
+        let crossbar = [page_walks.next_event(), requests.next_event(self.wires.clock), replies];
         let partitions = wakes.iter().copied().filter(|wake| *wake != u64::MAX);
         crossbar.into_iter().flatten().chain(partitions).min().map(|next| next.max(*now))
     }
 
     /// Whether nothing is under way.
     pub fn is_idle(&self) -> bool {
-        let State { requests, replies, .. } = &self.state;
-        requests.is_idle() && replies.is_idle() && self.partitions.each().all(|bay| bay.partition.is_idle())
+        let State { page_walks, requests, replies, .. } = &self.state;
+        let crossbar = page_walks.next_event().is_none() && requests.is_idle() && replies.is_idle();
+        crossbar && self.partitions.each().all(|bay| bay.partition.is_idle())
     }
 
     /// Requests leave their traces in L2 without time; the memory side is idle.
     pub fn warm(&mut self, requests: impl Iterator<Item = MemoryRequest>) {
         for request in requests {
+            self.state.page_walks.warm(&self.gpu.tlb, &request);
             let place = self.gpu.partition.place(request.line);
             let (channel, slice) = self.gpu.partition.channel(place.slice);
             let partition = &mut self.partitions.lock(channel as usize).partition;
@@ -354,15 +383,20 @@ impl MemorySide {
         }
     }
 
-    /// Empties the L2, for launches that start cold. What was modified is not written to DRAM.
+    /// Empties L2 and its TLB, for launches that start cold. What was modified is not written to DRAM.
     pub fn invalidate(&mut self) {
+        self.state.page_walks.invalidate();
         self.partitions.each().for_each(|mut bay| bay.partition.invalidate());
     }
 
     /// Who waits for what, for the watchdog: a line for each unit that is not idle.
     pub fn waiting(&self) -> Vec<String> {
-        let State { requests, replies, .. } = &self.state;
+        let State { page_walks, requests, replies, .. } = &self.state;
         let mut lines = Vec::new();
+        if let Some(ready) = page_walks.next_event() {
+            let waiting = page_walks.requests().count();
+            lines.push(format!("{waiting} requests wait for page walks, the first until core cycle {ready}"));
+        }
         for (name, packets) in [("requests", requests.waiting()), ("replies", replies.waiting())] {
             if packets > 0 {
                 lines.push(format!("crossbar: inputs with {name} for {packets} outputs"));
@@ -383,7 +417,7 @@ impl MemorySide {
 
     /// Counters of requests.
     pub fn counters(&self) -> MemoryCounters {
-        self.state.counters
+        MemoryCounters { page_walks: self.state.page_walks.walked, ..self.state.counters }
     }
 
     /// Counters of the crossbar.

@@ -3,6 +3,7 @@
 use super::cache::Cache;
 use super::options::Options;
 use super::{ImportError, Made};
+use crate::message::LINE_BYTES;
 
 /// Requests that our L2's queue to DRAM has room for at least.
 const SMALLEST_MISS_QUEUE: u32 = 8;
@@ -67,6 +68,8 @@ fn l2(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     let source = options.source(name);
     made.add("l2", "size", cache.size(), source.clone());
     made.add("l2", "ways", cache.ways, source.clone());
+    let lines = cache.size() / LINE_BYTES;
+    made.add("l2", "modified", lines, "no option: every line may be".to_owned());
     match cache.replacement {
         'L' => made.choose("l2", "replacement", "lru", source.clone()),
         'F' => made.choose("l2", "replacement", "fifo", source.clone()),

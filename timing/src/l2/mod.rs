@@ -61,6 +61,9 @@ crate::specification! {
         set_hash: Hash ["choice"],
         /// Which line makes room.
         replacement: Replacement ["choice"],
+        /// Modified lines of a slice from which on a write that makes one more writes one of its set back, the one that was not
+        /// used for longest, which stays.
+        modified: u32 ["lines"],
         /// What writes to missing sectors do.
         write_allocation: WriteAllocation ["choice"],
         /// What misses fetch.
@@ -89,6 +92,9 @@ impl L2Spec {
         }
         if self.size > 1 << 28 {
             return wrong("size", "more than 256 MiB");
+        }
+        if self.modified == 0 {
+            return wrong("modified", "no line could be written to");
         }
         if self.mshrs < 4 {
             return wrong("mshrs", "a line has four sectors");
@@ -161,6 +167,8 @@ crate::counters! {
         partial_fetches: "sectors" = "",
         /// Lines that made room.
         evictions: "lines" = "",
+        /// Lines written back that stay.
+        cleanings: "lines" = "",
         /// Sectors written back to DRAM.
         write_backs: "sectors" = "",
         /// Sectors written back of which not all bytes had been written.

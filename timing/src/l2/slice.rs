@@ -167,6 +167,14 @@ impl Needs {
     }
 }
 
+/// Where a request finds its place.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    slot: u32,
+    /// A slot whose line is written back for it, and stays.
+    cleaned: Option<u32>,
+}
+
 /// Where replies leave a slice, with its atomic unit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Exit {
@@ -424,7 +432,12 @@ impl Slice {
         };
         let pending = missing & line.pending;
         let partial = fetched & line.modified;
-        let slot = self.room(spec, set, found, pending, fetched)?;
+        let writes = request.kind != RequestKind::Read && sectors != 0;
+        let Place { slot, cleaned } = self.room(spec, set, found, pending, fetched, writes)?;
+        if let Some(cleaned) = cleaned {
+            self.counters.cleanings += 1;
+            self.write_back(cleaned);
+        }
         if found.is_none() {
             self.evict(slot);
             self.tags.allocate(spec, slot, arrival.line);
@@ -434,7 +447,7 @@ impl Slice {
         self.count(request, sectors, hit, pending, found.is_some());
         self.counters.partial_fetches += u64::from(partial.count_ones());
         self.fetch(slot, arrival.line, fetched);
-        if request.kind != RequestKind::Read {
+        if writes {
             self.write(spec, slot, sectors, request);
         }
         self.reply_room -= 1;
@@ -462,7 +475,8 @@ impl Slice {
         found: Option<u32>,
         pending: u8,
         fetched: u8,
-    ) -> Result<u32, (Stall, Needs)> {
+        writes: bool,
+    ) -> Result<Place, (Stall, Needs)> {
         let stalled = |cause, room| Err((cause, Needs { room, set, slot: found }));
         if self.reply_room == 0 {
             return stalled(Stall::Reply, 0);
@@ -477,19 +491,40 @@ impl Slice {
         let Some(slot) = found.or_else(|| self.tags.victim(spec, set)) else {
             return stalled(Stall::Set, 0);
         };
-        let write_backs = if found.is_some() { 0 } else { self.tags.line(slot).modified.count_ones() };
+        let modified = |slot| self.tags.line(slot).modified.count_ones();
+        let cleaned = self.cleaned(spec, set, slot).filter(|_| writes);
+        let evicted = if found.is_some() { 0 } else { modified(slot) };
+        let write_backs = evicted + cleaned.map_or(0, modified);
         if self.misses.len() + (fetches + write_backs) as usize > spec.miss_queue as usize {
             return stalled(Stall::Dram, fetches + write_backs);
         }
         let full = |sector| pending >> sector & 1 != 0 && self.waiting.depth(slot, sector) >= spec.merges;
-        if pending != 0 && (0..SECTORS).any(full) { stalled(Stall::Merge, 0) } else { Ok(slot) }
+        if pending != 0 && (0..SECTORS).any(full) {
+            return stalled(Stall::Merge, 0);
+        }
+        Ok(Place { slot, cleaned })
+    }
+
+    /// The line that is written back where a slot's line, or what comes in its place, becomes one more that is modified.
+    fn cleaned(&self, spec: &L2Spec, set: u32, slot: u32) -> Option<u32> {
+        let one_more = self.tags.line(slot).modified == 0;
+        (one_more && self.tags.modified() >= spec.modified).then(|| self.tags.oldest_modified(spec, set))?
     }
 
     fn evict(&mut self, slot: u32) {
-        let Some(number) = self.tags.tag(slot) else { return };
-        let line = *self.tags.line(slot);
+        if self.tags.tag(slot).is_none() {
+            return;
+        }
         self.counters.evictions += 1;
-        for sector in (0..SECTORS).filter(|sector| line.modified >> sector & 1 != 0) {
+        self.write_back(slot);
+    }
+
+    /// Writes back what differs from DRAM in a slot's line.
+    fn write_back(&mut self, slot: u32) {
+        let Some(number) = self.tags.tag(slot) else { return };
+        let modified = self.tags.clean(slot);
+        let line = *self.tags.line(slot);
+        for sector in (0..SECTORS).filter(|sector| modified >> sector & 1 != 0) {
             self.counters.write_backs += 1;
             self.counters.partial_write_backs += u64::from(line.written_in(sector) != u32::MAX);
             self.misses.push_back(DramAccess { line: number, sector: sector as u8, slot, write: true });
@@ -509,9 +544,8 @@ impl Slice {
     }
 
     fn write(&mut self, spec: &L2Spec, slot: u32, sectors: u8, request: &MemoryRequest) {
+        self.tags.modify(slot, sectors, request.bytes);
         let line = self.tags.line_mut(slot);
-        line.written |= request.bytes;
-        line.modified |= sectors;
         line.readable |= spec.write_allocation.readable(line, sectors) & !line.pending;
     }
 

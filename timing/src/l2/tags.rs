@@ -44,6 +44,9 @@ pub(super) struct Tags {
     /// When each line was last used, for the replacement policy: a count of uses; 0 if there is none.
     used: Vec<u64>,
     uses: u64,
+    /// Lines with modified sectors.
+    #[serde(skip)]
+    modified: u32,
     /// A byte of each tag's [`digest`], eight ways to a word, each set in words of its own.
     #[serde(skip)]
     digests: Vec<u64>,
@@ -75,6 +78,7 @@ impl Tags {
             lines: vec![Line::default(); lines],
             used: vec![0; lines],
             uses: 0,
+            modified: 0,
             digests: digests(spec),
         }
     }
@@ -82,6 +86,7 @@ impl Tags {
     /// Makes those that were read ready to be searched.
     pub(super) fn derive(&mut self, spec: &L2Spec) {
         self.digests = digests(spec);
+        self.modified = self.lines.iter().filter(|line| line.modified != 0).count() as u32;
         for slot in 0..self.tags.len() {
             self.set_digest(spec, slot as u32);
         }
@@ -171,10 +176,37 @@ impl Tags {
     /// Puts a line into a slot, with nothing in it.
     pub(super) fn allocate(&mut self, spec: &L2Spec, slot: u32, line: u64) {
         self.uses += 1;
+        self.clean(slot);
         self.tags[slot as usize] = line;
         self.lines[slot as usize] = Line::default();
         self.used[slot as usize] = self.uses;
         self.set_digest(spec, slot);
+    }
+
+    /// Lines with modified sectors.
+    pub(super) fn modified(&self) -> u32 {
+        self.modified
+    }
+
+    /// Bytes of a line are written, in these sectors.
+    pub(super) fn modify(&mut self, slot: u32, sectors: u8, bytes: u128) {
+        let line = &mut self.lines[slot as usize];
+        self.modified += u32::from(line.modified == 0 && sectors != 0);
+        line.modified |= sectors;
+        line.written |= bytes;
+    }
+
+    /// No sector of a line differs from DRAM any more; gives those that did.
+    pub(super) fn clean(&mut self, slot: u32) -> u8 {
+        let modified = std::mem::take(&mut self.lines[slot as usize].modified);
+        self.modified -= u32::from(modified != 0);
+        modified
+    }
+
+    /// The line of a set with modified sectors that was not used for longest.
+    pub(super) fn oldest_modified(&self, spec: &L2Spec, set: u32) -> Option<u32> {
+        let modified = (set..set + spec.ways).filter(|slot| self.lines[*slot as usize].modified != 0);
+        modified.min_by_key(|slot| self.used[*slot as usize])
     }
 
     /// A line is used.
@@ -186,6 +218,7 @@ impl Tags {
 
     /// Forgets what is there; sectors on their way keep their place.
     pub(super) fn invalidate(&mut self) {
+        self.modified = 0;
         for ((tag, line), used) in self.tags.iter_mut().zip(&mut self.lines).zip(&mut self.used) {
             *line = Line { pending: line.pending, ..Line::default() };
             if line.pending == 0 {

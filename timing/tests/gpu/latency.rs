@@ -15,7 +15,7 @@ fn chase(loads: u64, address: impl Fn(u64) -> u64 + Send + Sync + 'static) -> Sc
 /// Core cycles of a load, of many; `warm` runs all of them once before.
 fn cycles_of_load(warm: bool, address: fn(u64) -> u64) -> u64 {
     let cycles = |loads: u64| {
-        let mut gpu = titan_v(&[]);
+        let mut gpu = titan_v(&["tlb.walk=0"]);
         if warm {
             launch(&mut gpu, &chase(loads, address));
         }
@@ -46,6 +46,15 @@ fn a_load_that_hits_in_l2_takes_193_to_215_cycles() {
 fn a_load_from_dram_takes_375_to_434_cycles() {
     let cycles = cycles_of_load(false, |step| step * 128 * 1023);
     assert!((375..=434).contains(&cycles), "{cycles}");
+}
+
+#[test]
+fn the_first_load_of_a_page_takes_1029_cycles_where_others_take_375() {
+    let mut gpu = titan_v(&[]);
+    let mut load = |address: u64| launch(&mut gpu, &chase(1, move |_| address)).cycles;
+    let page = 2 << 20;
+    let [_, walked, there] = [0, page, page + 256].map(&mut load);
+    assert!((650..=660).contains(&(walked - there)), "{walked} and {there} of the launch");
 }
 
 #[test]

@@ -19,6 +19,9 @@ fn small(change: impl FnOnce(&mut GpuSpec)) -> GpuSpec {
         gpu.partition.channels = 3;
         gpu.l2.size = 4096;
         gpu.l2.ways = 4;
+        gpu.l2.modified = 8;
+        gpu.tlb.walk = 654;
+        gpu.tlb.page = 4096;
         gpu.l2.mshrs = 8;
         gpu.l2.merges = 2;
         gpu.l2.miss_queue = 8;

@@ -7,9 +7,10 @@ use timing::memory_side::MemorySide;
 use timing::message::{MemoryReply, MemoryRequest, Origin, Performed, RequestKind, Timed};
 use timing::specification::{GpuSpec, gpu};
 
-/// TITAN V, changed.
+/// TITAN V without page walks, changed.
 pub fn titan_v(change: impl FnOnce(&mut GpuSpec)) -> GpuSpec {
     let mut gpu = GpuSpec::read(&gpu::built_in("titan-v").unwrap()).unwrap();
+    gpu.tlb.walk = 0;
     change(&mut gpu);
     gpu
 }

@@ -105,3 +105,21 @@ fn after_invalidation_everything_misses() {
     bench.side.invalidate();
     assert!(bench.alone(read(0, 1)) > hit(&gpu));
 }
+
+#[test]
+fn the_first_access_to_a_page_waits_for_its_walk() {
+    let gpu = titan_v(|gpu| gpu.tlb.walk = 654);
+    let (mut walked, mut there) = (Bench::new(gpu.clone()), Bench::new(titan_v(|_| {})));
+    assert_eq!(walked.alone(read(0, 1)), there.alone(read(0, 1)) + 654);
+    assert_eq!(walked.alone(read(0, 1)), hit(&gpu));
+    assert_eq!(walked.side.counters().page_walks, 1);
+}
+
+#[test]
+fn pages_are_walked_to_again_after_a_cold_start() {
+    let mut bench = Bench::new(titan_v(|gpu| gpu.tlb.walk = 654));
+    bench.alone(read(0, 1));
+    bench.side.invalidate();
+    assert!(bench.alone(read(0, 1)) > 654);
+    assert_eq!(bench.side.counters().page_walks, 2);
+}

@@ -52,7 +52,7 @@ fn streaming_writes_are_written_back_and_nothing_is_fetched() {
     let (l2, dram) = (bench.side.l2_counters(), bench.side.dram_counters());
     assert_eq!(dram.reads, 0);
     assert_eq!(l2.partial_write_backs, 0);
-    let kept = 48 * 96 * 1024 / 32;
+    let kept = 48 * 336 * 4;
     assert!((lines * 4 - kept..=lines * 4 - kept + 2000).contains(&dram.writes), "{}", dram.writes);
 }
 

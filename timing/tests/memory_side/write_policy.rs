@@ -1,6 +1,7 @@
 //! How writes allocate.
 
 use timing::l2::{Fetch, WriteAllocation};
+use timing::partition::Place;
 use timing::specification::GpuSpec;
 
 use crate::harness::{Bench, read, titan_v, write};
@@ -79,4 +80,46 @@ fn a_miss_beside_a_sector_that_is_there_fetches_it_alone() {
     bench.alone(write(C, u128::from(u32::MAX)));
     bench.alone(read(C, 0b0010));
     assert_eq!(bench.side.dram_counters().reads, 1);
+}
+
+/// A slice's lines by their numbers, where sets are one and two modified lines are enough for the next to be written back.
+fn one_set() -> (Bench, impl Fn(u64) -> u64) {
+    let gpu = titan_v(|gpu| {
+        gpu.l2.size = gpu.l2.ways * 128;
+        gpu.l2.modified = 2;
+    });
+    let partition = gpu.partition.clone();
+    let address = move |number| partition.address(Place { slice: 0, offset: number * 128 });
+    (Bench::new(gpu), address)
+}
+
+#[test]
+fn a_write_beyond_the_lines_that_may_be_modified_writes_the_oldest_of_them_back() {
+    let (mut bench, address) = one_set();
+    let mut written = |number| {
+        bench.alone(write(address(number), u128::MAX));
+        (bench.side.dram_counters().writes, bench.side.l2_counters().cleanings)
+    };
+    assert_eq!([written(0), written(1), written(2), written(0)], [(0, 0), (0, 0), (4, 1), (8, 2)]);
+}
+
+#[test]
+fn writes_to_modified_lines_write_nothing_back() {
+    let (mut bench, address) = one_set();
+    for number in [0, 1, 0, 1] {
+        bench.alone(write(address(number), u128::MAX));
+    }
+    assert_eq!(bench.side.dram_counters().writes, 0);
+}
+
+#[test]
+fn what_was_written_back_for_others_is_read_without_dram() {
+    let (mut bench, address) = one_set();
+    for number in 0..5 {
+        bench.alone(write(address(number), u128::MAX));
+    }
+    for number in 0..5 {
+        bench.alone(read(address(number), 0xf));
+    }
+    assert_eq!((bench.side.dram_counters().reads, bench.side.l2_counters().evictions), (0, 0));
 }

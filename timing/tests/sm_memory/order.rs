@@ -17,7 +17,7 @@ fn sub_cores_take_turns() {
 
 #[test]
 fn a_request_for_a_free_structure_passes_an_older_one() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::with(&[("l1", "unified", toml::Value::Boolean(false))]);
     let blocks = Instruction::shared(4, |lane| 128 * lane);
     let waits = Instruction::shared(4, |lane| 4 * lane);
     let passes = Instruction::store(0x1000);

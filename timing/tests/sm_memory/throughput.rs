@@ -6,9 +6,12 @@ use crate::bench::{Bench, Instruction};
 
 /// Cycles per instruction of many of a kind from all sub-cores, once what they touch is in L1.
 fn interval(make: impl Fn(u64) -> Instruction) -> f64 {
+    interval_of(&mut Bench::new(), make)
+}
+
+fn interval_of(bench: &mut Bench, make: impl Fn(u64) -> Instruction) -> f64 {
     const COUNT: u64 = 400;
     let instructions: Vec<Instruction> = (0..COUNT).map(|i| make(i).sub_core((i % 4) as u8)).collect();
-    let mut bench = Bench::new();
     bench.run(&instructions);
     let times = bench.run(&instructions);
     let first = times.iter().map(|times| times.completed).min().unwrap();
@@ -55,13 +58,32 @@ fn one_shuffle_goes_through_a_cycle() {
 }
 
 #[test]
-fn shared_memory_and_l1_work_at_the_same_time() {
-    let both = |i: u64| {
-        if (i / 4).is_multiple_of(2) {
-            Instruction::load(0x1000)
-        } else {
-            Instruction::shared(4, |lane| 4 * lane)
-        }
-    };
-    assert_close(interval(both), 0.5);
+fn a_store_takes_a_cycle_for_each_of_its_sectors() {
+    for (bytes, cycles) in [(1, 1.0), (4, 4.0)] {
+        let store = |_| {
+            Instruction::new(MemorySpace::Global, AccessKind::Store, 4, move |lane| {
+                0x1000 + bytes * lane / 4 * 4
+            })
+        };
+        assert_close(interval(store), cycles);
+    }
+}
+
+/// Loads from L1 and from shared memory in turn.
+fn both(i: u64) -> Instruction {
+    match (i / 4).is_multiple_of(2) {
+        true => Instruction::load(0x1000),
+        false => Instruction::shared(4, |lane| 4 * lane),
+    }
+}
+
+#[test]
+fn a_unified_l1_and_shared_memory_have_one_data_stage() {
+    assert_close(interval(both), 1.0);
+}
+
+#[test]
+fn shared_memory_and_an_l1_of_its_own_work_at_the_same_time() {
+    let apart = [("l1", "unified", toml::Value::Boolean(false))];
+    assert_close(interval_of(&mut Bench::with(&apart), both), 0.5);
 }

@@ -9,12 +9,16 @@ impl Slice {
         let set = Tags::set(spec, line);
         let found = self.tags.find(spec, set, line);
         let Some(slot) = found.or_else(|| self.tags.victim(spec, set)) else { return };
+        let writes = request.kind != RequestKind::Read && request.sectors & 0xf != 0;
+        if let Some(cleaned) = self.cleaned(spec, set, slot).filter(|_| writes) {
+            self.tags.clean(cleaned);
+        }
         match found {
             Some(_) => self.tags.touch(spec, slot),
             None => self.tags.allocate(spec, slot, line),
         }
         let (_, fetched) = spec.missing_and_fetched(self.tags.line(slot), request);
-        if request.kind != RequestKind::Read {
+        if writes {
             self.write(spec, slot, request.sectors & 0xf, request);
         }
         self.tags.line_mut(slot).readable |= fetched;

@@ -41,19 +41,38 @@ pub(super) fn bypasses(operation: &MemoryOperation, deferred: Option<u32>) -> bo
 }
 
 impl MemoryUnit {
-    /// Each structure takes requests of one access.
+    /// Each structure takes requests of one access. L1 and shared memory take turns where they have one data stage.
     pub(super) fn grant(&mut self, cycle: u64, performed: &mut Vec<u32>) {
-        if self.state.waiting[Structure::Shared as usize] != 0
-            && let Some((pipeline, number)) = self.candidate(Structure::Shared, cycle, 0)
-        {
-            self.take_whole(pipeline, number, cycle, performed);
+        if self.state.l1_turn {
+            self.grant_l1(cycle);
+            self.grant_shared(cycle, performed);
+        } else {
+            self.grant_shared(cycle, performed);
+            self.grant_l1(cycle);
         }
         if self.state.waiting[Structure::Constant as usize] != 0
             && let Some((pipeline, number)) = self.candidate(Structure::Constant, cycle, 0)
         {
             self.take_constant(pipeline, number, cycle, performed);
         }
-        self.grant_l1(cycle);
+    }
+
+    fn grant_shared(&mut self, cycle: u64, performed: &mut Vec<u32>) {
+        if self.state.waiting[Structure::Shared as usize] != 0
+            && let Some((pipeline, number)) = self.candidate(Structure::Shared, cycle, 0)
+        {
+            self.take_whole(pipeline, number, cycle, performed);
+        }
+    }
+
+    /// L1 or shared memory is busy until a cycle.
+    fn occupy(&mut self, structure: Structure, free: u64, turn: usize) {
+        self.state.arbiters[structure as usize] = Arbiter { free, turn };
+        if self.gpu.l1.unified {
+            let other = if structure == Structure::L1 { Structure::Shared } else { Structure::L1 };
+            self.state.arbiters[other as usize].free = free;
+            self.state.l1_turn = other == Structure::L1;
+        }
     }
 
     /// The next pipeline whose first access for a structure has an address computed, and that access; pipelines in the mask
@@ -103,7 +122,7 @@ impl MemoryUnit {
         access.ready = cycle + passes - 1 + u64::from(latency);
         performed.extend(access.deferred);
         let turn = self.after(pipeline);
-        self.state.arbiters[Structure::Shared as usize] = Arbiter { free: cycle + passes, turn };
+        self.occupy(Structure::Shared, cycle + passes, turn);
         self.leave_buffer(Structure::Shared, pipeline, 1, true);
         self.finish(number);
     }
@@ -207,7 +226,8 @@ impl MemoryUnit {
         if last && access.ready != 0 {
             access.ready += rest;
         }
-        self.state.arbiters[Structure::L1 as usize].free = cycle + 1 + rest;
+        let turn = self.state.arbiters[Structure::L1 as usize].turn;
+        self.occupy(Structure::L1, cycle + 1 + rest, turn);
         self.leave_buffer(Structure::L1, pipeline, taken, last);
         self.finish(number);
         Ok(())

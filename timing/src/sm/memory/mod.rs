@@ -113,6 +113,8 @@ pub(crate) struct State {
     latched: u32,
     l1: L1,
     constants: ConstantCache,
+    /// Where L1 and shared memory have one data stage, that it is L1's turn.
+    l1_turn: bool,
     /// Why L1 takes nothing, and since when; it tries again when `changed`.
     stalled: Option<(Stall, u64)>,
     changed: bool,
@@ -174,6 +176,7 @@ impl MemoryUnit {
             latched: 0,
             l1: L1::new(&gpu.l1, gpu.l1.size),
             constants: ConstantCache::new(&gpu.constant),
+            l1_turn: false,
             stalled: None,
             changed: false,
             tlb: Tlb::default(),
@@ -276,7 +279,13 @@ impl MemoryUnit {
                 let pattern = Pattern { active, addresses, width: operation.width, marks };
                 let footprint = self.coalesced.coalesce(self.gpu.coalescer.policy, &pattern);
                 self.state.counters.count_lines(&operation, footprint, self.coalesced.lines.len());
-                access.passes = self.gpu.l1.passes(&pattern, &mut self.coalesced, &mut self.touched) as u16;
+                let passes = self.gpu.l1.passes(&pattern, &mut self.coalesced, &mut self.touched);
+                let sectors = self.coalesced.lines.iter().map(|line| line.sectors.count_ones());
+                let stored = match operation.kind {
+                    AccessKind::Store => self.gpu.l1.store_passes(sectors.sum()),
+                    _ => 0,
+                };
+                access.passes = passes.max(stored) as u16;
             }
         }
         // An access of no lane passes through the shared data stage, and so ends.

@@ -1,7 +1,7 @@
 //! L1 TLB of an SM. L1 caches have virtual addresses, so only what leaves the SM is translated.
 //!
 //! A request for a page that the TLB has not waits for the L2 TLB, with the others for that page behind it; requests for other pages
-//! pass. The L2 TLB, which reaches further than the memory of most programs, has every page.
+//! pass. The L2 TLB is on the memory side (`page_walks.rs`).
 
 use std::collections::VecDeque;
 
@@ -20,6 +20,9 @@ crate::specification! {
         pages: u32 ["pages"],
         /// Further cycles of a request whose page the L2 TLB has; 0 without TLBs.
         miss: u32 ["core cycles"],
+        /// Further cycles of a request whose page the L2 TLB has not either, because nobody has asked for it since programs began,
+        /// or since a launch that starts cold; 0 if it has every page.
+        walk: u32 ["core cycles"],
     }
 }
 
@@ -36,7 +39,7 @@ impl TlbSpec {
     }
 
     /// Number of the page of an address.
-    fn page_of(&self, address: u64) -> u64 {
+    pub(crate) fn page_of(&self, address: u64) -> u64 {
         address >> self.page.trailing_zeros()
     }
 }
@@ -164,7 +167,7 @@ mod tests {
     use super::*;
     use crate::message::{Origin, RequestKind};
 
-    const SPEC: TlbSpec = TlbSpec { page: 1 << 21, pages: 2, miss: 9 };
+    const SPEC: TlbSpec = TlbSpec { page: 1 << 21, pages: 2, miss: 9, walk: 0 };
 
     fn read(line: u64) -> MemoryRequest {
         let (kind, origin) = (RequestKind::Read, Origin::Global);

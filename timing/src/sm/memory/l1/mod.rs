@@ -20,7 +20,7 @@ use self::replacement::Replacement;
 use self::set::Set;
 use self::set_hash::SetHash;
 use super::banks;
-use crate::message::LINE_BYTES;
+use crate::message::{LINE_BYTES, SECTOR_BYTES};
 use crate::slab::{NONE, Slab};
 use crate::specification::{Document, SpecificationError};
 
@@ -62,7 +62,7 @@ crate::specification! {
     pub struct L1Spec in "l1" {
         /// Bytes: of the cache, or of cache and shared memory if they are unified.
         size: u32 ["B"],
-        /// Whether `size` is shared with shared memory.
+        /// Whether `size` is shared with shared memory, and the data stage.
         unified: bool [""],
         /// Sets.
         sets: u32 ["sets"],
@@ -86,6 +86,8 @@ crate::specification! {
         tag_banks: u32 ["lines per core cycle"],
         /// Banks of the data array, 8 B wide each; 0 if they are not modelled.
         data_banks: u32 ["banks"],
+        /// Bytes of stores that the data stage takes a cycle, whole sectors.
+        store_bytes: u32 ["B per core cycle"],
         /// From the tag lookup of a hit to the data at the write-back latch.
         latency: u32 ["core cycles"],
         /// From the arrival of a reply to the data at the write-back latch.
@@ -105,6 +107,7 @@ impl L1Spec {
             ("miss_queue", self.miss_queue),
             ("tag_banks", self.tag_banks),
             ("fill_bytes", self.fill_bytes),
+            ("store_bytes", self.store_bytes),
         ];
         if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
             return wrong(name, "nothing could ever be done");
@@ -119,6 +122,11 @@ impl L1Spec {
             return wrong("size", "it is no multiple of sets times 128 B");
         }
         Ok(())
+    }
+
+    /// Passes of a store of so many sectors.
+    pub(super) fn store_passes(&self, sectors: u32) -> u32 {
+        (sectors * SECTOR_BYTES as u32).div_ceil(self.store_bytes)
     }
 
     /// Lines of a set in a cache of so many bytes, at least one.

@@ -1,0 +1,192 @@
+//! Walks of the page tables: what happens to requests for pages that no TLB has.
+//!
+//! The L2 TLB, which all SMs share, reaches further than the memory of most programs, so it has every page that was walked to
+//! since it was emptied. A request for another page waits until the walk is over, with the others for that page; requests for
+//! other pages pass. Instructions and constants are not translated here, and copy engines have TLBs of their own.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::{MemoryRequest, Origin, Timed};
+use crate::restore::{Fits, fits, near};
+use crate::sm::memory::tlb::TlbSpec;
+
+/// A walk under way.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Walk {
+    page: u64,
+    /// When it is over. Core cycles.
+    end: u64,
+}
+
+/// A request that waits for its page.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Waiting {
+    /// When it goes on. Core cycles.
+    ready: u64,
+    request: Timed<MemoryRequest>,
+}
+
+/// Whether requests of an origin pass the L2 TLB.
+fn is_translated(origin: Origin) -> bool {
+    matches!(origin, Origin::Global | Origin::Local | Origin::Texture)
+}
+
+/// State of the L2 TLB, and of the walks.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct PageWalks {
+    pages: BTreeSet<u64>,
+    /// The page that was asked for last, which is there.
+    #[serde(skip)]
+    last: Option<u64>,
+    walks: Vec<Walk>,
+    /// The earliest first.
+    waiting: VecDeque<Waiting>,
+    /// Pages that were walked to.
+    pub walked: u64,
+}
+
+impl PageWalks {
+    /// Whether those that were read can be at a cycle.
+    pub fn check(&self, now: u64) -> Fits {
+        let mut ready = self.waiting.iter().map(|waiting| waiting.ready);
+        fits(ready.clone().is_sorted() && ready.all(|ready| near(ready, now)), "a page walk takes too long")?;
+        fits(self.walks.iter().all(|walk| near(walk.end, now)), "a page walk takes too long")
+    }
+
+    /// A request at a core cycle, none earlier than those before it; given back if it can go on at once.
+    pub fn translate(
+        &mut self,
+        spec: &TlbSpec,
+        request: Timed<MemoryRequest>,
+    ) -> Option<Timed<MemoryRequest>> {
+        if spec.walk == 0 || !is_translated(request.message.origin) {
+            return Some(request);
+        }
+        let page = spec.page_of(request.message.line);
+        if self.last == Some(page) || self.pages.contains(&page) {
+            self.last = Some(page);
+            return Some(request);
+        }
+        let under_way = self.walks.iter().find(|walk| walk.page == page);
+        let ready = under_way.map_or(request.cycle + u64::from(spec.walk), |walk| walk.end);
+        if under_way.is_none() {
+            self.walked += 1;
+            self.walks.push(Walk { page, end: ready });
+        }
+        let place = self.waiting.partition_point(|other| other.ready <= ready);
+        self.waiting.insert(place, Waiting { ready, request });
+        None
+    }
+
+    /// The next request whose page is there before a cycle, and when it is.
+    pub fn take(&mut self, until: u64) -> Option<(u64, Timed<MemoryRequest>)> {
+        let Waiting { ready, request } = self.waiting.pop_front_if(|waiting| waiting.ready < until)?;
+        while let Some(over) = self.walks.iter().position(|walk| walk.end <= ready) {
+            self.pages.insert(self.walks.swap_remove(over).page);
+        }
+        Some((ready, request))
+    }
+
+    /// When [`PageWalks::take`] has a request. Core cycles.
+    pub fn next_event(&self) -> Option<u64> {
+        self.waiting.front().map(|waiting| waiting.ready)
+    }
+
+    /// Requests that wait.
+    pub fn requests(&self) -> impl Iterator<Item = &Timed<MemoryRequest>> {
+        self.waiting.iter().map(|waiting| &waiting.request)
+    }
+
+    /// A page is used without time.
+    pub fn warm(&mut self, spec: &TlbSpec, request: &MemoryRequest) {
+        if is_translated(request.origin) {
+            self.pages.insert(spec.page_of(request.line));
+        }
+    }
+
+    /// Forgets all pages.
+    pub fn invalidate(&mut self) {
+        self.pages.clear();
+        self.walks.clear();
+        self.last = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::RequestKind;
+
+    const SPEC: TlbSpec = TlbSpec { page: 1 << 21, pages: 2, miss: 9, walk: 654 };
+
+    fn read(cycle: u64, page: u64, origin: Origin) -> Timed<MemoryRequest> {
+        let (line, kind) = (page << 21, RequestKind::Read);
+        let message = MemoryRequest {
+            line,
+            sectors: 1,
+            bytes: 0,
+            kind,
+            lanes: 0,
+            origin,
+            sm: 0,
+            tag: 0,
+            deferred: None,
+        };
+        Timed { cycle, message }
+    }
+
+    /// Whether a request for a page at a cycle goes on at once.
+    fn goes_on(walks: &mut PageWalks, cycle: u64, page: u64) -> bool {
+        walks.translate(&SPEC, read(cycle, page, Origin::Global)).is_some()
+    }
+
+    /// When requests go on that do before a cycle.
+    fn taken(walks: &mut PageWalks, until: u64) -> Vec<u64> {
+        std::iter::from_fn(|| walks.take(until)).map(|(ready, _)| ready).collect()
+    }
+
+    #[test]
+    fn requests_for_a_page_go_on_together_when_the_walk_is_over() {
+        let mut walks = PageWalks::default();
+        assert_eq!([100, 300].map(|cycle| goes_on(&mut walks, cycle, 5)), [false, false]);
+        assert_eq!(
+            (walks.next_event(), taken(&mut walks, 754), taken(&mut walks, 755)),
+            (Some(754), vec![], vec![754, 754])
+        );
+        assert!(goes_on(&mut walks, 754, 5));
+        assert_eq!(walks.walked, 1);
+    }
+
+    #[test]
+    fn requests_for_other_pages_pass() {
+        let mut walks = PageWalks::default();
+        walks.warm(&SPEC, &read(0, 6, Origin::Global).message);
+        assert_eq!([5, 6].map(|page| goes_on(&mut walks, 0, page)), [false, true]);
+    }
+
+    #[test]
+    fn walks_are_beside_each_other() {
+        let mut walks = PageWalks::default();
+        assert_eq!([5, 6].map(|page| goes_on(&mut walks, page, page)), [false, false]);
+        assert_eq!(taken(&mut walks, 1000), [659, 660]);
+    }
+
+    #[test]
+    fn pages_are_walked_to_again_after_they_were_forgotten() {
+        let mut walks = PageWalks::default();
+        walks.warm(&SPEC, &read(0, 5, Origin::Global).message);
+        assert!(goes_on(&mut walks, 0, 5));
+        walks.invalidate();
+        assert!(!goes_on(&mut walks, 1, 5));
+    }
+
+    #[test]
+    fn instructions_constants_and_copies_pass() {
+        let mut walks = PageWalks::default();
+        for origin in [Origin::Instruction, Origin::Constant, Origin::Copy] {
+            assert!(walks.translate(&SPEC, read(0, 5, origin)).is_some());
+        }
+    }
+}

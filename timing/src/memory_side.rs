@@ -271,7 +271,7 @@ impl MemorySide {
             return;
         }
         self.state.counters.requests += 1;
-        if let Some(request) = self.state.page_walks.translate(&self.gpu.tlb, *request) {
+        if self.state.page_walks.translate(&self.gpu.tlb, request) {
             self.send(request.cycle, request);
         }
     }
@@ -279,18 +279,18 @@ impl MemorySide {
     /// Requests whose pages are there before a cycle go on.
     fn release(&mut self, until: u64) {
         while let Some((cycle, request)) = self.state.page_walks.take(until) {
-            self.send(cycle, request);
+            self.send(cycle, &request);
         }
     }
 
     /// A request with a physical address is at the crossbar at a cycle.
-    fn send(&mut self, cycle: u64, request: Timed<MemoryRequest>) {
+    fn send(&mut self, cycle: u64, request: &Timed<MemoryRequest>) {
         let message = &request.message;
         let crossbar = &self.gpu.crossbar;
         let port = u32::from(message.sm) / crossbar.sms_per_port;
         let slice = self.gpu.partition.place(message.line).slice;
         let flits = crossbar.request_flits(message);
-        self.state.requests.send(self.wires.clock, cycle, port as u8, slice as u8, flits, request);
+        self.state.requests.send(self.wires.clock, cycle, port as u8, slice as u8, flits, *request);
     }
 
     fn run_requests(&mut self, until: u64, credits: &mut [u32]) {

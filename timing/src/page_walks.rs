@@ -13,19 +13,13 @@ use crate::restore::{Fits, fits, near};
 use crate::sm::memory::tlb::TlbSpec;
 
 /// A walk under way.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Walk {
     page: u64,
     /// When it is over. Core cycles.
     end: u64,
-}
-
-/// A request that waits for its page.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Waiting {
-    /// When it goes on. Core cycles.
-    ready: u64,
-    request: Timed<MemoryRequest>,
+    /// Requests that wait for it.
+    waiting: VecDeque<Timed<MemoryRequest>>,
 }
 
 /// Whether requests of an origin pass the L2 TLB.
@@ -40,9 +34,8 @@ pub struct PageWalks {
     /// The page that was asked for last, which is there.
     #[serde(skip)]
     last: Option<u64>,
-    walks: Vec<Walk>,
     /// The earliest first.
-    waiting: VecDeque<Waiting>,
+    walks: VecDeque<Walk>,
     /// Pages that were walked to.
     pub walked: u64,
 }
@@ -50,53 +43,52 @@ pub struct PageWalks {
 impl PageWalks {
     /// Whether those that were read can be at a cycle.
     pub fn check(&self, now: u64) -> Fits {
-        let mut ready = self.waiting.iter().map(|waiting| waiting.ready);
-        fits(ready.clone().is_sorted() && ready.all(|ready| near(ready, now)), "a page walk takes too long")?;
-        fits(self.walks.iter().all(|walk| near(walk.end, now)), "a page walk takes too long")
+        let ends = self.walks.iter().map(|walk| walk.end);
+        let waited_for = self.walks.iter().all(|walk| !walk.waiting.is_empty());
+        fits(waited_for, "nobody waits for a page walk")?;
+        fits(ends.clone().is_sorted(), "page walks end in another order")?;
+        fits(ends.clone().all(|end| near(end, now)), "a page walk takes too long")
     }
 
-    /// A request at a core cycle, none earlier than those before it; given back if it can go on at once.
-    pub fn translate(
-        &mut self,
-        spec: &TlbSpec,
-        request: Timed<MemoryRequest>,
-    ) -> Option<Timed<MemoryRequest>> {
+    /// A request at a core cycle, none earlier than those before it; says whether it can go on at once.
+    pub fn translate(&mut self, spec: &TlbSpec, request: &Timed<MemoryRequest>) -> bool {
         if spec.walk == 0 || !is_translated(request.message.origin) {
-            return Some(request);
+            return true;
         }
         let page = spec.page_of(request.message.line);
         if self.last == Some(page) || self.pages.contains(&page) {
             self.last = Some(page);
-            return Some(request);
+            return true;
         }
-        let under_way = self.walks.iter().find(|walk| walk.page == page);
-        let ready = under_way.map_or(request.cycle + u64::from(spec.walk), |walk| walk.end);
-        if under_way.is_none() {
+        if let Some(walk) = self.walks.iter_mut().find(|walk| walk.page == page) {
+            walk.waiting.push_back(*request);
+        } else {
             self.walked += 1;
-            self.walks.push(Walk { page, end: ready });
+            let end = request.cycle + u64::from(spec.walk);
+            self.walks.push_back(Walk { page, end, waiting: VecDeque::from([*request]) });
         }
-        let place = self.waiting.partition_point(|other| other.ready <= ready);
-        self.waiting.insert(place, Waiting { ready, request });
-        None
+        false
     }
 
     /// The next request whose page is there before a cycle, and when it is.
     pub fn take(&mut self, until: u64) -> Option<(u64, Timed<MemoryRequest>)> {
-        let Waiting { ready, request } = self.waiting.pop_front_if(|waiting| waiting.ready < until)?;
-        while let Some(over) = self.walks.iter().position(|walk| walk.end <= ready) {
-            self.pages.insert(self.walks.swap_remove(over).page);
+        let walk = self.walks.front_mut().filter(|walk| walk.end < until)?;
+        let (end, request) = (walk.end, walk.waiting.pop_front()?);
+        if walk.waiting.is_empty() {
+            self.pages.insert(walk.page);
+            self.walks.pop_front();
         }
-        Some((ready, request))
+        Some((end, request))
     }
 
     /// When [`PageWalks::take`] has a request. Core cycles.
     pub fn next_event(&self) -> Option<u64> {
-        self.waiting.front().map(|waiting| waiting.ready)
+        self.walks.front().map(|walk| walk.end)
     }
 
     /// Requests that wait.
     pub fn requests(&self) -> impl Iterator<Item = &Timed<MemoryRequest>> {
-        self.waiting.iter().map(|waiting| &waiting.request)
+        self.walks.iter().flat_map(|walk| &walk.waiting)
     }
 
     /// A page is used without time.
@@ -106,10 +98,9 @@ impl PageWalks {
         }
     }
 
-    /// Forgets all pages.
+    /// Forgets all pages; walks go on.
     pub fn invalidate(&mut self) {
         self.pages.clear();
-        self.walks.clear();
         self.last = None;
     }
 }
@@ -139,7 +130,7 @@ mod tests {
 
     /// Whether a request for a page at a cycle goes on at once.
     fn goes_on(walks: &mut PageWalks, cycle: u64, page: u64) -> bool {
-        walks.translate(&SPEC, read(cycle, page, Origin::Global)).is_some()
+        walks.translate(&SPEC, &read(cycle, page, Origin::Global))
     }
 
     /// When requests go on that do before a cycle.
@@ -186,7 +177,7 @@ mod tests {
     fn instructions_constants_and_copies_pass() {
         let mut walks = PageWalks::default();
         for origin in [Origin::Instruction, Origin::Constant, Origin::Copy] {
-            assert!(walks.translate(&SPEC, read(0, 5, origin)).is_some());
+            assert!(walks.translate(&SPEC, &read(0, 5, origin)));
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) enum Error {
     Compile { count: usize, output: String },
     #[error("{program} does not print {what}")]
     Silent { program: PathBuf, what: &'static str },
-    #[error("{folder} has no {what}; README.md says what has to lie there")]
+    #[error("not in {folder}: {what}; README.md says what has to be there")]
     Peer { folder: PathBuf, what: &'static str },
     #[error("it ended early, the last that it printed is `{last}` ({log})")]
     EndedEarly { log: PathBuf, last: String },

@@ -85,7 +85,10 @@ pub(super) fn run(workspace: &Workspace, folder: &Path) -> Result<Report> {
     let [ptxas, ..] = &toolchain.assemblers;
     let installation = Installation::find(folder, ptxas, workspace.command(), &work)?;
     if !debian::is_present("clang-16") {
-        return Err(Error::Skipped("clang-16 is not there, which compiles the programs".to_owned()));
+        return Err(Error::Peer {
+            folder: "/usr/bin".into(),
+            what: "clang++-16, which compiles the programs",
+        });
     }
     let mut chosen = catalogue::programs(&workspace.root)?;
     chosen.retain(|program| PROGRAMS.iter().any(|(name, _)| program.name == *name));

@@ -103,8 +103,10 @@ pub(crate) fn begin(mut held: HeldLaunch) {
             // What kernels have done that failed is nobody's work.
             planner.work.take();
             let mut plan = planner.plan.lock();
-            let traces = planner.work.recency().lock().last();
-            held.past = Some(Past { traces, has_code: plan.groups.has(&held.launch.kernel) });
+            let recency = planner.work.recency().lock();
+            let has_code = plan.groups.has(&held.launch.kernel);
+            held.past = Some(Past { traces: recency.last(), pages: recency.pages(), has_code });
+            drop(recency);
             plan.running = Some(held);
         }
         None => stream.write(|writer| writer.launch(&held)),
@@ -124,7 +126,7 @@ pub(crate) fn copied(copy: Copy) {
     match &stream.planner {
         Some(planner) => {
             let writes = copy.direction == Direction::ToDevice;
-            planner.work.recency().lock().access(copy.address, copy.bytes, writes);
+            planner.work.recency().lock().copy(copy.address, copy.bytes, writes);
         }
         None => {
             let Copy { direction, address, bytes } = copy;

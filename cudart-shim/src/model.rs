@@ -17,6 +17,7 @@ use crate::launch::Way;
 use crate::nvtx;
 use crate::process::process;
 use crate::simulator::{self, DeviceFault, Simulator};
+use functional::memory::Memory;
 use functional::timed::TimedError;
 pub(crate) use inside::{Begun, Missed, StopAt};
 use launch_capture::{BadSelection, BadUntilStable, BadWarmUp, Marks, Selection, UntilStable, WarmUp};
@@ -207,9 +208,14 @@ impl Model {
         Ok(())
     }
 
+    /// Launches were executed that are not timed: they are taken to have accessed all memory that is allocated.
+    pub(crate) fn passed(&self, memory: &Memory) {
+        partial::use_allocations(&mut self.gpu.lock(), memory);
+    }
+
     /// Brings the caches to what they held before the next launch; its code comes when it does.
     pub(crate) fn recall(&self, past: Past) {
-        self.gpu.lock().recall(past.traces);
+        self.gpu.lock().recall(&past);
         self.has_code.store(past.has_code, Ordering::Release);
     }
 

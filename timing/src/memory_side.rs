@@ -383,6 +383,11 @@ impl MemorySide {
         }
     }
 
+    /// The pages of so many bytes are in the L2 TLB; the memory side is idle.
+    pub fn warm_pages(&mut self, address: u64, bytes: u64) {
+        self.state.page_walks.warm_range(&self.gpu.tlb, address, bytes);
+    }
+
     /// Empties L2 and its TLB, for launches that start cold. What was modified is not written to DRAM.
     pub fn invalidate(&mut self) {
         self.state.page_walks.invalidate();

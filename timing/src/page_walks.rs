@@ -98,6 +98,12 @@ impl PageWalks {
         }
     }
 
+    /// The pages of so many bytes were used.
+    pub fn warm_range(&mut self, spec: &TlbSpec, address: u64, bytes: u64) {
+        let last = address.saturating_add(bytes.max(1) - 1);
+        self.pages.extend(spec.page_of(address)..=spec.page_of(last));
+    }
+
     /// Forgets all pages; walks go on.
     pub fn invalidate(&mut self) {
         self.pages.clear();

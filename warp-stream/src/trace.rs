@@ -18,6 +18,13 @@ pub struct Trace {
 pub struct Past {
     /// Lines that were accessed, the last one at the end.
     pub traces: Vec<Trace>,
+    /// Addresses of the pages of [`Past::PAGE`] bytes that kernels, not copies, have accessed.
+    pub pages: Vec<u64>,
     /// Whether the kernel was executed.
     pub has_code: bool,
+}
+
+impl Past {
+    /// Bytes of a page; GPUs may have smaller ones.
+    pub const PAGE: u64 = 2 << 20;
 }

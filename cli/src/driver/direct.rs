@@ -4,6 +4,8 @@ use std::ffi::c_int;
 use std::path::Path;
 
 use libloading::Library;
+use voltsim_checkpoint::codec;
+use warp_stream::Past;
 
 use super::{Driver, DriverError};
 
@@ -55,10 +57,11 @@ impl Driver {
         if self.direct.as_ref().is_some_and(done) { Ok(bytes) } else { self.read(address, size) }
     }
 
-    /// Tells a timing model, if there is one, what came before the next launch, as a stream has it.
-    pub(crate) fn recall(&self, past: &[u8]) -> bool {
+    /// Tells a timing model, if there is one, what came before the next launch. Whether it understands.
+    pub(crate) fn recall(&self, past: &Past) -> bool {
+        let Ok(bytes) = codec::encode(past) else { return false };
         // SAFETY: the bytes are ours; nothing runs between two launches.
-        self.direct.as_ref().is_none_or(|direct| unsafe { (direct.recall)(past.as_ptr(), past.len()) } == 0)
+        self.direct.as_ref().is_none_or(|direct| unsafe { (direct.recall)(bytes.as_ptr(), bytes.len()) } == 0)
     }
 
     /// Tells a timing model, if there is one, that nobody needs what the next launch leaves in memory and caches.

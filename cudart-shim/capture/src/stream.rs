@@ -16,6 +16,7 @@ use voltsim_checkpoint::codec;
 use voltsim_checkpoint::contents::{self, Content, Contents, ContentsWriter};
 use voltsim_checkpoint::frame::{File, FileWriter, Schema};
 use voltsim_checkpoint::journal::{JournalReader, JournalWriter};
+use warp_stream::Past;
 
 use crate::capture::Capture;
 use crate::error::Error;
@@ -30,7 +31,7 @@ const ENTRIES: &str = "entries";
 const LIMIT: usize = 1 << 30;
 
 fn about_schema() -> Schema {
-    Schema::of("kernel stream, about, version 1")
+    Schema::of("kernel stream, about, version 2")
 }
 
 /// Whose launches a stream has.
@@ -226,11 +227,14 @@ impl KernelStream {
         Capture::of_stream(Arc::clone(self), entry, launch).map(Some)
     }
 
-    /// What came before an entry's launch, as it is encoded; nothing if unknown.
-    pub fn past(&self, entry: usize) -> Result<Vec<u8>, Error> {
-        match self.entries.get(entry) {
-            Some(Entry::Launch { past, .. }) => self.content(past),
-            _ => Ok(Vec::new()),
+    /// What came before an entry's launch; nothing if unknown.
+    pub fn past(&self, entry: usize) -> Result<Option<Past>, Error> {
+        let Some(Entry::Launch { past, .. }) = self.entries.get(entry) else { return Ok(None) };
+        match self.content(past)? {
+            bytes if bytes.is_empty() => Ok(None),
+            bytes => {
+                codec::decode::<LIMIT, _>(&bytes).map(Some).map_err(|error| malformed(self.path(), &error))
+            }
         }
     }
 

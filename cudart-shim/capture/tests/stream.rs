@@ -48,7 +48,7 @@ fn memory(number: u64) -> Vec<u8> {
 }
 
 fn past() -> Past {
-    Past { traces: vec![Trace { line: 0x1000, read: 3, written: 4 }], has_code: true }
+    Past { traces: vec![Trace { line: 0x1000, read: 3, written: 4 }], pages: vec![0x20_0000], has_code: true }
 }
 
 fn write(path: &Path, launches: u64) {
@@ -88,8 +88,7 @@ fn launches_and_copies_come_back_in_their_order() {
     assert_eq!(capture.modules().unwrap(), [".version 7.0"]);
     assert_eq!(capture.contents(0).unwrap(), memory(2));
     assert!(stream.capture(2).unwrap().is_none(), "a copy is no launch");
-    let known = voltsim_checkpoint::codec::encode(&past()).unwrap();
-    assert_eq!((stream.past(3).unwrap(), stream.past(1).unwrap()), (known, Vec::new()));
+    assert_eq!((stream.past(3).unwrap(), stream.past(1).unwrap()), (Some(past()), None));
     stream.verify().unwrap();
 }
 

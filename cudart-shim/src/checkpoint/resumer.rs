@@ -146,8 +146,12 @@ impl Resumer {
             memory.restore(&state.memory).map_err(|error| self.diverged(error))?;
             self.saved.fill(number as u64, memory).map_err(|error| self.unreadable(&error))?;
             simulator.device.set_counters(state.counters);
-            if let (Some(model), Some(state)) = (&simulator.model, &state.model) {
-                model.restore(state, cold).map_err(|error| self.other_model(&error))?;
+            match (&simulator.model, &state.model) {
+                (Some(model), Some(state)) => {
+                    model.restore(state, cold).map_err(|error| self.other_model(&error))?;
+                }
+                (Some(model), None) => model.passed(memory),
+                (None, _) => {}
             }
         }
         let counts = self.saved.counts().map_err(|error| self.unreadable(&error))?;

@@ -8,8 +8,10 @@ use crate::log;
 use crate::simulator::{DeviceFault, Simulator};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics, launch};
+use functional::memory::Memory;
 use functional::suspend::{self, SuspendError, SuspendedLaunch, launch_from, launch_until};
 use functional::timed::{self, Identity, LiveKernel, TimedError, TimedResumeError};
+use launch_capture::Selection;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -73,7 +75,13 @@ impl Model {
         let mut given_up = false;
         let launched = self.drive_source(work, |source, display| {
             match self.meet_with_launch(work.simulator, source)? {
-                Met::Alone(_turn) => self.with_gpu(|gpu| self.run(gpu, source, None, display)).map(Box::new),
+                Met::Alone(_turn) => {
+                    let run = |gpu: &mut Gpu| {
+                        self.use_pages(gpu, work.simulator);
+                        self.run(gpu, source, None, display)
+                    };
+                    self.with_gpu(run).map(Box::new)
+                }
                 Met::Launched(record) => Ok(record),
                 Met::Copied | Met::GivenUp => {
                     given_up = true;
@@ -174,8 +182,18 @@ impl Model {
     ) -> Result<T, TimedResumeError<LaunchError>> {
         self.drive_source(work, |source, display| {
             let _turn = self.meet_alone(work.simulator)?;
-            self.with_gpu(|gpu| drive(gpu, source, display))
+            self.with_gpu(|gpu| {
+                self.use_pages(gpu, work.simulator);
+                drive(gpu, source, display)
+            })
         })
+    }
+
+    /// Where not all launches are timed, the others are taken to have accessed all pages that are allocated.
+    fn use_pages(&self, gpu: &mut Gpu, simulator: &Simulator) {
+        if self.settings.only != Selection::default() {
+            use_allocations(gpu, &simulator.device.memory);
+        }
     }
 
     /// Makes a launch's instructions ready to be pulled, and has somebody pull them.
@@ -257,6 +275,13 @@ impl Work<'_> {
             TimedResumeError::State(error) => self.simulator.resume_fault(&error),
             TimedResumeError::Launch(error) => fault(self.simulator, error),
         }
+    }
+}
+
+/// Kernels have accessed all memory that is allocated.
+pub(super) fn use_allocations(gpu: &mut Gpu, memory: &Memory) {
+    for allocation in memory.allocations() {
+        gpu.use_pages(allocation.address, allocation.size);
     }
 }
 

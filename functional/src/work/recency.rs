@@ -1,7 +1,9 @@
 //! Which lines of global memory were accessed last, in order: what a cache of any size would hold, were it fully associative.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
-use warp_stream::Trace;
+use warp_stream::{Past, Trace};
 
 /// Bytes of a line, as a power of two.
 const LINE: u32 = 7;
@@ -15,6 +17,9 @@ const LINES: usize = 1 << 18;
 pub struct Recency {
     lines: FxHashMap<u64, Touch>,
     now: u64,
+    /// Numbers of the pages that kernels have accessed.
+    pages: BTreeSet<u64>,
+    last_page: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,8 +30,24 @@ struct Touch {
 }
 
 impl Recency {
-    /// Bytes are accessed, in order of their addresses. Gives how many of their sectors were not remembered.
+    /// A kernel accesses bytes. Gives how many of their sectors were not remembered.
     pub fn access(&mut self, address: u64, bytes: u64, writes: bool) -> u64 {
+        let end = address.saturating_add(bytes.max(1)) - 1;
+        for page in address / Past::PAGE..=end / Past::PAGE {
+            if self.last_page.replace(page) != Some(page) {
+                self.pages.insert(page);
+            }
+        }
+        self.touch_all(address, bytes, writes)
+    }
+
+    /// Bytes are copied between host and device.
+    pub fn copy(&mut self, address: u64, bytes: u64, writes: bool) {
+        self.touch_all(address, bytes, writes);
+    }
+
+    /// Bytes are accessed, in order of their addresses. Gives how many of their sectors were not remembered.
+    fn touch_all(&mut self, address: u64, bytes: u64, writes: bool) -> u64 {
         let mut new = 0;
         let end = address.saturating_add(bytes.max(1)) - 1;
         // Of more than is remembered only the last part is.
@@ -65,6 +86,11 @@ impl Recency {
         self.lines.retain(|_, touch| touch.when >= oldest);
     }
 
+    /// Addresses of the pages that kernels have accessed.
+    pub fn pages(&self) -> Vec<u64> {
+        self.pages.iter().map(|page| page * Past::PAGE).collect()
+    }
+
     /// The lines that were accessed last, the last of all at the end.
     pub fn last(&self) -> Vec<Trace> {
         let mut lines: Vec<(&u64, &Touch)> = self.lines.iter().collect();
@@ -98,6 +124,17 @@ mod tests {
         assert_eq!(recency.access(0x1000, 64, false), 2);
         assert_eq!(recency.access(0x1020, 128, true), 3);
         assert_eq!(recency.access(0x1000, 160, false), 0);
+    }
+
+    #[test]
+    fn pages_are_those_that_kernels_have_accessed() {
+        let mut recency = Recency::default();
+        recency.copy(0x20_0000, 64, true);
+        recency.access(0x3f_fffc, 8, false);
+        recency.copy(0x80_0000, 64, false);
+        assert_eq!(recency.pages(), [0x20_0000, 0x40_0000]);
+        recency.access(0x10, 4, true);
+        assert_eq!(recency.pages(), [0, 0x20_0000, 0x40_0000]);
     }
 
     #[test]

@@ -1,19 +1,25 @@
 //! What was accessed before anything is timed, put into caches as it would be.
 
-use warp_stream::{KernelSource, Trace};
+use warp_stream::{KernelSource, Past, Trace};
 
 use super::{Gpu, LaunchError};
 use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
 
 impl Gpu {
-    /// Puts into L2 what accesses have left, without time; of written sectors all bytes count. The last traces are the last to be
-    /// replaced.
-    pub fn recall(&mut self, traces: impl IntoIterator<Item = Trace>) {
-        for trace in traces {
-            let read = (trace.read != 0).then(|| request(&trace, RequestKind::Read));
-            let write = (trace.written != 0).then(|| request(&trace, RequestKind::Write));
+    /// Puts into L2 and its TLB what accesses have left, without time; of written sectors all bytes count. The last traces are the
+    /// last to be replaced.
+    pub fn recall(&mut self, past: &Past) {
+        for trace in &past.traces {
+            let read = (trace.read != 0).then(|| request(trace, RequestKind::Read));
+            let write = (trace.written != 0).then(|| request(trace, RequestKind::Write));
             self.memory.warm(write.into_iter().chain(read));
         }
+        past.pages.iter().for_each(|page| self.use_pages(*page, Past::PAGE));
+    }
+
+    /// Kernels have accessed the pages of so many bytes.
+    pub fn use_pages(&mut self, address: u64, bytes: u64) {
+        self.memory.warm_pages(address, bytes);
     }
 }
 

@@ -107,12 +107,13 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
             launch.launch, launch.kernel, ready.restored
         )?;
         out.flush()?;
-        match stream.past(*entry)? {
-            past if *follows || past.is_empty() => {
-                copies.iter().try_for_each(|copy| again(&driver, &ground, copy)).map_err(failed)?;
+        let past = stream.past(*entry)?.filter(|_| !follows).map(|past| ready.past_here(past));
+        match &past {
+            None => copies.iter().try_for_each(|copy| again(&driver, &ground, copy)).map_err(failed)?,
+            Some(past) if driver.recall(past) => {}
+            Some(_) => {
+                return Err(Failure::in_file(&args.folder, "what came before a launch cannot be read"));
             }
-            past if driver.recall(&past) => {}
-            _ => return Err(Failure::in_file(&args.folder, "what came before a launch cannot be read")),
         }
         if place + 1 == chosen.len() {
             driver.next_is_last();

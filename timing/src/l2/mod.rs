@@ -90,6 +90,9 @@ impl L2Spec {
         {
             return wrong("ways", "the slice's lines are no whole number of sets");
         }
+        if self.ways > tags::MOST_WAYS {
+            return wrong("ways", "more than 64");
+        }
         if self.size > 1 << 28 {
             return wrong("size", "more than 256 MiB");
         }

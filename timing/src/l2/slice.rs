@@ -399,10 +399,7 @@ impl Slice {
     }
 
     fn filled(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, fill: Fill, out: &mut Outbox) {
-        let line = self.tags.line_mut(fill.slot);
-        line.pending &= !(1 << fill.sector);
-        line.readable |= 1 << fill.sector;
-        let whole = line.pending == 0;
+        let whole = self.tags.fill(spec, fill.slot, fill.sector);
         self.outstanding -= 1;
         let Slice { waiting, exit, .. } = self;
         let ready = |work: &Work| exit.reply(spec, clock, cycle, work, out);
@@ -436,17 +433,17 @@ impl Slice {
         let Place { slot, cleaned } = self.room(spec, set, found, pending, fetched, writes)?;
         if let Some(cleaned) = cleaned {
             self.counters.cleanings += 1;
-            self.write_back(cleaned);
+            self.write_back(spec, cleaned);
         }
         if found.is_none() {
-            self.evict(slot);
+            self.evict(spec, slot);
             self.tags.allocate(spec, slot, arrival.line);
         } else {
             self.tags.touch(spec, slot);
         }
         self.count(request, sectors, hit, pending, found.is_some());
         self.counters.partial_fetches += u64::from(partial.count_ones());
-        self.fetch(slot, arrival.line, fetched);
+        self.fetch(spec, slot, arrival.line, fetched);
         if writes {
             self.write(spec, slot, sectors, request);
         }
@@ -492,7 +489,7 @@ impl Slice {
             return stalled(Stall::Set, 0);
         };
         let modified = |slot| self.tags.line(slot).modified.count_ones();
-        let cleaned = self.cleaned(spec, set, slot).filter(|_| writes);
+        let cleaned = if writes { self.cleaned(spec, set, slot) } else { None };
         let evicted = if found.is_some() { 0 } else { modified(slot) };
         let write_backs = evicted + cleaned.map_or(0, modified);
         if self.misses.len() + (fetches + write_backs) as usize > spec.miss_queue as usize {
@@ -511,18 +508,18 @@ impl Slice {
         (one_more && self.tags.modified() >= spec.modified).then(|| self.tags.oldest_modified(spec, set))?
     }
 
-    fn evict(&mut self, slot: u32) {
+    fn evict(&mut self, spec: &L2Spec, slot: u32) {
         if self.tags.tag(slot).is_none() {
             return;
         }
         self.counters.evictions += 1;
-        self.write_back(slot);
+        self.write_back(spec, slot);
     }
 
     /// Writes back what differs from DRAM in a slot's line.
-    fn write_back(&mut self, slot: u32) {
+    fn write_back(&mut self, spec: &L2Spec, slot: u32) {
         let Some(number) = self.tags.tag(slot) else { return };
-        let modified = self.tags.clean(slot);
+        let modified = self.tags.clean(spec, slot);
         let line = *self.tags.line(slot);
         for sector in (0..SECTORS).filter(|sector| modified >> sector & 1 != 0) {
             self.counters.write_backs += 1;
@@ -531,11 +528,11 @@ impl Slice {
         }
     }
 
-    fn fetch(&mut self, slot: u32, number: u64, sectors: u8) {
+    fn fetch(&mut self, spec: &L2Spec, slot: u32, number: u64, sectors: u8) {
         if sectors == 0 {
             return;
         }
-        self.tags.line_mut(slot).pending |= sectors;
+        self.tags.expect(spec, slot, sectors);
         self.outstanding += sectors.count_ones();
         self.counters.fetches += u64::from(sectors.count_ones());
         for sector in (0..SECTORS).filter(|sector| sectors >> sector & 1 != 0) {
@@ -544,9 +541,10 @@ impl Slice {
     }
 
     fn write(&mut self, spec: &L2Spec, slot: u32, sectors: u8, request: &MemoryRequest) {
-        self.tags.modify(slot, sectors, request.bytes);
-        let line = self.tags.line_mut(slot);
-        line.readable |= spec.write_allocation.readable(line, sectors) & !line.pending;
+        self.tags.modify(spec, slot, sectors, request.bytes);
+        let line = self.tags.line(slot);
+        let readable = spec.write_allocation.readable(line, sectors) & !line.pending;
+        self.tags.make_readable(slot, readable);
     }
 
     fn count(&mut self, request: &MemoryRequest, sectors: u8, hit: u8, pending: u8, tag_hit: bool) {

@@ -47,10 +47,25 @@ pub(super) struct Tags {
     /// Lines with modified sectors.
     #[serde(skip)]
     modified: u32,
+    /// By set.
+    #[serde(skip)]
+    sets: Vec<Set>,
     /// A byte of each tag's [`digest`], eight ways to a word, each set in words of its own.
     #[serde(skip)]
     digests: Vec<u64>,
 }
+
+/// Ways of a set, one bit each.
+#[derive(Debug, Clone, Copy, Default)]
+struct Set {
+    /// Lines with sectors on their way.
+    pending: u64,
+    /// Lines with modified sectors.
+    modified: u64,
+}
+
+/// Ways that a set may have.
+pub(super) const MOST_WAYS: u32 = u64::BITS;
 
 /// Ways whose digests are in a word.
 const PER_WORD: u32 = 8;
@@ -79,6 +94,7 @@ impl Tags {
             used: vec![0; lines],
             uses: 0,
             modified: 0,
+            sets: vec![Set::default(); spec.sets() as usize],
             digests: digests(spec),
         }
     }
@@ -87,6 +103,14 @@ impl Tags {
     pub(super) fn derive(&mut self, spec: &L2Spec) {
         self.digests = digests(spec);
         self.modified = self.lines.iter().filter(|line| line.modified != 0).count() as u32;
+        let ways = |lines: &[Line], has: fn(&Line) -> bool| {
+            (0..).zip(lines).fold(0, |mask, (way, line)| mask | u64::from(has(line)) << way)
+        };
+        let sets = self.lines.chunks(spec.ways as usize).map(|lines| Set {
+            pending: ways(lines, |line| line.pending != 0),
+            modified: ways(lines, |line| line.modified != 0),
+        });
+        self.sets = sets.collect();
         for slot in 0..self.tags.len() {
             self.set_digest(spec, slot as u32);
         }
@@ -145,14 +169,18 @@ impl Tags {
 
     /// The slot that makes room in a set; nothing if all of its lines have sectors on their way.
     pub(super) fn victim(&self, spec: &L2Spec, set: u32) -> Option<u32> {
-        let (mut victim, mut least) = (None, u64::MAX);
-        let lines = &self.lines[set as usize..(set + spec.ways) as usize];
-        for (way, used) in self.used[set as usize..][..lines.len()].iter().enumerate() {
-            if *used < least && lines[way].pending == 0 {
-                (victim, least) = (Some(set + way as u32), *used);
+        self.longest_unused(spec, set, !self.sets[(set / spec.ways) as usize].pending)
+    }
+
+    /// Of some ways of a set the slot that was not used for longest.
+    fn longest_unused(&self, spec: &L2Spec, set: u32, ways: u64) -> Option<u32> {
+        let (mut slot, mut least) = (None, u64::MAX);
+        for (way, used) in (0..).zip(&self.used[set as usize..(set + spec.ways) as usize]) {
+            if *used < least && ways >> way & 1 != 0 {
+                (slot, least) = (Some(set + way), *used);
             }
         }
-        victim
+        slot
     }
 
     /// The number of the line in a slot, if there is one.
@@ -169,14 +197,33 @@ impl Tags {
         self.lines.iter()
     }
 
-    pub(super) fn line_mut(&mut self, slot: u32) -> &mut Line {
-        &mut self.lines[slot as usize]
+    /// Sectors of a line can be read.
+    pub(super) fn make_readable(&mut self, slot: u32, sectors: u8) {
+        self.lines[slot as usize].readable |= sectors;
+    }
+
+    /// Sectors of a line are on their way.
+    pub(super) fn expect(&mut self, spec: &L2Spec, slot: u32, sectors: u8) {
+        self.lines[slot as usize].pending |= sectors;
+        self.sets[(slot / spec.ways) as usize].pending |= u64::from(sectors != 0) << (slot % spec.ways);
+    }
+
+    /// A sector of a line has come. Whether no other is on its way.
+    pub(super) fn fill(&mut self, spec: &L2Spec, slot: u32, sector: u8) -> bool {
+        let line = &mut self.lines[slot as usize];
+        line.pending &= !(1 << sector);
+        line.readable |= 1 << sector;
+        let whole = line.pending == 0;
+        if whole {
+            self.sets[(slot / spec.ways) as usize].pending &= !(1 << (slot % spec.ways));
+        }
+        whole
     }
 
     /// Puts a line into a slot, with nothing in it.
     pub(super) fn allocate(&mut self, spec: &L2Spec, slot: u32, line: u64) {
         self.uses += 1;
-        self.clean(slot);
+        self.clean(spec, slot);
         self.tags[slot as usize] = line;
         self.lines[slot as usize] = Line::default();
         self.used[slot as usize] = self.uses;
@@ -189,24 +236,25 @@ impl Tags {
     }
 
     /// Bytes of a line are written, in these sectors.
-    pub(super) fn modify(&mut self, slot: u32, sectors: u8, bytes: u128) {
+    pub(super) fn modify(&mut self, spec: &L2Spec, slot: u32, sectors: u8, bytes: u128) {
         let line = &mut self.lines[slot as usize];
         self.modified += u32::from(line.modified == 0 && sectors != 0);
+        self.sets[(slot / spec.ways) as usize].modified |= u64::from(sectors != 0) << (slot % spec.ways);
         line.modified |= sectors;
         line.written |= bytes;
     }
 
     /// No sector of a line differs from DRAM any more; gives those that did.
-    pub(super) fn clean(&mut self, slot: u32) -> u8 {
+    pub(super) fn clean(&mut self, spec: &L2Spec, slot: u32) -> u8 {
         let modified = std::mem::take(&mut self.lines[slot as usize].modified);
         self.modified -= u32::from(modified != 0);
+        self.sets[(slot / spec.ways) as usize].modified &= !(1 << (slot % spec.ways));
         modified
     }
 
     /// The line of a set with modified sectors that was not used for longest.
     pub(super) fn oldest_modified(&self, spec: &L2Spec, set: u32) -> Option<u32> {
-        let modified = (set..set + spec.ways).filter(|slot| self.lines[*slot as usize].modified != 0);
-        modified.min_by_key(|slot| self.used[*slot as usize])
+        self.longest_unused(spec, set, self.sets[(set / spec.ways) as usize].modified)
     }
 
     /// A line is used.
@@ -219,6 +267,7 @@ impl Tags {
     /// Forgets what is there; sectors on their way keep their place.
     pub(super) fn invalidate(&mut self) {
         self.modified = 0;
+        self.sets.iter_mut().for_each(|set| set.modified = 0);
         for ((tag, line), used) in self.tags.iter_mut().zip(&mut self.lines).zip(&mut self.used) {
             *line = Line { pending: line.pending, ..Line::default() };
             if line.pending == 0 {

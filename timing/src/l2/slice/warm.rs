@@ -10,8 +10,8 @@ impl Slice {
         let found = self.tags.find(spec, set, line);
         let Some(slot) = found.or_else(|| self.tags.victim(spec, set)) else { return };
         let writes = request.kind != RequestKind::Read && request.sectors & 0xf != 0;
-        if let Some(cleaned) = self.cleaned(spec, set, slot).filter(|_| writes) {
-            self.tags.clean(cleaned);
+        if writes && let Some(cleaned) = self.cleaned(spec, set, slot) {
+            self.tags.clean(spec, cleaned);
         }
         match found {
             Some(_) => self.tags.touch(spec, slot),
@@ -21,6 +21,6 @@ impl Slice {
         if writes {
             self.write(spec, slot, request.sectors & 0xf, request);
         }
-        self.tags.line_mut(slot).readable |= fetched;
+        self.tags.make_readable(slot, fetched);
     }
 }

@@ -47,8 +47,9 @@ const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// Where the root has Python's packages.
 const PACKAGES: &str = "usr/lib/python3/dist-packages";
 
-/// Links, each with what it points at: those of a Debian system, and names under which PyTorch looks for parts of itself.
-const LINKS: [(&str, &str); 6] = [
+/// Links, each with what it points at: those of a Debian system, names under which PyTorch looks for parts of itself, and what
+/// OpenBLAS's LAPACK needs, which looks in its own folder and the host's.
+const LINKS: [(&str, &str); 7] = [
     ("bin", "usr/bin"),
     ("lib", "usr/lib"),
     ("lib64", "usr/lib64"),
@@ -58,6 +59,7 @@ const LINKS: [(&str, &str); 6] = [
         "../../../../x86_64-linux-gnu/libtorch_python.so.2.6",
     ),
     ("usr/lib/x86_64-linux-gnu/libtorch_cuda_linalg.so", "libtorch_cuda_linalg.so.2.6"),
+    ("usr/lib/x86_64-linux-gnu/openblas-pthread/libgfortran.so.5", "../libgfortran.so.5"),
 ];
 
 /// Libraries of which PyTorch needs the names and no more, by their soname.

@@ -19,12 +19,13 @@ use crate::summary;
 use functional::engine::program::Program;
 use functional::fault::{Fault, FaultKind};
 use functional::launch::{LaunchConfig, LaunchError, launch};
+use functional::parameters::ParameterReads;
 use functional::suspend::{
     ResumeError, SuspendError, SuspendedLaunch, UnfinishedLaunch, Window, launch_from, launch_until,
 };
 use functional::texture::Table;
 use functional::timed::TimedError;
-use saved_run::Digest;
+use ptx_frontend::analyse::ParametersRead;
 use std::ffi::{CStr, c_void};
 use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
@@ -185,6 +186,15 @@ fn numbered(count: u64) -> u64 {
     count
 }
 
+/// What saving and resuming runs have to do with a launch.
+#[derive(Default)]
+pub(crate) struct Resumption<'a> {
+    /// Where it stands if it has begun.
+    pub(crate) begun: Option<&'a SuspendedLaunch>,
+    /// Where to note what it reads of its parameters.
+    pub(crate) parameter_reads: Option<Arc<ParameterReads>>,
+}
+
 /// A launch whose sizes have been checked, with its arguments.
 #[derive(Debug)]
 pub(crate) struct KernelLaunch {
@@ -213,9 +223,9 @@ impl KernelLaunch {
         simulator: &'static Simulator,
         context: &Context<DeviceFault>,
         Ticket { number, way, order }: Ticket,
-        begun: Option<&SuspendedLaunch>,
+        Resumption { begun, parameter_reads }: Resumption<'_>,
     ) -> std::result::Result<(), DeviceFault> {
-        let mut config = self.config(simulator);
+        let mut config = LaunchConfig { parameter_reads, ..self.config(simulator) };
         if let Some(begun) = begun {
             // What the kernel does not read of them may be anything.
             config.parameters = begun.parameters().to_vec();
@@ -268,9 +278,14 @@ impl KernelLaunch {
         Ok(())
     }
 
-    /// Of what the kernel may read of its arguments.
-    pub(crate) fn digest_of_arguments(&self) -> Digest {
-        self.kernel.digest_of_arguments(&self.program, &self.parameters.bytes)
+    /// Its parameter block.
+    pub(crate) fn parameters(&self) -> &[u8] {
+        &self.parameters.bytes
+    }
+
+    /// What the kernel reads of that, as far as its code says.
+    pub(crate) fn parameters_read(&self) -> &ParametersRead {
+        self.kernel.parameters_read(&self.program)
     }
 
     fn config(&self, simulator: &'static Simulator) -> LaunchConfig {
@@ -284,6 +299,7 @@ impl KernelLaunch {
             textures: Arc::clone(&self.textures),
             runtime: Some(DeviceRuntime::of(simulator, &self.kernel.module)),
             depth: 0,
+            parameter_reads: None,
         }
     }
 }

@@ -12,21 +12,19 @@ use crate::process::process;
 use crate::profile::Attribute;
 use crate::refused;
 use crate::registry::{FatBinaryHandle, Kind, Registered, registry};
-use crate::simulator::{DEVICE_SHIFT, Simulator, device_count, owner_of, started};
+use crate::simulator::{DEVICE_SHIFT, Simulator, device_count, started};
 use functional::bind::BindError;
 use functional::engine::program::Program;
 use functional::module::{LoadError, LoadedVariable, ManagedVariables, Module, PlacedVariables};
 use parking_lot::Mutex;
 use ptx_frontend::Module as PtxModule;
-use ptx_frontend::analyse::parameter_bytes_read;
+use ptx_frontend::analyse::ParametersRead;
 use ptx_frontend::container::Architecture;
 use ptx_frontend::ir::Space;
 use rustc_hash::{FxHashMap, FxHashSet};
 use saved_run::Digest;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
-use std::ops::Range;
-use std::slice;
 use std::sync::{Arc, OnceLock};
 
 /// Handles lie where no process has memory.
@@ -57,8 +55,7 @@ pub(crate) struct Kernel {
     /// Set by `cudaFuncSetAttribute`.
     pub(crate) settings: Mutex<KernelSettings>,
     code: OnceLock<Digest>,
-    /// What parts of its arguments it reads, if that is known.
-    arguments_read: OnceLock<Option<Vec<Range<u64>>>>,
+    parameters_read: OnceLock<ParametersRead>,
 }
 
 impl Kernel {
@@ -71,39 +68,10 @@ impl Kernel {
         })
     }
 
-    /// Of those bytes of a parameter block that the kernel may read. Addresses of the program's own memory, which the device cannot
-    /// reach, count as one and the same: they lie on stacks and are another in each run.
-    pub(crate) fn digest_of_arguments(&self, program: &Program, block: &[u8]) -> Digest {
-        let read = self.arguments_read.get_or_init(|| parameter_bytes_read(&program.kernel().source));
-        let all = 0..block.len() as u64;
-        let mut bytes = vec![0; block.len()];
-        for range in read.as_deref().unwrap_or(slice::from_ref(&all)) {
-            let range = range.start as usize..(range.end as usize).min(block.len());
-            if let (Some(to), Some(from)) = (bytes.get_mut(range.clone()), block.get(range)) {
-                to.copy_from_slice(from);
-            }
-        }
-        for word in bytes.as_chunks_mut::<8>().0 {
-            if is_own_memory(u64::from_le_bytes(*word)) {
-                *word = [0xff; 8];
-            }
-        }
-        Digest::of(&bytes)
+    /// What the kernel reads of its parameters, as far as its code says.
+    pub(crate) fn parameters_read(&self, program: &Program) -> &ParametersRead {
+        self.parameters_read.get_or_init(|| ParametersRead::of(&program.kernel().source))
     }
-}
-
-/// Whether there is memory of the program's own at an address, which no device can reach.
-fn is_own_memory(address: u64) -> bool {
-    /// Bytes of a page of the host.
-    const PAGE: u64 = 4096;
-    // Small numbers are none: the system keeps the first pages empty.
-    if address < 1 << 16 || owner_of(address).is_some() || started().any(|it| it.device.memory.owns(address))
-    {
-        return false;
-    }
-    let page = (address & !(PAGE - 1)) as *mut libc::c_void;
-    // SAFETY: with this flag the call changes nothing; it fails where no memory is.
-    unsafe { libc::msync(page, 1, libc::MS_ASYNC) == 0 }
 }
 
 /// What a program sets on a kernel.
@@ -579,7 +547,7 @@ impl Modules {
             handle,
             settings,
             code: OnceLock::new(),
-            arguments_read: OnceLock::new(),
+            parameters_read: OnceLock::new(),
         });
         self.kernels.insert(handle, Arc::clone(&kernel));
         kernel

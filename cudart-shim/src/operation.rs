@@ -8,13 +8,12 @@ use crate::checkpoint::{self, Launched};
 use crate::copy::{Copy, Fill};
 use crate::error::Result;
 use crate::graph::{Condition, ConditionalRun};
-use crate::launch::{self, KernelLaunch};
+use crate::launch::{self, KernelLaunch, Resumption};
 use crate::memory_operation::Batch;
 use crate::simulator::{DeviceFault, Simulator};
 use crate::streams::HostCall;
 use crate::trace;
 use functional::check::Origin;
-use functional::suspend::SuspendedLaunch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stream_engine::{Context, StreamId, Submission, WorkKind};
@@ -124,8 +123,8 @@ impl Operation {
         let launched =
             launch.as_ref().map(|launch| Launched { number: launch.number, way: launch.way, context });
         self.timed(context, || {
-            checkpoint::perform(simulator, self, (step, launched), |begun| {
-                self.execute(simulator, context, launch, begun)
+            checkpoint::perform(simulator, self, (step, launched), |resumption| {
+                self.execute(simulator, context, launch, resumption)
             })
         })
     }
@@ -146,12 +145,12 @@ impl Operation {
         simulator: &'static Simulator,
         context: &Context<DeviceFault>,
         ticket: Option<launch::Ticket>,
-        begun: Option<&SuspendedLaunch>,
+        resumption: Resumption<'_>,
     ) -> std::result::Result<(), DeviceFault> {
         match self {
             Self::Kernel(launch) => {
                 let ticket = ticket.unwrap_or_else(|| launch::Ticket::next(&launch.kernel.name));
-                launch.run(simulator, context, ticket, begun)
+                launch.run(simulator, context, ticket, resumption)
             }
             Self::Copy(copy) => copy.run(simulator),
             Self::StagedCopy(copy, source) => {

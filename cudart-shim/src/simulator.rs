@@ -213,6 +213,10 @@ impl Simulator {
             Some(work) => device.watched_by(work),
             None => device,
         };
+        let device = match checkpoint::watcher() {
+            Some(watcher) => device.watched_by(watcher),
+            None => device,
+        };
         let device = match check::checker() {
             Some(checker) => device.checked_by(checker),
             None => device,

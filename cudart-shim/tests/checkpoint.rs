@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 use tempfile::TempDir;
+use voltsim_checkpoint::atomic_file::Durability;
+use voltsim_checkpoint::frame::{FileWriter, Schema};
 
 /// Launches of `steps`.
 const LAUNCHES: u64 = 14;
@@ -227,6 +229,18 @@ fn a_checkpoint_of_another_program_device_or_setting_is_refused_by_name() {
     let output = other.env("VOLTSIM_RESUME", &file).output().expect("the program starts");
     let said = text(&output.stderr);
     assert!(output.status.code() != Some(0) && said.contains("steps") && said.contains("timed"), "{said}");
+}
+
+#[test]
+fn a_checkpoint_of_the_definition_before_is_refused_by_file_and_section() {
+    let place = Place::new();
+    let file = place.path("old.vck");
+    let mut writer = FileWriter::create(Path::new(&file), 1).expect("a file");
+    writer.begin("about", Schema::of("saved run, about, version 2")).expect("a section");
+    writer.finish(Durability::Synced).expect("it is written");
+    let said = place.refusal(&file, &[], &[]);
+    assert!(said.contains("old.vck") && said.contains("section about has schema"), "{said}");
+    assert!(said.contains("remedy"), "{said}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::engine::grid::{Grid, Rest};
 use crate::engine::program::Program;
 use crate::fault::Fault;
 use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind, Memory, MemoryError};
+use crate::parameters::ParameterReads;
 use crate::texture::Table;
 
 /// Workspace of a cooperative launch, in which a grid-wide barrier counts. Bytes.
@@ -39,6 +40,8 @@ pub struct LaunchConfig {
     pub runtime: Option<Arc<dyn DeviceRuntime>>,
     /// Grids that this one is nested in.
     pub depth: u32,
+    /// Where to note what is loaded of the parameters, by a device with a [`crate::parameters::ParameterWatcher`].
+    pub parameter_reads: Option<Arc<ParameterReads>>,
 }
 
 impl LaunchConfig {

@@ -14,6 +14,7 @@ pub mod memory;
 pub mod module;
 mod number;
 mod ops;
+pub mod parameters;
 pub mod suspend;
 pub mod tensor;
 pub mod texture;

@@ -1,23 +1,42 @@
 //! Which bytes of its parameters a kernel reads.
 
+#![allow(clippy::single_range_in_vec_init)]
+
 mod common;
 
-use common::kernel;
-use ptx_frontend::analyse::parameter_bytes_read;
+use common::{kernel, kernel_with};
+use ptx_frontend::analyse::ParametersRead;
 
-#[test]
-fn bytes_between_fields_that_are_loaded_are_not_read() {
-    let kernel =
-        kernel("ld.param.u64 %rd1, [p0]; ld.param.u8 %r1, [p2+1]; ld.param.v2.u32 {%r2, %r3}, [p2+8]; ret;");
-    assert_eq!(parameter_bytes_read(&kernel), Some(vec![0..8, 17..18, 24..32]));
+fn read(body: &str) -> ParametersRead {
+    ParametersRead::of(&kernel(body))
 }
 
 #[test]
-fn a_kernel_that_takes_a_parameters_address_may_read_all() {
-    assert_eq!(parameter_bytes_read(&kernel("mov.u64 %rd1, p2; ret;")), None);
+fn bytes_between_fields_that_are_loaded_are_not_read() {
+    let read =
+        read("ld.param.u64 %rd1, [p0]; ld.param.u8 %r1, [p2+1]; ld.param.v2.u32 {%r2, %r3}, [p2+8]; ret;");
+    assert_eq!(read, ParametersRead::Known(vec![0..8, 17..18, 24..32]));
+}
+
+#[test]
+fn a_kernel_that_takes_a_parameters_address_reads_what_it_loads_by_name_and_maybe_more() {
+    let read = read("ld.param.u64 %rd1, [p0]; mov.u64 %rd1, p2; ret;");
+    assert_eq!(read, ParametersRead::Indexed(vec![0..8]));
+}
+
+#[test]
+fn a_kernel_that_hands_a_parameter_itself_to_a_function_may_read_anything() {
+    let kernel = kernel_with(".func take(.reg .b64 %value) { ret; }", "call take, (p1); ret;");
+    assert_eq!(ParametersRead::of(&kernel), ParametersRead::Any);
+}
+
+#[test]
+fn a_texture_in_a_parameter_is_a_handle_that_is_read() {
+    let read = read("tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [p1, {%r5}]; ret;");
+    assert_eq!(read, ParametersRead::Known(vec![8..16]));
 }
 
 #[test]
 fn a_kernel_that_loads_nothing_reads_nothing() {
-    assert_eq!(parameter_bytes_read(&kernel("ret;")), Some(vec![]));
+    assert_eq!(read("ret;"), ParametersRead::Known(vec![]));
 }

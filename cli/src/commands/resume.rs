@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long)]
     cold: bool,
 
-    /// Let launches before the point have other arguments than when the program was saved, and tell the first: for programs that leave parts of them uninitialised, as PyTorch's optimizers do
+    /// Let launches before the point have other arguments than when the program was saved, and tell the first: for programs that are saved inside of a launch and leave parts of its arguments uninitialised, as PyTorch's optimizers do
     #[arg(long)]
     any_arguments: bool,
 

@@ -14,5 +14,5 @@ pub use about::{About, Foreign};
 pub use difference::{Unreadable, differences};
 pub use file::{BegunLaunch, DeviceState, KernelCounts, SavedError, SavedRun, State, StepWriter, write};
 pub use point::{BadPoint, Inside, Point, Window};
-pub use step::{Asked, Digest, End, Outcome, Step};
+pub use step::{Arguments, Asked, Digest, End, Outcome, Step};
 pub use voltsim_checkpoint::image::Series;

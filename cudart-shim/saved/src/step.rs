@@ -1,6 +1,7 @@
 //! What a program has asked a device for, and what came of it: the steps that a resumed run does not execute again.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,27 @@ impl fmt::Display for End {
     }
 }
 
+/// A launch's arguments: what is the same in each run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arguments {
+    /// Offsets of the bytes that count: those that the launch has read, where only that tells it. Without, what the kernel's code
+    /// says that it may read.
+    pub read: Option<Vec<Range<u64>>>,
+    /// Of these bytes.
+    pub digest: Digest,
+}
+
+impl fmt::Display for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "arguments {}", self.digest)?;
+        let bytes = |read: &Vec<Range<u64>>| {
+            let lengths = read.iter().map(|range| range.end.saturating_sub(range.start));
+            lengths.fold(0, u64::saturating_add)
+        };
+        self.read.as_ref().map_or(Ok(()), |read| write!(f, " (of {} bytes that count)", bytes(read)))
+    }
+}
+
 /// What a program asks for: it is the same in each run, or the runs are not the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Asked {
@@ -62,8 +84,8 @@ pub enum Asked {
         block: [u32; 3],
         /// Dynamic shared memory, bytes.
         shared: u64,
-        /// Of what the kernel may read of the parameter block.
-        arguments: Digest,
+        /// Its arguments.
+        arguments: Arguments,
         /// Of the PTX of the kernel's module.
         code: Digest,
     },
@@ -102,7 +124,7 @@ impl Asked {
         let mut same = self.clone();
         if let (Asked::Kernel { arguments, .. }, Asked::Kernel { arguments: theirs, .. }) = (&mut same, other)
         {
-            *arguments = *theirs;
+            arguments.clone_from(theirs);
         }
         self != other && same == *other
     }
@@ -114,7 +136,7 @@ impl fmt::Display for Asked {
             Asked::Kernel { launch, name, grid, block, shared, arguments, code } => write!(
                 f,
                 "launch {launch}, kernel {name}, grid {grid:?}, CTA {block:?}, {shared} bytes of dynamic shared memory, \
-                 arguments {arguments}, code {code}"
+                 {arguments}, code {code}"
             ),
             Asked::Copy { to, from, extent, sent } => {
                 write!(f, "copy of {extent:?} bytes, rows, slices from {from} to {to}")?;

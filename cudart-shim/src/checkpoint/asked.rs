@@ -1,8 +1,10 @@
 //! What an operation asks for, as a checkpoint has it: what is the same in each run of the program.
 
+use super::arguments;
 use crate::copy::{Copy, Extent, Fill, Pattern};
 use crate::launch::KernelLaunch;
 use crate::operation::Operation;
+use functional::parameters::ParameterReads;
 use saved_run::{Asked, Digest, End};
 
 /// What a resumed run does not do again; `None` for what concerns the program's own memory alone, or is no work of the
@@ -25,9 +27,43 @@ fn of_launch(launch: &KernelLaunch, number: u64) -> Asked {
         grid: sizes.grid.array(),
         block: sizes.block.array(),
         shared: sizes.shared as u64,
-        arguments: launch.digest_of_arguments(),
+        arguments: arguments::of(launch),
         code: launch.kernel.code(),
     }
+}
+
+/// The same, with those of a launch's arguments that count in `saved`.
+pub(super) fn like(saved: &Asked, asked: &Asked, operation: &Operation) -> Asked {
+    let mut like = asked.clone();
+    if let (
+        Asked::Kernel { arguments, .. },
+        Asked::Kernel { arguments: saved, .. },
+        Operation::Kernel(launch),
+    ) = (&mut like, saved, operation)
+        && let Some(read) = &saved.read
+    {
+        *arguments = arguments::over(launch, read.clone());
+    }
+    like
+}
+
+/// The same, of a launch that has read these of its parameters.
+pub(super) fn having_read(asked: Asked, operation: &Operation, reads: &ParameterReads) -> Asked {
+    let mut having_read = asked;
+    if let (Asked::Kernel { arguments, .. }, Operation::Kernel(launch)) = (&mut having_read, operation) {
+        *arguments = arguments::over(launch, reads.ranges());
+    }
+    having_read
+}
+
+/// The same, of a launch that has not begun: what it will read of its parameters beside what the code tells is the resumed run's
+/// own affair.
+pub(super) fn before_launch(asked: &Asked, operation: &Operation) -> Asked {
+    let reads = match operation {
+        Operation::Kernel(launch) => arguments::reads(launch),
+        _ => None,
+    };
+    reads.map_or_else(|| asked.clone(), |reads| having_read(asked.clone(), operation, &reads))
 }
 
 fn extent(Extent { width, height, depth }: Extent) -> [u64; 3] {

@@ -10,6 +10,7 @@
 //! checkpoint. At the point the device's memory is put in place. A step that is not what it was in the saved run ends the
 //! resumption with an error that names it.
 
+mod arguments;
 mod asked;
 mod outcome;
 mod own;
@@ -19,11 +20,12 @@ mod shadow;
 
 use crate::environment;
 use crate::error::Error;
-use crate::launch::Way;
+use crate::launch::{Resumption, Way};
 use crate::operation::Operation;
 use crate::process::process;
 use crate::profile::Profile;
 use crate::simulator::{DeviceFault, Simulator};
+use functional::parameters::ParameterWatcher;
 use functional::suspend::SuspendedLaunch;
 use outcome::Before;
 use parking_lot::Mutex;
@@ -31,6 +33,7 @@ use recorder::Recorder;
 use resumer::Resumer;
 use saved_run::{Asked, Outcome, Step};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::{fmt, fs};
 use stream_engine::Context;
@@ -139,9 +142,10 @@ impl Phase {
         begun: &mut Option<SuspendedLaunch>,
     ) -> Result<Left, Refused> {
         if let Some(resumer) = &mut self.resumer {
-            if let Some(outcome) = resumer.outcome(number, asked)? {
+            let like = |saved: &Asked| asked::like(saved, asked, operation);
+            if let Some((asked, outcome)) = resumer.outcome(number, like)? {
                 outcome::apply(simulator, operation, &outcome).map_err(refuse)?;
-                self.note(number, asked.clone(), outcome);
+                self.note(number, asked, outcome);
                 return Ok(Left::Nothing);
             }
             // What the launch had done before is part of what it does.
@@ -210,6 +214,13 @@ pub(crate) fn is_wanted() -> bool {
     !matches!(process().checkpoints, Ok(None))
 }
 
+/// Who notes what launches read of their parameters: in runs that are saved. Programs that are stopped inside are the same in the run
+/// that goes on.
+pub(crate) fn watcher() -> Option<Arc<ParameterWatcher>> {
+    let is_saved = checkpoints().is_some_and(|checkpoints| checkpoints.phase.lock().recorder.is_some());
+    (is_saved || is_inside_launch()).then(|| Arc::new(ParameterWatcher))
+}
+
 /// Does the run stop inside of a launch, or go on there?
 pub(crate) fn is_inside_launch() -> bool {
     checkpoints().is_some_and(|checkpoints| {
@@ -229,19 +240,25 @@ pub(crate) fn perform(
     simulator: &'static Simulator,
     operation: &Operation,
     (step, launched): (Option<u64>, Option<Launched<'_>>),
-    execute: impl FnOnce(Option<&SuspendedLaunch>) -> Result<(), DeviceFault>,
+    execute: impl FnOnce(Resumption<'_>) -> Result<(), DeviceFault>,
 ) -> Result<(), DeviceFault> {
-    let Some((checkpoints, number)) = checkpoints().zip(step) else { return execute(None) };
+    let as_it_is = Resumption::default();
+    let Some((checkpoints, number)) = checkpoints().zip(step) else { return execute(as_it_is) };
     let number_of_launch = launched.map(|launched| launched.number);
-    let Some(asked) = asked::of(operation, number_of_launch) else { return execute(None) };
+    let Some(asked) = asked::of(operation, number_of_launch) else { return execute(as_it_is) };
     let mut begun = None;
     let left = checkpoints
         .update(|phase| phase.left_of(simulator, operation, (number, &asked), launched, &mut begun));
     match left.map_err(|refused| refused.fault(simulator))? {
         Left::Nothing => Ok(()),
         Left::Over(result) => result,
-        Left::Work(before) => {
-            let result = execute(begun.as_ref());
+        Left::Work(mut before) => {
+            // What a launch that has begun has read before is not known.
+            if let Some(before) = before.as_mut().filter(|_| begun.is_some()) {
+                before.parameter_reads = None;
+            }
+            let parameter_reads = before.as_ref().and_then(|before| before.parameter_reads.clone());
+            let result = execute(Resumption { begun: begun.as_ref(), parameter_reads });
             if let Some(before) = before {
                 let mut phase = checkpoints.phase.lock();
                 phase.after(simulator, operation, (number, asked), before, result.is_ok());
@@ -269,9 +286,10 @@ pub(crate) fn choice(
     let Some((checkpoints, number)) = checkpoints().zip(next_step()) else { return Ok(choose()) };
     let chosen = checkpoints.update(|phase| {
         let saved =
-            phase.resumer.as_mut().map(|resumer| resumer.outcome(number, &Asked::Choice)).transpose()?;
+            phase.resumer.as_mut().map(|resumer| resumer.outcome(number, |_| Asked::Choice)).transpose()?;
         let outcome = saved
             .flatten()
+            .map(|(_, outcome)| outcome)
             .unwrap_or_else(|| Outcome { choice: choose().map(|body| body as u64), ..Outcome::default() });
         let chosen = outcome.choice.map(|body| body as usize);
         phase.note(number, Asked::Choice, outcome);

@@ -1,21 +1,26 @@
 //! What the host gets from a step: found out when it is recorded, given when it is not done again.
 
-use super::Phase;
+use super::asked::having_read;
+use super::{Phase, arguments};
 use crate::operation::Operation;
 use crate::simulator::{Simulator, owner_of};
+use functional::parameters::ParameterReads;
 use saved_run::{Asked, Outcome};
+use std::sync::Arc;
 
 /// What was there before a step that is recorded.
 #[derive(Default)]
 pub(super) struct Before {
     /// What kernels had printed and the program had not got, before a kernel.
     printed: Option<Vec<u8>>,
+    /// Where a launch notes what it reads of its parameters.
+    pub(super) parameter_reads: Option<Arc<ParameterReads>>,
 }
 
 impl Before {
     /// Looks at what is there before a kernel.
     pub(super) fn kernel(simulator: &Simulator) -> Before {
-        Before { printed: Some(simulator.device.take_printed()) }
+        Before { printed: Some(simulator.device.take_printed()), parameter_reads: None }
     }
 
     /// What the kernel has printed since.
@@ -43,14 +48,12 @@ impl Phase {
     /// Looks at what a step that is to be recorded may change; `None` if none is.
     pub(super) fn before(&mut self, simulator: &Simulator, operation: &Operation) -> Option<Before> {
         let recorder = self.recorder.as_mut()?;
-        if !matches!(operation, Operation::Kernel(_)) {
-            return Some(Before::default());
-        }
+        let Operation::Kernel(launch) = operation else { return Some(Before::default()) };
         if let Err(error) = recorder.shadow.follow() {
             self.give_up(&error);
             return None;
         }
-        Some(Before::kernel(simulator))
+        Some(Before { parameter_reads: arguments::reads(launch), ..Before::kernel(simulator) })
     }
 
     /// Records a step that has been done.
@@ -62,6 +65,7 @@ impl Phase {
         before: Before,
         succeeded: bool,
     ) {
+        let reads = before.parameter_reads.clone();
         let printed = before.printed_since(simulator);
         let Some(recorder) = self.recorder.as_mut().filter(|_| succeeded) else { return };
         let written = match operation {
@@ -73,6 +77,10 @@ impl Phase {
                 let nanoseconds = simulator.model.as_ref().map_or(0, |model| model.now());
                 let received = received(operation);
                 let outcome = Outcome { received, written, printed, nanoseconds, ..Outcome::default() };
+                let asked = match reads {
+                    Some(reads) => having_read(asked, operation, &reads),
+                    None => asked,
+                };
                 self.note(number, asked, outcome);
             }
             Err(error) => self.give_up(&error),

@@ -2,7 +2,7 @@
 
 use super::outcome::Before;
 use super::shadow::Shadow;
-use super::{Launched, Refused, own, refuse};
+use super::{Launched, Refused, asked, own, refuse};
 use crate::environment;
 use crate::launch::{KernelLaunch, Way};
 use crate::log;
@@ -157,7 +157,11 @@ impl Recorder {
                 }
             }
         }
-        let about = own::about(&simulator.profile, point, number, asked.clone());
+        let at_point = match point.inside {
+            Some(_) => asked.clone(),
+            None => asked::before_launch(asked, operation),
+        };
+        let about = own::about(&simulator.profile, point, number, at_point);
         let written = self.write(&file, &about, begun_launch.as_ref());
         *begun = begun_launch.map(|launch| launch.state);
         match written {

@@ -75,19 +75,26 @@ impl Resumer {
         refused(&self.file, &message, remedy)
     }
 
-    /// What came of a step; `None` if it is the launch at the point.
-    pub(super) fn outcome(&mut self, number: u64, asked: &Asked) -> Result<Option<Outcome>, Refused> {
+    /// What came of a step; `None` if it is the launch at the point. `like` makes of what was saved what this run asks for, as far
+    /// as it counts there.
+    pub(super) fn outcome(
+        &mut self,
+        number: u64,
+        like: impl FnOnce(&Asked) -> Asked,
+    ) -> Result<Option<(Asked, Outcome)>, Refused> {
         let is_point = number == self.about.step;
         let Some(step) = self.take(number)? else {
+            let launch = self.about.launch.clone();
+            let asked = like(&launch);
             if !is_point {
                 return Err(
                     self.diverged(format_args!("step {number}, {asked}, was not made before the point"))
                 );
             }
-            let launch = self.about.launch.clone();
-            return self.compare(number, &launch, asked).map(|()| None);
+            return self.compare(number, &launch, &asked).map(|()| None);
         };
-        self.compare(number, &step.asked, asked).map(|()| Some(step.outcome))
+        let asked = like(&step.asked);
+        self.compare(number, &step.asked, &asked).map(|()| Some((asked, step.outcome)))
     }
 
     /// Refuses a step that is another than it was.

@@ -25,7 +25,7 @@ use ptx_frontend::lower::{LoweredFunction, Replacements, contract, lower, rewrit
 use crate::engine::divergence::NONE;
 use crate::engine::frame::{FrameLayout, Row};
 use crate::engine::op::{Flow, Op, PREDICATE_FIRST, PredicateSource, Run};
-use crate::engine::probe::Site;
+use crate::engine::probe::{Site, Watcher};
 use crate::engine::program::{BoundFunction, CallSite, ParameterPlace, Program};
 use crate::engine::running::Running;
 use crate::engine::special;
@@ -83,7 +83,7 @@ static BOUND: AtomicU64 = AtomicU64::new(0);
 
 /// Binds `kernel` and all it can reach.
 pub fn bind(kernel: Arc<ir::Function>, addresses: &dyn ModuleAddresses) -> Result<Program, BindError> {
-    let mut linker = Linker::new(addresses);
+    let mut linker = Linker::new(addresses, &kernel);
     linker.want(kernel)?;
     let mut next = 0;
     while let Some(source) = linker.wanted.get(next).cloned() {
@@ -103,6 +103,8 @@ pub fn bind(kernel: Arc<ir::Function>, addresses: &dyn ModuleAddresses) -> Resul
 /// What is shared by the functions of one program while they are bound.
 pub(crate) struct Linker<'a> {
     addresses: &'a dyn ModuleAddresses,
+    /// Who watches the kernel run.
+    watchers: Vec<Arc<dyn Watcher>>,
     wanted: Vec<Arc<ir::Function>>,
     by_name: HashMap<String, u32>,
     optional: HashSet<u32>,
@@ -121,9 +123,11 @@ pub(crate) struct Linker<'a> {
 }
 
 impl<'a> Linker<'a> {
-    fn new(addresses: &'a dyn ModuleAddresses) -> Linker<'a> {
+    fn new(addresses: &'a dyn ModuleAddresses, kernel: &ir::Function) -> Linker<'a> {
+        let watchers = addresses.watchers().iter().filter(|watcher| watcher.watches(kernel));
         Linker {
             addresses,
+            watchers: watchers.cloned().collect(),
             wanted: Vec::new(),
             by_name: HashMap::new(),
             optional: HashSet::new(),
@@ -378,7 +382,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             variables: self.places.local_variables(&source),
             source,
         };
-        for watcher in self.linker.addresses.watchers() {
+        for watcher in &self.linker.watchers {
             watcher.bound(&bound, &liveness);
         }
         Ok(bound)

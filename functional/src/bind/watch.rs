@@ -11,10 +11,11 @@ use crate::ops::place::{AccessSpace, Place, place, place_in};
 impl Binder<'_, '_> {
     /// Appends an op for each probe that watchers want at the current instruction.
     pub(super) fn push_probes(&mut self, instruction: &Instruction) {
-        for watcher in self.linker.addresses.watchers() {
-            for watch in watcher.watch(&self.source, instruction) {
-                self.push_probe(instruction, watch);
-            }
+        let watchers = self.linker.watchers.iter();
+        let watches: Vec<Watch> =
+            watchers.flat_map(|watcher| watcher.watch(&self.source, instruction)).collect();
+        for watch in watches {
+            self.push_probe(instruction, watch);
         }
     }
 

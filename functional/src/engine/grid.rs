@@ -24,6 +24,7 @@ use crate::children::Children;
 use crate::device::{Device, DeviceSpec};
 use crate::fault::{Fault, FaultKind};
 use crate::launch::LaunchConfig;
+use crate::parameters::ParameterReads;
 use crate::texture::Table;
 pub(crate) use before::Before;
 
@@ -55,6 +56,8 @@ pub struct Grid<'a> {
     pub parameters: Vec<u8>,
     /// Generic address of a copy of the parameter block, if the kernel wants one.
     pub parameter_address: u64,
+    /// Where it is noted which of its bytes are loaded, if somebody wants to know.
+    pub parameter_reads: Option<Arc<ParameterReads>>,
     /// Address of the workspace of a cooperative launch, which `%envreg1` and `%envreg2` hold; 0 otherwise.
     pub workspace: u64,
     /// Textures, samplers and surfaces.
@@ -118,6 +121,7 @@ impl<'a> Grid<'a> {
             dynamic_shared: config.dynamic_shared,
             parameters: config.parameters,
             parameter_address: 0,
+            parameter_reads: config.parameter_reads,
             workspace: 0,
             textures: config.textures,
             device: &owner.spec,

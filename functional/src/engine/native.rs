@@ -75,6 +75,7 @@ fn read<const N: usize>(w: &mut Running<'_>, lane: usize, address: u64) -> Resul
         width,
         lane,
     })?;
+    w.grid.note_parameter_read(address, Some(width.into()));
     // SAFETY: the place was checked to have `N` bytes.
     Ok(unsafe { place.cast::<[u8; N]>().read_unaligned() })
 }

@@ -16,6 +16,11 @@ use crate::ops::place::AccessSpace;
 
 /// Somebody who watches kernels run.
 pub trait Watcher: Send + Sync + fmt::Debug {
+    /// Does it watch this kernel and what that calls? Asked once, when the kernel is bound.
+    fn watches(&self, _kernel: &Function) -> bool {
+        true
+    }
+
     /// What is to be told when warps come to this instruction? Asked once, when the kernel is bound.
     fn watch(&self, function: &Function, instruction: &Instruction) -> Vec<Watch>;
 

@@ -9,5 +9,5 @@ mod registers;
 pub use dot::dot;
 pub use flow::{Block, BlockId, ControlFlow};
 pub use liveness::Liveness;
-pub use parameters::parameter_bytes_read;
+pub use parameters::ParametersRead;
 pub use registers::{reads, writes};

@@ -2,31 +2,84 @@
 
 use std::ops::Range;
 
-use crate::ir::{AddressBase, Function, Operand};
+use crate::ir::{AddressBase, Function, Instruction, Operand};
+use crate::isa::{Effect, Op};
 
-/// Offsets of the parameter block that loads read. `None` if the kernel does something else with the place of a parameter
-/// than to load from it, so that it may read any of its bytes.
-pub fn parameter_bytes_read(kernel: &Function) -> Option<Vec<Range<u64>>> {
-    let mut read = Vec::new();
-    for instruction in &kernel.instructions {
-        let mut places = Vec::new();
-        instruction.operands.iter().for_each(|operand| collect(operand, &mut places));
-        if places.is_empty() {
-            continue;
-        }
-        let syntax = instruction.op.line().parsed();
-        let bytes =
-            u64::from(instruction.last_type()?.bits().div_ceil(8)) * instruction.vector_length() as u64;
-        for (number, offset) in places {
-            let parameter = kernel.parameters.get(number as usize)?;
-            let start = u64::from(parameter.offset).checked_add_signed(offset)?;
-            if syntax.mnemonic != "ld" {
-                return None;
+/// Bytes of a handle of a texture, sampler or surface (PTX manual 5.3).
+const HANDLE_BYTES: u64 = 8;
+/// Bytes of a tensor map (PTX manual 5.5.8).
+const TENSOR_MAP_BYTES: u64 = 128;
+
+/// What a kernel reads of its parameter block, as far as its code says: offsets of bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ParametersRead {
+    /// These bytes, and no others.
+    Known(Vec<Range<u64>>),
+    /// These bytes, and any to which addresses lead that it computes.
+    Indexed(Vec<Range<u64>>),
+    /// Any bytes.
+    Any,
+}
+
+/// What one instruction does with the place of a parameter.
+enum Use {
+    /// It reads so many bytes there.
+    Read(u64),
+    /// It computes an address from it, or reads nothing.
+    Address,
+    /// Something else.
+    Other,
+}
+
+impl ParametersRead {
+    /// What a kernel reads of its parameters. What functions that it calls read they have addresses of.
+    pub fn of(kernel: &Function) -> ParametersRead {
+        let mut read = Vec::new();
+        let mut is_indexed = false;
+        for instruction in &kernel.instructions {
+            let mut places = Vec::new();
+            instruction.operands.iter().for_each(|operand| collect(operand, &mut places));
+            for (number, offset) in places {
+                let bytes = match Use::of(instruction) {
+                    Use::Read(bytes) => bytes,
+                    Use::Address => {
+                        is_indexed = true;
+                        continue;
+                    }
+                    Use::Other => return ParametersRead::Any,
+                };
+                match range(kernel, number, offset, bytes) {
+                    Some(range) => read.push(range),
+                    None => return ParametersRead::Any,
+                }
             }
-            read.push(start..start.checked_add(bytes)?);
+        }
+        if is_indexed { ParametersRead::Indexed(read) } else { ParametersRead::Known(read) }
+    }
+}
+
+impl Use {
+    fn of(instruction: &Instruction) -> Use {
+        let line = instruction.op.line();
+        let is_tensor =
+            || instruction.operands.iter().any(|operand| matches!(operand, Operand::Texel { .. }));
+        match instruction.op {
+            Op::Texture(_) => Use::Read(HANDLE_BYTES),
+            _ if line.parsed().mnemonic == "ld" => match instruction.last_type() {
+                Some(ty) => Use::Read(u64::from(ty.bits().div_ceil(8)) * instruction.vector_length() as u64),
+                None => Use::Other,
+            },
+            _ if line.effect == Effect::Pure => Use::Address,
+            Op::Memory(_) if is_tensor() => Use::Read(TENSOR_MAP_BYTES),
+            _ => Use::Other,
         }
     }
-    Some(read)
+}
+
+fn range(kernel: &Function, number: u32, offset: i64, bytes: u64) -> Option<Range<u64>> {
+    let parameter = kernel.parameters.get(number as usize)?;
+    let start = u64::from(parameter.offset).checked_add_signed(offset)?;
+    Some(start..start.checked_add(bytes)?)
 }
 
 /// Parameters whose places an operand names, with offsets.

@@ -112,6 +112,7 @@ fn map_place<S: Space>(
 
 fn map_at(w: &mut Running<'_>, op: &Op, lane: usize, address: u64) -> Result<TensorMap, FaultKind> {
     let place = map_place::<Generic>(w, op, lane, address)?;
+    w.grid.note_parameter_read(address, Some(BYTES as u64));
     // SAFETY: so many bytes there were checked for this lane.
     let bytes = unsafe { place.cast::<[u8; BYTES]>().read() };
     let unknown = FaultKind::UnknownHandle { handle: address, what: "tensor map", lane: lane as u32 };

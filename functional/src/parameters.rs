@@ -1,0 +1,142 @@
+//! Which bytes of their parameter blocks launches load, of kernels that index these: what such a kernel loads is known
+//! only when it runs.
+//!
+//! A device with a [`ParameterWatcher`] notes it in the [`ParameterReads`] that a launch brings. Loads by name are not
+//! noted: the code has these ([`ParametersRead`]). An instruction of which nobody knows how much it reads, reads all.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ptx_frontend::analyse::ParametersRead;
+use ptx_frontend::ir::{AddressBase, Function, Instruction, Operand};
+use ptx_frontend::isa::{Effect, Memory, Op as Form};
+
+use crate::engine::access::lanes_of;
+use crate::engine::grid::Grid;
+use crate::engine::op::Flow;
+use crate::engine::probe::{Probe, Site, Watch, Watcher};
+use crate::engine::running::Running;
+use crate::ops::place::{AccessSpace, named_space};
+
+/// Bytes of a block that a word has bits for.
+const BYTES: usize = u64::BITS as usize;
+
+/// Bytes of a parameter block that were loaded through addresses.
+#[derive(Debug, Default)]
+pub struct ParameterReads {
+    words: Box<[AtomicU64]>,
+}
+
+impl ParameterReads {
+    /// None yet, of a block of so many bytes.
+    pub fn of(bytes: usize) -> ParameterReads {
+        ParameterReads { words: (0..bytes.div_ceil(BYTES)).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    /// These bytes are loaded; those behind the block are not there.
+    pub fn note(&self, bytes: Range<u64>) {
+        let first = bytes.start / BYTES as u64;
+        let start = |number: usize| (first + number as u64) * BYTES as u64;
+        for (number, word) in self.words.iter().skip(first as usize).enumerate() {
+            let below = |end: u64| match end.saturating_sub(start(number)) {
+                bits @ 0..64 => (1_u64 << bits) - 1,
+                _ => u64::MAX,
+            };
+            let loaded = below(bytes.end) & !below(bytes.start);
+            if loaded == 0 {
+                break;
+            }
+            if word.load(Ordering::Relaxed) & loaded != loaded {
+                word.fetch_or(loaded, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Offsets of the bytes, in order, no two ranges touching.
+    pub fn ranges(&self) -> Vec<Range<u64>> {
+        let is_read = |byte: usize| {
+            self.words
+                .get(byte / BYTES)
+                .is_some_and(|word| word.load(Ordering::Relaxed) >> (byte % BYTES) & 1 != 0)
+        };
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for byte in (0..self.words.len() * BYTES).filter(|byte| is_read(*byte)).map(|byte| byte as u64) {
+            match ranges.last_mut() {
+                Some(last) if last.end == byte => last.end += 1,
+                _ => ranges.push(byte..byte + 1),
+            }
+        }
+        ranges
+    }
+}
+
+/// Has launches note what they load of their parameters, of the kernels that index them.
+#[derive(Debug)]
+pub struct ParameterWatcher;
+
+/// Lanes load so many bytes each; all that is there, without.
+#[derive(Debug)]
+struct Loads(Option<u64>);
+
+impl Watcher for ParameterWatcher {
+    fn watches(&self, kernel: &Function) -> bool {
+        matches!(ParametersRead::of(kernel), ParametersRead::Indexed(_))
+    }
+
+    fn watch(&self, _: &Function, instruction: &Instruction) -> Vec<Watch> {
+        // Parameters have no addresses in these state spaces (PTX manual 5.1).
+        let is_elsewhere = matches!(
+            named_space(instruction),
+            Some(AccessSpace::Global | AccessSpace::Shared | AccessSpace::Local)
+        );
+        let bytes = match (instruction.op, instruction.op.line().effect) {
+            (Form::Memory(Memory::ld | Memory::ld_nc | Memory::ldu), _) if is_elsewhere => return Vec::new(),
+            (Form::Memory(Memory::ld | Memory::ld_nc | Memory::ldu), _) => {
+                instruction.last_type().map(|ty| u64::from(ty.bytes()) * instruction.vector_length() as u64)
+            }
+            (Form::Memory(Memory::st), _) => return Vec::new(),
+            (
+                Form::Memory(_) | Form::Matrix(_) | Form::Atomic(_),
+                Effect::Load | Effect::Store | Effect::Atomic,
+            ) => None,
+            _ => return Vec::new(),
+        };
+        let is_computed =
+            |operand: &Operand| matches!(operand, Operand::Address { base: AddressBase::Register(_), .. });
+        let places = instruction.operands.iter().enumerate().filter(|(_, operand)| is_computed(operand));
+        let watch = |(place, _)| Watch {
+            address: Some(place),
+            space: Some(AccessSpace::Generic),
+            ..Watch::of(Arc::new(Loads(bytes)))
+        };
+        places.map(watch).collect()
+    }
+}
+
+impl Probe for Loads {
+    fn reached(&self, warp: &mut Running<'_>, site: &Site) -> Flow {
+        let grid = warp.grid;
+        if grid.parameter_reads.is_some() {
+            let (addresses, length) = (site.addresses(warp), grid.parameters.len() as u64);
+            let within = |address: &u64| address.wrapping_sub(grid.parameter_address) < length;
+            if addresses.iter().any(within) {
+                for address in lanes_of(warp.mask).filter_map(|lane| addresses.get(lane)) {
+                    grid.note_parameter_read(*address, self.0);
+                }
+            }
+        }
+        Flow::Next
+    }
+}
+
+impl Grid<'_> {
+    /// Bytes at a generic address are read; all of the block that it lies in, if nobody knows how many.
+    pub(crate) fn note_parameter_read(&self, address: u64, bytes: Option<u64>) {
+        let Some(reads) = &self.parameter_reads else { return };
+        let (offset, length) = (address.wrapping_sub(self.parameter_address), self.parameters.len() as u64);
+        if offset < length {
+            reads.note(bytes.map_or(0..length, |bytes| offset..(offset + bytes).min(length)));
+        }
+    }
+}

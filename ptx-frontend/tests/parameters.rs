@@ -1,5 +1,7 @@
 //! Which bytes of its parameters a kernel reads.
 
+#![allow(clippy::single_range_in_vec_init)]
+
 mod common;
 
 use common::{kernel, kernel_with};

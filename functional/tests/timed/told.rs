@@ -42,6 +42,20 @@ fn addresses_are_told_lane_by_lane_with_their_space() {
 }
 
 #[test]
+fn a_parameter_that_is_indexed_is_told_by_its_place_in_the_constant_bank() {
+    let bench = Bench::new(&kernel(
+        "mov.u64 %rd6, out; and.b32 %r5, %r1, 4; cvt.u64.u32 %rd7, %r5; add.s64 %rd6, %rd6, %rd7;
+         ld.param.u32 %r6, [%rd6]; st.global.u32 [%rd3], %r6; ret;",
+    ));
+    let out = bench.words(&[0; 32]);
+    let steps = bench.launch(Order::InTurn, 1, 32, out).unwrap();
+    let loads = accesses(&steps, OperationClass::LoadConstant);
+    let [load] = loads[..] else { panic!("{steps:?}") };
+    assert_eq!((load.space, load.active), (MemorySpace::Constant, u32::MAX));
+    assert_eq!([0, 3, 4, 31].map(|lane| load.addresses[lane]), [0x160, 0x160, 0x164, 0x164]);
+}
+
+#[test]
 fn only_what_others_take_part_in_is_put_off() {
     let bench = Bench::new(&kernel(
         ".shared .align 4 .u32 sum; ld.global.u32 %r5, [%rd3]; ld.volatile.global.u32 %r6, [%rd3];

@@ -49,8 +49,13 @@ fn place(
     memory: MemoryOperation,
     execution: &mut Execution,
 ) {
+    if memory.space == MemorySpace::Constant {
+        execution.space = memory.space;
+        execution.addresses = addresses.map(|address| in_bank(w, address));
+        return;
+    }
     let (space, start) = space_of(w, named, &addresses);
-    execution.space = if memory.space == MemorySpace::Constant { memory.space } else { space };
+    execution.space = space;
     execution.addresses = match space {
         MemorySpace::Shared => addresses.map(|address| address.wrapping_sub(start) % WINDOW_SIZE),
         MemorySpace::Local => {
@@ -62,6 +67,12 @@ fn place(
         }
         _ => addresses,
     };
+}
+
+/// Where a constant is: one of the parameters in their bank, another where it is in device memory.
+fn in_bank(w: &Running<'_>, address: u64) -> u64 {
+    let offset = address.wrapping_sub(w.grid.parameter_address);
+    if offset < w.grid.parameters.len() as u64 { PARAMETERS + offset } else { address }
 }
 
 /// The memory that most of the executing lanes reach, and where its addresses begin.

@@ -309,6 +309,7 @@ impl<'a> Selector<'a> {
             && let Some(class) = self.parameter_class(i)
         {
             let mut node = self.node(class);
+            node.memory = access(self.function, i, class);
             self.write_result(&mut node, i);
             self.read_operands(&mut node, i);
             self.nodes.push(node);

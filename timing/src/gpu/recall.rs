@@ -4,15 +4,21 @@ use warp_stream::{KernelSource, Past, Trace};
 
 use super::{Gpu, LaunchError};
 use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
+use crate::sm::memory::constant::PARAMETERS_END;
 
 impl Gpu {
     /// Puts into L2 and its TLB what accesses have left, without time; of written sectors all bytes count. The last traces are the
-    /// last to be replaced.
+    /// last to be replaced. If there were launches, L2 has the lines of parameters.
     pub fn recall(&mut self, past: &Past) {
         for trace in &past.traces {
             let read = (trace.read != 0).then(|| request(trace, RequestKind::Read));
             let write = (trace.written != 0).then(|| request(trace, RequestKind::Write));
             self.memory.warm(write.into_iter().chain(read));
+        }
+        if !past.pages.is_empty() {
+            let lines = (0..PARAMETERS_END).step_by(LINE_BYTES as usize);
+            let parameters = lines.map(|line| Trace { line, read: 0xf, written: 0 });
+            self.memory.warm(parameters.map(|trace| request(&trace, RequestKind::Read)));
         }
         past.pages.iter().for_each(|page| self.use_pages(*page, Past::PAGE));
     }

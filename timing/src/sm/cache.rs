@@ -104,6 +104,11 @@ impl Cache {
         }
     }
 
+    /// Forgets lines below an address.
+    pub fn forget_below(&mut self, address: u64) {
+        self.tags.iter_mut().filter(|tag| tag.line < address).for_each(|tag| tag.used = 0);
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.tags.iter_mut().for_each(|tag| tag.used = 0);
@@ -124,6 +129,14 @@ mod tests {
         cache.fill(4 * 128, false);
         assert_eq!(cache.look_up(2 * 128), Lookup::Miss);
         assert_eq!(cache.look_up(0), Lookup::Hit);
+    }
+
+    #[test]
+    fn lines_below_an_address_are_forgotten() {
+        let mut cache = Cache::new(1024, 2, 128);
+        [128, 256, 384].into_iter().for_each(|line| cache.fill(line, false));
+        cache.forget_below(256);
+        assert_eq!([128, 256, 384].map(|line| cache.has(line)), [false, true, true]);
     }
 
     #[test]

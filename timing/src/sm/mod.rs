@@ -338,6 +338,7 @@ impl Sm {
     /// Forgets what the caches of data and constants have: a kernel begins.
     pub fn invalidate(&mut self) {
         self.memory.invalidate();
+        self.state.instructions.forget_parameters();
         self.state.parameters.clear();
     }
 

@@ -10,7 +10,7 @@ use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
 use crate::restore::{Fits, fits, near};
 use crate::sm::cache::{Cache, Lookup};
 use crate::sm::memory::SUB_CORES;
-use crate::sm::memory::constant::ConstantSpec;
+use crate::sm::memory::constant::{ConstantSpec, PARAMETER_BANK};
 
 /// Who asks for lines: sub-cores by their numbers, and [`CONSTANTS`].
 const ASKERS: usize = SUB_CORES + 1;
@@ -176,6 +176,11 @@ impl L1 {
     /// Whether lines are on their way from L2.
     pub fn waits(&self) -> bool {
         !self.misses.is_empty()
+    }
+
+    /// Forgets the parameters of a launch.
+    pub fn forget_parameters(&mut self) {
+        self.cache.forget_below(PARAMETER_BANK);
     }
 
     /// Forgets everything that is there.

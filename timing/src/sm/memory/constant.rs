@@ -30,6 +30,14 @@ crate::specification! {
     }
 }
 
+/// Bytes of the constant bank with a launch's parameters, which begins at address 0 (CUDA C++ Programming Guide, compute
+/// capabilities: 64 KiB).
+pub(crate) const PARAMETER_BANK: u64 = 64 << 10;
+
+/// Where parameters end in it at the latest: 0x160 bytes are before them (`cuobjdump -sass`), and they have 4 KiB at most (PTX manual,
+/// kernel function parameters, before 8.1).
+pub(crate) const PARAMETERS_END: u64 = 0x160 + (4 << 10);
+
 /// Cycles from the look-up of a miss to that in the L1 instruction cache, and from a line's arrival to the write-back latch.
 const STAGES: u32 = 2;
 

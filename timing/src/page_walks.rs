@@ -93,15 +93,17 @@ impl PageWalks {
 
     /// A page is used without time.
     pub fn warm(&mut self, spec: &TlbSpec, request: &MemoryRequest) {
-        if is_translated(request.origin) {
+        if spec.walk != 0 && is_translated(request.origin) {
             self.pages.insert(spec.page_of(request.line));
         }
     }
 
     /// The pages of so many bytes were used.
     pub fn warm_range(&mut self, spec: &TlbSpec, address: u64, bytes: u64) {
-        let last = address.saturating_add(bytes.max(1) - 1);
-        self.pages.extend(spec.page_of(address)..=spec.page_of(last));
+        if spec.walk != 0 {
+            let last = address.saturating_add(bytes.max(1) - 1);
+            self.pages.extend(spec.page_of(address)..=spec.page_of(last));
+        }
     }
 
     /// Forgets all pages; walks go on.

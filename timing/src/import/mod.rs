@@ -173,9 +173,9 @@ mod tests {
 
     #[test]
     fn launches_take_what_options_say_and_nothing_else() {
-        let times = |gpu: GpuSpec| (gpu.launch.launch, gpu.launch.drain, gpu.tlb.miss);
-        assert_eq!(times(import(VOLTA)), (5000, 0, 0));
-        assert_eq!(times(import(FERMI)), (0, 0, 0));
+        let times = |gpu: GpuSpec| (gpu.launch.launch, gpu.launch.drain, gpu.tlb.miss, gpu.tlb.walk);
+        assert_eq!(times(import(VOLTA)), (5000, 0, 0, 0));
+        assert_eq!(times(import(FERMI)), (0, 0, 0, 0));
     }
 
     #[test]

@@ -55,7 +55,9 @@ fn launches(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
         None => made.add("launch", "launch", 0, format!("no option: GPGPU-Sim's default of -{name}")),
     }
     made.add("launch", "drain", 0, "no option: GPGPU-Sim ends a launch with its last CTA".to_owned());
-    made.add("tlb", "miss", 0, "no option: GPGPU-Sim has no TLB".to_owned());
+    for name in ["miss", "walk"] {
+        made.add("tlb", name, 0, "no option: GPGPU-Sim has no TLB".to_owned());
+    }
     if let Some(cycles) = options.number("gpgpu_TB_launch_latency")? {
         made.add("cta", "start", cycles, options.source("gpgpu_TB_launch_latency"));
     }

@@ -17,10 +17,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ptx_frontend::analyse::{Block, BlockId, ControlFlow, Liveness};
+use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness};
 use ptx_frontend::ir::{self, Instruction, InstructionIndex, Place};
 use ptx_frontend::isa::{Control, Effect, Memory, Op as Form, ScalarType, SpecialRegister};
-use ptx_frontend::lower::{LoweredFunction, Replacements, contract, lower, rewrite_contracted};
+use ptx_frontend::lower::{Replacements, contract, lower, rewrite_contracted};
 
 use crate::engine::divergence::NONE;
 use crate::engine::frame::{FrameLayout, Row};
@@ -386,28 +386,6 @@ impl<'l, 'a> Binder<'l, 'a> {
             watcher.bound(&bound, &liveness);
         }
         Ok(bound)
-    }
-
-    /// Gives registers their rows, by the order in which instructions are going to be bound.
-    fn share_rows(&mut self, lowered: Option<&LoweredFunction>) {
-        let source = Arc::clone(&self.source);
-        let order: Vec<(u32, usize)> = match lowered {
-            Some(lowered) => machine::stretches(&self.flow, lowered),
-            None => {
-                let blocks = (0..).zip(self.flow.blocks());
-                let numbers = |block: &Block| block.start.0 as usize..block.end.0 as usize;
-                blocks.flat_map(|(stretch, block)| numbers(block).map(move |i| (stretch, i))).collect()
-            }
-        };
-        let mut bound = Vec::with_capacity(order.len());
-        for (stretch, number) in order {
-            match (self.replacements.get(&number), source.instructions.get(number)) {
-                (Some(others), _) => bound.extend(others.iter().map(|other| (stretch, other))),
-                (None, instruction) => bound.extend(instruction.map(|instruction| (stretch, instruction))),
-            }
-        }
-        self.layout.register_rows =
-            rows::share(&source, &bound, self.layout.predicate_rows, &mut self.registers);
     }
 
     /// Appends the ops of the instruction with this number, and those of who watches it.

@@ -4,17 +4,20 @@
 //! Lanes that stand elsewhere lose nothing by it: a row is 32 places, one of each lane, and an op writes those of its own
 //! lanes alone.
 
-use ptx_frontend::analyse::{reads, writes};
+use std::sync::Arc;
+
+use ptx_frontend::analyse::{Block, reads, writes};
 use ptx_frontend::ir::{Function, Instruction, Parameter, RegisterId};
 use ptx_frontend::isa::ScalarType;
+use ptx_frontend::lower::LoweredFunction;
 
-use super::ROW_BYTES;
+use super::{Binder, ROW_BYTES, machine};
 
 /// Rows of a register, at most.
 const MOST_ROWS: usize = 4;
 
 /// An instruction as it is bound, with the number of the stretch that it is in.
-pub(super) type Bound<'i> = (u32, &'i Instruction);
+type Bound<'i> = (u32, &'i Instruction);
 
 /// Where a register is used.
 #[derive(Debug, Clone, Copy)]
@@ -37,9 +40,32 @@ pub(super) fn rows_of(ty: ScalarType) -> usize {
     }
 }
 
+impl Binder<'_, '_> {
+    /// Gives registers their rows, by the order in which instructions are going to be bound.
+    pub(super) fn share_rows(&mut self, lowered: Option<&LoweredFunction>) {
+        let source = Arc::clone(&self.source);
+        let order: Vec<(u32, usize)> = match lowered {
+            Some(lowered) => machine::stretches(&self.flow, lowered),
+            None => {
+                let blocks = (0..).zip(self.flow.blocks());
+                let numbers = |block: &Block| block.start.0 as usize..block.end.0 as usize;
+                blocks.flat_map(|(stretch, block)| numbers(block).map(move |i| (stretch, i))).collect()
+            }
+        };
+        let mut bound = Vec::with_capacity(order.len());
+        for (stretch, number) in order {
+            match (self.replacements.get(&number), source.instructions.get(number)) {
+                (Some(others), _) => bound.extend(others.iter().map(|other| (stretch, other))),
+                (None, instruction) => bound.extend(instruction.map(|instruction| (stretch, instruction))),
+            }
+        }
+        self.layout.register_rows = share(&source, &bound, self.layout.predicate_rows, &mut self.registers);
+    }
+}
+
 /// Gives registers their rows, from row `first` on: writes the byte offset of each that is no predicate into `offsets`, and
 /// gives the number of rows. `order` has the instructions as they are executed.
-pub(super) fn share(function: &Function, order: &[Bound<'_>], first: usize, offsets: &mut [u32]) -> usize {
+fn share(function: &Function, order: &[Bound<'_>], first: usize, offsets: &mut [u32]) -> usize {
     let uses = uses(function, order);
     let rows_of = |register: usize| rows_of(function.registers[register]);
     let mut rows = Rows { next: first, free: Default::default() };

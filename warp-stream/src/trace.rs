@@ -27,4 +27,10 @@ pub struct Past {
 impl Past {
     /// Bytes of a page; GPUs may have smaller ones.
     pub const PAGE: u64 = 2 << 20;
+
+    /// Addresses of the pages that have some of these bytes.
+    pub fn pages_of(address: u64, bytes: u64) -> impl Iterator<Item = u64> {
+        let last = address.saturating_add(bytes.max(1) - 1) / Past::PAGE;
+        (address / Past::PAGE..=last).map(|page| page * Past::PAGE)
+    }
 }

@@ -172,3 +172,30 @@ fn a_recording_that_is_damaged_or_not_there_is_refused_with_its_name() {
         assert!(outcome.stderr.contains(named), "{given}: {}", outcome.stderr);
     }
 }
+
+/// Pages that launches have walked to, by launch.
+fn page_walks(place: &Workplace, file: &str) -> Vec<u64> {
+    let statistics: serde_json::Value = serde_json::from_str(&place.read(file)).unwrap();
+    let launches = statistics["launches"].as_array().unwrap().iter();
+    launches.map(|launch| launch["counters"]["memory.page_walks"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn launches_that_are_not_timed_have_used_all_pages() {
+    let captured = Captured::program();
+    let place = &captured.place;
+    let timed = |arguments: &[&str], file: &str| {
+        let options = ["--mode", "detailed", "--statistics", file];
+        let outcome =
+            place.voltsim(&[&arguments[..1], &options, &arguments[1..], &["--", "./launches", "2"]].concat());
+        assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+        page_walks(place, file)
+    };
+    let all = timed(&["run"], "all.json");
+    assert!(all.len() == 7 && all[0] > 0, "{all:?}");
+    assert_eq!(timed(&["run", "--only", "launch=4"], "one.json"), [0]);
+    let saved =
+        place.voltsim(&["run", "--checkpoint", "kernel=4", "-o", "here.vck", "--", "./launches", "2"]);
+    assert_eq!(saved.status, 0, "{}", saved.stderr);
+    assert_eq!(timed(&["resume", "here.vck"], "rest.json"), [0; 4]);
+}

@@ -17,7 +17,7 @@ const LINES: usize = 1 << 18;
 pub struct Recency {
     lines: FxHashMap<u64, Touch>,
     now: u64,
-    /// Numbers of the pages that kernels have accessed.
+    /// Addresses of the pages that kernels have accessed.
     pages: BTreeSet<u64>,
     last_page: Option<u64>,
 }
@@ -32,8 +32,7 @@ struct Touch {
 impl Recency {
     /// A kernel accesses bytes. Gives how many of their sectors were not remembered.
     pub fn access(&mut self, address: u64, bytes: u64, writes: bool) -> u64 {
-        let end = address.saturating_add(bytes.max(1)) - 1;
-        for page in address / Past::PAGE..=end / Past::PAGE {
+        for page in Past::pages_of(address, bytes) {
             if self.last_page.replace(page) != Some(page) {
                 self.pages.insert(page);
             }
@@ -88,7 +87,7 @@ impl Recency {
 
     /// Addresses of the pages that kernels have accessed.
     pub fn pages(&self) -> Vec<u64> {
-        self.pages.iter().map(|page| page * Past::PAGE).collect()
+        self.pages.iter().copied().collect()
     }
 
     /// The lines that were accessed last, the last of all at the end.

@@ -17,8 +17,8 @@ impl Gpu {
         }
         if !past.pages.is_empty() {
             let lines = (0..PARAMETERS_END).step_by(LINE_BYTES as usize);
-            let parameters = lines.map(|line| Trace { line, read: 0xf, written: 0 });
-            self.memory.warm(parameters.map(|trace| request(&trace, RequestKind::Read)));
+            let read = |line| request(&Trace { line, read: 0xf, written: 0 }, RequestKind::Read);
+            self.memory.warm(lines.map(read));
         }
         past.pages.iter().for_each(|page| self.use_pages(*page, Past::PAGE));
     }

@@ -83,14 +83,10 @@ impl<'a> Ready<'a> {
 
     /// What came before it, with the pages on which its buffers lie now, if they lay on pages that were used.
     pub(super) fn past_here(&self, mut past: Past) -> Past {
-        let pages = |address: u64, size: u64| {
-            let last = address.saturating_add(size.max(1) - 1) / Past::PAGE;
-            (address / Past::PAGE..=last).map(|page| page * Past::PAGE)
-        };
         let before: BTreeSet<u64> = past.pages.iter().copied().collect();
         for (number, buffer) in self.capture.launch().buffers.iter().enumerate() {
-            if pages(buffer.address.0, buffer.size).any(|page| before.contains(&page)) {
-                past.pages.extend(pages(self.placement.address(number), buffer.size));
+            if Past::pages_of(buffer.address.0, buffer.size).any(|page| before.contains(&page)) {
+                past.pages.extend(Past::pages_of(self.placement.address(number), buffer.size));
             }
         }
         past

@@ -299,7 +299,7 @@ impl MemorySide {
         requests.run(&self.wires, until, |_, output, cycle, request| {
             let (channel, slice) = gpu.partition.channel(u32::from(output));
             let line = gpu.partition.offset(request.message.line) / LINE_BYTES;
-            partitions.lock(channel as usize).partition.arrive(clocks, cycle, slice, line, request);
+            partitions.lock(channel as usize).partition.arrive(gpu, clocks, cycle, slice, line, request);
             wakes[channel as usize] = wakes[channel as usize].min(cycle);
             if let Some(credits) = credits.get_mut(usize::from(request.message.sm)) {
                 *credits += 1;

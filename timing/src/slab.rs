@@ -2,10 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::host_cache::fetch;
 use crate::restore::Once;
 
 /// No record: the end of a list.
 pub const NONE: u32 = u32::MAX;
+
+/// Records ahead of the one that is given out for which there is memory in the host's caches.
+const AHEAD: usize = 4;
 
 /// Records by number. The number of one that was removed is given out again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -24,6 +28,10 @@ impl<T: Copy> Slab<T> {
     /// Adds a record; gives its number.
     pub fn insert(&mut self, item: T) -> u32 {
         if let Some(number) = self.free.pop() {
+            // The record after the next ones.
+            if let Some(place) = self.free.len().checked_sub(AHEAD) {
+                fetch(&self.items[self.free[place] as usize]);
+            }
             self.items[number as usize] = item;
             return number;
         }
@@ -41,6 +49,12 @@ impl<T: Copy> Slab<T> {
     #[inline]
     pub fn discard(&mut self, number: u32) {
         self.free.push(number);
+    }
+
+    /// A record is going to be looked at.
+    #[inline]
+    pub(crate) fn foresee(&self, number: u32) {
+        fetch(&self.items[number as usize]);
     }
 
     /// Records that are there.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-const NONE: u32 = u32::MAX;
+use crate::slab::{NONE, Slab};
+
 /// Cycles the wheel goes round in. Things further away stay for another turn.
 const SLOTS: u64 = 512;
 const WORDS: usize = (SLOTS / 64) as usize;
@@ -19,8 +20,7 @@ struct Entry<T> {
 #[serde(from = "Things<T>", into = "Things<T>")]
 #[serde(bound(serialize = "T: Copy + Serialize", deserialize = "T: Copy + Deserialize<'de>"))]
 pub struct Wheel<T> {
-    entries: Vec<Entry<T>>,
-    free: u32,
+    entries: Slab<Entry<T>>,
     /// First and last entry of each slot.
     slots: Vec<(u32, u32)>,
     occupied: [u64; WORDS],
@@ -54,8 +54,7 @@ impl<T: Copy> From<Wheel<T>> for Things<T> {
 impl<T: Copy> Default for Wheel<T> {
     fn default() -> Wheel<T> {
         Wheel {
-            entries: Vec::new(),
-            free: NONE,
+            entries: Slab::default(),
             slots: vec![(NONE, NONE); SLOTS as usize],
             occupied: [0; WORDS],
             count: 0,
@@ -88,7 +87,7 @@ impl<T: Copy> Wheel<T> {
             while index == NONE {
                 index = slots.next()?.0;
             }
-            let Entry { cycle, next, thing } = self.entries[index as usize];
+            let Entry { cycle, next, thing } = self.entries[index];
             index = next;
             Some((cycle, thing))
         })
@@ -97,28 +96,17 @@ impl<T: Copy> Wheel<T> {
     /// Adds a thing; what is past happens at once.
     pub fn add(&mut self, cycle: u64, thing: T) {
         let cycle = cycle.max(self.now);
-        let entry = Entry { cycle, next: NONE, thing };
-        let index = match self.free {
-            NONE => {
-                self.entries.push(entry);
-                (self.entries.len() - 1) as u32
-            }
-            free => {
-                self.free = self.entries[free as usize].next;
-                self.entries[free as usize] = entry;
-                free
-            }
-        };
+        let index = self.entries.insert(Entry { cycle, next: NONE, thing });
         self.append(index);
         self.count += 1;
     }
 
     fn append(&mut self, index: u32) {
-        let slot = (self.entries[index as usize].cycle % SLOTS) as usize;
+        let slot = (self.entries[index].cycle % SLOTS) as usize;
         match self.slots[slot] {
             (NONE, _) => self.slots[slot] = (index, index),
             (first, last) => {
-                self.entries[last as usize].next = index;
+                self.entries[last].next = index;
                 self.slots[slot] = (first, index);
             }
         }
@@ -153,11 +141,11 @@ impl<T: Copy> Wheel<T> {
             self.occupied[slot / 64] &= !(1 << (slot % 64));
             let mut later = Vec::new();
             while index != NONE {
-                let entry = &mut self.entries[index as usize];
+                let entry = &mut self.entries[index];
                 let following = std::mem::replace(&mut entry.next, NONE);
                 if entry.cycle == next {
                     take(entry.thing);
-                    entry.next = std::mem::replace(&mut self.free, index);
+                    self.entries.discard(index);
                     self.count -= 1;
                 } else {
                     later.push(index);

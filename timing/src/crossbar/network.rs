@@ -4,10 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arbiter, MAXIMUM_PORTS, islip, round_robin};
 use crate::clock::Clock;
-use crate::restore::{Fits, MOST_COUNTED, Once, fits, near};
+use crate::restore::{Fits, MOST_COUNTED, fits, near};
+use crate::slab::{NONE, Slab};
 use crate::wheel::Wheel;
-
-const NONE: u32 = u32::MAX;
 
 /// What of the Spec both networks have.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +36,7 @@ pub struct Packet<T> {
     pub message: T,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Queued<T> {
     packet: Packet<T>,
     next: u32,
@@ -158,8 +157,7 @@ pub struct Network<T> {
     #[serde(skip)]
     admitted: Vec<u32>,
     /// All packets, on their way to an input or queued there.
-    queued: Vec<Queued<T>>,
-    free: u32,
+    queued: Slab<Queued<T>>,
     /// First and last packet from each input (major) to each output.
     queues: Vec<(u32, u32)>,
     matching: Matching,
@@ -190,8 +188,7 @@ impl<T: Copy> Network<T> {
         Network {
             coming: Wheel::default(),
             admitted: Vec::new(),
-            queued: Vec::new(),
-            free: NONE,
+            queued: Slab::default(),
             queues: vec![(NONE, NONE); inputs * outputs],
             matching: Matching {
                 inputs_of: vec![0; outputs],
@@ -224,11 +221,11 @@ impl<T: Copy> Network<T> {
             while index == NONE {
                 index = queues.next()?.0;
             }
-            let Queued { packet, next } = &self.queued[index as usize];
+            let Queued { packet, next } = &self.queued[index];
             index = *next;
             Some(*packet)
         });
-        queued.chain(self.coming.things().map(|(_, index)| self.queued[index as usize].packet))
+        queued.chain(self.coming.things().map(|(_, index)| self.queued[index].packet))
     }
 
     /// Makes one that was read ready to run, of as many ports and as much room as it should have, at a cycle of its clock.
@@ -294,16 +291,16 @@ impl<T: Copy> Network<T> {
             let ports = usize::from(packet.input) < inputs && usize::from(packet.output) < outputs;
             fits(ports && (1..=MOST_FLITS).contains(&packet.flits), "a packet has no port or no size")
         };
-        let mut records = Once::new(self.queued.len());
+        let mut records = self.queued.places()?;
         self.coming.things().try_for_each(|(_, index)| {
             records.reach(index)?;
-            packet_fits(&self.queued[index as usize].packet)
+            packet_fits(&self.queued[index].packet)
         })?;
         for (queue, (first, last)) in self.queues.iter().enumerate() {
             let (mut index, mut before) = (*first, *last);
             while index != NONE {
                 records.reach(index)?;
-                let Queued { packet, next } = &self.queued[index as usize];
+                let Queued { packet, next } = &self.queued[index];
                 packet_fits(packet)?;
                 let own = usize::from(packet.input) * outputs + usize::from(packet.output) == queue;
                 fits(own, "a packet is in another's queue")?;
@@ -311,28 +308,13 @@ impl<T: Copy> Network<T> {
             }
             fits(*first == NONE || before == *last, "a queue has another end")?;
         }
-        let mut free = self.free;
-        while free != NONE {
-            records.reach(free)?;
-            free = self.queued[free as usize].next;
-        }
         records.all()
     }
 
     /// A packet comes to an input at a core cycle.
     pub fn send(&mut self, clock: Clock, cycle: u64, input: u8, output: u8, flits: u32, message: T) {
-        let queued = Queued { packet: Packet { input, output, flits, message }, next: NONE };
-        let index = match self.free {
-            NONE => {
-                self.queued.push(queued);
-                (self.queued.len() - 1) as u32
-            }
-            free => {
-                self.free = self.queued[free as usize].next;
-                self.queued[free as usize] = queued;
-                free
-            }
-        };
+        let packet = Packet { input, output, flits, message };
+        let index = self.queued.insert(Queued { packet, next: NONE });
         self.coming.add(clock.from_core(cycle), index);
     }
 
@@ -395,7 +377,7 @@ impl<T: Copy> Network<T> {
     }
 
     fn enqueue(&mut self, index: u32) {
-        let Packet { input, output, .. } = self.queued[index as usize].packet;
+        let Packet { input, output, .. } = self.queued[index].packet;
         let (from, to) = (only(input), only(output));
         let (input, output) = (usize::from(input), usize::from(output));
         let queue = &mut self.queues[input * self.matching.inputs_of.len() + output];
@@ -409,7 +391,7 @@ impl<T: Copy> Network<T> {
             }
             (first, last) => {
                 *queue = (first, index);
-                self.queued[last as usize].next = index;
+                self.queued[last].next = index;
             }
         }
     }
@@ -419,9 +401,7 @@ impl<T: Copy> Network<T> {
         let (input, output) = (usize::from(input), usize::from(output));
         let queue = &mut self.queues[input * self.matching.inputs_of.len() + output];
         let index = queue.0;
-        let queued = &mut self.queued[index as usize];
-        let packet = queued.packet;
-        let next = std::mem::replace(&mut queued.next, std::mem::replace(&mut self.free, index));
+        let Queued { packet, next } = self.queued.remove(index);
         queue.0 = next;
         if next == NONE {
             self.matching.outputs_of[input] &= !to;

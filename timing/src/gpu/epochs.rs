@@ -7,10 +7,11 @@ use super::copy::RunningCopy;
 use super::crew::lock;
 use super::launch::{Launch, LaunchId};
 use super::observer::{Observer, Progress};
+use super::requests::Requests;
 use super::running::{Turns, Watch};
 use super::slot::Slot;
 use super::{Gpu, LaunchError, Stuck};
-use crate::message::{MemoryReply, MemoryRequest, Origin, Performed, RequestKind, Timed};
+use crate::message::{MemoryReply, Origin, Performed, RequestKind, Timed};
 use crate::sm::SmFault;
 
 /// Epochs between two tellings of the observer.
@@ -40,7 +41,7 @@ pub(super) struct Epochs<'g, 'a> {
     pub(super) turns: Turns,
     // What an epoch needs, kept for its memory.
     active: Vec<u32>,
-    requests: Vec<Timed<MemoryRequest>>,
+    requests: Requests,
     replies: Vec<VecDeque<Timed<MemoryReply>>>,
     performed: Vec<Performed>,
     credits: Vec<u32>,
@@ -56,7 +57,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
             wake: slots.iter().map(|slot| lock(slot).wake()).collect(),
             turns: Turns::new(count),
             active: Vec::new(),
-            requests: Vec::new(),
+            requests: Requests::default(),
             replies: vec![VecDeque::new(); count],
             performed: Vec::new(),
             credits: vec![0; count],
@@ -140,8 +141,6 @@ impl<'g, 'a> Epochs<'g, 'a> {
         (steps.sms)(&self.active, end);
         self.collect(slots)?;
         self.send_copies(start, end);
-        // Stable: those of a cycle stay in the order of SMs and of their sequence.
-        self.requests.sort_by_key(|request| request.cycle);
         self.run_memory(slots, steps, end)?;
         self.gpu.run_to = end;
         self.turns.epochs += 1;
@@ -189,7 +188,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
 
     /// Takes what the active SMs have left.
     fn collect(&mut self, slots: &[Mutex<Slot<'a>>]) -> Result<(), LaunchError> {
-        self.requests.clear();
+        self.requests.sent.clear();
         for place in 0..self.active.len() {
             let number = self.active[place];
             let slot = &mut *lock(&slots[number as usize]);
@@ -197,7 +196,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
                 return Err(self.fault(number, fault));
             }
             self.wake[number as usize] = slot.wake();
-            self.requests.append(&mut slot.outbox);
+            self.requests.sent.append(&mut slot.outbox);
             self.turns.openings[number as usize].extend(slot.sm.take_freed());
             for cta in slot.finished.drain(..) {
                 self.gpu.counters.ctas_ended += 1;
@@ -210,12 +209,12 @@ impl<'g, 'a> Epochs<'g, 'a> {
     }
 
     fn send_copies(&mut self, start: u64, end: u64) {
-        let before = self.requests.len();
+        let before = self.requests.sent.len();
         for copy in &mut self.copies {
-            copy.send(&self.gpu.spec, start, end, &mut self.requests);
+            copy.send(&self.gpu.spec, start, end, &mut self.requests.sent);
         }
         let counters = &mut self.gpu.counters;
-        for Timed { message, .. } in &self.requests[before..] {
+        for Timed { message, .. } in &self.requests.sent[before..] {
             self.turns.owed[usize::from(message.sm)] += 1;
             counters.copy_requests += 1;
             let sectors = u64::from(message.sectors.count_ones());
@@ -234,11 +233,11 @@ impl<'g, 'a> Epochs<'g, 'a> {
         end: u64,
     ) -> Result<(), LaunchError> {
         let Epochs { gpu, requests, replies, performed, credits, .. } = self;
-        if requests.is_empty() && gpu.memory.next_event().is_none_or(|next| next >= end) {
+        if requests.sent.is_empty() && gpu.memory.next_event().is_none_or(|next| next >= end) {
             return Ok(());
         }
         performed.clear();
-        gpu.memory.run(end, requests, replies, performed, credits, steps.partitions);
+        gpu.memory.run(end, requests.by_cycle(), replies, performed, credits, steps.partitions);
         self.take_copy_replies();
         for (number, slot) in slots.iter().enumerate() {
             if self.credits[number] == 0 && self.replies[number].is_empty() {

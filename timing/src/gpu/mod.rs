@@ -14,6 +14,7 @@ mod error;
 mod launch;
 mod observer;
 mod recall;
+mod requests;
 mod running;
 mod session;
 mod slot;

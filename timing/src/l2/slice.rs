@@ -227,7 +227,15 @@ impl Slice {
     }
 
     /// A request arrives at a core cycle, for a line of this slice; none that arrives later comes before it.
-    pub fn arrive(&mut self, clock: Clock, cycle: u64, line: u64, request: Timed<MemoryRequest>) {
+    pub fn arrive(
+        &mut self,
+        spec: &L2Spec,
+        clock: Clock,
+        cycle: u64,
+        line: u64,
+        request: Timed<MemoryRequest>,
+    ) {
+        self.tags.foresee(spec, line);
         self.input.push_back(Arrival { cycle: clock.from_core(cycle), line, request });
         if self.input.len() == 1 {
             self.look_ahead();

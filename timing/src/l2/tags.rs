@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::L2Spec;
+use crate::host_cache::fetch;
 use crate::message::SECTORS;
 use crate::restore::{Fits, MOST_COUNTED, fits};
 
@@ -146,6 +147,13 @@ impl Tags {
         let sets = spec.sets();
         let set = (line % u64::from(sets)) as u32;
         spec.set_hash.permuted(set, line / u64::from(sets), sets) * spec.ways
+    }
+
+    /// A line is going to be looked for.
+    pub(super) fn foresee(&self, spec: &L2Spec, line: u64) {
+        let set = Tags::set(spec, line);
+        fetch(&self.digests[(set / spec.ways * spec.ways.div_ceil(PER_WORD)) as usize]);
+        self.tags[set as usize..(set + spec.ways) as usize].iter().step_by(8).for_each(fetch);
     }
 
     /// The slot of a line that is there.

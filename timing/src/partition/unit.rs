@@ -141,13 +141,14 @@ impl Partition {
     /// A request arrives at a slice at a core cycle; `line` is the number of its line within the slice.
     pub fn arrive(
         &mut self,
+        gpu: &GpuSpec,
         clocks: &Clocks,
         cycle: u64,
         slice: u32,
         line: u64,
         request: Timed<MemoryRequest>,
     ) {
-        self.slices[slice as usize].arrive(clocks.l2, cycle, line, request);
+        self.slices[slice as usize].arrive(&gpu.l2, clocks.l2, cycle, line, request);
         self.slice_changed(clocks, slice as usize);
     }
 

@@ -9,6 +9,7 @@ use super::pipeline::Organisation;
 use super::{FILL, MemoryUnit, SUB_CORES, State};
 use crate::message::{MemoryRequest, RequestKind};
 use crate::restore::near;
+use crate::slab::NONE;
 
 /// Who a structure serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -218,6 +219,9 @@ impl MemoryUnit {
             access.first = self.state.lines[first].next;
             access.taken += 1;
             taken += 1;
+            if access.first != NONE {
+                self.state.l1.foresee_entry(self.state.lines[access.first].address);
+            }
         }
         let access = &mut self.state.accesses[number];
         access.passes = access.passes.saturating_sub(1);

@@ -221,6 +221,9 @@ impl MemoryUnit {
     pub fn accept(&mut self, cycle: u64, issue: MemoryIssue<'_>) {
         self.coalesced.clear();
         let mut access = self.access(&issue);
+        if access.structure == Structure::L1 {
+            self.coalesced.lines.iter().for_each(|line| self.state.l1.foresee(line.address));
+        }
         for line in self.coalesced.lines.drain(..).rev() {
             access.first = self.state.lines.insert(Line { next: access.first, ..line });
         }
@@ -366,9 +369,24 @@ impl MemoryUnit {
                 return arrival.max(self.state.fill_free);
             }
             inbox.remove(i);
+            self.foresee_replies(inbox, i);
             self.reply(cycle, reply);
         }
         u64::MAX
+    }
+
+    /// What replies behind the next one, at a place of the inbox, are about.
+    fn foresee_replies(&self, inbox: &VecDeque<Timed<MemoryReply>>, next: usize) {
+        let filled = |ahead: usize| {
+            let reply = inbox.get(next + ahead)?.message;
+            (reply.tag & FILL != 0 && !reply.origin.is_instruction_cache()).then_some(reply.tag & !FILL)
+        };
+        if let Some(entry) = filled(5) {
+            self.state.l1.foresee_fill(entry);
+        }
+        if let Some(entry) = filled(2) {
+            self.state.l1.foresee_answer(entry);
+        }
     }
 
     fn reply(&mut self, cycle: u64, reply: MemoryReply) {

@@ -1,5 +1,6 @@
 //! Finds a cache's entry by its line: open addressing, grown when half full.
 
+use crate::host_cache::fetch;
 use crate::message::LINE_BYTES;
 use crate::slab::NONE;
 
@@ -21,6 +22,11 @@ impl Default for LineTable {
 }
 
 impl LineTable {
+    /// A line is going to be looked for.
+    pub fn foresee(&self, line: u64) {
+        fetch(&self.places[self.home(line)]);
+    }
+
     /// The entry of a line.
     pub fn find(&self, line: u64) -> Option<u32> {
         let (_, entry) = self.places[self.place(line)];

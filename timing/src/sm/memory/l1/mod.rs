@@ -296,6 +296,35 @@ impl L1 {
         }
     }
 
+    /// A line is going to be loaded or stored to.
+    pub fn foresee(&self, line: u64) {
+        self.table.foresee(line);
+    }
+
+    /// The same a little later.
+    pub fn foresee_entry(&self, line: u64) {
+        if let Some(entry) = self.table.find(line) {
+            self.entries.foresee(entry);
+        }
+    }
+
+    /// Sectors of the line of an entry are going to arrive.
+    pub fn foresee_fill(&self, number: u32) {
+        self.entries.foresee(number);
+    }
+
+    /// The same a little later.
+    pub fn foresee_answer(&self, number: u32) {
+        let entry = &self.entries[number];
+        if entry.first_waiter != NONE {
+            self.waiters.foresee(entry.first_waiter);
+        }
+        let last = self.sets[entry.set as usize].last;
+        if !entry.resident && last != NONE {
+            self.entries.foresee(last);
+        }
+    }
+
     /// A load of sectors of a line, for an access.
     ///
     /// # Errors

@@ -1,0 +1,78 @@
+//! What SMs and copies have sent in an epoch, in the order in which the memory side takes it.
+
+use crate::message::{MemoryRequest, Timed};
+
+/// Cycles that are counted apart; an epoch has fewer.
+const CYCLES: usize = 1024;
+
+/// Requests of an epoch.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    /// By sender, and of each in the order of cycles.
+    pub(super) sent: Vec<Timed<MemoryRequest>>,
+    /// By cycle, and of each in the order of senders.
+    sorted: Vec<Timed<MemoryRequest>>,
+    /// For each cycle from the first on the place of its next request.
+    places: Vec<u32>,
+}
+
+impl Requests {
+    /// Those that were sent, by cycle; those of a cycle stay in their order.
+    pub(super) fn by_cycle(&mut self) -> &[Timed<MemoryRequest>] {
+        let Requests { sent, sorted, places } = self;
+        let cycles = || sent.iter().map(|request| request.cycle);
+        let (first, last) = (cycles().min().unwrap_or(0), cycles().max().unwrap_or(0));
+        sorted.clear();
+        sorted.extend_from_slice(sent);
+        if last - first >= CYCLES as u64 {
+            sorted.sort_by_key(|request| request.cycle);
+            return sorted;
+        }
+        places.clear();
+        places.resize((last - first) as usize + 2, 0);
+        cycles().for_each(|cycle| places[(cycle - first) as usize + 1] += 1);
+        let mut place = 0;
+        for count in places.iter_mut() {
+            place += *count;
+            *count = place;
+        }
+        for request in sent.iter() {
+            let place = &mut places[(request.cycle - first) as usize];
+            sorted[*place as usize] = *request;
+            *place += 1;
+        }
+        sorted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Origin, RequestKind};
+
+    #[test]
+    fn requests_of_a_cycle_stay_in_the_order_of_their_senders() {
+        let request = |(tag, cycle)| {
+            let (kind, origin) = (RequestKind::Read, Origin::Global);
+            let message = MemoryRequest {
+                line: 0,
+                sectors: 1,
+                bytes: 0,
+                kind,
+                lanes: 0,
+                origin,
+                sm: 0,
+                tag,
+                deferred: None,
+            };
+            Timed { cycle, message }
+        };
+        for far in [0, 10_000] {
+            let cycles = [7, 9, 12 + far, 5, 7, 9, 9, 7];
+            let sent = (0..).zip(cycles).map(request).collect();
+            let mut requests = Requests { sent, ..Requests::default() };
+            let tags: Vec<u32> = requests.by_cycle().iter().map(|request| request.message.tag).collect();
+            assert_eq!(tags, [3, 0, 4, 7, 1, 5, 6, 2]);
+        }
+    }
+}

@@ -8,7 +8,6 @@ pub mod correlate;
 pub mod crossbar;
 pub mod dram;
 pub mod gpu;
-mod host_cache;
 pub mod import;
 pub mod l2;
 pub mod memory_side;

@@ -1,8 +1,8 @@
 //! Records with a number each: small, `Copy`, taken and given back without allocation.
 
 use serde::{Deserialize, Serialize};
+use warp_stream::host_cache::{fetch, fetch_all};
 
-use crate::host_cache::fetch;
 use crate::restore::Once;
 
 /// No record: the end of a list.
@@ -55,6 +55,11 @@ impl<T: Copy> Slab<T> {
     #[inline]
     pub(crate) fn foresee(&self, number: u32) {
         fetch(&self.items[number as usize]);
+    }
+
+    /// All of its records are going to be looked at.
+    pub(crate) fn foresee_all(&self) {
+        fetch_all(&self.items);
     }
 
     /// Records that are there.

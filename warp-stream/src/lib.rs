@@ -3,6 +3,7 @@
 //! A timing model pulls machine instructions, warp by warp, from a [`WarpSource`], and never learns whether it comes from
 //! the live functional engine or from a trace file.
 
+pub mod host_cache;
 mod kernel;
 pub mod kernel_name;
 mod machine;

@@ -109,6 +109,10 @@ pub trait WarpSource: Send {
         self.next(warp)
     }
 
+    /// It is going to be asked of its warps, when so many others have been (2 or 1): what it keeps may be brought to the
+    /// host's caches ([`host_cache`](crate::host_cache)).
+    fn foresee(&self, _turns: u32) {}
+
     /// A deferred instruction takes effect: its request has reached the L2 slice, or its place in shared memory.
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError>;
 }

@@ -266,6 +266,14 @@ impl WarpSource for LiveWarps<'_> {
         self.execute(warp, now, execution, SteppedCluster::next)
     }
 
+    fn foresee(&self, turns: u32) {
+        let program = &self.engine.grid.program;
+        match turns {
+            2 => self.ctas.iter().for_each(SteppedCluster::foresee),
+            _ => self.ctas.iter().for_each(|cta| cta.foresee_frames(program)),
+        }
+    }
+
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError> {
         let Some(warp) = self.engine.deferred.owner(deferred) else {
             return Err(SourceError(Box::new(NotDeferred(deferred))));

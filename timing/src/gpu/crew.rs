@@ -27,12 +27,15 @@ impl Ticket {
         Ticket(round << 32 | (places.end as u64) << 16 | places.start as u64)
     }
 
-    /// The place in the round's list; nothing if all are given out.
-    fn place(self) -> Option<usize> {
+    /// The places in the round's list that are not given out.
+    fn places(self) -> Range<usize> {
         let (end, next) = (self.0 >> 16 & 0xffff, self.0 & 0xffff);
-        (next < end).then_some(next as usize)
+        next as usize..end as usize
     }
 }
+
+/// The numbers of the things after one.
+pub(super) type Next = [Option<u32>; 2];
 
 /// What the threads share.
 #[derive(Debug)]
@@ -60,12 +63,13 @@ impl Crew {
         }
     }
 
-    /// Does `work` with things of these numbers and the argument, together with the workers; all is done when it returns.
+    /// Does `work` with things of these numbers and the argument, together with the workers; all is done when it returns. With
+    /// a thing it gets those that the thread is likely to work on next.
     pub(super) fn round(
         &self,
         numbers: impl ExactSizeIterator<Item = u32>,
         argument: u64,
-        work: &impl Fn(u32, u64),
+        work: &impl Fn(u32, u64, Next),
     ) {
         let count = numbers.len();
         for (place, number) in self.list.iter().zip(numbers) {
@@ -87,7 +91,7 @@ impl Crew {
     }
 
     /// A worker, the caller being number 0: takes part in all rounds until [`Crew::end_on_drop`]'s end.
-    pub(super) fn work(&self, thread: usize, work: &impl Fn(u32, u64)) {
+    pub(super) fn work(&self, thread: usize, work: &impl Fn(u32, u64, Next)) {
         let mut looks = 0;
         while !self.ended.load(Ordering::Acquire) {
             if self.tickets.iter().any(has_one) {
@@ -105,21 +109,23 @@ impl Crew {
     }
 
     /// Takes tickets until there are no more, first those of the thread's own part.
-    fn take_part(&self, thread: usize, work: &impl Fn(u32, u64)) {
+    fn take_part(&self, thread: usize, work: &impl Fn(u32, u64, Next)) {
         for part in (thread..self.tickets.len()).chain(0..thread) {
             let tickets = &self.tickets[part];
-            while has_one(tickets)
-                && let Some(place) = Ticket(tickets.fetch_add(1, Ordering::AcqRel)).place()
-            {
+            while has_one(tickets) {
+                let mut places = Ticket(tickets.fetch_add(1, Ordering::AcqRel)).places();
+                let Some(place) = places.next() else { break };
                 let _done = Done(&self.left);
-                work(self.list[place].load(Ordering::Relaxed), self.argument.load(Ordering::Relaxed));
+                let number = |place: usize| self.list[place].load(Ordering::Relaxed);
+                let next = [places.next(), places.next()].map(|next| next.map(number));
+                work(number(place), self.argument.load(Ordering::Relaxed), next);
             }
         }
     }
 }
 
 fn has_one(tickets: &AtomicU64) -> bool {
-    Ticket(tickets.load(Ordering::Acquire)).place().is_some()
+    !Ticket(tickets.load(Ordering::Acquire)).places().is_empty()
 }
 
 struct End<'a>(&'a AtomicBool);
@@ -157,7 +163,7 @@ mod tests {
     fn each_thing_of_a_round_is_worked_on_once_and_before_the_round_ends() {
         let crew = Crew::new(80, 4);
         let sums: Vec<Mutex<u64>> = (0..80).map(|_| Mutex::new(0)).collect();
-        let work = |number: u32, argument: u64| *lock(&sums[number as usize]) += argument;
+        let work = |number: u32, argument: u64, _: Next| *lock(&sums[number as usize]) += argument;
         std::thread::scope(|scope| {
             let _end = crew.end_on_drop();
             for thread in 1..4 {

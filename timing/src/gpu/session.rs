@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use warp_stream::KernelSource;
 
 use super::copy::{Copy, RunningCopy};
-use super::crew::{Crew, lock};
+use super::crew::{Crew, Next, lock};
 use super::epochs::{Epochs, Steps};
 use super::launch::{Launch, LaunchId};
 use super::observer::Observer;
@@ -225,12 +225,26 @@ impl<'g, 'a> Session<'g, 'a> {
         let partitions = self.epochs.gpu.memory.partitions();
         let sms = slots.len() as u32;
         // Partitions are numbered behind the SMs.
-        let work = |number: u32, end: u64| match number.checked_sub(sms) {
-            None => lock(&slots[number as usize]).run(end),
+        let foresee = |number: Option<u32>, turns: u32| {
+            if let Some(number) = number
+                && let Ok(slot) = slots[number as usize].try_lock()
+            {
+                slot.foresee(turns);
+            }
+        };
+        let work = |number: u32, end: u64, next: Next| match number.checked_sub(sms) {
+            None => {
+                (1..).zip(next).for_each(|(turns, number)| foresee(number, turns));
+                lock(&slots[number as usize]).run(end);
+            }
             Some(channel) => partitions.run(channel as usize, end),
         };
-        let alone =
-            |first: u32, active: &[u32], end| active.iter().for_each(|number| work(first + number, end));
+        let alone = |first: u32, active: &[u32], end| {
+            for (place, number) in active.iter().enumerate() {
+                let next = [1, 2].map(|ahead| active.get(place + ahead).map(|number| first + number));
+                work(first + number, end, next);
+            }
+        };
         if threads == 1 {
             let steps = Steps {
                 sms: &|active, end| alone(0, active, end),

@@ -31,6 +31,12 @@ impl<'a> Slot<'a> {
         sm.start_cta(cycle, launch.id, &launch.program, cta, sources, finished)
     }
 
+    /// It is going to be run, when so many others have been (2 or 1).
+    pub(super) fn foresee(&self, turns: u32) {
+        self.sm.foresee(turns);
+        self.sources.iter().flatten().for_each(|source| source.foresee(turns));
+    }
+
     /// Runs the SM's cycles before `end`.
     pub(super) fn run(&mut self, end: u64) {
         let Slot { sm, sources, inbox, outbox, finished, fault, .. } = self;

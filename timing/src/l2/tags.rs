@@ -1,9 +1,9 @@
 //! Tags and sector states of a slice.
 
 use serde::{Deserialize, Serialize};
+use warp_stream::host_cache::fetch;
 
 use super::L2Spec;
-use crate::host_cache::fetch;
 use crate::message::SECTORS;
 use crate::restore::{Fits, MOST_COUNTED, fits};
 

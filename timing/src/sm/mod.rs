@@ -33,6 +33,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use warp_stream::host_cache::{fetch, fetch_all};
 use warp_stream::{Execution, Moment, SourceError, WarpSlot, WarpSource};
 
 pub(crate) use self::check::Expected;
@@ -46,7 +47,7 @@ pub use self::occupancy::{Limit, Occupancy};
 pub use self::program::Program;
 use self::sub_core::SubCore;
 pub use self::waiting::{Reason, WaitingWarp};
-use self::warp::Warp;
+use self::warp::{Status, Warp};
 use crate::message::{MemoryReply, MemoryRequest, Performed, Timed};
 use crate::slab::Slab;
 use crate::specification::GpuSpec;
@@ -267,6 +268,21 @@ impl Sm {
     ) -> Result<(), Box<SmFault>> {
         let slot = self.begin_cta(cycle, launch, program, cta, sources)?;
         self.end_cta_if_done(slot, cycle.max(self.state.now), sources, finished)
+    }
+
+    /// It is going to be run, when so many others have been (2 or 1).
+    pub fn foresee(&self, turns: u32) {
+        let State { sub_cores, warps, in_flight, .. } = &self.state;
+        if turns == 2 {
+            fetch(self);
+            sub_cores.iter().for_each(SubCore::foresee);
+            fetch_all(warps);
+            in_flight.foresee_all();
+            self.memory.foresee();
+        } else {
+            let present = warps.iter().filter(|warp| warp.status != Status::Absent);
+            present.for_each(|warp| warp.scoreboard.foresee());
+        }
     }
 
     /// Runs cycles up to `end` (exclusive): takes replies that have arrived, adds requests to `outbox` in the order in which

@@ -5,6 +5,7 @@
 //! results in a bank and a cycle as it has ports. Ports are reserved cycles ahead, in the order of issue.
 
 use serde::{Deserialize, Serialize};
+use warp_stream::host_cache::fetch_all;
 
 use crate::restore::{Fits, fits, near};
 use crate::specification::{Document, SpecificationError};
@@ -155,6 +156,11 @@ impl Ports {
                 && near(reserved.cycle, now)
         };
         fits(self.reserved.iter().all(fine), "more ports are in use than there are")
+    }
+
+    /// They are going to be reserved.
+    pub fn foresee(&self) {
+        fetch_all(&self.reserved);
     }
 
     fn at(&mut self, cycle: u64) -> &mut Reserved {

@@ -4,6 +4,7 @@
 //! latency later than arithmetic does waits for it (`Program::late`).
 
 use serde::{Deserialize, Serialize};
+use warp_stream::host_cache::fetch_all;
 
 use crate::restore::{Fits, fits};
 
@@ -37,6 +38,11 @@ impl Scoreboard {
     /// Of a warp that is not there.
     pub fn clear(&mut self) {
         *self = Scoreboard::default();
+    }
+
+    /// It is going to be looked at.
+    pub fn foresee(&self) {
+        fetch_all(&self.ready);
     }
 
     /// The first cycle at which all of these are there; [`UNKNOWN`] if an answer from memory decides.

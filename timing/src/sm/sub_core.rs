@@ -112,6 +112,12 @@ impl SubCore {
         fits(self.queue.iter().all(|queued| near(queued.cycle, now)), "an access waits for too long")
     }
 
+    /// It is going to be run.
+    pub fn foresee(&self) {
+        self.ports.foresee();
+        self.wakes.foresee();
+    }
+
     /// It has something to do at a cycle.
     pub fn look_at(&mut self, cycle: u64) {
         self.next = self.next.min(cycle);

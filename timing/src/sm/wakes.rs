@@ -1,6 +1,7 @@
 //! When warps of a sub-core have to be looked at again: a small timing wheel of masks.
 
 use serde::{Deserialize, Serialize};
+use warp_stream::host_cache::fetch_all;
 
 use crate::restore::{Fits, fits};
 
@@ -39,6 +40,11 @@ impl Wakes {
         self.warps[(cycle % 64) as usize] |= 1 << warp;
         self.occupied |= 1 << (cycle % 64);
         cycle
+    }
+
+    /// It is going to be looked at.
+    pub fn foresee(&self) {
+        fetch_all(&self.warps);
     }
 
     /// Warps that are looked at in a cycle.

@@ -26,6 +26,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use warp_stream::host_cache::fetch_all;
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationClass, WARP_SIZE};
 
 use self::access::{Access, Line, STRUCTURES, Structure};
@@ -199,6 +200,14 @@ impl MemoryUnit {
             touched: Vec::new(),
             answered: Vec::new(),
         }
+    }
+
+    /// It is going to be run.
+    pub(super) fn foresee(&self) {
+        let State { accesses, lines, pipelines, .. } = &self.state;
+        accesses.foresee_all();
+        lines.foresee_all();
+        fetch_all(pipelines);
     }
 
     /// Whether the dispatch latch of a sub-core takes an instruction.

@@ -1,6 +1,7 @@
 //! Finds a cache's entry by its line: open addressing, grown when half full.
 
-use crate::host_cache::fetch;
+use warp_stream::host_cache::fetch;
+
 use crate::message::LINE_BYTES;
 use crate::slab::NONE;
 

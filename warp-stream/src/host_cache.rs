@@ -1,0 +1,40 @@
+//! Hints to the caches of the machine that simulates.
+//!
+//! An SM's turn comes again after those of all others, when its state has left the host's caches. What is known some time
+//! before it is used is asked for then. Nothing but time depends on it.
+
+/// Bytes of a line of the host's caches.
+const LINE: usize = 64;
+
+/// Asks for a value that is going to be used.
+#[inline(always)]
+pub fn fetch<T>(value: &T) {
+    fetch_at((&raw const *value).cast(), size_of::<T>());
+}
+
+/// Asks for values that are going to be used.
+#[inline]
+pub fn fetch_all<T>(values: &[T]) {
+    fetch_at(values.as_ptr().cast(), size_of_val(values));
+}
+
+/// Asks for so many bytes at an address, of which nobody need know what is there, or whether anything is.
+#[inline(always)]
+pub fn fetch_at(address: *const u8, bytes: usize) {
+    let mut offset = 0;
+    while offset < bytes {
+        fetch_line(address.wrapping_add(offset));
+        offset += LINE;
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn fetch_line(address: *const u8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: the hint neither reads nor writes for the program, and is without effect for an address that is not mapped.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn fetch_line(_: *const u8) {}

@@ -354,6 +354,7 @@ impl<T: Copy> Network<T> {
     /// Runs until a core cycle; `deliver` gets the input, the output, the core cycle of arrival and the message.
     pub fn run(&mut self, wires: &Wires, until: u64, mut deliver: impl FnMut(u8, u8, u64, T)) {
         let until = wires.clock.from_core(until);
+        self.foresee();
         while self.now < until {
             self.admit();
             let able = self.wanted_outputs & !self.busy_outputs & !self.without_credit;
@@ -363,6 +364,17 @@ impl<T: Copy> Network<T> {
             self.counts.buffer_stalls += (next - self.now) * u64::from(stalled.count_ones());
             self.release(next);
             self.now = next;
+        }
+    }
+
+    /// The first packets of all queues are going to be sent.
+    fn foresee(&self) {
+        let Matching { outputs_of, inputs_of, .. } = &self.matching;
+        for input in ports(self.waiting_inputs) {
+            for output in ports(outputs_of[usize::from(input)]) {
+                let queue = usize::from(input) * inputs_of.len() + usize::from(output);
+                self.queued.foresee(self.queues[queue].0);
+            }
         }
     }
 
@@ -402,6 +414,9 @@ impl<T: Copy> Network<T> {
         let queue = &mut self.queues[input * self.matching.inputs_of.len() + output];
         let index = queue.0;
         let Queued { packet, next } = self.queued.remove(index);
+        if next != NONE {
+            self.queued.foresee(next);
+        }
         queue.0 = next;
         if next == NONE {
             self.matching.outputs_of[input] &= !to;

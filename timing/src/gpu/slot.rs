@@ -34,7 +34,9 @@ impl<'a> Slot<'a> {
     /// It is going to be run, when so many others have been (2 or 1).
     pub(super) fn foresee(&self, turns: u32) {
         self.sm.foresee(turns);
-        self.sources.iter().flatten().for_each(|source| source.foresee(turns));
+        if self.sm.is_busy() {
+            self.sources.iter().flatten().for_each(|source| source.foresee(turns));
+        }
     }
 
     /// Runs the SM's cycles before `end`.

@@ -246,6 +246,8 @@ impl Slice {
     pub fn fill(&mut self, clock: Clock, cycle: u64, slot: u32, sector: u8) {
         let cycle = clock.from_core(cycle);
         self.fills.push_back(Fill { cycle, slot, sector });
+        self.tags.foresee_fill(slot);
+        self.waiting.foresee(slot);
         self.next = self.next.min(cycle);
     }
 
@@ -361,6 +363,9 @@ impl Slice {
             Ok(()) => {
                 self.input.pop_front();
                 self.taken += 1;
+                if let Some(next) = self.input.front() {
+                    self.tags.foresee_line(spec, next.line);
+                }
             }
             Err((cause, needs)) => {
                 self.stalled = Some(Stalled { cause, since: cycle, blocked: true, needs });

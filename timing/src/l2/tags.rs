@@ -1,7 +1,7 @@
 //! Tags and sector states of a slice.
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::fetch;
+use warp_stream::host_cache::{fetch, fetch_all};
 
 use super::L2Spec;
 use crate::message::SECTORS;
@@ -154,6 +154,20 @@ impl Tags {
         let set = Tags::set(spec, line);
         fetch(&self.digests[(set / spec.ways * spec.ways.div_ceil(PER_WORD)) as usize]);
         self.tags[set as usize..(set + spec.ways) as usize].iter().step_by(8).for_each(fetch);
+    }
+
+    /// The same a little later.
+    pub(super) fn foresee_line(&self, spec: &L2Spec, line: u64) {
+        let set = Tags::set(spec, line);
+        match self.find(spec, set, line) {
+            Some(slot) => fetch(&self.lines[slot as usize]),
+            None => fetch_all(&self.used[set as usize..(set + spec.ways) as usize]),
+        }
+    }
+
+    /// A sector of a slot is going to come.
+    pub(super) fn foresee_fill(&self, slot: u32) {
+        fetch(&self.lines[slot as usize]);
     }
 
     /// The slot of a line that is there.

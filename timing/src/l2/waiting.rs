@@ -1,6 +1,7 @@
 //! Requests that wait for sectors from DRAM: the slice's miss status holding registers.
 
 use serde::{Deserialize, Serialize};
+use warp_stream::host_cache::fetch;
 
 use super::slice::Work;
 use crate::message::SECTORS;
@@ -85,6 +86,11 @@ impl Waiting {
             }
         }
         fits(count == self.count, "another number of requests waits")
+    }
+
+    /// Sectors of a slot are going to come.
+    pub(super) fn foresee(&self, slot: u32) {
+        fetch(&self.first[(slot * SECTORS) as usize]);
     }
 
     /// How many wait for a sector of a slot.

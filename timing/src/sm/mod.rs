@@ -52,6 +52,9 @@ use crate::message::{MemoryReply, MemoryRequest, Performed, Timed};
 use crate::slab::Slab;
 use crate::specification::GpuSpec;
 
+/// Instructions of a turn from which on most of what an SM keeps is used in it.
+const BUSY: u64 = 48;
+
 /// Executes CTAs of a launch on one SM.
 pub type Source<'a> = Box<dyn WarpSource + 'a>;
 
@@ -186,6 +189,8 @@ pub struct Sm {
     state: State,
     /// Programs of the CTAs, by CTA slot.
     programs: Vec<Option<Arc<Program>>>,
+    /// Instructions issued in its last turn.
+    issued: u64,
     /// Simulated time at the cycle for which it was asked last.
     moment: Moment,
     /// Scratch: what the execution of an instruction that is no access has said.
@@ -227,6 +232,7 @@ impl Sm {
             memory: MemoryUnit::new(gpu, number),
             state,
             programs: vec![None; gpu.cta.ctas as usize],
+            issued: 0,
             moment: Moment::default(),
             execution: Execution::default(),
             performed: Vec::new(),
@@ -270,9 +276,17 @@ impl Sm {
         self.end_cta_if_done(slot, cycle.max(self.state.now), sources, finished)
     }
 
+    /// Whether it has so much to do in its turns that it needs most of what it keeps.
+    pub fn is_busy(&self) -> bool {
+        self.issued >= BUSY
+    }
+
     /// It is going to be run, when so many others have been (2 or 1).
     pub fn foresee(&self, turns: u32) {
         let State { sub_cores, warps, in_flight, .. } = &self.state;
+        if !self.is_busy() {
+            return fetch(self);
+        }
         if turns == 2 {
             fetch(self);
             sub_cores.iter().for_each(SubCore::foresee);
@@ -298,6 +312,7 @@ impl Sm {
         outbox: &mut Vec<Timed<MemoryRequest>>,
         finished: &mut Vec<FinishedCta>,
     ) -> Result<(), Box<SmFault>> {
+        let before = self.state.counters.issue.issued;
         self.take_instruction_replies(replies);
         if let Some(reply) = replies.front() {
             self.state.memory_next = self.state.memory_next.min(reply.cycle);
@@ -306,6 +321,7 @@ impl Sm {
             self.cycle(cycle.max(self.state.now), sources, replies, outbox, finished)?;
         }
         self.state.now = self.state.now.max(end);
+        self.issued = self.state.counters.issue.issued - before;
         Ok(())
     }
 

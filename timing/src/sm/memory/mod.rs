@@ -390,11 +390,14 @@ impl MemoryUnit {
             let reply = inbox.get(next + ahead)?.message;
             (reply.tag & FILL != 0 && !reply.origin.is_instruction_cache()).then_some(reply.tag & !FILL)
         };
-        if let Some(entry) = filled(5) {
+        if let Some(entry) = filled(6) {
             self.state.l1.foresee_fill(entry);
         }
-        if let Some(entry) = filled(2) {
+        if let Some(entry) = filled(4) {
             self.state.l1.foresee_answer(entry);
+        }
+        if let Some(entry) = filled(2) {
+            self.state.l1.foresee_eviction(entry);
         }
     }
 

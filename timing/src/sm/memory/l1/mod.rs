@@ -325,6 +325,15 @@ impl L1 {
         }
     }
 
+    /// The same at last: the line that makes place is going to be removed.
+    pub fn foresee_eviction(&self, number: u32) {
+        let entry = &self.entries[number];
+        let last = self.sets[entry.set as usize].last;
+        if !entry.resident && last != NONE {
+            self.table.foresee(self.entries[last].line);
+        }
+    }
+
     /// A load of sectors of a line, for an access.
     ///
     /// # Errors

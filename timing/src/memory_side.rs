@@ -246,10 +246,10 @@ impl MemorySide {
     /// added is in the order of cycles and never earlier than `until`. `performed` gets deferred requests that reached
     /// their slices, by (cycle, SM, number). `credits` are counted up, for each SM, by the requests that left its
     /// port's buffer. SMs that are not there are ignored.
-    pub fn run(
+    pub fn run<'r>(
         &mut self,
         until: u64,
-        requests: &[Timed<MemoryRequest>],
+        requests: impl IntoIterator<Item = &'r Timed<MemoryRequest>>,
         replies: &mut [VecDeque<Timed<MemoryReply>>],
         performed: &mut Vec<Performed>,
         credits: &mut [u32],

@@ -23,6 +23,8 @@ struct Arrival {
     cycle: u64,
     /// Number of the line within the slice.
     line: u64,
+    /// First slot of the line's set.
+    set: u32,
     request: Timed<MemoryRequest>,
 }
 
@@ -235,8 +237,9 @@ impl Slice {
         line: u64,
         request: Timed<MemoryRequest>,
     ) {
-        self.tags.foresee(spec, line);
-        self.input.push_back(Arrival { cycle: clock.from_core(cycle), line, request });
+        let set = Tags::set(spec, line);
+        self.tags.foresee(spec, set);
+        self.input.push_back(Arrival { cycle: clock.from_core(cycle), line, set, request });
         if self.input.len() == 1 {
             self.look_ahead();
         }
@@ -364,7 +367,7 @@ impl Slice {
                 self.input.pop_front();
                 self.taken += 1;
                 if let Some(next) = self.input.front() {
-                    self.tags.foresee_line(spec, next.line);
+                    self.tags.foresee_line(spec, next.set, next.line);
                 }
             }
             Err((cause, needs)) => {
@@ -430,7 +433,7 @@ impl Slice {
         out: &mut Outbox,
     ) -> Result<(), (Stall, Needs)> {
         let request = &arrival.request.message;
-        let set = Tags::set(spec, arrival.line);
+        let set = arrival.set;
         let found = self.tags.find(spec, set, arrival.line);
         let absent = Line::default();
         let line = found.map_or(&absent, |slot| self.tags.line(slot));

@@ -149,16 +149,14 @@ impl Tags {
         spec.set_hash.permuted(set, line / u64::from(sets), sets) * spec.ways
     }
 
-    /// A line is going to be looked for.
-    pub(super) fn foresee(&self, spec: &L2Spec, line: u64) {
-        let set = Tags::set(spec, line);
+    /// A line of a set is going to be looked for.
+    pub(super) fn foresee(&self, spec: &L2Spec, set: u32) {
         fetch(&self.digests[(set / spec.ways * spec.ways.div_ceil(PER_WORD)) as usize]);
         self.tags[set as usize..(set + spec.ways) as usize].iter().step_by(8).for_each(fetch);
     }
 
     /// The same a little later.
-    pub(super) fn foresee_line(&self, spec: &L2Spec, line: u64) {
-        let set = Tags::set(spec, line);
+    pub(super) fn foresee_line(&self, spec: &L2Spec, set: u32, line: u64) {
         match self.find(spec, set, line) {
             Some(slot) => fetch(&self.lines[slot as usize]),
             None => fetch_all(&self.used[set as usize..(set + spec.ways) as usize]),

@@ -67,6 +67,9 @@ impl Sm {
             if self.state.sub_cores[sub_core].latch_free <= cycle
                 && let Some(instruction) = self.memory.next_completion(sub_core as u8, cycle)
             {
+                if let Some(next) = self.memory.coming_completion(sub_core as u8) {
+                    self.state.in_flight.foresee(next);
+                }
                 self.complete(instruction, cycle, sources, finished)?;
             }
         }

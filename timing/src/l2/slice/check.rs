@@ -1,6 +1,7 @@
 //! Whether a slice that was read can be.
 
 use super::{DramAccess, Fill, Slice, Work};
+use crate::l2::tags::Tags;
 use crate::message::LINE_BYTES;
 use crate::restore::{Fits, countable, fits, near};
 use crate::specification::GpuSpec;
@@ -72,6 +73,7 @@ impl Slice {
             let place = gpu.partition.place(message.line);
             let here = place.slice == number && place.offset / LINE_BYTES == arrival.line;
             fits(here, "a request is for another slice")?;
+            fits(Tags::set(&gpu.l2, arrival.line) == arrival.set, "a request is for another set")?;
             fits(near(arrival.cycle, now) && near(arrival.request.cycle, now), "a request comes too late")
         })
     }

@@ -163,8 +163,12 @@ impl MemoryUnit {
             queue.pop_front();
         }
         let first = queue.front().map(|&number| &self.state.accesses[number]);
-        if first.is_none() {
-            self.state.waiting[structure as usize] &= !(1 << pipeline);
+        match first {
+            None => self.state.waiting[structure as usize] &= !(1 << pipeline),
+            Some(next) if structure == Structure::L1 && last => {
+                self.state.l1.foresee_entry(self.state.lines[next.first].address);
+            }
+            Some(_) => {}
         }
         self.state.available[structure as usize][pipeline] =
             first.map_or(u64::MAX, |access| access.next_available(spec.rate()));

@@ -524,6 +524,11 @@ impl MemoryUnit {
         Some(instruction)
     }
 
+    /// The instruction of a sub-core whose result is the next one to be there.
+    pub fn coming_completion(&self, sub_core: u8) -> Option<u32> {
+        self.state.completions[usize::from(sub_core)].instructions().next()
+    }
+
     /// Shared memory gets the smallest size that holds so many bytes, L1 the rest. A size that changes empties L1.
     pub fn set_shared(&mut self, bytes: u32) {
         let spec = &self.gpu.l1;

@@ -166,9 +166,9 @@ impl SteppedCluster {
         let soon = self.warps.iter().filter(|warp| warp.ready && warp.ahead.is_empty());
         for Fragment { pc, frame, .. } in soon.map(|warp| warp.fragment) {
             fetch_at(frame, 1);
-            let Op { d, a, b, c, .. } = program.code[pc as usize];
-            let rows = [d, a, b, c].into_iter().filter(|row| *row < FAR_ROW);
-            rows.for_each(|row| fetch_at(frame.wrapping_add(row as usize), size_of::<Row>()));
+            let Some(Op { d, a, b, c, .. }) = program.code.get(pc as usize) else { continue };
+            let rows = [d, a, b, c].into_iter().filter(|row| **row < FAR_ROW);
+            rows.for_each(|row| fetch_at(frame.wrapping_add(*row as usize), size_of::<Row>()));
         }
     }
 

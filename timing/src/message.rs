@@ -75,6 +75,12 @@ pub struct MemoryRequest {
 }
 
 impl MemoryRequest {
+    /// Sectors of a line are to be read.
+    pub fn read(sm: u16, line: u64, sectors: u8, origin: Origin) -> MemoryRequest {
+        let kind = RequestKind::Read;
+        MemoryRequest { line, sectors, bytes: 0, kind, lanes: 0, origin, sm, tag: 0, deferred: None }
+    }
+
     /// The answer to it.
     pub fn reply(&self) -> MemoryReply {
         let MemoryRequest { line, sectors, kind, origin, sm, tag, .. } = *self;

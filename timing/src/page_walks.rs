@@ -116,23 +116,11 @@ impl PageWalks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::RequestKind;
 
     const SPEC: TlbSpec = TlbSpec { page: 1 << 21, pages: 2, miss: 9, walk: 654 };
 
     fn read(cycle: u64, page: u64, origin: Origin) -> Timed<MemoryRequest> {
-        let (line, kind) = (page << 21, RequestKind::Read);
-        let message = MemoryRequest {
-            line,
-            sectors: 1,
-            bytes: 0,
-            kind,
-            lanes: 0,
-            origin,
-            sm: 0,
-            tag: 0,
-            deferred: None,
-        };
+        let message = MemoryRequest::read(0, page << 21, 1, origin);
         Timed { cycle, message }
     }
 

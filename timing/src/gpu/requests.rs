@@ -48,23 +48,12 @@ impl Requests {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Origin, RequestKind};
+    use crate::message::Origin;
 
     #[test]
     fn requests_of_a_cycle_stay_in_the_order_of_their_senders() {
         let request = |(tag, cycle)| {
-            let (kind, origin) = (RequestKind::Read, Origin::Global);
-            let message = MemoryRequest {
-                line: 0,
-                sectors: 1,
-                bytes: 0,
-                kind,
-                lanes: 0,
-                origin,
-                sm: 0,
-                tag,
-                deferred: None,
-            };
+            let message = MemoryRequest { tag, ..MemoryRequest::read(0, 0, 1, Origin::Global) };
             Timed { cycle, message }
         };
         for far in [0, 10_000] {

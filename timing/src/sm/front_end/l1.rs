@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::FrontEndSpec;
-use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
+use crate::message::{LINE_BYTES, MemoryRequest, Origin};
 use crate::restore::{Fits, fits, near};
 use crate::sm::cache::{Cache, Lookup};
 use crate::sm::memory::SUB_CORES;
@@ -191,15 +191,5 @@ impl L1 {
 
 /// What an SM asks L2 for when a line is not there.
 pub fn request(sm: u16, line: u64, origin: Origin) -> MemoryRequest {
-    MemoryRequest {
-        line,
-        sectors: 0xf,
-        bytes: 0,
-        kind: RequestKind::Read,
-        lanes: 0,
-        origin,
-        sm,
-        tag: 0,
-        deferred: None,
-    }
+    MemoryRequest::read(sm, line, 0xf, origin)
 }

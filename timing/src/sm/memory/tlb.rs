@@ -165,13 +165,12 @@ impl Tlb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Origin, RequestKind};
+    use crate::message::Origin;
 
     const SPEC: TlbSpec = TlbSpec { page: 1 << 21, pages: 2, miss: 9, walk: 0 };
 
     fn read(line: u64) -> MemoryRequest {
-        let (kind, origin) = (RequestKind::Read, Origin::Global);
-        MemoryRequest { line, sectors: 1, bytes: 0, kind, lanes: 0, origin, sm: 0, tag: 0, deferred: None }
+        MemoryRequest::read(0, line, 1, Origin::Global)
     }
 
     /// Whether a request for a page at a cycle leaves at once.

@@ -160,6 +160,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn with_a_thing_goes_what_is_worked_on_next() {
+        let crew = Crew::new(8, 1);
+        let told = Mutex::new(Vec::new());
+        crew.round([3, 1, 7, 5].into_iter(), 0, &|number, _, next| lock(&told).push((number, next)));
+        let expected =
+            [(3, [Some(1), Some(7)]), (1, [Some(7), Some(5)]), (7, [Some(5), None]), (5, [None, None])];
+        assert_eq!(*lock(&told), expected);
+    }
+
+    #[test]
     fn each_thing_of_a_round_is_worked_on_once_and_before_the_round_ends() {
         let crew = Crew::new(80, 4);
         let sums: Vec<Mutex<u64>> = (0..80).map(|_| Mutex::new(0)).collect();

@@ -8,7 +8,7 @@ use crate::restore::Once;
 /// No record: the end of a list.
 pub const NONE: u32 = u32::MAX;
 
-/// Records ahead of the one that is given out for which there is memory in the host's caches.
+/// So many records later a place is given out that is asked of the host's caches now.
 const AHEAD: usize = 4;
 
 /// Records by number. The number of one that was removed is given out again.
@@ -28,7 +28,6 @@ impl<T: Copy> Slab<T> {
     /// Adds a record; gives its number.
     pub fn insert(&mut self, item: T) -> u32 {
         if let Some(number) = self.free.pop() {
-            // The record after the next ones.
             if let Some(place) = self.free.len().checked_sub(AHEAD) {
                 fetch(&self.items[self.free[place] as usize]);
             }

@@ -3,6 +3,15 @@
 //! An SM's turn comes again after those of all others, when its state has left the host's caches. What is known some time
 //! before it is used is asked for then. Nothing but time depends on it.
 
+/// Whose turn it is going to be, seen from the SM whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// The next SM's: what the turn before has asked for is there, and tells what else there is.
+    Next,
+    /// That of the one after it.
+    AfterNext,
+}
+
 /// Bytes of a line of the host's caches.
 const LINE: usize = 64;
 

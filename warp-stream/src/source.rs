@@ -4,6 +4,7 @@ use std::error::Error;
 
 use serde::{Deserialize, Serialize};
 
+use crate::host_cache::Turn;
 use crate::{LaneMask, MemorySpace, WARP_SIZE};
 
 /// Why a source cannot go on: a fault in the kernel, a damaged trace.
@@ -109,9 +110,9 @@ pub trait WarpSource: Send {
         self.next(warp)
     }
 
-    /// It is going to be asked of its warps, when so many others have been (2 or 1): what it keeps may be brought to the
-    /// host's caches ([`host_cache`](crate::host_cache)).
-    fn foresee(&self, _turns: u32) {}
+    /// It is going to be asked of its warps: what it keeps may be brought to the host's caches
+    /// ([`host_cache`](crate::host_cache)).
+    fn foresee(&self, _turn: Turn) {}
 
     /// A deferred instruction takes effect: its request has reached the L2 slice, or its place in shared memory.
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError>;

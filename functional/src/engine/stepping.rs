@@ -10,22 +10,20 @@
 
 mod address;
 mod deferred;
+mod foresee;
 mod saved;
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::{fetch_all, fetch_at};
 use warp_stream::{Execution, MemorySpace, Moment, Next, OperationClass, Residence, WarpSlot};
 
 use super::cluster::{Cluster, SavedCluster};
 use super::cta::{Cta, Executed, Simulated};
-use super::frame::Row;
 use super::grid::Grid;
 use super::lane::WARP;
 use super::machine::{Addresses, Machine, Note, Told};
 use super::op::{Flow, Op};
-use super::program::Program;
 use super::running::{Running, Stop};
 use super::view::View;
 use crate::fault::{Fault, FaultKind};
@@ -60,9 +58,6 @@ enum Standing {
 }
 
 /// A warp between two steps.
-/// Byte offset in a frame beyond which a field of an op is taken to be no row.
-const FAR_ROW: u32 = 1 << 16;
-
 #[derive(Debug)]
 struct SteppedWarp {
     /// The fragment, if one is ready.
@@ -153,23 +148,6 @@ impl SteppedCluster {
     /// Warps of all its CTAs.
     pub(crate) fn warp_count(&self) -> usize {
         self.warps.len()
-    }
-
-    /// Its warps are going to be stepped.
-    pub(crate) fn foresee(&self) {
-        fetch_all(&self.warps);
-        self.cluster.ctas.iter().for_each(|cta| fetch_all(&cta.warps));
-    }
-
-    /// The same a little later: what those that are ready have in their frames for the op that they stand before.
-    pub(crate) fn foresee_frames(&self, program: &Program) {
-        let soon = self.warps.iter().filter(|warp| warp.ready && warp.ahead.is_empty());
-        for Fragment { pc, frame, .. } in soon.map(|warp| warp.fragment) {
-            fetch_at(frame, 1);
-            let Some(Op { d, a, b, c, .. }) = program.code.get(pc as usize) else { continue };
-            let rows = [d, a, b, c].into_iter().filter(|row| **row < FAR_ROW);
-            rows.for_each(|row| fetch_at(frame.wrapping_add(*row as usize), size_of::<Row>()));
-        }
     }
 
     /// Is there a warp of this number?

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
+use warp_stream::host_cache::Turn;
 use warp_stream::{
     Execution, Kernel, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource,
 };
@@ -266,12 +267,8 @@ impl WarpSource for LiveWarps<'_> {
         self.execute(warp, now, execution, SteppedCluster::next)
     }
 
-    fn foresee(&self, turns: u32) {
-        let program = &self.engine.grid.program;
-        match turns {
-            2 => self.ctas.iter().for_each(SteppedCluster::foresee),
-            _ => self.ctas.iter().for_each(|cta| cta.foresee_frames(program)),
-        }
+    fn foresee(&self, turn: Turn) {
+        self.ctas.iter().for_each(|cta| cta.foresee(turn, &self.engine.grid.program));
     }
 
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError> {

@@ -5,6 +5,7 @@ mod stable;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warp_stream::KernelSource;
+use warp_stream::host_cache::Turn;
 
 use super::copy::{Copy, RunningCopy};
 use super::crew::{Crew, Next, lock};
@@ -225,16 +226,17 @@ impl<'g, 'a> Session<'g, 'a> {
         let partitions = self.epochs.gpu.memory.partitions();
         let sms = slots.len() as u32;
         // Partitions are numbered behind the SMs.
-        let foresee = |number: Option<u32>, turns: u32| {
+        let foresee = |turn: Turn, number: Option<u32>| {
             if let Some(number) = number
                 && let Ok(slot) = slots[number as usize].try_lock()
             {
-                slot.foresee(turns);
+                slot.foresee(turn);
             }
         };
         let work = |number: u32, end: u64, next: Next| match number.checked_sub(sms) {
             None => {
-                (1..).zip(next).for_each(|(turns, number)| foresee(number, turns));
+                let turns = [Turn::Next, Turn::AfterNext].into_iter().zip(next);
+                turns.for_each(|(turn, number)| foresee(turn, number));
                 lock(&slots[number as usize]).run(end);
             }
             Some(channel) => partitions.run(channel as usize, end),

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use warp_stream::host_cache::Turn;
+
 use super::launch::Launch;
 use crate::message::{MemoryReply, MemoryRequest, Performed, Timed};
 use crate::sm::{FinishedCta, Sm, SmFault, Source};
@@ -31,11 +33,11 @@ impl<'a> Slot<'a> {
         sm.start_cta(cycle, launch.id, &launch.program, cta, sources, finished)
     }
 
-    /// It is going to be run, when so many others have been (2 or 1).
-    pub(super) fn foresee(&self, turns: u32) {
-        self.sm.foresee(turns);
+    /// It is going to be run.
+    pub(super) fn foresee(&self, turn: Turn) {
+        self.sm.foresee(turn);
         if self.sm.is_busy() {
-            self.sources.iter().flatten().for_each(|source| source.foresee(turns));
+            self.sources.iter().flatten().for_each(|source| source.foresee(turn));
         }
     }
 

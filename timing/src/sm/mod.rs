@@ -33,7 +33,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::{fetch, fetch_all};
+use warp_stream::host_cache::{Turn, fetch, fetch_all};
 use warp_stream::{Execution, Moment, SourceError, WarpSlot, WarpSource};
 
 pub(crate) use self::check::Expected;
@@ -281,21 +281,24 @@ impl Sm {
         self.issued >= BUSY
     }
 
-    /// It is going to be run, when so many others have been (2 or 1).
-    pub fn foresee(&self, turns: u32) {
+    /// It is going to be run.
+    pub fn foresee(&self, turn: Turn) {
         let State { sub_cores, warps, in_flight, .. } = &self.state;
-        if !self.is_busy() {
-            return fetch(self);
-        }
-        if turns == 2 {
-            fetch(self);
-            sub_cores.iter().for_each(SubCore::foresee);
-            fetch_all(warps);
-            in_flight.foresee_all();
-            self.memory.foresee();
-        } else {
-            let present = warps.iter().filter(|warp| warp.status != Status::Absent);
-            present.for_each(|warp| warp.scoreboard.foresee());
+        match turn {
+            Turn::AfterNext => {
+                fetch(self);
+                if self.is_busy() {
+                    sub_cores.iter().for_each(SubCore::foresee);
+                    fetch_all(warps);
+                    in_flight.foresee_all();
+                    self.memory.foresee();
+                }
+            }
+            Turn::Next if self.is_busy() => {
+                let present = warps.iter().filter(|warp| warp.status != Status::Absent);
+                present.for_each(|warp| warp.scoreboard.foresee());
+            }
+            Turn::Next => {}
         }
     }
 

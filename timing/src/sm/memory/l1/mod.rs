@@ -5,6 +5,7 @@
 //! al., section III-C). With allocation on miss a place is taken at the miss.
 
 mod check;
+mod foresee;
 mod line_table;
 pub(crate) mod passes;
 pub mod replacement;
@@ -293,44 +294,6 @@ impl L1 {
             ways: spec.ways(bytes),
             misses: 0,
             counters: L1Counters::default(),
-        }
-    }
-
-    /// A line is going to be loaded or stored to.
-    pub fn foresee(&self, line: u64) {
-        self.table.foresee(line);
-    }
-
-    /// The same a little later.
-    pub fn foresee_entry(&self, line: u64) {
-        if let Some(entry) = self.table.find(line) {
-            self.entries.foresee(entry);
-        }
-    }
-
-    /// Sectors of the line of an entry are going to arrive.
-    pub fn foresee_fill(&self, number: u32) {
-        self.entries.foresee(number);
-    }
-
-    /// The same a little later.
-    pub fn foresee_answer(&self, number: u32) {
-        let entry = &self.entries[number];
-        if entry.first_waiter != NONE {
-            self.waiters.foresee(entry.first_waiter);
-        }
-        let last = self.sets[entry.set as usize].last;
-        if !entry.resident && last != NONE {
-            self.entries.foresee(last);
-        }
-    }
-
-    /// The same at last: the line that makes place is going to be removed.
-    pub fn foresee_eviction(&self, number: u32) {
-        let entry = &self.entries[number];
-        let last = self.sets[entry.set as usize].last;
-        if !entry.resident && last != NONE {
-            self.table.foresee(self.entries[last].line);
         }
     }
 

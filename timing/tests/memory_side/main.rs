@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod conservation;
+mod dramsim3;
 mod harness;
 mod latency;
 mod throughput;

@@ -97,6 +97,8 @@ pub fn prepare(output: &Path, checkout: &Path) -> Result<PathBuf, Error> {
         if !checkout.join("cudart-shim/Cargo.toml").exists() {
             return Err(Error::Missing { path: output.join(built), checkout: checkout.to_owned() });
         }
+        // Minutes go by in silence otherwise; standard output belongs to the program that is going to run.
+        eprintln!("voltsim: building the libraries in {} (once, some minutes)", output.display());
         build(output, checkout)?;
     }
     link(output, &folder)?;
@@ -119,7 +121,6 @@ pub fn build(output: &Path, checkout: &Path) -> Result<(), Error> {
     for package in packages() {
         cargo.args(["--package", package]);
     }
-    // Standard output belongs to the program that is going to run.
     let status = cargo.stdout(Stdio::null()).status().map_err(Error::Start)?;
     if status.success() { Ok(()) } else { Err(Error::Build(status)) }
 }

@@ -120,7 +120,9 @@ pub enum Reason {
     #[error("a section cannot be called {0:?}")]
     Name(String),
     /// The section follows another definition.
-    #[error("section {name} has schema {found}, not {expected}")]
+    #[error(
+        "section {name} has schema {found}, not {expected}: another version of Voltsim wrote it; save with this one, or use that one"
+    )]
     Schema {
         /// The section.
         name: String,

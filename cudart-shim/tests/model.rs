@@ -63,6 +63,26 @@ fn statistics_have_each_launch_with_its_kernel_cycles_and_what_was_counted() {
 }
 
 #[test]
+fn as_many_instructions_of_ptx_take_effect_as_are_executed_without_a_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("summary.json");
+    let summary = path.to_str().expect("a name in UTF-8");
+    run("timed", &[("VOLTSIM_MODE", "functional"), ("VOLTSIM_SUMMARY", summary)]);
+    let written = std::fs::read(&path).expect("the summary");
+    let summary: Value = serde_json::from_slice(&written).expect("JSON");
+    for executed in summary["kernels"].as_array().expect("kernels") {
+        let of_kernel = |launch: &&Value| launch["kernel"] == executed["name"];
+        let (mut ptx, mut machine) = (0, 0);
+        for launch in launches(&[]).iter().filter(of_kernel) {
+            ptx += launch["counters"]["sm.ptx_instructions"].as_u64().expect("a number");
+            machine += launch["counters"]["sm.warp_instructions"].as_u64().expect("a number");
+        }
+        assert_eq!(Some(ptx), executed["warp_instructions"].as_u64(), "{executed}");
+        assert_ne!(ptx, machine, "{executed}");
+    }
+}
+
+#[test]
 fn only_chosen_launches_are_timed_and_the_others_give_their_results_all_the_same() {
     let chosen = launches(&[("VOLTSIM_ONLY", "kernel=add*,launch=2..3")]);
     let numbers: Vec<_> = chosen.iter().map(|launch| launch["launch"].as_u64()).collect();

@@ -260,6 +260,8 @@ pub struct MachineInstruction {
     pub memory: Option<MemoryOperation>,
     /// Line of the PTX text it came from, or of the trace file, from 1; 0 where there is none.
     pub line: u32,
+    /// Instructions of PTX that take effect with it; 0 where it was not made of PTX.
+    pub ptx: u16,
 }
 
 /// The machine instructions of a kernel and of the functions it calls.

@@ -55,6 +55,7 @@ impl MachineBuilder {
             predicates_written: 0,
             memory: None,
             line: 0,
+            ptx: 0,
         });
         self.note_of.push(Machine::NOTHING);
         self.own.push(false);

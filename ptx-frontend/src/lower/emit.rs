@@ -1,7 +1,5 @@
 //! From nodes in their final order to the lowered function.
 
-use std::ops::Range;
-
 use warp_stream::{MachineInstruction, OperationClass, Registers};
 
 use crate::analyse::ControlFlow;
@@ -123,27 +121,26 @@ impl Output<'_> {
             predicates_written: mask(&node.predicates_written),
             memory: node.memory,
             line: node.line,
+            ptx: 0,
         });
-        let effects = self.place_pending();
-        self.lowered.effects.push(effects);
+        let start = self.lowered.order.len() as u32;
+        self.lowered.effects.push(start..start);
+        self.join_last();
     }
 
-    fn place_pending(&mut self) -> Range<u32> {
-        let start = self.lowered.order.len() as u32;
-        let at = self.lowered.instructions.len() as u32 - 1;
+    /// What is pending takes effect with the last machine instruction.
+    fn join_last(&mut self) {
+        let LoweredFunction { instructions, effects, order, position, .. } = &mut self.lowered;
+        let at = instructions.len() as u32 - 1;
         for effect in self.pending.drain(..) {
-            self.lowered.order.push(InstructionIndex(effect));
-            if let Some(position) = self.lowered.position.get_mut(effect as usize) {
+            order.push(InstructionIndex(effect));
+            if let Some(position) = position.get_mut(effect as usize) {
                 *position = at;
             }
         }
-        start..self.lowered.order.len() as u32
-    }
-
-    fn join_last(&mut self) {
-        let more = self.place_pending();
-        if let Some(effects) = self.lowered.effects.last_mut() {
-            effects.end = more.end;
+        if let (Some(last), Some(effects)) = (instructions.last_mut(), effects.last_mut()) {
+            effects.end = order.len() as u32;
+            last.ptx = u16::try_from(effects.len()).unwrap_or(u16::MAX);
         }
     }
 }

@@ -21,6 +21,8 @@ crate::counters! {
         warps: "warps" = "sm__warps_launched.sum",
         /// Instructions of warps.
         warp_instructions: "instructions" = "smsp__inst_executed.sum",
+        /// Instructions of PTX that took effect with them; what was no PTX has none.
+        ptx_instructions: "instructions" = "",
         /// The same, counted for each lane that takes part.
         thread_instructions: "instructions" = "smsp__thread_inst_executed_pred_on.sum",
     }

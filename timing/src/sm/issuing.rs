@@ -52,6 +52,7 @@ impl Sm {
         };
         let (active, deferred, sleep) = (*active, *deferred, *sleep);
         self.state.counters.instructions.count(class, active);
+        self.state.counters.activity.ptx_instructions += u64::from(decoded.ptx);
         self.state.ctas[name.cta as usize].instructions += 1;
         let deferred = deferred.map(|number| self.state.defer(name.cta as u8, name.warp as u16, number));
         self.state.occupy(&self.gpu, program, Issued { slot, cycle, position, access, deferred });

@@ -68,6 +68,8 @@ pub(super) struct Decoded {
     pub atomic: bool,
     /// Line of the PTX text; 0 where there is none.
     pub line: u32,
+    /// Instructions of PTX that take effect with it.
+    pub ptx: u16,
     needs: List,
     results: List,
 }
@@ -163,6 +165,7 @@ impl Program {
             atomic: matches!(class, OperationClass::Atomic | OperationClass::Reduction)
                 && instruction.memory.is_none_or(|operation| operation.space != MemorySpace::Shared),
             line: instruction.line,
+            ptx: instruction.ptx,
             needs: self.list(&needs),
             results: self.list(&results),
         }

@@ -31,6 +31,9 @@ pub const DERIVED: &[Ratio] = ratios! {
     /// Warp instructions of an SM in a cycle in which it has a CTA.
     sm.ipc_active: "instructions per core cycle" = "sm__inst_executed.avg.per_cycle_active",
         1.0 * [sm.warp_instructions] / [sm.active_cycles];
+    /// Machine instructions for each instruction of PTX that they were made of.
+    sm.lowering: "instructions per PTX instruction" = "",
+        1.0 * [sm.warp_instructions] / [sm.ptx_instructions];
     /// Lanes that take part in an instruction.
     sm.lanes: "lanes per instruction" = "smsp__thread_inst_executed_per_inst_executed.ratio",
         1.0 * [sm.thread_instructions] / [sm.warp_instructions];

@@ -101,6 +101,7 @@ impl Script {
             predicates_written: 0,
             memory,
             line: position + 100,
+            ptx: 1,
         });
         self.steps.push(step);
         self

@@ -107,15 +107,29 @@ fn streams() -> BTreeMap<&'static str, Vec<Request>> {
     BTreeMap::from([
         ("alone_open_row", stream(&|n| read(n * 100, in_bank(0, (n % COLUMNS) as u16)))),
         ("alone_other_row", stream(&|n| read(n * 100, in_bank(n, 0)))),
-        ("bursts_at_30_percent", stream(&|n| read(n / 16 * 107, sector(drawn(n / 16) % (1 << 19) * 16 + n % 16)))),
-        ("bursts_at_60_percent", stream(&|n| read(n / 16 * 53, sector(drawn(n / 16) % (1 << 19) * 16 + n % 16)))),
-        ("copied", stream(&|n| if n % 2 == 0 { read(0, sector(n / 2)) } else { written(0, sector((1 << 20) + n / 2)) })),
+        (
+            "bursts_at_30_percent",
+            stream(&|n| read(n / 16 * 107, sector(drawn(n / 16) % (1 << 19) * 16 + n % 16))),
+        ),
+        (
+            "bursts_at_60_percent",
+            stream(&|n| read(n / 16 * 53, sector(drawn(n / 16) % (1 << 19) * 16 + n % 16))),
+        ),
+        (
+            "copied",
+            stream(&|n| {
+                if n % 2 == 0 { read(0, sector(n / 2)) } else { written(0, sector((1 << 20) + n / 2)) }
+            }),
+        ),
         ("read_everywhere", stream(&|n| read(0, anywhere(n)))),
         ("read_everywhere_at_20_percent", stream(&|n| read(n * 10, anywhere(n)))),
         ("read_in_one_bank", stream(&|n| read(0, in_bank(drawn(n) % 16384, 0)))),
         ("read_in_order", stream(&|n| read(0, sector(n)))),
         ("read_over_bank_groups", stream(&|n| read(0, interleaved(n)))),
-        ("two_reads_and_a_write_everywhere", stream(&|n| Request { write: n % 3 == 2, ..read(0, anywhere(n)) })),
+        (
+            "two_reads_and_a_write_everywhere",
+            stream(&|n| Request { write: n % 3 == 2, ..read(0, anywhere(n)) }),
+        ),
         ("written_in_order", stream(&|n| written(0, sector(n)))),
     ])
 }
@@ -196,8 +210,7 @@ fn recorded() -> BTreeMap<String, Recorded> {
     let parsed = lines.map(|line| {
         let fields: Vec<&str> = line.splitn(8, ',').collect();
         let theirs = Outcome { cycles: fields[1].parse().unwrap(), latency: fields[4].parse().unwrap() };
-        let recorded =
-            Recorded { line: fields[..7].join(","), theirs, explanation: fields[7].to_owned() };
+        let recorded = Recorded { line: fields[..7].join(","), theirs, explanation: fields[7].to_owned() };
         (fields[0].to_owned(), recorded)
     });
     parsed.collect()
@@ -210,10 +223,17 @@ fn dram_does_as_dramsim3_but_for_what_is_explained() {
     for (name, requests) in streams() {
         let Recorded { line: expected, theirs, explanation } = &recorded[name];
         let ours = ours(&spec, &requests);
-        assert_eq!(&line(name, *theirs, ours), expected, "DRAMsim3 is to be asked again, and the line explained");
+        assert_eq!(
+            &line(name, *theirs, ours),
+            expected,
+            "DRAMsim3 is to be asked again, and the line explained"
+        );
         let cycles = deviation(ours.cycles as f64, theirs.cycles as f64).abs();
         let latency = deviation(ours.latency, theirs.latency).abs();
-        assert!(cycles.max(latency) <= 5.0 || !explanation.is_empty(), "{name} is far off and nothing says why");
+        assert!(
+            cycles.max(latency) <= 5.0 || !explanation.is_empty(),
+            "{name} is far off and nothing says why"
+        );
     }
 }
 

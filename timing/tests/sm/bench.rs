@@ -36,6 +36,7 @@ pub fn operation(class: OperationClass, destination: u16, sources: &[u16]) -> Ma
         predicates_written: 0,
         memory: None,
         line: 1,
+        ptx: 1,
     };
     for (operand, &source) in instruction.sources.iter_mut().zip(sources) {
         *operand = registers(source, 1);

@@ -12,14 +12,21 @@ const FRONT_END: &str = "front_end.organisation=shared";
 const RESULT_BUS: &str = "result_bus.write_back=slot";
 const MEMORY_PIPELINE: &str = "memory_pipeline.organisation=per-sm";
 
-/// Accel-Sim's units, then with one of ours each, then ours.
+/// Neither the paper's front end nor Accel-Sim's asks for lines ahead, and either asks for one at a time (table 1).
+const ON_DEMAND: [&str; 2] = ["front_end.prefetch=0", "front_end.l0_requests=1"];
+
+/// Accel-Sim's units, then with one of the paper's each, then the paper's.
 const CONFIGURATIONS: [Configuration; 5] = [
-    Configuration { gpu: "titan-v", changes: &[FRONT_END, RESULT_BUS, MEMORY_PIPELINE] },
-    Configuration { gpu: "titan-v", changes: &[RESULT_BUS, MEMORY_PIPELINE] },
-    Configuration { gpu: "titan-v", changes: &[FRONT_END, MEMORY_PIPELINE] },
-    Configuration { gpu: "titan-v", changes: &[FRONT_END, RESULT_BUS] },
-    Configuration::plain("titan-v"),
+    with(&[ON_DEMAND[0], ON_DEMAND[1], FRONT_END, RESULT_BUS, MEMORY_PIPELINE]),
+    with(&[ON_DEMAND[0], ON_DEMAND[1], RESULT_BUS, MEMORY_PIPELINE]),
+    with(&[ON_DEMAND[0], ON_DEMAND[1], FRONT_END, MEMORY_PIPELINE]),
+    with(&[ON_DEMAND[0], ON_DEMAND[1], FRONT_END, RESULT_BUS]),
+    with(&ON_DEMAND),
 ];
+
+const fn with(changes: &'static [&'static str]) -> Configuration {
+    Configuration { gpu: "titan-v", changes }
+}
 
 pub(super) fn run(out: &mut dyn Write) -> Result<(), Failure> {
     let all = CONFIGURATIONS

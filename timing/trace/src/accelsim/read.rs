@@ -265,6 +265,7 @@ impl Reader for CodeReader {
             predicates_written: 0,
             memory: opcode.memory,
             line: u32::try_from(line.number).unwrap_or(0),
+            ptx: 0,
         };
         self.instructions.insert(line.address, instruction);
         self.arrives.insert(line.address, line.opcode.split('.').any(|token| token == "ARV"));

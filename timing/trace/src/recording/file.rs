@@ -16,7 +16,7 @@ use voltsim_checkpoint::codec;
 use super::RecordingError;
 
 /// The version of the format.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"VOLTRACE";
 const HEAD: usize = MAGIC.len() + 4;

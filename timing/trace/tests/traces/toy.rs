@@ -32,6 +32,7 @@ fn instruction(position: u32, class: OperationClass) -> MachineInstruction {
         predicates_written: 0,
         memory: accesses.then_some(MemoryOperation { space, kind, width: 4, cache: CacheOperator::Default }),
         line: position + 1,
+        ptx: 0,
     }
 }
 

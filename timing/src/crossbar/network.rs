@@ -357,9 +357,9 @@ impl<T: Copy> Network<T> {
         self.foresee();
         while self.now < until {
             self.admit();
-            let able = self.wanted_outputs & !self.busy_outputs & !self.without_credit;
+            let free = self.wanted_outputs & !self.busy_outputs;
+            let (able, stalled) = (free & !self.without_credit, free & self.without_credit);
             let sent = if able == 0 { 0 } else { self.send_matched(wires, able, &mut deliver) };
-            let stalled = self.wanted_outputs & self.without_credit;
             let next = self.next_cycle(sent > 0, stalled).min(until);
             self.counts.buffer_stalls += (next - self.now) * u64::from(stalled.count_ones());
             self.release(next);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod conservation;
+mod crossbar;
 mod dramsim3;
 mod harness;
 mod latency;

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use timing::dram::{Cell, Channel, DramSpec, Incoming, RefreshMode, Timing};
+use timing::dram::{Cell, DramSpec, RefreshMode};
 
-use crate::harness::titan_v;
+use crate::harness::{Access, Event, alone_in_channel, titan_v};
 
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/memory_side/dramsim3.csv");
 
@@ -20,15 +20,6 @@ const REQUESTS: u64 = 8192;
 /// Sectors of a row, and banks.
 const COLUMNS: u64 = 32;
 const BANKS: u64 = 16;
-
-/// Row and column of a bank, for whoever wants it when.
-#[derive(Clone, Copy)]
-struct Request {
-    /// It comes no earlier. DRAM cycles.
-    cycle: u64,
-    write: bool,
-    cell: Cell,
-}
 
 /// What becomes of a stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -99,11 +90,11 @@ fn anywhere(number: u64) -> Cell {
 }
 
 /// The streams by name. Nothing says when requests come where they come as fast as they are taken.
-fn streams() -> BTreeMap<&'static str, Vec<Request>> {
-    let read = |cycle, cell| Request { cycle, write: false, cell };
-    let written = |cycle, cell| Request { cycle, write: true, cell };
+fn streams() -> BTreeMap<&'static str, Vec<Access>> {
+    let read = |cycle, cell| Access { cycle, write: false, cell };
+    let written = |cycle, cell| Access { cycle, write: true, cell };
     let in_bank = |row, column| Cell { bank: 5, row, column };
-    let stream = |request: &dyn Fn(u64) -> Request| (0..REQUESTS).map(request).collect::<Vec<_>>();
+    let stream = |request: &dyn Fn(u64) -> Access| (0..REQUESTS).map(request).collect::<Vec<_>>();
     BTreeMap::from([
         ("alone_open_row", stream(&|n| read(n * 100, in_bank(0, (n % COLUMNS) as u16)))),
         ("alone_other_row", stream(&|n| read(n * 100, in_bank(n, 0)))),
@@ -128,47 +119,38 @@ fn streams() -> BTreeMap<&'static str, Vec<Request>> {
         ("read_over_bank_groups", stream(&|n| read(0, interleaved(n)))),
         (
             "two_reads_and_a_write_everywhere",
-            stream(&|n| Request { write: n % 3 == 2, ..read(0, anywhere(n)) }),
+            stream(&|n| Access { write: n % 3 == 2, ..read(0, anywhere(n)) }),
         ),
         ("written_in_order", stream(&|n| written(0, sector(n)))),
     ])
 }
 
 /// What becomes of a stream here.
-fn ours(spec: &DramSpec, requests: &[Request]) -> Outcome {
-    let timing = Timing::new(spec);
-    let mut channel = Channel::new(spec, &timing, 0);
-    let mut taken_at = Vec::new();
+fn ours(spec: &DramSpec, requests: &[Access]) -> Outcome {
+    let mut taken_at = vec![0; requests.len()];
     let (mut cycles, mut latency, mut reads) = (0, 0, 0);
-    let mut requests = requests.iter().peekable();
-    let mut cycle = 0;
-    while requests.peek().is_some() || !channel.is_idle() {
-        let room = |request: &&Request| request.cycle <= cycle && channel.has_room(spec, request.write);
-        let mut completed = None;
-        if let Some(Request { write, cell, .. }) = requests.next_if(room) {
-            let slot = taken_at.len() as u32;
-            taken_at.push(cycle);
-            let incoming = Incoming { cell: *cell, write: *write, slice: 0, slot, sector: 0 };
-            completed = channel.accept(spec, &timing, cycle, incoming);
-            cycles = cycle;
+    for (cycle, event) in alone_in_channel(spec, 0, requests) {
+        match event {
+            Event::Taken(request) => {
+                taken_at[request] = cycle;
+                cycles = cycle;
+            }
+            Event::Read(request, end) | Event::Forwarded(request, end) => {
+                latency += end - taken_at[request];
+                reads += 1;
+            }
+            _ => {}
         }
-        let commanded = if channel.next_event() <= cycle { channel.step(spec, &timing, cycle) } else { None };
-        for read in completed.into_iter().chain(commanded) {
-            latency += read.cycle - taken_at[read.slot as usize];
-            reads += 1;
-        }
-        cycle += 1;
     }
-    assert_eq!(channel.violation(), None);
     Outcome { cycles, latency: if reads == 0 { 0.0 } else { latency as f64 / f64::from(reads) } }
 }
 
 /// What becomes of it there.
-fn theirs(driver: &str, settings: &str, requests: &[Request]) -> Outcome {
+fn theirs(driver: &str, settings: &str, requests: &[Access]) -> Outcome {
     let file = std::env::temp_dir().join(format!("dramsim3-{}.ini", std::process::id()));
     std::fs::write(&file, settings).unwrap();
     let mut lines = String::new();
-    for Request { cycle, write, cell } in requests {
+    for Access { cycle, write, cell } in requests {
         writeln!(lines, "{cycle} {} {}", if *write { 'W' } else { 'R' }, its_address(*cell)).unwrap();
     }
     let mut child =

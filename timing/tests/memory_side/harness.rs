@@ -1,8 +1,9 @@
-//! Runs a memory side epoch by epoch as the GPU does.
+//! Runs a memory side epoch by epoch as the GPU does, and a DRAM channel alone.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use timing::dram::{Cell, Channel, DramCounters, DramSpec, Incoming, Timing};
 use timing::memory_side::MemorySide;
 use timing::message::{MemoryReply, MemoryRequest, Origin, Performed, RequestKind, Timed};
 use timing::specification::{GpuSpec, gpu};
@@ -122,4 +123,70 @@ impl Bench {
         }
         self.finish().last().map_or(last, |reply| last.max(reply.cycle))
     }
+}
+
+/// An access to a DRAM channel.
+#[derive(Debug, Clone, Copy)]
+pub struct Access {
+    /// It comes no earlier. DRAM cycles.
+    pub cycle: u64,
+    pub write: bool,
+    pub cell: Cell,
+}
+
+/// What happens at a channel. Accesses are numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// An access has got room.
+    Taken(usize),
+    /// A read is answered from the write queue; the end of its data.
+    Forwarded(usize, u64),
+    /// A read is commanded; the end of its data.
+    Read(usize, u64),
+    /// A write is commanded.
+    Written,
+    Activated,
+    Precharged,
+    Refreshed,
+}
+
+/// Gives accesses to an idle channel, part `slot` of a channel, in their order, at most one a cycle and each when it has come
+/// and has room, and runs until all are done; gives what happens when.
+pub fn alone_in_channel(spec: &DramSpec, slot: u32, accesses: &[Access]) -> Vec<(u64, Event)> {
+    let timing = Timing::new(spec);
+    let mut channel = Channel::new(spec, &timing, slot);
+    let mut events = Vec::new();
+    let mut left = (0_u32..).zip(accesses).peekable();
+    let mut cycle = 0;
+    while left.peek().is_some() || !channel.is_idle() {
+        let before = *channel.counters();
+        let room =
+            |(_, access): &(u32, &Access)| access.cycle <= cycle && channel.has_room(spec, access.write);
+        if let Some((slot, Access { write, cell, .. })) = left.next_if(room) {
+            let incoming = Incoming { cell: *cell, write: *write, slice: 0, slot, sector: 0 };
+            events.push((cycle, Event::Taken(slot as usize)));
+            if let Some(read) = channel.accept(spec, &timing, cycle, incoming) {
+                events.push((cycle, Event::Forwarded(read.slot as usize, read.cycle)));
+            }
+        }
+        let stepped = channel.next_event() <= cycle;
+        let completed = if stepped { channel.step(spec, &timing, cycle) } else { None };
+        let read = completed.map(|read| Event::Read(read.slot as usize, read.cycle));
+        let commanded = read.into_iter().chain(counted(&before, channel.counters()));
+        events.extend(commanded.map(|event| (cycle, event)));
+        cycle += 1;
+    }
+    assert_eq!(channel.violation(), None);
+    events
+}
+
+/// Commands that were counted, without reads.
+fn counted(before: &DramCounters, after: &DramCounters) -> impl Iterator<Item = Event> {
+    let kinds = [
+        (Event::Written, after.writes - before.writes),
+        (Event::Activated, after.activates - before.activates),
+        (Event::Precharged, after.precharges - before.precharges),
+        (Event::Refreshed, after.refreshes - before.refreshes),
+    ];
+    kinds.into_iter().flat_map(|(event, times)| std::iter::repeat_n(event, times as usize))
 }

@@ -4,6 +4,8 @@
 
 mod conservation;
 mod crossbar;
+mod dram;
+mod dram_checker;
 mod dramsim3;
 mod harness;
 mod latency;

@@ -158,6 +158,7 @@ pub fn alone_in_channel(spec: &DramSpec, slot: u32, accesses: &[Access]) -> Vec<
     let mut events = Vec::new();
     let mut left = (0_u32..).zip(accesses).peekable();
     let mut cycle = 0;
+    let limit = accesses.last().map_or(0, |last| last.cycle) + 1000 * accesses.len() as u64;
     while left.peek().is_some() || !channel.is_idle() {
         let before = *channel.counters();
         let room =
@@ -175,6 +176,7 @@ pub fn alone_in_channel(spec: &DramSpec, slot: u32, accesses: &[Access]) -> Vec<
         let commanded = read.into_iter().chain(counted(&before, channel.counters()));
         events.extend(commanded.map(|event| (cycle, event)));
         cycle += 1;
+        assert!(cycle <= limit, "it stands still");
     }
     assert_eq!(channel.violation(), None);
     events

@@ -310,6 +310,25 @@ mod tests {
     }
 
     #[test]
+    fn operands_of_a_bank_stream_at_the_rate_of_its_ports() {
+        for each in 1..=4 {
+            let mut ports = ports();
+            let ends: Vec<_> = (0..8).map(|_| ports.read(10, counts([each, 0]))).collect();
+            let last_of = |instruction: u32| 10 + u64::from((instruction * each).div_ceil(2)) - 1;
+            assert!(ends.into_iter().eq((1..=8).map(last_of)), "{each} operands");
+        }
+    }
+
+    #[test]
+    fn operands_of_one_bank_do_not_wait_for_those_of_another() {
+        let mut ports = ports();
+        let ends: Vec<_> = (0..8)
+            .map(|i| ports.read(10, if i % 2 == 0 { counts([2, 0]) } else { counts([0, 2]) }))
+            .collect();
+        assert_eq!(ends, [10, 10, 11, 11, 12, 12, 13, 13]);
+    }
+
+    #[test]
     fn a_result_needs_a_slot_and_ports() {
         let mut ports = ports();
         assert!(ports.take_result(10, 2, Some(counts([1, 0]))));

@@ -11,15 +11,32 @@ fn interval(class: OperationClass) -> f64 {
 }
 
 fn interval_of(class: OperationClass, body: &[MachineInstruction]) -> f64 {
-    let script = Script::new(body).repeat(50).warps(32);
-    let mut bench = Bench::new(&[]);
+    interval_with(&[], &[class], body)
+}
+
+/// Cycles of a sub-core for an instruction of classes, of a body with 16 warps on each.
+fn interval_with(changes: &[&str], classes: &[OperationClass], body: &[MachineInstruction]) -> f64 {
+    let script = Script::new(body).repeat(200).warps(32);
+    let mut bench = Bench::new(changes);
     bench.run(script.clone(), 2);
     let before = bench.sm.counters();
     let run = bench.run(script, 2);
     let cycles = run.counters.activity.active_cycles - before.activity.active_cycles;
-    let instructions =
-        run.counters.instructions.warp[class as usize] - before.instructions.warp[class as usize];
+    let of = |class: &OperationClass| {
+        run.counters.instructions.warp[*class as usize] - before.instructions.warp[*class as usize]
+    };
+    let instructions: u64 = classes.iter().map(of).sum();
     4.0 * cycles as f64 / instructions as f64
+}
+
+/// Integer and single-precision instructions in turn, which write and read registers by their number.
+fn alternating(
+    destination: impl Fn(u16) -> u16,
+    sources: impl Fn(u16) -> Vec<u16>,
+) -> (Vec<MachineInstruction>, [OperationClass; 2]) {
+    let classes = [OperationClass::Integer, OperationClass::Fp32];
+    let body = (0..16).map(|i| operation(classes[usize::from(i % 2)], destination(i), &sources(i)));
+    (body.collect(), classes)
 }
 
 #[test]
@@ -101,4 +118,58 @@ fn an_issue_of_two_a_cycle_takes_two_warps_at_once() {
             .concat(),
     );
     assert!((two as f64) < 0.6 * one as f64, "{one} {two}");
+}
+
+#[test]
+fn operands_of_one_bank_are_read_as_fast_as_its_ports_are() {
+    // Four operands, and a unit that takes an instruction each cycle.
+    let body: Vec<_> = (0..8).map(|i| operation(OperationClass::Fp32, 9 + 2 * i, &[0, 2, 4, 6])).collect();
+    for (ports, cycles) in [(1, 4.0), (2, 2.0), (4, 1.0)] {
+        let ports = format!("operands.ports={ports}");
+        let changes = ["execution.fp32=32", "operands.collectors=8", &ports];
+        let measured = interval_with(&changes, &[OperationClass::Fp32], &body);
+        assert!((cycles * 0.99..cycles * 1.03).contains(&measured), "{ports}: {measured}");
+    }
+}
+
+#[test]
+fn a_second_collector_reads_one_bank_while_the_first_waits_for_another() {
+    // Each instruction reads four operands of a bank, which takes it two cycles.
+    let (body, classes) = alternating(|i| 8 + i, |i| [0, 2, 4, 6].map(|source| source + i % 2).to_vec());
+    for (collectors, cycles) in [(1, 2.0), (2, 1.0)] {
+        let collectors = format!("operands.collectors={collectors}");
+        let measured = interval_with(&[&collectors], &classes, &body);
+        assert!((cycles * 0.99..cycles * 1.03).contains(&measured), "{collectors}: {measured}");
+    }
+}
+
+/// Two instructions a cycle but for the results.
+const WIDE: [&str; 8] = [
+    "execution.integer=32",
+    "execution.fp32=32",
+    "front_end.width=4",
+    "front_end.buffer=8",
+    "issue.width=2",
+    "operands.ports=8",
+    "operands.collectors=8",
+    "result_bus.slots=8",
+];
+
+#[test]
+fn a_slot_of_the_result_bus_streams_a_result_each_cycle() {
+    let (body, classes) = alternating(|i| 8 + i, |_| vec![0, 1, 2, 3]);
+    for (slots, cycles) in [(1, 1.0), (2, 0.5)] {
+        let slots = format!("result_bus.slots={slots}");
+        let measured = interval_with(&[&WIDE[..], &[&slots]].concat(), &classes, &body);
+        assert!((cycles * 0.99..cycles * 1.03).contains(&measured), "{slots}: {measured}");
+    }
+}
+
+#[test]
+fn results_for_one_bank_stream_as_fast_as_it_is_written() {
+    for (banks, cycles) in [(1, 1.0), (2, 0.5)] {
+        let (body, classes) = alternating(|i| 8 + 2 * i + i * (banks - 1) % 2, |_| Vec::new());
+        let measured = interval_with(&[&WIDE[..], &["operands.ports=1"]].concat(), &classes, &body);
+        assert!((cycles * 0.99..cycles * 1.03).contains(&measured), "{banks}: {measured}");
+    }
 }

@@ -193,3 +193,31 @@ impl L1 {
 pub fn request(sm: u16, line: u64, origin: Origin) -> MemoryRequest {
     MemoryRequest::read(sm, line, 0xf, origin)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specification::{GpuSpec, gpu};
+
+    /// Who is granted in consecutive cycles, where those in a list have asked for so many lines each.
+    fn granted(asked: &[(usize, u64)]) -> Vec<usize> {
+        let gpu = GpuSpec::read(&gpu::built_in("titan-v").unwrap()).unwrap();
+        let mut l1 = L1::new(&gpu.front_end);
+        for &(asker, lines) in asked {
+            (0..lines).for_each(|line| l1.ask(asker, (asker as u64 * 100 + line) * LINE_BYTES));
+        }
+        let grants = (0..).map_while(|cycle| l1.grant(&gpu.front_end, &gpu.constant, cycle));
+        grants.map(|granted| granted.asker).collect()
+    }
+
+    #[test]
+    fn l1_takes_a_line_a_cycle_of_sub_cores_and_the_constant_cache_in_turn() {
+        let all = [(CONSTANTS, 2), (3, 2), (2, 2), (1, 2), (0, 2)];
+        assert_eq!(granted(&all), [0, 1, 2, 3, CONSTANTS, 0, 1, 2, 3, CONSTANTS]);
+    }
+
+    #[test]
+    fn who_asks_l1_for_nothing_is_passed_over() {
+        assert_eq!(granted(&[(1, 3), (3, 1), (CONSTANTS, 2)]), [1, 3, CONSTANTS, 1, CONSTANTS, 1]);
+    }
+}

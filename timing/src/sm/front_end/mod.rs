@@ -406,3 +406,32 @@ impl Fetch {
         self.l0.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specification::{GpuSpec, gpu};
+
+    /// That of a TITAN V, with nothing in it.
+    fn fetch() -> Fetch {
+        let gpu = GpuSpec::read(&gpu::built_in("titan-v").unwrap()).unwrap();
+        Fetch::new(&gpu.front_end)
+    }
+
+    #[test]
+    fn warps_with_room_are_fetched_for_in_turn() {
+        let mut fetch = fetch();
+        fetch.wanted = 1 << 31 | 0b1101;
+        let warps: Vec<_> = std::iter::repeat_with(|| fetch.next_warp().unwrap()).take(8).collect();
+        assert_eq!(warps, [0, 2, 3, 31, 0, 2, 3, 31]);
+    }
+
+    #[test]
+    fn the_turn_goes_on_behind_the_last_warp_when_another_gets_room() {
+        let mut fetch = fetch();
+        fetch.wanted = 0b1100;
+        assert_eq!(fetch.next_warp(), Some(2));
+        fetch.wanted |= 0b0011;
+        assert_eq!([0; 4].map(|_| fetch.next_warp()), [3, 0, 1, 2].map(Some));
+    }
+}

@@ -79,6 +79,7 @@ impl Checker {
             ("tRP", Precharge, Refresh, Bank, spec.rp),
             ("tRP", Precharge, RefreshAll, Channel, spec.rp),
             ("tRC", Activate, Refresh, Bank, spec.rc),
+            ("tRC", Activate, RefreshAll, Channel, spec.rc),
             ("tRTP", Read, Precharge, Bank, spec.rtp),
             ("tWR", Write, Precharge, Bank, spec.wl + burst + spec.wr),
             ("tCCDL", Read, Read, Group, spec.ccd_l),
@@ -87,6 +88,7 @@ impl Checker {
             ("tCCDS", Write, Write, Channel, spec.ccd_s),
             ("tWTR", Write, Read, Channel, spec.wl + burst + spec.wtr),
             ("tRFC", Refresh, Activate, Bank, spec.rfc),
+            ("tRFC", Refresh, Refresh, Bank, spec.rfc),
             ("tRFC", RefreshAll, Activate, Channel, spec.rfc),
             ("tRFC", RefreshAll, RefreshAll, Channel, spec.rfc),
         ];

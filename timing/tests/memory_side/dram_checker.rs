@@ -142,6 +142,13 @@ fn trc_is_between_activation_and_refresh_of_a_bank() {
 }
 
 #[test]
+fn trc_is_between_activation_of_any_bank_and_refresh_of_all() {
+    let spec = spec(|dram| dram.rc = 50);
+    let before = [(0, activate(3)), (u64::from(spec.ras), precharge(3))];
+    allowed_from(&spec, &before, REFRESH_ALL, 50, "tRC");
+}
+
+#[test]
 fn trtp_is_between_read_and_precharge() {
     let spec = spec(|_| ());
     let before = [(0, activate(0)), (LATER, read(0))];
@@ -187,6 +194,13 @@ fn trfc_is_between_refresh_and_activation_of_a_bank() {
     let spec = spec(|_| ());
     allowed_from(&spec, &[(0, refresh(0))], activate(0), spec.rfc.into(), "tRFC");
     assert_eq!(found(&spec, &[(0, refresh(0)), (1, activate(1))]), None);
+}
+
+#[test]
+fn trfc_is_between_refreshes_of_a_bank() {
+    let spec = spec(|_| ());
+    allowed_from(&spec, &[(0, refresh(0))], refresh(0), spec.rfc.into(), "tRFC");
+    assert_eq!(found(&spec, &[(0, refresh(0)), (1, refresh(1))]), None);
 }
 
 #[test]
@@ -282,4 +296,20 @@ fn the_first_violation_is_kept() {
     let spec = spec(|_| ());
     let first = Violation { cycle: 1, command: read(0), rule: "tRCD".to_owned() };
     assert_eq!(found(&spec, &[(0, activate(0)), (1, read(0)), (2, precharge(0))]), Some(first));
+}
+
+#[test]
+fn a_checker_that_resumes_knows_which_rows_are_open_and_takes_all_for_refreshed() {
+    let spec = spec(|dram| dram.refresh = RefreshMode::PerBank);
+    let start = 1_000_000;
+    let resumed = |cycle, command| {
+        let mut checker = Checker::new(&spec);
+        checker.resumed(start, (0..spec.banks).map(|bank| (bank == 2).then_some(ROW)));
+        checker.observe(cycle, command);
+        checker.violation().map(|violation| violation.rule.clone())
+    };
+    let last = start + 9 * u64::from(spec.refi);
+    assert_eq!(resumed(last, read(2)), None);
+    assert_eq!(resumed(last + 1, read(2)), Some("tREFI".to_owned()));
+    assert_eq!(resumed(last, activate(2)), Some("activation of a bank with an open row".to_owned()));
 }

@@ -165,6 +165,29 @@ mod tests {
     }
 
     #[test]
+    fn a_warp_is_fetched_two_instructions_when_it_has_none_left_however_many_warps_are_fetched_for() {
+        for turns in [1, 4, 8] {
+            let fetch = |turns| format!("-gpgpu_inst_fetch_throughput {turns}");
+            let front_end = import(&VOLTA.replace(&fetch(4), &fetch(turns))).front_end;
+            assert_eq!((front_end.width, front_end.buffer), (2, 2), "{turns}");
+        }
+    }
+
+    #[test]
+    fn several_turns_of_fetch_a_cycle_decode_in_the_same_one() {
+        assert_eq!([import(VOLTA), import(FERMI)].map(|gpu| gpu.front_end.latency), [1, 2]);
+    }
+
+    #[test]
+    fn turns_of_fetch_that_are_not_one_for_each_sub_core_are_listed() {
+        let eight = VOLTA.replace("-gpgpu_inst_fetch_throughput 4", "-gpgpu_inst_fetch_throughput 8");
+        let listed = |text: &str| {
+            gpgpusim("file", text).unwrap().contains("#   line 29: -gpgpu_inst_fetch_throughput")
+        };
+        assert_eq!([listed(&eight), listed(VOLTA)], [true, false]);
+    }
+
+    #[test]
     fn latencies_of_operations_are_those_of_their_classes() {
         let latency = import(VOLTA).latency;
         assert_eq!((latency.integer, latency.integer_extremum, latency.integer_multiply), (4, 13, 5));

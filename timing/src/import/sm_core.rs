@@ -8,6 +8,10 @@ use crate::sm::memory::SUB_CORES;
 /// Sub-cores of our SMs, among which what an SM has is shared out.
 const SHARES: u32 = SUB_CORES as u32;
 
+/// Instructions that GPGPU-Sim fetches at once, which is what a warp's buffer holds (`decode` and `IBUFFER_SIZE` of its
+/// `shader.cc` and `shader.h`).
+const FETCHED: u32 = 2;
+
 /// Latencies that our model can have.
 const LATENCIES: std::ops::RangeInclusive<u32> = 3..=48;
 
@@ -78,13 +82,27 @@ fn front_end(options: &mut Options, made: &mut Made) -> Result<(), ImportError> 
         made.add("latency", late, 0, no_option("results that are there for all alike"));
     }
     made.add("constant", "parameters", 0, no_option("parameters that are there"));
-    if let Some(width) = options.number("gpgpu_inst_fetch_throughput")? {
-        made.add("front_end", "width", width, options.source("gpgpu_inst_fetch_throughput"));
-    }
+    fetch(options, made)?;
     let name = "gpgpu_cache:il1";
     if let Some(cache) = Cache::read(options, name)? {
         made.add("front_end", "l1_size", cache.size(), options.source(name));
         made.add("front_end", "l1_ways", cache.ways, options.source(name));
+    }
+    Ok(())
+}
+
+/// Fetch and decode take turns, so many times a cycle as the option says; a turn is of one warp, and fills its empty buffer.
+fn fetch(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    let source =
+        "no option: GPGPU-Sim fetches two instructions into a warp's buffer of two when that is empty";
+    made.add("front_end", "width", FETCHED, source.to_owned());
+    made.add("front_end", "buffer", FETCHED, source.to_owned());
+    let name = "gpgpu_inst_fetch_throughput";
+    let turns = options.number(name)?.unwrap_or(1);
+    // All but the last turn's instructions are decoded in the same cycle.
+    made.add("front_end", "latency", if turns > 1 { 1 } else { 2 }, options.source(name));
+    if turns != SHARES {
+        options.leave(name);
     }
     Ok(())
 }

@@ -125,7 +125,7 @@ fn one(section: &str, name: &str, document: &Document, out: &mut dyn Write) -> R
         }
         if let Some(entry) = document.entry(section, name) {
             writeln!(out, "  value: {} {}", entry.value, entry.unit)?;
-            writeln!(out, "  source: {} ({}, line {})", entry.source, entry.file, entry.line)?;
+            writeln!(out, "  source: {} ({})", entry.source, entry.place)?;
         }
     }
     if let Some(count) = count {

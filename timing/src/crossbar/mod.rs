@@ -52,8 +52,12 @@ impl CrossbarSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = |name, reason| Err(document.wrong("crossbar", name, reason));
         let sms: u32 = document.get("chip", "sms", "SMs")?;
-        if self.sms_per_port == 0 || sms.div_ceil(self.sms_per_port) > MAXIMUM_PORTS {
-            return wrong("sms_per_port", "there would be no or more than 128 ports");
+        if self.sms_per_port == 0 {
+            return wrong("sms_per_port", "there would be no ports");
+        }
+        if sms.div_ceil(self.sms_per_port) > MAXIMUM_PORTS {
+            let keys = [("crossbar", "sms_per_port"), ("chip", "sms")];
+            return Err(document.disagree(&keys, "there would be more than 128 ports"));
         }
         if self.latency == 0 {
             return wrong("latency", "a message would arrive in the cycle in which it is sent");
@@ -62,7 +66,8 @@ impl CrossbarSpec {
             return wrong("flit", "nothing would move");
         }
         if self.input_buffer < self.sms_per_port {
-            return wrong("input_buffer", "an SM could never send");
+            let keys = [("crossbar", "input_buffer"), ("crossbar", "sms_per_port")];
+            return Err(document.disagree(&keys, "an SM could never send"));
         }
         if self.output_buffer == 0 {
             return wrong("output_buffer", "nothing could arrive");

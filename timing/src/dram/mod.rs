@@ -115,61 +115,104 @@ crate::specification! {
 impl DramSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = |name, reason| Err(document.wrong("dram", name, reason));
-        let slices: u32 = document.get("partition", "slices", "slices")?;
-        if self.latencies().any(|cycles| cycles > 1 << 16) {
-            return wrong("rc", "a timing is above 65,536 cycles");
+        if let Some((name, _)) = self.latencies().into_iter().find(|(_, cycles)| *cycles > 1 << 16) {
+            return wrong(name, "more than 65,536 cycles");
         }
-        if self.pseudo_channels == 0 || !slices.is_multiple_of(self.pseudo_channels) {
-            return wrong("pseudo_channels", "the channel's slices have to be shared evenly among them");
+        let positive = [
+            ("pseudo_channels", self.pseudo_channels),
+            ("beats_per_cycle", self.beats_per_cycle),
+            ("bank_groups", self.bank_groups),
+            ("read_queue", self.read_queue),
+            ("write_high", self.write_high),
+        ];
+        if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
+            return wrong(name, "there is at least one");
         }
-        if u64::from(self.bus) * u64::from(self.burst) != SECTOR_BYTES {
-            return wrong("burst", "bus width times burst is not 32 B");
-        }
-        if self.beats_per_cycle == 0 || !self.burst.is_multiple_of(self.beats_per_cycle) {
-            return wrong("beats_per_cycle", "a burst is no whole number of cycles");
-        }
-        if self.ccd_s < self.burst / self.beats_per_cycle {
-            return wrong("ccd_s", "bursts would overlap");
-        }
-        if self.ccd_l < self.ccd_s {
-            return wrong("ccd_l", "shorter than between groups");
-        }
-        let slices = slices / self.pseudo_channels;
-        if self.banks == 0 || self.banks > 64 || !self.banks.is_multiple_of(slices) {
-            return wrong("banks", "there are 1 to 64, the same number for each slice");
-        }
-        if self.bank_groups == 0 || !self.banks.is_multiple_of(self.bank_groups) {
-            return wrong("bank_groups", "the banks have to be shared evenly among them");
+        if !(1..=64).contains(&self.banks) {
+            return wrong("banks", "there are 1 to 64");
         }
         if self.row < 128 || !self.row.is_power_of_two() || self.row > 1 << 20 {
             return wrong("row", "a power of two from 128 B to 1 MiB is needed");
         }
-        if self.read_queue == 0 {
-            return wrong("read_queue", "nothing could be read");
+        self.check_together(document)
+    }
+
+    /// Checks what values are beside each other.
+    fn check_together(&self, document: &Document) -> Result<(), SpecificationError> {
+        let disagree = |names: &[&'static str], reason| {
+            let keys: Vec<_> = names.iter().map(|name| ("dram", *name)).collect();
+            Err(document.disagree(&keys, reason))
+        };
+        self.check_banks(document)?;
+        if u64::from(self.bus) * u64::from(self.burst) != SECTOR_BYTES {
+            return disagree(&["burst", "bus"], "bus width times burst is not 32 B");
         }
-        if self.write_high == 0 || self.write_high > self.write_queue {
-            return wrong("write_high", "the queue is full before");
+        if !self.burst.is_multiple_of(self.beats_per_cycle) {
+            return disagree(&["beats_per_cycle", "burst"], "a burst is no whole number of cycles");
+        }
+        if self.ccd_s < self.burst / self.beats_per_cycle {
+            return disagree(&["ccd_s", "burst", "beats_per_cycle"], "bursts would overlap");
+        }
+        if self.ccd_l < self.ccd_s {
+            return disagree(
+                &["ccd_l", "ccd_s"],
+                "columns of one bank group would be closer than those of two",
+            );
+        }
+        if self.write_high > self.write_queue {
+            return disagree(&["write_high", "write_queue"], "the queue is full before its high mark");
         }
         if self.write_low >= self.write_high {
-            return wrong("write_low", "it is below the high mark");
+            return disagree(&["write_low", "write_high"], "the low mark is below the high one");
         }
         if self.ras > self.rc {
-            return wrong("ras", "longer than rc");
+            return disagree(&["ras", "rc"], "a row would be closed after the next is opened");
         }
         let busy = u64::from(self.rfc) + u64::from(self.rp) + u64::from(self.ras);
         if self.refresh != RefreshMode::None && Timing::new(self).refresh_interval <= busy {
-            return wrong("refi", "there would be no time but for refresh");
+            let keys = ["refi", "rfc", "rp", "ras", "banks", "refresh"];
+            return disagree(&keys, "there would be no time but for refresh");
         }
         Ok(())
     }
 
-    fn latencies(&self) -> impl Iterator<Item = u32> {
+    /// Checks how banks are shared out.
+    fn check_banks(&self, document: &Document) -> Result<(), SpecificationError> {
+        let slices: u32 = document.get("partition", "slices", "slices")?;
+        if !slices.is_multiple_of(self.pseudo_channels) {
+            let keys = [("dram", "pseudo_channels"), ("partition", "slices")];
+            return Err(document
+                .disagree(&keys, "the channel's slices have to be shared evenly among its pseudo-channels"));
+        }
+        if !self.banks.is_multiple_of(slices / self.pseudo_channels) {
+            let keys = [("dram", "banks"), ("partition", "slices"), ("dram", "pseudo_channels")];
+            return Err(document.disagree(&keys, "each slice has the same number of banks"));
+        }
+        if !self.banks.is_multiple_of(self.bank_groups) {
+            let keys = [("dram", "bank_groups"), ("dram", "banks")];
+            return Err(document.disagree(&keys, "each group has the same number of banks"));
+        }
+        Ok(())
+    }
+
+    fn latencies(&self) -> [(&'static str, u32); 15] {
         [
-            self.rcd, self.ras, self.rp, self.rc, self.rrd, self.faw, self.cl, self.wl, self.wtr, self.wr,
-            self.rtp,
+            ("ccd_s", self.ccd_s),
+            ("ccd_l", self.ccd_l),
+            ("rcd", self.rcd),
+            ("ras", self.ras),
+            ("rp", self.rp),
+            ("rc", self.rc),
+            ("rrd", self.rrd),
+            ("faw", self.faw),
+            ("cl", self.cl),
+            ("wl", self.wl),
+            ("wtr", self.wtr),
+            ("wr", self.wr),
+            ("rtp", self.rtp),
+            ("turnaround", self.turnaround),
+            ("rfc", self.rfc),
         ]
-        .into_iter()
-        .chain([self.turnaround, self.ccd_l, self.rfc])
     }
 
     /// Where a sector of a slice's memory is: bank, row and column. `slice` counts within the (pseudo-)channel.

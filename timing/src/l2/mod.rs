@@ -86,9 +86,12 @@ crate::specification! {
 impl L2Spec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = |name, reason| Err(document.wrong("l2", name, reason));
-        if self.ways == 0 || self.size == 0 || u64::from(self.size) % (u64::from(self.ways) * LINE_BYTES) != 0
-        {
-            return wrong("ways", "the slice's lines are no whole number of sets");
+        if let Some((name, _)) = [("ways", self.ways), ("size", self.size)].iter().find(|(_, of)| *of == 0) {
+            return wrong(name, "nothing could be held");
+        }
+        if !u64::from(self.size).is_multiple_of(u64::from(self.ways) * LINE_BYTES) {
+            let keys = [("l2", "ways"), ("l2", "size")];
+            return Err(document.disagree(&keys, "the slice's lines are no whole number of sets"));
         }
         if self.ways > tags::MOST_WAYS {
             return wrong("ways", "more than 64");

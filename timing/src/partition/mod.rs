@@ -77,8 +77,12 @@ impl PartitionSpec {
         if self.channels == 0 || self.channels > 128 {
             return wrong("channels", "there are 1 to 128");
         }
-        if self.slices == 0 || self.slices.saturating_mul(self.channels) > crate::crossbar::MAXIMUM_PORTS {
-            return wrong("slices", "all channels together have 1 to 128");
+        if self.slices == 0 {
+            return wrong("slices", "a channel has at least one");
+        }
+        if self.slices.saturating_mul(self.channels) > crate::crossbar::MAXIMUM_PORTS {
+            let keys = [("partition", "slices"), ("partition", "channels")];
+            return Err(document.disagree(&keys, "all channels together have 128 slices at most"));
         }
         if !self.interleave.is_power_of_two() || self.interleave < 128 {
             return wrong("interleave", "a power of two is needed, a line at least");

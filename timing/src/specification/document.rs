@@ -2,85 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use toml::de::DeTable;
-
-use super::{Key, Value};
+use super::{Key, Place, SpecificationError, Value, written};
 
 /// Files that build on one another, at most.
 const MAXIMUM_BASES: usize = 8;
 
-/// What is wrong with a GPU's file.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SpecificationError {
-    /// It is no TOML, or not of the shape `key = { value, unit, source }` in sections.
-    #[error("{file}: {message}")]
-    Malformed {
-        /// File.
-        file: String,
-        /// What the reader says, with line and column.
-        message: String,
-    },
-    /// A key that no unit knows.
-    #[error("{file}, line {line}: no unit has a key `{key}`{}", near(closest))]
-    Unknown {
-        /// File.
-        file: String,
-        /// Line, from 1.
-        line: usize,
-        /// `section.name`.
-        key: String,
-        /// The key that is spelt most alike.
-        closest: Option<String>,
-    },
-    /// A key that is needed and not there.
-    #[error("{file}: `{key}` is missing")]
-    Missing {
-        /// File.
-        file: String,
-        /// `section.name`.
-        key: String,
-    },
-    /// A value of another kind, in another unit, or one that makes no sense beside others.
-    #[error("{file}, line {line}: `{key} = {value}`: {reason}")]
-    Wrong {
-        /// File.
-        file: String,
-        /// Line, from 1.
-        line: usize,
-        /// `section.name`.
-        key: String,
-        /// What stands there.
-        value: String,
-        /// What is the matter.
-        reason: String,
-    },
-    /// A file that cannot be read.
-    #[error("{file}: {reason}")]
-    Unreadable {
-        /// File.
-        file: String,
-        /// Why.
-        reason: String,
-    },
-    /// A change of a value that cannot be made.
-    #[error("{0}")]
-    Change(String),
-    /// A base that is not there, or files that build on one another without end.
-    #[error("{file}: base `{base}`: {reason}")]
-    Base {
-        /// File.
-        file: String,
-        /// The base.
-        base: String,
-        /// What is the matter.
-        reason: String,
-    },
-}
+/// Layer of values that an option changed.
+const CHANGED: usize = 0;
 
-fn near(closest: &Option<String>) -> String {
-    closest.as_ref().map(|key| format!("; is `{key}` meant?")).unwrap_or_default()
-}
+/// Layer of the file that no other builds on.
+const FIRST_FILE: usize = 1;
 
 /// A value of a GPU's file.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,25 +22,10 @@ pub struct Entry {
     pub unit: String,
     /// Where it comes from: a document, a measurement, a fit.
     pub source: String,
-    /// File it stands in.
-    pub file: String,
-    /// Line in that file, from 1.
-    pub line: usize,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenEntry {
-    value: toml::Value,
-    unit: String,
-    source: String,
-}
-
-#[derive(Deserialize)]
-struct Written {
-    base: Option<String>,
-    #[serde(flatten)]
-    sections: BTreeMap<String, BTreeMap<String, WrittenEntry>>,
+    /// Where it stands.
+    pub place: Place,
+    /// 0 if an option changed it; of files the first, which builds on the others, has 1.
+    pub(super) layer: usize,
 }
 
 /// The values of a GPU's file and of those it builds on.
@@ -139,9 +55,13 @@ impl Document {
     ) -> Result<Document, SpecificationError> {
         let mut document = Document { file: file.to_owned(), entries: BTreeMap::new() };
         let mut next = Some((file.to_owned(), text.to_owned()));
-        for _ in 0..MAXIMUM_BASES {
+        for layer in FIRST_FILE..FIRST_FILE + MAXIMUM_BASES {
             let Some((file, text)) = next.take() else { return Ok(document) };
-            if let Some(base) = document.add(&file, &text)? {
+            let written = written::read(&file, &text, layer)?;
+            for (section, name, entry) in written.entries {
+                document.entries.entry((section, name)).or_insert(entry);
+            }
+            if let Some(base) = written.base {
                 let Some(text) = find(&base) else {
                     return Err(SpecificationError::Base { file, base, reason: "there is none".to_owned() });
                 };
@@ -156,32 +76,6 @@ impl Document {
                 reason: format!("more than {MAXIMUM_BASES} files build on one another"),
             }),
         }
-    }
-
-    /// Adds what is not there yet; gives the base.
-    fn add(&mut self, file: &str, text: &str) -> Result<Option<String>, SpecificationError> {
-        let malformed = |error: toml::de::Error| SpecificationError::Malformed {
-            file: file.to_owned(),
-            message: error.to_string(),
-        };
-        let written: Written = toml::from_str(text).map_err(malformed)?;
-        let places = DeTable::parse(text).map_err(malformed)?;
-        let places = places.get_ref();
-        for (section, entries) in written.sections {
-            for (name, WrittenEntry { value, unit, source }) in entries {
-                let place = places.get(section.as_str()).and_then(|table| table.get_ref().get(name.as_str()));
-                let start = place.map_or(0, |place| place.span().start);
-                let line = 1 + text.get(..start).unwrap_or_default().matches('\n').count();
-                self.entries.entry((section.clone(), name)).or_insert(Entry {
-                    value,
-                    unit,
-                    source,
-                    file: file.to_owned(),
-                    line,
-                });
-            }
-        }
-        Ok(written.base)
     }
 
     /// A value, in the unit that its reader counts in.
@@ -203,18 +97,11 @@ impl Document {
         })
     }
 
-    /// Replaces a value, or adds one.
-    pub fn set(&mut self, section: &str, name: &str, value: toml::Value, unit: &str, source: &str) {
-        let entry = self.entries.entry((section.to_owned(), name.to_owned())).or_insert_with(|| Entry {
-            value: toml::Value::Boolean(false),
-            unit: String::new(),
-            source: String::new(),
-            file: source.to_owned(),
-            line: 1,
-        });
-        entry.value = value;
-        entry.unit = unit.to_owned();
-        entry.source = source.to_owned();
+    /// Replaces a value, or adds one; `by` says who does: the option of a command.
+    pub fn set(&mut self, section: &str, name: &str, value: toml::Value, unit: &str, by: &str) {
+        let place = Place { file: by.to_owned(), line: None };
+        let entry = Entry { value, unit: unit.to_owned(), source: by.to_owned(), place, layer: CHANGED };
+        self.entries.insert((section.to_owned(), name.to_owned()), entry);
     }
 
     /// What stands at a key.
@@ -224,12 +111,24 @@ impl Document {
 
     /// An error about the value at a key.
     pub fn wrong(&self, section: &str, name: &str, reason: &str) -> SpecificationError {
-        let entry = self.entry(section, name);
+        self.disagree(&[(section, name)], reason)
+    }
+
+    /// An error about values that cannot be together, each with section and name. It blames the one that was given last: by
+    /// an option, then by the file that builds on the others; of those the first.
+    pub fn disagree(&self, keys: &[(&str, &str)], reason: &str) -> SpecificationError {
+        let entry = |(section, name): &(&str, &str)| self.entry(section, name);
+        let mut keys = keys.to_vec();
+        // Stable: of those given together the first stays so.
+        keys.sort_by_key(|key| entry(key).map_or(usize::MAX, |entry| entry.layer));
+        let place = keys.first().and_then(entry).map(|entry| entry.place.clone());
+        let named = |key: &(&str, &str)| {
+            let value = entry(key).map_or_else(String::new, |entry| entry.value.to_string());
+            (format!("{}.{}", key.0, key.1), value)
+        };
         SpecificationError::Wrong {
-            file: entry.map_or(&self.file, |entry| &entry.file).clone(),
-            line: entry.map_or(0, |entry| entry.line),
-            key: format!("{section}.{name}"),
-            value: entry.map_or_else(String::new, |entry| entry.value.to_string()),
+            place: place.unwrap_or_else(|| Place { file: self.file.clone(), line: None }),
+            values: keys.iter().map(named).collect(),
             reason: reason.to_owned(),
         }
     }
@@ -248,8 +147,8 @@ impl Document {
         let candidates = known.iter().map(|key| format!("{}.{}", key.section, key.name));
         let closest = candidates.map(|other| (distance(&key, &other), other)).min();
         Err(SpecificationError::Unknown {
-            file: entry.file.clone(),
-            line: entry.line,
+            place: entry.place.clone(),
+            value: entry.value.to_string(),
             closest: closest.filter(|(distance, _)| *distance <= key.len() / 2).map(|(_, key)| key),
             key,
         })
@@ -296,14 +195,105 @@ mod tests {
     fn an_unknown_key_is_an_error_with_file_line_and_the_closest_key() {
         let document = parse("[l1]\nlatancy = { value = 1, unit = \"cycles\", source = \"\" }");
         let error = document.check_keys(KEYS).unwrap_err();
-        let text = "gpu.toml, line 2: no unit has a key `l1.latancy`; is `l1.latency` meant?";
+        let text = "gpu.toml, line 2: `l1.latancy = 1`: no unit has such a key; is `l1.latency` meant?";
         assert_eq!(error.to_string(), text);
     }
 
+    /// What is said of a file with these lines, of which the first is the section's head.
+    fn refused(lines: &[&str]) -> String {
+        Document::parse("gpu.toml", &lines.join("\n")).unwrap_err().to_string()
+    }
+
     #[test]
-    fn a_value_without_a_source_is_an_error() {
-        let text = "[l1]\nlatency = { value = 1, unit = \"cycles\" }";
-        assert!(matches!(Document::parse("gpu.toml", text), Err(SpecificationError::Malformed { .. })));
+    fn a_part_of_a_key_that_is_missing_is_named_with_the_key_and_its_value() {
+        for (written, shown, missing) in [
+            ("{ value = 28, source = \"\" }", "28", "unit"),
+            ("{ value = 28, unit = \"cycles\" }", "28", "source"),
+            ("{ unit = \"cycles\", source = \"\" }", "{ source = \"\", unit = \"cycles\" }", "value"),
+        ] {
+            let text = refused(&["[l1]", "", &format!("latency = {written}")]);
+            let expected = format!("gpu.toml, line 3: `l1.latency = {shown}`: the {missing} is missing");
+            assert_eq!(text, expected);
+        }
+    }
+
+    #[test]
+    fn a_bare_number_is_an_error_that_shows_how_to_write_it() {
+        assert_eq!(
+            refused(&["[l1]", "latency = 28"]),
+            "gpu.toml, line 2: `l1.latency = 28`: it has no unit and no source; \
+             write { value = 28, unit = \"…\", source = \"…\" }"
+        );
+    }
+
+    #[test]
+    fn another_part_of_a_key_is_an_error_that_names_it() {
+        assert_eq!(
+            refused(&["[l1]", "latency = { value = 28, unit = \"cycles\", sauce = \"\" }"]),
+            "gpu.toml, line 2: `l1.latency = 28`: a key has a value, a unit and a source, and no `sauce`"
+        );
+    }
+
+    #[test]
+    fn a_unit_that_is_no_text_is_an_error() {
+        assert_eq!(
+            refused(&["[l1]", "latency = { value = 28, unit = 1, source = \"\" }"]),
+            "gpu.toml, line 2: `l1.latency = 28`: the unit is no text in quotes"
+        );
+    }
+
+    #[test]
+    fn a_value_outside_of_sections_is_an_error() {
+        assert_eq!(
+            refused(&["# remark", "latency = 28"]),
+            "gpu.toml, line 2: `latency = 28`: keys stand in sections: [section], and name = { value, unit, source } below"
+        );
+        assert_eq!(
+            refused(&["base = 7"]),
+            "gpu.toml, line 1: `base = 7`: it is the name of a GPU that is part of the program"
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_no_toml_is_shown_with_its_number() {
+        let text = refused(&["[l1]", "  latency = { value 28 }"]);
+        let shown = text.strip_prefix("gpu.toml, line 2: `latency = { value 28 }`: ").unwrap();
+        assert!(!shown.contains('\n') && !shown.contains("line 1"), "{shown}");
+    }
+
+    #[test]
+    fn a_value_of_another_kind_is_an_error() {
+        let document = parse("[l1]\nlatency = { value = \"28\", unit = \"cycles\", source = \"\" }");
+        assert_eq!(
+            document.get::<u32>("l1", "latency", "cycles").unwrap_err().to_string(),
+            "gpu.toml, line 2: `l1.latency = \"28\"`: it is of another kind, or out of range"
+        );
+    }
+
+    /// A file over another one, with these values of `l1.size` and `l1.sets`.
+    fn layered(size: &str, sets: &str, base: &str) -> Document {
+        let line = |name: &str, value: &str| match value {
+            "" => String::new(),
+            value => format!("{name} = {{ value = {value}, unit = \"\", source = \"\" }}\n"),
+        };
+        let text = format!("base = \"old\"\n[l1]\n{}{}", line("size", size), line("sets", sets));
+        Document::with_bases("new.toml", &text, &|name| (name == "old").then(|| base.to_owned())).unwrap()
+    }
+
+    #[test]
+    fn of_values_that_cannot_be_together_the_one_that_was_given_last_is_blamed() {
+        let base = "[l1]\nsize = { value = 8, unit = \"\", source = \"\" }\nsets = { value = 4, unit = \"\", source = \"\" }";
+        let keys = [("l1", "size"), ("l1", "sets")];
+        let said = |document: Document| document.disagree(&keys, "no").to_string();
+        let changed = |name: &str| {
+            let mut document = layered("7", "3", base);
+            document.set("l1", name, toml::Value::Integer(5), "", "--set");
+            document
+        };
+        assert_eq!(said(layered("", "", base)), "old, line 2: `l1.size = 8` with `l1.sets = 4`: no");
+        assert_eq!(said(layered("", "3", base)), "new.toml, line 3: `l1.sets = 3` with `l1.size = 8`: no");
+        assert_eq!(said(layered("7", "3", base)), "new.toml, line 3: `l1.size = 7` with `l1.sets = 3`: no");
+        assert_eq!(said(changed("sets")), "--set: `l1.sets = 5` with `l1.size = 7`: no");
     }
 
     #[test]

@@ -245,7 +245,7 @@ pub fn change(document: &mut Document, text: &str) -> Result<(), SpecificationEr
         Some(value) => value,
         None => toml::Value::String(value.to_owned()),
     };
-    document.set(section, name, value, known.unit, "the command line");
+    document.set(section, name, value, known.unit, "--set");
     Ok(())
 }
 
@@ -322,6 +322,80 @@ mod tests {
     fn a_change_of_an_unknown_key_is_an_error() {
         let mut document = built_in("titan-v").unwrap();
         assert!(change(&mut document, "chip.smz=4").is_err());
+    }
+
+    /// What is said of a TITAN V with a value of a file of one's own, in the unit of its key.
+    fn refused(key: &str, value: &str) -> String {
+        let (section, name) = key.split_once('.').unwrap();
+        let unit = GpuSpec::keys().into_iter().find(|key| key.section == section && key.name == name);
+        let unit = unit.unwrap().unit;
+        let written = format!("{name} = {{ value = {value}, unit = \"{unit}\", source = \"mine\" }}");
+        let text = format!("base = \"titan-v\"\n[{section}]\n{written}\n");
+        GpuSpec::read(&document("mine.toml", &text).unwrap()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_impossible_geometry_names_the_key_of_the_file_that_makes_it_impossible() {
+        for (key, value, rest) in [
+            ("chip.sms", "0", ": a GPU has at least one"),
+            ("chip.sms", "500", " with `crossbar.sms_per_port = 1`: there would be more than 128 ports"),
+            ("clocks.l2", "0", ": a clock has to run"),
+            ("launch.drain", "20000000", ": more than 16,777,216 cycles"),
+            ("copy.bandwidth", "0", ": no copy would end"),
+            ("front_end.width", "8", " with `front_end.buffer = 4`: what is fetched at once has no room"),
+            ("issue.width", "0", ": nothing could ever be issued"),
+            ("operands.banks", "9", ": there are 1 to 8"),
+            ("execution.fp64", "0", ": nothing could ever be done"),
+            ("latency.mov", "2", ": there are 3 to 48 cycles"),
+            ("cta.warps", "63", ": there is a multiple of 4, up to 128"),
+            ("shared.banks", "33", ": there are 1 to 32"),
+            ("l1.sets", "7", " with `l1.size = 128`: the size is no multiple of sets times 128 B"),
+            ("l1.size", "1000", " with `l1.sets = 4`: the size is no multiple of sets times 128 B"),
+            ("constant.latency", "85", " with `constant.l1_5_latency = 84`: a miss takes longer than a hit"),
+            (
+                "constant.ways",
+                "4294967295",
+                " with `constant.size = 2`, `constant.line = 64`: the cache's lines are no whole number of sets",
+            ),
+            ("tlb.page", "3000", ": a page is a power of two, and has lines"),
+            (
+                "atomic.interval",
+                "77",
+                " with `atomic.interval_of_warp = 76`: more lanes would take less time",
+            ),
+            ("crossbar.latency", "0", ": a message would arrive in the cycle in which it is sent"),
+            (
+                "partition.channels",
+                "100",
+                " with `partition.slices = 2`: all channels together have 128 slices at most",
+            ),
+            ("l2.size", "1000", " with `l2.ways = 24`: the slice's lines are no whole number of sets"),
+            ("dram.rfc", "900000", ": more than 65,536 cycles"),
+            ("dram.bus", "16", " with `dram.burst = 4`: bus width times burst is not 32 B"),
+            ("dram.rc", "20", " with `dram.ras = 29`: a row would be closed after the next is opened"),
+            (
+                "dram.rfc",
+                "1000",
+                " with `dram.refi = 3315`, `dram.rp = 12`, `dram.ras = 29`, `dram.banks = 16`, \
+                 `dram.refresh = \"per-bank\"`: there would be no time but for refresh",
+            ),
+            (
+                "partition.slices",
+                "1",
+                " with `dram.pseudo_channels = 2`: the channel's slices have to be shared evenly among its pseudo-channels",
+            ),
+        ] {
+            assert_eq!(refused(key, value), format!("mine.toml, line 3: `{key} = {value}`{rest}"));
+        }
+    }
+
+    #[test]
+    fn an_impossible_change_is_an_error_of_the_option_that_makes_it() {
+        let said = GpuSpec::changed("titan-v", ["chip.sms=500"]).unwrap_err().to_string();
+        assert_eq!(
+            said,
+            "--set: `chip.sms = 500` with `crossbar.sms_per_port = 1`: there would be more than 128 ports"
+        );
     }
 
     #[test]

@@ -4,10 +4,13 @@
 //! list of its keys for `voltsim explain`. A file may start from another one with `base = "NAME"` and change what differs.
 
 mod document;
+mod error;
 pub mod gpu;
 mod value;
+mod written;
 
-pub use document::{Document, Entry, SpecificationError};
+pub use document::{Document, Entry};
+pub use error::{Place, SpecificationError};
 pub use gpu::GpuSpec;
 pub use value::Value;
 

@@ -74,7 +74,8 @@ impl FrontEndSpec {
             return wrong(name, "nothing could ever be fetched");
         }
         if self.buffer < self.width {
-            return wrong("buffer", "what is fetched at once has no room");
+            let keys = [("front_end", "buffer"), ("front_end", "width")];
+            return Err(document.disagree(&keys, "what is fetched at once has no room"));
         }
         Ok(())
     }

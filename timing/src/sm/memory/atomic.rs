@@ -20,7 +20,10 @@ crate::specification! {
 impl AtomicSpec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         match self.interval_of_warp < self.interval {
-            true => Err(document.wrong("atomic", "interval_of_warp", "more lanes would take less time")),
+            true => Err(document.disagree(
+                &[("atomic", "interval_of_warp"), ("atomic", "interval")],
+                "more lanes would take less time",
+            )),
             false => Ok(()),
         }
     }

@@ -51,11 +51,16 @@ impl ConstantSpec {
                 "a line is a power of two from 4 to 128 B, those of the L1 instruction cache",
             );
         }
-        if self.ways == 0 || self.size == 0 || !self.size.is_multiple_of(self.ways * self.line) {
-            return wrong("ways", "the cache's lines are no whole number of sets");
+        if let Some((name, _)) = [("ways", self.ways), ("size", self.size)].iter().find(|(_, of)| *of == 0) {
+            return wrong(name, "nothing could be held");
         }
-        if self.l1_5_latency < self.latency + STAGES {
-            return wrong("l1_5_latency", "a miss takes longer than a hit");
+        if !u64::from(self.size).is_multiple_of(u64::from(self.ways) * line) {
+            let keys = [("constant", "ways"), ("constant", "size"), ("constant", "line")];
+            return Err(document.disagree(&keys, "the cache's lines are no whole number of sets"));
+        }
+        if self.l1_5_latency < self.latency.saturating_add(STAGES) {
+            let keys = [("constant", "l1_5_latency"), ("constant", "latency")];
+            return Err(document.disagree(&keys, "a miss takes longer than a hit"));
         }
         Ok(())
     }

@@ -102,6 +102,7 @@ impl L1Spec {
     pub(crate) fn check(&self, document: &Document) -> Result<(), SpecificationError> {
         let wrong = |name, reason| Err(document.wrong("l1", name, reason));
         let positive = [
+            ("size", self.size),
             ("sets", self.sets),
             ("misses", self.misses),
             ("merges", self.merges),
@@ -119,8 +120,9 @@ impl L1Spec {
             }
         }
         let set_lines = LINE_BYTES * u64::from(self.sets);
-        if self.size == 0 || !u64::from(self.size).is_multiple_of(set_lines) {
-            return wrong("size", "it is no multiple of sets times 128 B");
+        if !u64::from(self.size).is_multiple_of(set_lines) {
+            let keys = [("l1", "size"), ("l1", "sets")];
+            return Err(document.disagree(&keys, "the size is no multiple of sets times 128 B"));
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Rows of CSV files: fields between commas, quoted where they hold some.
 
+use std::collections::BTreeMap;
+
 /// A row: its line, from 1, and its fields.
 pub(super) type Row = (usize, Vec<String>);
 
@@ -8,6 +10,17 @@ pub(super) fn rows(text: &str) -> Vec<Row> {
     let remark = |line: &str| line.starts_with("==") || line.starts_with('#') || line.trim().is_empty();
     let lines = text.lines().enumerate().filter(|(_, line)| !remark(line));
     lines.map(|(index, line)| (index + 1, fields(line))).collect()
+}
+
+/// Fields of a row by the names of their columns; of a short row its line, and what is the matter.
+pub(super) fn named<'a>(
+    heading: &'a [String],
+    (line, fields): &'a Row,
+) -> Result<BTreeMap<&'a str, &'a str>, (usize, &'static str)> {
+    if fields.len() < heading.len() {
+        return Err((*line, "the row has fewer fields than there are columns"));
+    }
+    Ok(heading.iter().zip(fields).map(|(name, field)| (name.as_str(), field.as_str())).collect())
 }
 
 fn fields(line: &str) -> Vec<String> {

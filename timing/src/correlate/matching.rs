@@ -1,5 +1,7 @@
-//! Which launch here is which there: the n-th of a kernel on one side is its n-th on the other.
+//! Which launch here is which there: the n-th of a kernel on one side is its n-th on the other, or one there is the mean of all
+//! here.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use warp_stream::kernel_name::base_name;
@@ -42,7 +44,16 @@ impl Program {
                 continue;
             };
             taken[index] = true;
-            let own = &ours[index];
+            let mut own = Cow::Borrowed(&ours[index]);
+            if theirs.mean {
+                let all = ours.iter().zip(&mut taken).skip(index);
+                let all = all.filter(|(other, _)| same_kernel(&other.kernel, &theirs.kernel));
+                own = Cow::Owned(mean(all.map(|(other, taken)| {
+                    *taken = true;
+                    other
+                })));
+            }
+            let own = own.as_ref();
             let differs = |a: Option<[u32; 3]>, b: Option<[u32; 3]>| a.zip(b).is_some_and(|(a, b)| a != b);
             if differs(own.grid, theirs.grid) || differs(own.block, theirs.block) {
                 let text = format!("{} is {} on the card", describe(own), describe(theirs));
@@ -60,6 +71,21 @@ impl Program {
             .extend(more.iter().map(|(kernel, count)| format!("{count} more of {kernel} than on the card")));
         program
     }
+}
+
+/// A launch with the means of what all of these have; the rest is as in the first.
+fn mean<'a>(launches: impl Iterator<Item = &'a Launch>) -> Launch {
+    let launches: Vec<&Launch> = launches.collect();
+    let mut mean = launches.first().map(|first| (*first).clone()).unwrap_or_default();
+    mean.mean = true;
+    mean.values.retain(|metric, value| {
+        let values: Option<Vec<f64>> =
+            launches.iter().map(|launch| launch.values.get(metric).copied()).collect();
+        let sum = values.map(|values| values.iter().sum::<f64>());
+        *value = sum.unwrap_or_default() / launches.len() as f64;
+        sum.is_some()
+    });
+    mean
 }
 
 fn describe(launch: &Launch) -> String {

@@ -2,6 +2,7 @@
 //!
 //! Counters of ours name the profiler's metric that they equal, so whatever both have is compared.
 
+mod accelwattch;
 mod comparison;
 mod csv;
 mod kernel_name;
@@ -27,6 +28,8 @@ pub struct Launch {
     pub grid: Option<[u32; 3]>,
     /// Threads of a CTA along x, y, z, if the file tells.
     pub block: Option<[u32; 3]>,
+    /// The values are means over all launches of the kernel.
+    pub mean: bool,
     /// Values by Nsight Compute's names of their metrics.
     pub values: BTreeMap<String, f64>,
 }

@@ -77,6 +77,7 @@ fn read_launch(launch: &Value, names: &BTreeMap<String, &'static str>) -> Option
         kernel: launch["kernel"].as_str()?.to_owned(),
         grid: size("grid"),
         block: size("block"),
+        mean: false,
         values,
     })
 }

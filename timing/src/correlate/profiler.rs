@@ -1,9 +1,9 @@
-//! What profilers write: Nsight Compute's CSV in both of its forms, nvprof's, and tables with a row for each launch.
+//! What profilers write: Nsight Compute's CSV in both of its forms, nvprof's, tables with a row for each launch, AccelWattch's.
 
 use std::collections::BTreeMap;
 
-use super::csv::{Row, rows, triple, value};
-use super::{CorrelateError, Launch};
+use super::csv::{Row, named, rows, triple, value};
+use super::{CorrelateError, Launch, accelwattch};
 
 /// nvprof's metrics and Nsight Compute's that equal them (NVIDIA, Nsight Compute's "nvprof Transition Guide").
 const NVPROF: &[(&str, &str)] = &[
@@ -47,6 +47,11 @@ const TABLE: &[(&str, &str)] = &[
     ("red_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"),
 ];
 
+/// What may be compared, for those who come with something else.
+const EXPECTED: &str = "what can be compared is CSV of Nsight Compute (`ncu --csv`, with `--page raw` or `--page details`), \
+    of nvprof (`--csv --print-gpu-trace --metrics`), AccelWattch's hw_perf.csv, or a table with columns such as \
+    `kernel_derived` and `hw_cycles_gpc_max`";
+
 /// Reads what a profiler has written, or a table with its columns.
 ///
 /// # Errors
@@ -59,35 +64,32 @@ pub fn read_profiler(file: &str, text: &str) -> Result<Vec<Launch>, CorrelateErr
         reason: reason.to_owned(),
     };
     let Some(((line, heading), rows)) = rows.split_first() else {
-        return Err(error(1, "the file has no rows"));
+        return Err(error(1, &format!("the file has no rows; {EXPECTED}")));
     };
-    let column = |name: &str| heading.iter().position(|field| field == name);
-    let launches = if column("Metric Name").is_some() && column("Metric Value").is_some() {
+    let has = |columns: &[&str]| columns.iter().all(|name| heading.iter().any(|field| field == name));
+    let launches = if has(&["Metric Name", "Metric Value"]) {
         details(heading, rows)
-    } else if column("Kernel Name").is_some() {
+    } else if has(&["Kernel Name"]) {
         raw(heading, rows)
-    } else if column("Kernel").is_some() {
+    } else if has(&accelwattch::TELLING) {
+        accelwattch::read(heading, rows)
+    } else if has(&["Kernel"]) {
         nvprof(heading, rows)
-    } else if column("kernel_derived").is_some() {
+    } else if has(&["kernel_derived"]) {
         table(heading, rows)
     } else {
-        return Err(error(*line, "no profiler has such columns"));
+        return Err(error(*line, &format!("no profiler has such columns; {EXPECTED}")));
     };
-    launches.map_err(|(line, reason)| error(line, reason))
+    let launches = launches.map_err(|(line, reason)| error(line, reason))?;
+    if launches.iter().all(|launch| launch.values.is_empty()) {
+        let what =
+            if launches.is_empty() { "no launch below" } else { "no column is a metric that is known" };
+        return Err(error(*line, &format!("{what}; {EXPECTED}")));
+    }
+    Ok(launches)
 }
 
 type Read = Result<Vec<Launch>, (usize, &'static str)>;
-
-/// Fields of a row by the names of their columns.
-fn named<'a>(
-    heading: &'a [String],
-    (line, fields): &'a Row,
-) -> Result<BTreeMap<&'a str, &'a str>, (usize, &'static str)> {
-    if fields.len() < heading.len() {
-        return Err((*line, "the row has fewer fields than there are columns"));
-    }
-    Ok(heading.iter().zip(fields).map(|(name, field)| (name.as_str(), field.as_str())).collect())
-}
 
 fn launch(kernel: &str, grid: Option<&&str>, block: Option<&&str>) -> Launch {
     Launch {

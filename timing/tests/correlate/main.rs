@@ -116,6 +116,53 @@ fn nvprof_has_other_names_for_the_same() {
     assert_eq!(launches[0].values["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"], 128.0);
 }
 
+const ACCELWATTCH: &str = "Benchmark,Kernel,L1_RH,L1_RM,DRAM_Rd,DRAM_Wr,Elapsed_Cycles,Chip Voltage\n\
+    a,_Z4vaddPf,30.0,10.0,6.5,3.5,250.5,1.0\n\
+    b,sum,0.0,0.0,0.0,0.0,100.0,1.0\n";
+
+#[test]
+fn accelwattch_has_a_row_for_each_kernel() {
+    let launches = read_profiler("hw_perf.csv", ACCELWATTCH).unwrap();
+    assert_eq!(launches.len(), 2);
+    assert_eq!((launches[0].program.as_str(), launches[0].values[CYCLES]), ("a", 250.5));
+    assert_eq!(launches[0].values["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"], 40.0);
+    assert_eq!(launches[0].values["l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct"], 75.0);
+    assert_eq!(launches[0].values["dram__sectors_read.sum + dram__sectors_write.sum"], 10.0);
+}
+
+#[test]
+fn what_accelwattch_has_no_column_for_and_rates_of_nothing_are_left_out() {
+    let launches = read_profiler("hw_perf.csv", ACCELWATTCH).unwrap();
+    assert!(!launches[0].values.contains_key("lts__t_sectors_op_read.sum"));
+    assert!(!launches[1].values.contains_key("l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct"));
+}
+
+#[test]
+fn a_row_of_accelwattch_is_compared_with_the_mean_of_a_kernels_launches() {
+    let card = read_profiler("hw_perf.csv", ACCELWATTCH).unwrap();
+    let ours = statistics(&[("vadd", 100), ("sum", 90), ("vadd", 300), ("vadd", 500)]);
+    let program = Program::new("a", &ours, &card);
+    assert_eq!(program.unmatched, [""; 0]);
+    let pairs: Vec<_> =
+        program.matches.iter().map(|pair| (pair.ours.values[CYCLES], pair.card.values[CYCLES])).collect();
+    assert_eq!(pairs, [(300.0, 250.5), (90.0, 100.0)]);
+}
+
+#[test]
+fn a_profile_without_a_known_column_is_an_error_that_names_what_is_expected() {
+    for text in ["Kernel,Bogus\nvadd,1\n", "Kernel Name,Bogus\nvadd,1\n", "kernel_derived,app\nvadd,a\n"] {
+        let said = read_profiler("x.csv", text).unwrap_err().to_string();
+        let begin = "x.csv, line 1: no column is a metric that is known; what can be compared is CSV of Nsight Compute";
+        assert!(said.starts_with(begin), "{said}");
+    }
+}
+
+#[test]
+fn a_profile_without_launches_is_an_error() {
+    let said = read_profiler("x.csv", "# remark\nKernel,gld_transactions\n").unwrap_err().to_string();
+    assert!(said.starts_with("x.csv, line 2: no launch below; what can be compared is"), "{said}");
+}
+
 #[test]
 fn other_files_are_errors() {
     assert!(read_profiler("x.csv", "").is_err());

@@ -1,0 +1,56 @@
+//! AccelWattch's `hw_perf.csv`: a row for each kernel of a program, with means over its launches (`gen_hw_perf_csv.py` of
+//! accel-sim/accel-sim-framework makes it of Nsight Compute's counters).
+
+use std::collections::BTreeMap;
+
+use super::Launch;
+use super::csv::{Row, named, value};
+
+/// The columns that tell such a file.
+pub(super) const TELLING: [&str; 3] = ["Benchmark", "Kernel", "Elapsed_Cycles"];
+
+/// Metrics, and the columns whose sum they are. L2's are of what SMs ask for; ours have what other units read too, which is
+/// little. Cycles are an SM's, whose clock is that of its GPC.
+const SUMS: &[(&str, &[&str])] = &[
+    ("gpc__cycles_elapsed.max", &["Elapsed_Cycles"]),
+    ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", &["L1_RH", "L1_RM"]),
+    ("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", &["L1_WH", "L1_WM"]),
+    ("lts__t_sectors_op_read.sum", &["L2_RH", "L2_RM"]),
+    ("lts__t_sectors_op_write.sum", &["L2_WH", "L2_WM"]),
+    ("dram__sectors_read.sum", &["DRAM_Rd"]),
+    ("dram__sectors_write.sum", &["DRAM_Wr"]),
+    ("dram__sectors_read.sum + dram__sectors_write.sum", &["DRAM_Rd", "DRAM_Wr"]),
+];
+
+/// Rates in percent, and the columns of hits and of misses.
+const RATES: &[(&str, [&str; 2])] = &[
+    ("l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", ["L1_RH", "L1_RM"]),
+    ("lts__t_sector_op_read_hit_rate.pct", ["L2_RH", "L2_RM"]),
+];
+
+/// The kernels of its rows, or the line of a short row and what is the matter.
+pub(super) fn read(heading: &[String], rows: &[Row]) -> Result<Vec<Launch>, (usize, &'static str)> {
+    rows.iter()
+        .map(|row| {
+            let row = named(heading, row)?;
+            Ok(Launch {
+                program: row["Benchmark"].to_owned(),
+                kernel: row["Kernel"].to_owned(),
+                mean: true,
+                values: values(&row),
+                ..Launch::default()
+            })
+        })
+        .collect()
+}
+
+fn values(row: &BTreeMap<&str, &str>) -> BTreeMap<String, f64> {
+    let column = |name: &&str| row.get(*name).and_then(|field| value(field));
+    let sum = |columns: &[&str]| columns.iter().map(column).sum::<Option<f64>>();
+    let sums = SUMS.iter().filter_map(|(metric, columns)| Some(((*metric).to_owned(), sum(columns)?)));
+    let rates = RATES.iter().filter_map(|(metric, [hits, misses])| {
+        let rate = 100.0 * column(hits)? / sum(&[hits, misses])?;
+        rate.is_finite().then(|| ((*metric).to_owned(), rate))
+    });
+    sums.chain(rates).collect()
+}

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use timing::gpu::{Observer, Progress};
+use warp_stream::kernel_name::base_name;
 
 use super::inside::StopAt;
 
@@ -92,7 +93,7 @@ fn line(progress: &Progress<'_>, instructions: u64, elapsed: Duration) -> String
     let speed = instructions as f64 / seconds.max(1e-9) / 1e3;
     format!(
         "{}: {ctas_done} of {ctas} CTAs, cycle {cycles}, {per_cycle:.2} warp instructions a cycle, {speed:.0} thousand a second, {left} left",
-        kernel.name
+        base_name(&kernel.name)
     )
 }
 
@@ -102,9 +103,9 @@ mod tests {
     use warp_stream::Kernel;
 
     #[test]
-    fn the_line_estimates_what_is_left_from_the_ctas_that_have_ended() {
+    fn the_line_has_the_kernels_plain_name_and_estimates_what_is_left_from_the_ctas_that_have_ended() {
         let kernel = Kernel {
-            name: "saxpy".to_owned(),
+            name: "_Z5saxpyifPKfPf".to_owned(),
             launch: 1,
             stream: 0,
             grid: [10, 1, 1],

@@ -54,7 +54,8 @@ enum Task {
     Correlate(correlate::Arguments),
     /// Run the micro-benchmarks on the timing model and compare with what was measured on cards.
     Micro(micro::Arguments),
-    /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++.
+    /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++, and how fast the timing model
+    /// times them (`detailed`).
     Bench {
         #[command(subcommand)]
         subject: Option<bench::Subject>,

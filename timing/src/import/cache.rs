@@ -85,6 +85,8 @@ fn parse(text: &str) -> Option<(Cache, u32)> {
         miss_queue: queues.first()?.parse().ok()?,
         port,
     };
+    // Sets and ways for which there is no size.
+    cache.sets.checked_mul(cache.ways)?;
     Some((cache, line.parse().ok()?))
 }
 

@@ -75,6 +75,7 @@ impl Made {
     }
 
     fn text(&self, file: &str, options: &Options) -> String {
+        let file = remark(file);
         let mut text = format!("# Imported from {file}, an option file of GPGPU-Sim.\n\nbase = \"{BASE}\"\n");
         let mut section = "";
         for key in GpuSpec::keys() {
@@ -89,7 +90,8 @@ impl Made {
         }
         text.push_str("\n# Options without a counterpart, or whose value has none:\n");
         for (name, option) in options.unused() {
-            let _ = writeln!(text, "#   line {}: -{name} {}", option.line, option.value);
+            let _ =
+                writeln!(text, "#   line {}: {}", option.line, remark(&format!("-{name} {}", option.value)));
         }
         text
     }
@@ -97,6 +99,11 @@ impl Made {
     fn value(&self, key: &Key) -> Option<&Value> {
         self.values.iter().find(|value| value.section == key.section && value.name == key.name)
     }
+}
+
+/// A text as a comment of TOML may have it: without control characters.
+fn remark(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
 #[cfg(test)]
@@ -227,6 +234,7 @@ mod tests {
         for (from, to, expected) in [
             ("S:4:128:64,L:T", "S:4:128:x,L:T", "-gpgpu_cache:dl1"),
             ("S:4:128:64,L:T:m:L:L", "S:4:64:64,L:T:m:L:L", "lines of 128 B"),
+            ("S:4:128:64,L:T", "S:4294967295:128:4294967295,L:T", "a cache is kind:sets:line:ways"),
             ("-gpgpu_n_mem 24", "-gpgpu_n_mem many", "a whole number is needed"),
             ("1200.0:1200.0:1200.0:850.0", "1200.0:1200.0", "four frequencies"),
             ("-gpgpu_scheduler gto", "-gpgpu_scheduler best", "schedulers are"),

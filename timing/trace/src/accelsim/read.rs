@@ -368,7 +368,9 @@ impl CtaReader<'_> {
         let space = match space {
             MemorySpace::Generic if shared_base == 0 || local_base == 0 => MemorySpace::Shared,
             MemorySpace::Generic if (shared_base..local_base).contains(&first) => MemorySpace::Shared,
-            MemorySpace::Generic if (local_base..local_base + LOCAL_WINDOW).contains(&first) => {
+            MemorySpace::Generic
+                if (local_base..local_base.saturating_add(LOCAL_WINDOW)).contains(&first) =>
+            {
                 MemorySpace::Local
             }
             MemorySpace::Generic => MemorySpace::Global,

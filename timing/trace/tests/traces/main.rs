@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod accelsim;
+mod damaged;
 mod drive;
 mod recording;
 mod toy;

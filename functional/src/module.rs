@@ -382,7 +382,10 @@ impl ModuleAddresses for Module {
 
     fn device_functions(&self) -> Vec<String> {
         let device = self.program.functions().filter(|(_, kind)| *kind == FunctionKind::Device);
-        device.map(|(name, _)| name.to_owned()).collect()
+        let mut names: Vec<String> = device.map(|(name, _)| name.to_owned()).collect();
+        // Where their code lies must not depend on the order of a map.
+        names.sort_unstable();
+        names
     }
 
     fn shared_window(&self) -> u64 {

@@ -1,5 +1,8 @@
 //! Special registers (PTX manual section 10): those that do not change while a warp lives are rows of its frame.
 
+use std::sync::LazyLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
 use ptx_frontend::isa::SpecialRegister as S;
 
 use super::cta::CtaState;
@@ -128,22 +131,27 @@ fn thread_ids(grid: &Grid, warp: u32, axis: usize) -> [u32; 32] {
     })
 }
 
+/// Time of the host since 1970. It does not go backward in a launch that is saved in its midst, nor in the run that goes on
+/// from there.
+fn host_nanoseconds() -> u128 {
+    static START: LazyLock<(Instant, Duration)> = LazyLock::new(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        (Instant::now(), now.unwrap_or_default())
+    });
+    let (start, since) = *START;
+    (since + start.elapsed()).as_nanos()
+}
+
 /// The value of a clock: of simulated time where it is simulated, else of the host's.
 pub(crate) fn clock(register: S, grid: &Grid, cta: &CtaState) -> u64 {
     let now = cta.simulated.as_ref().map(|simulated| simulated.now);
     let cycles = || match now {
         Some(now) => now.cycle,
-        None => {
-            let elapsed = grid.started.elapsed();
-            (elapsed.as_nanos() * u128::from(grid.device.clock_megahertz) / 1000) as u64
-        }
+        None => (host_nanoseconds() * u128::from(grid.device.clock_megahertz) / 1000) as u64,
     };
     let nanoseconds = || match now {
         Some(now) => now.nanoseconds,
-        None => {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            now.unwrap_or_default().as_nanos() as u64
-        }
+        None => host_nanoseconds() as u64,
     };
     match register {
         S::Clock => cycles() & 0xffff_ffff,

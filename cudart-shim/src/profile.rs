@@ -262,6 +262,17 @@ impl Profile {
         self
     }
 
+    /// What all devices of the process have in common: the profile of the first.
+    pub(crate) fn of_first(&self) -> Self {
+        let mut first = self.clone();
+        let bus = self.attribute(Attribute::PciBusId) - i32::try_from(self.ordinal).unwrap_or(0);
+        if self.ordinal > 0 {
+            first.attributes.insert(Attribute::PciBusId, bus);
+        }
+        first.ordinal = 0;
+        first
+    }
+
     /// The profile of a device with so many multiprocessors.
     pub(crate) fn with_multiprocessors(mut self, count: u32) -> Self {
         let count = i32::try_from(count).unwrap_or(i32::MAX);

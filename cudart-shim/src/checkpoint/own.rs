@@ -35,7 +35,7 @@ pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -
         arguments: env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect(),
         executable: *EXECUTABLE,
         device: profile.name.clone(),
-        profile: Digest::of(format!("{profile:?}").as_bytes()),
+        profile: Digest::of(format!("{:?}", profile.of_first()).as_bytes()),
         devices: device_count() as u64,
         settings: settings(&SETTINGS),
         model: if model::gpu_name().is_some() { settings(&MODEL) } else { BTreeMap::new() },

@@ -1,11 +1,12 @@
 //! Two saved runs beside each other.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use functional::memory::Allocation;
 
 use crate::file::{DeviceState, SavedError, SavedRun};
-use crate::step::Step;
+use crate::step::{Asked, Step};
 
 /// Allocations of a device that are told which only one of the runs has.
 const MOST: usize = 20;
@@ -54,25 +55,63 @@ fn of_run(run: usize) -> impl Fn(SavedError) -> Unreadable {
     move |error| Unreadable { run, error: Box::new(error) }
 }
 
-/// The first step that is not the same.
+/// The first step that is not the same. A file has its steps in the order in which they were over, in which those of streams that
+/// wait for each other differ from run to run.
 fn first_other_step(one: &SavedRun, other: &SavedRun) -> Result<Option<String>, Unreadable> {
-    let named = |step: &Step| format!("step {}, {}", step.number, step.asked);
     let (mut steps, mut others) = (one.steps().map_err(of_run(0))?, other.steps().map_err(of_run(1))?);
+    // Steps of which only one run has been read, by number.
+    let [mut ahead, mut others_ahead] = [(); 2].map(|()| BTreeMap::<u64, Step>::new());
     loop {
         let step = steps.next().transpose().map_err(of_run(0))?;
         let other = others.next().transpose().map_err(of_run(1))?;
-        let difference = match (step, other) {
-            (None, None) => return Ok(None),
-            (Some(step), Some(other)) if step == other => continue,
-            (Some(step), Some(other)) if step.asked == other.asked => {
-                format!("{}: the host has got other bytes", named(&step))
+        if step.is_none() && other.is_none() {
+            break;
+        }
+        let numbers = [&step, &other].map(|step| step.as_ref().map(|step| step.number));
+        for (step, ahead) in [(step, &mut ahead), (other, &mut others_ahead)] {
+            ahead.extend(step.map(|step| (step.number, step)));
+        }
+        for number in numbers.into_iter().flatten() {
+            let Some(other) = others_ahead.get(&number) else { continue };
+            let Some(difference) = ahead.get(&number).map(|step| of_step(step, other)) else { continue };
+            if difference.is_some() {
+                return Ok(difference);
             }
-            (Some(step), Some(other)) => both((named(&step), named(&other))),
-            (Some(step), None) => format!("{}: only the first has it", named(&step)),
-            (None, Some(step)) => format!("{}: only the second has it", named(&step)),
-        };
-        return Ok(Some(difference));
+            ahead.remove(&number);
+            others_ahead.remove(&number);
+        }
     }
+    let only = |ahead: &BTreeMap<u64, Step>, which: &str| {
+        let (number, step) = ahead.first_key_value()?;
+        Some((*number, format!("{}: only the {which} has it", named(step))))
+    };
+    let left = [only(&ahead, "first"), only(&others_ahead, "second")];
+    Ok(left.into_iter().flatten().min().map(|(_, difference)| difference))
+}
+
+/// How two steps of the same number differ.
+fn of_step(step: &Step, other: &Step) -> Option<String> {
+    let same = step.asked == other.asked || have_noted_other_bytes(&step.asked, &other.asked);
+    if same && step.outcome == other.outcome {
+        return None;
+    }
+    Some(match same {
+        true => format!("{}: the host has got other bytes", named(step)),
+        false => both((named(step), named(other))),
+    })
+}
+
+/// Are they launches that differ in which bytes of their arguments count alone? A launch that a run has gone on from inside has not
+/// noted which it had loaded before.
+fn have_noted_other_bytes(asked: &Asked, other: &Asked) -> bool {
+    let (Asked::Kernel { arguments, .. }, Asked::Kernel { arguments: others, .. }) = (asked, other) else {
+        return false;
+    };
+    arguments.read != others.read && asked.differs_by_arguments(other)
+}
+
+fn named(step: &Step) -> String {
+    format!("step {}, {}", step.number, step.asked)
 }
 
 /// Allocations that only one has, and bytes of the others.

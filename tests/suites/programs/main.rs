@@ -1,0 +1,205 @@
+//! Real CUDA programs, compiled by nvcc and clang, run under `voltsim run` and checking their own numbers.
+//!
+//! `cargo xtask test` compiles them and says where they are; without it every test here is reported as ignored.
+//!
+//! Some of them run once more with every check (`voltsim run --check all`), which must find nothing; with
+//! `VOLTSIM_TEST_EVERY_CHECK=1` all that are not wrong on purpose do. And some run once more on the timing model
+//! (`voltsim run --mode detailed`), with `VOLTSIM_TEST_EVERY_TIMED=1` all; those that it cannot time must be refused. And some
+//! are saved and resumed (`voltsim run --checkpoint`, `voltsim resume`), executed or timed, at a point of each kind that is drawn anew in
+//! each run of the suite, with `VOLTSIM_TEST_EVERY_RESUMED=N` all that can be, at N points of each kind; `VOLTSIM_TEST_SEED` repeats what was
+//! drawn.
+
+mod dice;
+mod resumed;
+mod run;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use resumed::{Engine, NOT_RESUMED};
+use run::{Outcome, with_executable};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitCode;
+use voltsim_tests::catalogue::{self, Mode, Program};
+
+/// Set: every program runs with every check.
+const EVERY_CHECK: &str = "VOLTSIM_TEST_EVERY_CHECK";
+
+/// Set: every program runs on the timing model.
+const EVERY_TIMED: &str = "VOLTSIM_TEST_EVERY_TIMED";
+/// Options of a run on the timing model.
+const DETAILED: &[&str] = &["--mode", "detailed"];
+
+/// Programs that run on the timing model whenever the suite runs.
+const TIMED: [&str; 15] = [
+    "atomics_scopes",
+    "cooperative_groups",
+    "cub_device",
+    "divergence",
+    "graph_capture",
+    "grid_sync",
+    "host_functions",
+    "inline_ptx",
+    "local_memory",
+    "memory_copies",
+    "separate_compilation",
+    "shared_memory",
+    "spin_lock",
+    "stream_memory_operations",
+    "streams",
+];
+
+/// A number: every program is saved and resumed, at so many points of each kind.
+const EVERY_RESUMED: &str = "VOLTSIM_TEST_EVERY_RESUMED";
+
+/// Programs that are saved and resumed whenever the suite runs.
+const RESUMED: [&str; 14] = [
+    "bfs",
+    "convolution",
+    "cub_device",
+    "cub_sorting",
+    "device_malloc",
+    "graph_conditional",
+    "graph_memory",
+    "heat",
+    "host_functions",
+    "managed_memory",
+    "stream_memory_operations",
+    "surfaces",
+    "symbols",
+    "virtual_memory",
+];
+
+/// Programs whose timed runs are saved and resumed whenever the suite runs.
+const TIMED_RESUMED: [&str; 5] =
+    ["atomics_scopes", "grid_sync", "local_memory", "shared_memory", "spin_lock"];
+
+/// Programs that the timing model refuses, with what it says.
+const REFUSED: [(&str, &str); 1] = [("clusters", "cannot be timed: it has clusters of CTAs")];
+
+/// Programs that run with every check whenever the suite runs: each has something that checks could take for a mistake,
+/// and runs for a second or two.
+const CHECKED: [&str; 12] = [
+    "atomics_scopes",
+    "cooperative_groups",
+    "divergence",
+    "grid_sync",
+    "inline_ptx",
+    "local_memory",
+    "memory_copies",
+    "reduction",
+    "scan",
+    "separate_compilation",
+    "shared_memory",
+    "spin_lock",
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let Some(programs) = catalogue::own_programs() else { return ExitCode::FAILURE };
+    let every_check = std::env::var_os(EVERY_CHECK).is_some();
+    let every_timed = std::env::var_os(EVERY_TIMED).is_some();
+    let every_resumed = std::env::var(EVERY_RESUMED).ok().map(|points| points.parse().unwrap_or(1));
+    let seed = match dice::seed() {
+        Ok(seed) => seed,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    eprintln!("points at which runs are saved are drawn from VOLTSIM_TEST_SEED={seed}");
+    let mut trials = Vec::new();
+    for program in programs {
+        let checked = every_check || CHECKED.contains(&program.name.as_str());
+        if checked && program.check.is_none() && program.mistakes.is_none() {
+            let mode = program.modes[0];
+            let limit = program.time_limit * 10;
+            let program = Program { check: Some("all".to_owned()), time_limit: limit, ..program.clone() };
+            trials.push(Trial::ignorable_test(format!("{}::checked", program.name), move || {
+                run(&program, mode, &[])
+            }));
+        }
+        let refused = REFUSED.iter().find(|(name, _)| *name == program.name);
+        let timed = every_timed || refused.is_some() || TIMED.contains(&program.name.as_str());
+        if timed && program.check.is_none() {
+            let mode = program.modes[0];
+            let program = Program { time_limit: program.time_limit * 10, ..program.clone() };
+            trials.push(Trial::ignorable_test(format!("{}::timed", program.name), move || match refused {
+                None => run(&program, mode, DETAILED),
+                Some((_, complaint)) => run_refused(&program, mode, complaint),
+            }));
+        }
+        let can_be_resumed = !NOT_RESUMED.iter().any(|(name, _)| *name == program.name);
+        for (engine, usual, suite, factor) in [
+            (Engine::Functional, &RESUMED[..], "resumed", 1),
+            (Engine::Timed, &TIMED_RESUMED[..], "timed_resumed", 10),
+        ] {
+            let can_be = can_be_resumed && (engine == Engine::Functional || refused.is_none());
+            let wanted = every_resumed.is_some() || usual.contains(&program.name.as_str());
+            if wanted && can_be && program.check.is_none() {
+                let mode = program.modes[0];
+                let drawn = (seed, every_resumed.unwrap_or(1));
+                let program = Program { time_limit: program.time_limit * factor, ..program.clone() };
+                trials.push(Trial::ignorable_test(format!("{}::{suite}", program.name), move || {
+                    resumed::save_and_resume(&program, mode, engine, drawn)
+                }));
+            }
+        }
+        for mode in program.modes.clone() {
+            let program = program.clone();
+            let name = format!("{}::{}", program.name, mode.name());
+            trials.push(Trial::ignorable_test(name, move || run(&program, mode, &[])));
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn run(program: &Program, mode: Mode, options: &[&str]) -> Result<Completion, Failed> {
+    run_and_judge(program, mode, options, |outcome| judge(program, outcome))
+}
+
+/// Runs a program on the timing model, which has to complain of it.
+fn run_refused(program: &Program, mode: Mode, complaint: &str) -> Result<Completion, Failed> {
+    run_and_judge(program, mode, DETAILED, |Outcome { status, stderr, .. }| match status {
+        None => Err(format!("still running after {:?}", program.time_limit)),
+        Some(status) if status.success() => Err("it was not refused".to_owned()),
+        Some(_) if stderr.contains(complaint) => Ok(()),
+        Some(_) => Err(format!("standard error does not contain {complaint:?}")),
+    })
+}
+
+fn run_and_judge(
+    program: &Program,
+    mode: Mode,
+    options: &[&str],
+    judge: impl FnOnce(&Outcome) -> Result<(), String>,
+) -> Result<Completion, Failed> {
+    with_executable(program, mode, |runner| {
+        let outcome = runner.run(&[&["run"], options].concat(), &[])?;
+        judge(&outcome).map_err(|complaint| outcome.failed(&complaint))
+    })
+}
+
+/// What is wrong with a run, if anything.
+fn judge(program: &Program, outcome: &Outcome) -> Result<(), String> {
+    let status = outcome.status.ok_or_else(|| format!("still running after {:?}", program.time_limit))?;
+    if let Some(signal) = status.signal() {
+        return Err(format!("ended by signal {signal}"));
+    }
+    if status.code() != Some(program.status) {
+        return Err(format!("{status}"));
+    }
+    if outcome.stdout.lines().last() != Some("PASS") {
+        return Err("the last line is not PASS".to_owned());
+    }
+    if let Some(line) = outcome.stdout.lines().find(|line| line.contains("voltsim")) {
+        return Err(format!("standard output is the program's alone, but has {line:?}"));
+    }
+    if let Some(line) =
+        program.stdout.iter().find(|wanted| !outcome.stdout.lines().any(|line| line == **wanted))
+    {
+        return Err(format!("standard output has no line {line:?}"));
+    }
+    if let Some(text) = program.stderr.iter().find(|wanted| !outcome.stderr.contains(wanted.as_str())) {
+        return Err(format!("standard error does not contain {text:?}"));
+    }
+    Ok(())
+}

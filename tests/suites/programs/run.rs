@@ -1,0 +1,108 @@
+//! A run of a compiled program under the command, and what it leaves behind.
+
+use libtest_mimic::{Completion, Failed};
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+use voltsim_tests::catalogue::{Mode, Program};
+
+/// The folder with the compiled programs.
+const PROGRAMS: &str = "VOLTSIM_TEST_PROGRAMS";
+/// The `voltsim` command.
+const COMMAND: &str = "VOLTSIM_TEST_COMMAND";
+
+/// A program with what starts it.
+#[derive(Clone, Copy)]
+pub(crate) struct Runner<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) command: &'a Path,
+    pub(crate) executable: &'a Path,
+}
+
+/// What a run left behind.
+pub(crate) struct Outcome {
+    /// `None` when it ran past its time limit.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Does something with the command and the compiled program, if these are there.
+pub(crate) fn with_executable(
+    program: &Program,
+    mode: Mode,
+    work: impl FnOnce(Runner<'_>) -> Result<(), Failed>,
+) -> Result<Completion, Failed> {
+    let place = |name| std::env::var_os(name).map(PathBuf::from);
+    let (Some(programs), Some(command)) = (place(PROGRAMS), place(COMMAND)) else {
+        return Ok(Completion::ignored_with("not compiled; run `cargo xtask test`"));
+    };
+    let executable = program.executable(&programs, mode);
+    if !executable.exists() {
+        let reason = match program.is_long {
+            true => "long; run `cargo xtask programs --long`".to_owned(),
+            false => format!("no compiler for mode {}", mode.name()),
+        };
+        return Ok(Completion::ignored_with(reason));
+    }
+    work(Runner { program, command: &command, executable: &executable }).map(|()| Completion::Completed)
+}
+
+impl Outcome {
+    pub(crate) fn failed(&self, complaint: &str) -> Failed {
+        let Outcome { stdout, stderr, .. } = self;
+        Failed::from(format!("{complaint}\n--- stdout\n{}--- stderr\n{}", tail(stdout), tail(stderr)))
+    }
+}
+
+impl Runner<'_> {
+    /// Runs the program to its end, or to its time limit, in a folder of its own.
+    pub(crate) fn run(self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Outcome, Failed> {
+        let Runner { program, command, executable } = self;
+        let folder = tempfile::tempdir()?;
+        let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
+        let mut child = Command::new(command)
+            .args(arguments)
+            .args(program.check.iter().flat_map(|checks| ["--check", checks]))
+            .args(program.device.iter().flat_map(|device| ["--device", device]))
+            .args(program.devices.iter().flat_map(|devices| ["--devices", devices]))
+            .arg("--")
+            .arg(executable)
+            .args(&program.args)
+            .current_dir(folder.path())
+            .env("VOLTSIM_DETERMINISTIC", "1")
+            .envs(variables.iter().copied())
+            .stdout(File::create(&stdout)?)
+            .stderr(File::create(&stderr)?)
+            // A group of its own, so that a program that hangs is ended with all its children.
+            .process_group(0)
+            .spawn()?;
+        let status = wait(&mut child, program.time_limit)?;
+        let read =
+            |path| Ok::<_, std::io::Error>(String::from_utf8_lossy(&std::fs::read(path)?).into_owned());
+        Ok(Outcome { status, stdout: read(stdout)?, stderr: read(stderr)? })
+    }
+}
+
+/// Waits for `child`; ends its process group and gives `None` when it runs longer than `limit`.
+fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let start = Instant::now();
+    while start.elapsed() < limit {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status()?;
+    child.wait()?;
+    Ok(None)
+}
+
+/// The last part of `text`, with a line end.
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = &lines[lines.len().saturating_sub(30)..];
+    shown.iter().map(|line| format!("{line}\n")).collect()
+}

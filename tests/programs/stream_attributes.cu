@@ -67,6 +67,8 @@ int main() {
     // An event behind all work of the context, and one that all later work waits for.
     DeviceArray<int> cell(1);
     cell.fill(0);
+    // Streams that do not block do not wait for it.
+    CHECK(cudaDeviceSynchronize());
     volatile int open = 0;
     cudaEvent_t all, gate;
     CHECK(cudaEventCreateWithFlags(&all, cudaEventDisableTiming));

@@ -14,7 +14,7 @@ mod resumed;
 mod run;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use resumed::{Engine, NOT_RESUMED};
+use resumed::{Engine, NOT_RESUMED, NOT_TIMED_RESUMED};
 use run::{Outcome, with_executable};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitCode;
@@ -127,12 +127,13 @@ fn main() -> ExitCode {
                 Some((_, complaint)) => run_refused(&program, mode, complaint),
             }));
         }
-        let can_be_resumed = !NOT_RESUMED.iter().any(|(name, _)| *name == program.name);
+        let is_in = |list: &[(&str, &str)]| list.iter().any(|(name, _)| *name == program.name);
+        let can_be_timed = refused.is_none() && !is_in(&NOT_TIMED_RESUMED);
         for (engine, usual, suite, factor) in [
             (Engine::Functional, &RESUMED[..], "resumed", 1),
             (Engine::Timed, &TIMED_RESUMED[..], "timed_resumed", 10),
         ] {
-            let can_be = can_be_resumed && (engine == Engine::Functional || refused.is_none());
+            let can_be = !is_in(&NOT_RESUMED) && (engine == Engine::Functional || can_be_timed);
             let wanted = every_resumed.is_some() || usual.contains(&program.name.as_str());
             if wanted && can_be && program.check.is_none() {
                 let mode = program.modes[0];

@@ -26,6 +26,19 @@ pub(crate) const NOT_RESUMED: [(&str, &str); 10] = [
     ("thousand_threads", "its threads make calls in any order"),
 ];
 
+/// Programs that no timed run can go on from with the same statistics and output, and why.
+pub(crate) const NOT_TIMED_RESUMED: [(&str, &str); 3] = [
+    (
+        "bfs",
+        "threads look at what others are just writing, so with two threads of the host each run is another",
+    ),
+    (
+        "device_launches",
+        "kernels that kernels have launched before the point are not bound in the resumed run, so code of later ones lies elsewhere",
+    ),
+    ("device_reset", "it looks at how much memory the process has, of which a resumed one has more"),
+];
+
 /// Points of a kind that a program cannot be saved at, and why.
 const UNSAVED: [(&str, Kind, &str); 0] = [];
 

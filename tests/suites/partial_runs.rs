@@ -17,30 +17,44 @@ const COMMAND: &str = "VOLTSIM_TEST_COMMAND";
 /// Set: every program of the list is looked at.
 const EVERY: &str = "VOLTSIM_TEST_EVERY_PARTIAL";
 
-/// Programs of several launches, and how far cycles of a warm launch may be off. Per cent.
-const CASES: [(&str, f64); 7] = [
-    ("heat", 5.0),
-    ("bfs", 5.0),
-    ("convolution", 5.0),
-    ("reduction", 5.0),
-    ("scan", 5.0),
-    ("sort", 5.0),
-    ("transpose", 5.0),
+/// Examples of several launches with arguments, and how far cycles of a warm launch may be off. Per cent.
+const CASES: [(&str, &[&str], f64); 11] = [
+    ("heat", &[], 5.0),
+    ("heat", &["600"], 5.0),
+    ("bfs", &[], 5.0),
+    ("bfs", &["4000"], 5.0),
+    ("convolution", &[], 5.0),
+    ("matrix_multiply", &[], 5.0),
+    ("nbody", &[], 5.0),
+    ("reduction", &[], 5.0),
+    ("scan", &[], 5.0),
+    ("sort", &[], 5.0),
+    ("transpose", &[], 5.0),
+];
+
+/// Examples with arguments, and how far the share of half of a launch's CTAs, those in its middle, may be off when they are timed
+/// alone and warm. Per cent. The fewer waves of CTAs there are, the more counts that the first begin together and the last end alone.
+const WINDOWS: [(&str, &[&str], f64); 5] = [
+    ("saxpy", &[], 15.0),
+    ("saxpy", &["4194304"], 5.0),
+    ("heat", &["1000"], 30.0),
+    ("matrix_multiply", &["512"], 60.0),
+    ("vector_add", &[], 60.0),
 ];
 
 /// Programs of many launches, and how far the estimate of a sweep may be off. Per cent.
-const PLANNED: [(&str, f64); 11] = [
-    ("heat", 5.0),
-    ("bfs", 5.0),
-    ("cub_sorting", 5.0),
-    ("graph_capture", 5.0),
-    ("graph_conditional", 5.0),
-    ("graph_construction", 5.0),
-    ("graph_memory", 5.0),
-    ("graph_update", 5.0),
-    ("host_threads", 5.0),
-    ("scan", 5.0),
-    ("sort", 5.0),
+const PLANNED: [(&str, &[&str], f64); 11] = [
+    ("heat", &[], 5.0),
+    ("bfs", &[], 5.0),
+    ("cub_sorting", &[], 5.0),
+    ("graph_capture", &[], 5.0),
+    ("graph_conditional", &[], 5.0),
+    ("graph_construction", &[], 5.0),
+    ("graph_memory", &[], 5.0),
+    ("graph_update", &[], 5.0),
+    ("host_threads", &[], 5.0),
+    ("scan", &[], 5.0),
+    ("sort", &[], 5.0),
 ];
 
 /// The one that is looked at whenever the suite runs.
@@ -55,27 +69,37 @@ fn main() -> ExitCode {
     let every = std::env::var_os(EVERY).is_some();
     let warmed = trials(&CASES, every, &programs, "warmed", warmed);
     let planned = trials(&PLANNED, every, &programs, "planned", planned);
-    libtest_mimic::run(&arguments, warmed.chain(planned).collect()).exit_code()
+    let windows = trials(&WINDOWS, every, &programs, "warmed_window", warmed_window);
+    libtest_mimic::run(&arguments, warmed.chain(windows).chain(planned).collect()).exit_code()
 }
 
 /// Compares what is timed of a program with a run that is timed as a whole; a deviation above the bound, per cent, is a failure.
 type Compare = fn(&Runs<'_>, f64) -> Result<(), Failed>;
 
 fn trials(
-    cases: &'static [(&str, f64)],
+    cases: &'static [(&str, &[&str], f64)],
     every: bool,
     programs: &[Program],
     suite: &str,
     compare: Compare,
 ) -> impl Iterator<Item = Trial> {
-    cases.iter().filter(move |(name, _)| every || *name == USUAL).filter_map(move |(name, bound)| {
+    let is_usual = |name: &str, arguments: &[&str]| name == USUAL && arguments.is_empty();
+    let wanted = cases.iter().filter(move |(name, arguments, _)| every || is_usual(name, arguments));
+    wanted.filter_map(move |(name, arguments, bound)| {
         let program = programs.iter().find(|program| program.name == *name)?.clone();
+        let args = if arguments.is_empty() { program.args.clone() } else { words(arguments) };
+        let program = Program { args, ..program };
+        let trial = format!("{}::{suite}", [&[*name], *arguments].concat().join(" "));
         let run = move || match Runs::of(&program)? {
             Ok(runs) => compare(&runs, *bound).map(|()| Completion::Completed),
             Err(lacking) => Ok(lacking),
         };
-        Some(Trial::ignorable_test(format!("{name}::{suite}"), run))
+        Some(Trial::ignorable_test(trial, run))
     })
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// A program with what starts it.
@@ -86,8 +110,15 @@ struct Runs<'a> {
     folder: tempfile::TempDir,
 }
 
-/// A launch, by its number: its kernel and cycles.
-type Launches = BTreeMap<u64, (String, f64)>;
+/// A launch of a timed run.
+struct Launch {
+    kernel: String,
+    ctas: u64,
+    cycles: f64,
+}
+
+/// Launches by number.
+type Launches = BTreeMap<u64, Launch>;
 
 impl<'a> Runs<'a> {
     /// Those of a program; what they lack, if it is not compiled.
@@ -120,45 +151,76 @@ impl<'a> Runs<'a> {
         let launches = all["launches"].as_array().into_iter().flatten();
         let read = |launch: &serde_json::Value| {
             let kernel = launch["kernel"].as_str()?.to_owned();
-            Some((launch["launch"].as_u64()?, (kernel, launch["cycles"].as_f64()?)))
+            let ctas = launch["grid"].as_array()?.iter().filter_map(serde_json::Value::as_u64).product();
+            Some((launch["launch"].as_u64()?, Launch { kernel, ctas, cycles: launch["cycles"].as_f64()? }))
         };
         Ok(launches.filter_map(read).collect())
     }
 
-    /// Cycles of a launch that is timed alone.
-    fn alone(&self, launch: u64, warm_up: Option<&str>) -> Result<f64, Failed> {
-        let only = format!("launch={launch}");
+    /// Cycles of a launch that is timed alone, or of some of its CTAs (`launch=N,ctas=A..B`).
+    fn alone(&self, only: &str, warm_up: Option<&str>) -> Result<f64, Failed> {
         let warm_up = warm_up.iter().flat_map(|extent| ["--warm-up", extent]);
-        let options: Vec<&str> = ["--only", &only].into_iter().chain(warm_up).collect();
+        let options: Vec<&str> = ["--only", only].into_iter().chain(warm_up).collect();
         let launches = self.timed(&options)?;
-        let (_, cycles) = launches.get(&launch).ok_or_else(|| format!("launch {launch} was not timed"))?;
-        Ok(*cycles)
+        let launch = launches.first_key_value().ok_or_else(|| format!("{only}: it was not timed"))?;
+        Ok(launch.1.cycles)
+    }
+
+    /// The program with its arguments.
+    fn name(&self) -> String {
+        [std::slice::from_ref(&self.program.name), &self.program.args].concat().join(" ")
     }
 }
 
 /// Times launches of a program alone, and compares their cycles with those that they have in the whole run.
 fn warmed(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
     let full = runs.timed(&[])?;
-    let name = &runs.program.name;
+    let name = runs.name();
     let later: Vec<_> = full.iter().skip(1).collect();
-    let mut sums = [0.0; 4];
+    let mut sums = [0.0; 5];
     for sample in 0..SAMPLES.min(later.len()) {
-        let (launch, (kernel, cycles)) = later[sample * later.len() / SAMPLES.min(later.len())];
-        let cold = runs.alone(*launch, None)?;
-        let one = runs.alone(*launch, Some("launches=1"))?;
-        let all = runs.alone(*launch, Some("launches=all"))?;
-        let kernel = kernel.get(..kernel.len().min(24)).unwrap_or_default();
-        print_row(&format!("{name} {launch} {kernel}"), [*cycles, cold, one, all]);
-        sums.iter_mut().zip([*cycles, cold, one, all]).for_each(|(sum, cycles)| *sum += cycles);
+        let (number, launch) = later[sample * later.len() / SAMPLES.min(later.len())];
+        let only = format!("launch={number}");
+        let before = full.get(&(number - 1)).map_or(0, |before| before.ctas);
+        let half = format!("ctas={}", before.div_ceil(2));
+        let cold = runs.alone(&only, None)?;
+        let some = runs.alone(&only, Some(&half))?;
+        let one = runs.alone(&only, Some("launches=1"))?;
+        let all = runs.alone(&only, Some("launches=all"))?;
+        let kernel = launch.kernel.get(..launch.kernel.len().min(24)).unwrap_or_default();
+        let row = [launch.cycles, cold, some, one, all];
+        print_row(&format!("{name} {number} {kernel} {half}"), row);
+        sums.iter_mut().zip(row).for_each(|(sum, cycles)| *sum += cycles);
     }
     print_row(&format!("{name} together"), sums);
-    let off = off(sums[0], sums[3]);
+    let off = off(sums[0], sums[4]);
     if off.abs() > bound { Err(format!("warm launches are {off:.1} % off").into()) } else { Ok(()) }
+}
+
+/// Times the CTAs in the middle of the last launch, half of them, and compares twice their cycles with those of the launch.
+fn warmed_window(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
+    let full = runs.timed(&[])?;
+    let (number, Launch { ctas, cycles, .. }) = full.last_key_value().ok_or("nothing was timed")?;
+    let window = ctas / 4..ctas * 3 / 4;
+    let share = (window.end - window.start) as f64 / *ctas as f64;
+    let only = format!("launch={number},ctas={}..{}", window.start, window.end);
+    let timed = |warm_up: Option<&str>| Ok::<_, Failed>(runs.alone(&only, warm_up)? / share);
+    let half = format!("ctas={}", window.start / 2);
+    let row = [
+        *cycles,
+        timed(None)?,
+        timed(Some(&half))?,
+        timed(Some("ctas=all"))?,
+        timed(Some("launches=all,ctas=all"))?,
+    ];
+    print_row(&format!("{} {only} {half}", runs.name()), row);
+    let off = off(row[0], row[4]);
+    if off.abs() > bound { Err(format!("a warm window is {off:.1} % off").into()) } else { Ok(()) }
 }
 
 /// Plans a program and sweeps it, and compares the estimate with the cycles of the whole run.
 fn planned(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
-    let full: f64 = runs.timed(&[])?.values().map(|(_, cycles)| cycles).sum();
+    let full: f64 = runs.timed(&[])?.values().map(|launch| launch.cycles).sum();
     let mut plan = Command::new(&runs.command);
     runs.run(plan.args(["plan", "--"]).arg(&runs.executable).args(&runs.program.args))?;
     runs.run(Command::new(&runs.command).args(["sweep", "plan.toml"]))?;
@@ -168,7 +230,7 @@ fn planned(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
     let (estimated, simulated) = (of("cycles"), of("timed"));
     let off = off(full, estimated);
     let [cost, within] = [simulated / full, of("bound")].map(|part| part * 100.0);
-    let name = &runs.program.name;
+    let name = runs.name();
     println!("{name:40} {full:9} cycles, estimate {off:+6.1} ± {within:.1} %, {cost:5.1} % simulated");
     if off.abs() > bound { Err(format!("the estimate is {off:.1} % off").into()) } else { Ok(()) }
 }
@@ -178,8 +240,10 @@ fn off(full: f64, alone: f64) -> f64 {
     (alone / full - 1.0) * 100.0
 }
 
-/// Cycles in the whole run; how far cold ones, and those after one and all launches before, are off.
-fn print_row(name: &str, [full, cold, one, all]: [f64; 4]) {
-    let [cold, one, all] = [cold, one, all].map(|cycles| off(full, cycles));
-    println!("{name:40} {full:9} cycles, cold {cold:+6.1} %, after one {one:+6.1} %, after all {all:+6.1} %");
+/// Cycles in the whole run; how far those alone are off, cold, after some CTAs, after a launch and after all.
+fn print_row(name: &str, [full, cold, some, one, all]: [f64; 5]) {
+    let [cold, some, one, all] = [cold, some, one, all].map(|cycles| off(full, cycles));
+    println!(
+        "{name:60} {full:9} cycles, cold {cold:+6.1} %, after some {some:+6.1} %, after one {one:+6.1} %, after all {all:+6.1} %"
+    );
 }

@@ -47,7 +47,8 @@ const COUNTED_BY_TIME: [(&str, &str); 2] =
     [("cuda_atomic", "threads wait by the clock"), ("cuda_barrier", "threads wait by the clock")];
 
 /// Programs that have other memory at the last launch when a launch before it was executed up to a point first, and why.
-const OTHER_MEMORY: [(&str, &str); 2] = [
+const OTHER_MEMORY: [(&str, &str); 3] = [
+    ("bfs", "its queue is in the order in which CTAs add to it"),
     (
         "thrust_algorithms",
         "it allocates by how many registers kernels have, which are those of machine code then",

@@ -4,7 +4,9 @@
 
 mod common;
 
-use saved_run::{SavedRun, differences};
+use saved_run::{About, Digest, SavedRun, State, StepWriter, differences};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -241,6 +243,23 @@ fn a_checkpoint_of_the_definition_before_is_refused_by_file_and_section() {
     let said = place.refusal(&file, &[], &[]);
     assert!(said.contains("old.vck") && said.contains("section about has schema"), "{said}");
     assert!(said.contains("remedy"), "{said}");
+}
+
+#[test]
+fn a_checkpoint_of_another_build_is_refused_by_name() {
+    let place = Place::new();
+    let (file, _) = place.save(3, &[]);
+    let saved = SavedRun::open(Path::new(&file)).expect("a checkpoint");
+    let about = saved.about().expect("whose it is");
+    let other = About { engine: Digest::of(b"another build"), ..about.clone() };
+    let kernels = BTreeMap::new();
+    let state = State { about: &other, devices: &[], memories: &[], kernels: &kernels, launch: None };
+    let mut steps = StepWriter::in_folder(place.folder.path()).expect("a folder");
+    saved_run::write(Path::new(&file), &mut steps, state, None).expect("it is written");
+    let said = place.refusal(&file, &[], &[]);
+    let builds = [other.engine, about.engine].map(|engine| engine.to_string());
+    assert!(said.contains("another build of Voltsim") && said.contains("remedy"), "{said}");
+    assert!(builds.iter().all(|build| said.contains(build.as_str())), "{said}");
 }
 
 #[test]
@@ -501,5 +520,32 @@ fn every_prefix_and_every_flipped_bit_of_a_checkpoint_is_found() {
         let mut flipped = bytes.clone();
         flipped[index] ^= 1 << (index % 8);
         assert!(verify(&flipped).is_err(), "bit {} of byte {index}", index % 8);
+    }
+}
+
+#[test]
+fn a_damaged_checkpoint_is_not_resumed() {
+    let place = Place::new();
+    for point in ["kernel=6", "kernel=7,cta=0,ctas=64,instructions=30"] {
+        let (file, _) = place.save_at(point, &[]);
+        let bytes = std::fs::read(&file).expect("a checkpoint");
+        let damaged = place.path("damaged.vck");
+        for _ in 0..8 {
+            // Other places in each run.
+            let drawn = RandomState::new().build_hasher().finish() as usize;
+            let (index, bit) = (drawn / 16 % bytes.len(), drawn % 8);
+            let mut flipped = bytes.clone();
+            flipped[index] ^= 1 << bit;
+            for (what, contents) in [("before", &bytes[..index]), ("with another bit at", &flipped[..])] {
+                std::fs::write(&damaged, contents).expect("a file");
+                let output = run(&[], &[("VOLTSIM_RESUME", &damaged)]);
+                let said = text(&output.stderr);
+                let refused = output.status.code().is_some_and(|status| (1..100).contains(&status));
+                assert!(
+                    refused && said.contains("damaged.vck"),
+                    "{point}, {what} byte {index}, bit {bit}: {said}"
+                );
+            }
+        }
     }
 }

@@ -207,10 +207,10 @@ impl<'a> Linker<'a> {
     }
 
     fn finish(self) -> Result<Program, BindError> {
-        let mut function_addresses: Vec<(u64, u32)> = self
-            .by_name
-            .iter()
-            .filter_map(|(name, &number)| match self.addresses.symbol(name)? {
+        // A function gets its address when it is first asked for: in an order that is the same in each run.
+        let mut function_addresses: Vec<(u64, u32)> = (0..)
+            .zip(&self.wanted)
+            .filter_map(|(number, function)| match self.addresses.symbol(&function.name)? {
                 SymbolAddress::Function(address) => Some((address, number)),
                 _ => None,
             })

@@ -7,6 +7,7 @@
 #include "dramsim3.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <vector>
@@ -33,7 +34,9 @@ int main(int count, char **arguments) {
         under_way.erase(first);
         answered++;
     };
-    auto *memory = dramsim3::GetMemorySystem(arguments[1], ".", read, [](uint64_t) {});
+    // Its statistics are left beside the settings.
+    std::string folder = std::filesystem::path(arguments[1]).parent_path();
+    auto *memory = dramsim3::GetMemorySystem(arguments[1], folder, read, [](uint64_t) {});
     uint64_t accepted = 0;
     for (size_t next = 0; next < requests.size() || answered < reads; now++) {
         if (next < requests.size()) {

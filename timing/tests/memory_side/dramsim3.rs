@@ -147,7 +147,9 @@ fn ours(spec: &DramSpec, requests: &[Access]) -> Outcome {
 
 /// What becomes of it there.
 fn theirs(driver: &str, settings: &str, requests: &[Access]) -> Outcome {
-    let file = std::env::temp_dir().join(format!("dramsim3-{}.ini", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("dramsim3-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("settings.ini");
     std::fs::write(&file, settings).unwrap();
     let mut lines = String::new();
     for Access { cycle, write, cell } in requests {
@@ -157,7 +159,7 @@ fn theirs(driver: &str, settings: &str, requests: &[Access]) -> Outcome {
         Command::new(driver).arg(&file).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    std::fs::remove_file(&file).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
     let (cycles, latency) = text.lines().last().unwrap().split_once(' ').unwrap();

@@ -352,6 +352,7 @@ fn kind_name(kind: AllocationKind) -> &'static str {
         AllocationKind::Heap => "heap",
         AllocationKind::Parameters => "parameters",
         AllocationKind::Mapped => "mapped",
+        AllocationKind::MappedHost => "mapped host",
         AllocationKind::Imported => "imported",
     }
 }

@@ -21,7 +21,9 @@ fn reaches(device: usize, owner: usize, found: &Allocation) -> bool {
     match found.kind {
         AllocationKind::Host | AllocationKind::Registered | AllocationKind::Managed => true,
         AllocationKind::Parameters | AllocationKind::Heap => false,
-        AllocationKind::Mapped => virtual_memory::has_access(device, found.address),
+        AllocationKind::Mapped | AllocationKind::MappedHost => {
+            virtual_memory::has_access(device, found.address)
+        }
         _ => {
             let enabled = reached(device).is_ok_and(|bits| bits.load(Ordering::Relaxed) & (1 << owner) != 0);
             enabled || pool::reaches(device, found.address)

@@ -225,8 +225,7 @@ pub(crate) fn create_multicast(properties: &MulticastProperties) -> Result<u64> 
     /// No device's.
     const NOWHERE: MemoryLocation = MemoryLocation { kind: DEVICE, id: -1 };
     properties.check()?;
-    // The pages are never touched.
-    let pages = driver()?.device.memory.create_host_pages(properties.size as u64)?;
+    let pages = driver()?.device.memory.create_untouched_pages(properties.size as u64)?;
     // Not for other processes, which would not see what is bound.
     let made_with =
         AllocationProperties { location: NOWHERE, handle_types: 0, ..AllocationProperties::imported() };

@@ -28,6 +28,8 @@ pub enum AllocationKind {
     Parameters,
     /// Pages mapped into reserved addresses (`cuMemMap`), which count where they were made.
     Mapped,
+    /// Pages of the host's memory mapped so.
+    MappedHost,
     /// Pages that something else has made, such as another process.
     Imported,
 }
@@ -43,7 +45,13 @@ impl AllocationKind {
 
     /// Does the program's own code reach it like any of its memory?
     pub fn is_seen_by_host(self) -> bool {
-        matches!(self, AllocationKind::Managed | AllocationKind::Host | AllocationKind::Registered)
+        matches!(
+            self,
+            AllocationKind::Managed
+                | AllocationKind::Host
+                | AllocationKind::Registered
+                | AllocationKind::MappedHost
+        )
     }
 
     /// Do kernels take it while they run, rather than calls of the program?
@@ -51,9 +59,14 @@ impl AllocationKind {
         matches!(self, AllocationKind::Heap | AllocationKind::Parameters)
     }
 
+    /// Does it lie in reserved addresses?
+    pub(super) fn is_mapping(self) -> bool {
+        matches!(self, AllocationKind::Mapped | AllocationKind::MappedHost)
+    }
+
     /// Is it freed by its address alone?
     pub(super) fn is_freed(self) -> bool {
-        !matches!(self, AllocationKind::Registered | AllocationKind::Mapped)
+        self != AllocationKind::Registered && !self.is_mapping()
     }
 }
 

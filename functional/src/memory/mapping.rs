@@ -39,6 +39,11 @@ fn beyond(start: u64, length: u64) -> MemoryError {
     MemoryError::OutOfRange { address: start, start, length }
 }
 
+fn uncounted_pages(size: u64) -> Result<Pages, MemoryError> {
+    let size = size.checked_next_multiple_of(PAGE).ok_or(beyond(0, size))?;
+    Pages::anonymous(size).map_err(host)
+}
+
 impl State {
     /// The mapping that holds an address.
     pub(super) fn mapping_at(&self, address: u64) -> Option<&Mapping> {
@@ -90,8 +95,12 @@ impl Memory {
 
     /// Makes pages of the host's memory, which do not count.
     pub fn create_host_pages(&self, size: u64) -> Result<Arc<Pages>, MemoryError> {
-        let size = size.checked_next_multiple_of(PAGE).ok_or(beyond(0, size))?;
-        Ok(Arc::new(Pages::anonymous(size).map_err(host)?))
+        Ok(Arc::new(uncounted_pages(size)?.of_host()))
+    }
+
+    /// Makes pages that nobody touches, which do not count.
+    pub fn create_untouched_pages(&self, size: u64) -> Result<Arc<Pages>, MemoryError> {
+        uncounted_pages(size).map(Arc::new)
     }
 
     /// The pages of a live allocation of whole pages, so that another process can map them too. What is private to this
@@ -220,7 +229,9 @@ impl Memory {
             if !access {
                 state.live.remove(&mapping.address);
             } else if !state.live.contains_key(&mapping.address) {
-                state.set_live(mapping.address, mapping.size, mapping.size, AllocationKind::Mapped);
+                let of_host = mapping.pages.is_of_host();
+                let kind = if of_host { AllocationKind::MappedHost } else { AllocationKind::Mapped };
+                state.set_live(mapping.address, mapping.size, mapping.size, kind);
             }
         }
         Ok(())
@@ -283,6 +294,17 @@ mod tests {
         assert!(memory.check_range(range + 2 * UNIT, 1).is_err());
         memory.set_access(range + UNIT, UNIT, false).unwrap();
         assert!(memory.check_range(range + UNIT, 1).is_err());
+    }
+
+    #[test]
+    fn pages_of_the_host_are_seen_by_it_wherever_they_are_mapped() {
+        let memory = memory();
+        let range = memory.reserve(2 * UNIT, UNIT, 0).unwrap();
+        memory.map(range, &memory.create_pages(UNIT).unwrap(), 0, UNIT).unwrap();
+        memory.map(range + UNIT, &memory.create_host_pages(UNIT).unwrap(), 0, UNIT).unwrap();
+        memory.set_access(range, 2 * UNIT, true).unwrap();
+        let seen: Vec<_> = memory.allocations().iter().map(|found| found.kind.is_seen_by_host()).collect();
+        assert_eq!(seen, [false, true]);
     }
 
     #[test]

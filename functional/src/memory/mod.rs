@@ -318,9 +318,9 @@ impl Memory {
             return self.elsewhere.get().and_then(|elsewhere| (elsewhere.0)(address));
         };
         let mut end = allocation.end();
-        if allocation.kind == AllocationKind::Mapped {
+        if allocation.kind.is_mapping() {
             let state = self.state.read();
-            while let Some(next) = state.live.get(&end).filter(|next| next.kind == AllocationKind::Mapped) {
+            while let Some(next) = state.live.get(&end).filter(|next| next.kind.is_mapping()) {
                 end = next.end();
             }
         }

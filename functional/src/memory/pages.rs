@@ -16,6 +16,7 @@ pub struct Pages {
     file: File,
     size: u64,
     charged: Option<Arc<AtomicU64>>,
+    of_host: bool,
 }
 
 /// What tells a file from all others of the host: the device it lies on and its number there.
@@ -38,7 +39,7 @@ impl Pages {
         // SAFETY: a descriptor just made, which nobody else owns.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });
         file.set_len(size)?;
-        Ok(Pages { file, size, charged: None })
+        Ok(Pages { file, size, charged: None, of_host: false })
     }
 
     /// The pages are counted in `used` as long as they live.
@@ -48,16 +49,27 @@ impl Pages {
         self
     }
 
+    /// The program's own code reaches them too.
+    pub(super) fn of_host(mut self) -> Pages {
+        self.of_host = true;
+        self
+    }
+
     /// Pages that another process, or another part of this one, has made. The caller hands the descriptor over.
     pub fn from_descriptor(descriptor: OwnedFd) -> io::Result<Pages> {
         let file = File::from(descriptor);
         let size = file.metadata()?.len();
-        Ok(Pages { file, size, charged: None })
+        Ok(Pages { file, size, charged: None, of_host: false })
     }
 
     /// Bytes.
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// Whether they were made for the program's own code too.
+    pub(super) fn is_of_host(&self) -> bool {
+        self.of_host
     }
 
     /// The file behind the pages.

@@ -98,7 +98,7 @@ fn main() -> ExitCode {
     let every_check = std::env::var_os(EVERY_CHECK).is_some();
     let every_timed = std::env::var_os(EVERY_TIMED).is_some();
     let every_resumed = std::env::var(EVERY_RESUMED).ok().map(|points| points.parse().unwrap_or(1));
-    let seed = match dice::seed() {
+    let seed = match dice::seed(every_resumed.is_some()) {
         Ok(seed) => seed,
         Err(error) => {
             eprintln!("{error}");

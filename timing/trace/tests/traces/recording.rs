@@ -79,7 +79,7 @@ fn a_launch_of_which_ctas_did_not_end_is_no_recording() {
 fn a_file_of_another_version_is_told_apart() {
     let mut file = file();
     file[8] += 1;
-    assert_eq!(Recording::read(&file).unwrap_err(), RecordingError::Version { found: 2 });
+    assert_eq!(Recording::read(&file).unwrap_err(), RecordingError::Version { found: 3 });
 }
 
 #[test]

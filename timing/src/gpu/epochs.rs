@@ -197,7 +197,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
             }
             self.wake[number as usize] = slot.wake();
             self.requests.sent.append(&mut slot.outbox);
-            self.turns.openings[number as usize].extend(slot.sm.take_freed());
+            self.turns.open(number as usize, slot.sm.take_freed());
             for cta in slot.finished.drain(..) {
                 self.gpu.counters.ctas_ended += 1;
                 if let Some(launch) = self.launches.iter_mut().find(|launch| launch.id == cta.launch) {

@@ -9,7 +9,7 @@ use super::Totals;
 use super::copy::RunningCopy;
 use super::launch::{Launch, LaunchId, LaunchState};
 use crate::message::MemoryReply;
-use crate::restore::{Fits, RestoreError, fits, of_unit};
+use crate::restore::{Fits, RestoreError, fits, near, of_unit};
 use crate::sm::Sm;
 use crate::specification::GpuSpec;
 
@@ -19,8 +19,8 @@ const MOST: LaunchId = 1 << 16;
 /// Whose turn is next, and what is looked at now and then.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Turns {
-    /// For each SM, since when it may have room for a CTA; one for each CTA that it may have room for, or for all. Core
-    /// cycles.
+    /// For each SM, from when on it may have room for a CTA; one for each CTA that it may have room for, or for all. Core
+    /// cycles, the earliest first.
     pub(super) openings: Vec<VecDeque<u64>>,
     /// CTAs have been started up to this core cycle.
     pub(super) dispatched: u64,
@@ -52,6 +52,15 @@ impl Turns {
         }
     }
 
+    /// An SM has room for one CTA more from each of these cycles on.
+    pub(super) fn open(&mut self, sm: usize, freed: impl Iterator<Item = u64>) {
+        let openings = &mut self.openings[sm];
+        for cycle in freed {
+            let later = openings.iter().rev().take_while(|opening| **opening > cycle).count();
+            openings.insert(openings.len() - later, cycle);
+        }
+    }
+
     /// Since when an SM may have room. Core cycles.
     pub(super) fn first_opening(&self) -> Option<u64> {
         self.openings.iter().filter_map(VecDeque::front).min().copied()
@@ -60,8 +69,8 @@ impl Turns {
     fn check(&self, sms: usize, now: u64) -> Fits {
         let Turns { openings, dispatched, turn, epochs, watch, owed } = self;
         fits(openings.len() == sms && owed.len() == sms && *turn < sms, "there is another number of SMs")?;
-        let mut cycles = openings.iter().flatten().chain([dispatched]);
-        fits(cycles.all(|cycle| *cycle <= now), "an SM has room too late")?;
+        fits(*dispatched <= now, "CTAs are started too late")?;
+        fits(openings.iter().flatten().all(|cycle| near(*cycle, now)), "an SM has room too late")?;
         fits(watch.since <= *epochs && *epochs < 1 << 60, "nothing can have moved since then")
     }
 }
@@ -124,4 +133,17 @@ pub(super) fn check_ctas(launches: &[Launch<'_>], sms: &[Sm]) -> Fits {
     }
     let mut all = launches.iter().zip(there);
     fits(all.all(|(launch, ctas)| launch.ctas_there() == ctas), "another number of CTAs is on the SMs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slot_that_is_free_first_is_filled_first_in_whatever_order_ctas_end() {
+        let mut turns = Turns::new(1);
+        turns.open(0, [40, 10].into_iter());
+        turns.open(0, [20, 50, 20].into_iter());
+        assert_eq!(turns.openings[0], [10, 20, 20, 40, 50]);
+    }
 }

@@ -56,7 +56,9 @@ fn mapping(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     let Some(text) = options.text(name)? else { return Ok(()) };
     let mapping =
         address::parse(&text).ok_or_else(|| options.error(name, "a mapping is dramid@BIT;LETTERS"))?;
-    made.add("partition", "interleave", mapping.interleave, options.source(name));
+    for key in ["interleave", "slice_interleave"] {
+        made.add("partition", key, mapping.interleave, options.source(name));
+    }
     made.add("dram", "row", mapping.row, options.source(name));
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! Which channel, slice, bank, row and column an address belongs to.
 //!
-//! The address is cut into chunks that go to one slice. The chunk's number modulo the number of slices, turned by a hash
-//! of the quotient, is the slice; quotient and offset are the address within the slice. For each quotient the turn is a
-//! permutation of the slices, so no two addresses meet, whatever the hash and the number of slices.
+//! The address is cut into chunks that go to one channel, and what a channel has into pieces that go to one of its slices.
+//! The chunk's number modulo the number of channels, turned by a hash of the quotient, is the channel; quotient and offset
+//! are the address within the channel, and the same again gives the slice. For each quotient the turn is a permutation, so
+//! no two addresses meet, whatever the hash and the numbers of channels and slices.
 
 mod consecutive;
 mod ipoly;
@@ -64,9 +65,11 @@ crate::specification! {
         channels: u32 ["channels"],
         /// L2 slices of a channel.
         slices: u32 ["slices"],
-        /// Consecutive bytes that belong to one slice.
+        /// Consecutive bytes that belong to one channel.
         interleave: u32 ["B"],
-        /// How chunks of so many bytes are spread over slices.
+        /// Consecutive bytes of what a channel has that belong to one of its slices.
+        slice_interleave: u32 ["B"],
+        /// How chunks of so many bytes are spread over channels, and over their slices.
         hash: Hash ["choice"],
     }
 }
@@ -84,8 +87,10 @@ impl PartitionSpec {
             let keys = [("partition", "slices"), ("partition", "channels")];
             return Err(document.disagree(&keys, "all channels together have 128 slices at most"));
         }
-        if !self.interleave.is_power_of_two() || self.interleave < 128 {
-            return wrong("interleave", "a power of two is needed, a line at least");
+        for (name, bytes) in [("interleave", self.interleave), ("slice_interleave", self.slice_interleave)] {
+            if !bytes.is_power_of_two() || bytes < 128 {
+                return wrong(name, "a power of two is needed, a line at least");
+            }
         }
         Ok(())
     }
@@ -105,30 +110,62 @@ pub struct Place {
     pub offset: u64,
 }
 
+/// A number of chunks cut into as many at a time as there are places: which it is of them, and of which of these.
+#[derive(Clone, Copy)]
+struct Cut {
+    places: u32,
+    bytes: u64,
+    hash: Hash,
+}
+
+impl Cut {
+    /// The place of an address, and its offset within what the place has.
+    fn place(self, address: u64) -> (u32, u64) {
+        let places = u64::from(self.places);
+        let chunk = address / self.bytes;
+        let (quotient, residue) = (chunk / places, (chunk % places) as u32);
+        (self.hash.permuted(residue, quotient, self.places), self.offset(address))
+    }
+
+    /// The offset of an address within what its place has.
+    fn offset(self, address: u64) -> u64 {
+        address / (self.bytes * u64::from(self.places)) * self.bytes + address % self.bytes
+    }
+
+    /// The address at an offset of a place.
+    fn address(self, place: u32, offset: u64) -> u64 {
+        let quotient = offset / self.bytes;
+        let residue = self.hash.unpermuted(place, quotient, self.places);
+        let chunk = quotient * u64::from(self.places) + u64::from(residue);
+        chunk * self.bytes + offset % self.bytes
+    }
+}
+
 impl PartitionSpec {
+    fn over_channels(&self) -> Cut {
+        Cut { places: self.channels, bytes: u64::from(self.interleave), hash: self.hash }
+    }
+
+    fn over_slices(&self) -> Cut {
+        Cut { places: self.slices, bytes: u64::from(self.slice_interleave), hash: self.hash }
+    }
+
     /// Where an address is.
     pub fn place(&self, address: u64) -> Place {
-        let slices = self.all_slices();
-        let chunk = address / u64::from(self.interleave);
-        let quotient = chunk / u64::from(slices);
-        let residue = (chunk % u64::from(slices)) as u32;
-        let slice = self.hash.permuted(residue, quotient, slices);
-        Place { slice, offset: self.offset(address) }
+        let (channel, within) = self.over_channels().place(address);
+        let (slice, offset) = self.over_slices().place(within);
+        Place { slice: slice * self.channels + channel, offset }
     }
 
     /// Bytes within what the slice of an address has.
     pub fn offset(&self, address: u64) -> u64 {
-        let interleave = u64::from(self.interleave);
-        address / (interleave * u64::from(self.all_slices())) * interleave + address % interleave
+        self.over_slices().offset(self.over_channels().offset(address))
     }
 
     /// The address at a place.
     pub fn address(&self, place: Place) -> u64 {
-        let slices = self.all_slices();
-        let quotient = place.offset / u64::from(self.interleave);
-        let residue = self.hash.unpermuted(place.slice, quotient, slices);
-        let chunk = quotient * u64::from(slices) + u64::from(residue);
-        chunk * u64::from(self.interleave) + place.offset % u64::from(self.interleave)
+        let (channel, slice) = self.channel(place.slice);
+        self.over_channels().address(channel, self.over_slices().address(slice, place.offset))
     }
 
     /// The channel of a slice, and which of the channel's slices it is.
@@ -152,10 +189,11 @@ mod tests {
     proptest! {
         #[test]
         fn the_map_is_one_to_one(
-            channels in 1_u32..40, slices in 1_u32..4, shift in 7_u32..12, hash in hashes(), address in 0_u64..1 << 48
+            channels in 1_u32..40, slices in 1_u32..4, shift in 7_u32..12, slice_shift in 7_u32..12, hash in hashes(),
+            address in 0_u64..1 << 48
         ) {
             prop_assume!(channels * slices <= 128);
-            let map = PartitionSpec { channels, slices, interleave: 1 << shift, hash };
+            let map = PartitionSpec { channels, slices, interleave: 1 << shift, slice_interleave: 1 << slice_shift, hash };
             let place = map.place(address);
             prop_assert!(place.slice < map.all_slices());
             prop_assert_eq!(map.address(place), address);
@@ -165,15 +203,38 @@ mod tests {
         fn power_of_two_strides_reach_most_slices_when_hashed(
             shift in 8_u32..24, hash in prop::sample::select(vec![Hash::Xor, Hash::Ipoly])
         ) {
-            let map = PartitionSpec { channels: 24, slices: 2, interleave: 256, hash };
+            let map = PartitionSpec { channels: 24, slices: 2, interleave: 256, slice_interleave: 256, hash };
             let slices: HashSet<u32> = (0..4096_u64).map(|i| map.place(i << shift).slice).collect();
             prop_assert!(slices.len() >= 24, "{}", slices.len());
         }
     }
 
     #[test]
+    fn a_chunk_is_in_one_channel_and_its_pieces_in_all_slices() {
+        let map = PartitionSpec {
+            channels: 32,
+            slices: 2,
+            interleave: 1024,
+            slice_interleave: 128,
+            hash: Hash::Ipoly,
+        };
+        for chunk in 0..100 {
+            let places: HashSet<(u32, u32)> =
+                (0..8).map(|line| map.channel(map.place(chunk * 1024 + line * 128).slice)).collect();
+            assert_eq!(places.len(), 2);
+            assert_eq!(places.iter().map(|(channel, _)| channel).collect::<HashSet<_>>().len(), 1);
+        }
+    }
+
+    #[test]
     fn consecutive_chunks_go_to_consecutive_channels() {
-        let map = PartitionSpec { channels: 24, slices: 2, interleave: 256, hash: Hash::Consecutive };
+        let map = PartitionSpec {
+            channels: 24,
+            slices: 2,
+            interleave: 256,
+            slice_interleave: 256,
+            hash: Hash::Consecutive,
+        };
         let channels: Vec<u32> = (0..26).map(|chunk| map.channel(map.place(chunk * 256).slice).0).collect();
         assert_eq!(channels, (0..24).chain(0..2).collect::<Vec<u32>>());
     }

@@ -33,6 +33,8 @@ pub struct Cta {
     pub accesses: u32,
     /// Number of its [`Stores`].
     pub stores: u32,
+    /// From when on its stores let its slot be given back. Core cycles.
+    pub stores_leave: u64,
     /// Instructions that have yet to take effect.
     pub deferred: u32,
 }
@@ -148,6 +150,7 @@ impl Sm {
             instructions: 0,
             accesses: 0,
             stores,
+            stores_leave: 0,
             deferred: 0,
         };
         self.programs[slot] = Some(Arc::clone(program));
@@ -310,8 +313,8 @@ impl Sm {
         self.state.ctas[slot].present = false;
         self.state.space.give_back(&cta.demand, cta.first_warp);
         self.programs[slot] = None;
-        self.state.freed.push(cycle + 1);
-        let Cta { launch, number, instructions, stores, .. } = cta;
+        let Cta { launch, number, instructions, stores, stores_leave, .. } = cta;
+        self.state.freed.push(stores_leave.max(cycle + 1));
         self.state.stores.end(stores, FinishedCta { cycle, launch, cta: number, instructions }, finished);
         if self.cta_count() == 0 {
             self.end_activity(cycle + 1);

@@ -13,7 +13,7 @@ const MAXIMUM_WARPS: u32 = 32 * SUB_CORES as u32;
 /// CTA slots of an SM at most.
 const MAXIMUM_CTAS: u32 = 128;
 
-/// Cycles that a CTA may take to start.
+/// Cycles that a CTA may take to start, or to leave.
 const MAXIMUM_START: u32 = 1 << 16;
 
 crate::specification! {
@@ -31,6 +31,8 @@ crate::specification! {
         shared_unit: u32 ["B"],
         /// From the end of the CTA before it, or the dispatch of the first ones, to a CTA's first fetch.
         start: u32 ["core cycles"],
+        /// From a store's leaving for the memory pipeline until its CTA's slot can be given back.
+        store: u32 ["core cycles"],
     }
 }
 
@@ -49,8 +51,10 @@ impl CtaSpec {
             ("register_unit", self.register_unit),
             ("shared_unit", self.shared_unit),
         ];
-        if self.start > MAXIMUM_START {
-            return wrong("start", "more than 65,536 cycles");
+        for (name, cycles) in [("start", self.start), ("store", self.store)] {
+            if cycles > MAXIMUM_START {
+                return wrong(name, "more than 65,536 cycles");
+            }
         }
         match positive.iter().find(|(_, value)| *value == 0) {
             Some((name, _)) => wrong(name, "no CTA would ever run"),

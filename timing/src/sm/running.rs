@@ -294,6 +294,7 @@ impl Sm {
         let stores = stores?;
         state.stores.begin(stores);
         state.ctas[cta].accesses -= 1;
+        state.ctas[cta].stores_leave = cycle + u64::from(self.gpu.cta.store);
         Some(cta)
     }
 

@@ -43,7 +43,7 @@ fn both(directions: [Direction; 2]) -> u64 {
 fn copies_that_go_the_same_way_follow_each_other_on_the_bus() {
     // Twice 12 MB at 12 GB/s, and 1,200 cycles at 1.2 GHz.
     let times = [Direction::ToDevice, Direction::FromDevice].map(|direction| both([direction; 2]));
-    assert!(times.iter().all(|time| (2_001_000..2_001_500).contains(time)), "{times:?}");
+    assert!(times.iter().all(|time| (2_001_000..2_001_700).contains(time)), "{times:?}");
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn a_miss_to_an_open_row_adds_read_and_burst() {
     let gpu = plain();
     let mut bench = Bench::new(gpu.clone());
     bench.alone(read(0, 1));
-    let latency = bench.alone(read(128, 1));
+    let latency = bench.alone(read(in_slice(&gpu, 128), 1));
     assert!(dram(&gpu, gpu.dram.cl + burst(&gpu)).contains(&(latency - hit(&gpu))), "{latency}");
     assert_eq!(bench.side.dram_counters().read_row_hits, 1);
 }

@@ -85,6 +85,21 @@ fn a_cta_gives_its_slot_back_before_its_stores_are_acknowledged() {
 }
 
 #[test]
+fn a_cta_that_has_stored_gives_its_slot_back_later() {
+    let freed = |code: &[warp_stream::MachineInstruction], store: &str| {
+        let mut bench = Bench::new(&["cta.start=0", store]);
+        // The first run brings its instructions.
+        (0..2).map(|_| (bench.run(Script::new(code), 1), bench.sm.take_freed().last().unwrap()).1).last()
+    };
+    let store = [access(MemorySpace::Global, AccessKind::Store, 4)];
+    let without = freed(&store, "cta.store=0").unwrap();
+    let with = freed(&store, "cta.store=200").unwrap();
+    assert!((195..=200).contains(&(with - without)), "{without} {with}");
+    let other = [control(OperationClass::Branch)];
+    assert_eq!(freed(&other, "cta.store=0"), freed(&other, "cta.store=200"));
+}
+
+#[test]
 fn a_cta_takes_its_time_to_start() {
     let first_issue = |start: &str| {
         let mut bench = Bench::new(&[start]);

@@ -115,7 +115,7 @@ pub(crate) fn identity(file: &Path) -> Option<Identity> {
 
 /// The program's own memory lies at the same addresses in each run, where the system allows that; they may be among a
 /// kernel's arguments.
-fn keep_addresses() {
+pub(crate) fn keep_addresses() {
     if let Ok(persona) = personality::get() {
         let _ = personality::set(persona | Persona::ADDR_NO_RANDOMIZE);
     }

@@ -4,6 +4,7 @@
 //! the place and a remedy, and the process exits with status 2.
 
 mod checkpoint;
+mod checksums;
 mod commands;
 mod difference;
 mod driver;

@@ -15,6 +15,7 @@ mod caller;
 mod capture;
 mod check;
 mod checkpoint;
+mod checksums;
 mod cluster;
 mod code_cache;
 mod context;

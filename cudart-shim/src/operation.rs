@@ -5,6 +5,7 @@
 //! operations.
 
 use crate::checkpoint::{self, Launched};
+use crate::checksums;
 use crate::copy::{Copy, Fill};
 use crate::error::Result;
 use crate::graph::{Condition, ConditionalRun};
@@ -122,11 +123,15 @@ impl Operation {
     ) -> std::result::Result<(), DeviceFault> {
         let launched =
             launch.as_ref().map(|launch| Launched { number: launch.number, way: launch.way, context });
-        self.timed(context, || {
+        let outcome = self.timed(context, || {
             checkpoint::perform(simulator, self, (step, launched), |resumption| {
                 self.execute(simulator, context, launch, resumption)
             })
-        })
+        });
+        if let (Self::Kernel(launch), Some(launched), Ok(())) = (self, launched, &outcome) {
+            checksums::after(launched.number, &launch.kernel.name.to_string_lossy());
+        }
+        outcome
     }
 
     /// Does the work, and notes it in the timeline if there is one.

@@ -5,6 +5,7 @@
 use crate::array::Arrays;
 use crate::check;
 use crate::checkpoint;
+use crate::checksums;
 use crate::context;
 use crate::coverage::coverage;
 use crate::environment;
@@ -156,7 +157,7 @@ fn settings() -> Settings {
 fn streams_of(modelled: bool) -> Config {
     // CUDA programming guide, "CUDA Environment Variables": kernel launches are synchronous.
     let blocking = environment::flag("CUDA_LAUNCH_BLOCKING");
-    if blocking || checkpoint::is_wanted() || kernel_stream::is_wanted() {
+    if blocking || checkpoint::is_wanted() || kernel_stream::is_wanted() || checksums::is_wanted() {
         Config { start: Start::OneAtATime, ..Config::default() }
     } else if modelled {
         // Each kernel and copy that the model runs beside others keeps a thread.

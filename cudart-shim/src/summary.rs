@@ -1,6 +1,7 @@
 //! What the run did, written as JSON to the file `VOLTSIM_SUMMARY` names when the process ends.
 
 use crate::check;
+use crate::checksums;
 use crate::coverage;
 use crate::entry;
 use crate::environment;
@@ -82,6 +83,7 @@ static WRITE_AT_EXIT: extern "C" fn() = {
                 || coverage::is_wanted()
                 || check::checker().is_some()
                 || kernel_stream::is_wanted()
+                || checksums::is_wanted()
             {
                 wait_for_work();
             }
@@ -89,6 +91,7 @@ static WRITE_AT_EXIT: extern "C" fn() = {
             model::write_statistics();
             coverage::write();
             kernel_stream::finish();
+            checksums::finish();
             check::summarise();
         });
     }

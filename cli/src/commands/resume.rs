@@ -9,6 +9,7 @@ use saved_run::SavedRun;
 use super::checkpoint::unreadable;
 use super::replay::Replay;
 use crate::checkpoint;
+use crate::checksums;
 use crate::failure::Failure;
 use crate::model;
 use crate::program;
@@ -45,6 +46,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     checkpoint: checkpoint::Options,
 
+    #[command(flatten)]
+    checksums: checksums::Options,
+
     /// Run only these launches of a kernel stream: kernel=GLOB,launch=A..B
     #[arg(long, value_name = "SELECTION", conflicts_with = "program")]
     launches: Option<String>,
@@ -74,6 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         .map_err(|error| unreadable(&args.file, &error))?;
     let mut command = program::command(&args.program, &args.options)?;
     args.model.set(&mut command)?;
+    args.checksums.set(&mut command)?;
     if args.cold {
         command.env("VOLTSIM_RESUME_COLD", "1");
     }
@@ -99,5 +104,6 @@ fn stream(args: &Args) -> Result<Command, Failure> {
     }
     let mut command = replay.command(&args.options)?;
     args.model.set(&mut command)?;
+    args.checksums.set(&mut command)?;
     Ok(command)
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::checkpoint;
+use crate::checksums;
 use crate::failure::Failure;
 use crate::image;
 use crate::model;
@@ -27,6 +28,9 @@ pub(crate) struct Args {
     checkpoint: checkpoint::Options,
 
     #[command(flatten)]
+    checksums: checksums::Options,
+
+    #[command(flatten)]
     image: image::Options,
 
     /// The program and its arguments
@@ -38,6 +42,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut command = program::command(&args.program, &args.options)?;
     args.model.set(&mut command)?;
+    args.checksums.set(&mut command)?;
     args.image.set(&mut command)?;
     match (args.options.checks(), args.checkpoint.is_wanted()) {
         (true, true) => {

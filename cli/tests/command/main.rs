@@ -7,6 +7,7 @@ mod builder;
 mod capture;
 mod check;
 mod checkpoint;
+mod checksums;
 mod compare;
 mod correlate;
 mod coverage;

@@ -33,7 +33,7 @@ const LIMIT: usize = 1 << 32;
 
 /// The definition that a section follows: its name, and the version of what is in it.
 fn schema(section: &str) -> Schema {
-    Schema::of(&format!("saved run, {section}, version 5"))
+    Schema::of(&format!("saved run, {section}, version 6"))
 }
 
 /// The section with the memory of a device.
@@ -192,7 +192,7 @@ pub fn write(
     }
     steps.journal.write_to(&mut writer, STEPS)?;
     for (device, memory) in devices.iter().zip(memories) {
-        let touched = memory.touched(&device.memory);
+        let touched = memory.touched(&device.memory.allocations);
         let regions: Vec<Region> = touched
             .into_iter()
             .map(|range| Region { addresses: range.clone(), touched: vec![range] })

@@ -1,9 +1,10 @@
 //! The file of a saved run: whose it is, the steps that a resumed run does not do again, and the devices at the point.
 //!
 //! A frame of `voltsim-checkpoint` with a section for each of these; `cudart-shim` writes and resumes it, the command shows,
-//! verifies and compares it.
+//! verifies and compares it. And checksums of memory after launches, by which runs are compared launch by launch.
 
 mod about;
+pub mod checksums;
 mod difference;
 mod file;
 mod pages;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +13,29 @@ pub struct Digest([u8; 16]);
 impl Digest {
     /// Of bytes.
     pub fn of(bytes: &[u8]) -> Digest {
+        Digest::so_far(blake3::Hasher::new().update(bytes))
+    }
+
+    /// Of what a hasher has been given so far.
+    pub(crate) fn so_far(hasher: &blake3::Hasher) -> Digest {
         let mut digest = [0; 16];
-        blake3::Hasher::new().update(bytes).finalize_xof().fill(&mut digest);
+        hasher.finalize_xof().fill(&mut digest);
         Digest(digest)
+    }
+}
+
+/// Text that is no digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoDigest;
+
+impl FromStr for Digest {
+    type Err = NoDigest;
+
+    fn from_str(text: &str) -> Result<Digest, NoDigest> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let number = u128::from_str_radix(text, 16).map_err(|_| NoDigest)?;
+        let is_whole = text.len() == 32 && text.bytes().all(is_digit);
+        is_whole.then_some(Digest(number.to_be_bytes())).ok_or(NoDigest)
     }
 }
 
@@ -175,4 +196,18 @@ pub struct Step {
     pub asked: Asked,
     /// What came of it.
     pub outcome: Outcome,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_written_as_it_is_read() {
+        let digest = Digest::of(b"volta");
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        for text in ["", "0", "+0000000000000000000000000000001", &digest.to_string()[1..], "é"] {
+            assert_eq!(text.parse::<Digest>(), Err(NoDigest), "{text}");
+        }
+    }
 }

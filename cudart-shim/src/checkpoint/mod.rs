@@ -209,6 +209,11 @@ pub(crate) fn admit(profile: &Profile) -> crate::error::Result<()> {
     admitted.map_err(|Refused| Error::InitializationError)
 }
 
+/// Is the run one that is resumed, and has not come to its point?
+pub(crate) fn is_before_point() -> bool {
+    checkpoints().is_some_and(|checkpoints| checkpoints.phase.lock().resumer.is_some())
+}
+
 /// Are runs of this process saved or resumed?
 pub(crate) fn is_wanted() -> bool {
     !matches!(process().checkpoints, Ok(None))

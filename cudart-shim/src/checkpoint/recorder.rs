@@ -3,6 +3,7 @@
 use super::outcome::Before;
 use super::shadow::Shadow;
 use super::{Launched, Refused, asked, own, refuse};
+use crate::checksums;
 use crate::environment;
 use crate::launch::{KernelLaunch, Way};
 use crate::log;
@@ -173,6 +174,7 @@ impl Recorder {
         }
         if environment::flag("VOLTSIM_CHECKPOINT_STOP") {
             eprintln!("voltsim: {} is written; the program ends here", file.display());
+            checksums::finish();
             end_program();
         }
         None

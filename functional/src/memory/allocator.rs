@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Who asked for memory, and so who may touch it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum AllocationKind {
     /// `cudaMalloc` and its kin.
     Device,
@@ -55,7 +55,7 @@ impl AllocationKind {
     }
 
     /// Do kernels take it while they run, rather than calls of the program?
-    pub(super) fn is_of_kernels(self) -> bool {
+    pub fn is_of_kernels(self) -> bool {
         matches!(self, AllocationKind::Heap | AllocationKind::Parameters)
     }
 
@@ -83,6 +83,9 @@ pub struct Allocation {
     pub kind: AllocationKind,
     /// Counts allocations from 1.
     pub serial: u64,
+    /// Counts allocations of its kind from 1: of a kind that calls of the program ask for, the same in each run that makes the same
+    /// calls, wherever it lies.
+    pub number: u64,
     /// It takes no room at present and holds nothing, though its addresses are taken.
     pub idle: bool,
 }

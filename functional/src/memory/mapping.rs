@@ -76,7 +76,10 @@ impl State {
     pub(super) fn set_live(&mut self, address: u64, size: u64, reserved: u64, kind: AllocationKind) {
         let serial = self.next_serial;
         self.next_serial += 1;
-        self.live.insert(address, Allocation { address, size, reserved, kind, serial, idle: false });
+        let number = self.numbers.entry(kind).or_default();
+        *number += 1;
+        let number = *number;
+        self.live.insert(address, Allocation { address, size, reserved, kind, serial, number, idle: false });
     }
 }
 

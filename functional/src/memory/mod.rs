@@ -112,6 +112,8 @@ struct State {
     free: FreeList,
     live: BTreeMap<u64, Allocation>,
     next_serial: u64,
+    /// Allocations so far, by kind.
+    numbers: BTreeMap<AllocationKind, u64>,
     /// Reserved ranges of addresses: start and size.
     reservations: BTreeMap<u64, u64>,
     /// Where the arena shows pages that are not its own, by address.
@@ -128,6 +130,7 @@ impl Memory {
             free,
             live: BTreeMap::new(),
             next_serial: 1,
+            numbers: BTreeMap::new(),
             reservations: BTreeMap::new(),
             mappings: BTreeMap::new(),
         };
@@ -399,6 +402,18 @@ mod tests {
         memory.set_idle(address, true).unwrap();
         memory.free(address).unwrap();
         assert_eq!(memory.used(), 0);
+    }
+
+    #[test]
+    fn allocations_of_a_kind_are_counted_whatever_others_there_are() {
+        let memory = memory();
+        let number = |address| memory.allocation_of(address).map(|found| found.number);
+        let first = memory.allocate(100, 1, AllocationKind::Device).unwrap();
+        memory.allocate(100, 1, AllocationKind::Heap).unwrap();
+        memory.register_host(0x1000, 100).unwrap();
+        memory.free(first).unwrap();
+        let second = memory.allocate(100, 1, AllocationKind::Device).unwrap();
+        assert_eq!((number(second), number(0x1000)), (Some(2), Some(1)));
     }
 
     #[test]

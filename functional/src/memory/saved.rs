@@ -85,10 +85,10 @@ impl Memory {
 
     /// Ranges of whole pages that hold all that is not zero of the allocations, by address. Pages that others show here
     /// too, and all of them where the host does not tell, are among them.
-    pub fn touched(&self, state: &MemoryState) -> Vec<Range<u64>> {
+    pub fn touched(&self, allocations: &[Allocation]) -> Vec<Range<u64>> {
         let map = File::open("/proc/self/pagemap").ok();
         let mut touched: Vec<Range<u64>> = Vec::new();
-        for allocation in state.allocations.iter().filter(|allocation| allocation.size > 0) {
+        for allocation in allocations.iter().filter(|allocation| allocation.size > 0) {
             let pages = allocation.pages();
             let is_shared = self.state.read().mapping_at(allocation.address).is_some();
             // The page map does not tell of pages of a file that nobody has read yet.
@@ -255,7 +255,7 @@ mod tests {
         let address = memory.allocate(64 << 20, 1, AllocationKind::Device).unwrap();
         let at = address + (40 << 20);
         memory.write(at, &[1]).unwrap();
-        let touched = memory.touched(&memory.state());
+        let touched = memory.touched(&memory.allocations());
         assert!(touched.iter().any(|range| range.contains(&at)));
         let bytes: u64 = touched.iter().map(|range| range.end - range.start).sum();
         assert!(bytes <= 4 << 20, "{bytes}");
@@ -270,7 +270,7 @@ mod tests {
         file.write_all(&vec![7; 3 * PAGE as usize]).unwrap();
         let pages = address + PAGE..address + 3 * PAGE;
         assert!(memory.map_saved(pages.clone(), &file, PAGE).unwrap());
-        let touched = memory.touched(&memory.state());
+        let touched = memory.touched(&memory.allocations());
         assert!(
             touched.iter().any(|range| range.start <= pages.start && range.end >= pages.end),
             "{touched:x?}"

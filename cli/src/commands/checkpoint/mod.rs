@@ -1,5 +1,6 @@
-//! `voltsim checkpoint`: looks at checkpoints and kernel streams without running anything.
+//! `voltsim checkpoint`: looks at checkpoints, kernel streams and checksums without running anything.
 
+mod checksums;
 mod streams;
 
 use std::io::Write;
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use launch_capture::is_stream;
+use saved_run::checksums::is_checksums;
 use saved_run::{SavedError, SavedRun, Unreadable};
 
 use crate::failure::Failure;
@@ -14,7 +16,7 @@ use crate::failure::Failure;
 /// Exit status of a comparison that has found differences.
 const DIFFERENT: u8 = 1;
 
-/// Look at checkpoints and kernel streams
+/// Look at checkpoints, kernel streams and checksums of memory
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -23,14 +25,14 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Task {
-    /// Say what a checkpoint or kernel stream is of, and what it holds
+    /// Say what a checkpoint, kernel stream or file of checksums is of, and what it holds
     Info {
-        /// What `voltsim run --checkpoint` or `--image` has written
+        /// What `voltsim run --checkpoint`, `--image` or `--checksums` has written
         file: PathBuf,
     },
-    /// Check every byte of checkpoints and kernel streams
+    /// Check every byte of checkpoints, kernel streams and files of checksums
     Verify {
-        /// What `voltsim run --checkpoint` or `--image` has written
+        /// What `voltsim run --checkpoint`, `--image` or `--checksums` has written
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
@@ -39,7 +41,7 @@ enum Task {
         /// What `voltsim run --checkpoint` has written
         file: PathBuf,
     },
-    /// Compare two checkpoints (circumstances, steps, allocations, memory), or find the first launch at which two kernel streams differ, or the memory before it. The exit status is 1 when they differ
+    /// Compare two checkpoints (circumstances, steps, allocations, memory), or find the first launch at which two kernel streams differ, or the memory before it, or the first launch after which the checksums of two runs do. The exit status is 1 when they differ
     Diff {
         /// One
         first: PathBuf,
@@ -52,14 +54,17 @@ enum Task {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     match &args.task {
         Task::Info { file } if is_stream(file) => streams::info(file, out)?,
+        Task::Info { file } if is_checksums(file) => checksums::info(file, out)?,
         Task::Info { file } => info(file, out)?,
         Task::Verify { files } => {
             for file in files {
-                match is_stream(file) {
-                    true => streams::verify(file)?,
-                    false => SavedRun::open(file)
-                        .and_then(|saved| saved.verify())
-                        .map_err(|error| unreadable(file, &error))?,
+                if is_stream(file) {
+                    streams::verify(file)?;
+                } else if is_checksums(file) {
+                    checksums::verify(file)?;
+                } else {
+                    let verified = SavedRun::open(file).and_then(|saved| saved.verify());
+                    verified.map_err(|error| unreadable(file, &error))?;
                 }
                 writeln!(out, "{}: whole", file.display())?;
             }
@@ -71,6 +76,11 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         Task::Diff { first, second } if is_stream(first) && is_stream(second) => {
             if let Some(difference) = streams::first_difference(first, second)? {
                 writeln!(out, "{difference}")?;
+                return Ok(ExitCode::from(DIFFERENT));
+            }
+        }
+        Task::Diff { first, second } if is_checksums(first) || is_checksums(second) => {
+            if checksums::diff(first, second, out)? {
                 return Ok(ExitCode::from(DIFFERENT));
             }
         }

@@ -1,0 +1,354 @@
+//! Where two runs first have something else in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::{ChecksumsError, ChecksumsReader, Launch, Name, Sum, Sums};
+
+/// Allocations that are told of a launch, or that lie elsewhere.
+const MOST: usize = 20;
+
+/// Two runs beside each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// Launches after which both have the same in memory.
+    pub launches: u64,
+    /// The first difference, line by line; empty if there is none.
+    pub difference: Vec<String>,
+    /// What lies at other addresses, line by line: a pointer to it is not the same word in both runs.
+    pub moved: Vec<String>,
+}
+
+/// Compares two runs launch by launch, where both have checksums; a run that was resumed has none before its point. A difference
+/// before the place where a file is damaged is one all the same.
+pub fn first_difference(one: &Path, other: &Path) -> Result<Compared, ChecksumsError> {
+    let [of_one, of_other] = [Contents::of(one), Contents::of(other)];
+    let (of_one, of_other) = (of_one?, of_other?);
+    let mut runs = [Run::open(one, &of_other)?, Run::open(other, &of_one)?];
+    let mut search = Search::default();
+    while search.difference.is_empty() && search.compare_next(&mut runs) {}
+    let Search { launches, difference, moved, .. } = search;
+    if difference.is_empty() {
+        if let Some(error) = of_one.error.or(of_other.error) {
+            return Err(error);
+        }
+        if launches == 0 {
+            let files = [one, other].map(Path::to_owned);
+            return Err(ChecksumsError::Apart {
+                files,
+                told: [told(&of_one.launches), told(&of_other.launches)],
+            });
+        }
+    }
+    let moved = moved.iter().map(|(name, [here, there])| {
+        format!("{name} lies at {here:#x} in the first and at {there:#x} in the second: a pointer to it is another word")
+    });
+    Ok(Compared { launches, difference, moved: moved.take(MOST).collect() })
+}
+
+/// The launches that a file has.
+struct Contents {
+    launches: BTreeSet<u64>,
+    every: u64,
+    /// Why there are no more.
+    error: Option<ChecksumsError>,
+}
+
+impl Contents {
+    fn of(file: &Path) -> Result<Contents, ChecksumsError> {
+        let mut reader = ChecksumsReader::open(file)?;
+        let mut contents = Contents { launches: BTreeSet::new(), every: reader.every(), error: None };
+        loop {
+            match reader.next_launch() {
+                Ok(Some(launch)) => contents.launches.insert(launch.number),
+                Ok(None) => break,
+                Err(error) => {
+                    contents.error = Some(error);
+                    break;
+                }
+            };
+        }
+        Ok(contents)
+    }
+
+    /// Is the launch one that should be there? A resumed run has none before its point.
+    fn lacks(&self, launch: u64) -> bool {
+        let is_after = |last: &u64| self.error.is_none() || launch < *last;
+        launch.is_multiple_of(self.every)
+            && !self.launches.contains(&launch)
+            && self.launches.first().is_some_and(|first| *first < launch)
+            && self.launches.last().is_some_and(is_after)
+    }
+}
+
+fn told(launches: &BTreeSet<u64>) -> String {
+    match (launches.first(), launches.last()) {
+        (Some(first), Some(last)) if first < last => format!("launches {first} to {last}"),
+        (Some(only), _) => format!("launch {only}"),
+        _ => "none".to_owned(),
+    }
+}
+
+/// A run that is read beside another.
+struct Run<'o> {
+    file: PathBuf,
+    reader: ChecksumsReader,
+    other: &'o Contents,
+}
+
+/// What comes next in a run.
+enum Next {
+    /// A launch that both have.
+    Common(Launch),
+    /// One that the other should have too.
+    Alone(Launch),
+    /// Nothing, or what cannot be read.
+    End,
+}
+
+impl Run<'_> {
+    fn open<'o>(file: &Path, other: &'o Contents) -> Result<Run<'o>, ChecksumsError> {
+        Ok(Run { file: file.to_owned(), reader: ChecksumsReader::open(file)?, other })
+    }
+
+    fn next(&mut self) -> Next {
+        while let Ok(Some(launch)) = self.reader.next_launch() {
+            if self.other.launches.contains(&launch.number) {
+                return Next::Common(launch);
+            }
+            if self.other.lacks(launch.number) {
+                return Next::Alone(launch);
+            }
+        }
+        Next::End
+    }
+}
+
+#[derive(Default)]
+struct Search {
+    launches: u64,
+    /// The last launch after which both had the same.
+    same: Option<u64>,
+    difference: Vec<String>,
+    moved: BTreeMap<Name, [u64; 2]>,
+}
+
+impl Search {
+    /// Goes to the next launch; `false` if there is none.
+    fn compare_next(&mut self, [one, other]: &mut [Run<'_>; 2]) -> bool {
+        let (launch, launch_b) = match (one.next(), other.next()) {
+            (Next::Common(launch), Next::Common(launch_b)) => (launch, launch_b),
+            (Next::Alone(launch), _) => return self.found(alone(&launch, &other.file)),
+            (_, Next::Alone(launch)) => return self.found(alone(&launch, &one.file)),
+            (_, _) => return false,
+        };
+        if launch != launch_b {
+            let [one, other] =
+                [launch, launch_b].map(|Launch { number, kernel }| format!("launch {number} of {kernel}"));
+            return self.found(vec![format!("the first run goes on with {one}, the second with {other}")]);
+        }
+        let (memory, memory_b) = (one.reader.memory(), other.reader.memory());
+        let names: BTreeSet<&Name> = memory.keys().chain(memory_b.keys()).collect();
+        let differing = |name: &&Name| of_allocation(name, memory, memory_b);
+        let differences: Vec<String> = names.iter().filter_map(differing).collect();
+        for name in names {
+            if let (Some(here), Some(there)) = (memory.get(name), memory_b.get(name))
+                && here.address != there.address
+            {
+                self.moved.entry(*name).or_insert([here.address, there.address]);
+            }
+        }
+        if differences.is_empty() {
+            (self.launches, self.same) = (self.launches + 1, Some(launch.number));
+            return true;
+        }
+        let Launch { number, kernel } = launch;
+        let before = self.same.map_or_else(
+            || "it is the first that both have".to_owned(),
+            |same| format!("after launch {same} they were the same"),
+        );
+        let more = differences.len().saturating_sub(MOST);
+        let mut lines = vec![format!("after launch {number} of {kernel} memory differs; {before}")];
+        lines.extend(differences.into_iter().take(MOST));
+        if more > 0 {
+            lines.push(format!("and {more} more allocations"));
+        }
+        self.found(lines)
+    }
+
+    fn found(&mut self, lines: Vec<String>) -> bool {
+        self.difference = lines;
+        true
+    }
+}
+
+fn alone(launch: &Launch, lacking: &Path) -> Vec<String> {
+    vec![format!("{} has no launch {} of {}", lacking.display(), launch.number, launch.kernel)]
+}
+
+/// How an allocation differs.
+fn of_allocation(name: &Name, memory: &Sums, memory_b: &Sums) -> Option<String> {
+    let described = |sum: &Sum| format!("{} bytes at {:#x}", sum.size, sum.address);
+    match (memory.get(name), memory_b.get(name)) {
+        (Some(sum), Some(sum_b)) if sum.size != sum_b.size => {
+            Some(format!("{name}: {} in the first, {} in the second", described(sum), described(sum_b)))
+        }
+        (Some(sum), Some(sum_b)) if sum.digest != sum_b.digest => {
+            let also = match sum.address == sum_b.address {
+                true => String::new(),
+                false => format!(" ({:#x} in the second)", sum_b.address),
+            };
+            Some(format!("{name}, {}{also}: other contents", described(sum)))
+        }
+        (Some(_), Some(_)) | (None, None) => None,
+        (Some(sum), None) => Some(format!("{name}, {}: only the first has it", described(sum))),
+        (None, Some(sum)) => Some(format!("{name}, {}: only the second has it", described(sum))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use functional::memory::AllocationKind;
+    use tempfile::TempDir;
+
+    use super::super::ChecksumsWriter;
+    use super::*;
+    use crate::step::Digest;
+
+    /// A launch: its number, and the device's allocations by number, address and what is in them.
+    type Recorded<'a> = (u64, &'a [(u64, u64, &'a [u8])]);
+
+    struct Files(TempDir);
+
+    impl Files {
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        fn write(&self, name: &str, every: u64, launches: &[Recorded<'_>]) -> PathBuf {
+            let file = self.path(name);
+            let mut writer = ChecksumsWriter::create(&file, &["./a.out".to_owned()], every).unwrap();
+            for (launch, allocations) in launches {
+                let sums = allocations.iter().map(|&(number, address, bytes)| {
+                    let name = Name { device: 0, kind: AllocationKind::Device, number };
+                    (name, Sum { address, size: bytes.len() as u64, digest: Digest::of(bytes) })
+                });
+                writer.add(*launch, "step", sums.collect()).unwrap();
+            }
+            writer.finish().unwrap();
+            file
+        }
+    }
+
+    fn files() -> Files {
+        Files(tempfile::tempdir().unwrap())
+    }
+
+    const RUN: [Recorded<'_>; 3] = [
+        (1, &[(1, 0x1000, b"a"), (2, 0x2000, b"b")]),
+        (2, &[(1, 0x1000, b"a"), (2, 0x2000, b"c"), (3, 0x3000, b"d")]),
+        (3, &[(2, 0x2000, b"c"), (3, 0x3000, b"e")]),
+    ];
+
+    #[test]
+    fn the_first_launch_and_the_allocations_are_named() {
+        let files = files();
+        let other: [Recorded<'_>; 3] =
+            [RUN[0], (2, &[(1, 0x1000, b"a"), (2, 0x2000, b"x"), (3, 0x3000, b"d")]), RUN[2]];
+        let [one, other] = [files.write("one", 1, &RUN), files.write("other", 1, &other)];
+        let found = first_difference(&one, &other).unwrap();
+        assert_eq!(found.launches, 1);
+        assert_eq!(
+            found.difference,
+            [
+                "after launch 2 of step memory differs; after launch 1 they were the same",
+                "device 0, Device allocation 2, 1 bytes at 0x2000: other contents",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_run_that_was_resumed_is_compared_from_its_point_on() {
+        let files = files();
+        let [one, resumed] = [files.write("one", 1, &RUN), files.write("resumed", 1, &RUN[1..])];
+        let same = Compared { launches: 2, ..Compared::default() };
+        assert_eq!(first_difference(&one, &resumed).unwrap(), same);
+        assert_eq!(first_difference(&resumed, &one).unwrap(), same);
+    }
+
+    #[test]
+    fn a_launch_that_is_missing_after_the_first_is_a_difference() {
+        let files = files();
+        let one = files.write("one", 1, &RUN);
+        for (name, launches) in [("shorter", &RUN[..2]), ("gap", &[RUN[0], RUN[2]][..])] {
+            let other = files.write(name, 1, launches);
+            for (first, second) in [(&one, &other), (&other, &one)] {
+                let found = first_difference(first, second).unwrap().difference.join("\n");
+                assert!(found.contains(&format!("{name} has no launch")), "{found}");
+            }
+        }
+    }
+
+    #[test]
+    fn runs_of_which_one_has_fewer_launches_by_choice_are_compared_where_both_have_them() {
+        let files = files();
+        let [one, other] = [files.write("one", 1, &RUN), files.write("other", 2, &[RUN[1]])];
+        assert_eq!(first_difference(&one, &other).unwrap().launches, 1);
+    }
+
+    #[test]
+    fn what_lies_elsewhere_is_told_and_is_no_difference() {
+        let files = files();
+        let [one, other] = [
+            files.write("one", 1, &RUN[..1]),
+            files.write("other", 1, &[(1, &[(1, 0x5000, b"a"), (2, 0x2000, b"b")])]),
+        ];
+        let found = first_difference(&one, &other).unwrap();
+        assert_eq!((found.launches, found.difference.len()), (1, 0));
+        assert!(found.moved.len() == 1 && found.moved[0].contains("0x5000"), "{:?}", found.moved);
+    }
+
+    #[test]
+    fn runs_without_a_launch_in_common_cannot_be_compared() {
+        let files = files();
+        let [one, other] = [files.write("one", 2, &RUN[1..2]), files.write("other", 3, &RUN[2..])];
+        assert!(matches!(first_difference(&one, &other), Err(ChecksumsError::Apart { .. })));
+    }
+
+    #[test]
+    fn every_prefix_and_every_flipped_bit_of_a_file_is_found() {
+        let files = files();
+        let whole = files.write("whole", 1, &RUN);
+        let bytes = std::fs::read(&whole).unwrap();
+        let damaged = files.path("damaged");
+        let error = |bytes: &[u8]| {
+            std::fs::write(&damaged, bytes).unwrap();
+            first_difference(&whole, &damaged).map_err(|error| error.to_string()).expect_err("damaged")
+        };
+        for length in 0..bytes.len() {
+            let said = error(&bytes[..length]);
+            assert!(said.contains("damaged"), "{length}: {said}");
+        }
+        for at in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << (at % 8);
+            error(&flipped);
+        }
+    }
+
+    #[test]
+    fn a_difference_before_the_place_where_a_file_ends_is_one() {
+        let files = files();
+        let one = files.write("one", 1, &RUN);
+        let other = files.write("other", 1, &[(1, &[(1, 0x1000, b"x"), (2, 0x2000, b"b")]), RUN[1]]);
+        let bytes = std::fs::read(&other).unwrap();
+        let end = bytes.windows(5).position(|word| word == b"\nend\t").unwrap();
+        std::fs::write(&other, &bytes[..=end]).unwrap();
+        assert_eq!(first_difference(&one, &other).unwrap().difference.len(), 2);
+        let cut = files.write("cut", 1, &RUN);
+        let bytes = std::fs::read(&cut).unwrap();
+        std::fs::write(&cut, &bytes[..bytes.len() - 39]).unwrap();
+        let error = first_difference(&one, &cut).unwrap_err();
+        assert!(matches!(error, ChecksumsError::Unfinished { launch: Some(3), .. }), "{error}");
+    }
+}

@@ -1,0 +1,207 @@
+//! A digest of what is in an allocation, wherever it lies. Blocks of zeros count as blocks that were never touched, so large allocations
+//! of which little is used take little time.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::slice;
+
+use functional::memory::{Allocation, AllocationKind, Memory, MemoryError};
+
+use crate::step::Digest;
+
+/// Bytes of a block, counted from the allocation's first byte.
+const BLOCK: usize = 4096;
+/// Blocks that are read at once.
+const BLOCKS: u64 = 256;
+
+/// Memory that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// The program's own memory, through which the system lets it be read.
+    #[error("/proc/self/mem: {0}")]
+    Own(#[from] io::Error),
+    /// Of a device.
+    #[error(transparent)]
+    Device(#[from] MemoryError),
+}
+
+/// Makes digests of allocations.
+#[derive(Debug)]
+pub struct MemoryDigester {
+    blocks: Vec<u8>,
+    /// The program's own memory. What the program has registered it may have unmapped, which must not end it.
+    own: Option<File>,
+}
+
+impl Default for MemoryDigester {
+    fn default() -> Self {
+        MemoryDigester { blocks: vec![0; BLOCK * BLOCKS as usize], own: None }
+    }
+}
+
+impl MemoryDigester {
+    /// Of what is in an allocation of this memory. Nothing may write to it meanwhile.
+    pub fn digest(&mut self, memory: &Memory, allocation: &Allocation) -> Result<Digest, Unreadable> {
+        let Self { blocks, own } = self;
+        let mut contents = Contents::default();
+        if allocation.kind != AllocationKind::Registered {
+            for range in memory.touched(slice::from_ref(allocation)) {
+                contents
+                    .add(allocation, &range, blocks, |address, bytes| memory.read_pages(address, bytes))?;
+            }
+            return Ok(contents.digest(allocation.size));
+        }
+        let own = match own {
+            Some(own) => own,
+            None => own.insert(File::open("/proc/self/mem")?),
+        };
+        let all = allocation.address..allocation.end();
+        contents.add(allocation, &all, blocks, |address, bytes| {
+            if own.read_exact_at(bytes, address).is_err() {
+                // It is no longer mapped, so it holds nothing.
+                bytes.fill(0);
+            }
+            Ok::<(), Unreadable>(())
+        })?;
+        Ok(contents.digest(allocation.size))
+    }
+}
+
+/// What is in an allocation, as far as it was read.
+#[derive(Default)]
+struct Contents {
+    bytes: blake3::Hasher,
+    /// Where stretches of blocks begin and end that are not zero.
+    places: blake3::Hasher,
+    /// The block after the last one that is not zero.
+    end: Option<u64>,
+    /// Blocks before this one were read.
+    read: u64,
+}
+
+impl Contents {
+    /// Reads what of the allocation lies in a range of addresses, which come in order.
+    fn add<E>(
+        &mut self,
+        allocation: &Allocation,
+        range: &Range<u64>,
+        blocks: &mut [u8],
+        mut read: impl FnMut(u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let inside = |address: u64| address.clamp(allocation.address, allocation.end()) - allocation.address;
+        let mut next = (inside(range.start) / BLOCK as u64).max(self.read);
+        let last = inside(range.end).div_ceil(BLOCK as u64);
+        while next < last {
+            let at = next * BLOCK as u64;
+            let count = (last - next).min(BLOCKS);
+            let length = (allocation.size - at).min(count * BLOCK as u64) as usize;
+            let Some(bytes) = blocks.get_mut(..length) else { break };
+            read(allocation.address + at, bytes)?;
+            self.add_blocks(next, bytes);
+            next += count;
+        }
+        self.read = self.read.max(last);
+        Ok(())
+    }
+
+    fn add_blocks(&mut self, first: u64, bytes: &[u8]) {
+        let is_zero = |block: &[u8]| block == &[0; BLOCK][..block.len()];
+        // Long stretches at once: the hash is several times as fast so.
+        let mut stretch = 0..0;
+        for (number, block) in (first..).zip(bytes.chunks(BLOCK)) {
+            if is_zero(block) {
+                self.bytes.update(bytes.get(stretch.clone()).unwrap_or_default());
+                stretch = stretch.end + block.len()..stretch.end + block.len();
+                continue;
+            }
+            stretch.end += block.len();
+            if self.end != Some(number) {
+                self.end_stretch();
+                self.places.update(&number.to_le_bytes());
+            }
+            self.end = Some(number + 1);
+        }
+        self.bytes.update(bytes.get(stretch).unwrap_or_default());
+    }
+
+    fn end_stretch(&mut self) {
+        if let Some(end) = self.end {
+            self.places.update(&end.to_le_bytes());
+        }
+    }
+
+    fn digest(mut self, size: u64) -> Digest {
+        self.end_stretch();
+        let parts = [self.places.finalize(), self.bytes.finalize()];
+        let parts = parts.iter().flat_map(|part| *part.as_bytes());
+        Digest::of(&size.to_le_bytes().into_iter().chain(parts).collect::<Vec<u8>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Digests of allocations of `size` bytes with bytes at offsets.
+    fn digests<const N: usize>(size: u64, written: [&[(u64, &[u8])]; N]) -> [Digest; N] {
+        let memory = Memory::new(1 << 30).unwrap();
+        written.map(|written| {
+            let address = memory.allocate(size, 1, AllocationKind::Module).unwrap();
+            written.iter().for_each(|(offset, bytes)| memory.write(address + offset, bytes).unwrap());
+            let allocation = memory.allocation_of(address).unwrap();
+            MemoryDigester::default().digest(&memory, &allocation).unwrap()
+        })
+    }
+
+    #[test]
+    fn the_same_bytes_have_the_same_digest_at_another_address() {
+        // Of these sizes allocations do not begin with pages.
+        for size in [700, 5000, 3 << 20] {
+            let written: &[(u64, &[u8])] = &[(0, b"some"), (size - 4, b"more")];
+            let [one, other] = digests(size, [written; 2]);
+            assert_eq!(one, other, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_byte_that_is_another_and_one_that_lies_elsewhere_are_noticed() {
+        let at = |offset| vec![(offset, &b"x"[..])];
+        let [here, there, next, other] = digests(3 << 20, [&at(0), &at(1), &at(4096), &[(0, b"y")]]);
+        let distinct: std::collections::HashSet<_> = [here, there, next, other].into();
+        assert_eq!(distinct.len(), 4);
+    }
+
+    #[test]
+    fn touched_zeros_are_as_untouched_ones() {
+        let [touched, untouched] = digests(3 << 20, [&[(1 << 20, &[0; 9000])], &[]]);
+        assert_eq!(touched, untouched);
+    }
+
+    #[test]
+    fn a_stretch_that_is_longer_than_what_is_read_at_once_counts_like_any() {
+        let long = vec![7; 2 << 20];
+        let [at_once, in_parts, less] = digests(
+            3 << 20,
+            [&[(0, &long)], &[(0, &long[..1 << 20]), (1 << 20, &long[1 << 20..])], &[(0, &long[1..])]],
+        );
+        assert_eq!(at_once, in_parts);
+        assert_ne!(at_once, less);
+    }
+
+    #[test]
+    fn memory_of_the_programs_own_that_is_gone_is_as_zeros() {
+        let memory = Memory::new(1 << 30).unwrap();
+        let digest = |address: u64| {
+            memory.register_host(address, 5000).unwrap();
+            let allocation = memory.allocation_of(address).unwrap();
+            MemoryDigester::default().digest(&memory, &allocation).unwrap()
+        };
+        let (zeros, ones) = (vec![0_u8; 5000], vec![1_u8; 5000]);
+        let [zeros_there, ones_there] = [&zeros, &ones].map(|bytes| digest(bytes.as_ptr() as u64));
+        // Nothing is ever mapped in the first page.
+        assert_eq!(digest(16), zeros_there);
+        assert_ne!(ones_there, zeros_there);
+    }
+}

@@ -1,0 +1,316 @@
+//! Reads checksums of a run's memory, launch by launch.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use functional::memory::AllocationKind;
+
+use super::{FORMAT, MAGIC, Name, Sum, Sums, word};
+use crate::step::Digest;
+
+/// Bytes of a line, at most.
+const LONGEST: u64 = 1 << 20;
+
+/// Kinds of allocations that have checksums.
+const KINDS: [AllocationKind; 9] = [
+    AllocationKind::Device,
+    AllocationKind::Array,
+    AllocationKind::Managed,
+    AllocationKind::Host,
+    AllocationKind::Registered,
+    AllocationKind::Module,
+    AllocationKind::Heap,
+    AllocationKind::Mapped,
+    AllocationKind::Imported,
+];
+
+/// Why checksums cannot be read or compared.
+#[derive(Debug, thiserror::Error)]
+pub enum ChecksumsError {
+    /// The file as such.
+    #[error("{}: {error}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// Nothing is in it.
+    #[error("{}: it is empty: no launch has come to its end", .0.display())]
+    Empty(PathBuf),
+    /// Something else.
+    #[error("{}: this is no file of checksums", .0.display())]
+    Foreign(PathBuf),
+    /// Another format.
+    #[error("{}: it has format {found} of checksums, and this Voltsim reads format {FORMAT}", file.display())]
+    Format {
+        /// The file.
+        file: PathBuf,
+        /// Its format.
+        found: String,
+    },
+    /// A line that is not what it was.
+    #[error("{}, line {line}: {what}", file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// Which line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The end is missing.
+    #[error(
+        "{}, line {line}: the file ends here {}, and has no line that ends it: it was cut off, or the program was killed or still runs",
+        file.display(),
+        launch.map_or_else(|| "before the first launch".to_owned(), |launch| format!("after launch {launch}"))
+    )]
+    Unfinished {
+        /// The file.
+        file: PathBuf,
+        /// The line that is missing.
+        line: u64,
+        /// The last launch that is there.
+        launch: Option<u64>,
+    },
+    /// There is nothing to compare.
+    #[error("{} and {} have no launch in common: {} and {}", files[0].display(), files[1].display(), told[0], told[1])]
+    Apart {
+        /// The files.
+        files: [PathBuf; 2],
+        /// Which launches they have.
+        told: [String; 2],
+    },
+}
+
+impl ChecksumsError {
+    /// What the user can do.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            ChecksumsError::Read { .. } => "Check the path and its permissions",
+            ChecksumsError::Empty(_) => {
+                "Record a program that launches kernels, with --checksums-every no more than its launches"
+            }
+            ChecksumsError::Foreign(_) => "Give what `voltsim run --checksums FILE` has written",
+            ChecksumsError::Format { .. } => {
+                "Record the checksums anew, or use the Voltsim that has made them"
+            }
+            ChecksumsError::Damaged { .. } => "Copy the file again, or record the checksums anew",
+            ChecksumsError::Unfinished { .. } => {
+                "Copy the file again, or record the checksums anew and let the program come to its end"
+            }
+            ChecksumsError::Apart { .. } => "Record both with the same --checksums-every",
+        }
+    }
+}
+
+/// A launch after which checksums were made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Its number.
+    pub number: u64,
+    /// Its kernel.
+    pub kernel: String,
+}
+
+/// A file of checksums that is read.
+#[derive(Debug)]
+pub struct ChecksumsReader {
+    file: PathBuf,
+    lines: BufReader<File>,
+    /// Lines that were read.
+    line: u64,
+    /// Of the lines that were read.
+    read: blake3::Hasher,
+    program: String,
+    every: u64,
+    memory: Sums,
+    launches: u64,
+    last: Option<u64>,
+    has_ended: bool,
+}
+
+impl ChecksumsReader {
+    /// Opens a file.
+    pub fn open(file: &Path) -> Result<ChecksumsReader, ChecksumsError> {
+        let opened = File::open(file);
+        let lines = opened.map_err(|error| ChecksumsError::Read { file: file.to_owned(), error })?;
+        let mut reader = ChecksumsReader {
+            file: file.to_owned(),
+            lines: BufReader::new(lines),
+            line: 0,
+            read: blake3::Hasher::new(),
+            program: String::new(),
+            every: 0,
+            memory: Sums::new(),
+            launches: 0,
+            last: None,
+            has_ended: false,
+        };
+        reader.read_head()?;
+        Ok(reader)
+    }
+
+    /// The program, with its arguments.
+    pub fn program(&self) -> &str {
+        &self.program
+    }
+
+    /// How many launches there are from one to the next that has checksums.
+    pub fn every(&self) -> u64 {
+        self.every
+    }
+
+    /// What is in memory after the launch that was read last.
+    pub fn memory(&self) -> &Sums {
+        &self.memory
+    }
+
+    /// The next launch; none at the end of the file.
+    pub fn next_launch(&mut self) -> Result<Option<Launch>, ChecksumsError> {
+        if self.has_ended {
+            return Ok(None);
+        }
+        let (words, before) = self.words()?;
+        let launch = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            [word::LAUNCH, number, kernel] => {
+                Launch { number: self.number(number)?, kernel: kernel.to_owned() }
+            }
+            [word::END, launches, digest] => {
+                self.compare_digest(digest, before)?;
+                if self.number(launches)? != self.launches {
+                    return Err(self.damaged(format!("there are {} launches before it", self.launches)));
+                }
+                let left = self.lines.fill_buf().map(|left| !left.is_empty());
+                if left.map_err(|error| self.unreadable(error))? {
+                    return Err(self.damaged("there is more behind it"));
+                }
+                self.has_ended = true;
+                return Ok(None);
+            }
+            _ => return Err(self.damaged("it is neither a launch nor the end")),
+        };
+        while self.read_allocation()? {}
+        self.launches += 1;
+        self.last = Some(launch.number);
+        Ok(Some(launch))
+    }
+
+    /// Reads a line of a launch; `false` if it was the last.
+    fn read_allocation(&mut self) -> Result<bool, ChecksumsError> {
+        let (words, before) = self.words()?;
+        match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            [word::HAS, device, kind, number, address, size, digest] => {
+                let name = self.name(device, kind, number)?;
+                let address = address.strip_prefix("0x").and_then(|it| u64::from_str_radix(it, 16).ok());
+                let (Some(address), Ok(digest)) = (address, Digest::from_str(digest)) else {
+                    return Err(self.damaged("address or digest is none"));
+                };
+                let sum = Sum { address, size: self.number(size)?, digest };
+                self.memory.insert(name, sum);
+            }
+            [word::LOST, device, kind, number] => {
+                let name = self.name(device, kind, number)?;
+                if self.memory.remove(&name).is_none() {
+                    return Err(self.damaged(format!("{name} was not there before")));
+                }
+            }
+            [word::SUM, digest] => {
+                self.compare_digest(digest, before)?;
+                return Ok(false);
+            }
+            _ => return Err(self.damaged("it is no line of a launch")),
+        }
+        Ok(true)
+    }
+
+    fn read_head(&mut self) -> Result<(), ChecksumsError> {
+        let mut beginning = Vec::new();
+        let length = MAGIC.len() as u64;
+        let read = self.lines.by_ref().take(length).read_to_end(&mut beginning);
+        read.map_err(|error| self.unreadable(error))?;
+        if beginning.is_empty() {
+            return Err(ChecksumsError::Empty(self.file.clone()));
+        }
+        if beginning != MAGIC.as_bytes() {
+            return Err(match MAGIC.as_bytes().starts_with(&beginning) {
+                true => self.unfinished(),
+                false => ChecksumsError::Foreign(self.file.clone()),
+            });
+        }
+        self.read.update(&beginning);
+        let (format, _) = self.words()?;
+        match format.get(1) {
+            Some(found) if found.parse() != Ok(FORMAT) => {
+                let (file, found) = (self.file.clone(), found.clone());
+                return Err(ChecksumsError::Format { file, found });
+            }
+            Some(_) => {}
+            None => return Err(self.damaged("it does not say its format")),
+        }
+        let (program, _) = self.words()?;
+        match program.as_slice() {
+            [name, program] if name == word::PROGRAM => self.program.clone_from(program),
+            _ => return Err(self.damaged("the program is missing")),
+        }
+        let (every, _) = self.words()?;
+        match every.as_slice() {
+            [name, every] if name == word::EVERY => self.every = self.number(every)?,
+            _ => return Err(self.damaged("it does not say how many launches have checksums")),
+        }
+        match self.every {
+            0 => Err(self.damaged("0 is no number of launches")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The words of the next line, and the digest of what is before it.
+    fn words(&mut self) -> Result<(Vec<String>, Digest), ChecksumsError> {
+        let before = Digest::so_far(&self.read);
+        let mut line = Vec::new();
+        let read = self.lines.by_ref().take(LONGEST).read_until(b'\n', &mut line);
+        read.map_err(|error| self.unreadable(error))?;
+        let Some(text) = line.strip_suffix(b"\n") else {
+            self.line += 1;
+            return Err(match line.len() as u64 == LONGEST {
+                true => self.damaged("it has no end"),
+                false => self.unfinished(),
+            });
+        };
+        self.line += 1;
+        self.read.update(&line);
+        let text = str::from_utf8(text).map_err(|_| self.damaged("it is no text"))?;
+        Ok((text.split('\t').map(str::to_owned).collect(), before))
+    }
+
+    fn compare_digest(&self, digest: &str, before: Digest) -> Result<(), ChecksumsError> {
+        match Digest::from_str(digest) == Ok(before) {
+            true => Ok(()),
+            false => Err(self.damaged("what is before it is not what was written")),
+        }
+    }
+
+    fn name(&self, device: &str, kind: &str, number: &str) -> Result<Name, ChecksumsError> {
+        let known = KINDS.into_iter().find(|known| format!("{known:?}") == kind);
+        let kind = known.ok_or_else(|| self.damaged(format!("`{kind}` is no kind of allocation")))?;
+        Ok(Name { device: self.number(device)?, kind, number: self.number(number)? })
+    }
+
+    fn number(&self, text: &str) -> Result<u64, ChecksumsError> {
+        text.parse().map_err(|_| self.damaged(format!("`{text}` is no number")))
+    }
+
+    fn damaged(&self, what: impl Into<String>) -> ChecksumsError {
+        ChecksumsError::Damaged { file: self.file.clone(), line: self.line, what: what.into() }
+    }
+
+    fn unfinished(&self) -> ChecksumsError {
+        ChecksumsError::Unfinished { file: self.file.clone(), line: self.line.max(1), launch: self.last }
+    }
+
+    fn unreadable(&self, error: io::Error) -> ChecksumsError {
+        ChecksumsError::Read { file: self.file.clone(), error }
+    }
+}

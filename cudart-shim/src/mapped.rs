@@ -1,6 +1,7 @@
 //! What of the process's memory can be read, so that a header that lies about a length is an error and no crash; and which
 //! file it is of.
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, c_void};
 use std::io::{BufRead, BufReader};
 
@@ -33,6 +34,22 @@ pub(crate) fn file_at(address: usize) -> Option<String> {
     Some(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
 }
 
+/// The files of the program and of libraries that have these addresses, as the system names them.
+pub(crate) fn files_at(addresses: &[usize]) -> BTreeSet<String> {
+    let Ok(maps) = std::fs::File::open("/proc/self/maps") else { return BTreeSet::new() };
+    let lines = BufReader::new(maps).lines().map_while(Result::ok);
+    let files = lines.filter_map(|line| {
+        let (start, stop) = readable_range(&line)?;
+        addresses.iter().any(|address| (start..stop).contains(address)).then_some(())?;
+        // Range, rights, offset, device, number of the file, and after blanks its path.
+        line.splitn(6, ' ')
+            .nth(5)
+            .map(|path| path.trim_start().to_owned())
+            .filter(|path| path.starts_with('/'))
+    });
+    files.collect()
+}
+
 /// The range of a line of `/proc/self/maps` (proc(5)), if it can be read.
 fn readable_range(line: &str) -> Option<(usize, usize)> {
     let (range, rest) = line.split_once(' ')?;
@@ -50,6 +67,14 @@ mod tests {
         let buffer = vec![0_u8; 100_000];
         assert!(readable_from(buffer.as_ptr() as usize) >= buffer.len());
         assert_eq!(readable_from(8), 0);
+    }
+
+    #[test]
+    fn the_file_of_code_is_named_and_that_of_a_buffer_is_none() {
+        let buffer = vec![0_u8; 100_000];
+        let program = std::env::current_exe().unwrap().to_string_lossy().into_owned();
+        assert_eq!(files_at(&[readable_from as *const () as usize]), BTreeSet::from([program]));
+        assert_eq!(files_at(&[buffer.as_ptr() as usize]), BTreeSet::new());
     }
 
     #[test]

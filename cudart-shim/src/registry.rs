@@ -143,6 +143,11 @@ impl Registry {
         addresses.iter().filter(of_kind).copied().collect()
     }
 
+    /// Addresses of the wrappers of all fat binaries.
+    pub(crate) fn wrappers(&self) -> Vec<usize> {
+        self.fat_binaries.values().map(|owner| owner.wrapper).collect()
+    }
+
     /// Address of a fat binary's wrapper.
     pub(crate) fn wrapper(&self, handle: FatBinaryHandle) -> Result<usize> {
         self.fat_binaries.get(&handle).map(|owner| owner.wrapper).ok_or(Error::InvalidResourceHandle)

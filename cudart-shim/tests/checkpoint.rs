@@ -7,6 +7,7 @@ mod common;
 use saved_run::{About, Digest, SavedRun, State, StepWriter, differences};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -231,6 +232,69 @@ fn a_checkpoint_of_another_program_device_or_setting_is_refused_by_name() {
     let output = other.env("VOLTSIM_RESUME", &file).output().expect("the program starts");
     let said = text(&output.stderr);
     assert!(output.status.code() != Some(0) && said.contains("steps") && said.contains("timed"), "{said}");
+}
+
+/// A file with the bytes of another and one more, which changes nothing of what a program or library does.
+fn lengthened(place: &Place, file: &Path) -> PathBuf {
+    let folder = place.folder.path().join("other");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let longer = folder.join(file.file_name().expect("a name"));
+    std::fs::copy(file, &longer).expect("a copy");
+    let mut end = std::fs::OpenOptions::new().append(true).open(&longer).expect("it can be written");
+    end.write_all(b"x").expect("it is written");
+    longer
+}
+
+#[test]
+fn a_checkpoint_of_another_library_is_refused_by_name_and_resumed_where_any_will_do() {
+    let place = Place::new();
+    let (program, library) = (compiled("plugin"), common::library("adder").expect("it compiles"));
+    let file = place.path("here.vck");
+    let run = |library: &Path, settings: &[(&str, &str)]| {
+        let output = command(&program).arg(library).envs(settings.iter().copied()).output();
+        let output = output.expect("the program starts");
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let save = [("VOLTSIM_CHECKPOINT", "kernel=3"), ("VOLTSIM_CHECKPOINT_FILE", &file)];
+    let undisturbed = (Some(0), "9 3\n".to_owned(), String::new());
+    assert_eq!(run(&library, &save), undisturbed);
+    let resume = [("VOLTSIM_RESUME", file.as_str())];
+    assert_eq!(run(&library, &resume), undisturbed);
+
+    let other = lengthened(&place, &library);
+    let (status, _, said) = run(&other, &resume);
+    assert_ne!(status, Some(0), "{said}");
+    let digests = [&library, &other].map(|file| Digest::of_file(file).expect("readable").to_string());
+    for told in
+        [library.to_str(), other.to_str(), Some(&digests[0]), Some(&digests[1]), Some("--any-program")]
+    {
+        assert!(said.contains(told.expect("a name in UTF-8")), "{told:?}: {said}");
+    }
+    let (status, printed, said) = run(&other, &[resume[0], ("VOLTSIM_RESUME_ANY_PROGRAM", "1")]);
+    assert_eq!((status, printed), (Some(0), "9 3\n".to_owned()));
+    assert_eq!(said.matches(other.to_str().expect("a name in UTF-8")).count(), 1, "{said}");
+}
+
+#[test]
+fn a_checkpoint_of_another_program_is_resumed_where_any_will_do_as_long_as_it_does_the_same() {
+    let place = Place::new();
+    let (file, undisturbed) = place.save(3, &[]);
+    let other = lengthened(&place, steps());
+    let resume = |arguments: &[&str], any: &str| {
+        let mut command = command(&other);
+        let command =
+            command.args(arguments).env("VOLTSIM_RESUME", &file).env("VOLTSIM_RESUME_ANY_PROGRAM", any);
+        command.output().expect("the program starts")
+    };
+    let refused = resume(&[], "0");
+    let said = text(&refused.stderr);
+    assert!(refused.status.code() != Some(0) && said.contains(other.to_str().expect("UTF-8")), "{said}");
+    let output = resume(&[], "1");
+    let said = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), undisturbed), "{said}");
+    assert!(said.contains("it is resumed all the same"), "{said}");
+    let output = resume(&["2"], "1");
+    assert!(output.status.code() != Some(0) && text(&output.stderr).contains("launch 2"));
 }
 
 #[test]

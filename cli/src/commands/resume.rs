@@ -43,6 +43,10 @@ pub(crate) struct Args {
     #[arg(long)]
     any_arguments: bool,
 
+    /// Go on though the program's file, or that of a library with code for devices, is another than when the program was saved, and tell which: it has to make the same calls up to the point
+    #[arg(long)]
+    any_program: bool,
+
     #[command(flatten)]
     checkpoint: checkpoint::Options,
 
@@ -85,6 +89,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.any_arguments {
         command.env("VOLTSIM_RESUME_ANY_ARGUMENTS", "1");
     }
+    if args.any_program {
+        command.env("VOLTSIM_RESUME_ANY_PROGRAM", "1");
+    }
     args.checkpoint.run(command, Some(&args.file))
 }
 
@@ -94,8 +101,8 @@ fn stream(args: &Args) -> Result<Command, Failure> {
     if !args.program.is_empty() {
         return Err(refused("it runs without a program").remedy("leave the program out"));
     }
-    if args.cold || args.any_arguments || args.checkpoint.is_wanted() {
-        let options = "--cold, --any-arguments and --checkpoint are for checkpoints";
+    if args.cold || args.any_arguments || args.any_program || args.checkpoint.is_wanted() {
+        let options = "--cold, --any-arguments, --any-program and --checkpoint are for checkpoints";
         return Err(refused(options).remedy("leave them out"));
     }
     let mut replay = Replay::new(&args.file)?;

@@ -21,6 +21,8 @@ pub struct About {
     pub arguments: Vec<String>,
     /// Of the program's file.
     pub executable: Digest,
+    /// Of the files of libraries with code for devices that it had loaded at the point, by path.
+    pub libraries: BTreeMap<String, Digest>,
     /// Name of the device that the program sees.
     pub device: String,
     /// Of all that the program is told of the device.
@@ -68,6 +70,40 @@ pub enum Foreign {
         /// Of its file.
         own: Digest,
     },
+    /// Another library.
+    #[error(
+        "the program had loaded {library} ({digest}) when it was made, and this run has loaded {own_library} ({own})"
+    )]
+    Library {
+        /// The checkpoint's library.
+        library: String,
+        /// Of its file.
+        digest: Digest,
+        /// This run's library of that name.
+        own_library: String,
+        /// Of its file.
+        own: Digest,
+    },
+    /// A library that is missing.
+    #[error(
+        "the program had loaded {library} ({digest}), which has code for devices, when it was made, and this run has not"
+    )]
+    NoLibrary {
+        /// The checkpoint's library.
+        library: String,
+        /// Of its file.
+        digest: Digest,
+    },
+    /// A library too many.
+    #[error(
+        "this run has loaded {library} ({digest}), which has code for devices, and the program had not when it was made"
+    )]
+    MoreLibraries {
+        /// This run's library.
+        library: String,
+        /// Of its file.
+        digest: Digest,
+    },
     /// Another device.
     #[error("it was made with {devices} x {device}, and this run has {own_devices} x {own}")]
     Device {
@@ -97,7 +133,12 @@ impl Foreign {
     pub fn remedy(&self) -> &'static str {
         match self {
             Foreign::Engine { .. } => "Resume it with the Voltsim that has made it, or make it anew",
-            Foreign::Program { .. } => "Give the program that it was made with",
+            Foreign::Program { .. } => {
+                "Give the program that it was made with, or add --any-program if it makes the same calls up to the point"
+            }
+            Foreign::Library { .. } | Foreign::NoLibrary { .. } | Foreign::MoreLibraries { .. } => {
+                "Resume with the libraries that it was made with, or add --any-program if they make the same calls up to the point"
+            }
             Foreign::Device { .. } => {
                 "Choose the same device with --device and --devices, or a GPU of as many SMs"
             }
@@ -112,7 +153,52 @@ impl About {
         self.point.inside.is_some() && !self.model.is_empty()
     }
 
-    /// Refuses a checkpoint that was made under other circumstances than `own`, those of this run.
+    /// Refuses a checkpoint that was made of another program than `own`, that of this run, or with another library than one that
+    /// this run has loaded so far.
+    pub fn check_program(&self, own: &About) -> Result<(), Foreign> {
+        if self.executable != own.executable {
+            return Err(Foreign::Program {
+                program: self.program.clone(),
+                executable: self.executable,
+                own_program: own.program.clone(),
+                own: own.executable,
+            });
+        }
+        self.other_library(own).map_or(Ok(()), Err)
+    }
+
+    /// Refuses a checkpoint that was made with other libraries than those that this run has loaded at the point. Where they lie does
+    /// not count.
+    pub fn check_libraries(&self, own: &About) -> Result<(), Foreign> {
+        if let Some(other) = self.other_library(own) {
+            return Err(other);
+        }
+        let only = |these: &BTreeMap<String, Digest>, others: &BTreeMap<String, Digest>| {
+            let is_there = |digest: &Digest| others.values().any(|other| other == digest);
+            let (library, digest) = these.iter().find(|(_, digest)| !is_there(digest))?;
+            Some((library.clone(), *digest))
+        };
+        if let Some((library, digest)) = only(&self.libraries, &own.libraries) {
+            return Err(Foreign::NoLibrary { library, digest });
+        }
+        only(&own.libraries, &self.libraries)
+            .map_or(Ok(()), |(library, digest)| Err(Foreign::MoreLibraries { library, digest }))
+    }
+
+    /// A library of which this run has loaded another one of that name.
+    fn other_library(&self, own: &About) -> Option<Foreign> {
+        self.libraries.iter().find_map(|(library, digest)| {
+            let mut of_name = own.libraries.iter().filter(|(own, _)| file_name(own) == file_name(library));
+            let (own_library, other) = of_name.clone().next()?;
+            if of_name.any(|(_, own)| own == digest) {
+                return None;
+            }
+            let (library, own_library) = (library.clone(), own_library.clone());
+            Some(Foreign::Library { library, digest: *digest, own_library, own: *other })
+        })
+    }
+
+    /// Refuses a checkpoint that was made under other circumstances than `own`, those of this run, apart from the program.
     pub fn check(&self, own: &About) -> Result<(), Foreign> {
         if (&self.voltsim, self.engine) != (&own.voltsim, own.engine) {
             return Err(Foreign::Engine {
@@ -120,14 +206,6 @@ impl About {
                 engine: self.engine,
                 own_version: own.voltsim.clone(),
                 own: own.engine,
-            });
-        }
-        if self.executable != own.executable {
-            return Err(Foreign::Program {
-                program: self.program.clone(),
-                executable: self.executable,
-                own_program: own.program.clone(),
-                own: own.executable,
             });
         }
         if (self.profile, self.devices) != (own.profile, own.devices) {
@@ -150,11 +228,19 @@ impl About {
     }
 }
 
+/// The name of a path's file.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 impl fmt::Display for About {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "point       {} ({})", self.point, self.launch)?;
         writeln!(f, "program     {} {}", self.program, self.arguments.join(" "))?;
         writeln!(f, "            {}", self.executable)?;
+        for (library, digest) in &self.libraries {
+            writeln!(f, "library     {library} ({digest})")?;
+        }
         writeln!(f, "device      {} x {} ({})", self.devices, self.device, self.profile)?;
         for (name, value) in self.settings.iter().chain(&self.model) {
             writeln!(f, "setting     {name}={value}")?;

@@ -1,7 +1,10 @@
 //! What a program has asked a device for, and what came of it: the steps that a resumed run does not execute again.
 
 use std::fmt;
+use std::fs::File;
+use std::io;
 use std::ops::Range;
+use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +17,13 @@ impl Digest {
     /// Of bytes.
     pub fn of(bytes: &[u8]) -> Digest {
         Digest::so_far(blake3::Hasher::new().update(bytes))
+    }
+
+    /// Of what a file holds.
+    pub fn of_file(file: &Path) -> io::Result<Digest> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(File::open(file)?)?;
+        Ok(Digest::so_far(&hasher))
     }
 
     /// Of what a hasher has been given so far.

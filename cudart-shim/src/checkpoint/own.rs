@@ -1,15 +1,17 @@
 //! What this run is, for its checkpoints and against those that it resumes.
 
 use crate::environment;
-use crate::mapped::file_at;
+use crate::mapped::{file_at, files_at};
 use crate::model;
 use crate::profile::Profile;
+use crate::registry::registry;
 use crate::simulator::device_count;
+use parking_lot::Mutex;
 use saved_run::{About, Asked, Digest, Point};
 use std::collections::BTreeMap;
+use std::env;
 use std::path::Path;
 use std::sync::LazyLock;
-use std::{env, fs};
 
 /// Settings on which results depend.
 const SETTINGS: [&str; 1] = ["VOLTSIM_FMAD"];
@@ -34,6 +36,7 @@ pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -
         program: program.to_string_lossy().into_owned(),
         arguments: env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect(),
         executable: *EXECUTABLE,
+        libraries: libraries(&program.to_string_lossy()),
         device: profile.name.clone(),
         profile: Digest::of(format!("{:?}", profile.of_first()).as_bytes()),
         devices: device_count() as u64,
@@ -45,7 +48,20 @@ pub(super) fn about(profile: &Profile, point: Point, step: u64, launch: Asked) -
     }
 }
 
+/// Libraries beside the program that have code for devices and are loaded now.
+fn libraries(program: &str) -> BTreeMap<String, Digest> {
+    /// Of files that were read.
+    static DIGESTS: Mutex<BTreeMap<String, Digest>> = Mutex::new(BTreeMap::new());
+    let mut digests = DIGESTS.lock();
+    let files = files_at(&registry().lock().wrappers());
+    let libraries = files.into_iter().filter(|file| file != program).map(|file| {
+        let digest = *digests.entry(file.clone()).or_insert_with(|| digest_of(Path::new(&file)));
+        (file, digest)
+    });
+    libraries.collect()
+}
+
 /// Of a file; that of nothing if it cannot be read.
 fn digest_of(file: &Path) -> Digest {
-    Digest::of(&fs::read(file).unwrap_or_default())
+    Digest::of_file(file).unwrap_or(Digest::of(&[]))
 }

@@ -10,7 +10,8 @@ use crate::profile::Profile;
 use crate::simulator::started;
 use crate::summary;
 use functional::suspend::SuspendedLaunch;
-use saved_run::{About, Asked, BegunLaunch, Outcome, SavedError, SavedRun, Step};
+use parking_lot::Mutex;
+use saved_run::{About, Asked, BegunLaunch, Foreign, Outcome, SavedError, SavedRun, Step};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,10 @@ pub(super) struct Resumer {
     ahead: BTreeMap<u64, Step>,
     /// Whether arguments may be others: `VOLTSIM_RESUME_ANY_ARGUMENTS`.
     any_arguments: bool,
+    /// Whether program and libraries may be others: `VOLTSIM_RESUME_ANY_PROGRAM`.
+    any_program: bool,
+    /// What of them is another, as it was told.
+    told: Mutex<Vec<Foreign>>,
     /// Launches that had others.
     others: u64,
 }
@@ -45,8 +50,19 @@ impl Resumer {
         let (saved, about, steps) =
             open().map_err(|error: SavedError| refused(file, &error, error.remedy()))?;
         let any_arguments = environment::flag("VOLTSIM_RESUME_ANY_ARGUMENTS");
+        let any_program = environment::flag("VOLTSIM_RESUME_ANY_PROGRAM");
         let (file, ahead) = (file.to_owned(), BTreeMap::new());
-        Ok(Resumer { file, saved, about, steps, ahead, any_arguments, others: 0 })
+        Ok(Resumer {
+            file,
+            saved,
+            about,
+            steps,
+            ahead,
+            any_arguments,
+            any_program,
+            told: Mutex::default(),
+            others: 0,
+        })
     }
 
     /// Was it made inside of a launch?
@@ -64,8 +80,28 @@ impl Resumer {
                 return Err(self.inside_timed("what is under way needs what the caches hold (--cold)"));
             }
         }
-        let own = own::about(profile, self.about.point, self.about.step, self.about.launch.clone());
-        self.about.check(&own).map_err(|error| refused(&self.file, &error, error.remedy()))
+        let own = self.own(profile);
+        self.about.check(&own).map_err(|error| refused(&self.file, &error, error.remedy()))?;
+        self.admit_program(self.about.check_program(&own))
+    }
+
+    fn own(&self, profile: &Profile) -> About {
+        own::about(profile, self.about.point, self.about.step, self.about.launch.clone())
+    }
+
+    /// Refuses another program or library, unless any will do: then it is told.
+    fn admit_program(&self, checked: Result<(), Foreign>) -> Result<(), Refused> {
+        match checked {
+            Err(error) if self.any_program => {
+                let mut told = self.told.lock();
+                if !told.contains(&error) {
+                    log::report(|| format!("{}: {error}; it is resumed all the same", self.file.display()));
+                    told.push(error);
+                }
+                Ok(())
+            }
+            checked => checked.map_err(|error| refused(&self.file, &error, error.remedy())),
+        }
     }
 
     fn inside_timed(&self, what: &str) -> Refused {
@@ -134,6 +170,10 @@ impl Resumer {
             return Err(
                 self.diverged(format_args!("step {}, {}, has not been made", step.number, step.asked))
             );
+        }
+        if let Some(simulator) = started().next() {
+            // Now all are loaded.
+            self.admit_program(self.about.check_libraries(&self.own(&simulator.profile)))?;
         }
         let cold = environment::flag("VOLTSIM_RESUME_COLD");
         let states = self.saved.devices().map_err(|error| self.unreadable(&error))?;

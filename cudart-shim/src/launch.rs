@@ -368,6 +368,8 @@ impl Simulator {
         arguments: Arguments,
     ) -> Result<KernelLaunch> {
         let program = kernel.program()?;
+        // In the order of the calls, which is the same in a run that is resumed.
+        program.place_code();
         let cluster = if sizes.grid.array().contains(&0) {
             None
         } else {

@@ -2,7 +2,6 @@
 //! lowered form has them take effect, and each op is told its place in the machine code.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_frontend::analyse::{ControlFlow, reads, writes};
 use ptx_frontend::ir::{Instruction, InstructionIndex, Operand};
@@ -12,22 +11,13 @@ use warp_stream::{MachineCode, MachineInstruction, OperationClass, Registers};
 
 use super::{BindError, Binder};
 use crate::engine::lane::Bits;
-use crate::engine::machine::{Addresses, Deferral, Machine, Note, OpPlace, Told};
+use crate::engine::machine::{Addresses, CodePlace, Deferral, Machine, Note, OpPlace, Told};
 use crate::engine::probe::SiteAddress;
 use crate::ops::control;
 use crate::ops::place::Place;
 
 /// Bytes of a machine instruction.
 const INSTRUCTION_BYTES: u32 = 16;
-
-/// Where machine code lies in memory: apart from what a host gives as device memory.
-const CODE_START: u64 = 1 << 45;
-
-/// Programs begin at multiples of so many bytes.
-const PROGRAM_ALIGNMENT: u64 = 4096;
-
-/// Bytes of machine code given to programs so far.
-static CODE_BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// The machine code of a program's functions so far.
 #[derive(Debug, Default)]
@@ -79,14 +69,13 @@ impl MachineBuilder {
 
     pub(super) fn finish(mut self) -> Machine {
         self.touched_from.push(self.touched.len() as u32);
-        let bytes = (self.instructions.len() as u64 * u64::from(INSTRUCTION_BYTES))
-            .next_multiple_of(PROGRAM_ALIGNMENT);
+        let bytes = self.instructions.len() as u64 * u64::from(INSTRUCTION_BYTES);
         Machine {
             code: Arc::new(MachineCode {
                 instructions: self.instructions,
                 instruction_bytes: INSTRUCTION_BYTES,
             }),
-            code_address: CODE_START + CODE_BYTES.fetch_add(bytes, Ordering::Relaxed),
+            place: CodePlace::of(bytes),
             registers: self.registers,
             places: self.places,
             note_of: self.note_of,

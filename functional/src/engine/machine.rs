@@ -3,7 +3,8 @@
 //! The ops of such a program lie in the order of the machine instructions, each of which has at least one op, so that a
 //! program counter is a place in the machine code. Ops that meet lanes belong to none.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use warp_stream::MachineCode;
 
@@ -83,13 +84,37 @@ pub(crate) struct Note {
     pub(crate) told: Told,
 }
 
+/// Where machine code lies in memory: apart from what a host gives as device memory.
+const CODE_START: u64 = 1 << 45;
+
+/// Programs begin at multiples of so many bytes.
+const PROGRAM_ALIGNMENT: u64 = 4096;
+
+/// Bytes of machine code that programs have a place for so far.
+static CODE_BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// The place of a program's machine code in memory, once it has one: from the first time that the host launches it. What kernels
+/// launch has none until then, as those launches are not executed again in a run that goes on from a checkpoint, in which all other
+/// code has to lie where it lay.
+#[derive(Debug)]
+pub(crate) struct CodePlace {
+    bytes: u64,
+    address: OnceLock<u64>,
+}
+
+impl CodePlace {
+    /// For so many bytes.
+    pub(crate) fn of(bytes: u64) -> CodePlace {
+        CodePlace { bytes: bytes.next_multiple_of(PROGRAM_ALIGNMENT), address: OnceLock::new() }
+    }
+}
+
 /// The machine side of a program.
 #[derive(Debug)]
 pub struct Machine {
     /// The machine instructions of all functions, the kernel's first.
     pub code: Arc<MachineCode>,
-    /// Where they lie in memory, bytes; no two programs have the same.
-    pub code_address: u64,
+    pub(crate) place: CodePlace,
     /// 32-bit registers of a thread.
     pub registers: u32,
     /// By op.
@@ -108,6 +133,12 @@ pub struct Machine {
 impl Machine {
     /// No note.
     pub(crate) const NOTHING: u32 = u32::MAX;
+
+    /// Where the code lies in memory, bytes; no two programs have the same. It is given a place if it has none.
+    pub fn code_address(&self) -> u64 {
+        let CodePlace { bytes, address } = &self.place;
+        *address.get_or_init(|| CODE_START + CODE_BYTES.fetch_add(*bytes, Ordering::Relaxed))
+    }
 
     /// What is told of the machine instruction at this position.
     #[inline(always)]

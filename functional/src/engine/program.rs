@@ -118,6 +118,13 @@ pub struct Program {
 }
 
 impl Program {
+    /// Gives machine code a place in memory, if it has none. Programs lie one behind the other in the order of these calls.
+    pub fn place_code(&self) {
+        if let Some(machine) = &self.machine {
+            machine.code_address();
+        }
+    }
+
     /// The kernel.
     pub fn kernel(&self) -> &BoundFunction {
         &self.functions[0]

@@ -143,7 +143,7 @@ fn kernel(grid: &Grid, machine: &Machine, identity: Identity) -> Kernel {
         grid: grid.ctas,
         block: grid.threads,
         code: Arc::clone(&machine.code),
-        code_address: machine.code_address,
+        code_address: machine.code_address(),
         registers: machine.registers,
         shared_bytes: grid.shared_bytes(),
         local_bytes: grid.local_bytes(),

@@ -28,44 +28,15 @@ crate::counters! {
         requests: "requests" = "",
         /// Pages that were walked to.
         page_walks: "pages" = "",
-        /// Replies delivered.
-        replies: "requests" = "",
-        /// Sum of their latencies.
-        latency: "core cycles" = "",
-        /// Requests with a latency below 192 cycles.
-        latency_below_192: "requests" = "",
-        /// From 192 to 255.
-        latency_below_256: "requests" = "",
-        /// From 256 to 383.
-        latency_below_384: "requests" = "",
-        /// From 384 to 511.
-        latency_below_512: "requests" = "",
-        /// From 512 to 767.
-        latency_below_768: "requests" = "",
-        /// From 768 to 1,023.
-        latency_below_1024: "requests" = "",
-        /// From 1,024 to 2,047.
-        latency_below_2048: "requests" = "",
-        /// From 2,048 on.
-        latency_above: "requests" = "",
+    } with {
+        /// Replies.
+        replies: ReplyLatencies,
     }
 }
 
-impl MemoryCounters {
-    fn count(&mut self, latency: u64) {
-        self.replies += 1;
-        self.latency += latency;
-        *match latency {
-            0..192 => &mut self.latency_below_192,
-            192..256 => &mut self.latency_below_256,
-            256..384 => &mut self.latency_below_384,
-            384..512 => &mut self.latency_below_512,
-            512..768 => &mut self.latency_below_768,
-            768..1024 => &mut self.latency_below_1024,
-            1024..2048 => &mut self.latency_below_2048,
-            _ => &mut self.latency_above,
-        } += 1;
-    }
+crate::latencies! {
+    /// Replies delivered.
+    pub struct ReplyLatencies in "memory" { replies: "requests", latency: "core cycles" }
 }
 
 /// All that changes, but for the partitions.
@@ -339,7 +310,7 @@ impl MemorySide {
         let [mut sent, mut delivered] = [[0_u32; crate::crossbar::MAXIMUM_PORTS as usize]; 2];
         replies.run(&self.wires, until + self.lead, |slice, port, cycle, reply| {
             sent[usize::from(slice)] += 1;
-            counters.count(cycle.saturating_sub(reply.sent));
+            counters.replies.add_one(cycle.saturating_sub(reply.sent));
             if let Some(queue) = queues.get_mut(usize::from(reply.message.sm)) {
                 queue.push_back(Timed { cycle: cycle.max(until), message: reply.message });
             }

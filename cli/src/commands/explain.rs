@@ -45,7 +45,7 @@ struct Count {
 fn counts() -> Vec<Count> {
     let mut counts = Vec::new();
     Totals::default().each(&mut |counter, _| {
-        let Counter { section, name, meaning, unit, metric } = *counter;
+        let Counter { section, name, meaning, unit, metric, .. } = *counter;
         counts.push(Count { section, name, meaning, unit, metric });
     });
     counts.extend(DERIVED.iter().map(|ratio| Count {

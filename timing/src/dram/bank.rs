@@ -33,6 +33,8 @@ pub(super) struct Access {
     pub(super) slice: u8,
     pub(super) sector: u8,
     pub(super) slot: u32,
+    /// The cycle in which it came, without its upper half.
+    pub(super) accepted: u32,
     /// Its row was opened for it.
     pub(super) activated: bool,
 }

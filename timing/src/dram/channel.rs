@@ -177,10 +177,12 @@ impl Channel {
         let same = |access: &Access| access.row == cell.row && access.column == cell.column;
         if direction == Direction::Read && writes.iter().any(same) {
             self.counters.forwarded += 1;
+            self.counters.read_latencies.add_one(timing.read_data);
             return Some(Completed { cycle: cycle + timing.read_data, slice, slot, sector });
         }
         let Cell { row, column, .. } = cell;
-        let access = Access { age: self.age, row, column, slice, sector, slot, activated: false };
+        let accepted = cycle as u32;
+        let access = Access { age: self.age, row, column, slice, sector, slot, accepted, activated: false };
         bank.queues[direction as usize].push(access, bank.open);
         self.age += 1;
         self.queued[direction as usize] += 1;
@@ -370,9 +372,13 @@ impl Channel {
         self.queue_changed(bank, direction);
         self.keep_apart(spec, timing, cycle, bank, direction);
         self.command(cycle, kind, bank, access.row);
-        let Access { slice, slot, sector, .. } = access;
-        let cycle = cycle + timing.read_data;
-        (direction == Direction::Read).then_some(Completed { cycle, slice, slot, sector })
+        let Access { slice, slot, sector, accepted, .. } = access;
+        let done = cycle + timing.read_data;
+        (direction == Direction::Read).then(|| {
+            let latency = u64::from((done as u32).wrapping_sub(accepted));
+            self.counters.read_latencies.add_one(latency);
+            Completed { cycle: done, slice, slot, sector }
+        })
     }
 
     /// Column commands that follow one keep their distance.

@@ -276,5 +276,13 @@ crate::counters! {
         write_queue_occupancy: "sector cycles" = "",
         /// Times that writes were served before reads because of the high mark.
         drains: "times" = "",
+    } with {
+        /// Reads.
+        read_latencies: ReadLatencies,
     }
+}
+
+crate::latencies! {
+    /// Reads, those answered from the write queue among them, from their coming to the channel to the end of their data.
+    pub struct ReadLatencies in "dram" { read_requests: "sectors", read_latency: "DRAM cycles" }
 }

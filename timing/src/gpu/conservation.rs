@@ -44,6 +44,7 @@ rules! {
     Totals { gpu, sm, memory, crossbar, l2, dram },
     gpu.ctas_ended => gpu.ctas_started;
     sm.activity.ctas => gpu.ctas_started;
+    sm.memory.l1.load_hits.count() + sm.memory.l1.load_misses.count() => sm.memory.l1.loads;
     sm.memory.l1.load_sector_hits + sm.memory.l1.load_sectors_merged + sm.memory.l1.load_sector_misses
         => sm.memory.l1.load_sectors;
     sm.memory.pipeline.replies => sm.memory.pipeline.requests_sent;
@@ -54,10 +55,11 @@ rules! {
     sm.memory.constant.lines => sm.front_end.constant_lines;
     4 * sm.front_end.constant_l2_lines => l2.sectors_constant;
     4 * sm.front_end.l2_lines => l2.sectors_constant + l2.sectors_instruction;
-    memory.replies => memory.requests;
+    memory.replies.count() => memory.requests;
     crossbar.request_packets => memory.requests;
-    crossbar.reply_packets => memory.replies;
+    crossbar.reply_packets => memory.replies.count();
     l2.requests => memory.requests;
+    l2.request_hits.count() + l2.request_misses.count() => l2.requests;
     l2.tag_hits + l2.tag_misses => l2.requests;
     l2.hits + l2.misses
         => l2.sectors_read + l2.sectors_written + l2.sectors_atomic + l2.sectors_reduction;
@@ -69,6 +71,7 @@ rules! {
         => l2.sectors_read;
     sm.memory.l1.store_sectors + gpu.copy_sectors_written => l2.sectors_written;
     dram.reads + dram.forwarded => l2.fetches;
+    dram.read_latencies.count() => l2.fetches;
     dram.writes => l2.write_backs;
     dram.read_row_hits + dram.read_row_misses => dram.reads;
     dram.write_row_hits + dram.write_row_misses => dram.writes;
@@ -87,6 +90,7 @@ mod tests {
     const FAULTS: &[fn(&mut Totals)] = &[
         |t| t.gpu.ctas_ended += 1,
         |t| t.sm.activity.ctas += 1,
+        |t| t.sm.memory.l1.loads += 1,
         |t| t.sm.memory.l1.load_sectors += 1,
         |t| t.sm.memory.pipeline.replies += 1,
         |t| t.gpu.copy_replies += 1,
@@ -96,16 +100,18 @@ mod tests {
         |t| t.sm.memory.constant.lines += 1,
         |t| t.l2.sectors_constant += 1,
         |t| t.l2.sectors_instruction += 1,
-        |t| t.memory.replies += 1,
+        |t| t.memory.replies.add_one(1),
         |t| t.crossbar.request_packets += 1,
         |t| t.crossbar.reply_packets += 1,
         |t| t.l2.requests += 1,
+        |t| t.l2.request_hits.add_one(1),
         |t| t.l2.tag_hits += 1,
         |t| t.l2.misses += 1,
         |t| t.l2.sectors_local += 1,
         |t| t.sm.memory.l1.sectors_fetched += 1,
         |t| t.sm.memory.l1.store_sectors += 1,
         |t| t.l2.fetches += 1,
+        |t| t.dram.read_latencies.add_one(1),
         |t| t.l2.write_backs += 1,
         |t| t.dram.read_row_hits += 1,
         |t| t.dram.write_row_hits += 1,

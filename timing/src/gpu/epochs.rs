@@ -300,7 +300,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
                 return Err(LaunchError::Cancelled);
             }
         }
-        let moved = [instructions, self.gpu.memory.counters().replies, self.gpu.counters.ctas_ended];
+        let moved = [instructions, self.gpu.memory.counters().replies.count(), self.gpu.counters.ctas_ended];
         if moved != self.turns.watch.moved {
             self.turns.watch = Watch { moved, since: self.turns.epochs };
         }

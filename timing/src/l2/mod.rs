@@ -207,5 +207,20 @@ crate::counters! {
         dram_stalls: "L2 cycles" = "",
         /// Cycles in which requests waited for room for replies.
         reply_stalls: "L2 cycles" = "",
+    } with {
+        /// Requests that do not wait for DRAM.
+        request_hits: HitLatencies,
+        /// The others.
+        request_misses: MissLatencies,
     }
+}
+
+crate::latencies! {
+    /// Requests that do not wait for DRAM, writes among them, from their arrival at the slice to the reply's leaving it.
+    pub struct HitLatencies in "l2" { request_hits: "requests", hit_latency: "L2 cycles" }
+}
+
+crate::latencies! {
+    /// Requests that wait for a sector from DRAM, from their arrival at the slice to the reply's leaving it.
+    pub struct MissLatencies in "l2" { request_misses: "requests", miss_latency: "L2 cycles" }
 }

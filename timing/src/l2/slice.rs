@@ -31,6 +31,8 @@ struct Arrival {
 /// What is left to do for a request once its sectors are there.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Work {
+    /// L2 cycle of its arrival.
+    arrived: u64,
     /// L2 cycle of the last sector's look-up.
     looked_up: u64,
     /// What the atomic unit does.
@@ -185,14 +187,16 @@ struct Exit {
 }
 
 impl Exit {
-    /// A request's sectors are there at an L2 cycle.
-    fn reply(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, work: &Work, out: &mut Outbox) {
+    /// A request's sectors are there at an L2 cycle. Gives the L2 cycles from its arrival to the reply's leaving.
+    fn reply(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, work: &Work, out: &mut Outbox) -> u64 {
         let mut done = cycle.max(work.looked_up);
         if let Some(atomic) = work.atomic {
             done = done.max(self.atomic.perform(spec, cycle, work.reply.line, atomic));
         }
-        let leaves = clock.to_core(done + u64::from(spec.latency));
-        out.replies.push((leaves, self.slice, Reply { sent: work.sent, message: work.reply }));
+        let leaves = done + u64::from(spec.latency);
+        let reply = Reply { sent: work.sent, message: work.reply };
+        out.replies.push((clock.to_core(leaves), self.slice, reply));
+        leaves.saturating_sub(work.arrived)
     }
 }
 
@@ -417,8 +421,9 @@ impl Slice {
     fn filled(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, fill: Fill, out: &mut Outbox) {
         let whole = self.tags.fill(spec, fill.slot, fill.sector);
         self.outstanding -= 1;
-        let Slice { waiting, exit, .. } = self;
-        let ready = |work: &Work| exit.reply(spec, clock, cycle, work, out);
+        let Slice { waiting, exit, counters, .. } = self;
+        let misses = &mut counters.request_misses;
+        let ready = |work: &Work| misses.add_one(exit.reply(spec, clock, cycle, work, out));
         waiting.arrived(fill.slot, u32::from(fill.sector), ready);
         self.retry_filled(spec, fill.slot, whole);
     }
@@ -471,9 +476,11 @@ impl Slice {
         self.free_at = last + 1;
         let atomic = Atomic::of(spec, request);
         self.counters.atomic_conflicts += atomic.map_or(0, |atomic| atomic.conflicts());
-        let work = Work { looked_up: last, atomic, sent: arrival.request.cycle, reply: request.reply() };
+        let (arrived, sent) = (arrival.cycle, arrival.request.cycle);
+        let work = Work { arrived, looked_up: last, atomic, sent, reply: request.reply() };
         if missing == 0 {
-            self.exit.reply(spec, clock, cycle, &work, out);
+            let latency = self.exit.reply(spec, clock, cycle, &work, out);
+            self.counters.request_hits.add_one(latency);
         } else {
             self.waiting.add(slot, missing, work);
         }

@@ -197,7 +197,7 @@ mod tests {
 
     use super::*;
     use crate::gpu::Totals;
-    use crate::statistics::{Counter, Counters, DERIVED};
+    use crate::statistics::{Counter, Counters, DERIVED, Kind};
 
     static INSTRUCTIONS: Counter = Counter {
         section: "sm",
@@ -205,9 +205,10 @@ mod tests {
         meaning: "",
         unit: "instructions",
         metric: "smsp__inst_executed.sum",
+        kind: Kind::Sum,
     };
     static CYCLES: Counter =
-        Counter { section: "gpu", name: "cycles", meaning: "", unit: "core cycles", metric: "" };
+        Counter { name: "cycles", unit: "core cycles", section: "gpu", metric: "", ..INSTRUCTIONS };
 
     fn launch(number: u64, stream: u64) -> LaunchRecord {
         LaunchRecord {

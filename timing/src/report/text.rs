@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Report, Simulated, size};
-use crate::statistics::{Counter, DERIVED};
+use crate::statistics::{Counter, DERIVED, Kind};
 
 pub(super) fn write(report: &Report) -> String {
     let mut text = String::new();
@@ -35,7 +35,8 @@ fn counts(text: &mut String, counters: &[(&'static Counter, u64)]) {
             let _ = writeln!(text, "  {name:<40} {value:>16.3} {}", ratio.unit);
         }
     }
-    for (counter, value) in counters {
+    let shown = |(counter, value): &&(&Counter, u64)| counter.kind != Kind::Part || *value > 0;
+    for (counter, value) in counters.iter().filter(shown) {
         let name = format!("{}.{}", counter.section, counter.name);
         let _ = writeln!(text, "  {name:<40} {value:>16} {}", counter.unit);
     }

@@ -78,6 +78,12 @@ pub const DERIVED: &[Ratio] = ratios! {
     /// Requests of L1 to L2.
     l1.requests_to_l2: "requests" = "lts__t_requests_srcunit_tex.sum",
         1.0 * [memory_pipeline.requests_sent];
+    /// Of loads of which all is in L1, from the address stage to the write-back latch.
+    l1.mean_load_hit_latency: "core cycles" = "",
+        1.0 * [l1.load_hit_latency] / [l1.load_hits];
+    /// Of loads that wait for L2.
+    l1.mean_load_miss_latency: "core cycles" = "",
+        1.0 * [l1.load_miss_latency] / [l1.load_misses];
     /// Passes of shared memory for a request.
     shared.passes_per_request: "passes per request" = "",
         1.0 * [shared.passes] / [shared.load_requests, shared.store_requests, shared.atomic_requests];
@@ -91,6 +97,12 @@ pub const DERIVED: &[Ratio] = ratios! {
     /// Sectors read in L2 that were there.
     l2.read_hit_rate: "%" = "lts__t_sector_op_read_hit_rate.pct",
         100.0 * [l2.read_hits] / [l2.sectors_read];
+    /// From a request's arrival at its slice to its reply, of those that do not wait for DRAM.
+    l2.mean_hit_latency: "L2 cycles" = "",
+        1.0 * [l2.hit_latency] / [l2.request_hits];
+    /// The same, of those that wait for DRAM.
+    l2.mean_miss_latency: "L2 cycles" = "",
+        1.0 * [l2.miss_latency] / [l2.request_misses];
     /// Cycles in which tags of L2 are used.
     l2.utilisation: "%" = "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
         100.0 * [l2.tag_cycles] / [gpu.l2_cycles];
@@ -109,6 +121,9 @@ pub const DERIVED: &[Ratio] = ratios! {
     /// The same, of those in which there is something to do.
     dram.efficiency: "%" = "",
         100.0 * [dram.bus_cycles] / [dram.busy_cycles];
+    /// From a read's coming to a channel to the end of its data.
+    dram.mean_read_latency: "DRAM cycles" = "",
+        1.0 * [dram.read_latency] / [dram.read_requests];
     /// Reads whose row is open.
     dram.read_row_hit_rate: "%" = "",
         100.0 * [dram.read_row_hits] / [dram.reads];

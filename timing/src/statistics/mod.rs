@@ -2,10 +2,21 @@
 //! in the unit's State, and the declaration makes everything that outputs need.
 
 mod derived;
+mod histogram;
 mod ratio;
 
 pub use derived::DERIVED;
+pub use histogram::{Histogram, RANGES};
 pub use ratio::{Counts, Ratio, value};
+
+/// What values of a counter are beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// They add up.
+    Sum,
+    /// They add up; it is one of the parts of another count, and not shown to people where it is 0.
+    Part,
+}
 
 /// What a counter means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +31,8 @@ pub struct Counter {
     pub unit: &'static str,
     /// The metric of Nsight Compute (or nvprof) that it equals; empty if there is none.
     pub metric: &'static str,
+    /// What its values are beside each other.
+    pub kind: Kind,
 }
 
 /// Counters of a unit.
@@ -31,7 +44,8 @@ pub trait Counters {
     fn add(&mut self, other: &Self);
 }
 
-/// Declares counters of a unit: a structure of integers, each with its unit and the profiler's metric that it equals.
+/// Declares counters of a unit: a structure of integers, each with its unit and the profiler's metric that it equals, and of other
+/// counters, after `with`.
 ///
 /// ```
 /// use timing::statistics::Counters;
@@ -54,16 +68,19 @@ macro_rules! counters {
         $(#[doc = $about:literal])*
         pub struct $name:ident in $section:literal {
             $($(#[doc = $meaning:literal])* $field:ident: $unit:literal = $metric:literal,)*
-        }
+        } $(with {
+            $($(#[doc = $group_meaning:literal])* $group:ident: $type:ty,)*
+        })?
     ) => {
         $(#[doc = $about])*
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub struct $name {
             $($(#[doc = $meaning])* pub $field: u64,)*
+            $($($(#[doc = $group_meaning])* pub $group: $type,)*)?
         }
 
         impl $name {
-            /// What they mean.
+            /// What the integers mean.
             pub const COUNTERS: &'static [$crate::statistics::Counter] = &[
                 $($crate::statistics::Counter {
                     section: $section,
@@ -71,6 +88,7 @@ macro_rules! counters {
                     meaning: concat!($($meaning),*).trim_ascii(),
                     unit: $unit,
                     metric: $metric,
+                    kind: $crate::statistics::Kind::Sum,
                 },)*
             ];
         }
@@ -81,10 +99,12 @@ macro_rules! counters {
                 for (counter, value) in Self::COUNTERS.iter().zip(values) {
                     tell(counter, value);
                 }
+                $($($crate::statistics::Counters::each(&self.$group, tell);)*)?
             }
 
             fn add(&mut self, other: &Self) {
                 $(self.$field += other.$field;)*
+                $($($crate::statistics::Counters::add(&mut self.$group, &other.$group);)*)?
             }
         }
     };

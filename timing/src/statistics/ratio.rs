@@ -51,8 +51,9 @@ pub fn value(counts: &[(&'static Counter, u64)], name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::Kind;
 
-    static HITS: Counter = Counter { section: "l1", name: "hits", meaning: "", unit: "sectors", metric: "" };
+    static HITS: Counter = Counter { section: "l1", name: "hits", meaning: "", unit: "sectors", metric: "", kind: Kind::Sum };
     static MISSES: Counter = Counter { name: "misses", ..HITS };
     const RATE: Ratio = Ratio {
         section: "l1",

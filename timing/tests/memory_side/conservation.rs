@@ -173,9 +173,12 @@ proptest! {
         prop_assert_eq!(dram.read_row_hits + dram.read_row_misses, dram.reads);
         prop_assert_eq!(dram.write_row_hits + dram.write_row_misses, dram.writes);
         prop_assert!(dram.precharges <= dram.activates);
-        prop_assert_eq!((memory.requests, memory.replies), (requests.len() as u64, requests.len() as u64));
+        let sent = requests.len() as u64;
+        prop_assert_eq!((memory.requests, memory.replies.count()), (sent, sent));
+        prop_assert_eq!(l2.request_hits.count() + l2.request_misses.count(), sent);
+        prop_assert_eq!(dram.read_latencies.count(), l2.fetches);
         let crossbar = bench.side.crossbar_counters();
-        prop_assert_eq!((crossbar.request_packets, crossbar.reply_packets), (memory.requests, memory.replies));
+        prop_assert_eq!((crossbar.request_packets, crossbar.reply_packets), (sent, sent));
     }
 
     #[test]

@@ -153,6 +153,15 @@ pub enum Event {
 /// Gives accesses to an idle channel, part `slot` of a channel, in their order, at most one a cycle and each when it has come
 /// and has room, and runs until all are done; gives what happens when.
 pub fn alone_in_channel(spec: &DramSpec, slot: u32, accesses: &[Access]) -> Vec<(u64, Event)> {
+    alone_and_counted(spec, slot, accesses).0
+}
+
+/// The same, with what the channel has counted.
+pub fn alone_and_counted(
+    spec: &DramSpec,
+    slot: u32,
+    accesses: &[Access],
+) -> (Vec<(u64, Event)>, DramCounters) {
     let timing = Timing::new(spec);
     let mut channel = Channel::new(spec, &timing, slot);
     let mut events = Vec::new();
@@ -179,7 +188,7 @@ pub fn alone_in_channel(spec: &DramSpec, slot: u32, accesses: &[Access]) -> Vec<
         assert!(cycle <= limit, "it stands still");
     }
     assert_eq!(channel.violation(), None);
-    events
+    (events, *channel.counters())
 }
 
 /// Commands that were counted, without reads.

@@ -9,5 +9,6 @@ mod dram_checker;
 mod dramsim3;
 mod harness;
 mod latency;
+mod statistics;
 mod throughput;
 mod write_policy;

@@ -92,6 +92,7 @@ impl Times {
 }
 
 pub struct Bench {
+    pub spec: Arc<GpuSpec>,
     pub unit: MemoryUnit,
     pub cycle: u64,
     pub sent: Vec<Timed<MemoryRequest>>,
@@ -117,6 +118,7 @@ impl Bench {
         let spec = Arc::new(GpuSpec::read(&document).unwrap());
         Bench {
             unit: MemoryUnit::new(&spec, 7),
+            spec,
             cycle: 0,
             sent: Vec::new(),
             performed: Vec::new(),

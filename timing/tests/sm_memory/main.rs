@@ -6,4 +6,5 @@ mod bench;
 mod l1;
 mod latency;
 mod order;
+mod statistics;
 mod throughput;

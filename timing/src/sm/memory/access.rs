@@ -63,6 +63,8 @@ pub struct Access {
     pub passes: u16,
     /// Lines without an answer.
     pub unanswered: u16,
+    /// A line of it was, or is, without one.
+    pub missed: bool,
     /// When the last of what was answered so far is there. Core cycles.
     pub ready: u64,
 }

@@ -259,7 +259,7 @@ impl MemoryUnit {
                 access.ready = access.ready.max(cycle + u64::from(latency));
             }
             Lookup::Wait { fetch, entry } => {
-                access.unanswered += 1;
+                (access.unanswered, access.missed) = (access.unanswered + 1, true);
                 if fetch != 0 {
                     let (access, line) = (*access, Line { sectors: fetch, ..*line });
                     self.ask(cycle, &access, &line, RequestKind::Read, entry | FILL);
@@ -288,8 +288,9 @@ impl MemoryUnit {
         if matches!(kind, RequestKind::Atomic | RequestKind::Reduction) {
             self.state.l1.drop_line(line.address, line.sectors);
         }
-        self.state.accesses[number].unanswered += 1;
         let line = *line;
+        let waiting = &mut self.state.accesses[number];
+        (waiting.unanswered, waiting.missed) = (waiting.unanswered + 1, true);
         self.ask(cycle, &access, &line, kind, number);
         Ok(())
     }

@@ -233,6 +233,9 @@ impl MemoryUnit {
         if access.structure == Structure::L1 {
             self.coalesced.lines.iter().for_each(|line| self.state.l1.foresee(line.address));
         }
+        if access.structure == Structure::L1 && access.is_load() {
+            self.state.l1.counters.loads += 1;
+        }
         for line in self.coalesced.lines.drain(..).rev() {
             access.first = self.state.lines.insert(Line { next: access.first, ..line });
         }
@@ -262,6 +265,7 @@ impl MemoryUnit {
             taken: 0,
             passes: 1,
             unanswered: 0,
+            missed: false,
             ready: 0,
         };
         if issue.class == OperationClass::Shuffle {
@@ -462,6 +466,10 @@ impl MemoryUnit {
         let access = &self.state.accesses[number];
         if access.taken == access.total && access.unanswered == 0 {
             let Access { ready, instruction, sub_core, .. } = *access;
+            if access.structure == Structure::L1 && access.is_load() {
+                let latency = ready.saturating_sub(access.start);
+                self.state.l1.counters.count_latency(access.missed, latency);
+            }
             self.state.accesses.discard(number);
             self.state.completions[usize::from(sub_core)].add(ready, instruction);
             self.state.next_completion = self.state.next_completion.min(ready);

@@ -141,6 +141,8 @@ impl L1Spec {
 crate::counters! {
     /// L1 data cache.
     pub struct L1Counters in "l1" {
+        /// Loads of warps, those that pass by the cache among them.
+        loads: "loads" = "",
         /// Lines that loads look up.
         load_lines: "lines" = "",
         /// Those whose tag is there, whatever their sectors: what the profiler of Volta calls a hit.
@@ -175,7 +177,22 @@ crate::counters! {
         merge_reservation_failures: "cycles" = "",
         /// Cycles in which a request waits because as many wait to leave as can.
         queue_reservation_failures: "cycles" = "",
+    } with {
+        /// Loads that the cache answers.
+        load_hits: LoadHitLatencies,
+        /// The others.
+        load_misses: LoadMissLatencies,
     }
+}
+
+crate::latencies! {
+    /// Loads of warps of which all was there, from the memory pipeline's address stage to the data at the write-back latch.
+    pub struct LoadHitLatencies in "l1" { load_hits: "loads", load_hit_latency: "core cycles" }
+}
+
+crate::latencies! {
+    /// Loads of warps that wait for L2, for a part of them at least, as they miss or pass by the cache.
+    pub struct LoadMissLatencies in "l1" { load_misses: "loads", load_miss_latency: "core cycles" }
 }
 
 /// Why an access cannot be taken.
@@ -192,6 +209,16 @@ pub enum Stall {
 }
 
 impl L1Counters {
+    /// A load has ended after so many cycles; `missed` if it has waited for L2.
+    #[inline]
+    pub(super) fn count_latency(&mut self, missed: bool, cycles: u64) {
+        if missed {
+            self.load_misses.add_one(cycles);
+        } else {
+            self.load_hits.add_one(cycles);
+        }
+    }
+
     /// Nothing was taken for so many cycles.
     pub(super) fn count_stall(&mut self, stall: Stall, cycles: u64) {
         let counter = match stall {

@@ -1,0 +1,171 @@
+//! Latencies: how many of them there are in which range, and their sum.
+
+use serde::{Deserialize, Serialize};
+
+/// Ranges: below 32 cycles, two for each power of two from there on, and what is longer.
+pub const RANGES: usize = 14;
+
+/// Latencies by ranges.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histogram {
+    ranges: [u64; RANGES],
+    sum: u64,
+}
+
+impl Histogram {
+    /// Adds a latency.
+    #[inline]
+    pub fn add_one(&mut self, latency: u64) {
+        self.ranges[range(latency)] += 1;
+        self.sum += latency;
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.ranges.iter().sum()
+    }
+
+    /// Their number, their sum, and how many are in each range.
+    pub fn values(&self) -> impl Iterator<Item = u64> {
+        [self.count(), self.sum].into_iter().chain(self.ranges)
+    }
+
+    /// Adds those of another one.
+    pub fn add(&mut self, other: &Histogram) {
+        self.ranges.iter_mut().zip(other.ranges).for_each(|(own, other)| *own += other);
+        self.sum += other.sum;
+    }
+}
+
+/// The range of a latency.
+#[inline]
+fn range(latency: u64) -> usize {
+    let power = (latency | 1).ilog2() as usize;
+    match power.checked_sub(5) {
+        None => 0,
+        Some(above) => (1 + 2 * above + (latency >> (power - 1) & 1) as usize).min(RANGES - 1),
+    }
+}
+
+/// Declares latencies of a level: a structure that counts them, with the names of their number and of their sum.
+///
+/// ```
+/// use timing::statistics::Counters;
+/// timing::latencies! {
+///     /// Ways to the example.
+///     pub struct ExampleLatencies in "example" { ways: "ways", latency: "cycles" }
+/// }
+/// let mut latencies = ExampleLatencies::default();
+/// latencies.add_one(47);
+/// let mut told = Vec::new();
+/// latencies.each(&mut |counter, value| told.push((counter.name, value)));
+/// assert_eq!(told[..5], [("ways", 1), ("latency", 47), ("latency_below_32", 0), ("latency_below_48", 1), ("latency_below_64", 0)]);
+/// ```
+#[macro_export]
+macro_rules! latencies {
+    (
+        $(#[doc = $about:literal])*
+        pub struct $name:ident in $section:literal { $count:ident: $counted:literal, $sum:ident: $unit:literal }
+    ) => {
+        $crate::latencies! {
+            @ranges $(#[doc = $about])* $name $section $count $counted $sum $unit
+            ["_below_32" "Below 32."]
+            ["_below_48" "From 32 to 47."]
+            ["_below_64" "From 48 to 63."]
+            ["_below_96" "From 64 to 95."]
+            ["_below_128" "From 96 to 127."]
+            ["_below_192" "From 128 to 191."]
+            ["_below_256" "From 192 to 255."]
+            ["_below_384" "From 256 to 383."]
+            ["_below_512" "From 384 to 511."]
+            ["_below_768" "From 512 to 767."]
+            ["_below_1024" "From 768 to 1,023."]
+            ["_below_1536" "From 1,024 to 1,535."]
+            ["_below_2048" "From 1,536 to 2,047."]
+            ["_above" "From 2,048 on."]
+        }
+    };
+    (
+        @ranges $(#[doc = $about:literal])*
+        $name:ident $section:literal $count:ident $counted:literal $sum:ident $unit:literal
+        $([$range:literal $which:literal])*
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub struct $name($crate::statistics::Histogram);
+
+        impl $name {
+            /// What they mean: number, sum, ranges.
+            pub const COUNTERS: &'static [$crate::statistics::Counter] = &[
+                $crate::statistics::Counter {
+                    section: $section,
+                    name: stringify!($count),
+                    meaning: concat!($($about),*).trim_ascii(),
+                    unit: $counted,
+                    metric: "",
+                    kind: $crate::statistics::Kind::Sum,
+                },
+                $crate::statistics::Counter {
+                    section: $section,
+                    name: stringify!($sum),
+                    meaning: concat!("Sum of the latencies of `", stringify!($count), "`."),
+                    unit: $unit,
+                    metric: "",
+                    kind: $crate::statistics::Kind::Sum,
+                },
+                $($crate::statistics::Counter {
+                    section: $section,
+                    name: concat!(stringify!($sum), $range),
+                    meaning: concat!("Of `", stringify!($count), "`, those with such a latency, in ", $unit, ". ", $which),
+                    unit: $counted,
+                    metric: "",
+                    kind: $crate::statistics::Kind::Part,
+                },)*
+            ];
+
+            /// Adds a latency.
+            #[inline]
+            pub fn add_one(&mut self, latency: u64) {
+                self.0.add_one(latency);
+            }
+
+            /// How many there are.
+            pub fn count(&self) -> u64 {
+                self.0.count()
+            }
+        }
+
+        impl $crate::statistics::Counters for $name {
+            fn each(&self, tell: &mut dyn FnMut(&'static $crate::statistics::Counter, u64)) {
+                Self::COUNTERS.iter().zip(self.0.values()).for_each(|(counter, value)| tell(counter, value));
+            }
+
+            fn add(&mut self, other: &Self) {
+                self.0.add(&other.0);
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_latency_is_in_the_range_between_whose_bounds_it_is() {
+        let bounds = [32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048];
+        for (number, bound) in bounds.into_iter().enumerate() {
+            assert_eq!((range(bound - 1), range(bound)), (number, number + 1), "{bound}");
+        }
+        assert_eq!((range(0), range(u64::MAX)), (0, RANGES - 1));
+    }
+
+    #[test]
+    fn ranges_add_up_to_the_number() {
+        let mut histogram = Histogram::default();
+        [0, 31, 32, 700, 5000].into_iter().for_each(|latency| histogram.add_one(latency));
+        let values: Vec<u64> = histogram.values().collect();
+        assert_eq!(values[..2], [5, 5763]);
+        assert_eq!(values[2..], [2, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
+    }
+}

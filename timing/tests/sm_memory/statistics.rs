@@ -1,0 +1,65 @@
+//! What the memory side of an SM counts of small known runs.
+
+use timing::statistics::Counters;
+use warp_stream::{AccessKind, CacheOperator, MemorySpace};
+
+use crate::bench::{Bench, FAR, Instruction};
+
+/// From the address stage to the first tag lookup.
+const LOOKUP: u64 = 1;
+
+/// A counter by its section and name.
+fn value(bench: &Bench, name: &str) -> u64 {
+    let mut found = None;
+    bench.counters().each(&mut |counter, value| {
+        if format!("{}.{}", counter.section, counter.name) == name {
+            found = Some(value);
+        }
+    });
+    found.unwrap_or_else(|| panic!("no counter {name}"))
+}
+
+fn values<const N: usize>(bench: &Bench, names: [&str; N]) -> [u64; N] {
+    names.map(|name| value(bench, name))
+}
+
+#[test]
+fn a_load_that_misses_and_one_that_hits_are_in_histograms_of_their_own() {
+    let mut bench = Bench::new();
+    let spec = bench.spec.l1.clone();
+    bench.one(Instruction::load(0x1000));
+    bench.one(Instruction::load(0x1000));
+    assert_eq!(values(&bench, ["l1.loads", "l1.load_hits", "l1.load_misses"]), [2, 1, 1]);
+    let hit = LOOKUP + u64::from(spec.latency);
+    assert_eq!(values(&bench, ["l1.load_hit_latency", "l1.load_hit_latency_below_32"]), [hit, 1]);
+    let miss = LOOKUP + FAR + u64::from(spec.fill_latency);
+    assert_eq!(values(&bench, ["l1.load_miss_latency", "l1.load_miss_latency_below_256"]), [miss, 1]);
+}
+
+#[test]
+fn a_load_of_which_one_line_is_there_counts_once_as_one_that_waits() {
+    let mut bench = Bench::new();
+    bench.one(Instruction::load(0x1000));
+    bench.one(Instruction::load(0x1040));
+    assert_eq!(values(&bench, ["l1.loads", "l1.load_hits", "l1.load_misses"]), [2, 0, 2]);
+}
+
+#[test]
+fn a_load_that_passes_by_l1_waits_for_l2_though_l1_has_it() {
+    let mut bench = Bench::new();
+    bench.one(Instruction::load(0x1000));
+    bench.one(Instruction::load(0x1000).cache(CacheOperator::GlobalOnly));
+    assert_eq!(values(&bench, ["l1.load_hits", "l1.load_misses"]), [0, 2]);
+}
+
+#[test]
+fn neither_stores_nor_shared_memory_nor_loads_of_no_lane_are_loads_of_l1() {
+    let mut bench = Bench::new();
+    bench.run(&[
+        Instruction::store(0x1000),
+        Instruction::shared(4, |lane| 4 * lane),
+        Instruction::load(0x1000).active(0),
+        Instruction::new(MemorySpace::Global, AccessKind::Reduction, 4, |_| 0x2000),
+    ]);
+    assert_eq!(values(&bench, ["l1.loads", "l1.load_hits", "l1.load_misses"]), [0, 0, 0]);
+}

@@ -6,13 +6,13 @@
 //! through the crossbar.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
 use crate::crossbar::{CrossbarCounters, CrossbarSpec, Network, Wires};
-use crate::dram::{DramCounters, Timing, Violation};
+use crate::dram::{Channel, ChannelCounts, DramCounters, Timing, Violation};
 use crate::l2::{L2Counters, Reply};
 use crate::message::{LINE_BYTES, MemoryReply, MemoryRequest, Performed, Timed};
 use crate::page_walks::PageWalks;
@@ -427,6 +427,12 @@ impl MemorySide {
             bay.partition.channels().iter().for_each(|channel| sum.add(channel.counters()));
         }
         sum
+    }
+
+    /// What each channel has counted, pseudo-channel by pseudo-channel.
+    pub fn channel_counts(&self) -> Vec<ChannelCounts> {
+        let of = |bay: MutexGuard<'_, Bay>| bay.partition.channels().iter().map(Channel::counts).collect();
+        self.partitions.each().flat_map::<Vec<_>, _>(of).collect()
     }
 
     /// The first DRAM command that broke a timing rule; looked for in debug builds only.

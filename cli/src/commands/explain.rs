@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use timing::dram::{BankCounts, ChannelCounts};
 use timing::gpu::Totals;
 use timing::specification::{Document, GpuSpec, Key, gpu};
 use timing::statistics::{Counter, Counters, DERIVED};
@@ -42,12 +43,20 @@ struct Count {
     metric: &'static str,
 }
 
+impl Count {
+    fn of(counter: Counter) -> Count {
+        let Counter { section, name, meaning, unit, metric, .. } = counter;
+        Count { section, name, meaning, unit, metric }
+    }
+}
+
 fn counts() -> Vec<Count> {
     let mut counts = Vec::new();
     Totals::default().each(&mut |counter, _| {
-        let Counter { section, name, meaning, unit, metric, .. } = *counter;
-        counts.push(Count { section, name, meaning, unit, metric });
+        counts.push(Count::of(*counter));
     });
+    let of_dram = ChannelCounts::COUNTERS.into_iter().chain(ChannelCounts::RATES).chain(BankCounts::COUNTERS);
+    counts.extend(of_dram.map(Count::of));
     counts.extend(DERIVED.iter().map(|ratio| Count {
         section: ratio.section,
         name: ratio.name,

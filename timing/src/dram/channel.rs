@@ -5,6 +5,7 @@ mod check;
 use serde::{Deserialize, Serialize};
 
 use super::bank::{Access, Bank, Direction, bits};
+use super::counts::{BankActivity, ChannelCounts};
 use super::refresh::Refresh;
 use super::{
     Cell, Checker, Command, CommandKind, DramCounters, DramSpec, RefreshMode, Scheduler, Timing, Violation,
@@ -69,7 +70,11 @@ pub struct Channel {
     /// Cycle up to which occupancy was counted, and of the last command.
     counted: u64,
     commanded: u64,
+    /// Cycle up to which it was counted as busy, at least.
+    busy_to: u64,
     counters: DramCounters,
+    /// By bank.
+    activity: Vec<BankActivity>,
     /// Looks at the commands, in debug builds. It is no part of the model.
     #[serde(skip)]
     checker: Option<Box<Checker>>,
@@ -119,7 +124,9 @@ impl Channel {
             next: u64::MAX,
             counted: 0,
             commanded: 0,
+            busy_to: 0,
             counters: DramCounters::default(),
+            activity: vec![BankActivity::default(); spec.banks as usize],
             checker: cfg!(debug_assertions).then(|| Box::new(Checker::new(spec))),
         }
     }
@@ -151,6 +158,16 @@ impl Channel {
     /// What was counted.
     pub fn counters(&self) -> &DramCounters {
         &self.counters
+    }
+
+    /// What was counted of it and of each bank.
+    pub fn counts(&self) -> ChannelCounts {
+        ChannelCounts::new(&self.counters, self.activity.iter().map(|bank| bank.counts).collect())
+    }
+
+    /// Whether accesses wait for a bank.
+    fn is_occupied(&self, bank: u8) -> bool {
+        (self.occupied[0] | self.occupied[1]) >> bank & 1 != 0
     }
 
     /// The first command that broke a rule; looked for in debug builds only.
@@ -186,6 +203,10 @@ impl Channel {
         bank.queues[direction as usize].push(access, bank.open);
         self.age += 1;
         self.queued[direction as usize] += 1;
+        if !self.is_occupied(cell.bank) {
+            let busy_since = &mut self.activity[usize::from(cell.bank)].busy_since;
+            *busy_since = cycle.max(*busy_since);
+        }
         self.queue_changed(cell.bank, direction);
         self.next = self.next.min(self.in_slot(spec, cycle));
         None
@@ -220,7 +241,8 @@ impl Channel {
         let [reads, writes] = self.queued.map(u64::from);
         self.counters.read_queue_occupancy += reads * cycles;
         self.counters.write_queue_occupancy += writes * cycles;
-        self.counters.busy_cycles += if reads + writes > 0 { cycles } else { 0 };
+        let busy = cycle.saturating_sub(self.counted.max(self.busy_to));
+        self.counters.busy_cycles += if reads + writes > 0 { busy } else { 0 };
         self.counted = self.counted.max(cycle);
     }
 
@@ -370,6 +392,7 @@ impl Channel {
         *(if access.activated { misses } else { hits }) += 1;
         state.precharge_at = state.precharge_at.max(cycle + before_precharge);
         self.queue_changed(bank, direction);
+        self.count_access(timing, cycle, bank, !access.activated);
         self.keep_apart(spec, timing, cycle, bank, direction);
         self.command(cycle, kind, bank, access.row);
         let Access { slice, slot, sector, accepted, .. } = access;
@@ -379,6 +402,23 @@ impl Channel {
             self.counters.read_latencies.add_one(latency);
             Completed { cycle: done, slice, slot, sector }
         })
+    }
+
+    /// Counts an access of a bank that has left its queue. Its data is taken to be on the bus at once: so nothing is on it in cycles
+    /// that are not busy.
+    fn count_access(&mut self, timing: &Timing, cycle: u64, bank: u8, row_hit: bool) {
+        let (is_idle, is_occupied, end) = (self.is_idle(), self.is_occupied(bank), cycle + timing.burst);
+        let BankActivity { counts, busy_since } = &mut self.activity[usize::from(bank)];
+        counts.accesses += 1;
+        counts.row_hits += u64::from(row_hit);
+        if !is_occupied {
+            counts.busy_cycles += end.saturating_sub(*busy_since);
+            *busy_since = end;
+        }
+        if is_idle {
+            self.counters.busy_cycles += end - cycle.max(self.busy_to.min(end));
+            self.busy_to = end;
+        }
     }
 
     /// Column commands that follow one keep their distance.
@@ -412,6 +452,7 @@ impl Channel {
         self.activations.rotate_left(1);
         self.activations[3] = cycle + u64::from(spec.faw);
         self.counters.activates += 1;
+        self.activity[usize::from(bank)].counts.activates += 1;
         self.command(cycle, CommandKind::Activate, bank, row);
     }
 

@@ -6,6 +6,7 @@ mod bank;
 mod channel;
 mod checker;
 mod command;
+pub mod counts;
 mod fcfs;
 mod frfcfs;
 mod refresh;
@@ -14,6 +15,7 @@ mod timing;
 pub use channel::{Channel, Completed, Incoming};
 pub use checker::{Checker, Violation};
 pub use command::{Command, CommandKind};
+pub use counts::{BankCounts, ChannelCounts};
 pub use timing::Timing;
 
 use crate::message::SECTOR_BYTES;
@@ -268,7 +270,7 @@ crate::counters! {
         write_row_misses: "sectors" = "",
         /// Cycles in which data was on the bus.
         bus_cycles: "DRAM cycles" = "dram__cycles_active.sum",
-        /// Cycles with accesses in the queues.
+        /// Cycles with accesses in the queues, or with data on the bus, which is taken to be there from the command on.
         busy_cycles: "DRAM cycles" = "",
         /// Accesses in the read queue, summed over cycles.
         read_queue_occupancy: "sector cycles" = "",

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Totals;
+use crate::dram::{BankCounts, ChannelCounts};
 
 /// Two counts that should be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,7 @@ macro_rules! rules {
 }
 
 rules! {
-    Totals { gpu, sm, memory, crossbar, l2, dram },
+    Totals { gpu, sm, memory, crossbar, l2, dram, channels },
     gpu.ctas_ended => gpu.ctas_started;
     sm.activity.ctas => gpu.ctas_started;
     sm.memory.l1.load_hits.count() + sm.memory.l1.load_misses.count() => sm.memory.l1.loads;
@@ -75,6 +76,13 @@ rules! {
     dram.writes => l2.write_backs;
     dram.read_row_hits + dram.read_row_misses => dram.reads;
     dram.write_row_hits + dram.write_row_misses => dram.writes;
+    of_banks(channels, |bank| bank.accesses) => dram.reads + dram.writes;
+    of_banks(channels, |bank| bank.row_hits) => dram.read_row_hits + dram.write_row_hits;
+    of_banks(channels, |bank| bank.activates) => dram.activates;
+}
+
+fn of_banks(channels: &[ChannelCounts], of_bank: impl Fn(&BankCounts) -> u64) -> u64 {
+    channels.iter().flat_map(|channel| &channel.banks).map(of_bank).sum()
 }
 
 /// The first rule that does not hold in a GPU that is idle.
@@ -115,6 +123,9 @@ mod tests {
         |t| t.l2.write_backs += 1,
         |t| t.dram.read_row_hits += 1,
         |t| t.dram.write_row_hits += 1,
+        |t| t.dram.reads += 1,
+        |t| t.dram.read_row_hits += 1,
+        |t| t.dram.activates += 1,
     ];
 
     #[test]

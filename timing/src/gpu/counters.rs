@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::crossbar::CrossbarCounters;
-use crate::dram::DramCounters;
+use crate::dram::{ChannelCounts, DramCounters, counts};
 use crate::l2::L2Counters;
 use crate::memory_side::MemoryCounters;
 use crate::sm::SmCounters;
@@ -54,6 +54,8 @@ pub struct Totals {
     pub l2: L2Counters,
     /// DRAM channels.
     pub dram: DramCounters,
+    /// The same, channel by channel.
+    pub channels: Vec<ChannelCounts>,
 }
 
 impl Counters for Totals {
@@ -73,6 +75,7 @@ impl Counters for Totals {
         self.crossbar.add(&other.crossbar);
         self.l2.add(&other.l2);
         self.dram.add(&other.dram);
+        counts::add(&mut self.channels, &other.channels);
     }
 }
 
@@ -88,5 +91,11 @@ impl Totals {
             index += 1;
         });
         counts
+    }
+
+    /// The same of each channel; nothing if DRAM had nothing to do.
+    pub(super) fn channels_since(&self, before: &Totals) -> Vec<ChannelCounts> {
+        let since = counts::combined(&self.channels, &before.channels, u64::saturating_sub);
+        if since.iter().any(|channel| *channel != channel.combined(channel, |_, _| 0)) { since } else { Vec::new() }
     }
 }

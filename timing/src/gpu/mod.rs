@@ -38,6 +38,7 @@ pub use self::specification::{CopySpec, LaunchSpec};
 pub use self::state::{GpuState, Interrupted};
 pub use self::warm::{Untimed, Window};
 use crate::clock::Clock;
+use crate::dram::counts;
 use crate::memory_side::MemorySide;
 use crate::message::{MemoryReply, Timed};
 use crate::report::LaunchRecord;
@@ -162,6 +163,7 @@ impl Gpu {
         totals.crossbar.add(&self.memory.crossbar_counters());
         totals.l2.add(&self.memory.l2_counters());
         totals.dram.add(&self.memory.dram_counters());
+        counts::add(&mut totals.channels, &self.memory.channel_counts());
         totals
     }
 

@@ -315,6 +315,7 @@ impl<'g, 'a> Session<'g, 'a> {
         }
         self.epochs.gpu.now = self.epochs.gpu.now.max(end);
         let counters = totals.since(&self.before);
+        let channels = totals.channels_since(&self.before);
         self.before = totals;
         for slot in &self.slots {
             lock(slot).sources[launch.id as usize] = None;
@@ -333,6 +334,7 @@ impl<'g, 'a> Session<'g, 'a> {
             shared: launch.shared,
             simulated: None,
             counters,
+            channels,
         })
     }
 }

@@ -12,6 +12,7 @@ use super::running::{Running, check_ctas};
 use super::session::{self, Session};
 use super::{Gpu, GpuCounters, LaunchError, Observer, Totals};
 use crate::memory_side::{MemorySide, MemorySideState};
+use crate::dram::counts;
 use crate::message::{MemoryReply, Origin, Timed};
 use crate::report::LaunchRecord;
 use crate::restore::{Fits, LATEST, RestoreError, countable, fits, near, of_unit};
@@ -100,6 +101,7 @@ impl GpuState {
         fits(self.run_to < LATEST && self.now < LATEST, "its time is beyond all launches")?;
         countable(&self.counters)?;
         countable(&self.earlier)?;
+        counts::check(&self.earlier.channels, &spec.dram, spec.partition.channels)?;
         let own = |(number, inbox): (usize, &VecDeque<Timed<MemoryReply>>)| {
             let own = |reply: &Timed<MemoryReply>| usize::from(reply.message.sm) == number;
             inbox.iter().all(|reply| own(reply) && near(reply.cycle, self.run_to))

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{LaunchRecord, Report, quoted, size};
+use super::{LaunchRecord, Report, channels, quoted, size};
 use crate::statistics::DERIVED;
 
 pub(super) fn write(report: &Report) -> String {
@@ -15,6 +15,9 @@ pub(super) fn write(report: &Report) -> String {
     }
     for ratio in DERIVED {
         let _ = write!(text, ",{}.{}", ratio.section, ratio.name);
+    }
+    for column in channels::columns() {
+        let _ = write!(text, ",{column}");
     }
     text.push('\n');
     for launch in &report.launches {
@@ -49,6 +52,9 @@ fn row(text: &mut String, launch: &LaunchRecord) {
             Some(value) => write!(text, ",{value}"),
             None => write!(text, ","),
         };
+    }
+    for field in channels::fields(&launch.channels, &launch.counters) {
+        let _ = write!(text, ",{field}");
     }
     text.push('\n');
 }

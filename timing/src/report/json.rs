@@ -1,9 +1,14 @@
 //! Statistics as JSON.
 
+use std::io;
+
+use serde::Serialize as _;
+use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::{LaunchRecord, Report, Total};
-use crate::statistics::{Counter, DERIVED};
+use super::{LaunchRecord, Report, Total, channels};
+use crate::dram::ChannelCounts;
+use crate::statistics::{Counts, DERIVED};
 
 /// Version of this form.
 const VERSION: u32 = 1;
@@ -19,7 +24,7 @@ pub(super) fn write(report: &Report) -> String {
         "streams": streams,
         "total": total(&report.total()),
     });
-    format!("{all:#}\n")
+    lines(&all) + "\n"
 }
 
 fn launch(launch: &LaunchRecord) -> Value {
@@ -38,20 +43,24 @@ fn launch(launch: &LaunchRecord) -> Value {
         "extrapolated": launch.simulated.is_some(),
         "simulated_cycles": launch.simulated_cycles(),
     });
-    with(about, counts(&launch.counters))
+    with(about, counts(&launch.counters, &launch.channels))
 }
 
 fn total(total: &Total) -> Value {
-    with(json!({ "launches": total.launches, "cycles": total.cycles }), counts(&total.counters))
+    with(json!({ "launches": total.launches, "cycles": total.cycles }), counts(&total.counters, &total.channels))
 }
 
-fn counts(counters: &[(&'static Counter, u64)]) -> Value {
+fn counts(counters: &Counts, dram: &[ChannelCounts]) -> Value {
     let named = counters
         .iter()
         .map(|(counter, value)| (format!("{}.{}", counter.section, counter.name), json!(value)));
     let derived =
         DERIVED.iter().map(|ratio| (format!("{}.{}", ratio.section, ratio.name), json!(ratio.of(counters))));
-    json!({ "counters": named.collect::<Map<_, _>>(), "derived": derived.collect::<Map<_, _>>() })
+    json!({
+        "counters": named.collect::<Map<_, _>>(),
+        "derived": derived.collect::<Map<_, _>>(),
+        "dram_channels": channels::json(dram, counters),
+    })
 }
 
 /// An object with the fields of two.
@@ -60,4 +69,59 @@ fn with(mut object: Value, other: Value) -> Value {
         fields.extend(more);
     }
     object
+}
+
+/// A line for each field of an object, so that lists of numbers, of which there are long ones, are in one.
+#[derive(Default)]
+struct Lines {
+    depth: usize,
+    has_field: bool,
+}
+
+impl Lines {
+    fn begin_line<W: io::Write + ?Sized>(&self, writer: &mut W) -> io::Result<()> {
+        write!(writer, "\n{:width$}", "", width = 2 * self.depth)
+    }
+}
+
+impl Formatter for Lines {
+    fn begin_array_value<W: io::Write + ?Sized>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+
+    fn begin_object<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        *self = Lines { depth: self.depth + 1, has_field: false };
+        writer.write_all(b"{")
+    }
+
+    fn begin_object_key<W: io::Write + ?Sized>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if !first {
+            writer.write_all(b",")?;
+        }
+        self.begin_line(writer)
+    }
+
+    fn begin_object_value<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b": ")
+    }
+
+    fn end_object_value<W: io::Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
+        self.has_field = true;
+        Ok(())
+    }
+
+    fn end_object<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        if self.has_field {
+            self.begin_line(writer)?;
+        }
+        writer.write_all(b"}")
+    }
+}
+
+fn lines(value: &Value) -> String {
+    let mut bytes = Vec::new();
+    let written = value.serialize(&mut Serializer::with_formatter(&mut bytes, Lines::default()));
+    // Neither can fail: bytes are written to memory, and texts are UTF-8.
+    written.ok().and_then(|()| String::from_utf8(bytes).ok()).unwrap_or_default()
 }

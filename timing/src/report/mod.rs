@@ -1,5 +1,6 @@
 //! What a run has counted, launch by launch, and how it is written.
 
+mod channels;
 mod csv;
 mod gpgpu_sim;
 mod json;
@@ -12,6 +13,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::dram::{ChannelCounts, counts};
 use crate::statistics::Counts;
 
 /// How statistics are written.
@@ -75,6 +77,8 @@ pub struct LaunchRecord {
     /// What was counted meanwhile, in the order of the units.
     #[serde(with = "written")]
     pub counters: Counts,
+    /// What each channel of DRAM has counted, pseudo-channel by pseudo-channel; nothing if DRAM had nothing to do.
+    pub channels: Vec<ChannelCounts>,
 }
 
 /// The part of a launch that was simulated.
@@ -111,6 +115,8 @@ pub struct Total {
     pub cycles: u64,
     /// What was counted.
     pub counters: Counts,
+    /// What each channel of DRAM has counted.
+    pub channels: Vec<ChannelCounts>,
 }
 
 impl Total {
@@ -118,6 +124,7 @@ impl Total {
     pub fn add(&mut self, launch: &LaunchRecord) {
         self.launches += 1;
         self.cycles += launch.cycles;
+        counts::add(&mut self.channels, &launch.channels);
         if self.counters.is_empty() {
             self.counters = launch.counters.clone();
             return;
@@ -225,6 +232,7 @@ mod tests {
             shared: false,
             simulated: None,
             counters: vec![(&CYCLES, 100), (&INSTRUCTIONS, 50 * number)],
+            channels: Vec::new(),
         }
     }
 

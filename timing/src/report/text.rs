@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Report, Simulated, size};
+use super::{Report, Simulated, channels, size};
 use crate::statistics::{Counter, DERIVED, Kind};
 
 pub(super) fn write(report: &Report) -> String {
@@ -19,11 +19,13 @@ pub(super) fn write(report: &Report) -> String {
             launch.launch, launch.kernel, launch.stream, launch.cycles
         );
         counts(&mut text, &launch.counters);
+        channels::text(&mut text, &launch.channels, &launch.counters);
     }
     let sums = report.streams().into_iter().map(|(number, sum)| (format!("stream {number}"), sum));
     for (name, sum) in sums.chain([("all".to_owned(), report.total())]) {
         let _ = writeln!(text, "{name}: {} launches, {} cycles", sum.launches, sum.cycles);
         counts(&mut text, &sum.counters);
+        channels::text(&mut text, &sum.channels, &sum.counters);
     }
     text
 }

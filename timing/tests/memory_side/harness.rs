@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use timing::dram::{Cell, Channel, DramCounters, DramSpec, Incoming, Timing};
+use timing::dram::{Cell, Channel, ChannelCounts, DramCounters, DramSpec, Incoming, Timing};
 use timing::memory_side::MemorySide;
 use timing::message::{MemoryReply, MemoryRequest, Origin, Performed, RequestKind, Timed};
 use timing::specification::{GpuSpec, gpu};
@@ -161,7 +161,7 @@ pub fn alone_and_counted(
     spec: &DramSpec,
     slot: u32,
     accesses: &[Access],
-) -> (Vec<(u64, Event)>, DramCounters) {
+) -> (Vec<(u64, Event)>, DramCounters, ChannelCounts) {
     let timing = Timing::new(spec);
     let mut channel = Channel::new(spec, &timing, slot);
     let mut events = Vec::new();
@@ -188,7 +188,7 @@ pub fn alone_and_counted(
         assert!(cycle <= limit, "it stands still");
     }
     assert_eq!(channel.violation(), None);
-    (events, *channel.counters())
+    (events, *channel.counters(), channel.counts())
 }
 
 /// Commands that were counted, without reads.

@@ -1,10 +1,10 @@
 //! What the memory side counts of small known runs.
 
-use timing::dram::{Cell, DramSpec, RefreshMode, Timing};
+use timing::dram::{BankCounts, Cell, DramSpec, RefreshMode, Timing};
 use timing::specification::GpuSpec;
 use timing::statistics::Counters;
 
-use crate::harness::{Access, Bench, Event, alone_and_counted, read, titan_v};
+use crate::harness::{Access, Bench, Event, alone_and_counted, read, titan_v, write};
 
 /// A counter by its name.
 fn value(counters: &impl Counters, name: &str) -> u64 {
@@ -68,7 +68,7 @@ fn access(cycle: u64, write: bool, bank: u8, row: u64, column: u16) -> Access {
 #[test]
 fn a_read_is_counted_from_its_coming_to_the_end_of_its_data() {
     let spec = channel();
-    let (_, counters) = alone_and_counted(&spec, 0, &[access(0, false, 3, 5, 1)]);
+    let (_, counters, _) = alone_and_counted(&spec, 0, &[access(0, false, 3, 5, 1)]);
     let latency = u64::from(spec.rcd) + Timing::new(&spec).read_data;
     assert_eq!(values(&counters, ["read_requests", "read_latency"]), [1, latency]);
 }
@@ -83,7 +83,7 @@ fn latencies_of_reads_are_those_that_the_channel_shows() {
         access(2, false, 2, 8, 1),
         access(300, false, 2, 8, 2),
     ];
-    let (events, counters) = alone_and_counted(&channel(), 0, &accesses);
+    let (events, counters, _) = alone_and_counted(&channel(), 0, &accesses);
     let taken = |number: usize| {
         let taken = events.iter().find(|(_, event)| *event == Event::Taken(number));
         taken.unwrap().0
@@ -94,4 +94,53 @@ fn latencies_of_reads_are_those_that_the_channel_shows() {
     };
     let sum: u64 = events.iter().filter_map(latency).sum();
     assert_eq!(values(&counters, ["forwarded", "reads", "read_requests", "read_latency"]), [1, 4, 5, sum]);
+}
+
+#[test]
+fn a_bank_counts_its_accesses_and_rows() {
+    let spec = channel();
+    let accesses = [
+        access(0, false, 3, 5, 1),
+        access(100, false, 3, 5, 2),
+        access(200, true, 3, 6, 1),
+        access(300, false, 1, 5, 1),
+    ];
+    let (_, _, counts) = alone_and_counted(&spec, 0, &accesses);
+    let burst = Timing::new(&spec).burst;
+    let [rcd, rp] = [spec.rcd, spec.rp].map(u64::from);
+    // The first waits for its row, the second for nothing, the third for its row and for the other one to be closed.
+    let busy_cycles = rcd + (rp + rcd) + 3 * burst;
+    let expected = BankCounts { accesses: 3, row_hits: 1, activates: 2, busy_cycles };
+    assert_eq!(counts.banks[3], expected);
+    assert_eq!(counts.banks[1], BankCounts { accesses: 1, row_hits: 0, activates: 1, busy_cycles: rcd + burst });
+    assert_eq!(counts.banks[0], BankCounts::default());
+    assert_eq!(counts.values(), [3, 1, 4 * burst, busy_cycles + rcd + burst]);
+}
+
+#[test]
+fn a_channel_is_busy_once_where_two_banks_are() {
+    let spec = channel();
+    let (_, _, counts) = alone_and_counted(&spec, 0, &[access(0, false, 3, 5, 1), access(0, false, 2, 5, 1)]);
+    let sum: u64 = counts.banks.iter().map(|bank| bank.busy_cycles).sum();
+    assert!(counts.busy_cycles < sum && counts.bus_cycles <= counts.busy_cycles, "{counts:?}");
+}
+
+#[test]
+fn channels_and_banks_add_up_to_what_dram_has_counted() {
+    let mut bench = Bench::new(titan_v(|gpu| gpu.l2.size = 4096));
+    let requests: Vec<_> = (0..400)
+        .map(|number| match number % 3 {
+            0 => write(number * 128, u128::MAX),
+            _ => read(number * 7 * 128, 0b1010),
+        })
+        .collect();
+    bench.together(&requests);
+    let (dram, channels) = (bench.side.dram_counters(), bench.side.channel_counts());
+    let banks = channels.iter().flat_map(|channel| &channel.banks);
+    let sum = |of: fn(&BankCounts) -> u64| banks.clone().map(of).sum::<u64>();
+    assert_eq!(sum(|bank| bank.accesses), dram.reads + dram.writes);
+    assert_eq!(sum(|bank| bank.row_hits), dram.read_row_hits + dram.write_row_hits);
+    assert_eq!(sum(|bank| bank.activates), dram.activates);
+    assert_eq!(channels.iter().map(|channel| channel.busy_cycles).sum::<u64>(), dram.busy_cycles);
+    assert!(channels.iter().all(|channel| channel.bus_cycles <= channel.busy_cycles));
 }

@@ -1,6 +1,7 @@
 //! Whether a channel that was read can be, and what follows from it.
 
 use super::{Access, Bank, Channel, Checker, DramSpec};
+use crate::dram::counts;
 use crate::restore::{Fits, LATEST, countable, fits};
 
 /// Cycles ahead that commands may be put off: some of the longest gaps that a Spec can have.
@@ -42,11 +43,13 @@ impl Channel {
         fits(self.slot == slot, "it is another part of the channel")?;
         fits(u32::from(refresh.bank) < spec.banks, "no such bank can be refreshed")?;
         let times = groups.iter().chain([columns]).flatten().chain(activations).chain([activate_at]);
-        let mut times = times.chain([&self.counted, &self.commanded]);
+        let busy = self.activity.iter().map(|bank| &bank.busy_since).chain([&self.busy_to]);
+        let mut times = times.chain([&self.counted, &self.commanded]).chain(busy);
         let due = refresh.due <= now + AHEAD + u64::from(spec.refi);
         fits(due && times.all(|cycle| *cycle <= now + AHEAD), "a command is put off for too long")?;
         fits(self.next == u64::MAX || self.next <= now + AHEAD, "it rests for too long")?;
         fits(self.age < LATEST, "it had too many accesses")?;
+        counts::check(&[self.counts()], &DramSpec { pseudo_channels: 1, ..spec.clone() }, 1)?;
         countable(&self.counters)
     }
 

@@ -16,6 +16,7 @@ use warp_stream::KernelSource;
 
 use super::{Ended, Session, finish};
 use crate::gpu::{Gpu, LaunchError, Observer, Progress, Totals};
+use crate::dram::{ChannelCounts, counts};
 use crate::message::{LINE_BYTES, SECTOR_BYTES};
 use crate::report::{LaunchRecord, Simulated};
 use crate::sm::{Occupancy, Program};
@@ -201,6 +202,12 @@ impl Stretch {
         Some((last.totals.since(&first.totals), instructions / counted.max(1.0)))
     }
 
+    /// What channels of DRAM have counted meanwhile.
+    fn channels(&self) -> Vec<ChannelCounts> {
+        let ends = self.0.front().zip(self.0.back());
+        ends.map_or_else(Vec::new, |(first, last)| last.totals.channels_since(&first.totals))
+    }
+
     /// Lines that L2 has come to hold.
     fn growth(counts: &Counts) -> f64 {
         let of = |name| value(counts, name).unwrap_or(0) as f64;
@@ -229,12 +236,15 @@ impl Stretch {
         let instructions = warp_instructions as f64 / ctas.max(1) as f64 * left_out as f64;
         let Some((counts, times)) = self.repeated(instructions) else { return record };
         let more = |count: u64| (count as f64 * times).round() as u64;
+        let repeated = self.channels();
+        let channels = counts::combined(&record.channels, &repeated, |value, count| value + more(count));
         let counters = record.counters.iter().zip(&counts);
         let counters = counters.map(|((counter, value), (_, count))| (*counter, value + more(*count)));
         LaunchRecord {
             cycles: cycles + more(value(&counts, "gpu.cycles").unwrap_or(0)),
             warp_instructions: warp_instructions + instructions.round() as u64,
             counters: counters.collect(),
+            channels,
             simulated: Some(Simulated { ctas, cycles, warp_instructions }),
             ..record
         }

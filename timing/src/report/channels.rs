@@ -1,0 +1,155 @@
+//! Channels of DRAM and their banks, in the forms that statistics have.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::dram::{BankCounts, ChannelCounts};
+use crate::statistics::{Counter, Counts, value};
+
+/// Names of the columns that a CSV file has of channels and banks.
+pub(super) fn columns() -> impl Iterator<Item = String> {
+    let counters = ChannelCounts::COUNTERS.into_iter().chain(BankCounts::COUNTERS).chain(ChannelCounts::RATES);
+    counters.map(|counter| format!("dram.{}", counter.name))
+}
+
+/// Their fields: a number for each channel, or for each bank of each channel, with spaces between.
+pub(super) fn fields(channels: &[ChannelCounts], counters: &Counts) -> impl Iterator<Item = String> {
+    let of_channels = (0..ChannelCounts::COUNTERS.len()).map(|place| list(values(channels, place)));
+    let of_banks = (0..BankCounts::COUNTERS.len()).map(|place| list(values_of_banks(channels, place)));
+    let rates = rates(channels, counters).map(|rates| list(rates.into_iter().map(|rate| rate.unwrap_or(0.0))));
+    of_channels.chain(of_banks).chain(rates)
+}
+
+/// A list of channels; of each its counts, its rates, and lists of counts of its banks.
+pub(super) fn json(channels: &[ChannelCounts], counters: &Counts) -> Value {
+    let [utilisation, efficiency] = rates(channels, counters);
+    let object = |(channel, (utilisation, efficiency)): (&ChannelCounts, (Option<f64>, Option<f64>))| {
+        let mut object = json!({ "utilisation": utilisation, "efficiency": efficiency });
+        for (counter, value) in ChannelCounts::COUNTERS.iter().zip(channel.values()) {
+            object[last(counter)] = json!(value);
+        }
+        let mut banks = json!({});
+        for (place, counter) in BankCounts::COUNTERS.iter().enumerate() {
+            banks[last(counter)] = channel.banks.iter().map(|bank| bank.values()[place]).collect();
+        }
+        object["banks"] = banks;
+        object
+    };
+    channels.iter().zip(utilisation.into_iter().zip(efficiency)).map(object).collect()
+}
+
+/// The lowest, the mean and the highest of channels and of banks.
+pub(super) fn text(text: &mut String, channels: &[ChannelCounts], counters: &Counts) {
+    let mut line = |Counter { name, unit, .. }: &Counter, values: &[f64]| {
+        let Some(mean) = mean(values) else { return };
+        let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let highest = values.iter().copied().fold(0.0, f64::max);
+        let name = format!("dram.{name}");
+        let _ = writeln!(text, "  {name:<40} {mean:>16.3} {unit}, {lowest:.3} to {highest:.3}");
+    };
+    for (counter, rates) in ChannelCounts::RATES.iter().zip(rates(channels, counters)) {
+        line(counter, &rates.into_iter().flatten().collect::<Vec<f64>>());
+    }
+    for (place, counter) in ChannelCounts::COUNTERS.iter().enumerate() {
+        let values: Vec<f64> = values(channels, place).map(|value| value as f64).collect();
+        line(counter, &values);
+    }
+    for (place, counter) in BankCounts::COUNTERS.iter().enumerate() {
+        let values: Vec<f64> = values_of_banks(channels, place).map(|value| value as f64).collect();
+        line(counter, &values);
+    }
+}
+
+/// Utilisation and efficiency of each channel in per cent; nothing for one that had nothing to do.
+fn rates(channels: &[ChannelCounts], counters: &Counts) -> [Vec<Option<f64>>; 2] {
+    let cycles = value(counters, "gpu.dram_cycles").unwrap_or(0) as f64 / channels.len().max(1) as f64;
+    let percent = |rate: Option<f64>| rate.map(|rate| 100.0 * rate);
+    [
+        channels.iter().map(|channel| percent(channel.utilisation(cycles))).collect(),
+        channels.iter().map(|channel| percent(channel.efficiency())).collect(),
+    ]
+}
+
+fn values(channels: &[ChannelCounts], place: usize) -> impl Iterator<Item = u64> {
+    channels.iter().map(move |channel| channel.values()[place])
+}
+
+fn values_of_banks(channels: &[ChannelCounts], place: usize) -> impl Iterator<Item = u64> {
+    channels.iter().flat_map(|channel| &channel.banks).map(move |bank| bank.values()[place])
+}
+
+/// A counter's name without that of what it is of.
+fn last(counter: &Counter) -> &'static str {
+    counter.name.rsplit('.').next().unwrap_or(counter.name)
+}
+
+fn list(values: impl Iterator<Item = impl ToString>) -> String {
+    values.map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Kind;
+
+    static CYCLES: Counter = Counter {
+        section: "gpu",
+        name: "dram_cycles",
+        meaning: "",
+        unit: "DRAM cycles",
+        metric: "",
+        kind: Kind::Sum,
+    };
+
+    /// Two channels of two banks in 100 cycles.
+    fn example() -> (Vec<ChannelCounts>, Counts) {
+        let bank = |accesses| BankCounts { accesses, row_hits: 1, activates: 2, busy_cycles: 30 };
+        let busy = ChannelCounts {
+            reads: 6,
+            writes: 4,
+            bus_cycles: 20,
+            busy_cycles: 40,
+            banks: vec![bank(7), bank(3)],
+        };
+        let idle = ChannelCounts { banks: vec![BankCounts::default(); 2], ..ChannelCounts::default() };
+        (vec![busy, idle], vec![(&CYCLES, 200)])
+    }
+
+    #[test]
+    fn a_csv_file_has_lists_of_channels_and_of_banks() {
+        let (channels, counters) = example();
+        let named: Vec<(String, String)> = columns().zip(fields(&channels, &counters)).collect();
+        let field = |name: &str| named.iter().find(|(column, _)| column == name).unwrap().1.as_str();
+        assert_eq!(named.len(), columns().count());
+        assert_eq!(field("dram.channel.reads"), "6 0");
+        assert_eq!(field("dram.bank.accesses"), "7 3 0 0");
+        assert_eq!((field("dram.channel.utilisation"), field("dram.channel.efficiency")), ("20 0", "50 0"));
+    }
+
+    #[test]
+    fn json_has_an_object_for_each_channel_with_lists_of_its_banks() {
+        let (channels, counters) = example();
+        let value = json(&channels, &counters);
+        assert_eq!(value[0]["banks"]["accesses"], json!([7, 3]));
+        assert_eq!((&value[0]["writes"], &value[0]["utilisation"]), (&json!(4), &json!(20.0)));
+        assert_eq!(value[1]["efficiency"], Value::Null);
+    }
+
+    #[test]
+    fn text_has_the_mean_and_the_range() {
+        let (channels, counters) = example();
+        let mut written = String::new();
+        text(&mut written, &channels, &counters);
+        let lines: Vec<String> =
+            written.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(lines[0], "dram.channel.utilisation 10.000 %, 0.000 to 20.000");
+        assert_eq!(lines[1], "dram.channel.efficiency 50.000 %, 50.000 to 50.000");
+        assert!(lines.contains(&"dram.bank.accesses 2.500 sectors, 0.000 to 7.000".to_owned()), "{written}");
+        assert_eq!(lines.len(), 10);
+    }
+}

@@ -429,6 +429,11 @@ impl MemorySide {
         sum
     }
 
+    /// What is the highest since a launch began starts anew.
+    pub fn restart_counts(&mut self) {
+        self.partitions.each().for_each(|mut bay| bay.partition.restart_counts());
+    }
+
     /// What each channel has counted, pseudo-channel by pseudo-channel.
     pub fn channel_counts(&self) -> Vec<ChannelCounts> {
         let of = |bay: MutexGuard<'_, Bay>| bay.partition.channels().iter().map(Channel::counts).collect();

@@ -87,10 +87,17 @@ impl Totals {
         let mut index = 0;
         before.each(&mut |_, value| {
             // Of launches that end in one epoch, the first to be recorded may be the last to end.
-            counts[index].1 = counts[index].1.saturating_sub(value);
+            let (counter, now) = &mut counts[index];
+            *now = counter.kind.since(value, *now);
             index += 1;
         });
         counts
+    }
+
+    /// What is highest starts anew.
+    pub(super) fn restart(&mut self) {
+        self.sm.memory.l1.most_misses = 0;
+        self.l2.most_mshrs = 0;
     }
 
     /// The same of each channel; nothing if DRAM had nothing to do.

@@ -153,6 +153,7 @@ impl<'g, 'a> Session<'g, 'a> {
         let Gpu { spec, run_to, .. } = &*self.epochs.gpu;
         let start = cycle.max(run_to.saturating_sub(u64::from(spec.launch.launch)));
         if self.epochs.launches.is_empty() {
+            self.restart_counts();
             self.before = self.totals(start);
         }
         let id = self.free_id();
@@ -198,6 +199,13 @@ impl<'g, 'a> Session<'g, 'a> {
         if cold {
             gpu.memory.invalidate();
         }
+    }
+
+    /// What is the highest since a launch began starts anew.
+    fn restart_counts(&mut self) {
+        self.epochs.gpu.earlier.restart();
+        self.epochs.gpu.memory.restart_counts();
+        self.slots.iter().for_each(|slot| lock(slot).sm.restart_counts());
     }
 
     fn totals(&self, cycle: u64) -> Totals {
@@ -317,6 +325,7 @@ impl<'g, 'a> Session<'g, 'a> {
         let counters = totals.since(&self.before);
         let channels = totals.channels_since(&self.before);
         self.before = totals;
+        self.restart_counts();
         for slot in &self.slots {
             lock(slot).sources[launch.id as usize] = None;
         }

@@ -197,6 +197,12 @@ crate::counters! {
         atomic_cycles: "L2 cycles" = "",
         /// Operations of requests at an address beyond the first there.
         atomic_conflicts: "operations" = "",
+        /// Sectors on their way from DRAM, each of which has an MSHR, summed over cycles.
+        mshr_occupancy: "sectors x L2 cycles" = "",
+        /// Cycles in which a slice has some.
+        mshr_cycles: "L2 cycles" = "",
+        /// MSHRs of a slice that were used at once.
+        most_mshrs: most "sectors" = "",
         /// Cycles in which requests waited for an MSHR.
         mshr_stalls: "L2 cycles" = "",
         /// Cycles in which requests waited because too many waited for their sector.

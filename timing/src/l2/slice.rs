@@ -111,8 +111,9 @@ pub struct Slice {
     taken: u32,
     tags: Tags,
     waiting: Waiting,
-    /// Sectors on their way from DRAM.
+    /// Sectors on their way from DRAM, and the L2 cycle up to which they were counted.
     outstanding: u32,
+    counted: u64,
     fills: VecDeque<Fill>,
     misses: VecDeque<DramAccess>,
     free_at: u64,
@@ -221,6 +222,7 @@ impl Slice {
             tags: Tags::new(spec),
             waiting: Waiting::new(spec.sets() * spec.ways),
             outstanding: 0,
+            counted: 0,
             fills: VecDeque::new(),
             misses: VecDeque::new(),
             free_at: 0,
@@ -335,6 +337,19 @@ impl Slice {
         requests.chain(self.waiting.works().map(|work| (work.reply, None)))
     }
 
+    /// What is the highest since a launch began starts anew.
+    pub fn restart_counts(&mut self) {
+        self.counters.most_mshrs = u64::from(self.outstanding);
+    }
+
+    /// As many sectors as now have been on their way up to an L2 cycle.
+    fn count_outstanding(&mut self, cycle: u64) {
+        let cycles = cycle.saturating_sub(self.counted);
+        self.counters.mshr_occupancy += u64::from(self.outstanding) * cycles;
+        self.counters.mshr_cycles += if self.outstanding > 0 { cycles } else { 0 };
+        self.counted = cycle;
+    }
+
     /// Forgets all lines; what was modified is lost without being written back.
     pub fn invalidate(&mut self) {
         self.tags.invalidate();
@@ -420,6 +435,7 @@ impl Slice {
 
     fn filled(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, fill: Fill, out: &mut Outbox) {
         let whole = self.tags.fill(spec, fill.slot, fill.sector);
+        self.count_outstanding(cycle);
         self.outstanding -= 1;
         let Slice { waiting, exit, counters, .. } = self;
         let misses = &mut counters.request_misses;
@@ -464,7 +480,7 @@ impl Slice {
         }
         self.count(request, sectors, hit, pending, found.is_some());
         self.counters.partial_fetches += u64::from(partial.count_ones());
-        self.fetch(spec, slot, arrival.line, fetched);
+        self.fetch(spec, cycle, slot, arrival.line, fetched);
         if writes {
             self.write(spec, slot, sectors, request);
         }
@@ -551,12 +567,14 @@ impl Slice {
         }
     }
 
-    fn fetch(&mut self, spec: &L2Spec, slot: u32, number: u64, sectors: u8) {
+    fn fetch(&mut self, spec: &L2Spec, cycle: u64, slot: u32, number: u64, sectors: u8) {
         if sectors == 0 {
             return;
         }
         self.tags.expect(spec, slot, sectors);
+        self.count_outstanding(cycle);
         self.outstanding += sectors.count_ones();
+        self.counters.most_mshrs = self.counters.most_mshrs.max(u64::from(self.outstanding));
         self.counters.fetches += u64::from(sectors.count_ones());
         for sector in (0..SECTORS).filter(|sector| sectors >> sector & 1 != 0) {
             self.misses.push_back(DramAccess { line: number, sector: sector as u8, slot, write: false });

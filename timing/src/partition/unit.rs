@@ -133,6 +133,11 @@ impl Partition {
         self.slices.iter_mut().for_each(Slice::invalidate);
     }
 
+    /// What is the highest since a launch began starts anew.
+    pub fn restart_counts(&mut self) {
+        self.slices.iter_mut().for_each(Slice::restart_counts);
+    }
+
     /// Its channel's parts.
     pub fn channels(&self) -> &[Channel] {
         &self.channels

@@ -130,8 +130,8 @@ impl Total {
             return;
         }
         // All records have the same counters: those of the units.
-        for ((_, sum), (_, value)) in self.counters.iter_mut().zip(&launch.counters) {
-            *sum += value;
+        for ((counter, sum), (_, value)) in self.counters.iter_mut().zip(&launch.counters) {
+            *sum = counter.kind.joined(*sum, *value);
         }
     }
 }

@@ -377,6 +377,11 @@ impl Sm {
         self.state.parameters.clear();
     }
 
+    /// What is the highest since a launch began starts anew.
+    pub(crate) fn restart_counts(&mut self) {
+        self.memory.restart_counts();
+    }
+
     /// What it has counted, up to the cycle that it has run to.
     pub fn counters(&self) -> SmCounters {
         let State { sub_cores, counters, now, .. } = &self.state;

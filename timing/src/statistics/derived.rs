@@ -78,6 +78,9 @@ pub const DERIVED: &[Ratio] = ratios! {
     /// Requests of L1 to L2.
     l1.requests_to_l2: "requests" = "lts__t_requests_srcunit_tex.sum",
         1.0 * [memory_pipeline.requests_sent];
+    /// Lines on their way to an SM that has some.
+    l1.mean_misses: "lines" = "",
+        1.0 * [l1.miss_occupancy] / [l1.miss_cycles];
     /// Of loads of which all is in L1, from the address stage to the write-back latch.
     l1.mean_load_hit_latency: "core cycles" = "",
         1.0 * [l1.load_hit_latency] / [l1.load_hits];
@@ -97,6 +100,9 @@ pub const DERIVED: &[Ratio] = ratios! {
     /// Sectors read in L2 that were there.
     l2.read_hit_rate: "%" = "lts__t_sector_op_read_hit_rate.pct",
         100.0 * [l2.read_hits] / [l2.sectors_read];
+    /// MSHRs that are used of a slice that uses some.
+    l2.mean_mshrs: "sectors" = "",
+        1.0 * [l2.mshr_occupancy] / [l2.mshr_cycles];
     /// From a request's arrival at its slice to its reply, of those that do not wait for DRAM.
     l2.mean_hit_latency: "L2 cycles" = "",
         1.0 * [l2.hit_latency] / [l2.request_hits];

@@ -16,6 +16,8 @@ pub enum Kind {
     Sum,
     /// They add up; it is one of the parts of another count, and not shown to people where it is 0.
     Part,
+    /// Each is the highest that something came to since a launch began, and so are several.
+    Most,
 }
 
 /// What a counter means.
@@ -35,6 +37,24 @@ pub struct Counter {
     pub kind: Kind,
 }
 
+impl Kind {
+    /// Two values of a counter, of launches one after the other, as one.
+    pub fn joined(self, one: u64, other: u64) -> u64 {
+        match self {
+            Kind::Sum | Kind::Part => one + other,
+            Kind::Most => one.max(other),
+        }
+    }
+
+    /// What has come to a value since it was another one, when a launch began.
+    pub fn since(self, before: u64, now: u64) -> u64 {
+        match self {
+            Kind::Sum | Kind::Part => now.saturating_sub(before),
+            Kind::Most => now,
+        }
+    }
+}
+
 /// Counters of a unit.
 pub trait Counters {
     /// Tells of all of them, in the order of their declaration.
@@ -45,7 +65,7 @@ pub trait Counters {
 }
 
 /// Declares counters of a unit: a structure of integers, each with its unit and the profiler's metric that it equals, and of other
-/// counters, after `with`.
+/// counters, after `with`. Those with `most` before their unit are the highest that something came to.
 ///
 /// ```
 /// use timing::statistics::Counters;
@@ -56,18 +76,32 @@ pub trait Counters {
 ///         hits: "sectors" = "lts__t_sectors_lookup_hit.sum",
 ///         /// Cycles in which nothing happened.
 ///         idle: "cycles" = "",
+///         /// Lines that were there at once.
+///         lines: most "lines" = "",
 ///     }
 /// }
-/// let mut counters = ExampleCounters { hits: 1, idle: 2 };
-/// counters.add(&ExampleCounters { hits: 1, idle: 0 });
-/// assert_eq!(counters.hits, 2);
+/// let mut counters = ExampleCounters { hits: 1, idle: 2, lines: 7 };
+/// counters.add(&ExampleCounters { hits: 1, idle: 0, lines: 5 });
+/// assert_eq!((counters.hits, counters.lines), (2, 7));
 /// ```
 #[macro_export]
 macro_rules! counters {
+    (@kind) => {
+        $crate::statistics::Kind::Sum
+    };
+    (@kind most) => {
+        $crate::statistics::Kind::Most
+    };
+    (@add $own:expr, $other:expr;) => {
+        $own += $other
+    };
+    (@add $own:expr, $other:expr; most) => {
+        $own = $own.max($other)
+    };
     (
         $(#[doc = $about:literal])*
         pub struct $name:ident in $section:literal {
-            $($(#[doc = $meaning:literal])* $field:ident: $unit:literal = $metric:literal,)*
+            $($(#[doc = $meaning:literal])* $field:ident: $($most:ident)? $unit:literal = $metric:literal,)*
         } $(with {
             $($(#[doc = $group_meaning:literal])* $group:ident: $type:ty,)*
         })?
@@ -88,7 +122,7 @@ macro_rules! counters {
                     meaning: concat!($($meaning),*).trim_ascii(),
                     unit: $unit,
                     metric: $metric,
-                    kind: $crate::statistics::Kind::Sum,
+                    kind: $crate::counters!(@kind $($most)?),
                 },)*
             ];
         }
@@ -103,7 +137,7 @@ macro_rules! counters {
             }
 
             fn add(&mut self, other: &Self) {
-                $(self.$field += other.$field;)*
+                $($crate::counters!(@add self.$field, other.$field; $($most)?);)*
                 $($($crate::statistics::Counters::add(&mut self.$group, &other.$group);)*)?
             }
         }

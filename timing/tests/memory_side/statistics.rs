@@ -1,6 +1,7 @@
 //! What the memory side counts of small known runs.
 
 use timing::dram::{BankCounts, Cell, DramSpec, RefreshMode, Timing};
+use timing::l2::Fetch;
 use timing::specification::GpuSpec;
 use timing::statistics::Counters;
 
@@ -143,4 +144,21 @@ fn channels_and_banks_add_up_to_what_dram_has_counted() {
     assert_eq!(sum(|bank| bank.activates), dram.activates);
     assert_eq!(channels.iter().map(|channel| channel.busy_cycles).sum::<u64>(), dram.busy_cycles);
     assert!(channels.iter().all(|channel| channel.bus_cycles <= channel.busy_cycles));
+}
+
+#[test]
+fn mshrs_are_counted_with_their_time_and_the_most_at_once() {
+    let gpu = one_clock();
+    let on_the_way = |latency: u64| latency - u64::from(2 * gpu.crossbar.latency + gpu.l2.latency);
+    let mut bench = Bench::new(gpu.clone());
+    let first = on_the_way(bench.alone(read(0, 1)));
+    let pair = u64::from(gpu.l2.fetch != Fetch::Sector) + 1;
+    let names = ["mshr_occupancy", "mshr_cycles", "most_mshrs"];
+    let [occupancy, cycles, most] = values(&bench.side.l2_counters(), names);
+    // The other sector of a pair comes at another time.
+    assert!((pair * first).abs_diff(occupancy) <= 8, "{occupancy}");
+    assert!((first..=first + 8).contains(&cycles), "{cycles}");
+    assert_eq!(most, pair);
+    bench.side.restart_counts();
+    assert_eq!(value(&bench.side.l2_counters(), "most_mshrs"), 0);
 }

@@ -63,3 +63,18 @@ fn neither_stores_nor_shared_memory_nor_loads_of_no_lane_are_loads_of_l1() {
     ]);
     assert_eq!(values(&bench, ["l1.loads", "l1.load_hits", "l1.load_misses"]), [0, 0, 0]);
 }
+
+#[test]
+fn lines_on_their_way_are_counted_with_their_time_and_the_most_at_once() {
+    let mut bench = Bench::new();
+    // Three lines, asked for in consecutive cycles, each of which comes after so many; then one alone.
+    bench.one(Instruction::new(MemorySpace::Global, AccessKind::Load, 4, |lane| 0x10000 + 128 * (lane % 3)));
+    bench.one(Instruction::load(0x20000));
+    let sent = |index: usize| bench.sent[index].cycle;
+    let busy = sent(2) - sent(0) + 2 * FAR;
+    assert_eq!(values(&bench, ["l1.miss_occupancy", "l1.miss_cycles", "l1.most_misses"]), [4 * FAR, busy, 3]);
+    bench.unit.restart_counts();
+    assert_eq!(value(&bench, "l1.most_misses"), 0);
+    bench.one(Instruction::load(0x30000));
+    assert_eq!(value(&bench, "l1.most_misses"), 1);
+}

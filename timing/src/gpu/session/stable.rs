@@ -21,7 +21,7 @@ use crate::message::{LINE_BYTES, SECTOR_BYTES};
 use crate::report::{LaunchRecord, Simulated};
 use crate::sm::{Occupancy, Program};
 use crate::specification::GpuSpec;
-use crate::statistics::{Counts, value};
+use crate::statistics::{Counts, Kind, value};
 
 /// Core cycles after which it is looked whether the first wave has ended.
 const GLANCE: u64 = 256;
@@ -239,7 +239,10 @@ impl Stretch {
         let repeated = self.channels();
         let channels = counts::combined(&record.channels, &repeated, |value, count| value + more(count));
         let counters = record.counters.iter().zip(&counts);
-        let counters = counters.map(|((counter, value), (_, count))| (*counter, value + more(*count)));
+        let counters = counters.map(|((counter, value), (_, count))| match counter.kind {
+            Kind::Most => (*counter, *value),
+            Kind::Sum | Kind::Part => (*counter, value + more(*count)),
+        });
         LaunchRecord {
             cycles: cycles + more(value(&counts, "gpu.cycles").unwrap_or(0)),
             warp_instructions: warp_instructions + instructions.round() as u64,

@@ -3,7 +3,7 @@
 use super::{DramAccess, Fill, Slice, Work};
 use crate::l2::tags::Tags;
 use crate::message::LINE_BYTES;
-use crate::restore::{Fits, countable, fits, near};
+use crate::restore::{Fits, MOST_COUNTED, countable, fits, near};
 use crate::specification::GpuSpec;
 
 /// Sectors of a slice that are on their way from DRAM and have not been found there, as a mask for each slot.
@@ -63,6 +63,8 @@ impl Slice {
         let expected: Vec<u8> = tags.lines().map(|line| line.pending).collect();
         let sum: u32 = expected.iter().map(|pending| pending.count_ones()).sum();
         fits(sum == *outstanding, "it expects another number of sectors")?;
+        let counted = now.checked_sub(self.counted).and_then(|cycles| cycles.checked_mul(u64::from(sum)));
+        fits(counted.is_some_and(|count| count < MOST_COUNTED), "sectors are expected for too long")?;
         self.check_way_to_dram(gpu, now, Expected(expected))
     }
 

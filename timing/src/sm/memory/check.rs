@@ -54,7 +54,7 @@ impl State {
         self.check(gpu, now)?;
         let free = self.accesses.places()?;
         let mut answers = vec![0_u32; self.accesses.capacity() as usize];
-        let l1 = self.l1.restore(&gpu.l1, |access| count_answer(&mut answers, &free, access))?;
+        let l1 = self.l1.restore(&gpu.l1, now, |access| count_answer(&mut answers, &free, access))?;
         self.constants.check(&gpu.constant, |access| count_answer(&mut answers, &free, access))?;
         let mut lines = self.lines.places()?;
         let mut placed = free.clone();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use warp_stream::{AccessKind, CacheOperator, MemoryOperation, MemorySpace, OperationClass};
 
 use super::access::{Access, Line, Structure};
-use super::l1::{Lookup, Stall};
+use super::l1::{Load, Lookup, Stall};
 use super::pipeline::Organisation;
 use super::{FILL, MemoryUnit, SUB_CORES, State};
 use crate::message::{MemoryRequest, RequestKind};
@@ -252,7 +252,8 @@ impl MemoryUnit {
             return if queue_has_room { self.pass_line(number, first, cycle) } else { Err(Stall::Queue) };
         }
         let line = &lines[first];
-        match l1.load(spec, line.address, line.sectors, number, queue_has_room)? {
+        let load = Load { line: line.address, sectors: line.sectors, access: number };
+        match l1.load(spec, cycle, load, queue_has_room)? {
             Lookup::Hit => {
                 let texture = access.operation.space == MemorySpace::Texture;
                 let latency = if texture { self.gpu.texture.latency } else { spec.latency };

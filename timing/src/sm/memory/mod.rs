@@ -421,7 +421,7 @@ impl MemoryUnit {
             return self.answer(reply.tag, there);
         }
         let mut answered = std::mem::take(&mut self.answered);
-        self.state.l1.fill(spec, reply.tag & !FILL, reply.sectors, &mut answered);
+        self.state.l1.fill(spec, cycle, reply.tag & !FILL, reply.sectors, &mut answered);
         let there = cycle + u64::from(spec.fill_latency);
         // Those that have waited read the line one after the other.
         for (turn, number) in (0..).zip(answered.drain(..)) {
@@ -550,6 +550,11 @@ impl MemoryUnit {
     pub fn invalidate(&mut self) {
         self.state.l1.invalidate();
         self.state.constants.invalidate();
+    }
+
+    /// What is the highest since a launch began starts anew.
+    pub fn restart_counts(&mut self) {
+        self.state.l1.restart_counts();
     }
 
     /// Bytes of L1.

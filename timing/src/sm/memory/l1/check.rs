@@ -1,7 +1,7 @@
 //! Whether an L1 data cache that was read can be, and what follows from it.
 
 use super::{ALL_SECTORS, Entry, L1, L1Spec, NONE};
-use crate::restore::{Fits, Once, countable, fits};
+use crate::restore::{Fits, MOST_COUNTED, Once, countable, fits};
 
 /// Sectors that are on their way from L2 and have not been found there, as a mask for each entry.
 #[derive(Debug)]
@@ -23,13 +23,14 @@ impl Expected {
 }
 
 impl L1 {
-    /// Makes one that was read ready to run. `waits` is told of each access that waits for a line.
+    /// Makes one that was read ready to run at a core cycle. `waits` is told of each access that waits for a line.
     ///
     /// # Errors
     /// It can have no such state.
     pub fn restore(
         &mut self,
         spec: &L1Spec,
+        now: u64,
         mut waits: impl FnMut(u32) -> Fits,
     ) -> Result<Expected, &'static str> {
         self.table.clear();
@@ -55,6 +56,8 @@ impl L1 {
         self.check_sets(&mut free)?;
         let misses = expected.0.iter().filter(|pending| **pending != 0).count();
         fits(misses == self.misses as usize, "another number of lines is on its way to L1")?;
+        let counted = now.checked_sub(self.counted).and_then(|cycles| cycles.checked_mul(misses as u64));
+        fits(counted.is_some_and(|count| count < MOST_COUNTED), "lines are on their way to L1 for too long")?;
         Ok(expected)
     }
 

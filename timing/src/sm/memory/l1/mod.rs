@@ -167,6 +167,12 @@ crate::counters! {
         store_sector_hits: "sectors" = "",
         /// Sectors that stores write.
         store_sectors: "sectors" = "l1tex__m_l1tex2xbar_write_sectors.sum",
+        /// Lines on their way, summed over cycles.
+        miss_occupancy: "lines x core cycles" = "",
+        /// Cycles in which an SM has some.
+        miss_cycles: "core cycles" = "",
+        /// Lines that were on their way to one SM at once.
+        most_misses: most "lines" = "",
         /// Lines evicted to make place.
         evictions: "lines" = "",
         /// Cycles in which a miss waits because all lines of its set are reserved.
@@ -283,6 +289,17 @@ struct Waiter {
     next: u32,
 }
 
+/// A load of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Its address.
+    pub line: u64,
+    /// Sectors that are wanted.
+    pub sectors: u8,
+    /// The access that wants them.
+    pub access: u32,
+}
+
 /// What a load finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
@@ -306,8 +323,9 @@ pub struct L1 {
     waiters: Slab<Waiter>,
     sets: Vec<Set>,
     ways: u32,
-    /// Lines on their way.
+    /// Lines on their way, and the core cycle up to which they were counted.
     misses: u32,
+    counted: u64,
     /// What it has counted.
     pub counters: L1Counters,
 }
@@ -322,20 +340,20 @@ impl L1 {
             sets: vec![Set::EMPTY; spec.sets as usize],
             ways: spec.ways(bytes),
             misses: 0,
+            counted: 0,
             counters: L1Counters::default(),
         }
     }
 
-    /// A load of sectors of a line, for an access.
+    /// A load at a core cycle.
     ///
     /// # Errors
     /// It has to be tried again; nothing has changed.
     pub fn load(
         &mut self,
         spec: &L1Spec,
-        line: u64,
-        sectors: u8,
-        access: u32,
+        cycle: u64,
+        Load { line, sectors, access }: Load,
         queue_has_room: bool,
     ) -> Result<Lookup, Stall> {
         let known = self.table.find(line);
@@ -361,7 +379,9 @@ impl L1 {
                 self.make_resident(spec, entry);
             }
             if pending == 0 {
+                self.count_misses(cycle);
                 self.misses += 1;
+                self.counters.most_misses = self.counters.most_misses.max(u64::from(self.misses));
             }
             self.entries[entry].pending |= fetch;
             self.counters.sectors_fetched += u64::from(fetch.count_ones());
@@ -447,20 +467,22 @@ impl L1 {
         }
     }
 
-    /// Sectors of a line arrive; `answered` gets the accesses that have all of it now, in the order in which they came.
-    pub fn fill(&mut self, spec: &L1Spec, number: u32, sectors: u8, answered: &mut Vec<u32>) {
+    /// Sectors of a line arrive at a core cycle; `answered` gets the accesses that have all of it now, in the order in which they came.
+    pub fn fill(&mut self, spec: &L1Spec, cycle: u64, number: u32, sectors: u8, answered: &mut Vec<u32>) {
         if !self.entries[number].resident {
             self.make_resident(spec, number);
         }
         let entry = &mut self.entries[number];
         entry.valid |= sectors;
         entry.pending &= !sectors;
-        if entry.pending == 0 {
-            self.misses -= 1;
-        }
+        let is_whole = entry.pending == 0;
         let mut waiter = std::mem::replace(&mut entry.first_waiter, NONE);
         entry.last_waiter = NONE;
         entry.waiters = 0;
+        if is_whole {
+            self.count_misses(cycle);
+            self.misses -= 1;
+        }
         while waiter != NONE {
             let Waiter { access, sectors: wanted, next } = self.waiters.remove(waiter);
             match wanted & !sectors {
@@ -527,6 +549,19 @@ impl L1 {
         self.sets[self.entries[number].set as usize].remove(&mut self.entries, number);
         self.entries[number].resident = false;
         self.entries[number].valid = 0;
+    }
+
+    /// As many lines as now have been on their way up to a core cycle.
+    fn count_misses(&mut self, cycle: u64) {
+        let cycles = cycle.saturating_sub(self.counted);
+        self.counters.miss_occupancy += u64::from(self.misses) * cycles;
+        self.counters.miss_cycles += if self.misses > 0 { cycles } else { 0 };
+        self.counted = cycle;
+    }
+
+    /// What is the highest since a launch began starts anew.
+    pub fn restart_counts(&mut self) {
+        self.counters.most_misses = u64::from(self.misses);
     }
 
     /// Lines on their way.

@@ -1,14 +1,14 @@
 //! Accesses without time: what tags and sectors are after them.
 
-use super::{L1, L1Spec, Lookup};
+use super::{L1, L1Spec, Load, Lookup};
 
 impl L1 {
     /// A load of sectors of a line, which come at once; gives those that are asked of L2. Nothing is counted.
     pub fn warm_load(&mut self, spec: &L1Spec, line: u64, sectors: u8, answered: &mut Vec<u32>) -> u8 {
-        let counters = self.counters;
-        let fetched = match self.load(spec, line, sectors, 0, true) {
+        let (counters, now) = (self.counters, self.counted);
+        let fetched = match self.load(spec, now, Load { line, sectors, access: 0 }, true) {
             Ok(Lookup::Wait { fetch, entry }) => {
-                self.fill(spec, entry, fetch, answered);
+                self.fill(spec, now, entry, fetch, answered);
                 answered.clear();
                 fetch
             }

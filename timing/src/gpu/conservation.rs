@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::Totals;
 use crate::dram::{BankCounts, ChannelCounts};
+use crate::message::{Origin, RequestKind};
 
 /// Two counts that should be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,8 @@ rules! {
         + l2.sectors_instruction + gpu.copy_sectors_read
         => l2.sectors_read;
     sm.memory.l1.store_sectors + gpu.copy_sectors_written => l2.sectors_written;
+    l2.sources.of(Origin::Copy, RequestKind::Read).sectors => gpu.copy_sectors_read;
+    l2.sources.of(Origin::Copy, RequestKind::Write).sectors => gpu.copy_sectors_written;
     dram.reads + dram.forwarded => l2.fetches;
     dram.read_latencies.count() => l2.fetches;
     dram.writes => l2.write_backs;
@@ -118,6 +121,8 @@ mod tests {
         |t| t.l2.sectors_local += 1,
         |t| t.sm.memory.l1.sectors_fetched += 1,
         |t| t.sm.memory.l1.store_sectors += 1,
+        |t| t.gpu.copy_sectors_read += 1,
+        |t| t.gpu.copy_sectors_written += 1,
         |t| t.l2.fetches += 1,
         |t| t.dram.read_latencies.add_one(1),
         |t| t.l2.write_backs += 1,

@@ -6,11 +6,13 @@
 mod atomic;
 mod replacement;
 mod slice;
+mod sources;
 mod tags;
 mod waiting;
 mod write;
 
 pub use slice::{DramAccess, Expected, Outbox, Reply, Slice};
+pub use sources::{Lookups, SourceCounters};
 
 use crate::message::LINE_BYTES;
 use crate::partition::Hash;
@@ -214,6 +216,8 @@ crate::counters! {
         /// Cycles in which requests waited for room for replies.
         reply_stalls: "L2 cycles" = "",
     } with {
+        /// Sectors by who asks for them.
+        sources: SourceCounters,
         /// Requests that do not wait for DRAM.
         request_hits: HitLatencies,
         /// The others.

@@ -1,6 +1,7 @@
 //! One slice: takes requests in order, a sector each cycle, and replies when it has what was asked for.
 
 mod check;
+mod count;
 mod warm;
 
 use std::collections::VecDeque;
@@ -14,7 +15,7 @@ use super::tags::{Line, Tags};
 use super::waiting::Waiting;
 use super::{L2Counters, L2Spec};
 use crate::clock::Clock;
-use crate::message::{MemoryReply, MemoryRequest, Origin, Performed, RequestKind, SECTORS, Timed};
+use crate::message::{MemoryReply, MemoryRequest, Performed, RequestKind, SECTORS, Timed};
 
 /// A request at the slice.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -325,29 +326,11 @@ impl Slice {
         )
     }
 
-    /// What was counted.
-    pub fn counters(&self) -> L2Counters {
-        L2Counters { atomic_cycles: self.exit.atomic.cycles, ..self.counters }
-    }
-
     /// Replies that will come of what is here, with what will be performed when the request is looked up.
     pub fn under_way(&self) -> impl Iterator<Item = (MemoryReply, Option<u32>)> {
         let requests = self.input.iter().map(|arrival| &arrival.request.message);
         let requests = requests.map(|request| (request.reply(), request.deferred));
         requests.chain(self.waiting.works().map(|work| (work.reply, None)))
-    }
-
-    /// What is the highest since a launch began starts anew.
-    pub fn restart_counts(&mut self) {
-        self.counters.most_mshrs = u64::from(self.outstanding);
-    }
-
-    /// As many sectors as now have been on their way up to an L2 cycle.
-    fn count_outstanding(&mut self, cycle: u64) {
-        let cycles = cycle.saturating_sub(self.counted);
-        self.counters.mshr_occupancy += u64::from(self.outstanding) * cycles;
-        self.counters.mshr_cycles += if self.outstanding > 0 { cycles } else { 0 };
-        self.counted = cycle;
     }
 
     /// Forgets all lines; what was modified is lost without being written back.
@@ -421,16 +404,6 @@ impl Slice {
             }
             Stall::Reply => true,
         };
-    }
-
-    fn stall_cycles(&mut self, cause: Stall) -> &mut u64 {
-        match cause {
-            Stall::Mshr => &mut self.counters.mshr_stalls,
-            Stall::Merge => &mut self.counters.merge_stalls,
-            Stall::Set => &mut self.counters.set_stalls,
-            Stall::Dram => &mut self.counters.dram_stalls,
-            Stall::Reply => &mut self.counters.reply_stalls,
-        }
     }
 
     fn filled(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, fill: Fill, out: &mut Outbox) {
@@ -586,33 +559,5 @@ impl Slice {
         let line = self.tags.line(slot);
         let readable = spec.write_allocation.readable(line, sectors) & !line.pending;
         self.tags.make_readable(slot, readable);
-    }
-
-    fn count(&mut self, request: &MemoryRequest, sectors: u8, hit: u8, pending: u8, tag_hit: bool) {
-        let counters = &mut self.counters;
-        let (all, hits) = (u64::from(sectors.count_ones()), u64::from(hit.count_ones()));
-        counters.requests += 1;
-        counters.tag_hits += u64::from(tag_hit);
-        counters.tag_misses += u64::from(!tag_hit);
-        counters.hits += hits;
-        counters.misses += all - hits;
-        counters.pending_hits += u64::from(pending.count_ones());
-        counters.tag_cycles += all.max(1);
-        let (of_kind, hits_of_kind) = match request.kind {
-            RequestKind::Read => (&mut counters.sectors_read, &mut counters.read_hits),
-            RequestKind::Write => (&mut counters.sectors_written, &mut counters.write_hits),
-            RequestKind::Atomic => (&mut counters.sectors_atomic, &mut counters.atomic_hits),
-            RequestKind::Reduction => (&mut counters.sectors_reduction, &mut counters.reduction_hits),
-        };
-        *of_kind += all;
-        *hits_of_kind += hits;
-        *match request.origin {
-            Origin::Global => &mut counters.sectors_global,
-            Origin::Local => &mut counters.sectors_local,
-            Origin::Texture => &mut counters.sectors_texture,
-            Origin::Constant => &mut counters.sectors_constant,
-            Origin::Instruction => &mut counters.sectors_instruction,
-            Origin::Copy => &mut counters.sectors_copy,
-        } += all;
     }
 }

@@ -109,6 +109,15 @@ pub const DERIVED: &[Ratio] = ratios! {
     /// The same, of those that wait for DRAM.
     l2.mean_miss_latency: "L2 cycles" = "",
         1.0 * [l2.miss_latency] / [l2.request_misses];
+    /// Sectors that SMs read of global and local memory, textures and surfaces.
+    l2.sm_reads: "sectors" = "lts__t_sectors_srcunit_tex_op_read.sum",
+        1.0 * [l2.global_reads, l2.local_reads, l2.texture_reads];
+    /// Sectors that they write.
+    l2.sm_writes: "sectors" = "lts__t_sectors_srcunit_tex_op_write.sum",
+        1.0 * [l2.global_writes, l2.local_writes, l2.texture_writes];
+    /// Of the sectors that they read, those that were there.
+    l2.sm_read_hits: "sectors" = "lts__t_sectors_srcunit_tex_op_read_lookup_hit.sum",
+        1.0 * [l2.global_read_hits, l2.local_read_hits, l2.texture_read_hits];
     /// Cycles in which tags of L2 are used.
     l2.utilisation: "%" = "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
         100.0 * [l2.tag_cycles] / [gpu.l2_cycles];

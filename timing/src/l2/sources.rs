@@ -1,0 +1,186 @@
+//! Sectors that are looked up in L2, by who asks for them and what for.
+
+use serde::{Deserialize, Serialize};
+
+use super::L2Counters;
+use crate::message::{Origin, RequestKind};
+use crate::statistics::{Counter, Counters, Kind};
+
+/// Who asks, as numbers of [`Origin`].
+const SOURCES: usize = 6;
+/// What for, as numbers of [`RequestKind`].
+const KINDS: usize = 4;
+/// Kinds that are told of: atomic operations and reductions are one.
+const TOLD: usize = 3;
+
+/// Sectors that were looked up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lookups {
+    /// All.
+    pub sectors: u64,
+    /// Those that were there; of writes also those on their way.
+    pub hits: u64,
+}
+
+impl Lookups {
+    fn and(self, other: Lookups) -> Lookups {
+        Lookups { sectors: self.sectors + other.sectors, hits: self.hits + other.hits }
+    }
+}
+
+/// Sectors by who asks for them, and what for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceCounters([[Lookups; KINDS]; SOURCES]);
+
+/// The counters of all sources, each with its name and what it is.
+macro_rules! sources {
+    ($($source:literal, $what:literal;)*) => {
+        &[$(
+            sources!(@ $source "_reads" "Sectors that are read for " $what),
+            sources!(@ $source "_read_hits" "Those of them that were there. Read for " $what),
+            sources!(@ $source "_writes" "Sectors that are written for " $what),
+            sources!(@ $source "_write_hits" "Those of them that were there or on their way. Written for " $what),
+            sources!(@ $source "_atomics" "Sectors with atomic operations and reductions for " $what),
+            sources!(@ $source "_atomic_hits" "Those of them that were there. With atomic operations for " $what),
+        )*]
+    };
+    (@ $source:literal $name:literal $meaning:literal $what:literal) => {
+        Counter {
+            section: "l2",
+            name: concat!($source, $name),
+            meaning: concat!($meaning, $what, "."),
+            unit: "sectors",
+            metric: "",
+            kind: Kind::Part,
+        }
+    };
+}
+
+/// In the order of [`Origin`].
+static COUNTERS: &[Counter] = sources! {
+    "global", "global memory";
+    "local", "local memory";
+    "texture", "textures and surfaces";
+    "constant", "constants and parameters";
+    "instruction", "instructions";
+    "copy", "copy engines";
+};
+
+impl SourceCounters {
+    /// Sectors are looked up.
+    #[inline]
+    pub(super) fn count(&mut self, origin: Origin, kind: RequestKind, sectors: u64, hits: u64) {
+        let lookups = &mut self.0[origin as usize][kind as usize];
+        lookups.sectors += sectors;
+        lookups.hits += hits;
+    }
+
+    /// What one asks for.
+    pub fn of(&self, origin: Origin, kind: RequestKind) -> Lookups {
+        self.0[origin as usize][kind as usize]
+    }
+
+    fn of_kind(&self, kind: RequestKind) -> Lookups {
+        self.0.iter().fold(Lookups::default(), |sum, kinds| sum.and(kinds[kind as usize]))
+    }
+
+    fn sectors_of(&self, origin: Origin) -> u64 {
+        self.0[origin as usize].iter().map(|lookups| lookups.sectors).sum()
+    }
+
+    fn told(&self) -> impl Iterator<Item = Lookups> {
+        self.0.iter().flat_map(|[read, write, atomic, reduction]| -> [Lookups; TOLD] {
+            [*read, *write, atomic.and(*reduction)]
+        })
+    }
+}
+
+impl Counters for SourceCounters {
+    fn each(&self, tell: &mut dyn FnMut(&'static Counter, u64)) {
+        let values = self.told().flat_map(|Lookups { sectors, hits }| [sectors, hits]);
+        COUNTERS.iter().zip(values).for_each(|(counter, value)| tell(counter, value));
+    }
+
+    fn add(&mut self, other: &SourceCounters) {
+        for (own, other) in self.0.iter_mut().flatten().zip(other.0.iter().flatten()) {
+            *own = own.and(*other);
+        }
+    }
+}
+
+impl L2Counters {
+    /// The same with the sums that sources give.
+    pub(super) fn with_sums(self) -> L2Counters {
+        let sources = &self.sources;
+        let [read, write, atomic, reduction] =
+            [RequestKind::Read, RequestKind::Write, RequestKind::Atomic, RequestKind::Reduction]
+                .map(|kind| sources.of_kind(kind));
+        L2Counters {
+            sectors_read: read.sectors,
+            sectors_written: write.sectors,
+            sectors_atomic: atomic.sectors,
+            sectors_reduction: reduction.sectors,
+            read_hits: read.hits,
+            write_hits: write.hits,
+            atomic_hits: atomic.hits,
+            reduction_hits: reduction.hits,
+            sectors_global: sources.sectors_of(Origin::Global),
+            sectors_local: sources.sectors_of(Origin::Local),
+            sectors_texture: sources.sectors_of(Origin::Texture),
+            sectors_constant: sources.sectors_of(Origin::Constant),
+            sectors_instruction: sources.sectors_of(Origin::Instruction),
+            sectors_copy: sources.sectors_of(Origin::Copy),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(counters: &SourceCounters) -> Vec<(&'static str, u64)> {
+        let mut told = Vec::new();
+        counters.each(&mut |counter, value| told.push((counter.name, value)));
+        told.retain(|(_, value)| *value > 0);
+        told
+    }
+
+    #[test]
+    fn each_source_has_its_sectors_and_hits_under_its_own_name() {
+        let mut counters = SourceCounters::default();
+        counters.count(Origin::Global, RequestKind::Read, 4, 1);
+        counters.count(Origin::Local, RequestKind::Write, 3, 2);
+        counters.count(Origin::Texture, RequestKind::Read, 2, 0);
+        counters.count(Origin::Constant, RequestKind::Read, 5, 5);
+        counters.count(Origin::Instruction, RequestKind::Read, 6, 0);
+        counters.count(Origin::Copy, RequestKind::Write, 7, 0);
+        counters.count(Origin::Global, RequestKind::Atomic, 8, 3);
+        counters.count(Origin::Global, RequestKind::Reduction, 9, 4);
+        let expected = [
+            ("global_reads", 4),
+            ("global_read_hits", 1),
+            ("global_atomics", 17),
+            ("global_atomic_hits", 7),
+            ("local_writes", 3),
+            ("local_write_hits", 2),
+            ("texture_reads", 2),
+            ("constant_reads", 5),
+            ("constant_read_hits", 5),
+            ("instruction_reads", 6),
+            ("copy_writes", 7),
+        ];
+        assert_eq!(told(&counters), expected);
+    }
+
+    #[test]
+    fn sums_are_of_all_sources_and_of_all_kinds() {
+        let mut counters = L2Counters::default();
+        counters.sources.count(Origin::Global, RequestKind::Read, 4, 1);
+        counters.sources.count(Origin::Copy, RequestKind::Read, 3, 2);
+        counters.sources.count(Origin::Global, RequestKind::Write, 2, 2);
+        let sums = counters.with_sums();
+        assert_eq!((sums.sectors_read, sums.read_hits, sums.sectors_written), (7, 3, 2));
+        assert_eq!((sums.sectors_global, sums.sectors_copy, sums.sectors_local), (6, 3, 0));
+    }
+}

@@ -337,6 +337,7 @@ impl<'g, 'a> Session<'g, 'a> {
             block: kernel.block,
             registers: kernel.registers,
             shared_bytes: kernel.shared_bytes,
+            occupancy: Occupancy::new(&self.epochs.gpu.spec, &launch.program),
             start: launch.start,
             cycles: end - launch.start,
             warp_instructions: launch.instructions,
@@ -374,7 +375,7 @@ impl Drop for Session<'_, '_> {
 
 /// Whether a kernel can run at all.
 pub(super) fn check_room(gpu: &Gpu, program: &Program) -> Result<(), LaunchError> {
-    let Occupancy { ctas, limit } = Occupancy::new(&gpu.spec, program);
+    let Occupancy { ctas, limit, .. } = Occupancy::new(&gpu.spec, program);
     let kernel = &program.kernel;
     let room = u64::from(ctas) * u64::from(gpu.spec.chip.sms);
     match ctas {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{LaunchRecord, Report, Total, channels};
 use crate::dram::ChannelCounts;
+use crate::sm::Occupancy;
 use crate::statistics::{Counts, DERIVED};
 
 /// Version of this form.
@@ -36,6 +37,7 @@ fn launch(launch: &LaunchRecord) -> Value {
         "block": launch.block,
         "registers": launch.registers,
         "shared_bytes": launch.shared_bytes,
+        "occupancy": occupancy(&launch.occupancy),
         "start": launch.start,
         "cycles": launch.cycles,
         "warp_instructions": launch.warp_instructions,
@@ -44,6 +46,22 @@ fn launch(launch: &LaunchRecord) -> Value {
         "simulated_cycles": launch.simulated_cycles(),
     });
     with(about, counts(&launch.counters, &launch.channels))
+}
+
+fn occupancy(occupancy: &Occupancy) -> Value {
+    json!({
+        "ctas_per_sm": occupancy.ctas,
+        "limit": occupancy.limit.name(),
+        "warps": occupancy.warps,
+        "warp_slots": occupancy.warp_slots,
+        "theoretical": occupancy.theoretical(),
+        "limits": {
+            "warps": occupancy.by_warps,
+            "ctas": occupancy.by_ctas,
+            "registers": occupancy.by_registers,
+            "shared_memory": occupancy.by_shared,
+        },
+    })
 }
 
 fn total(total: &Total) -> Value {

@@ -14,6 +14,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::dram::{ChannelCounts, counts};
+use crate::sm::Occupancy;
 use crate::statistics::Counts;
 
 /// How statistics are written.
@@ -63,6 +64,8 @@ pub struct LaunchRecord {
     pub registers: u32,
     /// Bytes of shared memory of a CTA.
     pub shared_bytes: u32,
+    /// How many of its CTAs an SM can hold, and why no more.
+    pub occupancy: Occupancy,
     /// Core cycle at which it began.
     pub start: u64,
     /// Core cycles that it took.
@@ -204,6 +207,7 @@ mod tests {
 
     use super::*;
     use crate::gpu::Totals;
+    use crate::sm::Limit;
     use crate::statistics::{Counter, Counters, DERIVED, Kind};
 
     static INSTRUCTIONS: Counter = Counter {
@@ -217,6 +221,17 @@ mod tests {
     static CYCLES: Counter =
         Counter { name: "cycles", unit: "core cycles", section: "gpu", metric: "", ..INSTRUCTIONS };
 
+    const OCCUPANCY: Occupancy = Occupancy {
+        ctas: 6,
+        limit: Limit::Registers,
+        warps: 48,
+        warp_slots: 64,
+        by_warps: 8,
+        by_ctas: 32,
+        by_registers: 6,
+        by_shared: None,
+    };
+
     fn launch(number: u64, stream: u64) -> LaunchRecord {
         LaunchRecord {
             launch: number,
@@ -226,6 +241,7 @@ mod tests {
             block: [32, 1, 1],
             registers: 16,
             shared_bytes: 0,
+            occupancy: OCCUPANCY,
             start: 10,
             cycles: 100,
             warp_instructions: 50 * number,
@@ -248,6 +264,24 @@ mod tests {
     fn the_json_form_has_each_counter_under_its_section_and_name() {
         let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
         assert_eq!(value["launches"][0]["counters"]["sm.warp_instructions"], 50);
+    }
+
+    #[test]
+    fn what_limits_ctas_is_in_all_forms_that_have_a_place_for_it() {
+        let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
+        let occupancy = &value["launches"][0]["occupancy"];
+        assert_eq!((&occupancy["ctas_per_sm"], &occupancy["limit"]), (&Value::from(6), &Value::from("registers")));
+        assert_eq!(occupancy["theoretical"], 75.0);
+        assert_eq!(occupancy["limits"]["shared_memory"], Value::Null);
+        let text = report().text(Format::Text);
+        assert!(text.contains("6 CTAs with 48 of 64 warps fit an SM, limited by registers"), "{text}");
+        let csv = report().text(Format::Csv);
+        let rows: Vec<Vec<&str>> = csv.lines().map(|row| row.split(',').collect()).collect();
+        let field = |name: &str| rows[1][rows[0].iter().position(|column| *column == name).unwrap()];
+        assert_eq!([field("ctas_per_sm"), field("occupancy_limit"), field("ctas_by_shared_memory")], ["6", "registers", ""]);
+        let profiler = report().text(Format::Profiler);
+        assert!(profiler.contains("\"launch__occupancy_limit_registers\",\"CTAs\",\"6\"\n"), "{profiler}");
+        assert!(!profiler.contains("launch__occupancy_limit_shared_mem"), "{profiler}");
     }
 
     #[test]
@@ -285,9 +319,9 @@ mod tests {
         let text = report().text(Format::Csv);
         let rows: Vec<&str> = text.lines().collect();
         assert!(rows[0].starts_with(
-            "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,simulated_cycles,gpu.cycles"
+            "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,simulated_cycles,ctas_per_sm,"
         ));
-        assert!(rows[1].starts_with("1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,0,10,100,50,false,100,100,50,"));
+        assert!(rows[1].starts_with("1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,0,10,100,50,false,100,6,registers,75,8,32,6,,100,50,"));
         assert_eq!(rows.len(), 4);
     }
 

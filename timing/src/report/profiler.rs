@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{LaunchRecord, Report, quoted};
+use crate::sm::Occupancy;
 use crate::statistics::DERIVED;
 
 pub(super) fn write(report: &Report) -> String {
@@ -36,11 +37,23 @@ fn metrics(launch: &LaunchRecord) -> Vec<(&'static str, &'static str, String)> {
     });
     let counted =
         launch.counters.iter().map(|(counter, value)| (counter.metric, counter.unit, value.to_string()));
-    let mut metrics: Vec<(&'static str, &'static str, String)> = Vec::new();
+    let mut metrics: Vec<(&'static str, &'static str, String)> = occupancy(&launch.occupancy);
     for metric in derived.chain(counted).filter(|(metric, ..)| !metric.is_empty()) {
         if metrics.iter().all(|(there, ..)| *there != metric.0) {
             metrics.push(metric);
         }
     }
     metrics
+}
+
+fn occupancy(occupancy: &Occupancy) -> Vec<(&'static str, &'static str, String)> {
+    let limits = [
+        ("launch__occupancy_limit_warps", Some(occupancy.by_warps)),
+        ("launch__occupancy_limit_blocks", Some(occupancy.by_ctas)),
+        ("launch__occupancy_limit_registers", Some(occupancy.by_registers)),
+        ("launch__occupancy_limit_shared_mem", occupancy.by_shared),
+    ];
+    let limits = limits.into_iter().filter_map(|(metric, ctas)| Some((metric, "CTAs", ctas?.to_string())));
+    let theoretical = ("sm__maximum_warps_per_active_cycle_pct", "%", occupancy.theoretical().to_string());
+    limits.chain([theoretical]).collect()
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Report, Simulated, channels, size};
+use crate::sm::Occupancy;
 use crate::statistics::{Counter, DERIVED, Kind};
 
 pub(super) fn write(report: &Report) -> String {
@@ -18,6 +19,7 @@ pub(super) fn write(report: &Report) -> String {
             "launch {} {} stream {} grid {grid} block {block}: {} cycles{from}{beside}",
             launch.launch, launch.kernel, launch.stream, launch.cycles
         );
+        occupancy(&mut text, &launch.occupancy);
         counts(&mut text, &launch.counters);
         channels::text(&mut text, &launch.channels, &launch.counters);
     }
@@ -28,6 +30,17 @@ pub(super) fn write(report: &Report) -> String {
         channels::text(&mut text, &sum.channels, &sum.counters);
     }
     text
+}
+
+fn occupancy(text: &mut String, occupancy: &Occupancy) {
+    let Occupancy { ctas, limit, warps, warp_slots, by_warps, by_ctas, by_registers, by_shared } = occupancy;
+    let shared = by_shared.map_or_else(|| "as many as you like".to_owned(), |ctas| ctas.to_string());
+    let _ = writeln!(
+        text,
+        "  {ctas} CTAs with {warps} of {warp_slots} warps fit an SM, limited by {} (warps allow {by_warps}, CTA slots {by_ctas}, \
+         registers {by_registers}, shared memory {shared})",
+        limit.name()
+    );
 }
 
 fn counts(text: &mut String, counters: &[(&'static Counter, u64)]) {

@@ -63,17 +63,30 @@ impl CtaSpec {
     }
 }
 
-/// What keeps an SM from holding more CTAs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What keeps an SM from holding more CTAs. How many threads fit is how many warps do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Limit {
     /// Warp slots.
     Warps,
     /// CTA slots.
+    #[default]
     Ctas,
     /// Registers.
     Registers,
     /// Shared memory.
     Shared,
+}
+
+impl Limit {
+    /// Its name in statistics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Warps => "warps",
+            Limit::Ctas => "CTAs",
+            Limit::Registers => "registers",
+            Limit::Shared => "shared memory",
+        }
+    }
 }
 
 /// What a CTA takes.
@@ -218,12 +231,24 @@ fn by_sub_core(demand: &Demand, first: u32) -> [u32; SUB_CORES] {
 }
 
 /// How many CTAs of a kernel an SM can hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Occupancy {
     /// CTAs; 0 for a kernel that cannot run.
     pub ctas: u32,
     /// What keeps it from holding more.
     pub limit: Limit,
+    /// Warps of these CTAs.
+    pub warps: u32,
+    /// Warps that an SM can hold.
+    pub warp_slots: u32,
+    /// CTAs that it could hold if there were enough of all but one of them: warp slots.
+    pub by_warps: u32,
+    /// CTA slots.
+    pub by_ctas: u32,
+    /// Registers.
+    pub by_registers: u32,
+    /// Shared memory; nothing if CTAs take none.
+    pub by_shared: Option<u32>,
 }
 
 impl Occupancy {
@@ -234,7 +259,25 @@ impl Occupancy {
         let mut space = Space::default();
         let ctas = space.fill(gpu, &demand, shared);
         let limit = space.find(gpu, &demand, shared).err().unwrap_or(Limit::Ctas);
-        Occupancy { ctas, limit }
+        // Registers are those of sub-cores, to which the warps of all CTAs go in turn.
+        let warps_of_registers =
+            gpu.cta.registers / SUB_CORES as u32 / demand.registers.max(1) * SUB_CORES as u32;
+        let largest = gpu.shared.sizes.last().copied().unwrap_or(0);
+        Occupancy {
+            ctas,
+            limit,
+            warps: ctas * demand.warps,
+            warp_slots: gpu.cta.warps,
+            by_warps: gpu.cta.warps.checked_div(demand.warps).unwrap_or(0),
+            by_ctas: gpu.cta.ctas,
+            by_registers: warps_of_registers.checked_div(demand.warps).unwrap_or(0),
+            by_shared: largest.checked_div(demand.shared),
+        }
+    }
+
+    /// Warps of the CTAs that an SM can hold, of those that it could hold of any kernel. Per cent.
+    pub fn theoretical(&self) -> f64 {
+        100.0 * f64::from(self.warps) / f64::from(self.warp_slots.max(1))
     }
 }
 
@@ -243,6 +286,11 @@ mod tests {
     use super::*;
 
     fn occupancy(warps: u32, registers: u32, shared: u32) -> (u32, Limit) {
+        let Occupancy { ctas, limit, .. } = whole(warps, registers, shared);
+        (ctas, limit)
+    }
+
+    fn whole(warps: u32, registers: u32, shared: u32) -> Occupancy {
         let gpu = GpuSpec::built_in("titan-v").unwrap();
         let kernel = warp_stream::Kernel {
             name: String::new(),
@@ -257,8 +305,31 @@ mod tests {
             local_bytes: 0,
             cooperative: false,
         };
-        let Occupancy { ctas, limit } = Occupancy::new(&gpu, &Program::new(&gpu, &kernel));
-        (ctas, limit)
+        Occupancy::new(&gpu, &Program::new(&gpu, &kernel))
+    }
+
+    #[test]
+    fn each_resource_alone_has_its_limit() {
+        // 40 registers are 1,280 for a warp: 12 warps of each of four sub-cores.
+        let Occupancy { by_warps, by_ctas, by_registers, by_shared, .. } = whole(8, 40, 20 << 10);
+        assert_eq!((by_warps, by_ctas, by_registers, by_shared), (8, 32, 6, Some(4)));
+        let without = whole(1, 16, 0);
+        assert_eq!((without.by_registers, without.by_shared), (128, None));
+    }
+
+    #[test]
+    fn no_more_ctas_fit_than_each_resource_alone_says() {
+        for (warps, registers, shared) in [(1, 16, 0), (5, 40, 1000), (7, 63, 0), (12, 33, 9 << 10), (3, 128, 4 << 10)] {
+            let found = whole(warps, registers, shared);
+            let least = found.by_warps.min(found.by_ctas).min(found.by_registers);
+            assert!(found.ctas <= least.min(found.by_shared.unwrap_or(u32::MAX)), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn the_theoretical_occupancy_is_that_of_the_warps_that_fit() {
+        assert_eq!(whole(8, 40, 0).theoretical(), 75.0);
+        assert_eq!(whole(8, 32, 0).theoretical(), 100.0);
     }
 
     #[test]

@@ -1,17 +1,19 @@
-//! Statistics as CSV: a row for each launch.
+//! Statistics as CSV: a row for each launch, then one for each stream, and one for all. Sums have no number of a launch.
 
 use std::fmt::Write as _;
 
-use super::{LaunchRecord, Report, channels, quoted, size};
+use super::{LaunchRecord, Report, Total, channels, quoted, size};
+use crate::dram::ChannelCounts;
 use crate::sm::Occupancy;
-use crate::statistics::DERIVED;
+use crate::statistics::{Counts, DERIVED};
+
+/// Columns before those of counters.
+const ABOUT: &str = "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,\
+     simulated_cycles,launches,ctas_per_sm,occupancy_limit,theoretical_occupancy,ctas_by_warps,ctas_by_slots,\
+     ctas_by_registers,ctas_by_shared_memory";
 
 pub(super) fn write(report: &Report) -> String {
-    let mut text =
-        "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,simulated_cycles"
-            .to_owned();
-    text += ",ctas_per_sm,occupancy_limit,theoretical_occupancy";
-    text += ",ctas_by_warps,ctas_by_slots,ctas_by_registers,ctas_by_shared_memory";
+    let mut text = ABOUT.to_owned();
     let columns = report.launches.first().map_or(&[][..], |launch| &launch.counters);
     for (counter, _) in columns {
         let _ = write!(text, ",{}.{}", counter.section, counter.name);
@@ -24,12 +26,20 @@ pub(super) fn write(report: &Report) -> String {
     }
     text.push('\n');
     for launch in &report.launches {
-        row(&mut text, launch);
+        text += &about(launch);
+        counts(&mut text, &launch.counters, &launch.channels);
+    }
+    let streams = report.streams().into_iter().map(|(number, sum)| (format!("stream {number}"), number.to_string(), sum));
+    for (name, stream, sum) in streams.chain([("all".to_owned(), String::new(), report.total())]) {
+        let Total { launches, cycles, counters, channels } = sum;
+        let _ = write!(text, ",{},{stream},,,,,,{cycles},,,,{launches},,,,,,,", quoted(&name));
+        counts(&mut text, &counters, &channels);
     }
     text
 }
 
-fn row(text: &mut String, launch: &LaunchRecord) {
+/// Fields of a launch before those of counters.
+fn about(launch: &LaunchRecord) -> String {
     let LaunchRecord {
         launch: number,
         stream,
@@ -39,28 +49,31 @@ fn row(text: &mut String, launch: &LaunchRecord) {
         cycles,
         warp_instructions,
         shared,
+        occupancy,
         ..
     } = launch;
     let (kernel, grid, block) = (quoted(&launch.kernel), size(launch.grid), size(launch.block));
-    let _ = write!(
-        text,
-        "{number},{kernel},{stream},{grid},{block},{registers},{shared_bytes},{start},{cycles},{warp_instructions},{shared},{}",
-        launch.simulated_cycles()
-    );
-    let Occupancy { ctas, limit, by_warps, by_ctas, by_registers, by_shared, .. } = launch.occupancy;
-    let (limit, theoretical) = (limit.name(), launch.occupancy.theoretical());
-    let shared = by_shared.map_or_else(String::new, |ctas| ctas.to_string());
-    let _ = write!(text, ",{ctas},{limit},{theoretical},{by_warps},{by_ctas},{by_registers},{shared}");
-    for (_, value) in &launch.counters {
+    let simulated = launch.simulated_cycles();
+    let Occupancy { ctas, limit, by_warps, by_ctas, by_registers, by_shared, .. } = occupancy;
+    let (limit, theoretical) = (limit.name(), occupancy.theoretical());
+    let by_shared = by_shared.map_or_else(String::new, |ctas| ctas.to_string());
+    format!(
+        "{number},{kernel},{stream},{grid},{block},{registers},{shared_bytes},{start},{cycles},{warp_instructions},{shared},\
+         {simulated},1,{ctas},{limit},{theoretical},{by_warps},{by_ctas},{by_registers},{by_shared}"
+    )
+}
+
+fn counts(text: &mut String, counters: &Counts, dram: &[ChannelCounts]) {
+    for (_, value) in counters {
         let _ = write!(text, ",{value}");
     }
     for ratio in DERIVED {
-        let _ = match ratio.of(&launch.counters) {
+        let _ = match ratio.of(counters) {
             Some(value) => write!(text, ",{value}"),
             None => write!(text, ","),
         };
     }
-    for field in channels::fields(&launch.channels, &launch.counters) {
+    for field in channels::fields(dram, counters) {
         let _ = write!(text, ",{field}");
     }
     text.push('\n');

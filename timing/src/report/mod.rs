@@ -22,7 +22,7 @@ use crate::statistics::Counts;
 pub enum Format {
     /// An object with the launches, their counters and what these give; with sums by stream and of all.
     Json,
-    /// A row for each launch, a column for each counter.
+    /// A row for each launch, stream and all, a column for each counter.
     Csv,
     /// For people: all counters of each launch.
     Text,
@@ -308,7 +308,7 @@ mod tests {
         let launch = &value["launches"][0];
         assert_eq!((&launch["cycles"], &launch["simulated_cycles"]), (&Value::from(100), &Value::from(60)));
         assert_eq!(launch["extrapolated"], true);
-        assert!(report.text(Format::Csv).contains(",100,50,false,60,100,50,"));
+        assert!(report.text(Format::Csv).contains(",100,50,false,60,1,"));
         let text = report.text(Format::Text);
         assert!(text.contains(": 100 cycles, extrapolated from 60 of its first 1 CTAs\n"), "{text}");
         assert!(report.summary().contains("100 cycles (60 simulated)"), "{}", report.summary());
@@ -319,10 +319,25 @@ mod tests {
         let text = report().text(Format::Csv);
         let rows: Vec<&str> = text.lines().collect();
         assert!(rows[0].starts_with(
-            "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,simulated_cycles,ctas_per_sm,"
+            "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,simulated_cycles,launches,ctas_per_sm,"
         ));
-        assert!(rows[1].starts_with("1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,0,10,100,50,false,100,6,registers,75,8,32,6,,100,50,"));
-        assert_eq!(rows.len(), 4);
+        assert!(rows[1].starts_with("1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,0,10,100,50,false,100,1,6,registers,75,8,32,6,,100,50,"));
+        assert!(rows[3].starts_with("3,"));
+    }
+
+    #[test]
+    fn the_csv_form_ends_with_a_row_for_each_stream_and_one_for_all() {
+        let text = report().text(Format::Csv);
+        let rows: Vec<Vec<&str>> = text.lines().map(|row| row.split(',').collect()).collect();
+        assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{text}");
+        let field = |row: usize, name: &str| rows[row][rows[0].iter().position(|column| *column == name).unwrap()];
+        let sums = [4, 5, 6].map(|row| {
+            ["launch", "kernel", "stream", "launches", "cycles", "sm.warp_instructions"].map(|name| field(row, name))
+        });
+        assert_eq!(sums[0], ["", "\"stream 0\"", "0", "2", "200", "200"]);
+        assert_eq!(sums[1], ["", "\"stream 7\"", "7", "1", "100", "100"]);
+        assert_eq!(sums[2], ["", "\"all\"", "", "3", "300", "300"]);
+        assert_eq!(rows.len(), 7);
     }
 
     #[test]

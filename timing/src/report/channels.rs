@@ -61,9 +61,31 @@ pub(super) fn text(text: &mut String, channels: &[ChannelCounts], counters: &Cou
     }
 }
 
+/// A channel after the other as GPGPU-Sim prints them, without what is not counted.
+pub(super) fn gpgpu_sim(text: &mut String, channels: &[ChannelCounts], counters: &Counts) {
+    let cycles = cycles(channels, counters);
+    for (number, channel) in channels.iter().enumerate() {
+        let ChannelCounts { reads, writes, busy_cycles, banks, .. } = channel;
+        let activates: u64 = banks.iter().map(|bank| bank.activates).sum();
+        let part = |part: Option<f64>| part.unwrap_or(0.0);
+        let _ = writeln!(
+            text,
+            "DRAM[{number}]:\nn_act={activates} n_req={} n_rd={reads} n_write={writes} bw_util={:.4}\nn_activity={busy_cycles} dram_eff={:.4}",
+            reads + writes,
+            part(channel.utilisation(cycles)),
+            part(channel.efficiency())
+        );
+    }
+}
+
+/// Cycles of one channel.
+fn cycles(channels: &[ChannelCounts], counters: &Counts) -> f64 {
+    value(counters, "gpu.dram_cycles").unwrap_or(0) as f64 / channels.len().max(1) as f64
+}
+
 /// Utilisation and efficiency of each channel in per cent; nothing for one that had nothing to do.
 fn rates(channels: &[ChannelCounts], counters: &Counts) -> [Vec<Option<f64>>; 2] {
-    let cycles = value(counters, "gpu.dram_cycles").unwrap_or(0) as f64 / channels.len().max(1) as f64;
+    let cycles = cycles(channels, counters);
     let percent = |rate: Option<f64>| rate.map(|rate| 100.0 * rate);
     [
         channels.iter().map(|channel| percent(channel.utilisation(cycles))).collect(),
@@ -138,6 +160,16 @@ mod tests {
         assert_eq!(value[0]["banks"]["accesses"], json!([7, 3]));
         assert_eq!((&value[0]["writes"], &value[0]["utilisation"]), (&json!(4), &json!(20.0)));
         assert_eq!(value[1]["efficiency"], Value::Null);
+    }
+
+    #[test]
+    fn gpgpu_sim_has_lines_for_each_channel() {
+        let (channels, counters) = example();
+        let mut written = String::new();
+        gpgpu_sim(&mut written, &channels, &counters);
+        let lines: Vec<&str> = written.lines().collect();
+        assert_eq!(lines[..2], ["DRAM[0]:", "n_act=4 n_req=10 n_rd=6 n_write=4 bw_util=0.2000"]);
+        assert_eq!(lines[2..4], ["n_activity=40 dram_eff=0.5000", "DRAM[1]:"]);
     }
 
     #[test]

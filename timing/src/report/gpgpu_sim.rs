@@ -1,12 +1,13 @@
-//! Statistics with GPGPU-Sim's names, as it prints them after each kernel: some of the kernel, most of all kernels so far.
+//! Statistics with GPGPU-Sim's names, as it prints them after each kernel: some of the kernel, most of all kernels so far. What it prints
+//! and the model has no counter for is left out.
 
 use std::fmt::Write as _;
 
-use super::{Report, Total};
+use super::{Report, Total, channels};
 use crate::ratios;
-use crate::statistics::Ratio;
+use crate::statistics::{Counts, Ratio, value};
 
-/// What it prints of the kernel. The section is not printed.
+/// What it prints of the kernel, with what stands behind the number. The section is not printed.
 pub(super) const KERNEL: &[Ratio] = ratios! {
     /// Core cycles.
     gpgpu_sim.gpu_sim_cycle: "" = "", 1.0 * [gpu.cycles];
@@ -15,10 +16,10 @@ pub(super) const KERNEL: &[Ratio] = ratios! {
     /// Instructions of threads in a cycle.
     gpgpu_sim.gpu_ipc: "" = "", 1.0 * [sm.thread_instructions] / [gpu.cycles];
     /// Warps there, in per cent.
-    gpgpu_sim.gpu_occupancy: "" = "",
+    gpgpu_sim.gpu_occupancy: "% " = "",
         100.0 * [sm.warp_cycles] * [gpu.sm_cycles] / [sm.active_cycles] * [gpu.warp_slot_cycles];
     /// GB/s.
-    gpgpu_sim.L2_BW: "" = "", 32.0 * [crossbar.reply_packets] / [gpu.nanoseconds];
+    gpgpu_sim.L2_BW: " GB/Sec" = "", 32.0 * [crossbar.reply_packets] / [gpu.nanoseconds];
 };
 
 /// What it prints of all kernels so far.
@@ -32,8 +33,10 @@ pub(super) const TOTAL: &[Ratio] = ratios! {
     /// CTAs.
     gpgpu_sim.gpu_tot_issued_cta: "" = "", 1.0 * [gpu.ctas_started];
     /// Warps there, in per cent.
-    gpgpu_sim.gpu_tot_occupancy: "" = "",
+    gpgpu_sim.gpu_tot_occupancy: "% " = "",
         100.0 * [sm.warp_cycles] * [gpu.sm_cycles] / [sm.active_cycles] * [gpu.warp_slot_cycles];
+    /// GB/s.
+    gpgpu_sim.L2_BW_total: " GB/Sec" = "", 32.0 * [crossbar.reply_packets] / [gpu.nanoseconds];
     /// Sectors.
     gpgpu_sim.L1D_total_cache_accesses: "" = "", 1.0 * [l1.load_sectors, l1.store_sectors];
     /// Sectors.
@@ -47,6 +50,12 @@ pub(super) const TOTAL: &[Ratio] = ratios! {
     gpgpu_sim.L1D_total_cache_reservation_fails: "" = "",
         1.0 * [l1.line_reservation_failures, l1.miss_reservation_failures, l1.merge_reservation_failures,
                l1.queue_reservation_failures];
+    /// Distinct words of warps' accesses.
+    gpgpu_sim.L1C_total_cache_accesses: "" = "", 1.0 * [constant.requests];
+    /// Those whose line was not there.
+    gpgpu_sim.L1C_total_cache_misses: "" = "", 1.0 * [constant.misses];
+    /// Misses of accesses.
+    gpgpu_sim.L1C_total_cache_miss_rate: "" = "", 1.0 * [constant.misses] / [constant.requests];
     /// Instructions of warps.
     gpgpu_sim.gpgpu_n_tot_w_icount: "" = "", 1.0 * [sm.warp_instructions];
     /// The same by 32, as GPGPU-Sim counts them.
@@ -61,6 +70,8 @@ pub(super) const TOTAL: &[Ratio] = ratios! {
     gpgpu_sim.gpgpu_n_mem_write_global: "" = "", 1.0 * [coalescer.global_store_sectors];
     /// Sectors.
     gpgpu_sim.gpgpu_n_mem_texture: "" = "", 1.0 * [coalescer.texture_sectors];
+    /// Instructions of threads.
+    gpgpu_sim.gpgpu_n_tex_insn: "" = "", 1.0 * [thread_instructions.texture];
     /// Passes.
     gpgpu_sim.gpgpu_n_shmem_bkconflict: "" = "",
         1.0 * [shared.load_conflicts, shared.store_conflicts, shared.atomic_conflicts];
@@ -77,15 +88,57 @@ pub(super) const TOTAL: &[Ratio] = ratios! {
     /// Cycles.
     gpgpu_sim.L2_total_cache_reservation_fails: "" = "",
         1.0 * [l2.mshr_stalls, l2.merge_stalls, l2.set_stalls, l2.dram_stalls];
-    /// Sectors.
-    gpgpu_sim.total_dram_reads: "" = "", 1.0 * [dram.reads];
-    /// Sectors.
-    gpgpu_sim.total_dram_writes: "" = "", 1.0 * [dram.writes];
     /// Packets.
     gpgpu_sim.Req_Network_injected_packets_num: "" = "", 1.0 * [crossbar.request_packets];
     /// Packets.
     gpgpu_sim.Reply_Network_injected_packets_num: "" = "", 1.0 * [crossbar.reply_packets];
+    /// Flits.
+    gpgpu_sim.icnt_total_pkts_mem_to_simt: "" = "", 1.0 * [crossbar.reply_flits];
+    /// Flits.
+    gpgpu_sim.icnt_total_pkts_simt_to_mem: "" = "", 1.0 * [crossbar.request_flits];
 };
+
+/// Sums of all kernels so far, whose names are no names of fields. Sectors, each of which GPGPU-Sim has as an access.
+pub(super) const SUMS: &[(&str, &str)] = &[
+    ("\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][HIT]", "l1.global_load_sector_hits"),
+    ("\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][MSHR_HIT]", "l1.global_load_sectors_merged"),
+    ("\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]", "l1.global_load_sectors"),
+    ("\tTotal_core_cache_stats_breakdown[LOCAL_ACC_R][HIT]", "l1.local_load_sector_hits"),
+    ("\tTotal_core_cache_stats_breakdown[LOCAL_ACC_R][MSHR_HIT]", "l1.local_load_sectors_merged"),
+    ("\tTotal_core_cache_stats_breakdown[LOCAL_ACC_R][TOTAL_ACCESS]", "l1.local_load_sectors"),
+    ("\tTotal_core_cache_stats_breakdown[TEXTURE_ACC_R][HIT]", "l1.texture_load_sector_hits"),
+    ("\tTotal_core_cache_stats_breakdown[TEXTURE_ACC_R][MSHR_HIT]", "l1.texture_load_sectors_merged"),
+    ("\tTotal_core_cache_stats_breakdown[TEXTURE_ACC_R][TOTAL_ACCESS]", "l1.texture_load_sectors"),
+    ("\tTotal_core_cache_stats_breakdown[CONST_ACC_R][HIT]", "constant.hits"),
+    ("\tTotal_core_cache_stats_breakdown[CONST_ACC_R][TOTAL_ACCESS]", "constant.requests"),
+    ("\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][HIT]", "l1.global_store_sector_hits"),
+    ("\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]", "l1.global_store_sectors"),
+    ("\tTotal_core_cache_stats_breakdown[LOCAL_ACC_W][HIT]", "l1.local_store_sector_hits"),
+    ("\tTotal_core_cache_stats_breakdown[LOCAL_ACC_W][TOTAL_ACCESS]", "l1.local_store_sectors"),
+    ("\tL2_cache_stats_breakdown[GLOBAL_ACC_R][HIT]", "l2.global_read_hits"),
+    ("\tL2_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS]", "l2.global_reads"),
+    ("\tL2_cache_stats_breakdown[LOCAL_ACC_R][HIT]", "l2.local_read_hits"),
+    ("\tL2_cache_stats_breakdown[LOCAL_ACC_R][TOTAL_ACCESS]", "l2.local_reads"),
+    ("\tL2_cache_stats_breakdown[TEXTURE_ACC_R][HIT]", "l2.texture_read_hits"),
+    ("\tL2_cache_stats_breakdown[TEXTURE_ACC_R][TOTAL_ACCESS]", "l2.texture_reads"),
+    ("\tL2_cache_stats_breakdown[CONST_ACC_R][HIT]", "l2.constant_read_hits"),
+    ("\tL2_cache_stats_breakdown[CONST_ACC_R][TOTAL_ACCESS]", "l2.constant_reads"),
+    ("\tL2_cache_stats_breakdown[INST_ACC_R][HIT]", "l2.instruction_read_hits"),
+    ("\tL2_cache_stats_breakdown[INST_ACC_R][TOTAL_ACCESS]", "l2.instruction_reads"),
+    ("\tL2_cache_stats_breakdown[GLOBAL_ACC_W][HIT]", "l2.global_write_hits"),
+    ("\tL2_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS]", "l2.global_writes"),
+    ("\tL2_cache_stats_breakdown[LOCAL_ACC_W][HIT]", "l2.local_write_hits"),
+    ("\tL2_cache_stats_breakdown[LOCAL_ACC_W][TOTAL_ACCESS]", "l2.local_writes"),
+    ("total dram reads", "dram.reads"),
+    ("total dram writes", "dram.writes"),
+];
+
+/// Issue slots in which nothing was issued, under the names that they have in the line of warps' lanes.
+pub(super) const SLOTS: &[(&str, &[&str])] = &[
+    ("Stall", &["issue.unit_busy", "issue.operand_conflict", "issue.memory_throttle"]),
+    ("W0_Idle", &["issue.idle", "issue.instruction_fetch", "issue.barrier", "issue.sleep"]),
+    ("W0_Scoreboard", &["issue.scoreboard", "issue.long_scoreboard"]),
+];
 
 pub(super) fn write(report: &Report) -> String {
     let mut text = String::new();
@@ -98,13 +151,26 @@ pub(super) fn write(report: &Report) -> String {
         let kernel = KERNEL.iter().map(|ratio| (ratio, ratio.of(&launch.counters)));
         let all = TOTAL.iter().map(|ratio| (ratio, ratio.of(&total.counters)));
         for (ratio, value) in kernel.chain(all) {
-            let value = value.unwrap_or_default();
+            let (Ratio { name, unit, .. }, value) = (ratio, value.unwrap_or_default());
             // Sums are whole, and are printed so.
             let _ = match ratio.denominator {
-                [] => writeln!(text, "{} = {value:.0}", ratio.name),
-                _ => writeln!(text, "{} = {value:.4}", ratio.name),
+                [] => writeln!(text, "{name} = {value:.0}{unit}"),
+                _ => writeln!(text, "{name} = {value:.4}{unit}"),
             };
         }
+        for (name, counter) in SUMS {
+            let _ = writeln!(text, "{name} = {}", value(&total.counters, counter).unwrap_or(0));
+        }
+        warps(&mut text, &total.counters);
+        channels::gpgpu_sim(&mut text, &total.channels, &total.counters);
     }
-    text
+    text + "GPGPU-Sim: *** exit detected ***\n"
+}
+
+/// Issue slots: those in which nothing was issued, and those of warps with so many lanes.
+fn warps(text: &mut String, counters: &Counts) {
+    let sum = |names: &[&str]| names.iter().filter_map(|name| value(counters, name)).sum::<u64>();
+    let slots = SLOTS.iter().map(|(name, counters)| format!("{name}:{}", sum(counters)));
+    let lanes = (1..=32).map(|lanes| format!("W{lanes}:{}", sum(&[&format!("lanes.w{lanes}")])));
+    let _ = writeln!(text, "Warp Occupancy Distribution:\n{}", slots.chain(lanes).collect::<Vec<_>>().join("\t"));
 }

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::gpu::Totals;
     use crate::sm::Limit;
-    use crate::statistics::{Counter, Counters, DERIVED, Kind};
+    use crate::statistics::{Counter, Counters, DERIVED, Kind, value};
 
     static INSTRUCTIONS: Counter = Counter {
         section: "sm",
@@ -400,6 +400,37 @@ mod tests {
         for ratio in all {
             assert!(ratio.of(&ones()).is_some(), "{}.{}", ratio.section, ratio.name);
         }
+        let sums = gpgpu_sim::SUMS.iter().map(|(_, counter)| counter);
+        for counter in sums.chain(gpgpu_sim::SLOTS.iter().flat_map(|(_, counters)| *counters)) {
+            assert!(value(&ones(), counter).is_some(), "{counter}");
+        }
+    }
+
+    #[test]
+    fn the_form_of_gpgpu_sim_has_what_accel_sims_scripts_look_for() {
+        let mut report = Report::new("tiny");
+        report.add(LaunchRecord { counters: ones(), ..launch(1, 0) });
+        let text = report.text(Format::GpgpuSim);
+        // By get_stats.py with its example_stats.yml, but for times of the host and L1's bank conflicts, which are not counted.
+        for line in [
+            "gpu_tot_sim_insn = 1\n",
+            "gpu_occupancy = 100.0000% \n",
+            "L2_BW = 32.0000 GB/Sec\n",
+            "\tL2_cache_stats_breakdown[GLOBAL_ACC_R][HIT] = 1\n",
+            "\tL2_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS] = 1\n",
+            "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_R][MSHR_HIT] = 1\n",
+            "\tTotal_core_cache_stats_breakdown[GLOBAL_ACC_W][TOTAL_ACCESS] = 1\n",
+            "gpgpu_n_tot_w_icount = 1\n",
+            "total dram reads = 1\n",
+            "total dram writes = 1\n",
+            "kernel_launch_uid = 1 \n",
+            "gpgpu_n_shmem_bkconflict = 3\n",
+            "\nStall:3\tW0_Idle:4\tW0_Scoreboard:2\tW1:1\t",
+            "\tW32:1\n",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+        assert!(text.ends_with("GPGPU-Sim: *** exit detected ***\n"));
     }
 
     #[test]

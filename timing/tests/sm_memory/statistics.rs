@@ -78,3 +78,20 @@ fn lines_on_their_way_are_counted_with_their_time_and_the_most_at_once() {
     bench.one(Instruction::load(0x30000));
     assert_eq!(value(&bench, "l1.most_misses"), 1);
 }
+
+#[test]
+fn sectors_are_counted_by_the_memory_that_they_are_of() {
+    let mut bench = Bench::new();
+    let access = |space, kind| Instruction::new(space, kind, 4, |lane| 0x8000 + 4 * lane);
+    bench.one(Instruction::load(0x1000));
+    bench.one(Instruction::load(0x1000));
+    bench.one(access(MemorySpace::Local, AccessKind::Load));
+    bench.one(access(MemorySpace::Local, AccessKind::Store));
+    bench.one(Instruction::store(0x20000));
+    let names = ["load_sectors", "load_sector_hits", "load_sector_misses", "store_sectors", "store_sector_hits"];
+    let of = |source: &str| names.map(|name| value(&bench, &format!("l1.{source}_{name}")));
+    assert_eq!(of("global"), [8, 4, 4, 4, 0]);
+    assert_eq!(of("local"), [4, 0, 4, 4, 4]);
+    assert_eq!(of("texture"), [0; 5]);
+    assert_eq!(names.map(|name| value(&bench, &format!("l1.{name}"))), [12, 4, 8, 8, 4]);
+}

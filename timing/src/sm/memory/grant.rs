@@ -252,7 +252,8 @@ impl MemoryUnit {
             return if queue_has_room { self.pass_line(number, first, cycle) } else { Err(Stall::Queue) };
         }
         let line = &lines[first];
-        let load = Load { line: line.address, sectors: line.sectors, access: number };
+        let load =
+            Load { line: line.address, sectors: line.sectors, access: number, origin: access.origin() };
         match l1.load(spec, cycle, load, queue_has_room)? {
             Lookup::Hit => {
                 let texture = access.operation.space == MemorySpace::Texture;
@@ -280,7 +281,7 @@ impl MemoryUnit {
                 RequestKind::Read
             }
             AccessKind::Store => {
-                self.state.l1.store(spec, line.address, line.sectors);
+                self.state.l1.store(spec, line.address, line.sectors, access.origin());
                 RequestKind::Write
             }
             AccessKind::Atomic => RequestKind::Atomic,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::L1;
+use super::{L1, SourceCounters};
 
 crate::counters! {
     /// L1 data cache.
@@ -50,6 +50,8 @@ crate::counters! {
         /// Cycles in which a request waits because as many wait to leave as can.
         queue_reservation_failures: "cycles" = "",
     } with {
+        /// Sectors by the memory that they are of.
+        sources: SourceCounters,
         /// Loads that the cache answers.
         load_hits: LoadHitLatencies,
         /// The others.

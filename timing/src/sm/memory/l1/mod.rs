@@ -12,6 +12,7 @@ pub(crate) mod passes;
 pub mod replacement;
 mod set;
 pub mod set_hash;
+mod sources;
 mod warm;
 
 use serde::{Deserialize, Serialize};
@@ -22,8 +23,9 @@ use self::line_table::LineTable;
 use self::replacement::Replacement;
 use self::set::Set;
 use self::set_hash::SetHash;
+pub use self::sources::SourceCounters;
 use super::banks;
-use crate::message::{LINE_BYTES, SECTOR_BYTES};
+use crate::message::{LINE_BYTES, Origin, SECTOR_BYTES};
 use crate::slab::{NONE, Slab};
 use crate::specification::{Document, SpecificationError};
 
@@ -201,6 +203,8 @@ pub struct Load {
     pub sectors: u8,
     /// The access that wants them.
     pub access: u32,
+    /// Which memory it is of.
+    pub origin: Origin,
 }
 
 /// What a load finds.
@@ -256,7 +260,7 @@ impl L1 {
         &mut self,
         spec: &L1Spec,
         cycle: u64,
-        Load { line, sectors, access }: Load,
+        Load { line, sectors, access, origin }: Load,
         queue_has_room: bool,
     ) -> Result<Lookup, Stall> {
         let known = self.table.find(line);
@@ -265,7 +269,7 @@ impl L1 {
         let missed = sectors & !valid & !pending;
         if sectors & !valid == 0 {
             if let Some(entry) = known {
-                self.count_load(true, sectors, 0, 0);
+                self.count_load(origin, true, [sectors, 0, 0]);
                 self.use_line(spec, entry);
             }
             return Ok(Lookup::Hit);
@@ -289,7 +293,7 @@ impl L1 {
             self.entries[entry].pending |= fetch;
             self.counters.sectors_fetched += u64::from(fetch.count_ones());
         }
-        self.count_load(known.is_some(), sectors & valid, sectors & pending & !valid, missed);
+        self.count_load(origin, known.is_some(), [sectors & valid, sectors & pending & !valid, missed]);
         if self.entries[entry].resident {
             self.use_line(spec, entry);
         }
@@ -330,24 +334,21 @@ impl L1 {
         Ok(())
     }
 
-    fn count_load(&mut self, line_hit: bool, hit: u8, merged: u8, missed: u8) {
-        let count = |sectors: u8| u64::from(sectors.count_ones());
+    /// A load of a line finds sectors there, on their way, and neither.
+    fn count_load(&mut self, origin: Origin, line_hit: bool, sectors: [u8; 3]) {
         self.counters.load_lines += 1;
         self.counters.load_line_hits += u64::from(line_hit);
-        self.counters.load_sectors += count(hit | merged | missed);
-        self.counters.load_sector_hits += count(hit);
-        self.counters.load_sectors_merged += count(merged);
-        self.counters.load_sector_misses += count(missed);
+        self.counters.load_sectors += u64::from((sectors[0] | sectors[1] | sectors[2]).count_ones());
+        self.counters.sources.count_load(origin, sectors);
     }
 
     /// A store to sectors of a line.
-    pub fn store(&mut self, spec: &L1Spec, line: u64, sectors: u8) {
+    pub fn store(&mut self, spec: &L1Spec, line: u64, sectors: u8, origin: Origin) {
+        let there = self.table.find(line).filter(|entry| self.entries[*entry].resident);
         self.counters.store_lines += 1;
-        self.counters.store_sectors += u64::from(sectors.count_ones());
-        let Some(entry) = self.table.find(line) else { return };
-        if self.entries[entry].resident {
+        self.counters.sources.count_store(origin, u64::from(sectors.count_ones()), there.is_some());
+        if let Some(entry) = there {
             self.counters.store_line_hits += 1;
-            self.counters.store_sector_hits += u64::from(sectors.count_ones());
             match spec.store_hit {
                 StoreHit::Update => self.use_line(spec, entry),
                 StoreHit::Evict => self.drop_sectors(entry, ALL_SECTORS),

@@ -1,12 +1,13 @@
 //! Accesses without time: what tags and sectors are after them.
 
 use super::{L1, L1Spec, Load, Lookup};
+use crate::message::Origin;
 
 impl L1 {
     /// A load of sectors of a line, which come at once; gives those that are asked of L2. Nothing is counted.
     pub fn warm_load(&mut self, spec: &L1Spec, line: u64, sectors: u8, answered: &mut Vec<u32>) -> u8 {
         let (counters, now) = (self.counters, self.counted);
-        let fetched = match self.load(spec, now, Load { line, sectors, access: 0 }, true) {
+        let fetched = match self.load(spec, now, Load { line, sectors, access: 0, origin: Origin::Global }, true) {
             Ok(Lookup::Wait { fetch, entry }) => {
                 self.fill(spec, now, entry, fetch, answered);
                 answered.clear();
@@ -21,7 +22,7 @@ impl L1 {
     /// A store to sectors of a line. Nothing is counted.
     pub fn warm_store(&mut self, spec: &L1Spec, line: u64, sectors: u8) {
         let counters = self.counters;
-        self.store(spec, line, sectors);
+        self.store(spec, line, sectors, Origin::Global);
         self.counters = counters;
     }
 }

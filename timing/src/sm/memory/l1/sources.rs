@@ -1,0 +1,130 @@
+//! Sectors that are looked up in L1, by the memory that they are of.
+
+use serde::{Deserialize, Serialize};
+
+use super::L1Counters;
+use crate::message::Origin;
+use crate::statistics::{Counter, Counters, Kind};
+
+/// Global and local memory, textures.
+const SOURCES: usize = 3;
+
+/// What is counted of each: sectors of loads that are there, on their way, and neither; those of stores, and of them those of
+/// lines that are there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Sectors {
+    load_hits: u64,
+    load_merged: u64,
+    load_misses: u64,
+    stores: u64,
+    store_hits: u64,
+}
+
+impl Sectors {
+    fn and(self, other: Sectors) -> Sectors {
+        Sectors {
+            load_hits: self.load_hits + other.load_hits,
+            load_merged: self.load_merged + other.load_merged,
+            load_misses: self.load_misses + other.load_misses,
+            stores: self.stores + other.stores,
+            store_hits: self.store_hits + other.store_hits,
+        }
+    }
+
+    fn loads(&self) -> u64 {
+        self.load_hits + self.load_merged + self.load_misses
+    }
+
+    /// In the order of the counters.
+    fn values(&self) -> [u64; 6] {
+        let Sectors { load_hits, load_merged, load_misses, stores, store_hits } = *self;
+        [self.loads(), load_hits, load_merged, load_misses, stores, store_hits]
+    }
+}
+
+/// Sectors by the memory that they are of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceCounters([Sectors; SOURCES]);
+
+/// The counters of all, each with its name and what it is.
+macro_rules! sources {
+    ($($source:literal, $what:literal;)*) => {
+        &[$(
+            sources!(@ $source "_load_sectors" "Sectors that loads look up of " $what),
+            sources!(@ $source "_load_sector_hits" "Those of them that are there. Of " $what),
+            sources!(@ $source "_load_sectors_merged" "Those of them that are on their way. Of " $what),
+            sources!(@ $source "_load_sector_misses" "Those of them that are neither. Of " $what),
+            sources!(@ $source "_store_sectors" "Sectors that stores write of " $what),
+            sources!(@ $source "_store_sector_hits" "Those of them whose line is there. Of " $what),
+        )*]
+    };
+    (@ $source:literal $name:literal $meaning:literal $what:literal) => {
+        Counter {
+            section: "l1",
+            name: concat!($source, $name),
+            meaning: concat!($meaning, $what, "."),
+            unit: "sectors",
+            metric: "",
+            kind: Kind::Part,
+        }
+    };
+}
+
+static COUNTERS: &[Counter] = sources! {
+    "global", "global memory";
+    "local", "local memory";
+    "texture", "textures and surfaces";
+};
+
+impl SourceCounters {
+    fn of(&mut self, origin: Origin) -> &mut Sectors {
+        &mut self.0[match origin {
+            Origin::Local => 1,
+            Origin::Texture => 2,
+            Origin::Global | Origin::Constant | Origin::Instruction | Origin::Copy => 0,
+        }]
+    }
+
+    /// A load finds sectors there, on their way, and neither.
+    #[inline]
+    pub(super) fn count_load(&mut self, origin: Origin, [hit, merged, missed]: [u8; 3]) {
+        let sectors = self.of(origin);
+        sectors.load_hits += u64::from(hit.count_ones());
+        sectors.load_merged += u64::from(merged.count_ones());
+        sectors.load_misses += u64::from(missed.count_ones());
+    }
+
+    /// A store writes so many sectors of a line, which is there or not.
+    #[inline]
+    pub(super) fn count_store(&mut self, origin: Origin, sectors: u64, hit: bool) {
+        let counted = self.of(origin);
+        counted.stores += sectors;
+        counted.store_hits += if hit { sectors } else { 0 };
+    }
+}
+
+impl Counters for SourceCounters {
+    fn each(&self, tell: &mut dyn FnMut(&'static Counter, u64)) {
+        let values = self.0.iter().flat_map(Sectors::values);
+        COUNTERS.iter().zip(values).for_each(|(counter, value)| tell(counter, value));
+    }
+
+    fn add(&mut self, other: &SourceCounters) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own = own.and(other));
+    }
+}
+
+impl L1Counters {
+    /// The same with the sums of all sources.
+    pub(in crate::sm::memory) fn with_sums(self) -> L1Counters {
+        let sum = self.sources.0.into_iter().fold(Sectors::default(), Sectors::and);
+        L1Counters {
+            load_sector_hits: sum.load_hits,
+            load_sectors_merged: sum.load_merged,
+            load_sector_misses: sum.load_misses,
+            store_sectors: sum.stores,
+            store_sector_hits: sum.store_hits,
+            ..self
+        }
+    }
+}

@@ -208,7 +208,7 @@ impl Model {
             }
             let (over, end, result) = match session.run_until_one_ends(&mut display) {
                 Ok(Ended::Launch { id, record }) => {
-                    (id, record.start + record.cycles, Answer::Launched(Box::new(record)))
+                    (id, record.start + record.cycles, Answer::Launched(record))
                 }
                 Ok(Ended::Copy { id, end }) => (id, end, Answer::Copied),
                 Ok(Ended::Stopped) => break Some(LaunchError::Cancelled),

@@ -28,10 +28,18 @@ pub struct BankCounts {
 impl BankCounts {
     /// What they mean, in the order of [`BankCounts::values`].
     pub const COUNTERS: [Counter; 4] = [
-        counter("bank.accesses", "sectors", "Sectors that a bank has read and written, bank by bank, channel by channel."),
+        counter(
+            "bank.accesses",
+            "sectors",
+            "Sectors that a bank has read and written, bank by bank, channel by channel.",
+        ),
         counter("bank.row_hits", "sectors", "Those whose row did not have to be opened for them."),
         counter("bank.activates", "commands", "Rows that were opened."),
-        counter("bank.busy_cycles", "DRAM cycles", "Cycles with accesses in the queues that are for the bank, or with their data on the bus."),
+        counter(
+            "bank.busy_cycles",
+            "DRAM cycles",
+            "Cycles with accesses in the queues that are for the bank, or with their data on the bus.",
+        ),
     ];
 
     /// As numbers.
@@ -62,10 +70,18 @@ pub struct ChannelCounts {
 impl ChannelCounts {
     /// What they mean, in the order of [`ChannelCounts::values`].
     pub const COUNTERS: [Counter; 4] = [
-        counter("channel.reads", "sectors", "Sectors that a channel has read, channel by channel, their pseudo-channels one after the other."),
+        counter(
+            "channel.reads",
+            "sectors",
+            "Sectors that a channel has read, channel by channel, their pseudo-channels one after the other.",
+        ),
         counter("channel.writes", "sectors", "Sectors that it has written."),
         counter("channel.bus_cycles", "DRAM cycles", "Cycles in which data was on its bus."),
-        counter("channel.busy_cycles", "DRAM cycles", "Cycles with accesses in its queues, or with data on its bus."),
+        counter(
+            "channel.busy_cycles",
+            "DRAM cycles",
+            "Cycles with accesses in its queues, or with data on its bus.",
+        ),
     ];
 
     /// What these give of each channel, in per cent.

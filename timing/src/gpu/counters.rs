@@ -103,6 +103,10 @@ impl Totals {
     /// The same of each channel; nothing if DRAM had nothing to do.
     pub(super) fn channels_since(&self, before: &Totals) -> Vec<ChannelCounts> {
         let since = counts::combined(&self.channels, &before.channels, u64::saturating_sub);
-        if since.iter().any(|channel| *channel != channel.combined(channel, |_, _| 0)) { since } else { Vec::new() }
+        if since.iter().any(|channel| *channel != channel.combined(channel, |_, _| 0)) {
+            since
+        } else {
+            Vec::new()
+        }
     }
 }

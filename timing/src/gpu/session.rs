@@ -41,7 +41,7 @@ pub enum Ended {
         /// What [`Session::begin`] has called it.
         id: LaunchId,
         /// What it has come to.
-        record: LaunchRecord,
+        record: Box<LaunchRecord>,
     },
     /// A copy.
     Copy {
@@ -292,7 +292,7 @@ impl<'g, 'a> Session<'g, 'a> {
         let Epochs { gpu, launches, copies, .. } = &mut self.epochs;
         if let Some(position) = launches.iter().position(|launch| launch.id == id) {
             let launch = launches.remove(position);
-            return Ok(Ended::Launch { id, record: self.record(&launch)? });
+            return Ok(Ended::Launch { id, record: Box::new(self.record(&launch)?) });
         }
         let position = copies.iter().position(|copy| copy.id == id).ok_or(LaunchError::Nothing)?;
         let end = copies.remove(position).ended(&gpu.spec, gpu.run_to).ok_or(LaunchError::Nothing)?;
@@ -355,7 +355,7 @@ pub(super) fn finish(
     observer: &mut dyn Observer,
 ) -> Result<LaunchRecord, LaunchError> {
     match session.run_until_one_ends(observer)? {
-        Ended::Launch { record, .. } => Ok(record),
+        Ended::Launch { record, .. } => Ok(*record),
         Ended::Copy { .. } => Err(LaunchError::Nothing),
         Ended::Stopped => Err(LaunchError::Stopped(Box::new(session.state()))),
     }

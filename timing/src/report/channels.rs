@@ -9,7 +9,8 @@ use crate::statistics::{Counter, Counts, value};
 
 /// Names of the columns that a CSV file has of channels and banks.
 pub(super) fn columns() -> impl Iterator<Item = String> {
-    let counters = ChannelCounts::COUNTERS.into_iter().chain(BankCounts::COUNTERS).chain(ChannelCounts::RATES);
+    let counters =
+        ChannelCounts::COUNTERS.into_iter().chain(BankCounts::COUNTERS).chain(ChannelCounts::RATES);
     counters.map(|counter| format!("dram.{}", counter.name))
 }
 
@@ -17,7 +18,8 @@ pub(super) fn columns() -> impl Iterator<Item = String> {
 pub(super) fn fields(channels: &[ChannelCounts], counters: &Counts) -> impl Iterator<Item = String> {
     let of_channels = (0..ChannelCounts::COUNTERS.len()).map(|place| list(values(channels, place)));
     let of_banks = (0..BankCounts::COUNTERS.len()).map(|place| list(values_of_banks(channels, place)));
-    let rates = rates(channels, counters).map(|rates| list(rates.into_iter().map(|rate| rate.unwrap_or(0.0))));
+    let rates =
+        rates(channels, counters).map(|rates| list(rates.into_iter().map(|rate| rate.unwrap_or(0.0))));
     of_channels.chain(of_banks).chain(rates)
 }
 

@@ -29,7 +29,10 @@ pub(super) fn write(report: &Report) -> String {
         text += &about(launch);
         counts(&mut text, &launch.counters, &launch.channels);
     }
-    let streams = report.streams().into_iter().map(|(number, sum)| (format!("stream {number}"), number.to_string(), sum));
+    let streams = report
+        .streams()
+        .into_iter()
+        .map(|(number, sum)| (format!("stream {number}"), number.to_string(), sum));
     for (name, stream, sum) in streams.chain([("all".to_owned(), String::new(), report.total())]) {
         let Total { launches, cycles, counters, channels } = sum;
         let _ = write!(text, ",{},{stream},,,,,,{cycles},,,,{launches},,,,,,,", quoted(&name));

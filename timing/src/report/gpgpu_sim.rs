@@ -172,5 +172,6 @@ fn warps(text: &mut String, counters: &Counts) {
     let sum = |names: &[&str]| names.iter().filter_map(|name| value(counters, name)).sum::<u64>();
     let slots = SLOTS.iter().map(|(name, counters)| format!("{name}:{}", sum(counters)));
     let lanes = (1..=32).map(|lanes| format!("W{lanes}:{}", sum(&[&format!("lanes.w{lanes}")])));
-    let _ = writeln!(text, "Warp Occupancy Distribution:\n{}", slots.chain(lanes).collect::<Vec<_>>().join("\t"));
+    let _ =
+        writeln!(text, "Warp Occupancy Distribution:\n{}", slots.chain(lanes).collect::<Vec<_>>().join("\t"));
 }

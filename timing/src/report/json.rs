@@ -65,7 +65,10 @@ fn occupancy(occupancy: &Occupancy) -> Value {
 }
 
 fn total(total: &Total) -> Value {
-    with(json!({ "launches": total.launches, "cycles": total.cycles }), counts(&total.counters, &total.channels))
+    with(
+        json!({ "launches": total.launches, "cycles": total.cycles }),
+        counts(&total.counters, &total.channels),
+    )
 }
 
 fn counts(counters: &Counts, dram: &[ChannelCounts]) -> Value {

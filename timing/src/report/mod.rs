@@ -270,7 +270,10 @@ mod tests {
     fn what_limits_ctas_is_in_all_forms_that_have_a_place_for_it() {
         let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
         let occupancy = &value["launches"][0]["occupancy"];
-        assert_eq!((&occupancy["ctas_per_sm"], &occupancy["limit"]), (&Value::from(6), &Value::from("registers")));
+        assert_eq!(
+            (&occupancy["ctas_per_sm"], &occupancy["limit"]),
+            (&Value::from(6), &Value::from("registers"))
+        );
         assert_eq!(occupancy["theoretical"], 75.0);
         assert_eq!(occupancy["limits"]["shared_memory"], Value::Null);
         let text = report().text(Format::Text);
@@ -278,7 +281,10 @@ mod tests {
         let csv = report().text(Format::Csv);
         let rows: Vec<Vec<&str>> = csv.lines().map(|row| row.split(',').collect()).collect();
         let field = |name: &str| rows[1][rows[0].iter().position(|column| *column == name).unwrap()];
-        assert_eq!([field("ctas_per_sm"), field("occupancy_limit"), field("ctas_by_shared_memory")], ["6", "registers", ""]);
+        assert_eq!(
+            [field("ctas_per_sm"), field("occupancy_limit"), field("ctas_by_shared_memory")],
+            ["6", "registers", ""]
+        );
         let profiler = report().text(Format::Profiler);
         assert!(profiler.contains("\"launch__occupancy_limit_registers\",\"CTAs\",\"6\"\n"), "{profiler}");
         assert!(!profiler.contains("launch__occupancy_limit_shared_mem"), "{profiler}");
@@ -321,7 +327,9 @@ mod tests {
         assert!(rows[0].starts_with(
             "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,simulated_cycles,launches,ctas_per_sm,"
         ));
-        assert!(rows[1].starts_with("1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,0,10,100,50,false,100,1,6,registers,75,8,32,6,,100,50,"));
+        assert!(rows[1].starts_with(
+            "1,\"sum\"\"<int>\",0,2x1x1,32x1x1,16,0,10,100,50,false,100,1,6,registers,75,8,32,6,,100,50,"
+        ));
         assert!(rows[3].starts_with("3,"));
     }
 
@@ -330,9 +338,11 @@ mod tests {
         let text = report().text(Format::Csv);
         let rows: Vec<Vec<&str>> = text.lines().map(|row| row.split(',').collect()).collect();
         assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{text}");
-        let field = |row: usize, name: &str| rows[row][rows[0].iter().position(|column| *column == name).unwrap()];
+        let field =
+            |row: usize, name: &str| rows[row][rows[0].iter().position(|column| *column == name).unwrap()];
         let sums = [4, 5, 6].map(|row| {
-            ["launch", "kernel", "stream", "launches", "cycles", "sm.warp_instructions"].map(|name| field(row, name))
+            ["launch", "kernel", "stream", "launches", "cycles", "sm.warp_instructions"]
+                .map(|name| field(row, name))
         });
         assert_eq!(sums[0], ["", "\"stream 0\"", "0", "2", "200", "200"]);
         assert_eq!(sums[1], ["", "\"stream 7\"", "7", "1", "100", "100"]);

@@ -319,7 +319,9 @@ mod tests {
 
     #[test]
     fn no_more_ctas_fit_than_each_resource_alone_says() {
-        for (warps, registers, shared) in [(1, 16, 0), (5, 40, 1000), (7, 63, 0), (12, 33, 9 << 10), (3, 128, 4 << 10)] {
+        for (warps, registers, shared) in
+            [(1, 16, 0), (5, 40, 1000), (7, 63, 0), (12, 33, 9 << 10), (3, 128, 4 << 10)]
+        {
             let found = whole(warps, registers, shared);
             let least = found.by_warps.min(found.by_ctas).min(found.by_registers);
             assert!(found.ctas <= least.min(found.by_shared.unwrap_or(u32::MAX)), "{found:?}");

@@ -53,7 +53,8 @@ mod tests {
     use super::*;
     use crate::statistics::Kind;
 
-    static HITS: Counter = Counter { section: "l1", name: "hits", meaning: "", unit: "sectors", metric: "", kind: Kind::Sum };
+    static HITS: Counter =
+        Counter { section: "l1", name: "hits", meaning: "", unit: "sectors", metric: "", kind: Kind::Sum };
     static MISSES: Counter = Counter { name: "misses", ..HITS };
     const RATE: Ratio = Ratio {
         section: "l1",

@@ -13,6 +13,7 @@ mod overlap;
 mod script;
 mod stable;
 mod state;
+mod statistics;
 mod stop;
 mod throughput;
 mod warm;

@@ -19,7 +19,7 @@ fn together(gpu: &mut Gpu, scripts: &[Script]) -> Vec<(u32, LaunchRecord)> {
         session.begin(script, 0).unwrap();
     }
     let mut end = || match session.run_until_one_ends(&mut ()).unwrap() {
-        Ended::Launch { id, record } => (id, record),
+        Ended::Launch { id, record } => (id, *record),
         _ => panic!("no launch"),
     };
     scripts.iter().map(|_| end()).collect()

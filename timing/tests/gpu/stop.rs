@@ -188,7 +188,7 @@ fn a_session_that_was_stopped_goes_on_by_itself() {
     session.begin(&script, 0).unwrap();
     assert_eq!(session.run_until_one_ends(&mut StopAt(1000)).unwrap(), Ended::Stopped);
     let Ended::Launch { record, .. } = session.run_until_one_ends(&mut ()).unwrap() else { panic!() };
-    assert_eq!(record, launch(&mut Gpu::new(&tiny()), &crate::state::script(1)));
+    assert_eq!(*record, launch(&mut Gpu::new(&tiny()), &crate::state::script(1)));
 }
 
 #[test]

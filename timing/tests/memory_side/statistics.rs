@@ -113,7 +113,10 @@ fn a_bank_counts_its_accesses_and_rows() {
     let busy_cycles = rcd + (rp + rcd) + 3 * burst;
     let expected = BankCounts { accesses: 3, row_hits: 1, activates: 2, busy_cycles };
     assert_eq!(counts.banks[3], expected);
-    assert_eq!(counts.banks[1], BankCounts { accesses: 1, row_hits: 0, activates: 1, busy_cycles: rcd + burst });
+    assert_eq!(
+        counts.banks[1],
+        BankCounts { accesses: 1, row_hits: 0, activates: 1, busy_cycles: rcd + burst }
+    );
     assert_eq!(counts.banks[0], BankCounts::default());
     assert_eq!(counts.values(), [3, 1, 4 * burst, busy_cycles + rcd + burst]);
 }

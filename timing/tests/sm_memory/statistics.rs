@@ -88,7 +88,8 @@ fn sectors_are_counted_by_the_memory_that_they_are_of() {
     bench.one(access(MemorySpace::Local, AccessKind::Load));
     bench.one(access(MemorySpace::Local, AccessKind::Store));
     bench.one(Instruction::store(0x20000));
-    let names = ["load_sectors", "load_sector_hits", "load_sector_misses", "store_sectors", "store_sector_hits"];
+    let names =
+        ["load_sectors", "load_sector_hits", "load_sector_misses", "store_sectors", "store_sector_hits"];
     let of = |source: &str| names.map(|name| value(&bench, &format!("l1.{source}_{name}")));
     assert_eq!(of("global"), [8, 4, 4, 4, 0]);
     assert_eq!(of("local"), [4, 0, 4, 4, 4]);

@@ -15,8 +15,8 @@ use std::ops::ControlFlow;
 use warp_stream::KernelSource;
 
 use super::{Ended, Session, finish};
-use crate::gpu::{Gpu, LaunchError, Observer, Progress, Totals};
 use crate::dram::{ChannelCounts, counts};
+use crate::gpu::{Gpu, LaunchError, Observer, Progress, Totals};
 use crate::message::{LINE_BYTES, SECTOR_BYTES};
 use crate::report::{LaunchRecord, Simulated};
 use crate::sm::{Occupancy, Program};
@@ -65,7 +65,7 @@ impl Gpu {
         while watch.goes_on(&session) {
             let mut until = Until { observer, cycle: session.epochs.gpu.run_to + watch.window };
             match session.run_until_one_ends(&mut until)? {
-                Ended::Launch { record, .. } => return Ok(record),
+                Ended::Launch { record, .. } => return Ok(*record),
                 Ended::Copy { .. } => return Err(LaunchError::Nothing),
                 Ended::Stopped if session.epochs.is_to_stop(observer) => break,
                 Ended::Stopped => {}

@@ -565,7 +565,7 @@ impl MemoryUnit {
     /// What it has counted.
     pub fn counters(&self) -> MemoryCounters {
         let State { l1, constants, tlb, counters, .. } = &self.state;
-        MemoryCounters { l1: l1.counters.with_sums(), constant: constants.counters, tlb: tlb.counters, ..*counters }
+        MemoryCounters { l1: l1.counts(), constant: constants.counters, tlb: tlb.counters, ..*counters }
     }
 
     /// Whether nothing is under way; results that nobody has taken are not.

@@ -106,6 +106,11 @@ impl L1Counters {
 }
 
 impl L1 {
+    /// What it has counted.
+    pub fn counts(&self) -> L1Counters {
+        self.counters.with_sums()
+    }
+
     /// As many lines as now have been on their way up to a core cycle.
     pub(super) fn count_misses(&mut self, cycle: u64) {
         let cycles = cycle.saturating_sub(self.counted);

@@ -233,8 +233,8 @@ pub struct L1 {
     /// Lines on their way, and the core cycle up to which they were counted.
     misses: u32,
     counted: u64,
-    /// What it has counted.
-    pub counters: L1Counters,
+    /// What it has counted, without sums.
+    pub(super) counters: L1Counters,
 }
 
 impl L1 {

@@ -116,7 +116,7 @@ impl Counters for SourceCounters {
 
 impl L1Counters {
     /// The same with the sums of all sources.
-    pub(in crate::sm::memory) fn with_sums(self) -> L1Counters {
+    pub(super) fn with_sums(self) -> L1Counters {
         let sum = self.sources.0.into_iter().fold(Sectors::default(), Sectors::and);
         L1Counters {
             load_sector_hits: sum.load_hits,

@@ -1,0 +1,57 @@
+//! What is written of launches: what is highest, what DRAM's channels did, what limits CTAs.
+
+use timing::report::Report;
+use timing::sm::Limit;
+
+use crate::script::{Script, Thread, count, launch, titan_v};
+
+/// Loads of so many lines by each of 32 threads.
+fn loads(lines: u64) -> Script {
+    let address = move |thread: Thread| (1 << 30) + thread.number % lines * 128;
+    Script::new(1, 32).load(8, &[], address).exit()
+}
+
+#[test]
+fn what_is_highest_is_of_each_launch_and_in_a_sum_of_all() {
+    let mut gpu = titan_v(&["launch.cold=true"]);
+    let mut report = Report::new("titan-v");
+    for lines in [4, 32, 8] {
+        report.add(launch(&mut gpu, &loads(lines)));
+    }
+    let most = |record| count(record, "l1.most_misses");
+    assert_eq!(report.launches().iter().map(most).collect::<Vec<_>>(), [4, 32, 8]);
+    assert_eq!(timing::statistics::value(&report.total().counters, "l1.most_misses"), Some(32));
+}
+
+#[test]
+fn channels_of_dram_are_of_each_launch_and_add_up() {
+    let mut gpu = titan_v(&["launch.cold=true"]);
+    let mut report = Report::new("titan-v");
+    for lines in [4, 32] {
+        report.add(launch(&mut gpu, &loads(lines)));
+    }
+    let total = report.total();
+    let reads =
+        |channels: &[timing::dram::ChannelCounts]| channels.iter().map(|channel| channel.reads).sum::<u64>();
+    for record in report.launches() {
+        assert_eq!(reads(&record.channels), count(record, "dram.reads"));
+    }
+    let of_launches: u64 = report.launches().iter().map(|record| reads(&record.channels)).sum();
+    assert_eq!(reads(&total.channels), of_launches);
+    let spec = gpu.spec();
+    assert_eq!(total.channels.len() as u32, spec.partition.channels * spec.dram.pseudo_channels);
+}
+
+#[test]
+fn a_launch_that_does_not_reach_dram_has_no_channels() {
+    let mut gpu = titan_v(&[]);
+    launch(&mut gpu, &loads(4));
+    assert_eq!(launch(&mut gpu, &loads(4)).channels, []);
+}
+
+#[test]
+fn a_launch_says_what_limits_its_ctas() {
+    let script = Script::new(4, 256).exit().with(|kernel| kernel.registers = 40);
+    let occupancy = launch(&mut titan_v(&[]), &script).occupancy;
+    assert_eq!((occupancy.ctas, occupancy.limit, occupancy.warps), (6, Limit::Registers, 48));
+}

@@ -21,5 +21,6 @@ pub mod sm;
 pub mod specification;
 pub mod statistics;
 pub mod wheel;
+pub mod whereabouts;
 
 pub use restore::RestoreError;

@@ -5,6 +5,8 @@
 //! knows its latency earlier when a reply leaves it, so replies cross ahead of time, and epochs may be longer than a way
 //! through the crossbar.
 
+mod whereabouts;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
 
@@ -363,32 +365,6 @@ impl MemorySide {
     pub fn invalidate(&mut self) {
         self.state.page_walks.invalidate();
         self.partitions.each().for_each(|mut bay| bay.partition.invalidate());
-    }
-
-    /// Who waits for what, for the watchdog: a line for each unit that is not idle.
-    pub fn waiting(&self) -> Vec<String> {
-        let State { page_walks, requests, replies, .. } = &self.state;
-        let mut lines = Vec::new();
-        if let Some(ready) = page_walks.next_event() {
-            let waiting = page_walks.requests().count();
-            lines.push(format!("{waiting} requests wait for page walks, the first until core cycle {ready}"));
-        }
-        for (name, packets) in [("requests", requests.waiting()), ("replies", replies.waiting())] {
-            if packets > 0 {
-                lines.push(format!("crossbar: inputs with {name} for {packets} outputs"));
-            }
-        }
-        for (number, bay) in self.partitions.each().enumerate() {
-            let partition = &bay.partition;
-            lines.extend(
-                partition.slices().iter().filter(|slice| !slice.is_idle()).map(|slice| slice.waiting()),
-            );
-            for channel in partition.channels().iter().filter(|channel| !channel.is_idle()) {
-                let [reads, writes] = channel.queued();
-                lines.push(format!("channel {number}: {reads} reads and {writes} writes queued"));
-            }
-        }
-        lines
     }
 
     /// Counters of requests.

@@ -337,6 +337,11 @@ impl<T: Copy> Network<T> {
         self.coming.len() + at_inputs.sum::<usize>()
     }
 
+    /// Packets that an output has room for.
+    pub fn room(&self, output: u8) -> u32 {
+        self.credits[usize::from(output)]
+    }
+
     /// The core cycle of the next thing to do.
     pub fn next_event(&self, clock: Clock) -> Option<u64> {
         let next = match self.waiting_inputs {

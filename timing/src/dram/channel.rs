@@ -1,6 +1,7 @@
 //! A channel (or pseudo-channel): queues, scheduling, and the earliest cycles of commands.
 
 mod check;
+mod waiting;
 
 use serde::{Deserialize, Serialize};
 

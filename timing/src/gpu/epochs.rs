@@ -10,7 +10,7 @@ use super::observer::{Observer, Progress};
 use super::requests::Requests;
 use super::running::{Turns, Watch};
 use super::slot::Slot;
-use super::{Gpu, LaunchError, Stuck};
+use super::{Gpu, LaunchError};
 use crate::message::{MemoryReply, Origin, Performed, RequestKind, Timed};
 use crate::sm::SmFault;
 
@@ -315,16 +315,6 @@ impl<'g, 'a> Epochs<'g, 'a> {
         let launch = self.launches.iter().find(|launch| launch.id == id);
         let kernel = launch.map_or_else(String::new, |launch| launch.program.kernel.name.clone());
         LaunchError::Fault { kernel, sm, fault }
-    }
-
-    fn stuck(&self, slots: &[Mutex<Slot<'a>>]) -> Stuck {
-        let kernels = self.launches.iter().map(Launch::to_string).collect();
-        let warps = (0..).zip(slots).flat_map(|(number, slot): (u32, _)| {
-            let waiting = lock(slot).sm.waiting();
-            waiting.into_iter().map(move |warp| format!("SM {number}, {warp}"))
-        });
-        let waiting = warps.chain(self.gpu.memory.waiting()).collect();
-        Stuck { cycle: self.gpu.run_to, kernels, waiting }
     }
 }
 

@@ -1,8 +1,6 @@
 //! Why a launch did not end as it should.
 
-use std::fmt;
-
-use super::{GpuState, Imbalance};
+use super::{GpuState, Imbalance, Stuck};
 use crate::dram::Violation;
 use crate::restore::RestoreError;
 use crate::sm::{Limit, SmFault};
@@ -64,31 +62,4 @@ pub enum LaunchError {
     /// A DRAM channel broke a timing rule.
     #[error("{0:?}")]
     Dram(Violation),
-}
-
-/// Nothing moves any more: who waits for whom.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stuck {
-    /// When. Core cycles.
-    pub cycle: u64,
-    /// CTAs that have not ended, kernel by kernel.
-    pub kernels: Vec<String>,
-    /// Who waits for what: warps, then units of the memory side.
-    pub waiting: Vec<String>,
-}
-
-/// Lines of a report that are printed.
-const SHOWN: usize = 40;
-
-impl fmt::Display for Stuck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "nothing moves any more at cycle {}", self.cycle)?;
-        for line in self.kernels.iter().chain(self.waiting.iter().take(SHOWN)) {
-            write!(f, "\n  {line}")?;
-        }
-        match self.waiting.len().saturating_sub(SHOWN) {
-            0 => Ok(()),
-            more => write!(f, "\n  and {more} more"),
-        }
-    }
 }

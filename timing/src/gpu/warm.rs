@@ -238,6 +238,6 @@ impl Gpu {
             return Ok(());
         }
         let kernels = vec![format!("kernel {}, executed without time", kernel.name)];
-        Err(LaunchError::Stuck(Stuck { cycle: self.now, kernels, waiting: Vec::new() }))
+        Err(LaunchError::Stuck(Stuck { cycle: self.now, kernels, warps: Vec::new(), units: Vec::new() }))
     }
 }

@@ -11,7 +11,7 @@ mod tags;
 mod waiting;
 mod write;
 
-pub use slice::{DramAccess, Expected, Outbox, Reply, Slice};
+pub use slice::{DramAccess, Expected, Outbox, Reply, Slice, Stall};
 pub use sources::{Lookups, SourceCounters};
 
 use crate::message::LINE_BYTES;

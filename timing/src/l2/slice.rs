@@ -3,6 +3,7 @@
 mod check;
 mod count;
 mod warm;
+mod whereabouts;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -66,11 +67,16 @@ struct Fill {
 
 /// Why the first request cannot go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Stall {
+pub enum Stall {
+    /// As many sectors are on their way as can be.
     Mshr,
+    /// As many requests wait for a sector as can.
     Merge,
+    /// All lines of the set wait for sectors.
     Set,
+    /// The queue to DRAM is full.
     Dram,
+    /// The crossbar has no room for its reply.
     Reply,
 }
 
@@ -308,22 +314,6 @@ impl Slice {
     /// Whether nothing is here or expected.
     pub fn is_idle(&self) -> bool {
         self.input.is_empty() && self.misses.is_empty() && self.outstanding == 0
-    }
-
-    /// What is here, for the watchdog.
-    pub fn waiting(&self) -> String {
-        let stall = match self.stalled {
-            None => String::new(),
-            Some(Stalled { cause, since, .. }) => format!(", the first for {cause} since L2 cycle {since}"),
-        };
-        format!(
-            "slice {}: {} requests queued{stall}, {} requests wait for {} sectors from DRAM, {} DRAM accesses wait for room",
-            self.exit.slice,
-            self.input.len(),
-            self.waiting.count(),
-            self.outstanding,
-            self.misses.len()
-        )
     }
 
     /// Replies that will come of what is here, with what will be performed when the request is looked up.

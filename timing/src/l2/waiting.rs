@@ -44,6 +44,19 @@ impl Waiting {
         self.waiters.iter().filter(|waiter| waiter.missing > 0).map(|waiter| &waiter.work)
     }
 
+    /// Tells of each request that waits, with its number, slot by slot and sector by sector for which it does.
+    pub(super) fn each(&self, mut tell: impl FnMut(u32, &Work, u32, u32)) {
+        for (place, first) in (0..).zip(&self.first) {
+            let (slot, sector) = (place / SECTORS, place % SECTORS);
+            let mut index = *first;
+            while index != NONE {
+                let waiter = &self.waiters[index as usize];
+                tell(index, &waiter.work, slot, sector);
+                index = waiter.next[sector as usize];
+            }
+        }
+    }
+
     /// Whether those that were read can be a slice's, of so many lines with the sectors of `pending` on their way.
     pub(super) fn check(
         &self,

@@ -8,6 +8,7 @@ use crate::l2::{Outbox, Slice};
 use crate::message::{MemoryReply, MemoryRequest, Timed};
 use crate::restore::{Fits, RestoreError, fits, of_unit};
 use crate::specification::GpuSpec;
+use crate::whereabouts::{ChannelName, Located, SectorRead};
 
 /// What a partition needs beside its specification.
 #[derive(Debug, Clone, Copy)]
@@ -104,6 +105,32 @@ impl Partition {
     /// Replies that will come of what is here, with what will be performed when the request is looked up.
     pub fn under_way(&self) -> impl Iterator<Item = (MemoryReply, Option<u32>)> {
         self.slices.iter().flat_map(Slice::under_way)
+    }
+
+    /// Where the requests of a slice are; the partition is that of a channel.
+    pub fn whereabouts(&self, gpu: &GpuSpec, channel: u32, slice: usize) -> Vec<Located> {
+        let part = self.part(slice);
+        self.slices[slice].whereabouts(|slot, sector| SectorRead::Channel {
+            channel: self.channel_name(channel, part),
+            bank: self.channels[part].bank_queue(&gpu.dram, slice as u8, slot, sector),
+        })
+    }
+
+    /// A line for each unit that is not idle, and for each of its banks; the partition is that of a channel.
+    pub fn waiting(&self, gpu: &GpuSpec, channel: u32) -> Vec<String> {
+        let slices = self.slices.iter().filter(|slice| !slice.is_idle());
+        let mut lines: Vec<String> = slices.map(Slice::waiting).collect();
+        for (number, part) in self.channels.iter().enumerate().filter(|(_, part)| !part.is_idle()) {
+            let name = self.channel_name(channel, number);
+            let [reads, writes] = part.queued();
+            lines.push(format!("{name}: {reads} reads and {writes} writes queued"));
+            lines.extend(part.waiting_banks(&gpu.dram).iter().map(|bank| format!("{name}, {bank}")));
+        }
+        lines
+    }
+
+    fn channel_name(&self, number: u32, part: usize) -> ChannelName {
+        ChannelName { number, part: (self.channels.len() > 1).then_some(part as u32) }
     }
 
     /// Its slices.

@@ -46,7 +46,7 @@ use self::occupancy::{Demand, Space};
 pub use self::occupancy::{Limit, Occupancy};
 pub use self::program::Program;
 use self::sub_core::SubCore;
-pub use self::waiting::{Reason, WaitingWarp};
+pub use self::waiting::{Reason, Stage, WaitingAccess, WaitingWarp};
 use self::warp::{Status, Warp};
 use crate::message::{MemoryReply, MemoryRequest, Performed, Timed};
 use crate::slab::Slab;

@@ -1,13 +1,15 @@
-//! Who waits for what, for the watchdog.
+//! Who waits for what, for the watchdog: from a warp over its instruction under way to the lines that this waits for.
 
 use std::fmt;
 
-use warp_stream::MemorySpace;
+use warp_stream::{MemorySpace, OperationClass};
 
-use super::Sm;
 use super::memory::l1::Stall;
-use super::program::Named;
-use super::warp::Status;
+use super::memory::{self, AwaitedLine, Holder, Request};
+use super::program::{Named, Program};
+use super::warp::{Status, Warp};
+use super::{InFlight, Sm};
+use crate::message::LINE_BYTES;
 
 /// What a warp waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +24,6 @@ pub enum Reason {
     Memory {
         /// Which memory.
         space: MemorySpace,
-        /// First line that has not been taken.
-        line: Option<u64>,
         /// Why L1 takes no line, if it is that.
         stall: Option<Stall>,
     },
@@ -40,7 +40,7 @@ pub enum Reason {
 }
 
 /// A warp that has not ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingWarp {
     /// Index of its launch's source.
     pub launch: u32,
@@ -52,21 +52,42 @@ pub struct WaitingWarp {
     pub line: u32,
     /// What it waits for.
     pub reason: Reason,
+    /// Its instructions under way whose results that is.
+    pub accesses: Vec<WaitingAccess>,
+}
+
+/// An instruction of a warp that is under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingAccess {
+    /// What it does.
+    pub class: OperationClass,
+    /// Its line of the PTX text; 0 where there is none.
+    pub line: u32,
+    /// How far it is.
+    pub stage: Stage,
+}
+
+/// How far an instruction under way is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// It waits for the memory pipeline's dispatch latch behind so many others of its sub-core.
+    Dispatch(usize),
+    /// It waits for these lines.
+    Lines(Vec<AwaitedLine>),
+    /// Its result waits to be written back.
+    WriteBack,
 }
 
 impl fmt::Display for WaitingWarp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WaitingWarp { launch, cta, warp, line, reason } = self;
+        let WaitingWarp { launch, cta, warp, line, reason, .. } = self;
         write!(f, "launch {launch}, CTA {cta}, warp {warp}, line {line}: ")?;
         match reason {
             Reason::Nothing => write!(f, "could issue"),
             Reason::Register(number) => write!(f, "waits for register {number}"),
             Reason::Predicate(number) => write!(f, "waits for predicate {number}"),
-            Reason::Memory { space, line, stall } => {
+            Reason::Memory { space, stall } => {
                 write!(f, "waits for {space:?} memory")?;
-                if let Some(line) = line {
-                    write!(f, ", line {line:#x}")?;
-                }
                 stall.map_or(Ok(()), |stall| write!(f, ", L1 stalls: {stall:?}"))
             }
             Reason::Accesses(count) => write!(f, "waits for {count} accesses"),
@@ -74,6 +95,17 @@ impl fmt::Display for WaitingWarp {
             Reason::Barrier => write!(f, "waits for other warps"),
             Reason::Sleep => write!(f, "sleeps"),
             Reason::Start => write!(f, "is being started"),
+        }
+    }
+}
+
+impl fmt::Display for WaitingAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of line {}", self.class, self.line)?;
+        match &self.stage {
+            Stage::Dispatch(before) => write!(f, ": in the sub-core's queue after {before} others"),
+            Stage::Lines(_) => Ok(()),
+            Stage::WriteBack => write!(f, ": its result waits to be written back"),
         }
     }
 }
@@ -87,43 +119,103 @@ impl Sm {
             let Some(program) = program else { continue };
             for slot in cta.slots() {
                 let warp = &self.state.warps[slot];
-                let ended = warp.status == Status::Absent;
-                if ended && warp.accesses == 0 {
+                if warp.status == Status::Absent && warp.accesses == 0 {
                     continue;
                 }
                 let decoded = program.instructions().get(warp.buffer.from as usize);
-                let oldest = accesses.iter().find(|access| usize::from(access.warp) == slot);
-                let memory = oldest.map(|access| Reason::Memory {
-                    space: access.space,
-                    line: access.line,
-                    stall: access.stall,
-                });
-                let missing = decoded.and_then(|decoded| {
-                    warp.scoreboard.first_missing(program.needs(decoded), self.state.now)
-                });
-                let register = missing.map(|number| match program.named(number) {
-                    Named::Predicate(predicate) => Reason::Predicate(predicate),
-                    Named::Register(number) => Reason::Register(number),
-                });
-                let reason = match warp.status {
-                    Status::Absent => Reason::Accesses(warp.accesses),
-                    Status::Ready => Reason::Nothing,
-                    Status::Scoreboard => register.unwrap_or(Reason::Nothing),
-                    Status::Memory => memory.or(register).unwrap_or(Reason::Accesses(warp.accesses)),
-                    Status::Fetch => Reason::Fetch,
-                    Status::Barrier => Reason::Barrier,
-                    Status::Sleep => Reason::Sleep,
-                    Status::Start => Reason::Start,
-                };
                 warps.push(WaitingWarp {
                     launch: cta.launch,
                     cta: cta.number,
                     warp: u32::from(warp.number),
                     line: decoded.map_or(0, |decoded| decoded.line),
-                    reason,
+                    reason: self.reason(program, slot, &accesses),
+                    accesses: self.awaited(program, slot, &accesses),
                 });
             }
         }
         warps
+    }
+
+    /// The register or predicate that the warp's next instruction waits for.
+    fn missing(&self, program: &Program, warp: &Warp) -> Option<u16> {
+        let decoded = program.instructions().get(warp.buffer.from as usize)?;
+        warp.scoreboard.first_missing(program.needs(decoded), self.state.now)
+    }
+
+    fn reason(&self, program: &Program, slot: usize, accesses: &[memory::Waiting]) -> Reason {
+        let warp = &self.state.warps[slot];
+        let oldest = accesses.iter().find(|access| usize::from(access.warp) == slot);
+        let memory = oldest.map(|access| Reason::Memory { space: access.space, stall: access.stall });
+        let register = self.missing(program, warp).map(|number| match program.named(number) {
+            Named::Predicate(predicate) => Reason::Predicate(predicate),
+            Named::Register(number) => Reason::Register(number),
+        });
+        match warp.status {
+            Status::Absent => Reason::Accesses(warp.accesses),
+            Status::Ready => Reason::Nothing,
+            Status::Scoreboard => register.unwrap_or(Reason::Nothing),
+            Status::Memory => memory.or(register).unwrap_or(Reason::Accesses(warp.accesses)),
+            Status::Fetch => Reason::Fetch,
+            Status::Barrier => Reason::Barrier,
+            Status::Sleep => Reason::Sleep,
+            Status::Start => Reason::Start,
+        }
+    }
+
+    /// The instructions under way that a warp waits for: those that write the register that is missing, else all; of a warp that
+    /// waits for others, those that take effect later.
+    fn awaited(&self, program: &Program, slot: usize, accesses: &[memory::Waiting]) -> Vec<WaitingAccess> {
+        let warp = &self.state.warps[slot];
+        match warp.status {
+            Status::Absent | Status::Memory | Status::Barrier => {}
+            Status::Fetch => return self.fetched(program, warp).into_iter().collect(),
+            _ => return Vec::new(),
+        }
+        let missing = self.missing(program, warp).map(|number| program.named(number));
+        let writes = |position: u32| {
+            let decoded = &program.instructions()[position as usize];
+            let mut results = program.results(decoded).iter();
+            missing.is_none_or(|missing| results.any(|result| program.named(*result) == missing))
+        };
+        let own = self.state.ctas[usize::from(warp.cta)].stores;
+        let mut awaited = Vec::new();
+        for number in self.state.in_flight.numbers() {
+            let InFlight { slot: of, position, deferred, stores, .. } = self.state.in_flight[number];
+            // Stores of a CTA that has ended may be under way.
+            let is_own = usize::from(of) == slot && stores.is_none_or(|stores| stores == own);
+            let counts = if warp.status == Status::Barrier { deferred.is_some() } else { writes(position) };
+            if !is_own || !counts {
+                continue;
+            }
+            let decoded = &program.instructions()[position as usize];
+            let stage = self.stage(slot, number, accesses);
+            awaited.push(WaitingAccess { class: decoded.class, line: decoded.line, stage });
+        }
+        awaited
+    }
+
+    /// How far a warp's instruction is.
+    fn stage(&self, slot: usize, number: u32, accesses: &[memory::Waiting]) -> Stage {
+        if let Some(access) = accesses.iter().find(|access| access.instruction == number) {
+            return Stage::Lines(access.lines.clone());
+        }
+        let queue = &self.state.sub_cores[slot % memory::SUB_CORES].queue;
+        let before = queue.iter().position(|queued| queued.instruction == number);
+        before.map_or(Stage::WriteBack, Stage::Dispatch)
+    }
+
+    /// The line of a warp's next instruction.
+    fn fetched(&self, program: &Program, warp: &Warp) -> Option<WaitingAccess> {
+        let decoded = program.instructions().get(warp.buffer.from as usize)?;
+        let address = program.address(warp.buffer.from);
+        let line = address - address % LINE_BYTES;
+        let request = Some(Request::InstructionLine(line));
+        let awaited = AwaitedLine { address: Some(line), holder: Holder::Instructions, request };
+        Some(WaitingAccess { class: decoded.class, line: decoded.line, stage: Stage::Lines(vec![awaited]) })
+    }
+
+    /// Where the requests of its memory side are that have not left it.
+    pub fn whereabouts(&self) -> Vec<crate::whereabouts::Located> {
+        self.memory.whereabouts()
     }
 }

@@ -17,3 +17,4 @@ mod statistics;
 mod stop;
 mod throughput;
 mod warm;
+mod watchdog;

@@ -11,4 +11,5 @@ mod harness;
 mod latency;
 mod statistics;
 mod throughput;
+mod watchdog;
 mod write_policy;

@@ -170,7 +170,7 @@ impl Bench {
         self.run(&[instruction])[0].latency()
     }
 
-    fn accept(&mut self, number: u32, instruction: &Instruction) {
+    pub fn accept(&mut self, number: u32, instruction: &Instruction) {
         self.unit.accept(
             self.cycle,
             MemoryIssue {
@@ -187,7 +187,7 @@ impl Bench {
         );
     }
 
-    fn step(&mut self) {
+    pub fn step(&mut self) {
         self.unit.step(self.cycle, &mut self.inbox, &mut self.sent, &mut self.performed);
         for &Timed { cycle, message } in &self.sent[self.replied..] {
             let MemoryRequest { line, sectors, kind, origin, sm, tag, .. } = message;

@@ -8,3 +8,4 @@ mod latency;
 mod order;
 mod statistics;
 mod throughput;
+mod watchdog;

@@ -164,6 +164,12 @@ impl ConstantCache {
         false
     }
 
+    /// Lines that an access waits for, each as the line of the L1 instruction cache that it lies in.
+    pub(super) fn awaited(&self, access: u32) -> impl Iterator<Item = u64> {
+        let waiting = self.waiting.iter().filter(move |waiter| waiter.access == access);
+        waiting.map(|waiter| waiter.line - waiter.line % LINE_BYTES)
+    }
+
     /// Whether lines are to be asked for.
     pub(super) fn wants_lines(&self) -> bool {
         !self.wanted.is_empty()

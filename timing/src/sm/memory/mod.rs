@@ -20,6 +20,7 @@ pub mod pipeline;
 pub mod shared;
 pub mod texture;
 pub mod tlb;
+mod waiting;
 mod warm;
 
 use std::collections::VecDeque;
@@ -40,6 +41,7 @@ use self::l1::passes::Touched;
 use self::l1::{L1, Stall};
 use self::pipeline::{Organisation, Pipeline};
 use self::tlb::Tlb;
+pub use self::waiting::{AwaitedLine, Holder, Request, Waiting};
 use crate::message::{MemoryReply, MemoryRequest, RequestKind, SECTOR_BYTES, Timed};
 use crate::slab::{NONE, Slab};
 use crate::specification::GpuSpec;
@@ -71,29 +73,6 @@ pub struct MemoryIssue<'a> {
     pub texels: &'a [u64],
     /// What the source is told to perform.
     pub deferred: Option<u32>,
-}
-
-/// An instruction that is under way, for whoever asks why nothing moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Waiting {
-    /// The SM core's number of it.
-    pub instruction: u32,
-    /// Sub-core.
-    pub sub_core: u8,
-    /// Warp slot.
-    pub warp: u8,
-    /// Memory it goes to.
-    pub space: MemorySpace,
-    /// What it does.
-    pub kind: AccessKind,
-    /// Lines that its structure has not taken.
-    pub not_taken: u16,
-    /// The first of them.
-    pub line: Option<u64>,
-    /// Lines without an answer.
-    pub unanswered: u16,
-    /// Why L1 takes no line, if it is that.
-    pub stall: Option<Stall>,
 }
 
 /// All that changes.
@@ -571,27 +550,5 @@ impl MemoryUnit {
     /// Whether nothing is under way; results that nobody has taken are not.
     pub fn is_idle(&self) -> bool {
         self.state.accesses.is_empty() && self.state.completions.iter().all(|queue| queue.next().is_none())
-    }
-
-    /// What is under way, in the order of the sub-cores' instructions.
-    pub fn waiting(&self) -> Vec<Waiting> {
-        let waiting = self.state.accesses.numbers().into_iter().map(|number| {
-            let access = &self.state.accesses[number];
-            let line = (access.first != NONE).then(|| self.state.lines[access.first].address);
-            let not_taken = access.total - access.taken;
-            let at_l1 = access.structure == Structure::L1 && not_taken > 0;
-            Waiting {
-                instruction: access.instruction,
-                sub_core: access.sub_core,
-                warp: access.warp,
-                space: access.operation.space,
-                kind: access.operation.kind,
-                not_taken,
-                line,
-                unanswered: access.unanswered,
-                stall: self.state.stalled.map(|(stall, _)| stall).filter(|_| at_l1),
-            }
-        });
-        waiting.collect()
     }
 }

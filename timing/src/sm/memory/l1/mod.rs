@@ -13,6 +13,7 @@ pub mod replacement;
 mod set;
 pub mod set_hash;
 mod sources;
+mod waiting;
 mod warm;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,7 @@ use self::replacement::Replacement;
 use self::set::Set;
 use self::set_hash::SetHash;
 pub use self::sources::SourceCounters;
+pub(super) use self::waiting::AwaitedEntry;
 use super::banks;
 use crate::message::{LINE_BYTES, Origin, SECTOR_BYTES};
 use crate::slab::{NONE, Slab};

@@ -1,0 +1,46 @@
+//! Which accesses wait at which banks, for the watchdog.
+
+use super::{Channel, Direction, DramSpec, bits};
+use crate::whereabouts::{BankQueue, WaitingBank};
+
+impl Channel {
+    /// What the read of a slice's sector finds at its bank, if it is here.
+    pub fn bank_queue(&self, spec: &DramSpec, slice: u8, slot: u32, sector: u8) -> Option<BankQueue> {
+        self.banks.iter().zip(0..).find_map(|(bank, number)| {
+            let reads = &bank.queues[Direction::Read as usize].accesses;
+            let before = reads
+                .iter()
+                .position(|read| read.slice == slice && read.slot == slot && read.sector == sector)?;
+            Some(BankQueue {
+                bank: number,
+                row: reads[before].row,
+                before,
+                open: bank.open,
+                refreshes: self.refreshes(spec, number),
+                writes_first: self.draining,
+            })
+        })
+    }
+
+    /// The banks that have accesses.
+    pub fn waiting_banks(&self, spec: &DramSpec) -> Vec<WaitingBank> {
+        let [reads, writes] = self.occupied;
+        let waiting = |number: u8| {
+            let bank = &self.banks[usize::from(number)];
+            let accesses = bank.queues.iter().filter_map(|queue| queue.accesses.front());
+            let oldest = accesses.min_by_key(|access| access.age)?;
+            Some(WaitingBank {
+                bank: number,
+                queued: [0, 1].map(|direction: usize| bank.queues[direction].accesses.len()),
+                row: oldest.row,
+                open: bank.open,
+                refreshes: self.refreshes(spec, number),
+            })
+        };
+        bits(reads | writes).filter_map(waiting).collect()
+    }
+
+    fn refreshes(&self, spec: &DramSpec, bank: u8) -> bool {
+        self.refreshing(spec) >> bank & 1 != 0
+    }
+}

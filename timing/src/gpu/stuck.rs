@@ -1,0 +1,147 @@
+//! Who waits for whom when nothing moves any more: each warp, its instruction under way, the line that this waits for, and where
+//! that line's request is.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::mem::discriminant;
+use std::sync::Mutex;
+
+use super::crew::lock;
+use super::epochs::Epochs;
+use super::launch::Launch;
+use super::slot::Slot;
+use crate::message::Origin;
+use crate::sm::memory::Request;
+use crate::sm::{Stage, WaitingWarp};
+use crate::whereabouts::{Located, Place};
+
+/// Nothing moves any more: who waits for whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stuck {
+    /// When. Core cycles.
+    pub cycle: u64,
+    /// CTAs that have not ended, kernel by kernel.
+    pub kernels: Vec<String>,
+    /// What each warp waits for: a line, and one for each line of memory that it waits for.
+    pub warps: Vec<String>,
+    /// Units of the memory side that are not idle, with DRAM's banks.
+    pub units: Vec<String>,
+}
+
+/// Warps, and units, of a report that are printed.
+const SHOWN: usize = 24;
+
+/// Lines about a warp that are told.
+const LINES: usize = 8;
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "nothing moves any more at cycle {}", self.cycle)?;
+        self.kernels.iter().try_for_each(|kernel| write!(f, "\n  {kernel}"))?;
+        for (name, lines) in [("warps", &self.warps), ("units", &self.units)] {
+            lines.iter().take(SHOWN).try_for_each(|line| write!(f, "\n  {line}"))?;
+            match lines.len().saturating_sub(SHOWN) {
+                0 => {}
+                more => write!(f, "\n  and {more} more {name}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Requests under way by what their SMs know them by.
+#[derive(Default)]
+struct UnderWay(HashMap<(u16, Key), Vec<Located>>);
+
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Tag(u32),
+    InstructionLine(u64),
+}
+
+impl UnderWay {
+    fn add(&mut self, located: impl IntoIterator<Item = Located>) {
+        for located in located {
+            let reply = &located.reply;
+            let key = match reply.origin {
+                Origin::Copy => continue,
+                origin if origin.is_instruction_cache() => Key::InstructionLine(reply.line),
+                _ => Key::Tag(reply.tag),
+            };
+            self.0.entry((reply.sm, key)).or_default().push(located);
+        }
+    }
+
+    fn of(&self, sm: u16, request: Option<Request>) -> &[Located] {
+        let key = match request {
+            None => return &[],
+            Some(Request::Tag(tag)) => Key::Tag(tag),
+            Some(Request::InstructionLine(line)) => Key::InstructionLine(line),
+        };
+        self.0.get(&(sm, key)).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl<'a> Epochs<'_, 'a> {
+    /// Who waits for whom.
+    pub(super) fn stuck(&self, slots: &[Mutex<Slot<'a>>]) -> Stuck {
+        let mut under_way = UnderWay::default();
+        under_way.add(self.gpu.memory.whereabouts());
+        for slot in slots {
+            let slot = lock(slot);
+            under_way.add(slot.sm.whereabouts());
+            let inbox = slot.inbox.iter();
+            under_way.add(inbox.map(|reply| Located { reply: reply.message, place: Place::Inbox }));
+        }
+        let warps = (0..).zip(slots).flat_map(|(number, slot)| {
+            let waiting = lock(slot).sm.waiting();
+            waiting.iter().map(|warp| told(number, warp, &under_way)).collect::<Vec<_>>()
+        });
+        Stuck {
+            cycle: self.gpu.run_to,
+            kernels: self.launches.iter().map(Launch::to_string).collect(),
+            warps: warps.collect(),
+            units: self.gpu.memory.waiting(),
+        }
+    }
+}
+
+/// What a warp of an SM waits for: of each instruction the first line of memory at each kind of place.
+fn told(sm: u16, warp: &WaitingWarp, under_way: &UnderWay) -> String {
+    let mut lines: Vec<(_, String, usize)> = Vec::new();
+    let mut tell = |kind, line: &dyn Fn() -> String| match lines.iter_mut().find(|(of, ..)| *of == kind) {
+        Some((_, _, count)) => *count += 1,
+        None => lines.push((kind, line(), 0)),
+    };
+    for (number, access) in warp.accesses.iter().enumerate() {
+        let Stage::Lines(awaited) = &access.stage else {
+            tell((number, None, None), &|| access.to_string());
+            continue;
+        };
+        for line in awaited {
+            let holder = Some(discriminant(&line.holder));
+            let requests = under_way.of(sm, line.request);
+            if requests.is_empty() {
+                tell((number, holder, None), &|| format!("{access}: {line}"));
+            }
+            for Located { reply, place } in requests {
+                let of =
+                    if line.address.is_none() { format!(", line {:#x}", reply.line) } else { String::new() };
+                let text = || format!("{access}: {line}{of}, {place}");
+                tell((number, holder, Some(discriminant(place))), &text);
+            }
+        }
+    }
+    let mut told = format!("SM {sm}, {warp}");
+    for (_, line, like_it) in lines.iter().take(LINES) {
+        told.extend(["\n    ", line]);
+        if *like_it > 0 {
+            told.push_str(&format!(" (and {like_it} more like it)"));
+        }
+    }
+    match lines.len().saturating_sub(LINES) {
+        0 => {}
+        more => told.push_str(&format!("\n    and {more} more")),
+    }
+    told
+}

@@ -1,0 +1,55 @@
+//! Where the requests of a slice are, for the watchdog.
+
+use std::collections::BTreeMap;
+
+use super::{Slice, Stalled, Work};
+use crate::whereabouts::{Located, MissingSector, Place, SectorRead};
+
+impl Slice {
+    /// What is here.
+    pub fn waiting(&self) -> String {
+        let stall = match self.stalled {
+            None => String::new(),
+            Some(Stalled { cause, since, .. }) => format!(", the first for {cause} since L2 cycle {since}"),
+        };
+        format!(
+            "slice {}: {} requests queued{stall}, {} requests wait for {} sectors from DRAM, {} DRAM accesses wait for room",
+            self.exit.slice,
+            self.input.len(),
+            self.waiting.count(),
+            self.outstanding,
+            self.misses.len()
+        )
+    }
+
+    /// Where each request is; `in_channel` finds the read of a sector (slot and sector) that is not in the slice.
+    pub fn whereabouts(&self, in_channel: impl Fn(u32, u8) -> SectorRead) -> Vec<Located> {
+        let slice = self.exit.slice;
+        let stall = self.stalled.map(|stalled| stalled.cause);
+        let queued = self.input.iter().enumerate().map(|(before, arrival)| Located {
+            reply: arrival.request.message.reply(),
+            place: Place::SliceQueue { slice, before, stall },
+        });
+        let mut waiting: BTreeMap<u32, (Work, Vec<MissingSector>)> = BTreeMap::new();
+        self.waiting.each(|number, work, slot, sector| {
+            let sector = sector as u8;
+            let read = self.read_here(slot, sector).unwrap_or_else(|| in_channel(slot, sector));
+            waiting.entry(number).or_insert((*work, Vec::new())).1.push(MissingSector { sector, read });
+        });
+        let waiting = waiting
+            .into_values()
+            .map(|(work, missing)| Located { reply: work.reply, place: Place::Sectors { slice, missing } });
+        queued.chain(waiting).collect()
+    }
+
+    /// Where the read of a sector is, if it has not left the slice or is back already.
+    fn read_here(&self, slot: u32, sector: u8) -> Option<SectorRead> {
+        if let Some(fill) = self.fills.iter().find(|fill| fill.slot == slot && fill.sector == sector) {
+            return Some(SectorRead::Coming { cycle: fill.cycle });
+        }
+        let is_read =
+            |access: &super::DramAccess| !access.write && access.slot == slot && access.sector == sector;
+        let before = self.misses.iter().position(is_read)?;
+        Some(SectorRead::MissQueue { before })
+    }
+}

@@ -1,0 +1,169 @@
+//! What is under way in an SM's memory side and which lines it waits for, for the watchdog.
+
+use std::fmt;
+
+use warp_stream::{AccessKind, MemorySpace};
+
+use super::access::Structure;
+use super::l1::{AwaitedEntry, Stall};
+use super::{FILL, MemoryUnit, NONE};
+use crate::whereabouts::{Located, Place};
+
+/// An instruction that is under way, for whoever asks why nothing moves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The SM core's number of it.
+    pub instruction: u32,
+    /// Sub-core.
+    pub sub_core: u8,
+    /// Warp slot.
+    pub warp: u8,
+    /// Memory it goes to.
+    pub space: MemorySpace,
+    /// What it does.
+    pub kind: AccessKind,
+    /// Lines that its structure has not taken.
+    pub not_taken: u16,
+    /// Lines without an answer.
+    pub unanswered: u16,
+    /// Why L1 takes no line, if it is that.
+    pub stall: Option<Stall>,
+    /// What it waits for, line by line as far as the unit knows.
+    pub lines: Vec<AwaitedLine>,
+}
+
+/// A line that an instruction waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AwaitedLine {
+    /// Its address, where the unit knows it.
+    pub address: Option<u64>,
+    /// Who has it.
+    pub holder: Holder,
+    /// The request that brings it, if there is one.
+    pub request: Option<Request>,
+}
+
+/// Who has a line that an instruction waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// The memory pipeline: L1, or another structure, has not taken it.
+    Pipeline {
+        /// Why L1 takes nothing, if it is that.
+        stall: Option<Stall>,
+    },
+    /// An entry of L1's table.
+    Table {
+        /// Sectors that are on their way, one bit each.
+        pending: u8,
+        /// Accesses that wait for it.
+        waiters: u32,
+    },
+    /// The constant cache.
+    Constants,
+    /// The instruction caches.
+    Instructions,
+    /// Nobody in the SM: L2 answers.
+    Beyond,
+}
+
+/// By what a request is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// Its tag.
+    Tag(u32),
+    /// Its line, of those of the instruction cache.
+    InstructionLine(u64),
+}
+
+impl fmt::Display for AwaitedLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(address) = self.address {
+            write!(f, "line {address:#x} ")?;
+        }
+        match self.holder {
+            Holder::Pipeline { stall: None } => write!(f, "in the memory pipeline"),
+            Holder::Pipeline { stall: Some(stall) } => {
+                let cause = match stall {
+                    Stall::Line => "a line of its set",
+                    Stall::Miss => "an MSHR",
+                    Stall::Merge => "a line that too many wait for",
+                    Stall::Queue => "room on the way out of the SM",
+                };
+                write!(f, "in the memory pipeline, L1 waits for {cause}")
+            }
+            Holder::Table { pending, waiters } => {
+                write!(f, "in L1's table, sectors {pending:04b} on their way, {waiters} accesses wait for it")
+            }
+            Holder::Constants => write!(f, "of constants"),
+            Holder::Instructions => write!(f, "of instructions"),
+            Holder::Beyond => write!(f, "asked of L2"),
+        }
+    }
+}
+
+impl MemoryUnit {
+    /// What is under way, in the order of the sub-cores' instructions.
+    pub fn waiting(&self) -> Vec<Waiting> {
+        let waiting = self.state.accesses.numbers().into_iter().map(|number| {
+            let access = &self.state.accesses[number];
+            let not_taken = access.total - access.taken;
+            let at_l1 = access.structure == Structure::L1 && not_taken > 0;
+            let stall = self.state.stalled.map(|(stall, _)| stall).filter(|_| at_l1);
+            Waiting {
+                instruction: access.instruction,
+                sub_core: access.sub_core,
+                warp: access.warp,
+                space: access.operation.space,
+                kind: access.operation.kind,
+                not_taken,
+                unanswered: access.unanswered,
+                stall,
+                lines: self.lines(number, stall),
+            }
+        });
+        waiting.collect()
+    }
+
+    /// The lines that an access waits for.
+    fn lines(&self, number: u32, stall: Option<Stall>) -> Vec<AwaitedLine> {
+        let mut lines = Vec::new();
+        let mut next = self.state.accesses[number].first;
+        while next != NONE {
+            let line = &self.state.lines[next];
+            let holder = Holder::Pipeline { stall };
+            lines.push(AwaitedLine { address: Some(line.address), holder, request: None });
+            next = line.next;
+        }
+        let access = &self.state.accesses[number];
+        if lines.is_empty() && access.taken < access.total {
+            lines.push(AwaitedLine { address: None, holder: Holder::Pipeline { stall }, request: None });
+        }
+        let of_table = |awaited: AwaitedEntry| AwaitedLine {
+            address: Some(awaited.line),
+            holder: Holder::Table { pending: awaited.pending, waiters: awaited.waiters },
+            request: Some(Request::Tag(FILL | awaited.entry)),
+        };
+        lines.extend(self.state.l1.awaited(number).into_iter().map(of_table));
+        lines.extend(self.state.constants.awaited(number).map(|line| AwaitedLine {
+            address: Some(line),
+            holder: Holder::Constants,
+            request: Some(Request::InstructionLine(line)),
+        }));
+        let held = lines.iter().filter(|line| line.request.is_some()).count();
+        if usize::from(access.unanswered) > held {
+            let request = Some(Request::Tag(number));
+            lines.push(AwaitedLine { address: None, holder: Holder::Beyond, request });
+        }
+        lines
+    }
+
+    /// Where the requests are that have not left the SM.
+    pub fn whereabouts(&self) -> Vec<Located> {
+        let credits = self.state.credits;
+        let untranslated = self.state.tlb.waiting().map(|request| (request, Place::Translation));
+        let outgoing = self.state.outgoing.iter().enumerate();
+        let outgoing = outgoing.map(|(before, request)| (request, Place::Outgoing { before, credits }));
+        let located = untranslated.chain(outgoing);
+        located.map(|(request, place)| Located { reply: request.reply(), place }).collect()
+    }
+}

@@ -44,6 +44,7 @@ fn gpus_are_listed_with_what_their_data_sheets_say() {
         [
             "titan-v",
             "titan-v-old",
+            "titan-v-hbm1",
             "gv100",
             "v100",
             "rtx2070s",

@@ -30,6 +30,7 @@ const LONGEST_EPOCH: u64 = 128;
 pub const BUILT_IN: &[(&str, &str)] = &[
     ("titan-v", include_str!("../../configs/titan-v.toml")),
     ("titan-v-old", include_str!("../../configs/titan-v-old.toml")),
+    ("titan-v-hbm1", include_str!("../../configs/titan-v-hbm1.toml")),
     ("gv100", include_str!("../../configs/gv100.toml")),
     ("v100", include_str!("../../configs/v100.toml")),
     ("rtx2070s", include_str!("../../configs/rtx2070s.toml")),

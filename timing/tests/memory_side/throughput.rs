@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use timing::message::{MemoryRequest, RequestKind};
+use timing::specification::GpuSpec;
 
 use crate::harness::{Bench, read, titan_v, write};
 
@@ -28,6 +29,17 @@ fn streaming_reads_reach_the_peak_of_dram_less_refresh() {
     let end = bench.stream(dealt(lines, |line| read(line, 15)), 1);
     let gigabytes = rate(lines * 128, 0, end) * 1.2;
     assert!((0.90..=1.0).contains(&(gigabytes / 652.8)), "{gigabytes} GB/s");
+}
+
+#[test]
+fn streaming_reads_reach_the_peak_of_hbm1_less_refresh() {
+    let mut gpu = GpuSpec::built_in("titan-v-hbm1").unwrap();
+    gpu.tlb.walk = 0;
+    let mut bench = Bench::new(gpu);
+    let lines = 60_000;
+    let end = bench.stream(dealt(lines, |line| read(line, 15)), 1);
+    let gigabytes = rate(lines * 128, 0, end) * 1.2;
+    assert!((0.90..=1.0).contains(&(gigabytes / 384.0)), "{gigabytes} GB/s");
 }
 
 #[test]

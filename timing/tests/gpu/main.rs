@@ -9,6 +9,7 @@ mod determinism;
 mod dispatch;
 mod errors;
 mod latency;
+mod memory;
 mod overlap;
 mod script;
 mod stable;

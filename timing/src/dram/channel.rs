@@ -256,7 +256,7 @@ impl Channel {
         let direction = self.direction(spec);
         let limit = match spec.scheduler {
             Scheduler::FrFcfs => u64::MAX,
-            Scheduler::Fcfs => fcfs::limit(&self.banks, direction),
+            Scheduler::Fcfs => fcfs::limit(&self.banks, direction, spec.columns_of_request()),
         };
         let columns = self.column_banks(spec, direction, limit);
         // None is ready before the bus is.

@@ -1,12 +1,18 @@
-//! First come, first served: each bank works on the oldest access, and on none that is younger than one whose bank is
+//! First come, first served: each bank works on the oldest request, and on none that is younger than one whose bank is
 //! taken by an older one. Sets of banks are masks.
 
-use super::bank::{Bank, Direction, Queue, bits};
+use super::bank::{Access, Bank, Direction, Queue, bits};
 
-/// The age from which on accesses have to wait: that of the oldest whose bank has an older one.
-pub(super) fn limit(banks: &[Bank], direction: Direction) -> u64 {
-    let second = |bank: &Bank| bank.queues[direction as usize].accesses.get(1).map(|access| access.age);
-    banks.iter().filter_map(second).min().unwrap_or(u64::MAX)
+/// The age from which on accesses have to wait: that of the oldest whose bank has one of an older request. A request is of so
+/// many columns.
+pub(super) fn limit(banks: &[Bank], direction: Direction, columns: u16) -> u64 {
+    let younger = |bank: &Bank| {
+        let mut accesses = bank.queues[direction as usize].accesses.iter();
+        let request = |access: &Access| (access.row, access.column / columns);
+        let first = request(accesses.next()?);
+        accesses.find(|access| request(access) != first).map(|access| access.age)
+    };
+    banks.iter().filter_map(younger).min().unwrap_or(u64::MAX)
 }
 
 /// Banks whose oldest access may have a column command, of those that have one to their open row.

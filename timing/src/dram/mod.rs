@@ -67,6 +67,8 @@ crate::specification! {
         dual_command_bus: bool ["flag"],
         /// Who is served next.
         scheduler: Scheduler ["choice"],
+        /// Neighbouring bytes that are one request where requests are served in the order of arrival.
+        request: u32 ["B"],
         /// Reads that a channel (pseudo-channel) holds.
         read_queue: u32 ["sectors"],
         /// Writes that it holds.
@@ -136,7 +138,15 @@ impl DramSpec {
         if self.row < 128 || !self.row.is_power_of_two() || self.row > 1 << 20 {
             return wrong("row", "a power of two from 128 B to 1 MiB is needed");
         }
+        if !self.request.is_power_of_two() || !(32..=128).contains(&self.request) {
+            return wrong("request", "32, 64 or 128 B are needed: a sector, or sectors of a line");
+        }
         self.check_together(document)
+    }
+
+    /// Columns of a request.
+    fn columns_of_request(&self) -> u16 {
+        (u64::from(self.request) / SECTOR_BYTES) as u16
     }
 
     /// Checks what values are beside each other.

@@ -90,6 +90,7 @@ fn l2(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
         _ => return Err(options.error(name, "our L2 has the set indices `L`, `X` and `P`")),
     }
     made.choose("l2", "fetch", if cache.sectored { "sector" } else { "line" }, source.clone());
+    made.add("dram", "request", if cache.sectored { 32 } else { 128 }, source.clone());
     // An MSHR of a cache with sectors is for a sector, otherwise for a line of four.
     let sectors = if cache.sectored { 1 } else { 4 };
     made.add("l2", "mshrs", cache.mshrs.saturating_mul(sectors), source.clone());

@@ -165,6 +165,20 @@ fn fcfs_opens_no_row_for_an_access_behind_one_whose_bank_is_taken() {
 }
 
 #[test]
+fn fcfs_takes_the_sectors_of_a_request_for_one() {
+    let line = (0..4).map(|column| read(0, (0, 0, column)));
+    let accesses: Vec<_> = line.chain([read(1, (1, 0, 0))]).collect();
+    let second_activation = |request| {
+        let spec = spec(|dram| (dram.scheduler, dram.request) = (Scheduler::Fcfs, request));
+        cycles_of(&alone_in_channel(&spec, 0, &accesses), Event::Activated)[1]
+    };
+    let spec = spec(|_| ());
+    assert_eq!(second_activation(128), u64::from(spec.rrd));
+    // One sector after the other has to be read before the last one is the bank's first.
+    assert!(second_activation(32) > u64::from(spec.rcd + 2 * spec.ccd_l));
+}
+
+#[test]
 fn fcfs_opens_rows_of_banks_side_by_side() {
     let spec = spec(|dram| dram.scheduler = Scheduler::Fcfs);
     let accesses: Vec<_> = (0..4).map(|bank| read(0, (bank, 0, 0))).collect();

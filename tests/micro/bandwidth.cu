@@ -25,7 +25,7 @@ __global__ void read(const Word *data, unsigned count, int rounds, size_t zero, 
         data += zero;
     }
     if (sum == 1) *out = sum;
-    end_span(spans, start);
+    if (blockIdx.x == 0) end_span(spans, start);
 }
 
 __global__ void read_shared(int rounds, unsigned zero, Word *out, Span *spans) {
@@ -66,8 +66,16 @@ int main() {
         return cycles_of([&] { read_shared<<<1, THREADS>>>(rounds, 0, out, spans); });
     };
     row("bandwidth.shared", 16.0 * THREADS * LOADS * 4 / (shared(20) - shared(4)), "B/cycle/SM");
-    // 1 MiB, which each SM reads whole.
     unsigned sms = device().multiProcessorCount;
+    // What each SM reads does not fit its L1: how much of it is there in the next round is a matter of who was evicted.
+    for (unsigned kib : {128, 192, 256}) {
+        count = (kib << 10) / sizeof(Word);
+        auto all = [&](int rounds) {
+            return cycles_of([&] { read<false><<<sms, THREADS>>>(data, count, rounds, 0, out, spans); });
+        };
+        row("bandwidth.l1_of_" + std::to_string(kib) + "_kib", 8.0 * (kib << 10) / (all(10) - all(2)), "B/cycle/SM");
+    }
+    // 1 MiB, which each SM reads whole.
     count = (1 << 20) / sizeof(Word);
     auto l2 = [&](int rounds) {
         return event_seconds([&] {

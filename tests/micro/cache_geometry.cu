@@ -70,12 +70,43 @@ size_t fetched() {
     return COUNT * DISTANCE;
 }
 
+// Fills the L1 with `lines`, the first one first, loads one more, and counts the sectors that are not there then: the last line
+// is looked at first, so that what a miss brings takes the place of what was looked at already.
+__global__ void evict(const char *memory, unsigned lines, unsigned limit, unsigned *missing) {
+    unsigned long long sum = 0;
+#pragma unroll 1
+    for (unsigned sector = 0; sector < 4 * (lines + 1); ++sector) {
+        sum += load_word<false>((const unsigned *)(memory + sector * 32));
+        if (sum == 1) *missing = 1;
+    }
+    unsigned count = 0;
+#pragma unroll 1
+    for (unsigned sector = 4 * lines; sector-- > 0;) {
+        unsigned start = cycles();
+        sum += load_word<false>((const unsigned *)(memory + sector * 32));
+        if (sum == 1) *missing = 1;
+        count += cycles() - start > limit;
+    }
+    *missing = count;
+}
+
+// Bytes that go when an L1 of `bytes` is full and one more line comes. `hit` is what a load takes that hits.
+size_t evicted(size_t bytes, double hit) {
+    DeviceArray<char> memory(bytes + 128);
+    memory.fill(0);
+    DeviceArray<unsigned> missing(1);
+    evict<<<1, 1>>>(memory, unsigned(bytes / 128), unsigned(4 * hit), missing);
+    CHECK_KERNEL();
+    return missing.download()[0] * 32;
+}
+
 int main() {
     size_t usable = capacity<false>(32, 64 << 10, 160 << 10, 1 << 10);
     row("size.l1_usable", usable, "B");
     // With one word per line, as many nodes fit as there are lines.
     size_t lines = capacity<false>(128, 64 << 10, 160 << 10, 2 << 10) / 128;
     row("size.l1_line", double(usable) / lines, "B");
+    row("size.l1_evicted", evicted(lines * 128, second_round<false>(128, 128)), "B");
     row("size.l1_sector", fetched<false>(), "B");
     row("size.l2_sector", fetched<true>(), "B");
     size_t l2 = device().l2CacheSize;

@@ -105,6 +105,31 @@ double walk_pages(char *memory, size_t pages) {
     return per_load(took, count);
 }
 
+// Loads a word of each of `pages` pages of 2 MiB, one after the other; nobody has touched them before.
+__global__ void visit(const char *memory, unsigned pages, unsigned zero, unsigned long long *out) {
+    unsigned at = 0;
+    unsigned start = cycles();
+#pragma unroll 1
+    for (unsigned page = 0; page < pages; ++page)
+        at += (load_word<true>((const unsigned *)(memory + at)) & zero) + (2 << 20) + 128;
+    if (at == 1) *out = at;
+    *out = cycles() - start;
+}
+
+// What the first load from a page takes more than one that finds it, and its line in the L2.
+double first_load() {
+    constexpr unsigned PAGES = 32;
+    DeviceArray<char> memory(size_t(PAGES + 1) << 21);
+    DeviceArray<unsigned long long> took(1);
+    auto visited = [&] {
+        visit<<<1, 1>>>(memory, PAGES, 0, took);
+        CHECK_KERNEL();
+        return double(took.download()[0]);
+    };
+    double first = visited();
+    return (first - visited()) / PAGES;
+}
+
 double constant_latency(size_t bytes) {
     size_t nodes = bytes / 64;
     DeviceArray<unsigned long long> base(1), took(1);
@@ -141,9 +166,13 @@ double texture_latency() {
 }
 
 int main() {
+    // Before anything else: what is freed is allocated again, and its pages are known.
+    double first = first_load();
     row("latency.l1", walk<Global>(Ring(128, 128)), "cycles");
     // Four times the largest L1: what a round leaves there is gone when the next comes by.
-    row("latency.l2", walk<Global>(Ring(4096, 128)), "cycles");
+    double level2 = walk<Global>(Ring(4096, 128));
+    row("latency.l2", level2, "cycles");
+    row("latency.dram_of_new_page", first + level2, "cycles");
     {
         Ring ring(size_t(24) << 20 >> 7, 128);
         displace_l2();

@@ -299,6 +299,7 @@ impl KernelLaunch {
             textures: Arc::clone(&self.textures),
             runtime: Some(DeviceRuntime::of(simulator, &self.kernel.module)),
             depth: 0,
+            simt_stack: false,
             parameter_reads: None,
         }
     }

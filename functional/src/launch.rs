@@ -40,6 +40,8 @@ pub struct LaunchConfig {
     pub runtime: Option<Arc<dyn DeviceRuntime>>,
     /// Grids that this one is nested in.
     pub depth: u32,
+    /// Lanes of a warp that have parted go on only together, as on a GPU with a SIMT stack; without, all make progress.
+    pub simt_stack: bool,
     /// Where to note what is loaded of the parameters, by a device with a [`crate::parameters::ParameterWatcher`].
     pub parameter_reads: Option<Arc<ParameterReads>>,
 }

@@ -8,5 +8,7 @@ mod bench;
 mod results;
 #[path = "timed/source.rs"]
 mod source;
+#[path = "timed/stack.rs"]
+mod stack;
 #[path = "timed/told.rs"]
 mod told;

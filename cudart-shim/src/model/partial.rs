@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use stream_engine::Context;
 use timing::gpu::{Gpu, LaunchError, Untimed, Window};
 use timing::report::LaunchRecord;
+use timing::sm::divergence::Divergence;
 
 /// A launch that the model executes.
 pub(super) struct Work<'a> {
@@ -206,7 +207,8 @@ impl Model {
         let mut display = Display::new(context.cancel_flag());
         let identity = Identity { launch: *number, stream: context.stream().to_raw() };
         let run = |source: &LiveKernel<'_>| drive(source, &mut display);
-        let (device, config) = (&simulator.device, config.clone());
+        let simt_stack = self.settings.spec.sm.divergence == Divergence::Stack;
+        let (device, config) = (&simulator.device, LaunchConfig { simt_stack, ..config.clone() });
         let driven = match begun {
             Some(begun) => timed::launch_from(device, program, config, begun, identity, run),
             None => timed::launch(device, program, config, identity, run).map_err(TimedResumeError::from),

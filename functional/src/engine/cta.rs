@@ -178,6 +178,7 @@ impl Cta {
             let live = grid.lanes_of_warp(number as u32);
             let (from_start, from_end) = warp.divergence.local_used;
             warp.divergence.start(live, kernel.entry, self.local_bytes);
+            warp.divergence.is_stack = grid.simt_stack;
             let lane_words = self.local_bytes as usize / 8;
             let words = |bytes: u32| (bytes as usize).div_ceil(8).min(lane_words);
             let words_of_warp = lane_words * 32 + OVERHANG;

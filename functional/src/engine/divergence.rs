@@ -6,6 +6,9 @@
 //! patience: when the lanes it waits for seem to spin (on an atomic or volatile access), or have taken very long, the
 //! parked lanes go on alone, so a lane that waits for a lock held by a parked lane of its own warp gets it. A call is
 //! a join at the return address with a frame of its own.
+//!
+//! With a SIMT stack (`Grid::simt_stack`) joins have no patience, and of the fragments that can go on the one that was queued
+//! last does, until it waits: lanes that spin for others of their warp spin for ever, which is told.
 
 mod check;
 mod saved;
@@ -30,8 +33,14 @@ pub const SPIN_SLICE: u32 = 64;
 const PATIENCE: u32 = 256;
 /// Slices that one slice of possible spinning counts for.
 const SPIN_WEIGHT: u32 = 32;
+/// Slices of possible spinning after which lanes on a SIMT stack are taken to spin for ever.
+const MOST_SPUN: u32 = 1 << 15;
 /// No join.
 pub const NONE: u32 = u32::MAX;
+
+/// Why lanes go on together only.
+const ON_A_STACK: &str = ": on a SIMT stack (`sm.divergence` of the GPU is `stack`) they do not go on alone, which they do \
+                          with `sm.divergence=independent`";
 
 /// What a queued fragment waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -97,6 +106,10 @@ pub struct Divergence {
     pub(crate) torn: u32,
     /// The running fragment has done something that spinning code does.
     pub(crate) impatient: bool,
+    /// Fragments go on in the order of a stack.
+    pub(crate) is_stack: bool,
+    /// Slices of possible spinning since lanes last came to where others wait.
+    spun: u32,
     /// The barrier generation the running fragment was released from, when it comes back to a barrier op.
     pub(crate) released: bool,
 }
@@ -113,6 +126,7 @@ impl Divergence {
         self.frame = 0;
         self.live = live;
         self.impatient = false;
+        self.spun = 0;
         self.released = false;
         self.torn = 0;
         self.queue.push_back(Fragment { pc: entry, mask: live, frame: 0, join: NONE, wait: Wait::Ready });
@@ -136,6 +150,22 @@ impl Divergence {
         });
         let parked = self.joins.iter().flatten().filter(|join| join.arrived != 0);
         queued.chain(parked.map(|join| (join.pc, join.arrived, Awaits::Lanes(join.expected & !join.arrived))))
+    }
+
+    /// Queues a fragment: behind the others, or on top of them where they are a stack.
+    fn put(&mut self, fragment: Fragment) {
+        match self.is_stack {
+            true => self.queue.push_front(fragment),
+            false => self.queue.push_back(fragment),
+        }
+    }
+
+    /// Whether the running fragment, which may be spinning, seems to spin for what lanes that wait for it would do.
+    fn spins_for_ever(&mut self) -> bool {
+        self.spun += 1;
+        let is_ready = |fragment: &Fragment| fragment.wait == Wait::Ready;
+        let others = || self.joins.iter().flatten().any(|join| join.arrived != 0);
+        self.spun >= MOST_SPUN && (others() || self.queue.iter().any(is_ready))
     }
 
     fn open(&mut self, join: Join) -> u32 {
@@ -175,7 +205,7 @@ impl Divergence {
             return;
         }
         if join.expected != 0 {
-            self.queue.push_back(Fragment {
+            self.put(Fragment {
                 pc: join.pc,
                 mask: join.expected,
                 frame: join.frame,
@@ -245,6 +275,7 @@ impl Running<'_> {
                     if let Some(join) = self.divergence.get(self.divergence.join) {
                         join.arrived |= lanes;
                     }
+                    self.divergence.spun = 0;
                     self.active = other;
                     self.pc = other_to;
                     return self.spend_fuel();
@@ -252,7 +283,7 @@ impl Running<'_> {
             }
         }
         let (frame, join) = (self.divergence.frame, self.divergence.join);
-        self.divergence.queue.push_back(Fragment { pc: target, mask: taken, frame, join, wait: Wait::Ready });
+        self.divergence.put(Fragment { pc: target, mask: taken, frame, join, wait: Wait::Ready });
         self.active = rest;
         self.pc = next;
         self.spend_fuel()
@@ -269,7 +300,14 @@ impl Running<'_> {
     #[cold]
     pub(crate) fn yield_slice(&mut self) -> Flow {
         let impatient = std::mem::take(&mut self.divergence.impatient);
-        self.divergence.lose_patience(if impatient { SPIN_WEIGHT } else { 1 });
+        if !self.divergence.is_stack {
+            self.divergence.lose_patience(if impatient { SPIN_WEIGHT } else { 1 });
+        } else if impatient && self.divergence.spins_for_ever() {
+            self.stop = Stop::Fault(FaultKind::Deadlock(format!(
+                "lanes of a warp spin while others of it wait for them to come to where they meet{ON_A_STACK}"
+            )));
+            return Flow::Stop;
+        }
         self.park(Wait::Ready);
         self.fuel = if impatient { SPIN_SLICE } else { SLICE };
         self.stop = Stop::Yield;
@@ -306,6 +344,7 @@ impl Running<'_> {
 
     /// Goes on from a join if all have come, else with another fragment.
     fn arrived(&mut self, at: u32) -> Flow {
+        self.divergence.spun = 0;
         let Some(&mut join) = self.divergence.get(at) else { return self.switch() };
         if join.arrived != join.expected {
             return self.switch();
@@ -334,7 +373,7 @@ impl Running<'_> {
 
     fn park(&mut self, wait: Wait) {
         let (frame, join) = (self.divergence.frame, self.divergence.join);
-        self.divergence.queue.push_back(Fragment { pc: self.pc, mask: self.active, frame, join, wait });
+        self.divergence.put(Fragment { pc: self.pc, mask: self.active, frame, join, wait });
         self.active = 0;
     }
 
@@ -357,7 +396,7 @@ impl Running<'_> {
                 self.resume(fragment);
                 return Flow::Jump;
             }
-            if !self.divergence.lose_patience(PATIENCE) {
+            if self.divergence.is_stack || !self.divergence.lose_patience(PATIENCE) {
                 break;
             }
         }
@@ -366,9 +405,10 @@ impl Running<'_> {
         self.stop = if at_barrier {
             Stop::Blocked
         } else {
-            Stop::Fault(FaultKind::Deadlock(
-                "lanes of a warp wait at a warp-wide instruction for lanes that never come to it".to_owned(),
-            ))
+            let on_a_stack = if self.divergence.is_stack { ON_A_STACK } else { "" };
+            Stop::Fault(FaultKind::Deadlock(format!(
+                "lanes of a warp wait at a warp-wide instruction for lanes that never come to it{on_a_stack}"
+            )))
         };
         Flow::Stop
     }
@@ -392,7 +432,7 @@ impl Running<'_> {
         let generation = self.generation(id);
         let (frame, join) = (self.divergence.frame, self.divergence.join);
         let wait = Wait::Barrier { id, generation };
-        self.divergence.queue.push_back(Fragment { pc: self.pc, mask: arrived, frame, join, wait });
+        self.divergence.put(Fragment { pc: self.pc, mask: arrived, frame, join, wait });
         self.active &= !arrived;
         self.pc = next;
         Flow::Jump
@@ -442,7 +482,7 @@ impl Running<'_> {
     pub(crate) fn wait_for_lanes(&mut self, here: u32, members: u32) {
         let (pc, frame, join) = (self.pc, self.divergence.frame, self.divergence.join);
         let wait = Wait::Lanes { members, here };
-        self.divergence.queue.push_back(Fragment { pc, mask: here, frame, join, wait });
+        self.divergence.put(Fragment { pc, mask: here, frame, join, wait });
         self.active &= !here;
         self.mask &= !here;
     }
@@ -451,6 +491,7 @@ impl Running<'_> {
     #[cold]
     pub(crate) fn exit_lanes(&mut self) -> Flow {
         let lanes = self.mask;
+        self.divergence.spun = 0;
         self.divergence.live &= !lanes;
         self.cta.exit_threads(lanes.count_ones());
         self.cluster.exit_threads(lanes.count_ones());

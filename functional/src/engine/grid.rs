@@ -70,6 +70,8 @@ pub struct Grid<'a> {
     pub number: u64,
     /// All CTAs must be resident at once.
     pub cooperative: bool,
+    /// Lanes that have parted go on only together.
+    pub simt_stack: bool,
     /// No other thread of the device runs kernels.
     pub has_one_worker: bool,
     /// When the launch started.
@@ -128,6 +130,7 @@ impl<'a> Grid<'a> {
             owner,
             number,
             cooperative: config.cooperative,
+            simt_stack: config.simt_stack,
             has_one_worker: owner.has_one_worker(),
             started: Instant::now(),
             checks: owner.checker().and_then(|checker| checker.launch_state()),

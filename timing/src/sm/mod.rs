@@ -12,6 +12,7 @@ mod cache;
 mod check;
 mod counters;
 mod cta;
+pub mod divergence;
 pub mod execution;
 pub mod front_end;
 pub mod issue;

@@ -8,6 +8,7 @@ use crate::dram::DramSpec;
 use crate::gpu::{CopySpec, LaunchSpec};
 use crate::l2::L2Spec;
 use crate::partition::PartitionSpec;
+use crate::sm::divergence::SmSpec;
 use crate::sm::execution::{ExecutionSpec, LatencySpec};
 use crate::sm::front_end::FrontEndSpec;
 use crate::sm::issue::IssueSpec;
@@ -86,6 +87,8 @@ gpu! {
     launch: LaunchSpec,
     /// Copy engines.
     copy: CopySpec,
+    /// SMs as a whole.
+    sm: SmSpec,
     /// Front end of an SM.
     front_end: FrontEndSpec,
     /// Issue of an SM.

@@ -78,6 +78,7 @@ impl Cta {
         self.unfinished = 0;
         for ((warp, saved), number) in self.warps.iter_mut().zip(&saved.warps).zip(0..) {
             let WarpState { divergence, local, finished, fuel } = warp;
+            divergence.is_stack = grid.simt_stack;
             divergence.restore(&saved.lanes, &grid.program, |function, frame| {
                 special::fill(&function.specials, frame, grid, &self.state, number);
             });

@@ -94,6 +94,7 @@ impl Divergence {
         self.local_used = saved.local_used;
         self.torn = saved.torn;
         self.impatient = saved.impatient;
+        self.spun = 0;
         self.released = false;
     }
 }

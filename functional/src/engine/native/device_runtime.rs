@@ -263,6 +263,7 @@ fn prepare(
         textures: Arc::clone(&call.w.grid.textures),
         runtime: children.runtime.clone(),
         depth: children.depth,
+        simt_stack: call.w.grid.simt_stack,
         parameter_reads: None,
     };
     check(call.w.grid.owner, &kernel, &config).map_err(|_| error::INVALID_CONFIGURATION)?;

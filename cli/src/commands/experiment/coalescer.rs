@@ -10,9 +10,9 @@ use crate::table;
 /// Accesses of a warp that the paper counts: a sector for each lane down to one for each eight.
 const PAPER: [u32; 6] = [32, 16, 8, 4, 4, 4];
 
-pub(super) fn run(out: &mut dyn Write) -> Result<(), Failure> {
-    let new = Configuration::plain("titan-v").measure(Workload::Strided)?;
-    let old = Configuration::plain("titan-v-old").measure(Workload::Strided)?;
+pub(super) fn run(elements: u32, out: &mut dyn Write) -> Result<(), Failure> {
+    let new = Configuration::plain("titan-v").measure(Workload::Strided, elements)?;
+    let old = Configuration::plain("titan-v-old").measure(Workload::Strided, elements)?;
     writeln!(out, "Accesses of a warp to L1; `stride` lanes share a line of 128 B.\n")?;
     let mut rows = Vec::new();
     for (((stride, paper), new), old) in STRIDES.iter().zip(PAPER).zip(&new).zip(&old) {

@@ -10,12 +10,12 @@ use crate::table;
 
 const FCFS: &[&str] = &["dram.scheduler=fcfs"];
 
-pub(super) fn run(out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn run(elements: u32, out: &mut dyn Write) -> Result<(), Failure> {
     let mut kernels = Vec::new();
     let mut gains = Vec::new();
     for gpu in ["titan-v-old", "titan-v"] {
-        let out_of_order = Configuration::plain(gpu).measure(Workload::Memory)?;
-        let in_order = Configuration { gpu, changes: FCFS }.measure(Workload::Memory)?;
+        let out_of_order = Configuration::plain(gpu).measure(Workload::Memory, elements)?;
+        let in_order = Configuration { gpu, changes: FCFS }.measure(Workload::Memory, elements)?;
         let pairs = out_of_order.iter().zip(&in_order);
         gains.push(pairs.map(|(new, old)| old.cycles as f64 / new.cycles as f64).collect::<Vec<_>>());
         kernels = out_of_order;

@@ -28,10 +28,10 @@ const fn with(changes: &'static [&'static str]) -> Configuration {
     Configuration { gpu: "titan-v", changes }
 }
 
-pub(super) fn run(out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn run(elements: u32, out: &mut dyn Write) -> Result<(), Failure> {
     let all = CONFIGURATIONS
         .iter()
-        .map(|configuration| configuration.measure(Workload::Core))
+        .map(|configuration| configuration.measure(Workload::Core, elements))
         .collect::<Result<Vec<_>, _>>()?;
     let [accel_sim, changed @ ..] = all.as_slice() else { return Ok(()) };
     writeln!(

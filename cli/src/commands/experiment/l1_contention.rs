@@ -11,9 +11,9 @@ const FAILURES: [&str; 3] =
     ["l1.line_reservation_failures", "l1.miss_reservation_failures", "l1.merge_reservation_failures"];
 const QUEUE: &str = "l1.queue_reservation_failures";
 
-pub(super) fn run(out: &mut dyn Write) -> Result<(), Failure> {
-    let old = Configuration::plain("titan-v-old").measure(Workload::Memory)?;
-    let new = Configuration::plain("titan-v").measure(Workload::Memory)?;
+pub(super) fn run(elements: u32, out: &mut dyn Write) -> Result<(), Failure> {
+    let old = Configuration::plain("titan-v-old").measure(Workload::Memory, elements)?;
+    let new = Configuration::plain("titan-v").measure(Workload::Memory, elements)?;
     writeln!(
         out,
         "Reservation failures of an SM's L1 in 1,000 of its cycles: of lines, MSHRs and merges; of the queue"

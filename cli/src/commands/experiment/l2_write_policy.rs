@@ -22,10 +22,10 @@ const POLICIES: [Configuration; 3] = [
     Configuration { gpu: "titan-v", changes: &["l2.write_allocation=fetch-on-write"] },
 ];
 
-pub(super) fn run(out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn run(elements: u32, out: &mut dyn Write) -> Result<(), Failure> {
     let policies = POLICIES
         .iter()
-        .map(|policy| policy.measure(Workload::WriteAndRead))
+        .map(|policy| policy.measure(Workload::WriteAndRead, elements))
         .collect::<Result<Vec<_>, _>>()?;
     writeln!(out, "What the L2 does with each access; sectors fetched from DRAM for it.\n")?;
     let mut rows = Vec::new();

@@ -60,15 +60,15 @@ impl Configuration {
         Configuration { gpu, changes: &[] }
     }
 
-    /// The workload's launches on this GPU, in their order.
-    pub(super) fn measure(&self, workload: Workload) -> Result<Vec<Launch>, Failure> {
+    /// The workload's launches on this GPU, with arrays of so many elements, in their order.
+    pub(super) fn measure(&self, workload: Workload, elements: u32) -> Result<Vec<Launch>, Failure> {
         let scratch = tempfile::tempdir().map_err(|error| Failure::in_file(&env::temp_dir(), error))?;
         let file = scratch.path().join("statistics.json");
         let own = env::current_exe().map_err(|error| Failure::new(format_args!("own path: {error}")))?;
         let name = workload.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
         let mut command = Command::new(own);
         // The experiment's name is there for the command line's sake; the workload decides.
-        command.args(["experiment", "coalescer", "--here", &name]);
+        command.args(["experiment", "coalescer", "--here", &name, "--elements", &elements.to_string()]);
         command.env("VOLTSIM_MODE", "detailed").env("VOLTSIM_GPU", self.gpu);
         command.env("VOLTSIM_SET", self.changes.join("\n")).env("VOLTSIM_STATISTICS", &file);
         command.env_remove("VOLTSIM_ONLY");

@@ -27,9 +27,20 @@ pub(crate) struct Args {
     /// Which experiment
     experiment: Experiment,
 
+    /// Elements of the kernels' arrays, a power of two: fewer take less time, but three arrays of 2^19 fit no L2
+    #[arg(long, value_name = "N", default_value_t = workload::ELEMENTS, value_parser = elements)]
+    elements: u32,
+
     /// Launch these kernels in this process, whose environment is prepared
     #[arg(long, hide = true)]
     here: Option<Workload>,
+}
+
+fn elements(text: &str) -> Result<u32, String> {
+    let few = workload::FEWEST;
+    let number: u32 = text.parse().map_err(|error| format!("{error}"))?;
+    let right = number.is_power_of_two() && (few..=1 << 28).contains(&number);
+    right.then_some(number).ok_or_else(|| format!("a power of two from {few} to {} is needed", 1 << 28))
 }
 
 /// The papers are Khairy et al., "Exploring Modern GPU Memory System Design Challenges through Accurate Modeling", and Huerta et
@@ -44,7 +55,7 @@ enum Experiment {
     Frfcfs,
     /// Reservation failures of L1 in the old and the new model (Khairy et al., Fig. 14)
     L1Contention,
-    /// Bandwidth of STREAM on all, 4 and 2 SMs, with L1 and without (Khairy et al., Fig. 15)
+    /// Bandwidth of STREAM on all SMs, and on 4 and 2 of each GPC, with L1 and without (Khairy et al., Fig. 15)
     Stream,
     /// Front end, result bus and memory pipeline of a sub-core against those of Accel-Sim (Huerta et al., Figs. 6 and 7)
     Frontend,
@@ -53,16 +64,17 @@ enum Experiment {
 /// Runs the experiment, or one configuration's kernels for it.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     if let Some(workload) = args.here {
-        workload.run()?;
+        workload.run(args.elements)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let elements = args.elements;
     match args.experiment {
-        Experiment::Coalescer => coalescer::run(out)?,
-        Experiment::L2WritePolicy => l2_write_policy::run(out)?,
-        Experiment::Frfcfs => frfcfs::run(out)?,
-        Experiment::L1Contention => l1_contention::run(out)?,
-        Experiment::Stream => stream::run(out)?,
-        Experiment::Frontend => frontend::run(out)?,
+        Experiment::Coalescer => coalescer::run(elements, out)?,
+        Experiment::L2WritePolicy => l2_write_policy::run(elements, out)?,
+        Experiment::Frfcfs => frfcfs::run(elements, out)?,
+        Experiment::L1Contention => l1_contention::run(elements, out)?,
+        Experiment::Stream => stream::run(elements, out)?,
+        Experiment::Frontend => frontend::run(elements, out)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,8 +7,11 @@ use crate::libraries;
 /// The kernels' text.
 const KERNELS: &str = include_str!("kernels.ptx");
 
-/// Elements of an array: three arrays are more than twice what any L2 that is studied holds.
+/// Elements of an array if nothing is said: three arrays are more than twice what any L2 that is studied holds.
 pub(super) const ELEMENTS: u32 = 1 << 20;
+
+/// Elements that an array has at least: factors and product of `multiply`.
+pub(super) const FEWEST: u32 = 256 * 256;
 
 /// Strides that [`Workload::Strided`] launches, in this order.
 pub(super) const STRIDES: [u32; 6] = [1, 2, 4, 8, 16, 32];
@@ -28,34 +31,43 @@ pub(super) enum Workload {
     Core,
 }
 
-/// Kernels that take three arrays of [`ELEMENTS`], and for how many elements each has a thread.
-const MEMORY: [(&str, u32); 5] = [
-    ("triad", ELEMENTS),
-    ("gather", ELEMENTS / 16),
-    ("transpose", ELEMENTS / 16),
-    ("rows", ELEMENTS / 32),
-    ("stencil", ELEMENTS),
+/// How many threads a kernel has.
+#[derive(Clone, Copy)]
+enum Threads {
+    /// One for so many elements of an array.
+    Of(u32),
+    /// So many.
+    Fixed(u32),
+}
+
+/// Kernels that take three arrays.
+const MEMORY: [(&str, Threads); 5] = [
+    ("triad", Threads::Of(1)),
+    ("gather", Threads::Of(16)),
+    ("transpose", Threads::Of(16)),
+    ("rows", Threads::Of(32)),
+    ("stencil", Threads::Of(1)),
 ];
-const CORE: [(&str, u32); 5] = [
-    ("long_code", 1 << 16),
-    ("multiply", 256 * 256),
-    ("stencil", ELEMENTS / 4),
-    ("rows", ELEMENTS / 32),
-    ("gather", ELEMENTS / 4),
+const CORE: [(&str, Threads); 5] = [
+    ("long_code", Threads::Of(16)),
+    ("multiply", Threads::Fixed(FEWEST)),
+    ("stencil", Threads::Of(4)),
+    ("rows", Threads::Of(32)),
+    ("gather", Threads::Of(4)),
 ];
 
 /// Threads of a CTA.
 const BLOCK: u32 = 256;
 
 impl Workload {
-    /// Launches the kernels on the first device of our driver.
-    pub(super) fn run(self) -> Result<(), Failure> {
+    /// Launches the kernels on the first device of our driver, with arrays of so many elements.
+    pub(super) fn run(self, elements: u32) -> Result<(), Failure> {
         let driver = Driver::open(&libraries::folder()?.join("libcuda.so.1"))?;
         let failed = |error: DriverError| Failure::new(error);
         let module = driver.load(&[KERNELS.to_owned()]).map_err(failed)?;
-        let mut launcher = Launcher { driver: &driver, module, arrays: [0; 3] };
+        let mut launcher = Launcher { driver: &driver, module, elements, arrays: [0; 3] };
         for array in &mut launcher.arrays {
-            *array = driver.allocate(u64::from(ELEMENTS) * 4).map_err(failed)?;
+            *array = driver.allocate(u64::from(elements) * 4).map_err(failed)?;
         }
         self.launch(&launcher).map_err(failed)
     }
@@ -79,7 +91,7 @@ impl Workload {
             Workload::Core => launcher.each(&CORE),
             Workload::Stream => ["triad", "triad", "triad_past_l1"].into_iter().try_for_each(|kernel| {
                 // As many CTAs as all SMs hold: each thread has several elements, on however many SMs.
-                launcher.launch(kernel, (640, BLOCK), &[b, c, a, Parameter::Number(ELEMENTS)])
+                launcher.launch(kernel, (640, BLOCK), &[b, c, a, Parameter::Number(launcher.elements)])
             }),
         }
     }
@@ -94,15 +106,22 @@ enum Parameter {
 struct Launcher<'a> {
     driver: &'a Driver,
     module: Module,
+    /// Of each array.
+    elements: u32,
     arrays: [u64; 3],
 }
 
 impl Launcher<'_> {
     /// Launches each kernel on the arrays.
-    fn each(&self, kernels: &[(&str, u32)]) -> Result<(), DriverError> {
+    fn each(&self, kernels: &[(&str, Threads)]) -> Result<(), DriverError> {
         let [b, c, a] = self.arrays.map(Parameter::Address);
         kernels.iter().try_for_each(|&(kernel, threads)| {
-            self.launch(kernel, (threads.div_ceil(BLOCK), BLOCK), &[b, c, a, Parameter::Number(ELEMENTS)])
+            let threads = match threads {
+                Threads::Of(elements) => self.elements / elements,
+                Threads::Fixed(threads) => threads,
+            };
+            let sizes = (threads.div_ceil(BLOCK), BLOCK);
+            self.launch(kernel, sizes, &[b, c, a, Parameter::Number(self.elements)])
         })
     }
 

@@ -133,6 +133,28 @@ fn a_kernel_starts_with_an_empty_cache() {
 }
 
 #[test]
+fn a_kernel_that_starts_while_lines_are_on_their_way_to_another_leaves_all_places_to_both() {
+    let mut bench = Bench::new();
+    bench.step();
+    bench.accept(0, &Instruction::load(0));
+    while bench.sent.is_empty() {
+        bench.cycle += 1;
+        bench.step();
+    }
+    bench.unit.invalidate();
+    while bench.unit.next_completion(0, bench.cycle).is_none() {
+        bench.cycle += 1;
+        bench.step();
+    }
+    let loads = lines(0x10_0000, 8);
+    bench.run(&loads);
+    assert_eq!(bench.counters().l1.load_sector_hits, 0);
+    bench.run(&loads);
+    assert_eq!((bench.counters().l1.load_sector_hits, bench.counters().l1.evictions), (32, 0));
+    check_conservation(&bench);
+}
+
+#[test]
 fn atomic_operations_take_their_sectors_out_of_the_cache() {
     let mut bench = Bench::new();
     bench.run(&[Instruction::load(0x1000)]);

@@ -422,11 +422,15 @@ impl L1 {
     }
 
     fn remove_entry(&mut self, number: u32) {
-        if self.entries[number].resident {
-            self.sets[self.entries[number].set as usize].remove(&mut self.entries, number);
-        }
+        self.leave_set(number);
         let entry = self.entries.remove(number);
         self.table.remove(entry.line);
+    }
+
+    fn leave_set(&mut self, number: u32) {
+        if std::mem::take(&mut self.entries[number].resident) {
+            self.sets[self.entries[number].set as usize].remove(&mut self.entries, number);
+        }
     }
 
     /// Gives a line a place in the data array.
@@ -446,14 +450,13 @@ impl L1 {
         self.sets[set].push(&mut self.entries, number);
     }
 
-    /// Takes a line its place; its entry stays while sectors of it are on their way.
+    /// Takes a line its place, if it has one; its entry stays while sectors of it are on their way.
     fn evict(&mut self, number: u32) {
         if self.entries[number].pending == 0 {
             self.remove_entry(number);
             return;
         }
-        self.sets[self.entries[number].set as usize].remove(&mut self.entries, number);
-        self.entries[number].resident = false;
+        self.leave_set(number);
         self.entries[number].valid = 0;
     }
 

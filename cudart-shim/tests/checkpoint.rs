@@ -432,7 +432,7 @@ fn a_timed_run_saved_inside_of_a_launch_has_the_statistics_of_the_undisturbed_on
     // Somewhere in each launch.
     points.extend((1..).zip(&cycles).map(|(launch, cycles)| {
         let cycle = cycles * (launch * 37 % 97) / 97;
-        format!("kernel={launch},cycle={}", cycle.min(cycles.saturating_sub(900)))
+        format!("kernel={launch},cycle={}", cycle.min(cycles.saturating_sub(1100)))
     }));
     for (point, threads) in points.iter().zip(["1", "2"].into_iter().cycle()) {
         let (saved, printed_when_saved) = place.save_at(point, &settings(threads));

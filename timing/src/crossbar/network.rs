@@ -25,21 +25,24 @@ pub struct Wires {
 const MOST_FLITS: u32 = 1 << 16;
 
 /// A packet on its way.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Packet<T> {
     /// From which port.
     pub input: u8,
     /// To which port.
     pub output: u8,
-    flits: u32,
     /// What it brings.
     pub message: T,
 }
 
+/// Where a packet goes, apart from what it brings: queues are gone through without looking at that.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Queued<T> {
-    packet: Packet<T>,
+struct Link {
+    /// The packet behind it in its queue.
     next: u32,
+    flits: u32,
+    input: u8,
+    output: u8,
 }
 
 /// Who wants to send where, and whose turn it is. One bit for each port.
@@ -156,8 +159,10 @@ pub struct Network<T> {
     /// Packets that arrive in this cycle; empty between cycles.
     #[serde(skip)]
     admitted: Vec<u32>,
-    /// All packets, on their way to an input or queued there.
-    queued: Slab<Queued<T>>,
+    /// What all packets bring that are on their way to an input or queued there.
+    messages: Slab<T>,
+    /// Where they go; records of no message are left over from the last that had their number.
+    links: Vec<Link>,
     /// First and last packet from each input (major) to each output.
     queues: Vec<(u32, u32)>,
     matching: Matching,
@@ -188,7 +193,8 @@ impl<T: Copy> Network<T> {
         Network {
             coming: Wheel::default(),
             admitted: Vec::new(),
-            queued: Slab::default(),
+            messages: Slab::default(),
+            links: Vec::new(),
             queues: vec![(NONE, NONE); inputs * outputs],
             matching: Matching {
                 inputs_of: vec![0; outputs],
@@ -221,11 +227,16 @@ impl<T: Copy> Network<T> {
             while index == NONE {
                 index = queues.next()?.0;
             }
-            let Queued { packet, next } = &self.queued[index];
-            index = *next;
-            Some(*packet)
+            let packet = self.packet(index);
+            index = self.links[index as usize].next;
+            Some(packet)
         });
-        queued.chain(self.coming.things().map(|(_, index)| self.queued[index].packet))
+        queued.chain(self.coming.things().map(|(_, index)| self.packet(index)))
+    }
+
+    fn packet(&self, index: u32) -> Packet<T> {
+        let Link { input, output, .. } = self.links[index as usize];
+        Packet { input, output, message: self.messages[index] }
     }
 
     /// Makes one that was read ready to run, of as many ports and as much room as it should have, at a cycle of its clock.
@@ -287,24 +298,25 @@ impl<T: Copy> Network<T> {
 
     /// Each packet is in the queue of its ports, or its record is free.
     fn check_lists(&self, inputs: usize, outputs: usize) -> Fits {
-        let packet_fits = |packet: &Packet<T>| {
-            let ports = usize::from(packet.input) < inputs && usize::from(packet.output) < outputs;
-            fits(ports && (1..=MOST_FLITS).contains(&packet.flits), "a packet has no port or no size")
+        let link_fits = |link: &Link| {
+            let ports = usize::from(link.input) < inputs && usize::from(link.output) < outputs;
+            fits(ports && (1..=MOST_FLITS).contains(&link.flits), "a packet has no port or no size")
         };
-        let mut records = self.queued.places()?;
+        fits(self.links.len() == self.messages.capacity() as usize, "packets go nowhere")?;
+        let mut records = self.messages.places()?;
         self.coming.things().try_for_each(|(_, index)| {
             records.reach(index)?;
-            packet_fits(&self.queued[index].packet)
+            link_fits(&self.links[index as usize])
         })?;
         for (queue, (first, last)) in self.queues.iter().enumerate() {
             let (mut index, mut before) = (*first, *last);
             while index != NONE {
                 records.reach(index)?;
-                let Queued { packet, next } = &self.queued[index];
-                packet_fits(packet)?;
-                let own = usize::from(packet.input) * outputs + usize::from(packet.output) == queue;
+                let link = &self.links[index as usize];
+                link_fits(link)?;
+                let own = usize::from(link.input) * outputs + usize::from(link.output) == queue;
                 fits(own, "a packet is in another's queue")?;
-                (index, before) = (*next, index);
+                (index, before) = (link.next, index);
             }
             fits(*first == NONE || before == *last, "a queue has another end")?;
         }
@@ -313,8 +325,12 @@ impl<T: Copy> Network<T> {
 
     /// A packet comes to an input at a core cycle.
     pub fn send(&mut self, clock: Clock, cycle: u64, input: u8, output: u8, flits: u32, message: T) {
-        let packet = Packet { input, output, flits, message };
-        let index = self.queued.insert(Queued { packet, next: NONE });
+        let link = Link { next: NONE, flits, input, output };
+        let index = self.messages.insert(message);
+        match self.links.get_mut(index as usize) {
+            Some(place) => *place = link,
+            None => self.links.push(link),
+        }
         self.coming.add(clock.from_core(cycle), index);
     }
 
@@ -378,7 +394,7 @@ impl<T: Copy> Network<T> {
         for input in ports(self.waiting_inputs) {
             for output in ports(outputs_of[usize::from(input)]) {
                 let queue = usize::from(input) * inputs_of.len() + usize::from(output);
-                self.queued.foresee(self.queues[queue].0);
+                self.messages.foresee(self.queues[queue].0);
             }
         }
     }
@@ -394,7 +410,7 @@ impl<T: Copy> Network<T> {
     }
 
     fn enqueue(&mut self, index: u32) {
-        let Packet { input, output, .. } = self.queued[index].packet;
+        let Link { input, output, .. } = self.links[index as usize];
         let (from, to) = (only(input), only(output));
         let (input, output) = (usize::from(input), usize::from(output));
         let queue = &mut self.queues[input * self.matching.inputs_of.len() + output];
@@ -408,19 +424,21 @@ impl<T: Copy> Network<T> {
             }
             (first, last) => {
                 *queue = (first, index);
-                self.queued[last].next = index;
+                self.links[last as usize].next = index;
             }
         }
     }
 
-    fn dequeue(&mut self, input: u8, output: u8) -> Packet<T> {
+    /// Takes the first packet of a queue: its flits, and what it brings.
+    fn dequeue(&mut self, input: u8, output: u8) -> (u32, T) {
         let (from, to) = (only(input), only(output));
         let (input, output) = (usize::from(input), usize::from(output));
         let queue = &mut self.queues[input * self.matching.inputs_of.len() + output];
         let index = queue.0;
-        let Queued { packet, next } = self.queued.remove(index);
+        let Link { next, flits, .. } = self.links[index as usize];
+        let message = self.messages.remove(index);
         if next != NONE {
-            self.queued.foresee(next);
+            self.messages.foresee(next);
         }
         queue.0 = next;
         if next == NONE {
@@ -433,7 +451,7 @@ impl<T: Copy> Network<T> {
                 self.wanted_outputs &= !to;
             }
         }
-        packet
+        (flits, message)
     }
 
     /// Sends from inputs to the outputs that are able to take a packet; gives how many.
@@ -447,11 +465,11 @@ impl<T: Copy> Network<T> {
         let sent = pairs.len() as u32;
         self.counts.conflicts += u64::from(inputs.count_ones() - sent);
         for (input, output) in pairs.drain(..) {
-            let packet = self.dequeue(input, output);
+            let (flits, message) = self.dequeue(input, output);
             self.counts.packets += 1;
-            self.counts.flits += u64::from(packet.flits);
-            let end = self.now + u64::from(packet.flits);
-            if packet.flits > 1 {
+            self.counts.flits += u64::from(flits);
+            let end = self.now + u64::from(flits);
+            if flits > 1 {
                 let (from, to) = (only(input), only(output));
                 self.busy_inputs |= from;
                 self.busy_outputs |= to;
@@ -465,7 +483,7 @@ impl<T: Copy> Network<T> {
                 self.without_credit |= only(output);
             }
             let arrival = wires.clock.to_core(end - 1 + u64::from(wires.latency));
-            deliver(input, output, arrival, packet.message);
+            deliver(input, output, arrival, message);
         }
         self.matching.pairs = pairs;
         sent

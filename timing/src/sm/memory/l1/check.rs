@@ -48,7 +48,7 @@ impl L1 {
             let entry = self.entries[number];
             self.check_entry(spec, &entry)?;
             self.check_waiters(&entry, &mut waiters, &mut waits)?;
-            fits(self.table.find(entry.line).is_none(), "L1 has a line twice")?;
+            fits(self.table.find(entry.line, &self.entries).is_none(), "L1 has a line twice")?;
             self.table.insert(entry.line, number);
             expected.0[number as usize] = entry.pending;
         }

@@ -11,7 +11,7 @@ impl L1 {
 
     /// The same a little later.
     pub fn foresee_entry(&self, line: u64) {
-        if let Some(entry) = self.table.find(line) {
+        if let Some(entry) = self.table.guess(line) {
             self.entries.foresee(entry);
         }
     }

@@ -1,94 +1,135 @@
 //! Finds a cache's entry by its line: open addressing, grown when half full.
+//!
+//! A place has half of the line's hash and the number of its entry, which knows the line: eight places are in a line of the host's
+//! caches.
 
 use warp_stream::host_cache::fetch;
 
+use super::Entry;
 use crate::message::LINE_BYTES;
-use crate::slab::NONE;
+use crate::slab::{NONE, Slab};
 
 /// Places at first.
 const PLACES: usize = 64;
 
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// [`hash`] of the line.
+    hash: u32,
+    /// [`NONE`] if the place is empty.
+    entry: u32,
+}
+
+const EMPTY: Place = Place { hash: 0, entry: NONE };
+
 /// Entries by line address.
 #[derive(Debug, Clone)]
 pub struct LineTable {
-    /// Line address and entry; entry [`NONE`] if the place is empty. Their count is a power of two.
-    places: Vec<(u64, u32)>,
+    /// Their count is a power of two.
+    places: Vec<Place>,
     used: usize,
 }
 
 impl Default for LineTable {
     fn default() -> LineTable {
-        LineTable { places: vec![(0, NONE); PLACES], used: 0 }
+        LineTable { places: vec![EMPTY; PLACES], used: 0 }
     }
+}
+
+/// Fibonacci hashing of a line's number: the upper half, whose last bits say where the search for it begins.
+fn hash(line: u64) -> u32 {
+    ((line / LINE_BYTES).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
 impl LineTable {
     /// A line is going to be looked for.
     pub fn foresee(&self, line: u64) {
-        fetch(&self.places[self.home(line)]);
+        fetch(&self.places[self.home(hash(line))]);
+    }
+
+    /// The entry of a line, or of another with its hash.
+    #[inline]
+    pub fn guess(&self, line: u64) -> Option<u32> {
+        self.find_place(line, |_| true)
     }
 
     /// The entry of a line.
-    pub fn find(&self, line: u64) -> Option<u32> {
-        let (_, entry) = self.places[self.place(line)];
-        (entry != NONE).then_some(entry)
+    #[inline]
+    pub fn find(&self, line: u64, entries: &Slab<Entry>) -> Option<u32> {
+        self.find_place(line, |entry| entries[entry].line == line)
+    }
+
+    #[inline]
+    fn find_place(&self, line: u64, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let hash = hash(line);
+        let mut index = self.home(hash);
+        loop {
+            let place = self.places[index];
+            if place.entry == NONE {
+                return None;
+            }
+            if place.hash == hash && is_it(place.entry) {
+                return Some(place.entry);
+            }
+            index = self.next(index);
+        }
     }
 
     /// Adds a line that is not there.
     pub fn insert(&mut self, line: u64, entry: u32) {
         if 2 * (self.used + 1) > self.places.len() {
-            let larger = vec![(0, NONE); 2 * self.places.len()];
-            for (line, entry) in std::mem::replace(&mut self.places, larger) {
-                if entry != NONE {
-                    let place = self.place(line);
-                    self.places[place] = (line, entry);
-                }
-            }
+            let larger = vec![EMPTY; 2 * self.places.len()];
+            let old = std::mem::replace(&mut self.places, larger);
+            old.into_iter().filter(|place| place.entry != NONE).for_each(|place| self.put(place));
         }
-        let place = self.place(line);
-        self.places[place] = (line, entry);
+        self.put(Place { hash: hash(line), entry });
         self.used += 1;
     }
 
-    /// Removes a line; those behind it move up, so that none is hidden behind an empty place.
-    pub fn remove(&mut self, line: u64) {
-        let mask = self.places.len() - 1;
-        let mut empty = self.place(line);
-        if self.places[empty].1 == NONE {
-            return;
+    fn put(&mut self, place: Place) {
+        let mut index = self.home(place.hash);
+        while self.places[index].entry != NONE {
+            index = self.next(index);
+        }
+        self.places[index] = place;
+    }
+
+    /// Removes the entry of a line; those behind it move up, so that none is hidden behind an empty place.
+    pub fn remove(&mut self, line: u64, entry: u32) {
+        let mut empty = self.home(hash(line));
+        while self.places[empty].entry != entry {
+            if self.places[empty].entry == NONE {
+                return;
+            }
+            empty = self.next(empty);
         }
         self.used -= 1;
-        let mut next = (empty + 1) & mask;
-        while self.places[next].1 != NONE {
-            let home = self.home(self.places[next].0);
+        let mask = self.places.len() - 1;
+        let mut next = self.next(empty);
+        while self.places[next].entry != NONE {
+            let home = self.home(self.places[next].hash);
             if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(empty) & mask) {
                 self.places[empty] = self.places[next];
                 empty = next;
             }
-            next = (next + 1) & mask;
+            next = self.next(next);
         }
-        self.places[empty].1 = NONE;
+        self.places[empty] = EMPTY;
     }
 
     /// Removes all.
     pub fn clear(&mut self) {
-        self.places.fill((0, NONE));
+        self.places.fill(EMPTY);
         self.used = 0;
     }
 
-    /// Where a line is, or would be.
-    fn place(&self, line: u64) -> usize {
-        let mut place = self.home(line);
-        while self.places[place].1 != NONE && self.places[place].0 != line {
-            place = (place + 1) & (self.places.len() - 1);
-        }
-        place
+    /// Where the search for a hash begins.
+    fn home(&self, hash: u32) -> usize {
+        hash as usize & (self.places.len() - 1)
     }
 
-    /// Where the search for a line begins (Fibonacci hashing).
-    fn home(&self, line: u64) -> usize {
-        let spread = (line / LINE_BYTES).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (spread >> 32) as usize & (self.places.len() - 1)
+    fn next(&self, index: usize) -> usize {
+        (index + 1) & (self.places.len() - 1)
     }
 }
 
@@ -99,14 +140,33 @@ mod tests {
     #[test]
     fn lines_are_found_until_they_are_removed() {
         let mut table = LineTable::default();
+        let mut entries = Slab::default();
         for i in 0..1000 {
-            table.insert(i * LINE_BYTES, i as u32);
+            let line = i * LINE_BYTES;
+            table.insert(line, entries.insert(Entry::new(line, 0)));
         }
         for i in (0..1000).step_by(3) {
-            table.remove(i * LINE_BYTES);
+            table.remove(i * LINE_BYTES, i as u32);
         }
         for i in 0..1000 {
-            assert_eq!(table.find(i * LINE_BYTES), (i % 3 != 0).then_some(i as u32));
+            assert_eq!(table.find(i * LINE_BYTES, &entries), (i % 3 != 0).then_some(i as u32));
         }
+    }
+
+    #[test]
+    fn lines_with_the_same_hash_are_told_apart() {
+        // Multiples of the factor's inverse have small products.
+        let inverse = 0xf1de_83e1_9937_733d_u64;
+        let number = (1..).map(|product| inverse.wrapping_mul(product)).find(|number| *number < 1 << 57);
+        let twins = [0, number.unwrap() * LINE_BYTES];
+        assert_eq!(hash(twins[0]), hash(twins[1]));
+        let mut table = LineTable::default();
+        let mut entries = Slab::default();
+        for line in twins {
+            table.insert(line, entries.insert(Entry::new(line, 0)));
+        }
+        assert_eq!(twins.map(|line| table.find(line, &entries)), [Some(0), Some(1)]);
+        table.remove(twins[0], 0);
+        assert_eq!(twins.map(|line| table.find(line, &entries)), [None, Some(1)]);
     }
 }

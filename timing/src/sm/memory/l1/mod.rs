@@ -265,7 +265,7 @@ impl L1 {
         Load { line, sectors, access, origin }: Load,
         queue_has_room: bool,
     ) -> Result<Lookup, Stall> {
-        let known = self.table.find(line);
+        let known = self.table.find(line, &self.entries);
         let (valid, pending) =
             known.map_or((0, 0), |entry| (self.entries[entry].valid, self.entries[entry].pending));
         let missed = sectors & !valid & !pending;
@@ -346,7 +346,7 @@ impl L1 {
 
     /// A store to sectors of a line.
     pub fn store(&mut self, spec: &L1Spec, line: u64, sectors: u8, origin: Origin) {
-        let there = self.table.find(line).filter(|entry| self.entries[*entry].resident);
+        let there = self.table.find(line, &self.entries).filter(|entry| self.entries[*entry].resident);
         self.counters.store_lines += 1;
         self.counters.sources.count_store(origin, u64::from(sectors.count_ones()), there.is_some());
         if let Some(entry) = there {
@@ -360,7 +360,7 @@ impl L1 {
 
     /// Sectors of a line are changed by somebody else: an atomic operation at L2.
     pub fn drop_line(&mut self, line: u64, sectors: u8) {
-        if let Some(entry) = self.table.find(line) {
+        if let Some(entry) = self.table.find(line, &self.entries) {
             self.drop_sectors(entry, sectors);
         }
     }
@@ -424,7 +424,7 @@ impl L1 {
     fn remove_entry(&mut self, number: u32) {
         self.leave_set(number);
         let entry = self.entries.remove(number);
-        self.table.remove(entry.line);
+        self.table.remove(entry.line, number);
     }
 
     fn leave_set(&mut self, number: u32) {

@@ -37,7 +37,7 @@ use self::completions::Completions;
 use self::constant::ConstantCache;
 pub use self::counters::MemoryCounters;
 use self::grant::{Arbiter, pipelines};
-use self::l1::passes::Touched;
+use self::l1::passes::Part;
 use self::l1::{L1, Stall};
 use self::pipeline::{Organisation, Pipeline};
 use self::tlb::Tlb;
@@ -131,7 +131,7 @@ pub struct MemoryUnit {
     drained: u32,
     /// Scratch of `accept` and `step`.
     coalesced: Coalesced,
-    touched: Vec<Touched>,
+    part: Part,
     answered: Vec<u32>,
 }
 
@@ -176,7 +176,7 @@ impl MemoryUnit {
             released: 0,
             drained: 0,
             coalesced: Coalesced::default(),
-            touched: Vec::new(),
+            part: Part::default(),
             answered: Vec::new(),
         }
     }
@@ -274,7 +274,7 @@ impl MemoryUnit {
                 let pattern = Pattern { active, addresses, width: operation.width, marks };
                 let footprint = self.coalesced.coalesce(self.gpu.coalescer.policy, &pattern);
                 self.state.counters.count_lines(&operation, footprint, self.coalesced.lines.len());
-                let passes = self.gpu.l1.passes(&pattern, &mut self.coalesced, &mut self.touched);
+                let passes = self.gpu.l1.passes(&pattern, &mut self.coalesced, &mut self.part);
                 let sectors = self.coalesced.lines.iter().map(|line| line.sectors.count_ones());
                 let stored = match operation.kind {
                     AccessKind::Store => self.gpu.l1.store_passes(sectors.sum()),

@@ -1,12 +1,14 @@
 //! Coalescer: which lines and sectors a warp's access touches.
 
 mod fermi;
+mod line_index;
 pub mod runs;
 pub mod shape;
 mod volta;
 
 use warp_stream::{LaneMask, WARP_SIZE};
 
+pub use line_index::LineIndex;
 use runs::Run;
 use shape::Shape;
 
@@ -110,6 +112,8 @@ pub struct Coalesced {
     runs: Vec<Run>,
     /// In the order in which lanes touch them.
     pub lines: Vec<Line>,
+    /// Scratch.
+    index: LineIndex,
 }
 
 impl Coalesced {
@@ -128,11 +132,12 @@ impl Coalesced {
             (CoalescerPolicy::Volta, Shape::Uniform) => shape::uniform(pattern, &mut self.lines),
             _ => {
                 runs::find(pattern, &mut self.runs);
-                match policy {
-                    CoalescerPolicy::Volta => volta::coalesce(&self.runs, &mut self.lines),
-                    CoalescerPolicy::VoltaByEight => volta::coalesce_by_eight(&self.runs, &mut self.lines),
-                    CoalescerPolicy::Fermi => fermi::coalesce(&self.runs, &mut self.lines),
-                }
+                let coalesce = match policy {
+                    CoalescerPolicy::Volta => volta::coalesce,
+                    CoalescerPolicy::VoltaByEight => volta::coalesce_by_eight,
+                    CoalescerPolicy::Fermi => fermi::coalesce,
+                };
+                coalesce(&self.runs, &mut self.lines, &mut self.index)
             }
         }
     }
@@ -153,25 +158,27 @@ impl Coalesced {
             let active = LaneMask::MAX >> (WARP_SIZE - texels.len());
             runs::find(&Pattern { active, addresses: &addresses, width, marks }, &mut self.runs);
         }
-        add(&self.runs, &mut self.lines);
+        add(&self.runs, &mut self.lines, &mut self.index);
         let distinct = sectors(&self.lines);
         Footprint { distinct, by_eight: distinct }
     }
 }
 
-/// Adds what runs touch to the lines.
-fn add(runs: &[Run], lines: &mut Vec<Line>) {
+/// Adds what runs touch, line by line.
+fn add(runs: &[Run], lines: &mut Vec<Line>, index: &mut LineIndex) {
     let start = lines.len();
+    index.clear();
     for run in runs {
         let Run { line, sectors, bytes, .. } = *run;
         let lanes = if bytes == 0 { 0 } else { run.lanes };
-        match lines[start..].iter_mut().rev().find(|known| known.address == line) {
-            Some(known) => {
+        match index.find(line, |number| lines[start + number].address == line) {
+            Ok(number) => {
+                let known = &mut lines[start + number];
                 known.sectors |= sectors;
                 known.bytes |= bytes;
                 known.lanes |= lanes;
             }
-            None => lines.push(Line { address: line, sectors, bytes, lanes, ..Line::default() }),
+            Err(_) => lines.push(Line { address: line, sectors, bytes, lanes, ..Line::default() }),
         }
     }
 }

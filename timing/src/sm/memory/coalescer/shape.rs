@@ -134,7 +134,10 @@ mod tests {
             };
             let mut runs = Vec::new();
             runs::find(&pattern, &mut runs);
-            assert_eq!(footprint, volta::coalesce(&runs, &mut by_lane));
+            assert_eq!(
+                footprint,
+                volta::coalesce(&runs, &mut by_lane, &mut super::super::LineIndex::default())
+            );
             assert_eq!(by_shape, by_lane, "{width} B from {start:#x}, stride {stride}");
         }
     }

@@ -1,22 +1,22 @@
 //! Volta: a request per line, with those of its 32 B sectors that lanes touch.
 
 use super::runs::Run;
-use super::{Footprint, Line, add, sectors};
+use super::{Footprint, Line, LineIndex, add, sectors};
 
 /// Runs of an eight of the lanes.
 const EIGHT: u8 = 8;
 
 /// Over the whole warp.
-pub fn coalesce(runs: &[Run], lines: &mut Vec<Line>) -> Footprint {
-    add(runs, lines);
+pub fn coalesce(runs: &[Run], lines: &mut Vec<Line>, index: &mut LineIndex) -> Footprint {
+    add(runs, lines, index);
     Footprint { distinct: sectors(lines), by_eight: by_eight(runs) }
 }
 
 /// Over eight lanes at a time.
-pub fn coalesce_by_eight(runs: &[Run], lines: &mut Vec<Line>) -> Footprint {
-    let Footprint { distinct, .. } = coalesce(runs, lines);
+pub fn coalesce_by_eight(runs: &[Run], lines: &mut Vec<Line>, index: &mut LineIndex) -> Footprint {
+    let Footprint { distinct, .. } = coalesce(runs, lines, index);
     lines.clear();
-    eights(runs).for_each(|eight| add(eight, lines));
+    eights(runs).for_each(|eight| add(eight, lines, index));
     Footprint { distinct, by_eight: sectors(lines) }
 }
 

@@ -13,7 +13,7 @@ use crate::message::LINE_BYTES;
 use crate::sm::memory::banks::MAXIMUM_BANKS;
 use crate::sm::memory::coalescer::runs::{Run, WORD_BYTES, lanes_per_part};
 use crate::sm::memory::coalescer::shape::Shape;
-use crate::sm::memory::coalescer::{Coalesced, Pattern};
+use crate::sm::memory::coalescer::{Coalesced, LineIndex, Pattern};
 
 /// Words of a data bank's width in a line.
 const WORDS: u64 = LINE_BYTES / WORD_BYTES;
@@ -24,7 +24,7 @@ const COUNT_BITS: usize = 7;
 
 /// A line of a part of a warp.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Touched {
+struct Touched {
     /// Its number.
     line: u64,
     /// Its words, one bit each.
@@ -33,8 +33,18 @@ pub(crate) struct Touched {
     pass: u8,
 }
 
+/// The lines of a part of a warp, kept from part to part for their memory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Part {
+    /// In the order of the lanes.
+    lines: Vec<Touched>,
+    index: LineIndex,
+    /// Of each pass.
+    counts: Vec<BankCounts>,
+}
+
 /// How many words each bank has: the lowest bit of each count, the next one of each, and so on.
-#[derive(Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct BankCounts([u32; COUNT_BITS]);
 
 impl BankCounts {
@@ -62,41 +72,48 @@ impl BankCounts {
     }
 }
 
-/// Finds the lines of a part of a warp, in the order of the lanes, and how many passes their tags take.
-fn look_up(runs: &[Run], tag_banks: u32, lines: &mut Vec<Touched>) -> u8 {
-    lines.clear();
-    let mut banks = [0_u8; MAXIMUM_BANKS as usize];
-    let mut passes = 0;
-    for run in runs {
-        let (line, words) = (run.line / LINE_BYTES, run.words);
-        if let Some(known) = lines.iter_mut().rev().find(|known| known.line == line) {
-            known.words |= words;
-            continue;
+impl Part {
+    /// Finds the lines, and with which pass each is looked up; gives how many passes there are.
+    fn look_up(&mut self, runs: &[Run], tag_banks: u32) -> u8 {
+        let Part { lines, index, .. } = self;
+        lines.clear();
+        index.clear();
+        let mut banks = [0_u8; MAXIMUM_BANKS as usize];
+        let mut passes = 0;
+        for run in runs {
+            let (line, words) = (run.line / LINE_BYTES, run.words);
+            if let Ok(known) = index.find(run.line, |known| lines[known].line == line) {
+                lines[known].words |= words;
+                continue;
+            }
+            let pass = &mut banks[tag_bank(line, tag_banks)];
+            lines.push(Touched { line, words, pass: *pass });
+            *pass += 1;
+            passes = passes.max(*pass);
         }
-        let pass = &mut banks[tag_bank(line, tag_banks)];
-        lines.push(Touched { line, words, pass: *pass });
-        *pass += 1;
-        passes = passes.max(*pass);
+        passes
     }
-    passes
-}
 
-/// The words of one pass that are in the same data bank, at most.
-fn words_of_a_bank(lines: &[Touched], pass: u8, data_banks: u32) -> u32 {
-    let mut counts = BankCounts::default();
-    for touched in lines.iter().filter(|touched| touched.pass == pass) {
-        let words = u32::from(touched.words);
+    /// The words that are in the same data bank, at most, of each pass; added up.
+    fn words_of_a_bank(&mut self, passes: u8, data_banks: u32) -> u32 {
+        let Part { lines, counts, .. } = self;
+        counts.clear();
+        counts.resize(usize::from(passes), BankCounts::default());
         let line_banks = data_banks / WORDS as u32;
-        if data_banks.is_power_of_two() && line_banks > 0 {
-            counts.add(words << ((touched.line as u32 & (line_banks - 1)) * WORDS as u32));
-        } else {
-            let first = (touched.line * WORDS % u64::from(data_banks)) as u32;
-            (0..WORDS as u32)
-                .filter(|word| words >> word & 1 != 0)
-                .for_each(|word| counts.add(1 << ((first + word) % data_banks)));
+        for touched in lines {
+            let counts = &mut counts[usize::from(touched.pass)];
+            let words = u32::from(touched.words);
+            if data_banks.is_power_of_two() && line_banks > 0 {
+                counts.add(words << ((touched.line as u32 & (line_banks - 1)) * WORDS as u32));
+            } else {
+                let first = (touched.line * WORDS % u64::from(data_banks)) as u32;
+                (0..WORDS as u32)
+                    .filter(|word| words >> word & 1 != 0)
+                    .for_each(|word| counts.add(1 << ((first + word) % data_banks)));
+            }
         }
+        counts.iter().map(BankCounts::most).sum()
     }
-    counts.most()
 }
 
 /// The tag bank of a line.
@@ -110,13 +127,8 @@ fn tag_bank(line: u64, banks: u32) -> usize {
 }
 
 impl L1Spec {
-    /// Cycles that an access takes that has been coalesced; `lines` is scratch.
-    pub(crate) fn passes(
-        &self,
-        pattern: &Pattern<'_>,
-        coalesced: &mut Coalesced,
-        lines: &mut Vec<Touched>,
-    ) -> u32 {
+    /// Cycles that an access takes that has been coalesced; `part` is scratch.
+    pub(crate) fn passes(&self, pattern: &Pattern<'_>, coalesced: &mut Coalesced, part: &mut Part) -> u32 {
         let lanes = lanes_per_part(pattern.width) as u8;
         match coalesced.shape {
             Shape::Consecutive if self.tag_banks > 1 => {
@@ -128,7 +140,7 @@ impl L1Spec {
             _ => {}
         }
         let parts = coalesced.runs(pattern).chunk_by(|one, other| one.first / lanes == other.first / lanes);
-        parts.map(|part| self.part_passes(part, lines)).sum()
+        parts.map(|runs| self.part_passes(runs, part)).sum()
     }
 
     /// Whether words of one line are never in one data bank.
@@ -137,15 +149,15 @@ impl L1Spec {
     }
 
     /// Cycles that a part of the access takes.
-    fn part_passes(&self, runs: &[Run], lines: &mut Vec<Touched>) -> u32 {
+    fn part_passes(&self, runs: &[Run], part: &mut Part) -> u32 {
         let one_line = runs.iter().all(|run| run.line == runs[0].line);
         if one_line && self.reads_a_line_at_once() {
             return 1;
         }
-        let passes = look_up(runs, self.tag_banks, lines);
+        let passes = part.look_up(runs, self.tag_banks);
         match self.data_banks {
             0 => u32::from(passes),
-            banks => (0..passes).map(|pass| words_of_a_bank(lines, pass, banks)).sum(),
+            banks => part.words_of_a_bank(passes, banks),
         }
     }
 }
@@ -161,7 +173,7 @@ mod tests {
         let gpu = GpuSpec::built_in(gpu).unwrap();
         let mut coalesced = Coalesced::default();
         coalesced.coalesce(gpu.coalescer.policy, &pattern);
-        gpu.l1.passes(&pattern, &mut coalesced, &mut Vec::new())
+        gpu.l1.passes(&pattern, &mut coalesced, &mut Part::default())
     }
 
     #[test]
@@ -189,8 +201,9 @@ mod tests {
 
     #[test]
     fn banks_that_are_no_multiple_of_a_lines_words_take_the_words_in_turn() {
-        let lines = [Touched { line: 1, words: 0b1_0000_0001, pass: 0 }];
-        assert_eq!([3, 4, 8, 16, 24].map(|banks| words_of_a_bank(&lines, 0, banks)), [1, 2, 2, 1, 1]);
+        let lines = vec![Touched { line: 1, words: 0b1_0000_0001, pass: 0 }];
+        let mut part = Part { lines, ..Part::default() };
+        assert_eq!([3, 4, 8, 16, 24].map(|banks| part.words_of_a_bank(1, banks)), [1, 2, 2, 1, 1]);
     }
 
     #[test]

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{DramCounters, DramSpec};
 use crate::restore::{Fits, MOST_COUNTED, fits};
-use crate::statistics::{Counter, Kind};
+use crate::statistics::Counter;
 
 /// A counter of DRAM.
 const fn counter(name: &'static str, unit: &'static str, meaning: &'static str) -> Counter {
-    Counter { section: "dram", name, meaning, unit, metric: "", kind: Kind::Sum }
+    Counter::sum("dram", name, unit, meaning)
 }
 
 /// What is counted of a bank.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::L2Counters;
 use crate::message::{Origin, RequestKind};
-use crate::statistics::{Counter, Counters, Kind};
+use crate::statistics::{Counter, Counters};
 
 /// Who asks, as numbers of [`Origin`].
 const SOURCES: usize = 6;
@@ -45,14 +45,7 @@ macro_rules! sources {
         )*]
     };
     (@ $source:literal $name:literal $meaning:literal $what:literal) => {
-        Counter {
-            section: "l2",
-            name: concat!($source, $name),
-            meaning: concat!($meaning, $what, "."),
-            unit: "sectors",
-            metric: "",
-            kind: Kind::Part,
-        }
+        Counter::part("l2", concat!($source, $name), "sectors", concat!($meaning, $what, "."))
     };
 }
 

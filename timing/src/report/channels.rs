@@ -119,16 +119,8 @@ fn mean(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Kind;
 
-    static CYCLES: Counter = Counter {
-        section: "gpu",
-        name: "dram_cycles",
-        meaning: "",
-        unit: "DRAM cycles",
-        metric: "",
-        kind: Kind::Sum,
-    };
+    static CYCLES: Counter = Counter::sum("gpu", "dram_cycles", "DRAM cycles", "");
 
     /// Two channels of two banks in 100 cycles.
     fn example() -> (Vec<ChannelCounts>, Counts) {

@@ -6,7 +6,7 @@ use warp_stream::{LaneMask, OperationClass, WARP_SIZE};
 use super::front_end::FrontEndCounters;
 use super::memory::MemoryCounters;
 use super::operands::OperandCounters;
-use crate::statistics::{Counter, Counters, Kind};
+use crate::statistics::{Counter, Counters};
 
 crate::counters! {
     /// An SM as a whole.
@@ -105,7 +105,7 @@ impl IssueCounters {
 macro_rules! table {
     ($name:ident, $section:literal, $unit:literal, $meaning:literal, [$($entry:literal)*]) => {
         static $name: &[Counter] =
-            &[$(Counter { section: $section, name: $entry, meaning: $meaning, unit: $unit, metric: "", kind: Kind::Sum },)*];
+            &[$(Counter::sum($section, $entry, $unit, $meaning),)*];
     };
 }
 

@@ -97,30 +97,24 @@ macro_rules! latencies {
         impl $name {
             /// What they mean: number, sum, ranges.
             pub const COUNTERS: &'static [$crate::statistics::Counter] = &[
-                $crate::statistics::Counter {
-                    section: $section,
-                    name: stringify!($count),
-                    meaning: concat!($($about),*).trim_ascii(),
-                    unit: $counted,
-                    metric: "",
-                    kind: $crate::statistics::Kind::Sum,
-                },
-                $crate::statistics::Counter {
-                    section: $section,
-                    name: stringify!($sum),
-                    meaning: concat!("Sum of the latencies of `", stringify!($count), "`."),
-                    unit: $unit,
-                    metric: "",
-                    kind: $crate::statistics::Kind::Sum,
-                },
-                $($crate::statistics::Counter {
-                    section: $section,
-                    name: concat!(stringify!($sum), $range),
-                    meaning: concat!("Of `", stringify!($count), "`, those with such a latency, in ", $unit, ". ", $which),
-                    unit: $counted,
-                    metric: "",
-                    kind: $crate::statistics::Kind::Part,
-                },)*
+                $crate::statistics::Counter::sum(
+                    $section,
+                    stringify!($count),
+                    $counted,
+                    concat!($($about),*).trim_ascii(),
+                ),
+                $crate::statistics::Counter::sum(
+                    $section,
+                    stringify!($sum),
+                    $unit,
+                    concat!("Sum of the latencies of `", stringify!($count), "`."),
+                ),
+                $($crate::statistics::Counter::part(
+                    $section,
+                    concat!(stringify!($sum), $range),
+                    $counted,
+                    concat!("Of `", stringify!($count), "`, those with such a latency, in ", $unit, ". ", $which),
+                ),)*
             ];
 
             /// Adds a latency.

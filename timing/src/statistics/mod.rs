@@ -37,6 +37,28 @@ pub struct Counter {
     pub kind: Kind,
 }
 
+impl Counter {
+    /// Of what adds up and equals no metric of a profiler.
+    pub const fn sum(
+        section: &'static str,
+        name: &'static str,
+        unit: &'static str,
+        meaning: &'static str,
+    ) -> Counter {
+        Counter { section, name, meaning, unit, metric: "", kind: Kind::Sum }
+    }
+
+    /// Of one of the parts of another count that equals no metric of a profiler.
+    pub const fn part(
+        section: &'static str,
+        name: &'static str,
+        unit: &'static str,
+        meaning: &'static str,
+    ) -> Counter {
+        Counter { kind: Kind::Part, ..Counter::sum(section, name, unit, meaning) }
+    }
+}
+
 impl Kind {
     /// Two values of a counter, of launches one after the other, as one.
     pub fn joined(self, one: u64, other: u64) -> u64 {

@@ -51,10 +51,8 @@ pub fn value(counts: &[(&'static Counter, u64)], name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Kind;
 
-    static HITS: Counter =
-        Counter { section: "l1", name: "hits", meaning: "", unit: "sectors", metric: "", kind: Kind::Sum };
+    static HITS: Counter = Counter::sum("l1", "hits", "sectors", "");
     static MISSES: Counter = Counter { name: "misses", ..HITS };
     const RATE: Ratio = Ratio {
         section: "l1",

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::L1Counters;
 use crate::message::Origin;
-use crate::statistics::{Counter, Counters, Kind};
+use crate::statistics::{Counter, Counters};
 
 /// Global and local memory, textures.
 const SOURCES: usize = 3;
@@ -59,14 +59,7 @@ macro_rules! sources {
         )*]
     };
     (@ $source:literal $name:literal $meaning:literal $what:literal) => {
-        Counter {
-            section: "l1",
-            name: concat!($source, $name),
-            meaning: concat!($meaning, $what, "."),
-            unit: "sectors",
-            metric: "",
-            kind: Kind::Part,
-        }
+        Counter::part("l1", concat!($source, $name), "sectors", concat!($meaning, $what, "."))
     };
 }
 

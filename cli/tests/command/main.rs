@@ -13,6 +13,7 @@ mod correlate;
 mod coverage;
 mod doctor;
 mod environment;
+mod experiment;
 mod extract;
 mod gpu_files;
 mod instrument;

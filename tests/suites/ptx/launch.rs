@@ -8,10 +8,9 @@ use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
-use functional::timed::turns::Order;
 
 use crate::directives::{Expectation, FileTest, Parameter};
-use crate::stepped;
+use crate::stepped::{self, Manner};
 use crate::values::{Tolerance, Value};
 
 type Complaint = Box<dyn std::error::Error>;
@@ -19,16 +18,16 @@ type Complaint = Box<dyn std::error::Error>;
 /// Disagreements shown of a buffer.
 const SHOWN: usize = 8;
 
-/// Runs the test with CTAs of `block` threads; with an `order`, one machine instruction at a time.
+/// Runs the test with CTAs of `block` threads; with a `manner`, one machine instruction at a time.
 pub(crate) fn run(
     test: &FileTest,
     text: &str,
     path: &Path,
     grid: [u32; 3],
     block: [u32; 3],
-    order: Option<Order>,
+    manner: Option<Manner>,
 ) -> Result<(), Complaint> {
-    let settings = Settings { deterministic: true, timed: order.is_some(), ..Settings::default() };
+    let settings = Settings { deterministic: true, timed: manner.is_some(), ..Settings::default() };
     let device =
         Arc::new(Device::new(DeviceSpec { memory_bytes: 64 << 20, ..DeviceSpec::default() }, settings)?);
     let (module, program) = match (prepare(test, text, path, &device), refusal(test)) {
@@ -76,14 +75,18 @@ pub(crate) fn run(
         cluster: test.cluster,
         ..LaunchConfig::default()
     };
-    let outcome = match order {
+    let outcome = match manner {
         None => launch(&device, &program, config).map(|_| ()).map_err(|error| error.to_string()),
-        Some(order) => match stepped::launch(&device, &program, config, order) {
+        Some(manner) => match stepped::launch(&device, &program, config, manner) {
             Ok(false) => return Ok(()),
             Ok(true) => Ok(()),
             Err(error) => Err(error),
         },
     };
+    let fault_expected = test.expectations.iter().any(|e| matches!(e, Expectation::Fault(_)));
+    if let (Err(fault), false) = (&outcome, fault_expected) {
+        return Err(fault.as_str().into());
+    }
     for expectation in &test.expectations {
         match expectation {
             Expectation::Fault(expected) => match &outcome {
@@ -103,11 +106,7 @@ pub(crate) fn run(
             Expectation::Refused(_) => {}
         }
     }
-    let fault_expected = test.expectations.iter().any(|e| matches!(e, Expectation::Fault(_)));
-    match outcome {
-        Err(fault) if !fault_expected => Err(fault.into()),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// Bytes of the argument, and the addresses of a buffer's elements.

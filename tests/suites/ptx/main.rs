@@ -11,8 +11,8 @@ mod values;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use functional::timed::turns::Order;
 use libtest_mimic::{Arguments, Failed, Trial};
+use stepped::Manner;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -26,9 +26,14 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for path in &files {
         let name = path.strip_prefix(&root).unwrap_or(path).with_extension("").to_string_lossy().into_owned();
-        let (at_once, in_steps) = (path.clone(), path.clone());
+        let [at_once, in_steps, on_a_stack] = std::array::from_fn(|_| path.clone());
         trials.push(Trial::test(format!("{name}, stepped"), move || {
-            stepped::ORDERS.iter().try_for_each(|order| test(&in_steps, Some(*order)))
+            stepped::INDEPENDENT.iter().try_for_each(|manner| test(&in_steps, Some(*manner)))
+        }));
+        let spins = stepped::SPIN_FOR_EVER.contains(&name.as_str());
+        trials.push(Trial::test(format!("{name}, on a stack"), move || {
+            let outcome = test(&on_a_stack, Some(stepped::ON_A_STACK));
+            if spins { spins_for_ever(outcome) } else { outcome }
         }));
         trials.push(Trial::test(name, move || test(&at_once, None)));
     }
@@ -49,12 +54,21 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn test(path: &Path, order: Option<Order>) -> Result<(), Failed> {
+/// A test that cannot end on a stack has been told so.
+fn spins_for_ever(outcome: Result<(), Failed>) -> Result<(), Failed> {
+    match outcome {
+        Err(failed) if failed.message().is_some_and(|text| text.contains("on a SIMT stack")) => Ok(()),
+        Err(failed) => Err(failed),
+        Ok(()) => Err("the kernel ended; it is listed as one that spins for ever".into()),
+    }
+}
+
+fn test(path: &Path, manner: Option<Manner>) -> Result<(), Failed> {
     let text = std::fs::read_to_string(path)?;
     let test = directives::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
     for (grid, block) in test.shapes() {
-        launch::run(&test, &text, path, grid, block, order)
-            .map_err(|complaint| format!("grid {grid:?}, block {block:?}, {order:?}: {complaint}"))?;
+        launch::run(&test, &text, path, grid, block, manner)
+            .map_err(|complaint| format!("grid {grid:?}, block {block:?}, {manner:?}: {complaint}"))?;
     }
     Ok(())
 }

@@ -8,8 +8,30 @@ use functional::launch::LaunchConfig;
 use functional::timed::turns::{Order, execute};
 use functional::timed::{Identity, TimedError, launch as launch_timed};
 
-/// The orders in which each file is executed.
-pub(crate) const ORDERS: [Order; 2] = [Order::InTurn, Order::Random(7)];
+/// How machine instructions are executed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner {
+    order: Order,
+    /// Lanes that have parted go on only together.
+    simt_stack: bool,
+}
+
+/// The manners in which each file is executed with lanes that all make progress.
+pub(crate) const INDEPENDENT: [Manner; 2] = [
+    Manner { order: Order::InTurn, simt_stack: false },
+    Manner { order: Order::Random(7), simt_stack: false },
+];
+
+/// The manner in which each file is executed as on GPUs before Volta.
+pub(crate) const ON_A_STACK: Manner = Manner { order: Order::InTurn, simt_stack: true };
+
+/// Files whose lanes spin until another lane of their warp, which waits for them, has done something.
+pub(crate) const SPIN_FOR_EVER: [&str; 2] = [
+    // The lane with the lock waits at the loop's end for those that want it.
+    "atomic/spin_lock",
+    // The lane whose turn it is waits at the loop's end for those whose turn comes after it.
+    "atomic/ticket_lock",
+];
 
 /// SMs, and CTAs that each has room for: more in all than any file launches.
 const ROOM: (u32, u32) = (2, 1 << 10);
@@ -19,10 +41,11 @@ pub(crate) fn launch(
     device: &Device,
     program: &Arc<Program>,
     config: LaunchConfig,
-    order: Order,
+    Manner { order, simt_stack }: Manner,
 ) -> Result<bool, String> {
     let identity = Identity { launch: 1, stream: 0 };
     let room = (ROOM.0, ROOM.1.min(config.grid.iter().product()));
+    let config = LaunchConfig { simt_stack, ..config };
     match launch_timed(device, program, config, identity, |source| execute(source, room, order, |_| {})) {
         Ok(()) => Ok(true),
         Err(TimedError::Unsupported { reason, .. }) if reason.contains("clusters") => Ok(false),

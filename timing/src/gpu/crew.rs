@@ -64,24 +64,28 @@ impl Crew {
     }
 
     /// Does `work` with things of these numbers and the argument, together with the workers; all is done when it returns. With
-    /// a thing it gets those that the thread is likely to work on next.
+    /// a thing it gets those that the thread is likely to work on next. Each part is worked through from its start, or
+    /// `backward`.
     pub(super) fn round(
         &self,
-        numbers: impl ExactSizeIterator<Item = u32>,
+        mut numbers: impl ExactSizeIterator<Item = u32>,
+        backward: bool,
         argument: u64,
         work: &impl Fn(u32, u64, Next),
     ) {
-        let count = numbers.len();
-        for (place, number) in self.list.iter().zip(numbers) {
-            place.store(number, Ordering::Relaxed);
+        let (count, threads) = (numbers.len(), self.tickets.len());
+        let part = |thread: usize| thread * count / threads..(thread + 1) * count / threads;
+        for part in (0..threads).map(part) {
+            for (place, number) in part.clone().zip(&mut numbers) {
+                let place = if backward { part.end - 1 - (place - part.start) } else { place };
+                self.list[place].store(number, Ordering::Relaxed);
+            }
         }
         self.argument.store(argument, Ordering::Relaxed);
         self.left.store(count, Ordering::Relaxed);
-        let threads = self.tickets.len();
         for (thread, tickets) in self.tickets.iter().enumerate() {
             let round = (tickets.load(Ordering::Relaxed) >> 32).wrapping_add(1);
-            let places = thread * count / threads..(thread + 1) * count / threads;
-            tickets.store(Ticket::first(round, places).0, Ordering::Release);
+            tickets.store(Ticket::first(round, part(thread)).0, Ordering::Release);
         }
         self.take_part(0, work);
         let mut looks = 0;
@@ -163,10 +167,14 @@ mod tests {
     fn with_a_thing_goes_what_is_worked_on_next() {
         let crew = Crew::new(8, 1);
         let told = Mutex::new(Vec::new());
-        crew.round([3, 1, 7, 5].into_iter(), 0, &|number, _, next| lock(&told).push((number, next)));
+        let round = |numbers: [u32; 4], backward| {
+            crew.round(numbers.into_iter(), backward, 0, &|number, _, next| lock(&told).push((number, next)));
+            std::mem::take(&mut *lock(&told))
+        };
         let expected =
             [(3, [Some(1), Some(7)]), (1, [Some(7), Some(5)]), (7, [Some(5), None]), (5, [None, None])];
-        assert_eq!(*lock(&told), expected);
+        assert_eq!(round([3, 1, 7, 5], false), expected);
+        assert_eq!(round([5, 7, 1, 3], true), expected);
     }
 
     #[test]
@@ -182,7 +190,7 @@ mod tests {
             }
             let odd: Vec<u32> = (0..80).filter(|number| number % 2 == 1).collect();
             for round in 1..=2000 {
-                crew.round(odd.iter().copied(), round, &work);
+                crew.round(odd.iter().copied(), round % 2 == 0, round, &work);
                 let total: u64 = sums.iter().map(|sum| *lock(sum)).sum();
                 assert_eq!(total, 40 * round * (round + 1) / 2);
             }

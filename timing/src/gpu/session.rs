@@ -233,6 +233,9 @@ impl<'g, 'a> Session<'g, 'a> {
         let slots = &self.slots[..];
         let partitions = self.epochs.gpu.memory.partitions();
         let sms = slots.len() as u32;
+        let length = self.epochs.gpu.spec.epoch();
+        // The units that had their turns last are in the host's caches still: the next epoch begins with them.
+        let is_backward = |end: u64| end / length % 2 == 1;
         // Partitions are numbered behind the SMs.
         let foresee = |turn: Turn, number: Option<u32>| {
             if let Some(number) = number
@@ -250,9 +253,14 @@ impl<'g, 'a> Session<'g, 'a> {
             Some(channel) => partitions.run(channel as usize, end),
         };
         let alone = |first: u32, active: &[u32], end| {
-            for (place, number) in active.iter().enumerate() {
-                let next = [1, 2].map(|ahead| active.get(place + ahead).map(|number| first + number));
-                work(first + number, end, next);
+            let at = |turn: usize| {
+                let place = if is_backward(end) { active.len().checked_sub(turn + 1)? } else { turn };
+                active.get(place).map(|number| first + number)
+            };
+            for turn in 0..active.len() {
+                if let Some(number) = at(turn) {
+                    work(number, end, [at(turn + 1), at(turn + 2)]);
+                }
             }
         };
         if threads == 1 {
@@ -271,7 +279,9 @@ impl<'g, 'a> Session<'g, 'a> {
             }
             let together = |first: u32, active: &[u32], end| match active.len() / UNITS_PER_THREAD {
                 0 | 1 => alone(first, active, end),
-                _ => crew.round(active.iter().map(|number| first + number), end, &work),
+                _ => {
+                    crew.round(active.iter().map(|number| first + number), is_backward(end), end, &work);
+                }
             };
             let steps = Steps {
                 sms: &|active, end| together(0, active, end),

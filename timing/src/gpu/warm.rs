@@ -209,7 +209,7 @@ impl Gpu {
             let mut ended = 0;
             for round in 1.. {
                 let cycle = self.now.saturating_add(round);
-                crew.round(0..residents.len() as u32, cycle, &work);
+                crew.round(0..residents.len() as u32, false, cycle, &work);
                 let (mut moved, mut empty) = (false, true);
                 for resident in residents {
                     let resident = &mut *lock(resident);

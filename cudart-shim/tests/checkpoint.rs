@@ -4,47 +4,21 @@
 
 mod common;
 
+use common::steps::{LAUNCHES, Place, command, compiled, steps, text};
 use saved_run::{About, Digest, SavedRun, State, StepWriter, differences};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::OnceLock;
-use tempfile::TempDir;
+use std::process::Output;
 use voltsim_checkpoint::atomic_file::Durability;
 use voltsim_checkpoint::frame::{FileWriter, Schema};
-
-/// Launches of `steps`.
-const LAUNCHES: u64 = 14;
-
-fn compiled(name: &str) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings").join(name).with_extension("c");
-    common::compile(&source).expect("the program compiles")
-}
-
-/// The program that is saved; the same file for all, since a checkpoint is of a file.
-fn steps() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| compiled("steps"))
-}
-
-/// A program whose own memory has the same addresses in each run, as `voltsim run --checkpoint` starts it.
-fn command(program: &Path) -> Command {
-    let mut command = common::command(Path::new("setarch"));
-    command.arg("--addr-no-randomize").arg(program);
-    command
-}
 
 /// Runs `steps` with arguments and settings.
 fn run(arguments: &[&str], settings: &[(&str, &str)]) -> Output {
     let mut command = command(steps());
     command.args(arguments).envs(settings.iter().copied());
     command.output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// What a run prints that succeeds and says nothing on standard error.
@@ -54,20 +28,7 @@ fn printed(settings: &[(&str, &str)]) -> String {
     text(&output.stdout)
 }
 
-/// A folder for checkpoints.
-struct Place {
-    folder: TempDir,
-}
-
 impl Place {
-    fn new() -> Place {
-        Place { folder: tempfile::tempdir().expect("a folder") }
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.folder.path().join(name).to_str().expect("a name in UTF-8").to_owned()
-    }
-
     /// Runs `steps`, saved before a launch; gives the file and what the run prints.
     fn save(&self, launch: u64, settings: &[(&str, &str)]) -> (String, String) {
         self.save_at(&format!("kernel={launch}"), settings)

@@ -4,53 +4,21 @@
 
 mod common;
 
+use common::steps::{LAUNCHES, Place, command, steps, text};
 use saved_run::checksums::{Compared, first_difference};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
-use tempfile::TempDir;
-
-/// Launches of `steps`.
-const LAUNCHES: u64 = 14;
-
-/// The program with launches of several kernels and memory of all kinds.
-fn steps() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings/steps.c");
-        common::compile(&source).expect("the program compiles")
-    })
-}
-
-struct Place {
-    folder: TempDir,
-}
 
 impl Place {
-    fn new() -> Place {
-        Place { folder: tempfile::tempdir().expect("a folder") }
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.folder.path().join(name).to_str().expect("a name in UTF-8").to_owned()
-    }
-
     /// Runs `steps` with arguments and settings, and writes checksums; gives their file, and what the run says on standard error.
     fn record(&self, name: &str, arguments: &[&str], settings: &[(&str, &str)]) -> (PathBuf, String) {
         let file = self.path(name);
-        let mut command = common::command(Path::new("setarch"));
-        command.arg("--addr-no-randomize").arg(steps()).args(arguments);
-        command.env("VOLTSIM_CHECKSUMS", &file).envs(settings.iter().copied());
-        let said = succeed(&mut command);
+        let mut command = command(steps());
+        command.args(arguments).env("VOLTSIM_CHECKSUMS", &file).envs(settings.iter().copied());
+        let output = command.output().expect("the program starts");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{said}");
         (file.into(), said)
     }
-}
-
-fn succeed(command: &mut Command) -> String {
-    let output = command.output().expect("the program starts");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    said
 }
 
 /// After how many launches two runs have the same in memory, if they do not differ after any. What the program has registered may lie

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub mod steps;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;

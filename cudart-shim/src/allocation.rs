@@ -12,6 +12,7 @@ use crate::profile::Attribute;
 use crate::simulator::{Simulator, owner_of};
 use functional::check::Origin;
 use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
+use saved_run::Registration;
 use stream_engine::{Scope, StreamId};
 
 /// Kinds of memory that streams free; only pools have the second.
@@ -125,6 +126,9 @@ impl Simulator {
             return Err(Error::HostMemoryAlreadyRegistered);
         }
         self.device.memory.register_host(address, size as u64)?;
+        if let Some(found) = self.device.memory.allocation_of(address) {
+            self.registered.lock().insert(found.number, Registration { address, size: size as u64 });
+        }
         process().allocation_flags.lock().insert(address, flags);
         Ok(())
     }

@@ -28,6 +28,8 @@ use crate::virtual_memory;
 use functional::device::{Device, DeviceSpec, Settings};
 use functional::memory::{Allocation, MemoryError};
 use parking_lot::Mutex;
+use saved_run::Registration;
+use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Once};
@@ -67,6 +69,8 @@ pub(crate) struct Simulator {
     pub(crate) graph_memory: Mutex<Account>,
     pub(crate) limits: Mutex<Limits>,
     pub(crate) stream_attributes: Mutex<Values>,
+    /// Memory of the program's own that was registered with it, undone or not, by number.
+    pub(crate) registered: Mutex<BTreeMap<u64, Registration>>,
 }
 
 /// Devices there can be.
@@ -254,6 +258,7 @@ impl Simulator {
             graph_memory: Mutex::default(),
             limits: Mutex::default(),
             stream_attributes: Mutex::default(),
+            registered: Mutex::default(),
         })
     }
 

@@ -20,7 +20,7 @@ use voltsim_checkpoint::journal::{JournalError, JournalReader, JournalWriter};
 
 use crate::about::About;
 use crate::pages::Pages;
-use crate::step::Step;
+use crate::step::{Address, Step};
 
 const ABOUT: &str = "about";
 const STEPS: &str = "steps";
@@ -33,12 +33,21 @@ const LIMIT: usize = 1 << 32;
 
 /// The definition that a section follows: its name, and the version of what is in it.
 fn schema(section: &str) -> Schema {
-    Schema::of(&format!("saved run, {section}, version 7"))
+    Schema::of(&format!("saved run, {section}, version 8"))
 }
 
 /// The section with the memory of a device.
 fn memory_of(device: u64) -> String {
     format!("memory {device}")
+}
+
+/// Memory of the program's own that was registered with a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registration {
+    /// First byte.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
 }
 
 /// A device at the point, but for the bytes in its memory.
@@ -48,6 +57,8 @@ pub struct DeviceState {
     pub number: u64,
     /// Its memory's allocations.
     pub memory: MemoryState,
+    /// What the program has registered with it so far, undone or not, by number.
+    pub registered: BTreeMap<u64, Registration>,
     /// What launches have left.
     pub counters: DeviceCounters,
     /// What timed its launches, if anything did, as that wrote it.
@@ -64,7 +75,7 @@ pub struct BegunLaunch {
     /// What it has printed.
     pub printed: Vec<u8>,
     /// What it has written to memory that the host sees: addresses and bytes.
-    pub written: Vec<(u64, Vec<u8>)>,
+    pub written: Vec<(Address, Vec<u8>)>,
 }
 
 /// A run at a point.

@@ -13,7 +13,9 @@ mod step;
 
 pub use about::{About, Foreign};
 pub use difference::{Unreadable, differences};
-pub use file::{BegunLaunch, DeviceState, KernelCounts, SavedError, SavedRun, State, StepWriter, write};
+pub use file::{
+    BegunLaunch, DeviceState, KernelCounts, Registration, SavedError, SavedRun, State, StepWriter, write,
+};
 pub use point::{BadPoint, Inside, Point, Window};
-pub use step::{Arguments, Asked, Digest, End, Outcome, Step};
+pub use step::{Address, Arguments, Asked, Digest, End, Outcome, Step};
 pub use voltsim_checkpoint::image::Series;

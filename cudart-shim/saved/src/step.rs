@@ -61,11 +61,38 @@ impl fmt::Display for Digest {
     }
 }
 
+/// An address that devices reach, by what is the same in each run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Address {
+    /// In memory that lies where it lay.
+    Same(u64),
+    /// In memory of the program's own, which may lie elsewhere in the next run.
+    Registered {
+        /// Number of the device that it was registered with.
+        device: u64,
+        /// Counts what was registered with the device, from 1.
+        number: u64,
+        /// Bytes from the first one.
+        offset: u64,
+    },
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Same(address) => write!(f, "{address:#x}"),
+            Address::Registered { device, number, offset } => {
+                write!(f, "byte {offset} of what was registered as number {number} with device {device}")
+            }
+        }
+    }
+}
+
 /// One end of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
-    /// Memory of a device, or memory of the host that devices reach, by its address.
-    Device(u64),
+    /// Memory of a device, or memory of the host that devices reach.
+    Device(Address),
     /// Other memory of the program, which may lie elsewhere in the next run.
     Host,
 }
@@ -73,7 +100,7 @@ pub enum End {
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            End::Device(address) => write!(f, "{address:#x}"),
+            End::Device(address) => address.fmt(f),
             End::Host => f.write_str("the host"),
         }
     }
@@ -145,7 +172,7 @@ pub enum Asked {
     /// A wait of a stream for a word in memory.
     Wait {
         /// The word's address.
-        address: u64,
+        address: Address,
     },
 }
 
@@ -177,7 +204,7 @@ impl fmt::Display for Asked {
                 write!(f, "fill of {extent:?} bytes, rows, slices at {address:#x} with {value:#x}")
             }
             Asked::Choice => f.write_str("choice of a conditional node"),
-            Asked::Wait { address } => write!(f, "wait for the word at {address:#x}"),
+            Asked::Wait { address } => write!(f, "wait for the word at {address}"),
         }
     }
 }
@@ -188,7 +215,7 @@ pub struct Outcome {
     /// What a copy has brought to the host: its rows without gaps.
     pub received: Option<Vec<u8>>,
     /// What a kernel has written to memory that the host sees: addresses and bytes.
-    pub written: Vec<(u64, Vec<u8>)>,
+    pub written: Vec<(Address, Vec<u8>)>,
     /// What a kernel has printed.
     pub printed: Vec<u8>,
     /// The body that a conditional node has chosen.

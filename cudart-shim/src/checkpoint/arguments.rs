@@ -4,11 +4,12 @@
 //! program may have written only some: of such a launch those count that it has loaded, if it was executed from its beginning
 //! to its end in the run that is saved. Else all count.
 
+use super::place;
 use crate::launch::KernelLaunch;
 use crate::simulator::{owner_of, started};
 use functional::parameters::ParameterReads;
 use ptx_frontend::analyse::ParametersRead;
-use saved_run::{Arguments, Digest};
+use saved_run::{Address, Arguments, Digest};
 use std::ops::Range;
 use std::slice;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub(super) fn reads(launch: &KernelLaunch) -> Option<Arc<ParameterReads>> {
 }
 
 /// Of some bytes of a parameter block. Addresses of the program's own memory, which the device cannot reach, count as one and the
-/// same: they lie on stacks and are another in each run.
+/// same: they lie on stacks and are another in each run. Those of what it has registered count as which registration it is.
 fn digest(block: &[u8], read: &[Range<u64>]) -> Digest {
     let mut bytes = vec![0; block.len()];
     for range in read {
@@ -48,11 +49,17 @@ fn digest(block: &[u8], read: &[Range<u64>]) -> Digest {
             to.copy_from_slice(from);
         }
     }
-    for word in bytes.as_chunks_mut::<8>().0 {
-        if is_own_memory(u64::from_le_bytes(*word)) {
+    let mut registered = Vec::new();
+    for (index, word) in (0_u64..).zip(bytes.as_chunks_mut::<8>().0) {
+        let address = u64::from_le_bytes(*word);
+        if let Address::Registered { device, number, offset } = place::of(address) {
+            registered.extend([index, device, number, offset].map(u64::to_le_bytes));
+            *word = [0xfe; 8];
+        } else if is_own_memory(address) {
             *word = [0xff; 8];
         }
     }
+    bytes.extend(registered.concat());
     Digest::of(&bytes)
 }
 

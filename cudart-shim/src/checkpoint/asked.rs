@@ -1,6 +1,6 @@
 //! What an operation asks for, as a checkpoint has it: what is the same in each run of the program.
 
-use super::arguments;
+use super::{arguments, place};
 use crate::copy::{Copy, Extent, Fill, Pattern};
 use crate::launch::KernelLaunch;
 use crate::operation::Operation;
@@ -72,7 +72,7 @@ fn extent(Extent { width, height, depth }: Extent) -> [u64; 3] {
 
 fn of_copy(copy: &Copy, sent: impl FnOnce() -> Digest) -> Option<Asked> {
     let end = |side: &crate::copy::Side, is_pageable| {
-        if is_pageable { End::Host } else { End::Device(side.address as u64) }
+        if is_pageable { End::Host } else { End::Device(place::of(side.address as u64)) }
     };
     if !copy.is_to_device() && !copy.is_from_device() {
         return None;

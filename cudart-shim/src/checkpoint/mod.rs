@@ -14,6 +14,7 @@ mod arguments;
 mod asked;
 mod outcome;
 mod own;
+mod place;
 mod recorder;
 mod resumer;
 mod shadow;
@@ -145,6 +146,7 @@ impl Phase {
             let like = |saved: &Asked| asked::like(saved, asked, operation);
             if let Some((asked, outcome)) = resumer.outcome(number, like)? {
                 outcome::apply(simulator, operation, &outcome).map_err(refuse)?;
+                resumer.check_addresses(number, &outcome)?;
                 self.note(number, asked, outcome);
                 return Ok(Left::Nothing);
             }
@@ -306,7 +308,7 @@ pub(crate) fn choice(
 /// Is what a stream waits for there: does `is_met` say so, or was it there in the saved run?
 pub(crate) fn is_met(step: Option<u64>, address: u64, is_met: impl FnOnce() -> bool) -> bool {
     let Some((checkpoints, number)) = checkpoints().zip(step) else { return is_met() };
-    let asked = Asked::Wait { address };
+    let asked = Asked::Wait { address: place::of(address) };
     let met = checkpoints.update(|phase| {
         let met = match &mut phase.resumer {
             Some(resumer) => resumer.has_passed(number, &asked)?,

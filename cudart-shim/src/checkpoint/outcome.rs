@@ -1,11 +1,11 @@
 //! What the host gets from a step: found out when it is recorded, given when it is not done again.
 
 use super::asked::having_read;
-use super::{Phase, arguments};
+use super::{Phase, arguments, place};
 use crate::operation::Operation;
 use crate::simulator::{Simulator, owner_of};
 use functional::parameters::ParameterReads;
-use saved_run::{Asked, Outcome};
+use saved_run::{Address, Asked, Outcome};
 use std::sync::Arc;
 
 /// What was there before a step that is recorded.
@@ -39,9 +39,9 @@ pub(super) enum ApplyError {
     #[error("VOLTSIM_RESUME: the checkpoint has {found} bytes for a copy of {wanted}")]
     Received { found: usize, wanted: usize },
     #[error(
-        "VOLTSIM_RESUME: the checkpoint has bytes for {0:#x}, where this run has no memory that the host sees"
+        "VOLTSIM_RESUME: the checkpoint has bytes for {0}, where this run has no memory that the host sees"
     )]
-    Written(u64),
+    Written(Address),
 }
 
 impl Phase {
@@ -118,12 +118,14 @@ pub(super) fn apply(
 }
 
 /// Writes to memory that the host sees.
-pub(super) fn write_seen(written: &[(u64, Vec<u8>)]) -> Result<(), ApplyError> {
-    for (address, bytes) in written {
-        let owner = owner_of(*address).filter(|(_, allocation)| allocation.kind.is_seen_by_host());
-        let written = owner.map(|(owner, _)| owner.device.memory.write(*address, bytes));
+pub(super) fn write_seen(written: &[(Address, Vec<u8>)]) -> Result<(), ApplyError> {
+    for (place, bytes) in written {
+        let written = place::address(*place).and_then(|address| {
+            let (owner, found) = owner_of(address)?;
+            found.kind.is_seen_by_host().then(|| owner.device.memory.write(address, bytes))
+        });
         if !matches!(written, Some(Ok(()))) {
-            return Err(ApplyError::Written(*address));
+            return Err(ApplyError::Written(*place));
         }
     }
     Ok(())

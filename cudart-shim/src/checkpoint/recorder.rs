@@ -300,6 +300,7 @@ fn state_of(simulator: &Simulator) -> Result<DeviceState, SaveError> {
     Ok(DeviceState {
         number: simulator.ordinal as u64,
         memory,
+        registered: simulator.registered.lock().clone(),
         counters: simulator.device.counters(),
         model: simulator.model.as_ref().map(|model| model.state()).transpose()?,
     })

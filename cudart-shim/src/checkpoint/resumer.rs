@@ -1,5 +1,6 @@
 //! A run that goes on from a checkpoint.
 
+use super::place::{Moved, other_registration};
 use super::{Refused, refuse};
 use super::{outcome, own};
 use crate::environment;
@@ -11,7 +12,7 @@ use crate::simulator::started;
 use crate::summary;
 use functional::suspend::SuspendedLaunch;
 use parking_lot::Mutex;
-use saved_run::{About, Asked, BegunLaunch, Foreign, Outcome, SavedError, SavedRun, Step};
+use saved_run::{About, Asked, BegunLaunch, DeviceState, Foreign, Outcome, SavedError, SavedRun, Step};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub(super) struct Resumer {
     /// For as long as the process lives.
     saved: &'static SavedRun,
     about: About,
+    /// Its devices.
+    devices: Vec<DeviceState>,
     /// Steps that were not read.
     steps: Steps,
     /// Steps that were read before their turn, by number.
@@ -45,9 +48,9 @@ impl Resumer {
     pub(super) fn open(file: &Path) -> Result<Resumer, Refused> {
         let open = || {
             let saved: &SavedRun = Box::leak(Box::new(SavedRun::open(file)?));
-            Ok((saved, saved.about()?, Box::new(saved.steps()?) as Steps))
+            Ok((saved, saved.about()?, saved.devices()?, Box::new(saved.steps()?) as Steps))
         };
-        let (saved, about, steps) =
+        let (saved, about, devices, steps) =
             open().map_err(|error: SavedError| refused(file, &error, error.remedy()))?;
         let any_arguments = environment::flag("VOLTSIM_RESUME_ANY_ARGUMENTS");
         let any_program = environment::flag("VOLTSIM_RESUME_ANY_PROGRAM");
@@ -56,6 +59,7 @@ impl Resumer {
             file,
             saved,
             about,
+            devices,
             steps,
             ahead,
             any_arguments,
@@ -176,7 +180,8 @@ impl Resumer {
             self.admit_program(self.about.check_libraries(&self.own(&simulator.profile)))?;
         }
         let cold = environment::flag("VOLTSIM_RESUME_COLD");
-        let states = self.saved.devices().map_err(|error| self.unreadable(&error))?;
+        let states = std::mem::take(&mut self.devices);
+        let moved = Moved::since(&states);
         for simulator in started() {
             if !states.iter().any(|state| state.number == simulator.ordinal as u64) {
                 return Err(
@@ -189,9 +194,16 @@ impl Resumer {
             let Some(simulator) = started().find(|simulator| simulator.ordinal == number) else {
                 return Err(self.diverged(format_args!("device {number} has not been used")));
             };
+            if let Some(difference) = other_registration(&state, simulator) {
+                return Err(self.diverged(difference));
+            }
             let memory = &simulator.device.memory;
             memory.restore(&state.memory).map_err(|error| self.diverged(error))?;
             self.saved.fill(number as u64, memory).map_err(|error| self.unreadable(&error))?;
+            let pointer = moved.first_in_memory(memory, &state.memory.allocations);
+            if let Some(word) = pointer.map_err(|error| self.diverged(error))? {
+                return Err(self.points_to_moved(word, format_args!("memory of device {number}")));
+            }
             simulator.device.set_counters(state.counters);
             match (&simulator.model, &state.model) {
                 (Some(model), Some(state)) => {
@@ -201,9 +213,19 @@ impl Resumer {
                 (None, _) => {}
             }
         }
+        if !moved.is_empty() && model::gpu_name().is_some() {
+            log::report(|| {
+                "memory that the program has registered lies elsewhere in this run than when it was saved, so launches that use it \
+                 may take another time"
+                    .to_owned()
+            });
+        }
         let counts = self.saved.counts().map_err(|error| self.unreadable(&error))?;
         summary::set_counts(counts);
         let launch = self.saved.launch().map_err(|error| self.unreadable(&error))?;
+        if launch.is_some() && !moved.is_empty() {
+            return Err(self.moved("a launch that has begun may have its address"));
+        }
         launch.map(|launch| self.go_inside(launch, way)).transpose()
     }
 
@@ -220,6 +242,35 @@ impl Resumer {
         }
         simulator.device.add_printed(&printed);
         Ok(state)
+    }
+
+    /// Refuses what a step has brought to the host if there is an address in it of registered memory that lies elsewhere in this run.
+    pub(super) fn check_addresses(&self, number: u64, outcome: &Outcome) -> Result<(), Refused> {
+        let moved = Moved::since(&self.devices);
+        if moved.is_empty() {
+            return Ok(());
+        }
+        let written = outcome.written.iter().map(|(_, bytes)| bytes);
+        let word = written.chain(&outcome.received).find_map(|bytes| moved.first_in(bytes));
+        match word {
+            Some(word) => {
+                Err(self.points_to_moved(word, format_args!("what step {number} has brought to the host")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn points_to_moved(&self, word: u64, place: impl Display) -> Refused {
+        self.moved(format_args!("{place} has {word:#x} in it, an address of it"))
+    }
+
+    fn moved(&self, what: impl Display) -> Refused {
+        let message = format_args!(
+            "memory that the program has registered lies elsewhere in this run than when it was saved, and {what}"
+        );
+        let remedy = "Save the run before the program registers that memory or after it has done with it, and start it by \
+                      `voltsim run` and `voltsim resume`, which keep addresses";
+        refused(&self.file, &message, remedy)
     }
 
     fn take(&mut self, number: u64) -> Result<Option<Step>, Refused> {

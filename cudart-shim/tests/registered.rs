@@ -1,0 +1,102 @@
+//! Runs that are saved and resumed of a program whose registered memory lies elsewhere when it runs again.
+
+#![allow(clippy::expect_used)]
+
+mod common;
+
+use common::steps::{Place, command, compiled, text};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// An allocation of so many bytes makes the heap another than one of [`OTHER`] does.
+const USUAL: &str = "16";
+const OTHER: &str = "50000";
+
+/// Runs `registered` with arguments and settings: its exit status, and what it prints and says.
+fn run(arguments: &[&str], settings: &[(&str, &str)]) -> (Option<i32>, String, String) {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| compiled("registered"));
+    let output = command(program).args(arguments).envs(settings.iter().copied()).output();
+    let output = output.expect("the program starts");
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// What a run says that cannot go on from a checkpoint.
+fn refusal(arguments: &[&str], file: &str) -> String {
+    let (status, printed, said) = run(arguments, &[("VOLTSIM_RESUME", file)]);
+    assert_ne!(status, Some(0), "{printed}{said}");
+    said
+}
+
+/// Saves a run at a point; gives the file, and the run.
+fn saved(place: &Place, arguments: &[&str], point: &str) -> (String, (Option<i32>, String, String)) {
+    let file = place.path("here.vck");
+    let run = run(arguments, &[("VOLTSIM_CHECKPOINT", point), ("VOLTSIM_CHECKPOINT_FILE", &file)]);
+    assert_eq!(run.0, Some(0), "{}", run.2);
+    (file, run)
+}
+
+#[test]
+fn registered_memory_may_lie_elsewhere() {
+    let place = Place::new();
+    let late = place.path("late.vck");
+    let undisturbed = run(&[USUAL], &[]);
+    assert_eq!((undisturbed.0, undisturbed.2.as_str()), (Some(0), ""));
+    // The program registers other memory before its fourth launch.
+    for point in ["kernel=1", "kernel=2", "kernel=4", "kernel=6"] {
+        let (file, run_saved) = saved(&place, &[USUAL], point);
+        assert_eq!(run_saved, undisturbed, "saved at {point}");
+        let again = [
+            ("VOLTSIM_RESUME", file.as_str()),
+            ("VOLTSIM_CHECKPOINT", "kernel=6"),
+            ("VOLTSIM_CHECKPOINT_FILE", &late),
+        ];
+        assert_eq!(run(&[OTHER], &again), undisturbed, "resumed at {point}");
+        let twice = run(&[USUAL], &[("VOLTSIM_RESUME", &late)]);
+        assert_eq!(twice, undisturbed, "resumed at {point} and 6");
+    }
+}
+
+#[test]
+fn a_kept_address_of_registered_memory_that_lies_elsewhere_is_found() {
+    let place = Place::new();
+    for (mode, told) in [("keep", "memory of device 0"), ("tell", "what step 1 has brought to the host")] {
+        // At the first of these points the memory is still registered.
+        for point in ["kernel=3", "kernel=5"] {
+            let (file, _) = saved(&place, &[USUAL, mode], point);
+            let said = refusal(&[OTHER, mode], &file);
+            assert!(said.contains("lies elsewhere") && said.contains(told), "{mode}, {point}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_launch_that_has_begun_is_refused_when_registered_memory_lies_elsewhere() {
+    let place = Place::new();
+    let (file, _) = saved(&place, &[USUAL], "kernel=5,cta=0,ctas=1,instructions=2");
+    let said = refusal(&[OTHER], &file);
+    assert!(said.contains("lies elsewhere") && said.contains("a launch that has begun"), "{said}");
+}
+
+#[test]
+fn addresses_that_the_program_keeps_beside_what_kernels_change_are_those_of_the_resumed_run() {
+    let place = Place::new();
+    let (file, undisturbed) = saved(&place, &[USUAL, "around"], "kernel=5");
+    assert_eq!(run(&[OTHER, "around"], &[("VOLTSIM_RESUME", &file)]), undisturbed);
+}
+
+#[test]
+fn a_number_that_was_an_address_of_registered_memory_and_is_none_now_is_another_argument() {
+    let place = Place::new();
+    let (file, (_, _, told)) = saved(&place, &[USUAL, "number"], "kernel=3");
+    let said = refusal(&[OTHER, "number", told.trim()], &file);
+    assert!(said.contains("launch 1, kernel keep") && said.contains("remedy"), "{said}");
+}
+
+#[test]
+fn a_program_that_registers_another_amount_is_stopped() {
+    let place = Place::new();
+    let (file, _) = saved(&place, &[USUAL], "kernel=3");
+    let said = refusal(&[USUAL, "less"], &file);
+    assert!(said.contains("registered as number 1 with device 0 was 4000 bytes, and is 3992"), "{said}");
+}

@@ -268,6 +268,27 @@ mod tests {
     }
 
     #[test]
+    fn memory_of_each_kind_that_calls_ask_for_is_compared() {
+        let files = files();
+        use AllocationKind::{
+            Array, Device, Host, Imported, Managed, Mapped, MappedHost, Module, Registered,
+        };
+        for kind in [Array, Device, Host, Imported, Managed, Mapped, MappedHost, Module, Registered] {
+            let [one, other] = [b"one", b"two"].map(|bytes| {
+                let file = files.path(&format!("{kind:?} {bytes:?}"));
+                let mut writer = ChecksumsWriter::create(&file, &["./a.out".to_owned()], 1).unwrap();
+                let name = Name { device: 0, kind, number: 1 };
+                let sum = Sum { address: 0x1000, size: 3, digest: Digest::of(bytes) };
+                writer.add(1, "step", [(name, sum)].into()).unwrap();
+                writer.finish().unwrap();
+                file
+            });
+            let found = first_difference(&one, &other).unwrap().difference;
+            assert!(found[1].starts_with(&format!("device 0, {kind:?} allocation 1, 3 bytes")), "{found:?}");
+        }
+    }
+
+    #[test]
     fn a_run_that_was_resumed_is_compared_from_its_point_on() {
         let files = files();
         let [one, resumed] = [files.write("one", 1, &RUN), files.write("resumed", 1, &RUN[1..])];

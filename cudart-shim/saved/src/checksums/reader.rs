@@ -6,25 +6,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use functional::memory::AllocationKind;
+use serde::Deserialize;
+use serde::de::{IntoDeserializer, value};
 
 use super::{FORMAT, MAGIC, Name, Sum, Sums, word};
 use crate::step::Digest;
 
 /// Bytes of a line, at most.
 const LONGEST: u64 = 1 << 20;
-
-/// Kinds of allocations that have checksums.
-const KINDS: [AllocationKind; 9] = [
-    AllocationKind::Device,
-    AllocationKind::Array,
-    AllocationKind::Managed,
-    AllocationKind::Host,
-    AllocationKind::Registered,
-    AllocationKind::Module,
-    AllocationKind::Heap,
-    AllocationKind::Mapped,
-    AllocationKind::Imported,
-];
 
 /// Why checksums cannot be read or compared.
 #[derive(Debug, thiserror::Error)]
@@ -293,8 +282,8 @@ impl ChecksumsReader {
     }
 
     fn name(&self, device: &str, kind: &str, number: &str) -> Result<Name, ChecksumsError> {
-        let known = KINDS.into_iter().find(|known| format!("{known:?}") == kind);
-        let kind = known.ok_or_else(|| self.damaged(format!("`{kind}` is no kind of allocation")))?;
+        let known: Result<_, value::Error> = AllocationKind::deserialize(kind.into_deserializer());
+        let kind = known.map_err(|_| self.damaged(format!("`{kind}` is no kind of allocation")))?;
         Ok(Name { device: self.number(device)?, kind, number: self.number(number)? })
     }
 

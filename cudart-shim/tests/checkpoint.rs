@@ -171,6 +171,22 @@ fn an_address_of_the_programs_own_memory_may_be_another() {
 }
 
 #[test]
+fn a_launch_before_the_point_that_had_failed_fails_in_the_resumed_run() {
+    let place = Place::new();
+    let (program, file) = (compiled("trap"), place.path("here.vck"));
+    let printed = |settings: &[(&str, &str)]| {
+        let output = command(&program).envs(settings.iter().copied()).output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    for point in ["kernel=3", "kernel=4"] {
+        let saved = printed(&[("VOLTSIM_CHECKPOINT", point), ("VOLTSIM_CHECKPOINT_FILE", &file)]);
+        assert_eq!(saved, "0 0 2\n719 719 7\n0 0 4\n0 0 5\n");
+        assert_eq!(printed(&[("VOLTSIM_RESUME", &file)]), saved, "{point}");
+    }
+}
+
+#[test]
 fn a_change_after_the_point_is_the_programs_own_affair() {
     let place = Place::new();
     let (file, _) = place.save(7, &[]);

@@ -220,6 +220,8 @@ pub struct Outcome {
     pub printed: Vec<u8>,
     /// The body that a conditional node has chosen.
     pub choice: Option<u64>,
+    /// The code of the error (`cudaError_t`) that it has failed with, which every later call returned.
+    pub fault: Option<i32>,
     /// Simulated time when it was over, nanoseconds; 0 without a model.
     pub nanoseconds: u64,
 }

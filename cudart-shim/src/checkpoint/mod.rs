@@ -147,8 +147,9 @@ impl Phase {
             if let Some((asked, outcome)) = resumer.outcome(number, like)? {
                 outcome::apply(simulator, operation, &outcome).map_err(refuse)?;
                 resumer.check_addresses(number, &outcome)?;
+                let fault = outcome::fault(simulator, &outcome);
                 self.note(number, asked, outcome);
-                return Ok(Left::Nothing);
+                return Ok(Left::Over(fault.map_or(Ok(()), Err)));
             }
             // What the launch had done before is part of what it does.
             let before = self.before(simulator, operation);
@@ -257,7 +258,6 @@ pub(crate) fn perform(
     let left = checkpoints
         .update(|phase| phase.left_of(simulator, operation, (number, &asked), launched, &mut begun));
     match left.map_err(|refused| refused.fault(simulator))? {
-        Left::Nothing => Ok(()),
         Left::Over(result) => result,
         Left::Work(mut before) => {
             // What a launch that has begun has read before is not known.
@@ -268,7 +268,7 @@ pub(crate) fn perform(
             let result = execute(Resumption { begun: begun.as_ref(), parameter_reads });
             if let Some(before) = before {
                 let mut phase = checkpoints.phase.lock();
-                phase.after(simulator, operation, (number, asked), before, result.is_ok());
+                phase.after(simulator, operation, (number, asked), before, result.as_ref().err());
             }
             result
         }
@@ -279,9 +279,7 @@ pub(crate) fn perform(
 enum Left {
     /// All of it, or what is left of a launch. If it is to be recorded, what was there before.
     Work(Option<Before>),
-    /// Nothing: it was done in the saved run.
-    Nothing,
-    /// Nothing: it has ended so.
+    /// Nothing: it has ended so, in this run or in the saved one.
     Over(Result<(), DeviceFault>),
 }
 

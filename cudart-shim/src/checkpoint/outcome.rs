@@ -2,8 +2,9 @@
 
 use super::asked::having_read;
 use super::{Phase, arguments, place};
+use crate::error::{self, Error};
 use crate::operation::Operation;
-use crate::simulator::{Simulator, owner_of};
+use crate::simulator::{DeviceFault, Simulator, owner_of};
 use functional::parameters::ParameterReads;
 use saved_run::{Address, Asked, Outcome};
 use std::sync::Arc;
@@ -56,18 +57,18 @@ impl Phase {
         Some(Before { parameter_reads: arguments::reads(launch), ..Before::kernel(simulator) })
     }
 
-    /// Records a step that has been done.
+    /// Records a step that has been done, or has failed.
     pub(super) fn after(
         &mut self,
         simulator: &Simulator,
         operation: &Operation,
         (number, asked): (u64, Asked),
         before: Before,
-        succeeded: bool,
+        fault: Option<&DeviceFault>,
     ) {
         let reads = before.parameter_reads.clone();
         let printed = before.printed_since(simulator);
-        let Some(recorder) = self.recorder.as_mut().filter(|_| succeeded) else { return };
+        let Some(recorder) = self.recorder.as_mut() else { return };
         let written = match operation {
             Operation::Kernel(_) => recorder.shadow.changes(),
             _ => Ok(Vec::new()),
@@ -75,8 +76,10 @@ impl Phase {
         match written {
             Ok(written) => {
                 let nanoseconds = simulator.model.as_ref().map_or(0, |model| model.now());
-                let received = received(operation);
-                let outcome = Outcome { received, written, printed, nanoseconds, ..Outcome::default() };
+                // The memory of a copy that has failed may be gone.
+                let received = if fault.is_none() { received(operation) } else { None };
+                let fault = fault.map(|fault| fault.error.code());
+                let outcome = Outcome { received, written, printed, fault, nanoseconds, choice: None };
                 let asked = match reads {
                     Some(reads) => having_read(asked, operation, &reads),
                     None => asked,
@@ -94,6 +97,12 @@ fn received(operation: &Operation) -> Option<Vec<u8>> {
         Operation::Copy(copy) if copy.is_from_device() && !copy.is_to_device() => Some(copy.pack_target()),
         _ => None,
     }
+}
+
+/// How a step has failed in the saved run, if it has.
+pub(super) fn fault(simulator: &Simulator, outcome: &Outcome) -> Option<DeviceFault> {
+    let error = error::texts(outcome.fault?).and_then(|texts| texts.error).unwrap_or(Error::Unknown);
+    Some(DeviceFault { device: simulator.ordinal, error })
 }
 
 /// Gives the host what it had from a step in the saved run.

@@ -71,12 +71,11 @@ impl Contents {
         Ok(contents)
     }
 
-    /// Is the launch one that should be there? A resumed run has none before its point.
+    /// Is the launch one that should be there, if it comes after one that is?
     fn lacks(&self, launch: u64) -> bool {
         let is_after = |last: &u64| self.error.is_none() || launch < *last;
         launch.is_multiple_of(self.every)
             && !self.launches.contains(&launch)
-            && self.launches.first().is_some_and(|first| *first < launch)
             && self.launches.last().is_some_and(is_after)
     }
 }
@@ -94,6 +93,9 @@ struct Run<'o> {
     file: PathBuf,
     reader: ChecksumsReader,
     other: &'o Contents,
+    /// It has come to a launch that the other has. What comes before is before the point of the other, if that was resumed: lower
+    /// numbers, and of launches that do not depend on each other higher ones too.
+    has_met: bool,
 }
 
 /// What comes next in a run.
@@ -108,15 +110,16 @@ enum Next {
 
 impl Run<'_> {
     fn open<'o>(file: &Path, other: &'o Contents) -> Result<Run<'o>, ChecksumsError> {
-        Ok(Run { file: file.to_owned(), reader: ChecksumsReader::open(file)?, other })
+        Ok(Run { file: file.to_owned(), reader: ChecksumsReader::open(file)?, other, has_met: false })
     }
 
     fn next(&mut self) -> Next {
         while let Ok(Some(launch)) = self.reader.next_launch() {
             if self.other.launches.contains(&launch.number) {
+                self.has_met = true;
                 return Next::Common(launch);
             }
-            if self.other.lacks(launch.number) {
+            if self.has_met && self.other.lacks(launch.number) {
                 return Next::Alone(launch);
             }
         }
@@ -293,6 +296,16 @@ mod tests {
         let files = files();
         let [one, resumed] = [files.write("one", 1, &RUN), files.write("resumed", 1, &RUN[1..])];
         let same = Compared { launches: 2, ..Compared::default() };
+        assert_eq!(first_difference(&one, &resumed).unwrap(), same);
+        assert_eq!(first_difference(&resumed, &one).unwrap(), same);
+    }
+
+    #[test]
+    fn a_launch_of_a_higher_number_may_come_before_the_point_of_a_run_that_was_resumed() {
+        let files = files();
+        let run = [RUN[0], RUN[2], RUN[1]];
+        let [one, resumed] = [files.write("one", 1, &run), files.write("resumed", 1, &run[2..])];
+        let same = Compared { launches: 1, ..Compared::default() };
         assert_eq!(first_difference(&one, &resumed).unwrap(), same);
         assert_eq!(first_difference(&resumed, &one).unwrap(), same);
     }

@@ -51,7 +51,7 @@ const TIMED: [&str; 15] = [
 const EVERY_RESUMED: &str = "VOLTSIM_TEST_EVERY_RESUMED";
 
 /// Programs that are saved and resumed whenever the suite runs.
-const RESUMED: [&str; 14] = [
+const RESUMED: [&str; 15] = [
     "bfs",
     "convolution",
     "cub_device",
@@ -62,6 +62,7 @@ const RESUMED: [&str; 14] = [
     "heat",
     "host_functions",
     "managed_memory",
+    "memory_copies",
     "stream_memory_operations",
     "surfaces",
     "symbols",

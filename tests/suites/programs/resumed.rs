@@ -1,5 +1,6 @@
 //! Runs that are saved at points of every kind, resumed, and compared with the run that is left alone: exit status, output,
-//! what is counted, and before the last launch the memory of the devices and all that the host has got from them.
+//! what is counted, the memory of the devices after each launch from the point on, and before the last launch all that the host has
+//! got from them.
 
 use crate::dice::Dice;
 use crate::run::{Runner, with_executable};
@@ -10,7 +11,7 @@ use std::process::Command;
 use voltsim_tests::catalogue::{Mode, Program};
 
 /// Programs that no run can go on from, and why.
-pub(crate) const NOT_RESUMED: [(&str, &str); 10] = [
+pub(crate) const NOT_RESUMED: [(&str, &str); 9] = [
     ("device_printf", "CTAs print in another order"),
     ("external_memory", "it has memory of another process"),
     ("graph_capture", "it prints times"),
@@ -18,21 +19,26 @@ pub(crate) const NOT_RESUMED: [(&str, &str); 10] = [
     ("interprocess", "its processes share memory"),
     ("large_module", "it prints times"),
     ("memory_attributes", "it launches nothing"),
-    (
-        "memory_copies",
-        "a kernel gets memory of the program's own, which lies elsewhere when the run is resumed",
-    ),
     ("sass_only", "it launches nothing"),
     ("thousand_threads", "its threads make calls in any order"),
 ];
 
 /// Programs that no timed run can go on from with the same statistics and output, and why.
-pub(crate) const NOT_TIMED_RESUMED: [(&str, &str); 2] = [
+pub(crate) const NOT_TIMED_RESUMED: [(&str, &str); 5] = [
     (
         "bfs",
         "threads look at what others are just writing, so with two threads of the host each run is another",
     ),
+    (
+        "device_malloc",
+        "with two threads of the host its CTAs allocate in any order, so each run has other addresses",
+    ),
     ("device_reset", "it looks at how much memory the process has, of which a resumed one has more"),
+    ("memory_copies", "memory that it registers lies elsewhere in each run, and takes other sectors there"),
+    (
+        "virtual_functions",
+        "with two threads of the host its CTAs allocate in any order, so each run has other addresses",
+    ),
 ];
 
 /// Points of a kind that a program cannot be saved at, and why.
@@ -48,9 +54,10 @@ const OTHER_ORDER: [(&str, &str); 1] = [(
     "of nodes that do not depend on each other the one of the higher number may run first",
 )];
 
-/// Programs that have other memory at the last launch when a launch before it was executed up to a point first, and why.
-const OTHER_MEMORY: [(&str, &str); 3] = [
+/// Programs that have other memory when a launch was executed up to a point first, and why.
+const OTHER_MEMORY: [(&str, &str); 4] = [
     ("bfs", "its queue is in the order in which CTAs add to it"),
+    ("spin_lock", "its lists are in the order in which CTAs get their locks"),
     (
         "thrust_algorithms",
         "it allocates by how many registers kernels have, which are those of machine code then",
@@ -58,8 +65,20 @@ const OTHER_MEMORY: [(&str, &str); 3] = [
     ("virtual_functions", "which CTA allocates first, and where code lies, is another matter then"),
 ];
 
+/// Programs that have other memory after some launch in each run, and why.
+const OTHER_CHECKSUMS: [(&str, &str); 1] = [("clocks", "it writes down what the time is")];
+
+/// Programs that have other memory after some launch, though not before the last one, when a launch was executed up to a point
+/// first, and why.
+const OTHER_CHECKSUMS_INSIDE: [(&str, &str); 2] = [
+    ("cub_device", "it allocates by how many registers kernels have, which are those of machine code then"),
+    ("device_malloc", "which CTA allocates first is another matter then"),
+];
+
 /// Points of a kind that are drawn until one is found at which the run can be saved.
-const DRAWS: u64 = 5;
+const DRAWS: u64 = 20;
+/// Of so many points one is at a launch's first CTA.
+const FIRST: u64 = 5;
 
 /// Kinds of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +181,8 @@ struct Undisturbed {
     launches: Vec<Launch>,
     /// The checkpoint of the run before its last launch.
     late: PathBuf,
+    /// Checksums of its memory after each launch.
+    checksums: PathBuf,
 }
 
 impl Saver<'_> {
@@ -178,7 +199,7 @@ impl Saver<'_> {
             let mut complaint = String::new();
             while (saved.len() as u64) < points && draws < points * DRAWS {
                 draws += 1;
-                let from_first = draws == points * DRAWS;
+                let from_first = draws.is_multiple_of(FIRST);
                 let point = drawn(kind, &undisturbed.launches, &mut dice, from_first);
                 let threads = [["1", "2"], ["2", "1"], ["2", "2"], ["1", "1"]][dice.below(4) as usize];
                 match self.at(&point, threads, &undisturbed)? {
@@ -226,12 +247,13 @@ impl Saver<'_> {
         let ended = self.run(&["run"], "1")?;
         let launches = launches(&timeline, &serde_json::from_str(&ended.counted)?);
         let (late, last) = (self.file("late.vck"), format!("kernel={}", launches.len()));
-        let saved = self.run(&["run", "--checkpoint", &last, "-o", &late], "1")?;
+        let checksums = self.file("undisturbed.sums");
+        let saved = self.run(&["run", "--checkpoint", &last, "-o", &late, "--checksums", &checksums], "1")?;
         if !Path::new(&late).exists() {
             return Err(format!("it cannot be saved before its last launch, {last}: {}", saved.stderr).into());
         }
         self.compare(&saved, &ended, &format!("saved at {last}"))?;
-        Ok(Undisturbed { ended, launches, late: late.into() })
+        Ok(Undisturbed { ended, launches, late: late.into(), checksums: checksums.into() })
     }
 
     /// Saves the run at a point, goes on from there, and says what was compared; or why there is no checkpoint.
@@ -241,8 +263,9 @@ impl Saver<'_> {
         threads: [&str; 2],
         undisturbed: &Undisturbed,
     ) -> Result<Result<String, String>, Failed> {
-        let (file, late) = (self.file("run.vck"), self.file("resumed.vck"));
-        for old in [&file, &late] {
+        let (file, late, checksums) =
+            (self.file("run.vck"), self.file("resumed.vck"), self.file("resumed.sums"));
+        for old in [&file, &late, &checksums] {
             let _ = std::fs::remove_file(old);
         }
         let saved = self.run(&["run", "--checkpoint", point, "-o", &file], threads[0])?;
@@ -262,12 +285,20 @@ impl Saver<'_> {
         let is_saved_again = !point.starts_with(&format!("{last},")) && !self.is_in(&OTHER_ORDER);
         let again = ["--checkpoint", &last, "-o", &late];
         let again = if is_saved_again { &again[..] } else { &[] };
-        let resumed = self.run(&[&["resume", &file], again].concat(), threads[1])?;
+        let arguments = [&["resume", &file, "--checksums", &checksums], again].concat();
+        let resumed = self.run(&arguments, threads[1])?;
         let resumed_at = format!("resumed at {point} with {} threads", threads[1]);
         self.compare(&resumed, &alone, &resumed_at)?;
-        let has_memory = is_saved_again && !(is_inside && self.is_in(&OTHER_MEMORY));
-        if has_memory {
-            self.compare_memory(&undisturbed.late, Path::new(&late), &resumed_at)?;
+        let has_memory = !(is_inside && self.is_in(&OTHER_MEMORY));
+        let has_other_checksums =
+            self.is_in(&OTHER_CHECKSUMS) || (is_inside && self.is_in(&OTHER_CHECKSUMS_INSIDE));
+        // If all launches from the point on fail, there are no checksums.
+        if has_memory && !has_other_checksums && has_launch_from(point, &undisturbed.checksums)? {
+            self.compare_files(&undisturbed.checksums, Path::new(&checksums), &resumed_at)?;
+        }
+        if has_memory && is_saved_again {
+            let before_last = format!("{resumed_at}, before its last launch");
+            self.compare_files(&undisturbed.late, Path::new(&late), &before_last)?;
         }
         Ok(Ok(format!("{} threads{}", threads.join(" and "), if has_memory { ", memory" } else { "" })))
     }
@@ -299,8 +330,8 @@ impl Saver<'_> {
         Ok(())
     }
 
-    /// Refuses a checkpoint that has something else than another one.
-    fn compare_memory(&self, one: &Path, other: &Path, which: &str) -> Result<(), Failed> {
+    /// Refuses a checkpoint, or checksums, that have something else than others.
+    fn compare_files(&self, one: &Path, other: &Path, which: &str) -> Result<(), Failed> {
         let mut diff = Command::new(self.runner.command);
         let diff = diff.args(["checkpoint", "diff"]).arg(one).arg(other).output()?;
         if diff.status.success() {
@@ -308,8 +339,16 @@ impl Saver<'_> {
         }
         let found = [diff.stdout, diff.stderr].concat();
         let found = String::from_utf8_lossy(&found);
-        Err(format!("{which}, it has something else before its last launch\n{}", beginning(&found)).into())
+        Err(format!("{which}, it has something else\n{}", beginning(&found)).into())
     }
+}
+
+/// Are there checksums after the launch at a point, or a later one?
+fn has_launch_from(point: &str, checksums: &Path) -> Result<bool, Failed> {
+    let number = |text: &str| text.split(['=', ',', '\t']).nth(1)?.parse::<u64>().ok();
+    let first = number(point);
+    let text = std::fs::read_to_string(checksums)?;
+    Ok(text.lines().filter(|line| line.starts_with("launch\t")).any(|line| number(line) >= first))
 }
 
 /// The first lines of a text.

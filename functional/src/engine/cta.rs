@@ -53,6 +53,11 @@ pub(crate) struct Simulated {
 }
 
 impl CtaState {
+    /// The SM that it is on, if time is simulated.
+    pub(crate) fn sm(&self) -> Option<u32> {
+        self.simulated.as_ref().map(|simulated| simulated.residence.sm)
+    }
+
     /// The current op touches the texel at this address.
     pub(crate) fn touch_texel(&mut self, address: u64) {
         if let Some(simulated) = &mut self.simulated {

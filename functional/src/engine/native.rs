@@ -168,7 +168,7 @@ fn allocate(w: &Running<'_>, size: u64, align: u64) -> u64 {
     if device.heap_used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_err() {
         return 0;
     }
-    match device.memory.allocate(size, align, AllocationKind::Heap) {
+    match device.memory.allocate_on(w.cta.sm(), size, align, AllocationKind::Heap) {
         Ok(address) => {
             if let Some(checks) = &w.grid.checks {
                 checks.lock().forget(address, size);

@@ -1,9 +1,11 @@
 //! Which parts of the reserved range are taken: allocations, and a first-fit list of free stretches.
 //!
 //! First fit by address makes addresses a function of the sequence of calls alone, which resuming relies on. What kernels
-//! take while they run comes from the other end, since it may come at any moment between the program's calls.
+//! take while they run comes from the other end, since it may come at any moment between the program's calls; in timed launches each SM
+//! has an area of its own there, since SMs run in any order.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -124,12 +126,14 @@ impl FreeList {
         Some(address)
     }
 
-    /// Takes the end of the last stretch that holds `size` bytes at the alignment, a power of two.
-    pub(super) fn take_last(&mut self, size: u64, align: u64) -> Option<u64> {
-        let (start, end, address) = self.stretches.iter().rev().find_map(|(&start, &length)| {
+    /// Takes the end of the last stretch that holds `size` bytes at the alignment, a power of two, in a range.
+    pub(super) fn take_last(&mut self, within: &Range<u64>, size: u64, align: u64) -> Option<u64> {
+        let reaching = self.stretches.range(..within.end).rev();
+        let mut reaching = reaching.take_while(|(start, length)| **start + **length > within.start);
+        let (start, end, address) = reaching.find_map(|(&start, &length)| {
             let end = start + length;
-            let address = end.checked_sub(size)? & !(align - 1);
-            (address >= start).then_some((start, end, address))
+            let address = end.min(within.end).checked_sub(size)? & !(align - 1);
+            (address >= start.max(within.start)).then_some((start, end, address))
         })?;
         self.cut(start, end, address, size);
         Some(address)

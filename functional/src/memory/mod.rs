@@ -18,6 +18,7 @@ pub use saved::{MemoryState, RestoreError};
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -43,6 +44,10 @@ const FIRST_OF_MEMORY: u64 = SHARED_WINDOW + CLUSTER_WINDOWS;
 
 /// Address space reserved, bytes.
 const RESERVED: u64 = 1 << 40;
+
+/// Areas at the end of the reserved range, from which SMs of timed launches take memory: their number, and bytes of each, at most.
+const AREAS: u64 = 256;
+const AREA: u64 = 1 << 30;
 
 /// Why device memory could not serve a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -187,6 +192,18 @@ impl Memory {
 
     /// Allocates `size` bytes aligned to `align`; contents are zero.
     pub fn allocate(&self, size: u64, align: u64, kind: AllocationKind) -> Result<u64, MemoryError> {
+        self.allocate_on(None, size, align, kind)
+    }
+
+    /// The same for a kernel on an SM, if it is known: addresses do not depend on what other SMs allocate then, as long as the SM's area
+    /// has room and no other SM frees what is in it.
+    pub(crate) fn allocate_on(
+        &self,
+        sm: Option<u32>,
+        size: u64,
+        align: u64,
+        kind: AllocationKind,
+    ) -> Result<u64, MemoryError> {
         if !align.is_power_of_two() {
             return Err(MemoryError::Alignment(align));
         }
@@ -201,7 +218,10 @@ impl Memory {
         let reserved = size.max(1).checked_next_multiple_of(unit).ok_or(full.clone())?;
         let align = align.max(unit);
         let taken = match kind.is_of_kernels() {
-            true => state.free.take_last(reserved, align),
+            true => {
+                let area = sm.and_then(|sm| state.free.take_last(&self.area(sm), reserved, align));
+                area.or_else(|| state.free.take_last(&(0..u64::MAX), reserved, align))
+            }
             false => state.free.take(reserved, align),
         };
         let address = taken.ok_or(full)?;
@@ -211,6 +231,13 @@ impl Memory {
         self.used.fetch_add(charged, Ordering::Relaxed);
         state.set_live(address, size, reserved, kind);
         Ok(address)
+    }
+
+    /// From where an SM of a timed launch takes memory.
+    fn area(&self, sm: u32) -> Range<u64> {
+        let size = AREA.min(self.arena.length() / 2 / AREAS);
+        let end = self.arena.base() + self.arena.length() - u64::from(sm) % AREAS * size;
+        end - size..end
     }
 
     /// Allocates `size` bytes at an address that an allocation of this kind, which takes no room on the device, has had;
@@ -382,6 +409,31 @@ mod tests {
 
     fn memory() -> Memory {
         Memory::new(1 << 30).unwrap()
+    }
+
+    #[test]
+    fn where_an_sm_allocates_does_not_depend_on_what_others_allocate() {
+        let sizes = [(3, 100), (5, 5 << 20), (3, 300), (0, 1), (5, 70)];
+        let addresses = |order: [usize; 5]| {
+            let memory = memory();
+            let mut addresses = [0; 5];
+            for index in order {
+                let (sm, size) = sizes[index];
+                let address = memory.allocate_on(Some(sm), size, 16, AllocationKind::Heap).unwrap();
+                addresses[index] = address - memory.arena.base();
+            }
+            addresses
+        };
+        assert_eq!(addresses([0, 1, 2, 3, 4]), addresses([1, 3, 4, 0, 2]));
+    }
+
+    #[test]
+    fn an_sm_whose_area_is_full_allocates_elsewhere() {
+        let memory = memory();
+        let [first, second] =
+            [(); 2].map(|()| memory.allocate_on(Some(2), AREA / 4 * 3, 16, AllocationKind::Heap).unwrap());
+        let area = memory.area(2);
+        assert!(area.contains(&first) && !area.contains(&second));
     }
 
     #[test]

@@ -24,21 +24,13 @@ pub(crate) const NOT_RESUMED: [(&str, &str); 9] = [
 ];
 
 /// Programs that no timed run can go on from with the same statistics and output, and why.
-pub(crate) const NOT_TIMED_RESUMED: [(&str, &str); 5] = [
+pub(crate) const NOT_TIMED_RESUMED: [(&str, &str); 3] = [
     (
         "bfs",
         "threads look at what others are just writing, so with two threads of the host each run is another",
     ),
-    (
-        "device_malloc",
-        "with two threads of the host its CTAs allocate in any order, so each run has other addresses",
-    ),
     ("device_reset", "it looks at how much memory the process has, of which a resumed one has more"),
     ("memory_copies", "memory that it registers lies elsewhere in each run, and takes other sectors there"),
-    (
-        "virtual_functions",
-        "with two threads of the host its CTAs allocate in any order, so each run has other addresses",
-    ),
 ];
 
 /// Points of a kind that a program cannot be saved at, and why.

@@ -273,7 +273,8 @@ fn prepare(
 /// A new parameter block of so many bytes.
 fn parameter_block(call: &Call<'_, '_>, bytes: u64, parameters: Parameters) -> Outcome<u64> {
     let memory = &call.w.grid.owner.memory;
-    let address = memory.allocate(bytes.max(1), ALLOCATION_ALIGNMENT, AllocationKind::Parameters);
+    let sm = call.w.cta.sm();
+    let address = memory.allocate_on(sm, bytes.max(1), ALLOCATION_ALIGNMENT, AllocationKind::Parameters);
     let address = address.map_err(|_| error::MEMORY_ALLOCATION)?;
     if let Some(checks) = &call.w.grid.checks {
         checks.lock().forget(address, bytes);

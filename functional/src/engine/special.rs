@@ -94,10 +94,7 @@ fn per_lane(register: S, grid: &Grid, cta: &CtaState, warp: u32) -> [u32; 32] {
         S::ClusterNctarank => grid.ctas_per_cluster(),
         S::Warpid => cta.simulated.as_ref().map_or(0, |simulated| simulated.residence.first_warp) + warp,
         S::Nwarpid => grid.device.warps_per_sm,
-        S::Smid => match &cta.simulated {
-            Some(simulated) => simulated.residence.sm,
-            None => (cta.index % u64::from(grid.device.sms)) as u32,
-        },
+        S::Smid => cta.sm().unwrap_or_else(|| (cta.index % u64::from(grid.device.sms)) as u32),
         S::Nsmid => grid.device.sms,
         S::TotalSmemSize => grid.program.static_shared + grid.dynamic_shared,
         S::AggrSmemSize => grid.shared_bytes(),

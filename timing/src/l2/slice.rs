@@ -262,7 +262,8 @@ impl Slice {
     pub fn fill(&mut self, clock: Clock, cycle: u64, slot: u32, sector: u8) {
         let cycle = clock.from_core(cycle);
         self.fills.push_back(Fill { cycle, slot, sector });
-        self.foresee_slot(slot);
+        self.tags.foresee_fill(slot);
+        self.waiting.foresee(slot);
         self.next = self.next.min(cycle);
     }
 
@@ -357,30 +358,14 @@ impl Slice {
             Ok(()) => {
                 self.input.pop_front();
                 self.taken += 1;
-                self.foresee_places(spec);
+                if let Some(next) = self.input.front() {
+                    self.tags.foresee_line(spec, next.set, next.line);
+                }
             }
             Err((cause, needs)) => {
                 self.stalled = Some(Stalled { cause, since: cycle, blocked: true, needs });
             }
         }
-    }
-
-    /// The next request is going to be looked up, and the one after it a little later.
-    fn foresee_places(&self, spec: &L2Spec) {
-        if let Some(Arrival { line, set, .. }) = self.input.front() {
-            let found = self.tags.find(spec, *set, *line);
-            if let Some(slot) = found.or_else(|| self.tags.victim(spec, *set)) {
-                self.foresee_slot(slot);
-            }
-        }
-        if let Some(Arrival { set, .. }) = self.input.get(1) {
-            self.tags.foresee_ways(spec, *set);
-        }
-    }
-
-    fn foresee_slot(&self, slot: u32) {
-        self.tags.foresee_slot(slot);
-        self.waiting.foresee(slot);
     }
 
     /// If the first request waits for this, it may be able to go on.

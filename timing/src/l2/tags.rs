@@ -155,13 +155,16 @@ impl Tags {
         self.tags[set as usize..(set + spec.ways) as usize].iter().step_by(8).for_each(fetch);
     }
 
-    /// A line of a set is going to be looked for, and may need a place.
-    pub(super) fn foresee_ways(&self, spec: &L2Spec, set: u32) {
-        fetch_all(&self.used[set as usize..(set + spec.ways) as usize]);
+    /// The same a little later.
+    pub(super) fn foresee_line(&self, spec: &L2Spec, set: u32, line: u64) {
+        match self.find(spec, set, line) {
+            Some(slot) => fetch(&self.lines[slot as usize]),
+            None => fetch_all(&self.used[set as usize..(set + spec.ways) as usize]),
+        }
     }
 
-    /// A sector of a slot is going to be asked for, or to come.
-    pub(super) fn foresee_slot(&self, slot: u32) {
+    /// A sector of a slot is going to come.
+    pub(super) fn foresee_fill(&self, slot: u32) {
         fetch(&self.lines[slot as usize]);
     }
 

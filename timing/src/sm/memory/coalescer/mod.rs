@@ -126,12 +126,13 @@ impl Coalesced {
 
     /// Splits an access into lines; it is empty before.
     pub fn coalesce(&mut self, policy: CoalescerPolicy, pattern: &Pattern<'_>) -> Footprint {
-        self.shape = Shape::of(pattern);
+        let eights = shape::eights(pattern);
+        self.shape = Shape::of(pattern, &eights);
         match (policy, self.shape) {
             (CoalescerPolicy::Volta, Shape::Consecutive) => shape::consecutive(pattern, &mut self.lines),
             (CoalescerPolicy::Volta, Shape::Uniform) => shape::uniform(pattern, &mut self.lines),
             _ => {
-                runs::find(pattern, &mut self.runs);
+                runs::find(pattern, &eights, &mut self.runs);
                 let coalesce = match policy {
                     CoalescerPolicy::Volta => volta::coalesce,
                     CoalescerPolicy::VoltaByEight => volta::coalesce_by_eight,
@@ -145,7 +146,7 @@ impl Coalesced {
     /// The runs of the access that was coalesced.
     pub fn runs(&mut self, pattern: &Pattern<'_>) -> &[Run] {
         if self.runs.is_empty() {
-            runs::find(pattern, &mut self.runs);
+            runs::find(pattern, &shape::eights(pattern), &mut self.runs);
         }
         &self.runs
     }
@@ -156,7 +157,8 @@ impl Coalesced {
             let mut addresses = [0; WARP_SIZE];
             addresses[..texels.len()].copy_from_slice(texels);
             let active = LaneMask::MAX >> (WARP_SIZE - texels.len());
-            runs::find(&Pattern { active, addresses: &addresses, width, marks }, &mut self.runs);
+            let pattern = Pattern { active, addresses: &addresses, width, marks };
+            runs::find(&pattern, &shape::eights(&pattern), &mut self.runs);
         }
         add(&self.runs, &mut self.lines, &mut self.index);
         let distinct = sectors(&self.lines);
@@ -168,18 +170,23 @@ impl Coalesced {
 fn add(runs: &[Run], lines: &mut Vec<Line>, index: &mut LineIndex) {
     let start = lines.len();
     index.clear();
+    let mut last = start;
     for run in runs {
         let Run { line, sectors, bytes, .. } = *run;
         let lanes = if bytes == 0 { 0 } else { run.lanes };
-        match index.find(line, |number| lines[start + number].address == line) {
-            Ok(number) => {
-                let known = &mut lines[start + number];
-                known.sectors |= sectors;
-                known.bytes |= bytes;
-                known.lanes |= lanes;
+        if lines.get(last).is_none_or(|last| last.address != line) {
+            match index.find(line, |number| lines[start + number].address == line) {
+                Ok(number) => last = start + number,
+                Err(number) => {
+                    last = start + number;
+                    lines.push(Line { address: line, ..Line::default() });
+                }
             }
-            Err(_) => lines.push(Line { address: line, sectors, bytes, lanes, ..Line::default() }),
         }
+        let known = &mut lines[last];
+        known.sectors |= sectors;
+        known.bytes |= bytes;
+        known.lanes |= lanes;
     }
 }
 

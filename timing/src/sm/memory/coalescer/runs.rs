@@ -4,6 +4,7 @@
 use warp_stream::{LaneMask, WARP_SIZE};
 
 use super::Pattern;
+use super::shape::{EIGHTS, Shape};
 use crate::message::LINE_BYTES;
 
 /// Bytes of a word of a line, the finest that loads are looked at in.
@@ -42,8 +43,9 @@ impl Run {
 /// Sectors that words lie in, one bit each.
 fn sectors(words: u16) -> u8 {
     let pairs = words | words >> 1;
-    let fours = pairs | pairs >> 2;
-    (fours & 1 | fours >> 3 & 2 | fours >> 6 & 4 | fours >> 9 & 8) as u8
+    let fours = (pairs | pairs >> 2) & 0x1111;
+    // Bits 0, 4, 8 and 12 come to lie side by side.
+    ((u32::from(fours) * 0x1248) >> 12 & 0xf) as u8
 }
 
 /// Lanes of a warp that an L1 can serve together: as many as ask for a line's bytes, at least four.
@@ -52,40 +54,68 @@ pub fn lanes_per_part(width: u8) -> usize {
 }
 
 /// Lanes that are looked at together.
-const EIGHT: usize = 8;
+pub const EIGHT: usize = 8;
 
-/// Finds the runs of a pattern, in the order of the lanes. None goes from one eight of lanes to the next, nor from a part
-/// ([`lanes_per_part`]) to the next.
-pub fn find(pattern: &Pattern<'_>, runs: &mut Vec<Run>) {
+/// Finds the runs of a pattern whose eights of lanes lie so, in the order of the lanes. None goes from one eight of lanes to
+/// the next, nor from a part ([`lanes_per_part`]) to the next.
+pub fn find(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS], runs: &mut Vec<Run>) {
     let most = lanes_per_part(pattern.width).min(EIGHT);
-    let (eights, _) = pattern.addresses.as_chunks::<EIGHT>();
-    for (first, addresses) in (0_u8..).step_by(EIGHT).zip(eights) {
-        let active = (pattern.active >> first) as u8;
-        let all = active == u8::MAX && most == EIGHT;
-        let line = if all { one_line(addresses, pattern.width) } else { None };
-        match line {
-            Some((line, words)) => {
-                let mut run =
-                    Run { line, words, sectors: sectors(words), bytes: 0, lanes: 0xff << first, first };
-                if pattern.marks {
-                    let touched =
-                        |address: &u64| super::ones((address % LINE_BYTES) as u32, pattern.width.into());
-                    run.bytes = addresses.iter().fold(0, |bytes, address| bytes | touched(address));
-                }
-                runs.push(run);
-            }
-            None => find_lane_by_lane(pattern, first, active, most as u8, runs),
+    let (chunks, _) = pattern.addresses.as_chunks::<EIGHT>();
+    for eight in 0..EIGHTS {
+        let first = (eight * EIGHT) as u8;
+        match one_line(&chunks[eight], pattern, eights[eight]).filter(|_| most == EIGHT) {
+            Some(run) => runs.push(Run { lanes: 0xff << first, first, ..run }),
+            None => find_in_any(pattern, first, most as u8, runs),
         }
     }
 }
 
-/// The line that eight lanes touch, if it is one, and its words: the common case. No lane is across the end of a word.
-fn one_line(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
-    if !matches!(width, 1 | 2 | 4 | 8 | 16) {
+/// The run of eight lanes that touch one line, one byte after the other or all the same: most do.
+fn one_line(addresses: &[u64; EIGHT], pattern: &Pattern<'_>, shape: Shape) -> Option<Run> {
+    let width = u32::from(pattern.width.max(1));
+    let count = match shape {
+        Shape::Uniform => width,
+        Shape::Consecutive => width * EIGHT as u32,
+        Shape::Any => return None,
+    };
+    let offset = (addresses[0] % LINE_BYTES) as u32;
+    if offset + count > LINE_BYTES as u32 {
         return None;
     }
-    if let Some(found) = one_stretch(addresses, width) {
-        return Some(found);
+    let words = words_of(offset, count);
+    let bytes = if pattern.marks { super::ones(offset, count) } else { 0 };
+    Some(Run {
+        line: addresses[0] - u64::from(offset),
+        words,
+        sectors: sectors(words),
+        bytes,
+        ..Run::default()
+    })
+}
+
+/// The runs of eight lanes, of which `first` is the first, that lie anyhow.
+#[inline(never)]
+fn find_in_any(pattern: &Pattern<'_>, first: u8, most: u8, runs: &mut Vec<Run>) {
+    let active = (pattern.active >> first) as u8;
+    let (eights, _) = pattern.addresses.as_chunks::<EIGHT>();
+    let addresses = &eights[usize::from(first) / EIGHT];
+    let whole = active == u8::MAX && usize::from(most) == EIGHT;
+    let line = if whole { one_line_of_any(addresses, pattern.width) } else { None };
+    let Some((line, words)) = line else {
+        return find_lane_by_lane(pattern, first, active, most, runs);
+    };
+    let touched = |address: &u64| super::ones((address % LINE_BYTES) as u32, pattern.width.into());
+    let bytes = match pattern.marks {
+        true => addresses.iter().fold(0, |bytes, address| bytes | touched(address)),
+        false => 0,
+    };
+    runs.push(Run { line, words, sectors: sectors(words), bytes, lanes: 0xff << first, first });
+}
+
+/// The line that eight lanes touch, if it is one, and its words. None of them is across the end of a word.
+fn one_line_of_any(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
+    if !matches!(width, 1 | 2 | 4 | 8 | 16) {
+        return None;
     }
     let of_a_lane = if width == 16 { 3_u32 } else { 1 };
     let line = addresses[0] - addresses[0] % LINE_BYTES;
@@ -97,25 +127,6 @@ fn one_line(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
     }
     let one = apart < LINE_BYTES && apart & u64::from(width - 1) == 0;
     one.then_some((line, words as u16))
-}
-
-/// The same of eight lanes that touch one byte after the other, or all the same, which most do.
-fn one_stretch(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
-    let [first, second, ..] = *addresses;
-    let stride = second.wrapping_sub(first);
-    let bytes = match stride {
-        0 => u32::from(width),
-        _ if stride == u64::from(width) => u32::from(width) * EIGHT as u32,
-        _ => return None,
-    };
-    let (mut apart, mut expected) = (0, first);
-    for address in addresses {
-        apart |= address ^ expected;
-        expected = expected.wrapping_add(stride);
-    }
-    let offset = (first % LINE_BYTES) as u32;
-    let one = apart == 0 && offset + bytes <= LINE_BYTES as u32;
-    one.then(|| (first - u64::from(offset), words_of(offset, bytes)))
 }
 
 /// The words that some bytes lie in, one bit each.
@@ -156,11 +167,13 @@ fn find_lane_by_lane(pattern: &Pattern<'_>, first: u8, mut active: u8, most: u8,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sm::memory::coalescer::shape::eights;
 
     fn runs(active: LaneMask, width: u8, address: impl Fn(u64) -> u64) -> Vec<Run> {
         let addresses = std::array::from_fn(|lane| address(lane as u64));
         let mut runs = Vec::new();
-        find(&Pattern { active, addresses: &addresses, width, marks: true }, &mut runs);
+        let pattern = Pattern { active, addresses: &addresses, width, marks: true };
+        find(&pattern, &eights(&pattern), &mut runs);
         runs
     }
 
@@ -204,7 +217,7 @@ mod tests {
                     let pattern =
                         Pattern { active: !0, addresses: &addresses, width: width as u8, marks: true };
                     let [mut found, mut one_by_one] = [Vec::new(), Vec::new()];
-                    find(&pattern, &mut found);
+                    find(&pattern, &eights(&pattern), &mut found);
                     for first in [0, 8, 16, 24] {
                         find_lane_by_lane(&pattern, first, u8::MAX, 8, &mut one_by_one);
                     }

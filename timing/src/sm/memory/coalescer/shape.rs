@@ -2,19 +2,20 @@
 
 use warp_stream::{LaneMask, WARP_SIZE};
 
+use super::runs::EIGHT;
 use super::{Footprint, Pattern, ones};
 use crate::message::{LINE_BYTES, SECTOR_BYTES};
 use crate::sm::memory::access::Line;
 
-/// Lanes whose sectors are counted together.
-const EIGHT: u64 = 8;
+/// Eights of lanes of a warp.
+pub const EIGHTS: usize = WARP_SIZE / EIGHT;
 
-/// How the addresses of an access lie.
+/// How the addresses of some lanes lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shape {
-    /// All lanes take part and touch one byte after the other.
+    /// One byte after the other.
     Consecutive,
-    /// All lanes take part and touch the same.
+    /// All at the same.
     Uniform,
     /// Any other.
     #[default]
@@ -22,25 +23,45 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The shape of a pattern.
-    pub fn of(pattern: &Pattern<'_>) -> Shape {
-        let [first, second, ..] = *pattern.addresses;
-        let width = u64::from(pattern.width.max(1));
-        let stride = second.wrapping_sub(first);
+    /// That of eight lanes.
+    fn of_eight(addresses: &[u64; EIGHT], width: u64) -> Shape {
+        let stride = addresses[1].wrapping_sub(addresses[0]);
         let shape = match stride {
             0 => Shape::Uniform,
             _ if stride == width => Shape::Consecutive,
             _ => return Shape::Any,
         };
-        let mut apart = u64::from(!pattern.active);
-        let mut expected = first;
-        for address in pattern.addresses {
-            apart |= address ^ expected;
-            expected = expected.wrapping_add(stride);
-        }
-        let ends = first.checked_add(width * WARP_SIZE as u64).is_some();
-        if apart == 0 && ends { shape } else { Shape::Any }
+        let pairs = addresses.iter().zip(&addresses[1..]);
+        let apart = pairs.fold(0, |apart, (before, address)| apart | (before.wrapping_add(stride) ^ address));
+        if apart == 0 { shape } else { Shape::Any }
     }
+
+    /// That of a pattern whose eights lie so.
+    pub fn of(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS]) -> Shape {
+        let shape = eights[0];
+        let width = u64::from(pattern.width.max(1));
+        let stride = match shape {
+            Shape::Consecutive => EIGHT as u64 * width,
+            Shape::Uniform => 0,
+            Shape::Any => return Shape::Any,
+        };
+        let first = pattern.addresses[0];
+        let goes_on = |eight: usize| {
+            eights[eight] == shape
+                && pattern.addresses[eight * EIGHT] == first.wrapping_add(eight as u64 * stride)
+        };
+        let ends = first.checked_add(width * WARP_SIZE as u64).is_some();
+        if ends && (1..EIGHTS).all(goes_on) { shape } else { Shape::Any }
+    }
+}
+
+/// How each eight lanes lie; any if one of them does not take part.
+pub fn eights(pattern: &Pattern<'_>) -> [Shape; EIGHTS] {
+    let (eights, _) = pattern.addresses.as_chunks::<EIGHT>();
+    std::array::from_fn(|eight| match (pattern.active >> (eight * EIGHT)) as u8 {
+        u8::MAX => Shape::of_eight(&eights[eight], u64::from(pattern.width.max(1))),
+        _ => Shape::Any,
+    })
 }
 
 /// Adds the lines of an access of consecutive lanes.
@@ -50,8 +71,8 @@ pub fn consecutive(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
         let lanes = (from - first) / width..=(to - 1 - first) / width;
         LaneMask::MAX >> (WARP_SIZE as u64 - 1 - lanes.end()) & LaneMask::MAX << lanes.start()
     });
-    let eight = EIGHT * width;
-    let by_eight = (0..WARP_SIZE as u64 / EIGHT).map(|turn| sectors(first + turn * eight, eight)).sum();
+    let eight = EIGHT as u64 * width;
+    let by_eight = (0..EIGHTS as u64).map(|turn| sectors(first + turn * eight, eight)).sum();
     Footprint { distinct: sectors(first, width * WARP_SIZE as u64), by_eight }
 }
 
@@ -60,7 +81,7 @@ pub fn uniform(pattern: &Pattern<'_>, lines: &mut Vec<Line>) -> Footprint {
     let (first, width) = (pattern.addresses[0], u64::from(pattern.width.max(1)));
     add(pattern.marks, first, width, lines, |_, _| LaneMask::MAX);
     let distinct = sectors(first, width);
-    Footprint { distinct, by_eight: distinct * (WARP_SIZE as u64 / EIGHT) as u32 }
+    Footprint { distinct, by_eight: distinct * EIGHTS as u32 }
 }
 
 /// Adds the lines of a stretch of bytes; `lanes` tells who touches bytes from one address to before another.
@@ -90,9 +111,13 @@ mod tests {
     use super::*;
     use crate::sm::memory::coalescer::{runs, volta};
 
+    fn whole(pattern: &Pattern<'_>) -> Shape {
+        Shape::of(pattern, &eights(pattern))
+    }
+
     fn shape(active: LaneMask, width: u8, stride: u64) -> Shape {
         let addresses = std::array::from_fn(|lane| 0x1004 + stride * lane as u64);
-        Shape::of(&Pattern { active, addresses: &addresses, width, marks: false })
+        whole(&Pattern { active, addresses: &addresses, width, marks: false })
     }
 
     #[test]
@@ -108,14 +133,14 @@ mod tests {
         assert_eq!(shape(1, 4, 0), Shape::Any);
         let addresses = std::array::from_fn(|lane| 0x1000 + 4 * (lane as u64 / 31));
         let pattern = Pattern { active: !0, addresses: &addresses, width: 4, marks: false };
-        assert_eq!(Shape::of(&pattern), Shape::Any);
+        assert_eq!(whole(&pattern), Shape::Any);
     }
 
     #[test]
     fn an_access_that_ends_behind_the_last_address_is_looked_at_lane_by_lane() {
         let addresses = std::array::from_fn(|lane| (u64::MAX - 64).wrapping_add(4 * lane as u64));
         let pattern = Pattern { active: !0, addresses: &addresses, width: 4, marks: false };
-        assert_eq!(Shape::of(&pattern), Shape::Any);
+        assert_eq!(whole(&pattern), Shape::Any);
     }
 
     #[test]
@@ -133,7 +158,7 @@ mod tests {
                 uniform(&pattern, &mut by_shape)
             };
             let mut runs = Vec::new();
-            runs::find(&pattern, &mut runs);
+            runs::find(&pattern, &eights(&pattern), &mut runs);
             assert_eq!(
                 footprint,
                 volta::coalesce(&runs, &mut by_lane, &mut super::super::LineIndex::default())

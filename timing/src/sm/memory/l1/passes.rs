@@ -80,16 +80,22 @@ impl Part {
         index.clear();
         let mut banks = [0_u8; MAXIMUM_BANKS as usize];
         let mut passes = 0;
+        let mut last = 0;
         for run in runs {
             let (line, words) = (run.line / LINE_BYTES, run.words);
-            if let Ok(known) = index.find(run.line, |known| lines[known].line == line) {
-                lines[known].words |= words;
-                continue;
+            if lines.get(last).is_none_or(|last| last.line != line) {
+                last = match index.find(run.line, |known| lines[known].line == line) {
+                    Ok(known) => known,
+                    Err(number) => {
+                        let pass = &mut banks[tag_bank(line, tag_banks)];
+                        lines.push(Touched { line, words: 0, pass: *pass });
+                        *pass += 1;
+                        passes = passes.max(*pass);
+                        number
+                    }
+                };
             }
-            let pass = &mut banks[tag_bank(line, tag_banks)];
-            lines.push(Touched { line, words, pass: *pass });
-            *pass += 1;
-            passes = passes.max(*pass);
+            lines[last].words |= words;
         }
         passes
     }

@@ -33,7 +33,7 @@ const LIMIT: usize = 1 << 32;
 
 /// The definition that a section follows: its name, and the version of what is in it.
 fn schema(section: &str) -> Schema {
-    Schema::of(&format!("saved run, {section}, version 8"))
+    Schema::of(&format!("saved run, {section}, version 9"))
 }
 
 /// The section with the memory of a device.

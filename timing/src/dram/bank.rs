@@ -16,10 +16,18 @@ pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = u8> {
 }
 
 /// Reads or writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) enum Direction {
+    #[default]
     Read = 0,
     Write = 1,
+}
+
+impl Direction {
+    /// That of an access.
+    pub(super) fn of(write: bool) -> Direction {
+        if write { Direction::Write } else { Direction::Read }
+    }
 }
 
 /// An access that waits.
@@ -37,6 +45,7 @@ pub(super) struct Access {
     pub(super) accepted: u32,
     /// Its row was opened for it.
     pub(super) activated: bool,
+    pub(super) direction: Direction,
 }
 
 /// Accesses to a bank in the order in which they came.
@@ -46,9 +55,11 @@ pub(super) struct Queue {
     /// The oldest to the open row.
     #[serde(skip)]
     pub(super) hit: Option<usize>,
-    /// Ages of that one and of the oldest of all; without meaning if there is none.
+    /// Ages of that one and of the oldest of all, and the first one's direction; without meaning if there is none.
     #[serde(skip)]
     pub(super) hit_age: u64,
+    #[serde(skip)]
+    pub(super) hit_direction: Direction,
     #[serde(skip)]
     pub(super) oldest_age: u64,
 }
@@ -60,7 +71,7 @@ impl Queue {
         }
         if self.hit.is_none() && open == Some(access.row) {
             self.hit = Some(self.accesses.len());
-            self.hit_age = access.age;
+            (self.hit_age, self.hit_direction) = (access.age, access.direction);
         }
         self.accesses.push_back(access);
     }
@@ -92,7 +103,9 @@ impl Queue {
         // None is before `from`.
         let to = |row| self.accesses.range(from..).position(|access| access.row == row);
         self.hit = open.and_then(to).map(|behind| from + behind);
-        self.hit_age = self.hit.map_or(0, |hit| self.accesses[hit].age);
+        if let Some(Access { age, direction, .. }) = self.hit.map(|hit| &self.accesses[hit]) {
+            (self.hit_age, self.hit_direction) = (*age, *direction);
+        }
     }
 }
 
@@ -110,7 +123,7 @@ pub(super) struct Bank {
     /// Its bank group.
     #[serde(skip)]
     pub(super) group: u8,
-    /// Reads and writes that wait.
+    /// Reads and writes that wait; all in the first one if there is one ([`super::Queues`]).
     pub(super) queues: [Queue; 2],
 }
 

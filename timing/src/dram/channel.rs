@@ -9,8 +9,8 @@ use super::bank::{Access, Bank, Direction, bits};
 use super::counts::{BankActivity, ChannelCounts};
 use super::refresh::Refresh;
 use super::{
-    Cell, Checker, Command, CommandKind, DramCounters, DramSpec, RefreshMode, Scheduler, Timing, Violation,
-    fcfs, frfcfs,
+    Cell, Checker, Command, CommandKind, DramCounters, DramSpec, Queues, RefreshMode, Scheduler, Timing,
+    Violation, fcfs, frfcfs,
 };
 
 /// An access that comes to a channel.
@@ -53,7 +53,7 @@ pub struct Channel {
     activate_at: u64,
     /// The last four activations, the oldest first.
     activations: [u64; 4],
-    /// Reads and writes that wait, the banks that have some, and those that have some to their open row.
+    /// By queue: accesses that wait, the banks that have some, and those that have some to their open row.
     #[serde(skip)]
     queued: [u32; 2],
     #[serde(skip)]
@@ -134,10 +134,12 @@ impl Channel {
 
     /// Whether there is room for an access.
     pub fn has_room(&self, spec: &DramSpec, write: bool) -> bool {
-        match write {
-            false => self.queued[Direction::Read as usize] < spec.read_queue,
-            true => self.queued[Direction::Write as usize] < spec.write_queue,
-        }
+        let queue = spec.queues.of(Direction::of(write));
+        let most = match queue {
+            Direction::Read => spec.read_queue,
+            Direction::Write => spec.write_queue,
+        };
+        self.queued[queue as usize] < most
     }
 
     /// The cycle of the next thing to do, `u64::MAX` for nothing; refreshes of an idle channel are done when it is used
@@ -151,7 +153,7 @@ impl Channel {
         self.queued == [0; 2]
     }
 
-    /// Reads and writes that wait.
+    /// Accesses that wait, by queue.
     pub fn queued(&self) -> [u32; 2] {
         self.queued
     }
@@ -189,7 +191,8 @@ impl Channel {
             self.catch_up(spec, timing, cycle);
         }
         let Incoming { cell, write, slice, slot, sector } = incoming;
-        let direction = if write { Direction::Write } else { Direction::Read };
+        let direction = Direction::of(write);
+        let queue = spec.queues.of(direction);
         let bank = &mut self.banks[cell.bank as usize];
         let writes = &bank.queues[Direction::Write as usize].accesses;
         let same = |access: &Access| access.row == cell.row && access.column == cell.column;
@@ -200,15 +203,16 @@ impl Channel {
         }
         let Cell { row, column, .. } = cell;
         let accepted = cycle as u32;
-        let access = Access { age: self.age, row, column, slice, sector, slot, accepted, activated: false };
-        bank.queues[direction as usize].push(access, bank.open);
+        let access =
+            Access { age: self.age, row, column, slice, sector, slot, accepted, activated: false, direction };
+        bank.queues[queue as usize].push(access, bank.open);
         self.age += 1;
-        self.queued[direction as usize] += 1;
+        self.queued[queue as usize] += 1;
         if !self.is_occupied(cell.bank) {
             let busy_since = &mut self.activity[usize::from(cell.bank)].busy_since;
             *busy_since = cycle.max(*busy_since);
         }
-        self.queue_changed(cell.bank, direction);
+        self.queue_changed(cell.bank, queue);
         self.next = self.next.min(self.in_slot(spec, cycle));
         None
     }
@@ -219,13 +223,13 @@ impl Channel {
         self.queue_changed(bank, Direction::Write);
     }
 
-    /// A bank has other accesses in one direction.
-    fn queue_changed(&mut self, bank: u8, direction: Direction) {
-        let queue = &self.banks[bank as usize].queues[direction as usize];
+    /// A bank has other accesses in a queue.
+    fn queue_changed(&mut self, bank: u8, queue: Direction) {
+        let of_bank = &self.banks[bank as usize].queues[queue as usize];
         let marked = |mask: u64, mark: bool| mask & !(1 << bank) | u64::from(mark) << bank;
-        let (occupied, open) = (&mut self.occupied[direction as usize], &mut self.open[direction as usize]);
-        *occupied = marked(*occupied, !queue.accesses.is_empty());
-        *open = marked(*open, queue.hit.is_some());
+        let (occupied, open) = (&mut self.occupied[queue as usize], &mut self.open[queue as usize]);
+        *occupied = marked(*occupied, !of_bank.accesses.is_empty());
+        *open = marked(*open, of_bank.hit.is_some());
     }
 
     /// The first cycle from `cycle` on in which this part may command.
@@ -253,32 +257,35 @@ impl Channel {
         if spec.refresh != RefreshMode::None && self.refresh.due <= cycle {
             self.refresh.pending = true;
         }
-        let direction = self.direction(spec);
+        let queue = self.served(spec);
         let limit = match spec.scheduler {
             Scheduler::FrFcfs => u64::MAX,
-            Scheduler::Fcfs => fcfs::limit(&self.banks, direction, spec.columns_of_request()),
+            Scheduler::Fcfs => fcfs::limit(&self.banks, queue, spec.columns_of_request()),
         };
-        let columns = self.column_banks(spec, direction, limit);
+        let columns = self.column_banks(spec, queue, limit);
         // None is ready before the bus is.
-        let bus_is_free = self.columns[direction as usize] <= cycle;
-        let ready = if bus_is_free { oldest_ready(self.columns(columns, direction), cycle) } else { None };
+        let bus_is_free = match spec.queues {
+            Queues::Apart => self.columns[queue as usize] <= cycle,
+            Queues::One => self.columns.iter().any(|free| *free <= cycle),
+        };
+        let ready = if bus_is_free { oldest_ready(self.columns(columns, queue), cycle) } else { None };
         let mut commanded = ready.is_some();
-        let completed = ready.and_then(|bank| self.column(spec, timing, cycle, bank, direction));
+        let completed = ready.and_then(|bank| self.column(spec, timing, cycle, bank, queue));
         let mut later = u64::MAX;
         if spec.dual_command_bus || !commanded {
             later = self.refresh_step(spec, timing, cycle, &mut commanded);
             if later > cycle {
-                let rows = self.row_banks(spec, direction, limit);
-                if let Some(bank) = oldest_ready(self.rows(rows, direction), cycle) {
-                    self.change_row(spec, cycle, bank, direction);
+                let rows = self.row_banks(spec, queue, limit);
+                if let Some(bank) = oldest_ready(self.rows(rows, queue), cycle) {
+                    self.change_row(spec, cycle, bank, queue);
                     commanded = true;
                 } else if !commanded {
-                    later = later.min(earliest(self.rows(rows, direction)));
+                    later = later.min(earliest(self.rows(rows, queue)));
                 }
             }
         }
         if !commanded {
-            later = later.min(earliest(self.columns(columns, direction)));
+            later = later.min(earliest(self.columns(columns, queue)));
         }
         self.next = match (self.is_idle(), commanded) {
             (true, _) => u64::MAX,
@@ -288,9 +295,12 @@ impl Channel {
         completed
     }
 
-    /// Whether reads or writes are served.
-    fn direction(&mut self, spec: &DramSpec) -> Direction {
+    /// The queue that is served.
+    fn served(&mut self, spec: &DramSpec) -> Direction {
         let [reads, writes] = self.queued;
+        if spec.queues == Queues::One {
+            return Direction::Read;
+        }
         if !self.draining && writes >= spec.write_high {
             self.draining = true;
             self.counters.drains += 1;
@@ -311,27 +321,28 @@ impl Channel {
     }
 
     /// Accesses of banks to their open rows.
-    fn columns(&self, banks: u64, direction: Direction) -> impl Iterator<Item = Candidate> {
-        let common = self.columns[direction as usize];
+    fn columns(&self, banks: u64, queue: Direction) -> impl Iterator<Item = Candidate> {
         bits(banks).map(move |bank| {
             let state = &self.banks[usize::from(bank)];
-            let group = self.groups[usize::from(state.group)][direction as usize];
-            let from = state.column_at.max(group).max(common);
-            Candidate { from, age: state.queues[direction as usize].hit_age, bank }
+            let of_bank = &state.queues[queue as usize];
+            let direction = of_bank.hit_direction as usize;
+            let group = self.groups[usize::from(state.group)][direction];
+            let from = state.column_at.max(group).max(self.columns[direction]);
+            Candidate { from, age: of_bank.hit_age, bank }
         })
     }
 
     /// Banks that may have column commands.
-    fn column_banks(&self, spec: &DramSpec, direction: Direction, limit: u64) -> u64 {
-        let open = self.open[direction as usize] & !self.refreshing(spec);
+    fn column_banks(&self, spec: &DramSpec, queue: Direction, limit: u64) -> u64 {
+        let open = self.open[queue as usize] & !self.refreshing(spec);
         match spec.scheduler {
             Scheduler::FrFcfs => frfcfs::column_banks(open),
-            Scheduler::Fcfs => fcfs::column_banks(&self.banks, direction, open, limit),
+            Scheduler::Fcfs => fcfs::column_banks(&self.banks, queue, open, limit),
         }
     }
 
     /// Oldest accesses of banks whose rows have to be opened or closed for them.
-    fn rows(&self, banks: u64, direction: Direction) -> impl Iterator<Item = Candidate> {
+    fn rows(&self, banks: u64, queue: Direction) -> impl Iterator<Item = Candidate> {
         let common = self.activate_at.max(self.activations[0]);
         bits(banks).map(move |bank| {
             let state = &self.banks[usize::from(bank)];
@@ -339,17 +350,17 @@ impl Channel {
                 None => state.activate_at.max(common),
                 Some(_) => state.precharge_at,
             };
-            Candidate { from, age: state.queues[direction as usize].oldest_age, bank }
+            Candidate { from, age: state.queues[queue as usize].oldest_age, bank }
         })
     }
 
     /// Banks whose rows may be changed.
-    fn row_banks(&self, spec: &DramSpec, direction: Direction, limit: u64) -> u64 {
-        let [occupied, open] = [self.occupied, self.open].map(|banks| banks[direction as usize]);
+    fn row_banks(&self, spec: &DramSpec, queue: Direction, limit: u64) -> u64 {
+        let [occupied, open] = [self.occupied, self.open].map(|banks| banks[queue as usize]);
         let occupied = occupied & !self.refreshing(spec);
         match spec.scheduler {
             Scheduler::FrFcfs => frfcfs::row_banks(occupied, open),
-            Scheduler::Fcfs => fcfs::row_banks(&self.banks, direction, occupied, limit),
+            Scheduler::Fcfs => fcfs::row_banks(&self.banks, queue, occupied, limit),
         }
     }
 
@@ -366,11 +377,12 @@ impl Channel {
         timing: &Timing,
         cycle: u64,
         bank: u8,
-        direction: Direction,
+        queue: Direction,
     ) -> Option<Completed> {
         let state = &mut self.banks[bank as usize];
-        let access = state.queues[direction as usize].remove_hit(state.open)?;
-        self.queued[direction as usize] -= 1;
+        let access = state.queues[queue as usize].remove_hit(state.open)?;
+        let direction = access.direction;
+        self.queued[queue as usize] -= 1;
         self.counters.bus_cycles += timing.burst;
         let counters = &mut self.counters;
         let (count, hits, misses, kind, before_precharge) = match direction {
@@ -392,7 +404,7 @@ impl Channel {
         *count += 1;
         *(if access.activated { misses } else { hits }) += 1;
         state.precharge_at = state.precharge_at.max(cycle + before_precharge);
-        self.queue_changed(bank, direction);
+        self.queue_changed(bank, queue);
         self.count_access(timing, cycle, bank, !access.activated);
         self.keep_apart(spec, timing, cycle, bank, direction);
         self.command(cycle, kind, bank, access.row);
@@ -435,13 +447,13 @@ impl Channel {
     }
 
     /// Opens or closes a bank's row for its oldest access.
-    fn change_row(&mut self, spec: &DramSpec, cycle: u64, bank: u8, direction: Direction) {
+    fn change_row(&mut self, spec: &DramSpec, cycle: u64, bank: u8, queue: Direction) {
         let state = &mut self.banks[bank as usize];
         if state.open.is_some() {
             self.precharge(spec, cycle, bank);
             return;
         }
-        let Some(access) = state.queues[direction as usize].accesses.front_mut() else { return };
+        let Some(access) = state.queues[queue as usize].accesses.front_mut() else { return };
         access.activated = true;
         let row = access.row;
         state.set_open(Some(row));

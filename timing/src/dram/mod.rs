@@ -18,6 +18,7 @@ pub use command::{Command, CommandKind};
 pub use counts::{BankCounts, ChannelCounts};
 pub use timing::Timing;
 
+use self::bank::Direction;
 use crate::message::SECTOR_BYTES;
 use crate::partition::Hash;
 use crate::specification::{Document, SpecificationError};
@@ -29,6 +30,26 @@ crate::choice! {
         FrFcfs = "fr-fcfs",
         /// In order of arrival; only accesses to different banks overlap.
         Fcfs = "fcfs",
+    }
+}
+
+crate::choice! {
+    /// Where reads and writes wait.
+    pub enum Queues {
+        /// Each in a queue of their own: reads are served until there are too many writes, which then are served together.
+        Apart = "apart",
+        /// In one queue: the direction is that of who is served next (GPGPU-Sim 3, or 4 without its write queue).
+        One = "one",
+    }
+}
+
+impl Queues {
+    /// The queue in which accesses of a direction wait; that of reads where there is one.
+    fn of(self, direction: Direction) -> Direction {
+        match self {
+            Queues::Apart => direction,
+            Queues::One => Direction::Read,
+        }
     }
 }
 
@@ -69,9 +90,11 @@ crate::specification! {
         scheduler: Scheduler ["choice"],
         /// Neighbouring bytes that are one request where requests are served in the order of arrival.
         request: u32 ["B"],
-        /// Reads that a channel (pseudo-channel) holds.
+        /// Where reads and writes wait.
+        queues: Queues ["choice"],
+        /// Reads that a channel (pseudo-channel) holds; with one queue, all that it holds.
         read_queue: u32 ["sectors"],
-        /// Writes that it holds.
+        /// Writes that it holds in a queue of their own.
         write_queue: u32 ["sectors"],
         /// Writes from which on they are served before reads.
         write_high: u32 ["sectors"],

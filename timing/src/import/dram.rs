@@ -71,19 +71,15 @@ fn scheduler(options: &mut Options, made: &mut Made) -> Result<(), ImportError> 
         Some(1) => made.choose("dram", "scheduler", "fr-fcfs", options.source(name)),
         Some(_) => return Err(options.error(name, "schedulers are 0 and 1")),
     }
-    let reads = options.number("gpgpu_frfcfs_dram_sched_queue_size")?;
-    if let Some(size) = reads {
+    if let Some(size) = options.number("gpgpu_frfcfs_dram_sched_queue_size")? {
         made.add("dram", "read_queue", size, options.source("gpgpu_frfcfs_dram_sched_queue_size"));
     }
     let separate = "dram_seperate_write_queue_enable";
     if options.number(separate)?.unwrap_or(0) == 0 {
-        // One queue: a write is served as soon as it is there.
-        let source = options.source(separate);
-        made.add("dram", "write_queue", reads.unwrap_or(64), source.clone());
-        made.add("dram", "write_high", 1, source.clone());
-        made.add("dram", "write_low", 0, source);
+        made.choose("dram", "queues", "one", options.source(separate));
         return Ok(());
     }
+    made.choose("dram", "queues", "apart", options.source(separate));
     let name = "dram_write_queue_size";
     let Some(sizes) = options.list::<u32>(name, ':')? else { return Ok(()) };
     let [size, high, low] = sizes[..] else {

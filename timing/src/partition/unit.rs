@@ -122,9 +122,11 @@ impl Partition {
         let mut lines: Vec<String> = slices.map(Slice::waiting).collect();
         for (number, part) in self.channels.iter().enumerate().filter(|(_, part)| !part.is_idle()) {
             let name = self.channel_name(channel, number);
-            let [reads, writes] = part.queued();
+            let banks = part.waiting_banks(&gpu.dram);
+            let [reads, writes] =
+                [0, 1].map(|direction: usize| banks.iter().map(|bank| bank.queued[direction]).sum::<usize>());
             lines.push(format!("{name}: {reads} reads and {writes} writes queued"));
-            lines.extend(part.waiting_banks(&gpu.dram).iter().map(|bank| format!("{name}, {bank}")));
+            lines.extend(banks.iter().map(|bank| format!("{name}, {bank}")));
         }
         lines
     }

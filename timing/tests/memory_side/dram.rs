@@ -1,7 +1,7 @@
 //! A DRAM channel alone: latencies, order of decisions, throughput, conservation.
 
 use proptest::prelude::*;
-use timing::dram::{Cell, DramSpec, RefreshMode, Scheduler, Timing};
+use timing::dram::{Cell, DramSpec, Queues, RefreshMode, Scheduler, Timing};
 
 use crate::harness::{Access, Event, alone_in_channel, titan_v};
 
@@ -244,6 +244,64 @@ fn at_the_high_mark_writes_are_served_before_reads_down_to_the_low_mark() {
     assert!(before > 0 && after > 0);
 }
 
+/// What is served of accesses, by the cycle of the commands: whether a write.
+fn kinds(spec: &DramSpec, accesses: &[Access]) -> Vec<bool> {
+    let kind = |(_, event)| match event {
+        Event::Read(..) => Some(false),
+        Event::Written => Some(true),
+        _ => None,
+    };
+    alone_in_channel(spec, 0, accesses).into_iter().filter_map(kind).collect()
+}
+
+#[test]
+fn in_one_queue_a_write_that_is_older_than_reads_of_its_row_goes_before_them() {
+    let accesses: Vec<_> = [read(0, (0, 0, 0)), write(1, (0, 0, 1))]
+        .into_iter()
+        .chain((2..10).map(|n| read(n, (0, 0, n as u16))))
+        .collect();
+    let kinds = |queues| kinds(&spec(|dram| dram.queues = queues), &accesses);
+    assert_eq!(kinds(Queues::One)[..3], [false, true, false]);
+    assert!(kinds(Queues::Apart)[9], "the write is the last");
+}
+
+#[test]
+fn in_one_queue_writes_to_an_open_row_go_before_an_older_read_of_another() {
+    let spec = spec(|dram| dram.queues = Queues::One);
+    let accesses = [read(0, (0, 0, 0)), read(1, (0, 1, 0)), write(2, (0, 0, 1)), write(3, (0, 0, 2))];
+    assert_eq!(kinds(&spec, &accesses), [false, true, true, false]);
+}
+
+#[test]
+fn in_one_queue_a_row_is_opened_for_the_oldest_access_of_either_direction() {
+    let spec = spec(|dram| dram.queues = Queues::One);
+    let accesses = [write(0, (0, 0, 0)), read(0, (0, 1, 0))];
+    assert_eq!(kinds(&spec, &accesses), [true, false]);
+}
+
+#[test]
+fn in_one_queue_fcfs_serves_reads_and_writes_as_they_came() {
+    let spec = spec(|dram| (dram.queues, dram.scheduler) = (Queues::One, Scheduler::Fcfs));
+    let accesses = [read(0, (0, 0, 0)), write(1, (0, 1, 0)), read(2, (0, 0, 1)), write(3, (0, 0, 2))];
+    assert_eq!(kinds(&spec, &accesses), [false, true, false, true]);
+}
+
+#[test]
+fn one_queue_holds_reads_and_writes_together() {
+    let spec = spec(|dram| (dram.queues, dram.read_queue) = (Queues::One, 4));
+    let accesses: Vec<_> = (0..100).map(|n| access(0, n % 2 == 0, (0, n, 0))).collect();
+    let (mut waiting, mut most) = (0, 0);
+    for (_, event) in alone_in_channel(&spec, 0, &accesses) {
+        waiting += match event {
+            Event::Taken(_) => 1,
+            Event::Read(..) | Event::Written => -1,
+            _ => 0,
+        };
+        most = most.max(waiting);
+    }
+    assert_eq!((waiting, most), (0, 4));
+}
+
 // Refresh.
 
 /// Reads of the open rows of banks in turn, one every `apart` cycles until after `cycles`.
@@ -393,10 +451,12 @@ fn a_channel_holds_no_more_than_its_queues() {
 fn any_spec() -> impl Strategy<Value = DramSpec> {
     let schedulers = prop::sample::select(vec![Scheduler::FrFcfs, Scheduler::Fcfs]);
     let refreshes = prop::sample::select(vec![RefreshMode::None, RefreshMode::AllBank, RefreshMode::PerBank]);
-    (schedulers, refreshes, any::<bool>(), 1_u32..20, 10_u32..40).prop_map(
-        |(scheduler, refresh, dual, queue, faw)| {
+    let queues = prop::sample::select(vec![Queues::Apart, Queues::One]);
+    (schedulers, refreshes, queues, any::<bool>(), 1_u32..20, 10_u32..40).prop_map(
+        |(scheduler, refresh, queues, dual, queue, faw)| {
             spec(|dram| {
                 (dram.scheduler, dram.refresh, dram.dual_command_bus) = (scheduler, refresh, dual);
+                dram.queues = queues;
                 (dram.read_queue, dram.write_queue) = (queue, queue + 1);
                 (dram.write_high, dram.write_low) = (queue, queue / 2);
                 dram.faw = faw;

@@ -1,6 +1,6 @@
 //! Whether a channel that was read can be, and what follows from it.
 
-use super::{Access, Bank, Channel, Checker, DramSpec};
+use super::{Access, Bank, Channel, Checker, Direction, DramSpec};
 use crate::dram::counts;
 use crate::restore::{Fits, LATEST, countable, fits};
 
@@ -22,6 +22,10 @@ impl Channel {
             for (queued, queue) in self.queued.iter_mut().zip(&mut bank.queues) {
                 *queued = queued.saturating_add(queue.accesses.len() as u32);
                 queue.derive(bank.open);
+            }
+            for (queue, direction) in bank.queues.iter().zip([Direction::Read, Direction::Write]) {
+                let its_own = |access: &Access| spec.queues.of(access.direction) == direction;
+                fits(queue.accesses.iter().all(its_own), "accesses are in another's queue")?;
             }
             self.bank_changed(number as u8);
         }
@@ -66,6 +70,7 @@ impl Channel {
     /// Reads that wait: their slice, its slot and the sector.
     pub(crate) fn reads(&self) -> impl Iterator<Item = (u8, u32, u8)> {
         let accesses = self.banks.iter().flat_map(|bank| &bank.queues[0].accesses);
-        accesses.map(|Access { slice, slot, sector, .. }| (*slice, *slot, *sector))
+        let reads = accesses.filter(|access| access.direction == Direction::Read);
+        reads.map(|Access { slice, slot, sector, .. }| (*slice, *slot, *sector))
     }
 }

@@ -1,6 +1,6 @@
 //! Which accesses wait at which banks, for the watchdog.
 
-use super::{Channel, Direction, DramSpec, bits};
+use super::{Access, Channel, Direction, DramSpec, bits};
 use crate::whereabouts::{BankQueue, WaitingBank};
 
 impl Channel {
@@ -8,9 +8,11 @@ impl Channel {
     pub fn bank_queue(&self, spec: &DramSpec, slice: u8, slot: u32, sector: u8) -> Option<BankQueue> {
         self.banks.iter().zip(0..).find_map(|(bank, number)| {
             let reads = &bank.queues[Direction::Read as usize].accesses;
-            let before = reads
-                .iter()
-                .position(|read| read.slice == slice && read.slot == slot && read.sector == sector)?;
+            let wanted = |access: &Access| {
+                (access.slice, access.slot, access.sector) == (slice, slot, sector)
+                    && access.direction == Direction::Read
+            };
+            let before = reads.iter().position(wanted)?;
             Some(BankQueue {
                 bank: number,
                 row: reads[before].row,
@@ -31,7 +33,10 @@ impl Channel {
             let oldest = accesses.min_by_key(|access| access.age)?;
             Some(WaitingBank {
                 bank: number,
-                queued: [0, 1].map(|direction: usize| bank.queues[direction].accesses.len()),
+                queued: [Direction::Read, Direction::Write].map(|direction| {
+                    let accesses = bank.queues.iter().flat_map(|queue| &queue.accesses);
+                    accesses.filter(|access| access.direction == direction).count()
+                }),
                 row: oldest.row,
                 open: bank.open,
                 refreshes: self.refreshes(spec, number),

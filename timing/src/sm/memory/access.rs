@@ -26,6 +26,9 @@ pub struct Line {
     pub address: u64,
     /// Sectors, one bit each.
     pub sectors: u8,
+    /// Words of 8 B, one bit each, as the coalescer finds them.
+    #[serde(skip)]
+    pub words: u16,
     /// Bytes written or operated on, one bit each; 0 for loads.
     pub bytes: u128,
     /// Lanes that touch it; 0 for loads and stores.

@@ -5,11 +5,14 @@ use crate::message::LINE_BYTES;
 const BUCKETS: usize = 64;
 /// No line.
 const END: u16 = u16::MAX;
+/// So many lines are searched one after the other.
+const FEW: usize = 8;
 
 /// Lines of an access by address, numbered in the order in which they came.
 #[derive(Debug, Clone)]
 pub struct LineIndex {
-    /// The last line of each bucket.
+    lines: Vec<u64>,
+    /// The last line of each bucket. Without meaning for few lines, as is the next.
     last: [u16; BUCKETS],
     /// The line of its bucket before each.
     before: Vec<u16>,
@@ -17,36 +20,64 @@ pub struct LineIndex {
 
 impl Default for LineIndex {
     fn default() -> LineIndex {
-        LineIndex { last: [END; BUCKETS], before: Vec::new() }
+        LineIndex { lines: Vec::new(), last: [END; BUCKETS], before: Vec::new() }
     }
 }
 
 impl LineIndex {
     /// Forgets all lines.
     pub fn clear(&mut self) {
-        self.last = [END; BUCKETS];
-        self.before.clear();
+        self.lines.clear();
     }
 
-    /// The number of a line, of which `is_it` tells whether it is that of a number; if none has it, it gets the next one.
+    /// The number of a line; if it is not there, it gets the next one.
     ///
     /// # Errors
     /// It has come for the first time; its number.
     #[inline]
-    pub fn find(&mut self, line: u64, is_it: impl Fn(usize) -> bool) -> Result<usize, usize> {
-        let number = line / LINE_BYTES;
-        let last = &mut self.last[(number ^ number >> 6) as usize % BUCKETS];
+    pub fn find(&mut self, line: u64) -> Result<usize, usize> {
+        if self.lines.len() > FEW {
+            return self.find_among_many(line);
+        }
+        if let Some(known) = self.lines.iter().position(|known| *known == line) {
+            return Ok(known);
+        }
+        self.lines.push(line);
+        if self.lines.len() > FEW {
+            self.put_in_buckets();
+        }
+        Err(self.lines.len() - 1)
+    }
+
+    #[inline(never)]
+    fn put_in_buckets(&mut self) {
+        self.last = [END; BUCKETS];
+        self.before.clear();
+        for (number, line) in (0..).zip(&self.lines) {
+            self.before.push(std::mem::replace(&mut self.last[bucket(*line)], number));
+        }
+    }
+
+    #[inline(never)]
+    fn find_among_many(&mut self, line: u64) -> Result<usize, usize> {
+        let last = &mut self.last[bucket(line)];
         let mut known = *last;
         while known != END {
-            if is_it(usize::from(known)) {
+            if self.lines[usize::from(known)] == line {
                 return Ok(usize::from(known));
             }
             known = self.before[usize::from(known)];
         }
-        self.before.push(*last);
-        *last = (self.before.len() - 1) as u16;
-        Err(self.before.len() - 1)
+        let number = self.lines.len();
+        self.before.push(std::mem::replace(last, number as u16));
+        self.lines.push(line);
+        Err(number)
     }
+}
+
+fn bucket(line: u64) -> usize {
+    let number = line / LINE_BYTES;
+    (number ^ number >> 6) as usize % BUCKETS
 }
 
 #[cfg(test)]
@@ -56,11 +87,16 @@ mod tests {
     #[test]
     fn lines_of_one_bucket_are_told_apart_and_found_again() {
         let mut index = LineIndex::default();
-        let lines = [0x1000, 0x1000 + 65 * LINE_BYTES, 0x1080];
-        let mut find = |line: u64| index.find(line, |number| lines[number] == line);
-        assert_eq!(lines.map(&mut find), [Err(0), Err(1), Err(2)]);
-        assert_eq!(lines.map(&mut find), [Ok(0), Ok(1), Ok(2)]);
+        // The first two, the third and the fourth, and so on.
+        let lines: Vec<u64> =
+            (0..20).flat_map(|pair| [pair, pair + 64 * (pair + 1)]).map(|line| line * LINE_BYTES).collect();
+        for (number, line) in lines.iter().enumerate() {
+            assert_eq!(index.find(*line), Err(number));
+        }
+        for (number, line) in lines.iter().enumerate() {
+            assert_eq!(index.find(*line), Ok(number));
+        }
         index.clear();
-        assert_eq!(index.find(0x1080, |_| true), Err(0));
+        assert_eq!(index.find(lines[30]), Err(0));
     }
 }

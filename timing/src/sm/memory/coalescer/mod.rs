@@ -112,6 +112,8 @@ pub struct Coalesced {
     runs: Vec<Run>,
     /// In the order in which lanes touch them.
     pub lines: Vec<Line>,
+    /// None of them is there twice.
+    pub distinct: bool,
     /// Scratch.
     index: LineIndex,
 }
@@ -128,6 +130,7 @@ impl Coalesced {
     pub fn coalesce(&mut self, policy: CoalescerPolicy, pattern: &Pattern<'_>) -> Footprint {
         let eights = shape::eights(pattern);
         self.shape = Shape::of(pattern, &eights);
+        self.distinct = policy != CoalescerPolicy::VoltaByEight;
         match (policy, self.shape) {
             (CoalescerPolicy::Volta, Shape::Consecutive) => shape::consecutive(pattern, &mut self.lines),
             (CoalescerPolicy::Volta, Shape::Uniform) => shape::uniform(pattern, &mut self.lines),
@@ -138,7 +141,7 @@ impl Coalesced {
                     CoalescerPolicy::VoltaByEight => volta::coalesce_by_eight,
                     CoalescerPolicy::Fermi => fermi::coalesce,
                 };
-                coalesce(&self.runs, &mut self.lines, &mut self.index)
+                coalesce(pattern, &self.runs, &mut self.lines, &mut self.index)
             }
         }
     }
@@ -153,40 +156,40 @@ impl Coalesced {
 
     /// Splits the addresses of texels, of `width` bytes each, into lines; it is empty before.
     pub fn coalesce_texels(&mut self, texels: &[u64], width: u8, marks: bool) -> Footprint {
+        self.index.clear();
         for texels in texels.chunks(WARP_SIZE) {
             let mut addresses = [0; WARP_SIZE];
             addresses[..texels.len()].copy_from_slice(texels);
             let active = LaneMask::MAX >> (WARP_SIZE - texels.len());
             let pattern = Pattern { active, addresses: &addresses, width, marks };
+            self.runs.clear();
             runs::find(&pattern, &shape::eights(&pattern), &mut self.runs);
+            add(&pattern, &self.runs, &mut self.lines, 0, &mut self.index);
         }
-        add(&self.runs, &mut self.lines, &mut self.index);
         let distinct = sectors(&self.lines);
         Footprint { distinct, by_eight: distinct }
     }
 }
 
-/// Adds what runs touch, line by line.
-fn add(runs: &[Run], lines: &mut Vec<Line>, index: &mut LineIndex) {
-    let start = lines.len();
-    index.clear();
-    let mut last = start;
+/// Adds what runs of a pattern touch, line by line; `index` has the lines that may be touched again, the first of which is at
+/// `start`.
+fn add(pattern: &Pattern<'_>, runs: &[Run], lines: &mut Vec<Line>, start: usize, index: &mut LineIndex) {
     for run in runs {
-        let Run { line, sectors, bytes, .. } = *run;
-        let lanes = if bytes == 0 { 0 } else { run.lanes };
-        if lines.get(last).is_none_or(|last| last.address != line) {
-            match index.find(line, |number| lines[start + number].address == line) {
-                Ok(number) => last = start + number,
-                Err(number) => {
-                    last = start + number;
-                    lines.push(Line { address: line, ..Line::default() });
-                }
+        let Run { line, sectors, words, .. } = *run;
+        let known = match index.find(line) {
+            Ok(number) => &mut lines[start + number],
+            Err(_) => {
+                lines.push(Line { address: line, ..Line::default() });
+                let last = lines.len() - 1;
+                &mut lines[last]
             }
-        }
-        let known = &mut lines[last];
+        };
         known.sectors |= sectors;
-        known.bytes |= bytes;
-        known.lanes |= lanes;
+        known.words |= words;
+        if pattern.marks {
+            known.bytes |= run.bytes(pattern);
+            known.lanes |= run.lanes;
+        }
     }
 }
 

@@ -19,24 +19,34 @@ pub struct Run {
     pub words: u16,
     /// Its sectors, one bit each.
     pub sectors: u8,
-    /// Its bytes, one bit each, if the pattern marks; else 0.
-    pub bytes: u128,
+    /// Whichever of the lanes is first.
+    pub first: u8,
     /// The lanes.
     pub lanes: LaneMask,
-    /// Whichever of them is first.
-    pub first: u8,
 }
 
 impl Run {
     /// A lane touches `count` bytes, none of them behind the line.
-    fn touch(&mut self, lane: u8, offset: u32, count: u32, marks: bool) {
+    fn touch(&mut self, lane: u8, offset: u32, count: u32) {
         let words = words_of(offset, count);
         self.words |= words;
         self.sectors |= sectors(words);
         self.lanes |= 1 << lane;
-        if marks {
-            self.bytes |= super::ones(offset, count);
+    }
+
+    /// The bytes of its line that its lanes touch of a pattern, one bit each.
+    pub fn bytes(&self, pattern: &Pattern<'_>) -> u128 {
+        let (mut bytes, mut lanes) = (0, self.lanes);
+        while lanes != 0 {
+            let address = pattern.addresses[lanes.trailing_zeros() as usize];
+            lanes &= lanes - 1;
+            // A lane's bytes may begin in the line before, or end in the one behind.
+            let offset = address.wrapping_sub(self.line) as i64;
+            let end = (offset + i64::from(pattern.width.max(1))).min(LINE_BYTES as i64);
+            let from = offset.max(0);
+            bytes |= super::ones(from as u32, (end - from) as u32);
         }
+        bytes
     }
 }
 
@@ -83,14 +93,7 @@ fn one_line(addresses: &[u64; EIGHT], pattern: &Pattern<'_>, shape: Shape) -> Op
         return None;
     }
     let words = words_of(offset, count);
-    let bytes = if pattern.marks { super::ones(offset, count) } else { 0 };
-    Some(Run {
-        line: addresses[0] - u64::from(offset),
-        words,
-        sectors: sectors(words),
-        bytes,
-        ..Run::default()
-    })
+    Some(Run { line: addresses[0] - u64::from(offset), words, sectors: sectors(words), ..Run::default() })
 }
 
 /// The runs of eight lanes, of which `first` is the first, that lie anyhow.
@@ -104,12 +107,7 @@ fn find_in_any(pattern: &Pattern<'_>, first: u8, most: u8, runs: &mut Vec<Run>) 
     let Some((line, words)) = line else {
         return find_lane_by_lane(pattern, first, active, most, runs);
     };
-    let touched = |address: &u64| super::ones((address % LINE_BYTES) as u32, pattern.width.into());
-    let bytes = match pattern.marks {
-        true => addresses.iter().fold(0, |bytes, address| bytes | touched(address)),
-        false => 0,
-    };
-    runs.push(Run { line, words, sectors: sectors(words), bytes, lanes: 0xff << first, first });
+    runs.push(Run { line, words, sectors: sectors(words), lanes: 0xff << first, first });
 }
 
 /// The line that eight lanes touch, if it is one, and its words. None of them is across the end of a word.
@@ -130,7 +128,7 @@ fn one_line_of_any(addresses: &[u64; EIGHT], width: u8) -> Option<(u64, u16)> {
 }
 
 /// The words that some bytes lie in, one bit each.
-fn words_of(offset: u32, count: u32) -> u16 {
+pub fn words_of(offset: u32, count: u32) -> u16 {
     let word = WORD_BYTES as u32;
     ((2_u32 << ((offset + count - 1) / word)) - (1 << (offset / word))) as u16
 }
@@ -152,11 +150,11 @@ fn find_lane_by_lane(pattern: &Pattern<'_>, first: u8, mut active: u8, most: u8,
             run = Run { line, first: lane, ..Run::default() };
         }
         let here = width.min(LINE_BYTES as u32 - offset);
-        run.touch(lane, offset, here, pattern.marks);
+        run.touch(lane, offset, here);
         if here < width {
             runs.push(run);
             run = Run { line: line.wrapping_add(LINE_BYTES), first: lane, ..Run::default() };
-            run.touch(lane, 0, width - here, pattern.marks);
+            run.touch(lane, 0, width - here);
         }
     }
     if run.words != 0 {
@@ -188,15 +186,22 @@ mod tests {
     #[test]
     fn a_run_has_the_words_sectors_bytes_and_lanes_that_are_touched() {
         let found = runs(0xff, 4, |lane| 0x1010 + 4 * lane);
-        let all = Run {
-            line: 0x1000,
-            words: 0b11_1100,
-            sectors: 0b11,
-            bytes: 0xffff_ffff << 16,
-            lanes: 0xff,
-            first: 0,
-        };
-        assert_eq!(found, [all]);
+        assert_eq!(
+            found,
+            [Run { line: 0x1000, words: 0b11_1100, sectors: 0b11, lanes: 0xff, first: 0 }]
+        );
+        let addresses = std::array::from_fn(|lane| 0x1010 + 4 * lane as u64);
+        let pattern = Pattern { active: 0xff, addresses: &addresses, width: 4, marks: true };
+        assert_eq!(found[0].bytes(&pattern), 0xffff_ffff << 16);
+    }
+
+    #[test]
+    fn a_lane_across_the_end_of_memory_touches_bytes_at_both_ends() {
+        let addresses = [u64::MAX - 2; 32];
+        let pattern = Pattern { active: 1, addresses: &addresses, width: 8, marks: true };
+        let mut found = Vec::new();
+        find(&pattern, &eights(&pattern), &mut found);
+        assert_eq!(found.iter().map(|run| run.bytes(&pattern)).collect::<Vec<_>>(), [0b111 << 125, 0b11111]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use warp_stream::{LaneMask, WARP_SIZE};
 
-use super::runs::EIGHT;
+use super::runs::{EIGHT, words_of};
 use super::{Footprint, Pattern, ones};
 use crate::message::{LINE_BYTES, SECTOR_BYTES};
 use crate::sm::memory::access::Line;
@@ -92,6 +92,7 @@ fn add(marks: bool, first: u64, bytes: u64, lines: &mut Vec<Line>, lanes: impl F
         let to = end.min(from - offset + LINE_BYTES);
         let mut line = Line { address: from - offset, ..Line::default() };
         line.sectors = (ones(offset as u32 / SECTOR_BYTES as u32, sectors(from, to - from))) as u8;
+        line.words = words_of(offset as u32, (to - from) as u32);
         if marks {
             line.bytes = ones(offset as u32, (to - from) as u32);
             line.lanes = lanes(from, to);
@@ -161,7 +162,7 @@ mod tests {
             runs::find(&pattern, &eights(&pattern), &mut runs);
             assert_eq!(
                 footprint,
-                volta::coalesce(&runs, &mut by_lane, &mut super::super::LineIndex::default())
+                volta::coalesce(&pattern, &runs, &mut by_lane, &mut super::super::LineIndex::default())
             );
             assert_eq!(by_shape, by_lane, "{width} B from {start:#x}, stride {stride}");
         }

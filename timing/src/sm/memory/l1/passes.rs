@@ -10,6 +10,7 @@ use warp_stream::WARP_SIZE;
 
 use super::L1Spec;
 use crate::message::LINE_BYTES;
+use crate::sm::memory::access::Line;
 use crate::sm::memory::banks::MAXIMUM_BANKS;
 use crate::sm::memory::coalescer::runs::{Run, WORD_BYTES, lanes_per_part};
 use crate::sm::memory::coalescer::shape::Shape;
@@ -39,6 +40,10 @@ pub(crate) struct Part {
     /// In the order of the lanes.
     lines: Vec<Touched>,
     index: LineIndex,
+    /// Lines of each tag bank.
+    banks: [u8; MAXIMUM_BANKS as usize],
+    /// In which all lines are looked up.
+    passes: u8,
     /// Of each pass.
     counts: Vec<BankCounts>,
 }
@@ -73,38 +78,45 @@ impl BankCounts {
 }
 
 impl Part {
-    /// Finds the lines, and with which pass each is looked up; gives how many passes there are.
-    fn look_up(&mut self, runs: &[Run], tag_banks: u32) -> u8 {
-        let Part { lines, index, .. } = self;
-        lines.clear();
-        index.clear();
-        let mut banks = [0_u8; MAXIMUM_BANKS as usize];
-        let mut passes = 0;
-        let mut last = 0;
+    /// Begins one of no line.
+    fn clear(&mut self) {
+        self.lines.clear();
+        self.index.clear();
+        self.banks = [0; MAXIMUM_BANKS as usize];
+        self.passes = 0;
+    }
+
+    /// Adds a line that is not there yet: finds with which pass it is looked up.
+    fn add(&mut self, address: u64, words: u16, tag_banks: u32) {
+        let line = address / LINE_BYTES;
+        let pass = &mut self.banks[tag_bank(line, tag_banks)];
+        self.lines.push(Touched { line, words, pass: *pass });
+        *pass += 1;
+        self.passes = self.passes.max(*pass);
+    }
+
+    /// The lines of runs.
+    fn of_runs(&mut self, runs: &[Run], tag_banks: u32) {
+        self.clear();
         for run in runs {
-            let (line, words) = (run.line / LINE_BYTES, run.words);
-            if lines.get(last).is_none_or(|last| last.line != line) {
-                last = match index.find(run.line, |known| lines[known].line == line) {
-                    Ok(known) => known,
-                    Err(number) => {
-                        let pass = &mut banks[tag_bank(line, tag_banks)];
-                        lines.push(Touched { line, words: 0, pass: *pass });
-                        *pass += 1;
-                        passes = passes.max(*pass);
-                        number
-                    }
-                };
+            match self.index.find(run.line) {
+                Ok(known) => self.lines[known].words |= run.words,
+                Err(_) => self.add(run.line, run.words, tag_banks),
             }
-            lines[last].words |= words;
         }
-        passes
+    }
+
+    /// Lines that are all different.
+    fn of_lines(&mut self, lines: &[Line], tag_banks: u32) {
+        self.clear();
+        lines.iter().for_each(|line| self.add(line.address, line.words, tag_banks));
     }
 
     /// The words that are in the same data bank, at most, of each pass; added up.
-    fn words_of_a_bank(&mut self, passes: u8, data_banks: u32) -> u32 {
-        let Part { lines, counts, .. } = self;
+    fn words_of_a_bank(&mut self, data_banks: u32) -> u32 {
+        let Part { lines, counts, passes, .. } = self;
         counts.clear();
-        counts.resize(usize::from(passes), BankCounts::default());
+        counts.resize(usize::from(*passes), BankCounts::default());
         let line_banks = data_banks / WORDS as u32;
         for touched in lines {
             let counts = &mut counts[usize::from(touched.pass)];
@@ -145,8 +157,11 @@ impl L1Spec {
             }
             _ => {}
         }
+        if usize::from(lanes) == WARP_SIZE && coalesced.distinct {
+            return self.passes_of_lines(&coalesced.lines, part);
+        }
         let parts = coalesced.runs(pattern).chunk_by(|one, other| one.first / lanes == other.first / lanes);
-        parts.map(|runs| self.part_passes(runs, part)).sum()
+        parts.map(|runs| self.passes_of_runs(runs, part)).sum()
     }
 
     /// Whether words of one line are never in one data bank.
@@ -155,15 +170,28 @@ impl L1Spec {
     }
 
     /// Cycles that a part of the access takes.
-    fn part_passes(&self, runs: &[Run], part: &mut Part) -> u32 {
+    fn passes_of_runs(&self, runs: &[Run], part: &mut Part) -> u32 {
         let one_line = runs.iter().all(|run| run.line == runs[0].line);
         if one_line && self.reads_a_line_at_once() {
             return 1;
         }
-        let passes = part.look_up(runs, self.tag_banks);
+        part.of_runs(runs, self.tag_banks);
+        self.passes_of(part)
+    }
+
+    /// Cycles that an access takes that has one part, of different lines.
+    fn passes_of_lines(&self, lines: &[Line], part: &mut Part) -> u32 {
+        if lines.len() <= 1 && self.reads_a_line_at_once() {
+            return lines.len() as u32;
+        }
+        part.of_lines(lines, self.tag_banks);
+        self.passes_of(part)
+    }
+
+    fn passes_of(&self, part: &mut Part) -> u32 {
         match self.data_banks {
-            0 => u32::from(passes),
-            banks => part.words_of_a_bank(passes, banks),
+            0 => u32::from(part.passes),
+            banks => part.words_of_a_bank(banks),
         }
     }
 }
@@ -208,8 +236,8 @@ mod tests {
     #[test]
     fn banks_that_are_no_multiple_of_a_lines_words_take_the_words_in_turn() {
         let lines = vec![Touched { line: 1, words: 0b1_0000_0001, pass: 0 }];
-        let mut part = Part { lines, ..Part::default() };
-        assert_eq!([3, 4, 8, 16, 24].map(|banks| part.words_of_a_bank(1, banks)), [1, 2, 2, 1, 1]);
+        let mut part = Part { lines, passes: 1, ..Part::default() };
+        assert_eq!([3, 4, 8, 16, 24].map(|banks| part.words_of_a_bank(banks)), [1, 2, 2, 1, 1]);
     }
 
     #[test]

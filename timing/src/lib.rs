@@ -7,6 +7,7 @@ pub mod clock;
 pub mod correlate;
 pub mod crossbar;
 pub mod dram;
+mod due;
 pub mod gpu;
 pub mod import;
 pub mod l2;

@@ -98,9 +98,27 @@ pub enum Region {
 impl SiteAddress {
     /// The lanes' addresses, as the instruction's state space counts them. Those of lanes that do not execute mean nothing.
     pub(super) fn read(&self, w: &Running<'_>) -> [u64; WARP] {
+        let mut addresses = [0; WARP];
+        self.read_to(w, &mut addresses);
+        addresses
+    }
+
+    /// The same, to where they are wanted.
+    pub(super) fn read_to(&self, w: &Running<'_>, addresses: &mut [u64; WARP]) {
         let SiteAddress { row, wide, offset, .. } = *self;
-        let (row, cut) = (read(w, (row, wide)), if wide { u64::MAX } else { u64::from(u32::MAX) });
-        row.map(|address| address.wrapping_add(offset as u64) & cut)
+        // SAFETY: the binder has given a row of this width, which belongs to the warp's frame.
+        unsafe {
+            if wide {
+                let row = &*w.row::<u64>(row).cast::<[u64; WARP]>();
+                addresses.iter_mut().zip(row).for_each(|(to, from)| *to = from.wrapping_add(offset as u64));
+            } else {
+                let row = &*w.row::<u32>(row).cast::<[u32; WARP]>();
+                addresses
+                    .iter_mut()
+                    .zip(row)
+                    .for_each(|(to, from)| *to = from.wrapping_add(offset as u32).into());
+            }
+        }
     }
 }
 

@@ -9,13 +9,11 @@
 //! midst of it, is executed with the step before.
 
 mod address;
+mod ahead;
 mod deferred;
 mod foresee;
 mod saved;
 
-use std::collections::VecDeque;
-
-use serde::{Deserialize, Serialize};
 use warp_stream::{Execution, MemorySpace, Moment, Next, OperationClass, Residence, WarpSlot};
 
 use super::cluster::{Cluster, SavedCluster};
@@ -28,11 +26,9 @@ use super::running::{Running, Stop};
 use super::view::View;
 use crate::fault::{Fault, FaultKind};
 use address::Reached;
+use ahead::{Ahead, AheadQueue};
 pub(crate) use deferred::{Deferred, SavedDeferred};
 pub(crate) use saved::SavedSteps;
-
-/// Machine instructions that are executed ahead, at most.
-const MOST_AHEAD: usize = 8;
 
 /// Jumps that a fragment which may be spinning makes before other lanes of its warp have their turn. The engine's own
 /// turns are longer, because there a jump costs less than a turn.
@@ -63,18 +59,10 @@ struct SteppedWarp {
     /// The fragment, if one is ready.
     fragment: Fragment,
     ready: bool,
-    /// What it has executed ahead, in order.
-    ahead: VecDeque<Ahead>,
+    /// What it has executed ahead.
+    ahead: AheadQueue,
     /// Numbers of what it has put off, in order.
     pending: Vec<u32>,
-}
-
-/// A machine instruction that was executed ahead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Ahead {
-    position: u32,
-    /// Lanes that have executed it.
-    active: u32,
 }
 
 /// Where a fragment stands.
@@ -93,7 +81,7 @@ unsafe impl Send for Fragment {}
 impl Default for SteppedWarp {
     fn default() -> SteppedWarp {
         let fragment = Fragment { pc: 0, active: 0, frame: std::ptr::null_mut(), local_base: 0 };
-        SteppedWarp { fragment, ready: false, ahead: VecDeque::new(), pending: Vec::new() }
+        SteppedWarp { fragment, ready: false, ahead: AheadQueue::default(), pending: Vec::new() }
     }
 }
 
@@ -233,7 +221,7 @@ impl SteppedCluster {
 
     /// What a warp does next.
     pub(crate) fn next(&mut self, engine: &mut Engine<'_>, number: usize) -> Result<Next, Box<Fault>> {
-        if let Some(ahead) = self.warps[number].ahead.front() {
+        if let Some(ahead) = self.warps[number].ahead.first() {
             return Ok(Next::Instruction(ahead.position));
         }
         if !self.warps[number].ready {
@@ -269,13 +257,13 @@ impl SteppedCluster {
         now: Moment,
         execution: &mut Execution,
     ) -> Result<(), Box<Fault>> {
-        if let Some(simulated) = &mut self.cta(number).state.simulated {
-            simulated.now = now;
-        }
-        if let Some(ahead) = self.warps[number].ahead.pop_front() {
+        if let Some(ahead) = self.warps[number].ahead.take() {
             (execution.active, execution.deferred, execution.sleep) = (ahead.active, None, 0);
             execution.texels.clear();
             return Ok(());
+        }
+        if let Some(simulated) = &mut self.cta(number).state.simulated {
+            simulated.now = now;
         }
         self.with_warp(engine, number, |step| {
             step.issue(execution)?;
@@ -378,7 +366,7 @@ struct Step<'r, 'e> {
     w: Running<'r>,
     machine: &'e Machine,
     deferred: &'e mut Deferred,
-    ahead: &'e mut VecDeque<Ahead>,
+    ahead: &'e mut AheadQueue,
     pending: &'e mut Vec<u32>,
     owner: WarpSlot,
     standing: Standing,
@@ -545,7 +533,7 @@ impl Step<'_, '_> {
 
     /// Executes what comes next as far as it is the warp's own matter, up to a branch.
     fn go_ahead(&mut self) -> Result<(), FaultKind> {
-        while self.standing == Standing::Ready && self.pending.is_empty() && self.ahead.len() < MOST_AHEAD {
+        while self.standing == Standing::Ready && self.pending.is_empty() && self.ahead.has_room() {
             let position = self.machine.places[self.w.pc as usize].position();
             if !self.machine.is_own(position) {
                 break;
@@ -560,7 +548,7 @@ impl Step<'_, '_> {
                     break;
                 }
             }
-            self.ahead.push_back(Ahead { position, active });
+            self.ahead.add(Ahead { position, active });
             self.settle()?;
             if self.machine.code.instructions[position as usize].class == OperationClass::Branch {
                 break;

@@ -146,9 +146,9 @@ impl Found {
         let mut executions = Once::new(state.executions.len());
         state.free_executions.iter().try_for_each(|number| executions.reach(*number))?;
         for (number, sub_core) in state.sub_cores.iter().enumerate() {
-            for queued in &sub_core.queue {
-                self.instructions.reach(queued.instruction)?;
-                let InFlight { slot, execution, deferred, .. } = state.in_flight[queued.instruction];
+            for (_, instruction) in sub_core.queue.iter() {
+                self.instructions.reach(*instruction)?;
+                let InFlight { slot, execution, deferred, .. } = state.in_flight[*instruction];
                 fits(usize::from(slot) % SUB_CORES == number, "an access is of another sub-core")?;
                 executions.reach(execution)?;
                 deferred.map_or(Ok(()), |number| self.deferred.reach(number))?;
@@ -255,8 +255,8 @@ impl State {
         let mut of_ctas = vec![0_u32; self.ctas.len()];
         let mut of_stores = vec![0_u32; self.stores.capacity() as usize];
         let mut queued = Once::new(self.in_flight.capacity() as usize);
-        let queues = self.sub_cores.iter().flat_map(|sub_core| &sub_core.queue);
-        queues.into_iter().try_for_each(|access| queued.reach(access.instruction))?;
+        let queues = self.sub_cores.iter().flat_map(|sub_core| sub_core.queue.iter());
+        queues.into_iter().try_for_each(|(_, instruction)| queued.reach(*instruction))?;
         for number in self.in_flight.numbers() {
             let InFlight { slot, stores, .. } = self.in_flight[number];
             let begun = !queued.has(number);

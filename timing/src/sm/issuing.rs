@@ -4,7 +4,7 @@ use warp_stream::{Execution, MemoryOperation, MemorySpace, OperationClass};
 
 use super::memory::SUB_CORES;
 use super::program::{Kind, Program};
-use super::sub_core::{ISSUE_TO_DISPATCH, Queued};
+use super::sub_core::ISSUE_TO_DISPATCH;
 use super::warp::Status;
 use super::{Deferred, FinishedCta, InFlight, Sm, SmFault, Source, State};
 use crate::specification::GpuSpec;
@@ -147,7 +147,7 @@ impl State {
                 let stores = is_store.then_some(ctas[cta].stores);
                 let instruction =
                     in_flight.insert(InFlight { slot: slot as u8, position, execution, deferred, stores });
-                sub_core.queue.push_back(Queued { cycle: dispatch, instruction });
+                sub_core.queue.push(dispatch, instruction);
             }
             Kind::Control | Kind::Fence => {
                 sub_core.collectors.take(read + 1);

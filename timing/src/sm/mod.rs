@@ -435,6 +435,7 @@ impl Sm {
     }
 
     /// The fault of a source in a warp.
+    #[cold]
     fn fault(&self, name: WarpSlot, cycle: u64, error: SourceError) -> Box<SmFault> {
         let Cta { launch, number, .. } = self.state.ctas[name.cta as usize];
         Box::new(SmFault::Source { launch, cta: number, warp: name.warp, cycle, error })

@@ -7,6 +7,7 @@ use warp_stream::{
 };
 
 use super::operands::BankCounts;
+use super::scoreboard::{late, own};
 use crate::specification::GpuSpec;
 
 /// What an instruction waits for besides its registers, and how it ends.
@@ -34,11 +35,23 @@ impl Kind {
     }
 }
 
-/// Where a list of numbers lies in those of all instructions.
+/// Where an instruction's list lies in those of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct List {
     start: u32,
     length: u32,
+}
+
+impl List {
+    fn add<T: Copy>(all: &mut Vec<T>, items: &[T]) -> List {
+        let start = all.len() as u32;
+        all.extend(items);
+        List { start, length: items.len() as u32 }
+    }
+
+    fn of<T>(self, all: &[T]) -> &[T] {
+        &all[self.start as usize..][..self.length as usize]
+    }
 }
 
 /// An instruction.
@@ -80,6 +93,8 @@ pub struct Program {
     /// The launch.
     pub kernel: Kernel,
     instructions: Vec<Decoded>,
+    /// Uses of registers and predicates (`scoreboard`), list after list.
+    uses: Vec<u32>,
     /// Numbers of registers and predicates, list after list.
     numbers: Vec<u16>,
     /// Predicates follow registers from this number on.
@@ -101,6 +116,7 @@ impl Program {
         let mut program = Program {
             kernel: kernel.clone(),
             instructions: Vec::with_capacity(code.len()),
+            uses: Vec::new(),
             numbers: Vec::new(),
             first_predicate,
             count: usize::from(first_predicate) + 32,
@@ -139,12 +155,12 @@ impl Program {
         let results = instruction.destination.iter().chain(self.predicates(instruction.predicates_written));
         let results: Vec<u16> = results.collect();
         let kind = Kind::of(instruction);
-        let operand = |number| if kind == Kind::Memory { self.late(number) } else { number };
-        let guard = |number| if takes_predicates_late(class) { self.late(number) } else { number };
+        let operand = if kind == Kind::Memory { late } else { own };
+        let guard = if takes_predicates_late(class) { late } else { own };
         let sources = instruction.sources.iter().flat_map(|registers| registers.iter()).map(operand);
         let predicates = self.predicates(instruction.predicates_read).map(guard);
-        let mut needs: Vec<u16> = sources.chain(predicates).collect();
-        needs.extend(&results);
+        let mut needs: Vec<u32> = sources.chain(predicates).collect();
+        needs.extend(results.iter().map(|number| own(*number)));
         needs.sort_unstable();
         needs.dedup();
         let latency = gpu.latency.of(class);
@@ -166,20 +182,14 @@ impl Program {
                 && instruction.memory.is_none_or(|operation| operation.space != MemorySpace::Shared),
             line: instruction.line,
             ptx: instruction.ptx,
-            needs: self.list(&needs),
-            results: self.list(&results),
+            needs: List::add(&mut self.uses, &needs),
+            results: List::add(&mut self.numbers, &results),
         }
     }
 
     fn predicates(&self, mask: u32) -> impl Iterator<Item = u16> + use<> {
         let first = self.first_predicate;
         (0..32).filter(move |bit| mask >> bit & 1 != 0).map(move |bit| first + bit)
-    }
-
-    fn list(&mut self, numbers: &[u16]) -> List {
-        let start = self.numbers.len() as u32;
-        self.numbers.extend(numbers);
-        List { start, length: numbers.len() as u32 }
     }
 
     pub(super) fn instructions(&self) -> &[Decoded] {
@@ -200,23 +210,14 @@ impl Program {
             .map_or(0, |last| self.kernel.code_address + u64::from(last.address) + u64::from(bytes))
     }
 
-    /// Registers and predicates that an instruction reads or writes.
-    pub(super) fn needs(&self, decoded: &Decoded) -> &[u16] {
-        self.of_list(decoded.needs)
+    /// Uses of registers and predicates that an instruction reads or writes.
+    pub(super) fn needs(&self, decoded: &Decoded) -> &[u32] {
+        decoded.needs.of(&self.uses)
     }
 
     /// Registers and predicates that an instruction writes.
     pub(super) fn results(&self, decoded: &Decoded) -> &[u16] {
-        self.of_list(decoded.results)
-    }
-
-    fn of_list(&self, List { start, length }: List) -> &[u16] {
-        &self.numbers[start as usize..][..length as usize]
-    }
-
-    /// The number of the late use of a register or predicate.
-    fn late(&self, number: u16) -> u16 {
-        u16::try_from(self.count + usize::from(number)).unwrap_or(number)
+        decoded.results.of(&self.numbers)
     }
 
     /// What the late use of one of an instruction's results takes longer. Core cycles.
@@ -229,9 +230,8 @@ impl Program {
         self.count
     }
 
-    /// The register or predicate that a number stands for, of its late use too.
+    /// The register or predicate that a number stands for.
     pub(super) fn named(&self, number: u16) -> Named {
-        let number = (usize::from(number) % self.count) as u16;
         number.checked_sub(self.first_predicate).map_or(Named::Register(number), Named::Predicate)
     }
 }

@@ -75,8 +75,8 @@ impl Sm {
         }
         for number in self.memory.released() {
             let unit = &mut self.state.sub_cores[usize::from(number)];
-            if let Some(queued) = unit.queue.front() {
-                unit.look_at(self.memory.accepts_at(number).max(queued.cycle).max(cycle));
+            if !unit.queue.is_empty() {
+                unit.look_at(self.memory.accepts_at(number).max(unit.queue.next()).max(cycle));
             }
         }
         self.state.memory_next = self.memory.next_event().map_or(u64::MAX, |next| next.max(cycle + 1));
@@ -199,7 +199,10 @@ impl Sm {
         sub_core.count_until(&mut self.state.counters.issue, width, cycle);
         let counts = sub_core.begin_cycle(cycle);
         self.wake_warps(number, cycle);
-        if let Some(cta) = self.dispatch_memory(number, cycle) {
+        if self.state.sub_cores[number].queue.next() <= cycle
+            && self.memory.can_accept(number as u8, cycle)
+            && let Some(cta) = self.dispatch_memory(number, cycle)
+        {
             self.end_cta_if_done(cta, cycle, sources, finished)?;
         }
         let mut issued = 0;
@@ -226,8 +229,8 @@ impl Sm {
             self.state.counters.issue.issued += u64::from(issued);
             self.state.counters.issue.count(slot, u64::from(width - issued));
         }
-        if let Some(queued) = sub_core.queue.front() {
-            sub_core.look_at(self.memory.accepts_at(number as u8).max(queued.cycle).max(cycle + 1));
+        if !sub_core.queue.is_empty() {
+            sub_core.look_at(self.memory.accepts_at(number as u8).max(sub_core.queue.next()).max(cycle + 1));
         }
         Ok(())
     }
@@ -258,17 +261,12 @@ impl Sm {
         }
     }
 
-    /// Gives the memory unit an instruction that has its operands. With a store, gives its CTA slot, which has no more to
-    /// do with it.
+    /// Gives the memory unit, which takes one, an instruction that has its operands. With a store, gives its CTA slot, which has
+    /// no more to do with it.
     fn dispatch_memory(&mut self, number: usize, cycle: u64) -> Option<usize> {
         let state = &mut self.state;
-        let queue = &mut state.sub_cores[number].queue;
-        let queued = *queue.front()?;
-        if queued.cycle > cycle || !self.memory.can_accept(number as u8, cycle) {
-            return None;
-        }
-        queue.pop_front();
-        let InFlight { slot, position, execution, deferred, stores } = state.in_flight[queued.instruction];
+        let instruction = state.sub_cores[number].queue.take(cycle)?;
+        let InFlight { slot, position, execution, deferred, stores } = state.in_flight[instruction];
         let cta = usize::from(state.warps[usize::from(slot)].cta);
         let program = self.programs[cta].as_deref()?;
         let decoded = &program.instructions()[position as usize];
@@ -278,7 +276,7 @@ impl Sm {
         self.memory.accept(
             cycle,
             MemoryIssue {
-                instruction: queued.instruction,
+                instruction,
                 sub_core: number as u8,
                 warp: slot,
                 class: decoded.class,

@@ -1,7 +1,7 @@
 //! Scoreboard of a warp: when each register and predicate is there.
 //!
 //! Each has two numbers: its own, by which arithmetic waits for it, and that of its late use, by which what takes results of fixed
-//! latency later than arithmetic does waits for it (`Program::late`).
+//! latency later than arithmetic does waits for it.
 
 use serde::{Deserialize, Serialize};
 use warp_stream::host_cache::fetch_all;
@@ -14,12 +14,23 @@ pub const UNKNOWN: u64 = u64::MAX;
 /// The same in the table.
 const PENDING: u32 = u32::MAX;
 
+/// The use of a register or predicate by arithmetic.
+pub fn own(number: u16) -> u32 {
+    2 * u32::from(number)
+}
+
+/// Its late use.
+pub fn late(number: u16) -> u32 {
+    2 * u32::from(number) + 1
+}
+
 /// When registers and predicates are there: the first cycle in which an instruction that needs them can be issued.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Scoreboard {
     /// What the table counts from. Core cycles.
     base: u64,
-    ready: Vec<u32>,
+    /// Of each its own number, and that of its late use.
+    ready: Vec<[u32; 2]>,
 }
 
 impl Scoreboard {
@@ -27,12 +38,12 @@ impl Scoreboard {
     pub fn reset(&mut self, cycle: u64, count: usize) {
         self.base = cycle;
         self.ready.clear();
-        self.ready.resize(2 * count, 0);
+        self.ready.resize(count, [0; 2]);
     }
 
     /// Whether one that was read can be at a cycle, of so many registers and predicates.
     pub fn check(&self, count: usize, now: u64) -> Fits {
-        fits(self.ready.len() == 2 * count && self.base <= now, "a scoreboard is of another kernel")
+        fits(self.ready.len() == count && self.base <= now, "a scoreboard is of another kernel")
     }
 
     /// Of a warp that is not there.
@@ -45,15 +56,17 @@ impl Scoreboard {
         fetch_all(&self.ready);
     }
 
-    /// The first cycle at which all of these are there; [`UNKNOWN`] if an answer from memory decides.
-    pub fn ready_at(&self, numbers: &[u16]) -> u64 {
-        let latest = numbers.iter().map(|&number| self.ready[usize::from(number)]).max().unwrap_or(0);
+    /// The first cycle at which all of these uses ([`own`], [`late`]) are possible; [`UNKNOWN`] if an answer from memory decides.
+    pub fn ready_at(&self, uses: &[u32]) -> u64 {
+        let ready = self.ready.as_flattened();
+        let latest = uses.iter().map(|&number| ready[number as usize]).max().unwrap_or(0);
         if latest == PENDING { UNKNOWN } else { self.base + u64::from(latest) }
     }
 
-    /// The first of these that is not there at a cycle.
-    pub fn first_missing(&self, numbers: &[u16], cycle: u64) -> Option<u16> {
-        numbers.iter().copied().find(|number| self.ready_at(&[*number]) > cycle)
+    /// The first of what these uses are of that is not there at a cycle.
+    pub fn first_missing(&self, uses: &[u32], cycle: u64) -> Option<u16> {
+        let missing = uses.iter().find(|number| self.ready_at(&[**number]) > cycle);
+        missing.map(|number| (number / 2) as u16)
     }
 
     /// These will be there at a cycle, in every use.
@@ -66,8 +79,8 @@ impl Scoreboard {
 
     /// The late use of one that is [`set`](Self::set) already comes so many cycles later.
     pub fn lag(&mut self, number: u16, cycles: u32) {
-        let late = self.ready.len() / 2 + usize::from(number);
-        self.ready[late] = self.ready[late].saturating_add(cycles).min(PENDING - 1);
+        let [_, late] = &mut self.ready[usize::from(number)];
+        *late = late.saturating_add(cycles).min(PENDING - 1);
     }
 
     /// An answer from memory will tell when these are there.
@@ -76,19 +89,14 @@ impl Scoreboard {
     }
 
     fn put(&mut self, numbers: &[u16], ready: u32) {
-        let count = self.ready.len() / 2;
-        let (own, late) = self.ready.split_at_mut(count);
-        for number in numbers.iter().map(|&number| usize::from(number)) {
-            own[number] = ready;
-            late[number] = ready;
-        }
+        numbers.iter().for_each(|&number| self.ready[usize::from(number)] = [ready; 2]);
     }
 
     /// Counts from a later cycle: a warp has run for billions of them.
     fn rebase(&mut self, cycle: u64) {
         let step = (cycle - self.base).saturating_sub(1 << 16);
         self.base += step;
-        for ready in self.ready.iter_mut().filter(|ready| **ready != PENDING) {
+        for ready in self.ready.as_flattened_mut().iter_mut().filter(|ready| **ready != PENDING) {
             *ready = u64::from(*ready).saturating_sub(step) as u32;
         }
     }
@@ -104,9 +112,9 @@ mod tests {
         scoreboard.reset(100, 8);
         scoreboard.set(&[1, 2], 110);
         scoreboard.set(&[3], 120);
-        assert_eq!(scoreboard.ready_at(&[0]), 100);
-        assert_eq!(scoreboard.ready_at(&[1, 3, 0]), 120);
-        assert_eq!(scoreboard.first_missing(&[0, 2, 3], 110), Some(3));
+        assert_eq!(scoreboard.ready_at(&[own(0)]), 100);
+        assert_eq!(scoreboard.ready_at(&[1, 3, 0].map(own)), 120);
+        assert_eq!(scoreboard.first_missing(&[0, 2, 3].map(late), 110), Some(3));
     }
 
     #[test]
@@ -115,9 +123,9 @@ mod tests {
         scoreboard.reset(0, 4);
         scoreboard.set(&[1], 10);
         scoreboard.lag(1, 3);
-        assert_eq!([1, 4 + 1].map(|number| scoreboard.ready_at(&[number])), [10, 13]);
+        assert_eq!([own(1), late(1)].map(|number| scoreboard.ready_at(&[number])), [10, 13]);
         scoreboard.set(&[1], 20);
-        assert_eq!(scoreboard.ready_at(&[4 + 1]), 20);
+        assert_eq!(scoreboard.ready_at(&[late(1)]), 20);
     }
 
     #[test]
@@ -125,9 +133,9 @@ mod tests {
         let mut scoreboard = Scoreboard::default();
         scoreboard.reset(0, 4);
         scoreboard.set_unknown(&[2]);
-        assert_eq!(scoreboard.ready_at(&[2]), UNKNOWN);
+        assert_eq!(scoreboard.ready_at(&[own(2)]), UNKNOWN);
         scoreboard.set(&[2], 7);
-        assert_eq!(scoreboard.ready_at(&[2]), 7);
+        assert_eq!(scoreboard.ready_at(&[own(2)]), 7);
     }
 
     #[test]
@@ -136,8 +144,8 @@ mod tests {
         scoreboard.reset(0, 4);
         scoreboard.set_unknown(&[1]);
         scoreboard.set(&[2], 1 << 33);
-        assert_eq!(scoreboard.ready_at(&[2]), 1 << 33);
-        assert_eq!(scoreboard.ready_at(&[1]), UNKNOWN);
-        assert!(scoreboard.ready_at(&[3]) < 1 << 33);
+        assert_eq!(scoreboard.ready_at(&[own(2)]), 1 << 33);
+        assert_eq!(scoreboard.ready_at(&[own(1)]), UNKNOWN);
+        assert!(scoreboard.ready_at(&[own(3)]) < 1 << 33);
     }
 }

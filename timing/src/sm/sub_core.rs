@@ -1,7 +1,5 @@
 //! A sub-core: its warps' readiness, and what its instructions occupy.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 use warp_stream::Unit;
 
@@ -12,6 +10,7 @@ use super::memory::SUB_CORES;
 use super::operands::{Collectors, Ports};
 use super::wakes::Wakes;
 use super::warp::{STATUSES, Status, Warp};
+use crate::due::Due;
 use crate::restore::{Fits, fits, near, near_or_never};
 use crate::specification::GpuSpec;
 
@@ -20,15 +19,6 @@ pub const ISSUE_TO_DISPATCH: u64 = 2;
 
 /// Units whose instructions go to the memory pipeline, one bit each.
 const MEMORY_UNITS: u32 = 1 << Unit::Memory as u32 | 1 << Unit::Texture as u32;
-
-/// A memory instruction that waits for the memory pipeline.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Queued {
-    /// When it has its operands. Core cycles.
-    pub cycle: u64,
-    /// Its number among those under way.
-    pub instruction: u32,
-}
 
 /// State of a sub-core. Warps are numbers below 32, sets of them masks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -51,8 +41,8 @@ pub struct SubCore {
     #[serde(skip)]
     by_status: [u32; STATUSES],
     wakes: Wakes,
-    /// Memory instructions for the memory pipeline.
-    pub queue: VecDeque<Queued>,
+    /// Memory instructions for the memory pipeline, by their numbers among those under way, due when they have their operands.
+    pub queue: Due<u32>,
     /// When its write-back latch can take a result from memory. Core cycles.
     pub latch_free: u64,
     /// Warp and position of the last issued instruction.
@@ -79,7 +69,7 @@ impl SubCore {
             reads_long: 0,
             by_status: [0; STATUSES],
             wakes: Wakes::default(),
-            queue: VecDeque::new(),
+            queue: Due::default(),
             latch_free: 0,
             last_issued: None,
             next: u64::MAX,
@@ -109,7 +99,7 @@ impl SubCore {
         let mut times = self.units.iter().chain([&self.latch_free]);
         fits(times.all(|cycle| near(*cycle, now)), "a unit is busy for too long")?;
         fits(near_or_never(self.next, now) && near_or_never(self.counted, now), "it rests for too long")?;
-        fits(self.queue.iter().all(|queued| near(queued.cycle, now)), "an access waits for too long")
+        fits(self.queue.iter().all(|(cycle, _)| near(*cycle, now)), "an access waits for too long")
     }
 
     /// It is going to be run.
@@ -252,8 +242,8 @@ impl SubCore {
 
     /// Counts slots before a cycle.
     pub fn count_until(&mut self, counters: &mut IssueCounters, width: u32, cycle: u64) {
-        counters.count(self.slot, self.uncounted(width, cycle));
         if self.counted < cycle {
+            counters.count(self.slot, self.uncounted(width, cycle));
             self.counted = cycle;
         }
     }

@@ -200,7 +200,7 @@ impl Sm {
             return Stage::Lines(access.lines.clone());
         }
         let queue = &self.state.sub_cores[slot % memory::SUB_CORES].queue;
-        let before = queue.iter().position(|queued| queued.instruction == number);
+        let before = queue.iter().position(|(_, instruction)| *instruction == number);
         before.map_or(Stage::WriteBack, Stage::Dispatch)
     }
 

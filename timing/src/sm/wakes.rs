@@ -48,7 +48,11 @@ impl Wakes {
     }
 
     /// Warps that are looked at in a cycle.
+    #[inline]
     pub fn take(&mut self, cycle: u64) -> u32 {
+        if self.occupied >> (cycle % 64) & 1 == 0 {
+            return 0;
+        }
         self.occupied &= !(1 << (cycle % 64));
         std::mem::take(&mut self.warps[(cycle % 64) as usize])
     }

@@ -31,42 +31,42 @@ pub(super) fn resolve(w: &Running<'_>, from: Addresses, memory: MemoryOperation,
             execution.space = MemorySpace::Constant;
             execution.addresses = [PARAMETERS + u64::from(at); WARP];
         }
-        Addresses::Row(site) => place(w, site.space, site.read(w), memory, execution),
+        Addresses::Row(site) => {
+            site.read_to(w, &mut execution.addresses);
+            place(w, site.space, memory, execution);
+        }
         Addresses::Tile { site, tile } => {
             let Some(tile) = w.grid.program.matrices.tiles.get(tile as usize) else { return };
             // SAFETY: rows as the binder gave them.
-            let addresses = unsafe { tile.lane_addresses(w) };
-            place(w, site.space, addresses, memory, execution);
+            execution.addresses = unsafe { tile.lane_addresses(w) };
+            place(w, site.space, memory, execution);
         }
     }
 }
 
-/// Notes space and addresses of an access to these addresses of a state space.
-fn place(
-    w: &Running<'_>,
-    named: AccessSpace,
-    addresses: [u64; WARP],
-    memory: MemoryOperation,
-    execution: &mut Execution,
-) {
+/// Notes the space that an access reaches whose addresses are noted as those of a state space, and where in it they lie.
+fn place(w: &Running<'_>, named: AccessSpace, memory: MemoryOperation, execution: &mut Execution) {
+    let addresses = &mut execution.addresses;
     if memory.space == MemorySpace::Constant {
         execution.space = memory.space;
-        execution.addresses = addresses.map(|address| in_bank(w, address));
+        addresses.iter_mut().for_each(|address| *address = in_bank(w, *address));
         return;
     }
-    let (space, start) = space_of(w, named, &addresses);
+    let (space, start) = space_of(w, named, addresses);
     execution.space = space;
-    execution.addresses = match space {
-        MemorySpace::Shared => addresses.map(|address| address.wrapping_sub(start) % WINDOW_SIZE),
+    match space {
+        MemorySpace::Shared => {
+            addresses.iter_mut().for_each(|address| *address = address.wrapping_sub(start) % WINDOW_SIZE);
+        }
         MemorySpace::Local => {
             let base = local_memory(w);
-            let offset = |lane: usize| addresses[lane].wrapping_sub(start);
-            std::array::from_fn(|lane| {
-                base.wrapping_add(local_offset(offset(lane), lane as u64, memory.width))
-            })
+            for (address, lane) in addresses.iter_mut().zip(0..) {
+                let offset = address.wrapping_sub(start);
+                *address = base.wrapping_add(local_offset(offset, lane, memory.width));
+            }
         }
-        _ => addresses,
-    };
+        _ => {}
+    }
 }
 
 /// Where a constant is: one of the parameters in their bank, another where it is in device memory.

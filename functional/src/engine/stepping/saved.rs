@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use warp_stream::{Moment, Residence, WarpSlot};
 
-use super::{Ahead, Fragment, MOST_AHEAD, SavedDeferred, SteppedCluster, SteppedWarp};
+use super::ahead::{Ahead, MOST_AHEAD};
+use super::{Fragment, SavedDeferred, SteppedCluster, SteppedWarp};
 use crate::engine::cluster::SavedCluster;
 use crate::engine::divergence::Between;
 use crate::engine::grid::Grid;
@@ -89,7 +90,7 @@ impl SteppedCluster {
         self.take_up();
         let step = |warp: &SteppedWarp| SavedStep {
             ready: warp.ready,
-            ahead: warp.ahead.iter().copied().collect(),
+            ahead: warp.ahead.iter().collect(),
             pending: warp.pending.clone(),
         };
         Some(SavedSteps {
@@ -111,7 +112,8 @@ impl SteppedCluster {
         }
         for (warp, saved) in cluster.warps.iter_mut().zip(&saved.warps) {
             warp.ready = saved.ready;
-            warp.ahead = saved.ahead.iter().copied().collect();
+            warp.ahead.clear();
+            saved.ahead.iter().for_each(|ahead| warp.ahead.add(*ahead));
             warp.pending.clone_from(&saved.pending);
         }
         cluster.ready = cluster.warps.iter().map(|warp| u32::from(warp.ready)).sum();

@@ -16,6 +16,7 @@ pub use self::l1::L1;
 pub(super) use self::l1::request;
 use super::cache::{Cache, Lookup};
 use super::program::Program;
+use crate::due::Due;
 use crate::message::LINE_BYTES;
 use crate::restore::{Fits, fits, near};
 use crate::specification::{Document, SpecificationError};
@@ -174,7 +175,6 @@ impl Buffer {
 /// Instructions on their way to a buffer.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Arrival {
-    cycle: u64,
     /// Whose they are.
     pub warp: u32,
     to: u32,
@@ -212,7 +212,7 @@ pub struct Fetch {
     blocked: u32,
     /// Whose turn is next.
     turn: u32,
-    arrivals: VecDeque<Arrival>,
+    arrivals: Due<Arrival>,
     /// Lines that L1 has been asked for.
     requests: Vec<Request>,
     /// Lines that it will be asked for.
@@ -227,7 +227,7 @@ impl Fetch {
             wanted: 0,
             blocked: 0,
             turn: 0,
-            arrivals: VecDeque::new(),
+            arrivals: Due::default(),
             requests: Vec::new(),
             queue: VecDeque::new(),
         }
@@ -248,10 +248,10 @@ impl Fetch {
             self.requests.len() <= spec.l0_requests as usize,
             "too many lines of instructions are asked for",
         )?;
-        self.arrivals.iter().try_for_each(|arrival| {
+        self.arrivals.iter().try_for_each(|(cycle, arrival)| {
             let buffer = buffer(arrival.warp).ok_or("instructions are fetched for no warp")?;
             let expected = present >> arrival.warp & 1 == 0 || buffer.expects(arrival);
-            fits(expected && near(arrival.cycle, now), "instructions come that were not asked for")
+            fits(expected && near(*cycle, now), "instructions come that were not asked for")
         })
     }
 
@@ -273,7 +273,7 @@ impl Fetch {
 
     /// Instructions that arrive by a cycle.
     pub fn arrival(&mut self, cycle: u64) -> Option<Arrival> {
-        self.arrivals.pop_front_if(|arrival| arrival.cycle <= cycle)
+        self.arrivals.take(cycle)
     }
 
     /// The warp whose turn it is.
@@ -308,12 +308,7 @@ impl Fetch {
             to += 1;
         }
         buffer.asked = to;
-        self.arrivals.push_back(Arrival {
-            cycle: cycle + u64::from(spec.latency),
-            warp,
-            to,
-            turn: buffer.turn,
-        });
+        self.arrivals.push(cycle + u64::from(spec.latency), Arrival { warp, to, turn: buffer.turn });
         self.update(spec, program, warp, buffer);
     }
 
@@ -391,10 +386,7 @@ impl Fetch {
 
     /// When it has something to do after a cycle.
     pub fn next_event(&self, cycle: u64) -> u64 {
-        if self.wanted != 0 {
-            return cycle + 1;
-        }
-        self.arrivals.front().map_or(u64::MAX, |arrival| arrival.cycle)
+        if self.wanted != 0 { cycle + 1 } else { self.arrivals.next() }
     }
 
     /// Whether lines wait to be asked for.

@@ -73,8 +73,10 @@ impl State {
         }
         lines.all()?;
         for (sub_core, completions) in (0..).zip(&self.completions) {
-            completions.check(now)?;
-            completions.instructions().try_for_each(|number| instruction(number, sub_core))?;
+            completions.iter().try_for_each(|(cycle, number)| {
+                fits(near(*cycle, now), "a result is there too late")?;
+                instruction(*number, sub_core)
+            })?;
         }
         let mut awaited = Awaited { l1, answers };
         self.outgoing.iter().chain(self.tlb.waiting()).try_for_each(|request| {

@@ -11,7 +11,6 @@ pub mod atomic;
 mod banks;
 mod check;
 pub mod coalescer;
-mod completions;
 pub mod constant;
 mod counters;
 mod grant;
@@ -33,7 +32,6 @@ use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationC
 use self::access::{Access, Line, STRUCTURES, Structure};
 pub(crate) use self::check::Awaited;
 use self::coalescer::{Coalesced, Pattern};
-use self::completions::Completions;
 use self::constant::ConstantCache;
 pub use self::counters::MemoryCounters;
 use self::grant::{Arbiter, pipelines};
@@ -42,6 +40,7 @@ use self::l1::{L1, Stall};
 use self::pipeline::{Organisation, Pipeline};
 use self::tlb::Tlb;
 pub use self::waiting::{AwaitedLine, Holder, Request, Waiting};
+use crate::due::Due;
 use crate::message::{MemoryReply, MemoryRequest, RequestKind, SECTOR_BYTES, Timed};
 use crate::slab::{NONE, Slab};
 use crate::specification::GpuSpec;
@@ -102,7 +101,8 @@ pub(crate) struct State {
     /// Requests that wait to leave.
     outgoing: VecDeque<MemoryRequest>,
     credits: u32,
-    completions: [Completions; SUB_CORES],
+    /// Instructions whose results wait for a sub-core's write-back latch.
+    completions: [Due<u32>; SUB_CORES],
     /// When the first of them is there. Core cycles; `u64::MAX` if there is none.
     #[serde(skip)]
     next_completion: u64,
@@ -137,8 +137,7 @@ pub struct MemoryUnit {
 
 impl State {
     fn find_next_completion(&mut self) {
-        let first = self.completions.iter().filter_map(Completions::next).min();
-        self.next_completion = first.unwrap_or(u64::MAX);
+        self.next_completion = self.completions.iter().fold(u64::MAX, |first, due| first.min(due.next()));
     }
 }
 
@@ -450,7 +449,7 @@ impl MemoryUnit {
                 self.state.l1.counters.count_latency(access.missed, latency);
             }
             self.state.accesses.discard(number);
-            self.state.completions[usize::from(sub_core)].add(ready, instruction);
+            self.state.completions[usize::from(sub_core)].insert(ready, instruction);
             self.state.next_completion = self.state.next_completion.min(ready);
         }
     }
@@ -513,7 +512,7 @@ impl MemoryUnit {
 
     /// The instruction of a sub-core whose result is the next one to be there.
     pub fn coming_completion(&self, sub_core: u8) -> Option<u32> {
-        self.state.completions[usize::from(sub_core)].instructions().next()
+        self.state.completions[usize::from(sub_core)].first()
     }
 
     /// Shared memory gets the smallest size that holds so many bytes, L1 the rest. A size that changes empties L1.
@@ -549,6 +548,6 @@ impl MemoryUnit {
 
     /// Whether nothing is under way; results that nobody has taken are not.
     pub fn is_idle(&self) -> bool {
-        self.state.accesses.is_empty() && self.state.completions.iter().all(|queue| queue.next().is_none())
+        self.state.accesses.is_empty() && self.state.completions.iter().all(Due::is_empty)
     }
 }

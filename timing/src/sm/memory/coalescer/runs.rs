@@ -186,10 +186,7 @@ mod tests {
     #[test]
     fn a_run_has_the_words_sectors_bytes_and_lanes_that_are_touched() {
         let found = runs(0xff, 4, |lane| 0x1010 + 4 * lane);
-        assert_eq!(
-            found,
-            [Run { line: 0x1000, words: 0b11_1100, sectors: 0b11, lanes: 0xff, first: 0 }]
-        );
+        assert_eq!(found, [Run { line: 0x1000, words: 0b11_1100, sectors: 0b11, lanes: 0xff, first: 0 }]);
         let addresses = std::array::from_fn(|lane| 0x1010 + 4 * lane as u64);
         let pattern = Pattern { active: 0xff, addresses: &addresses, width: 4, marks: true };
         assert_eq!(found[0].bytes(&pattern), 0xffff_ffff << 16);

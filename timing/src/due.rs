@@ -1,0 +1,129 @@
+//! A queue whose items have times: whether its first is due is known without looking into it.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Items with the cycles at which they are due, in the order in which they are taken.
+#[derive(Debug, Clone)]
+pub struct Due<T> {
+    /// When the first is due; `u64::MAX` if there is none.
+    next: u64,
+    items: VecDeque<(u64, T)>,
+}
+
+impl<T> Default for Due<T> {
+    fn default() -> Due<T> {
+        Due { next: u64::MAX, items: VecDeque::new() }
+    }
+}
+
+impl<T: Copy> Due<T> {
+    /// When the first is due; `u64::MAX` if there is none.
+    #[inline]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Adds an item behind all.
+    #[inline]
+    pub fn push(&mut self, cycle: u64, item: T) {
+        if self.items.is_empty() {
+            self.next = cycle;
+        }
+        self.items.push_back((cycle, item));
+    }
+
+    /// Adds an item before those that are due later.
+    #[inline]
+    pub fn insert(&mut self, cycle: u64, item: T) {
+        if self.items.back().is_none_or(|(last, _)| *last <= cycle) {
+            return self.push(cycle, item);
+        }
+        let later = self.items.iter().rev().take_while(|(other, _)| *other > cycle).count();
+        self.items.insert(self.items.len() - later, (cycle, item));
+        self.next = self.next.min(cycle);
+    }
+
+    /// Takes the first if it is due at a cycle.
+    #[inline]
+    pub fn take(&mut self, cycle: u64) -> Option<T> {
+        if self.next > cycle {
+            return None;
+        }
+        let first = self.items.pop_front();
+        self.next = self.items.front().map_or(u64::MAX, |(cycle, _)| *cycle);
+        first.map(|(_, item)| item)
+    }
+
+    /// The first.
+    pub fn first(&self) -> Option<T> {
+        self.items.front().map(|(_, item)| *item)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// All, with their cycles.
+    pub fn iter(&self) -> impl Iterator<Item = &(u64, T)> {
+        self.items.iter()
+    }
+}
+
+impl<T: Serialize> Serialize for Due<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.items.serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Due<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Due<T>, D::Error> {
+        let items = VecDeque::<(u64, T)>::deserialize(deserializer)?;
+        Ok(Due { next: items.front().map_or(u64::MAX, |(cycle, _)| *cycle), items })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(due: &mut Due<char>, cycle: u64) -> String {
+        std::iter::from_fn(|| due.take(cycle)).collect()
+    }
+
+    #[test]
+    fn items_that_are_inserted_leave_in_the_order_of_their_cycles() {
+        let mut due = Due::default();
+        for (cycle, item) in [(5, 'a'), (3, 'b'), (5, 'c'), (4, 'd')] {
+            due.insert(cycle, item);
+        }
+        assert_eq!((due.next(), due.take(2)), (3, None));
+        assert_eq!(taken(&mut due, 10), "bdac");
+        assert_eq!(due.next(), u64::MAX);
+    }
+
+    #[test]
+    fn items_that_are_pushed_wait_for_those_before_them() {
+        let mut due = Due::default();
+        due.push(5, 'a');
+        due.push(3, 'b');
+        assert_eq!((due.next(), taken(&mut due, 4).as_str()), (5, ""));
+        assert_eq!(taken(&mut due, 5), "ab");
+    }
+
+    #[test]
+    fn what_was_written_is_due_at_the_same_cycle() {
+        let mut due = Due::default();
+        due.push(7, 'a');
+        let written = serde_json::to_string(&due).unwrap();
+        let read: Due<char> = serde_json::from_str(&written).unwrap();
+        assert_eq!((read.next(), read.first()), (7, Some('a')));
+    }
+}

@@ -79,6 +79,46 @@ impl Drop for Unfinished {
     }
 }
 
+/// A folder that has no name of its own yet: it lies beside where it will be, and is removed with what is in it when it is dropped.
+#[derive(Debug)]
+pub struct UnfinishedFolder {
+    temporary: PathBuf,
+    path: PathBuf,
+}
+
+impl UnfinishedFolder {
+    /// A new, empty folder beside `path`.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let temporary = path.with_file_name(temporary_name(name));
+        fs::create_dir(&temporary)?;
+        Ok(Self { temporary, path: path.to_owned() })
+    }
+
+    /// Where it is until it is finished.
+    pub fn here(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Gives the folder its name, which nothing may have but an empty folder. What is in it must have reached the disk.
+    pub fn finish(mut self) -> io::Result<()> {
+        sync_folder(&self.temporary)?;
+        fs::rename(&self.temporary, &self.path)?;
+        // It is not there under this name any more.
+        self.temporary = PathBuf::new();
+        sync_folder(folder_of(&self.path))
+    }
+}
+
+impl Drop for UnfinishedFolder {
+    fn drop(&mut self) {
+        if !self.temporary.as_os_str().is_empty() {
+            // Whatever kept the folder from being finished is the error to report.
+            let _ = fs::remove_dir_all(&self.temporary);
+        }
+    }
+}
+
 /// A new, empty file in `folder` that no name leads to: it is gone when it is closed.
 pub fn nameless(folder: &Path) -> io::Result<File> {
     let path = folder.join(temporary_name(OsStr::new("nameless")));

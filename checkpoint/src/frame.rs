@@ -308,6 +308,11 @@ impl<'a> Frame<'a> {
         self.entries.iter().find(|entry| entry.name == name).map(|entry| entry.range.len())
     }
 
+    /// The definition that a section follows.
+    pub fn schema(&self, name: &str) -> Option<Schema> {
+        self.entries.iter().find(|entry| entry.name == name).map(|entry| entry.schema)
+    }
+
     /// Where a section's contents begin in the file, in bytes.
     pub fn offset(&self, name: &str) -> Option<usize> {
         self.entries.iter().find(|entry| entry.name == name).map(|entry| entry.range.start)

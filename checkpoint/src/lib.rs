@@ -11,6 +11,7 @@ mod disk_cache;
 pub mod frame;
 pub mod image;
 pub mod journal;
+pub mod layout;
 mod parallel;
 
 pub use disk_cache::{CacheCounts, CacheKey, DiskCache};

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use common::names;
-use voltsim_checkpoint::atomic_file::{Durability, is_temporary, write};
+use voltsim_checkpoint::atomic_file::{Durability, UnfinishedFolder, is_temporary, write};
 
 #[test]
 fn a_file_replaces_the_one_before_it() {
@@ -52,4 +52,22 @@ fn readers_see_the_old_file_or_the_new_one() {
         }
     });
     assert!(!names(folder.path()).iter().any(|name| is_temporary(name.as_ref())));
+}
+
+#[test]
+fn a_folder_appears_with_its_files_or_not_at_all() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("folder");
+    let unfinished = UnfinishedFolder::create(&path).unwrap();
+    fs::write(unfinished.here().join("file"), "contents").unwrap();
+    assert!(!path.exists());
+    drop(unfinished);
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    let unfinished = UnfinishedFolder::create(&path).unwrap();
+    fs::write(unfinished.here().join("file"), "contents").unwrap();
+    fs::create_dir(&path).unwrap();
+    unfinished.finish().unwrap();
+    assert_eq!(fs::read_to_string(path.join("file")).unwrap(), "contents");
+    assert!(UnfinishedFolder::create(&path).unwrap().finish().is_err());
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
 }

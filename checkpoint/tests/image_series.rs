@@ -4,14 +4,15 @@
 
 mod common;
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
 use common::memory::{Kept, Pages, noise, pages, pattern};
 use proptest::prelude::*;
 use voltsim_checkpoint::atomic_file::Durability;
-use voltsim_checkpoint::frame::{File, FileWriter};
-use voltsim_checkpoint::image::{Image, ImageError, SECTIONS, Saved, Series};
+use voltsim_checkpoint::frame::{File, FileWriter, Schema, TableHash};
+use voltsim_checkpoint::image::{Image, ImageError, SECTIONS, Saved, Series, copy};
 
 const NAME: &str = "memory";
 
@@ -174,4 +175,68 @@ fn files_that_cannot_be_in_the_series_are_refused() {
     assert!(refusal(&folder.path().join("0")).ends_with("it would replace a file before it"));
     let elsewhere = tempfile::tempdir().unwrap();
     assert!(refusal(&elsewhere.path().join("2")).ends_with("it is in another folder than files before it"));
+}
+
+/// Copies an image behind a section of another length than any before it in the old file; gives the hashes of both files.
+fn copied(
+    from: &Path,
+    to: &Path,
+    renewed: &HashMap<TableHash, TableHash>,
+) -> Result<(TableHash, TableHash), ImageError> {
+    let file = File::open(from)?;
+    let mut writer = FileWriter::create(to, SECTIONS + 1)?;
+    writer.begin("other", Schema::of("other"))?;
+    writer.append(&[7; 4321])?;
+    copy(&mut writer, &file, NAME, renewed)?;
+    Ok((file.frame()?.hash(), writer.finish(Durability::Unsynced)?.hash))
+}
+
+#[test]
+fn a_copied_series_refers_to_its_own_files_and_a_copied_file_to_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let (before, after) = (folder.path().join("before"), folder.path().join("after"));
+    for folder in [&before, &after] {
+        fs::create_dir(folder).unwrap();
+    }
+    let mut series = Series::new(NAME);
+    // Patterns are compressed and noise is not.
+    let memory = |changed: u64| {
+        pages(1 << 20, (1..701).map(|seed| if seed <= changed { noise(seed) } else { pattern(seed) }))
+    };
+    for index in 0..3 {
+        write(&mut series, &before.join(index.to_string()), &memory(150 * index));
+    }
+    let mut renewed = HashMap::new();
+    for name in ["0", "1", "2"] {
+        let (old, new) = copied(&before.join(name), &after.join(name), &renewed).unwrap();
+        renewed.insert(old, new);
+    }
+    copied(&before.join("2"), &after.join("alone"), &HashMap::new()).unwrap();
+    fs::remove_dir_all(before).unwrap();
+    for index in 0..3_u64 {
+        assert!(read(&after.join(index.to_string())).unwrap() == memory(150 * index), "{index}");
+    }
+    assert_eq!(bases(&after.join("2")), ["0", "1"]);
+    assert!(read(&after.join("alone")).unwrap() == memory(300));
+    assert_eq!(bases(&after.join("alone")), [""; 0]);
+    // What it says of its pages is right: a series goes on from it.
+    let mut continued = Series::new(NAME);
+    continued.add(&File::open(&after.join("alone")).unwrap()).unwrap();
+    assert_eq!(write(&mut continued, &after.join("next"), &memory(310)).stored, 10);
+}
+
+#[test]
+fn damaged_pages_are_not_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    two(folder.path());
+    let path = folder.path().join("0");
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    for name in ["0", "1"] {
+        let error = copied(&folder.path().join(name), &folder.path().join("copy"), &HashMap::new());
+        assert!(matches!(error.unwrap_err(), ImageError::Chunk { .. }), "{name}");
+        assert!(!folder.path().join("copy").exists());
+    }
 }

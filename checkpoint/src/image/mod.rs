@@ -14,6 +14,7 @@
 //! chunk by its own when it is used.
 
 mod chunks;
+mod copy;
 mod map;
 mod restore;
 mod save;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+pub use copy::{bases, copy};
 pub use map::Base;
 pub use restore::{Image, Part, Restored, Sink};
 pub use save::{Memory, Region, Saved, save};

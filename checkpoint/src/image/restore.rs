@@ -45,14 +45,23 @@ pub struct Restored {
     pub mapped: u64,
 }
 
+/// A chunk with its bytes, which are undamaged.
+pub struct Stored<'a> {
+    pub file: &'a File,
+    pub chunk: &'a Chunk,
+    pub bytes: &'a [u8],
+    /// Where in the file they begin.
+    pub offset: u64,
+}
+
 /// An image in a file.
 #[derive(Debug)]
 pub struct Image<'a> {
     file: &'a File,
     bases: Vec<File>,
-    map: Map,
+    pub(super) map: Map,
     /// The chunks of the file and of each base.
-    chunks: Vec<Chunks>,
+    pub(super) chunks: Vec<Chunks>,
 }
 
 impl<'a> Image<'a> {
@@ -112,14 +121,11 @@ impl<'a> Image<'a> {
         sink: &impl Sink,
     ) -> Result<Restored, ImageError> {
         let mut restored = Restored::default();
-        let Some((file, chunk, offset)) = runs.first().and_then(|run| self.chunk(&run.place)) else {
+        let Some(place) = runs.first().map(|run| run.place) else { return Ok(restored) };
+        let Some(Stored { file, chunk, bytes: stored, offset }) = self.stored(&place)? else {
             return Ok(restored);
         };
         let damaged = |reason| ImageError::Chunk { path: file.path().to_owned(), offset, reason };
-        let stored = file.get(offset as usize..(offset + chunk.length) as usize).unwrap_or_default();
-        if *blake3::hash(stored).as_bytes() != chunk.hash {
-            return Err(damaged(ChunkReason::Hash));
-        }
         let pages = match chunk.compressed {
             true => unpacker.unpack(stored, chunk.size()).map_err(|error| damaged(error.into()))?,
             false => stored,
@@ -138,6 +144,17 @@ impl<'a> Image<'a> {
             }
         }
         Ok(restored)
+    }
+
+    /// The chunk that a page is in, compared with its hash.
+    pub(super) fn stored(&self, place: &Place) -> Result<Option<Stored<'_>>, ImageError> {
+        let Some((file, chunk, offset)) = self.chunk(place) else { return Ok(None) };
+        let bytes = file.get(offset as usize..(offset + chunk.length) as usize).unwrap_or_default();
+        if *blake3::hash(bytes).as_bytes() != chunk.hash {
+            let (path, reason) = (file.path().to_owned(), ChunkReason::Hash);
+            return Err(ImageError::Chunk { path, offset, reason });
+        }
+        Ok(Some(Stored { file, chunk, bytes, offset }))
     }
 
     /// The file and the chunk that a page is in, and where in the file the chunk begins, in bytes.

@@ -94,16 +94,28 @@ pub fn save_beside(
     saved.bytes = table.iter().map(|chunk| chunk.length).sum();
     let regions = regions.iter().map(|region| region.addresses.clone()).collect();
     let map = Map { regions, bases: series.used(&mut runs), runs };
+    describe(writer, name, hashes.as_flattened(), &table, &map)?;
+    Ok(saved)
+}
+
+/// Adds the sections that say what is in that of the pages.
+pub fn describe(
+    writer: &mut FileWriter,
+    name: &str,
+    hashes: &[u8],
+    table: &[Chunk],
+    map: &Map,
+) -> Result<(), ImageError> {
     writer.begin(&section(name, "hashes"), chunks::hashes_schema())?;
-    writer.append(hashes.as_flattened())?;
+    writer.append(hashes)?;
     for (part, schema, encoded) in [
-        ("chunks", chunks::chunks_schema(), codec::encode(&table)),
-        ("map", map::schema(), codec::encode(&map)),
+        ("chunks", chunks::chunks_schema(), codec::encode(table)),
+        ("map", map::schema(), codec::encode(map)),
     ] {
         writer.begin(&section(name, part), schema)?;
         writer.append(&encoded.map_err(ImageError::Encode)?)?;
     }
-    Ok(saved)
+    Ok(())
 }
 
 fn check(regions: &[Region]) -> Result<(), ImageError> {
@@ -284,13 +296,20 @@ fn pack(packer: &mut Packer, chunk: Vec<u8>) -> Packed {
 fn store(writer: &mut FileWriter, chunks: Receiver<Packed>) -> Result<Vec<Chunk>, FileError> {
     let mut table = Vec::new();
     for Packed { bytes, pages, compressed, hash } in chunks {
-        if !compressed {
-            let gap = writer.position().next_multiple_of(PAGE as u64) - writer.position();
-            writer.append(&[0; PAGE][..gap as usize])?;
-        }
-        let (offset, length) = (writer.section_length(), bytes.len() as u64);
-        writer.append(&bytes)?;
-        table.push(Chunk { offset, length, pages, compressed, hash: *hash.as_bytes() });
+        let (offset, length) = (0, bytes.len() as u64);
+        let chunk = Chunk { offset, length, pages, compressed, hash: *hash.as_bytes() };
+        table.push(append(writer, chunk, &bytes)?);
     }
     Ok(table)
+}
+
+/// Adds a chunk's bytes to the section, and gives it with its place there.
+pub fn append(writer: &mut FileWriter, chunk: Chunk, stored: &[u8]) -> Result<Chunk, FileError> {
+    if !chunk.compressed {
+        let gap = writer.position().next_multiple_of(PAGE as u64) - writer.position();
+        writer.append(&[0; PAGE][..gap as usize])?;
+    }
+    let offset = writer.section_length();
+    writer.append(stored)?;
+    Ok(Chunk { offset, ..chunk })
 }

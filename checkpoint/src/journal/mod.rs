@@ -29,8 +29,16 @@ const BLOCK: usize = 1 << 20;
 /// Number and lengths.
 const HEAD: usize = 16;
 
-fn schema() -> Schema {
-    Schema::of("journal: records in blocks, version 1")
+const BLOCKS: &str = "journal: records in blocks, version 1";
+
+/// The schema of a journal that tells nothing of its records.
+pub fn schema() -> Schema {
+    Schema::of(BLOCKS)
+}
+
+/// The schema of a journal whose records follow this definition: the name and version of a type.
+pub fn schema_of(records: &str) -> Schema {
+    Schema::of(&format!("{BLOCKS}; {records}"))
 }
 
 fn block_hash(head: &[u8; HEAD], stored: &[u8]) -> blake3::Hash {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{BLOCK, HEAD, JournalError, Reason, block_hash, schema};
 use crate::compression::Unpacker;
-use crate::frame::{File, FileError};
+use crate::frame::{File, FileError, Schema};
 
 /// The records of a journal, in their order. Each block is compared with its hash when it is reached; after an error
 /// there are no more records.
@@ -25,7 +25,12 @@ pub struct JournalReader<'a> {
 impl<'a> JournalReader<'a> {
     /// The journal that is the section called `name`.
     pub fn open(file: &'a File, name: &str) -> Result<Self, JournalError> {
-        let section = file.frame()?.unchecked(name, schema()).map_err(FileError::frame(file.path()))?;
+        Self::open_as(file, name, schema())
+    }
+
+    /// The same, of records that are told by the [schema](super::schema_of).
+    pub fn open_as(file: &'a File, name: &str, schema: Schema) -> Result<Self, JournalError> {
+        let section = file.frame()?.unchecked(name, schema).map_err(FileError::frame(file.path()))?;
         Ok(Self {
             path: file.path(),
             rest: section.bytes,

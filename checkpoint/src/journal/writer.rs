@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::{BLOCK, HEAD, JournalError, block_hash, schema};
 use crate::atomic_file;
 use crate::compression::Packer;
-use crate::frame::{FileError, FileWriter};
+use crate::frame::{FileError, FileWriter, Schema};
 
 /// Bytes of blocks that are kept in memory.
 const KEPT: usize = 8 << 20;
@@ -65,10 +65,20 @@ impl JournalWriter {
 
     /// Adds the journal, as it is now, to a file as the section called `name`. More records can be added afterwards.
     pub fn write_to(&mut self, writer: &mut FileWriter, name: &str) -> Result<(), JournalError> {
+        self.write_as(writer, name, schema())
+    }
+
+    /// The same, with the records told by the [schema](super::schema_of).
+    pub fn write_as(
+        &mut self,
+        writer: &mut FileWriter,
+        name: &str,
+        schema: Schema,
+    ) -> Result<(), JournalError> {
         if !self.open.is_empty() {
             self.close_block();
         }
-        writer.begin(name, schema())?;
+        writer.begin(name, schema)?;
         if let Some(spill) = &self.spill {
             let mut piece = vec![0; BLOCK];
             let mut copied = 0;

@@ -1,0 +1,105 @@
+//! Images from one file to another, chunk by chunk as they are stored.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::chunks::{self, Chunk, Chunks, PageHash, hashes_schema};
+use super::map::{Base, Map, Place, Run};
+use super::restore::Image;
+use super::save::{append, describe};
+use super::{ImageError, section};
+use crate::frame::{File, FileError, FileWriter, TableHash};
+
+/// The files in the folder of `file` that hold pages of its image.
+pub fn bases(file: &File, name: &str) -> Result<Vec<Base>, ImageError> {
+    Ok(Map::read(file, &file.frame()?, name)?.bases)
+}
+
+/// A chunk: number of its file, as runs have it, and its own.
+type Number = (u32, u64);
+
+/// Adds the image of a file to another file, with every chunk compared with its hash. Files of before that hold pages of it and are in
+/// `renewed` are still needed, under their names, with the hashes that they have there; of others the chunks that are used are copied.
+pub fn copy(
+    writer: &mut FileWriter,
+    file: &File,
+    name: &str,
+    renewed: &HashMap<TableHash, TableHash>,
+) -> Result<(), ImageError> {
+    let image = Image::read(file, name)?;
+    let is_kept = |number: u32| {
+        let base = image.bases().get((number as usize).wrapping_sub(1));
+        base.is_some_and(|base| renewed.contains_key(&base.hash))
+    };
+    let own = image.chunks.first().map_or(0, |chunks| chunks.table.len() as u64);
+    let used: BTreeSet<Number> = image.map.runs.iter().map(|run| number(&run.place)).collect();
+    let of_bases = used.into_iter().filter(|(file, _)| *file != 0 && !is_kept(*file));
+    let chunks: Vec<Number> = (0..own).map(|chunk| (0, chunk)).chain(of_bases).collect();
+    writer.begin(&section(name, "pages"), chunks::pages_schema())?;
+    let mut copied = Copied::default();
+    let pages: Vec<Vec<usize>> = image.chunks.iter().map(first_pages).collect();
+    for number @ (file, chunk) in chunks {
+        let first = pages.get(file as usize).and_then(|pages| pages.get(chunk as usize));
+        copied.add(writer, &image, (name, number), first.copied().unwrap_or(0))?;
+    }
+    let map = copied.map(&image.map, renewed);
+    describe(writer, name, &copied.hashes, &copied.table, &map)
+}
+
+fn number(place: &Place) -> Number {
+    (place.file, place.chunk)
+}
+
+/// Of each chunk of a file, how many pages are in those before it.
+fn first_pages(chunks: &Chunks) -> Vec<usize> {
+    let pages = |sum: &mut usize, chunk: &Chunk| Some(std::mem::replace(sum, *sum + chunk.pages as usize));
+    chunks.table.iter().scan(0, pages).collect()
+}
+
+/// What has been copied.
+#[derive(Default)]
+struct Copied {
+    table: Vec<Chunk>,
+    hashes: Vec<u8>,
+    /// Which chunk of the new file each is.
+    numbers: BTreeMap<Number, u64>,
+}
+
+impl Copied {
+    fn add(
+        &mut self,
+        writer: &mut FileWriter,
+        image: &Image<'_>,
+        (name, number): (&str, Number),
+        first: usize,
+    ) -> Result<(), ImageError> {
+        let (file, chunk) = number;
+        let Some(stored) = image.stored(&Place { file, chunk, slot: 0 })? else { return Ok(()) };
+        let (source, chunk) = (stored.file, stored.chunk);
+        self.numbers.insert(number, self.table.len() as u64);
+        self.table.push(append(writer, chunk.clone(), stored.bytes)?);
+        let hashes = source.frame()?.unchecked(&section(name, "hashes"), hashes_schema());
+        let hashes = hashes.map_err(FileError::frame(source.path()))?.bytes;
+        let size = size_of::<PageHash>();
+        let own = hashes.get(first * size..(first + chunk.pages as usize) * size);
+        self.hashes.extend(own.unwrap_or_default());
+        Ok(())
+    }
+
+    /// The map of the image in the new file.
+    fn map(&self, old: &Map, renewed: &HashMap<TableHash, TableHash>) -> Map {
+        let mut bases = Vec::new();
+        let mut files = HashMap::new();
+        for (base, number) in old.bases.iter().zip(1_u32..) {
+            if let Some(hash) = renewed.get(&base.hash) {
+                bases.push(Base { file: base.file.clone(), hash: *hash });
+                files.insert(number, bases.len() as u32);
+            }
+        }
+        let place = |place: &Place| match (files.get(&place.file), self.numbers.get(&number(place))) {
+            (Some(file), _) => Place { file: *file, ..*place },
+            (None, chunk) => Place { file: 0, chunk: chunk.copied().unwrap_or(place.chunk), ..*place },
+        };
+        let runs = old.runs.iter().map(|run| Run { place: place(&run.place), ..*run }).collect();
+        Map { regions: old.regions.clone(), bases, runs }
+    }
+}

@@ -22,6 +22,7 @@ use functional::timed::TimedError;
 pub(crate) use inside::{Begun, Missed, StopAt};
 use launch_capture::{BadSelection, BadUntilStable, BadWarmUp, Marks, Selection, UntilStable, WarmUp};
 use parking_lot::Mutex;
+use saved_run::ModelState;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -31,9 +32,10 @@ use stream_engine::{Clock, Timestamp};
 use timing::RestoreError;
 use timing::gpu::{Copy, Gpu, GpuState, LaunchError, Stability};
 use timing::report::{Format, Report};
+use timing::saved;
 use timing::specification::{GpuSpec, gpu};
 use together::{Met, Waiting};
-use voltsim_checkpoint::codec::{self, CodecError};
+use voltsim_checkpoint::codec::CodecError;
 use warp_stream::Past;
 
 /// What the environment asks for.
@@ -107,9 +109,6 @@ pub(crate) fn gpu_name() -> Option<&'static str> {
     settings().ok().flatten().map(|settings| settings.gpu.as_str())
 }
 
-/// Bytes that a state may take in memory.
-const STATE_LIMIT: usize = 1 << 32;
-
 /// Why a model cannot go on from a state.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StateError {
@@ -117,6 +116,22 @@ pub(crate) enum StateError {
     Codec(#[from] CodecError),
     #[error("{0}")]
     Restore(#[from] RestoreError),
+    #[error("the state of the timing model has version {0}, and this build of Voltsim has {VERSION}", VERSION = saved::VERSION)]
+    Version(u32),
+}
+
+impl StateError {
+    /// What the user can do.
+    pub(crate) fn remedy(&self) -> &'static str {
+        match self {
+            StateError::Version(_) => {
+                "Leave it out by `voltsim checkpoint convert --cold OLD -o NEW`, or resume with the Voltsim that has made it, or in mode functional"
+            }
+            StateError::Codec(_) | StateError::Restore(_) => {
+                "Resume with the GPU that it was made with, or in mode functional"
+            }
+        }
+    }
 }
 
 /// Simulated time as the clock of a device's events.
@@ -185,17 +200,21 @@ impl Model {
     }
 
     /// What a checkpoint has of it: the GPU with all that its caches hold, and the launches that were timed.
-    pub(crate) fn state(&self) -> Result<Vec<u8>, CodecError> {
+    pub(crate) fn state(&self) -> Result<ModelState, CodecError> {
         let (gpu, report) = (self.gpu.lock(), self.report.lock());
-        match &*self.interrupted.lock() {
-            Some(state) => codec::encode(&(state, &*report)),
-            None => codec::encode(&(gpu.state(), &*report)),
-        }
+        let bytes = match &*self.interrupted.lock() {
+            Some(state) => saved::encode(state, &report),
+            None => saved::encode(&gpu.state(), &report),
+        };
+        Ok(ModelState { version: saved::VERSION, bytes: bytes? })
     }
 
     /// Goes on from a state; if `cold`, with empty caches.
-    pub(crate) fn restore(&self, state: &[u8], cold: bool) -> Result<(), StateError> {
-        let (gpu, report): (GpuState, Report) = codec::decode::<STATE_LIMIT, _>(state)?;
+    pub(crate) fn restore(&self, state: &ModelState, cold: bool) -> Result<(), StateError> {
+        if state.version != saved::VERSION {
+            return Err(StateError::Version(state.version));
+        }
+        let (gpu, report) = saved::decode(&state.bytes)?;
         let spec = &self.settings.spec;
         if gpu.kernels().next().is_some() && !cold {
             *self.report.lock() = report;
@@ -208,9 +227,13 @@ impl Model {
         Ok(())
     }
 
-    /// Launches were executed that are not timed: they are taken to have accessed all memory that is allocated.
+    /// Launches were executed that are not timed, or whose state is left out: they are taken to have accessed all memory that is
+    /// allocated. Time goes on from what it was.
     pub(crate) fn passed(&self, memory: &Memory) {
-        partial::use_allocations(&mut self.gpu.lock(), memory);
+        let mut gpu = self.gpu.lock();
+        let cycle = self.settings.spec.clocks.cycle_at(self.now());
+        gpu.advance_to(cycle);
+        partial::use_allocations(&mut gpu, memory);
     }
 
     /// Brings the caches to what they held before the next launch; its code comes when it does.

@@ -17,6 +17,7 @@ mod page_walks;
 pub mod partition;
 pub mod report;
 mod restore;
+pub mod saved;
 pub mod slab;
 pub mod sm;
 pub mod specification;

@@ -9,6 +9,7 @@ mod check;
 mod checkpoint;
 mod checksums;
 mod compare;
+mod convert;
 mod correlate;
 mod coverage;
 mod doctor;

@@ -132,7 +132,9 @@ impl Foreign {
     /// What the user can do.
     pub fn remedy(&self) -> &'static str {
         match self {
-            Foreign::Engine { .. } => "Resume it with the Voltsim that has made it, or make it anew",
+            Foreign::Engine { .. } => {
+                "Bring it forward by `voltsim checkpoint convert OLD -o NEW`, or resume it with the Voltsim that has made it"
+            }
             Foreign::Program { .. } => {
                 "Give the program that it was made with, or add --any-program if it makes the same calls up to the point"
             }

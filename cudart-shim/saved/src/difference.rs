@@ -130,7 +130,8 @@ fn of_device(
                 format!("device {number}: only the {which} has {}", described(allocation))
             }));
     }
-    if device.model != there.model {
+    let (model, other_model) = of_both(one, other, |run| run.model(number))?;
+    if model != other_model {
         found.push(format!("device {number}: the states of the timing model differ"));
     }
     let (pages, pages_there) = of_both(one, other, |run| run.pages(number))?;

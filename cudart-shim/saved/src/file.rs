@@ -1,7 +1,7 @@
 //! The file of a saved run, written and read.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
@@ -10,36 +10,24 @@ use functional::device::DeviceCounters;
 use functional::memory::{Memory, MemoryState};
 use functional::suspend::SuspendedLaunch;
 use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use voltsim_checkpoint::atomic_file::Durability;
 use voltsim_checkpoint::codec::{self, CodecError};
-use voltsim_checkpoint::frame::{File, FileError, FileWriter, FrameError, Schema};
-
+use voltsim_checkpoint::frame::{File, FileError, FileWriter, Frame, FrameError};
 use voltsim_checkpoint::image::{self, Image, ImageError, Part, Region, Series, Sink};
 use voltsim_checkpoint::journal::{JournalError, JournalReader, JournalWriter};
 
 use crate::about::About;
 use crate::pages::Pages;
+use crate::section::{
+    ABOUT, ALL, DEVICES, KERNELS, LAUNCH, STEPS, Section, memory_of, model_of, model_schema, version_of,
+    version_of_model,
+};
 use crate::step::{Address, Step};
 
-const ABOUT: &str = "about";
-const STEPS: &str = "steps";
-const DEVICES: &str = "devices";
-const KERNELS: &str = "kernels";
-const LAUNCH: &str = "launch";
-
 /// Bytes that a section's values may take in memory.
-const LIMIT: usize = 1 << 32;
-
-/// The definition that a section follows: its name, and the version of what is in it.
-fn schema(section: &str) -> Schema {
-    Schema::of(&format!("saved run, {section}, version 9"))
-}
-
-/// The section with the memory of a device.
-fn memory_of(device: u64) -> String {
-    format!("memory {device}")
-}
+pub(crate) const LIMIT: usize = 1 << 32;
 
 /// Memory of the program's own that was registered with a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,8 +49,15 @@ pub struct DeviceState {
     pub registered: BTreeMap<u64, Registration>,
     /// What launches have left.
     pub counters: DeviceCounters,
-    /// What timed its launches, if anything did, as that wrote it.
-    pub model: Option<Vec<u8>>,
+}
+
+/// What timed a device's launches, as that wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelState {
+    /// Which version of it, by its own count.
+    pub version: u32,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
 }
 
 /// The launch at a point inside of it.
@@ -87,6 +82,8 @@ pub struct State<'a> {
     pub devices: &'a [DeviceState],
     /// Their memories, in the same order.
     pub memories: &'a [&'a Memory],
+    /// What timed their launches, by number.
+    pub models: &'a BTreeMap<u64, ModelState>,
     /// What launches have executed, by kernel.
     pub kernels: &'a BTreeMap<String, KernelCounts>,
     /// The launch that has begun, if one has.
@@ -118,6 +115,16 @@ pub enum SavedError {
     /// The image of a device's memory.
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// A section is of another version.
+    #[error("{}", other_version(section, *found, *wanted))]
+    Version {
+        /// The section.
+        section: String,
+        /// Its version, if it is known.
+        found: Option<u32>,
+        /// What it should be.
+        wanted: u32,
+    },
     /// A value in a section.
     #[error("section {section}: {error}")]
     Value {
@@ -149,9 +156,23 @@ impl SavedError {
             SavedError::Frame(error) => error.remedy().unwrap_or("Make the checkpoint anew"),
             SavedError::Image(error) => error.remedy().unwrap_or("Make the checkpoint anew"),
             SavedError::Steps(error) => error.remedy().unwrap_or("Make the checkpoint anew"),
+            SavedError::Version { found: Some(found), wanted, .. } if found < wanted => CONVERT,
+            SavedError::Version { .. } => "Use the Voltsim that has written it",
             SavedError::Value { .. } => "Make the checkpoint anew",
             SavedError::Write { .. } => "Check the folder, its permissions and the room on its disk",
         }
+    }
+}
+
+/// What brings files of before to this build.
+pub(crate) const CONVERT: &str = "Bring it forward by `voltsim checkpoint convert OLD -o NEW`";
+
+fn other_version(section: &str, found: Option<u32>, wanted: u32) -> String {
+    match found {
+        Some(found) => {
+            format!("section {section} has version {found}, and this build of Voltsim has {wanted}")
+        }
+        None => format!("section {section} has no version that this build of Voltsim knows"),
     }
 }
 
@@ -172,11 +193,16 @@ impl StepWriter {
 
     /// Adds a step.
     pub fn push(&mut self, step: &Step) -> Result<(), SavedError> {
-        Ok(self.journal.push(&encode(STEPS, step)?)?)
+        Ok(self.journal.push(&encode(STEPS.name, step)?)?)
+    }
+
+    /// Adds them to a file.
+    pub(crate) fn write_to(&mut self, writer: &mut FileWriter) -> Result<(), SavedError> {
+        Ok(self.journal.write_as(writer, STEPS.name, STEPS.schema())?)
     }
 }
 
-fn encode<T: Serialize + ?Sized>(section: &str, value: &T) -> Result<Vec<u8>, SavedError> {
+pub(crate) fn encode<T: Serialize + ?Sized>(section: &str, value: &T) -> Result<Vec<u8>, SavedError> {
     codec::encode(value).map_err(|error| SavedError::Value { section: section.to_owned(), error })
 }
 
@@ -188,20 +214,10 @@ pub fn write(
     state: State<'_>,
     mut series: Option<&mut BTreeMap<u64, Series>>,
 ) -> Result<(), SavedError> {
-    let State { about, devices, memories, kernels, launch } = state;
-    let failed = |error| SavedError::Write { file: file.to_owned(), error };
-    let mut writer = FileWriter::create(file, 5 + image::SECTIONS * devices.len())?;
-    let values = [
-        (ABOUT, encode(ABOUT, about)?),
-        (DEVICES, encode(DEVICES, devices)?),
-        (KERNELS, encode(KERNELS, kernels)?),
-        (LAUNCH, encode(LAUNCH, &launch)?),
-    ];
-    for (name, bytes) in values {
-        writer.begin(name, schema(name))?;
-        writer.write_all(&bytes).map_err(failed)?;
-    }
-    steps.journal.write_to(&mut writer, STEPS)?;
+    let State { about, devices, memories, models, kernels, launch } = state;
+    let mut writer = FileWriter::create(file, sections(devices.len(), models.len()))?;
+    write_values(&mut writer, (about, devices, kernels, launch), models)?;
+    steps.write_to(&mut writer)?;
     for (device, memory) in devices.iter().zip(memories) {
         let touched = memory.touched(&device.memory.allocations);
         let regions: Vec<Region> = touched
@@ -224,6 +240,37 @@ pub fn write(
     Ok(())
 }
 
+/// Sections of a file.
+pub(crate) fn sections(devices: usize, models: usize) -> usize {
+    ALL.len() + models + image::SECTIONS * devices
+}
+
+/// What is in a file beside steps, models and memories.
+pub(crate) type Values<'a> =
+    (&'a About, &'a [DeviceState], &'a BTreeMap<String, KernelCounts>, Option<&'a BegunLaunch>);
+
+/// Adds all sections but for steps and memories.
+pub(crate) fn write_values(
+    writer: &mut FileWriter,
+    (about, devices, kernels, launch): Values<'_>,
+    models: &BTreeMap<u64, ModelState>,
+) -> Result<(), SavedError> {
+    for (section, bytes) in [
+        (ABOUT, encode(ABOUT.name, about)?),
+        (DEVICES, encode(DEVICES.name, devices)?),
+        (KERNELS, encode(KERNELS.name, kernels)?),
+        (LAUNCH, encode(LAUNCH.name, &launch)?),
+    ] {
+        writer.begin(section.name, section.schema())?;
+        writer.append(&bytes)?;
+    }
+    for (device, model) in models {
+        writer.begin(&model_of(*device), model_schema(model.version))?;
+        writer.append(&model.bytes)?;
+    }
+    Ok(())
+}
+
 /// A saved run.
 #[derive(Debug)]
 pub struct SavedRun {
@@ -234,7 +281,13 @@ impl SavedRun {
     /// Opens a file.
     pub fn open(file: &Path) -> Result<SavedRun, SavedError> {
         let file = File::open(file)?;
-        file.frame()?;
+        let frame = file.frame()?;
+        for Section { name, version: wanted } in ALL {
+            let found = version_of(&frame, name);
+            if frame.length(name).is_some() && found != Some(wanted) {
+                return Err(SavedError::Version { section: name.to_owned(), found, wanted });
+            }
+        }
         Ok(SavedRun { file })
     }
 
@@ -246,6 +299,7 @@ impl SavedRun {
         self.launch()?;
         self.steps()?.try_for_each(|step| step.map(drop))?;
         for device in self.devices()? {
+            self.model(device.number)?;
             Image::read(&self.file, &memory_of(device.number))?.check(threads())?;
         }
         Ok(())
@@ -279,6 +333,11 @@ impl SavedRun {
         self.value(DEVICES)
     }
 
+    /// What timed a device's launches, if anything did.
+    pub fn model(&self, device: u64) -> Result<Option<ModelState>, SavedError> {
+        model_in(&self.file.frame()?, device)
+    }
+
     /// What launches have executed, by kernel.
     pub fn counts(&self) -> Result<BTreeMap<String, KernelCounts>, SavedError> {
         self.value(KERNELS)
@@ -291,8 +350,8 @@ impl SavedRun {
 
     /// The steps, in the order in which they were done.
     pub fn steps(&self) -> Result<impl Iterator<Item = Result<Step, SavedError>> + '_, SavedError> {
-        let journal = JournalReader::open(&self.file, STEPS)?;
-        Ok(journal.map(|record| decode(STEPS, &record?)))
+        let journal = JournalReader::open_as(&self.file, STEPS.name, STEPS.schema())?;
+        Ok(journal.map(|record| decode(STEPS.name, &record?)))
     }
 
     /// Puts the bytes of a device's memory in place.
@@ -309,9 +368,22 @@ impl SavedRun {
         Ok(pages.0.into_inner())
     }
 
-    fn value<T: serde::de::DeserializeOwned>(&self, section: &str) -> Result<T, SavedError> {
-        decode(section, self.file.frame()?.section(section, schema(section))?)
+    fn value<T: DeserializeOwned>(&self, section: Section) -> Result<T, SavedError> {
+        decode(section.name, self.file.frame()?.section(section.name, section.schema())?)
     }
+}
+
+/// What timed a device's launches, in a file that has it apart from the devices.
+pub(crate) fn model_in(frame: &Frame<'_>, device: u64) -> Result<Option<ModelState>, SavedError> {
+    let section = model_of(device);
+    if frame.length(&section).is_none() {
+        return Ok(None);
+    }
+    let Some(version) = version_of_model(frame, device) else {
+        return Err(SavedError::Version { section, found: None, wanted: 0 });
+    };
+    let bytes = frame.section(&section, model_schema(version))?.to_vec();
+    Ok(Some(ModelState { version, bytes }))
 }
 
 /// Memory of a device, which does nothing meanwhile.
@@ -349,6 +421,6 @@ fn threads() -> usize {
     available_parallelism().map_or(1, NonZero::get)
 }
 
-fn decode<T: serde::de::DeserializeOwned>(section: &str, bytes: &[u8]) -> Result<T, SavedError> {
+pub(crate) fn decode<T: DeserializeOwned>(section: &str, bytes: &[u8]) -> Result<T, SavedError> {
     codec::decode::<LIMIT, T>(bytes).map_err(|error| SavedError::Value { section: section.to_owned(), error })
 }

@@ -5,16 +5,19 @@
 
 mod about;
 pub mod checksums;
+pub mod convert;
 mod difference;
 mod file;
 mod pages;
 mod point;
+mod section;
 mod step;
 
 pub use about::{About, Foreign};
 pub use difference::{Unreadable, differences};
 pub use file::{
-    BegunLaunch, DeviceState, KernelCounts, Registration, SavedError, SavedRun, State, StepWriter, write,
+    BegunLaunch, DeviceState, KernelCounts, ModelState, Registration, SavedError, SavedRun, State,
+    StepWriter, write,
 };
 pub use point::{BadPoint, Inside, Point, Window};
 pub use step::{Address, Arguments, Asked, Digest, End, Outcome, Step};

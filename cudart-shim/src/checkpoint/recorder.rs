@@ -203,8 +203,14 @@ impl Recorder {
     fn write(&mut self, file: &Path, about: &About, launch: Option<&BegunLaunch>) -> Result<(), SaveError> {
         let devices: Vec<DeviceState> = started().map(state_of).collect::<Result<_, _>>()?;
         let memories: Vec<_> = started().map(|simulator| &simulator.device.memory).collect();
-        let kernels = &summary::counts();
-        let state = State { about, devices: &devices, memories: &memories, kernels, launch };
+        let mut models = BTreeMap::new();
+        for simulator in started() {
+            if let Some(model) = &simulator.model {
+                models.insert(simulator.ordinal as u64, model.state()?);
+            }
+        }
+        let (models, kernels) = (&models, &summary::counts());
+        let state = State { about, devices: &devices, memories: &memories, models, kernels, launch };
         let series = match &mut self.plan {
             Plan::Once { .. } => None,
             Plan::Every { series, .. } => Some(series),
@@ -302,6 +308,5 @@ fn state_of(simulator: &Simulator) -> Result<DeviceState, SaveError> {
         memory,
         registered: simulator.registered.lock().clone(),
         counters: simulator.device.counters(),
-        model: simulator.model.as_ref().map(|model| model.state()).transpose()?,
     })
 }

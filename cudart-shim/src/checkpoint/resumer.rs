@@ -205,9 +205,13 @@ impl Resumer {
                 return Err(self.points_to_moved(word, format_args!("memory of device {number}")));
             }
             simulator.device.set_counters(state.counters);
-            match (&simulator.model, &state.model) {
+            let state = match &simulator.model {
+                Some(_) => self.saved.model(number as u64).map_err(|error| self.unreadable(&error))?,
+                None => None,
+            };
+            match (&simulator.model, state) {
                 (Some(model), Some(state)) => {
-                    model.restore(state, cold).map_err(|error| self.other_model(&error))?;
+                    model.restore(&state, cold).map_err(|error| self.other_model(&error))?;
                 }
                 (Some(model), None) => model.passed(memory),
                 (None, _) => {}
@@ -313,7 +317,7 @@ impl Resumer {
     }
 
     fn other_model(&self, error: &StateError) -> Refused {
-        refused(&self.file, error, "Resume with the GPU that it was made with, or in mode functional")
+        refused(&self.file, error, error.remedy())
     }
 
     fn unreadable(&self, error: &SavedError) -> Refused {

@@ -302,6 +302,12 @@ impl ClockSpec {
         let nanoseconds = u128::from(cycle) * 1000 / u128::from(self.core);
         Moment { cycle, nanoseconds: u64::try_from(nanoseconds).unwrap_or(u64::MAX) }
     }
+
+    /// The first core cycle that starts at a time or after it.
+    pub fn cycle_at(&self, nanoseconds: u64) -> u64 {
+        let cycle = (u128::from(nanoseconds) * u128::from(self.core)).div_ceil(1000);
+        u64::try_from(cycle).unwrap_or(u64::MAX)
+    }
 }
 
 #[cfg(test)]

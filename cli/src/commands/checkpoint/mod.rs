@@ -1,6 +1,7 @@
 //! `voltsim checkpoint`: looks at checkpoints, kernel streams and checksums without running anything.
 
 mod checksums;
+mod convert;
 mod streams;
 
 use std::io::Write;
@@ -36,10 +37,23 @@ enum Task {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Bring a checkpoint of an older version forward; there is no older version yet
+    /// Make a checkpoint of another build, or of an older version, one that this build resumes
+    ///
+    /// Every byte is checked. Sections of older versions are brought forward, others carried over; the old file stays. The program,
+    /// libraries, device and GPU have to be those that it was made with, as before. Refused by name: sections of newer versions and of
+    /// too old ones, launches that have begun in another build, and states of another version of the timing model, unless
+    /// --cold leaves them out. A file of a series gets all its pages; of the folder of a series all files are converted, to a new folder.
+    /// A checkpoint that is of this build already is copied.
     Convert {
-        /// What `voltsim run --checkpoint` has written
+        /// What `voltsim run --checkpoint` has written, or the folder of `voltsim run --checkpoint-every`
+        #[arg(value_name = "OLD")]
         file: PathBuf,
+        /// The new file, which is replaced when it is whole, or the new folder, which must not exist, or be empty
+        #[arg(short, long, value_name = "NEW")]
+        output: PathBuf,
+        /// Leave out the state of the timing model, which is caches and statistics so far, if it is of another version
+        #[arg(long)]
+        cold: bool,
     },
     /// Compare two checkpoints (circumstances, steps, allocations, memory), or find the first launch at which two kernel streams differ, or the memory before it, or the first launch after which the checksums of two runs do. The exit status is 1 when they differ
     Diff {
@@ -69,10 +83,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
                 writeln!(out, "{}: whole", file.display())?;
             }
         }
-        Task::Convert { file } => {
-            SavedRun::open(file).and_then(|saved| saved.about()).map_err(|error| unreadable(file, &error))?;
-            writeln!(out, "{}: it has the present format, and nothing is to be done", file.display())?;
-        }
+        Task::Convert { file, output, cold } => convert::run(file, output, *cold, out)?,
         Task::Diff { first, second } if is_stream(first) && is_stream(second) => {
             if let Some(difference) = streams::first_difference(first, second)? {
                 writeln!(out, "{difference}")?;

@@ -1,0 +1,92 @@
+//! A folder of files that hold pages for each other.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use voltsim_checkpoint::atomic_file::UnfinishedFolder;
+use voltsim_checkpoint::frame::{File, FileError, TableHash};
+use voltsim_checkpoint::image::{self, Base};
+
+use super::{ConvertError, Converted, Old, Target};
+use crate::file::SavedError;
+
+/// Name of the files of a series ends so.
+const EXTENSION: &str = "vck";
+
+/// Converts the files (`*.vck`) of a folder to files of the same names in a new folder, which appears when all are whole; it must not be
+/// there, or be empty. Files that hold pages for others do so there too. Gives what has become of each.
+///
+/// # Errors
+/// As [`convert`](super::convert), for the first file that cannot be converted.
+pub fn convert_series(
+    old: &Path,
+    new: &Path,
+    target: &Target<'_>,
+) -> Result<BTreeMap<PathBuf, Converted>, ConvertError> {
+    let mut left = files(old)?;
+    if left.is_empty() {
+        return Err(ConvertError::NoSeries);
+    }
+    let failed = |error| SavedError::Write { file: new.to_owned(), error };
+    let folder = UnfinishedFolder::create(new).map_err(failed)?;
+    let (mut renewed, mut done) = (HashMap::new(), BTreeMap::new());
+    while !left.is_empty() {
+        // If there is none, what the first needs is missing, and it says so.
+        let place = left.iter().position(|file| file.bases.iter().all(|base| renewed.contains_key(base)));
+        let Needed { file, hash, .. } = left.remove(place.unwrap_or(0));
+        let name = file.file_name().unwrap_or_default();
+        let converted =
+            Old::open(&file).and_then(|old| old.convert(&folder.here().join(name), target, &renewed));
+        let (converted, now) = converted.map_err(|error| in_series(&file, error))?;
+        renewed.insert(hash, now);
+        done.insert(file, converted);
+    }
+    folder.finish().map_err(failed)?;
+    Ok(done)
+}
+
+/// A file, and the hashes of those that hold pages for it.
+struct Needed {
+    file: PathBuf,
+    hash: TableHash,
+    bases: Vec<TableHash>,
+}
+
+fn in_series(file: &Path, error: ConvertError) -> ConvertError {
+    ConvertError::InSeries { file: file.to_owned(), error: Box::new(error) }
+}
+
+fn files(folder: &Path) -> Result<Vec<Needed>, ConvertError> {
+    let list = || -> io::Result<Vec<PathBuf>> {
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect()
+    };
+    let unread = |error| FileError::Io { action: "read", path: folder.to_owned(), error };
+    let is_checkpoint = |file: &PathBuf| file.extension().is_some_and(|extension| extension == EXTENSION);
+    let mut files: Vec<PathBuf> =
+        list().map_err(unread).map_err(SavedError::from)?.into_iter().filter(is_checkpoint).collect();
+    files.sort();
+    let needed = |path: PathBuf| {
+        let needed = || -> Result<(TableHash, Vec<TableHash>), SavedError> {
+            let file = File::open(&path)?;
+            let hash = file.frame()?.hash();
+            Ok((hash, bases_of(&file)?.into_iter().map(|base| base.hash).collect()))
+        };
+        let (hash, bases) = needed().map_err(|error| in_series(&path, error.into()))?;
+        Ok(Needed { file: path, hash, bases })
+    };
+    files.into_iter().map(needed).collect()
+}
+
+/// Files of the same folder that hold pages of a file.
+pub(super) fn bases_of(file: &File) -> Result<Vec<Base>, SavedError> {
+    let mut bases: Vec<Base> = Vec::new();
+    let frame = file.frame()?;
+    let images = frame.names().filter_map(|name| name.strip_suffix(".map"));
+    for image in images {
+        let more = image::bases(file, image)?;
+        bases.extend(more.into_iter().filter(|base| !bases.contains(base)).collect::<Vec<_>>());
+    }
+    Ok(bases)
+}

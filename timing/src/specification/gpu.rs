@@ -322,6 +322,16 @@ mod tests {
     }
 
     #[test]
+    fn the_cycle_at_a_moment_is_the_first_that_is_not_before_it() {
+        let clocks = GpuSpec::built_in("titan-v").unwrap().clocks;
+        for cycle in [0, 1, 2, 1199, 1200, 1 << 40, u64::MAX >> 12] {
+            let nanoseconds = clocks.moment(cycle).nanoseconds;
+            let at = clocks.cycle_at(nanoseconds);
+            assert!(at <= cycle && clocks.moment(at).nanoseconds == nanoseconds, "{cycle}: {at}");
+        }
+    }
+
+    #[test]
     fn a_change_replaces_a_value_in_the_unit_of_its_key() {
         let mut document = built_in("titan-v").unwrap();
         change(&mut document, "chip.sms=4").unwrap();

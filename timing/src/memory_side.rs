@@ -268,11 +268,11 @@ impl MemorySide {
 
     fn run_requests(&mut self, until: u64, credits: &mut [u32]) {
         let State { requests, wakes, .. } = &mut self.state;
-        let (gpu, clocks, partitions) = (&self.gpu, &self.clocks, &self.partitions);
+        let (gpu, clocks, mut partitions) = (&self.gpu, &self.clocks, self.partitions.hold());
         requests.run(&self.wires, until, |_, output, cycle, request| {
             let (channel, slice) = gpu.partition.channel(u32::from(output));
             let line = gpu.partition.offset(request.message.line) / LINE_BYTES;
-            partitions.lock(channel as usize).partition.arrive(gpu, clocks, cycle, slice, line, request);
+            partitions.get(channel as usize).partition.arrive(gpu, clocks, cycle, slice, line, request);
             wakes[channel as usize] = wakes[channel as usize].min(cycle);
             if let Some(credits) = credits.get_mut(usize::from(request.message.sm)) {
                 *credits += 1;

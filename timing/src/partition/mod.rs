@@ -114,40 +114,55 @@ pub struct Place {
 #[derive(Clone, Copy)]
 struct Cut {
     places: u32,
-    bytes: u64,
+    /// Bytes of a chunk, as a power of two.
+    bits: u32,
     hash: Hash,
 }
 
 impl Cut {
     /// The place of an address, and its offset within what the place has.
     fn place(self, address: u64) -> (u32, u64) {
-        let places = u64::from(self.places);
-        let chunk = address / self.bytes;
-        let (quotient, residue) = (chunk / places, (chunk % places) as u32);
-        (self.hash.permuted(residue, quotient, self.places), self.offset(address))
+        let (quotient, residue) = self.cut(address);
+        (self.hash.permuted(residue, quotient, self.places), self.within(quotient, address))
     }
 
     /// The offset of an address within what its place has.
     fn offset(self, address: u64) -> u64 {
-        address / (self.bytes * u64::from(self.places)) * self.bytes + address % self.bytes
+        self.within(self.cut(address).0, address)
+    }
+
+    /// How often all places have had a chunk before an address, and which one of them it is in.
+    fn cut(self, address: u64) -> (u64, u32) {
+        let chunk = address >> self.bits;
+        if self.places.is_power_of_two() {
+            return (chunk >> self.places.trailing_zeros(), chunk as u32 & (self.places - 1));
+        }
+        // Hosts divide short numbers in half the time.
+        match u32::try_from(chunk) {
+            Ok(chunk) => (u64::from(chunk / self.places), chunk % self.places),
+            Err(_) => (chunk / u64::from(self.places), (chunk % u64::from(self.places)) as u32),
+        }
+    }
+
+    fn within(self, quotient: u64, address: u64) -> u64 {
+        quotient << self.bits | address & ((1 << self.bits) - 1)
     }
 
     /// The address at an offset of a place.
     fn address(self, place: u32, offset: u64) -> u64 {
-        let quotient = offset / self.bytes;
+        let quotient = offset >> self.bits;
         let residue = self.hash.unpermuted(place, quotient, self.places);
-        let chunk = quotient * u64::from(self.places) + u64::from(residue);
-        chunk * self.bytes + offset % self.bytes
+        self.within(quotient * u64::from(self.places) + u64::from(residue), offset)
     }
 }
 
 impl PartitionSpec {
     fn over_channels(&self) -> Cut {
-        Cut { places: self.channels, bytes: u64::from(self.interleave), hash: self.hash }
+        Cut { places: self.channels, bits: self.interleave.trailing_zeros(), hash: self.hash }
     }
 
     fn over_slices(&self) -> Cut {
-        Cut { places: self.slices, bytes: u64::from(self.slice_interleave), hash: self.hash }
+        Cut { places: self.slices, bits: self.slice_interleave.trailing_zeros(), hash: self.hash }
     }
 
     /// Where an address is.

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Clocks, Partition};
+use crate::crossbar::MAXIMUM_PORTS;
 use crate::l2::Outbox;
 use crate::specification::GpuSpec;
 
@@ -42,6 +43,11 @@ impl Partitions {
         self.bays[channel].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Those that are wanted one after the other, in any order.
+    pub fn hold(&self) -> Held<'_> {
+        Held { partitions: self, bays: std::array::from_fn(|_| None) }
+    }
+
     /// All of them, one after the other.
     pub fn each(&self) -> impl Iterator<Item = MutexGuard<'_, Bay>> {
         (0..self.bays.len()).map(|channel| self.lock(channel))
@@ -51,5 +57,19 @@ impl Partitions {
     pub fn run(&self, channel: usize, until: u64) {
         let Bay { partition, outbox } = &mut *self.lock(channel);
         partition.run(&self.gpu, &self.clocks, until, outbox);
+    }
+}
+
+/// Partitions that are locked when they are first wanted, until this goes: a lock for each request would take longer than what is
+/// done with it.
+pub struct Held<'p> {
+    partitions: &'p Partitions,
+    bays: [Option<MutexGuard<'p, Bay>>; MAXIMUM_PORTS as usize],
+}
+
+impl Held<'_> {
+    /// The partition of a channel.
+    pub fn get(&mut self, channel: usize) -> &mut Bay {
+        self.bays[channel].get_or_insert_with(|| self.partitions.lock(channel))
     }
 }

@@ -229,8 +229,10 @@ impl Sm {
             self.state.counters.issue.issued += u64::from(issued);
             self.state.counters.issue.count(slot, u64::from(width - issued));
         }
-        if !sub_core.queue.is_empty() {
-            sub_core.look_at(self.memory.accepts_at(number as u8).max(sub_core.queue.next()).max(cycle + 1));
+        match sub_core.queue.next() {
+            // The memory pipeline has not taken it.
+            due if due <= cycle => sub_core.look_at(self.memory.accepts_at(number as u8).max(cycle + 1)),
+            due => sub_core.look_at(due),
         }
         Ok(())
     }

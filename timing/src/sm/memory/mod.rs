@@ -359,7 +359,7 @@ impl MemoryUnit {
             if arrival.max(self.state.fill_free) > cycle {
                 return arrival.max(self.state.fill_free);
             }
-            inbox.remove(i);
+            let _ = if i == 0 { inbox.pop_front() } else { inbox.remove(i) };
             self.foresee_replies(inbox, i);
             self.reply(cycle, reply);
         }

@@ -142,8 +142,7 @@ struct Stalled {
     since: u64,
     /// Nothing has changed since.
     blocked: bool,
-    /// What has to change. One that was read tries again whatever changes.
-    #[serde(skip)]
+    /// What has to change.
     needs: Needs,
 }
 
@@ -151,7 +150,7 @@ struct Stalled {
 const ANY: u32 = u32::MAX;
 
 /// What a request that waits needs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Needs {
     /// MSHRs, or places on the way to DRAM.
     room: u32,

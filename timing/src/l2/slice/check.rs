@@ -1,8 +1,9 @@
 //! Whether a slice that was read can be.
 
-use super::{DramAccess, Fill, Slice, Work};
+use super::{ANY, DramAccess, Fill, Needs, Slice, Work};
+use crate::l2::L2Spec;
 use crate::l2::tags::Tags;
-use crate::message::LINE_BYTES;
+use crate::message::{LINE_BYTES, SECTORS};
 use crate::restore::{Fits, MOST_COUNTED, countable, fits, near};
 use crate::specification::GpuSpec;
 
@@ -23,6 +24,14 @@ impl Expected {
     /// All were found.
     pub(crate) fn all_found(&self) -> Fits {
         fits(self.0.iter().all(|expected| *expected == 0), "a sector that is expected does not come")
+    }
+}
+
+impl Needs {
+    /// Whether there is such a set, and no more is needed than what is fetched and written back for a request.
+    fn can_be(&self, spec: &L2Spec) -> bool {
+        let is_set = self.set == ANY || self.set < spec.sets() * spec.ways;
+        is_set && self.room <= 3 * SECTORS
     }
 }
 
@@ -56,6 +65,7 @@ impl Slice {
         exit.atomic.check(now)?;
         let waits = stalled.is_none_or(|stalled| stalled.since <= now && !self.input.is_empty());
         fits(waits, "nothing can be waiting since then")?;
+        fits(stalled.is_none_or(|stalled| stalled.needs.can_be(&gpu.l2)), "a request waits for nothing")?;
         countable(&self.counters())?;
         self.check_input(gpu, number, now)?;
         let pending = |slot: u32| tags.line(slot).pending;

@@ -1,13 +1,13 @@
 //! Copies and fills: boxes of rows between host and device memory, checked when the call is made, executed in stream order.
 
+mod told;
+
 use crate::abi::ArrayHandle;
 use crate::batch::SourceOrder;
 use crate::check;
 use crate::error::{Error, Result};
-use crate::kernel_stream;
 use crate::log;
 use crate::operation::Operation;
-use crate::recording;
 use crate::simulator::{DeviceFault, Simulator, owner_of, started};
 use functional::memory::{AllocationKind, Memory};
 use std::ffi::c_int;
@@ -288,8 +288,8 @@ impl Copy {
         self.from_place == Place::Pageable
     }
 
-    /// Copies if the addresses are still what they were when the copy was checked.
-    pub(crate) fn run(&self, simulator: &Simulator) -> std::result::Result<(), DeviceFault> {
+    /// Copies if the addresses are still what they were when the copy was checked, in the stream of a number.
+    pub(crate) fn run(&self, simulator: &Simulator, stream: u64) -> std::result::Result<(), DeviceFault> {
         let memory = &simulator.device.memory;
         for (name, side, expected) in
             [("copy to", &self.to, self.to_place), ("copy from", &self.from, self.from_place)]
@@ -299,22 +299,7 @@ impl Copy {
             }
         }
         self.execute();
-        self.tell_model(simulator)
-    }
-
-    /// The time that a copy between host and device takes; of rows that do not follow each other too.
-    pub(crate) fn tell_model(&self, simulator: &Simulator) -> std::result::Result<(), DeviceFault> {
-        use timing::gpu;
-        let (direction, side) = match (self.to_place, self.from_place) {
-            (Place::Device, Place::Pageable | Place::Shared) => (gpu::Direction::ToDevice, &self.to),
-            (Place::Pageable | Place::Shared, Place::Device) => (gpu::Direction::FromDevice, &self.from),
-            _ => return Ok(()),
-        };
-        let address = side.row_address(0, 0) as u64;
-        let copy = gpu::Copy { direction, address, bytes: self.bytes() as u64 };
-        recording::copied(copy);
-        kernel_stream::copied(copy);
-        simulator.model.as_ref().map_or(Ok(()), |model| model.copied(simulator, copy))
+        self.tell_model(simulator, stream)
     }
 
     /// Whether both copies are between the same kinds of memory.
@@ -463,12 +448,13 @@ impl Fill {
         owner_of(self.to.address as u64).is_some_and(|(_, found)| found.kind.is_seen_by_host())
     }
 
-    /// Fills if the addresses are still memory of the device.
-    pub(crate) fn run(&self, simulator: &Simulator) -> std::result::Result<(), DeviceFault> {
+    /// Fills if the addresses are still memory of the device, in the stream of a number.
+    pub(crate) fn run(&self, simulator: &Simulator, stream: u64) -> std::result::Result<(), DeviceFault> {
         let Self { to, pattern, extent } = *self;
-        if !place(&simulator.device.memory, &to, extent).is_ok_and(|found| found != Place::Pageable) {
-            return Err(memory_gone(simulator, "fill of", &to, extent));
-        }
+        let place = match place(&simulator.device.memory, &to, extent) {
+            Ok(place @ (Place::Device | Place::Shared)) => place,
+            _ => return Err(memory_gone(simulator, "fill of", &to, extent)),
+        };
         for slice in 0..extent.depth {
             for row in 0..extent.height {
                 let address = to.row_address(row, slice);
@@ -476,7 +462,7 @@ impl Fill {
                 check::note_written(address, extent.width);
             }
         }
-        Ok(())
+        self.tell_model(simulator, place, stream)
     }
 }
 

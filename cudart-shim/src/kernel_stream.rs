@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
-use timing::gpu::{Copy, Direction};
+use timing::gpu::{Copy, Direction, Rows, Transfer};
 use warp_stream::Past;
 
 /// What the environment asks for, and how far it is done.
@@ -32,6 +32,8 @@ struct Stream {
 struct Progress {
     writer: Option<StreamWriter>,
     copies: Copies,
+    device_copies: Copies,
+    fills: Copies,
     /// Something could not be written: the rest could not be either.
     has_failed: bool,
 }
@@ -133,9 +135,26 @@ pub(crate) fn copied(copy: Copy) {
             stream.write(|writer| writer.copy(direction == Direction::ToDevice, address, bytes));
         }
     }
-    let copies = &mut stream.progress.lock().copies;
+    count(&mut stream.progress.lock().copies, copy.bytes);
+}
+
+/// Bytes have been copied within the device, or filled. The stream has no such entries: its launches find their memory as it was.
+pub(crate) fn transferred(transfer: &Transfer) {
+    let Some(stream) = stream() else { return };
+    if let Some(planner) = &stream.planner {
+        let recency = &mut *planner.work.recency().lock();
+        let mut touch = |rows: &Rows, writes| rows.each(|row| recency.copy(row, rows.width, writes));
+        transfer.from.iter().for_each(|from| touch(from, false));
+        touch(&transfer.to, true);
+    }
+    let progress = &mut *stream.progress.lock();
+    let of_kind = if transfer.from.is_some() { &mut progress.device_copies } else { &mut progress.fills };
+    count(of_kind, transfer.bytes());
+}
+
+fn count(copies: &mut Copies, bytes: u64) {
     copies.number += 1;
-    copies.bytes += copy.bytes;
+    copies.bytes += bytes;
 }
 
 /// What could not be done for the stream.
@@ -214,6 +233,7 @@ impl Stream {
 
     fn plan(&self, planner: &Planner) -> Plan {
         let plan = planner.plan.lock();
+        let Progress { copies, device_copies, fills, .. } = *self.progress.lock();
         let name = |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Plan {
             format: PLAN_FORMAT,
@@ -222,7 +242,9 @@ impl Stream {
             tolerance: TOLERANCE,
             counted: work::NAMES.map(str::to_owned).to_vec(),
             launches: plan.groups.launches(),
-            copies: self.progress.lock().copies,
+            copies,
+            device_copies,
+            fills,
             until_stable: None,
             configurations: Vec::new(),
             groups: plan.groups.finish(),

@@ -22,6 +22,7 @@ use functional::timed::TimedError;
 pub(crate) use inside::{Begun, Missed, StopAt};
 use launch_capture::{BadSelection, BadUntilStable, BadWarmUp, Marks, Selection, UntilStable, WarmUp};
 use parking_lot::Mutex;
+use progress::Display;
 use saved_run::ModelState;
 use std::num::NonZero;
 use std::path::Path;
@@ -30,7 +31,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 use stream_engine::{Clock, Timestamp};
 use timing::RestoreError;
-use timing::gpu::{Copy, Gpu, GpuState, LaunchError, Stability};
+use timing::gpu::{Copy, Gpu, GpuState, LaunchError, Stability, Transfer};
 use timing::report::{Format, Report};
 use timing::saved;
 use timing::specification::{GpuSpec, gpu};
@@ -259,11 +260,33 @@ impl Model {
     pub(crate) fn copied(&self, simulator: &Simulator, copy: Copy) -> Result<(), DeviceFault> {
         let copied = match self.meet_with_copy(simulator, copy) {
             Ok(Met::Alone(_turn)) => self.with_gpu(|gpu| gpu.copy(copy)),
-            Ok(Met::Copied | Met::Launched(_)) => Ok(()),
+            Ok(Met::Copied | Met::Launched(_) | Met::Transferred(_)) => Ok(()),
             Ok(Met::GivenUp) => return Err(together::fault_of_another(simulator)),
             Err(error) => Err(error),
         };
         copied.map_err(|error| fault(simulator, TimedError::Drive(error)))
+    }
+
+    /// Bytes have been copied within the device, or filled, in the stream of a number.
+    pub(crate) fn transferred(
+        &self,
+        simulator: &Simulator,
+        transfer: Transfer,
+        stream: u64,
+    ) -> Result<(), DeviceFault> {
+        let transferred = match self.meet_with_transfer(simulator, transfer, stream) {
+            Ok(Met::Alone(_turn)) => {
+                let mut display = Display::new(simulator.engine.cancel_flag());
+                self.with_gpu(|gpu| gpu.transfer(transfer, stream, &mut display)).map(Some)
+            }
+            Ok(Met::Transferred(record)) => Ok(Some(*record)),
+            Ok(Met::Copied | Met::Launched(_)) => Ok(None),
+            Ok(Met::GivenUp) => return Err(together::fault_of_another(simulator)),
+            Err(error) => Err(error),
+        };
+        let record = transferred.map_err(|error| fault(simulator, TimedError::Drive(error)))?;
+        record.into_iter().for_each(|record| self.report.lock().add_transfer(record));
+        Ok(())
     }
 }
 
@@ -288,7 +311,7 @@ pub(crate) fn write_statistics() {
         // A launch may still be running, on a thread that the end of the process stopped.
         let Some(report) = model.report.try_lock() else { continue };
         let all = all.get_or_insert_with(|| Report::new(&model.settings.gpu));
-        report.launches().iter().cloned().for_each(|launch| all.add(launch));
+        all.add_all_of(&report);
     }
     let Some(all) = all else { return };
     if all.launches().is_empty() && needs_ranges() && !nvtx::is_followed() {
@@ -298,13 +321,13 @@ pub(crate) fn write_statistics() {
         );
     }
     let Some(file) = environment::variable("VOLTSIM_STATISTICS") else {
-        if !all.launches().is_empty() {
+        if !all.is_empty() {
             eprint!("voltsim: {}", all.summary());
         }
         return;
     };
     let file = Path::new(&file);
-    if all.launches().is_empty() && file.metadata().is_ok_and(|file| file.len() > 0) {
+    if all.is_empty() && file.metadata().is_ok_and(|file| file.len() > 0) {
         return;
     }
     if let Err(error) = std::fs::write(file, all.text(Format::of_file(file))) {

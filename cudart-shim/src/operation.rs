@@ -152,17 +152,18 @@ impl Operation {
         ticket: Option<launch::Ticket>,
         resumption: Resumption<'_>,
     ) -> std::result::Result<(), DeviceFault> {
+        let stream = context.stream().to_raw();
         match self {
             Self::Kernel(launch) => {
                 let ticket = ticket.unwrap_or_else(|| launch::Ticket::next(&launch.kernel.name));
                 launch.run(simulator, context, ticket, resumption)
             }
-            Self::Copy(copy) => copy.run(simulator),
+            Self::Copy(copy) => copy.run(simulator, stream),
             Self::StagedCopy(copy, source) => {
                 copy.with_packed_source(source).execute();
-                copy.tell_model(simulator)
+                copy.tell_model(simulator, stream)
             }
-            Self::Fill(fill) => fill.run(simulator),
+            Self::Fill(fill) => fill.run(simulator, stream),
             Self::Host(call) => {
                 call.call();
                 Ok(())

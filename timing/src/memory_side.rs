@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::crossbar::{CrossbarCounters, CrossbarSpec, Network, Wires};
 use crate::dram::{Channel, ChannelCounts, DramCounters, Timing, Violation};
 use crate::l2::{L2Counters, Reply};
-use crate::message::{LINE_BYTES, MemoryReply, MemoryRequest, Performed, Timed};
+use crate::message::{LINE_BYTES, MemoryReply, MemoryRequest, Origin, Performed, Timed};
 use crate::page_walks::PageWalks;
 use crate::partition::{Bay, Clocks, Partition, Partitions};
 use crate::restore::{Fits, LATEST, RestoreError, countable, fits, near, of_unit};
@@ -217,7 +217,7 @@ impl MemorySide {
     ///
     /// `requests` are those sent since the last call, by (cycle, SM, sequence). `replies` has a queue for each SM; what is
     /// added is in the order of cycles and never earlier than `until`. `performed` gets deferred requests that reached
-    /// their slices, by (cycle, SM, number). `credits` are counted up, for each SM, by the requests that left its
+    /// their slices, by (cycle, SM, number). `credits` are counted up, for each SM, by its own requests that left its
     /// port's buffer. SMs that are not there are ignored.
     pub fn run<'r>(
         &mut self,
@@ -274,7 +274,8 @@ impl MemorySide {
             let line = gpu.partition.offset(request.message.line) / LINE_BYTES;
             partitions.get(channel as usize).partition.arrive(gpu, clocks, cycle, slice, line, request);
             wakes[channel as usize] = wakes[channel as usize].min(cycle);
-            if let Some(credits) = credits.get_mut(usize::from(request.message.sm)) {
+            let of_sm = request.message.origin != Origin::Copy;
+            if let Some(credits) = credits.get_mut(usize::from(request.message.sm)).filter(|_| of_sm) {
                 *credits += 1;
             }
         });

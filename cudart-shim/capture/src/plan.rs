@@ -42,6 +42,12 @@ pub struct Plan {
     pub launches: u64,
     /// Copies between host and device: their number, and bytes.
     pub copies: Copies,
+    /// Copies within the device.
+    #[serde(default)]
+    pub device_copies: Copies,
+    /// Fills.
+    #[serde(default)]
+    pub fills: Copies,
     /// When a launch that is timed ends early; nothing if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_stable: Option<UntilStable>,
@@ -83,7 +89,7 @@ impl Plan {
     }
 }
 
-/// Copies between host and device.
+/// Copies of a kind, or fills.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Copies {

@@ -84,7 +84,7 @@ impl Model {
                     self.with_gpu(run).map(Box::new)
                 }
                 Met::Launched(record) => Ok(record),
-                Met::Copied | Met::GivenUp => {
+                Met::Copied | Met::Transferred(_) | Met::GivenUp => {
                     given_up = true;
                     Err(LaunchError::Cancelled)
                 }

@@ -66,6 +66,10 @@ impl Observer for Display {
         ControlFlow::Continue(())
     }
 
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
     fn stop_at(&self) -> Option<u64> {
         match self.stop {
             Some((StopAt::Cycle(cycle), begins)) => Some(begins.saturating_add(cycle)),

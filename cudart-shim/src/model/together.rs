@@ -1,4 +1,4 @@
-//! Launches and copies of different streams that the model executes beside each other.
+//! Launches, copies and fills of different streams that the model executes beside each other.
 //!
 //! The streams' work starts on demand ([`Start::OnDemand`](stream_engine::Start)): each item that the model gives its time comes here
 //! and waits. Once no other can come, a thread of this module looks at what is there. One item alone goes on by itself, as do
@@ -15,8 +15,8 @@ use std::mem;
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use stream_engine::{Running, running_item};
-use timing::gpu::{Copy, Ended, LaunchError, LaunchId, Session};
-use timing::report::LaunchRecord;
+use timing::gpu::{Copy, Ended, LaunchError, LaunchId, Session, Transfer};
+use timing::report::{LaunchRecord, TransferRecord};
 use warp_stream::KernelSource;
 
 /// Who waits for the model.
@@ -41,6 +41,8 @@ enum Wish {
     /// A launch of which the item keeps the source until it has an answer.
     Launch(&'static dyn KernelSource),
     Copy(Copy),
+    /// In the stream of a number.
+    Transfer(Transfer, u64),
 }
 
 enum Answer {
@@ -48,6 +50,7 @@ enum Answer {
     Alone(Turn),
     Launched(Box<LaunchRecord>),
     Copied,
+    Transferred(Box<TransferRecord>),
     Failed(LaunchError),
     /// Another item has failed, and says so itself.
     GivenUp,
@@ -66,6 +69,8 @@ pub(super) enum Met {
     Launched(Box<LaunchRecord>),
     /// Its copy was.
     Copied,
+    /// Its copy within the device was, or its fill.
+    Transferred(Box<TransferRecord>),
     /// Nothing was, as another item has failed.
     GivenUp,
 }
@@ -97,6 +102,16 @@ impl Model {
         self.meet(simulator, Wish::Copy(copy))
     }
 
+    /// Has a copy within the device executed beside others, or a fill, if there are any.
+    pub(super) fn meet_with_transfer(
+        &self,
+        simulator: &Simulator,
+        transfer: Transfer,
+        stream: u64,
+    ) -> Result<Met, LaunchError> {
+        self.meet(simulator, Wish::Transfer(transfer, stream))
+    }
+
     fn meet(&self, simulator: &Simulator, wish: Wish) -> Result<Met, LaunchError> {
         let Some(item) = running_item().filter(|_| simulator.engine.is_on_demand()) else {
             return Ok(Met::Alone(None));
@@ -107,6 +122,7 @@ impl Model {
             Ok(Answer::Alone(turn)) => Ok(Met::Alone(Some(turn))),
             Ok(Answer::Launched(record)) => Ok(Met::Launched(record)),
             Ok(Answer::Copied) => Ok(Met::Copied),
+            Ok(Answer::Transferred(record)) => Ok(Met::Transferred(record)),
             Ok(Answer::GivenUp) => Ok(Met::GivenUp),
             Ok(Answer::Failed(error)) => Err(error),
             // There is no thread that would have answered.
@@ -211,6 +227,9 @@ impl Model {
                     (id, record.start + record.cycles, Answer::Launched(record))
                 }
                 Ok(Ended::Copy { id, end }) => (id, end, Answer::Copied),
+                Ok(Ended::Transfer { id, record }) => {
+                    (id, record.start + record.cycles, Answer::Transferred(record))
+                }
                 Ok(Ended::Stopped) => break Some(LaunchError::Cancelled),
                 Err(error) => break Some(error),
             };
@@ -248,6 +267,7 @@ fn begin(
         Wish::Alone => None,
         Wish::Launch(source) => Some(session.begin_before(*source, now, before)),
         Wish::Copy(copy) => Some(Ok(session.begin_copy(*copy, now))),
+        Wish::Transfer(transfer, stream) => Some(session.begin_transfer(*transfer, *stream, now)),
     }
 }
 

@@ -40,7 +40,7 @@ impl Recency {
         self.touch_all(address, bytes, writes)
     }
 
-    /// Bytes are copied between host and device.
+    /// Bytes are copied, or filled.
     pub fn copy(&mut self, address: u64, bytes: u64, writes: bool) {
         self.touch_all(address, bytes, writes);
     }

@@ -1,5 +1,7 @@
 //! Copy engines: copies between host and device take their time on the bus, and go through L2.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind, Timed};
@@ -97,24 +99,11 @@ impl RunningCopy {
         let line = self.next;
         let first = self.copy.address.saturating_sub(line);
         let last = (self.copy.end() - line).min(LINE_BYTES);
-        let bytes = u128::MAX >> (LINE_BYTES - last) & u128::MAX << first;
-        let sectors = (0..4).filter(|sector| (bytes >> (sector * 32)) as u32 != 0);
-        let (kind, bytes_written) = match self.copy.direction {
-            Direction::ToDevice => (RequestKind::Write, bytes),
-            Direction::FromDevice => (RequestKind::Read, 0),
+        let kind = match self.copy.direction {
+            Direction::ToDevice => RequestKind::Write,
+            Direction::FromDevice => RequestKind::Read,
         };
-        MemoryRequest {
-            line,
-            sectors: sectors.fold(0, |mask, sector| mask | 1 << sector),
-            bytes: bytes_written,
-            kind,
-            lanes: 0,
-            origin: Origin::Copy,
-            // Copies have no port of their own; they take those of all SMs in turn.
-            sm: (line / LINE_BYTES % u64::from(gpu.chip.sms)) as u16,
-            tag: self.id,
-            deferred: None,
-        }
+        request(gpu, self.id, kind, line, first..last)
     }
 
     /// A reply has come.
@@ -126,6 +115,30 @@ impl RunningCopy {
     /// When it ended, if it has before a core cycle.
     pub(super) fn ended(&self, gpu: &GpuSpec, before: u64) -> Option<u64> {
         (self.line_leaves(gpu).is_none() && self.unanswered == 0 && self.end < before).then_some(self.end)
+    }
+}
+
+/// The request of a copy, or of a fill, for some bytes of a line.
+pub(super) fn request(
+    gpu: &GpuSpec,
+    id: u32,
+    kind: RequestKind,
+    line: u64,
+    bytes: Range<u64>,
+) -> MemoryRequest {
+    let bytes = u128::MAX >> (LINE_BYTES - bytes.end) & u128::MAX << bytes.start;
+    let sectors = (0..4).filter(|sector| (bytes >> (sector * 32)) as u32 != 0);
+    MemoryRequest {
+        line,
+        sectors: sectors.fold(0, |mask, sector| mask | 1 << sector),
+        bytes: if kind == RequestKind::Write { bytes } else { 0 },
+        kind,
+        lanes: 0,
+        origin: Origin::Copy,
+        // Copies have no port of their own; they take those of all SMs in turn.
+        sm: (line / LINE_BYTES % u64::from(gpu.chip.sms)) as u16,
+        tag: id,
+        deferred: None,
     }
 }
 

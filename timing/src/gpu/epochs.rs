@@ -10,6 +10,7 @@ use super::observer::{Observer, Progress};
 use super::requests::Requests;
 use super::running::{Turns, Watch};
 use super::slot::Slot;
+use super::transfer::RunningTransfer;
 use super::{Gpu, LaunchError};
 use crate::message::{MemoryReply, Origin, Performed, RequestKind, Timed};
 use crate::sm::SmFault;
@@ -36,6 +37,8 @@ pub(super) struct Epochs<'g, 'a> {
     pub(super) launches: Vec<Launch<'a>>,
     /// Those under way, oldest first.
     pub(super) copies: Vec<RunningCopy>,
+    /// Those under way, oldest first.
+    pub(super) transfers: Vec<RunningTransfer>,
     /// When each SM has something to do. Core cycles; `u64::MAX` for never.
     wake: Vec<u64>,
     pub(super) turns: Turns,
@@ -54,6 +57,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
             gpu,
             launches: Vec::new(),
             copies: Vec::new(),
+            transfers: Vec::new(),
             wake: slots.iter().map(|slot| lock(slot).wake()).collect(),
             turns: Turns::new(count),
             active: Vec::new(),
@@ -64,19 +68,37 @@ impl<'g, 'a> Epochs<'g, 'a> {
         }
     }
 
+    /// Whether nothing is under way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.launches.is_empty() && self.copies.is_empty() && self.transfers.is_empty()
+    }
+
     /// Adds a launch whose CTAs start before those of another, or after all others.
     pub(super) fn add(&mut self, launch: Launch<'a>, before: Option<LaunchId>) {
         let place = self.launches.iter().position(|other| Some(other.id) == before);
         self.launches.insert(place.unwrap_or(self.launches.len()), launch);
         if let [_] = self.launches[..] {
             self.turns.turn = 0;
-        } else {
-            self.launches.iter_mut().for_each(|launch| launch.shared = true);
         }
+        self.note_sharing();
         self.turns.open_all();
     }
 
-    /// Runs epochs until a launch or a copy has ended, and gives its number; or until the observer wants to stop.
+    /// Adds a copy within the device, or a fill.
+    pub(super) fn add_transfer(&mut self, transfer: RunningTransfer) {
+        self.transfers.push(transfer);
+        self.note_sharing();
+    }
+
+    /// Of launches and transfers that are under way together each knows it.
+    fn note_sharing(&mut self) {
+        if self.launches.len() + self.transfers.len() > 1 {
+            self.launches.iter_mut().for_each(|launch| launch.shared = true);
+            self.transfers.iter_mut().for_each(|transfer| transfer.shared = true);
+        }
+    }
+
+    /// Runs epochs until something has ended, and gives its number; or until the observer wants to stop.
     pub(super) fn run(
         &mut self,
         slots: &[Mutex<Slot<'a>>],
@@ -120,14 +142,22 @@ impl<'g, 'a> Epochs<'g, 'a> {
         let Gpu { spec, run_to, .. } = &*self.gpu;
         let launch = self.launches.iter().find(|launch| launch.end(&spec.launch).is_some());
         let copy = || self.copies.iter().find(|copy| copy.ended(spec, *run_to).is_some());
-        launch.map(|launch| launch.id).or_else(|| copy().map(|copy| copy.id))
+        let transfer = || self.transfers.iter().find(|transfer| transfer.end(spec).is_some());
+        let launch = launch.map(|launch| launch.id);
+        launch.or_else(|| copy().map(|copy| copy.id)).or_else(|| transfer().map(|transfer| transfer.id))
     }
 
     /// The first core cycle at which something happens.
     fn next_event(&self) -> Option<u64> {
         let copies = self.copies.iter().filter_map(|copy| copy.next_event(&self.gpu.spec));
+        let transfers = self.transfers.iter().filter_map(|transfer| transfer.next_event(&self.gpu.spec));
         let sms = self.wake.iter().copied().min().filter(|wake| *wake != u64::MAX);
-        sms.into_iter().chain(self.next_dispatch()).chain(copies).chain(self.gpu.memory.next_event()).min()
+        sms.into_iter()
+            .chain(self.next_dispatch())
+            .chain(copies)
+            .chain(transfers)
+            .chain(self.gpu.memory.next_event())
+            .min()
     }
 
     /// Runs the epoch with the core cycle `next`, before which nothing happens.
@@ -213,9 +243,11 @@ impl<'g, 'a> Epochs<'g, 'a> {
         for copy in &mut self.copies {
             copy.send(&self.gpu.spec, start, end, &mut self.requests.sent);
         }
+        for transfer in &mut self.transfers {
+            transfer.send(&self.gpu.spec, start, end, &mut self.requests.sent);
+        }
         let counters = &mut self.gpu.counters;
         for Timed { message, .. } in &self.requests.sent[before..] {
-            self.turns.owed[usize::from(message.sm)] += 1;
             counters.copy_requests += 1;
             let sectors = u64::from(message.sectors.count_ones());
             match message.kind {
@@ -262,25 +294,21 @@ impl<'g, 'a> Epochs<'g, 'a> {
 
     /// Takes what is for copies out of what is for SMs.
     fn take_copy_replies(&mut self) {
-        if self.copies.is_empty() {
+        if self.copies.is_empty() && self.transfers.is_empty() {
             return;
         }
-        for (credits, owed) in self.credits.iter_mut().zip(&mut self.turns.owed) {
-            let paid = (*credits).min(*owed);
-            *credits -= paid;
-            *owed -= paid;
-        }
-        let Epochs { gpu, copies, replies, .. } = self;
+        let Epochs { gpu, copies, transfers, replies, .. } = self;
         for queue in replies {
             queue.retain(|Timed { cycle, message }| {
                 if message.origin != Origin::Copy {
                     return true;
                 }
                 gpu.counters.copy_replies += 1;
-                copies
-                    .iter_mut()
-                    .filter(|copy| copy.id == message.tag)
-                    .for_each(|copy| copy.answered(*cycle));
+                if let Some(copy) = copies.iter_mut().find(|copy| copy.id == message.tag) {
+                    copy.answered(*cycle);
+                } else if let Some(transfer) = transfers.iter_mut().find(|it| it.id == message.tag) {
+                    transfer.answered(*cycle, message.kind);
+                }
                 false
             });
         }
@@ -288,6 +316,9 @@ impl<'g, 'a> Epochs<'g, 'a> {
 
     /// Tells the observer of the launches, and looks whether anything moves.
     fn tell(&mut self, slots: &[Mutex<Slot<'a>>], observer: &mut dyn Observer) -> Result<(), LaunchError> {
+        if observer.is_cancelled() {
+            return Err(LaunchError::Cancelled);
+        }
         let instructions = slots.iter().map(|slot| lock(slot).sm.counters().activity.warp_instructions).sum();
         for launch in &self.launches {
             let progress = Progress {

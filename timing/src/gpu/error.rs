@@ -36,6 +36,9 @@ pub enum LaunchError {
         /// How many can be there.
         room: u64,
     },
+    /// A copy or a fill has no such memory.
+    #[error("{0}")]
+    Transfer(&'static str),
     /// Nothing is under way.
     #[error("nothing was launched")]
     Nothing,
@@ -52,9 +55,9 @@ pub enum LaunchError {
     #[error("{0}")]
     Stuck(Stuck),
     /// What was counted does not add up.
-    #[error("statistics of kernel {kernel} do not add up: {imbalance}")]
+    #[error("statistics of {kernel} do not add up: {imbalance}")]
     Unbalanced {
-        /// The kernel.
+        /// The kernel, or what else it was.
         kernel: String,
         /// Both sides.
         imbalance: Imbalance,

@@ -1,4 +1,4 @@
-//! A whole GPU: SMs, memory side, dispatch of CTAs, launches, copies.
+//! A whole GPU: SMs, memory side, dispatch of CTAs, launches, copies, fills.
 //!
 //! Time goes on in epochs. In one, each SM that has something to do runs on its own, on any of the threads; then their requests
 //! go to the memory side in the order of (cycle, SM, sequence), which runs as far and leaves replies in the SMs' inboxes. CTAs
@@ -15,12 +15,14 @@ mod launch;
 mod observer;
 mod recall;
 mod requests;
+mod rows;
 mod running;
 mod session;
 mod slot;
 mod specification;
 mod state;
 mod stuck;
+mod transfer;
 mod warm;
 
 use std::collections::VecDeque;
@@ -34,16 +36,18 @@ pub use self::counters::{GpuCounters, Totals};
 pub use self::error::LaunchError;
 pub use self::launch::LaunchId;
 pub use self::observer::{Observer, Progress};
+pub use self::rows::Rows;
 pub use self::session::{Ended, Session, Stability};
-pub use self::specification::{CopySpec, LaunchSpec};
+pub use self::specification::{CopySpec, LaunchSpec, TransferSpec};
 pub use self::state::{GpuState, Interrupted};
 pub use self::stuck::Stuck;
+pub use self::transfer::Transfer;
 pub use self::warm::{Untimed, Window};
 use crate::clock::Clock;
 use crate::dram::counts;
 use crate::memory_side::MemorySide;
 use crate::message::{MemoryReply, Timed};
-use crate::report::LaunchRecord;
+use crate::report::{LaunchRecord, TransferRecord};
 use crate::sm::{Occupancy, Program, Sm};
 use crate::specification::GpuSpec;
 use crate::statistics::Counters;
@@ -140,7 +144,26 @@ impl Gpu {
         session.run_until_one_ends(&mut ()).map(|_| ())
     }
 
-    /// For launches and copies that overlap.
+    /// Copies within the device, or fills, from [`Gpu::now`] on, in the stream of a number.
+    ///
+    /// # Errors
+    /// As [`Gpu::launch`].
+    pub fn transfer(
+        &mut self,
+        transfer: Transfer,
+        stream: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<TransferRecord, LaunchError> {
+        let now = self.now;
+        let mut session = self.session();
+        session.begin_transfer(transfer, stream, now)?;
+        match session.run_until_one_ends(observer)? {
+            Ended::Transfer { record, .. } => Ok(*record),
+            _ => Err(LaunchError::Nothing),
+        }
+    }
+
+    /// For launches, copies and fills that overlap.
     pub fn session<'a>(&mut self) -> Session<'_, 'a> {
         Session::new(self)
     }

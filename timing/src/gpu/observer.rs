@@ -22,6 +22,11 @@ pub trait Observer {
     /// So far a launch is. [`ControlFlow::Break`] ends all that runs.
     fn progress(&mut self, progress: &Progress<'_>) -> ControlFlow<()>;
 
+    /// Whether all that runs is to end: asked as often, also when no launch is among it.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+
     /// All that runs stops at the first end of an epoch at or after this core cycle, and can go on from there; nothing if it
     /// runs to its end. Asked at the end of each epoch.
     fn stop_at(&self) -> Option<u64> {

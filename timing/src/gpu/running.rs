@@ -8,12 +8,13 @@ use warp_stream::KernelSource;
 use super::Totals;
 use super::copy::RunningCopy;
 use super::launch::{Launch, LaunchId, LaunchState};
+use super::transfer::RunningTransfer;
 use crate::message::MemoryReply;
 use crate::restore::{Fits, RestoreError, fits, near, of_unit};
 use crate::sm::Sm;
 use crate::specification::GpuSpec;
 
-/// Launches and copies that are under way at once, at most, in a state that was read.
+/// Launches, copies and fills that are under way at once, at most, in a state that was read.
 const MOST: LaunchId = 1 << 16;
 
 /// Whose turn is next, and what is looked at now and then.
@@ -28,8 +29,6 @@ pub(super) struct Turns {
     pub(super) turn: usize,
     pub(super) epochs: u64,
     pub(super) watch: Watch,
-    /// Credits to come that are for requests of copies, by SM.
-    pub(super) owed: Vec<u32>,
 }
 
 /// What had moved when it was last looked at.
@@ -42,7 +41,7 @@ pub(super) struct Watch {
 
 impl Turns {
     pub(super) fn new(sms: usize) -> Turns {
-        Turns { openings: vec![VecDeque::new(); sms], owed: vec![0; sms], ..Turns::default() }
+        Turns { openings: vec![VecDeque::new(); sms], ..Turns::default() }
     }
 
     /// Each SM may have room.
@@ -67,8 +66,8 @@ impl Turns {
     }
 
     fn check(&self, sms: usize, now: u64) -> Fits {
-        let Turns { openings, dispatched, turn, epochs, watch, owed } = self;
-        fits(openings.len() == sms && owed.len() == sms && *turn < sms, "there is another number of SMs")?;
+        let Turns { openings, dispatched, turn, epochs, watch } = self;
+        fits(openings.len() == sms && *turn < sms, "there is another number of SMs")?;
         fits(*dispatched <= now, "CTAs are started too late")?;
         fits(openings.iter().flatten().all(|cycle| near(*cycle, now)), "an SM has room too late")?;
         fits(watch.since <= *epochs && *epochs < 1 << 60, "nothing can have moved since then")
@@ -82,6 +81,8 @@ pub(super) struct Running {
     pub(super) launches: Vec<LaunchState>,
     /// Oldest first.
     pub(super) copies: Vec<RunningCopy>,
+    /// Oldest first.
+    pub(super) transfers: Vec<RunningTransfer>,
     pub(super) turns: Turns,
     /// What had been counted when the last record was made, or the first launch began.
     pub(super) before: Totals,
@@ -104,23 +105,36 @@ impl Running {
         self.turns.check(gpu.chip.sms as usize, now)?;
         let mut ids: Vec<LaunchId> = self.launches.iter().map(LaunchState::id).collect();
         ids.extend(self.copies.iter().map(|copy| copy.id));
+        ids.extend(self.transfers.iter().map(|transfer| transfer.id));
         ids.sort_unstable();
         fits(ids.is_sorted_by(|a, b| a < b), "two launches or copies have one number")?;
         fits(ids.last().is_none_or(|id| *id < MOST), "too much is under way")?;
-        self.copies.iter().try_for_each(|copy| copy.check(gpu, now))
+        self.copies.iter().try_for_each(|copy| copy.check(gpu, now))?;
+        self.transfers.iter().try_for_each(|transfer| transfer.check(gpu, now))
     }
 
-    /// A reply to a copy is on its way.
+    /// For copies and then transfers: replies that were found.
+    pub(super) fn no_replies(&self) -> Vec<u64> {
+        vec![0; self.copies.len() + self.transfers.len()]
+    }
+
+    /// A reply to a copy or a transfer is on its way.
     pub(super) fn copy_reply(&self, found: &mut [u64], reply: &MemoryReply) -> Fits {
-        let place = self.copies.iter().position(|copy| copy.id == reply.tag);
+        let copies = self.copies.iter().map(|copy| copy.id);
+        let mut all = copies.chain(self.transfers.iter().map(|transfer| transfer.id));
+        let place = all.position(|id| id == reply.tag);
         *place.and_then(|place| found.get_mut(place)).ok_or("a reply is for no copy")? += 1;
         Ok(())
     }
 
-    /// Copies wait for as many replies as are on their way.
+    /// They wait for as many replies as are on their way.
     pub(super) fn check_replies(&self, found: &[u64]) -> Fits {
-        let mut copies = self.copies.iter().zip(found);
-        fits(copies.all(|(copy, found)| copy.waits_for(*found)), "a copy waits for other replies")
+        let (of_copies, of_transfers) = found.split_at(self.copies.len());
+        let mut copies = self.copies.iter().zip(of_copies);
+        let mut transfers = self.transfers.iter().zip(of_transfers);
+        let fit = copies.all(|(copy, found)| copy.waits_for(*found))
+            && transfers.all(|(transfer, found)| transfer.waits_for(*found));
+        fits(fit, "a copy waits for other replies")
     }
 }
 

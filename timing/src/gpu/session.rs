@@ -1,6 +1,7 @@
-//! Launches and copies that overlap.
+//! Launches, copies and fills that overlap.
 
 mod stable;
+mod transfers;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,23 +13,25 @@ use super::crew::{Crew, Next, lock};
 use super::epochs::{Epochs, Steps};
 use super::launch::{Launch, LaunchId};
 use super::observer::Observer;
-use super::running::{Running, Turns};
+use super::running::Running;
 use super::slot::Slot;
 use super::{Gpu, GpuState, LaunchError, Totals, conservation};
-use crate::report::LaunchRecord;
+use crate::dram::ChannelCounts;
+use crate::report::{LaunchRecord, TransferRecord};
 use crate::sm::{Occupancy, Program};
+use crate::statistics::Counts;
 pub use stable::Stability;
 
 /// SMs or partitions with something to do for each thread, below which one thread does it.
 const UNITS_PER_THREAD: usize = 2;
 
-/// Launches and copies that overlap. CTAs of an older launch start before those of a younger one, which get what is left.
+/// Launches, copies and fills that overlap. CTAs of an older launch start before those of a younger one, which get what is left.
 ///
 /// Dropped before all have ended, or after an error, it leaves the GPU idle with empty caches.
 pub struct Session<'g, 'a> {
     slots: Vec<Mutex<Slot<'a>>>,
     epochs: Epochs<'g, 'a>,
-    /// What had been counted when the last record was made, or the first launch began.
+    /// What had been counted when the last record was made, or the first launch or transfer began.
     before: Totals,
     failed: bool,
 }
@@ -50,6 +53,13 @@ pub enum Ended {
         /// When. Core cycles.
         end: u64,
     },
+    /// A copy within the device, or a fill.
+    Transfer {
+        /// What [`Session::begin_transfer`] has called it.
+        id: LaunchId,
+        /// What it has come to.
+        record: Box<TransferRecord>,
+    },
     /// Nothing: the observer has stopped all that runs. It goes on with the next call.
     Stopped,
 }
@@ -64,13 +74,8 @@ impl<'g, 'a> Session<'g, 'a> {
     }
 
     /// Goes on with what was under way.
-    pub(super) fn resume(
-        gpu: &'g mut Gpu,
-        launches: Vec<Launch<'a>>,
-        copies: Vec<RunningCopy>,
-        turns: Turns,
-        before: Totals,
-    ) -> Session<'g, 'a> {
+    pub(super) fn resume(gpu: &'g mut Gpu, launches: Vec<Launch<'a>>, running: Running) -> Session<'g, 'a> {
+        let Running { launches: _, copies, transfers, turns, before } = running;
         let mut session = Session::new(gpu);
         for (number, slot) in (0..).zip(&mut session.slots) {
             let slot = slot.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -83,6 +88,7 @@ impl<'g, 'a> Session<'g, 'a> {
         }
         session.epochs.launches = launches;
         session.epochs.copies = copies;
+        session.epochs.transfers = transfers;
         session.epochs.turns = turns;
         session.before = before;
         session
@@ -90,10 +96,11 @@ impl<'g, 'a> Session<'g, 'a> {
 
     /// All that has changed in the GPU since it was new, what is under way among it: after [`Ended::Stopped`].
     pub fn state(&self) -> GpuState {
-        let Epochs { gpu, launches, copies, turns, .. } = &self.epochs;
-        let running = (!launches.is_empty() || !copies.is_empty()).then(|| Running {
+        let Epochs { gpu, launches, copies, transfers, turns, .. } = &self.epochs;
+        let running = (!self.epochs.is_empty()).then(|| Running {
             launches: launches.iter().map(Launch::state).collect(),
             copies: copies.clone(),
+            transfers: transfers.clone(),
             turns: turns.clone(),
             before: self.before.clone(),
         });
@@ -152,10 +159,7 @@ impl<'g, 'a> Session<'g, 'a> {
     ) -> LaunchId {
         let Gpu { spec, run_to, .. } = &*self.epochs.gpu;
         let start = cycle.max(run_to.saturating_sub(u64::from(spec.launch.launch)));
-        if self.epochs.launches.is_empty() {
-            self.restart_counts();
-            self.before = self.totals(start);
-        }
+        self.count_from(start);
         let id = self.free_id();
         for slot in &self.slots {
             let sources = &mut lock(slot).sources;
@@ -178,9 +182,9 @@ impl<'g, 'a> Session<'g, 'a> {
     }
 
     fn free_id(&self) -> LaunchId {
-        let Epochs { launches, copies, .. } = &self.epochs;
+        let Epochs { launches, copies, transfers, .. } = &self.epochs;
         let taken = launches.iter().map(|launch| launch.id).chain(copies.iter().map(|copy| copy.id));
-        let taken: Vec<LaunchId> = taken.collect();
+        let taken: Vec<LaunchId> = taken.chain(transfers.iter().map(|transfer| transfer.id)).collect();
         (0..).find(|id| !taken.contains(id)).unwrap_or_default()
     }
 
@@ -201,6 +205,14 @@ impl<'g, 'a> Session<'g, 'a> {
         }
     }
 
+    /// What is counted for records begins with the first launch or transfer, which begins at a core cycle.
+    fn count_from(&mut self, start: u64) {
+        if self.epochs.launches.is_empty() && self.epochs.transfers.is_empty() {
+            self.restart_counts();
+            self.before = self.totals(start);
+        }
+    }
+
     /// What is the highest since a launch began starts anew.
     fn restart_counts(&mut self) {
         self.epochs.gpu.earlier.restart();
@@ -213,13 +225,12 @@ impl<'g, 'a> Session<'g, 'a> {
         self.epochs.gpu.totals(cycle, slots.iter().map(|slot| &slot.sm))
     }
 
-    /// Runs until a launch or a copy has ended, or the observer wants to stop.
+    /// Runs until a launch, a copy or a fill has ended, or the observer wants to stop.
     ///
     /// # Errors
     /// Why none did; all are given up then.
     pub fn run_until_one_ends(&mut self, observer: &mut dyn Observer) -> Result<Ended, LaunchError> {
-        let Epochs { launches, copies, .. } = &self.epochs;
-        if self.failed || launches.is_empty() && copies.is_empty() {
+        if self.failed || self.epochs.is_empty() {
             return Err(LaunchError::Nothing);
         }
         let ended = self.run(observer).and_then(|id| id.map_or(Ok(Ended::Stopped), |id| self.finish(id)));
@@ -227,7 +238,7 @@ impl<'g, 'a> Session<'g, 'a> {
         ended
     }
 
-    /// Runs with as many threads as are worth it until a launch or a copy has ended, or the observer wants to stop.
+    /// Runs with as many threads as are worth it until something has ended, or the observer wants to stop.
     fn run(&mut self, observer: &mut dyn Observer) -> Result<Option<u32>, LaunchError> {
         let threads = self.threads();
         let slots = &self.slots[..];
@@ -294,12 +305,18 @@ impl<'g, 'a> Session<'g, 'a> {
     /// Threads that are worth it for what is under way.
     fn threads(&self) -> usize {
         let ctas: u64 = self.epochs.launches.iter().map(Launch::ctas_left).sum();
+        // Transfers keep all partitions busy.
+        let ctas = if self.epochs.transfers.is_empty() { ctas } else { u64::MAX };
         let busy = self.slots.len().min(usize::try_from(ctas).unwrap_or(usize::MAX));
         self.epochs.gpu.threads.min(busy / UNITS_PER_THREAD).max(1)
     }
 
     fn finish(&mut self, id: u32) -> Result<Ended, LaunchError> {
-        let Epochs { gpu, launches, copies, .. } = &mut self.epochs;
+        let Epochs { gpu, launches, copies, transfers, .. } = &mut self.epochs;
+        if let Some(position) = transfers.iter().position(|transfer| transfer.id == id) {
+            let transfer = transfers.remove(position);
+            return Ok(Ended::Transfer { id, record: Box::new(self.transfer_record(&transfer)?) });
+        }
         if let Some(position) = launches.iter().position(|launch| launch.id == id) {
             let launch = launches.remove(position);
             return Ok(Ended::Launch { id, record: Box::new(self.record(&launch)?) });
@@ -310,11 +327,14 @@ impl<'g, 'a> Session<'g, 'a> {
         Ok(Ended::Copy { id, end })
     }
 
-    /// The record of a launch that has ended, checked if nothing else is under way.
-    fn record(&mut self, launch: &Launch<'a>) -> Result<LaunchRecord, LaunchError> {
-        let end = launch.end(&self.epochs.gpu.spec.launch).ok_or(LaunchError::Nothing)?;
-        let kernel = &launch.program.kernel;
-        let quiet = self.epochs.launches.is_empty() && self.epochs.copies.is_empty();
+    /// What was counted since the last record when something ends at a core cycle, which is told by `what`; checked if nothing
+    /// else is under way.
+    fn counted(
+        &mut self,
+        end: u64,
+        what: impl Fn() -> String,
+    ) -> Result<(Counts, Vec<ChannelCounts>), LaunchError> {
+        let quiet = self.epochs.is_empty();
         if quiet {
             let slots = &self.slots[..];
             let partitions = self.epochs.gpu.memory.partitions();
@@ -329,13 +349,21 @@ impl<'g, 'a> Session<'g, 'a> {
         let totals = self.totals(end);
         if quiet {
             conservation::check(&totals)
-                .map_err(|imbalance| LaunchError::Unbalanced { kernel: kernel.name.clone(), imbalance })?;
+                .map_err(|imbalance| LaunchError::Unbalanced { kernel: what(), imbalance })?;
         }
         self.epochs.gpu.now = self.epochs.gpu.now.max(end);
         let counters = totals.since(&self.before);
         let channels = totals.channels_since(&self.before);
         self.before = totals;
         self.restart_counts();
+        Ok((counters, channels))
+    }
+
+    /// The record of a launch that has ended, checked if nothing else is under way.
+    fn record(&mut self, launch: &Launch<'a>) -> Result<LaunchRecord, LaunchError> {
+        let end = launch.end(&self.epochs.gpu.spec.launch).ok_or(LaunchError::Nothing)?;
+        let kernel = &launch.program.kernel;
+        let (counters, channels) = self.counted(end, || format!("kernel {}", kernel.name))?;
         for slot in &self.slots {
             lock(slot).sources[launch.id as usize] = None;
         }
@@ -366,7 +394,7 @@ pub(super) fn finish(
 ) -> Result<LaunchRecord, LaunchError> {
     match session.run_until_one_ends(observer)? {
         Ended::Launch { record, .. } => Ok(*record),
-        Ended::Copy { .. } => Err(LaunchError::Nothing),
+        Ended::Copy { .. } | Ended::Transfer { .. } => Err(LaunchError::Nothing),
         Ended::Stopped => Err(LaunchError::Stopped(Box::new(session.state()))),
     }
 }
@@ -375,9 +403,10 @@ impl Drop for Session<'_, '_> {
     fn drop(&mut self) {
         let slots =
             self.slots.drain(..).map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
-        let Epochs { gpu, launches, copies, .. } = &mut self.epochs;
+        let is_under_way = !self.epochs.is_empty();
+        let gpu = &mut *self.epochs.gpu;
         (gpu.sms, gpu.inboxes) = slots.map(|slot| (slot.sm, slot.inbox)).unzip();
-        if self.failed || !launches.is_empty() || !copies.is_empty() {
+        if self.failed || is_under_way {
             gpu.reset();
         }
     }

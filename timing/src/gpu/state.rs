@@ -123,7 +123,7 @@ impl Gpu {
     pub fn restore(spec: &Arc<GpuSpec>, state: GpuState) -> Result<Gpu, RestoreError> {
         if state.running.is_some() {
             let name = |kernel: &Kernel| format!("launch {} of kernel {}", kernel.launch, kernel.name);
-            let what = state.kernels().next().map_or_else(|| "a copy".to_owned(), name);
+            let what = state.kernels().next().map_or_else(|| "a copy or a fill".to_owned(), name);
             return Err(RestoreError::UnderWay { what });
         }
         Gpu::restore_running(spec, state, &[]).map(Interrupted::into_gpu)
@@ -181,7 +181,7 @@ fn check_under_way(
     expected: &mut [Expected],
     running: Option<&Running>,
 ) -> Fits {
-    let mut of_copies = vec![0; running.map_or(0, |running| running.copies.len())];
+    let mut of_copies = running.map_or_else(Vec::new, Running::no_replies);
     let arrived = inboxes.iter().flatten().map(|reply| (reply.message, None));
     for (reply, deferred) in memory.under_way().into_iter().chain(arrived) {
         if let (Origin::Copy, None, Some(running)) = (reply.origin, deferred, running) {
@@ -214,9 +214,7 @@ impl<'a> Interrupted<'a> {
         let launches = std::mem::take(&mut self.launches);
         match self.running.take() {
             None => Session::new(&mut self.gpu),
-            Some(Running { launches: _, copies, turns, before }) => {
-                Session::resume(&mut self.gpu, launches, copies, turns, before)
-            }
+            Some(running) => Session::resume(&mut self.gpu, launches, running),
         }
     }
 

@@ -10,6 +10,7 @@ use super::crew::lock;
 use super::epochs::Epochs;
 use super::launch::Launch;
 use super::slot::Slot;
+use super::transfer::RunningTransfer;
 use crate::message::Origin;
 use crate::sm::memory::Request;
 use crate::sm::{Stage, WaitingWarp};
@@ -20,7 +21,7 @@ use crate::whereabouts::{Located, Place};
 pub struct Stuck {
     /// When. Core cycles.
     pub cycle: u64,
-    /// CTAs that have not ended, kernel by kernel.
+    /// CTAs that have not ended, kernel by kernel; then what is left of copies within the device and of fills.
     pub kernels: Vec<String>,
     /// What each warp waits for: a line, and one for each line of memory that it waits for.
     pub warps: Vec<String>,
@@ -97,9 +98,10 @@ impl<'a> Epochs<'_, 'a> {
             let waiting = lock(slot).sm.waiting();
             waiting.iter().map(|warp| told(number, warp, &under_way)).collect::<Vec<_>>()
         });
+        let kernels = self.launches.iter().map(Launch::to_string);
         Stuck {
             cycle: self.gpu.run_to,
-            kernels: self.launches.iter().map(Launch::to_string).collect(),
+            kernels: kernels.chain(self.transfers.iter().map(RunningTransfer::to_string)).collect(),
             warps: warps.collect(),
             units: self.gpu.memory.waiting(),
         }

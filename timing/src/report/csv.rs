@@ -1,8 +1,9 @@
-//! Statistics as CSV: a row for each launch, then one for each stream, and one for all. Sums have no number of a launch.
+//! Statistics as CSV: a row for each launch, then one for each copy within the device and each fill, one for each stream, and
+//! one for all. Only launches have a number of one.
 
 use std::fmt::Write as _;
 
-use super::{LaunchRecord, Report, Total, channels, quoted, size};
+use super::{LaunchRecord, Report, Total, TransferRecord, channels, quoted, size};
 use crate::dram::ChannelCounts;
 use crate::sm::Occupancy;
 use crate::statistics::{Counts, DERIVED};
@@ -14,8 +15,8 @@ const ABOUT: &str = "launch,kernel,stream,grid,block,registers,shared_bytes,star
 
 pub(super) fn write(report: &Report) -> String {
     let mut text = ABOUT.to_owned();
-    let columns = report.launches.first().map_or(&[][..], |launch| &launch.counters);
-    for (counter, _) in columns {
+    // Records have the same counters, as all sums.
+    for (counter, _) in &report.total().counters {
         let _ = write!(text, ",{}.{}", counter.section, counter.name);
     }
     for ratio in DERIVED {
@@ -29,12 +30,18 @@ pub(super) fn write(report: &Report) -> String {
         text += &about(launch);
         counts(&mut text, &launch.counters, &launch.channels);
     }
+    for transfer in &report.transfers {
+        let TransferRecord { stream, start, cycles, shared, .. } = transfer;
+        let name = quoted(transfer.name());
+        let _ = write!(text, ",{name},{stream},,,,,{start},{cycles},0,{shared},{cycles},0,,,,,,,");
+        counts(&mut text, &transfer.counters, &transfer.channels);
+    }
     let streams = report
         .streams()
         .into_iter()
         .map(|(number, sum)| (format!("stream {number}"), number.to_string(), sum));
     for (name, stream, sum) in streams.chain([("all".to_owned(), String::new(), report.total())]) {
-        let Total { launches, cycles, counters, channels } = sum;
+        let Total { launches, cycles, counters, channels, transfers: _ } = sum;
         let _ = write!(text, ",{},{stream},,,,,,{cycles},,,,{launches},,,,,,,", quoted(&name));
         counts(&mut text, &counters, &channels);
     }

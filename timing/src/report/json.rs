@@ -6,7 +6,7 @@ use serde::Serialize as _;
 use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::{LaunchRecord, Report, Total, channels};
+use super::{LaunchRecord, Report, Total, TransferRecord, Transfers, channels};
 use crate::dram::ChannelCounts;
 use crate::sm::Occupancy;
 use crate::statistics::{Counts, DERIVED};
@@ -18,13 +18,17 @@ pub(super) fn write(report: &Report) -> String {
     let launches: Vec<Value> = report.launches.iter().map(launch).collect();
     let streams: Vec<Value> =
         report.streams().iter().map(|(number, sum)| with(json!({ "stream": number }), total(sum))).collect();
-    let all = json!({
+    let mut all = json!({
         "version": VERSION,
         "gpu": report.gpu,
         "launches": launches,
         "streams": streams,
         "total": total(&report.total()),
     });
+    if !report.transfers.is_empty() {
+        let transfers: Vec<Value> = report.transfers.iter().map(transfer).collect();
+        all = with(all, json!({ "transfers": transfers }));
+    }
     lines(&all) + "\n"
 }
 
@@ -48,6 +52,18 @@ fn launch(launch: &LaunchRecord) -> Value {
     with(about, counts(&launch.counters, &launch.channels))
 }
 
+fn transfer(transfer: &TransferRecord) -> Value {
+    let about = json!({
+        "kind": if transfer.is_fill { "fill" } else { "copy" },
+        "stream": transfer.stream,
+        "bytes": transfer.bytes,
+        "start": transfer.start,
+        "cycles": transfer.cycles,
+        "shared": transfer.shared,
+    });
+    with(about, counts(&transfer.counters, &transfer.channels))
+}
+
 fn occupancy(occupancy: &Occupancy) -> Value {
     json!({
         "ctas_per_sm": occupancy.ctas,
@@ -65,10 +81,12 @@ fn occupancy(occupancy: &Occupancy) -> Value {
 }
 
 fn total(total: &Total) -> Value {
-    with(
-        json!({ "launches": total.launches, "cycles": total.cycles }),
-        counts(&total.counters, &total.channels),
-    )
+    let mut about = json!({ "launches": total.launches, "cycles": total.cycles });
+    let Transfers { number, bytes, cycles } = total.transfers;
+    if number > 0 {
+        about = with(about, json!({ "transfers": { "number": number, "bytes": bytes, "cycles": cycles } }));
+    }
+    with(about, counts(&total.counters, &total.channels))
 }
 
 fn counts(counters: &Counts, dram: &[ChannelCounts]) -> Value {

@@ -7,6 +7,7 @@ mod json;
 mod profiler;
 mod summary;
 mod text;
+mod transfer;
 mod written;
 
 use std::path::Path;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::dram::{ChannelCounts, counts};
 use crate::sm::Occupancy;
 use crate::statistics::Counts;
+pub use transfer::{TransferRecord, Transfers};
 
 /// How statistics are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +74,7 @@ pub struct LaunchRecord {
     pub cycles: u64,
     /// Instructions that its warps issued.
     pub warp_instructions: u64,
-    /// Other launches ran at the same time: what was counted is of all of them, since the last of them that ended before.
+    /// Other launches, or transfers, ran at the same time: what was counted is of all of them, since the last of them that ended before.
     pub shared: bool,
     /// What was simulated of it, if that was not all: cycles, instructions and counts are then those of the whole launch as
     /// they were extrapolated.
@@ -102,19 +104,22 @@ impl LaunchRecord {
     }
 }
 
-/// All launches of a run.
+/// All launches, copies within the device and fills of a run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Report {
     gpu: String,
     launches: Vec<LaunchRecord>,
+    transfers: Vec<TransferRecord>,
 }
 
-/// Sums over launches.
+/// Sums over launches, copies within the device and fills.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Total {
-    /// How many.
+    /// How many launches.
     pub launches: u64,
-    /// Core cycles that they took, each for itself.
+    /// Copies within the device and fills, of which all else is in these sums too.
+    pub transfers: Transfers,
+    /// Core cycles that all took, each for itself.
     pub cycles: u64,
     /// What was counted.
     pub counters: Counts,
@@ -126,14 +131,18 @@ impl Total {
     /// Adds a launch.
     pub fn add(&mut self, launch: &LaunchRecord) {
         self.launches += 1;
-        self.cycles += launch.cycles;
-        counts::add(&mut self.channels, &launch.channels);
+        self.add_counts(launch.cycles, &launch.counters, &launch.channels);
+    }
+
+    fn add_counts(&mut self, cycles: u64, counters: &Counts, channels: &[ChannelCounts]) {
+        self.cycles += cycles;
+        counts::add(&mut self.channels, channels);
         if self.counters.is_empty() {
-            self.counters = launch.counters.clone();
+            self.counters = counters.clone();
             return;
         }
         // All records have the same counters: those of the units.
-        for ((counter, sum), (_, value)) in self.counters.iter_mut().zip(&launch.counters) {
+        for ((counter, sum), (_, value)) in self.counters.iter_mut().zip(counters) {
             *sum = counter.kind.joined(*sum, *value);
         }
     }
@@ -142,7 +151,7 @@ impl Total {
 impl Report {
     /// Of a run on a GPU of this name.
     pub fn new(gpu: &str) -> Report {
-        Report { gpu: gpu.to_owned(), launches: Vec::new() }
+        Report { gpu: gpu.to_owned(), launches: Vec::new(), transfers: Vec::new() }
     }
 
     /// Adds a launch.
@@ -155,17 +164,43 @@ impl Report {
         &self.launches
     }
 
-    /// The sum of all launches.
-    pub fn total(&self) -> Total {
-        total(self.launches.iter())
+    /// Adds a copy within the device, or a fill.
+    pub fn add_transfer(&mut self, transfer: TransferRecord) {
+        self.transfers.push(transfer);
     }
 
-    /// The sums of each stream's launches, by the streams' numbers.
+    /// Copies within the device, and fills.
+    pub fn transfers(&self) -> &[TransferRecord] {
+        &self.transfers
+    }
+
+    /// Adds all that another has.
+    pub fn add_all_of(&mut self, other: &Report) {
+        self.launches.extend(other.launches.iter().cloned());
+        self.transfers.extend(other.transfers.iter().cloned());
+    }
+
+    /// Whether it has nothing.
+    pub fn is_empty(&self) -> bool {
+        self.launches.is_empty() && self.transfers.is_empty()
+    }
+
+    /// The sum of all.
+    pub fn total(&self) -> Total {
+        total(self.launches.iter(), self.transfers.iter())
+    }
+
+    /// The sums of each stream, by the streams' numbers.
     pub fn streams(&self) -> Vec<(u64, Total)> {
-        let mut numbers: Vec<u64> = self.launches.iter().map(|launch| launch.stream).collect();
+        let launches = self.launches.iter().map(|launch| launch.stream);
+        let mut numbers: Vec<u64> =
+            launches.chain(self.transfers.iter().map(|transfer| transfer.stream)).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let of = |number| total(self.launches.iter().filter(move |launch| launch.stream == number));
+        let of = |number| {
+            let launches = self.launches.iter().filter(move |launch| launch.stream == number);
+            total(launches, self.transfers.iter().filter(move |transfer| transfer.stream == number))
+        };
         numbers.into_iter().map(|number| (number, of(number))).collect()
     }
 
@@ -186,9 +221,13 @@ impl Report {
     }
 }
 
-fn total<'a>(launches: impl Iterator<Item = &'a LaunchRecord>) -> Total {
+fn total<'a>(
+    launches: impl Iterator<Item = &'a LaunchRecord>,
+    transfers: impl Iterator<Item = &'a TransferRecord>,
+) -> Total {
     let mut total = Total::default();
     launches.for_each(|launch| total.add(launch));
+    transfers.for_each(|transfer| total.add_transfer(transfer));
     total
 }
 

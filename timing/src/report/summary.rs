@@ -30,12 +30,16 @@ pub(super) fn write(report: &Report) -> String {
     let all = report.total();
     let mut kernels: Vec<(&str, Total)> = names(report)
         .into_iter()
-        .map(|name| (name, total(report.launches.iter().filter(|launch| launch.kernel == name))))
+        .map(|name| {
+            let launches = report.launches.iter().filter(|launch| launch.kernel == name);
+            (name, total(launches, report.transfers.iter().filter(|transfer| transfer.name() == name)))
+        })
         .collect();
     // Stable: those that took the same time stay in the order of the program.
     kernels.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.cycles));
     let mut text = String::new();
     let simulated: u64 = report.launches.iter().map(LaunchRecord::simulated_cycles).sum();
+    let simulated = simulated + all.transfers.cycles;
     let part = if simulated < all.cycles { format!(" ({simulated} simulated)") } else { String::new() };
     let _ = writeln!(
         text,
@@ -56,12 +60,17 @@ pub(super) fn write(report: &Report) -> String {
 const HEADING: [&str; 10] =
     ["kernel", "launches", "us", "%", "ipc", "warps %", "L1 %", "L2 %", "DRAM GB/s", "issue slots"];
 
-/// Kernels in the order of their first launches.
+/// Kernels in the order of their first launches, then what there is of copies within the device and of fills.
 fn names(report: &Report) -> Vec<&str> {
     let mut names = Vec::new();
     for launch in &report.launches {
         if !names.contains(&launch.kernel.as_str()) {
             names.push(launch.kernel.as_str());
+        }
+    }
+    for transfer in &report.transfers {
+        if !names.contains(&transfer.name()) {
+            names.push(transfer.name());
         }
     }
     names
@@ -76,7 +85,7 @@ fn row(name: &str, sum: &Total, all: &Total) -> [String; 10] {
     };
     [
         shortened(&demangled(name)),
-        sum.launches.to_string(),
+        (sum.launches + sum.transfers.number).to_string(),
         microseconds(sum),
         format!("{share:.1}"),
         ratio("sm.ipc_active", 2),

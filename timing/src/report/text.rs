@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Report, Simulated, channels, size};
+use super::{Report, Simulated, TransferRecord, Transfers, channels, size};
 use crate::sm::Occupancy;
 use crate::statistics::{Counter, DERIVED, Kind};
 
@@ -23,9 +23,22 @@ pub(super) fn write(report: &Report) -> String {
         counts(&mut text, &launch.counters);
         channels::text(&mut text, &launch.channels, &launch.counters);
     }
+    for transfer in &report.transfers {
+        let beside = if transfer.shared { ", beside others" } else { "" };
+        let TransferRecord { stream, bytes, cycles, .. } = transfer;
+        let _ = writeln!(text, "{} stream {stream}, {bytes} bytes: {cycles} cycles{beside}", transfer.name());
+        counts(&mut text, &transfer.counters);
+        channels::text(&mut text, &transfer.channels, &transfer.counters);
+    }
     let sums = report.streams().into_iter().map(|(number, sum)| (format!("stream {number}"), sum));
     for (name, sum) in sums.chain([("all".to_owned(), report.total())]) {
-        let _ = writeln!(text, "{name}: {} launches, {} cycles", sum.launches, sum.cycles);
+        let and = match sum.transfers {
+            Transfers { number: 0, .. } => String::new(),
+            Transfers { number, bytes, cycles } => {
+                format!(", {cycles} of them of {number} copies within the device and fills ({bytes} bytes)")
+            }
+        };
+        let _ = writeln!(text, "{name}: {} launches, {} cycles{and}", sum.launches, sum.cycles);
         counts(&mut text, &sum.counters);
         channels::text(&mut text, &sum.channels, &sum.counters);
     }

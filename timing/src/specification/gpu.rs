@@ -5,7 +5,7 @@ use warp_stream::Moment;
 use super::{Document, Key, SpecificationError};
 use crate::crossbar::CrossbarSpec;
 use crate::dram::DramSpec;
-use crate::gpu::{CopySpec, LaunchSpec};
+use crate::gpu::{CopySpec, LaunchSpec, TransferSpec};
 use crate::l2::L2Spec;
 use crate::partition::PartitionSpec;
 use crate::sm::divergence::SmSpec;
@@ -87,6 +87,8 @@ gpu! {
     launch: LaunchSpec,
     /// Copy engines.
     copy: CopySpec,
+    /// Copies within the device, and fills.
+    transfer: TransferSpec,
     /// SMs as a whole.
     sm: SmSpec,
     /// Front end of an SM.
@@ -362,6 +364,8 @@ mod tests {
             ("clocks.l2", "0", ": a clock has to run"),
             ("launch.drain", "20000000", ": more than 16,777,216 cycles"),
             ("copy.bandwidth", "0", ": no copy would end"),
+            ("transfer.lines", "0", ": no copy or fill would end"),
+            ("transfer.rate", "0", ": no copy or fill would end"),
             ("front_end.width", "8", " with `front_end.buffer = 4`: what is fetched at once has no room"),
             ("issue.width", "0", ": nothing could ever be issued"),
             ("operands.banks", "9", ": there are 1 to 8"),

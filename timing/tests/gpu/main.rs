@@ -17,5 +17,6 @@ mod state;
 mod statistics;
 mod stop;
 mod throughput;
+mod transfers;
 mod warm;
 mod watchdog;

@@ -107,7 +107,7 @@ fn a_copy_runs_beside_a_launch() {
     let ends = [0; 2].map(|_| match session.run_until_one_ends(&mut ()).unwrap() {
         Ended::Launch { record, .. } => record.cycles,
         Ended::Copy { end, .. } => end,
-        Ended::Stopped => panic!("nobody stops it"),
+        ended => panic!("{ended:?}"),
     });
     let (first, last) = (time_of_copy.min(alone), time_of_copy.max(alone));
     assert!(

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use proptest::prelude::*;
 use timing::RestoreError;
-use timing::gpu::{Copy, Direction, Ended, Gpu, GpuState, LaunchError, Observer, Progress};
+use timing::gpu::{Copy, Direction, Ended, Gpu, GpuState, LaunchError, Observer, Progress, Rows, Transfer};
 use timing::report::{LaunchRecord, Report};
 use timing::specification::GpuSpec;
 use warp_stream::{AccessKind, MemorySpace, OperationClass};
@@ -141,7 +141,7 @@ fn writers() -> Script {
     script.exit().with(|kernel| kernel.launch = 3)
 }
 
-/// Launches and a copy that overlap, with the ends of all, stopped every so many cycles.
+/// Launches, copies and a fill that overlap, with the ends of all, stopped every so many cycles.
 fn overlapping(every: u64) -> Vec<String> {
     let spec = tiny();
     let scripts = [script(1), script(2), writers()];
@@ -152,6 +152,9 @@ fn overlapping(every: u64) -> Vec<String> {
         session.begin(script, 0).unwrap();
     }
     session.begin_copy(Copy { direction: Direction::ToDevice, address: 1 << 31, bytes: 100_000 }, 500);
+    let rows = |address| Rows { address, width: 1000, height: 30, depth: 2, pitch: 1100, slice: 50_000 };
+    session.begin_transfer(Transfer { to: rows(1 << 30), from: Some(rows((1 << 31) + 40)) }, 3, 0).unwrap();
+    session.begin_transfer(Transfer { to: Rows::row(1 << 32, 100_000), from: None }, 4, 900).unwrap();
     session.run_until_one_ends(&mut StopAt(0)).unwrap();
     let mut state = session.state();
     drop(session);
@@ -174,9 +177,9 @@ fn overlapping(every: u64) -> Vec<String> {
 }
 
 #[test]
-fn launches_and_copies_that_overlap_go_on() {
+fn launches_copies_and_fills_that_overlap_go_on() {
     let at_once = overlapping(u64::MAX);
-    assert_eq!(at_once.len(), 4);
+    assert_eq!(at_once.len(), 6);
     assert!(overlapping(700) == at_once);
     assert!(overlapping(16) == at_once);
 }
@@ -246,6 +249,29 @@ fn try_state(bytes: &[u8]) {
     }
 }
 
+/// A state within a copy within the device and a fill.
+fn stopped_transfers() -> Vec<u8> {
+    let mut gpu = Gpu::new(&tiny());
+    let mut session = gpu.session();
+    let rows = |address| Rows { address, width: 100, height: 300, depth: 1, pitch: 500, slice: 0 };
+    session.begin_transfer(Transfer { to: rows(1 << 30), from: Some(rows(1 << 31)) }, 1, 0).unwrap();
+    session.begin_transfer(Transfer { to: Rows::row(1 << 32, 20_000), from: None }, 2, 0).unwrap();
+    assert_eq!(session.run_until_one_ends(&mut StopAt(900)).unwrap(), Ended::Stopped);
+    session.state().encode().unwrap()
+}
+
+/// What was read is refused, or goes on, to an error perhaps.
+fn try_transfers(bytes: &[u8]) {
+    let Ok(state) = GpuState::decode(bytes) else { return };
+    if let Ok(mut interrupted) = Gpu::restore_running(&tiny(), state, &[]) {
+        let mut session = interrupted.session();
+        let far = 1 << 20;
+        while matches!(session.run_until_one_ends(&mut StopAt(far)), Ok(end) if end != Ended::Stopped) {}
+    }
+}
+
+static TRANSFERS: OnceLock<Vec<u8>> = OnceLock::new();
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
@@ -257,5 +283,16 @@ proptest! {
         let length = bytes.len();
         flips.iter().for_each(|(place, bit)| bytes[place.index(length)] ^= 1 << bit);
         try_state(&bytes);
+    }
+
+    #[test]
+    fn a_damaged_state_within_a_copy_and_a_fill_is_refused_or_runs(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 0_u32..8), 1..4)
+    ) {
+        let mut bytes = TRANSFERS.get_or_init(stopped_transfers).clone();
+        let length = bytes.len();
+        // What is under way is written last.
+        flips.iter().for_each(|(place, bit)| bytes[length - 1 - place.index(length.min(4096))] ^= 1 << bit);
+        try_transfers(&bytes);
     }
 }

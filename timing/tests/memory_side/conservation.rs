@@ -130,7 +130,7 @@ fn replies(bench: &mut Bench, mut streams: Vec<VecDeque<MemoryRequest>>) -> BTre
         for (stream, credits) in streams.iter_mut().zip(&mut bench.credits) {
             for _ in 0..*credits {
                 if let Some(message) = stream.pop_front() {
-                    *credits -= 1;
+                    *credits -= u32::from(message.origin != Origin::Copy);
                     requests.push(Timed { cycle: bench.now, message });
                 }
             }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use launch_capture::{Copies, Group, Plan};
 use serde::Serialize;
-use timing::gpu::{Copy, Direction, Gpu};
+use timing::gpu::{Copy, Direction, Gpu, LaunchError, Rows, Transfer};
 use timing::specification::GpuSpec;
 
 use super::job::{Jobs, Timed};
@@ -28,6 +28,10 @@ struct Total {
     cycles: f64,
     /// Of all copies between host and device, one after the other.
     copies: u64,
+    /// Of all copies within the device, one after the other.
+    device_copies: u64,
+    /// Of all fills, one after the other.
+    fills: u64,
     /// How far that may be off, as a part of it: by how much launches may take other times than those that stand for them.
     bound: f64,
     /// Cycles that were simulated for it.
@@ -48,12 +52,27 @@ struct Part {
     timed: Vec<Timed>,
 }
 
-/// Cycles of copies: of one of their mean size, as often as there are copies, as its time is its bytes' and what each waits.
-fn of_copies(copies: &Copies, gpu: Option<&Arc<GpuSpec>>) -> Result<u64, Failure> {
+/// Cycles of copies or fills: of one of their mean size, as often as there are such, as its time is its bytes' and what each waits.
+fn of_copies(
+    copies: &Copies,
+    gpu: Option<&Arc<GpuSpec>>,
+    copy: impl FnOnce(&mut Gpu, u64) -> Result<(), LaunchError>,
+) -> Result<u64, Failure> {
     let (Some(gpu), Some(bytes)) = (gpu, copies.bytes.checked_div(copies.number)) else { return Ok(0) };
     let mut gpu = Gpu::new(gpu);
-    gpu.copy(Copy { direction: Direction::ToDevice, address: 0, bytes }).map_err(Failure::new)?;
+    copy(&mut gpu, bytes).map_err(Failure::new)?;
     Ok(gpu.now().cycle.saturating_mul(copies.number))
+}
+
+/// Copies to the device.
+fn host_copy(gpu: &mut Gpu, bytes: u64) -> Result<(), LaunchError> {
+    gpu.copy(Copy { direction: Direction::ToDevice, address: 0, bytes })
+}
+
+/// Fills, or copies from elsewhere on the device.
+fn transfer(gpu: &mut Gpu, bytes: u64, is_copy: bool) -> Result<(), LaunchError> {
+    let from = is_copy.then(|| Rows::row(1 << 40, bytes));
+    gpu.transfer(Transfer { to: Rows::row(0, bytes), from }, 0, &mut ()).map(drop)
 }
 
 impl Total {
@@ -74,11 +93,14 @@ impl Total {
                 }
             }
         }
+        let gpu = jobs.specs.get(number);
         let cycles: f64 = groups.iter().map(|part| part.cycles).sum();
         Ok(Total {
             configuration: plan.configurations.get(number).map_or_else(String::new, |it| it.name.clone()),
             cycles,
-            copies: of_copies(&plan.copies, jobs.specs.get(number))?,
+            copies: of_copies(&plan.copies, gpu, host_copy)?,
+            device_copies: of_copies(&plan.device_copies, gpu, |gpu, bytes| transfer(gpu, bytes, true))?,
+            fills: of_copies(&plan.fills, gpu, |gpu, bytes| transfer(gpu, bytes, false))?,
             bound: groups.iter().map(|part| part.bound).sum::<f64>() / cycles.max(1.0),
             timed: groups.iter().flat_map(|part| &part.timed).map(|timed| timed.simulated_cycles).sum(),
             groups,
@@ -109,11 +131,13 @@ impl Estimate {
             let timed = total.groups.iter().map(|part| part.timed.len()).sum::<usize>();
             let _ = writeln!(
                 text,
-                "{}: {:.0} cycles of kernels, {:.1} % more or less if launches are as alike as what is known of them, and {} of copies; {} cycles were simulated, of {timed} of {launches} launches",
+                "{}: {:.0} cycles of kernels, {:.1} % more or less if launches are as alike as what is known of them, {} of copies between host and device, {} of copies within the device and {} of fills; {} cycles were simulated, of {timed} of {launches} launches",
                 total.configuration,
                 total.cycles,
                 total.bound * 100.0,
                 total.copies,
+                total.device_copies,
+                total.fills,
                 total.timed
             );
             let mut parts: Vec<&Part> = total.groups.iter().collect();

@@ -66,7 +66,7 @@ impl Gpu {
             let mut until = Until { observer, cycle: session.epochs.gpu.run_to + watch.window };
             match session.run_until_one_ends(&mut until)? {
                 Ended::Launch { record, .. } => return Ok(*record),
-                Ended::Copy { .. } => return Err(LaunchError::Nothing),
+                Ended::Copy { .. } | Ended::Transfer { .. } => return Err(LaunchError::Nothing),
                 Ended::Stopped if session.epochs.is_to_stop(observer) => break,
                 Ended::Stopped => {}
             }

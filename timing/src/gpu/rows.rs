@@ -1,0 +1,206 @@
+//! Rows of device memory, line by line.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::LINE_BYTES;
+
+/// Rows of bytes in slices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rows {
+    /// Device address of the first byte.
+    pub address: u64,
+    /// Bytes of a row.
+    pub width: u64,
+    /// Rows of a slice.
+    pub height: u64,
+    /// Slices.
+    pub depth: u64,
+    /// Bytes from one row to the next.
+    pub pitch: u64,
+    /// Bytes from one slice to the next.
+    pub slice: u64,
+}
+
+/// A line of one of the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Place {
+    /// The row, counted over all slices.
+    pub(super) row: u64,
+    /// Device address of the line.
+    line: u64,
+}
+
+impl Rows {
+    /// One row.
+    pub fn row(address: u64, width: u64) -> Rows {
+        Rows { address, width, height: 1, depth: 1, pitch: 0, slice: 0 }
+    }
+
+    /// Bytes of all rows.
+    pub fn bytes(&self) -> u64 {
+        self.width.saturating_mul(self.count())
+    }
+
+    /// Addresses of the rows, slice by slice.
+    pub fn each(&self, mut tell: impl FnMut(u64)) {
+        (0..self.count()).for_each(|row| tell(self.addresses(row).start));
+    }
+
+    /// How many there are.
+    fn count(&self) -> u64 {
+        self.height.saturating_mul(self.depth)
+    }
+
+    /// As one row, if there are no gaps; or as rows of one slice, if there are none between slices.
+    pub(super) fn joined(&self) -> Option<Rows> {
+        let Rows { address, width, height, depth, pitch, slice } = *self;
+        let rows = height <= 1 || pitch == width;
+        let slices = depth <= 1 || slice == width.saturating_mul(height);
+        (rows && slices).then(|| Rows::row(address, width.saturating_mul(height).saturating_mul(depth)))
+    }
+
+    pub(super) fn has_shape_of(&self, other: &Rows) -> bool {
+        (self.width, self.height, self.depth) == (other.width, other.height, other.depth)
+    }
+
+    /// Whether all bytes have addresses.
+    pub(super) fn is_in_memory(&self) -> bool {
+        let rows = self.pitch.checked_mul(self.height.saturating_sub(1));
+        let end =
+            rows.zip(self.slice.checked_mul(self.depth.saturating_sub(1))).and_then(|(rows, slices)| {
+                self.address.checked_add(rows)?.checked_add(slices)?.checked_add(self.width)
+            });
+        end.is_some_and(|end| end < 1 << 63) && self.bytes() < 1 << 48
+    }
+
+    /// Addresses of a row's bytes.
+    fn addresses(&self, row: u64) -> Range<u64> {
+        let (slice, row) = (row / self.height.max(1), row % self.height.max(1));
+        let first = self.address + slice * self.slice + row * self.pitch;
+        first..first + self.width
+    }
+
+    pub(super) fn first_line(&self) -> Place {
+        Place { row: 0, line: line_of(self.address) }
+    }
+
+    /// Whether a place is behind all rows.
+    pub(super) fn is_end(&self, place: &Place) -> bool {
+        self.width == 0 || place.row >= self.count()
+    }
+
+    /// Whether a place that was read can be: a line of one of the rows, or behind them.
+    pub(super) fn may_be_at(&self, place: &Place) -> bool {
+        let lines = |row| {
+            let Range { start, end } = self.addresses(row);
+            place.line.is_multiple_of(LINE_BYTES) && (line_of(start)..end).contains(&place.line)
+        };
+        if self.is_end(place) { place.row <= self.count() } else { lines(place.row) }
+    }
+
+    /// The line of a place, and which of its bytes are the row's.
+    pub(super) fn bytes_at(&self, place: &Place) -> (u64, Range<u64>) {
+        let Range { start, end } = self.addresses(place.row);
+        let first = start.saturating_sub(place.line);
+        (place.line, first..(end - place.line).min(LINE_BYTES))
+    }
+
+    /// Bytes of the rows before a place.
+    pub(super) fn bytes_before(&self, place: &Place) -> u64 {
+        if self.is_end(place) {
+            return self.bytes();
+        }
+        place.row * self.width + place.line.saturating_sub(self.addresses(place.row).start)
+    }
+
+    /// Goes on to the next line; says whether it is of another row.
+    pub(super) fn go_on(&self, place: &mut Place) -> bool {
+        place.line += LINE_BYTES;
+        if place.line < self.addresses(place.row).end {
+            return false;
+        }
+        place.row += 1;
+        if !self.is_end(place) {
+            place.line = line_of(self.addresses(place.row).start);
+        }
+        true
+    }
+
+    /// Lines of a row.
+    pub(super) fn lines_of(&self, row: u64) -> u64 {
+        let Range { start, end } = self.addresses(row);
+        (end - line_of(start)).div_ceil(LINE_BYTES)
+    }
+
+    /// Lines of a row here that have the bytes of another's row up to the end of a line there.
+    pub(super) fn lines_up_to(&self, place: &Place, there: &Rows) -> u64 {
+        let Range { start, end } = there.addresses(place.row);
+        let bytes = (place.line + LINE_BYTES).min(end) - start;
+        let first = self.addresses(place.row).start;
+        (first + bytes - line_of(first)).div_ceil(LINE_BYTES)
+    }
+}
+
+fn line_of(address: u64) -> u64 {
+    address / LINE_BYTES * LINE_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines with the bytes of each that belong to rows.
+    fn lines(rows: &Rows) -> Vec<(u64, Range<u64>)> {
+        let mut place = rows.first_line();
+        let mut lines = Vec::new();
+        while !rows.is_end(&place) {
+            assert!(rows.may_be_at(&place));
+            lines.push(rows.bytes_at(&place));
+            rows.go_on(&mut place);
+        }
+        assert!(rows.may_be_at(&place));
+        lines
+    }
+
+    #[test]
+    fn a_row_has_the_lines_that_its_bytes_lie_in() {
+        assert_eq!(lines(&Rows::row(0x1000, 1)), [(0x1000, 0..1)]);
+        assert_eq!(
+            lines(&Rows::row(0x10f0, 0xa0)),
+            [(0x1080, 0x70..0x80), (0x1100, 0..0x80), (0x1180, 0..16)]
+        );
+    }
+
+    #[test]
+    fn rows_of_slices_follow_each_other_with_their_gaps() {
+        let rows = Rows { address: 0x1000, width: 8, height: 2, depth: 2, pitch: 0x100, slice: 0x1000 };
+        let starts: Vec<u64> = lines(&rows).into_iter().map(|(line, _)| line).collect();
+        assert_eq!(starts, [0x1000, 0x1100, 0x2000, 0x2100]);
+        assert_eq!(rows.bytes_before(&Place { row: 3, line: 0x2100 }), 24);
+    }
+
+    #[test]
+    fn rows_without_gaps_are_one() {
+        let rows = Rows { address: 0, width: 8, height: 2, depth: 3, pitch: 8, slice: 16 };
+        assert_eq!(rows.joined(), Some(Rows::row(0, 48)));
+        assert_eq!(Rows { pitch: 9, ..rows }.joined(), None);
+        assert_eq!(Rows { slice: 17, ..rows }.joined(), None);
+    }
+
+    #[test]
+    fn a_line_needs_those_lines_elsewhere_that_have_its_bytes() {
+        let (to, from) = (Rows::row(0x1000, 0x180), Rows::row(0x2010, 0x180));
+        let needed = [0x1000, 0x1080, 0x1100].map(|line| from.lines_up_to(&Place { row: 0, line }, &to));
+        assert_eq!(needed, [2, 3, 4]);
+        assert_eq!(from.lines_of(0), 4);
+    }
+
+    #[test]
+    fn what_is_beyond_all_addresses_is_found() {
+        assert!(Rows::row(1 << 40, 1 << 30).is_in_memory());
+        assert!(!Rows::row(u64::MAX - 3, 8).is_in_memory());
+        assert!(!Rows { pitch: u64::MAX, height: 2, ..Rows::row(0, 8) }.is_in_memory());
+    }
+}

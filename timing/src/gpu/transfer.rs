@@ -1,0 +1,257 @@
+//! Copies within the device, and fills: kernels of the driver, of which only what they ask of the memory side is modelled.
+//!
+//! Lines leave in the order of addresses, so many under way at once. A line is written when the bytes for it have come.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::copy;
+use super::rows::{Place, Rows};
+use crate::message::{MemoryRequest, RequestKind, Timed};
+use crate::restore::{Fits, MOST_COUNTED, fits, near};
+use crate::specification::GpuSpec;
+
+/// Bytes of device memory that are written: with what other memory of the device holds, or with a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transfer {
+    /// What is written.
+    pub to: Rows,
+    /// Where the bytes come from, as many rows of the same width; nothing for a fill.
+    pub from: Option<Rows>,
+}
+
+impl Transfer {
+    /// Bytes that are written.
+    pub fn bytes(&self) -> u64 {
+        self.to.bytes()
+    }
+
+    /// Its kind, for a reader.
+    pub fn name(&self) -> &'static str {
+        if self.from.is_some() { "copy within the device" } else { "fill" }
+    }
+
+    /// The same with rows that follow each other, on both sides, as one.
+    fn joined(self) -> Transfer {
+        let joined = match self.from {
+            None => self.to.joined().map(|to| Transfer { to, from: None }),
+            Some(from) => {
+                let both = self.to.joined().zip(from.joined());
+                both.map(|(to, from)| Transfer { to, from: Some(from) })
+            }
+        };
+        joined.unwrap_or(self)
+    }
+
+    /// Whether there can be such memory.
+    pub(super) fn fits(&self) -> Fits {
+        let same = self.from.is_none_or(|from| from.has_shape_of(&self.to));
+        let in_memory = self.to.is_in_memory() && self.from.is_none_or(|from| from.is_in_memory());
+        fits(same && in_memory, "a copy or fill is beyond memory")
+    }
+}
+
+/// A reply that has come.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Answer {
+    /// Core cycles.
+    cycle: u64,
+    is_read: bool,
+}
+
+/// One that is under way.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct RunningTransfer {
+    pub(super) id: u32,
+    /// Number of its stream.
+    pub(super) stream: u64,
+    pub(super) transfer: Transfer,
+    /// When it began. Core cycles.
+    pub(super) start: u64,
+    /// Something else was under way at the same time.
+    pub(super) shared: bool,
+    /// The line that is read next.
+    read: Place,
+    /// The line that is written next.
+    write: Place,
+    /// Lines of the rows before that one which had to be read.
+    read_before: u64,
+    /// Lines that have come.
+    come: u64,
+    /// Requests without a reply.
+    unanswered: u64,
+    /// Replies whose time has not come, the earliest first.
+    answers: VecDeque<Answer>,
+    /// When the next request can leave. Core cycles.
+    next: u64,
+    /// Bytes of requests that have left in that cycle.
+    used: u64,
+    /// When the last reply came. Core cycles.
+    last: u64,
+}
+
+impl RunningTransfer {
+    /// One that begins at a core cycle.
+    pub(super) fn new(
+        gpu: &GpuSpec,
+        id: u32,
+        stream: u64,
+        transfer: Transfer,
+        start: u64,
+    ) -> RunningTransfer {
+        let transfer = transfer.joined();
+        let first = start.saturating_add(u64::from(gpu.launch.launch));
+        RunningTransfer {
+            id,
+            stream,
+            transfer,
+            start,
+            shared: false,
+            read: transfer.from.unwrap_or(transfer.to).first_line(),
+            write: transfer.to.first_line(),
+            read_before: 0,
+            come: 0,
+            unanswered: 0,
+            answers: VecDeque::new(),
+            next: first,
+            used: 0,
+            last: first,
+        }
+    }
+
+    /// Whether one that was read can be at a core cycle.
+    pub(super) fn check(&self, gpu: &GpuSpec, now: u64) -> Fits {
+        self.transfer.fits()?;
+        let places = self.transfer.to.may_be_at(&self.write)
+            && self.transfer.from.unwrap_or(self.transfer.to).may_be_at(&self.read);
+        fits(places, "a copy or fill is beyond its end")?;
+        let counts = [self.read_before, self.come, self.unanswered];
+        fits(counts.iter().all(|count| *count < MOST_COUNTED), "a copy or fill waits for too much")?;
+        fits(self.used < gpu.transfer_rate(), "too much of a copy or fill left in a cycle")?;
+        let in_order = self.answers.iter().is_sorted_by_key(|answer| answer.cycle);
+        let times = [self.start, self.next, self.last].into_iter();
+        let mut times = times.chain(self.answers.iter().map(|answer| answer.cycle));
+        fits(in_order && times.all(|cycle| near(cycle, now)), "a copy or fill takes too long")
+    }
+
+    /// Whether it waits for so many replies.
+    pub(super) fn waits_for(&self, replies: u64) -> bool {
+        self.unanswered == replies
+    }
+
+    fn is_written(&self) -> bool {
+        self.transfer.to.is_end(&self.write)
+    }
+
+    /// Whether there are bytes for the line that is written next.
+    fn has_bytes(&self) -> bool {
+        let Some(from) = &self.transfer.from else { return true };
+        self.come >= self.read_before + from.lines_up_to(&self.write, &self.transfer.to)
+    }
+
+    /// What leaves next, if so many requests may be under way.
+    fn next_kind(&self, gpu: &GpuSpec) -> Option<RequestKind> {
+        if self.unanswered + self.answers.len() as u64 >= gpu.transfer_lines() {
+            return None;
+        }
+        if !self.is_written() && self.has_bytes() {
+            return Some(RequestKind::Write);
+        }
+        let from = self.transfer.from.as_ref()?;
+        (!from.is_end(&self.read)).then_some(RequestKind::Read)
+    }
+
+    /// The core cycle of the next thing to do, apart from replies that have not come.
+    pub(super) fn next_event(&self, gpu: &GpuSpec) -> Option<u64> {
+        let leaves = self.next_kind(gpu).map(|_| self.next);
+        let answered = self.answers.front().map(|answer| answer.cycle);
+        leaves.into_iter().chain(answered).min()
+    }
+
+    /// Sends the requests that leave before a core cycle.
+    pub(super) fn send(&mut self, gpu: &GpuSpec, from: u64, end: u64, out: &mut Vec<Timed<MemoryRequest>>) {
+        loop {
+            let (next, now) = (self.next, self.next.max(from));
+            while self.answers.front().is_some_and(|answer| answer.cycle <= next) {
+                self.take_answer();
+            }
+            match self.next_kind(gpu) {
+                Some(kind) if now < end => {
+                    out.push(Timed { cycle: now, message: self.request(gpu, kind) });
+                    self.advance(gpu, kind);
+                }
+                Some(_) => return,
+                // Nothing leaves before an answer comes.
+                None => match self.answers.front() {
+                    Some(answer) if answer.cycle < end => (self.next, self.used) = (answer.cycle, 0),
+                    _ => return,
+                },
+            }
+        }
+    }
+
+    fn take_answer(&mut self) {
+        if let Some(Answer { cycle, is_read }) = self.answers.pop_front() {
+            self.come += u64::from(is_read);
+            self.last = self.last.max(cycle);
+        }
+    }
+
+    fn request(&self, gpu: &GpuSpec, kind: RequestKind) -> MemoryRequest {
+        let (rows, place) = match (kind, &self.transfer.from) {
+            (RequestKind::Read, Some(from)) => (from, &self.read),
+            _ => (&self.transfer.to, &self.write),
+        };
+        let (line, bytes) = rows.bytes_at(place);
+        copy::request(gpu, self.id, kind, line, bytes)
+    }
+
+    /// A request has left: the next line of its side is that behind it.
+    fn advance(&mut self, gpu: &GpuSpec, kind: RequestKind) {
+        self.unanswered += 1;
+        self.used += crate::message::LINE_BYTES;
+        self.next += self.used / gpu.transfer_rate();
+        self.used %= gpu.transfer_rate();
+        let Transfer { to, from } = &self.transfer;
+        match (kind, from) {
+            (RequestKind::Read, Some(from)) => {
+                from.go_on(&mut self.read);
+            }
+            (_, from) => {
+                let row = self.write.row;
+                if to.go_on(&mut self.write)
+                    && let Some(from) = from
+                {
+                    self.read_before += from.lines_of(row);
+                }
+            }
+        }
+    }
+
+    /// A reply comes at a core cycle. Those that are told later come no earlier, but for those of the same epoch.
+    pub(super) fn answered(&mut self, cycle: u64, kind: RequestKind) {
+        self.unanswered -= 1;
+        let later = self.answers.iter().rev().take_while(|answer| answer.cycle > cycle).count();
+        let place = self.answers.len() - later;
+        self.answers.insert(place, Answer { cycle, is_read: kind == RequestKind::Read });
+    }
+
+    /// When it ended, if it has.
+    pub(super) fn end(&self, gpu: &GpuSpec) -> Option<u64> {
+        let over = self.is_written() && self.unanswered == 0 && self.answers.is_empty();
+        over.then(|| self.last.saturating_add(u64::from(gpu.launch.drain)))
+    }
+}
+
+impl fmt::Display for RunningTransfer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RunningTransfer { id, transfer, write, unanswered, .. } = self;
+        let (name, bytes, done) = (transfer.name(), transfer.bytes(), transfer.to.bytes_before(write));
+        write!(
+            f,
+            "launch {id}, {name}: {done} of {bytes} bytes have left, {unanswered} requests have no answer"
+        )
+    }
+}

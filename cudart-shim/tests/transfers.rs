@@ -6,7 +6,7 @@ mod common;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Core cycles of a launch of the model without work: its start and its end.
 const LAUNCH: f64 = 642.0 + 700.0;
@@ -19,13 +19,16 @@ struct Ran {
     statistics: String,
 }
 
-fn run(settings: &[(&str, &str)]) -> Ran {
+fn program() -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings/transfers.c");
-    let program = common::compile(&source).expect("the program compiles");
+    common::compile(&source).expect("the program compiles")
+}
+
+fn run(settings: &[(&str, &str)]) -> Ran {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.json");
     let file = path.to_str().expect("a name in UTF-8");
-    let mut command = common::command(&program);
+    let mut command = common::command(&program());
     command.envs([("VOLTSIM_MODE", "detailed"), ("VOLTSIM_GPU", "tiny"), ("VOLTSIM_STATISTICS", file)]);
     let output = command.envs(settings.iter().copied()).output().expect("the program starts");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -94,4 +97,22 @@ fn times_and_statistics_are_the_same_with_one_and_two_threads() {
 #[test]
 fn without_a_model_they_do_the_same() {
     assert_eq!(run(&[("VOLTSIM_MODE", "functional")]).right, run(&[]).right);
+}
+
+#[test]
+fn a_plan_has_their_numbers_and_bytes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    let mut command = common::command(&program());
+    command.arg("launch").env("VOLTSIM_IMAGE", file("plan.vks")).env("VOLTSIM_PLAN", file("plan.toml"));
+    let output = command.output().expect("the program starts");
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr)), (Some(0), "".into()));
+    let plan = std::fs::read_to_string(file("plan.toml")).expect("the plan");
+    let largest = 8 << 20;
+    let [fills, copies] = [1, 0].map(|words| (1 << 17) + (1 << 20) + largest + words * largest + 200_000);
+    let fills = fills + 2 * largest + (1 << 17) + largest;
+    let copies = copies + largest;
+    let section = |name: &str, number, bytes| format!("[{name}]\nnumber = {number}\nbytes = {bytes}\n");
+    assert!(plan.contains(&section("fills", 9, fills)), "{plan}");
+    assert!(plan.contains(&section("device_copies", 5, copies)), "{plan}");
 }

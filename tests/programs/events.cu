@@ -7,6 +7,22 @@ __global__ void spin(int rounds, unsigned *out) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = value;
 }
 
+// The shortest time of a fill, or of a copy within the device, of so many bytes.
+static float milliseconds(cudaEvent_t start, cudaEvent_t stop, char *to, const char *from, size_t bytes) {
+    float shortest = INFINITY;
+    for (int i = 0; i < 3; ++i) {
+        float elapsed;
+        CHECK(cudaEventRecord(start));
+        if (from) CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice));
+        else CHECK(cudaMemsetAsync(to, 1, bytes));
+        CHECK(cudaEventRecord(stop));
+        CHECK(cudaEventSynchronize(stop));
+        CHECK(cudaEventElapsedTime(&elapsed, start, stop));
+        shortest = std::fmin(shortest, elapsed);
+    }
+    return shortest;
+}
+
 int main() {
     DeviceArray<unsigned> out(256);
     cudaEvent_t start, middle, stop, untimed;
@@ -52,6 +68,13 @@ int main() {
     CHECK(cudaEventSynchronize(start));
     CHECK(cudaEventElapsedTime(&whole, stop, start));
     EXPECT(whole >= 0);
+    // Fills and copies within the device take time too, the more the more bytes they have.
+    const size_t few = 64 << 10, many = 4 << 20;
+    DeviceArray<char> to(many), from(many);
+    const float small_fill = milliseconds(start, stop, to, nullptr, few), fill = milliseconds(start, stop, to, nullptr, many);
+    const float small_copy = milliseconds(start, stop, to, from, few), copy = milliseconds(start, stop, to, from, many);
+    EXPECT(small_fill > 0 && fill > 1.5f * small_fill);
+    EXPECT(small_copy > 0 && copy > 1.5f * small_copy);
     for (cudaEvent_t event : {start, middle, stop, untimed, never}) CHECK(cudaEventDestroy(event));
     return finish();
 }

@@ -1,6 +1,8 @@
 //! Copies within the device, and fills.
 
-use timing::gpu::{Copy, Direction, Ended, Gpu, LaunchError, Rows, Transfer};
+use std::ops::ControlFlow;
+
+use timing::gpu::{Copy, Direction, Ended, Gpu, LaunchError, Observer, Progress, Rows, Transfer};
 use timing::report::TransferRecord;
 
 use crate::script::{Script, launch, titan_v};
@@ -185,6 +187,27 @@ fn the_rate_bounds_what_leaves_in_a_cycle() {
     let slow = cycles("transfer.rate=1");
     assert!((MEBIBYTE / 80..MEBIBYTE / 80 + 2000).contains(&slow), "{slow}");
     assert!(cycles("transfer.rate=64") < slow / 4);
+}
+
+/// Ends whatever runs.
+struct Cancelled;
+
+impl Observer for Cancelled {
+    fn progress(&mut self, _: &Progress<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn is_cancelled(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn an_observer_ends_a_transfer_beside_which_there_is_no_launch() {
+    let mut gpu = titan_v(&[]);
+    let error = gpu.transfer(fill(MEBIBYTE), 0, &mut Cancelled).unwrap_err();
+    assert!(matches!(error, LaunchError::Cancelled), "{error}");
+    run(&mut gpu, fill(MEBIBYTE));
 }
 
 #[test]

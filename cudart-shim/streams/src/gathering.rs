@@ -62,10 +62,12 @@ impl<F: Fault> Inner<F> {
 
     fn is_gathered(&self, shared: &Shared<F>) -> bool {
         let running: usize = Lane::ALL.into_iter().map(|lane| self.state.running(lane)).sum();
+        let executing = running - self.state.running(Lane::Caller);
+        let all_execute = executing >= shared.config.max_executors.max(1);
         running == self.gathering.gathered
             && self.starts_at(Start::OnDemand).is_none()
             && self.state.first_ready(Lane::Caller).is_none()
-            && !matches!(self.choose(&shared.config, Instant::now()), Choice::Run(_))
+            && (all_execute || !matches!(self.choose(&shared.config, Instant::now()), Choice::Run(_)))
     }
 }
 

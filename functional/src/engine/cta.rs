@@ -263,13 +263,13 @@ impl Cta {
         executed: &mut Executed,
     ) -> WarpTurn {
         let mut running = self.running(number, grid, view, cluster, shared);
-        let stop = match running.switch() {
+        let (stop, moved) = match running.switch() {
             // SAFETY: the program was bound in this process; `switch` has put a fragment of this warp in place.
-            Flow::Jump | Flow::Next => unsafe { running.run() },
-            Flow::Stop => std::mem::replace(&mut running.stop, Stop::Yield),
+            Flow::Jump | Flow::Next => (unsafe { running.run() }, true),
+            Flow::Stop => (std::mem::replace(&mut running.stop, Stop::Yield), false),
         };
         *executed += running.executed();
-        let turn = WarpTurn { stop, moved: running.instructions > 0, pc: running.pc };
+        let turn = WarpTurn { stop, moved, pc: running.pc };
         self.warps[number].fuel = running.fuel.max(1);
         turn
     }

@@ -393,6 +393,7 @@ impl Running<'_> {
                 }
             });
             if let Some(fragment) = ready.and_then(|at| self.divergence.queue.remove(at)) {
+                self.discount_repeated(&fragment);
                 self.resume(fragment);
                 return Flow::Jump;
             }
@@ -411,6 +412,16 @@ impl Running<'_> {
             )))
         };
         Flow::Stop
+    }
+
+    /// Lanes that have waited at an op execute it again when they go on. It was counted when they came to it.
+    fn discount_repeated(&mut self, fragment: &Fragment) {
+        let lanes = match fragment.wait {
+            Wait::Ready => return,
+            Wait::Barrier { .. } => fragment.mask,
+            Wait::Lanes { here, .. } => here,
+        };
+        self.discount_lanes(lanes);
     }
 
     /// How often a barrier has completed: a named one of the CTA, or the cluster's.

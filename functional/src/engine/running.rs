@@ -168,8 +168,14 @@ impl Running<'_> {
     /// The current op is none of the program's own: it does not count.
     #[inline(always)]
     pub(crate) fn discount(&mut self) {
+        self.discount_lanes(self.mask);
+    }
+
+    /// An op of these lanes does not count.
+    #[inline(always)]
+    pub(crate) fn discount_lanes(&mut self, lanes: u32) {
         self.instructions = self.instructions.wrapping_sub(1);
-        self.lane_instructions = self.lane_instructions.wrapping_sub(u64::from(self.mask.count_ones()));
+        self.lane_instructions = self.lane_instructions.wrapping_sub(u64::from(lanes.count_ones()));
     }
 
     /// Stops the warp with a fault of the lowest lane in `lanes`.

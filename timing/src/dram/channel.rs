@@ -405,7 +405,7 @@ impl Channel {
         *(if access.activated { misses } else { hits }) += 1;
         state.precharge_at = state.precharge_at.max(cycle + before_precharge);
         self.queue_changed(bank, queue);
-        self.count_access(timing, cycle, bank, !access.activated);
+        self.count_access(timing, cycle, bank, direction, !access.activated);
         self.keep_apart(spec, timing, cycle, bank, direction);
         self.command(cycle, kind, bank, access.row);
         let Access { slice, slot, sector, accepted, .. } = access;
@@ -419,10 +419,13 @@ impl Channel {
 
     /// Counts an access of a bank that has left its queue. Its data is taken to be on the bus at once: so nothing is on it in cycles
     /// that are not busy.
-    fn count_access(&mut self, timing: &Timing, cycle: u64, bank: u8, row_hit: bool) {
+    fn count_access(&mut self, timing: &Timing, cycle: u64, bank: u8, direction: Direction, row_hit: bool) {
         let (is_idle, is_occupied, end) = (self.is_idle(), self.is_occupied(bank), cycle + timing.burst);
         let BankActivity { counts, busy_since } = &mut self.activity[usize::from(bank)];
-        counts.accesses += 1;
+        *(match direction {
+            Direction::Read => &mut counts.reads,
+            Direction::Write => &mut counts.writes,
+        }) += 1;
         counts.row_hits += u64::from(row_hit);
         if !is_occupied {
             counts.busy_cycles += end.saturating_sub(*busy_since);

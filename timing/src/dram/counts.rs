@@ -15,9 +15,11 @@ const fn counter(name: &'static str, unit: &'static str, meaning: &'static str) 
 /// What is counted of a bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BankCounts {
-    /// Sectors read and written.
-    pub accesses: u64,
-    /// Those whose row was open when they came.
+    /// Sectors read.
+    pub reads: u64,
+    /// Sectors written.
+    pub writes: u64,
+    /// Those of both whose row was open when they came.
     pub row_hits: u64,
     /// Rows opened.
     pub activates: u64,
@@ -27,13 +29,10 @@ pub struct BankCounts {
 
 impl BankCounts {
     /// What they mean, in the order of [`BankCounts::values`].
-    pub const COUNTERS: [Counter; 4] = [
-        counter(
-            "bank.accesses",
-            "sectors",
-            "Sectors that a bank has read and written, bank by bank, channel by channel.",
-        ),
-        counter("bank.row_hits", "sectors", "Those whose row did not have to be opened for them."),
+    pub const COUNTERS: [Counter; 5] = [
+        counter("bank.reads", "sectors", "Sectors that a bank has read, bank by bank, channel by channel."),
+        counter("bank.writes", "sectors", "Sectors that it has written."),
+        counter("bank.row_hits", "sectors", "Those of both whose row did not have to be opened for them."),
         counter("bank.activates", "commands", "Rows that were opened."),
         counter(
             "bank.busy_cycles",
@@ -43,12 +42,12 @@ impl BankCounts {
     ];
 
     /// As numbers.
-    pub fn values(&self) -> [u64; 4] {
-        [self.accesses, self.row_hits, self.activates, self.busy_cycles]
+    pub fn values(&self) -> [u64; 5] {
+        [self.reads, self.writes, self.row_hits, self.activates, self.busy_cycles]
     }
 
-    fn of([accesses, row_hits, activates, busy_cycles]: [u64; 4]) -> BankCounts {
-        BankCounts { accesses, row_hits, activates, busy_cycles }
+    fn of([reads, writes, row_hits, activates, busy_cycles]: [u64; 5]) -> BankCounts {
+        BankCounts { reads, writes, row_hits, activates, busy_cycles }
     }
 }
 
@@ -168,9 +167,9 @@ pub(super) struct BankActivity {
 mod tests {
     use super::*;
 
-    fn channel(reads: u64, accesses: [u64; 2]) -> ChannelCounts {
-        let bank = |accesses| BankCounts { accesses, ..BankCounts::default() };
-        ChannelCounts { reads, banks: accesses.map(bank).to_vec(), ..ChannelCounts::default() }
+    fn channel(reads: u64, of_banks: [u64; 2]) -> ChannelCounts {
+        let bank = |reads| BankCounts { reads, ..BankCounts::default() };
+        ChannelCounts { reads, banks: of_banks.map(bank).to_vec(), ..ChannelCounts::default() }
     }
 
     #[test]

@@ -79,7 +79,8 @@ rules! {
     dram.writes => l2.write_backs;
     dram.read_row_hits + dram.read_row_misses => dram.reads;
     dram.write_row_hits + dram.write_row_misses => dram.writes;
-    of_banks(channels, |bank| bank.accesses) => dram.reads + dram.writes;
+    of_banks(channels, |bank| bank.reads) => dram.reads;
+    of_banks(channels, |bank| bank.writes) => dram.writes;
     of_banks(channels, |bank| bank.row_hits) => dram.read_row_hits + dram.write_row_hits;
     of_banks(channels, |bank| bank.activates) => dram.activates;
 }
@@ -129,6 +130,7 @@ mod tests {
         |t| t.dram.read_row_hits += 1,
         |t| t.dram.write_row_hits += 1,
         |t| t.dram.reads += 1,
+        |t| t.dram.writes += 1,
         |t| t.dram.read_row_hits += 1,
         |t| t.dram.activates += 1,
     ];

@@ -63,9 +63,11 @@ pub(super) fn text(text: &mut String, channels: &[ChannelCounts], counters: &Cou
     }
 }
 
-/// A channel after the other as GPGPU-Sim prints them, without what is not counted.
+/// A channel after the other as GPGPU-Sim prints them, without what is not counted, and what their banks have read and written.
 pub(super) fn gpgpu_sim(text: &mut String, channels: &[ChannelCounts], counters: &Counts) {
     let cycles = cycles(channels, counters);
+    banks_of_gpgpu_sim(text, "read", channels, |bank| bank.reads);
+    banks_of_gpgpu_sim(text, "write", channels, |bank| bank.writes);
     for (number, channel) in channels.iter().enumerate() {
         let ChannelCounts { reads, writes, busy_cycles, banks, .. } = channel;
         let activates: u64 = banks.iter().map(|bank| bank.activates).sum();
@@ -77,6 +79,20 @@ pub(super) fn gpgpu_sim(text: &mut String, channels: &[ChannelCounts], counters:
             part(channel.utilisation(cycles)),
             part(channel.efficiency())
         );
+    }
+}
+
+/// A line for each channel with a number for each of its banks.
+fn banks_of_gpgpu_sim(
+    text: &mut String,
+    which: &str,
+    channels: &[ChannelCounts],
+    of_bank: impl Fn(&BankCounts) -> u64,
+) {
+    let _ = writeln!(text, "number of total {which} accesses:");
+    for (number, channel) in channels.iter().enumerate() {
+        let banks: String = channel.banks.iter().map(|bank| format!("{:9} ", of_bank(bank))).collect();
+        let _ = writeln!(text, "dram[{number}]: {banks}");
     }
 }
 
@@ -124,13 +140,13 @@ mod tests {
 
     /// Two channels of two banks in 100 cycles.
     fn example() -> (Vec<ChannelCounts>, Counts) {
-        let bank = |accesses| BankCounts { accesses, row_hits: 1, activates: 2, busy_cycles: 30 };
+        let bank = |reads, writes| BankCounts { reads, writes, row_hits: 1, activates: 2, busy_cycles: 30 };
         let busy = ChannelCounts {
             reads: 6,
             writes: 4,
             bus_cycles: 20,
             busy_cycles: 40,
-            banks: vec![bank(7), bank(3)],
+            banks: vec![bank(4, 3), bank(2, 1)],
         };
         let idle = ChannelCounts { banks: vec![BankCounts::default(); 2], ..ChannelCounts::default() };
         (vec![busy, idle], vec![(&CYCLES, 200)])
@@ -143,7 +159,7 @@ mod tests {
         let field = |name: &str| named.iter().find(|(column, _)| column == name).unwrap().1.as_str();
         assert_eq!(named.len(), columns().count());
         assert_eq!(field("dram.channel.reads"), "6 0");
-        assert_eq!(field("dram.bank.accesses"), "7 3 0 0");
+        assert_eq!((field("dram.bank.reads"), field("dram.bank.writes")), ("4 2 0 0", "3 1 0 0"));
         assert_eq!((field("dram.channel.utilisation"), field("dram.channel.efficiency")), ("20 0", "50 0"));
     }
 
@@ -151,7 +167,10 @@ mod tests {
     fn json_has_an_object_for_each_channel_with_lists_of_its_banks() {
         let (channels, counters) = example();
         let value = json(&channels, &counters);
-        assert_eq!(value[0]["banks"]["accesses"], json!([7, 3]));
+        assert_eq!(
+            (&value[0]["banks"]["reads"], &value[0]["banks"]["writes"]),
+            (&json!([4, 2]), &json!([3, 1]))
+        );
         assert_eq!((&value[0]["writes"], &value[0]["utilisation"]), (&json!(4), &json!(20.0)));
         assert_eq!(value[1]["efficiency"], Value::Null);
     }
@@ -162,8 +181,10 @@ mod tests {
         let mut written = String::new();
         gpgpu_sim(&mut written, &channels, &counters);
         let lines: Vec<&str> = written.lines().collect();
-        assert_eq!(lines[..2], ["DRAM[0]:", "n_act=4 n_req=10 n_rd=6 n_write=4 bw_util=0.2000"]);
-        assert_eq!(lines[2..4], ["n_activity=40 dram_eff=0.5000", "DRAM[1]:"]);
+        assert_eq!(lines[..2], ["number of total read accesses:", "dram[0]:         4         2 "]);
+        assert_eq!(lines[3..5], ["number of total write accesses:", "dram[0]:         3         1 "]);
+        assert_eq!(lines[6..8], ["DRAM[0]:", "n_act=4 n_req=10 n_rd=6 n_write=4 bw_util=0.2000"]);
+        assert_eq!(lines[8..10], ["n_activity=40 dram_eff=0.5000", "DRAM[1]:"]);
     }
 
     #[test]
@@ -175,7 +196,8 @@ mod tests {
             written.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(lines[0], "dram.channel.utilisation 10.000 %, 0.000 to 20.000");
         assert_eq!(lines[1], "dram.channel.efficiency 50.000 %, 50.000 to 50.000");
-        assert!(lines.contains(&"dram.bank.accesses 2.500 sectors, 0.000 to 7.000".to_owned()), "{written}");
-        assert_eq!(lines.len(), 10);
+        assert!(lines.contains(&"dram.bank.reads 1.500 sectors, 0.000 to 4.000".to_owned()), "{written}");
+        assert!(lines.contains(&"dram.bank.writes 1.000 sectors, 0.000 to 3.000".to_owned()), "{written}");
+        assert_eq!(lines.len(), 11);
     }
 }

@@ -98,7 +98,7 @@ fn latencies_of_reads_are_those_that_the_channel_shows() {
 }
 
 #[test]
-fn a_bank_counts_its_accesses_and_rows() {
+fn a_bank_counts_its_reads_writes_and_rows() {
     let spec = channel();
     let accesses = [
         access(0, false, 3, 5, 1),
@@ -111,11 +111,11 @@ fn a_bank_counts_its_accesses_and_rows() {
     let [rcd, rp] = [spec.rcd, spec.rp].map(u64::from);
     // The first waits for its row, the second for nothing, the third for its row and for the other one to be closed.
     let busy_cycles = rcd + (rp + rcd) + 3 * burst;
-    let expected = BankCounts { accesses: 3, row_hits: 1, activates: 2, busy_cycles };
+    let expected = BankCounts { reads: 2, writes: 1, row_hits: 1, activates: 2, busy_cycles };
     assert_eq!(counts.banks[3], expected);
     assert_eq!(
         counts.banks[1],
-        BankCounts { accesses: 1, row_hits: 0, activates: 1, busy_cycles: rcd + burst }
+        BankCounts { reads: 1, writes: 0, row_hits: 0, activates: 1, busy_cycles: rcd + burst }
     );
     assert_eq!(counts.banks[0], BankCounts::default());
     assert_eq!(counts.values(), [3, 1, 4 * burst, busy_cycles + rcd + burst]);
@@ -142,7 +142,7 @@ fn channels_and_banks_add_up_to_what_dram_has_counted() {
     let (dram, channels) = (bench.side.dram_counters(), bench.side.channel_counts());
     let banks = channels.iter().flat_map(|channel| &channel.banks);
     let sum = |of: fn(&BankCounts) -> u64| banks.clone().map(of).sum::<u64>();
-    assert_eq!(sum(|bank| bank.accesses), dram.reads + dram.writes);
+    assert_eq!([sum(|bank| bank.reads), sum(|bank| bank.writes)], [dram.reads, dram.writes]);
     assert_eq!(sum(|bank| bank.row_hits), dram.read_row_hits + dram.write_row_hits);
     assert_eq!(sum(|bank| bank.activates), dram.activates);
     assert_eq!(channels.iter().map(|channel| channel.busy_cycles).sum::<u64>(), dram.busy_cycles);

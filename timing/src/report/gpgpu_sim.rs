@@ -75,6 +75,9 @@ pub(super) const TOTAL: &[Ratio] = ratios! {
     /// Passes.
     gpgpu_sim.gpgpu_n_shmem_bkconflict: "" = "",
         1.0 * [shared.load_conflicts, shared.store_conflicts, shared.atomic_conflicts];
+    /// Passes.
+    gpgpu_sim.gpgpu_n_l1cache_bkconflict: "" = "",
+        1.0 * [l1.load_conflicts, l1.store_conflicts, l1.atomic_conflicts];
     /// Cycles from a request to its reply.
     gpgpu_sim.averagemflatency: "" = "", 1.0 * [memory.latency] / [memory.replies];
     /// Sectors.

@@ -460,7 +460,7 @@ mod tests {
         let mut report = Report::new("tiny");
         report.add(LaunchRecord { counters: ones(), ..launch(1, 0) });
         let text = report.text(Format::GpgpuSim);
-        // By get_stats.py with its example_stats.yml, but for times of the host and L1's bank conflicts, which are not counted.
+        // By get_stats.py with its example_stats.yml, but for times of the host.
         for line in [
             "gpu_tot_sim_insn = 1\n",
             "gpu_occupancy = 100.0000% \n",
@@ -474,6 +474,7 @@ mod tests {
             "total dram writes = 1\n",
             "kernel_launch_uid = 1 \n",
             "gpgpu_n_shmem_bkconflict = 3\n",
+            "gpgpu_n_l1cache_bkconflict = 3\n",
             "\nStall:3\tW0_Idle:4\tW0_Scoreboard:2\tW1:1\t",
             "\tW32:1\n",
         ] {

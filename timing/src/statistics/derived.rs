@@ -87,6 +87,15 @@ pub const DERIVED: &[Ratio] = ratios! {
     /// Of loads that wait for L2.
     l1.mean_load_miss_latency: "core cycles" = "",
         1.0 * [l1.load_miss_latency] / [l1.load_misses];
+    /// Passes of L1 for an access of global or local memory.
+    l1.passes_per_request: "passes per request" = "",
+        1.0 * [l1.passes]
+            / [coalescer.global_load_requests, coalescer.global_store_requests, coalescer.local_load_requests,
+               coalescer.local_store_requests, coalescer.atomic_requests, coalescer.reduction_requests];
+    /// Passes that conflicts of banks add, of L1 and of shared memory.
+    l1.bank_conflicts: "passes" = "l1tex__data_bank_conflicts_pipe_lsu.sum",
+        1.0 * [l1.load_conflicts, l1.store_conflicts, l1.atomic_conflicts, shared.load_conflicts, shared.store_conflicts,
+               shared.atomic_conflicts];
     /// Passes of shared memory for a request.
     shared.passes_per_request: "passes per request" = "",
         1.0 * [shared.passes] / [shared.load_requests, shared.store_requests, shared.atomic_requests];

@@ -96,3 +96,22 @@ fn sectors_are_counted_by_the_memory_that_they_are_of() {
     assert_eq!(of("texture"), [0; 5]);
     assert_eq!(names.map(|name| value(&bench, &format!("l1.{name}"))), [12, 4, 8, 8, 4]);
 }
+
+#[test]
+fn passes_that_a_bank_adds_are_conflicts_of_loads_stores_and_atomic_operations() {
+    let mut bench = Bench::with(&[("l1", "store_bytes", toml::Value::Integer(64))]);
+    let names = ["l1.passes", "l1.load_conflicts", "l1.store_conflicts", "l1.atomic_conflicts"];
+    let access =
+        |kind, stride| Instruction::new(MemorySpace::Global, kind, 8, move |lane| 0x10_0000 + stride * lane);
+    // Nothing conflicts.
+    bench.run(&[access(AccessKind::Load, 8), access(AccessKind::Load, 0), access(AccessKind::Store, 8)]);
+    assert_eq!(values(&bench, names), [2 + 2 + 4, 0, 0, 0]);
+    // All words of half a warp are in one data bank.
+    bench.one(access(AccessKind::Load, 128));
+    assert_eq!(values(&bench, names), [8 + 32, 30, 0, 0]);
+    bench.one(access(AccessKind::Reduction, 128).active(0xf));
+    assert_eq!(values(&bench, names), [8 + 36, 30, 0, 3]);
+    // Of the 32 sectors that are written, two go in a cycle in any case.
+    bench.one(access(AccessKind::Store, 128));
+    assert_eq!(values(&bench, names), [8 + 68, 30, 16, 3]);
+}

@@ -279,7 +279,9 @@ impl MemoryUnit {
                     AccessKind::Store => self.gpu.l1.store_passes(sectors.sum()),
                     _ => 0,
                 };
-                access.passes = passes.max(stored) as u16;
+                let passes = passes.at_least(stored);
+                self.state.l1.counters.count_passes(operation.kind, passes);
+                access.passes = passes.passes as u16;
             }
         }
         // An access of no lane passes through the shared data stage, and so ends.

@@ -76,8 +76,7 @@ impl SharedSpec {
                     1 + (banks::serial_passes(words, self.banks) - 1) * self.atomic_interval
                 }
             };
-            result.passes += passes;
-            result.conflicts += passes - 1;
+            result = result.and(Passes::of_a_part(passes));
         }
         result
     }
@@ -90,6 +89,31 @@ pub struct Passes {
     pub passes: u32,
     /// Those that are more than its width needs.
     pub conflicts: u32,
+}
+
+impl Passes {
+    /// One for each part of the warp: nothing conflicts.
+    pub fn of_parts(parts: u32) -> Passes {
+        Passes { passes: parts, conflicts: 0 }
+    }
+
+    /// Those of a part of the warp: all but the first, if there is one, are conflicts.
+    pub fn of_a_part(passes: u32) -> Passes {
+        Passes { passes, conflicts: passes.saturating_sub(1) }
+    }
+
+    /// Those of another part too.
+    #[must_use]
+    pub fn and(self, other: Passes) -> Passes {
+        Passes { passes: self.passes + other.passes, conflicts: self.conflicts + other.conflicts }
+    }
+
+    /// The access takes so many in any case: as many fewer of them are conflicts.
+    #[must_use]
+    pub fn at_least(self, needed: u32) -> Passes {
+        let passes = self.passes.max(needed);
+        Passes { passes, conflicts: passes - needed.max(self.passes - self.conflicts) }
+    }
 }
 
 crate::counters! {

@@ -1,14 +1,25 @@
 //! What an L1 data cache counts.
 
 use serde::{Deserialize, Serialize};
+use warp_stream::AccessKind;
 
 use super::{L1, SourceCounters};
+use crate::sm::memory::shared::Passes;
 
 crate::counters! {
     /// L1 data cache.
     pub struct L1Counters in "l1" {
         /// Loads of warps, those that pass by the cache among them.
         loads: "loads" = "",
+        /// Passes of loads, stores and atomic operations of global and local memory.
+        passes: "passes" = "",
+        /// Passes of loads of global and local memory beyond one for each part of the warp that asks for no more than a line's bytes: for
+        /// lines that share a tag bank, and words that share a data bank.
+        load_conflicts: "passes" = "",
+        /// The same of stores, beyond the passes that their sectors take in any case.
+        store_conflicts: "passes" = "",
+        /// The same of atomic operations.
+        atomic_conflicts: "passes" = "",
         /// Lines that loads look up.
         load_lines: "lines" = "",
         /// Those whose tag is there, whatever their sectors: what the profiler of Volta calls a hit.
@@ -83,6 +94,17 @@ pub enum Stall {
 }
 
 impl L1Counters {
+    /// An access of global or local memory makes so many passes.
+    #[inline]
+    pub(in crate::sm::memory) fn count_passes(&mut self, kind: AccessKind, passes: Passes) {
+        self.passes += u64::from(passes.passes);
+        *match kind {
+            AccessKind::Load => &mut self.load_conflicts,
+            AccessKind::Store => &mut self.store_conflicts,
+            AccessKind::Atomic | AccessKind::Reduction => &mut self.atomic_conflicts,
+        } += u64::from(passes.conflicts);
+    }
+
     /// A load has ended after so many cycles; `missed` if it has waited for L2.
     #[inline]
     pub(in crate::sm::memory) fn count_latency(&mut self, missed: bool, cycles: u64) {

@@ -15,6 +15,7 @@ use crate::sm::memory::banks::MAXIMUM_BANKS;
 use crate::sm::memory::coalescer::runs::{Run, WORD_BYTES, lanes_per_part};
 use crate::sm::memory::coalescer::shape::Shape;
 use crate::sm::memory::coalescer::{Coalesced, LineIndex, Pattern};
+use crate::sm::memory::shared::Passes;
 
 /// Words of a data bank's width in a line.
 const WORDS: u64 = LINE_BYTES / WORD_BYTES;
@@ -145,23 +146,26 @@ fn tag_bank(line: u64, banks: u32) -> usize {
 }
 
 impl L1Spec {
-    /// Cycles that an access takes that has been coalesced; `part` is scratch.
-    pub(crate) fn passes(&self, pattern: &Pattern<'_>, coalesced: &mut Coalesced, part: &mut Part) -> u32 {
+    /// Cycles that an access takes that has been coalesced; `part` is scratch. What a part of the warp takes beyond one is for
+    /// lines or words that share a bank.
+    pub(crate) fn passes(&self, pattern: &Pattern<'_>, coalesced: &mut Coalesced, part: &mut Part) -> Passes {
         let lanes = lanes_per_part(pattern.width) as u8;
         match coalesced.shape {
             Shape::Consecutive if self.tag_banks > 1 => {
-                return (WARP_SIZE as u64 * u64::from(pattern.width)).div_ceil(LINE_BYTES) as u32;
+                let lines = (WARP_SIZE as u64 * u64::from(pattern.width)).div_ceil(LINE_BYTES);
+                return Passes::of_parts(lines as u32);
             }
             Shape::Uniform if coalesced.lines.len() == 1 && self.reads_a_line_at_once() => {
-                return WARP_SIZE as u32 / u32::from(lanes);
+                return Passes::of_parts(WARP_SIZE as u32 / u32::from(lanes));
             }
             _ => {}
         }
         if usize::from(lanes) == WARP_SIZE && coalesced.distinct {
-            return self.passes_of_lines(&coalesced.lines, part);
+            return Passes::of_a_part(self.passes_of_lines(&coalesced.lines, part));
         }
         let parts = coalesced.runs(pattern).chunk_by(|one, other| one.first / lanes == other.first / lanes);
-        parts.map(|runs| self.passes_of_runs(runs, part)).sum()
+        let passes = parts.map(|runs| Passes::of_a_part(self.passes_of_runs(runs, part)));
+        passes.fold(Passes::default(), Passes::and)
     }
 
     /// Whether words of one line are never in one data bank.
@@ -202,8 +206,16 @@ mod tests {
     use crate::specification::GpuSpec;
 
     fn passes(gpu: &str, width: u8, address: impl Fn(u64) -> u64) -> u32 {
+        passes_of(gpu, !0, width, address).passes
+    }
+
+    fn conflicts(active: u32, width: u8, address: impl Fn(u64) -> u64) -> u32 {
+        passes_of("titan-v", active, width, address).conflicts
+    }
+
+    fn passes_of(gpu: &str, active: u32, width: u8, address: impl Fn(u64) -> u64) -> Passes {
         let addresses = std::array::from_fn(|lane| 0x10_0000 + address(lane as u64));
-        let pattern = Pattern { active: !0, addresses: &addresses, width, marks: false };
+        let pattern = Pattern { active, addresses: &addresses, width, marks: false };
         let gpu = GpuSpec::built_in(gpu).unwrap();
         let mut coalesced = Coalesced::default();
         coalesced.coalesce(gpu.coalescer.policy, &pattern);
@@ -221,6 +233,18 @@ mod tests {
     fn a_word_for_all_takes_a_pass_for_each_part() {
         assert_eq!(passes("titan-v", 4, |_| 0), 1);
         assert_eq!(passes("titan-v", 8, |_| 0), 2);
+    }
+
+    #[test]
+    fn what_a_part_takes_beyond_a_pass_is_a_conflict() {
+        for width in [1, 2, 4, 8, 16] {
+            assert_eq!(conflicts(!0, width, |lane| u64::from(width) * lane), 0, "{width}");
+            assert_eq!(conflicts(!0, width, |_| 0), 0, "{width}");
+            assert_eq!(conflicts(0, width, |_| 0), 0, "{width}");
+        }
+        // Half warps of which all lanes are in one data bank, and one of which four lanes take part.
+        assert_eq!(conflicts(!0, 8, |lane| 128 * lane), 2 * 15);
+        assert_eq!(conflicts(0xf, 8, |lane| 128 * lane), 3);
     }
 
     #[test]

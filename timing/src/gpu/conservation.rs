@@ -46,7 +46,8 @@ rules! {
     Totals { gpu, sm, memory, crossbar, l2, dram, channels },
     gpu.ctas_ended => gpu.ctas_started;
     sm.activity.ctas => gpu.ctas_started;
-    sm.memory.l1.load_hits.count() + sm.memory.l1.load_misses.count() => sm.memory.l1.loads;
+    sm.memory.l1.load_hits.count() + sm.memory.l1.load_misses.count() + sm.memory.l1.load_tlb_waits.count()
+        => sm.memory.l1.loads;
     sm.memory.l1.load_sector_hits + sm.memory.l1.load_sectors_merged + sm.memory.l1.load_sector_misses
         => sm.memory.l1.load_sectors;
     sm.memory.pipeline.replies => sm.memory.pipeline.requests_sent;

@@ -84,9 +84,12 @@ pub const DERIVED: &[Ratio] = ratios! {
     /// Of loads of which all is in L1, from the address stage to the write-back latch.
     l1.mean_load_hit_latency: "core cycles" = "",
         1.0 * [l1.load_hit_latency] / [l1.load_hits];
-    /// Of loads that wait for L2.
+    /// Of loads that wait for L2, and for no translation.
     l1.mean_load_miss_latency: "core cycles" = "",
         1.0 * [l1.load_miss_latency] / [l1.load_misses];
+    /// Of loads that wait for the L1 TLB and for L2.
+    l1.mean_load_tlb_wait_latency: "core cycles" = "",
+        1.0 * [l1.load_tlb_wait_latency] / [l1.load_tlb_waits];
     /// Passes of L1 for an access of global or local memory.
     l1.passes_per_request: "passes per request" = "",
         1.0 * [l1.passes]

@@ -53,6 +53,36 @@ fn a_load_that_passes_by_l1_waits_for_l2_though_l1_has_it() {
 }
 
 #[test]
+fn a_load_whose_page_is_not_there_is_in_a_histogram_of_its_own() {
+    let mut bench = Bench::with(&[("tlb", "miss", toml::Value::Integer(50))]);
+    let names = ["l1.load_hits", "l1.load_misses", "l1.load_tlb_waits"];
+    let alone = bench.one(Instruction::load(0x1000));
+    assert_eq!(values(&bench, names), [0, 0, 1]);
+    let spec = &bench.spec.l1;
+    let latency = LOOKUP + 50 + FAR + u64::from(spec.fill_latency);
+    let names_of_latency = ["l1.load_tlb_wait_latency", "l1.load_tlb_wait_latency_below_256"];
+    assert_eq!(values(&bench, names_of_latency), [latency, 1]);
+    // Now the page is there, and then the line.
+    assert_eq!(bench.one(Instruction::load(0x2000)), alone - 50);
+    bench.one(Instruction::load(0x2000));
+    assert_eq!(values(&bench, names), [1, 1, 1]);
+}
+
+#[test]
+fn a_load_that_waits_for_a_line_of_another_waits_for_its_translation() {
+    let mut bench = Bench::with(&[("tlb", "miss", toml::Value::Integer(50))]);
+    let names = ["l1.load_hits", "l1.load_misses", "l1.load_tlb_waits"];
+    bench.run(&[Instruction::load(0x1000), Instruction::load(0x1000)]);
+    assert_eq!(values(&bench, names), [0, 0, 2]);
+    // Behind a request that leaves at once it waits for none.
+    bench.run(&[Instruction::load(0x3000), Instruction::load(0x3000)]);
+    assert_eq!(values(&bench, names), [0, 2, 2]);
+    // One that passes by L1, to another page.
+    bench.one(Instruction::load(1 << 40).cache(CacheOperator::GlobalOnly));
+    assert_eq!(values(&bench, names), [0, 2, 3]);
+}
+
+#[test]
 fn neither_stores_nor_shared_memory_nor_loads_of_no_lane_are_loads_of_l1() {
     let mut bench = Bench::new();
     bench.run(&[

@@ -68,6 +68,8 @@ pub struct Access {
     pub unanswered: u16,
     /// A line of it was, or is, without one.
     pub missed: bool,
+    /// The request of one was, or is, without a translation.
+    pub untranslated: bool,
     /// When the last of what was answered so far is there. Core cycles.
     pub ready: u64,
 }

@@ -262,10 +262,13 @@ impl MemoryUnit {
             }
             Lookup::Wait { fetch, entry } => {
                 (access.unanswered, access.missed) = (access.unanswered + 1, true);
+                let mut waits = false;
                 if fetch != 0 {
                     let (access, line) = (*access, Line { sectors: fetch, ..*line });
-                    self.ask(cycle, &access, &line, RequestKind::Read, entry | FILL);
+                    waits = self.ask(cycle, &access, &line, RequestKind::Read, entry | FILL);
                 }
+                let waits = self.state.l1.note_translation(entry, waits);
+                self.state.accesses[number].untranslated |= waits;
             }
         }
         Ok(())
@@ -291,14 +294,16 @@ impl MemoryUnit {
             self.state.l1.drop_line(line.address, line.sectors);
         }
         let line = *line;
+        let waits = self.ask(cycle, &access, &line, kind, number);
         let waiting = &mut self.state.accesses[number];
         (waiting.unanswered, waiting.missed) = (waiting.unanswered + 1, true);
-        self.ask(cycle, &access, &line, kind, number);
+        waiting.untranslated |= waits;
         Ok(())
     }
 
-    /// Queues a request of an access. The last one has what the access defers: when it is at its slice, all are.
-    fn ask(&mut self, cycle: u64, access: &Access, line: &Line, kind: RequestKind, tag: u32) {
+    /// Queues a request of an access; says whether it waits for a translation. The last one has what the access defers: when it
+    /// is at its slice, all are.
+    fn ask(&mut self, cycle: u64, access: &Access, line: &Line, kind: RequestKind, tag: u32) -> bool {
         let atomic = matches!(kind, RequestKind::Atomic | RequestKind::Reduction);
         let last = access.taken + 1 == access.total;
         let request = MemoryRequest {
@@ -312,6 +317,8 @@ impl MemoryUnit {
             tag,
             deferred: access.deferred.filter(|_| last),
         };
-        self.state.outgoing.extend(self.state.tlb.translate(&self.gpu.tlb, cycle, request));
+        let translated = self.state.tlb.translate(&self.gpu.tlb, cycle, request);
+        self.state.outgoing.extend(translated);
+        translated.is_none()
     }
 }

@@ -244,6 +244,7 @@ impl MemoryUnit {
             passes: 1,
             unanswered: 0,
             missed: false,
+            untranslated: false,
             ready: 0,
         };
         if issue.class == OperationClass::Shuffle {
@@ -447,8 +448,7 @@ impl MemoryUnit {
         if access.taken == access.total && access.unanswered == 0 {
             let Access { ready, instruction, sub_core, .. } = *access;
             if access.structure == Structure::L1 && access.is_load() {
-                let latency = ready.saturating_sub(access.start);
-                self.state.l1.counters.count_latency(access.missed, latency);
+                self.state.l1.counters.count_latency(access);
             }
             self.state.accesses.discard(number);
             self.state.completions[usize::from(sub_core)].insert(ready, instruction);

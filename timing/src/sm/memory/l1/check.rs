@@ -62,8 +62,9 @@ impl L1 {
     }
 
     fn check_entry(&self, spec: &L1Spec, entry: &Entry) -> Fits {
-        let Entry { line, valid, pending, resident, set, .. } = *entry;
+        let Entry { line, valid, pending, untranslated, resident, set, .. } = *entry;
         fits(spec.set_hash.set(line, spec.sets) == set, "a line of L1 is in another set")?;
+        fits(pending != 0 || !untranslated, "a line of L1 waits for a translation of no request")?;
         let sectors = (valid | pending) & !ALL_SECTORS == 0 && valid & pending == 0;
         fits(sectors && (resident || valid == 0), "a line of L1 has no such sectors")
     }

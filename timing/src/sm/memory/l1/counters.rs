@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use warp_stream::AccessKind;
 
 use super::{L1, SourceCounters};
+use crate::sm::memory::access::Access;
 use crate::sm::memory::shared::Passes;
 
 crate::counters! {
@@ -65,8 +66,10 @@ crate::counters! {
         sources: SourceCounters,
         /// Loads that the cache answers.
         load_hits: LoadHitLatencies,
-        /// The others.
+        /// Those that it does not answer, translated at once.
         load_misses: LoadMissLatencies,
+        /// The others.
+        load_tlb_waits: LoadTlbWaitLatencies,
     }
 }
 
@@ -76,8 +79,13 @@ crate::latencies! {
 }
 
 crate::latencies! {
-    /// Loads of warps that wait for L2, for a part of them at least, as they miss or pass by the cache.
+    /// Loads of warps that wait for L2, for a part of them at least, as they miss or pass by the cache, and for no translation.
     pub struct LoadMissLatencies in "l1" { load_misses: "loads", load_miss_latency: "core cycles" }
+}
+
+crate::latencies! {
+    /// Those of which the request of a line waits for the L1 TLB before, be it their own or that of another load for the line.
+    pub struct LoadTlbWaitLatencies in "l1" { load_tlb_waits: "loads", load_tlb_wait_latency: "core cycles" }
 }
 
 /// Why an access cannot be taken.
@@ -105,13 +113,14 @@ impl L1Counters {
         } += u64::from(passes.conflicts);
     }
 
-    /// A load has ended after so many cycles; `missed` if it has waited for L2.
+    /// A load has ended.
     #[inline]
-    pub(in crate::sm::memory) fn count_latency(&mut self, missed: bool, cycles: u64) {
-        if missed {
-            self.load_misses.add_one(cycles);
-        } else {
-            self.load_hits.add_one(cycles);
+    pub(in crate::sm::memory) fn count_latency(&mut self, load: &Access) {
+        let cycles = load.ready.saturating_sub(load.start);
+        match (load.missed, load.untranslated) {
+            (_, true) => self.load_tlb_waits.add_one(cycles),
+            (true, false) => self.load_misses.add_one(cycles),
+            (false, false) => self.load_hits.add_one(cycles),
         }
     }
 

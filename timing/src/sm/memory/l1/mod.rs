@@ -19,7 +19,7 @@ mod warm;
 use serde::{Deserialize, Serialize};
 
 pub use self::check::Expected;
-pub use self::counters::{L1Counters, LoadHitLatencies, LoadMissLatencies, Stall};
+pub use self::counters::{L1Counters, LoadHitLatencies, LoadMissLatencies, LoadTlbWaitLatencies, Stall};
 use self::line_table::LineTable;
 use self::replacement::Replacement;
 use self::set::Set;
@@ -153,6 +153,8 @@ pub struct Entry {
     valid: u8,
     /// Sectors that are on their way.
     pending: u8,
+    /// A request for sectors that are on their way has waited for a translation, or waits.
+    untranslated: bool,
     /// It has a place in the data array.
     resident: bool,
     /// It was used since the replacement policy looked at it.
@@ -176,6 +178,7 @@ impl Entry {
             line,
             valid: 0,
             pending: 0,
+            untranslated: false,
             resident: false,
             used: false,
             set,
@@ -382,6 +385,7 @@ impl L1 {
         entry.valid |= sectors;
         entry.pending &= !sectors;
         let is_whole = entry.pending == 0;
+        entry.untranslated &= !is_whole;
         let mut waiter = std::mem::replace(&mut entry.first_waiter, NONE);
         entry.last_waiter = NONE;
         entry.waiters = 0;
@@ -397,6 +401,14 @@ impl L1 {
             }
             waiter = next;
         }
+    }
+
+    /// An access waits for a line, and its request for a translation if it `waits`; says whether a request for the line does, or did.
+    #[inline]
+    pub(super) fn note_translation(&mut self, number: u32, waits: bool) -> bool {
+        let entry = &mut self.entries[number];
+        entry.untranslated |= waits;
+        entry.untranslated
     }
 
     fn wait(&mut self, number: u32, access: u32, sectors: u8) {

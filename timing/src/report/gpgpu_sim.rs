@@ -70,6 +70,14 @@ pub(super) const TOTAL: &[Ratio] = ratios! {
     gpgpu_sim.gpgpu_n_mem_write_global: "" = "", 1.0 * [coalescer.global_store_sectors];
     /// Sectors.
     gpgpu_sim.gpgpu_n_mem_texture: "" = "", 1.0 * [coalescer.texture_sectors];
+    /// Instructions of threads, of global and local memory. Atomic operations are loads there.
+    gpgpu_sim.gpgpu_n_load_insn: "" = "", 1.0 * [coalescer.load_lanes, coalescer.atomic_lanes];
+    /// Instructions of threads, of global and local memory.
+    gpgpu_sim.gpgpu_n_store_insn: "" = "", 1.0 * [coalescer.store_lanes];
+    /// Instructions of threads.
+    gpgpu_sim.gpgpu_n_shmem_insn: "" = "", 1.0 * [shared.lanes];
+    /// Instructions of threads.
+    gpgpu_sim.gpgpu_n_const_mem_insn: "" = "", 1.0 * [thread_instructions.load_constant];
     /// Instructions of threads.
     gpgpu_sim.gpgpu_n_tex_insn: "" = "", 1.0 * [thread_instructions.texture];
     /// Passes.

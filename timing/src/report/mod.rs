@@ -475,6 +475,9 @@ mod tests {
             "kernel_launch_uid = 1 \n",
             "gpgpu_n_shmem_bkconflict = 3\n",
             "gpgpu_n_l1cache_bkconflict = 3\n",
+            "gpgpu_n_load_insn = 2\n",
+            "gpgpu_n_store_insn = 1\n",
+            "gpgpu_n_shmem_insn = 1\n",
             "\nStall:3\tW0_Idle:4\tW0_Scoreboard:2\tW1:1\t",
             "\tW32:1\n",
         ] {

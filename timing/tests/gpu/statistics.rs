@@ -1,7 +1,8 @@
 //! What is written of launches: what is highest, what DRAM's channels did, what limits CTAs.
 
-use timing::report::Report;
+use timing::report::{Format, Report};
 use timing::sm::Limit;
+use warp_stream::{AccessKind, MemorySpace};
 
 use crate::script::{Script, Thread, count, launch, titan_v};
 
@@ -54,4 +55,28 @@ fn a_launch_says_what_limits_its_ctas() {
     let script = Script::new(4, 256).exit().with(|kernel| kernel.registers = 40);
     let occupancy = launch(&mut titan_v(&[]), &script).occupancy;
     assert_eq!((occupancy.ctas, occupancy.limit, occupancy.warps), (6, Limit::Registers, 48));
+}
+
+#[test]
+fn lanes_of_accesses_are_the_instructions_of_threads_that_access() {
+    let place = |thread: Thread| (1 << 30) + 4 * thread.number;
+    let script = Script::new(2, 48)
+        .load(8, &[], place)
+        .store(&[8], place)
+        .access(MemorySpace::Shared, AccessKind::Load, Some(9), |_| 0)
+        .access(MemorySpace::Local, AccessKind::Load, Some(10), place)
+        .atomic(11, &[8], place)
+        .exit();
+    let record = launch(&mut titan_v(&[]), &script);
+    let classes =
+        ["load", "store", "atomic"].map(|class| count(&record, &format!("thread_instructions.{class}")));
+    let lanes = ["coalescer.load_lanes", "coalescer.store_lanes", "coalescer.atomic_lanes", "shared.lanes"];
+    assert_eq!(lanes.map(|name| count(&record, name)), [192, 96, 96, 96]);
+    assert_eq!(classes, [192 + 96, 96, 96]);
+    let mut report = Report::new("titan-v");
+    report.add(record);
+    let text = report.text(Format::GpgpuSim);
+    for line in ["gpgpu_n_load_insn = 288\n", "gpgpu_n_store_insn = 96\n", "gpgpu_n_shmem_insn = 96\n"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
 }

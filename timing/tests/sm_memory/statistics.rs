@@ -145,3 +145,22 @@ fn passes_that_a_bank_adds_are_conflicts_of_loads_stores_and_atomic_operations()
     bench.one(access(AccessKind::Store, 128));
     assert_eq!(values(&bench, names), [8 + 68, 30, 16, 3]);
 }
+
+#[test]
+fn lanes_that_take_part_are_counted_by_what_they_do_and_where() {
+    let mut bench = Bench::new();
+    let access =
+        |space, kind, active| Instruction::new(space, kind, 4, |lane| 0x1000 + 4 * lane).active(active);
+    bench.run(&[
+        access(MemorySpace::Global, AccessKind::Load, !0),
+        access(MemorySpace::Local, AccessKind::Load, 0b111),
+        access(MemorySpace::Local, AccessKind::Store, 0xf),
+        access(MemorySpace::Global, AccessKind::Atomic, 0x1f),
+        access(MemorySpace::Global, AccessKind::Reduction, 1),
+        access(MemorySpace::Shared, AccessKind::Load, 0x7f),
+        access(MemorySpace::Shared, AccessKind::Atomic, 1),
+        access(MemorySpace::Global, AccessKind::Load, 0),
+    ]);
+    let names = ["coalescer.load_lanes", "coalescer.store_lanes", "coalescer.atomic_lanes", "shared.lanes"];
+    assert_eq!(values(&bench, names), [35, 4, 6, 8]);
+}

@@ -1,7 +1,7 @@
 //! What the memory side of an SM counts, unit by unit.
 
 use serde::{Deserialize, Serialize};
-use warp_stream::{AccessKind, MemoryOperation, MemorySpace};
+use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace};
 
 use super::coalescer::{CoalescerCounters, Footprint};
 use super::constant::ConstantCounters;
@@ -62,6 +62,20 @@ impl MemoryCounters {
         *requests += 1;
         *conflicts += u64::from(passes.conflicts);
         shared.passes += u64::from(passes.passes);
+    }
+
+    /// Lanes take part in an access.
+    #[inline]
+    pub(super) fn count_lanes(&mut self, operation: &MemoryOperation, active: LaneMask) {
+        let unit = &mut self.coalescer;
+        let lanes = match (operation.space, operation.kind) {
+            (MemorySpace::Constant | MemorySpace::Texture, _) => return,
+            (MemorySpace::Shared, _) => &mut self.shared.lanes,
+            (_, AccessKind::Load) => &mut unit.load_lanes,
+            (_, AccessKind::Store) => &mut unit.store_lanes,
+            (_, AccessKind::Atomic | AccessKind::Reduction) => &mut unit.atomic_lanes,
+        };
+        *lanes += u64::from(active.count_ones());
     }
 
     /// The coalescer has split an access into lines.

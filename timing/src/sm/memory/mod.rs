@@ -251,6 +251,7 @@ impl MemoryUnit {
             self.state.counters.shared.shuffles += 1;
             return access;
         }
+        self.state.counters.count_lanes(&operation, active);
         let marks = operation.kind != AccessKind::Load;
         match operation.space {
             MemorySpace::Shared => {

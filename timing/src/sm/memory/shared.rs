@@ -125,6 +125,8 @@ crate::counters! {
         store_requests: "requests" = "smsp__inst_executed_op_shared_st.sum",
         /// Atomic operations.
         atomic_requests: "requests" = "smsp__inst_executed_op_shared_atom.sum",
+        /// Lanes that take part in all of them.
+        lanes: "lanes" = "",
         /// Passes of all of them.
         passes: "passes" = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
         /// Passes of loads that bank conflicts add.

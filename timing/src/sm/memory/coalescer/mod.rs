@@ -76,6 +76,12 @@ crate::counters! {
         texture_requests: "requests" = "l1tex__t_requests_pipe_tex.sum",
         /// Distinct sectors of texture and surface instructions.
         texture_sectors: "sectors" = "l1tex__t_sectors_pipe_tex.sum",
+        /// Lanes that take part in loads of global and local memory.
+        load_lanes: "lanes" = "",
+        /// Lanes that take part in stores to global and local memory.
+        store_lanes: "lanes" = "",
+        /// Lanes that take part in atomic operations, with an answer or without one, on global memory.
+        atomic_lanes: "lanes" = "",
         /// Lines that requests were split into.
         lines: "lines" = "",
     }

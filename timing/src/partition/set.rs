@@ -5,7 +5,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Clocks, Partition};
-use crate::crossbar::MAXIMUM_PORTS;
 use crate::l2::Outbox;
 use crate::specification::GpuSpec;
 
@@ -45,7 +44,7 @@ impl Partitions {
 
     /// Those that are wanted one after the other, in any order.
     pub fn hold(&self) -> Held<'_> {
-        Held { partitions: self, bays: std::array::from_fn(|_| None) }
+        Held { partitions: self, bays: Vec::new() }
     }
 
     /// All of them, one after the other.
@@ -64,12 +63,16 @@ impl Partitions {
 /// done with it.
 pub struct Held<'p> {
     partitions: &'p Partitions,
-    bays: [Option<MutexGuard<'p, Bay>>; MAXIMUM_PORTS as usize],
+    /// One for each, once one is wanted: in most epochs of an idle GPU none is.
+    bays: Vec<Option<MutexGuard<'p, Bay>>>,
 }
 
 impl Held<'_> {
     /// The partition of a channel.
     pub fn get(&mut self, channel: usize) -> &mut Bay {
+        if self.bays.is_empty() {
+            self.bays.resize_with(self.partitions.count(), || None);
+        }
         self.bays[channel].get_or_insert_with(|| self.partitions.lock(channel))
     }
 }

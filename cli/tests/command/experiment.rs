@@ -153,9 +153,10 @@ fn stream_is_slower_with_the_old_l1_than_without() {
 }
 
 #[test]
-fn stream_has_not_nearly_the_bandwidth_in_the_old_model_that_it_has_in_the_new_one() {
-    for ([old, _], [new, _]) in stream("old").into_iter().zip(stream("new")) {
-        assert!(old < 0.6 * new, "{old} {new}");
+fn stream_collapses_in_the_old_model() {
+    let most = [0.5, 0.5, 0.6];
+    for (([old, _], [new, _]), most) in stream("old").into_iter().zip(stream("new")).zip(most) {
+        assert!(old < most * new, "{old} {new}");
     }
 }
 

@@ -53,7 +53,7 @@ static WRITE_POLICY: LazyLock<Table> = LazyLock::new(|| Table::of("l2-write-poli
 // Arrays that do not fit L2 together.
 static SCHEDULERS: LazyLock<Table> = LazyLock::new(|| Table::of("frfcfs", "524288"));
 static CONTENTION: LazyLock<Table> = LazyLock::new(|| Table::of("l1-contention", "65536"));
-static STREAM: LazyLock<Table> = LazyLock::new(|| Table::of("stream", "524288"));
+static STREAM: LazyLock<Table> = LazyLock::new(|| Table::of("stream", "1048576"));
 static FRONT_END: LazyLock<Table> = LazyLock::new(|| Table::of("frontend", "65536"));
 
 #[test]

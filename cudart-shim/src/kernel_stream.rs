@@ -10,8 +10,8 @@ use crate::process::process;
 use crate::profile::Profile;
 use functional::work::{self, Work};
 use launch_capture::{
-    About, Copies, Error, Groups, HeldLaunch, Launched, Marks, PLAN_FORMAT, Plan, REPRESENTATIVES, Selection,
-    StreamWriter, TOLERANCE,
+    About, Copies, Error, Groups, HeldLaunch, Launch, Launched, Marks, PLAN_FORMAT, Plan, REPRESENTATIVES,
+    Selection, StreamWriter, TOLERANCE,
 };
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -105,10 +105,7 @@ pub(crate) fn begin(mut held: HeldLaunch) {
             // What kernels have done that failed is nobody's work.
             planner.work.take();
             let mut plan = planner.plan.lock();
-            let recency = planner.work.recency().lock();
-            let has_code = plan.groups.has(&held.launch.kernel);
-            held.past = Some(Past { traces: recency.last(), pages: recency.pages(), has_code });
-            drop(recency);
+            held.past = Some(planner.past_of(&held.launch));
             plan.running = Some(held);
         }
         None => stream.write(|writer| writer.launch(&held)),
@@ -186,6 +183,17 @@ pub(crate) fn finish() {
 
 fn command() -> Vec<String> {
     std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect()
+}
+
+impl Planner {
+    /// What came before a launch, to which it belongs from now on.
+    fn past_of(&self, launch: &Launch) -> Past {
+        let mut launches = self.work.launches().lock();
+        let code = launches.before(&launch.kernel);
+        launches.add(&launch.kernel, launch.grid.iter().map(|side| u64::from(*side)).product());
+        let recency = self.work.recency().lock();
+        Past { traces: recency.last(), pages: recency.pages(), code }
+    }
 }
 
 impl Stream {

@@ -37,7 +37,7 @@ use timing::saved;
 use timing::specification::{GpuSpec, gpu};
 use together::{Met, Waiting};
 use voltsim_checkpoint::codec::CodecError;
-use warp_stream::Past;
+use warp_stream::{Executed, Past};
 
 /// What the environment asks for.
 struct Settings {
@@ -154,8 +154,8 @@ pub(crate) struct Model {
     interrupted: Mutex<Option<GpuState>>,
     clock: Arc<SimulatedClock>,
     report: Mutex<Report>,
-    /// Whether the code of the next launch was executed before, somewhere else.
-    has_code: AtomicBool,
+    /// The kernels that were executed before the next launch, somewhere else.
+    executed: Mutex<Vec<Executed>>,
     /// Whether nobody needs what the next launch leaves.
     is_last: AtomicBool,
     /// Items of streams that wait for their time.
@@ -174,7 +174,7 @@ impl Model {
             interrupted: Mutex::new(None),
             clock: Arc::default(),
             report: Mutex::new(Report::new(&settings.gpu)),
-            has_code: AtomicBool::new(false),
+            executed: Mutex::default(),
             is_last: AtomicBool::new(false),
             waiting: Mutex::default(),
         }))
@@ -240,7 +240,7 @@ impl Model {
     /// Brings the caches to what they held before the next launch; its code comes when it does.
     pub(crate) fn recall(&self, past: Past) {
         self.gpu.lock().recall(&past);
-        self.has_code.store(past.has_code, Ordering::Release);
+        *self.executed.lock() = past.code;
     }
 
     /// Nobody needs what the next launch leaves in memory and caches: CTAs that are not timed need not be executed.

@@ -22,4 +22,4 @@ pub const WARP_SIZE: usize = 32;
 
 /// One bit per lane, bit 0 is lane 0.
 pub type LaneMask = u32;
-pub use trace::{Past, Trace};
+pub use trace::{Executed, Past, Trace, UsedPage};

@@ -16,6 +16,7 @@ mod error;
 mod folder;
 mod held;
 mod manifest;
+mod past;
 mod plan;
 mod ranges;
 mod selection;

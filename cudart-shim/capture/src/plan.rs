@@ -273,11 +273,6 @@ impl Groups {
         }
     }
 
-    /// Whether a kernel was launched.
-    pub fn has(&self, kernel: &str) -> bool {
-        self.by_kernel.contains_key(kernel)
-    }
-
     /// Launches so far.
     pub fn launches(&self) -> u64 {
         self.launches

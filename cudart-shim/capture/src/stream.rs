@@ -22,6 +22,7 @@ use crate::capture::Capture;
 use crate::error::Error;
 use crate::held::HeldLaunch;
 use crate::manifest::{Buffer, Launch};
+use crate::past::PastOf2;
 
 const ABOUT: &str = "about";
 const CONTENTS: &str = "contents";
@@ -30,8 +31,11 @@ const ENTRIES: &str = "entries";
 /// Bytes that a record may take in memory.
 const LIMIT: usize = 1 << 30;
 
-fn about_schema() -> Schema {
-    Schema::of("kernel stream, about, version 2")
+/// The version that is written. Version 2 tells less of what came before launches.
+const VERSION: u32 = 3;
+
+fn about_schema(version: u32) -> Schema {
+    Schema::of(&format!("kernel stream, about, version {version}"))
 }
 
 /// Whose launches a stream has.
@@ -86,7 +90,7 @@ impl StreamWriter {
     /// Begins a file, which replaces another of that name when it is whole.
     pub fn create(path: &Path, about: &About) -> Result<StreamWriter, Error> {
         let mut file = FileWriter::create(path, contents::SECTIONS + 2)?;
-        file.begin(ABOUT, about_schema())?;
+        file.begin(ABOUT, about_schema(VERSION))?;
         file.append(&codec::encode(about).map_err(|error| malformed(path, &error))?)?;
         let contents = ContentsWriter::begin(&mut file, CONTENTS)?;
         Ok(StreamWriter { file, contents, entries: JournalWriter::new(folder_of(path)), launches: 0 })
@@ -137,6 +141,7 @@ impl StreamWriter {
 #[derive(Debug)]
 pub struct KernelStream {
     file: File,
+    version: u32,
     about: About,
     contents: Contents,
     entries: Vec<Entry>,
@@ -156,14 +161,16 @@ impl KernelStream {
     pub fn open(path: &Path) -> Result<KernelStream, Error> {
         let file = File::open(path)?;
         let damaged = |error: &dyn std::fmt::Display| malformed(path, error);
-        let about = file.section(ABOUT, about_schema())?;
+        let is_of_2 = file.frame()?.schema(ABOUT) == Some(about_schema(2));
+        let version = if is_of_2 { 2 } else { VERSION };
+        let about = file.section(ABOUT, about_schema(version))?;
         let about = codec::decode::<LIMIT, About>(about).map_err(|error| damaged(&error))?;
         let contents = Contents::open(&file, CONTENTS)?;
         let mut entries = Vec::new();
         for record in JournalReader::open(&file, ENTRIES)? {
             entries.push(codec::decode::<LIMIT, Entry>(&record?).map_err(|error| damaged(&error))?);
         }
-        Ok(KernelStream { file, about, contents, entries })
+        Ok(KernelStream { file, version, about, contents, entries })
     }
 
     /// Where the file is.
@@ -230,12 +237,13 @@ impl KernelStream {
     /// What came before an entry's launch; nothing if unknown.
     pub fn past(&self, entry: usize) -> Result<Option<Past>, Error> {
         let Some(Entry::Launch { past, .. }) = self.entries.get(entry) else { return Ok(None) };
-        match self.content(past)? {
-            bytes if bytes.is_empty() => Ok(None),
-            bytes => {
-                codec::decode::<LIMIT, _>(&bytes).map(Some).map_err(|error| malformed(self.path(), &error))
-            }
-        }
+        let bytes = self.content(past)?;
+        let past = match (bytes.is_empty(), self.version) {
+            (true, _) => return Ok(None),
+            (_, 2) => codec::decode::<LIMIT, PastOf2>(&bytes).map(Past::from),
+            _ => codec::decode::<LIMIT, Past>(&bytes),
+        };
+        past.map(Some).map_err(|error| malformed(self.path(), &error))
     }
 
     /// The PTX texts of an entry.

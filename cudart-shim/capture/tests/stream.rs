@@ -8,7 +8,7 @@ use launch_capture::{
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use warp_stream::{Past, Trace};
+use warp_stream::{Executed, Past, Trace, UsedPage};
 
 fn about() -> About {
     About { voltsim: "1".to_owned(), command: vec!["./program".to_owned()], device: "titan-v".to_owned() }
@@ -48,7 +48,12 @@ fn memory(number: u64) -> Vec<u8> {
 }
 
 fn past() -> Past {
-    Past { traces: vec![Trace { line: 0x1000, read: 3, written: 4 }], pages: vec![0x20_0000], has_code: true }
+    let trace = Trace { line: 0x1000, read: 3, written: 4, bytes: 15 << 64, ..Trace::default() };
+    Past {
+        traces: vec![Trace { read_away: [0, 7, 0, 0], ..trace }],
+        pages: vec![UsedPage { address: 0x20_0000, ctas: 3 }],
+        code: vec![Executed { same: true, ctas: 5, bytes: 160 }],
+    }
 }
 
 fn write(path: &Path, launches: u64) {

@@ -9,7 +9,6 @@ use functional::launch::{LaunchConfig, LaunchStatistics};
 use functional::suspend::{Refusal, SuspendedLaunch};
 use functional::timed::LiveKernel;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 use stream_engine::Context;
 use timing::gpu::{Gpu, GpuState, LaunchError, Stability, Untimed};
@@ -105,9 +104,8 @@ impl Model {
         if let Some(state) = self.interrupted.lock().take() {
             return go_on(gpu, state, self.threads, source, display);
         }
-        if self.has_code.swap(false, Ordering::AcqRel) {
-            gpu.recall_code(source)?;
-        }
+        let executed = std::mem::take(&mut *self.executed.lock());
+        gpu.recall_code(source, &executed)?;
         match until_stable {
             Some(stability) => gpu.launch_until_stable(source, stability, display),
             None => gpu.launch(source, display),

@@ -1,19 +1,24 @@
 //! What launches do: warp instructions by unit, and accesses to memory.
 
+mod launches;
 mod recency;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use ptx_frontend::analyse::Liveness;
 use ptx_frontend::ir::{Function, Instruction, Operand};
 use ptx_frontend::isa::{Effect, Modifier, ScalarType};
 use warp_stream::Unit;
 
-pub use recency::Recency;
+pub use launches::Launches;
+pub use recency::{Access, Recency};
 
 use crate::engine::op::Flow;
 use crate::engine::probe::{Probe, Region, Site, Watch, Watcher};
+use crate::engine::program::BoundFunction;
 use crate::engine::running::Running;
 
 /// Bytes of a sector, as a power of two.
@@ -63,6 +68,7 @@ pub const NAMES: [&str; COUNTS] = [
 pub struct Work {
     counters: Arc<Counters>,
     recency: Arc<Mutex<Recency>>,
+    launches: Mutex<Launches>,
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +93,11 @@ impl Work {
     /// The lines of global memory that were accessed last.
     pub fn recency(&self) -> &Mutex<Recency> {
         &self.recency
+    }
+
+    /// The launches so far, for what they leave of their code.
+    pub fn launches(&self) -> &Mutex<Launches> {
+        &self.launches
     }
 }
 
@@ -118,6 +129,10 @@ impl Watcher for Work {
         });
         vec![Watch { address: operand.filter(|_| is_access), ..Watch::of(probe) }]
     }
+
+    fn bound(&self, function: &BoundFunction, _: &Liveness) {
+        self.launches.lock().learn(&function.name, function.source.instructions.len());
+    }
 }
 
 impl Probe for Counted {
@@ -145,17 +160,16 @@ impl Counted {
             let lanes = addresses.iter().enumerate().filter(|(lane, _)| warp.mask >> lane & 1 != 0);
             lanes.map(|(_, address)| *address)
         };
-        let (mut sectors, mut new, mut last) = (0, 0, u64::MAX);
-        let mut recency = self.recency.lock();
+        let (mut sectors, mut last) = (0, u64::MAX);
         for address in active() {
             let end = address.wrapping_add(self.bytes.max(1) - 1) >> SECTOR;
             let start = address >> SECTOR;
             if start != last || end != last {
                 sectors += end.wrapping_sub(start) + u64::from(start != last);
-                new += recency.access(address, self.bytes, self.effect != Effect::Load);
             }
             last = end;
         }
+        let new = self.touch(active(), warp.cta.index);
         let (count, number) = match self.effect {
             Effect::Load => (Count::SectorsRead, sectors),
             Effect::Atomic => (Count::AtomicLanes, warp.mask.count_ones().into()),
@@ -165,5 +179,32 @@ impl Counted {
         if new > 0 {
             self.counters.add(Count::NewSectors as usize, new);
         }
+    }
+
+    /// Lanes of a CTA access their bytes. Gives how many sectors of these were not remembered.
+    fn touch(&self, addresses: impl Iterator<Item = u64>, cta: u64) -> u64 {
+        let access = match self.effect {
+            Effect::Load => Access::Read,
+            Effect::Atomic => Access::Modify,
+            _ => Access::Write,
+        };
+        let bytes = self.bytes.max(1);
+        let mut recency = self.recency.lock();
+        let mut new = 0;
+        // Lanes one after the other mostly have bytes one after the other, or the same.
+        let mut together: Option<Range<u64>> = None;
+        for address in addresses {
+            let end = address.saturating_add(bytes);
+            match &mut together {
+                Some(known) if known.end == address => known.end = end,
+                Some(known) if known.start <= address && end <= known.end => {}
+                others => {
+                    if let Some(Range { start, end }) = others.replace(address..end) {
+                        new += recency.access(start, end - start, access, cta);
+                    }
+                }
+            }
+        }
+        together.map_or(new, |Range { start, end }| new + recency.access(start, end - start, access, cta))
     }
 }

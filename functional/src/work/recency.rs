@@ -1,25 +1,43 @@
 //! Which lines of global memory were accessed last, in order: what a cache of any size would hold, were it fully associative.
 
-use std::collections::BTreeSet;
-
 use rustc_hash::FxHashMap;
-use warp_stream::{Past, Trace};
+use warp_stream::{Past, Trace, UsedPage};
 
 /// Bytes of a line, as a power of two.
 const LINE: u32 = 7;
-/// Bytes of a sector, as a power of two.
-const SECTOR: u32 = 5;
 /// Lines that are remembered at least: 32 MB.
 const LINES: usize = 1 << 18;
+/// Accesses whose lines are counted together, as a power of two.
+const CROWD: u32 = 10;
+/// Accesses after which time begins anew.
+const ACCESSES: u64 = 1 << 22;
+/// Where so many lines came between, 4 MB, what was written is not with what is written now: an L2 has about as many.
+const APART: u64 = (4 << 20) >> LINE;
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It reads, and then writes.
+    Modify,
+}
 
 /// Lines with when they were accessed last.
 #[derive(Debug, Default)]
 pub struct Recency {
     lines: FxHashMap<u64, Touch>,
     now: u64,
-    /// Addresses of the pages that kernels have accessed.
-    pages: BTreeSet<u64>,
-    last_page: Option<u64>,
+    /// How many lines were last accessed at times that differ in the last [`CROWD`] bits.
+    crowds: Vec<u32>,
+    /// Pages that kernels have accessed, with when, and by which CTAs.
+    pages: FxHashMap<u64, PageTouch>,
+    /// The one that was accessed last.
+    last_page: Option<UsedPage>,
+    /// How often another one was accessed than before.
+    page_changes: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,26 +45,73 @@ struct Touch {
     when: u64,
     read: u8,
     written: u8,
+    bytes: u128,
+    read_away: [u16; 4],
+    written_away: [u16; 4],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct PageTouch {
+    when: u64,
+    ctas: u64,
+}
+
+impl Touch {
+    /// So many lines were accessed since it was.
+    fn leave(&mut self, lines: u64) {
+        let away = u16::try_from(lines.div_ceil(Trace::AWAY)).unwrap_or(u16::MAX);
+        for known in self.read_away.iter_mut().chain(&mut self.written_away) {
+            *known = away.max(*known);
+        }
+    }
+
+    fn read(&mut self, sectors: u8) {
+        self.read |= sectors;
+        each(sectors, |sector| self.read_away[sector] = 0);
+    }
+
+    fn write(&mut self, sectors: u8, bytes: u128) {
+        each(sectors, |sector| {
+            if u64::from(self.written_away[sector]) * Trace::AWAY > APART {
+                self.bytes &= !Trace::bytes_of(1 << sector);
+            }
+            self.written_away[sector] = 0;
+        });
+        self.written |= sectors;
+        self.bytes |= bytes;
+    }
+}
+
+fn each(sectors: u8, act: impl FnMut(usize)) {
+    (0..4).filter(|sector| sectors >> sector & 1 != 0).for_each(act);
 }
 
 impl Recency {
-    /// A kernel accesses bytes. Gives how many of their sectors were not remembered.
-    pub fn access(&mut self, address: u64, bytes: u64, writes: bool) -> u64 {
+    /// A CTA of a kernel accesses bytes. Gives how many of their sectors were not remembered.
+    pub fn access(&mut self, address: u64, bytes: u64, access: Access, cta: u64) -> u64 {
         for page in Past::pages_of(address, bytes) {
-            if self.last_page.replace(page) != Some(page) {
-                self.pages.insert(page);
-            }
+            self.use_page(page, cta + 1);
         }
-        self.touch_all(address, bytes, writes)
+        self.touch_all(address, bytes, access)
     }
 
     /// Bytes are copied, or filled.
     pub fn copy(&mut self, address: u64, bytes: u64, writes: bool) {
-        self.touch_all(address, bytes, writes);
+        self.touch_all(address, bytes, if writes { Access::Write } else { Access::Read });
+    }
+
+    fn use_page(&mut self, address: u64, ctas: u64) {
+        if self.last_page.is_some_and(|last| last.address == address && ctas <= last.ctas) {
+            return;
+        }
+        self.page_changes += 1;
+        let page = self.pages.entry(address).or_default();
+        *page = PageTouch { when: self.page_changes, ctas: page.ctas.max(ctas) };
+        self.last_page = Some(UsedPage { address, ctas: page.ctas });
     }
 
     /// Bytes are accessed, in order of their addresses. Gives how many of their sectors were not remembered.
-    fn touch_all(&mut self, address: u64, bytes: u64, writes: bool) -> u64 {
+    fn touch_all(&mut self, address: u64, bytes: u64, access: Access) -> u64 {
         let mut new = 0;
         let end = address.saturating_add(bytes.max(1)) - 1;
         // Of more than is remembered only the last part is.
@@ -54,27 +119,49 @@ impl Recency {
         for line in first..=end >> LINE {
             let start = (line << LINE).max(address);
             let last = ((line << LINE) + (1 << LINE) - 1).min(end);
-            let sector = |address: u64| (address >> SECTOR & 3) as u32;
-            let sectors = (0xf_u8 << sector(start)) & (0xf_u8 >> (3 - sector(last)));
-            new += u64::from(self.touch(line, sectors, writes).count_ones());
+            let within = |address: u64| (address & ((1 << LINE) - 1)) as u32;
+            let bytes = u128::MAX << within(start) & u128::MAX >> (127 - within(last));
+            new += u64::from(self.touch(line, bytes, access).count_ones());
         }
         new
     }
 
     /// Gives the sectors that were not remembered.
-    fn touch(&mut self, line: u64, sectors: u8, writes: bool) -> u8 {
-        self.now += 1;
+    fn touch(&mut self, line: u64, bytes: u128, access: Access) -> u8 {
+        self.begin_access();
+        let crowd = (self.now >> CROWD) as usize;
         let touch = self.lines.entry(line).or_default();
+        if touch.when > 0 {
+            let before = (touch.when >> CROWD) as usize;
+            if before < crowd {
+                let since: u32 = self.crowds[before + 1..].iter().sum();
+                touch.leave(since.into());
+            }
+            self.crowds[before] -= 1;
+        }
+        self.crowds[crowd] += 1;
         touch.when = self.now;
+        let accessed = (0..4).filter(|sector| bytes & Trace::bytes_of(1 << sector) != 0);
+        let sectors = accessed.fold(0, |sectors: u8, sector| sectors | 1 << sector);
         let new = sectors & !(touch.read | touch.written);
-        match writes {
-            true => touch.written |= sectors,
-            false => touch.read |= sectors,
+        if access != Access::Write {
+            touch.read(sectors);
+        }
+        if access != Access::Read {
+            touch.write(sectors, bytes);
         }
         if self.lines.len() >= 2 * LINES {
             self.forget();
         }
         new
+    }
+
+    fn begin_access(&mut self) {
+        if self.now == ACCESSES {
+            self.renumber();
+        }
+        self.now += 1;
+        self.crowds.resize((self.now >> CROWD) as usize + 1, 0);
     }
 
     /// Forgets all but the last lines.
@@ -83,11 +170,27 @@ impl Recency {
         let (_, oldest, _) = times.select_nth_unstable(LINES);
         let oldest = *oldest;
         self.lines.retain(|_, touch| touch.when >= oldest);
+        self.renumber();
     }
 
-    /// Addresses of the pages that kernels have accessed.
-    pub fn pages(&self) -> Vec<u64> {
-        self.pages.iter().copied().collect()
+    /// Lines were accessed at times from 1 on, one at each.
+    fn renumber(&mut self) {
+        let mut touches: Vec<&mut Touch> = self.lines.values_mut().collect();
+        touches.sort_unstable_by_key(|touch| touch.when);
+        self.crowds.clear();
+        for (touch, when) in touches.iter_mut().zip(1..) {
+            touch.when = when;
+            self.crowds.resize((when >> CROWD) as usize + 1, 0);
+            self.crowds[(when >> CROWD) as usize] += 1;
+        }
+        self.now = touches.len() as u64;
+    }
+
+    /// Pages that kernels have accessed, the last of all at the end.
+    pub fn pages(&self) -> Vec<UsedPage> {
+        let mut pages: Vec<(&u64, &PageTouch)> = self.pages.iter().collect();
+        pages.sort_unstable_by_key(|(_, touch)| touch.when);
+        pages.into_iter().map(|(address, touch)| UsedPage { address: *address, ctas: touch.ctas }).collect()
     }
 
     /// The lines that were accessed last, the last of all at the end.
@@ -96,8 +199,8 @@ impl Recency {
         lines.sort_unstable_by_key(|(_, touch)| touch.when);
         let last = lines.split_off(lines.len().saturating_sub(LINES));
         let trace = |(line, touch): (&u64, &Touch)| {
-            let Touch { read, written, .. } = *touch;
-            Trace { line: line << LINE, read, written }
+            let Touch { when: _, read, written, bytes, read_away, written_away } = *touch;
+            Trace { line: line << LINE, read, written, bytes, read_away, written_away }
         };
         last.into_iter().map(trace).collect()
     }
@@ -105,43 +208,96 @@ impl Recency {
 
 #[cfg(test)]
 mod tests {
+    use super::Access::{Modify, Read, Write};
     use super::*;
+
+    fn line(line: u64, read: u8, written: u8) -> Trace {
+        Trace { line, read, written, bytes: Trace::bytes_of(written), ..Trace::default() }
+    }
 
     #[test]
     fn the_last_lines_are_told_in_the_order_of_their_last_accesses() {
         let mut recency = Recency::default();
-        recency.access(0x1000, 4, false);
-        recency.access(0x20f0, 32, true);
-        recency.access(0x1060, 32, true);
-        let line = |line, read, written| Trace { line, read, written };
+        recency.access(0x1000, 4, Read, 0);
+        recency.access(0x20e0, 64, Write, 0);
+        recency.access(0x1060, 32, Write, 0);
         assert_eq!(recency.last(), [line(0x2080, 0, 8), line(0x2100, 0, 1), line(0x1000, 1, 8)]);
+    }
+
+    #[test]
+    fn bytes_that_are_written_are_told_one_by_one() {
+        let mut recency = Recency::default();
+        recency.access(0x1008, 4, Write, 0);
+        recency.access(0x1060, 1, Modify, 0);
+        let bytes = 0xf << 8 | 1 << 0x60;
+        assert_eq!(recency.last(), [Trace { bytes, ..line(0x1000, 8, 9) }]);
     }
 
     #[test]
     fn a_sector_is_new_when_it_is_accessed_first() {
         let mut recency = Recency::default();
-        assert_eq!(recency.access(0x1000, 64, false), 2);
-        assert_eq!(recency.access(0x1020, 128, true), 3);
-        assert_eq!(recency.access(0x1000, 160, false), 0);
+        assert_eq!(recency.access(0x1000, 64, Read, 0), 2);
+        assert_eq!(recency.access(0x1020, 128, Write, 0), 3);
+        assert_eq!(recency.access(0x1000, 160, Read, 0), 0);
     }
 
     #[test]
-    fn pages_are_those_that_kernels_have_accessed() {
+    fn what_was_written_long_before_a_line_is_read_again_is_told_to_be_far_away() {
+        let mut recency = Recency::default();
+        recency.access(0x1000, 128, Write, 0);
+        recency.access(1 << 30, 4 << 20, Read, 0);
+        recency.access(0x1000, 32, Read, 0);
+        let found = *recency.last().last().unwrap();
+        // 4 MB have 32,768 lines, of which a thousand may not be told from the line's own.
+        let lines = u64::from(found.written_away[0]) * Trace::AWAY;
+        assert!((31_000..=32_768).contains(&lines), "{lines}");
+        assert_eq!((found.read_away[0], found.in_cache_of(48 << 10).written), (0, 0xf));
+        assert_eq!((found.in_cache_of(16 << 10).written, found.in_cache_of(16 << 10).read), (0, 1));
+    }
+
+    #[test]
+    fn accesses_to_a_few_lines_take_none_of_them_away_however_many_they_are() {
+        let mut recency = Recency::default();
+        recency.access(0x1000, 128, Write, 0);
+        for round in 0..100_000 {
+            recency.access(0x2000 + round % 64 * 128, 4, Read, 0);
+        }
+        recency.access(0x1000, 4, Read, 0);
+        assert_eq!(recency.last().last().unwrap().written_away, [1; 4]);
+    }
+
+    #[test]
+    fn the_order_stays_when_time_begins_anew() {
+        let mut recency = Recency::default();
+        recency.access(0x1000, 128, Write, 0);
+        for round in 0..ACCESSES {
+            recency.access(0x2000 + round % 2 * 128, 4, Read, 0);
+        }
+        recency.access(0x1000, 4, Read, 0);
+        let lines: Vec<u64> = recency.last().iter().map(|trace| trace.line).collect();
+        assert_eq!(lines, [0x2000, 0x2080, 0x1000]);
+        assert!(recency.now < ACCESSES);
+    }
+
+    #[test]
+    fn pages_are_those_that_kernels_have_accessed_with_their_last_cta() {
         let mut recency = Recency::default();
         recency.copy(0x20_0000, 64, true);
-        recency.access(0x3f_fffc, 8, false);
+        recency.access(0x3f_fffc, 8, Read, 7);
         recency.copy(0x80_0000, 64, false);
-        assert_eq!(recency.pages(), [0x20_0000, 0x40_0000]);
-        recency.access(0x10, 4, true);
-        assert_eq!(recency.pages(), [0, 0x20_0000, 0x40_0000]);
+        let page = |address, ctas| UsedPage { address, ctas };
+        assert_eq!(recency.pages(), [page(0x20_0000, 8), page(0x40_0000, 8)]);
+        recency.access(0x10, 4, Write, 2);
+        recency.access(0x20_0000, 4, Write, 3);
+        assert_eq!(recency.pages(), [page(0x40_0000, 8), page(0, 3), page(0x20_0000, 8)]);
     }
 
     #[test]
     fn of_more_lines_than_are_remembered_the_first_are_forgotten() {
         let mut recency = Recency::default();
-        recency.access(0, 128, false);
+        recency.access(0, 128, Read, 0);
         for part in 0..3_u64 {
-            recency.access(1 << 30 | part << 25, (LINES as u64) << LINE, true);
+            recency.access(1 << 30 | part << 25, (LINES as u64) << LINE, Write, 0);
         }
         let last = recency.last();
         assert_eq!(last.len(), LINES);

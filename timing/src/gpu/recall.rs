@@ -1,26 +1,31 @@
 //! What was accessed before anything is timed, put into caches as it would be.
 
-use warp_stream::{KernelSource, Past, Trace};
+use warp_stream::{Executed, KernelSource, Past, Trace};
 
 use super::{Gpu, LaunchError};
 use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
 use crate::sm::memory::constant::PARAMETERS_END;
 
 impl Gpu {
-    /// Puts into L2 and its TLB what accesses have left, without time; of written sectors all bytes count. The last traces are the
-    /// last to be replaced. If there were launches, L2 has the lines of parameters.
+    /// Puts into L2 and TLBs what accesses have left, without time. The last traces are the last to be replaced. If there were
+    /// launches, L2 has the lines of parameters.
     pub fn recall(&mut self, past: &Past) {
-        for trace in &past.traces {
-            let read = (trace.read != 0).then(|| request(trace, RequestKind::Read));
-            let write = (trace.written != 0).then(|| request(trace, RequestKind::Write));
+        let lines = self.spec.l2.lines() * u64::from(self.spec.partition.all_slices());
+        for trace in past.traces.iter().map(|trace| trace.in_cache_of(lines)) {
+            let read = (trace.read != 0).then(|| request(&trace, RequestKind::Read));
+            let write = (trace.written != 0).then(|| request(&trace, RequestKind::Write));
             self.memory.warm(write.into_iter().chain(read));
         }
         if !past.pages.is_empty() {
             let lines = (0..PARAMETERS_END).step_by(LINE_BYTES as usize);
-            let read = |line| request(&Trace { line, read: 0xf, written: 0 }, RequestKind::Read);
+            let read = |line| request(&Trace { line, read: 0xf, ..Trace::default() }, RequestKind::Read);
             self.memory.warm(lines.map(read));
         }
-        past.pages.iter().for_each(|page| self.use_pages(*page, Past::PAGE));
+        for page in &past.pages {
+            self.use_pages(page.address, Past::PAGE);
+            let sms = self.sms.iter_mut().zip(0..page.ctas);
+            sms.for_each(|(sm, _)| sm.warm_pages(page.address, Past::PAGE));
+        }
     }
 
     /// Kernels have accessed the pages of so many bytes.
@@ -30,15 +35,25 @@ impl Gpu {
 }
 
 impl Gpu {
-    /// Puts the code of a launch into the instruction caches, as if it had been executed there before.
+    /// Puts the code of a launch into the instruction caches, as it is there after all that was executed, the launch's own kernel
+    /// and others. If that was not executed, nothing is there.
     ///
     /// # Errors
     /// The launch has no room on the GPU.
-    pub fn recall_code(&mut self, source: &dyn KernelSource) -> Result<(), LaunchError> {
+    pub fn recall_code(
+        &mut self,
+        source: &dyn KernelSource,
+        executed: &[Executed],
+    ) -> Result<(), LaunchError> {
+        if !executed.iter().any(|executed| executed.same) {
+            return Ok(());
+        }
         let program = self.session().program(source)?;
         let mut requests = Vec::new();
-        for sm in &mut self.sms {
-            sm.warm_code(&program, &mut requests);
+        // The first CTAs of a launch go to an SM each, by their numbers.
+        for (sm, number) in self.sms.iter_mut().zip(0..) {
+            let here = executed.iter().copied().filter(|executed| executed.ctas > number);
+            sm.recall_code(&program, &here.collect::<Vec<_>>(), &mut requests);
         }
         self.memory.warm(requests.into_iter());
         Ok(())
@@ -46,13 +61,14 @@ impl Gpu {
 }
 
 fn request(trace: &Trace, kind: RequestKind) -> MemoryRequest {
-    let sectors = if kind == RequestKind::Write { trace.written } else { trace.read } & 0xf;
-    let bytes = (0..4).filter(|sector| sectors >> sector & 1 != 0);
-    let bytes = bytes.fold(0_u128, |mask, sector| mask | u128::from(u32::MAX) << (sector * 32));
+    let (sectors, bytes) = match kind {
+        RequestKind::Write => (trace.written, trace.bytes),
+        _ => (trace.read, 0),
+    };
     MemoryRequest {
         line: trace.line / LINE_BYTES * LINE_BYTES,
-        sectors,
-        bytes: if kind == RequestKind::Write { bytes } else { 0 },
+        sectors: sectors & 0xf,
+        bytes,
         kind,
         lanes: 0,
         origin: Origin::Copy,

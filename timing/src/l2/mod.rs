@@ -132,6 +132,11 @@ impl L2Spec {
         }
     }
 
+    /// Lines of a slice.
+    pub fn lines(&self) -> u64 {
+        u64::from(self.size) / LINE_BYTES
+    }
+
     /// Sets of a slice.
     pub fn sets(&self) -> u32 {
         self.size / (self.ways * LINE_BYTES as u32)

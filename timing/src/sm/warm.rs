@@ -1,6 +1,6 @@
 //! Execution without time: what the caches of an SM hold after it, and what it asks of L2.
 
-use warp_stream::{Execution, MemoryOperation, MemorySpace};
+use warp_stream::{Executed, Execution, MemoryOperation, MemorySpace};
 
 use super::front_end;
 use super::memory::SUB_CORES;
@@ -8,6 +8,11 @@ use super::occupancy::Demand;
 use super::program::Kind;
 use super::{Program, Sm};
 use crate::message::{LINE_BYTES, MemoryRequest, Origin};
+
+/// Where code lies of which nothing but the size is known: behind all other.
+const OTHER_CODE: u64 = 1 << 62;
+/// Bytes of a kernel's code that are taken into account: no SM holds more.
+const MOST_OTHER_CODE: u64 = 1 << 20;
 
 impl Sm {
     /// CTAs of a kernel are to run without time on the SM, which is idle: L1 gets what their shared memory leaves.
@@ -38,6 +43,32 @@ impl Sm {
         line
     }
 
+    /// Kernels were executed on the SM, one of them that of this program: the instruction caches are as they leave them. Of the
+    /// others nothing but the size matters.
+    pub(crate) fn recall_code(
+        &mut self,
+        program: &Program,
+        executed: &[Executed],
+        out: &mut Vec<MemoryRequest>,
+    ) {
+        let mut others = OTHER_CODE;
+        for executed in executed {
+            if executed.same {
+                self.warm_code(program, out);
+                continue;
+            }
+            let end = others + executed.bytes.min(MOST_OTHER_CODE).next_multiple_of(LINE_BYTES);
+            for line in (others..end).step_by(LINE_BYTES as usize) {
+                let sub_cores = &mut self.state.sub_cores;
+                sub_cores
+                    .iter_mut()
+                    .for_each(|sub_core| sub_core.fetch.warm_other(&self.gpu.front_end, line));
+                self.state.instructions.warm(line);
+            }
+            others = end;
+        }
+    }
+
     /// Warps of all sub-cores execute each instruction of a program once, as far as fetching it goes.
     pub(crate) fn warm_code(&mut self, program: &Program, out: &mut Vec<MemoryRequest>) {
         for warp in 0..SUB_CORES {
@@ -46,6 +77,11 @@ impl Sm {
                 line = self.warm_fetch(program, warp, position, line, out);
             }
         }
+    }
+
+    /// Warps of the SM have used the pages of so many bytes.
+    pub(crate) fn warm_pages(&mut self, address: u64, bytes: u64) {
+        self.memory.warm_pages(address, bytes);
     }
 
     /// A warp has executed an instruction; adds what it asks of L2 to `out`. Says whether it may have asked for something.

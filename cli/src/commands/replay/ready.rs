@@ -1,9 +1,9 @@
 //! A captured launch with all that it needs in device memory.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use launch_capture::Capture;
-use warp_stream::Past;
+use warp_stream::{Past, UsedPage};
 
 use super::ground::Ground;
 use super::objects::Objects;
@@ -83,10 +83,12 @@ impl<'a> Ready<'a> {
 
     /// What came before it, with the pages on which its buffers lie now, if they lay on pages that were used.
     pub(super) fn past_here(&self, mut past: Past) -> Past {
-        let before: BTreeSet<u64> = past.pages.iter().copied().collect();
+        let before: BTreeMap<u64, u64> = past.pages.iter().map(|page| (page.address, page.ctas)).collect();
         for (number, buffer) in self.capture.launch().buffers.iter().enumerate() {
-            if Past::pages_of(buffer.address.0, buffer.size).any(|page| before.contains(&page)) {
-                past.pages.extend(Past::pages_of(self.placement.address(number), buffer.size));
+            let pages = Past::pages_of(buffer.address.0, buffer.size);
+            if let Some(ctas) = pages.filter_map(|page| before.get(&page).copied()).max() {
+                let pages = Past::pages_of(self.placement.address(number), buffer.size);
+                past.pages.extend(pages.map(|address| UsedPage { address, ctas }));
             }
         }
         past

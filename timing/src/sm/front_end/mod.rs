@@ -384,6 +384,13 @@ impl Fetch {
         }
     }
 
+    /// Warps have executed a line of which nothing else is known.
+    pub fn warm_other(&mut self, spec: &FrontEndSpec, line: u64) {
+        if spec.organisation == Organisation::PerSubCore && self.l0.look_up(line) == Lookup::Miss {
+            self.l0.fill(line, false);
+        }
+    }
+
     /// When it has something to do after a cycle.
     pub fn next_event(&self, cycle: u64) -> u64 {
         if self.wanted != 0 { cycle + 1 } else { self.arrivals.next() }

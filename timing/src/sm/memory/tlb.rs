@@ -133,6 +133,18 @@ impl Tlb {
         }
     }
 
+    /// The pages of so many bytes were used.
+    pub(super) fn warm_range(&mut self, spec: &TlbSpec, address: u64, bytes: u64) {
+        if spec.miss > 0 {
+            let (first, last) =
+                (spec.page_of(address), spec.page_of(address.saturating_add(bytes.max(1) - 1)));
+            // Of more than it has the last ones are there.
+            for page in first.max(last.saturating_sub(spec.pages.into()))..=last {
+                self.use_page(spec, page);
+            }
+        }
+    }
+
     /// A page is used, and is there from then on; says whether it was.
     fn use_page(&mut self, spec: &TlbSpec, page: u64) -> bool {
         if self.pages.first() == Some(&page) {

@@ -36,6 +36,11 @@ impl MemoryUnit {
         }
     }
 
+    /// The pages of so many bytes were used.
+    pub(crate) fn warm_pages(&mut self, address: u64, bytes: u64) {
+        self.state.tlb.warm_range(&self.gpu.tlb, address, bytes);
+    }
+
     /// A warp reads constants; lines of the instruction cache that those lie in which are not there are added to `missed`. Nothing is
     /// counted.
     pub(crate) fn warm_constants(&mut self, width: u8, execution: &Execution, missed: &mut Vec<u64>) {

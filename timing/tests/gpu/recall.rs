@@ -1,0 +1,91 @@
+//! What was executed elsewhere before a launch, and what of it the launch finds.
+
+use timing::gpu::Gpu;
+use timing::report::LaunchRecord;
+use warp_stream::{Executed, OperationClass, Past, Trace, UsedPage};
+
+use crate::script::{Script, count, launch, titan_v};
+
+const PAGE: u64 = 4 << 20;
+
+/// Each CTA loads a line of its own, and has four lines of code; 80 CTAs have an SM each.
+fn script(ctas: u32) -> Script {
+    let script = Script::new(ctas, 32).load(8, &[], |thread| PAGE + thread.number * 4);
+    let work = |script: Script, _| script.operation(OperationClass::Integer, 9, &[9]);
+    (0..30).fold(script, work).exit()
+}
+
+fn after(executed: &[Executed]) -> LaunchRecord {
+    let mut gpu = titan_v(&[]);
+    let script = script(80);
+    gpu.recall_code(&script, executed).unwrap();
+    launch(&mut gpu, &script)
+}
+
+fn executed(same: bool, ctas: u64, bytes: u64) -> Executed {
+    Executed { same, ctas, bytes }
+}
+
+fn lines(record: &LaunchRecord) -> u64 {
+    count(record, "front_end.l1_lines")
+}
+
+#[test]
+fn code_is_where_ctas_of_the_kernel_were() {
+    let cold = lines(&after(&[]));
+    assert!(cold > 0 && cold.is_multiple_of(80), "{cold}");
+    assert_eq!(lines(&after(&[executed(true, 1000, 0)])), 0);
+    assert_eq!(lines(&after(&[executed(true, 20, 0)])), cold / 80 * 60);
+    assert_eq!(lines(&after(&[executed(true, 20, 0), executed(true, 8, 0)])), cold / 80 * 60);
+}
+
+#[test]
+fn code_of_other_kernels_takes_the_place_of_what_was_executed_before() {
+    let [cold, small, large] = [0, 4 << 10, 1 << 20].map(|bytes| match bytes {
+        0 => lines(&after(&[executed(false, 1000, 1 << 20)])),
+        _ => lines(&after(&[executed(true, 1000, 0), executed(false, 1000, bytes)])),
+    });
+    assert_eq!((small, large), (0, cold));
+    let narrow = [executed(true, 1000, 0), executed(false, 40, 1 << 20)];
+    assert_eq!(lines(&after(&narrow)), cold / 2);
+    let before = [executed(false, 1000, 1 << 20), executed(true, 1000, 0)];
+    assert_eq!(lines(&after(&before)), 0);
+}
+
+fn recalled(past: &Past) -> Gpu {
+    let mut gpu = titan_v(&[]);
+    gpu.recall(past);
+    gpu
+}
+
+#[test]
+fn pages_are_in_the_tlbs_of_sms_that_have_used_them() {
+    let waits = |ctas: Option<u64>| {
+        let pages = ctas.into_iter().map(|ctas| UsedPage { address: PAGE, ctas }).collect();
+        let record = launch(&mut recalled(&Past { pages, ..Past::default() }), &script(80));
+        ["tlb.misses", "memory.page_walks"].map(|name| count(&record, name))
+    };
+    assert_eq!(waits(None), [80, 1]);
+    assert_eq!([waits(Some(0)), waits(Some(20)), waits(Some(1000))], [[80, 0], [60, 0], [0, 0]]);
+}
+
+#[test]
+fn a_sector_of_which_some_bytes_were_written_is_not_there() {
+    let there = |trace: Trace| {
+        let past = Past { traces: vec![Trace { line: PAGE, ..trace }], ..Past::default() };
+        count(&launch(&mut recalled(&past), &script(1)), "l2.global_read_hits")
+    };
+    let written = |bytes| Trace { written: 0xf, bytes, ..Trace::default() };
+    assert_eq!(there(Trace::default()), 0);
+    assert_eq!(there(written(u128::MAX)), 4);
+    assert_eq!(there(written(u128::MAX >> 8)), 3);
+    assert_eq!(there(Trace { read: 0b1000, ..written(u128::MAX >> 8) }), 4);
+}
+
+#[test]
+fn what_more_lines_came_after_than_l2_has_is_not_there() {
+    let trace = Trace { line: PAGE, read: 0xf, read_away: [0, 143, 145, 1000], ..Trace::default() };
+    let past = Past { traces: vec![trace], ..Past::default() };
+    // The L2 of a TITAN V has 4.5 MB: 144 times 256 lines.
+    assert_eq!(count(&launch(&mut recalled(&past), &script(1)), "l2.global_read_hits"), 2);
+}

@@ -10,8 +10,8 @@ use crate::process::process;
 use crate::profile::Profile;
 use functional::work::{self, Work};
 use launch_capture::{
-    About, Copies, Error, Groups, HeldLaunch, Launch, Launched, Marks, PLAN_FORMAT, Plan, REPRESENTATIVES,
-    Selection, StreamWriter, TOLERANCE,
+    About, Area, Copies, Error, Groups, HeldLaunch, Launch, Launched, Marks, PLAN_FORMAT, Plan,
+    REPRESENTATIVES, Selection, StreamWriter, TOLERANCE,
 };
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -135,18 +135,30 @@ pub(crate) fn copied(copy: Copy) {
     count(&mut stream.progress.lock().copies, copy.bytes);
 }
 
-/// Bytes have been copied within the device, or filled. The stream has no such entries: its launches find their memory as it was.
+/// Bytes have been copied within the device, or filled.
 pub(crate) fn transferred(transfer: &Transfer) {
     let Some(stream) = stream() else { return };
-    if let Some(planner) = &stream.planner {
-        let recency = &mut *planner.work.recency().lock();
-        let mut touch = |rows: &Rows, writes| rows.each(|row| recency.copy(row, rows.width, writes));
-        transfer.from.iter().for_each(|from| touch(from, false));
-        touch(&transfer.to, true);
+    match &stream.planner {
+        Some(planner) => {
+            let recency = &mut *planner.work.recency().lock();
+            let mut touch = |rows: &Rows, writes| rows.each(|row| recency.copy(row, rows.width, writes));
+            transfer.from.iter().for_each(|from| touch(from, false));
+            touch(&transfer.to, true);
+        }
+        None => {
+            let Transfer { to, from } = transfer;
+            let entry = launch_capture::Transfer { to: area(to), from: from.as_ref().map(area) };
+            stream.write(|writer| writer.transfer(&entry));
+        }
     }
     let progress = &mut *stream.progress.lock();
     let of_kind = if transfer.from.is_some() { &mut progress.device_copies } else { &mut progress.fills };
     count(of_kind, transfer.bytes());
+}
+
+fn area(rows: &Rows) -> Area {
+    let Rows { address, width, height, depth, pitch, slice } = *rows;
+    Area { address, width, height, depth, pitch, slice }
 }
 
 fn count(copies: &mut Copies, bytes: u64) {

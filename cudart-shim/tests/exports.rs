@@ -79,6 +79,7 @@ fn the_core_exports_what_fronts_nvtx_and_the_command_look_for_and_nothing_else()
                 "voltsim_core_read",
                 "voltsim_core_last",
                 "voltsim_core_recall",
+                "voltsim_core_transfer",
                 "voltsim_core_write",
                 "voltsim_refused_kernel",
             ]

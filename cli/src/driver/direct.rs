@@ -3,14 +3,19 @@
 use std::ffi::c_int;
 use std::path::Path;
 
+use launch_capture::Transfer;
 use libloading::Library;
+use serde::Serialize;
 use voltsim_checkpoint::codec;
 use warp_stream::Past;
 
 use super::{Driver, DriverError};
 
+/// `CUDA_ERROR_INVALID_VALUE`.
+const INVALID_VALUE: c_int = 1;
+
 type Write = unsafe extern "C" fn(u64, *const u8, usize) -> c_int;
-type Recall = unsafe extern "C" fn(*const u8, usize) -> c_int;
+type Told = unsafe extern "C" fn(*const u8, usize) -> c_int;
 type Last = unsafe extern "C" fn();
 type Read = unsafe extern "C" fn(u64, *mut u8, usize) -> c_int;
 
@@ -18,7 +23,8 @@ type Read = unsafe extern "C" fn(u64, *mut u8, usize) -> c_int;
 pub(super) struct Direct {
     write: Write,
     read: Read,
-    recall: Recall,
+    recall: Told,
+    transfer: Told,
     last: Last,
 }
 
@@ -33,6 +39,7 @@ impl Direct {
                 write: *library.get(b"voltsim_core_write\0").ok()?,
                 read: *library.get(b"voltsim_core_read\0").ok()?,
                 recall: *library.get(b"voltsim_core_recall\0").ok()?,
+                transfer: *library.get(b"voltsim_core_transfer\0").ok()?,
                 last: *library.get(b"voltsim_core_last\0").ok()?,
             };
             std::mem::forget(library);
@@ -59,9 +66,20 @@ impl Driver {
 
     /// Tells a timing model, if there is one, what came before the next launch. Whether it understands.
     pub(crate) fn recall(&self, past: &Past) -> bool {
-        let Ok(bytes) = codec::encode(past) else { return false };
+        self.tell(|direct| direct.recall, past)
+    }
+
+    /// Has a timing model, if there is one, spend the time of a copy within the device or a fill.
+    pub(crate) fn transfer(&self, transfer: &Transfer) -> Result<(), DriverError> {
+        let done = self.tell(|direct| direct.transfer, transfer);
+        self.check("voltsim_core_transfer", if done { 0 } else { INVALID_VALUE })
+    }
+
+    fn tell(&self, told: impl FnOnce(&Direct) -> Told, what: &impl Serialize) -> bool {
+        let Some(direct) = &self.direct else { return true };
+        let Ok(bytes) = codec::encode(what) else { return false };
         // SAFETY: the bytes are ours; nothing runs between two launches.
-        self.direct.as_ref().is_none_or(|direct| unsafe { (direct.recall)(bytes.as_ptr(), bytes.len()) } == 0)
+        unsafe { told(direct)(bytes.as_ptr(), bytes.len()) == 0 }
     }
 
     /// Tells a timing model, if there is one, that nobody needs what the next launch leaves in memory and caches.

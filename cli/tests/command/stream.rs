@@ -90,6 +90,34 @@ fn launches_of_a_stream_take_as_long_as_in_their_program_but_for_the_pages_of_va
 }
 
 #[test]
+fn fills_and_copies_within_the_device_take_as_long_as_in_their_program() {
+    let captured = Captured::transfers();
+    let place = &captured.place;
+    let timed = |start: &[&str], file: &str, end: &[&str]| {
+        let detailed = ["--mode", "detailed", "--statistics", file];
+        let outcome = place.voltsim(&[start, &detailed, end].concat());
+        assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+        let statistics: Value = serde_json::from_str(&place.read(file)).unwrap();
+        let about = |it: &Value| (it["kind"].clone(), it["bytes"].clone(), it["cycles"].as_u64().unwrap());
+        statistics["transfers"].as_array().unwrap().iter().map(about).collect::<Vec<_>>()
+    };
+    let program = timed(&["run"], "program.json", &["--", "./launches"]);
+    assert_eq!(program.len(), 4);
+    assert_eq!(place.voltsim(&["run", "--image", "all.vks", "--", "./launches"]).status, 0);
+    let stream = timed(&["resume", "all.vks"], "stream.json", &[]);
+    assert_eq!(program.len(), stream.len());
+    for ((kind, bytes, cycles), (kind_2, bytes_2, cycles_2)) in program.iter().zip(&stream) {
+        assert_eq!((kind, bytes), (kind_2, bytes_2));
+        assert!(cycles.abs_diff(*cycles_2) <= cycles / 100, "{cycles} and {cycles_2} cycles");
+    }
+    let info = place.voltsim(&["checkpoint", "info", "all.vks"]).stdout;
+    assert!(
+        info.contains("in device   2, 524288 bytes") && info.contains("fills       2, 287744 bytes"),
+        "{info}"
+    );
+}
+
+#[test]
 fn a_stream_has_no_program_and_a_checkpoint_has_one() {
     let captured = streamed();
     let outcome = captured.place.voltsim(&["resume", "all.vks", "--", "true"]);

@@ -11,6 +11,7 @@
 //! Many of them are a kernel stream, one file. The simulator writes folders and streams, `voltsim replay`, `compare`, `resume`
 //! and `sweep` read them. Nothing here knows the simulator.
 
+mod area;
 mod capture;
 mod error;
 mod folder;
@@ -26,6 +27,7 @@ mod until_stable;
 mod warm_up;
 mod words;
 
+pub use area::{Area, Transfer};
 pub use capture::Capture;
 pub use error::Error;
 pub use folder::{MANIFEST, RESULTS, Results, ResultsWriter, Writer, is_capture};

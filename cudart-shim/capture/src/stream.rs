@@ -18,6 +18,7 @@ use voltsim_checkpoint::frame::{File, FileWriter, Schema};
 use voltsim_checkpoint::journal::{JournalReader, JournalWriter};
 use warp_stream::Past;
 
+use crate::area::Transfer;
 use crate::capture::Capture;
 use crate::error::Error;
 use crate::held::HeldLaunch;
@@ -31,7 +32,7 @@ const ENTRIES: &str = "entries";
 /// Bytes that a record may take in memory.
 const LIMIT: usize = 1 << 30;
 
-/// The version that is written. Version 2 tells less of what came before launches.
+/// The version that is written. Version 2 tells less of what came before launches, and no copies within the device and fills.
 const VERSION: u32 = 3;
 
 fn about_schema(version: u32) -> Schema {
@@ -76,6 +77,8 @@ pub enum Entry {
         /// Bytes.
         bytes: u64,
     },
+    /// A copy within the device, or a fill.
+    Transfer(Transfer),
 }
 
 /// Writes a kernel stream. The file has its name when it is finished.
@@ -116,6 +119,11 @@ impl StreamWriter {
     /// Adds a copy.
     pub fn copy(&mut self, to_device: bool, address: u64, bytes: u64) -> Result<(), Error> {
         self.entry(&Entry::Copy { to_device, address, bytes })
+    }
+
+    /// Adds a copy within the device, or a fill.
+    pub fn transfer(&mut self, transfer: &Transfer) -> Result<(), Error> {
+        self.entry(&Entry::Transfer(*transfer))
     }
 
     fn entry(&mut self, entry: &Entry) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use launch_capture::{Buffer, Capture, Entry, KernelStream, Launch};
+use launch_capture::{Buffer, Capture, Entry, KernelStream, Launch, Transfer};
 
 use crate::failure::Failure;
 
@@ -15,21 +15,27 @@ pub(super) fn info(file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let about = stream.about();
     writeln!(out, "kernel stream of {}, by Voltsim {}", about.command.join(" "), about.voltsim)?;
     writeln!(out, "device      {}", about.device)?;
-    let (mut kernels, mut copies, mut bytes) = (BTreeMap::<&str, u64>::new(), 0_u64, 0_u64);
+    let mut kernels = BTreeMap::<&str, u64>::new();
+    let [mut copies, mut device_copies, mut fills] = [(0_u64, 0_u64); 3];
+    let count = |(number, bytes): &mut (u64, u64), more: u64| {
+        *number += 1;
+        *bytes = bytes.saturating_add(more);
+    };
     for entry in stream.entries() {
         match entry {
             Entry::Launch { kernel, .. } => *kernels.entry(kernel).or_default() += 1,
-            Entry::Copy { bytes: copied, .. } => {
-                copies += 1;
-                bytes = bytes.saturating_add(*copied);
-            }
+            Entry::Copy { bytes, .. } => count(&mut copies, *bytes),
+            Entry::Transfer(Transfer { to, from: Some(_) }) => count(&mut device_copies, to.bytes()),
+            Entry::Transfer(Transfer { to, from: None }) => count(&mut fills, to.bytes()),
         }
     }
     writeln!(out, "launches    {}", kernels.values().sum::<u64>())?;
     for (kernel, launches) in kernels {
         writeln!(out, "            {launches} of {kernel}")?;
     }
-    writeln!(out, "copies      {copies}, {bytes} bytes")?;
+    writeln!(out, "copies      {}, {} bytes", copies.0, copies.1)?;
+    writeln!(out, "in device   {}, {} bytes", device_copies.0, device_copies.1)?;
+    writeln!(out, "fills       {}, {} bytes", fills.0, fills.1)?;
     Ok(())
 }
 
@@ -64,6 +70,12 @@ fn told(entry: &Entry) -> String {
         Entry::Launch { number, kernel, .. } => format!("launch {number} of {kernel}"),
         Entry::Copy { to_device: true, address, bytes } => format!("copy of {bytes} bytes to {address:#x}"),
         Entry::Copy { address, bytes, .. } => format!("copy of {bytes} bytes from {address:#x}"),
+        Entry::Transfer(Transfer { to, from: None }) => {
+            format!("fill of {} bytes at {:#x}", to.bytes(), to.address)
+        }
+        Entry::Transfer(Transfer { to, from: Some(from) }) => {
+            format!("copy of {} bytes from {:#x} to {:#x}", to.bytes(), from.address, to.address)
+        }
     }
 }
 

@@ -128,14 +128,21 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Copies once more what was copied before a launch, for the time that it takes and what it leaves in caches; the memory is as
-/// it has to be already. Copies of memory that the launch cannot reach are left out.
-fn again(driver: &Driver, ground: &Ground, copy: &Entry) -> Result<(), DriverError> {
-    match *copy {
-        Entry::Copy { to_device, address, bytes } if ground.has(address, address.saturating_add(bytes)) => {
+/// Copies, and fills, once more what was copied and filled before a launch, for the time that it takes and what it leaves in caches;
+/// the memory is as it has to be already. What takes memory that the launch cannot reach is left out.
+fn again(driver: &Driver, ground: &Ground, entry: &Entry) -> Result<(), DriverError> {
+    match entry {
+        Entry::Copy { to_device, address, bytes } if ground.has(*address, address.saturating_add(*bytes)) => {
             match to_device {
-                true => driver.write(address, &driver.peek(address, bytes)?),
-                false => driver.read(address, bytes).map(drop),
+                true => driver.write(*address, &driver.peek(*address, *bytes)?),
+                false => driver.read(*address, *bytes).map(drop),
+            }
+        }
+        Entry::Transfer(transfer) => {
+            let mut areas = [Some(transfer.to), transfer.from].into_iter().flatten();
+            match areas.all(|area| ground.has(area.address, area.end())) {
+                true => driver.transfer(transfer),
+                false => Ok(()),
             }
         }
         _ => Ok(()),

@@ -50,6 +50,11 @@ impl Captured {
         captured
     }
 
+    /// The program that fills memory and copies it within the device.
+    pub(crate) fn transfers() -> Captured {
+        Captured::compiled("transfers.c", "kernels.h", KERNELS)
+    }
+
     /// The program whose launches have many waves of CTAs on a small GPU.
     pub(crate) fn waves() -> Captured {
         Captured::compiled("waves.c", "kernels.h", include_str!("waves.ptx"))

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ptx_frontend::Module;
 use ptx_frontend::analyse::ControlFlow;
 use ptx_frontend::ir::Function;
-use ptx_frontend::lower::{contract, listing, lower, rewrite};
+use ptx_frontend::lower::{SharedAddresses, contract, listing, lower, rewrite};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (options, files): (Vec<String>, Vec<String>) =
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             rewrite(&mut function);
             let flow = ControlFlow::of(&function);
             let replacements = contract(&mut function, &flow);
-            let lowered = lower(&function, &flow, &replacements);
+            let lowered = lower(&function, &flow, &replacements, &SharedAddresses::declared(&function));
             println!(
                 "{name}\t{}\t{}\t{}",
                 function.instructions.len(),

@@ -10,7 +10,9 @@ use ptx_frontend::Module;
 use ptx_frontend::analyse::{ControlFlow, reads, writes};
 use ptx_frontend::ir::{AddressBase, Function, Instruction, Operand};
 use ptx_frontend::isa::{Effect, Integer, Modifier, Op};
-use ptx_frontend::lower::{LoweredFunction, Replacements, contract, listing, lower, rewrite};
+use ptx_frontend::lower::{
+    LoweredFunction, Replacements, SharedAddresses, contract, listing, lower, rewrite,
+};
 
 struct Lowered {
     name: String,
@@ -24,7 +26,7 @@ fn lowered(mut function: Arc<Function>) -> Lowered {
     rewrite(&mut function);
     let flow = ControlFlow::of(&function);
     let replacements = contract(&mut function, &flow);
-    let lowered = lower(&function, &flow, &replacements);
+    let lowered = lower(&function, &flow, &replacements, &SharedAddresses::declared(&function));
     Lowered { name: function.name.clone(), function, flow, replacements, lowered }
 }
 

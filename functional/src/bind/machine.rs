@@ -198,7 +198,7 @@ impl Binder<'_, '_> {
             for &instruction in effects {
                 self.forbid_deferral(position);
                 self.bind_at(instruction.0 as usize)?;
-                self.keep_note(position, number, lowered);
+                self.keep_note(position, number, instruction, lowered);
             }
             if self.linker.code.len() == first_op {
                 let nothing = self.unguarded(control::uncounted_nothing);
@@ -319,10 +319,26 @@ impl Binder<'_, '_> {
     }
 
     /// Keeps what was noted of the instruction just bound, if its machine instruction has a use for it.
-    fn keep_note(&mut self, position: u32, number: usize, lowered: &LoweredFunction) {
+    fn keep_note(
+        &mut self,
+        position: u32,
+        number: usize,
+        instruction: InstructionIndex,
+        lowered: &LoweredFunction,
+    ) {
         let ops = self.linker.code.len();
         let note = self.noted.as_mut().and_then(|noted| noted.take(ops));
-        let (Some(note), Some(machine)) = (note, &mut self.linker.machine) else { return };
+        let (Some(mut note), Some(machine)) = (note, &mut self.linker.machine) else { return };
+        let known = machine.note_of.get(position as usize).and_then(|&note| machine.notes.get(note as usize));
+        if let Some(Note { told: Told::Access(Addresses::Within(_), _), .. }) = known {
+            // It has told of the others' accesses, too.
+            return;
+        }
+        if let Told::Access(Addresses::Row(site), _) = note.told
+            && lowered.joined.binary_search(&instruction).is_ok()
+        {
+            note.told = Told::Access(Addresses::Within(site), None);
+        }
         let accesses = lowered.instructions.get(number).is_some_and(|i| i.memory.is_some());
         if accesses || !matches!(note.told, Told::Access(..)) {
             if let Some(slot) = machine.note_of.get_mut(position as usize) {

@@ -343,7 +343,9 @@ impl<'l, 'a> Binder<'l, 'a> {
 
     fn run(mut self) -> Result<BoundFunction, BindError> {
         let source = Arc::clone(&self.source);
-        let lowered = self.is_timed().then(|| lower(&source, &self.flow, &self.replacements));
+        let lowered = self
+            .is_timed()
+            .then(|| lower(&source, &self.flow, &self.replacements, &self.linker.shared_addresses(&source)));
         self.share_rows(lowered.as_ref());
         self.keep_stack();
         if let Some(lowered) = lowered {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ptx_frontend::ir::{self, AddressBase, ExternalId, Space};
+use ptx_frontend::lower::SharedAddresses;
 
 use super::{BindError, Binder, Linker};
 use crate::engine::native;
@@ -197,6 +198,22 @@ pub fn static_name(source: &ir::Function, variable: &ir::Variable) -> String {
 }
 
 impl Linker<'_> {
+    /// Where the shared variables lie that `source` names. All have been added.
+    pub(super) fn shared_addresses(&self, source: &ir::Function) -> SharedAddresses {
+        let own = |variable: &ir::Variable| {
+            let is_shared = variable.space == Space::Shared;
+            is_shared.then(|| self.shared.offset(&shared_name(source, variable)).into())
+        };
+        let of_module = |external: &ir::External| match self.addresses.symbol(&external.name) {
+            Some(SymbolAddress::Shared { .. }) => Some(self.shared.offset(&external.name).into()),
+            _ => None,
+        };
+        SharedAddresses {
+            variables: source.variables.iter().map(own).collect(),
+            externals: source.externals.iter().map(of_module).collect(),
+        }
+    }
+
     /// Adds the shared variables that `source` declares or uses, and wants the functions that it calls.
     pub(super) fn discover(&mut self, source: &ir::Function) -> Result<(), BindError> {
         for variable in source.variables.iter().filter(|variable| variable.space == Space::Shared) {

@@ -46,6 +46,9 @@ impl OpPlace {
 pub(crate) enum Addresses {
     /// In a row.
     Row(SiteAddress),
+    /// In a row, of the first of several accesses that the machine instruction makes in one, which begins at the multiple of its
+    /// width before that.
+    Within(SiteAddress),
     /// A tile of a matrix: that of this number of the program, at the address in a row.
     Tile { site: SiteAddress, tile: u32 },
     /// At an offset of the kernel's parameters, for all lanes.

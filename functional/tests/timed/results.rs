@@ -57,6 +57,30 @@ fn a_barrier_lets_warps_see_each_other_through_shared_memory() {
 }
 
 #[test]
+fn loads_that_are_joined_load_what_each_of_them_says() {
+    let body = "
+        .shared .align 16 .b8 buffer[2048];
+        mov.u32 %r5, buffer; mad.lo.u32 %r6, %r1, 4, %r5; st.shared.u32 [%r6], %r4; add.u32 %r7, %r4, 1000;
+        st.shared.u32 [%r6+1024], %r7; bar.sync 0; and.b32 %r8, %r1, 31; mad.lo.u32 %r8, %r8, 16, %r5;
+        ld.shared.u32 %r10, [%r8+4]; ld.shared.v2.u32 {%r11, %r12}, [%r8+8]; ld.shared.u64 %rd6, [%r8+1024];
+        ld.shared.u64 %rd7, [%r8+1032]; mov.b64 {%r13, %r14}, %rd6; mov.b64 {%r15, %r16}, %rd7;
+        mad.lo.u32 %r20, %r10, 3, %r11; mad.lo.u32 %r20, %r20, 3, %r12; mad.lo.u32 %r20, %r20, 3, %r13;
+        mad.lo.u32 %r20, %r20, 3, %r14; mad.lo.u32 %r20, %r20, 3, %r15; mad.lo.u32 %r20, %r20, 3, %r16;
+        setp.gt.u32 %p1, %r1, 99; @%p1 ld.shared.u32 %r21, [%r8+16]; @%p1 ld.shared.u32 %r22, [%r8+20];
+        @%p1 mad.lo.u32 %r20, %r21, 5, %r20; @%p1 mad.lo.u32 %r20, %r22, 5, %r20;
+        st.global.u32 [%rd3], %r20; ret;";
+    let expected = (0..512_u32).map(|thread| {
+        let (cta, lane) = (thread / 256 * 256, thread % 32 * 4);
+        let word = |n: u32| cta + lane + n;
+        let far = [1000, 1001, 1002, 1003].map(word);
+        let wanted = [word(1), word(2), word(3)].into_iter().chain(far);
+        let sum = wanted.reduce(|sum, next| sum * 3 + next).unwrap();
+        if thread % 256 > 99 { word(4) * 5 + word(5) * 5 + sum } else { sum }
+    });
+    leaves(&kernel(body), (2, 256), &expected.collect::<Vec<_>>());
+}
+
+#[test]
 fn a_barrier_counts_the_lanes_whose_predicate_holds() {
     leaves(
         &kernel(
@@ -211,6 +235,39 @@ fn a_wild_address_is_a_fault_that_names_thread_and_instruction() {
     assert_eq!(fault.kind, FaultKind::IllegalAddress { address: 64, width: 4, lane: 5 });
     assert_eq!(fault.thread, Some([5, 0, 0]));
     assert_eq!(fault.spot.instruction, "st.global.u32 [%rd4], %r4;");
+}
+
+#[test]
+fn stores_that_are_joined_store_what_each_of_them_says() {
+    let body = "
+        .shared .align 16 .b8 buffer[4096];
+        mov.u32 %r5, buffer; mad.lo.u32 %r6, %r1, 16, %r5; mul.lo.u32 %r7, %r4, 3; mul.lo.u32 %r8, %r4, 5;
+        st.shared.u32 [%r6+12], %r8; st.shared.u32 [%r6], %r4; st.shared.u32 [%r6+8], 0;
+        st.shared.u32 [%r6+4], %r7; setp.lt.u32 %p1, %r1, 40;
+        @%p1 st.shared.u32 [%r6+8], %r7; @%p1 st.shared.u32 [%r6+12], %r7;
+        bar.sync 0; xor.b32 %r9, %r1, 255; mad.lo.u32 %r9, %r9, 16, %r5; ld.shared.u32 %r10, [%r9+12];
+        ld.shared.u32 %r11, [%r9+4]; ld.shared.u32 %r12, [%r9]; ld.shared.u32 %r13, [%r9+8];
+        mad.lo.u32 %r20, %r10, 7, %r11; mad.lo.u32 %r20, %r20, 7, %r12; mad.lo.u32 %r20, %r20, 7, %r13;
+        st.global.u32 [%rd3], %r20; ret;";
+    let expected = (0..512_u32).map(|thread| {
+        let of = thread ^ 255;
+        let (third, fourth) = if of % 256 < 40 { (of * 3, of * 3) } else { (0, of * 5) };
+        [fourth, of * 3, of, third].into_iter().reduce(|sum, next| sum * 7 + next).unwrap()
+    });
+    leaves(&kernel(body), (2, 256), &expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn of_loads_that_are_joined_the_one_at_a_wild_address_is_the_fault() {
+    let bench = Bench::new(&kernel(
+        ".shared .align 16 .b8 buffer[40]; mov.u32 %r5, buffer; ld.shared.u32 %r6, [%r5+32];
+         ld.shared.u32 %r7, [%r5+36]; ld.shared.u32 %r8, [%r5+40]; add.u32 %r6, %r6, %r7;
+         add.u32 %r6, %r6, %r8; st.global.u32 [%rd3], %r6; ret;",
+    ));
+    let out = bench.words(&[0; 64]);
+    let LaunchError::Fault(fault) = bench.launch(Order::InTurn, 1, 32, out).unwrap_err() else { panic!() };
+    assert_eq!(fault.kind, FaultKind::IllegalAddress { address: 40, width: 4, lane: 0 });
+    assert_eq!(fault.spot.instruction, "ld.shared.u32 %r8, [%r5+40];");
 }
 
 #[test]

@@ -42,6 +42,39 @@ fn addresses_are_told_lane_by_lane_with_their_space() {
 }
 
 #[test]
+fn of_loads_that_are_joined_one_access_is_told_that_has_the_bytes_of_all() {
+    let bench = Bench::new(&kernel(
+        ".shared .align 4 .b8 first[4]; .shared .align 16 .b8 buffer[1024]; st.shared.u32 [first], %r1;
+         mov.u32 %r5, buffer; mad.lo.u32 %r6, %r1, 16, %r5; setp.lt.u32 %p1, %r1, 8;
+         @%p1 ld.shared.u32 %r7, [%r6+12]; @%p1 ld.shared.u32 %r8, [%r6+4]; @%p1 ld.shared.u32 %r9, [%r6+8];
+         @%p1 st.global.u32 [%rd3], %r7; @%p1 st.global.u32 [%rd3+4], %r8; @%p1 st.global.u32 [%rd3+8], %r9;
+         ret;",
+    ));
+    let out = bench.words(&[0; 64]);
+    let steps = bench.launch(Order::InTurn, 1, 32, out).unwrap();
+    let loads: Vec<&Step> = accesses(&steps, OperationClass::Load);
+    let [load] = loads[..] else { panic!("{loads:?}") };
+    assert_eq!((load.space, load.active), (MemorySpace::Shared, 0xff));
+    assert_eq!(load.instruction.memory.map(|memory| memory.width), Some(16));
+    assert_eq!([0, 1, 7].map(|lane| load.addresses[lane]), [16, 32, 128]);
+    assert_eq!(load.instruction.ptx, 3);
+}
+
+#[test]
+fn of_stores_that_are_joined_one_access_is_told_that_has_the_bytes_of_all() {
+    let bench = Bench::new(&kernel(
+        ".shared .align 16 .b8 buffer[1024]; mov.u32 %r5, buffer; mad.lo.u32 %r6, %r1, 16, %r5;
+         st.shared.u32 [%r6+12], %r1; st.shared.u32 [%r6+4], %r2; st.shared.u32 [%r6+8], %r1;
+         ld.shared.u32 %r7, [%r6+8]; st.global.u32 [%rd3], %r7; ret;",
+    ));
+    let out = bench.words(&[0; 64]);
+    let steps = bench.launch(Order::InTurn, 1, 32, out).unwrap();
+    let stores = accesses(&steps, OperationClass::Store);
+    let told = |store: &&Step| (store.instruction.memory.map(|memory| memory.width), store.addresses[1]);
+    assert_eq!(stores[..2].iter().map(told).collect::<Vec<_>>(), [(Some(8), 24), (Some(4), 20)]);
+}
+
+#[test]
 fn a_parameter_that_is_indexed_is_told_by_its_place_in_the_constant_bank() {
     let bench = Bench::new(&kernel(
         "mov.u64 %rd6, out; and.b32 %r5, %r1, 4; cvt.u64.u32 %rd7, %r5; add.s64 %rd6, %rd6, %rd7;

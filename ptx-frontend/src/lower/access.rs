@@ -49,13 +49,18 @@ fn space(i: &Instruction) -> MemorySpace {
 
 /// Bytes of a lane: those of the value that is loaded or stored.
 fn width(function: &Function, i: &Instruction) -> u8 {
-    let element = i.last_type().map_or(4, ScalarType::bytes);
-    let bytes = match i.op {
+    let of_registers = match i.op {
         Op::Matrix(_) => registers_of_vectors(function, i),
         Op::Texture(_) => i.ty(0).map_or(4, ScalarType::bytes) * i.vector_length() as u32,
-        _ => element * i.vector_length() as u32,
+        _ => return bytes(i),
     };
-    bytes.clamp(1, LARGEST) as u8
+    of_registers.clamp(1, LARGEST) as u8
+}
+
+/// Bytes of a lane of a load or store.
+pub(super) fn bytes(i: &Instruction) -> u8 {
+    let element = i.last_type().map_or(4, ScalarType::bytes);
+    (element * i.vector_length() as u32).clamp(1, LARGEST) as u8
 }
 
 fn registers_of_vectors(function: &Function, i: &Instruction) -> u32 {

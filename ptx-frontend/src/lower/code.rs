@@ -57,6 +57,8 @@ pub(super) struct Node {
     pub(super) deferred: bool,
     /// The PTX instruction that takes effect with it.
     pub(super) effect: Option<u32>,
+    /// Those whose accesses it makes too, and which take effect after that one, in this order.
+    pub(super) joined: Vec<u32>,
     /// Line of the PTX text.
     pub(super) line: u32,
 }
@@ -75,8 +77,14 @@ impl Node {
             guarded: false,
             deferred: false,
             effect: None,
+            joined: Vec::new(),
             line,
         }
+    }
+
+    /// The PTX instructions that take effect with it.
+    pub(super) fn effects(&self) -> impl Iterator<Item = u32> + '_ {
+        self.effect.into_iter().chain(self.joined.iter().copied())
     }
 
     /// Virtual registers read.

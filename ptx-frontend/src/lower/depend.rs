@@ -6,6 +6,7 @@ use crate::analyse::writes;
 use crate::ir::{AddressBase, Instruction, Operand};
 use crate::isa::{Effect, Integer, Memory, Modifier, Op, SpecialRegister};
 
+use super::access::bytes;
 use super::code::{Kind, Node};
 use super::fold::Folds;
 use super::values::Values;
@@ -16,6 +17,9 @@ pub(super) struct Dependences {
     pub(super) after: Vec<Vec<u32>>,
     /// How many each waits for.
     pub(super) before: Vec<u32>,
+    /// Where the accesses to memory lie, as far as the code tells: what the address counts from, and how far it is from
+    /// there.
+    pub(super) places: Vec<Option<(Origin, i64)>>,
 }
 
 /// Who has written a value and who has read it since.
@@ -26,7 +30,7 @@ struct Trail {
 }
 
 /// What an address counts from: a base, which of its values in the block, and the variable that is added.
-type Origin = (AddressBase, u32, Option<u32>);
+pub(super) type Origin = (AddressBase, u32, Option<u32>);
 
 /// The carry flag, among the registers.
 const CARRY: u32 = u32::MAX;
@@ -68,7 +72,11 @@ impl Dependences {
         let mut builder = Builder {
             values,
             folds,
-            dependences: Dependences { after: vec![Vec::new(); nodes.len()], before: vec![0; nodes.len()] },
+            dependences: Dependences {
+                after: vec![Vec::new(); nodes.len()],
+                before: vec![0; nodes.len()],
+                places: vec![None; nodes.len()],
+            },
             words: Default::default(),
             predicates: Default::default(),
             registers: Default::default(),
@@ -110,7 +118,7 @@ impl Builder<'_> {
         let predicates_read = node.predicates_read.clone();
         let predicates_written = node.predicates_written.clone();
         self.values(|builder| &mut builder.predicates, at, &predicates_read, &predicates_written);
-        if let Some(effect) = node.effect {
+        for effect in node.effects() {
             self.effect(at, node, effect);
         }
         use OperationClass::{Barrier, Fence, Nothing, WarpBarrier};
@@ -212,12 +220,15 @@ impl Builder<'_> {
             return;
         }
         let (base, offset) = self.address(effect);
+        self.dependences.places[at as usize] = base.map(|base| (base, offset));
+        // One that was joined moves bytes of others too.
+        let own = self.values.instruction(effect).filter(|_| !node.joined.is_empty()).map(bytes);
         let place = Place {
             node: at,
             space: memory.space,
             base,
             from: offset,
-            to: offset + i64::from(memory.width),
+            to: offset + i64::from(own.unwrap_or(memory.width)),
             writes: memory.kind != AccessKind::Load,
             ordered: memory.cache == CacheOperator::Coherent
                 || matches!(memory.kind, AccessKind::Atomic | AccessKind::Reduction),

@@ -39,6 +39,7 @@ pub(super) fn emit(
             *position = out.first;
         }
     }
+    out.lowered.joined.sort_unstable();
     out.lowered.registers = allocation.registers;
     out.lowered
 }
@@ -69,7 +70,7 @@ impl Output<'_> {
         let begins = self.lowered.order.is_empty();
         self.first = if begins { 0 } else { self.lowered.instructions.len() as u32 };
         for node in nodes {
-            self.pending.extend(node.effect);
+            self.pending.extend(node.effects());
             if self.is_machine_instruction(node) {
                 self.push(node);
             } else if node.deferred {
@@ -123,6 +124,9 @@ impl Output<'_> {
             line: node.line,
             ptx: 0,
         });
+        if !node.joined.is_empty() {
+            self.lowered.joined.extend(node.effect.map(InstructionIndex));
+        }
         let start = self.lowered.order.len() as u32;
         self.lowered.effects.push(start..start);
         self.join_last();

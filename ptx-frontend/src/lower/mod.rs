@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! contract ──► rewrite ──► values (who writes and reads what) ──► fold (what becomes part of what) ──► select (nodes
-//! over virtual registers) ──► dead ──► schedule ──► allocate ──► emit
+//! over virtual registers) ──► dead ──► join (several accesses become one) ──► schedule ──► allocate ──► emit
 //! ```
 //!
 //! Every instruction of PTX takes effect with exactly one machine instruction; those that need none of their own take
@@ -21,8 +21,10 @@ mod emit;
 mod evaluate;
 mod fold;
 mod interference;
+mod join;
 mod listing;
 mod live;
+mod low_bits;
 mod recipe;
 mod rewrite;
 mod schedule;
@@ -39,6 +41,7 @@ use crate::isa::Effect;
 
 pub use contract::{Replacements, contract};
 pub use listing::listing;
+pub use low_bits::SharedAddresses;
 pub use rewrite::{rewrite, rewrite_contracted};
 
 /// Registers that values may take before the order of the code spares them: as many as leave an SM all its warps, less
@@ -58,6 +61,9 @@ pub struct LoweredFunction {
     /// For each PTX instruction, the machine instruction with which it takes effect; for one that begins a basic block,
     /// where the block begins.
     pub position: Vec<u32>,
+    /// Of each machine instruction that makes the accesses of several PTX instructions, the first of these, in ascending
+    /// order. Together they lie in as many bytes as the machine instruction accesses, at a multiple of that.
+    pub joined: Vec<InstructionIndex>,
     /// 32-bit registers of a thread, as an assembler would allot them.
     pub registers: u32,
 }
@@ -71,11 +77,17 @@ impl LoweredFunction {
 
 /// Lowers a function that [`contract`] and [`rewrite_contracted`] have been over; `replacements` are what they gave, and
 /// `flow` is of what they left.
-pub fn lower(function: &Function, flow: &ControlFlow, replacements: &Replacements) -> LoweredFunction {
+pub fn lower(
+    function: &Function,
+    flow: &ControlFlow,
+    replacements: &Replacements,
+    addresses: &SharedAddresses,
+) -> LoweredFunction {
     let values = values::Values::of(function, flow, replacements);
     let folds = fold::Folds::of(&values, function.instructions.len());
     let mut code = select::select(function, flow, &values, &folds);
     dead::drop_dead(&mut code, flow);
+    join::join(function, &mut code, &values, &folds, addresses);
     let calls = function.instructions.iter().any(|i| i.op.line().effect == Effect::Call);
     let ordered = |room: usize| {
         let mut code = code.clone();

@@ -35,6 +35,12 @@ pub(super) fn resolve(w: &Running<'_>, from: Addresses, memory: MemoryOperation,
             site.read_to(w, &mut execution.addresses);
             place(w, site.space, memory, execution);
         }
+        Addresses::Within(site) => {
+            site.read_to(w, &mut execution.addresses);
+            let start = !(u64::from(memory.width) - 1);
+            execution.addresses.iter_mut().for_each(|address| *address &= start);
+            place(w, site.space, memory, execution);
+        }
         Addresses::Tile { site, tile } => {
             let Some(tile) = w.grid.program.matrices.tiles.get(tile as usize) else { return };
             // SAFETY: rows as the binder gave them.

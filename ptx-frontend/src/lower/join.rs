@@ -1,0 +1,377 @@
+//! Joining: accesses to shared memory at constant distances of one address become one machine instruction, as ptxas 12.9
+//! (`sm_70`) does it, read off the machine code for small kernels:
+//!
+//! * They are in one basic block, neither volatile nor atomic, of elements of 32 or of 64 bits, perhaps vectors of them.
+//! * In 16 bytes that are known to begin at a multiple of 16, loads of three words or more become one of 128 bits, whether
+//!   somebody wants the fourth or not. Stores have to give all four.
+//! * In 8 bytes that are known to begin at a multiple of 8, both words become one of 64 bits.
+//! * They have the same guard, if they have one. Between loads is no store to shared memory, barrier or fence, and between
+//!   stores no other access to shared memory.
+//!
+//! Unlike ptxas, guarded stores are joined whatever they are guarded for: it does so before it guards short stretches.
+
+use rustc_hash::FxHashMap;
+use warp_stream::{AccessKind, CacheOperator, MemorySpace, OperationClass};
+
+use crate::ir::{AddressBase, Function, Guard, Operand};
+use crate::isa::{Memory, Op, ScalarType};
+
+use super::code::{Code, Kind, Node, Words};
+use super::depend::{Dependences, Origin};
+use super::fold::Folds;
+use super::low_bits::{AllLowBits, SharedAddresses};
+use super::values::{Constant, Values};
+
+const WORD: u64 = 4;
+
+/// What accesses have in common that one machine instruction can make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Piece {
+    origin: Origin,
+    /// Where the piece begins, counted from there.
+    start: i64,
+    /// Bytes.
+    size: u64,
+    guard: Option<Guard>,
+    /// Bytes of an element.
+    element: u32,
+    /// Elements of a store; 0 for loads, which may have different ones.
+    stored: usize,
+    /// How often something has come before, in the block, that accesses are not joined across.
+    stretch: u32,
+}
+
+/// An access that could be joined with others.
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    node: u32,
+    /// Its first word in the piece, and how many it accesses.
+    words: (u8, u8),
+    /// Which of a store's sources is stored; zero if that is none.
+    source: u8,
+}
+
+/// Accesses that become one.
+#[derive(Debug)]
+struct Joined {
+    /// Words of the whole.
+    words: u8,
+    /// The first word of each is counted from the first of the whole.
+    members: Vec<Member>,
+}
+
+/// Joins what can be joined.
+pub(super) fn join(
+    function: &Function,
+    code: &mut Code,
+    values: &Values<'_>,
+    folds: &Folds,
+    addresses: &SharedAddresses,
+) {
+    let mut low_bits = None;
+    for block in 0..code.blocks.len() {
+        if code.blocks[block].iter().filter(|node| can_be_joined(node)).nth(1).is_none() {
+            continue;
+        }
+        let low_bits = low_bits.get_or_insert_with(|| AllLowBits::of(function, addresses));
+        let nodes = std::mem::take(&mut code.blocks[block]);
+        let dependences = Dependences::of(&nodes, values, folds);
+        let mut finder = Finder {
+            values,
+            folds,
+            low_bits,
+            pieces: Vec::new(),
+            numbers: FxHashMap::default(),
+            stretches: (0, 0),
+            stored: None,
+        };
+        finder.find(&nodes, &dependences);
+        let mut sequence = Sequence::new(&dependences);
+        let mut joined = FxHashMap::default();
+        for (piece, members) in finder.pieces {
+            sequence.join(&piece, members, &mut joined);
+        }
+        code.blocks[block] = rebuilt(code, nodes, &sequence, &joined);
+    }
+}
+
+fn can_be_joined(node: &Node) -> bool {
+    use OperationClass::{Load, Store};
+    let is_plain = node.memory.is_some_and(|memory| {
+        memory.space == MemorySpace::Shared
+            && matches!(memory.kind, AccessKind::Load | AccessKind::Store)
+            && memory.cache == CacheOperator::Default
+            && (node.class == Store || memory.width == 4 * node.destination.count)
+    });
+    is_plain
+        && matches!(node.class, Load | Store)
+        && node.kind == Kind::Machine
+        && node.effect.is_some()
+        && !node.guarded
+        && !node.deferred
+}
+
+/// Finds accesses of a block that could be joined.
+struct Finder<'a> {
+    values: &'a Values<'a>,
+    folds: &'a Folds,
+    low_bits: &'a AllLowBits<'a>,
+    /// In the order of their first accesses, whose order is that of the code.
+    pieces: Vec<(Piece, Vec<Member>)>,
+    numbers: FxHashMap<Piece, usize>,
+    /// What loads are not joined across, and stores.
+    stretches: (u32, u32),
+    /// The piece of the access to shared memory before, if that was a store.
+    stored: Option<Piece>,
+}
+
+impl Finder<'_> {
+    fn find(&mut self, nodes: &[Node], dependences: &Dependences) {
+        for (at, node) in nodes.iter().enumerate() {
+            let place = dependences.places[at].filter(|_| can_be_joined(node));
+            let found = place.and_then(|place| self.piece(node, place));
+            self.part(node, found.map(|(piece, _)| piece));
+            let Some((mut piece, member)) = found else { continue };
+            let (of_loads, of_stores) = self.stretches;
+            piece.stretch = if piece.stored > 0 { of_stores } else { of_loads };
+            let number = *self.numbers.entry(piece).or_insert_with(|| {
+                self.pieces.push((piece, Vec::new()));
+                self.pieces.len() - 1
+            });
+            self.pieces[number].1.push(Member { node: at as u32, ..member });
+        }
+    }
+
+    /// Notes whether accesses after this node are not joined with those before it.
+    fn part(&mut self, node: &Node, piece: Option<Piece>) {
+        use OperationClass::{Barrier, Branch, Fence, WarpBarrier};
+        let orders = matches!(node.class, Barrier | Branch | Fence | WarpBarrier);
+        let is_near = |space| matches!(space, MemorySpace::Shared | MemorySpace::Generic);
+        let access = node.memory.filter(|memory| is_near(memory.space)).map(|memory| memory.kind);
+        if orders || access.is_some_and(|kind| kind != AccessKind::Load) {
+            self.stretches.0 += 1;
+        }
+        if orders || access.is_some() {
+            let stored = piece.filter(|piece| piece.stored > 0);
+            if stored.is_none() || stored != self.stored {
+                self.stretches.1 += 1;
+            }
+            self.stored = stored;
+        }
+    }
+
+    /// What an access is part of, stretches aside.
+    fn piece(&self, node: &Node, (origin, offset): (Origin, i64)) -> Option<(Piece, Member)> {
+        let i = self.values.instruction(node.effect?)?;
+        let (stores, address) = match i.op {
+            Op::Memory(Memory::ld) => (false, i.operands.get(1)?),
+            Op::Memory(Memory::st) => (true, i.operands.first()?),
+            _ => return None,
+        };
+        let Operand::Address { base, offset: named } = *address else { return None };
+        let element = i.last_type().map_or(0, ScalarType::bytes);
+        let known = self.low_bits.address(base).plus_number(named);
+        let (size, at) = [16, 8].into_iter().find_map(|size| Some((size, known.modulo(size)?)))?;
+        let bytes = u64::from(node.memory?.width);
+        if !matches!(element, 4 | 8) || at % WORD != 0 || at + bytes > size {
+            return None;
+        }
+        let words = ((at / WORD) as u8, (bytes / WORD) as u8);
+        let source = u8::from(self.has_address(base));
+        let data = node.sources[usize::from(source)];
+        if stores && !data.is_none() && data.count != words.1 {
+            return None;
+        }
+        let start = offset.wrapping_sub(at as i64);
+        let stored = if stores { i.vector_length() } else { 0 };
+        let piece = Piece { origin, start, size, guard: i.guard, element, stored, stretch: 0 };
+        Some((piece, Member { node: 0, words, source }))
+    }
+
+    /// Does the machine instruction read its address from registers?
+    fn has_address(&self, base: AddressBase) -> bool {
+        let AddressBase::Register(register) = base else { return false };
+        let named = Operand::Register(self.folds.base(self.values, register).named);
+        !matches!(self.values.constant(&named), Some(Constant::Bits(_) | Constant::Place(_)))
+    }
+}
+
+/// The words of a piece that one machine instruction accesses for these; none if it is not worth one.
+fn accessed(piece: &Piece, wanted: u8) -> Option<std::ops::Range<u8>> {
+    let stores = piece.stored > 0;
+    match wanted {
+        0b1111 => Some(0..4),
+        _ if !stores && piece.size == 16 && wanted.count_ones() > 2 => Some(0..4),
+        _ if wanted & 0b0011 == 0b0011 && (stores || wanted == 0b0011) => Some(0..2),
+        _ if wanted & 0b1100 == 0b1100 && (stores || wanted == 0b1100) => Some(2..4),
+        _ => None,
+    }
+}
+
+/// The members that become one of those that could, none of which has a word of another, and the words of the whole.
+fn chosen(piece: &Piece, members: &[Member]) -> Option<(Vec<Member>, std::ops::Range<u8>)> {
+    let mask = |member: &Member| ((1_u8 << member.words.1) - 1) << member.words.0;
+    let mut wanted = 0;
+    let mut apart = members.to_vec();
+    apart.retain(|member| {
+        let is_new = wanted & mask(member) == 0;
+        wanted |= mask(member);
+        is_new
+    });
+    let words = accessed(piece, wanted)?;
+    apart.retain(|member| words.contains(&member.words.0) && member.words.0 + member.words.1 <= words.end);
+    (apart.len() > 1).then_some((apart, words))
+}
+
+/// The nodes of a block in an order in which each comes after those that it waits for.
+struct Sequence {
+    /// What each waits for.
+    before: Vec<Vec<u32>>,
+    /// The node that each has become part of, or itself.
+    part_of: Vec<u32>,
+    order: Vec<u32>,
+    /// Where each stands in the order.
+    rank: Vec<u32>,
+}
+
+impl Sequence {
+    fn new(dependences: &Dependences) -> Sequence {
+        let nodes = dependences.after.len() as u32;
+        let mut before = vec![Vec::new(); nodes as usize];
+        for (from, after) in dependences.after.iter().enumerate() {
+            for to in after {
+                before[*to as usize].push(from as u32);
+            }
+        }
+        let all: Vec<u32> = (0..nodes).collect();
+        Sequence { before, part_of: all.clone(), order: all.clone(), rank: all }
+    }
+
+    /// Joins as many accesses of a piece as one machine instruction can make; then those that are left.
+    fn join(&mut self, piece: &Piece, mut members: Vec<Member>, joined: &mut FxHashMap<u32, Joined>) {
+        while let [first, ..] = members[..] {
+            let can_go =
+                |other: &Member| other.node == first.node || self.waits(&[first.node, other.node]).is_some();
+            let possible: Vec<Member> = members.iter().copied().filter(can_go).collect();
+            let chosen = chosen(piece, &possible).filter(|(chosen, _)| chosen[0].node == first.node);
+            match chosen {
+                Some((mut together, words)) if self.put_together(&together) => {
+                    members.retain(|member| together.iter().all(|other| other.node != member.node));
+                    together.iter_mut().for_each(|member| member.words.0 -= words.start);
+                    joined.insert(first.node, Joined { words: words.len() as u8, members: together });
+                }
+                _ => {
+                    members.remove(0);
+                }
+            }
+        }
+    }
+
+    /// What nodes wait for that stands behind the first of them; none if one of them waits for another, so that they cannot
+    /// be one.
+    fn waits(&self, nodes: &[u32]) -> Option<Vec<u32>> {
+        let from = self.rank[*nodes.first()? as usize];
+        let mut found = nodes.to_vec();
+        let mut seen = 0;
+        while let Some(node) = found.get(seen) {
+            seen += 1;
+            for before in &self.before[*node as usize] {
+                let before = self.part_of[*before as usize];
+                if nodes.contains(&before) {
+                    return None;
+                }
+                if self.rank[before as usize] > from && !found.contains(&before) {
+                    found.push(before);
+                }
+            }
+        }
+        found.drain(..nodes.len());
+        Some(found)
+    }
+
+    /// The accesses become part of the first one, behind all that they wait for. False if one waits for another.
+    fn put_together(&mut self, members: &[Member]) -> bool {
+        let nodes: Vec<u32> = members.iter().map(|member| member.node).collect();
+        let (Some(waits), [leader, others @ ..]) = (self.waits(&nodes), &nodes[..]) else { return false };
+        let last = nodes.iter().map(|node| self.rank[*node as usize]).max().unwrap_or(0);
+        let range = self.rank[*leader as usize] as usize..last as usize + 1;
+        let stretch = self.order[range.clone()].iter().copied().filter(|node| !nodes.contains(node));
+        let (first, rest): (Vec<u32>, Vec<u32>) = stretch.partition(|node| waits.contains(node));
+        // The others keep places, of which nothing is made.
+        let order = first.into_iter().chain(nodes.iter().copied()).chain(rest);
+        for (place, node) in range.zip(order) {
+            self.order[place] = node;
+            self.rank[node as usize] = place as u32;
+        }
+        for other in others {
+            self.part_of[*other as usize] = *leader;
+            let more = std::mem::take(&mut self.before[*other as usize]);
+            self.before[*leader as usize].extend(more);
+        }
+        true
+    }
+}
+
+/// The nodes in their new order, each joined one with what puts its data together or takes them apart.
+fn rebuilt(
+    code: &mut Code,
+    nodes: Vec<Node>,
+    sequence: &Sequence,
+    joined: &FxHashMap<u32, Joined>,
+) -> Vec<Node> {
+    let mut nodes: Vec<Option<Node>> = nodes.into_iter().map(Some).collect();
+    let mut all = Vec::with_capacity(nodes.len());
+    for at in &sequence.order {
+        if let Some(joined) = joined.get(at) {
+            let of_members = joined.members.iter().filter_map(|member| nodes[member.node as usize].take());
+            whole(code, joined, of_members.collect(), &mut all);
+        } else if sequence.part_of[*at as usize] == *at {
+            all.extend(nodes[*at as usize].take());
+        }
+    }
+    all
+}
+
+/// Makes one node of several.
+fn whole(code: &mut Code, joined: &Joined, nodes: Vec<Node>, all: &mut Vec<Node>) {
+    let Some(mut whole) = nodes.first().cloned() else { return };
+    let stores = whole.class == OperationClass::Store;
+    let source = |member: &Member, node: &Node| node.sources[usize::from(member.source)];
+    let pairs = || joined.members.iter().zip(&nodes);
+    let is_zero = stores && pairs().all(|(member, node)| source(member, node).is_none());
+    let data = if is_zero { Words::NONE } else { code.group(joined.words) };
+    let moves = pairs().filter(|_| !is_zero).map(|(member, node)| {
+        let part = data.part(member.words.0, member.words.1);
+        match stores {
+            true => moved(node, part, source(member, node)),
+            false => moved(node, node.destination, part),
+        }
+    });
+    let moves: Vec<Node> = moves.flatten().collect();
+    whole.joined = nodes.iter().skip(1).flat_map(Node::effects).collect();
+    if let Some(memory) = &mut whole.memory {
+        memory.width = joined.words * WORD as u8;
+    }
+    if stores {
+        if let Some(member) = joined.members.first() {
+            whole.sources[usize::from(member.source)] = data;
+        }
+        all.extend(moves);
+        all.push(whole);
+    } else {
+        whole.destination = data;
+        all.push(whole);
+        all.extend(moves);
+    }
+}
+
+/// What puts a value elsewhere for an access: a copy, or a `MOV` of zero for each word.
+fn moved(access: &Node, to: Words, from: Words) -> Vec<Node> {
+    let mut node = Node::new(OperationClass::Move, access.line);
+    node.predicates_read.clone_from(&access.predicates_read);
+    if from.is_none() {
+        return (0..to.count).map(|n| Node { destination: to.part(n, 1), ..node.clone() }).collect();
+    }
+    (node.kind, node.destination, node.sources[0]) = (Kind::Copy, to, from);
+    vec![node]
+}

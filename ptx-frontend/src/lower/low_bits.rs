@@ -1,0 +1,278 @@
+//! What the lowest bits of registers are, as far as the code tells: how addresses are aligned.
+//!
+//! A register is what all instructions that write it agree on, whichever came last.
+
+use crate::analyse::writes;
+use crate::ir::{AddressBase, Function, Instruction, Operand, RegisterId, Space};
+use crate::isa::{Convert, Integer, Logic, Memory, Modifier, Op, ScalarType};
+
+/// The addresses of a function's variables in shared memory, as whoever lowers it knows them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SharedAddresses {
+    /// By variable of the function; none for those that lie elsewhere.
+    pub variables: Vec<Option<u64>>,
+    /// By name that the function uses and does not define.
+    pub externals: Vec<Option<u64>>,
+}
+
+impl SharedAddresses {
+    /// Those of a kernel whose own variables are all there are.
+    pub fn declared(function: &Function) -> SharedAddresses {
+        let mut end: u64 = 0;
+        let variables = function.variables.iter().map(|variable| {
+            (variable.space == Space::Shared).then(|| {
+                let address = end.next_multiple_of(u64::from(variable.align.max(1)));
+                end = address.saturating_add(variable.size);
+                address
+            })
+        });
+        SharedAddresses { variables: variables.collect(), externals: vec![None; function.externals.len()] }
+    }
+
+    fn of(&self, base: AddressBase) -> Option<u64> {
+        match base {
+            AddressBase::Variable(variable) => self.variables.get(variable.0 as usize).copied().flatten(),
+            AddressBase::External(external) => self.externals.get(external.0 as usize).copied().flatten(),
+            AddressBase::Absolute => Some(0),
+            _ => None,
+        }
+    }
+}
+
+/// A value of which the lowest `known` bits are those of `bits`, which has no others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LowBits {
+    bits: u64,
+    known: u32,
+}
+
+impl LowBits {
+    const UNKNOWN: LowBits = LowBits { bits: 0, known: 0 };
+
+    fn new(bits: u64, known: u32) -> LowBits {
+        let known = known.min(u64::BITS);
+        let mask = if known == u64::BITS { u64::MAX } else { (1 << known) - 1 };
+        LowBits { bits: bits & mask, known }
+    }
+
+    fn constant(bits: u64) -> LowBits {
+        LowBits { bits, known: u64::BITS }
+    }
+
+    /// The value modulo `modulus`, a power of two, if that much is known.
+    pub(super) fn modulo(self, modulus: u64) -> Option<u64> {
+        (modulus.trailing_zeros() <= self.known).then_some(self.bits & (modulus - 1))
+    }
+
+    /// Of one value or the other.
+    fn either(self, other: LowBits) -> LowBits {
+        let same = (self.bits ^ other.bits).trailing_zeros();
+        LowBits::new(self.bits, self.known.min(other.known).min(same))
+    }
+
+    /// What of it survives in so many bits.
+    fn within(self, bits: u32) -> LowBits {
+        LowBits::new(self.bits, self.known.min(bits))
+    }
+
+    pub(super) fn plus(self, other: LowBits) -> LowBits {
+        LowBits::new(self.bits.wrapping_add(other.bits), self.known.min(other.known))
+    }
+
+    /// The sum with a number.
+    pub(super) fn plus_number(self, number: i64) -> LowBits {
+        self.plus(LowBits::constant(number as u64))
+    }
+
+    fn negative(self) -> LowBits {
+        LowBits::new(self.bits.wrapping_neg(), self.known)
+    }
+
+    fn times(self, other: LowBits) -> LowBits {
+        let (of_one, of_other) = (self.bits.trailing_zeros(), other.bits.trailing_zeros());
+        let known = (self.known + of_other).min(other.known + of_one).min(self.known + other.known);
+        LowBits::new(self.bits.wrapping_mul(other.bits), known)
+    }
+
+    fn shifted_left(self, by: u32) -> LowBits {
+        match by < u64::BITS {
+            true => LowBits::new(self.bits << by, self.known.saturating_add(by)),
+            false => LowBits::constant(0),
+        }
+    }
+
+    fn shifted_right(self, by: u32) -> LowBits {
+        match by < self.known {
+            true => LowBits::new(self.bits >> by, self.known - by),
+            false => LowBits::UNKNOWN,
+        }
+    }
+
+    /// The lowest bits of `and`, or of `or` if `deciding` is set: a bit that is `deciding` settles the result's.
+    fn combined(self, other: LowBits, deciding: bool) -> LowBits {
+        let bit = |of: LowBits, n: u32| (n < of.known).then_some(of.bits >> n & 1 == 1);
+        let settled = |n: &u32| {
+            let (one, other) = (bit(self, *n), bit(other, *n));
+            one == Some(deciding) || other == Some(deciding) || (one.is_some() && other.is_some())
+        };
+        let known = (0..u64::BITS).take_while(settled).count() as u32;
+        let bits = if deciding { self.bits | other.bits } else { self.bits & other.bits };
+        LowBits::new(bits, known)
+    }
+}
+
+/// Those of all registers of a function.
+#[derive(Debug)]
+pub(super) struct AllLowBits<'f> {
+    addresses: &'f SharedAddresses,
+    /// By register; none before an instruction that writes it has been looked at.
+    registers: Vec<Option<LowBits>>,
+}
+
+impl<'f> AllLowBits<'f> {
+    pub(super) fn of(function: &Function, addresses: &'f SharedAddresses) -> AllLowBits<'f> {
+        // What nothing writes, or a caller does, can be anything.
+        let mut registers = vec![Some(LowBits::UNKNOWN); function.registers.len()];
+        let given = |register: &RegisterId| {
+            function.parameters.iter().any(|parameter| parameter.register == Some(*register))
+        };
+        for register in function.instructions.iter().flat_map(writes).filter(|register| !given(register)) {
+            if let Some(slot) = registers.get_mut(register.0 as usize) {
+                *slot = None;
+            }
+        }
+        let mut all = AllLowBits { addresses, registers };
+        // What is known of a register only ever becomes less.
+        while function.instructions.iter().fold(false, |changed, i| all.see(function, i) | changed) {}
+        all
+    }
+
+    /// The address that counts from `base`, `offset` aside.
+    pub(super) fn address(&self, base: AddressBase) -> LowBits {
+        match base {
+            AddressBase::Register(register) => self.register(register),
+            base => self.addresses.of(base).map_or(LowBits::UNKNOWN, LowBits::constant),
+        }
+    }
+
+    fn register(&self, register: RegisterId) -> LowBits {
+        self.registers.get(register.0 as usize).copied().flatten().unwrap_or(LowBits::UNKNOWN)
+    }
+
+    /// Takes in what an instruction writes; true if less is known than before.
+    fn see(&mut self, function: &Function, i: &Instruction) -> bool {
+        let mut changed = false;
+        for register in writes(i) {
+            let bits = match function.registers.get(register.0 as usize) {
+                Some(ScalarType::Pred) | None => continue,
+                Some(ty) => ty.bits(),
+            };
+            let Some(value) = self.result(i).map(|value| value.within(bits)) else { continue };
+            if let Some(slot) = self.registers.get_mut(register.0 as usize) {
+                let merged = slot.map_or(value, |old| old.either(value));
+                changed |= *slot != Some(merged);
+                *slot = Some(merged);
+            }
+        }
+        changed
+    }
+
+    /// What an instruction computes; none if what it reads has not been looked at.
+    fn result(&self, i: &Instruction) -> Option<LowBits> {
+        let bits = i.last_type().map_or(u64::BITS, ScalarType::bits);
+        let value = |n: usize| match i.operands.get(n) {
+            Some(Operand::Immediate(bits)) => Some(LowBits::constant(*bits)),
+            Some(Operand::Register(register)) => match self.registers.get(register.0 as usize) {
+                Some(known) => *known,
+                None => Some(LowBits::UNKNOWN),
+            },
+            Some(Operand::Address { base, offset }) => Some(self.address(*base).plus_number(*offset)),
+            _ => Some(LowBits::UNKNOWN),
+        };
+        let amount = |n: usize| match i.operands.get(n) {
+            Some(Operand::Immediate(amount)) => u32::try_from(*amount).ok().filter(|amount| *amount < bits),
+            _ => None,
+        };
+        if i.has(Modifier::Sat) {
+            return Some(LowBits::UNKNOWN);
+        }
+        Some(match i.op {
+            Op::Memory(Memory::mov) => value(1)?,
+            Op::Integer(Integer::add) => value(1)?.plus(value(2)?),
+            Op::Integer(Integer::sub) => value(1)?.plus(value(2)?.negative()),
+            Op::Integer(Integer::neg) => value(1)?.negative(),
+            Op::Integer(Integer::mul_lo) => value(1)?.times(value(2)?),
+            Op::Integer(Integer::mad_lo) => value(1)?.times(value(2)?).plus(value(3)?),
+            Op::Integer(Integer::mul_wide) => value(1)?.within(bits).times(value(2)?.within(bits)),
+            Op::Integer(Integer::mad_wide) => {
+                value(1)?.within(bits).times(value(2)?.within(bits)).plus(value(3)?)
+            }
+            Op::Logic(Logic::and) => value(1)?.combined(value(2)?, false),
+            Op::Logic(Logic::or) => value(1)?.combined(value(2)?, true),
+            Op::Logic(Logic::shl) => match amount(2) {
+                Some(by) => value(1)?.shifted_left(by),
+                None => LowBits::UNKNOWN,
+            },
+            Op::Logic(Logic::shr) => match amount(2) {
+                Some(by) => value(1)?.within(bits).shifted_right(by),
+                None => LowBits::UNKNOWN,
+            },
+            Op::Compare(crate::isa::Compare::selp) => value(1)?.either(value(2)?),
+            Op::Convert(Convert::integer_to_integer) => {
+                let from = i.ty(1).map_or(0, ScalarType::bits);
+                value(1)?.within(from.min(i.ty(0).map_or(0, ScalarType::bits)))
+            }
+            _ => LowBits::UNKNOWN,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All values of eight bits that are so.
+    fn values(of: LowBits) -> impl Iterator<Item = u64> {
+        (0..256).filter(move |value| value & ((1 << of.known) - 1) == of.bits)
+    }
+
+    fn holds(of: LowBits, value: u64) -> bool {
+        LowBits::new(value, of.known.min(8)) == LowBits::new(of.bits, of.known.min(8))
+    }
+
+    #[test]
+    fn what_is_known_of_a_result_holds_for_all_values_of_which_its_operands_are_known() {
+        let all: Vec<LowBits> =
+            (0..4).flat_map(|known| (0..1 << known).map(move |bits| LowBits { bits, known })).collect();
+        for a in &all {
+            for b in &all {
+                let results = [
+                    a.plus(*b),
+                    a.times(*b),
+                    a.combined(*b, false),
+                    a.combined(*b, true),
+                    a.either(*b),
+                    a.negative(),
+                    a.shifted_left(2),
+                    a.shifted_right(2),
+                ];
+                for x in values(*a).step_by(3) {
+                    for y in values(*b).step_by(5) {
+                        let exact = [x + y, x * y, x & y, x | y, x, x.wrapping_neg(), x << 2, x >> 2];
+                        for (n, (result, exact)) in results.iter().zip(exact).enumerate() {
+                            assert!(holds(*result, exact), "{n}: {a:?} {b:?} {x} {y}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_multiple_of_a_multiple_is_one_of_both() {
+        let of_four = LowBits { bits: 0, known: 2 };
+        assert_eq!(of_four.times(LowBits::constant(12)).modulo(16), Some(0));
+        assert_eq!(of_four.plus_number(8).modulo(4), Some(0));
+        assert_eq!(of_four.modulo(8), None);
+    }
+}

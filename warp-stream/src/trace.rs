@@ -59,7 +59,7 @@ pub struct Executed {
     pub same: bool,
     /// CTAs that it had: as many SMs may have its code.
     pub ctas: u64,
-    /// Bytes of its code, about.
+    /// Bytes of its code that were ever executed, about.
     pub bytes: u64,
 }
 

@@ -1,5 +1,8 @@
 //! Which kernels were executed, in order, and how many CTAs they had: whose code the instruction caches of SMs have.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rustc_hash::FxHashMap;
 use warp_stream::Executed;
 
@@ -11,14 +14,17 @@ const INSTRUCTION: u64 = 16;
 pub struct Launches {
     /// The last one at the end. Of one kernel there are only those that had more CTAs than each after them.
     executed: Vec<(String, u64)>,
-    /// Bytes of functions' code.
-    code: FxHashMap<String, u64>,
+    /// Instructions of functions that were ever executed.
+    reached: FxHashMap<String, Arc<AtomicU64>>,
 }
 
 impl Launches {
-    /// A function has so many instructions of PTX.
-    pub(super) fn learn(&mut self, function: &str, instructions: usize) {
-        self.code.insert(function.to_owned(), instructions as u64 * INSTRUCTION);
+    /// How many instructions of a function were ever executed, for who sees them executed.
+    pub(super) fn reached(&mut self, function: &str) -> Arc<AtomicU64> {
+        match self.reached.get(function) {
+            Some(known) => Arc::clone(known),
+            None => Arc::clone(self.reached.entry(function.to_owned()).or_default()),
+        }
     }
 
     /// A kernel is launched.
@@ -32,7 +38,7 @@ impl Launches {
         let told = |(other, ctas): &(String, u64)| Executed {
             same: other == kernel,
             ctas: *ctas,
-            bytes: self.code.get(other).copied().unwrap_or(0),
+            bytes: self.reached.get(other).map_or(0, |reached| reached.load(Ordering::Relaxed) * INSTRUCTION),
         };
         self.executed.iter().map(told).collect()
     }
@@ -45,7 +51,8 @@ mod tests {
     #[test]
     fn of_a_kernel_the_last_launch_is_known_and_those_before_it_with_more_ctas() {
         let mut launches = Launches::default();
-        launches.learn("a", 10);
+        launches.reached("a").fetch_add(7, Ordering::Relaxed);
+        launches.reached("a").fetch_add(3, Ordering::Relaxed);
         for (kernel, ctas) in [("a", 5), ("a", 80), ("b", 7), ("a", 1), ("a", 2)] {
             launches.add(kernel, ctas);
         }

@@ -5,10 +5,9 @@ mod recency;
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use ptx_frontend::analyse::Liveness;
 use ptx_frontend::ir::{Function, Instruction, Operand};
 use ptx_frontend::isa::{Effect, Modifier, ScalarType};
 use warp_stream::Unit;
@@ -18,7 +17,6 @@ pub use recency::{Access, Recency};
 
 use crate::engine::op::Flow;
 use crate::engine::probe::{Probe, Region, Site, Watch, Watcher};
-use crate::engine::program::BoundFunction;
 use crate::engine::running::Running;
 
 /// Bytes of a sector, as a power of two.
@@ -107,12 +105,15 @@ struct Counted {
     effect: Effect,
     /// Bytes of a lane.
     bytes: u64,
+    /// Whether it was executed, and how many of its function were.
+    is_reached: AtomicBool,
+    reached: Arc<AtomicU64>,
     counters: Arc<Counters>,
     recency: Arc<Mutex<Recency>>,
 }
 
 impl Watcher for Work {
-    fn watch(&self, _: &Function, instruction: &Instruction) -> Vec<Watch> {
+    fn watch(&self, function: &Function, instruction: &Instruction) -> Vec<Watch> {
         let line = instruction.op.line();
         let double = matches!(line.unit, Unit::Fp32) && instruction.last_type() == Some(ScalarType::F64);
         let element = instruction.last_type().map_or(0, |ty| ty.bytes());
@@ -124,20 +125,21 @@ impl Watcher for Work {
             unit: if double { Unit::Fp64 } else { line.unit },
             effect: line.effect,
             bytes: u64::from(element) * instruction.vector_length() as u64,
+            is_reached: AtomicBool::new(false),
+            reached: self.launches.lock().reached(&function.name),
             counters: Arc::clone(&self.counters),
             recency: Arc::clone(&self.recency),
         });
         vec![Watch { address: operand.filter(|_| is_access), ..Watch::of(probe) }]
-    }
-
-    fn bound(&self, function: &BoundFunction, _: &Liveness) {
-        self.launches.lock().learn(&function.name, function.source.instructions.len());
     }
 }
 
 impl Probe for Counted {
     fn reached(&self, warp: &mut Running<'_>, site: &Site) -> Flow {
         self.counters.add(self.unit as usize, 1);
+        if !self.is_reached.load(Ordering::Relaxed) && !self.is_reached.swap(true, Ordering::Relaxed) {
+            self.reached.fetch_add(1, Ordering::Relaxed);
+        }
         if site.has_address() && warp.mask != 0 {
             self.access(warp, site);
         }

@@ -101,7 +101,7 @@ fn can_be_joined(node: &Node) -> bool {
         memory.space == MemorySpace::Shared
             && matches!(memory.kind, AccessKind::Load | AccessKind::Store)
             && memory.cache == CacheOperator::Default
-            && (node.class == Store || memory.width == 4 * node.destination.count)
+            && (node.class == Store || memory.width == node.destination.count.saturating_mul(WORD as u8))
     });
     is_plain
         && matches!(node.class, Load | Store)

@@ -2,9 +2,8 @@
 //! simulated time and is no call of the program's.
 
 use crate::simulator::{owner_of, simulator_of};
-use launch_capture::{Area, Transfer};
 use std::ffi::c_int;
-use timing::gpu::{self, Rows};
+use timing::gpu::Transfer;
 use voltsim_checkpoint::codec;
 use warp_stream::Past;
 
@@ -60,16 +59,10 @@ pub unsafe extern "C" fn voltsim_core_recall(bytes: *const u8, length: usize) ->
 pub unsafe extern "C" fn voltsim_core_transfer(bytes: *const u8, length: usize) -> c_int {
     // SAFETY: as the caller promises.
     let bytes = unsafe { std::slice::from_raw_parts(bytes, length) };
-    let Ok(Transfer { to, from }) = codec::decode::<LIMIT, Transfer>(bytes) else { return 1 };
+    let Ok(transfer) = codec::decode::<LIMIT, Transfer>(bytes) else { return 1 };
     let Ok(simulator) = simulator_of(0) else { return 0 };
-    let transfer = gpu::Transfer { to: rows(to), from: from.map(rows) };
     let transferred = simulator.model.as_ref().map(|model| model.transferred(simulator, transfer, 0));
     c_int::from(matches!(transferred, Some(Err(_))))
-}
-
-fn rows(area: Area) -> Rows {
-    let Area { address, width, height, depth, pitch, slice } = area;
-    Rows { address, width, height, depth, pitch, slice }
 }
 
 /// Tells the first device's timing model, if it has one, that nobody needs what the next launch leaves.

@@ -10,8 +10,8 @@ use crate::process::process;
 use crate::profile::Profile;
 use functional::work::{self, Work};
 use launch_capture::{
-    About, Area, Copies, Error, Groups, HeldLaunch, Launch, Launched, Marks, PLAN_FORMAT, Plan,
-    REPRESENTATIVES, Selection, StreamWriter, TOLERANCE,
+    About, Copies, Error, Groups, HeldLaunch, Launch, Launched, Marks, PLAN_FORMAT, Plan, REPRESENTATIVES,
+    Selection, StreamWriter, TOLERANCE,
 };
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -145,20 +145,11 @@ pub(crate) fn transferred(transfer: &Transfer) {
             transfer.from.iter().for_each(|from| touch(from, false));
             touch(&transfer.to, true);
         }
-        None => {
-            let Transfer { to, from } = transfer;
-            let entry = launch_capture::Transfer { to: area(to), from: from.as_ref().map(area) };
-            stream.write(|writer| writer.transfer(&entry));
-        }
+        None => stream.write(|writer| writer.transfer(transfer)),
     }
     let progress = &mut *stream.progress.lock();
     let of_kind = if transfer.from.is_some() { &mut progress.device_copies } else { &mut progress.fills };
     count(of_kind, transfer.bytes());
-}
-
-fn area(rows: &Rows) -> Area {
-    let Rows { address, width, height, depth, pitch, slice } = *rows;
-    Area { address, width, height, depth, pitch, slice }
 }
 
 fn count(copies: &mut Copies, bytes: u64) {

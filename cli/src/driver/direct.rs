@@ -3,9 +3,9 @@
 use std::ffi::c_int;
 use std::path::Path;
 
-use launch_capture::Transfer;
 use libloading::Library;
 use serde::Serialize;
+use timing::gpu::Transfer;
 use voltsim_checkpoint::codec;
 use warp_stream::Past;
 

@@ -11,7 +11,6 @@
 //! Many of them are a kernel stream, one file. The simulator writes folders and streams, `voltsim replay`, `compare`, `resume`
 //! and `sweep` read them. Nothing here knows the simulator.
 
-mod area;
 mod capture;
 mod error;
 mod folder;
@@ -27,7 +26,6 @@ mod until_stable;
 mod warm_up;
 mod words;
 
-pub use area::{Area, Transfer};
 pub use capture::Capture;
 pub use error::Error;
 pub use folder::{MANIFEST, RESULTS, Results, ResultsWriter, Writer, is_capture};

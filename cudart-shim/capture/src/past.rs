@@ -6,16 +6,16 @@ use warp_stream::{Executed, Past, Trace, UsedPage};
 /// As it was encoded.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PastOf2 {
-    traces: Vec<TraceOf2>,
-    pages: Vec<u64>,
-    has_code: bool,
+    pub(crate) traces: Vec<TraceOf2>,
+    pub(crate) pages: Vec<u64>,
+    pub(crate) has_code: bool,
 }
 
 #[derive(Serialize, Deserialize)]
-struct TraceOf2 {
-    line: u64,
-    read: u8,
-    written: u8,
+pub(crate) struct TraceOf2 {
+    pub(crate) line: u64,
+    pub(crate) read: u8,
+    pub(crate) written: u8,
 }
 
 impl From<PastOf2> for Past {

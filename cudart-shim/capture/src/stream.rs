@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use timing::gpu::Transfer;
 use voltsim_checkpoint::atomic_file::{Durability, folder_of};
 use voltsim_checkpoint::codec;
 use voltsim_checkpoint::contents::{self, Content, Contents, ContentsWriter};
@@ -18,7 +19,6 @@ use voltsim_checkpoint::frame::{File, FileWriter, Schema};
 use voltsim_checkpoint::journal::{JournalReader, JournalWriter};
 use warp_stream::Past;
 
-use crate::area::Transfer;
 use crate::capture::Capture;
 use crate::error::Error;
 use crate::held::HeldLaunch;
@@ -92,8 +92,12 @@ pub struct StreamWriter {
 impl StreamWriter {
     /// Begins a file, which replaces another of that name when it is whole.
     pub fn create(path: &Path, about: &About) -> Result<StreamWriter, Error> {
+        StreamWriter::of_version(VERSION, path, about)
+    }
+
+    fn of_version(version: u32, path: &Path, about: &About) -> Result<StreamWriter, Error> {
         let mut file = FileWriter::create(path, contents::SECTIONS + 2)?;
-        file.begin(ABOUT, about_schema(VERSION))?;
+        file.begin(ABOUT, about_schema(version))?;
         file.append(&codec::encode(about).map_err(|error| malformed(path, &error))?)?;
         let contents = ContentsWriter::begin(&mut file, CONTENTS)?;
         Ok(StreamWriter { file, contents, entries: JournalWriter::new(folder_of(path)), launches: 0 })
@@ -281,4 +285,32 @@ impl KernelStream {
 
 fn malformed(path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::Malformed { path: PathBuf::from(path), message: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::past::TraceOf2;
+
+    #[test]
+    fn a_stream_of_version_2_is_read_with_what_it_tells_of_the_past() {
+        let before = || PastOf2 {
+            traces: vec![TraceOf2 { line: 0x1000, read: 3, written: 4 }],
+            pages: vec![0x20_0000],
+            has_code: true,
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("all.vks");
+        let about = About { voltsim: "1".to_owned(), command: Vec::new(), device: "titan-v".to_owned() };
+        let mut writer = StreamWriter::of_version(2, &path, &about).unwrap();
+        let past = writer.contents.add(&mut writer.file, &codec::encode(&before()).unwrap()).unwrap();
+        let (kernel, manifest) = ("k".to_owned(), String::new());
+        let (modules, buffers) = (Vec::new(), Vec::new());
+        writer.entry(&Entry::Launch { number: 1, kernel, manifest, modules, buffers, past }).unwrap();
+        writer.finish().unwrap();
+        let stream = KernelStream::open(&path).unwrap();
+        assert_eq!(stream.past(0).unwrap(), Some(before().into()));
+    }
 }

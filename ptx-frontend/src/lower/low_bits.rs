@@ -162,12 +162,16 @@ impl<'f> AllLowBits<'f> {
     /// Takes in what an instruction writes; true if less is known than before.
     fn see(&mut self, function: &Function, i: &Instruction) -> bool {
         let mut changed = false;
-        for register in writes(i) {
+        let written = writes(i);
+        let is_one = written.len() == 1;
+        for register in written {
             let bits = match function.registers.get(register.0 as usize) {
                 Some(ScalarType::Pred) | None => continue,
                 Some(ty) => ty.bits(),
             };
-            let Some(value) = self.result(i).map(|value| value.within(bits)) else { continue };
+            // Of parts of a value nothing is known.
+            let result = if is_one { self.result(i) } else { Some(LowBits::UNKNOWN) };
+            let Some(value) = result.map(|value| value.within(bits)) else { continue };
             if let Some(slot) = self.registers.get_mut(register.0 as usize) {
                 let merged = slot.map_or(value, |old| old.either(value));
                 changed |= *slot != Some(merged);

@@ -65,14 +65,16 @@ impl Rows {
         (self.width, self.height, self.depth) == (other.width, other.height, other.depth)
     }
 
+    /// The address behind the last byte, if there is one.
+    pub fn end(&self) -> Option<u64> {
+        let rows = self.pitch.checked_mul(self.height.saturating_sub(1))?;
+        let slices = self.slice.checked_mul(self.depth.saturating_sub(1))?;
+        self.address.checked_add(rows)?.checked_add(slices)?.checked_add(self.width)
+    }
+
     /// Whether all bytes have addresses.
     pub(super) fn is_in_memory(&self) -> bool {
-        let rows = self.pitch.checked_mul(self.height.saturating_sub(1));
-        let end =
-            rows.zip(self.slice.checked_mul(self.depth.saturating_sub(1))).and_then(|(rows, slices)| {
-                self.address.checked_add(rows)?.checked_add(slices)?.checked_add(self.width)
-            });
-        end.is_some_and(|end| end < 1 << 63) && self.bytes() < 1 << 48
+        self.end().is_some_and(|end| end < 1 << 63) && self.bytes() < 1 << 48
     }
 
     /// Addresses of a row's bytes.

@@ -11,7 +11,7 @@ use crate::message::{LINE_BYTES, MemoryRequest, Origin};
 
 /// Where code lies of which nothing but the size is known: behind all other.
 const OTHER_CODE: u64 = 1 << 62;
-/// Bytes of a kernel's code that are taken into account: no SM holds more.
+/// Bytes of others' code that are taken into account, those executed last: no SM holds as many.
 const MOST_OTHER_CODE: u64 = 1 << 20;
 
 impl Sm {
@@ -51,13 +51,17 @@ impl Sm {
         executed: &[Executed],
         out: &mut Vec<MemoryRequest>,
     ) {
+        let others = executed.iter().filter(|executed| !executed.same);
+        let mut after: u64 = others.fold(0, |bytes, executed| bytes.saturating_add(executed.bytes));
         let mut others = OTHER_CODE;
         for executed in executed {
             if executed.same {
                 self.warm_code(program, out);
                 continue;
             }
-            let end = others + executed.bytes.min(MOST_OTHER_CODE).next_multiple_of(LINE_BYTES);
+            after = after.saturating_sub(executed.bytes);
+            let counted = executed.bytes.min(MOST_OTHER_CODE.saturating_sub(after));
+            let end = others + counted.next_multiple_of(LINE_BYTES);
             for line in (others..end).step_by(LINE_BYTES as usize) {
                 let sub_cores = &mut self.state.sub_cores;
                 sub_cores

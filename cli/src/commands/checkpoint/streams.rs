@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use launch_capture::{Buffer, Capture, Entry, KernelStream, Launch, Transfer};
+use launch_capture::{Buffer, Capture, Entry, KernelStream, Launch};
+use timing::gpu::Transfer;
 
 use crate::failure::Failure;
 

@@ -139,8 +139,8 @@ fn again(driver: &Driver, ground: &Ground, entry: &Entry) -> Result<(), DriverEr
             }
         }
         Entry::Transfer(transfer) => {
-            let mut areas = [Some(transfer.to), transfer.from].into_iter().flatten();
-            match areas.all(|area| ground.has(area.address, area.end())) {
+            let mut both = [Some(transfer.to), transfer.from].into_iter().flatten();
+            match both.all(|rows| rows.end().is_some_and(|end| ground.has(rows.address, end))) {
                 true => driver.transfer(transfer),
                 false => Ok(()),
             }

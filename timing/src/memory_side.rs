@@ -291,12 +291,14 @@ impl MemorySide {
         for channel in active.iter().copied() {
             let Bay { partition, outbox } = &mut *self.partitions.lock(channel as usize);
             wakes[channel as usize] = partition.next_event();
-            for (cycle, slice, reply) in outbox.replies.drain(..) {
+            // Replies are copied from where they lie: pieces of one that was taken apart are not put together again.
+            for &(cycle, slice, ref reply) in &outbox.replies {
                 let MemoryReply { sm, kind, sectors, .. } = reply.message;
                 let port = u32::from(sm) / gpu.crossbar.sms_per_port;
                 let flits = gpu.crossbar.reply_flits(kind, sectors);
-                replies.send(self.wires.clock, cycle, slice as u8, port as u8, flits, reply);
+                replies.send(self.wires.clock, cycle, slice as u8, port as u8, flits, *reply);
             }
+            outbox.replies.clear();
             performed.append(&mut outbox.performed);
             for slice in 0..gpu.partition.slices {
                 let number = slice * gpu.partition.channels + channel;

@@ -1,7 +1,7 @@
 //! Records with a number each: small, `Copy`, taken and given back without allocation.
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::{fetch, fetch_all};
+use warp_stream::host_cache::{fetch, prepare};
 
 use crate::restore::Once;
 
@@ -56,9 +56,9 @@ impl<T: Copy> Slab<T> {
         fetch(&self.items[number as usize]);
     }
 
-    /// All of its records are going to be looked at.
+    /// All of its records are going to be looked at in a turn.
     pub(crate) fn foresee_all(&self) {
-        fetch_all(&self.items);
+        prepare(&self.items);
     }
 
     /// Records that are there.

@@ -21,7 +21,7 @@ use super::cta::{Cta, Executed, Simulated};
 use super::grid::Grid;
 use super::lane::WARP;
 use super::machine::{Addresses, Machine, Note, Told};
-use super::op::{Flow, Op};
+use super::op::{Flow, Op, PredicateSource};
 use super::running::{Running, Stop};
 use super::view::View;
 use crate::fault::{Fault, FaultKind};
@@ -66,13 +66,16 @@ struct SteppedWarp {
 }
 
 /// Where a fragment stands.
+// In this order: what lies side by side here and in `Running` is copied at once, and what was written a moment ago in smaller
+// pieces is not there for that before the host's caches have taken all stores before it.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 struct Fragment {
-    pc: u32,
-    active: u32,
     /// First row of its frame, which belongs to the warp.
     frame: *mut u8,
+    pc: u32,
     local_base: u32,
+    active: u32,
 }
 
 // SAFETY: the frame belongs to the warp that the fragment is one of, and goes with it.
@@ -220,6 +223,7 @@ impl SteppedCluster {
     }
 
     /// What a warp does next.
+    #[inline(always)]
     pub(crate) fn next(&mut self, engine: &mut Engine<'_>, number: usize) -> Result<Next, Box<Fault>> {
         if let Some(ahead) = self.warps[number].ahead.first() {
             return Ok(Next::Instruction(ahead.position));
@@ -477,9 +481,13 @@ impl Step<'_, '_> {
     /// The fragment's lanes that execute the op it stands at.
     #[inline(always)]
     fn guarded(&mut self) -> u32 {
-        let op = &self.w.grid.program.code[self.w.pc as usize];
-        // SAFETY: the guard is a word of the frame's predicate area.
-        let mask = self.w.active & unsafe { self.w.predicate(op.guard) };
+        let guard = self.w.grid.program.code[self.w.pc as usize].guard;
+        let mask = match guard {
+            // The frame is likely to be in none of the host's nearer caches.
+            PredicateSource::TRUE => self.w.active,
+            // SAFETY: the guard is a word of the frame's predicate area.
+            _ => self.w.active & unsafe { self.w.predicate(guard) },
+        };
         self.w.mask = mask;
         mask
     }

@@ -195,6 +195,7 @@ struct Exit {
 
 impl Exit {
     /// A request's sectors are there at an L2 cycle. Gives the L2 cycles from its arrival to the reply's leaving.
+    #[inline(always)]
     fn reply(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, work: &Work, out: &mut Outbox) -> u64 {
         let mut done = cycle.max(work.looked_up);
         if let Some(atomic) = work.atomic {

@@ -33,10 +33,16 @@ pub struct Cache {
     /// Bytes of a line.
     line: u64,
     turn: u64,
-    /// Place of the line that was looked up last.
+    /// Places of the lines that were looked up last, by the last bits of their numbers.
     #[serde(skip)]
-    last: usize,
+    recent: [u32; RECENT],
 }
+
+/// Lines in a row of which the places are known.
+const RECENT: usize = 16;
+
+/// Bytes of such a line, or a few times as many or as few: another line is found more slowly.
+const RECENT_BYTES: u64 = 128;
 
 impl Cache {
     /// An empty one of so many bytes, with lines of `line` bytes.
@@ -51,7 +57,7 @@ impl Cache {
             sets,
             line,
             turn: 0,
-            last: 0,
+            recent: [0; RECENT],
         }
     }
 
@@ -78,14 +84,17 @@ impl Cache {
     pub fn look_up(&mut self, line: u64) -> Lookup {
         self.turn += 1;
         let is_there = |tag: &Tag| tag.line == line && tag.used != 0;
-        if !is_there(&self.tags[self.last]) {
+        let recent = (line / RECENT_BYTES) as usize % RECENT;
+        let mut place = self.recent[recent] as usize;
+        if !is_there(&self.tags[place]) {
             let first = self.first_place(line);
             let Some(way) = self.tags[first..][..self.ways].iter().position(is_there) else {
                 return Lookup::Miss;
             };
-            self.last = first + way;
+            place = first + way;
+            self.recent[recent] = place as u32;
         }
-        let tag = &mut self.tags[self.last];
+        let tag = &mut self.tags[place];
         tag.used = self.turn;
         if std::mem::take(&mut tag.ahead) { Lookup::FirstUse } else { Lookup::Hit }
     }

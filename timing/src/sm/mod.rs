@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::{Turn, fetch, fetch_all};
+use warp_stream::host_cache::{Turn, prepare};
 use warp_stream::{Execution, Moment, SourceError, WarpSlot, WarpSource};
 
 pub(crate) use self::check::Expected;
@@ -287,10 +287,10 @@ impl Sm {
         let State { sub_cores, warps, in_flight, .. } = &self.state;
         match turn {
             Turn::AfterNext => {
-                fetch(self);
+                prepare(std::slice::from_ref(self));
                 if self.is_busy() {
                     sub_cores.iter().for_each(SubCore::foresee);
-                    fetch_all(warps);
+                    prepare(warps);
                     in_flight.foresee_all();
                     self.memory.foresee();
                 }

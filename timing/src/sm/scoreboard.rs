@@ -4,7 +4,7 @@
 //! latency later than arithmetic does waits for it.
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::fetch_all;
+use warp_stream::host_cache::prepare;
 
 use crate::restore::{Fits, fits};
 
@@ -12,7 +12,11 @@ use crate::restore::{Fits, fits};
 pub const UNKNOWN: u64 = u64::MAX;
 
 /// The same in the table.
-const PENDING: u32 = u32::MAX;
+const PENDING: u16 = u16::MAX;
+
+/// What the table counts from is so far before what is noted in it, at least, once a warp has run for longer. Core cycles; more than
+/// any result of known time takes.
+const BEFORE: u64 = 1 << 15;
 
 /// The use of a register or predicate by arithmetic.
 pub fn own(number: u16) -> u32 {
@@ -24,13 +28,14 @@ pub fn late(number: u16) -> u32 {
     2 * u32::from(number) + 1
 }
 
-/// When registers and predicates are there: the first cycle in which an instruction that needs them can be issued.
+/// When registers and predicates are there: the first cycle in which an instruction that needs them can be issued. In few bytes: those
+/// of all warps are looked at all the time.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Scoreboard {
     /// What the table counts from. Core cycles.
     base: u64,
     /// Of each its own number, and that of its late use.
-    ready: Vec<[u32; 2]>,
+    ready: Vec<[u16; 2]>,
 }
 
 impl Scoreboard {
@@ -53,7 +58,7 @@ impl Scoreboard {
 
     /// It is going to be looked at.
     pub fn foresee(&self) {
-        fetch_all(&self.ready);
+        prepare(&self.ready);
     }
 
     /// The first cycle at which all of these uses ([`own`], [`late`]) are possible; [`UNKNOWN`] if an answer from memory decides.
@@ -71,16 +76,16 @@ impl Scoreboard {
 
     /// These will be there at a cycle, in every use.
     pub fn set(&mut self, numbers: &[u16], cycle: u64) {
-        if cycle - self.base >= u64::from(PENDING) {
+        if cycle.saturating_sub(self.base) >= u64::from(PENDING) {
             self.rebase(cycle);
         }
-        self.put(numbers, (cycle - self.base) as u32);
+        self.put(numbers, cycle.saturating_sub(self.base) as u16);
     }
 
     /// The late use of one that is [`set`](Self::set) already comes so many cycles later.
     pub fn lag(&mut self, number: u16, cycles: u32) {
         let [_, late] = &mut self.ready[usize::from(number)];
-        *late = late.saturating_add(cycles).min(PENDING - 1);
+        *late = late.saturating_add(cycles.min(u32::from(PENDING)) as u16).min(PENDING - 1);
     }
 
     /// An answer from memory will tell when these are there.
@@ -88,16 +93,16 @@ impl Scoreboard {
         self.put(numbers, PENDING);
     }
 
-    fn put(&mut self, numbers: &[u16], ready: u32) {
+    fn put(&mut self, numbers: &[u16], ready: u16) {
         numbers.iter().for_each(|&number| self.ready[usize::from(number)] = [ready; 2]);
     }
 
-    /// Counts from a later cycle: a warp has run for billions of them.
+    /// Counts from a later cycle.
     fn rebase(&mut self, cycle: u64) {
-        let step = (cycle - self.base).saturating_sub(1 << 16);
+        let step = (cycle - self.base).saturating_sub(BEFORE);
         self.base += step;
         for ready in self.ready.as_flattened_mut().iter_mut().filter(|ready| **ready != PENDING) {
-            *ready = u64::from(*ready).saturating_sub(step) as u32;
+            *ready = u64::from(*ready).saturating_sub(step) as u16;
         }
     }
 }
@@ -147,5 +152,12 @@ mod tests {
         assert_eq!(scoreboard.ready_at(&[own(2)]), 1 << 33);
         assert_eq!(scoreboard.ready_at(&[own(1)]), UNKNOWN);
         assert!(scoreboard.ready_at(&[own(3)]) < 1 << 33);
+        // What is noted a little later leaves what was noted before.
+        let cycle = (1 << 33) + (1 << 15);
+        [cycle - 5, cycle]
+            .into_iter()
+            .zip([0, 3])
+            .for_each(|(cycle, number)| scoreboard.set(&[number], cycle));
+        assert_eq!([0, 3].map(|number| scoreboard.ready_at(&[own(number)])), [cycle - 5, cycle]);
     }
 }

@@ -1,6 +1,6 @@
 //! What a cluster asks the host's caches for before its warps are stepped.
 
-use warp_stream::host_cache::{Turn, fetch_all, fetch_at};
+use warp_stream::host_cache::{Turn, prepare, prepare_at};
 
 use super::{Fragment, SteppedCluster};
 use crate::engine::frame::Row;
@@ -15,8 +15,8 @@ impl SteppedCluster {
     pub(crate) fn foresee(&self, turn: Turn, program: &Program) {
         match turn {
             Turn::AfterNext => {
-                fetch_all(&self.warps);
-                self.cluster.ctas.iter().for_each(|cta| fetch_all(&cta.warps));
+                prepare(&self.warps);
+                self.cluster.ctas.iter().for_each(|cta| prepare(&cta.warps));
             }
             Turn::Next => {
                 let soon = self.warps.iter().filter(|warp| warp.ready && warp.ahead.is_empty());
@@ -31,9 +31,9 @@ impl Fragment {
     fn foresee(&self, program: &Program) {
         let Some(Op { d, a, b, c, .. }) = program.code.get(self.pc as usize) else { return };
         // Predicates are at the frame's start.
-        fetch_at(self.frame, 1);
+        prepare_at(self.frame, 1);
         for row in [d, a, b, c].into_iter().filter(|row| **row < FAR_ROW) {
-            fetch_at(self.frame.wrapping_add(*row as usize), size_of::<Row>());
+            prepare_at(self.frame.wrapping_add(*row as usize), size_of::<Row>());
         }
     }
 }

@@ -7,7 +7,7 @@ mod two_level;
 
 use serde::{Deserialize, Serialize};
 
-use crate::restore::{Fits, Once, fits};
+use crate::restore::{Fits, fits};
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
@@ -54,8 +54,10 @@ impl IssueSpec {
 pub struct Order {
     /// Issued last.
     last: u32,
-    /// Those that are there, the oldest first.
-    by_age: Vec<u8>,
+    /// Those that are there.
+    present: u32,
+    /// For each of these, those that have been there for longer.
+    older: [u32; 32],
     /// Active, with two levels.
     active: u32,
 }
@@ -64,21 +66,29 @@ impl Order {
     /// Whether one that was read can be, with the warps that are there.
     pub fn check(&self, present: u32) -> Fits {
         fits(self.last < 32 && self.active & !present == 0, "no such warp can have been issued")?;
-        let mut warps = Once::new(32);
-        self.by_age.iter().try_for_each(|warp| warps.reach(u32::from(*warp)))?;
-        let all = (0..32).all(|warp| warps.has(warp) == (present >> warp & 1 != 0));
-        fits(all, "other warps are in the order of age")
+        let mut by_age: Vec<u32> = (0..32).filter(|warp| present >> warp & 1 != 0).collect();
+        by_age.sort_by_key(|&warp| self.older[warp as usize].count_ones());
+        let mut before = 0;
+        let ordered = by_age.into_iter().all(|warp| {
+            let is_next = self.older[warp as usize] == before;
+            before |= 1 << warp;
+            is_next
+        });
+        fits(ordered && self.present == present, "other warps are in the order of age")
     }
 
     /// A warp begins.
     pub fn add(&mut self, warp: u32) {
-        self.by_age.push(warp as u8);
+        self.older[warp as usize % 32] = self.present;
+        self.present |= 1 << warp;
     }
 
     /// A warp is gone.
     pub fn remove(&mut self, warp: u32) {
-        self.by_age.retain(|&other| u32::from(other) != warp);
-        self.active &= !(1 << warp);
+        let others = !(1 << warp);
+        self.older.iter_mut().for_each(|older| *older &= others);
+        self.present &= others;
+        self.active &= others;
     }
 
     /// One of the warps that can be issued; there is at least one.

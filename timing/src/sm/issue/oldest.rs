@@ -3,6 +3,11 @@
 use super::Order;
 
 pub fn pick(order: &Order, eligible: u32) -> u32 {
-    let oldest = order.by_age.iter().find(|&&warp| eligible >> warp & 1 != 0);
-    oldest.map_or(eligible.trailing_zeros(), |&warp| u32::from(warp))
+    let mut warp = eligible.trailing_zeros();
+    loop {
+        match eligible & order.older[warp as usize % 32] {
+            0 => return warp,
+            older => warp = older.trailing_zeros(),
+        }
+    }
 }

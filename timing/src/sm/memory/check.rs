@@ -2,6 +2,7 @@
 
 use super::access::{Access, STRUCTURES, Structure};
 use super::l1::Expected;
+use super::pipeline::Queued;
 use super::{FILL, MemoryUnit, NONE, SUB_CORES, State};
 use crate::message::{MemoryReply, Origin, RequestKind};
 use crate::restore::{Fits, Once, countable, fits, near, near_or_never};
@@ -111,22 +112,22 @@ impl State {
         self.find_next_completion();
         for (pipeline, unit) in self.pipelines.iter().enumerate() {
             self.latched |= u32::from(unit.latched.is_some()) << pipeline;
-            unit.latched.map_or(Ok(()), |number| {
-                placed.reach(number)?;
-                fits(self.accesses[number].taken == 0, "an access is taken before its addresses are computed")
+            unit.latched.map_or(Ok(()), |Queued { access, .. }| {
+                placed.reach(access)?;
+                fits(self.accesses[access].taken == 0, "an access is taken before its addresses are computed")
             })?;
             let mut buffered = 0_u32;
             for (structure, queue) in unit.waiting.iter().enumerate() {
-                for number in queue {
-                    placed.reach(*number)?;
-                    let access = &self.accesses[*number];
+                for Queued { access, .. } in queue {
+                    placed.reach(*access)?;
+                    let access = &self.accesses[*access];
                     fits(access.structure as usize == structure, "an access waits for another structure")?;
                     let left = access.total.checked_sub(access.taken).filter(|left| *left > 0);
                     buffered += u32::from(left.ok_or("an access waits that is taken")?);
                 }
                 if let Some(first) = queue.front() {
                     self.waiting[structure] |= 1 << pipeline;
-                    self.available[structure][pipeline] = self.accesses[*first].next_available(rate);
+                    self.available[structure][pipeline] = self.accesses[first.access].next_available(rate);
                 }
             }
             fits(buffered == unit.buffered, "another number of requests waits in a memory pipeline")?;

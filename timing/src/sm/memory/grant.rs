@@ -88,8 +88,8 @@ impl MemoryUnit {
         let waiting = self.state.waiting[structure as usize] & !tried;
         let after = waiting & u32::MAX << turn;
         let pipeline = pipelines(after).find(ready).or_else(|| pipelines(waiting & !after).find(ready))?;
-        let &number = self.state.pipelines[pipeline].waiting[structure as usize].front()?;
-        Some((pipeline, number))
+        let first = self.state.pipelines[pipeline].waiting[structure as usize].front()?;
+        Some((pipeline, first.access))
     }
 
     /// When the next request can be taken, if nothing else happens. Core cycles.
@@ -162,16 +162,29 @@ impl MemoryUnit {
         if last {
             queue.pop_front();
         }
-        let first = queue.front().map(|&number| &self.state.accesses[number]);
+        let first = queue.front().map(|first| &self.state.accesses[first.access]);
+        self.state.available[structure as usize][pipeline] =
+            first.map_or(u64::MAX, |access| access.next_available(spec.rate()));
         match first {
             None => self.state.waiting[structure as usize] &= !(1 << pipeline),
-            Some(next) if structure == Structure::L1 && last => {
-                self.state.l1.foresee_entry(self.state.lines[next.first].address);
+            Some(first) if structure == Structure::L1 && last => {
+                self.state.lines.foresee(first.first);
+                self.foresee_queued(pipeline);
             }
             Some(_) => {}
         }
-        self.state.available[structure as usize][pipeline] =
-            first.map_or(u64::MAX, |access| access.next_available(spec.rate()));
+    }
+
+    /// The first accesses of a pipeline are going to be taken by L1.
+    fn foresee_queued(&self, pipeline: usize) {
+        let queue = &self.state.pipelines[pipeline].waiting[Structure::L1 as usize];
+        if let Some(first) = queue.front() {
+            self.state.l1.foresee_entry(first.line);
+        }
+        if let Some(second) = queue.get(1) {
+            self.state.accesses.foresee(second.access);
+            self.state.l1.foresee(second.line);
+        }
     }
 
     /// L1 takes lines of one access, or finds why it cannot.
@@ -224,7 +237,7 @@ impl MemoryUnit {
             access.taken += 1;
             taken += 1;
             if access.first != NONE {
-                self.state.l1.foresee_entry(self.state.lines[access.first].address);
+                self.state.lines.foresee(access.first);
             }
         }
         let access = &mut self.state.accesses[number];

@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::fetch_all;
+use warp_stream::host_cache::prepare;
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationClass, WARP_SIZE};
 
 use self::access::{Access, Line, STRUCTURES, Structure};
@@ -37,7 +37,7 @@ pub use self::counters::MemoryCounters;
 use self::grant::{Arbiter, pipelines};
 use self::l1::passes::Part;
 use self::l1::{L1, Stall};
-use self::pipeline::{Organisation, Pipeline};
+use self::pipeline::{Organisation, Pipeline, Queued};
 use self::tlb::Tlb;
 pub use self::waiting::{AwaitedLine, Holder, Request, Waiting};
 use crate::due::Due;
@@ -185,7 +185,7 @@ impl MemoryUnit {
         let State { accesses, lines, pipelines, .. } = &self.state;
         accesses.foresee_all();
         lines.foresee_all();
-        fetch_all(pipelines);
+        prepare(pipelines);
     }
 
     /// Whether the dispatch latch of a sub-core takes an instruction.
@@ -211,16 +211,17 @@ impl MemoryUnit {
         if access.structure == Structure::L1 {
             self.coalesced.lines.iter().for_each(|line| self.state.l1.foresee(line.address));
         }
+        let line = self.coalesced.lines.first().map_or(0, |line| line.address);
         if access.structure == Structure::L1 && access.is_load() {
             self.state.l1.counters.loads += 1;
         }
         for line in self.coalesced.lines.drain(..).rev() {
             access.first = self.state.lines.insert(Line { next: access.first, ..line });
         }
-        let number = self.state.accesses.insert(access);
+        let access = self.state.accesses.insert(access);
         self.state.counters.pipeline.instructions += 1;
         let pipeline = self.pipeline(issue.sub_core);
-        self.state.pipelines[pipeline].latched = Some(number);
+        self.state.pipelines[pipeline].latched = Some(Queued { access, line });
         self.state.latched |= 1 << pipeline;
         self.start(pipeline, cycle + 1);
         self.state.changed = true;
@@ -308,9 +309,9 @@ impl MemoryUnit {
     fn start(&mut self, pipeline: usize, cycle: u64) {
         let spec = &self.gpu.memory_pipeline;
         let unit = &mut self.state.pipelines[pipeline];
-        let Some(number) = unit.latched.filter(|_| unit.buffered < spec.buffer) else { return };
+        let Some(latched) = unit.latched.filter(|_| unit.buffered < spec.buffer) else { return };
         self.released |= 1 << pipeline;
-        let access = &mut self.state.accesses[number];
+        let access = &mut self.state.accesses[latched.access];
         let stages = u64::from(spec.organisation == Organisation::PerSubCore);
         access.start = unit.address_free.max(cycle - 1 + stages);
         let cycles = u64::from(access.total.div_ceil(spec.rate()));
@@ -321,7 +322,7 @@ impl MemoryUnit {
         unit.buffered += u32::from(access.total);
         let structure = access.structure as usize;
         let queue = &mut unit.waiting[structure];
-        queue.push_back(number);
+        queue.push_back(latched);
         if queue.len() == 1 {
             self.state.waiting[structure] |= 1 << pipeline;
             self.state.available[structure][pipeline] = access.next_available(spec.rate());

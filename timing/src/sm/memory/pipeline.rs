@@ -77,17 +77,27 @@ crate::counters! {
     }
 }
 
+/// An access in a pipeline.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Queued {
+    /// Its number.
+    pub access: u32,
+    /// Its first line: what the host's caches are asked for before its turn. Without meaning if it was read.
+    #[serde(skip)]
+    pub line: u64,
+}
+
 /// State of a memory pipeline.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Pipeline {
     /// The access in the dispatch latch that the buffer has no room for.
-    pub latched: Option<u32>,
+    pub latched: Option<Queued>,
     /// When the dispatch latch is free, if no access is held in it. Core cycles.
     pub latch_free: u64,
     /// When the address stage is free. Core cycles.
     pub address_free: u64,
     /// Accesses that have requests to be taken, by structure.
-    pub waiting: [VecDeque<u32>; STRUCTURES],
+    pub waiting: [VecDeque<Queued>; STRUCTURES],
     /// Requests to be taken.
     pub buffered: u32,
 }

@@ -1,6 +1,6 @@
 //! Whether an L1 data cache that was read can be, and what follows from it.
 
-use super::{ALL_SECTORS, Entry, L1, L1Spec, NONE};
+use super::{ALL_SECTORS, Entry, L1, L1Spec, MOST_ENTRIES, NONE};
 use crate::restore::{Fits, MOST_COUNTED, Once, countable, fits};
 
 /// Sectors that are on their way from L2 and have not been found there, as a mask for each entry.
@@ -37,6 +37,7 @@ impl L1 {
         countable(&self.counters)?;
         fits(self.sets.len() == spec.sets as usize, "L1 has another number of sets")?;
         fits((1..=spec.ways(spec.size)).contains(&self.ways), "L1 has another size")?;
+        fits(self.entries.capacity() <= MOST_ENTRIES, "L1 has too many lines")?;
         let mut free = self.entries.places()?;
         let mut expected = Expected(Vec::new());
         let mut waiters = self.waiters.places()?;

@@ -1,13 +1,16 @@
-//! Finds a cache's entry by its line: open addressing, grown when half full.
+//! Finds a cache's entry by its line: open addressing, grown when three quarters are full.
 //!
-//! A place has half of the line's hash and the number of its entry, which knows the line: eight places are in a line of the host's
-//! caches.
+//! A place has a part of the line's hash and the number of its entry, which knows the line: sixteen places are in a line of the
+//! host's caches.
 
 use warp_stream::host_cache::fetch;
 
 use super::Entry;
 use crate::message::LINE_BYTES;
-use crate::slab::{NONE, Slab};
+use crate::slab::Slab;
+
+/// Entries have lower numbers.
+pub const MOST_ENTRIES: u32 = u16::MAX as u32;
 
 /// Places at first.
 const PLACES: usize = 64;
@@ -15,17 +18,19 @@ const PLACES: usize = 64;
 #[derive(Debug, Clone, Copy)]
 struct Place {
     /// [`hash`] of the line.
-    hash: u32,
+    hash: u16,
     /// [`NONE`] if the place is empty.
-    entry: u32,
+    entry: u16,
 }
+
+const NONE: u16 = u16::MAX;
 
 const EMPTY: Place = Place { hash: 0, entry: NONE };
 
 /// Entries by line address.
 #[derive(Debug, Clone)]
 pub struct LineTable {
-    /// Their count is a power of two.
+    /// Their count is a power of two, 2^16 at most.
     places: Vec<Place>,
     used: usize,
 }
@@ -36,9 +41,9 @@ impl Default for LineTable {
     }
 }
 
-/// Fibonacci hashing of a line's number: the upper half, whose last bits say where the search for it begins.
-fn hash(line: u64) -> u32 {
-    ((line / LINE_BYTES).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+/// Fibonacci hashing of a line's number: the upper bits, the last of which say where the search for it begins.
+fn hash(line: u64) -> u16 {
+    ((line / LINE_BYTES).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16
 }
 
 impl LineTable {
@@ -68,8 +73,8 @@ impl LineTable {
             if place.entry == NONE {
                 return None;
             }
-            if place.hash == hash && is_it(place.entry) {
-                return Some(place.entry);
+            if place.hash == hash && is_it(u32::from(place.entry)) {
+                return Some(u32::from(place.entry));
             }
             index = self.next(index);
         }
@@ -77,12 +82,13 @@ impl LineTable {
 
     /// Adds a line that is not there.
     pub fn insert(&mut self, line: u64, entry: u32) {
-        if 2 * (self.used + 1) > self.places.len() {
+        debug_assert!(entry < MOST_ENTRIES);
+        if 4 * (self.used + 1) > 3 * self.places.len() && self.places.len() <= usize::from(u16::MAX) {
             let larger = vec![EMPTY; 2 * self.places.len()];
             let old = std::mem::replace(&mut self.places, larger);
             old.into_iter().filter(|place| place.entry != NONE).for_each(|place| self.put(place));
         }
-        self.put(Place { hash: hash(line), entry });
+        self.put(Place { hash: hash(line), entry: entry as u16 });
         self.used += 1;
     }
 
@@ -97,7 +103,7 @@ impl LineTable {
     /// Removes the entry of a line; those behind it move up, so that none is hidden behind an empty place.
     pub fn remove(&mut self, line: u64, entry: u32) {
         let mut empty = self.home(hash(line));
-        while self.places[empty].entry != entry {
+        while u32::from(self.places[empty].entry) != entry {
             if self.places[empty].entry == NONE {
                 return;
             }
@@ -124,8 +130,8 @@ impl LineTable {
     }
 
     /// Where the search for a hash begins.
-    fn home(&self, hash: u32) -> usize {
-        hash as usize & (self.places.len() - 1)
+    fn home(&self, hash: u16) -> usize {
+        usize::from(hash) & (self.places.len() - 1)
     }
 
     fn next(&self, index: usize) -> usize {
@@ -155,9 +161,7 @@ mod tests {
 
     #[test]
     fn lines_with_the_same_hash_are_told_apart() {
-        // Multiples of the factor's inverse have small products.
-        let inverse = 0xf1de_83e1_9937_733d_u64;
-        let number = (1..).map(|product| inverse.wrapping_mul(product)).find(|number| *number < 1 << 57);
+        let number = (1..).find(|number| hash(number * LINE_BYTES) == 0);
         let twins = [0, number.unwrap() * LINE_BYTES];
         assert_eq!(hash(twins[0]), hash(twins[1]));
         let mut table = LineTable::default();

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::check::Expected;
 pub use self::counters::{L1Counters, LoadHitLatencies, LoadMissLatencies, LoadTlbWaitLatencies, Stall};
-use self::line_table::LineTable;
+use self::line_table::{LineTable, MOST_ENTRIES};
 use self::replacement::Replacement;
 use self::set::Set;
 use self::set_hash::SetHash;
@@ -129,6 +129,13 @@ impl L1Spec {
         if !u64::from(self.size).is_multiple_of(set_lines) {
             let keys = [("l1", "size"), ("l1", "sets")];
             return Err(document.disagree(&keys, "the size is no multiple of sets times 128 B"));
+        }
+        let lines = u64::from(self.size) / LINE_BYTES;
+        if lines + u64::from(self.misses) >= u64::from(MOST_ENTRIES) {
+            let keys = [("l1", "size"), ("l1", "misses")];
+            return Err(
+                document.disagree(&keys, "lines that are there or on their way are to be fewer than 65,535")
+            );
         }
         Ok(())
     }

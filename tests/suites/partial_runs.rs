@@ -229,9 +229,11 @@ fn planned(runs: &Runs<'_>, bound: f64) -> Result<(), Failed> {
     let of = |what: &str| estimate["configurations"][0][what].as_f64().unwrap_or_default();
     let (estimated, simulated) = (of("cycles"), of("timed"));
     let off = off(full, estimated);
-    let [cost, within] = [simulated / full, of("bound")].map(|part| part * 100.0);
+    let [cycles, work, within] = [simulated / full, of("work"), of("bound")].map(|part| part * 100.0);
     let name = runs.name();
-    println!("{name:40} {full:9} cycles, estimate {off:+6.1} ± {within:.1} %, {cost:5.1} % simulated");
+    println!(
+        "{name:40} {full:9} cycles, estimate {off:+6.1} ± {within:.1} %, simulated {cycles:5.1} % and {work:5.1} % of instructions"
+    );
     if off.abs() > bound { Err(format!("the estimate is {off:.1} % off").into()) } else { Ok(()) }
 }
 

@@ -1,7 +1,7 @@
-//! Which launches are timed next: those of which most is learnt for the time that it takes, until the estimate is likely to be as near
-//! as wanted.
+//! Which launches are timed next: those of which most is learnt for what it costs to time them, until the estimate is likely to be as
+//! near as wanted.
 //!
-//! Time goes where the cycles are and where launches differ, as in a sample that is allocated by size and spread (Neyman).
+//! Costs go where the cycles are and where launches differ, as in a sample that is allocated by size, spread and cost (Neyman).
 
 use super::family::{Estimated, Family, Portion};
 
@@ -10,7 +10,7 @@ use super::family::{Estimated, Family, Portion};
 pub(super) struct Aim {
     /// Its bound.
     pub(super) within: f64,
-    /// Of the work of all launches, so much may be timed.
+    /// Of what it costs to time all launches, so much may be spent.
     pub(super) budget: f64,
 }
 
@@ -24,9 +24,9 @@ pub(super) fn next(families: &[Family], aim: Aim) -> Vec<usize> {
         return unknown;
     }
     let portions = || families.iter().flat_map(|family| &family.portions);
-    let work: f64 = portions().map(|portion| portion.cycles() * portion.launches).sum();
-    let spent: f64 = portions().map(|portion| portion.cycles() * portion.timed()).sum();
-    let mut left = aim.budget * work - spent;
+    let whole: f64 = portions().map(|portion| portion.cost() * portion.launches).sum();
+    let spent: f64 = portions().map(|portion| portion.cost() * portion.timed()).sum();
+    let mut left = aim.budget * whole - spent;
     let estimated: Vec<Vec<Estimated>> = families.iter().map(Family::estimate).collect();
     let sum = |of: fn(&Estimated) -> f64| estimated.iter().flatten().map(of).sum::<f64>();
     let mut excess = sum(|of| of.bound) - aim.within * sum(|of| of.cycles);
@@ -36,21 +36,21 @@ pub(super) fn next(families: &[Family], aim: Aim) -> Vec<usize> {
     steps.sort_by(|a, b| b.worth().total_cmp(&a.worth()));
     let mut jobs = Vec::new();
     for step in steps {
-        if excess > 0.0 && step.work <= left {
+        if excess > 0.0 && step.cost <= left {
             excess -= step.gain;
-            left -= step.work;
+            left -= step.cost;
             jobs.push(step.job);
         }
     }
     jobs
 }
 
-/// The launch of a family that tells most of all, for its time, if none was timed.
+/// The launch of a family that tells most of all, for its cost, if none was timed.
 fn first(family: &Family) -> Option<usize> {
     let worth = |timed: &Portion| {
         let told =
             |portion: &Portion| portion.launches * (portion.cycles() - portion.distance(timed)).max(0.0);
-        family.portions.iter().map(told).sum::<f64>() / timed.cycles()
+        family.portions.iter().map(told).sum::<f64>() / timed.cost()
     };
     let unknown = family.portions.iter().filter(|_| family.is_unknown());
     unknown.max_by(|a, b| worth(a).total_cmp(&worth(b)))?.next()
@@ -59,31 +59,28 @@ fn first(family: &Family) -> Option<usize> {
 /// A launch that could be timed.
 struct Step {
     job: usize,
-    work: f64,
-    /// Cycles that it takes.
-    cycles: f64,
+    cost: f64,
     /// Cycles by which the bound gets smaller.
     gain: f64,
 }
 
 impl Step {
     fn worth(&self) -> f64 {
-        self.gain / self.cycles
+        self.gain / self.cost
     }
 }
 
 /// The launch of a family that is worth most of those that the budget allows.
 fn best(family: &Family, estimated: &[Estimated], budget: f64) -> Option<Step> {
-    let (slope, ratio) = (family.slopes().learnt, family.ratio());
+    let slope = family.slopes().learnt;
     let steps = family.portions.iter().enumerate().filter_map(|(number, timed)| {
         let bounds =
             family.portions.iter().zip(estimated).enumerate().map(|(other, (portion, estimated))| {
                 let left = portion.launches - portion.timed() - f64::from(other == number);
                 estimated.bound - estimated.bound.min(slope * portion.distance(timed) * left.max(0.0))
             });
-        let (gain, work) = (bounds.sum::<f64>(), timed.cycles());
-        let step = Step { job: timed.next()?, work, cycles: work * ratio, gain };
-        (gain > 0.0 && work <= budget).then_some(step)
+        let step = Step { job: timed.next()?, cost: timed.cost(), gain: bounds.sum() };
+        (step.gain > 0.0 && step.cost <= budget).then_some(step)
     });
     steps.max_by(|a, b| a.worth().total_cmp(&b.worth()))
 }
@@ -111,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn time_goes_where_the_cycles_are() {
+    fn costs_go_where_the_cycles_are() {
         let of = |launches| family(vec![portion(100.0, 1, &[200.0]), portion(200.0, launches, &[])]);
         let rare = family(vec![portion(100.0, 1, &[200.0]), portion(210.0, 1, &[])]);
         assert_eq!(next(&[rare, of(50)], AIM), [20_000]);

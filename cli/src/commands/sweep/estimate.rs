@@ -11,6 +11,7 @@ use serde::Serialize;
 use timing::gpu::{Copy, Direction, Gpu, LaunchError, Rows, Transfer};
 use timing::specification::GpuSpec;
 
+use super::family::Portion;
 use super::job::{Jobs, Timed};
 use crate::failure::Failure;
 
@@ -36,6 +37,8 @@ struct Total {
     bound: f64,
     /// Cycles that were simulated for it.
     timed: u64,
+    /// The part of all warp instructions that was timed for it.
+    work: f64,
     /// In the order of the plan.
     groups: Vec<Part>,
 }
@@ -93,6 +96,8 @@ impl Total {
                 }
             }
         }
+        let work = families.iter().flat_map(|family| &family.portions).map(Portion::work);
+        let (all, timed) = work.fold((0.0, 0.0), |sum, work| (sum.0 + work.0, sum.1 + work.1));
         let gpu = jobs.specs.get(number);
         let cycles: f64 = groups.iter().map(|part| part.cycles).sum();
         Ok(Total {
@@ -103,6 +108,7 @@ impl Total {
             fills: of_copies(&plan.fills, gpu, |gpu, bytes| transfer(gpu, bytes, false))?,
             bound: groups.iter().map(|part| part.bound).sum::<f64>() / cycles.max(1.0),
             timed: groups.iter().flat_map(|part| &part.timed).map(|timed| timed.simulated_cycles).sum(),
+            work: timed / all.max(1.0),
             groups,
         })
     }
@@ -131,14 +137,15 @@ impl Estimate {
             let timed = total.groups.iter().map(|part| part.timed.len()).sum::<usize>();
             let _ = writeln!(
                 text,
-                "{}: {:.0} cycles of kernels, {:.1} % more or less if launches are as alike as what is known of them, {} of copies between host and device, {} of copies within the device and {} of fills; {} cycles were simulated, of {timed} of {launches} launches",
+                "{}: {:.0} cycles of kernels, {:.1} % more or less if launches are as alike as what is known of them, {} of copies between host and device, {} of copies within the device and {} of fills; {} cycles were simulated, of {timed} of {launches} launches with {:.1} % of all warp instructions",
                 total.configuration,
                 total.cycles,
                 total.bound * 100.0,
                 total.copies,
                 total.device_copies,
                 total.fills,
-                total.timed
+                total.timed,
+                total.work * 100.0
             );
             let mut parts: Vec<&Part> = total.groups.iter().collect();
             parts.sort_by(|a, b| b.cycles.total_cmp(&a.cycles));

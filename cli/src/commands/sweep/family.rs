@@ -17,6 +17,9 @@ const COLD_CODE: f64 = 0.5;
 /// Launches beyond the largest one that was timed are not vouched for by smaller ones: by this factor.
 const BEYOND: f64 = 1.3;
 
+/// Cycles of a GPU that mostly waits are simulated in the time of a warp instruction (60 M a second; 1 to 2 M instructions).
+const CYCLES_OF_AN_INSTRUCTION: f64 = 32.0;
+
 /// How much leaving out counts that nothing was learnt from: as one launch that lies so far from the others, as a part of its work.
 const PRIOR: f64 = 0.2;
 
@@ -102,6 +105,16 @@ impl Portion {
     /// Roughly the cycles of one launch.
     pub(super) fn cycles(&self) -> f64 {
         self.work.cycles() * (1.0 + COLD_CODE * f64::from(self.is_cold))
+    }
+
+    /// Warp instructions of all launches, and of those that were timed.
+    pub(super) fn work(&self) -> (f64, f64) {
+        (self.instructions, self.times.iter().map(|(_, instructions)| instructions).sum())
+    }
+
+    /// How long it takes to time one launch, in warp instructions.
+    pub(super) fn cost(&self) -> f64 {
+        self.instructions / self.launches + self.cycles() / CYCLES_OF_AN_INSTRUCTION
     }
 
     /// How many launches were timed.
@@ -287,11 +300,11 @@ pub(super) mod tests {
         Portion {
             group: 0,
             launches: launches as f64,
-            instructions: 100.0 * launches as f64,
+            instructions: work * launches as f64,
             work: Work([work, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
             is_cold: false,
             spread: 0.0,
-            times: times.iter().map(|cycles| (*cycles, 100.0)).collect(),
+            times: times.iter().map(|cycles| (*cycles, work)).collect(),
             left: (times.len()..launches).map(|launch| work as usize * 100 + launch).collect(),
         }
     }

@@ -34,8 +34,8 @@ const TRIES: usize = 2;
 /// name tells what was timed, with what; a job whose file is there is not done again. So a sweep that was ended goes on when
 /// it is started again, also on several machines with a common folder. The exit status is 1 when jobs have failed.
 ///
-/// Not all launches of the plan are timed: one of each kernel first, then those of which most is learnt of the others, until
-/// the estimate is likely to be as near as --within says.
+/// Not all launches of the plan are timed: one of each kernel first, then those of which most is learnt of the others for what they
+/// cost, until the estimate is likely to be as near as --within says.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// What voltsim plan has written
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     within: f64,
 
-    /// The part of all launches' work that may be timed, though the estimate be further off; one launch of each kernel is
+    /// The part of all launches' cost that may be spent, though the estimate be further off; one launch of each kernel is timed
     #[arg(long, value_name = "PERCENT", default_value = "100%", value_parser = percent)]
     budget: f64,
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const TEMPORARY_PREFIX: &str = ".voltsim-";
-/// Unfinished files that nobody has written to for this long belong to nobody.
+/// Unfinished files and folders that nobody has written to for this long belong to nobody.
 const TEMPORARY_LIFE: Duration = Duration::from_secs(60 * 60);
 
 /// Whether the file's contents must have reached the disk before it appears under its name.
@@ -87,9 +87,10 @@ pub struct UnfinishedFolder {
 }
 
 impl UnfinishedFolder {
-    /// A new, empty folder beside `path`.
+    /// A new, empty folder beside `path`. Those that were left behind there long ago are removed.
     pub fn create(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        remove_abandoned(folder_of(path));
         let temporary = path.with_file_name(temporary_name(name));
         fs::create_dir(&temporary)?;
         Ok(Self { temporary, path: path.to_owned() })
@@ -145,21 +146,27 @@ fn temporary_name(name: &OsStr) -> OsString {
     temporary
 }
 
-/// Whether a file has the name of an unfinished one, left behind by a process that was killed.
+/// Whether a file or folder has the name of an unfinished one, left behind by a process that was killed.
 pub fn is_temporary(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes())
 }
 
-/// Removes the unfinished files in a folder that were left behind long ago; does nothing where that is not possible.
+/// Removes the unfinished files and folders in a folder that were left behind long ago; does nothing where that is not possible.
 pub fn remove_abandoned(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let idle =
-            entry.metadata().and_then(|metadata| metadata.modified()).map(|modified| modified.elapsed());
-        if is_temporary(&entry.file_name())
-            && idle.is_ok_and(|idle| idle.is_ok_and(|idle| idle > TEMPORARY_LIFE))
-        {
+        let path = entry.path();
+        if is_temporary(&entry.file_name()) && is_abandoned(&path) {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             // Another process may have removed it.
-            let _ = fs::remove_file(entry.path());
+            let _ = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
     }
+}
+
+/// Whether nobody has written to a file, or to a folder and the files in it, for long.
+fn is_abandoned(path: &Path) -> bool {
+    let idle = |path: &Path| fs::symlink_metadata(path)?.modified()?.elapsed().map_err(io::Error::other);
+    let is_idle = |path: &Path| idle(path).is_ok_and(|idle| idle > TEMPORARY_LIFE);
+    let mut inside = fs::read_dir(path).into_iter().flatten().flatten();
+    is_idle(path) && inside.all(|entry| is_idle(&entry.path()))
 }

@@ -6,6 +6,7 @@ mod common;
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use common::names;
 use voltsim_checkpoint::atomic_file::{Durability, UnfinishedFolder, is_temporary, write};
@@ -70,4 +71,23 @@ fn a_folder_appears_with_its_files_or_not_at_all() {
     assert_eq!(fs::read_to_string(path.join("file")).unwrap(), "contents");
     assert!(UnfinishedFolder::create(&path).unwrap().finish().is_err());
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn what_killed_processes_left_behind_is_removed_when_nobody_has_written_to_it_for_hours() {
+    let place = tempfile::tempdir().unwrap();
+    let left_behind = |file_is_old: bool| {
+        let folder = place.path().join(format!(".voltsim-0123456789abcdef-{file_is_old}"));
+        let file = folder.join("file");
+        fs::create_dir(&folder).unwrap();
+        fs::write(&file, "contents").unwrap();
+        let old = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+        let written = if file_is_old { old } else { SystemTime::now() };
+        fs::File::open(file).unwrap().set_modified(written).unwrap();
+        fs::File::open(&folder).unwrap().set_modified(old).unwrap();
+        folder
+    };
+    let [abandoned, in_use] = [true, false].map(left_behind);
+    UnfinishedFolder::create(&place.path().join("folder")).unwrap();
+    assert!(!abandoned.exists() && in_use.join("file").exists());
 }

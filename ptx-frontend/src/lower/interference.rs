@@ -1,14 +1,13 @@
 //! Which virtual registers cannot be one, and which copies vanish because their two registers can.
 
-use rustc_hash::FxHashSet;
-
 use super::code::{Code, Kind as NodeKind, Node, Words};
 use super::live::{Bits, Kind};
+use super::neighbours::Neighbours;
 
 /// Pairs of virtual registers (or predicates) that hold different values at one time.
 #[derive(Debug, Default)]
 pub(super) struct Interference {
-    neighbours: Vec<FxHashSet<u32>>,
+    neighbours: Vec<Neighbours>,
     /// The one that stands for each.
     stands_for: Vec<u32>,
 }
@@ -17,7 +16,7 @@ impl Interference {
     pub(super) fn of<K: Kind>(code: &Code, live_out: &[Bits], distance: usize) -> Interference {
         let count = K::count(code);
         let mut interference = Interference {
-            neighbours: vec![FxHashSet::default(); count],
+            neighbours: (0..count).map(|_| Neighbours::default()).collect(),
             stands_for: (0..count as u32).collect(),
         };
         for (nodes, live_out) in code.blocks.iter().zip(live_out) {
@@ -33,8 +32,7 @@ impl Interference {
                     let same = source(nth);
                     nth += 1;
                     for other in live.iter().filter(|other| *other != written && Some(*other) != same) {
-                        interference.neighbours[written as usize].insert(other);
-                        interference.neighbours[other as usize].insert(written);
+                        interference.part(written, other);
                     }
                 });
                 if !node.guarded {
@@ -53,8 +51,7 @@ impl Interference {
         for node in nodes.iter().filter(|node| node.kind == NodeKind::Machine) {
             K::writes(node, |written| {
                 for other in recent.iter().flatten().filter(|other| **other != written) {
-                    self.neighbours[written as usize].insert(*other);
-                    self.neighbours[*other as usize].insert(written);
+                    self.part(written, *other);
                 }
             });
             let mut sources = Vec::new();
@@ -68,6 +65,13 @@ impl Interference {
         }
     }
 
+    /// Two registers cannot be one.
+    fn part(&mut self, a: u32, b: u32) {
+        let count = self.neighbours.len();
+        self.neighbours[a as usize].insert(b, count);
+        self.neighbours[b as usize].insert(a, count);
+    }
+
     /// The register that stands for this one.
     pub(super) fn root(&self, mut of: u32) -> u32 {
         while self.stands_for[of as usize] != of {
@@ -78,20 +82,19 @@ impl Interference {
 
     /// Those that the register cannot be one with.
     pub(super) fn neighbours(&self, root: u32) -> impl Iterator<Item = u32> + '_ {
-        self.neighbours[root as usize].iter().copied()
+        self.neighbours[root as usize].iter()
     }
 
     fn meet(&self, a: u32, b: u32) -> bool {
-        self.neighbours[a as usize].contains(&b)
+        self.neighbours[a as usize].has(b)
     }
 
     /// `a` becomes `b`.
     fn join(&mut self, a: u32, b: u32) {
         self.stands_for[a as usize] = b;
-        for neighbour in std::mem::take(&mut self.neighbours[a as usize]) {
-            self.neighbours[neighbour as usize].remove(&a);
-            self.neighbours[neighbour as usize].insert(b);
-            self.neighbours[b as usize].insert(neighbour);
+        for neighbour in std::mem::take(&mut self.neighbours[a as usize]).iter() {
+            self.neighbours[neighbour as usize].remove(a);
+            self.part(neighbour, b);
         }
     }
 }

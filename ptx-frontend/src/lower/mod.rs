@@ -25,6 +25,7 @@ mod join;
 mod listing;
 mod live;
 mod low_bits;
+mod neighbours;
 mod recipe;
 mod rewrite;
 mod schedule;

@@ -18,6 +18,9 @@ const PENDING: u16 = u16::MAX;
 /// any result of known time takes.
 const BEFORE: u64 = 1 << 15;
 
+/// So far from what the table counts from results are noted: what is late of them comes up to [`PENDING`] later. Core cycles.
+const FARTHEST: u64 = PENDING as u64 - (1 << 13);
+
 /// The use of a register or predicate by arithmetic.
 pub fn own(number: u16) -> u32 {
     2 * u32::from(number)
@@ -76,7 +79,7 @@ impl Scoreboard {
 
     /// These will be there at a cycle, in every use.
     pub fn set(&mut self, numbers: &[u16], cycle: u64) {
-        if cycle.saturating_sub(self.base) >= u64::from(PENDING) {
+        if cycle.saturating_sub(self.base) >= FARTHEST {
             self.rebase(cycle);
         }
         self.put(numbers, cycle.saturating_sub(self.base) as u16);
@@ -131,6 +134,17 @@ mod tests {
         assert_eq!([own(1), late(1)].map(|number| scoreboard.ready_at(&[number])), [10, 13]);
         scoreboard.set(&[1], 20);
         assert_eq!(scoreboard.ready_at(&[late(1)]), 20);
+    }
+
+    #[test]
+    fn late_uses_are_late_whenever_the_warp_began() {
+        let mut scoreboard = Scoreboard::default();
+        scoreboard.reset(0, 4);
+        for cycle in 0..1 << 18 {
+            scoreboard.set(&[1], cycle);
+            scoreboard.lag(1, 20);
+            assert_eq!([own(1), late(1)].map(|number| scoreboard.ready_at(&[number])), [cycle, cycle + 20]);
+        }
     }
 
     #[test]

@@ -375,6 +375,11 @@ mod tests {
             ("shared.banks", "33", ": there are 1 to 32"),
             ("l1.sets", "7", " with `l1.size = 128`: the size is no multiple of sets times 128 B"),
             ("l1.size", "1000", " with `l1.sets = 4`: the size is no multiple of sets times 128 B"),
+            (
+                "l1.misses",
+                "70000",
+                " with `l1.size = 128`: lines that are there or on their way are to be fewer than 65,535",
+            ),
             ("constant.latency", "85", " with `constant.l1_5_latency = 84`: a miss takes longer than a hit"),
             (
                 "constant.ways",

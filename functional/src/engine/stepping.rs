@@ -223,6 +223,7 @@ impl SteppedCluster {
     }
 
     /// What a warp does next.
+    // In line: its result is not read again from memory, in other pieces than it was written in.
     #[inline(always)]
     pub(crate) fn next(&mut self, engine: &mut Engine<'_>, number: usize) -> Result<Next, Box<Fault>> {
         if let Some(ahead) = self.warps[number].ahead.first() {

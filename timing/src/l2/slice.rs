@@ -195,6 +195,7 @@ struct Exit {
 
 impl Exit {
     /// A request's sectors are there at an L2 cycle. Gives the L2 cycles from its arrival to the reply's leaving.
+    // In line: what was put together for it a moment ago is not read again from memory, in other pieces.
     #[inline(always)]
     fn reply(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, work: &Work, out: &mut Outbox) -> u64 {
         let mut done = cycle.max(work.looked_up);

@@ -87,7 +87,7 @@ fn best(family: &Family, estimated: &[Estimated], budget: f64) -> Option<Step> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::family::tests::{family, portion};
+    use super::super::family::tests::{family, of_instructions, portion};
     use super::*;
 
     const AIM: Aim = Aim { within: 0.05, budget: 1.0 };
@@ -112,6 +112,16 @@ mod tests {
         let of = |launches| family(vec![portion(100.0, 1, &[200.0]), portion(200.0, launches, &[])]);
         let rare = family(vec![portion(100.0, 1, &[200.0]), portion(210.0, 1, &[])]);
         assert_eq!(next(&[rare, of(50)], AIM), [20_000]);
+    }
+
+    #[test]
+    fn of_launches_that_tell_nearly_as_much_that_of_fewer_instructions_comes_first() {
+        let of = |work, instructions| {
+            let other = of_instructions(instructions, portion(work, 9, &[]));
+            family(vec![portion(100.0, 1, &[200.0]), other])
+        };
+        let jobs = next(&[of(210.0, 9000.0), of(200.0, 10.0)], Aim { within: 0.0, ..AIM });
+        assert_eq!(jobs, [20_000, 21_000]);
     }
 
     #[test]

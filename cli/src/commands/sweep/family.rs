@@ -309,6 +309,11 @@ pub(super) mod tests {
         }
     }
 
+    /// The same with so many warp instructions a launch.
+    pub(in super::super) fn of_instructions(instructions: f64, portion: Portion) -> Portion {
+        Portion { instructions: instructions * portion.launches, ..portion }
+    }
+
     pub(in super::super) fn family(portions: Vec<Portion>) -> Family {
         Family { portions }
     }

@@ -248,6 +248,16 @@ fn the_estimate_of_a_sweep_is_near_the_time_of_all_launches() {
     assert!((copies / between / 1.25 - 1.0).abs() < 0.05, "{copies}, {between}");
     let simulated = estimate["configurations"][0]["timed"].as_f64().unwrap();
     assert!(simulated < 0.15 * all, "{simulated} of {all}");
+    // The part of the instructions is that of the launches which were timed, in all of the program's.
+    let launches = statistics["launches"].as_array().unwrap();
+    let instructions = |launch: &Value| launch["counters"]["sm.ptx_instructions"].as_f64().unwrap();
+    let whole: f64 = launches.iter().map(instructions).sum();
+    let groups = estimate["configurations"][0]["groups"].as_array().unwrap().iter();
+    let timed = groups.flat_map(|group| group["timed"].as_array().unwrap());
+    let launch_of = |timed: &Value| launches.iter().find(|launch| launch["launch"] == timed["launch"]);
+    let timed: f64 = timed.map(|timed| instructions(launch_of(timed).unwrap())).sum();
+    let work = estimate["configurations"][0]["work"].as_f64().unwrap();
+    assert!((work * whole / timed - 1.0).abs() < 0.02, "{work}: {timed} of {whole}");
 }
 
 #[test]

@@ -304,9 +304,21 @@ static void into_a_graph_that_is_there() {
     cudaGraphNode_t fill;
     CHECK(cudaGraphAddMemsetNode(&fill, graph, nullptr, 0, &params));
     CHECK(cudaStreamBeginCaptureToGraph(stream, graph, &fill, nullptr, 1, cudaStreamCaptureModeGlobal));
-    multiply<<<4, 64, 0, stream>>>(data, count, 8);
+    multiply<<<4, 64, 0, stream>>>(data, count, 4);
     CHECK(cudaStreamEndCapture(stream, &ended));
     EXPECT(ended == graph);
+    // Who has the graph need not ask for it.
+    size_t number = 2;
+    cudaGraphNode_t nodes[2];
+    CHECK(cudaGraphGetNodes(graph, nodes, &number));
+    cudaGraphNode_t product = nodes[nodes[0] == fill];
+    CHECK(cudaStreamBeginCaptureToGraph(stream, graph, &product, nullptr, 1, cudaStreamCaptureModeGlobal));
+    multiply<<<4, 64, 0, stream>>>(data, count, 2);
+    CHECK(cudaStreamEndCapture(stream, nullptr));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    EXPECT_ERROR(cudaErrorInvalidValue, cudaStreamEndCapture(stream, nullptr));
+    CHECK(cudaStreamEndCapture(stream, &ended));
+    CHECK(cudaGraphDestroy(ended));
     // A graph that was there before outlives a capture that fails.
     CHECK(cudaStreamBeginCaptureToGraph(stream, graph, &fill, nullptr, 1, cudaStreamCaptureModeRelaxed));
     EXPECT_ERROR(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(stream));

@@ -100,6 +100,8 @@ pub(crate) struct Ended<N> {
 pub(crate) struct Status<'a, N> {
     pub(crate) id: CaptureId,
     pub(crate) graph: GraphHandle,
+    /// Whether the graph was there before.
+    pub(crate) is_given: bool,
     pub(crate) is_valid: bool,
     pub(crate) tail: &'a Tail<N>,
 }
@@ -196,7 +198,8 @@ impl<S: Copy + Eq + Hash, E: Copy + Eq + Hash, N: Copy + Eq> Captures<S, E, N> {
         let id = *self.streams.get(&stream)?;
         let capture = self.captures.get(&id)?;
         let tail = capture.tails.get(&stream)?;
-        Some(Status { id, graph: capture.graph, is_valid: capture.is_valid, tail })
+        let Capture { graph, is_given, is_valid, .. } = *capture;
+        Some(Status { id, graph, is_given, is_valid, tail })
     }
 
     /// The graph and the tail that new work of a stream goes behind; `None` when the stream is not captured.

@@ -115,6 +115,12 @@ impl Simulator {
         Ok(())
     }
 
+    /// Whether a stream is captured into a graph that was there before.
+    pub(crate) fn captures_into_given(&self, handle: StreamHandle, default: DefaultStream) -> Result<bool> {
+        let stream = self.stream(handle, default)?;
+        Ok(self.graphs.lock().captures.status(stream).is_some_and(|status| status.is_given))
+    }
+
     /// Ends a capture and gives its graph. A capture that is invalid ends all the same, and its graph goes, unless it was
     /// there before.
     pub(crate) fn end_capture(&self, handle: StreamHandle, default: DefaultStream) -> Result<GraphHandle> {
@@ -156,7 +162,7 @@ impl Simulator {
         if Self::is_legacy(stream) && graphs.captures.has_blocking() {
             return Err(Error::StreamCaptureImplicit);
         }
-        let Some(Status { id, graph, is_valid, tail }) = graphs.captures.status(stream) else {
+        let Some(Status { id, graph, is_valid, tail, .. }) = graphs.captures.status(stream) else {
             return Ok(None);
         };
         let is_plain = tail.iter().all(|(_, edge)| *edge == Edge::default());

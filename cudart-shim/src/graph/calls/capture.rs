@@ -99,14 +99,18 @@ both! {
         context()?.begin_capture((stream, default), mode_of(mode)?, Some((graph, tail)))
     }
 
-    /// Ends a capture and gives its graph, null if the capture is invalid.
+    /// Ends a capture and gives its graph, null if the capture is invalid. A graph that was there before may go unasked for.
     fn cudaStreamEndCapture, cudaStreamEndCapture_ptsz = cuStreamEndCapture, cuStreamEndCapture_ptsz [default] (
         stream: StreamHandle, pGraph: Out<GraphHandle>,
     ) {
         let simulator = context()?;
-        pGraph.check()?;
-        pGraph.set(GraphHandle(0))?;
-        pGraph.set(simulator.end_capture(stream, default)?)
+        let is_given = simulator.captures_into_given(stream, default)?;
+        if !is_given {
+            pGraph.check()?;
+        }
+        pGraph.set_if_wanted(GraphHandle(0));
+        pGraph.set_if_wanted(simulator.end_capture(stream, default)?);
+        Ok(())
     }
 
     /// Whether a stream is captured.

@@ -12,14 +12,9 @@ impl Simulator {
     /// what the program has asked for.
     pub(crate) fn registers(&self, kernel: &Kernel, program: &Program) -> u32 {
         let most = self.profile.occupancy.max_registers_per_thread;
-        let bound = program.bounds.maximum_registers.unwrap_or(most);
-        let threads = program.bounds.maximum_threads.or(program.bounds.required_threads);
-        let fitting = threads.map_or(most, |threads| {
-            let file = u64::from(self.profile.amount(Attribute::MaxRegistersPerBlock));
-            u32::try_from(file / crate::launch::product(threads).max(1)).unwrap_or(most)
-        });
         let asked = kernel.module.max_registers.unwrap_or(most);
-        program.registers.min(bound).min(fitting).min(asked).clamp(1, most)
+        let of_sm = self.profile.amount(Attribute::MaxRegistersPerMultiprocessor);
+        program.registers_within_bounds(of_sm).min(asked).clamp(1, most)
     }
 
     /// Threads a CTA of the kernel can have.

@@ -2,7 +2,7 @@
 //!
 //! Several PTX modules can be loaded as one; names are resolved among them (`-rdc=true`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -386,6 +386,15 @@ impl ModuleAddresses for Module {
         // Where their code lies must not depend on the order of a map.
         names.sort_unstable();
         names
+    }
+
+    fn functions_in_variables(&self) -> HashSet<String> {
+        let initial = self.program.variables().iter().flat_map(|variable| &variable.initial);
+        let symbols = initial.filter_map(|initial| match initial {
+            Initial::Address { symbol, .. } => Some(symbol.clone()),
+            Initial::Bytes { .. } | Initial::Property { .. } => None,
+        });
+        symbols.collect()
     }
 
     fn shared_window(&self) -> u64 {

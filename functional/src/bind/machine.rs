@@ -29,7 +29,6 @@ pub(super) struct MachineBuilder {
     own: Vec<bool>,
     touched_from: Vec<u32>,
     touched: Vec<u32>,
-    registers: u32,
 }
 
 impl MachineBuilder {
@@ -76,7 +75,6 @@ impl MachineBuilder {
                 instruction_bytes: INSTRUCTION_BYTES,
             }),
             place: CodePlace::of(bytes),
-            registers: self.registers,
             places: self.places,
             note_of: self.note_of,
             notes: self.notes,
@@ -225,7 +223,6 @@ impl Binder<'_, '_> {
         machine.instructions.extend(lowered.instructions.iter().map(moved));
         machine.note_of.resize(machine.instructions.len(), Machine::NOTHING);
         machine.own.resize(machine.instructions.len(), false);
-        machine.registers = machine.registers.max(lowered.registers);
         first
     }
 

@@ -118,7 +118,8 @@ pub(crate) struct Linker<'a> {
     shared: place::SharedLayout,
     needs_parameter_address: bool,
     needs_stack: bool,
-    registers: u32,
+    /// Functions whose address the bound ones take.
+    addressed: HashSet<String>,
     machine: Option<machine::MachineBuilder>,
 }
 
@@ -141,7 +142,7 @@ impl<'a> Linker<'a> {
             shared: place::SharedLayout::default(),
             needs_parameter_address: false,
             needs_stack: false,
-            registers: 0,
+            addressed: HashSet::new(),
             machine: addresses.is_timed().then(machine::MachineBuilder::default),
         }
     }
@@ -195,6 +196,7 @@ impl<'a> Linker<'a> {
                     layout,
                     specials: Vec::new(),
                     local_bytes: 0,
+                    registers: 0,
                     parameters: Vec::new(),
                     returns: Vec::new(),
                     text: None,
@@ -204,6 +206,18 @@ impl<'a> Linker<'a> {
             }
             bound => bound,
         }
+    }
+
+    /// 32-bit registers of a thread: the most that a function takes which may be called. Of those that a call through a register
+    /// may reach these are the ones whose address is taken.
+    fn registers(&self) -> u32 {
+        let in_variables = self.addresses.functions_in_variables();
+        let may_be_called = |(number, function): &(u32, &BoundFunction)| {
+            let name = &function.source.name;
+            !self.optional.contains(number) || self.addressed.contains(name) || in_variables.contains(name)
+        };
+        let functions = (0..).zip(&self.functions).filter(may_be_called);
+        functions.map(|(_, function)| function.registers).max().unwrap_or_default()
     }
 
     fn finish(self) -> Result<Program, BindError> {
@@ -228,6 +242,7 @@ impl<'a> Linker<'a> {
         }
         let mut specials = self.functions.iter().flat_map(|function| &function.specials);
         let asks = specials.any(|(register, _)| special::is_of_reserved_shared(*register));
+        let registers = self.registers();
         let machine = self.machine.map(machine::MachineBuilder::finish);
         Ok(Program {
             number: BOUND.fetch_add(1, Ordering::Relaxed),
@@ -246,7 +261,7 @@ impl<'a> Linker<'a> {
             function_addresses,
             needs_parameter_address: self.needs_parameter_address,
             needs_stack: self.needs_stack,
-            registers: machine.as_ref().map_or(self.registers, |machine| machine.registers),
+            registers,
             machine,
         })
     }
@@ -346,6 +361,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         let lowered = self
             .is_timed()
             .then(|| lower(&source, &self.flow, &self.replacements, &self.linker.shared_addresses(&source)));
+        let assembled = lowered.as_ref().map(|lowered| lowered.registers);
         self.share_rows(lowered.as_ref());
         self.keep_stack();
         if let Some(lowered) = lowered {
@@ -369,7 +385,7 @@ impl<'l, 'a> Binder<'l, 'a> {
         self.place_between();
         self.patch();
         let liveness = Liveness::of(&source, &self.flow);
-        self.linker.registers = self.linker.registers.max(liveness.maximum_live());
+        let registers = assembled.unwrap_or_else(|| liveness.maximum_live());
         self.layout.unwritten_rows = self.unwritten_rows(&liveness);
         let bound = BoundFunction {
             name: source.name.clone(),
@@ -378,6 +394,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             layout: self.layout,
             specials: self.specials,
             local_bytes: self.places.local_bytes(),
+            registers,
             parameters: places_of(&source.parameters, &self.registers, &source),
             returns: places_of(&source.returns, &self.registers, &source),
             text: self.linker.addresses.text_of(&source.name),

@@ -215,7 +215,11 @@ impl Binder<'_, '_> {
             }
             AddressBase::External(external) => {
                 let value = match self.external(external)? {
-                    SymbolAddress::Global(address) | SymbolAddress::Function(address) => address,
+                    SymbolAddress::Global(address) => address,
+                    SymbolAddress::Function(address) => {
+                        self.take_address(external);
+                        address
+                    }
                     SymbolAddress::Shared { .. } => u64::from(self.shared_external(external)?),
                 };
                 let value = value.wrapping_add(offset as u64);

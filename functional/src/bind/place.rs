@@ -1,7 +1,7 @@
 //! Where variables live: module variables at addresses fixed when the module was loaded, shared variables in the
 //! CTA's block, local variables and call parameters in the frame's part of a thread's local memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ptx_frontend::ir::{self, AddressBase, ExternalId, Space};
@@ -38,6 +38,8 @@ pub trait ModuleAddresses {
     fn text_of(&self, function: &str) -> Option<Arc<ptx_frontend::Module>>;
     /// All device functions: what a call through a register can reach.
     fn device_functions(&self) -> Vec<String>;
+    /// Functions whose addresses variables hold from the start.
+    fn functions_in_variables(&self) -> HashSet<String>;
     /// Generic address of shared memory's first byte.
     fn shared_window(&self) -> u64;
     /// Generic address of local memory's first byte.
@@ -271,6 +273,11 @@ impl Binder<'_, '_> {
             .addresses
             .symbol(name)
             .ok_or_else(|| BindError::Unresolved { function: self.source.name.clone(), symbol: name.clone() })
+    }
+
+    /// A function's address is taken: what is called through a register may be it.
+    pub(crate) fn take_address(&mut self, external: ExternalId) {
+        self.linker.addressed.insert(self.source.externals[external.0 as usize].name.clone());
     }
 
     /// Offset of a module's shared variable.

@@ -118,8 +118,6 @@ pub struct Machine {
     /// The machine instructions of all functions, the kernel's first.
     pub code: Arc<MachineCode>,
     pub(crate) place: CodePlace,
-    /// 32-bit registers of a thread.
-    pub registers: u32,
     /// By op.
     pub(crate) places: Vec<OpPlace>,
     /// By machine instruction: an index into `notes`, or [`Machine::NOTHING`].

@@ -53,6 +53,8 @@ pub struct BoundFunction {
     pub specials: Vec<(SpecialRegister, u32)>,
     /// Bytes of local memory of a frame.
     pub local_bytes: u32,
+    /// 32-bit registers of a thread in it.
+    pub registers: u32,
     /// Parameters.
     pub parameters: Vec<ParameterPlace>,
     /// Results.
@@ -117,12 +119,32 @@ pub struct Program {
     pub machine: Option<Machine>,
 }
 
+/// Registers that threads of a CTA of so many warps can have, of so many registers. A warp's come from its sub-core, of which there are
+/// four, in units of 256.
+pub fn fitting_registers(registers: u32, warps: u32) -> u32 {
+    registers / (warps.max(1).next_multiple_of(4) * 32) / 8 * 8
+}
+
 impl Program {
     /// Gives machine code a place in memory, if it has none. Programs lie one behind the other in the order of these calls.
     pub fn place_code(&self) {
         if let Some(machine) = &self.machine {
             machine.code_address();
         }
+    }
+
+    /// Registers of a thread as an assembler allots them: no more than leave room for the CTAs that the kernel's launch bounds ask for
+    /// on an SM with so many.
+    pub fn registers_within_bounds(&self, of_sm: u32) -> u32 {
+        let bounds = &self.bounds;
+        let threads = bounds.maximum_threads.or(bounds.required_threads);
+        let threads = threads.map(|extents| extents.into_iter().fold(1_u32, u32::saturating_mul));
+        let fitting = threads.map(|threads| {
+            let ctas = bounds.minimum_ctas_per_sm.unwrap_or(1).max(1);
+            fitting_registers(of_sm / ctas, threads.div_ceil(32))
+        });
+        let limits = [bounds.maximum_registers, fitting].into_iter().flatten();
+        limits.fold(self.registers, u32::min).max(1)
     }
 
     /// The kernel.

@@ -18,7 +18,7 @@ use warp_stream::Kernel;
 use crate::device::Device;
 use crate::engine::grid::Grid;
 use crate::engine::machine::Machine;
-use crate::engine::program::Program;
+use crate::engine::program::{Program, fitting_registers};
 use crate::launch::{LaunchConfig, LaunchError, Prepared, check};
 use crate::suspend::{ResumeError, SuspendedLaunch};
 pub(crate) use saved::SavedSm;
@@ -135,7 +135,12 @@ fn drive_prepared<T, E>(
     driven.map_err(TimedError::Drive)
 }
 
+/// Registers of an SM, for which kernels are assembled (programming guide, "Compute Capabilities": all since 5.0).
+const REGISTERS_OF_SM: u32 = 65_536;
+
 fn kernel(grid: &Grid, machine: &Machine, identity: Identity) -> Kernel {
+    // The vendor's assembler may need fewer registers than lowered code. A CTA that would run for it runs here too.
+    let fitting = fitting_registers(REGISTERS_OF_SM, grid.warps_per_cta());
     Kernel {
         name: grid.program.kernel().name.clone(),
         launch: identity.launch,
@@ -144,7 +149,7 @@ fn kernel(grid: &Grid, machine: &Machine, identity: Identity) -> Kernel {
         block: grid.threads,
         code: Arc::clone(&machine.code),
         code_address: machine.code_address(),
-        registers: machine.registers,
+        registers: grid.program.registers_within_bounds(REGISTERS_OF_SM).min(fitting),
         shared_bytes: grid.shared_bytes(),
         local_bytes: grid.local_bytes(),
         cooperative: grid.cooperative,

@@ -14,6 +14,7 @@ use launch_capture::{
     Selection, StreamWriter, TOLERANCE,
 };
 use parking_lot::Mutex;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
@@ -224,7 +225,8 @@ impl Stream {
     /// Puts the launch that was executed into its group; one that is to be timed goes to the stream.
     fn group(&self, planner: &Planner) {
         let counts = planner.work.take();
-        let (mix, accesses) = counts.split_at(work::UNITS);
+        let of = |range: Range<usize>| counts.get(range).unwrap_or_default();
+        let mix = of(0..work::UNITS);
         let mut plan = planner.plan.lock();
         let Some(held) = plan.running.take() else { return };
         let launch = &held.launch;
@@ -235,7 +237,9 @@ impl Stream {
             block: launch.block,
             instructions: mix.iter().sum(),
             mix,
-            accesses,
+            accesses: of(work::ACCESSES),
+            longest: of(work::LONGEST),
+            uncached: of(work::UNCACHED),
         };
         if plan.groups.add(&launched) {
             self.write(|writer| writer.launch(&held));

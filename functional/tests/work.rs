@@ -60,8 +60,14 @@ fn units_sectors_and_atomic_lanes_of_each_warp_are_counted() {
     assert_eq!(of("atomic_lanes"), 32 * warps);
     assert_eq!(of("shared_accesses"), warps);
     // 64 threads write to a sector each; what they read lies in these.
-    assert_eq!(of("sectors_new"), 64);
+    assert_eq!((of("sectors_new"), of("sectors_far")), (64, 64));
     assert!(of("fp64") >= warps);
+    // All warps do the same: each loads once from global memory, and adds there once.
+    assert_eq!(of("longest_instructions"), executed.warp_instructions / warps);
+    assert_eq!(of("longest_global"), 2);
+    // Each lane stores to a sector of its own, four of which are a line; all warps add to the first word.
+    assert_eq!(of("hottest_writes"), 4 * 3 + 6);
+    assert_eq!(of("instructions_new"), of("longest_instructions"));
     assert_eq!(counts[..UNITS].iter().sum::<u64>(), executed.warp_instructions);
     assert_eq!(work.take().iter().sum::<u64>(), 0, "taken counts begin anew");
 }

@@ -21,6 +21,9 @@ use crate::until_stable::UntilStable;
 /// The format of the file that this code reads and writes.
 pub const PLAN_FORMAT: u32 = 1;
 
+/// Instructions of a warp that take a part of the time that no launch goes below.
+const OF_A_LAUNCH: u64 = 200;
+
 /// How far the counts of a group's launches are from those of its first, at most.
 pub const TOLERANCE: f64 = 0.1;
 
@@ -172,6 +175,10 @@ pub struct Launched<'a> {
     pub mix: &'a [u64],
     /// Numbers of accesses to memory of different kinds.
     pub accesses: &'a [u64],
+    /// The most that one warp does, instructions first, and that is done to one place.
+    pub longest: &'a [u64],
+    /// What caches had not: launches may be alike in all else.
+    pub uncached: &'a [u64],
 }
 
 /// Launches of a group that are timed, unless something else is asked for: its first, and its second for all others.
@@ -198,6 +205,8 @@ struct Growing {
     block: [u32; 3],
     mix: Vec<u64>,
     accesses: Vec<u64>,
+    longest: Vec<u64>,
+    uncached: Vec<u64>,
     /// Of all launches.
     total: u64,
     spread: f64,
@@ -286,7 +295,8 @@ impl Groups {
 
 impl Growing {
     fn new(launched: &Launched<'_>, first: Executed) -> Growing {
-        let Launched { number, kernel, grid, block, instructions, mix, accesses } = launched;
+        let Launched { number, kernel, grid, block, instructions, mix, accesses, longest, uncached } =
+            launched;
         Growing {
             kernel: (*kernel).to_owned(),
             first,
@@ -295,6 +305,8 @@ impl Growing {
             block: *block,
             mix: mix.to_vec(),
             accesses: accesses.to_vec(),
+            longest: longest.to_vec(),
+            uncached: uncached.to_vec(),
             total: *instructions,
             spread: 0.0,
             members: vec![(*number, *number)],
@@ -304,7 +316,9 @@ impl Growing {
     /// How far a launch's counts are from the first's; `None` where they cannot be compared.
     ///
     /// Differences of instructions count by all instructions, differences of accesses by all accesses, or by the
-    /// instructions where those are more: few accesses take no time beside many instructions.
+    /// instructions where those are more: few accesses take no time beside many instructions. What is the most of a warp
+    /// or a place counts by itself, or by the instructions of the longest warp, or
+    /// by [`OF_A_LAUNCH`].
     fn spread_with(&self, launched: &Launched<'_>) -> Option<f64> {
         if self.block != launched.block {
             return None;
@@ -316,10 +330,14 @@ impl Growing {
         };
         let instructions = self.first.instructions as f64;
         let accesses = (self.accesses.iter().sum::<u64>() as f64).max(instructions);
+        let least = self.longest.first().copied().unwrap_or_default().max(OF_A_LAUNCH);
+        let longest = self.longest.iter().zip(launched.longest);
+        let longest = longest.map(|(a, b)| a.abs_diff(*b) as f64 / *a.max(&least) as f64);
         let spreads = [
             (ctas(self.grid) - ctas(launched.grid)).abs() / ctas(self.grid).max(1.0),
             difference(&self.mix, launched.mix, instructions),
             difference(&self.accesses, launched.accesses, accesses),
+            longest.fold(0.0, f64::max),
         ];
         Some(spreads.into_iter().fold(0.0, f64::max))
     }
@@ -333,11 +351,12 @@ impl Growing {
         // The others stand for equal parts of the rest.
         let rest = (self.total - self.first.instructions) as f64 / self.next.len().max(1) as f64;
         let next = self.next.iter().map(|next| next.weight(rest));
+        let counts = self.mix.iter().chain(&self.accesses).chain(&self.longest).chain(&self.uncached);
         Group {
             kernel: self.kernel.clone(),
             grid: self.grid,
             block: self.block,
-            counts: self.mix.iter().chain(&self.accesses).copied().collect(),
+            counts: counts.copied().collect(),
             launches: self.members.iter().map(|(first, last)| last - first + 1).sum(),
             share: self.total as f64 / all.max(1) as f64,
             spread: self.spread,
@@ -361,13 +380,15 @@ mod tests {
             instructions,
             mix,
             accesses: &[8, 0],
+            longest: &[50, 4],
+            uncached: &[0, 0],
         }
     }
 
     #[test]
     fn of_launches_of_alike_work_the_first_two_are_timed_and_the_second_stands_for_the_rest() {
         let mut groups = Groups::default();
-        assert!(groups.add(&launched(1, &[100, 100])));
+        assert!(groups.add(&Launched { uncached: &[7, 90], ..launched(1, &[100, 100]) }));
         assert!(groups.add(&launched(2, &[105, 95])));
         assert!(!groups.add(&launched(4, &[105, 95])));
         assert!(!groups.add(&launched(5, &[110, 100])));
@@ -399,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn another_kernel_block_or_memory_behaviour_is_another_group() {
+    fn another_kernel_block_memory_behaviour_or_longest_warp_is_another_group() {
         let mut groups = Groups::default();
         let first = launched(1, &[10, 10]);
         groups.add(&first);
@@ -407,7 +428,8 @@ mod tests {
         groups.add(&Launched { block: [64, 1, 1], ..first.clone() });
         groups.add(&Launched { grid: [8, 1, 1], ..first.clone() });
         groups.add(&Launched { accesses: &[0, 20], ..first.clone() });
-        assert_eq!(groups.finish().len(), 5);
+        groups.add(&Launched { longest: &[80, 4], ..first.clone() });
+        assert_eq!(groups.finish().len(), 6);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What launches do: warp instructions by unit, and accesses to memory.
 
 mod launches;
+mod longest;
 mod recency;
 
 use std::ops::Range;
@@ -13,8 +14,11 @@ use ptx_frontend::isa::{Effect, Modifier, ScalarType};
 use warp_stream::Unit;
 
 pub use launches::Launches;
+use longest::Longest;
 pub use recency::{Access, Recency};
+use recency::{By, Missed};
 
+use crate::engine::grid::Grid;
 use crate::engine::op::Flow;
 use crate::engine::probe::{Probe, Region, Site, Watch, Watcher};
 use crate::engine::running::Running;
@@ -31,13 +35,27 @@ enum Count {
     SectorsWritten,
     AtomicLanes,
     NewSectors,
+    LongestInstructions,
+    LongestGlobal,
+    HottestWrites,
+    FarSectors,
+    NewInstructions,
 }
 
 /// How many of the numbers are warp instructions, by unit.
 pub const UNITS: usize = Unit::COUNT;
 
 /// How many numbers [`Work::take`] gives.
-pub const COUNTS: usize = Count::NewSectors as usize + 1;
+pub const COUNTS: usize = Count::NewInstructions as usize + 1;
+
+/// Which of them are accesses to memory.
+pub const ACCESSES: Range<usize> = UNITS..Count::LongestInstructions as usize;
+
+/// Which are the most of a warp, or a line.
+pub const LONGEST: Range<usize> = ACCESSES.end..Count::FarSectors as usize;
+
+/// Which tell what the launch finds in the caches of an SM.
+pub const UNCACHED: Range<usize> = LONGEST.end..COUNTS;
 
 /// Their names, in order.
 pub const NAMES: [&str; COUNTS] = [
@@ -55,6 +73,11 @@ pub const NAMES: [&str; COUNTS] = [
     "sectors_written",
     "atomic_lanes",
     "sectors_new",
+    "longest_instructions",
+    "longest_global",
+    "hottest_writes",
+    "sectors_far",
+    "instructions_new",
 ];
 
 /// Counts what kernels do.
@@ -62,10 +85,15 @@ pub const NAMES: [&str; COUNTS] = [
 /// The first numbers are warp instructions of each [`Unit`], as PTX has them; then accesses of warps to shared memory,
 /// sectors of global memory that are read and written, lanes of atomic operations there, and sectors that nothing has accessed
 /// before, or not for long: no cache has them. A sector counts anew where a lane's is another than that of the lane before it.
+/// Then comes what the launch may wait for in the end: the most that one warp executes, in warp instructions and in loads and atomic
+/// operations on global memory, and the most that stores and atomic operations change one line, a run of lanes at a time. The last tell
+/// what caches of an SM have not: sectors since whose last access so much else was accessed, and instructions of code that are
+/// executed for the first time.
 #[derive(Debug, Default)]
 pub struct Work {
     counters: Arc<Counters>,
     recency: Arc<Mutex<Recency>>,
+    longest: Arc<Mutex<Longest>>,
     launches: Mutex<Launches>,
 }
 
@@ -83,6 +111,10 @@ impl Counters {
 impl Work {
     /// What was done since this was asked before.
     pub fn take(&self) -> [u64; COUNTS] {
+        self.recency.lock().end_launch();
+        let longest = self.longest.lock().take();
+        self.counters.add(Count::LongestInstructions as usize, longest.instructions);
+        self.counters.add(Count::LongestGlobal as usize, longest.global);
         std::array::from_fn(|count| {
             self.counters.0.get(count).map_or(0, |counter| counter.swap(0, Ordering::Relaxed))
         })
@@ -110,6 +142,7 @@ struct Counted {
     reached: Arc<AtomicU64>,
     counters: Arc<Counters>,
     recency: Arc<Mutex<Recency>>,
+    longest: Arc<Mutex<Longest>>,
 }
 
 impl Watcher for Work {
@@ -129,6 +162,7 @@ impl Watcher for Work {
             reached: self.launches.lock().reached(&function.name),
             counters: Arc::clone(&self.counters),
             recency: Arc::clone(&self.recency),
+            longest: Arc::clone(&self.longest),
         });
         vec![Watch { address: operand.filter(|_| is_access), ..Watch::of(probe) }]
     }
@@ -139,23 +173,34 @@ impl Probe for Counted {
         self.counters.add(self.unit as usize, 1);
         if !self.is_reached.load(Ordering::Relaxed) && !self.is_reached.swap(true, Ordering::Relaxed) {
             self.reached.fetch_add(1, Ordering::Relaxed);
+            self.counters.add(Count::NewInstructions as usize, 1);
         }
-        if site.has_address() && warp.mask != 0 {
-            self.access(warp, site);
-        }
+        let region = (site.has_address() && warp.mask != 0).then(|| self.access(warp, site));
+        let may_wait = matches!(self.effect, Effect::Load | Effect::Atomic);
+        let is_global = may_wait && region == Some(Region::Global);
+        self.longest.lock().count(warp.cta.index, warp.warp, is_global);
         Flow::Next
     }
 }
 
+/// CTAs of a launch that are on an SM at a time, of a GPU of 80 with 64 warps.
+fn ctas_of_sm(grid: &Grid) -> u32 {
+    let ctas = grid.cta_count().div_ceil(80).min(64) as u32;
+    ctas.min(64 / grid.warps_per_cta().clamp(1, 64))
+}
+
 impl Counted {
-    fn access(&self, warp: &Running<'_>, site: &Site) {
+    /// Counts an access; gives what it is to.
+    fn access(&self, warp: &Running<'_>, site: &Site) -> Region {
         let addresses = site.addresses(warp);
         let first = addresses.get(warp.mask.trailing_zeros() as usize).copied().unwrap_or(0);
-        match site.locate(warp, first).0 {
+        let region = site.locate(warp, first).0;
+        match region {
             Region::Global => {}
-            Region::Local => return,
+            Region::Local => return region,
             Region::Shared | Region::Unfollowed => {
-                return self.counters.add(Count::SharedAccesses as usize, 1);
+                self.counters.add(Count::SharedAccesses as usize, 1);
+                return region;
             }
         }
         let active = || {
@@ -171,20 +216,26 @@ impl Counted {
             }
             last = end;
         }
-        let new = self.touch(active(), warp.cta.index);
+        let by = By { cta: warp.cta.index, sharing: ctas_of_sm(warp.grid) };
+        let missed = self.touch(active(), by);
         let (count, number) = match self.effect {
             Effect::Load => (Count::SectorsRead, sectors),
             Effect::Atomic => (Count::AtomicLanes, warp.mask.count_ones().into()),
             _ => (Count::SectorsWritten, sectors),
         };
         self.counters.add(count as usize, number);
-        if new > 0 {
-            self.counters.add(Count::NewSectors as usize, new);
+        if let Some(hottest) = self.counters.0.get(Count::HottestWrites as usize) {
+            hottest.fetch_max(missed.hottest, Ordering::Relaxed);
         }
+        if missed.far > 0 {
+            self.counters.add(Count::NewSectors as usize, missed.new);
+            self.counters.add(Count::FarSectors as usize, missed.far);
+        }
+        region
     }
 
-    /// Lanes of a CTA access their bytes. Gives how many sectors of these were not remembered.
-    fn touch(&self, addresses: impl Iterator<Item = u64>, cta: u64) -> u64 {
+    /// Lanes of a CTA access their bytes.
+    fn touch(&self, addresses: impl Iterator<Item = u64>, by: By) -> Missed {
         let access = match self.effect {
             Effect::Load => Access::Read,
             Effect::Atomic => Access::Modify,
@@ -192,7 +243,7 @@ impl Counted {
         };
         let bytes = self.bytes.max(1);
         let mut recency = self.recency.lock();
-        let mut new = 0;
+        let mut missed = Missed::default();
         // Lanes one after the other mostly have bytes one after the other, or the same.
         let mut together: Option<Range<u64>> = None;
         for address in addresses {
@@ -202,11 +253,14 @@ impl Counted {
                 Some(known) if known.start <= address && end <= known.end => {}
                 others => {
                     if let Some(Range { start, end }) = others.replace(address..end) {
-                        new += recency.access(start, end - start, access, cta);
+                        missed += recency.access(start, end - start, access, by);
                     }
                 }
             }
         }
-        together.map_or(new, |Range { start, end }| new + recency.access(start, end - start, access, cta))
+        if let Some(Range { start, end }) = together {
+            missed += recency.access(start, end - start, access, by);
+        }
+        missed
     }
 }

@@ -1,5 +1,7 @@
 //! Which lines of global memory were accessed last, in order: what a cache of any size would hold, were it fully associative.
 
+use std::ops::AddAssign;
+
 use rustc_hash::FxHashMap;
 use warp_stream::{Past, Trace, UsedPage};
 
@@ -13,6 +15,39 @@ const CROWD: u32 = 10;
 const ACCESSES: u64 = 1 << 22;
 /// Where so many lines came between, 4 MB, what was written is not with what is written now: an L2 has about as many.
 const APART: u64 = (4 << 20) >> LINE;
+
+/// Lines of an L1 (Volta's).
+const L1_LINES: u32 = 1024;
+/// Accesses whose lines are counted together among the last ones, as a power of two.
+const GROUP: u32 = 5;
+
+/// How many of the sectors that are accessed no cache has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Missed {
+    /// Of those that are not remembered.
+    pub(super) new: u64,
+    /// The same, and those between whose accesses more lines came than a CTA's part of an L1 has.
+    pub(super) far: u64,
+    /// How often this launch has written to the line of those to which it has most often.
+    pub(super) hottest: u64,
+}
+
+impl AddAssign for Missed {
+    fn add_assign(&mut self, other: Missed) {
+        self.new += other.new;
+        self.far += other.far;
+        self.hottest = self.hottest.max(other.hottest);
+    }
+}
+
+/// Who accesses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct By {
+    /// Number of the CTA.
+    pub(super) cta: u64,
+    /// CTAs that are on an SM at a time.
+    pub(super) sharing: u32,
+}
 
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +67,54 @@ pub struct Recency {
     now: u64,
     /// How many lines were last accessed at times that differ in the last [`CROWD`] bits.
     crowds: Vec<u32>,
+    /// Launches so far.
+    launches: u32,
+    /// The same for the last accesses, by their number's last bits but [`GROUP`].
+    groups: Groups,
     /// Pages that kernels have accessed, with when, and by which CTAs.
     pages: FxHashMap<u64, PageTouch>,
     /// The one that was accessed last.
     last_page: Option<UsedPage>,
     /// How often another one was accessed than before.
     page_changes: u64,
+}
+
+/// How many lines were last accessed in each group of the last accesses.
+#[derive(Clone, Copy, Debug, Default)]
+struct Groups([u32; (L1_LINES >> GROUP) as usize]);
+
+impl Groups {
+    /// A line was accessed at each time until now.
+    fn after(now: u64) -> Groups {
+        let mut groups = Groups::default();
+        for when in now.saturating_sub(L1_LINES.into()) + 1..=now {
+            if Groups::has(now, when) {
+                *groups.place(when) += 1;
+            }
+        }
+        groups
+    }
+
+    /// Whether the group of an earlier time is still there.
+    fn has(now: u64, when: u64) -> bool {
+        (now >> GROUP) - (when >> GROUP) < u64::from(L1_LINES >> GROUP)
+    }
+
+    fn place(&mut self, when: u64) -> &mut u32 {
+        let groups = self.0.len();
+        &mut self.0[(when >> GROUP) as usize % groups]
+    }
+
+    /// A line is accessed now, and was before, or never. Gives how many lines came between, [`L1_LINES`] if they are more.
+    fn access(&mut self, now: u64, before: Option<u64>) -> u32 {
+        if now.is_multiple_of(1 << GROUP) {
+            *self.place(now) = 0;
+        }
+        *self.place(now) += 1;
+        let Some(before) = before.filter(|when| Groups::has(now, *when)) else { return L1_LINES };
+        *self.place(before) -= 1;
+        ((before >> GROUP) + 1..=now >> GROUP).map(|group| *self.place(group << GROUP)).sum()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,6 +125,8 @@ struct Touch {
     bytes: u128,
     read_away: [u16; 4],
     written_away: [u16; 4],
+    /// How often a launch has written to it, and which.
+    writes: (u32, u32),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,17 +166,22 @@ fn each(sectors: u8, act: impl FnMut(usize)) {
 }
 
 impl Recency {
-    /// A CTA of a kernel accesses bytes. Gives how many of their sectors were not remembered.
-    pub fn access(&mut self, address: u64, bytes: u64, access: Access, cta: u64) -> u64 {
+    /// A CTA of a kernel accesses bytes.
+    pub(super) fn access(&mut self, address: u64, bytes: u64, access: Access, by: By) -> Missed {
         for page in Past::pages_of(address, bytes) {
-            self.use_page(page, cta + 1);
+            self.use_page(page, by.cta + 1);
         }
-        self.touch_all(address, bytes, access)
+        self.touch_all(address, bytes, access, Some(by))
+    }
+
+    /// A launch is over.
+    pub(super) fn end_launch(&mut self) {
+        self.launches = self.launches.wrapping_add(1);
     }
 
     /// Bytes are copied, or filled.
     pub fn copy(&mut self, address: u64, bytes: u64, writes: bool) {
-        self.touch_all(address, bytes, if writes { Access::Write } else { Access::Read });
+        self.touch_all(address, bytes, if writes { Access::Write } else { Access::Read }, None);
     }
 
     fn use_page(&mut self, address: u64, ctas: u64) {
@@ -110,9 +194,9 @@ impl Recency {
         self.last_page = Some(UsedPage { address, ctas: page.ctas });
     }
 
-    /// Bytes are accessed, in order of their addresses. Gives how many of their sectors were not remembered.
-    fn touch_all(&mut self, address: u64, bytes: u64, access: Access) -> u64 {
-        let mut new = 0;
+    /// Bytes are accessed, in order of their addresses, by a kernel's CTA or by a copy.
+    fn touch_all(&mut self, address: u64, bytes: u64, access: Access, by: Option<By>) -> Missed {
+        let mut missed = Missed::default();
         let end = address.saturating_add(bytes.max(1)) - 1;
         // Of more than is remembered only the last part is.
         let first = (address >> LINE).max((end >> LINE).saturating_sub(LINES as u64));
@@ -121,16 +205,18 @@ impl Recency {
             let last = ((line << LINE) + (1 << LINE) - 1).min(end);
             let within = |address: u64| (address & ((1 << LINE) - 1)) as u32;
             let bytes = u128::MAX << within(start) & u128::MAX >> (127 - within(last));
-            new += u64::from(self.touch(line, bytes, access).count_ones());
+            missed += self.touch(line, bytes, access, by);
         }
-        new
+        missed
     }
 
-    /// Gives the sectors that were not remembered.
-    fn touch(&mut self, line: u64, bytes: u128, access: Access) -> u8 {
+    fn touch(&mut self, line: u64, bytes: u128, access: Access, by: Option<By>) -> Missed {
         self.begin_access();
         let crowd = (self.now >> CROWD) as usize;
         let touch = self.lines.entry(line).or_default();
+        let before = (touch.when > 0).then_some(touch.when);
+        let near = L1_LINES / by.map_or(1, |by| by.sharing.max(1));
+        let is_far = self.groups.access(self.now, before) >= near;
         if touch.when > 0 {
             let before = (touch.when >> CROWD) as usize;
             if before < crowd {
@@ -150,10 +236,17 @@ impl Recency {
         if access != Access::Read {
             touch.write(sectors, bytes);
         }
+        let by_kernel = access != Access::Read && by.is_some();
+        if by_kernel {
+            let (writes, launch) = touch.writes;
+            touch.writes = (if launch == self.launches { writes + 1 } else { 1 }, self.launches);
+        }
+        let hottest = if by_kernel { touch.writes.0.into() } else { 0 };
         if self.lines.len() >= 2 * LINES {
             self.forget();
         }
-        new
+        let far = if is_far { sectors } else { new };
+        Missed { new: new.count_ones().into(), far: far.count_ones().into(), hottest }
     }
 
     fn begin_access(&mut self) {
@@ -184,6 +277,7 @@ impl Recency {
             self.crowds[(when >> CROWD) as usize] += 1;
         }
         self.now = touches.len() as u64;
+        self.groups = Groups::after(self.now);
     }
 
     /// Pages that kernels have accessed, the last of all at the end.
@@ -199,7 +293,7 @@ impl Recency {
         lines.sort_unstable_by_key(|(_, touch)| touch.when);
         let last = lines.split_off(lines.len().saturating_sub(LINES));
         let trace = |(line, touch): (&u64, &Touch)| {
-            let Touch { when: _, read, written, bytes, read_away, written_away } = *touch;
+            let Touch { when: _, read, written, bytes, read_away, written_away, writes: _ } = *touch;
             Trace { line: line << LINE, read, written, bytes, read_away, written_away }
         };
         last.into_iter().map(trace).collect()
@@ -211,6 +305,8 @@ mod tests {
     use super::Access::{Modify, Read, Write};
     use super::*;
 
+    const ALONE: By = By { cta: 0, sharing: 1 };
+
     fn line(line: u64, read: u8, written: u8) -> Trace {
         Trace { line, read, written, bytes: Trace::bytes_of(written), ..Trace::default() }
     }
@@ -218,17 +314,47 @@ mod tests {
     #[test]
     fn the_last_lines_are_told_in_the_order_of_their_last_accesses() {
         let mut recency = Recency::default();
-        recency.access(0x1000, 4, Read, 0);
-        recency.access(0x20e0, 64, Write, 0);
-        recency.access(0x1060, 32, Write, 0);
+        recency.access(0x1000, 4, Read, ALONE);
+        recency.access(0x20e0, 64, Write, ALONE);
+        recency.access(0x1060, 32, Write, ALONE);
         assert_eq!(recency.last(), [line(0x2080, 0, 8), line(0x2100, 0, 1), line(0x1000, 1, 8)]);
+    }
+
+    #[test]
+    fn a_sector_is_far_when_more_lines_came_between_than_the_ctas_part_of_an_l1_has() {
+        let between = |lines: u64, sharing| {
+            let mut recency = Recency::default();
+            let by = By { cta: 0, sharing };
+            assert_eq!(recency.access(0x1000, 64, Read, by), Missed { new: 2, far: 2, hottest: 0 });
+            // Lines that are accessed again and again count once.
+            for _ in 0..3 {
+                recency.access(0x100000, lines << LINE, Read, by);
+            }
+            recency.access(0x1000, 64, Read, by).far
+        };
+        assert_eq!((between(100, 1), between(300, 1), between(1100, 1)), (0, 0, 2));
+        assert_eq!((between(100, 8), between(200, 8)), (0, 2));
+    }
+
+    #[test]
+    fn writes_of_a_launch_to_a_line_are_counted() {
+        let mut recency = Recency::default();
+        let write = |recency: &mut Recency, address| recency.access(address, 4, Modify, ALONE).hottest;
+        assert_eq!(
+            [0x1000, 0x1020, 0x2000, 0x1000].map(|address| write(&mut recency, address)),
+            [1, 2, 1, 3]
+        );
+        assert_eq!(recency.access(0x1000, 4, Read, ALONE).hottest, 0);
+        recency.end_launch();
+        recency.copy(0x1000, 64, true);
+        assert_eq!(write(&mut recency, 0x1000), 1);
     }
 
     #[test]
     fn bytes_that_are_written_are_told_one_by_one() {
         let mut recency = Recency::default();
-        recency.access(0x1008, 4, Write, 0);
-        recency.access(0x1060, 1, Modify, 0);
+        recency.access(0x1008, 4, Write, ALONE);
+        recency.access(0x1060, 1, Modify, ALONE);
         let bytes = 0xf << 8 | 1 << 0x60;
         assert_eq!(recency.last(), [Trace { bytes, ..line(0x1000, 8, 9) }]);
     }
@@ -236,17 +362,17 @@ mod tests {
     #[test]
     fn a_sector_is_new_when_it_is_accessed_first() {
         let mut recency = Recency::default();
-        assert_eq!(recency.access(0x1000, 64, Read, 0), 2);
-        assert_eq!(recency.access(0x1020, 128, Write, 0), 3);
-        assert_eq!(recency.access(0x1000, 160, Read, 0), 0);
+        assert_eq!(recency.access(0x1000, 64, Read, ALONE).new, 2);
+        assert_eq!(recency.access(0x1020, 128, Write, ALONE).new, 3);
+        assert_eq!(recency.access(0x1000, 160, Read, ALONE).new, 0);
     }
 
     #[test]
     fn what_was_written_long_before_a_line_is_read_again_is_told_to_be_far_away() {
         let mut recency = Recency::default();
-        recency.access(0x1000, 128, Write, 0);
-        recency.access(1 << 30, 4 << 20, Read, 0);
-        recency.access(0x1000, 32, Read, 0);
+        recency.access(0x1000, 128, Write, ALONE);
+        recency.access(1 << 30, 4 << 20, Read, ALONE);
+        recency.access(0x1000, 32, Read, ALONE);
         let found = *recency.last().last().unwrap();
         // 4 MB have 32,768 lines, of which a thousand may not be told from the line's own.
         let lines = u64::from(found.written_away[0]) * Trace::AWAY;
@@ -258,22 +384,22 @@ mod tests {
     #[test]
     fn accesses_to_a_few_lines_take_none_of_them_away_however_many_they_are() {
         let mut recency = Recency::default();
-        recency.access(0x1000, 128, Write, 0);
+        recency.access(0x1000, 128, Write, ALONE);
         for round in 0..100_000 {
-            recency.access(0x2000 + round % 64 * 128, 4, Read, 0);
+            recency.access(0x2000 + round % 64 * 128, 4, Read, ALONE);
         }
-        recency.access(0x1000, 4, Read, 0);
+        recency.access(0x1000, 4, Read, ALONE);
         assert_eq!(recency.last().last().unwrap().written_away, [1; 4]);
     }
 
     #[test]
     fn the_order_stays_when_time_begins_anew() {
         let mut recency = Recency::default();
-        recency.access(0x1000, 128, Write, 0);
+        recency.access(0x1000, 128, Write, ALONE);
         for round in 0..ACCESSES {
-            recency.access(0x2000 + round % 2 * 128, 4, Read, 0);
+            recency.access(0x2000 + round % 2 * 128, 4, Read, ALONE);
         }
-        recency.access(0x1000, 4, Read, 0);
+        recency.access(0x1000, 4, Read, ALONE);
         let lines: Vec<u64> = recency.last().iter().map(|trace| trace.line).collect();
         assert_eq!(lines, [0x2000, 0x2080, 0x1000]);
         assert!(recency.now < ACCESSES);
@@ -283,21 +409,21 @@ mod tests {
     fn pages_are_those_that_kernels_have_accessed_with_their_last_cta() {
         let mut recency = Recency::default();
         recency.copy(0x20_0000, 64, true);
-        recency.access(0x3f_fffc, 8, Read, 7);
+        recency.access(0x3f_fffc, 8, Read, By { cta: 7, ..ALONE });
         recency.copy(0x80_0000, 64, false);
         let page = |address, ctas| UsedPage { address, ctas };
         assert_eq!(recency.pages(), [page(0x20_0000, 8), page(0x40_0000, 8)]);
-        recency.access(0x10, 4, Write, 2);
-        recency.access(0x20_0000, 4, Write, 3);
+        recency.access(0x10, 4, Write, By { cta: 2, ..ALONE });
+        recency.access(0x20_0000, 4, Write, By { cta: 3, ..ALONE });
         assert_eq!(recency.pages(), [page(0x40_0000, 8), page(0, 3), page(0x20_0000, 8)]);
     }
 
     #[test]
     fn of_more_lines_than_are_remembered_the_first_are_forgotten() {
         let mut recency = Recency::default();
-        recency.access(0, 128, Read, 0);
+        recency.access(0, 128, Read, ALONE);
         for part in 0..3_u64 {
-            recency.access(1 << 30 | part << 25, (LINES as u64) << LINE, Write, 0);
+            recency.access(1 << 30 | part << 25, (LINES as u64) << LINE, Write, ALONE);
         }
         let last = recency.last();
         assert_eq!(last.len(), LINES);

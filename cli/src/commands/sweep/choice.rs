@@ -3,7 +3,11 @@
 //!
 //! Costs go where the cycles are and where launches differ, as in a sample that is allocated by size, spread and cost (Neyman).
 
-use super::family::{Estimated, Family, Portion};
+use super::family::{Estimated, Family};
+use super::strangers::Strangers;
+
+/// What the first round costs, as a part of the whole.
+const FIRST_ROUND: f64 = 1.0 / 64.0;
 
 /// How near an estimate is to be, and what that may take. Parts of the whole.
 #[derive(Clone, Copy, Debug)]
@@ -17,43 +21,32 @@ pub(super) struct Aim {
 /// The jobs that are done next, by number; none if what was done is enough, or all that may be done. Of a family they have one: with it
 /// more is known of the others.
 ///
-/// Of each family one launch is timed, whatever is aimed at: of a kernel that was never timed nothing is known.
+/// They cost no more than all that was done before, or [`FIRST_ROUND`] (one of them may): what they tell may make others needless.
 pub(super) fn next(families: &[Family], aim: Aim) -> Vec<usize> {
-    let unknown: Vec<usize> = families.iter().filter_map(first).collect();
-    if !unknown.is_empty() {
-        return unknown;
-    }
     let portions = || families.iter().flat_map(|family| &family.portions);
     let whole: f64 = portions().map(|portion| portion.cost() * portion.launches).sum();
     let spent: f64 = portions().map(|portion| portion.cost() * portion.timed()).sum();
     let mut left = aim.budget * whole - spent;
-    let estimated: Vec<Vec<Estimated>> = families.iter().map(Family::estimate).collect();
+    let strangers = Strangers::new(families);
+    let estimated: Vec<Vec<Estimated>> = families.iter().map(|family| family.estimate(strangers)).collect();
     let sum = |of: fn(&Estimated) -> f64| estimated.iter().flatten().map(of).sum::<f64>();
     let mut excess = sum(|of| of.bound) - aim.within * sum(|of| of.cycles);
-    let steps =
-        families.iter().zip(&estimated).filter_map(|(family, estimated)| best(family, estimated, left));
+    let wanted = excess;
+    let steps = families.iter().zip(&estimated);
+    let steps = steps.filter_map(|(family, estimated)| best(family, estimated, wanted, left));
     let mut steps: Vec<Step> = steps.collect();
-    steps.sort_by(|a, b| b.worth().total_cmp(&a.worth()));
+    steps.sort_by(|a, b| b.worth(wanted).total_cmp(&a.worth(wanted)));
+    let mut round = spent.max(FIRST_ROUND * whole);
     let mut jobs = Vec::new();
     for step in steps {
-        if excess > 0.0 && step.cost <= left {
+        if excess > 0.0 && step.cost <= left && (step.cost <= round || jobs.is_empty()) {
             excess -= step.gain;
             left -= step.cost;
+            round -= step.cost;
             jobs.push(step.job);
         }
     }
     jobs
-}
-
-/// The launch of a family that tells most of all, for its cost, if none was timed.
-fn first(family: &Family) -> Option<usize> {
-    let worth = |timed: &Portion| {
-        let told =
-            |portion: &Portion| portion.launches * (portion.cycles() - portion.distance(timed)).max(0.0);
-        family.portions.iter().map(told).sum::<f64>() / timed.cost()
-    };
-    let unknown = family.portions.iter().filter(|_| family.is_unknown());
-    unknown.max_by(|a, b| worth(a).total_cmp(&worth(b)))?.next()
 }
 
 /// A launch that could be timed.
@@ -65,13 +58,14 @@ struct Step {
 }
 
 impl Step {
-    fn worth(&self) -> f64 {
-        self.gain / self.cost
+    /// For its cost; more than is wanted is worth no more.
+    fn worth(&self, wanted: f64) -> f64 {
+        self.gain.min(wanted) / self.cost
     }
 }
 
 /// The launch of a family that is worth most of those that the budget allows.
-fn best(family: &Family, estimated: &[Estimated], budget: f64) -> Option<Step> {
+fn best(family: &Family, estimated: &[Estimated], wanted: f64, budget: f64) -> Option<Step> {
     let slope = family.slopes().learnt;
     let steps = family.portions.iter().enumerate().filter_map(|(number, timed)| {
         let bounds =
@@ -82,7 +76,7 @@ fn best(family: &Family, estimated: &[Estimated], budget: f64) -> Option<Step> {
         let step = Step { job: timed.next()?, cost: timed.cost(), gain: bounds.sum() };
         (step.gain > 0.0 && step.cost <= budget).then_some(step)
     });
-    steps.max_by(|a, b| a.worth().total_cmp(&b.worth()))
+    steps.max_by(|a, b| a.worth(wanted).total_cmp(&b.worth(wanted)))
 }
 
 #[cfg(test)]
@@ -92,11 +86,23 @@ mod tests {
 
     const AIM: Aim = Aim { within: 0.05, budget: 1.0 };
 
+    /// Kernels of one launch that were timed, and as many cycles as expected.
+    fn known(number: usize) -> impl Iterator<Item = Family> {
+        (0..number).map(|_| family(vec![portion(100.0, 1, &[100.0])]))
+    }
+
     #[test]
-    fn one_launch_of_each_family_is_timed_whatever_the_budget() {
-        let of = |work| family(vec![portion(work, 1, &[]), portion(work + 1.0, 8, &[])]);
-        let jobs = next(&[of(10.0), of(50.0)], Aim { budget: 0.0, ..AIM });
-        assert_eq!(jobs.iter().map(|job| job / 1000).collect::<Vec<_>>(), [1, 5]);
+    fn of_kernels_of_which_nothing_was_timed_those_come_first_that_tell_most_for_their_cost() {
+        let dear = of_instructions(90_000.0, portion(900.0, 1, &[]));
+        let cheap = of_instructions(10.0, portion(800.0, 1, &[]));
+        assert_eq!(next(&[family(vec![dear]), family(vec![cheap])], AIM), [80_000]);
+    }
+
+    #[test]
+    fn a_kernel_is_not_timed_that_matters_less_than_is_known_of_strangers() {
+        let stranger = |work| [family(vec![portion(work, 1, &[])])];
+        let jobs = |work| next(&known(9).chain(stranger(work)).collect::<Vec<_>>(), AIM);
+        assert_eq!((jobs(400.0), jobs(4000.0)), (vec![], vec![400_000]));
     }
 
     #[test]
@@ -121,7 +127,15 @@ mod tests {
             family(vec![portion(100.0, 1, &[200.0]), other])
         };
         let jobs = next(&[of(210.0, 9000.0), of(200.0, 10.0)], Aim { within: 0.0, ..AIM });
-        assert_eq!(jobs, [20_000, 21_000]);
+        assert_eq!(jobs, [20_000]);
+    }
+
+    #[test]
+    fn a_round_costs_no_more_than_all_before_it() {
+        let done = of_instructions(100.0, portion(100.0, 1, &[100.0]));
+        let left = |work| family(vec![of_instructions(90.0, portion(work, 1, &[]))]);
+        let jobs = next(&[family(vec![done]), left(200.0), left(300.0)], Aim { within: 0.0, ..AIM });
+        assert_eq!(jobs, [30_000]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use timing::specification::GpuSpec;
 
 use super::family::Portion;
 use super::job::{Jobs, Timed};
+use super::strangers::Strangers;
 use crate::failure::Failure;
 
 /// What a program takes on the GPUs of a plan.
@@ -88,8 +89,9 @@ impl Total {
             Part { kernel: group.name(), launches: group.launches, timed, ..Part::default() }
         };
         let mut groups: Vec<Part> = plan.groups.iter().enumerate().map(part).collect();
+        let strangers = Strangers::new(&families);
         for family in &families {
-            for (portion, estimated) in family.portions.iter().zip(family.estimate()) {
+            for (portion, estimated) in family.portions.iter().zip(family.estimate(strangers)) {
                 if let Some(part) = groups.get_mut(portion.group) {
                     part.cycles += estimated.cycles;
                     part.bound += estimated.bound;

@@ -5,14 +5,10 @@
 //! most alike. How much of the rough difference of two launches is a difference of their times, is what leaving one out of those that
 //! were timed tells, as the others then estimate it.
 
-use std::collections::HashSet;
-
 use launch_capture::{Group, Plan};
 
 use super::job::Known;
-
-/// A launch whose kernel's code no cache has takes longer by this part of its work.
-const COLD_CODE: f64 = 0.5;
+use super::strangers::Strangers;
 
 /// Launches beyond the largest one that was timed are not vouched for by smaller ones: by this factor.
 const BEYOND: f64 = 1.3;
@@ -26,14 +22,20 @@ const PRIOR: f64 = 0.2;
 /// Added to how far launches lie from each other, as a part of their work: alike ones count alike.
 const ALIKE: f64 = 0.01;
 
+/// How many things a launch's time goes into.
+const PARTS: usize = 10;
+
+/// By how much more than expected two launches may differ in each.
+const DEARER: [f64; PARTS] = [1.0, 1.0, 2.0, 2.0, 4.0, 1.0, 1.0, 2.0, 2.0, 3.0];
+
 /// Roughly the core cycles of a launch, by what takes them.
 #[derive(Clone, Copy, Debug)]
-struct Work([f64; 7]);
+struct Work([f64; PARTS]);
 
 impl Work {
-    /// Of a group's first launch, on so many SMs. What is multiplied is what a launch takes on a Volta GPU, roughly: nothing is
-    /// estimated from it that was not timed.
-    fn new(group: &Group, counted: &[String], sms: u32) -> Work {
+    /// Of a group's first launch, or one that follows, on so many SMs. What is multiplied is what a launch takes on a Volta GPU,
+    /// roughly, by a fit to all launches of our examples.
+    fn new(group: &Group, counted: &[String], sms: u32, is_first: bool) -> Work {
         let count = |name: &str| {
             let position = counted.iter().position(|counted| counted == name);
             position.and_then(|position| group.counts.get(position)).map_or(0.0, |count| *count as f64)
@@ -41,15 +43,21 @@ impl Work {
         let product = |extents: [u32; 3]| extents.into_iter().map(f64::from).product::<f64>().max(1.0);
         let instructions = group.timed.first().map_or(0.0, |first| first.instructions as f64);
         let (ctas, threads) = (product(group.grid), product(group.block));
+        // A plan that does not say what its longest warp does has the mean of all.
+        let longest = count("longest_instructions").max(instructions / (ctas * (threads / 32.0).ceil()));
         let sms = ctas.min(f64::from(sms));
+        let new_code = count("instructions_new");
         Work([
-            2500.0,
-            5.0 * instructions / (ctas * (threads / 32.0).ceil()),
-            instructions / sms,
-            0.5 * (count("shared_accesses") + count("sectors_read")) / sms,
-            4.0 * count("sectors_written") / sms,
-            0.5 * count("atomic_lanes") / sms,
-            0.06 * count("sectors_new"),
+            2400.0,
+            4.0 * longest + 100.0 * count("longest_global"),
+            0.5 * instructions / sms,
+            (0.1 * count("shared_accesses") + 0.3 * count("sectors_read")) / sms,
+            0.7 * count("sectors_written") / sms,
+            0.3 * count("atomic_lanes") / sms,
+            0.08 * count("sectors_new"),
+            2.4 * count("sectors_far") / sms,
+            0.9 * count("hottest_writes"),
+            if is_first && new_code > 0.0 { 800.0 + 3.5 * new_code } else { 0.0 },
         ])
     }
 
@@ -58,7 +66,8 @@ impl Work {
     }
 
     fn distance(&self, other: &Work) -> f64 {
-        self.0.iter().zip(&other.0).map(|(a, b)| (a - b).abs()).sum()
+        let parts = self.0.iter().zip(&other.0).zip(DEARER);
+        parts.map(|((a, b), dearer)| dearer * (a - b).abs()).sum()
     }
 }
 
@@ -71,8 +80,6 @@ pub(super) struct Portion {
     /// Warp instructions of all of them.
     instructions: f64,
     work: Work,
-    /// No launch of the kernel was before.
-    is_cold: bool,
     /// Part of the work by which a launch may differ from the first of the group.
     spread: f64,
     /// Cycles of the launches that were timed, with their warp instructions.
@@ -83,7 +90,7 @@ pub(super) struct Portion {
 
 impl Portion {
     /// Of a group, with those of its jobs that are of the portion.
-    fn new(group: (usize, &Group), work: Work, is_cold: bool, launches: u64, jobs: &[&Known<'_>]) -> Portion {
+    fn new(group: (usize, &Group), work: Work, launches: u64, jobs: &[&Known<'_>]) -> Portion {
         let (number, group) = group;
         let stood_for = jobs.iter().map(|(_, job, _)| job.launch.weight * job.launch.instructions as f64);
         let times = jobs.iter().filter_map(|(_, job, timed)| {
@@ -95,7 +102,6 @@ impl Portion {
             launches: launches as f64,
             instructions: stood_for.sum(),
             work,
-            is_cold,
             spread: if launches > 1 { group.spread } else { 0.0 },
             times: times.collect(),
             left: left.collect(),
@@ -104,7 +110,7 @@ impl Portion {
 
     /// Roughly the cycles of one launch.
     pub(super) fn cycles(&self) -> f64 {
-        self.work.cycles() * (1.0 + COLD_CODE * f64::from(self.is_cold))
+        self.work.cycles()
     }
 
     /// Warp instructions of all launches, and of those that were timed.
@@ -149,8 +155,7 @@ impl Portion {
 
     /// How far a launch of another portion, or of this one, may be from one of this in cycles, going by the work.
     pub(super) fn distance(&self, other: &Portion) -> f64 {
-        let cold = f64::from(self.is_cold != other.is_cold) * self.work.cycles().max(other.work.cycles());
-        self.work.distance(&other.work) + COLD_CODE * cold + self.spread * self.work.cycles()
+        self.work.distance(&other.work) + self.spread * self.work.cycles()
     }
 }
 
@@ -172,10 +177,7 @@ impl Family {
     /// Those of a plan, for the jobs of a configuration, with the times of jobs that have one.
     pub(super) fn all(plan: &Plan, sms: u32, jobs: &[Known<'_>]) -> Vec<Family> {
         let mut families: Vec<((&str, [u32; 3]), Family)> = Vec::new();
-        let mut kernels = HashSet::new();
         for (number, group) in plan.groups.iter().enumerate() {
-            let mut is_cold = kernels.insert(&group.kernel);
-            let work = Work::new(group, &plan.counted, sms);
             let own: Vec<_> = jobs.iter().filter(|(_, job, _)| job.group == number).collect();
             let (first, rest) = own.split_at(own.len().min(1));
             let key = (group.kernel.as_str(), group.block);
@@ -184,10 +186,12 @@ impl Family {
                 families.len() - 1
             });
             let Some((_, family)) = families.get_mut(position) else { continue };
-            for (jobs, launches) in [(first, 1), (rest, group.launches.saturating_sub(1))] {
+            for (jobs, launches, is_first) in
+                [(first, 1, true), (rest, group.launches.saturating_sub(1), false)]
+            {
                 if !jobs.is_empty() {
-                    let is_cold = std::mem::take(&mut is_cold);
-                    family.portions.push(Portion::new((number, group), work, is_cold, launches, jobs));
+                    let work = Work::new(group, &plan.counted, sms, is_first);
+                    family.portions.push(Portion::new((number, group), work, launches, jobs));
                 }
             }
         }
@@ -206,8 +210,13 @@ impl Family {
         if expected > 0.0 { cycles / expected } else { 1.0 }
     }
 
-    /// Cycles of each portion. Nothing of one that was not timed, if nothing of the family was.
-    pub(super) fn estimate(&self) -> Vec<Estimated> {
+    /// Cycles of each portion, of a family of which nothing was timed by what is known of strangers.
+    pub(super) fn estimate(&self, strangers: Strangers) -> Vec<Estimated> {
+        if self.is_unknown() {
+            let roughly = |portion: &Portion| strangers.ratio * portion.cycles() * portion.launches;
+            let estimated = |cycles| Estimated { cycles, bound: strangers.off * cycles };
+            return self.portions.iter().map(|portion| estimated(roughly(portion))).collect();
+        }
         let slopes = self.slopes();
         let of = |(number, portion): (usize, &Portion)| {
             let left = (portion.launches - portion.timed()).max(0.0);
@@ -220,7 +229,8 @@ impl Family {
             }
             let guessed = cycles * left / portion.launches;
             let far = left * slopes.at(portion) * self.nearest(portion, None);
-            Estimated { cycles, bound: far.min(guessed).max(portion.spread_of_times() * guessed) }
+            let far = far.min(strangers.off.min(1.0) * guessed);
+            Estimated { cycles, bound: far.max(portion.spread_of_times() * guessed) }
         };
         self.portions.iter().enumerate().map(of).collect()
     }
@@ -267,8 +277,7 @@ impl Family {
         }
         let prior = PRIOR * all / times;
         let learnt = if times > 1.0 { (off + ratio * prior) / (far + prior) } else { ratio };
-        let knows_cold = self.timed(None).any(|(portion, _)| portion.is_cold);
-        Slopes { learnt, beyond: learnt.max(ratio), largest, knows_cold }
+        Slopes { learnt, beyond: learnt.max(ratio), largest }
     }
 }
 
@@ -279,14 +288,12 @@ pub(super) struct Slopes {
     beyond: f64,
     /// Work of the largest launch that was timed.
     largest: f64,
-    /// A launch that finds no code in caches was timed.
-    knows_cold: bool,
 }
 
 impl Slopes {
     /// For a portion: what was learnt holds between launches that were timed.
     pub(super) fn at(&self, portion: &Portion) -> f64 {
-        let is_beyond = portion.cycles() > BEYOND * self.largest || portion.is_cold && !self.knows_cold;
+        let is_beyond = portion.cycles() > BEYOND * self.largest;
         if is_beyond { self.beyond } else { self.learnt }
     }
 }
@@ -301,8 +308,7 @@ pub(super) mod tests {
             group: 0,
             launches: launches as f64,
             instructions: work * launches as f64,
-            work: Work([work, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
-            is_cold: false,
+            work: Work([work, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
             spread: 0.0,
             times: times.iter().map(|cycles| (*cycles, work)).collect(),
             left: (times.len()..launches).map(|launch| work as usize * 100 + launch).collect(),
@@ -314,12 +320,15 @@ pub(super) mod tests {
         Portion { instructions: instructions * portion.launches, ..portion }
     }
 
+    /// Nothing is known of other kernels.
+    const STRANGE: Strangers = Strangers { ratio: 1.0, off: 1.0 };
+
     pub(in super::super) fn family(portions: Vec<Portion>) -> Family {
         Family { portions }
     }
 
     fn total(family: &Family) -> (f64, f64) {
-        let estimated = family.estimate();
+        let estimated = family.estimate(STRANGE);
         (estimated.iter().map(|of| of.cycles).sum(), estimated.iter().map(|of| of.bound).sum())
     }
 
@@ -348,7 +357,7 @@ pub(super) mod tests {
         let between = |work| {
             let family =
                 family(vec![portion(100.0, 1, &[100.0]), portion(200.0, 1, &[400.0]), portion(work, 1, &[])]);
-            family.estimate()[2].cycles / work
+            family.estimate(STRANGE)[2].cycles / work
         };
         assert!(between(110.0) < 1.1 && between(190.0) > 1.9);
     }

@@ -5,6 +5,7 @@ mod estimate;
 mod family;
 mod job;
 mod slurm;
+mod strangers;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,0 +1,61 @@
+//! What kernels that were timed tell of kernels that were not: how far from its rough time ([`Portion::cycles`]) a kernel may be.
+//!
+//! [`Portion::cycles`]: super::family::Portion::cycles
+
+use super::family::Family;
+
+/// How far off a kernel is taken to be if no other was timed, as a part of its time; counts as one kernel beside those that were.
+const PRIOR: f64 = 1.0;
+
+/// Of a kernel of which no launch was timed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Strangers {
+    /// Cycles over what is roughly expected.
+    pub(super) ratio: f64,
+    /// How far that may be off, as a part of it.
+    pub(super) off: f64,
+}
+
+impl Strangers {
+    /// From the families of which launches were timed: each, estimated by all others, tells how far off that is.
+    pub(super) fn new(families: &[Family]) -> Strangers {
+        let known = families.iter().filter(|family| !family.is_unknown());
+        let ratios: Vec<f64> = known.map(|family| family.ratio().max(f64::MIN_POSITIVE).ln()).collect();
+        let (sum, count) = (ratios.iter().sum::<f64>(), ratios.len() as f64);
+        let off_by_others = |ratio: &f64| ((sum - ratio) / (count - 1.0) - ratio).exp_m1().abs();
+        let off: f64 = if count > 1.0 { ratios.iter().map(off_by_others).sum() } else { 0.0 };
+        let judged = if count > 1.0 { count } else { 0.0 };
+        Strangers { ratio: (sum / count.max(1.0)).exp(), off: (off + PRIOR) / (judged + 1.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::family::tests::{family, portion};
+    use super::*;
+
+    /// Kernels that take so many cycles for each that is expected.
+    fn kernels(ratios: &[f64]) -> Strangers {
+        let of = |ratio: &f64| family(vec![portion(100.0, 1, &[100.0 * ratio])]);
+        Strangers::new(&ratios.iter().map(of).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn nothing_is_known_of_a_kernel_if_none_was_timed() {
+        let Strangers { ratio, off } = kernels(&[]);
+        assert_eq!((ratio, off), (1.0, 1.0));
+        assert_eq!(kernels(&[2.0]).off, 1.0, "one alone does not say how far kernels differ");
+    }
+
+    #[test]
+    fn the_more_kernels_were_timed_that_are_alike_the_more_is_known_of_others() {
+        let of = |count| kernels(&vec![2.0; count]);
+        assert!((of(9).ratio - 2.0).abs() < 1e-9);
+        assert!((of(4).off - 0.2).abs() < 1e-9 && (of(9).off - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn where_kernels_differ_others_may_be_as_far_off() {
+        assert!(kernels(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0]).off > 0.4);
+    }
+}

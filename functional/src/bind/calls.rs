@@ -1,20 +1,12 @@
 //! Call sites: where arguments come from and results go.
 
-use ptx_frontend::ir::{self, AddressBase, Instruction, Operand};
-use ptx_frontend::isa::{Control, Op as Form};
+use ptx_frontend::ir::{AddressBase, Instruction, Operand};
 
 use super::{BindError, Binder, FramePlace};
 use crate::engine::call;
 use crate::engine::native;
 use crate::engine::op::Op;
 use crate::engine::program::{CallSite, ParameterPlace};
-
-/// Does the function call through a register?
-pub(super) fn has_indirect_call(source: &ir::Function) -> bool {
-    source.instructions.iter().any(|i| {
-        i.op == Form::Control(Control::call) && matches!(i.operands.get(1), Some(Operand::Register(_)))
-    })
-}
 
 impl Binder<'_, '_> {
     /// Binds `call (results), function, (arguments), targets`.

@@ -6,6 +6,7 @@
 
 mod calls;
 mod dispatch;
+mod indirect;
 mod machine;
 mod operands;
 mod place;
@@ -88,7 +89,7 @@ pub fn bind(kernel: Arc<ir::Function>, addresses: &dyn ModuleAddresses) -> Resul
     let mut next = 0;
     while let Some(source) = linker.wanted.get(next).cloned() {
         linker.discover(&source)?;
-        if calls::has_indirect_call(&source) {
+        if indirect::is_in(&source) {
             linker.want_device_functions();
         }
         next += 1;
@@ -158,21 +159,6 @@ impl<'a> Linker<'a> {
         Ok(number)
     }
 
-    /// Wants every device function: a call through a register may reach it. One that cannot be bound spoils only the
-    /// launches that call it.
-    fn want_device_functions(&mut self) {
-        for name in self.addresses.device_functions() {
-            if self.by_name.contains_key(&name) {
-                continue;
-            }
-            if let Some(Ok(function)) = self.addresses.function(&name)
-                && let Ok(number) = self.want(function)
-            {
-                self.optional.insert(number);
-            }
-        }
-    }
-
     /// Binds function `number`.
     fn bind_function(&mut self, number: usize) -> Result<BoundFunction, BindError> {
         let source = Arc::clone(&self.wanted[number]);
@@ -206,18 +192,6 @@ impl<'a> Linker<'a> {
             }
             bound => bound,
         }
-    }
-
-    /// 32-bit registers of a thread: the most that a function takes which may be called. Of those that a call through a register
-    /// may reach these are the ones whose address is taken.
-    fn registers(&self) -> u32 {
-        let in_variables = self.addresses.functions_in_variables();
-        let may_be_called = |(number, function): &(u32, &BoundFunction)| {
-            let name = &function.source.name;
-            !self.optional.contains(number) || self.addressed.contains(name) || in_variables.contains(name)
-        };
-        let functions = (0..).zip(&self.functions).filter(may_be_called);
-        functions.map(|(_, function)| function.registers).max().unwrap_or_default()
     }
 
     fn finish(self) -> Result<Program, BindError> {

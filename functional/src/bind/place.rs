@@ -275,11 +275,6 @@ impl Binder<'_, '_> {
             .ok_or_else(|| BindError::Unresolved { function: self.source.name.clone(), symbol: name.clone() })
     }
 
-    /// A function's address is taken: what is called through a register may be it.
-    pub(crate) fn take_address(&mut self, external: ExternalId) {
-        self.linker.addressed.insert(self.source.externals[external.0 as usize].name.clone());
-    }
-
     /// Offset of a module's shared variable.
     pub(crate) fn shared_external(&self, external: ExternalId) -> Result<u32, BindError> {
         Ok(self.linker.shared.offset(&self.source.externals[external.0 as usize].name))

@@ -1,0 +1,50 @@
+//! Calls through a register: which functions they may reach, and what those cost the kernel.
+
+use ptx_frontend::ir::{self, ExternalId, Operand};
+use ptx_frontend::isa::{Control, Op as Form};
+
+use super::{Binder, Linker};
+use crate::engine::program::BoundFunction;
+
+/// Does the function call through a register?
+pub(super) fn is_in(source: &ir::Function) -> bool {
+    source.instructions.iter().any(|i| {
+        i.op == Form::Control(Control::call) && matches!(i.operands.get(1), Some(Operand::Register(_)))
+    })
+}
+
+impl Linker<'_> {
+    /// Wants every device function: a call through a register may reach it. One that cannot be bound spoils only the
+    /// launches that call it.
+    pub(super) fn want_device_functions(&mut self) {
+        for name in self.addresses.device_functions() {
+            if self.by_name.contains_key(&name) {
+                continue;
+            }
+            if let Some(Ok(function)) = self.addresses.function(&name)
+                && let Ok(number) = self.want(function)
+            {
+                self.optional.insert(number);
+            }
+        }
+    }
+
+    /// 32-bit registers of a thread: the most that a function takes which may be called. Of those that a call through a register
+    /// may reach these are the ones whose address is taken.
+    pub(super) fn registers(&self) -> u32 {
+        let in_variables = self.addresses.functions_in_variables();
+        let may_be_called = |(number, function): &(u32, &BoundFunction)| {
+            let name = &function.source.name;
+            !self.optional.contains(number) || self.addressed.contains(name) || in_variables.contains(name)
+        };
+        let functions = (0..).zip(&self.functions).filter(may_be_called);
+        functions.map(|(_, function)| function.registers).max().unwrap_or_default()
+    }
+}
+
+impl Binder<'_, '_> {
+    /// A function's address is taken: what is called through a register may be it.
+    pub(crate) fn take_address(&mut self, external: ExternalId) {
+        self.linker.addressed.insert(self.source.externals[external.0 as usize].name.clone());
+    }
+}

@@ -16,7 +16,7 @@ use warp_stream::Unit;
 pub use launches::Launches;
 use longest::Longest;
 pub use recency::{Access, Recency};
-use recency::{By, Missed};
+use recency::{By, Found};
 
 use crate::engine::grid::Grid;
 use crate::engine::op::Flow;
@@ -217,7 +217,7 @@ impl Counted {
             last = end;
         }
         let by = By { cta: warp.cta.index, sharing: ctas_of_sm(warp.grid) };
-        let missed = self.touch(active(), by);
+        let found = self.touch(active(), by);
         let (count, number) = match self.effect {
             Effect::Load => (Count::SectorsRead, sectors),
             Effect::Atomic => (Count::AtomicLanes, warp.mask.count_ones().into()),
@@ -225,17 +225,17 @@ impl Counted {
         };
         self.counters.add(count as usize, number);
         if let Some(hottest) = self.counters.0.get(Count::HottestWrites as usize) {
-            hottest.fetch_max(missed.hottest, Ordering::Relaxed);
+            hottest.fetch_max(found.hottest, Ordering::Relaxed);
         }
-        if missed.far > 0 {
-            self.counters.add(Count::NewSectors as usize, missed.new);
-            self.counters.add(Count::FarSectors as usize, missed.far);
+        if found.far > 0 {
+            self.counters.add(Count::NewSectors as usize, found.new);
+            self.counters.add(Count::FarSectors as usize, found.far);
         }
         region
     }
 
     /// Lanes of a CTA access their bytes.
-    fn touch(&self, addresses: impl Iterator<Item = u64>, by: By) -> Missed {
+    fn touch(&self, addresses: impl Iterator<Item = u64>, by: By) -> Found {
         let access = match self.effect {
             Effect::Load => Access::Read,
             Effect::Atomic => Access::Modify,
@@ -243,7 +243,7 @@ impl Counted {
         };
         let bytes = self.bytes.max(1);
         let mut recency = self.recency.lock();
-        let mut missed = Missed::default();
+        let mut found = Found::default();
         // Lanes one after the other mostly have bytes one after the other, or the same.
         let mut together: Option<Range<u64>> = None;
         for address in addresses {
@@ -253,14 +253,14 @@ impl Counted {
                 Some(known) if known.start <= address && end <= known.end => {}
                 others => {
                     if let Some(Range { start, end }) = others.replace(address..end) {
-                        missed += recency.access(start, end - start, access, by);
+                        found += recency.access(start, end - start, access, by);
                     }
                 }
             }
         }
         if let Some(Range { start, end }) = together {
-            missed += recency.access(start, end - start, access, by);
+            found += recency.access(start, end - start, access, by);
         }
-        missed
+        found
     }
 }

@@ -21,10 +21,10 @@ const L1_LINES: u32 = 1024;
 /// Accesses whose lines are counted together among the last ones, as a power of two.
 const GROUP: u32 = 5;
 
-/// How many of the sectors that are accessed no cache has.
+/// What is found of sectors that are accessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Missed {
-    /// Of those that are not remembered.
+pub(super) struct Found {
+    /// How many are not remembered: no cache has them.
     pub(super) new: u64,
     /// The same, and those between whose accesses more lines came than a CTA's part of an L1 has.
     pub(super) far: u64,
@@ -32,8 +32,8 @@ pub(super) struct Missed {
     pub(super) hottest: u64,
 }
 
-impl AddAssign for Missed {
-    fn add_assign(&mut self, other: Missed) {
+impl AddAssign for Found {
+    fn add_assign(&mut self, other: Found) {
         self.new += other.new;
         self.far += other.far;
         self.hottest = self.hottest.max(other.hottest);
@@ -167,7 +167,7 @@ fn each(sectors: u8, act: impl FnMut(usize)) {
 
 impl Recency {
     /// A CTA of a kernel accesses bytes.
-    pub(super) fn access(&mut self, address: u64, bytes: u64, access: Access, by: By) -> Missed {
+    pub(super) fn access(&mut self, address: u64, bytes: u64, access: Access, by: By) -> Found {
         for page in Past::pages_of(address, bytes) {
             self.use_page(page, by.cta + 1);
         }
@@ -195,8 +195,8 @@ impl Recency {
     }
 
     /// Bytes are accessed, in order of their addresses, by a kernel's CTA or by a copy.
-    fn touch_all(&mut self, address: u64, bytes: u64, access: Access, by: Option<By>) -> Missed {
-        let mut missed = Missed::default();
+    fn touch_all(&mut self, address: u64, bytes: u64, access: Access, by: Option<By>) -> Found {
+        let mut found = Found::default();
         let end = address.saturating_add(bytes.max(1)) - 1;
         // Of more than is remembered only the last part is.
         let first = (address >> LINE).max((end >> LINE).saturating_sub(LINES as u64));
@@ -205,12 +205,12 @@ impl Recency {
             let last = ((line << LINE) + (1 << LINE) - 1).min(end);
             let within = |address: u64| (address & ((1 << LINE) - 1)) as u32;
             let bytes = u128::MAX << within(start) & u128::MAX >> (127 - within(last));
-            missed += self.touch(line, bytes, access, by);
+            found += self.touch(line, bytes, access, by);
         }
-        missed
+        found
     }
 
-    fn touch(&mut self, line: u64, bytes: u128, access: Access, by: Option<By>) -> Missed {
+    fn touch(&mut self, line: u64, bytes: u128, access: Access, by: Option<By>) -> Found {
         self.begin_access();
         let crowd = (self.now >> CROWD) as usize;
         let touch = self.lines.entry(line).or_default();
@@ -246,7 +246,7 @@ impl Recency {
             self.forget();
         }
         let far = if is_far { sectors } else { new };
-        Missed { new: new.count_ones().into(), far: far.count_ones().into(), hottest }
+        Found { new: new.count_ones().into(), far: far.count_ones().into(), hottest }
     }
 
     fn begin_access(&mut self) {
@@ -325,7 +325,7 @@ mod tests {
         let between = |lines: u64, sharing| {
             let mut recency = Recency::default();
             let by = By { cta: 0, sharing };
-            assert_eq!(recency.access(0x1000, 64, Read, by), Missed { new: 2, far: 2, hottest: 0 });
+            assert_eq!(recency.access(0x1000, 64, Read, by), Found { new: 2, far: 2, hottest: 0 });
             // Lines that are accessed again and again count once.
             for _ in 0..3 {
                 recency.access(0x100000, lines << LINE, Read, by);

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::programs::Extent;
 use crate::workspace::{self, Workspace};
 use crate::{clients, debian, micro, process, programs};
+use std::process::Command;
 use std::time::Instant;
 
 /// The tests of the engine alone.
@@ -38,11 +39,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
         let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         report.step("cargo clippy", || process::shown(&mut cargo(&clippy)));
     }
-    let mut release = vec!["build", "--release", "--workspace"];
-    for package in ["xtask", "voltsim-tests", "isa-oracle"] {
-        release.extend(["--exclude", package]);
-    }
-    report.step("release build", || process::shown(&mut cargo(&release)));
+    report.step("release build", || workspace.build());
     let compiled = report.step("CUDA programs", || {
         programs::set_up_and_compile(&workspace, Extent::Usual)?;
         Ok(true)
@@ -64,6 +61,13 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
         command.env("VOLTSIM_TEST_PROGRAMS", programs::folder(&workspace));
         command.env("VOLTSIM_TEST_COMMAND", workspace.command());
         process::seen(&mut command, |line| counts.add(line))
+    });
+    report.step("files by the API", || {
+        let tests = cargo(&["test", "--workspace", "--test", "ptx", "--"]);
+        let mut command = Command::new(workspace.command());
+        command.args(["run", "--device", "h100", "--"]).arg(tests.get_program()).args(tests.get_args());
+        command.args(filter).current_dir(&workspace.root).env("VOLTSIM_PTX_DRIVER", "libcuda.so.1");
+        process::shown(&mut command)
     });
     report.step("optimised engine", || {
         let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+use cuda_driver::Driver;
 use isa_oracle::assembler::Assembler;
 use isa_oracle::assembler::agreement::Comparison;
 use isa_oracle::case::Effort;
-use isa_oracle::machine::{Driver, bytes_of};
+use isa_oracle::machine::bytes_of;
 use isa_oracle::oracle::Bound;
 use isa_oracle::recording::{Recording, RecordingError, forms};
 use isa_oracle::sweep::{Errors, Worst, sweep, swept};
@@ -117,9 +118,9 @@ fn emit(folder: &Path, effort: Effort) -> Outcome {
 }
 
 fn record(driver: &Path, folder: &Path, effort: Effort) -> Outcome {
-    let mut driver = Driver::open(driver)?;
-    let names = driver.names()?;
-    let (recording, refused) = Recording::make(&mut driver, names, effort)?;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let names = Driver::open(driver)?.names()?;
+    let (recording, refused) = Recording::make(|| Ok(Driver::open(driver)?), threads, names, effort)?;
     for variant in &refused {
         println!("refused: {variant}");
     }

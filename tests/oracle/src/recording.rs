@@ -82,6 +82,28 @@ fn hash(case: &Case) -> u64 {
     u64::from_le_bytes(word)
 }
 
+/// What a machine says to some cases.
+#[derive(Default)]
+struct Answers {
+    answers: Vec<Recorded>,
+    refused: Vec<String>,
+}
+
+impl Answers {
+    fn of(cases: &[Case], machine: &mut impl Machine) -> Result<Answers, MachineError> {
+        let mut answers = Answers::default();
+        for case in cases {
+            let variant = case.variant.text();
+            match machine.run(case.job()) {
+                Ok(results) => answers.answers.push(Recorded { variant, input: hash(case), results }),
+                Err(MachineError::Refused(reason)) => answers.refused.push(format!("{variant}: {reason}")),
+                Err(error) => return Err(MachineError::Failed(format!("{variant}: {error}"))),
+            }
+        }
+        Ok(answers)
+    }
+}
+
 /// Every form that an oracle judges, with its cases.
 pub fn forms(effort: Effort) -> impl Iterator<Item = Result<(String, Vec<Case>), RecordingError>> {
     isa::table().filter(|line| reason_for_none(line).is_none()).map(move |line| {
@@ -94,26 +116,34 @@ pub fn forms(effort: Effort) -> impl Iterator<Item = Result<(String, Vec<Case>),
 }
 
 impl Recording {
-    /// Runs every form's cases on a machine; also says what the machine refused.
-    pub fn make(
-        machine: &mut dyn Machine,
+    /// Runs every form's cases on machines that `open` gives, one for each of `threads`; also says what was refused.
+    pub fn make<M: Machine>(
+        open: impl Fn() -> Result<M, MachineError> + Sync,
+        threads: usize,
         (card, driver): (String, String),
         effort: Effort,
     ) -> Result<(Recording, Vec<String>), RecordingError> {
+        let mut cases = Vec::new();
+        for form in forms(effort) {
+            cases.extend(form?.1);
+        }
+        let share = cases.len().div_ceil(threads).max(1);
+        let shares = std::thread::scope(|scope| {
+            let open = &open;
+            let start = |cases| scope.spawn(move || Answers::of(cases, &mut open()?));
+            let running: Vec<_> = cases.chunks(share).map(start).collect();
+            let gone = || MachineError::Failed("a thread is gone".to_owned());
+            running
+                .into_iter()
+                .map(|thread| thread.join().map_err(|_| gone())?)
+                .collect::<Result<Vec<_>, _>>()
+        })?;
         let Effort { rows, seed } = effort;
         let mut recording = Recording { card, driver, rows, seed, answers: Vec::new() };
         let mut refused = Vec::new();
-        for form in forms(effort) {
-            for case in form?.1 {
-                let variant = case.variant.text();
-                match machine.run(case.job()) {
-                    Ok(results) => {
-                        recording.answers.push(Recorded { variant, input: hash(&case), results });
-                    }
-                    Err(MachineError::Refused(reason)) => refused.push(format!("{variant}: {reason}")),
-                    Err(error) => return Err(error.into()),
-                }
-            }
+        for share in shares {
+            recording.answers.extend(share.answers);
+            refused.extend(share.refused);
         }
         Ok((recording, refused))
     }

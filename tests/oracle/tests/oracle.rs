@@ -128,7 +128,7 @@ fn shown(wrong: &[String], what: &str) -> Result<(), Failed> {
 fn round_trip() -> Result<(), Failed> {
     let effort = Effort { rows: 4, seed: 1 };
     let names = ("Some card".to_owned(), "13.0".to_owned());
-    let (recording, refused) = Recording::make(&mut Engine::new()?, names, effort)?;
+    let (recording, refused) = Recording::make(Engine::new, 1, names, effort)?;
     shown(&refused, "are refused")?;
     let folder = tempfile::tempdir()?;
     let mut read = Recording::read(&recording.write(folder.path())?)?;

@@ -186,14 +186,25 @@ fn compare(
     tolerance: Tolerance,
     expected: &[Value],
 ) -> Result<(), Complaint> {
-    let (kind, size) = (buffer.kind, buffer.kind.size);
+    let size = buffer.kind.size;
     let mut bytes = vec![0; expected.len() * size];
     for (element, address) in bytes.chunks_mut(size).zip(elements) {
         device.memory.read(*address, element)?;
     }
+    Ok(differences(buffer, &bytes, tolerance, expected)?)
+}
+
+/// How the bytes of a buffer differ from what is expected.
+pub(crate) fn differences(
+    buffer: &Parameter,
+    bytes: &[u8],
+    tolerance: Tolerance,
+    expected: &[Value],
+) -> Result<(), String> {
+    let kind = buffer.kind;
     let wrong: Vec<String> = expected
         .iter()
-        .zip(bytes.chunks(size))
+        .zip(bytes.chunks(kind.size))
         .enumerate()
         .filter(|(_, (expected, found))| !kind.agrees(**expected, found, tolerance))
         .map(|(index, (expected, found))| {
@@ -209,5 +220,5 @@ fn compare(
         return Ok(());
     }
     let shown = wrong.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("\n");
-    Err(format!("{} of {} elements of {} differ:\n{shown}", wrong.len(), expected.len(), buffer.name).into())
+    Err(format!("{} of {} elements of {} differ:\n{shown}", wrong.len(), expected.len(), buffer.name))
 }

@@ -1,5 +1,6 @@
 //! The file tests of `tests/ptx`: PTX with its inputs and answers inside. `tests/ptx/README.md` describes the files.
 
+mod card;
 mod coverage;
 mod directives;
 mod expression;
@@ -16,6 +17,10 @@ use stepped::Manner;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
+    let driver = std::env::var_os(card::DRIVER).map(PathBuf::from);
+    if let (Some(driver), Ok(files)) = (&driver, std::env::var(card::FILES)) {
+        return card::serve(driver, &files);
+    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("ptx");
     let mut files = Vec::new();
     if let Err(error) = find(&root, &mut files) {
@@ -23,6 +28,11 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     files.sort();
+    if let Some(driver) = &driver {
+        let wanted = arguments.filter.unwrap_or_default();
+        files.retain(|path| path.to_string_lossy().contains(&wanted));
+        return card::run(driver, &root, &files);
+    }
     let mut trials = Vec::new();
     for path in &files {
         let name = path.strip_prefix(&root).unwrap_or(path).with_extension("").to_string_lossy().into_owned();

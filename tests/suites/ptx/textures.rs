@@ -13,15 +13,15 @@ pub(crate) struct Declared {
     pub(crate) is_surface: bool,
     /// Type of a channel.
     pub(crate) kind: Kind,
-    format: Format,
-    extent: Extent,
-    layers: u32,
-    cube: bool,
-    levels: u32,
-    memory: ImageKind,
-    sampler: Sampler,
-    normalized_reads: bool,
-    srgb: bool,
+    pub(crate) format: Format,
+    pub(crate) extent: Extent,
+    pub(crate) layers: u32,
+    pub(crate) cube: bool,
+    pub(crate) levels: u32,
+    pub(crate) memory: ImageKind,
+    pub(crate) sampler: Sampler,
+    pub(crate) normalized_reads: bool,
+    pub(crate) srgb: bool,
 }
 
 /// A texture or surface in memory.

@@ -3,7 +3,6 @@
 mod driver;
 mod engine;
 
-pub use driver::Driver;
 pub use engine::Engine;
 
 /// Threads of a CTA.

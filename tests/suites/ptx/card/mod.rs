@@ -1,0 +1,195 @@
+//! The file tests on any CUDA driver, such as that of a real GPU: `VOLTSIM_PTX_DRIVER` is the path of its `libcuda.so.1`.
+//!
+//! A kernel that faults or hangs leaves a driver of no use to its process, so files are run by processes of their own, several files
+//! each as long as all is well.
+
+mod textures;
+mod workers;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use cuda_driver::{Array, Driver, DriverError, Launch};
+
+use crate::directives::{self, Expectation, FileTest};
+use crate::launch::differences;
+
+/// The path of the driver.
+pub(crate) const DRIVER: &str = "VOLTSIM_PTX_DRIVER";
+/// The files that this process runs, in lines; those that started it read what it says.
+pub(crate) const FILES: &str = "VOLTSIM_PTX_DRIVER_FILES";
+
+/// How a file fared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// The card leaves behind what the file says.
+    Agrees,
+    /// It leaves behind something else.
+    Differs,
+    /// Its driver does not take the module.
+    Refused,
+    /// The file is not for a card.
+    LeftOut,
+    /// A call failed, after which the process is not used any more.
+    Failed,
+    /// The kernel did not end in time.
+    Hangs,
+}
+
+const VERDICTS: [(Verdict, &str); 6] = [
+    (Verdict::Agrees, "agrees"),
+    (Verdict::Differs, "differs"),
+    (Verdict::Refused, "refused"),
+    (Verdict::LeftOut, "left out"),
+    (Verdict::Failed, "failed"),
+    (Verdict::Hangs, "hangs"),
+];
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = VERDICTS.iter().find(|(verdict, _)| verdict == self);
+        f.write_str(found.map_or("", |(_, name)| name))
+    }
+}
+
+/// Runs the files on the driver and prints how those fared that do not agree.
+pub(crate) fn run(driver: &Path, root: &Path, files: &[PathBuf]) -> ExitCode {
+    let outcomes = workers::run(driver, files);
+    let mut counts = VERDICTS.map(|(verdict, _)| (verdict, 0));
+    for (path, verdict, message) in &outcomes {
+        let name = path.strip_prefix(root).unwrap_or(path).with_extension("");
+        if *verdict != Verdict::Agrees {
+            println!("{verdict}: {}: {message}", name.display());
+        }
+        counts.iter_mut().filter(|(counted, _)| counted == verdict).for_each(|(_, count)| *count += 1);
+    }
+    let counts: Vec<String> = counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    println!("{}", counts.join(", "));
+    let fine = |verdict: Verdict| matches!(verdict, Verdict::Agrees | Verdict::LeftOut);
+    if outcomes.iter().all(|(_, verdict, _)| fine(*verdict)) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs files in this process and says of each how it fared, in a line, until one has failed.
+pub(crate) fn serve(driver: &Path, files: &str) -> ExitCode {
+    let driver = match Driver::open(driver) {
+        Ok(driver) => driver,
+        Err(error) => {
+            eprintln!("{}: {error}", driver.display());
+            return ExitCode::FAILURE;
+        }
+    };
+    for file in files.lines() {
+        let (verdict, message) = match one(&driver, Path::new(file)) {
+            Ok(()) => (Verdict::Agrees, String::new()),
+            Err((verdict, message)) => (verdict, message),
+        };
+        println!("{}", workers::line(verdict, &message));
+        if verdict == Verdict::Failed {
+            break;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Why a file does not agree.
+type Complaint = (Verdict, String);
+
+fn failed(error: DriverError) -> Complaint {
+    match error {
+        DriverError::Refused { .. } => (Verdict::Refused, error.to_string()),
+        _ => (Verdict::Failed, error.to_string()),
+    }
+}
+
+fn left_out(reason: impl fmt::Display) -> Complaint {
+    (Verdict::LeftOut, reason.to_string())
+}
+
+fn one(driver: &Driver, path: &Path) -> Result<(), Complaint> {
+    let text = std::fs::read_to_string(path).map_err(left_out)?;
+    let test = directives::parse(&text).map_err(left_out)?;
+    let is_ours = |expectation: &Expectation| !matches!(expectation, Expectation::Buffer { .. });
+    if test.expectations.iter().any(is_ours) {
+        return Err(left_out("it is about faults, refusals or what is printed"));
+    }
+    if test.parameters.iter().any(|parameter| !parameter.multicast.is_empty()) {
+        return Err(left_out("it needs several devices"));
+    }
+    for (grid, block) in test.shapes() {
+        launch(driver, &test, &text, grid, block)
+            .map_err(|(verdict, message)| (verdict, format!("grid {grid:?}, block {block:?}: {message}")))?;
+    }
+    Ok(())
+}
+
+/// Where a parameter's values lie.
+enum Place {
+    Scalar,
+    Memory(u64),
+    Array(Array, [usize; 3]),
+}
+
+fn launch(
+    driver: &Driver,
+    test: &FileTest,
+    text: &str,
+    grid: [u32; 3],
+    block: [u32; 3],
+) -> Result<(), Complaint> {
+    let name = kernel(test, text).ok_or_else(|| left_out("it has several kernels or none"))?;
+    let module = driver.load(text).map_err(failed)?;
+    let kernel = driver.kernel(module, &name).map_err(failed)?;
+    let mut parameters: Vec<u8> = Vec::new();
+    let mut places = Vec::new();
+    for parameter in &test.parameters {
+        let bytes: Vec<u8> = parameter.values.iter().flat_map(|value| parameter.kind.bytes(*value)).collect();
+        let (argument, place) = match (&parameter.texture, parameter.count) {
+            (Some(declared), _) => textures::place(declared, driver, module, &parameter.name, &bytes)?,
+            (None, None) => (bytes, Place::Scalar),
+            (None, Some(_)) => {
+                let address = driver.allocate(bytes.len()).map_err(failed)?;
+                driver.write(address, &bytes).map_err(failed)?;
+                (address.to_le_bytes().to_vec(), Place::Memory(address))
+            }
+        };
+        places.push(place);
+        if !argument.is_empty() {
+            parameters.resize(parameters.len().next_multiple_of(argument.len()), 0);
+            parameters.extend(argument);
+        }
+    }
+    let launch = Launch { grid, block, cluster: test.cluster, shared: test.shared, parameters: &parameters };
+    driver.launch(kernel, launch).map_err(failed)?;
+    for expectation in &test.expectations {
+        let Expectation::Buffer { parameter, tolerance, values } = expectation else { continue };
+        let buffer = &test.parameters[*parameter];
+        let mut bytes = vec![0; values.len() * buffer.kind.size];
+        match &places[*parameter] {
+            Place::Scalar => {}
+            Place::Memory(address) => driver.read(*address, &mut bytes).map_err(failed)?,
+            Place::Array(array, extent) => bytes = driver.contents(*array, *extent).map_err(failed)?,
+        }
+        differences(buffer, &bytes, *tolerance, values).map_err(|text| (Verdict::Differs, text))?;
+    }
+    for place in places {
+        if let Place::Memory(address) = place {
+            driver.free(address).map_err(failed)?;
+        }
+    }
+    driver.unload(module).map_err(failed)
+}
+
+/// The kernel that the file names, or the only one it has.
+fn kernel(test: &FileTest, text: &str) -> Option<String> {
+    if let Some(name) = &test.kernel {
+        return Some(name.clone());
+    }
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let mut names = code.filter_map(|line| {
+        let (_, rest) = line.split_once(".entry")?;
+        rest.trim_start().split(['(', ' ', '{']).next().map(str::to_owned)
+    });
+    let name = names.next()?;
+    names.next().is_none().then_some(name)
+}

@@ -15,6 +15,7 @@ use crate::log;
 use crate::module::LoadedModule;
 use crate::profile::Profile;
 use crate::simulator::{DeviceFault, Simulator};
+use functional::device::USUAL_HEAP;
 use functional::engine::program::Program;
 use functional::launch::LaunchConfig;
 use functional::memory::{Allocation, AllocationKind, Memory};
@@ -26,6 +27,7 @@ use launch_capture::{
 use objects::Objects;
 use ptx_frontend::ir::Space;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -166,6 +168,7 @@ impl Order {
             cooperative: config.cooperative,
             cluster: config.cluster.filter(|_| program.bounds.required_cluster.is_none()),
             parameter_bytes: program.parameter_bytes,
+            heap_limit: Some(simulator.device.heap_limit()).filter(|limit| *limit != USUAL_HEAP),
             omitted: omitted(program, module, &config.textures),
             parameters,
             buffers: Vec::new(),
@@ -238,12 +241,28 @@ impl Reach {
 
     fn add(&mut self, address: u64) {
         let found = self.ranges.find(address).map(|place| place.buffer);
-        if let Some((position, known)) =
-            found.and_then(|position| Some((position, self.known.get_mut(position)?)))
-            && !std::mem::replace(known, true)
-        {
-            self.reached.push(position);
+        let is_new = |position: &usize| self.known.get(*position) == Some(&false);
+        let Some(found) = found.filter(is_new) else { return };
+        for position in self.mapped_beside(found) {
+            if let Some(known) = self.known.get_mut(position)
+                && !std::mem::replace(known, true)
+            {
+                self.reached.push(position);
+            }
         }
+    }
+
+    /// An allocation with those that are mapped side by side with it: one range to whoever has mapped them.
+    fn mapped_beside(&self, position: usize) -> RangeInclusive<usize> {
+        let is_followed = |position: usize| {
+            let [one, next] = [position, position + 1].map(|position| self.allocations.get(position));
+            let (Some(one), Some(next)) = (one, next) else { return false };
+            let are_mapped = one.kind.is_mapping() && next.kind.is_mapping();
+            are_mapped && one.address.saturating_add(one.size) == next.address
+        };
+        let first = (0..position).rev().take_while(|one| is_followed(*one)).last();
+        let last = (position..).find(|one| !is_followed(*one));
+        first.unwrap_or(position)..=last.unwrap_or(position)
     }
 
     /// The words of `bytes` that are addresses, and those that are handles of objects; what they lead to is reached.

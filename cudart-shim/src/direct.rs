@@ -2,12 +2,14 @@
 //! simulated time and is no call of the program's.
 
 use crate::simulator::{owner_of, simulator_of};
+use functional::device::USUAL_HEAP;
+use launch_capture::Heap;
 use std::ffi::c_int;
 use timing::gpu::Transfer;
 use voltsim_checkpoint::codec;
 use warp_stream::Past;
 
-/// Bytes that a past may take in memory.
+/// Bytes that what is told may take in memory.
 const LIMIT: usize = 1 << 30;
 
 /// Writes to live device memory; 0, or 1 if it is none.
@@ -32,6 +34,21 @@ pub unsafe extern "C" fn voltsim_core_read(address: u64, bytes: *mut u8, length:
     let bytes = unsafe { std::slice::from_raw_parts_mut(bytes, length) };
     let read = owner_of(address).map(|(simulator, _)| simulator.device.memory.read(address, bytes));
     c_int::from(!matches!(read, Some(Ok(()))))
+}
+
+/// Makes the first device's heap of kernels what it was at a launch: an encoded [`Heap`]. 0, or 1 if something else lies where its
+/// blocks lay.
+///
+/// # Safety
+/// `length` bytes can be read at `bytes`; nothing runs on the device.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn voltsim_core_heap(bytes: *const u8, length: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes, length) };
+    let Ok(heap) = codec::decode::<LIMIT, Heap>(bytes) else { return 1 };
+    let Ok(simulator) = simulator_of(0) else { return 1 };
+    simulator.device.set_heap_limit(heap.limit.unwrap_or(USUAL_HEAP));
+    c_int::from(!simulator.device.set_heap(&heap.blocks))
 }
 
 /// Tells the first device's timing model, if it has one, what came before the next launch: an encoded [`Past`]. 0, or 1 if it is

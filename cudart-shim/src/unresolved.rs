@@ -1,7 +1,7 @@
 //! Names that code uses and nothing defines: neither its modules nor the device.
 //!
 //! The assembler looks for functions and variables that the code uses, not for what it only declares, and weak names need
-//! no definition. Functions that cannot be read are left to their launch.
+//! no definition. Functions that cannot be read are left to their launch, and so are those that only a driver has.
 
 use functional::engine::native;
 use ptx_frontend::Module as PtxModule;
@@ -59,8 +59,14 @@ fn leaves_open(module: &PtxModule) -> bool {
         || module.variables().iter().any(|variable| is_extern(variable.linkage, variable.space))
 }
 
+/// What names of functions begin with that the vendor's device runtime calls and the driver has.
+const OF_DRIVER: [&str; 2] = ["cnp", "__cuda_syscall_"];
+
+/// Does the device have this function, or leave it to the launch that calls it? Hardly a kernel uses all of the device runtime
+/// that it is linked with.
 fn is_native(name: &str) -> bool {
     native::function(name).or_else(|| native::replacement(name)).is_some()
+        || OF_DRIVER.iter().any(|prefix| name.starts_with(prefix))
 }
 
 fn uses(module: &PtxModule, name: &str) -> bool {

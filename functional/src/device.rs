@@ -1,5 +1,6 @@
 //! A simulated device: what it has, its memory, and the worker threads that execute its launches.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Checker;
 use crate::engine::probe::Watcher;
-use crate::memory::{Memory, MemoryError};
+use crate::memory::{Allocation, AllocationKind, Memory, MemoryError};
 use crate::texture::Textures;
 
 /// What the engine needs to know of a device.
@@ -132,7 +133,7 @@ impl Device {
             checker: None,
             printed: Mutex::default(),
             stack_bytes: AtomicU32::new(MINIMUM_STACK),
-            heap_limit: AtomicU64::new(8 << 20),
+            heap_limit: AtomicU64::new(USUAL_HEAP),
             heap_used: AtomicU64::new(0),
             launches: AtomicU64::new(0),
             workers: OnceLock::new(),
@@ -197,6 +198,26 @@ impl Device {
         self.heap_limit.store(bytes, Ordering::Relaxed);
     }
 
+    /// What device-side `malloc` may hand out, bytes.
+    pub fn heap_limit(&self) -> u64 {
+        self.heap_limit.load(Ordering::Relaxed)
+    }
+
+    /// Makes these blocks, address and bytes each, all that device-side `malloc` has handed out. Those that it had handed out before keep
+    /// what they hold, the others hold zeros. `false` if something else lies there.
+    pub fn set_heap(&self, blocks: &[(u64, u64)]) -> bool {
+        let is_heap = |one: &Allocation| one.kind == AllocationKind::Heap;
+        let there: Vec<_> = self.memory.allocations().into_iter().filter(is_heap).collect();
+        let there: BTreeSet<(u64, u64)> = there.iter().map(|block| (block.address, block.size)).collect();
+        let wanted: BTreeSet<(u64, u64)> = blocks.iter().copied().collect();
+        let freed = there.difference(&wanted).all(|(address, _)| self.memory.free(*address).is_ok());
+        let again =
+            |(address, size): &(u64, u64)| self.memory.allocate_again(*address, *size, AllocationKind::Heap);
+        let used = wanted.iter().map(|(_, size)| *size).sum();
+        self.heap_used.store(used, Ordering::Relaxed);
+        freed && wanted.difference(&there).all(again)
+    }
+
     pub(crate) fn watchdog(&self) -> Option<Duration> {
         self.settings.watchdog
     }
@@ -230,6 +251,9 @@ impl Device {
         self.workers.get_or_init(|| Workers::new(self.worker_count(), self.settings.start_threads))
     }
 }
+
+/// What device-side `malloc` may hand out unless the program says something else (`cudaLimitMallocHeapSize`), bytes.
+pub const USUAL_HEAP: u64 = 8 << 20;
 
 const MINIMUM_STACK: u32 = 64 << 10;
 const MAXIMUM_STACK: u32 = 512 << 10;

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::path::Path;
 
+use launch_capture::Heap;
 use libloading::Library;
 use serde::Serialize;
 use timing::gpu::Transfer;
@@ -23,6 +24,7 @@ type Read = unsafe extern "C" fn(u64, *mut u8, usize) -> c_int;
 pub(super) struct Direct {
     write: Write,
     read: Read,
+    heap: Told,
     recall: Told,
     transfer: Told,
     last: Last,
@@ -38,6 +40,7 @@ impl Direct {
             let direct = Direct {
                 write: *library.get(b"voltsim_core_write\0").ok()?,
                 read: *library.get(b"voltsim_core_read\0").ok()?,
+                heap: *library.get(b"voltsim_core_heap\0").ok()?,
                 recall: *library.get(b"voltsim_core_recall\0").ok()?,
                 transfer: *library.get(b"voltsim_core_transfer\0").ok()?,
                 last: *library.get(b"voltsim_core_last\0").ok()?,
@@ -62,6 +65,11 @@ impl Driver {
         // SAFETY: as above.
         let done = |direct: &Direct| unsafe { (direct.read)(address, bytes.as_mut_ptr(), bytes.len()) } == 0;
         if self.direct.as_ref().is_some_and(done) { Ok(bytes) } else { self.read(address, size) }
+    }
+
+    /// Makes the heap of kernels what it was at a launch, each block where it lay. Whether a driver of ours has done so.
+    pub(crate) fn set_heap(&self, heap: &Heap) -> bool {
+        self.direct.is_some() && self.tell(|direct| direct.heap, heap)
     }
 
     /// Tells a timing model, if there is one, what came before the next launch. Whether it understands.

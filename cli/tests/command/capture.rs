@@ -39,6 +39,17 @@ fn a_replay_gives_the_captured_results() {
 }
 
 #[test]
+fn a_replayed_launch_frees_what_a_kernel_has_allocated() {
+    let captured = Captured::heap();
+    let outcome = captured.capture(&["--results"]);
+    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (0, "14\n", ""));
+    for folder in captured.folders() {
+        let outcome = captured.place.voltsim(&["replay", &format!("captured/{folder}")]);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{folder}: {}", outcome.stdout);
+    }
+}
+
+#[test]
 fn buffers_that_only_other_buffers_point_to_are_saved_and_variables_have_their_names() {
     let captured = Captured::with(&["--only", "launch=4"]);
     let manifest = captured.place.read("captured/0004-sum_list/launch.toml");

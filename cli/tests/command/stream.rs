@@ -59,6 +59,18 @@ fn launches_run_again_without_their_program_and_leave_what_they_left() {
 }
 
 #[test]
+fn launches_of_a_stream_free_what_kernels_have_allocated() {
+    let captured = Captured::heap();
+    let place = &captured.place;
+    assert_eq!(place.voltsim(&["run", "--image", "all.vks", "--", "./launches"]).stdout, "14\n");
+    // One after the other, and without those that have allocated.
+    for launches in ["launch=1..", "kernel=give"] {
+        let outcome = place.voltsim(&["resume", "all.vks", "--launches", launches]);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{launches}: {}", outcome.stdout);
+    }
+}
+
+#[test]
 fn a_launch_alone_keeps_its_number() {
     let captured = streamed();
     let arguments = ["resume", "all.vks", "--launches", "kernel=remainder,launch=3..", "--mode", "detailed"];

@@ -30,7 +30,7 @@ pub use capture::Capture;
 pub use error::Error;
 pub use folder::{MANIFEST, RESULTS, Results, ResultsWriter, Writer, is_capture};
 pub use held::{HeldLaunch, Holder, Sink};
-pub use manifest::{Address, Buffer, FORMAT, Launch, Parameter, ResultBuffer, ResultList};
+pub use manifest::{Address, Buffer, FORMAT, Heap, Launch, Parameter, ResultBuffer, ResultList};
 pub use plan::{
     Configuration, Copies, Group, Groups, Launched, PLAN_FORMAT, Plan, REPRESENTATIVES, Representative,
     TOLERANCE,

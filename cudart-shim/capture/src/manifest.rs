@@ -45,6 +45,9 @@ pub struct Launch {
     pub cluster: Option<[u32; 3]>,
     /// Bytes of all parameters.
     pub parameter_bytes: u32,
+    /// Bytes that `malloc` in kernels may hand out, if that is not what it is without a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heap_limit: Option<u64>,
     /// What the kernel can reach and the folder has not, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<String>,
@@ -139,7 +142,32 @@ pub struct ResultBuffer {
     pub blake3: String,
 }
 
+/// The heap of kernels at a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heap {
+    /// Bytes that `malloc` may hand out, if that is not what it is without a call.
+    pub limit: Option<u64>,
+    /// What it has handed out: address and bytes.
+    pub blocks: Vec<(u64, u64)>,
+}
+
+impl Buffer {
+    /// Has `malloc` in a kernel handed it out?
+    pub fn is_of_heap(&self) -> bool {
+        self.kind == "heap"
+    }
+}
+
 impl Launch {
+    /// The heap of kernels, as far as the launch can reach it.
+    pub fn heap(&self) -> Heap {
+        let blocks = self.buffers.iter().filter(|buffer| buffer.is_of_heap());
+        Heap {
+            limit: self.heap_limit,
+            blocks: blocks.map(|buffer| (buffer.address.0, buffer.size)).collect(),
+        }
+    }
+
     /// The parameter block, with gaps of 0.
     pub fn parameter_block(&self) -> Vec<u8> {
         let mut block = vec![0; self.parameter_bytes as usize];

@@ -44,6 +44,7 @@ fn launch() -> Launch {
         cooperative: false,
         cluster: None,
         parameter_bytes: 16,
+        heap_limit: Some(1 << 20),
         omitted: Vec::new(),
         parameters: vec![parameter],
         buffers: Vec::new(),

@@ -32,6 +32,7 @@ fn manifest(number: u64) -> Launch {
         cooperative: false,
         cluster: None,
         parameter_bytes: 8,
+        heap_limit: None,
         omitted: Vec::new(),
         parameters: vec![Parameter { name: "p".to_owned(), offset: 0, bytes, pointers, objects }],
         buffers: Vec::new(),

@@ -62,7 +62,7 @@ impl AllocationKind {
     }
 
     /// Does it lie in reserved addresses?
-    pub(super) fn is_mapping(self) -> bool {
+    pub fn is_mapping(self) -> bool {
         matches!(self, AllocationKind::Mapped | AllocationKind::MappedHost)
     }
 

@@ -7,17 +7,19 @@
 //! (`voltsim run --mode detailed`), with `VOLTSIM_TEST_EVERY_TIMED=1` all; those that it cannot time must be refused. And some
 //! are saved and resumed (`voltsim run --checkpoint`, `voltsim resume`), executed or timed, at a point of each kind that is drawn anew in
 //! each run of the suite, with `VOLTSIM_TEST_EVERY_RESUMED=N` all that can be, at N points of each kind; `VOLTSIM_TEST_SEED` repeats what was
-//! drawn.
+//! drawn. And all but a few are written to a kernel stream, whose launches run without the program.
 
 mod dice;
 mod resumed;
 mod run;
+mod streamed;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use resumed::{Engine, NOT_RESUMED, NOT_TIMED_RESUMED};
 use run::{Outcome, with_executable};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitCode;
+use streamed::NOT_STREAMED;
 use voltsim_tests::catalogue::{self, Mode, Program};
 
 /// Set: every program runs with every check.
@@ -144,6 +146,12 @@ fn main() -> ExitCode {
                     resumed::save_and_resume(&program, mode, engine, drawn)
                 }));
             }
+        }
+        if program.check.is_none() && program.mistakes.is_none() && !is_in(&NOT_STREAMED) {
+            let (mode, program) = (program.modes[0], program.clone());
+            trials.push(Trial::ignorable_test(format!("{}::streamed", program.name), move || {
+                streamed::write_and_run(&program, mode)
+            }));
         }
         for mode in program.modes.clone() {
             let program = program.clone();

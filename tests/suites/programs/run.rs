@@ -61,25 +61,35 @@ impl Runner<'_> {
     /// Runs the program to its end, or to its time limit, in a folder of its own.
     pub(crate) fn run(self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Outcome, Failed> {
         let Runner { program, command, executable } = self;
-        let folder = tempfile::tempdir()?;
-        let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
-        let mut child = Command::new(command)
-            .args(arguments)
+        let mut run = Command::new(command);
+        run.args(arguments)
             .args(program.check.iter().flat_map(|checks| ["--check", checks]))
             .args(program.device.iter().flat_map(|device| ["--device", device]))
             .args(program.devices.iter().flat_map(|devices| ["--devices", devices]))
             .arg("--")
             .arg(executable)
             .args(&program.args)
+            .envs(variables.iter().copied());
+        self.outcome(&mut run)
+    }
+
+    /// Runs the command alone.
+    pub(crate) fn run_without_program(self, arguments: &[&str]) -> Result<Outcome, Failed> {
+        self.outcome(Command::new(self.command).args(arguments))
+    }
+
+    fn outcome(self, run: &mut Command) -> Result<Outcome, Failed> {
+        let folder = tempfile::tempdir()?;
+        let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
+        let mut child = run
             .current_dir(folder.path())
             .env("VOLTSIM_DETERMINISTIC", "1")
-            .envs(variables.iter().copied())
             .stdout(File::create(&stdout)?)
             .stderr(File::create(&stderr)?)
             // A group of its own, so that a program that hangs is ended with all its children.
             .process_group(0)
             .spawn()?;
-        let status = wait(&mut child, program.time_limit)?;
+        let status = wait(&mut child, self.program.time_limit)?;
         let read =
             |path| Ok::<_, std::io::Error>(String::from_utf8_lossy(&std::fs::read(path)?).into_owned());
         Ok(Outcome { status, stdout: read(stdout)?, stderr: read(stderr)? })

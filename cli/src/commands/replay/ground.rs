@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use launch_capture::Capture;
+use launch_capture::{Buffer, Capture};
 
 use crate::driver::{BLOCK, Driver, DriverError};
 
@@ -27,7 +27,8 @@ impl Ground {
     ) -> Result<Ground, DriverError> {
         let mut wanted = BTreeSet::new();
         for capture in captures {
-            for buffer in capture.launch().buffers.iter().filter(|buffer| buffer.variable.is_none()) {
+            let is_claimed = |buffer: &&Buffer| buffer.variable.is_none() && !buffer.is_of_heap();
+            for buffer in capture.launch().buffers.iter().filter(is_claimed) {
                 wanted.extend(blocks(buffer.address.0, buffer.address.0.saturating_add(buffer.size)));
             }
         }

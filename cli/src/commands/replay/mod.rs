@@ -130,7 +130,11 @@ fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<R
     if outcome.is_ok() {
         for (number, buffer) in capture.launch().buffers.iter().enumerate() {
             let address = ready.placement.address(number);
-            let mut bytes = driver.read(address, buffer.size).map_err(failed)?;
+            let mut bytes = match driver.read(address, buffer.size) {
+                // The launch has freed it.
+                Err(_) if buffer.is_of_heap() => vec![0; usize::try_from(buffer.size).unwrap_or(0)],
+                read => read.map_err(failed)?,
+            };
             ready.objects.update(&driver, capture, number, &mut bytes).map_err(failed)?;
             writer.buffer(address, &bytes)?;
         }

@@ -37,9 +37,11 @@ impl Placement {
             objects: HashMap::new(),
             warnings: Vec::new(),
         };
+        let has_heap = driver.set_heap(&capture.launch().heap());
         let mut loose: Vec<usize> = Vec::new();
         for (number, buffer) in buffers.iter().enumerate() {
-            match placement.variable(driver, module, buffer) {
+            let in_heap = (has_heap && buffer.is_of_heap()).then_some(buffer.address.0);
+            match in_heap.or_else(|| placement.variable(driver, module, buffer)) {
                 Some(address) => placement.set(number, address),
                 None => loose.push(number),
             }

@@ -55,6 +55,11 @@ impl Captured {
         Captured::compiled("transfers.c", "kernels.h", KERNELS)
     }
 
+    /// The program whose kernels allocate and free memory.
+    pub(crate) fn heap() -> Captured {
+        Captured::compiled("heap.c", "kernels.h", include_str!("heap.ptx"))
+    }
+
     /// The program whose launches have many waves of CTAs on a small GPU.
     pub(crate) fn waves() -> Captured {
         Captured::compiled("waves.c", "kernels.h", include_str!("waves.ptx"))

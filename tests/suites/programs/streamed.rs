@@ -1,0 +1,43 @@
+//! Programs whose launches run once more from a kernel stream, without the program.
+
+use libtest_mimic::{Completion, Failed};
+use voltsim_tests::catalogue::{Mode, Program};
+
+use super::judge;
+use super::run::{Outcome, Runner, with_executable};
+
+/// Programs whose streams do not run to their end, and why.
+pub(crate) const NOT_STREAMED: [(&str, &str); 8] = [
+    ("device_assert", "its last launch is to fail"),
+    ("device_trap", "its last launch is to fail"),
+    ("illegal_address", "its last launch is to fail"),
+    ("memory_attributes", "it launches nothing"),
+    ("misaligned_address", "its last launch is to fail"),
+    ("peer_devices", "it has two devices"),
+    ("sass_only", "it launches nothing"),
+    ("surfaces", "its last launch is to fail"),
+];
+
+/// Writes a program's launches to a stream, and runs them.
+pub(crate) fn write_and_run(program: &Program, mode: Mode) -> Result<Completion, Failed> {
+    with_executable(program, mode, |runner| {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("all.vks").display().to_string();
+        let outcome = runner.run(&["run", "--image", &file], &[])?;
+        judge(program, &outcome).map_err(|complaint| outcome.failed(&complaint))?;
+        let about = succeeding(runner, &["checkpoint", "info", &file])?;
+        let launches = about.stdout.lines().find_map(|line| line.strip_prefix("launches")).map(str::trim);
+        let again = succeeding(runner, &["resume", &file])?;
+        let executed = again.stdout.lines().filter(|line| line.starts_with("launch ")).count();
+        match launches.and_then(|launches| launches.parse::<usize>().ok()) {
+            Some(launches) if launches == executed && executed > 0 => Ok(()),
+            _ => Err(again.failed(&format!("it has {launches:?} launches, and {executed} were executed"))),
+        }
+    })
+}
+
+fn succeeding(runner: Runner<'_>, arguments: &[&str]) -> Result<Outcome, Failed> {
+    let outcome = runner.run_without_program(arguments)?;
+    let succeeds = outcome.status.is_some_and(|status| status.success());
+    if succeeds { Ok(outcome) } else { Err(outcome.failed(&format!("{} fails", arguments.join(" ")))) }
+}

@@ -8,6 +8,7 @@
 mod direct;
 mod fixed;
 pub(crate) mod images;
+mod references;
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
@@ -81,6 +82,22 @@ functions! {
     cuSurfObjectCreate(*mut u64, *const images::Resource);
     cuTexObjectDestroy(u64);
     cuSurfObjectDestroy(u64);
+    cuModuleGetTexRef(*mut Handle, Handle, *const c_char);
+    cuTexRefSetArray(Handle, Handle, c_uint);
+    cuTexRefSetMipmappedArray(Handle, Handle, c_uint);
+    cuTexRefSetFormat(Handle, c_uint, c_int);
+    cuTexRefSetAddress_v2(*mut usize, Handle, u64, usize);
+    cuTexRefSetAddress2D_v3(Handle, *const images::Rows, u64, usize);
+    cuTexRefSetFlags(Handle, c_uint);
+    cuTexRefSetFilterMode(Handle, c_uint);
+    cuTexRefSetAddressMode(Handle, c_int, c_uint);
+    cuTexRefSetMipmapFilterMode(Handle, c_uint);
+    cuTexRefSetMipmapLevelBias(Handle, f32);
+    cuTexRefSetMipmapLevelClamp(Handle, f32, f32);
+    cuTexRefSetMaxAnisotropy(Handle, c_uint);
+    cuTexRefSetBorderColor(Handle, *mut f32);
+    cuModuleGetSurfRef(*mut Handle, Handle, *const c_char);
+    cuSurfRefSetArray(Handle, Handle, c_uint);
     cuArrayDestroy(Handle);
     cuMipmappedArrayDestroy(Handle);
     cuLaunchKernel(Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void);

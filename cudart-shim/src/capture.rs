@@ -233,8 +233,9 @@ impl Reach {
         let known = vec![false; allocations.len()];
         let variables = variables.collect();
         let mut reach = Self { allocations, ranges, variables, reached: Vec::new(), known, objects };
-        for (_, address) in named_variables(program, module) {
-            reach.add(address);
+        for (name, address) in named_variables(program, module) {
+            let texels = reach.objects.reach_reference(name, address);
+            reach.add(texels.unwrap_or(address));
         }
         reach
     }
@@ -311,15 +312,11 @@ fn named_variables<'a>(
     externals.filter_map(|external| Some((external.name.as_str(), module.variable(&external.name)?.address)))
 }
 
-/// What a program can reach and a capture has not: texture and surface references, and variables that no driver shows.
+/// What a program can reach and a capture has not: sampler references, and variables that no driver shows.
 fn omitted(program: &Program, module: &LoadedModule, table: &Table) -> Vec<String> {
-    let is_bound = |address| {
-        table.textures.contains_key(&address)
-            || table.surfaces.contains_key(&address)
-            || table.samplers.contains_key(&address)
-    };
-    let references = named_variables(program, module).filter(|(_, address)| is_bound(*address));
-    let mut omitted: Vec<String> = references.map(|(name, _)| format!("texture reference {name}")).collect();
+    let is_sampler = |address| table.samplers.contains_key(&address);
+    let samplers = named_variables(program, module).filter(|(_, address)| is_sampler(*address));
+    let mut omitted: Vec<String> = samplers.map(|(name, _)| format!("sampler reference {name}")).collect();
     for source in program.functions.iter().map(|function| &function.source) {
         let is_static = |space| matches!(space, Space::Global | Space::Const);
         let statics = source.variables.iter().filter(|variable| is_static(variable.space));

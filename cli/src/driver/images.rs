@@ -32,6 +32,15 @@ pub(super) struct ArrayDescription {
     flags: c_uint,
 }
 
+/// `CUDA_ARRAY_DESCRIPTOR`: rows of texels.
+#[repr(C)]
+pub(super) struct Rows {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) format: c_uint,
+    pub(super) channels: c_uint,
+}
+
 /// One side of `CUDA_MEMCPY3D`.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -88,9 +97,9 @@ pub(super) struct Texture {
 
 /// An array of the driver.
 pub(crate) struct Array {
-    whole: Handle,
+    pub(super) whole: Handle,
     /// The arrays of its levels; itself, if it is not mipmapped.
-    levels: Vec<Handle>,
+    pub(super) levels: Vec<Handle>,
 }
 
 /// What a texture reads.

@@ -168,6 +168,22 @@ fn textures_and_surfaces_are_captured_and_made_anew() {
 }
 
 #[test]
+fn what_references_are_bound_to_is_bound_again() {
+    let captured = Captured::references();
+    let outcome = captured.capture(&["--results"]);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
+    for folder in captured.folders() {
+        let outcome = captured.place.voltsim(&["replay", &format!("captured/{folder}")]);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{folder}: {}", outcome.stdout);
+        assert!(outcome.stdout.ends_with("the results are the captured ones\n"), "{}", outcome.stdout);
+    }
+    // Without what is bound, nothing is as it was.
+    captured.edit("captured/0002-sample/launch.toml", "reference = \"line\"", "reference = \"picture\"");
+    let outcome = captured.place.voltsim(&["replay", "captured/0002-sample"]);
+    assert_ne!(outcome.status, 0, "{}", outcome.stdout);
+}
+
+#[test]
 fn what_a_surface_or_a_sampler_changes_is_found_by_a_replay() {
     let captured = Captured::images();
     captured.edit("captured/0001-paint/module.ptx", "shl.b32 %r4, %r1, 1", "shl.b32 %r4, %r1, 2");

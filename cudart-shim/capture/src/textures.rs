@@ -38,12 +38,15 @@ pub struct Level {
     pub slice: u64,
 }
 
-/// A texture object.
+/// A texture object, or what a texture reference is bound to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Texture {
-    /// Its handle.
+    /// Its handle; the variable's address, if it is a reference.
     pub handle: Address,
+    /// The module's variable, if it is a reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// What it reads.
     pub texels: Texels,
     /// How it reads.
@@ -104,12 +107,15 @@ pub struct Sampler {
     pub border: [f32; 4],
 }
 
-/// A surface object.
+/// A surface object, or what a surface reference is bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Surface {
-    /// Its handle.
+    /// Its handle; the variable's address, if it is a reference.
     pub handle: Address,
+    /// The module's variable, if it is a reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// Number of its image.
     pub image: usize,
 }

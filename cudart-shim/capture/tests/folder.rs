@@ -50,7 +50,7 @@ fn launch() -> Launch {
         buffers: Vec::new(),
         images: vec![image],
         textures: Vec::new(),
-        surfaces: vec![Surface { handle: Address(0x50), image: 0 }],
+        surfaces: vec![Surface { handle: Address(0x50), reference: None, image: 0 }],
     }
 }
 

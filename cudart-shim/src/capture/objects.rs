@@ -25,10 +25,20 @@ impl Objects {
 
     /// Is this the handle of an object? The object is then reached, and so is the memory that is given.
     pub(super) fn reach(&mut self, handle: u64) -> Option<u64> {
+        self.reach_as(handle, None)
+    }
+
+    /// The same for a variable of the module that is a texture or surface reference.
+    pub(super) fn reach_reference(&mut self, name: &str, address: u64) -> Option<u64> {
+        self.reach_as(address, Some(name))
+    }
+
+    fn reach_as(&mut self, handle: u64, reference: Option<&str>) -> Option<u64> {
         let table = Arc::clone(&self.table);
+        let reference = reference.map(str::to_owned);
         if let Some(texture) = table.textures.get(&handle) {
             if self.textures.iter().all(|known| known.handle.0 != handle) {
-                let texture = self.texture(handle, texture)?;
+                let texture = capture::Texture { reference, ..self.texture(handle, texture)? };
                 self.textures.push(texture);
             }
             return texture.image.level(0).map(|level| level.address);
@@ -36,7 +46,7 @@ impl Objects {
         let surface = table.surfaces.get(&handle)?;
         if self.surfaces.iter().all(|known| known.handle.0 != handle) {
             let image = self.image(surface);
-            self.surfaces.push(capture::Surface { handle: Address(handle), image });
+            self.surfaces.push(capture::Surface { handle: Address(handle), reference, image });
         }
         surface.level(0).map(|level| level.address)
     }
@@ -50,7 +60,7 @@ impl Objects {
             ImageKind::Linear => Texels::Linear { address, format, channels, bytes: pitch },
             ImageKind::Pitched => Texels::Pitched { address, format, channels, size: [width, height], pitch },
         };
-        Some(capture::Texture { handle: Address(handle), texels, sampler: sampler(texture) })
+        Some(capture::Texture { handle: Address(handle), reference: None, texels, sampler: sampler(texture) })
     }
 
     /// The image's number; objects of the same array have the same.

@@ -7,7 +7,7 @@ use launch_capture::{Capture, Image, Texels};
 use super::placement::Placement;
 use super::refused;
 use crate::driver::images::{self, Array};
-use crate::driver::{Driver, DriverError};
+use crate::driver::{Driver, DriverError, Module};
 use crate::failure::Failure;
 
 /// Arrays filled as they were, and handles.
@@ -21,7 +21,13 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    pub(super) fn new(driver: &Driver, capture: &Capture, placement: &Placement) -> Result<Objects, Failure> {
+    /// Makes them; what references of the module are bound to is bound again.
+    pub(super) fn new(
+        driver: &Driver,
+        module: Module,
+        capture: &Capture,
+        placement: &Placement,
+    ) -> Result<Objects, Failure> {
         let failed = |error: DriverError| refused(capture, error);
         let launch = capture.launch();
         let mut arrays = Vec::new();
@@ -47,12 +53,19 @@ impl Objects {
                     images::Texels::Pitched { address: moved(address.0), format, channels, size, pitch }
                 }
             };
+            if let Some(name) = &texture.reference {
+                driver.bind_texture(module, name, &texels, &texture.sampler).map_err(failed)?;
+                continue;
+            }
             let handle = driver.texture(&texels, &texture.sampler).map_err(failed)?;
             handles.insert(texture.handle.0, handle);
             textures.push(handle);
         }
         for surface in &launch.surfaces {
-            if let Some((array, _)) = arrays.get(surface.image) {
+            let Some((array, _)) = arrays.get(surface.image) else { continue };
+            if let Some(name) = &surface.reference {
+                driver.bind_surface(module, name, array).map_err(failed)?;
+            } else {
                 let handle = driver.surface(array).map_err(failed)?;
                 handles.insert(surface.handle.0, handle);
                 surfaces.push(handle);

@@ -38,7 +38,7 @@ impl<'a> Ready<'a> {
         let launch = capture.launch();
         let function = driver.function(module, &launch.kernel).map_err(failed)?;
         let mut placement = Placement::new(driver, module, capture, ground).map_err(failed)?;
-        let objects = Objects::new(driver, capture, &placement)?;
+        let objects = Objects::new(driver, module, capture, &placement)?;
         placement.objects.clone_from(&objects.handles);
         let mut ready = Ready { driver, capture, function, placement, objects, restored: 0 };
         ready.fill(ground.is_used_again())?;

@@ -50,6 +50,11 @@ impl Captured {
         captured
     }
 
+    /// The program that reads and writes by references.
+    pub(crate) fn references() -> Captured {
+        Captured::compiled("references.c", "kernels.h", include_str!("references.ptx"))
+    }
+
     /// The program that fills memory and copies it within the device.
     pub(crate) fn transfers() -> Captured {
         Captured::compiled("transfers.c", "kernels.h", KERNELS)

@@ -1,0 +1,106 @@
+//! References to textures and surfaces: variables of a module, to which memory is bound.
+
+use std::ffi::{CString, c_int, c_uint};
+use std::ptr::null_mut;
+
+use launch_capture::Sampler;
+
+use super::images::{Array, Rows, Texels};
+use super::{Driver, DriverError, Handle, Module};
+
+/// `CU_TRSA_OVERRIDE_FORMAT`.
+const OVERRIDE_FORMAT: c_uint = 1;
+/// `CU_TRSF_READ_AS_INTEGER`, `…_NORMALIZED_COORDINATES`, `…_SRGB`: the flags that references have.
+const FLAGS: c_uint = 0x13;
+
+impl Driver {
+    /// Binds what a texture reads to the reference of this name, to be read so.
+    pub(crate) fn bind_texture(
+        &self,
+        module: Module,
+        name: &str,
+        texels: &Texels<'_>,
+        sampler: &Sampler,
+    ) -> Result<(), DriverError> {
+        let call = &self.functions;
+        let (name, mut reference) = (CString::new(name).unwrap_or_default(), null_mut());
+        // SAFETY: the module is this driver's, the name ends with a zero byte, and results go to variables of ours.
+        unsafe {
+            let found = (call.cuModuleGetTexRef)(&raw mut reference, module.0, name.as_ptr());
+            self.check("cuModuleGetTexRef", found)?;
+            self.bind(reference, texels)?;
+            self.read_so(reference, sampler)
+        }
+    }
+
+    /// Binds an array to the surface reference of this name.
+    pub(crate) fn bind_surface(&self, module: Module, name: &str, array: &Array) -> Result<(), DriverError> {
+        let call = &self.functions;
+        let (name, mut reference) = (CString::new(name).unwrap_or_default(), null_mut());
+        // SAFETY: as for textures.
+        unsafe {
+            let found = (call.cuModuleGetSurfRef)(&raw mut reference, module.0, name.as_ptr());
+            self.check("cuModuleGetSurfRef", found)?;
+            self.check("cuSurfRefSetArray", (call.cuSurfRefSetArray)(reference, array.whole, 0))
+        }
+    }
+
+    /// # Safety
+    /// `reference` is one of this driver's.
+    unsafe fn bind(&self, reference: Handle, texels: &Texels<'_>) -> Result<(), DriverError> {
+        let call = &self.functions;
+        // SAFETY: as the caller promises; arrays and memory are this driver's too.
+        unsafe {
+            match *texels {
+                Texels::Array(array) if array.levels.len() > 1 => {
+                    let bound = (call.cuTexRefSetMipmappedArray)(reference, array.whole, OVERRIDE_FORMAT);
+                    self.check("cuTexRefSetMipmappedArray", bound)
+                }
+                Texels::Array(array) => {
+                    let bound = (call.cuTexRefSetArray)(reference, array.whole, OVERRIDE_FORMAT);
+                    self.check("cuTexRefSetArray", bound)
+                }
+                Texels::Linear { address, format, channels, bytes } => {
+                    let set = (call.cuTexRefSetFormat)(reference, format, channels as c_int);
+                    self.check("cuTexRefSetFormat", set)?;
+                    let bound = (call.cuTexRefSetAddress_v2)(null_mut(), reference, address, bytes as usize);
+                    self.check("cuTexRefSetAddress", bound)
+                }
+                Texels::Pitched { address, format, channels, size: [width, height], pitch } => {
+                    let (width, height, pitch) = (width as usize, height as usize, pitch as usize);
+                    let rows = Rows { width, height, format, channels };
+                    let bound = (call.cuTexRefSetAddress2D_v3)(reference, &raw const rows, address, pitch);
+                    self.check("cuTexRefSetAddress2D", bound)
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// `reference` is one of this driver's.
+    unsafe fn read_so(&self, reference: Handle, sampler: &Sampler) -> Result<(), DriverError> {
+        let call = &self.functions;
+        let [least, most] = sampler.level_range;
+        let mut border = sampler.border;
+        // SAFETY: as the caller promises; the border has four numbers.
+        unsafe {
+            self.check("cuTexRefSetFlags", (call.cuTexRefSetFlags)(reference, sampler.flags & FLAGS))?;
+            let set = (call.cuTexRefSetFilterMode)(reference, sampler.filter);
+            self.check("cuTexRefSetFilterMode", set)?;
+            for (axis, mode) in (0..).zip(sampler.address) {
+                let set = (call.cuTexRefSetAddressMode)(reference, axis, mode);
+                self.check("cuTexRefSetAddressMode", set)?;
+            }
+            let set = (call.cuTexRefSetMipmapFilterMode)(reference, sampler.level_filter);
+            self.check("cuTexRefSetMipmapFilterMode", set)?;
+            let set = (call.cuTexRefSetMipmapLevelBias)(reference, sampler.bias);
+            self.check("cuTexRefSetMipmapLevelBias", set)?;
+            let set = (call.cuTexRefSetMipmapLevelClamp)(reference, least, most);
+            self.check("cuTexRefSetMipmapLevelClamp", set)?;
+            let set = (call.cuTexRefSetMaxAnisotropy)(reference, sampler.anisotropy);
+            self.check("cuTexRefSetMaxAnisotropy", set)?;
+            let set = (call.cuTexRefSetBorderColor)(reference, border.as_mut_ptr());
+            self.check("cuTexRefSetBorderColor", set)
+        }
+    }
+}

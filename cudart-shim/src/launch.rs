@@ -298,6 +298,7 @@ impl KernelLaunch {
             cluster: self.cluster,
             textures: Arc::clone(&self.textures),
             runtime: Some(DeviceRuntime::of(simulator, &self.kernel.module)),
+            launcher: None,
             depth: 0,
             simt_stack: false,
             parameter_reads: None,
@@ -495,6 +496,7 @@ impl Simulator {
                 print_assertion(fault);
                 fault_code(&fault.kind)
             }
+            LaunchError::Child(error) => return model::child_fault(self, &**error),
         };
         log::report(|| error.to_string());
         DeviceFault { device: self.ordinal, error: code }

@@ -7,6 +7,7 @@
 //! modelled device have simulated times.
 
 mod inside;
+mod nested;
 mod partial;
 mod progress;
 mod together;
@@ -21,6 +22,7 @@ use functional::memory::Memory;
 use functional::timed::TimedError;
 pub(crate) use inside::{Begun, Missed, StopAt};
 use launch_capture::{BadSelection, BadUntilStable, BadWarmUp, Marks, Selection, UntilStable, WarmUp};
+pub(crate) use nested::child_fault;
 use parking_lot::Mutex;
 use progress::Display;
 use saved_run::ModelState;
@@ -264,7 +266,7 @@ impl Model {
             Ok(Met::GivenUp) => return Err(together::fault_of_another(simulator)),
             Err(error) => Err(error),
         };
-        copied.map_err(|error| fault(simulator, TimedError::Drive(error)))
+        copied.map_err(|error| fault(simulator, &TimedError::Drive(error)))
     }
 
     /// Bytes have been copied within the device, or filled, in the stream of a number.
@@ -284,15 +286,15 @@ impl Model {
             Ok(Met::GivenUp) => return Err(together::fault_of_another(simulator)),
             Err(error) => Err(error),
         };
-        let record = transferred.map_err(|error| fault(simulator, TimedError::Drive(error)))?;
+        let record = transferred.map_err(|error| fault(simulator, &TimedError::Drive(error)))?;
         record.into_iter().for_each(|record| self.report.lock().add_transfer(record));
         Ok(())
     }
 }
 
 /// The sticky error of a timed launch or copy that failed.
-fn fault(simulator: &Simulator, error: TimedError<LaunchError>) -> DeviceFault {
-    simulator.timed_fault(&error, |error| match error {
+fn fault(simulator: &Simulator, error: &TimedError<LaunchError>) -> DeviceFault {
+    simulator.timed_fault(error, |error| match error {
         LaunchError::NotResident { .. } => Error::CooperativeLaunchTooLarge,
         LaunchError::NoRoom { .. } => Error::LaunchOutOfResources,
         LaunchError::Stuck(_) | LaunchError::Cancelled => Error::LaunchTimeout,

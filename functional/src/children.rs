@@ -1,7 +1,7 @@
 //! What kernels ask for that is done when they have ended: launches of other kernels, copies and fills (CUDA programming
 //! guide, "CUDA Dynamic Parallelism").
 //!
-//! A grid's children are executed after its own CTAs, one after another in the order in which they were asked for, each
+//! A grid's children are executed after its own CTAs, one after another, those of a CTA in the order in which it has asked for them, each
 //! with its own children; then those launched into the stream of tail launches. The guide promises nothing of when a
 //! child runs beside its parent, only that a stream's work stays in order and that a grid has not ended before its
 //! children have.
@@ -49,6 +49,15 @@ pub trait DeviceRuntime: Debug + Send + Sync {
     fn finished(&self, kernel: &Arc<Program>, statistics: &LaunchStatistics);
 }
 
+/// Who executes the launches of kernels, where that is not the engine by itself.
+pub trait Launcher: Debug + Send + Sync {
+    /// Executes a launch, and those that it asks for.
+    ///
+    /// # Errors
+    /// [`LaunchError::Child`], or what a launch fails with.
+    fn launch(&self, kernel: &Arc<Program>, config: LaunchConfig) -> Result<LaunchStatistics, LaunchError>;
+}
+
 /// Rows of bytes: how many slices of how many rows of how many bytes, with the bytes from one to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rows {
@@ -92,6 +101,13 @@ pub(crate) enum Work {
     Fill { to: Place, rows: Rows, byte: u8 },
 }
 
+/// The same, with who has asked for it.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    pub(crate) cta: u64,
+    pub(crate) work: Work,
+}
+
 /// A parameter block that a kernel has been given, and what it is for if that is known yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Parameters {
@@ -104,8 +120,8 @@ pub(crate) struct Parameters {
 pub(crate) struct Requests {
     /// Parameter blocks by address.
     pub(crate) blocks: FxHashMap<u64, Parameters>,
-    pub(crate) work: Vec<Work>,
-    pub(crate) tail: Vec<Work>,
+    pub(crate) work: Vec<Wish>,
+    pub(crate) tail: Vec<Wish>,
     /// Streams and events that threads have made.
     pub(crate) handles: FxHashSet<u64>,
     /// Handles made so far.
@@ -120,6 +136,8 @@ pub(crate) struct Requests {
 #[derive(Debug, Default)]
 pub(crate) struct Children {
     pub(crate) runtime: Option<Arc<dyn DeviceRuntime>>,
+    /// Who executes them when the grid's CTAs have ended.
+    pub(crate) launcher: Option<Arc<dyn Launcher>>,
     /// Grids above, the one itself included.
     pub(crate) depth: u32,
     pub(crate) requests: Mutex<Requests>,
@@ -128,7 +146,12 @@ pub(crate) struct Children {
 impl Children {
     /// Of a grid that is launched so.
     pub(crate) fn of(config: &LaunchConfig) -> Children {
-        Children { runtime: config.runtime.clone(), depth: config.depth + 1, requests: Mutex::default() }
+        Children {
+            runtime: config.runtime.clone(),
+            launcher: config.launcher.clone(),
+            depth: config.depth + 1,
+            requests: Mutex::default(),
+        }
     }
 
     /// Has a thread of the grid called the runtime for something that is kept?
@@ -139,25 +162,45 @@ impl Children {
         has_kept || !work.is_empty() || !tail.is_empty() || *made != 0
     }
 
-    /// Does what has been asked for so far, tail launches excluded, on `workers` threads.
+    /// Does what has been asked for so far, tail launches excluded, on `workers` threads, while the grid is under way.
     pub(crate) fn run(&self, device: &Device, workers: usize) -> Result<(), LaunchError> {
+        self.run_by(device, workers, None)
+    }
+
+    fn run_by(
+        &self,
+        device: &Device,
+        workers: usize,
+        launcher: Option<&Arc<dyn Launcher>>,
+    ) -> Result<(), LaunchError> {
         loop {
             // Taken piece by piece: a grid that waits for its children may ask for more.
             let work = std::mem::take(&mut self.requests.lock().work);
             if work.is_empty() {
                 return Ok(());
             }
-            for work in work {
-                self.execute(device, work, workers)?;
-            }
+            self.execute_all(device, work, workers, launcher)?;
         }
+    }
+
+    /// Threads of the host that execute CTAs have nothing to do with the order.
+    fn execute_all(
+        &self,
+        device: &Device,
+        mut wishes: Vec<Wish>,
+        workers: usize,
+        launcher: Option<&Arc<dyn Launcher>>,
+    ) -> Result<(), LaunchError> {
+        wishes.sort_by_key(|wish| wish.cta);
+        wishes.into_iter().try_for_each(|wish| self.execute(device, wish.work, workers, launcher))
     }
 
     /// Does all that is left when the grid's CTAs have ended.
     pub(crate) fn finish(&self, device: &Device, workers: usize) -> Result<(), LaunchError> {
-        self.run(device, workers)?;
+        let launcher = self.launcher.as_ref();
+        self.run_by(device, workers, launcher)?;
         let tail = std::mem::take(&mut self.requests.lock().tail);
-        tail.into_iter().try_for_each(|work| self.execute(device, work, workers))
+        self.execute_all(device, tail, workers, launcher)
     }
 
     /// Frees what only the grid could use.
@@ -169,10 +212,20 @@ impl Children {
         }
     }
 
-    fn execute(&self, device: &Device, work: Work, workers: usize) -> Result<(), LaunchError> {
+    fn execute(
+        &self,
+        device: &Device,
+        work: Work,
+        workers: usize,
+        launcher: Option<&Arc<dyn Launcher>>,
+    ) -> Result<(), LaunchError> {
         match work {
             Work::Launch { kernel, config } => {
-                let statistics = launch_with(device, &kernel, *config, workers)?;
+                let config = LaunchConfig { launcher: launcher.cloned(), ..*config };
+                let statistics = match launcher {
+                    Some(launcher) => launcher.launch(&kernel, config)?,
+                    None => launch_with(device, &kernel, config, workers)?,
+                };
                 if let Some(runtime) = &self.runtime {
                     runtime.finished(&kernel, &statistics);
                 }

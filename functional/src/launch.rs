@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::children::DeviceRuntime;
+use crate::children::{DeviceRuntime, Launcher};
 use crate::device::Device;
 use crate::engine::cluster::MAXIMUM_CTAS;
 use crate::engine::cta::Executed;
@@ -38,6 +38,8 @@ pub struct LaunchConfig {
     pub textures: Arc<Table>,
     /// Whom the kernel asks to launch others; without, it cannot.
     pub runtime: Option<Arc<dyn DeviceRuntime>>,
+    /// Who executes what the kernel launches, once it has ended; without, the engine by itself.
+    pub launcher: Option<Arc<dyn Launcher>>,
     /// Grids that this one is nested in.
     pub depth: u32,
     /// Lanes of a warp that have parted go on only together, as on a GPU with a SIMT stack; without, all make progress.
@@ -106,6 +108,9 @@ pub enum LaunchError {
     /// A lane faulted.
     #[error("{0}")]
     Fault(Box<Fault>),
+    /// What it has launched did not complete; [`LaunchConfig::launcher`] says why.
+    #[error("{0}")]
+    Child(Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// Checks the sizes of a launch without running it.

@@ -1,6 +1,8 @@
 //! Options of `voltsim run` and `voltsim trace` that concern the timing model. What the model does is tested with the
 //! libraries; here is what the command accepts.
 
+use serde_json::Value;
+
 use super::Workplace;
 use super::launches::{Captured, SUM};
 
@@ -12,6 +14,34 @@ fn refused(options: &[&str]) -> String {
     assert_eq!(outcome.status, 2, "{}", outcome.stderr);
     assert!(!place.path("started").exists(), "the program was started");
     outcome.stderr
+}
+
+/// What the program has printed: 32 threads times 1 to 8 turns, doubled by eight launches.
+const NESTED_SUM: &str = "294912\n";
+
+#[test]
+fn what_a_kernel_launches_takes_its_time_behind_it() {
+    let captured = Captured::nested();
+    let place = &captured.place;
+    let run = |threads: &str, file: &str| {
+        let detailed = ["run", "--mode", "detailed", "--threads", threads, "--statistics", file];
+        let outcome = place.voltsim(&[&detailed[..], &["--", "./launches"]].concat());
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (0, NESTED_SUM), "{}", outcome.stderr);
+        place.read(file)
+    };
+    let text = run("1", "one.json");
+    let statistics: Value = serde_json::from_str(&text).unwrap();
+    let launches = statistics["launches"].as_array().unwrap();
+    let kernels: Vec<_> = launches.iter().map(|launch| launch["kernel"].as_str().unwrap()).collect();
+    assert_eq!(kernels, [&["parent"][..], &["child"; 8], &["last"; 8]].concat());
+    assert!(launches.iter().all(|launch| launch["launch"] == 1), "{text}");
+    let number = |launch: &Value, key: &str| launch[key].as_u64().unwrap();
+    let follows =
+        |pair: &[Value]| number(&pair[1], "start") >= number(&pair[0], "start") + number(&pair[0], "cycles");
+    assert!(launches.windows(2).all(follows), "{text}");
+    // The child of the last CTA has eight times the turns of that of the first.
+    assert!(number(&launches[8], "warp_instructions") > 2 * number(&launches[1], "warp_instructions"));
+    assert_eq!(run("2", "two.json"), text);
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub(crate) enum Begun {
 /// The same, while the model executes it.
 enum Outcome {
     Stopped(Box<SuspendedLaunch>, Box<GpuState>),
-    Over(Box<LaunchRecord>, Missed),
+    Over(LaunchStatistics, Missed),
 }
 
 impl Model {
@@ -58,9 +58,10 @@ impl Model {
         context: &Context<DeviceFault>,
         at: StopAt,
     ) -> Result<Begun, DeviceFault> {
-        let work = Work { simulator, program, config, begun: None, number, context };
+        let work = Work { simulator, program, config, begun: None, number, context, times_children: true };
         let (started, before) = (Instant::now(), self.now());
         let outcome = self.drive(&work, |gpu, source, display| {
+            let note = |record| self.note(&work, Some(record), Untimed::default(), started.elapsed());
             display.set_stop(Some(at), gpu.next_start());
             let state = match self.run(gpu, source, None, display) {
                 Err(LaunchError::Stopped(state)) => state,
@@ -68,7 +69,7 @@ impl Model {
                 Ok(record) => {
                     let ctas = record.grid.iter().map(|&ctas| u64::from(ctas)).product();
                     let ended = Missed::Ended { cycles: record.cycles, ctas };
-                    return Ok(Outcome::Over(Box::new(record), ended));
+                    return Ok(Outcome::Over(note(record), ended));
                 }
             };
             match source.suspend() {
@@ -76,7 +77,7 @@ impl Model {
                 Err(refusal) => {
                     display.set_stop(None, 0);
                     let record = go_on(gpu, *state, self.threads, source, display)?;
-                    Ok(Outcome::Over(Box::new(record), Missed::Refused(refusal)))
+                    Ok(Outcome::Over(note(record), Missed::Refused(refusal)))
                 }
             }
         });
@@ -86,10 +87,7 @@ impl Model {
                 *self.interrupted.lock() = Some(*state);
                 Ok(Begun::Stopped(suspended))
             }
-            Outcome::Over(record, missed) => {
-                let statistics = self.note(&work, Some(*record), Untimed::default(), started.elapsed());
-                Ok(Begun::Over(statistics, missed))
-            }
+            Outcome::Over(statistics, missed) => Ok(Begun::Over(statistics, missed)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Executing launches by the model: all of a launch, some of its CTAs, or none of it with traces in the caches alone.
 
+use super::nested::Nested;
 use super::progress::Display;
 use super::together::{self, Met};
 use super::{Model, fault};
@@ -28,6 +29,17 @@ pub(super) struct Work<'a> {
     pub(super) begun: Option<&'a SuspendedLaunch>,
     pub(super) number: u64,
     pub(super) context: &'a Context<DeviceFault>,
+    /// Whether what it launches itself takes time too.
+    pub(super) times_children: bool,
+}
+
+/// Why a launch did not complete.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error(transparent)]
+    Timed(#[from] TimedResumeError<LaunchError>),
+    #[error("what ran beside it has failed")]
+    GivenUp,
 }
 
 /// A launch whose first CTAs are to be executed at once.
@@ -51,13 +63,14 @@ impl Model {
         number: u64,
         context: &Context<DeviceFault>,
     ) -> Result<LaunchStatistics, DeviceFault> {
-        let work = Work { simulator, program, config, begun, number, context };
+        let times_children = self.settings.only.ctas().is_none();
+        let work = Work { simulator, program, config, begun, number, context, times_children };
         if let Some(ctas) = self.settings.only.ctas() {
             return self.launch_window(work, *ctas.start(), *ctas.end());
         }
         let is_last = self.is_last.swap(false, Ordering::AcqRel);
         if begun.is_none() && self.settings.until_stable.is_none() {
-            return self.launch_beside_others(&work);
+            return self.launch_beside_others(&work).map_err(|failure| failure.fault(simulator));
         }
         let launched = self.execute(&work, |gpu, source, display| {
             let record = self.run(gpu, source, self.settings.until_stable.as_ref(), display)?;
@@ -71,11 +84,11 @@ impl Model {
     }
 
     /// Executes a launch beside those of other streams.
-    fn launch_beside_others(&self, work: &Work<'_>) -> Result<LaunchStatistics, DeviceFault> {
+    pub(super) fn launch_beside_others(&self, work: &Work<'_>) -> Result<LaunchStatistics, Failure> {
         let started = Instant::now();
         let mut given_up = false;
         let launched = self.drive_source(work, |source, display| {
-            match self.meet_with_launch(work.simulator, source)? {
+            let record = match self.meet_with_launch(work.simulator, source)? {
                 Met::Alone(_turn) => {
                     let run = |gpu: &mut Gpu| {
                         self.use_pages(gpu, work.simulator);
@@ -88,15 +101,13 @@ impl Model {
                     given_up = true;
                     Err(LaunchError::Cancelled)
                 }
-            }
+            }?;
+            Ok(self.note(work, Some(*record), Untimed::default(), started.elapsed()))
         });
-        match launched {
-            Ok(record) => Ok(self.note(work, Some(*record), Untimed::default(), started.elapsed())),
-            Err(TimedResumeError::Launch(TimedError::Drive(_))) if given_up => {
-                Err(together::fault_of_another(work.simulator))
-            }
-            Err(error) => Err(work.fault(error)),
-        }
+        launched.map_err(|error| match error {
+            TimedResumeError::Launch(TimedError::Drive(_)) if given_up => Failure::GivenUp,
+            error => Failure::Timed(error),
+        })
     }
 
     /// Executes a launch without time, so that the caches have traces of it.
@@ -108,7 +119,7 @@ impl Model {
         number: u64,
         context: &Context<DeviceFault>,
     ) -> Result<LaunchStatistics, DeviceFault> {
-        let work = Work { simulator, program, config, begun: None, number, context };
+        let work = Work { simulator, program, config, begun: None, number, context, times_children: false };
         let ctas = self.settings.warm_up.ctas;
         // CTAs that wait for each other have to be executed together.
         let first = if work.config.cooperative { 0 } else { product(work.config.grid).saturating_sub(ctas) };
@@ -135,7 +146,7 @@ impl Model {
         if work.config.cooperative {
             let reason = "VOLTSIM_ONLY chooses some of its CTAs, and it is a cooperative launch";
             let kernel = work.program.kernel().name.clone();
-            return Err(fault(work.simulator, TimedError::Unsupported { kernel, reason }));
+            return Err(fault(work.simulator, &TimedError::Unsupported { kernel, reason }));
         }
         if first >= product(work.config.grid) {
             return work.execute();
@@ -171,8 +182,10 @@ impl Model {
         ) -> Result<(Option<LaunchRecord>, Untimed), LaunchError>,
     ) -> Result<LaunchStatistics, TimedResumeError<LaunchError>> {
         let started = Instant::now();
-        let (record, untimed) = self.drive(work, drive)?;
-        Ok(self.note(work, record, untimed, started.elapsed()))
+        self.drive(work, |gpu, source, display| {
+            let (record, untimed) = drive(gpu, source, display)?;
+            Ok(self.note(work, record, untimed, started.elapsed()))
+        })
     }
 
     /// Has the model do something with a launch while nothing else runs.
@@ -203,21 +216,24 @@ impl Model {
         work: &Work<'_>,
         drive: impl FnOnce(&LiveKernel<'_>, &mut Display) -> Result<T, LaunchError>,
     ) -> Result<T, TimedResumeError<LaunchError>> {
-        let Work { simulator, program, config, begun, number, context } = work;
-        let mut display = Display::new(context.cancel_flag());
+        let Work { simulator, program, config, begun, number, context, times_children } = work;
         let identity = Identity { launch: *number, stream: context.stream().to_raw() };
-        let run = |source: &LiveKernel<'_>| drive(source, &mut display);
+        let run = |source: &LiveKernel<'_>| {
+            let mut display = Display::new(context.cancel_flag());
+            let driven = drive(source, &mut display);
+            display.end();
+            driven
+        };
         let simt_stack = self.settings.spec.sm.divergence == Divergence::Stack;
-        let (device, config) = (&simulator.device, LaunchConfig { simt_stack, ..config.clone() });
-        let driven = match begun {
+        let launcher = times_children.then(|| Nested::launcher(work));
+        let (device, config) = (&simulator.device, LaunchConfig { simt_stack, launcher, ..config.clone() });
+        match begun {
             Some(begun) => timed::launch_from(device, program, config, begun, identity, run),
             None => timed::launch(device, program, config, identity, run).map_err(TimedResumeError::from),
-        };
-        display.end();
-        driven
+        }
     }
 
-    /// Keeps the record of a launch, if there is one; gives what the launch has executed.
+    /// Keeps the record of a launch, if there is one, before those of what it has launched; gives what it has executed.
     pub(super) fn note(
         &self,
         work: &Work<'_>,
@@ -273,9 +289,17 @@ impl Work<'_> {
     }
 
     pub(super) fn fault(&self, error: TimedResumeError<LaunchError>) -> DeviceFault {
-        match error {
-            TimedResumeError::State(error) => self.simulator.resume_fault(&error),
-            TimedResumeError::Launch(error) => fault(self.simulator, error),
+        Failure::Timed(error).fault(self.simulator)
+    }
+}
+
+impl Failure {
+    /// The sticky error.
+    pub(super) fn fault(&self, simulator: &Simulator) -> DeviceFault {
+        match self {
+            Failure::Timed(TimedResumeError::State(error)) => simulator.resume_fault(error),
+            Failure::Timed(TimedResumeError::Launch(error)) => fault(simulator, error),
+            Failure::GivenUp => together::fault_of_another(simulator),
         }
     }
 }

@@ -82,7 +82,7 @@ impl<F> fmt::Debug for Submission<F> {
 }
 
 /// What a running work item can ask.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Context<F> {
     pub(crate) stream: StreamId,
     pub(crate) item: ItemId,

@@ -4,7 +4,8 @@
 //! What takes effect when: an access to memory and all arithmetic when the instruction is issued; an atomic operation, a
 //! reduction, and a load that asks for the value others see (`volatile`, `relaxed`, `acquire` beyond the CTA) when the
 //! model performs it ([`crate::engine`]'s deferred ops). Atomic operations on vectors and on 128 bits are not put off.
-//! Kernels that the kernel launches are executed when it has ended, without a model.
+//! Kernels that the kernel launches are executed when it has ended, by the launch's [`Launcher`](crate::children::Launcher), and those
+//! that it waits for without a model.
 
 mod saved;
 mod source;

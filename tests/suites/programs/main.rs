@@ -31,10 +31,11 @@ const EVERY_TIMED: &str = "VOLTSIM_TEST_EVERY_TIMED";
 const DETAILED: &[&str] = &["--mode", "detailed"];
 
 /// Programs that run on the timing model whenever the suite runs.
-const TIMED: [&str; 15] = [
+const TIMED: [&str; 16] = [
     "atomics_scopes",
     "cooperative_groups",
     "cub_device",
+    "device_launches",
     "divergence",
     "graph_capture",
     "grid_sync",

@@ -209,7 +209,13 @@ impl Job {
         };
         let text = fs::read(file).map_err(|error| wrong(&error))?;
         let statistics: Statistics = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
-        let timed = statistics.launches.iter().find(|timed| timed.launch == self.launch.launch);
-        timed.copied().ok_or_else(|| wrong(&"it does not have the launch"))
+        // What a kernel launches has the number of its launch.
+        let parts = statistics.launches.into_iter().filter(|timed| timed.launch == self.launch.launch);
+        let whole = parts.reduce(|one, other| Timed {
+            launch: one.launch,
+            cycles: one.cycles + other.cycles,
+            simulated_cycles: one.simulated_cycles + other.simulated_cycles,
+        });
+        whole.ok_or_else(|| wrong(&"it does not have the launch"))
     }
 }

@@ -65,6 +65,11 @@ impl Captured {
         Captured::compiled("heap.c", "kernels.h", include_str!("heap.ptx"))
     }
 
+    /// The program whose kernel launches others.
+    pub(crate) fn nested() -> Captured {
+        Captured::compiled("nested.c", "kernels.h", include_str!("nested.ptx"))
+    }
+
     /// The program whose launches have many waves of CTAs on a small GPU.
     pub(crate) fn waves() -> Captured {
         Captured::compiled("waves.c", "kernels.h", include_str!("waves.ptx"))

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{allocate, answer, argument, argument_bytes, read, release, write};
-use crate::children::{Children, DeviceRuntime, MOST_NESTED, Parameters, Place, Rows, Work};
+use crate::children::{Children, DeviceRuntime, MOST_NESTED, Parameters, Place, Rows, Wish, Work};
 use crate::engine::access::lanes_of;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::program::Program;
@@ -169,10 +169,11 @@ impl<'a> Call<'_, 'a> {
     fn enqueue(&self, n: usize, work: Work) -> Outcome {
         let is_tail = self.is_tail(n)?;
         let mut requests = self.children().requests.lock();
+        let wish = Wish { cta: self.w.cta.index, work };
         if is_tail {
-            requests.tail.push(work)
+            requests.tail.push(wish)
         } else {
-            requests.work.push(work)
+            requests.work.push(wish)
         }
         Ok(())
     }
@@ -262,6 +263,7 @@ fn prepare(
         cluster: None,
         textures: Arc::clone(&call.w.grid.textures),
         runtime: children.runtime.clone(),
+        launcher: None,
         depth: children.depth,
         simt_stack: call.w.grid.simt_stack,
         parameter_reads: None,

@@ -106,6 +106,13 @@ fn wmma_says_aligned_from_ptx_6_3_on() {
 }
 
 #[test]
+fn mad_says_how_it_is_rounded_from_ptx_3_2_on() {
+    let product = "mad.sat.f32 %f1, %f1, %f1, %f1;";
+    assert_eq!(refusal("3.1", "sm_30", product), "none");
+    assert_eq!(refusal("3.2", "sm_30", product), "`mad.f32` without a rounding: only before PTX 3.2");
+}
+
+#[test]
 fn conversions_of_bfloats_take_registers_of_their_width_alone() {
     assert!(refusal("7.8", "sm_90", "cvt.rn.bf16.s8 %h1, %h2;").contains("%h2"));
     assert!(refusal("7.8", "sm_90", "cvt.f32.bf16 %rd1, %h2;").contains("%rd1"));

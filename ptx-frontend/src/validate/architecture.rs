@@ -3,7 +3,7 @@
 use super::{Check, Result, ValidationError};
 use crate::disassemble;
 use crate::ir::Operand;
-use crate::isa::{Matrix, Modifier, Op, Parallel, Requirement, ScalarType, SpecialRegister, Target};
+use crate::isa::{Float, Matrix, Modifier, Op, Parallel, Requirement, ScalarType, SpecialRegister, Target};
 
 /// From this PTX version on, targets from `sm_70` on have warp-wide instructions with a mask of members only (manual
 /// sections of `vote` and `shfl`).
@@ -14,6 +14,9 @@ const ALIGNED_NEEDED: (u32, u32) = (6, 3);
 
 /// From this PTX version on, `wmma` of floating-point numbers has no `.satfinite`.
 const FLOATS_UNBOUNDED: (u32, u32) = (6, 5);
+
+/// From this PTX version on, `mad.f32` says how it is rounded (manual section of `mad`).
+const ROUNDING_NEEDED: (u32, u32) = (3, 2);
 
 /// What a module needs for loads and stores of 128 bits that the whole system sees.
 const WIDE_AND_COHERENT: Requirement =
@@ -67,6 +70,15 @@ impl Check<'_> {
             return Err(ValidationError::Together {
                 what: "`wmma` of floating-point numbers with .satfinite",
                 rule: "only before PTX 6.5",
+            });
+        }
+        let roundings = [Modifier::Rn, Modifier::Rz, Modifier::Rm, Modifier::Rp];
+        let unrounded = self.instruction.op == Op::Float(Float::mad)
+            && !roundings.iter().any(|rounding| self.instruction.has(*rounding));
+        if unrounded && module.ptx.is_some_and(|ptx| ptx >= ROUNDING_NEEDED) {
+            return Err(ValidationError::Together {
+                what: "`mad.f32` without a rounding",
+                rule: "only before PTX 3.2",
             });
         }
         Ok(())

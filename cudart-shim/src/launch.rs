@@ -371,7 +371,7 @@ impl Simulator {
     ) -> Result<KernelLaunch> {
         let program = kernel.program()?;
         // In the order of the calls, which is the same in a run that is resumed.
-        program.place_code();
+        kernel.module.place_code(&program);
         let cluster = if sizes.grid.array().contains(&0) {
             None
         } else {

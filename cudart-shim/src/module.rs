@@ -168,6 +168,11 @@ impl LoadedModule {
         self.module.kernel_at(address)
     }
 
+    /// Gives machine code a place in memory: that of a program, and of the kernels that it may launch.
+    pub(crate) fn place_code(&self, program: &Arc<Program>) {
+        self.module.place_code(program);
+    }
+
     /// Whether the module has this kernel, as PTX.
     pub(crate) fn has_kernel(&self, name: &str) -> bool {
         self.module.has_kernel(name)

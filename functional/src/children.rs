@@ -49,29 +49,52 @@ pub trait DeviceRuntime: Debug + Send + Sync {
     fn finished(&self, kernel: &Arc<Program>, statistics: &LaunchStatistics);
 }
 
-/// Who executes the launches of kernels, where that is not the engine by itself.
+/// Who gives what kernels ask for its time, where that is not done by the engine by itself.
 pub trait Launcher: Debug + Send + Sync {
     /// Executes a launch, and those that it asks for.
     ///
     /// # Errors
     /// [`LaunchError::Child`], or what a launch fails with.
     fn launch(&self, kernel: &Arc<Program>, config: LaunchConfig) -> Result<LaunchStatistics, LaunchError>;
+
+    /// A copy has been done, or a fill.
+    ///
+    /// # Errors
+    /// [`LaunchError::Child`].
+    fn transferred(&self, transfer: &Transfer) -> Result<(), LaunchError>;
+}
+
+/// A copy, or a fill, of rows of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// What is written.
+    pub to: Place,
+    /// What is read, if it is a copy.
+    pub from: Option<Place>,
+    /// How much.
+    pub rows: Rows,
 }
 
 /// Rows of bytes: how many slices of how many rows of how many bytes, with the bytes from one to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rows {
-    pub(crate) width: u64,
-    pub(crate) height: u64,
-    pub(crate) depth: u64,
+pub struct Rows {
+    /// Bytes of a row.
+    pub width: u64,
+    /// Rows of a slice.
+    pub height: u64,
+    /// Slices.
+    pub depth: u64,
 }
 
 /// Where rows lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) address: u64,
-    pub(crate) pitch: u64,
-    pub(crate) slice: u64,
+pub struct Place {
+    /// Device address of the first byte.
+    pub address: u64,
+    /// Bytes from one row to the next.
+    pub pitch: u64,
+    /// Bytes from one slice to the next.
+    pub slice: u64,
 }
 
 impl Rows {
@@ -231,6 +254,7 @@ impl Children {
                 }
             }
             Work::Copy { to, from, rows } => {
+                let transfer = Transfer { to, from: Some(from), rows };
                 let (Some(to), Some(from)) = (rows.addresses(to), rows.addresses(from)) else {
                     return Ok(());
                 };
@@ -242,8 +266,10 @@ impl Children {
                     }
                     told(device, |checker| checker.copied(to, from, rows.width));
                 }
+                launcher.map_or(Ok(()), |launcher| launcher.transferred(&transfer))?;
             }
             Work::Fill { to, rows, byte } => {
+                let transfer = Transfer { to, from: None, rows };
                 let Some(to) = rows.addresses(to) else { return Ok(()) };
                 for to in to {
                     for (start, bytes) in pieces(rows.width) {
@@ -251,6 +277,7 @@ impl Children {
                     }
                     told(device, |checker| checker.written(to, rows.width));
                 }
+                launcher.map_or(Ok(()), |launcher| launcher.transferred(&transfer))?;
             }
         }
         Ok(())

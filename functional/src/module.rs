@@ -2,7 +2,7 @@
 //!
 //! Several PTX modules can be loaded as one; names are resolved among them (`-rdc=true`).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -291,7 +291,25 @@ impl Module {
             functions.iter().find(|(_, known)| **known == address).map(|(name, _)| name.clone())
         };
         let name = known(&self.state.lock().functions)?;
-        self.kernels().any(|kernel| kernel == name).then(|| self.kernel(&name))
+        self.is_kernel(&name).then(|| self.kernel(&name))
+    }
+
+    /// Gives machine code a place in memory, if it has none: that of a program, and of the kernels that it names, as it may launch
+    /// them.
+    pub fn place_code(&self, program: &Arc<Program>) {
+        let mut next = VecDeque::from([Arc::clone(program)]);
+        while let Some(program) = next.pop_front() {
+            if program.place_code() {
+                let externals = program.functions.iter().flat_map(|function| &function.source.externals);
+                let kernels = externals.filter(|external| self.is_kernel(&external.name));
+                // What cannot be bound is not launched.
+                next.extend(kernels.filter_map(|external| self.kernel(&external.name).ok()));
+            }
+        }
+    }
+
+    fn is_kernel(&self, name: &str) -> bool {
+        self.program.kind(name) == Some(FunctionKind::Kernel)
     }
 
     /// Gives the module's memory back.

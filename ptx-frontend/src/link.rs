@@ -200,6 +200,13 @@ impl Program {
         self.by_name.contains_key(link_name)
     }
 
+    /// What a function of this link name is, if it is defined.
+    pub fn kind(&self, link_name: &str) -> Option<FunctionKind> {
+        let definition = self.definition(link_name)?;
+        let item = self.modules.get(definition.module)?.function_item(&definition.name)?;
+        Some(item.kind)
+    }
+
     /// The module that defines a function.
     pub fn module_of(&self, link_name: &str) -> Option<&Arc<Module>> {
         self.modules.get(self.definition(link_name)?.module)

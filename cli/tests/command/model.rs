@@ -20,7 +20,7 @@ fn refused(options: &[&str]) -> String {
 const NESTED_SUM: &str = "294912\n";
 
 #[test]
-fn what_a_kernel_launches_takes_its_time_behind_it() {
+fn what_a_kernel_asks_for_takes_its_time_behind_it() {
     let captured = Captured::nested();
     let place = &captured.place;
     let run = |threads: &str, file: &str| {
@@ -39,6 +39,8 @@ fn what_a_kernel_launches_takes_its_time_behind_it() {
     let follows =
         |pair: &[Value]| number(&pair[1], "start") >= number(&pair[0], "start") + number(&pair[0], "cycles");
     assert!(launches.windows(2).all(follows), "{text}");
+    let fills = statistics["transfers"].as_array().unwrap();
+    assert!(fills.len() == 8 && fills.iter().all(|fill| number(fill, "cycles") > 0), "{text}");
     // The child of the last CTA has eight times the turns of that of the first.
     assert!(number(&launches[8], "warp_instructions") > 2 * number(&launches[1], "warp_instructions"));
     assert_eq!(run("2", "two.json"), text);

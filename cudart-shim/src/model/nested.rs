@@ -1,15 +1,17 @@
-//! Launches of kernels by timed kernels. They take their time when the kernel that asks for them has ended, one after the other, as if
-//! the host had launched them into its stream, and have its number in statistics.
+//! Launches, copies and fills that timed kernels ask for. They take their time when the kernel has ended, one after the other, as if
+//! the host had asked for them in its stream; launches have its number in statistics.
 
+use super::Model;
 use super::partial::{Failure, Work};
 use crate::log;
 use crate::simulator::{self, DeviceFault, Simulator};
-use functional::children::Launcher;
+use functional::children::{self, Launcher, Place};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchError, LaunchStatistics};
 use std::error::Error;
 use std::sync::Arc;
 use stream_engine::Context;
+use timing::gpu::{Rows, Transfer};
 
 /// Has the model of a device execute what a launch asks for.
 #[derive(Debug)]
@@ -28,15 +30,35 @@ impl Nested {
     }
 }
 
+impl Nested {
+    /// The device, with its model.
+    fn own(&self) -> Result<(&'static Simulator, &'static Model), LaunchError> {
+        let mut own = simulator::started().filter(|simulator| simulator.ordinal == self.device);
+        let found = own.find_map(|simulator| Some((simulator, simulator.model.as_ref()?)));
+        found.ok_or_else(|| LaunchError::Child("the device has no model".into()))
+    }
+}
+
 impl Launcher for Nested {
     fn launch(&self, program: &Arc<Program>, config: LaunchConfig) -> Result<LaunchStatistics, LaunchError> {
-        let mut own = simulator::started().filter(|simulator| simulator.ordinal == self.device);
-        let Some((simulator, model)) = own.find_map(|it| Some((it, it.model.as_ref()?))) else {
-            return Err(LaunchError::Child("the device has no model".into()));
-        };
+        let (simulator, model) = self.own()?;
         let Nested { number, ref context, .. } = *self;
         let work = Work { simulator, program, config, begun: None, number, context, times_children: true };
         model.launch_beside_others(&work).map_err(|failure| LaunchError::Child(Box::new(failure)))
+    }
+
+    fn transferred(&self, transfer: &children::Transfer) -> Result<(), LaunchError> {
+        let (simulator, model) = self.own()?;
+        let children::Transfer { to, from, rows: children::Rows { width, height, depth } } = *transfer;
+        let kind = |place: Place| Some(simulator.device.memory.allocation_of(place.address)?.kind);
+        let is_of_device = |place| kind(place).is_some_and(|it| it.is_device() && !it.is_seen_by_host());
+        if !is_of_device(to) || from.is_some_and(|from| !is_of_device(from)) || width * height * depth == 0 {
+            return Ok(());
+        }
+        let rows = |Place { address, pitch, slice }| Rows { address, width, height, depth, pitch, slice };
+        let transfer = Transfer { to: rows(to), from: from.map(rows) };
+        let transferred = model.transferred(simulator, transfer, self.context.stream().to_raw());
+        transferred.map_err(|fault| LaunchError::Child(Box::new(Failure::Transfer(fault))))
     }
 }
 

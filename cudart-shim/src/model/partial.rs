@@ -40,6 +40,8 @@ pub(super) enum Failure {
     Timed(#[from] TimedResumeError<LaunchError>),
     #[error("what ran beside it has failed")]
     GivenUp,
+    #[error("a copy or fill that it has asked for has failed")]
+    Transfer(DeviceFault),
 }
 
 /// A launch whose first CTAs are to be executed at once.
@@ -300,6 +302,7 @@ impl Failure {
             Failure::Timed(TimedResumeError::State(error)) => simulator.resume_fault(error),
             Failure::Timed(TimedResumeError::Launch(error)) => fault(simulator, error),
             Failure::GivenUp => together::fault_of_another(simulator),
+            Failure::Transfer(fault) => fault.clone(),
         }
     }
 }

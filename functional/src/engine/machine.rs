@@ -141,6 +141,13 @@ impl Machine {
         *address.get_or_init(|| CODE_START + CODE_BYTES.fetch_add(*bytes, Ordering::Relaxed))
     }
 
+    /// Gives the code a place in memory; `false` if it has one.
+    pub(crate) fn take_place(&self) -> bool {
+        let is_new = self.place.address.get().is_none();
+        self.code_address();
+        is_new
+    }
+
     /// What is told of the machine instruction at this position.
     #[inline(always)]
     pub(crate) fn note(&self, position: u32) -> Option<&Note> {

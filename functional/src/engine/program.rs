@@ -126,11 +126,10 @@ pub fn fitting_registers(registers: u32, warps: u32) -> u32 {
 }
 
 impl Program {
-    /// Gives machine code a place in memory, if it has none. Programs lie one behind the other in the order of these calls.
-    pub fn place_code(&self) {
-        if let Some(machine) = &self.machine {
-            machine.code_address();
-        }
+    /// Gives machine code a place in memory; `false` if there is none, or it has one. Programs lie one behind the other in the order of
+    /// these calls.
+    pub fn place_code(&self) -> bool {
+        self.machine.as_ref().is_some_and(Machine::take_place)
     }
 
     /// Registers of a thread as an assembler allots them: no more than leave room for the CTAs that the kernel's launch bounds ask for

@@ -73,8 +73,8 @@ const RESUMED: [&str; 15] = [
 ];
 
 /// Programs whose timed runs are saved and resumed whenever the suite runs.
-const TIMED_RESUMED: [&str; 5] =
-    ["atomics_scopes", "grid_sync", "local_memory", "shared_memory", "spin_lock"];
+const TIMED_RESUMED: [&str; 6] =
+    ["atomics_scopes", "device_launches", "grid_sync", "local_memory", "shared_memory", "spin_lock"];
 
 /// Programs that the timing model refuses, with what it says.
 const REFUSED: [(&str, &str); 1] = [("clusters", "cannot be timed: it has clusters of CTAs")];

@@ -302,7 +302,7 @@ impl Failure {
             Failure::Timed(TimedResumeError::State(error)) => simulator.resume_fault(error),
             Failure::Timed(TimedResumeError::Launch(error)) => fault(simulator, error),
             Failure::GivenUp => together::fault_of_another(simulator),
-            Failure::Transfer(fault) => fault.clone(),
+            Failure::Transfer(fault) => *fault,
         }
     }
 }

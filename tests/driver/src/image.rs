@@ -207,8 +207,8 @@ impl Driver {
     /// Fills a level with packed texels: `extent` are bytes of a row, rows of a slice, slices or layers.
     pub fn fill(&self, array: Array, extent: [usize; 3], bytes: &[u8]) -> Result<(), DriverError> {
         let spec = CopySpec { from: on_host(bytes.as_ptr().cast_mut(), extent), to: in_array(array), extent };
-        // SAFETY: as many bytes as the extent has are there, by the caller's word, which is checked.
-        assert_eq!(bytes.len(), extent.iter().product::<usize>());
+        assert_eq!(bytes.len(), extent.iter().product::<usize>(), "not the bytes of the level");
+        // SAFETY: as many bytes as the extent has are there.
         check("cuMemcpy3D", unsafe { (self.functions.copy)(&spec) })
     }
 

@@ -7,7 +7,6 @@ mod checkpoint;
 mod checksums;
 mod commands;
 mod difference;
-mod driver;
 mod environment;
 mod failure;
 mod image;

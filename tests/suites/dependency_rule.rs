@@ -6,13 +6,14 @@ use std::path::Path;
 use std::process::Command;
 
 /// Each top-level folder and the other folders whose crates its own crates may depend on; `None` means all.
-const RULE: [(&str, Option<&[&str]>); 9] = [
+const RULE: [(&str, Option<&[&str]>); 10] = [
     ("checkpoint", Some(&[])),
     ("warp-stream", Some(&[])),
     ("ptx-frontend", Some(&["warp-stream", "checkpoint"])),
     ("functional", Some(&["ptx-frontend", "warp-stream", "checkpoint"])),
     ("timing", Some(&["warp-stream", "checkpoint"])),
     ("cudart-shim", None),
+    ("driver", Some(&["cudart-shim", "timing", "warp-stream", "checkpoint"])),
     ("cli", None),
     ("tests", None),
     ("xtask", None),

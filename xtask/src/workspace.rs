@@ -42,7 +42,7 @@ impl Workspace {
     pub(crate) fn build(&self) -> Result<bool> {
         let locked: &[&str] = if is_ci() { &["--locked"] } else { &[] };
         let mut build = self.cargo(&["build", "--release", "--workspace"]);
-        for tests in ["xtask", "voltsim-tests", "isa-oracle", "cuda-driver"] {
+        for tests in ["xtask", "voltsim-tests", "isa-oracle"] {
             build.args(["--exclude", tests]);
         }
         process::shown(build.args(locked))

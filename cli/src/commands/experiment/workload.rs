@@ -1,6 +1,7 @@
 //! What experiments launch.
 
-use crate::driver::{Driver, DriverError, Module, Sizes};
+use cuda_driver::{Driver, DriverError, Module, Sizes};
+
 use crate::failure::Failure;
 use crate::libraries;
 
@@ -62,8 +63,8 @@ const BLOCK: u32 = 256;
 impl Workload {
     /// Launches the kernels on the first device of our driver, with arrays of so many elements.
     pub(super) fn run(self, elements: u32) -> Result<(), Failure> {
-        let driver = Driver::open(&libraries::folder()?.join("libcuda.so.1"))?;
         let failed = |error: DriverError| Failure::new(error);
+        let driver = Driver::open(&libraries::folder()?.join("libcuda.so.1")).map_err(failed)?;
         let module = driver.load(&[KERNELS.to_owned()]).map_err(failed)?;
         let mut launcher = Launcher { driver: &driver, module, elements, arrays: [0; 3] };
         for array in &mut launcher.arrays {

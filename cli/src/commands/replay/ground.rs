@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use cuda_driver::{BLOCK, Driver, DriverError};
 use launch_capture::{Buffer, Capture};
-
-use crate::driver::{BLOCK, Driver, DriverError};
 
 /// What an allocation keeps of its old address: alignment up to this many bytes.
 const ALIGNMENT: u64 = 256;

@@ -11,10 +11,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use cuda_driver::{Driver, DriverError};
 use launch_capture::{Capture, Results, ResultsWriter, Selection, is_stream};
 
 use crate::difference::{self, Tolerance};
-use crate::driver::{Driver, DriverError};
 use crate::failure::Failure;
 use crate::{libraries, program};
 use ground::Ground;
@@ -115,7 +115,11 @@ fn open(library: Option<&Path>) -> Result<Driver, Failure> {
         .is_none()
         .then(|| libraries::folder().map(|folder| folder.join("libcuda.so.1")))
         .transpose()?;
-    Driver::open(library.or(own.as_deref()).unwrap_or(Path::new("libcuda.so.1")))
+    let path = library.or(own.as_deref()).unwrap_or(Path::new("libcuda.so.1"));
+    Driver::open(path).map_err(|error| {
+        Failure::in_file(path, error)
+            .remedy("Name a CUDA driver, such as /usr/lib/x86_64-linux-gnu/libcuda.so.1")
+    })
 }
 
 /// Runs the launch with the driver at `library`, or with ours, and writes what it leaves in memory to `folder`.

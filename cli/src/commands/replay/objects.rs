@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
+use cuda_driver::{Array, Driver, DriverError, Module};
 use launch_capture::{Capture, Image, Texels};
 
 use super::placement::Placement;
 use super::refused;
-use crate::driver::images::{self, Array};
-use crate::driver::{Driver, DriverError, Module};
 use crate::failure::Failure;
 
 /// Arrays filled as they were, and handles.
@@ -43,14 +42,14 @@ impl Objects {
             let moved = |address| placement.moved(address).unwrap_or(address);
             let texels = match texture.texels {
                 Texels::Image(number) => match arrays.get(number) {
-                    Some((array, _)) => images::Texels::Array(array),
+                    Some((array, _)) => cuda_driver::Texels::Array(array),
                     None => continue,
                 },
                 Texels::Linear { address, format, channels, bytes } => {
-                    images::Texels::Linear { address: moved(address.0), format, channels, bytes }
+                    cuda_driver::Texels::Linear { address: moved(address.0), format, channels, bytes }
                 }
                 Texels::Pitched { address, format, channels, size, pitch } => {
-                    images::Texels::Pitched { address: moved(address.0), format, channels, size, pitch }
+                    cuda_driver::Texels::Pitched { address: moved(address.0), format, channels, size, pitch }
                 }
             };
             if let Some(name) = &texture.reference {

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use cuda_driver::{Driver, DriverError, Module};
 use launch_capture::{Buffer, Capture, Ranges, Words, word_at};
 
 use super::ground::Ground;
-use crate::driver::{Driver, DriverError, Module};
 
 /// New places for old ones.
 pub(super) struct Placement {

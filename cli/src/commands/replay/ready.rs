@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cuda_driver::{Driver, DriverError, Function, Module, Sizes};
 use launch_capture::Capture;
 use warp_stream::{Past, UsedPage};
 
@@ -9,7 +10,6 @@ use super::ground::Ground;
 use super::objects::Objects;
 use super::placement::Placement;
 use super::refused;
-use crate::driver::{Driver, DriverError, Function, Module, Sizes};
 use crate::failure::Failure;
 
 /// Bytes that are compared, and written if they differ, at a time.

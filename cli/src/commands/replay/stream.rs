@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
+use cuda_driver::{Driver, DriverError, Module};
 use launch_capture::{Capture, Entry, KernelStream, Marks, Selection};
 
 use super::ground::Ground;
 use super::ready::Ready;
 use super::{Args, open};
-use crate::driver::{Driver, DriverError, Module};
 use crate::failure::Failure;
 use crate::program::{self, absolute};
 

@@ -10,7 +10,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use cuda_driver::{Array, Driver, DriverError, Launch};
+use cuda_driver::{Array, Driver, DriverError, Sizes};
+use launch_capture::Image;
 
 use crate::directives::{self, Expectation, FileTest};
 use crate::launch::differences;
@@ -96,10 +97,8 @@ pub(crate) fn serve(driver: &Path, files: &str) -> ExitCode {
 type Complaint = (Verdict, String);
 
 fn failed(error: DriverError) -> Complaint {
-    match error {
-        DriverError::Refused { .. } => (Verdict::Refused, error.to_string()),
-        _ => (Verdict::Failed, error.to_string()),
-    }
+    let verdict = if error.is_refusal() { Verdict::Refused } else { Verdict::Failed };
+    (verdict, error.to_string())
 }
 
 fn left_out(reason: impl fmt::Display) -> Complaint {
@@ -127,7 +126,7 @@ fn one(driver: &Driver, path: &Path) -> Result<(), Complaint> {
 enum Place {
     Scalar,
     Memory(u64),
-    Array(Array, [usize; 3]),
+    Array(Array, Image),
 }
 
 fn launch(
@@ -138,17 +137,17 @@ fn launch(
     block: [u32; 3],
 ) -> Result<(), Complaint> {
     let name = kernel(test, text).ok_or_else(|| left_out("it has several kernels or none"))?;
-    let module = driver.load(text).map_err(failed)?;
-    let kernel = driver.kernel(module, &name).map_err(failed)?;
+    let module = driver.load(&[text.to_owned()]).map_err(failed)?;
+    let kernel = driver.function(module, &name).map_err(failed)?;
     let mut parameters: Vec<u8> = Vec::new();
     let mut places = Vec::new();
     for parameter in &test.parameters {
         let bytes: Vec<u8> = parameter.values.iter().flat_map(|value| parameter.kind.bytes(*value)).collect();
         let (argument, place) = match (&parameter.texture, parameter.count) {
-            (Some(declared), _) => textures::place(declared, driver, module, &parameter.name, &bytes)?,
+            (Some(declared), _) => textures::place(declared, driver, module, text, &parameter.name, &bytes)?,
             (None, None) => (bytes, Place::Scalar),
             (None, Some(_)) => {
-                let address = driver.allocate(bytes.len()).map_err(failed)?;
+                let address = driver.allocate(bytes.len().max(1) as u64).map_err(failed)?;
                 driver.write(address, &bytes).map_err(failed)?;
                 (address.to_le_bytes().to_vec(), Place::Memory(address))
             }
@@ -159,16 +158,17 @@ fn launch(
             parameters.extend(argument);
         }
     }
-    let launch = Launch { grid, block, cluster: test.cluster, shared: test.shared, parameters: &parameters };
-    driver.launch(kernel, launch).map_err(failed)?;
+    let sizes = Sizes { cluster: test.cluster, dynamic_shared: test.shared, ..Sizes::of(grid, block) };
+    driver.launch(kernel, sizes, &mut parameters, &[]).map_err(failed)?;
+    driver.synchronize().map_err(failed)?;
     for expectation in &test.expectations {
         let Expectation::Buffer { parameter, tolerance, values } = expectation else { continue };
         let buffer = &test.parameters[*parameter];
         let mut bytes = vec![0; values.len() * buffer.kind.size];
         match &places[*parameter] {
             Place::Scalar => {}
-            Place::Memory(address) => driver.read(*address, &mut bytes).map_err(failed)?,
-            Place::Array(array, extent) => bytes = driver.contents(*array, *extent).map_err(failed)?,
+            Place::Memory(address) => bytes = driver.read(*address, bytes.len() as u64).map_err(failed)?,
+            Place::Array(array, image) => driver.read_level(array, image, 0, &mut bytes).map_err(failed)?,
         }
         differences(buffer, &bytes, *tolerance, values).map_err(|text| (Verdict::Differs, text))?;
     }

@@ -1,93 +1,119 @@
 //! Textures and surfaces of file tests in a driver's arrays.
 
-use cuda_driver::{Address, Driver, Filter, Format, Image, Module, Reading, Shape};
+use cuda_driver::{Driver, Module, Texels};
 use functional::texture::{self, AddressMode, Numeric};
+use launch_capture::{Address, Image, Level, Sampler};
 
 use super::{Complaint, Place, failed, left_out};
 use crate::textures::Declared;
+
+/// `CU_TRSF_READ_AS_INTEGER`, `…_NORMALIZED_COORDINATES`, `…_SRGB`, `…_SEAMLESS_CUBEMAP`.
+const AS_INTEGERS: u32 = 1;
+const NORMALIZED: u32 = 2;
+const SRGB: u32 = 0x10;
+const SEAMLESS: u32 = 0x40;
 
 /// Makes the array and gives the kernel's argument, which is empty if the module has a reference of this name.
 pub(super) fn place(
     declared: &Declared,
     driver: &Driver,
     module: Module,
+    text: &str,
     name: &str,
     bytes: &[u8],
 ) -> Result<(Vec<u8>, Place), Complaint> {
-    let format = format(declared.format).ok_or_else(|| left_out("no array has this format"))?;
-    let extent = declared.extent;
-    let reading = reading(declared);
+    let code = format(declared.format).ok_or_else(|| left_out("no array has this format"))?;
+    let sampler = sampler(declared);
     if declared.memory == texture::ImageKind::Linear {
-        if extent.height > 0 {
+        if declared.extent.height > 0 {
             return Err(left_out("it is of two dimensions in linear memory"));
         }
-        let address = driver.allocate(bytes.len()).map_err(failed)?;
+        let address = driver.allocate(bytes.len() as u64).map_err(failed)?;
         driver.write(address, bytes).map_err(failed)?;
-        let texels = bytes.len() / format.bytes;
-        let object = driver.texture(Image::Linear { address, texels, format }, &reading).map_err(left_out)?;
+        let channels = declared.format.channels;
+        let texels = Texels::Linear { address, format: code, channels, bytes: bytes.len() as u64 };
+        let object = driver.texture(&texels, &sampler).map_err(left_out)?;
         return Ok((object.to_le_bytes().to_vec(), Place::Memory(address)));
     }
-    let shape = Shape {
-        extent: [extent.width, extent.height, extent.depth],
-        layers: declared.layers,
-        cube: declared.cube,
-        levels: declared.levels,
-    };
-    let (image, levels) = driver.array(shape, format).map_err(failed)?;
+    let image = image(declared, code);
+    let array = driver.array(&image, declared.is_surface).map_err(failed)?;
     let mut rest = bytes;
-    let mut first = None;
-    for (number, level) in levels.iter().enumerate() {
-        let shrunk = |extent: u32| (extent >> number).max(1) as usize;
-        let slices = shrunk(extent.depth) * declared.layers as usize;
-        let packed = [shrunk(extent.width) * format.bytes, shrunk(extent.height), slices];
-        let (filling, others) = rest.split_at(packed.iter().product());
-        driver.fill(*level, packed, filling).map_err(failed)?;
+    for (number, level) in image.levels.iter().enumerate() {
+        let size = level.slice as usize * image.slices(level) as usize;
+        let (level, others) = rest.split_at_checked(size).ok_or_else(|| left_out("it has too few texels"))?;
+        driver.fill_level(&array, &image, number, level).map_err(failed)?;
         rest = others;
-        first.get_or_insert(Place::Array(*level, packed));
     }
-    let place = first.ok_or_else(|| left_out("it has no levels"))?;
-    if let Some(reference) = driver.reference(module, name, declared.is_surface) {
-        driver.bind(reference, image, &reading).map_err(failed)?;
-        return Ok((Vec::new(), place));
+    let is_reference = |kind| text.contains(&format!("{kind} {name}"));
+    if is_reference(".texref") {
+        driver.bind_texture(module, name, &Texels::Array(&array), &sampler).map_err(failed)?;
+        return Ok((Vec::new(), Place::Array(array, image)));
+    }
+    if is_reference(".surfref") {
+        driver.bind_surface(module, name, &array).map_err(failed)?;
+        return Ok((Vec::new(), Place::Array(array, image)));
     }
     // A driver may refuse an object for what its texture is, such as integers that are to be filtered.
-    let object = if declared.is_surface { driver.surface(image) } else { driver.texture(image, &reading) };
-    Ok((object.map_err(left_out)?.to_le_bytes().to_vec(), place))
+    let object = match declared.is_surface {
+        true => driver.surface(&array),
+        false => driver.texture(&Texels::Array(&array), &sampler),
+    };
+    Ok((object.map_err(left_out)?.to_le_bytes().to_vec(), Place::Array(array, image)))
 }
 
-fn reading(declared: &Declared) -> Reading {
+/// The array, whose texels lie one behind the other here.
+fn image(declared: &Declared, format: u32) -> Image {
+    let extent = declared.extent;
+    let texel_bytes = declared.format.bytes();
+    let level = |number: u32| {
+        let size = [extent.width, extent.height, extent.depth].map(|extent| (extent >> number).max(1));
+        let pitch = u64::from(size[0] * texel_bytes);
+        Level { address: Address(0), size, pitch, slice: pitch * u64::from(size[1]) }
+    };
+    Image {
+        format,
+        channels: declared.format.channels,
+        texel_bytes,
+        dimensions: 1 + u32::from(extent.height > 0) + u32::from(extent.depth > 0),
+        layers: declared.layers,
+        cube: declared.cube,
+        levels: (0..declared.levels).map(level).collect(),
+    }
+}
+
+fn sampler(declared: &Declared) -> Sampler {
     let sampler = &declared.sampler;
     let filter = |filter: texture::Filter| match filter {
-        texture::Filter::Point => Filter::Point,
-        texture::Filter::Linear => Filter::Linear,
+        texture::Filter::Point => 0,
+        texture::Filter::Linear => 1,
     };
-    let address = |mode: AddressMode| match mode {
-        AddressMode::Wrap => Address::Wrap,
-        AddressMode::Clamp => Address::Clamp,
-        AddressMode::Mirror => Address::Mirror,
-        AddressMode::Border => Address::Border,
+    let mode = |mode: AddressMode| match mode {
+        AddressMode::Wrap => 0,
+        AddressMode::Clamp => 1,
+        AddressMode::Mirror => 2,
+        AddressMode::Border => 3,
     };
+    let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
     let are_integers = matches!(declared.format.numeric, Numeric::Signed | Numeric::Unsigned);
-    let (least, most) = sampler.level_range;
-    Reading {
-        address: sampler.address.map(address),
+    Sampler {
+        address: sampler.address.map(mode),
         filter: filter(sampler.filter),
         level_filter: filter(sampler.level_filter),
-        as_integers: are_integers && !declared.normalized_reads,
-        normalized: sampler.normalized_coordinates,
-        srgb: declared.srgb,
-        seamless: sampler.seamless,
+        flags: flag(are_integers && !declared.normalized_reads, AS_INTEGERS)
+            | flag(sampler.normalized_coordinates, NORMALIZED)
+            | flag(declared.srgb, SRGB)
+            | flag(sampler.seamless, SEAMLESS),
         anisotropy: sampler.anisotropy,
         bias: sampler.bias,
-        level_range: [least, most],
+        level_range: sampler.level_range.into(),
         border: sampler.border,
     }
 }
 
 /// The `CUarray_format` of a format of ours.
-fn format(format: texture::Format) -> Option<Format> {
+fn format(format: texture::Format) -> Option<u32> {
     let normalized = |first: u32| Some(first + format.channels.ilog2());
-    let code = match (format.numeric, format.bits) {
+    match (format.numeric, format.bits) {
         (Numeric::Unsigned, 8) => Some(1),
         (Numeric::Unsigned, 16) => Some(2),
         (Numeric::Unsigned, 32) => Some(3),
@@ -101,6 +127,5 @@ fn format(format: texture::Format) -> Option<Format> {
         (Numeric::SignedNormalized, 8) => normalized(0xc6),
         (Numeric::SignedNormalized, 16) => normalized(0xc9),
         _ => None,
-    }?;
-    Some(Format { code, channels: format.channels, bytes: format.bytes() as usize })
+    }
 }

@@ -1,4 +1,4 @@
-//! A CUDA driver, ours or a real one, loaded from a `libcuda.so.1`: the few calls that run one kernel.
+//! A CUDA driver, ours or a real one, loaded from a `libcuda.so.1`: the few calls that run kernels one by one.
 //!
 //! The functions are those of the driver API's manual, declared here by their published signatures.
 
@@ -7,7 +7,7 @@
 
 mod direct;
 mod fixed;
-pub(crate) mod images;
+mod images;
 mod references;
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
@@ -17,19 +17,25 @@ use std::ptr::{null, null_mut};
 use libloading::Library;
 
 use direct::Direct;
-pub(crate) use fixed::BLOCK;
-
-use crate::failure::Failure;
+pub use fixed::BLOCK;
+pub use images::{Array, Texels};
 
 /// A call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{call} failed with {name}{}", if detail.is_empty() { String::new() } else { format!(":\n{detail}") })]
-pub(crate) struct DriverError {
+pub struct DriverError {
     call: &'static str,
     /// `CUDA_ERROR_ILLEGAL_ADDRESS`.
-    pub(crate) name: String,
+    pub name: String,
     /// What the compiler says.
     detail: String,
+}
+
+impl DriverError {
+    /// Is PTX refused, and nothing else wrong?
+    pub fn is_refusal(&self) -> bool {
+        REFUSALS.contains(&self.name.as_str())
+    }
 }
 
 type Handle = *mut c_void;
@@ -56,9 +62,12 @@ functions! {
     cuGetErrorName(c_int, *mut *const c_char);
     cuDeviceGet(*mut c_int, c_int);
     cuDevicePrimaryCtxRetain(*mut Handle, c_int);
+    cuDeviceGetName(*mut c_char, c_int, c_int);
+    cuDriverGetVersion(*mut c_int);
     cuCtxSetCurrent(Handle);
     cuCtxSynchronize();
     cuModuleLoadDataEx(*mut Handle, *const c_void, c_uint, *const c_int, *mut *mut c_void);
+    cuModuleUnload(Handle);
     cuModuleGetFunction(*mut Handle, Handle, *const c_char);
     cuModuleGetGlobal_v2(*mut u64, *mut usize, Handle, *const c_char);
     cuLinkCreate_v2(c_uint, *const c_int, *mut *mut c_void, *mut Handle);
@@ -114,6 +123,15 @@ const REQUIRED_CLUSTER: std::ops::RangeInclusive<c_int> = 11..=13;
 const USUAL_SHARED: u32 = 48 << 10;
 /// `CU_JIT_ERROR_LOG_BUFFER`, `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
 const LOG_OPTIONS: [c_int; 2] = [5, 6];
+/// Bytes that a device's name has, at most.
+const NAME_SIZE: usize = 256;
+/// What a driver says to PTX that it does not take: the PTX is wrong, or of another architecture or version.
+const REFUSALS: [&str; 4] = [
+    "CUDA_ERROR_NO_BINARY_FOR_GPU",
+    "CUDA_ERROR_INVALID_PTX",
+    "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+    "CUDA_ERROR_JIT_COMPILATION_DISABLED",
+];
 /// Bytes of a compiler's messages that are kept.
 const LOG_SIZE: usize = 8192;
 /// `CU_JIT_INPUT_PTX`.
@@ -123,7 +141,7 @@ const PARAMETER_BUFFER: usize = 1;
 const PARAMETER_SIZE: usize = 2;
 
 /// A driver with a context on its first device.
-pub(crate) struct Driver {
+pub struct Driver {
     functions: Functions,
     /// Ways of ours past the driver.
     direct: Option<Direct>,
@@ -131,28 +149,41 @@ pub(crate) struct Driver {
 
 /// A loaded module.
 #[derive(Clone, Copy)]
-pub(crate) struct Module(Handle);
+pub struct Module(Handle);
 
 /// A kernel of a loaded module.
 #[derive(Clone, Copy)]
-pub(crate) struct Function(Handle);
+pub struct Function(Handle);
 
 /// Sizes of a launch.
 #[derive(Clone, Copy)]
-pub(crate) struct Sizes {
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
-    pub(crate) dynamic_shared: u32,
-    pub(crate) cooperative: bool,
-    pub(crate) cluster: Option<[u32; 3]>,
+pub struct Sizes {
+    /// CTAs along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA along x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory of a CTA.
+    pub dynamic_shared: u32,
+    /// All CTAs are resident at once.
+    pub cooperative: bool,
+    /// CTAs of a cluster along x, y, z.
+    pub cluster: Option<[u32; 3]>,
+}
+
+impl Sizes {
+    /// A plain launch.
+    pub fn of(grid: [u32; 3], block: [u32; 3]) -> Sizes {
+        Sizes { grid, block, dynamic_shared: 0, cooperative: false, cluster: None }
+    }
 }
 
 impl Driver {
-    /// Loads the library at `path` and makes a context.
-    pub(crate) fn open(path: &Path) -> Result<Driver, Failure> {
-        let failed = |error| {
-            Failure::in_file(path, error)
-                .remedy("Name a CUDA driver, such as /usr/lib/x86_64-linux-gnu/libcuda.so.1")
+    /// Loads the library at `path` and makes the primary context of its first device this thread's.
+    pub fn open(path: &Path) -> Result<Driver, DriverError> {
+        let failed = |error: libloading::Error| DriverError {
+            call: "dlopen",
+            name: error.to_string(),
+            detail: String::new(),
         };
         // SAFETY: the user names a driver; loading it runs its constructors.
         let library = unsafe { Library::new(path) }.map_err(failed)?;
@@ -161,7 +192,7 @@ impl Driver {
         // A driver has threads of its own that outlive any closing.
         std::mem::forget(library);
         let driver = Driver { functions, direct: Direct::beside(path) };
-        driver.start().map_err(|error| Failure::in_file(path, error))?;
+        driver.start()?;
         Ok(driver)
     }
 
@@ -178,6 +209,20 @@ impl Driver {
             )?;
             self.check("cuCtxSetCurrent", (call.cuCtxSetCurrent)(context))
         }
+    }
+
+    /// The device's name and the driver's version, such as `13.0`.
+    pub fn names(&self) -> Result<(String, String), DriverError> {
+        let call = &self.functions;
+        let (mut name, mut version) = ([0_u8; NAME_SIZE], 0);
+        // SAFETY: results go to variables of ours, of the size that is said.
+        unsafe {
+            let code = (call.cuDeviceGetName)(name.as_mut_ptr().cast(), NAME_SIZE as c_int, 0);
+            self.check("cuDeviceGetName", code)?;
+            self.check("cuDriverGetVersion", (call.cuDriverGetVersion)(&raw mut version))?;
+        }
+        let name = CStr::from_bytes_until_nul(&name).unwrap_or_default().to_string_lossy().into_owned();
+        Ok((name, format!("{}.{}", version / 1000, version % 1000 / 10)))
     }
 
     fn check(&self, call: &'static str, code: c_int) -> Result<(), DriverError> {
@@ -197,7 +242,7 @@ impl Driver {
     }
 
     /// Loads PTX; several texts are linked first.
-    pub(crate) fn load(&self, texts: &[String]) -> Result<Module, DriverError> {
+    pub fn load(&self, texts: &[String]) -> Result<Module, DriverError> {
         let texts: Vec<CString> = texts.iter().map(|text| text_of(text)).collect();
         match texts.as_slice() {
             [text] => self.load_image(text.as_ptr().cast()),
@@ -223,6 +268,12 @@ impl Driver {
             .into_owned();
         self.check("cuModuleLoadDataEx", code).map_err(|error| DriverError { detail, ..error })?;
         Ok(Module(module))
+    }
+
+    /// Unloads a module, of which nothing is used any more.
+    pub fn unload(&self, module: Module) -> Result<(), DriverError> {
+        // SAFETY: a module of this driver.
+        self.check("cuModuleUnload", unsafe { (self.functions.cuModuleUnload)(module.0) })
     }
 
     /// Links texts; the image stays with the link state, which is kept.
@@ -253,7 +304,7 @@ impl Driver {
     }
 
     /// A kernel by name.
-    pub(crate) fn function(&self, module: Module, name: &str) -> Result<Function, DriverError> {
+    pub fn function(&self, module: Module, name: &str) -> Result<Function, DriverError> {
         let mut function = null_mut();
         let name = text_of(name);
         // SAFETY: a module of this driver, a closed text.
@@ -263,7 +314,7 @@ impl Driver {
     }
 
     /// Address and size of a variable, if the module shows one of this name.
-    pub(crate) fn variable(&self, module: Module, name: &str) -> Option<(u64, u64)> {
+    pub fn variable(&self, module: Module, name: &str) -> Option<(u64, u64)> {
         let (mut address, mut size) = (0, 0);
         let name = text_of(name);
         // SAFETY: a module of this driver, a closed text.
@@ -274,7 +325,7 @@ impl Driver {
     }
 
     /// Allocates device memory.
-    pub(crate) fn allocate(&self, size: u64) -> Result<u64, DriverError> {
+    pub fn allocate(&self, size: u64) -> Result<u64, DriverError> {
         let mut address = 0;
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         // SAFETY: the result goes to a variable of ours.
@@ -283,20 +334,20 @@ impl Driver {
     }
 
     /// Frees what [`Driver::allocate`] has given.
-    pub(crate) fn free(&self, address: u64) -> Result<(), DriverError> {
+    pub fn free(&self, address: u64) -> Result<(), DriverError> {
         // SAFETY: the driver checks the address.
         self.check("cuMemFree", unsafe { (self.functions.cuMemFree_v2)(address) })
     }
 
     /// Copies to device memory.
-    pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DriverError> {
+    pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), DriverError> {
         // SAFETY: the driver checks the address; the bytes are ours.
         let code = unsafe { (self.functions.cuMemcpyHtoD_v2)(address, bytes.as_ptr().cast(), bytes.len()) };
         self.check("cuMemcpyHtoD", code)
     }
 
     /// Copies from device memory.
-    pub(crate) fn read(&self, address: u64, size: u64) -> Result<Vec<u8>, DriverError> {
+    pub fn read(&self, address: u64, size: u64) -> Result<Vec<u8>, DriverError> {
         let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
         // SAFETY: the driver checks the address; the bytes are ours.
         let code =
@@ -306,7 +357,7 @@ impl Driver {
 
     /// Launches a kernel. `parameters` is the parameter block; `offsets` is where each parameter
     /// begins in it.
-    pub(crate) fn launch(
+    pub fn launch(
         &self,
         function: Function,
         sizes: Sizes,
@@ -353,7 +404,7 @@ impl Driver {
                     shared,
                     stream,
                     null_mut(),
-                    extra.as_mut_ptr(),
+                    if size == 0 { null_mut() } else { extra.as_mut_ptr() },
                 )
             }
         };
@@ -368,7 +419,7 @@ impl Driver {
     }
 
     /// Waits for the launched kernel's end; a fault of it is the error.
-    pub(crate) fn synchronize(&self) -> Result<(), DriverError> {
+    pub fn synchronize(&self) -> Result<(), DriverError> {
         // SAFETY: no arguments.
         self.check("cuCtxSynchronize", unsafe { (self.functions.cuCtxSynchronize)() })
     }

@@ -5,7 +5,7 @@ use std::ptr::{null, null_mut};
 
 use launch_capture::{Image, Level, Sampler};
 
-use super::{Driver, DriverError, Handle};
+use crate::{Driver, DriverError, Handle};
 
 /// `CUDA_ARRAY3D_LAYERED`, `…_SURFACE_LDST`, `…_CUBEMAP`, `…_TEXTURE_GATHER`.
 const LAYERED: c_uint = 1;
@@ -23,7 +23,7 @@ const ARRAY: c_int = 3;
 
 /// `CUDA_ARRAY3D_DESCRIPTOR`.
 #[repr(C)]
-pub(super) struct ArrayDescription {
+pub(crate) struct ArrayDescription {
     width: usize,
     height: usize,
     depth: usize,
@@ -34,11 +34,11 @@ pub(super) struct ArrayDescription {
 
 /// `CUDA_ARRAY_DESCRIPTOR`: rows of texels.
 #[repr(C)]
-pub(super) struct Rows {
-    pub(super) width: usize,
-    pub(super) height: usize,
-    pub(super) format: c_uint,
-    pub(super) channels: c_uint,
+pub(crate) struct Rows {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) format: c_uint,
+    pub(crate) channels: c_uint,
 }
 
 /// One side of `CUDA_MEMCPY3D`.
@@ -60,7 +60,7 @@ struct Side {
 
 /// `CUDA_MEMCPY3D`.
 #[repr(C)]
-pub(super) struct Copy3d {
+pub(crate) struct Copy3d {
     from: Side,
     to: Side,
     width: usize,
@@ -71,7 +71,7 @@ pub(super) struct Copy3d {
 /// `CUDA_RESOURCE_DESC`.
 #[derive(Default)]
 #[repr(C)]
-pub(super) struct Resource {
+pub(crate) struct Resource {
     kind: c_int,
     address: u64,
     format: c_uint,
@@ -83,7 +83,7 @@ pub(super) struct Resource {
 
 /// `CUDA_TEXTURE_DESC`.
 #[repr(C)]
-pub(super) struct Texture {
+pub(crate) struct Texture {
     address: [c_uint; 3],
     filter: c_uint,
     flags: c_uint,
@@ -96,17 +96,40 @@ pub(super) struct Texture {
 }
 
 /// An array of the driver.
-pub(crate) struct Array {
-    pub(super) whole: Handle,
+pub struct Array {
+    pub(crate) whole: Handle,
     /// The arrays of its levels; itself, if it is not mipmapped.
-    pub(super) levels: Vec<Handle>,
+    pub(crate) levels: Vec<Handle>,
 }
 
 /// What a texture reads.
-pub(crate) enum Texels<'a> {
+pub enum Texels<'a> {
+    /// An array.
     Array(&'a Array),
-    Linear { address: u64, format: u32, channels: u32, bytes: u64 },
-    Pitched { address: u64, format: u32, channels: u32, size: [u32; 2], pitch: u64 },
+    /// Texels in linear memory.
+    Linear {
+        /// Device address.
+        address: u64,
+        /// `CUarray_format`.
+        format: u32,
+        /// Channels of a texel.
+        channels: u32,
+        /// Bytes of all.
+        bytes: u64,
+    },
+    /// Rows of texels in linear memory.
+    Pitched {
+        /// Device address.
+        address: u64,
+        /// `CUarray_format`.
+        format: u32,
+        /// Channels of a texel.
+        channels: u32,
+        /// Texels of a row, and rows.
+        size: [u32; 2],
+        /// Bytes from one row to the next.
+        pitch: u64,
+    },
 }
 
 impl Texels<'_> {
@@ -150,7 +173,7 @@ fn sides(image: &Image, level: &Level, array: Handle, memory: *mut u8) -> (Side,
 
 impl Driver {
     /// Makes an array; `writable` is for surfaces.
-    pub(crate) fn array(&self, image: &Image, writable: bool) -> Result<Array, DriverError> {
+    pub fn array(&self, image: &Image, writable: bool) -> Result<Array, DriverError> {
         let [width, height, depth] = image.levels.first().map_or([0; 3], |level| level.size);
         let layered = image.layers > if image.cube { 6 } else { 1 };
         let flag = |given: bool, flag| if given { flag } else { 0 };
@@ -192,7 +215,7 @@ impl Driver {
     }
 
     /// Copies a level's texels into an array; shorter `bytes` than the level has are an error.
-    pub(crate) fn fill_level(
+    pub fn fill_level(
         &self,
         array: &Array,
         image: &Image,
@@ -207,7 +230,7 @@ impl Driver {
     }
 
     /// Copies a level's texels out of an array, over those in `bytes`.
-    pub(crate) fn read_level(
+    pub fn read_level(
         &self,
         array: &Array,
         image: &Image,
@@ -239,7 +262,7 @@ impl Driver {
     }
 
     /// Makes a texture object; gives its handle.
-    pub(crate) fn texture(&self, texels: &Texels<'_>, sampler: &Sampler) -> Result<u64, DriverError> {
+    pub fn texture(&self, texels: &Texels<'_>, sampler: &Sampler) -> Result<u64, DriverError> {
         let texture = Texture {
             address: sampler.address,
             filter: sampler.filter,
@@ -265,7 +288,7 @@ impl Driver {
     }
 
     /// Makes a surface object; gives its handle.
-    pub(crate) fn surface(&self, array: &Array) -> Result<u64, DriverError> {
+    pub fn surface(&self, array: &Array) -> Result<u64, DriverError> {
         let (resource, mut handle) = (Texels::Array(array).resource(), 0);
         // SAFETY: as for textures.
         let code = unsafe { (self.functions.cuSurfObjectCreate)(&raw mut handle, &raw const resource) };
@@ -273,12 +296,7 @@ impl Driver {
     }
 
     /// Destroys objects and arrays that nothing uses any more.
-    pub(crate) fn destroy(
-        &self,
-        textures: &[u64],
-        surfaces: &[u64],
-        arrays: &[Array],
-    ) -> Result<(), DriverError> {
+    pub fn destroy(&self, textures: &[u64], surfaces: &[u64], arrays: &[Array]) -> Result<(), DriverError> {
         let call = &self.functions;
         for &handle in textures {
             // SAFETY: a handle that this driver has given.

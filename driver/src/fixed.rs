@@ -2,10 +2,10 @@
 
 use std::ffi::c_int;
 
-use super::{Driver, DriverError};
+use crate::{Driver, DriverError};
 
 /// Addresses and sizes are multiples of this, bytes.
-pub(crate) const BLOCK: u64 = 2 << 20;
+pub const BLOCK: u64 = 2 << 20;
 
 /// `CU_MEM_ALLOCATION_TYPE_PINNED`, `CU_MEM_LOCATION_TYPE_DEVICE`, `CU_MEM_ACCESS_FLAGS_PROT_READWRITE`.
 const PINNED: c_int = 1;
@@ -21,7 +21,7 @@ struct Location {
 
 /// `CUmemAllocationProp`.
 #[repr(C)]
-pub(super) struct Properties {
+pub(crate) struct Properties {
     kind: c_int,
     handle_types: c_int,
     location: Location,
@@ -31,7 +31,7 @@ pub(super) struct Properties {
 
 /// `CUmemAccessDesc`.
 #[repr(C)]
-pub(super) struct Access {
+pub(crate) struct Access {
     location: Location,
     flags: c_int,
 }
@@ -39,7 +39,7 @@ pub(super) struct Access {
 impl Driver {
     /// Memory at whole blocks of addresses, for as long as the process lives. `false` if the driver has something else
     /// there.
-    pub(crate) fn map_at(&self, address: u64, size: u64) -> Result<bool, DriverError> {
+    pub fn map_at(&self, address: u64, size: u64) -> Result<bool, DriverError> {
         let call = &self.functions;
         let length = size as usize;
         let (mut given, mut handle) = (0, 0);

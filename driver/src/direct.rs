@@ -10,7 +10,7 @@ use timing::gpu::Transfer;
 use voltsim_checkpoint::codec;
 use warp_stream::Past;
 
-use super::{Driver, DriverError};
+use crate::{Driver, DriverError};
 
 /// `CUDA_ERROR_INVALID_VALUE`.
 const INVALID_VALUE: c_int = 1;
@@ -21,7 +21,7 @@ type Last = unsafe extern "C" fn();
 type Read = unsafe extern "C" fn(u64, *mut u8, usize) -> c_int;
 
 /// Functions of our core.
-pub(super) struct Direct {
+pub(crate) struct Direct {
     write: Write,
     read: Read,
     heap: Told,
@@ -32,7 +32,7 @@ pub(super) struct Direct {
 
 impl Direct {
     /// Of the core beside a driver of ours; a real driver has none.
-    pub(super) fn beside(driver: &Path) -> Option<Direct> {
+    pub(crate) fn beside(driver: &Path) -> Option<Direct> {
         let core = driver.parent()?.join(library_folder::CORE);
         // SAFETY: the core was loaded with the driver; the functions have these signatures.
         unsafe {
@@ -53,14 +53,14 @@ impl Direct {
 
 impl Driver {
     /// Writes device memory that nothing uses now, if possible without simulated time.
-    pub(crate) fn put(&self, address: u64, bytes: &[u8]) -> Result<(), DriverError> {
+    pub fn put(&self, address: u64, bytes: &[u8]) -> Result<(), DriverError> {
         // SAFETY: the bytes are ours; by the contract of this function nothing uses the memory.
         let done = |direct: &Direct| unsafe { (direct.write)(address, bytes.as_ptr(), bytes.len()) } == 0;
         if self.direct.as_ref().is_some_and(done) { Ok(()) } else { self.write(address, bytes) }
     }
 
     /// Reads device memory that nothing writes to now, if possible without simulated time.
-    pub(crate) fn peek(&self, address: u64, size: u64) -> Result<Vec<u8>, DriverError> {
+    pub fn peek(&self, address: u64, size: u64) -> Result<Vec<u8>, DriverError> {
         let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
         // SAFETY: as above.
         let done = |direct: &Direct| unsafe { (direct.read)(address, bytes.as_mut_ptr(), bytes.len()) } == 0;
@@ -68,17 +68,17 @@ impl Driver {
     }
 
     /// Makes the heap of kernels what it was at a launch, each block where it lay. Whether a driver of ours has done so.
-    pub(crate) fn set_heap(&self, heap: &Heap) -> bool {
+    pub fn set_heap(&self, heap: &Heap) -> bool {
         self.direct.is_some() && self.tell(|direct| direct.heap, heap)
     }
 
     /// Tells a timing model, if there is one, what came before the next launch. Whether it understands.
-    pub(crate) fn recall(&self, past: &Past) -> bool {
+    pub fn recall(&self, past: &Past) -> bool {
         self.tell(|direct| direct.recall, past)
     }
 
     /// Has a timing model, if there is one, spend the time of a copy within the device or a fill.
-    pub(crate) fn transfer(&self, transfer: &Transfer) -> Result<(), DriverError> {
+    pub fn transfer(&self, transfer: &Transfer) -> Result<(), DriverError> {
         let done = self.tell(|direct| direct.transfer, transfer);
         self.check("voltsim_core_transfer", if done { 0 } else { INVALID_VALUE })
     }
@@ -91,7 +91,7 @@ impl Driver {
     }
 
     /// Tells a timing model, if there is one, that nobody needs what the next launch leaves in memory and caches.
-    pub(crate) fn next_is_last(&self) {
+    pub fn next_is_last(&self) {
         if let Some(direct) = &self.direct {
             // SAFETY: nothing runs between two launches.
             unsafe { (direct.last)() }

@@ -5,8 +5,8 @@ use std::ptr::null_mut;
 
 use launch_capture::Sampler;
 
-use super::images::{Array, Rows, Texels};
-use super::{Driver, DriverError, Handle, Module};
+use crate::images::{Array, Rows, Texels};
+use crate::{Driver, DriverError, Handle, Module};
 
 /// `CU_TRSA_OVERRIDE_FORMAT`.
 const OVERRIDE_FORMAT: c_uint = 1;
@@ -15,7 +15,7 @@ const FLAGS: c_uint = 0x13;
 
 impl Driver {
     /// Binds what a texture reads to the reference of this name, to be read so.
-    pub(crate) fn bind_texture(
+    pub fn bind_texture(
         &self,
         module: Module,
         name: &str,
@@ -34,7 +34,7 @@ impl Driver {
     }
 
     /// Binds an array to the surface reference of this name.
-    pub(crate) fn bind_surface(&self, module: Module, name: &str, array: &Array) -> Result<(), DriverError> {
+    pub fn bind_surface(&self, module: Module, name: &str, array: &Array) -> Result<(), DriverError> {
         let call = &self.functions;
         let (name, mut reference) = (CString::new(name).unwrap_or_default(), null_mut());
         // SAFETY: as for textures.

@@ -206,7 +206,7 @@ impl Children {
         }
     }
 
-    /// Threads of the host that execute CTAs have nothing to do with the order.
+    /// CTA by CTA: threads of the host that execute CTAs have nothing to do with the order.
     fn execute_all(
         &self,
         device: &Device,

@@ -28,9 +28,7 @@ impl Nested {
         let Work { simulator, number, context, .. } = *work;
         Arc::new(Nested { device: simulator.ordinal, number, context: context.clone() })
     }
-}
 
-impl Nested {
     /// The device, with its model.
     fn own(&self) -> Result<(&'static Simulator, &'static Model), LaunchError> {
         let mut own = simulator::started().filter(|simulator| simulator.ordinal == self.device);
@@ -52,7 +50,8 @@ impl Launcher for Nested {
         let children::Transfer { to, from, rows: children::Rows { width, height, depth } } = *transfer;
         let kind = |place: Place| Some(simulator.device.memory.allocation_of(place.address)?.kind);
         let is_of_device = |place| kind(place).is_some_and(|it| it.is_device() && !it.is_seen_by_host());
-        if !is_of_device(to) || from.is_some_and(|from| !is_of_device(from)) || width * height * depth == 0 {
+        let is_nothing = [width, height, depth].contains(&0);
+        if is_nothing || !is_of_device(to) || from.is_some_and(|from| !is_of_device(from)) {
             return Ok(());
         }
         let rows = |Place { address, pitch, slice }| Rows { address, width, height, depth, pitch, slice };

@@ -1,12 +1,12 @@
 //! References to textures and surfaces: variables of a module, to which memory is bound.
 
-use std::ffi::{CString, c_int, c_uint};
+use std::ffi::{c_int, c_uint};
 use std::ptr::null_mut;
 
 use launch_capture::Sampler;
 
 use crate::images::{Array, Rows, Texels};
-use crate::{Driver, DriverError, Handle, Module};
+use crate::{Driver, DriverError, Handle, Module, text_of};
 
 /// `CU_TRSA_OVERRIDE_FORMAT`.
 const OVERRIDE_FORMAT: c_uint = 1;
@@ -23,7 +23,7 @@ impl Driver {
         sampler: &Sampler,
     ) -> Result<(), DriverError> {
         let call = &self.functions;
-        let (name, mut reference) = (CString::new(name).unwrap_or_default(), null_mut());
+        let (name, mut reference) = (text_of(name), null_mut());
         // SAFETY: the module is this driver's, the name ends with a zero byte, and results go to variables of ours.
         unsafe {
             let found = (call.cuModuleGetTexRef)(&raw mut reference, module.0, name.as_ptr());
@@ -36,7 +36,7 @@ impl Driver {
     /// Binds an array to the surface reference of this name.
     pub fn bind_surface(&self, module: Module, name: &str, array: &Array) -> Result<(), DriverError> {
         let call = &self.functions;
-        let (name, mut reference) = (CString::new(name).unwrap_or_default(), null_mut());
+        let (name, mut reference) = (text_of(name), null_mut());
         // SAFETY: as for textures.
         unsafe {
             let found = (call.cuModuleGetSurfRef)(&raw mut reference, module.0, name.as_ptr());

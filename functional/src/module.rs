@@ -2,7 +2,7 @@
 //!
 //! Several PTX modules can be loaded as one; names are resolved among them (`-rdc=true`).
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -297,15 +297,14 @@ impl Module {
     /// Gives machine code a place in memory, if it has none: that of a program, and of the kernels that it names, as it may launch
     /// them.
     pub fn place_code(&self, program: &Arc<Program>) {
-        let mut next = VecDeque::from([Arc::clone(program)]);
-        while let Some(program) = next.pop_front() {
-            if program.place_code() {
-                let externals = program.functions.iter().flat_map(|function| &function.source.externals);
-                let kernels = externals.filter(|external| self.is_kernel(&external.name));
-                // What cannot be bound is not launched.
-                next.extend(kernels.filter_map(|external| self.kernel(&external.name).ok()));
-            }
+        if !program.place_code() {
+            return;
         }
+        let externals = program.functions.iter().flat_map(|function| &function.source.externals);
+        let kernels = externals.filter(|external| self.is_kernel(&external.name));
+        // What cannot be bound is not launched.
+        let bound = kernels.filter_map(|external| self.kernel(&external.name).ok());
+        bound.for_each(|kernel| self.place_code(&kernel));
     }
 
     fn is_kernel(&self, name: &str) -> bool {

@@ -273,6 +273,21 @@ fn the_estimate_of_a_sweep_is_near_the_time_of_all_launches() {
 }
 
 #[test]
+fn the_estimate_of_a_launch_has_what_that_launches() {
+    let captured = Captured::nested();
+    let place = &captured.place;
+    assert_eq!(place.voltsim(&["plan", "--", "./launches"]).status, 0);
+    assert_eq!(place.voltsim(&["sweep", "plan.toml"]).status, 0);
+    let estimate: Value = serde_json::from_str(&place.read("plan.results/estimate.json")).unwrap();
+    let estimated = estimate["configurations"][0]["cycles"].as_f64().unwrap();
+    let timed = ["run", "--mode", "detailed", "--statistics", "all.json", "--", "./launches"];
+    assert_eq!(place.voltsim(&timed).status, 0);
+    let cycles = cycles(place, "all.json");
+    let (parent, all) = (cycles[0].1, cycles.iter().map(|it| it.1).sum::<u64>() as f64);
+    assert!((estimated / all - 1.0).abs() < 0.01 && all > 2.0 * parent as f64, "{estimated} of {all}");
+}
+
+#[test]
 fn a_sweep_times_only_what_the_estimate_needs_and_all_when_it_is_told_to() {
     let (captured, _) = planned();
     let place = &captured.place;

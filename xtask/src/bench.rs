@@ -4,7 +4,7 @@
 use crate::error::{Error, Result};
 use crate::programs::Extent;
 use crate::workspace::Workspace;
-use crate::{debian, files, process, programs};
+use crate::{debian, files, guided, process, programs};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -169,22 +169,25 @@ struct TimedLaunch {
     simulated_cycles: u64,
 }
 
-/// Measures `subject`, or the engine and the model, prints a table, and writes the rows to `json`.
-pub(crate) fn run(subject: Option<&Subject>, json: Option<&Path>) -> Result<()> {
+/// Measures `subject`, or the engine and the model, of a release or of the guided build, prints a table, and writes the rows to
+/// `json`.
+pub(crate) fn run(subject: Option<&Subject>, guided: bool, json: Option<&Path>) -> Result<()> {
     let workspace = Workspace::find();
-    if !workspace.build()? {
-        return Err(Error::Steps("release build".to_owned()));
-    }
+    let command = match guided {
+        true => guided::command(&workspace)?,
+        false if workspace.build()? => workspace.command(),
+        false => return Err(Error::Steps("release build".to_owned())),
+    };
     match subject {
-        Some(Subject::Peers { folder }) => write_json(&peers::run(&workspace, folder)?, json),
-        None => write_json(&engine_and_model(&workspace)?, json),
+        Some(Subject::Peers { folder }) => write_json(&peers::run(&workspace, command, folder)?, json),
+        None => write_json(&engine_and_model(&workspace, command)?, json),
     }
 }
 
 /// Runs every kernel in every mode, and prints a table.
-fn engine_and_model(workspace: &Workspace) -> Result<Vec<Row>> {
+fn engine_and_model(workspace: &Workspace, command: PathBuf) -> Result<Vec<Row>> {
     programs::set_up_and_compile(workspace, Extent::Usual)?;
-    let bench = Bench { command: workspace.command(), programs: programs::folder(workspace) };
+    let bench = Bench { command, programs: programs::folder(workspace) };
     let mut rows = Vec::new();
     let mut natives = HashMap::new();
     println!(

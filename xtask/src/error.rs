@@ -31,6 +31,10 @@ pub(crate) enum Error {
     Outside(String),
     #[error("the tests are not there: give a clone of the repository with --{0}")]
     NoCheckout(&'static str),
+    #[error("{path} is not there: rustup component add llvm-tools")]
+    NoProfileTool { path: PathBuf },
+    #[error("{path} is not there: cargo xtask guided")]
+    NotGuided { path: PathBuf },
     #[error("{0} failed")]
     Steps(String),
     #[error("in CI nothing may be left out: {0}")]

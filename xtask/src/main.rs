@@ -12,6 +12,7 @@ mod correlate;
 mod debian;
 mod error;
 mod files;
+mod guided;
 mod micro;
 mod process;
 mod programs;
@@ -43,6 +44,9 @@ enum Task {
         #[arg(long)]
         long: bool,
     },
+    /// Build the command and the libraries into target/guided, compiled with a profile of what they execute: the timing model is
+    /// faster so.
+    Guided,
     /// Run the tests of other projects that use CUDA on the simulator.
     Clients(clients::Arguments),
     /// Compare the front end with ptxas 11.8, 12.9 and 13.5: which instructions there are, from which target and version on.
@@ -59,6 +63,9 @@ enum Task {
     Bench {
         #[command(subcommand)]
         subject: Option<bench::Subject>,
+        /// Measure what `cargo xtask guided` has built.
+        #[arg(long, global = true)]
+        guided: bool,
         /// Also write the rows to this file.
         #[arg(long, value_name = "FILE", global = true)]
         json: Option<PathBuf>,
@@ -72,10 +79,11 @@ fn main() -> ExitCode {
             let suite = filter.as_deref().and_then(clients::run_by_name);
             suite.unwrap_or_else(|| test::run(filter.as_deref()))
         }
+        Task::Guided => guided::run(),
         Task::Clients(arguments) => clients::run(&arguments),
         Task::Agree { subjects } => agree::run(&subjects),
         Task::Correlate(arguments) => correlate::run(&arguments),
-        Task::Bench { subject, json } => bench::run(subject.as_ref(), json.as_deref()),
+        Task::Bench { subject, guided, json } => bench::run(subject.as_ref(), guided, json.as_deref()),
         Task::Micro(arguments) => micro::run(&arguments),
         Task::Programs { long } => {
             let extent = if long { Extent::Long } else { Extent::Usual };

@@ -3,9 +3,12 @@
 use crate::error::Result;
 use crate::process;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use voltsim_tests::catalogue;
+
+/// Cargo's profile for builds that are guided by what programs execute, and its folder's name.
+pub(crate) const GUIDED: &str = "guided";
 
 pub(crate) struct Workspace {
     /// Root of the checkout.
@@ -40,12 +43,26 @@ impl Workspace {
 
     /// Builds what users run: the command and the libraries.
     pub(crate) fn build(&self) -> Result<bool> {
-        let locked: &[&str] = if is_ci() { &["--locked"] } else { &[] };
-        let mut build = self.cargo(&["build", "--release", "--workspace"]);
+        process::shown(self.build_command().arg("--release"))
+    }
+
+    /// The same with another of the compiler's code generation options, into a folder of `target`.
+    pub(crate) fn build_guided(&self, target: &Path, option: &str) -> Result<bool> {
+        let mut build = self.build_command();
+        // Flags of the environment would take the place of all that are configured.
+        build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+        build.args(["--profile", GUIDED]).arg("--target-dir").arg(target);
+        build.arg("--config").arg(format!("target.'cfg(all())'.rustflags = ['-C', {option:?}]"));
+        process::shown(&mut build)
+    }
+
+    fn build_command(&self) -> Command {
+        let mut build = self.cargo(&["build", "--workspace"]);
         for tests in ["xtask", "voltsim-tests", "isa-oracle"] {
             build.args(["--exclude", tests]);
         }
-        process::shown(build.args(locked))
+        build.args(is_ci().then_some("--locked"));
+        build
     }
 
     /// Cargo in this checkout.

@@ -78,12 +78,12 @@ impl Figures {
     }
 }
 
-/// Builds the programs, runs everything in turn, and prints a table.
-pub(super) fn run(workspace: &Workspace, folder: &Path) -> Result<Report> {
+/// Builds the programs, runs everything in turn, and prints a table. Voltsim is that of `command`.
+pub(super) fn run(workspace: &Workspace, command: PathBuf, folder: &Path) -> Result<Report> {
     let work = workspace.target.join("peers");
     let toolchain = Toolchain::set_up(workspace)?;
     let [ptxas, ..] = &toolchain.assemblers;
-    let installation = Installation::find(folder, ptxas, workspace.command(), &work)?;
+    let installation = Installation::find(folder, ptxas, command.clone(), &work)?;
     if !debian::is_present("clang-16") {
         return Err(Error::Peer {
             folder: "/usr/bin".into(),
@@ -96,10 +96,10 @@ pub(super) fn run(workspace: &Workspace, folder: &Path) -> Result<Report> {
     let programs = work.join("programs");
     programs::compile(workspace, chosen, &programs)?;
     let gpu = work.join("titan-v-of-gpgpu-sim.toml");
-    let mut import = Command::new(workspace.command());
+    let mut import = Command::new(&command);
     let text = process::quiet(import.args(["config", "import"]).arg(&installation.options))?;
     fs::write(&gpu, text).map_err(Error::file(&gpu))?;
-    let peers = Peers { voltsim: workspace.command(), installation, programs, work, gpu };
+    let peers = Peers { voltsim: command, installation, programs, work, gpu };
     let mut report = Report { rows: Vec::new(), refused: Vec::new() };
     println!(
         "{:<31} {:<10} {:>8} {:>10} {:>10} {:>9} {:>10} {:>7}",

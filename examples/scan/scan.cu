@@ -1,6 +1,7 @@
 // Running sums of an array of any length, in three kernels: each block scans its part, the blocks' totals are scanned,
 // and each block adds what lies before it.
 #include "check.h"
+#include "time_native.h"
 
 constexpr int threads = 256;
 
@@ -42,8 +43,9 @@ static void scan(const int *in, int *out, int count) {
     CHECK_KERNEL();
 }
 
-int main() {
-    for (int count : {1, 255, 256, 257, 5000, 200000}) {
+int main(int argc, char **argv) {
+    const int largest = size_argument(argc, argv, 200000);
+    for (int count : {1, 255, 256, 257, 5000, largest}) {
         std::vector<int> values = random_values<int>(count, -100, 100), wanted(count);
         int sum = 0;
         for (int i = 0; i < count; ++i) wanted[i] = sum += values[i];

@@ -48,6 +48,7 @@ fn launch(launch: &LaunchRecord) -> Value {
         "shared": launch.shared,
         "extrapolated": launch.simulated.is_some(),
         "simulated_cycles": launch.simulated_cycles(),
+        "unsure_cycles": launch.unsure_cycles(),
     });
     with(about, counts(&launch.counters, &launch.channels))
 }

@@ -95,12 +95,19 @@ pub struct Simulated {
     pub cycles: u64,
     /// Instructions that their warps issued.
     pub warp_instructions: u64,
+    /// Core cycles by which those of the whole launch may be off.
+    pub unsure: u64,
 }
 
 impl LaunchRecord {
     /// Core cycles of it that were simulated.
     pub fn simulated_cycles(&self) -> u64 {
         self.simulated.map_or(self.cycles, |simulated| simulated.cycles)
+    }
+
+    /// Core cycles by which it may be off.
+    pub fn unsure_cycles(&self) -> u64 {
+        self.simulated.map_or(0, |simulated| simulated.unsure)
     }
 }
 
@@ -347,15 +354,21 @@ mod tests {
     #[test]
     fn a_launch_that_was_extrapolated_says_so_with_both_numbers_of_cycles() {
         let mut report = Report::new("tiny");
-        let simulated = Some(Simulated { ctas: 1, cycles: 60, warp_instructions: 25 });
+        let simulated = Some(Simulated { ctas: 1, cycles: 60, warp_instructions: 25, unsure: 3 });
         report.add(LaunchRecord { simulated, ..launch(1, 0) });
         let value: Value = serde_json::from_str(&report.text(Format::Json)).unwrap();
         let launch = &value["launches"][0];
         assert_eq!((&launch["cycles"], &launch["simulated_cycles"]), (&Value::from(100), &Value::from(60)));
-        assert_eq!(launch["extrapolated"], true);
+        assert_eq!(
+            (&launch["extrapolated"], &launch["unsure_cycles"]),
+            (&Value::from(true), &Value::from(3))
+        );
         assert!(report.text(Format::Csv).contains(",100,50,false,60,1,"));
         let text = report.text(Format::Text);
-        assert!(text.contains(": 100 cycles, extrapolated from 60 of its first 1 CTAs\n"), "{text}");
+        assert!(
+            text.contains(": 100 cycles, 3 more or less, extrapolated from 60 of its first 1 CTAs\n"),
+            "{text}"
+        );
         assert!(report.summary().contains("100 cycles (60 simulated)"), "{}", report.summary());
     }
 

@@ -11,8 +11,8 @@ pub(super) fn write(report: &Report) -> String {
     for launch in &report.launches {
         let (grid, block) = (size(launch.grid), size(launch.block));
         let beside = if launch.shared { ", beside others" } else { "" };
-        let from = launch.simulated.map_or_else(String::new, |Simulated { ctas, cycles, .. }| {
-            format!(", extrapolated from {cycles} of its first {ctas} CTAs")
+        let from = launch.simulated.map_or_else(String::new, |Simulated { ctas, cycles, unsure, .. }| {
+            format!(", {unsure} more or less, extrapolated from {cycles} of its first {ctas} CTAs")
         });
         let _ = writeln!(
             text,

@@ -52,6 +52,20 @@ fn beside_the_whole(script: fn(u32) -> Script, ctas: u32, counters: &[&str]) -> 
     (off, cost, record)
 }
 
+/// By how much a record says that its cycles may be off, per cent.
+fn unsure(record: &LaunchRecord) -> f64 {
+    record.unsure_cycles() as f64 / record.cycles as f64 * 100.0
+}
+
+#[test]
+fn an_extrapolated_launch_says_how_far_it_may_be_off() {
+    let (off, _, steady) = beside_the_whole(sums, 650, &[]);
+    assert!(off.abs() <= unsure(&steady) && unsure(&steady) < 1.0, "{off} %, {} %", unsure(&steady));
+    let (off, _, memory) = beside_the_whole(stream, 3000, &[]);
+    assert!(off.abs() <= unsure(&memory) && unsure(&memory) < 5.0, "{off} %, {} %", unsure(&memory));
+    assert!(unsure(&steady) < unsure(&memory));
+}
+
 #[test]
 fn arithmetic_is_extrapolated_within_two_per_cent() {
     let (off, cost, record) = beside_the_whole(sums, 650, &["sm.warp_instructions", "gpu.cycles"]);

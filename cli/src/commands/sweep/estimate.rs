@@ -34,7 +34,8 @@ struct Total {
     device_copies: u64,
     /// Of all fills, one after the other.
     fills: u64,
-    /// How far that may be off, as a part of it: by how much launches may take other times than those that stand for them.
+    /// How far that may be off, as a part of it: by how much launches may take other times than those that stand for
+    /// them, and these than what was extrapolated.
     bound: f64,
     /// Cycles that were simulated for it.
     timed: u64,
@@ -79,6 +80,15 @@ fn transfer(gpu: &mut Gpu, bytes: u64, is_copy: bool) -> Result<(), LaunchError>
     gpu.transfer(Transfer { to: Rows::row(0, bytes), from }, 0, &mut ()).map(drop)
 }
 
+impl Part {
+    /// Adds to its bound how far those that were timed may be off, for all that they stand for.
+    fn add_unsure(&mut self) {
+        let of = |count: fn(&Timed) -> u64| self.timed.iter().map(count).sum::<u64>() as f64;
+        let [cycles, unsure] = [of(|timed| timed.cycles), of(|timed| timed.unsure_cycles)];
+        self.bound += unsure / cycles.max(1.0) * self.cycles;
+    }
+}
+
 impl Total {
     fn new(plan: &Plan, jobs: &Jobs, number: usize, chosen: &BTreeSet<usize>) -> Result<Total, Failure> {
         let families = jobs.families(plan, number, chosen)?;
@@ -98,6 +108,7 @@ impl Total {
                 }
             }
         }
+        groups.iter_mut().for_each(Part::add_unsure);
         let work = families.iter().flat_map(|family| &family.portions).map(Portion::work);
         let (all, timed) = work.fold((0.0, 0.0), |sum, work| (sum.0 + work.0, sum.1 + work.1));
         let gpu = jobs.specs.get(number);

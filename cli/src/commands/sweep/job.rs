@@ -49,6 +49,8 @@ pub(super) struct Timed {
     pub(super) cycles: u64,
     /// Those of them that were simulated.
     pub(super) simulated_cycles: u64,
+    /// Cycles by which it may be off, if not all were simulated.
+    pub(super) unsure_cycles: u64,
 }
 
 /// A job, by number, with what it has found out if it was chosen.
@@ -215,6 +217,7 @@ impl Job {
             launch: one.launch,
             cycles: one.cycles + other.cycles,
             simulated_cycles: one.simulated_cycles + other.simulated_cycles,
+            unsure_cycles: one.unsure_cycles + other.unsure_cycles,
         });
         whole.ok_or_else(|| wrong(&"it does not have the launch"))
     }

@@ -6,8 +6,9 @@
 //!
 //! The first wave tells how long one takes. From its end on the IPC of windows is looked at that together are as long, so that all
 //! that a CTA does is in them, and the first wave, which finds cold caches, is not. What CTAs that are left out take and count is that
-//! of a stretch of time after these windows, by warp instructions: CTAs that end are fewer than instructions, and end in waves. It is
-//! not that of the windows themselves: they were chosen for having no refresh and no burst of writes in them.
+//! of a stretch of time after these windows. It is not that of the windows themselves: they were chosen for having no refresh and no
+//! burst of writes in them. The stretch ends where its warp instructions are as many as those of the CTAs that have ended in it: where
+//! warps wait for memory, instructions come in bursts, and CTAs end in waves.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -34,6 +35,18 @@ const AT_EASE: f64 = 0.2;
 
 /// The part of the time so far that a stable launch is measured for, unless a wave takes longer: one over it.
 const MEASURED: u64 = 3;
+
+/// The part of its instructions by which what is measured may be out of step with the CTAs that end.
+const IN_STEP: f64 = 0.005;
+
+/// The standard error, as a part of what is measured, that will do.
+const STEADY: f64 = 0.01;
+
+/// Standard errors of so many pieces by which 99 % of estimates are off at most (Student's t, five degrees of freedom).
+const CONFIDENCE: f64 = 4.03;
+
+/// Pieces of a stretch of which the standard error is that of their mean.
+const PIECES: usize = 6;
 
 /// When a launch is taken to go on as it has.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -120,13 +133,13 @@ struct Watch {
     /// Core cycles of a window.
     window: u64,
     stretch: Stretch,
-    /// It was stable: now it is measured.
-    is_measured: bool,
+    /// It was stable, and is measured for so many core cycles at least, and at most.
+    measured_for: Option<[u64; 2]>,
 }
 
 impl Watch {
     fn new(wave: u64, stability: &Stability) -> Watch {
-        Watch { wave, stability: *stability, window: GLANCE, stretch: Stretch::default(), is_measured: false }
+        Watch { wave, stability: *stability, window: GLANCE, stretch: Stretch::default(), measured_for: None }
     }
 
     /// Whether there may still be CTAs to be left out of the launch.
@@ -144,67 +157,135 @@ impl Watch {
             return false;
         };
         let Watch { stability: Stability { windows, deviation }, stretch, .. } = self;
-        if stretch.0.is_empty() {
+        if stretch.ends.is_empty() {
             self.window = ((now - launch.ready) / u64::from(*windows).max(1)).max(1);
         }
-        stretch.0.push_back(Sample { cycle: now, totals: session.totals(now) });
-        if self.is_measured || stretch.0.len() <= *windows as usize {
-            return self.is_measured;
+        let totals = session.totals(now);
+        let instructions = totals.sm.activity.warp_instructions;
+        let sample = Sample { mark: Mark { cycle: now, instructions, ctas_ended: launch.ended }, totals };
+        if let Some(lengths) = self.measured_for {
+            return stretch.measure(sample, lengths, launch.mean_instructions());
+        }
+        stretch.ends.push_back(sample);
+        if stretch.ends.len() <= *windows as usize {
+            return false;
         }
         let to_come = launch.mean_instructions() * launch.ctas_to_start() as f64;
         let gpu = &session.epochs.gpu.spec;
         let stable = stretch.deviation() <= *deviation
             && (stretch.leaves_l2_as_it_is(to_come, gpu) || stretch.leaves_dram_at_ease(gpu));
         if stable {
-            stretch.0.drain(..*windows as usize);
-            self.is_measured = true;
-            self.window = (self.window * u64::from(*windows)).max((now - launch.start) / MEASURED);
+            stretch.ends.drain(..*windows as usize);
+            stretch.marks.extend(stretch.ends.front().map(|sample| sample.mark));
+            let (wave, before) = (self.window * u64::from(*windows), now - launch.start);
+            let shortest = wave.max(before / MEASURED);
+            self.measured_for = Some([shortest, before.max(2 * shortest)]);
         } else {
-            stretch.0.pop_front();
+            stretch.ends.pop_front();
         }
         false
     }
 }
 
-/// What was counted up to a core cycle.
-struct Sample {
+/// How far a launch was at a core cycle.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
     cycle: u64,
-    totals: Totals,
+    instructions: u64,
+    ctas_ended: u64,
 }
 
-impl Sample {
-    fn instructions(&self) -> u64 {
-        self.totals.sm.activity.warp_instructions
+impl Mark {
+    /// How far instructions since another mark are from those of the CTAs that have ended since, as a part of them, if a CTA has so
+    /// many on average.
+    fn out_of_step(&self, since: &Mark, mean: f64) -> f64 {
+        let instructions = (self.instructions - since.instructions) as f64;
+        let of_ended = (self.ctas_ended - since.ctas_ended) as f64 * mean;
+        (instructions - of_ended).abs() / instructions.max(1.0)
     }
 }
 
-/// A stretch of time, as the ends of its windows.
+/// What was counted up to a core cycle.
+struct Sample {
+    mark: Mark,
+    totals: Totals,
+}
+
+/// Standard deviation of values over their mean.
+fn deviation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64;
+    variance.sqrt() / mean
+}
+
+/// A stretch of time.
 #[derive(Default)]
-struct Stretch(VecDeque<Sample>);
+struct Stretch {
+    /// Ends of its windows, or its own.
+    ends: VecDeque<Sample>,
+    /// Where it was while it was measured.
+    marks: Vec<Mark>,
+}
 
 impl Stretch {
     /// Standard deviation of the windows' IPC over its mean.
     fn deviation(&self) -> f64 {
-        let windows = self.0.iter().zip(self.0.iter().skip(1));
+        let marks = self.ends.iter().map(|sample| sample.mark);
+        let windows = marks.clone().zip(marks.skip(1));
         let ipc = windows.map(|(from, to)| {
-            (to.instructions() - from.instructions()) as f64 / (to.cycle - from.cycle).max(1) as f64
+            (to.instructions - from.instructions) as f64 / (to.cycle - from.cycle).max(1) as f64
         });
-        let ipc: Vec<f64> = ipc.collect();
-        let mean = ipc.iter().sum::<f64>() / ipc.len() as f64;
-        let variance = ipc.iter().map(|ipc| (ipc - mean).powi(2)).sum::<f64>() / ipc.len() as f64;
-        variance.sqrt() / mean
+        deviation(&ipc.collect::<Vec<_>>())
+    }
+
+    /// It goes on to this sample, and ends here if it is long enough and not more out of step than where it ended before. Says whether
+    /// it will do as it is.
+    fn measure(&mut self, sample: Sample, [shortest, longest]: [u64; 2], mean: f64) -> bool {
+        self.marks.push(sample.mark);
+        let Some(first) = self.marks.first().copied() else { return false };
+        let length = sample.mark.cycle - first.cycle;
+        if length < shortest {
+            return false;
+        }
+        let out_of_step = |end: &Sample| end.mark.out_of_step(&first, mean).max(IN_STEP);
+        let own = out_of_step(&sample);
+        if self.ends.get(1).is_none_or(|end| own <= out_of_step(end)) {
+            self.ends.truncate(1);
+            self.ends.push_back(sample);
+        }
+        length >= longest || (own <= IN_STEP && self.standard_error() <= STEADY)
+    }
+
+    /// By how much what was measured may be off, as a part of it: the standard error of the mean speed of its pieces, in instructions
+    /// or in CTAs that end, whichever is steadier.
+    fn standard_error(&self) -> f64 {
+        let end = self.ends.back().map_or(0, |end| end.mark.cycle);
+        let marks = &self.marks[..self.marks.partition_point(|mark| mark.cycle <= end)];
+        let pieces = PIECES.min(marks.len().saturating_sub(1));
+        if pieces < 2 {
+            return 1.0;
+        }
+        let mark = |piece: usize| &marks[piece * (marks.len() - 1) / pieces];
+        let error = |count: fn(&Mark) -> u64| {
+            let speed = |piece: usize| {
+                let (from, to) = (mark(piece), mark(piece + 1));
+                (count(to) - count(from)) as f64 / (to.cycle - from.cycle).max(1) as f64
+            };
+            deviation(&(0..pieces).map(speed).collect::<Vec<_>>()) / (pieces as f64 - 1.0).sqrt()
+        };
+        error(|mark| mark.instructions).min(error(|mark| mark.ctas_ended))
     }
 
     /// Counts of the whole stretch, and how often as many instructions as in it are in so many.
     fn repeated(&self, instructions: f64) -> Option<(Counts, f64)> {
-        let (first, last) = (self.0.front()?, self.0.back()?);
-        let counted = (last.instructions() - first.instructions()) as f64;
+        let (first, last) = (self.ends.front()?, self.ends.back()?);
+        let counted = (last.mark.instructions - first.mark.instructions) as f64;
         Some((last.totals.since(&first.totals), instructions / counted.max(1.0)))
     }
 
     /// What channels of DRAM have counted meanwhile.
     fn channels(&self) -> Vec<ChannelCounts> {
-        let ends = self.0.front().zip(self.0.back());
+        let ends = self.ends.front().zip(self.ends.back());
         ends.map_or_else(Vec::new, |(first, last)| last.totals.channels_since(&first.totals))
     }
 
@@ -243,12 +324,14 @@ impl Stretch {
             Kind::Most => (*counter, *value),
             Kind::Sum | Kind::Part => (*counter, value + more(*count)),
         });
+        let extrapolated = more(value(&counts, "gpu.cycles").unwrap_or(0));
+        let unsure = (CONFIDENCE * self.standard_error() * extrapolated as f64).round() as u64;
         LaunchRecord {
-            cycles: cycles + more(value(&counts, "gpu.cycles").unwrap_or(0)),
+            cycles: cycles + extrapolated,
             warp_instructions: warp_instructions + instructions.round() as u64,
             counters: counters.collect(),
             channels,
-            simulated: Some(Simulated { ctas, cycles, warp_instructions }),
+            simulated: Some(Simulated { ctas, cycles, warp_instructions, unsure }),
             ..record
         }
     }

@@ -46,6 +46,7 @@ pub(crate) fn run() -> Result<()> {
     let tool = profile_tool()?;
     programs::set_up_and_compile(&workspace, Extent::Usual)?;
     let instrumented = workspace.target.join("instrumented");
+    // Where what runs while it is compiled, build scripts and macros, leaves its counts.
     let noise = instrumented.join("build");
     println!("compiling with counters, into {}", instrumented.display());
     built(workspace.build_guided(&instrumented, &format!("profile-generate={}", noise.display()))?)?;

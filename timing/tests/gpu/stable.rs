@@ -64,6 +64,10 @@ fn an_extrapolated_launch_says_how_far_it_may_be_off() {
     let (off, _, memory) = beside_the_whole(stream, 3000, &[]);
     assert!(off.abs() <= unsure(&memory) && unsure(&memory) < 5.0, "{off} %, {} %", unsure(&memory));
     assert!(unsure(&steady) < unsure(&memory));
+    // Also where it was looked at only once a wave whether it was stable.
+    let seldom = Stability { windows: 2, ..STABILITY };
+    let record = small().launch_until_stable(&sums(650), &seldom, &mut ()).unwrap();
+    assert!(record.simulated.is_some() && unsure(&record) < 2.0, "{} %", unsure(&record));
 }
 
 #[test]

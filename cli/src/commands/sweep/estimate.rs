@@ -35,7 +35,7 @@ struct Total {
     /// Of all fills, one after the other.
     fills: u64,
     /// How far that may be off, as a part of it: by how much launches may take other times than those that stand for
-    /// them, and these than what was extrapolated.
+    /// them, and these other ones than were extrapolated.
     bound: f64,
     /// Cycles that were simulated for it.
     timed: u64,
@@ -176,5 +176,21 @@ impl Estimate {
             }
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_unsure_of_a_launch_is_so_of_all_that_it_stands_for() {
+        let timed = Timed { launch: 1, cycles: 100, simulated_cycles: 50, unsure_cycles: 5 };
+        let mut part = Part { launches: 3, cycles: 300.0, bound: 2.0, timed: vec![timed], ..Part::default() };
+        part.add_unsure();
+        assert_eq!(part.bound, 17.0);
+        let mut untimed = Part { cycles: 300.0, bound: 2.0, ..Part::default() };
+        untimed.add_unsure();
+        assert_eq!(untimed.bound, 2.0);
     }
 }

@@ -33,7 +33,7 @@ const GROWTH: f64 = 0.05;
 /// The part of what DRAM's data buses can move up to which hardly any access waits for others.
 const AT_EASE: f64 = 0.2;
 
-/// The part of the time so far that a stable launch is measured for, unless a wave takes longer: one over it.
+/// The part of the time so far that a stable launch is measured for at least, unless a wave takes longer: one over it.
 const MEASURED: u64 = 3;
 
 /// The part of its instructions by which what is measured may be out of step with the CTAs that end.
@@ -179,6 +179,8 @@ impl Watch {
             stretch.marks.extend(stretch.ends.front().map(|sample| sample.mark));
             let (wave, before) = (self.window * u64::from(*windows), now - launch.start);
             let shortest = wave.max(before / MEASURED);
+            // Of few windows there would be too few pieces.
+            self.window = self.window.min(shortest / PIECES as u64).max(1);
             self.measured_for = Some([shortest, before.max(2 * shortest)]);
         } else {
             stretch.ends.pop_front();

@@ -1,7 +1,8 @@
-//! The rule of ARCHITECTURE.md on which crate may depend on which.
+//! The rule of ARCHITECTURE.md on which crate may depend on which, and that cargo compiles what they depend on once.
 
 #![allow(clippy::expect_used, reason = "helpers of tests, where a panic is the report")]
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -79,5 +80,49 @@ fn nothing_depends_on_the_command_the_suites_or_the_fronts() {
             from == to || shares_catalogue || !["cli", "tests", "xtask"].contains(&to.as_str()),
             "{name} depends on {dependency}"
         );
+    }
+}
+
+/// The features with which each crate that these options of `cargo tree` name, or that those depend on, is compiled for the
+/// machine; those of procedural macros are left out.
+fn features(options: &[&str]) -> BTreeMap<String, String> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--offline",
+            "--edges",
+            "normal,no-proc-macro",
+            "--prefix",
+            "none",
+            "--format",
+            "{p}|{f}",
+        ])
+        .args(options)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("cargo tree is text");
+    let line = |line: &str| {
+        let (package, features) = line.trim_end_matches(" (*)").split_once('|')?;
+        Some((package.to_owned(), features.to_owned()))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+#[test]
+fn the_command_and_the_libraries_and_the_tests_share_what_is_compiled() {
+    let libraries = features(&["--package", "cudart-shim"]);
+    assert!(libraries.keys().any(|package| package.starts_with("functional ")), "{libraries:?}");
+    for others in [["--package", "voltsim"].as_slice(), &["--workspace"]] {
+        let others = features(others);
+        for (package, own) in &libraries {
+            let same = others.get(package).is_none_or(|other| own == other);
+            assert!(
+                same,
+                "{package} is compiled twice, with {own} and {:?}: cudart-shim/features brings them together",
+                others[package]
+            );
+        }
     }
 }

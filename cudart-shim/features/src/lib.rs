@@ -1,2 +1,3 @@
 //! Nothing but its dependencies: cargo compiles a dependency once for each set of features, and all that depends on it. The
-//! tests build the libraries alone; with the features here that is what `cargo test --workspace` has compiled already.
+//! libraries are built alone, by the command and by the tests; with the features here that is what has been compiled for the
+//! command, and by `cargo test --workspace`, already.

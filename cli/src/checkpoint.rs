@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 
 use crate::commands::empty_folder;
 use crate::failure::Failure;
-use crate::program::absolute;
+use crate::program::{self, absolute};
 use crate::supervise;
 
 /// Exit status of a run that succeeded but was not saved, or did not go on from its checkpoint.
@@ -51,6 +51,7 @@ impl Options {
     pub(crate) fn run(&self, mut command: Command, resumed: Option<&Path>) -> Result<ExitCode, Failure> {
         keep_addresses();
         self.set(&mut command)?;
+        program::preload(&mut command, library_folder::THREADS)?;
         let outcome =
             NamedTempFile::new().map_err(|error| Failure::new(format_args!("no temporary file: {error}")))?;
         if let Some(file) = resumed {

@@ -181,6 +181,19 @@ pub(crate) fn find(program: &Path, environment: Option<&Environment>) -> Option<
     folders.map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
 }
 
+/// Has one more library of ours loaded before a program, if it can be loaded behind that.
+pub(crate) fn preload(command: &mut Command, library: &str) -> Result<(), Failure> {
+    let program = PathBuf::from(command.get_program());
+    if let Ok(file) = ImageFile::open(&program)
+        && let Ok(Image::Host(host)) = file.image()
+        && must_come_first(&host).map_err(|error| Failure::in_file(&program, error))?
+    {
+        return Ok(());
+    }
+    libraries::prepend(command, "LD_PRELOAD", libraries::folder()?.join(library).as_os_str());
+    Ok(())
+}
+
 /// Libraries that must be loaded first because the search path alone would not do: for what the program opens itself by
 /// path, where the file names folders of its own (`DT_RPATH` comes before `LD_LIBRARY_PATH`), and where the runtime is part
 /// of the file.

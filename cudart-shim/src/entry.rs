@@ -1,5 +1,6 @@
 //! The wrapper around every API function: no panic crosses the ABI, each call is logged, counted, and its error kept.
 
+use crate::checkpoint;
 use crate::error::{self, Error, Result};
 use crate::error_log;
 use crate::log::{self, Arguments};
@@ -91,6 +92,7 @@ pub(crate) fn value<T: fmt::Debug>(
 fn guarded<T>(name: &'static str, body: impl FnOnce() -> T) -> Option<T> {
     let number = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
     CALL.set((name, number));
+    let _turn = checkpoint::turn(name);
     // A body that panics may leave the data it worked on half changed, but every lock of ours is released.
     let result = catch_unwind(AssertUnwindSafe(body));
     if result.is_err() {

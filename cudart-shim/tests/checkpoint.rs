@@ -5,7 +5,7 @@
 mod common;
 
 use common::steps::{LAUNCHES, Place, command, compiled, steps, text};
-use saved_run::{About, Digest, SavedRun, State, StepWriter, differences};
+use saved_run::{About, Digest, SavedRun, State, StepWriter, Turns, differences};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;
@@ -293,8 +293,8 @@ fn a_checkpoint_of_another_build_is_refused_by_name() {
     let saved = SavedRun::open(Path::new(&file)).expect("a checkpoint");
     let about = saved.about().expect("whose it is");
     let other = About { engine: Digest::of(b"another build"), ..about.clone() };
-    let (models, kernels) = (&BTreeMap::new(), &BTreeMap::new());
-    let state = State { about: &other, devices: &[], memories: &[], models, kernels, launch: None };
+    let (models, kernels, turns) = (&BTreeMap::new(), &BTreeMap::new(), &Turns::default());
+    let state = State { about: &other, devices: &[], memories: &[], models, kernels, launch: None, turns };
     let mut steps = StepWriter::in_folder(place.folder.path()).expect("a folder");
     saved_run::write(Path::new(&file), &mut steps, state, None).expect("it is written");
     let said = place.refusal(&file, &[], &[]);

@@ -21,10 +21,11 @@ use voltsim_checkpoint::journal::{JournalError, JournalReader, JournalWriter};
 use crate::about::About;
 use crate::pages::Pages;
 use crate::section::{
-    ABOUT, ALL, DEVICES, KERNELS, LAUNCH, STEPS, Section, memory_of, model_of, model_schema, version_of,
-    version_of_model,
+    ABOUT, ALL, DEVICES, KERNELS, LAUNCH, STEPS, Section, TURNS, memory_of, model_of, model_schema,
+    version_of, version_of_model,
 };
 use crate::step::{Address, Step};
+use crate::turns::Turns;
 
 /// Bytes that a section's values may take in memory.
 pub(crate) const LIMIT: usize = 1 << 32;
@@ -88,6 +89,8 @@ pub struct State<'a> {
     pub kernels: &'a BTreeMap<String, KernelCounts>,
     /// The launch that has begun, if one has.
     pub launch: Option<&'a BegunLaunch>,
+    /// In which order threads have made calls, as far as it is known.
+    pub turns: &'a Turns,
 }
 
 /// What launches of a kernel have executed.
@@ -214,9 +217,9 @@ pub fn write(
     state: State<'_>,
     mut series: Option<&mut BTreeMap<u64, Series>>,
 ) -> Result<(), SavedError> {
-    let State { about, devices, memories, models, kernels, launch } = state;
+    let State { about, devices, memories, models, kernels, launch, turns } = state;
     let mut writer = FileWriter::create(file, sections(devices.len(), models.len()))?;
-    write_values(&mut writer, (about, devices, kernels, launch), models)?;
+    write_values(&mut writer, (about, devices, kernels, launch, turns), models)?;
     steps.write_to(&mut writer)?;
     for (device, memory) in devices.iter().zip(memories) {
         let touched = memory.touched(&device.memory.allocations);
@@ -247,12 +250,12 @@ pub(crate) fn sections(devices: usize, models: usize) -> usize {
 
 /// What is in a file beside steps, models and memories.
 pub(crate) type Values<'a> =
-    (&'a About, &'a [DeviceState], &'a BTreeMap<String, KernelCounts>, Option<&'a BegunLaunch>);
+    (&'a About, &'a [DeviceState], &'a BTreeMap<String, KernelCounts>, Option<&'a BegunLaunch>, &'a Turns);
 
 /// Adds all sections but for steps and memories.
 pub(crate) fn write_values(
     writer: &mut FileWriter,
-    (about, devices, kernels, launch): Values<'_>,
+    (about, devices, kernels, launch, turns): Values<'_>,
     models: &BTreeMap<u64, ModelState>,
 ) -> Result<(), SavedError> {
     for (section, bytes) in [
@@ -260,6 +263,7 @@ pub(crate) fn write_values(
         (DEVICES, encode(DEVICES.name, devices)?),
         (KERNELS, encode(KERNELS.name, kernels)?),
         (LAUNCH, encode(LAUNCH.name, &launch)?),
+        (TURNS, encode(TURNS.name, turns)?),
     ] {
         writer.begin(section.name, section.schema())?;
         writer.append(&bytes)?;
@@ -297,6 +301,7 @@ impl SavedRun {
         self.about()?;
         self.counts()?;
         self.launch()?;
+        self.turns()?;
         self.steps()?.try_for_each(|step| step.map(drop))?;
         for device in self.devices()? {
             self.model(device.number)?;
@@ -346,6 +351,14 @@ impl SavedRun {
     /// The launch that has begun, if one has.
     pub fn launch(&self) -> Result<Option<BegunLaunch>, SavedError> {
         self.value(LAUNCH)
+    }
+
+    /// In which order threads have made calls, as far as it is known.
+    pub fn turns(&self) -> Result<Turns, SavedError> {
+        match self.file.frame()?.length(TURNS.name) {
+            Some(_) => self.value(TURNS),
+            None => Ok(Turns::default()),
+        }
     }
 
     /// The steps, in the order in which they were done.

@@ -12,6 +12,7 @@ mod pages;
 mod point;
 mod section;
 mod step;
+mod turns;
 
 pub use about::{About, Foreign};
 pub use difference::{Unreadable, differences};
@@ -21,4 +22,5 @@ pub use file::{
 };
 pub use point::{BadPoint, Inside, Point, Window};
 pub use step::{Address, Arguments, Asked, Digest, End, Outcome, Step};
+pub use turns::{Run, Turns};
 pub use voltsim_checkpoint::image::Series;

@@ -18,6 +18,7 @@ mod place;
 mod recorder;
 mod resumer;
 mod shadow;
+mod turns;
 
 use crate::environment;
 use crate::error::Error;
@@ -32,12 +33,14 @@ use outcome::Before;
 use parking_lot::Mutex;
 use recorder::Recorder;
 use resumer::Resumer;
-use saved_run::{Asked, Outcome, Step};
+use saved_run::{Asked, Outcome, Step, Turns};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::{fmt, fs};
 use stream_engine::Context;
+use turns::Order;
+pub(crate) use turns::Turn;
 
 /// What a process does about checkpoints.
 pub(crate) struct Checkpoints {
@@ -46,6 +49,8 @@ pub(crate) struct Checkpoints {
     /// Some step is yet to be recorded, or left out.
     active: AtomicBool,
     phase: Mutex<Phase>,
+    /// The order of calls, where threads are told apart.
+    order: Option<Order>,
 }
 
 /// What is yet to be done.
@@ -99,10 +104,12 @@ impl Checkpoints {
     pub(crate) fn from_environment() -> Result<Option<Checkpoints>, Refused> {
         let resumer = environment::variable("VOLTSIM_RESUME").map(|file| Resumer::open(Path::new(&file)));
         let resumer = resumer.transpose()?;
+        let saved_turns = resumer.as_ref().map_or_else(|| Ok(Turns::default()), Resumer::turns)?;
         let phase = Phase { resumer, recorder: Recorder::from_environment()?, refused: false };
         Ok(phase.is_active().then(|| Checkpoints {
             steps: AtomicU64::new(0),
             active: AtomicBool::new(true),
+            order: Order::new(saved_turns, phase.recorder.is_some()),
             phase: Mutex::new(phase),
         }))
     }
@@ -119,8 +126,15 @@ impl Checkpoints {
         if phase.refused {
             return Err(Refused);
         }
+        let was_before_point = phase.resumer.is_some();
         let outcome = change(&mut phase);
         phase.refused = outcome.is_err();
+        if let Some(order) = &self.order
+            && was_before_point
+            && (phase.resumer.is_none() || phase.refused)
+        {
+            order.forget_saved();
+        }
         self.active.store(phase.is_active(), Ordering::Relaxed);
         outcome
     }
@@ -236,6 +250,19 @@ pub(crate) fn is_inside_launch() -> bool {
         phase.resumer.as_ref().is_some_and(Resumer::is_inside_launch)
             || phase.recorder.as_ref().is_some_and(Recorder::is_inside_launch)
     })
+}
+
+/// Waits until it is this thread's turn to make a call, which it has until it drops what it is given.
+pub(crate) fn turn(call: &str) -> Option<Turn<'static>> {
+    let checkpoints = checkpoints()?;
+    let is_active = checkpoints.active.load(Ordering::Relaxed);
+    checkpoints.order.as_ref().filter(|_| is_active)?.turn(call)
+}
+
+/// The order in which threads have made calls in this run.
+fn turns_so_far() -> Turns {
+    let order = checkpoints().and_then(|checkpoints| checkpoints.order.as_ref());
+    order.map(Order::taken).unwrap_or_default()
 }
 
 /// A number for a step that the program asks for now, while steps are counted.

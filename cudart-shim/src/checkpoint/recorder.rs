@@ -2,7 +2,7 @@
 
 use super::outcome::Before;
 use super::shadow::Shadow;
-use super::{Launched, Refused, asked, own, refuse};
+use super::{Launched, Refused, asked, own, refuse, turns_so_far};
 use crate::checksums;
 use crate::environment;
 use crate::launch::{KernelLaunch, Way};
@@ -209,8 +209,8 @@ impl Recorder {
                 models.insert(simulator.ordinal as u64, model.state()?);
             }
         }
-        let (models, kernels) = (&models, &summary::counts());
-        let state = State { about, devices: &devices, memories: &memories, models, kernels, launch };
+        let (models, kernels, turns) = (&models, &summary::counts(), &turns_so_far());
+        let state = State { about, devices: &devices, memories: &memories, models, kernels, launch, turns };
         let series = match &mut self.plan {
             Plan::Once { .. } => None,
             Plan::Every { series, .. } => Some(series),

@@ -12,7 +12,9 @@ use crate::simulator::started;
 use crate::summary;
 use functional::suspend::SuspendedLaunch;
 use parking_lot::Mutex;
-use saved_run::{About, Asked, BegunLaunch, DeviceState, Foreign, Outcome, SavedError, SavedRun, Step};
+use saved_run::{
+    About, Asked, BegunLaunch, DeviceState, Foreign, Outcome, SavedError, SavedRun, Step, Turns,
+};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -67,6 +69,11 @@ impl Resumer {
             told: Mutex::default(),
             others: 0,
         })
+    }
+
+    /// In which order threads made calls before the point.
+    pub(super) fn turns(&self) -> Result<Turns, Refused> {
+        self.saved.turns().map_err(|error| self.unreadable(&error))
     }
 
     /// Was it made inside of a launch?

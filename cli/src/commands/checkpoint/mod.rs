@@ -115,6 +115,13 @@ fn info(file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     write!(out, "{}", saved.about().map_err(failed)?)?;
     let steps = saved.steps().map_err(failed)?.try_fold(0_u64, |count, step| step.map(|_| count + 1));
     writeln!(out, "steps       {} before the point", steps.map_err(failed)?)?;
+    let threads = saved.turns().map_err(failed)?.threads();
+    if threads > 1 {
+        writeln!(
+            out,
+            "threads     {threads}, which make their calls in the same order when the run is resumed"
+        )?;
+    }
     for device in saved.devices().map_err(failed)? {
         let allocations = &device.memory.allocations;
         let bytes: u64 = allocations.iter().map(|allocation| allocation.size).sum();

@@ -48,6 +48,9 @@ pub const STATIC: &str = "libvoltsim_static.so";
 /// The library to preload into all programs, for those that open CUDA's libraries by path.
 pub const DLOPEN: &str = "libvoltsim_dlopen.so";
 
+/// The library to preload into programs whose runs are saved or resumed.
+pub const THREADS: &str = "libvoltsim_threads.so";
+
 /// The names of the front for NVRTC.
 const NVRTC: [&str; 3] = ["libnvrtc.so.11.2", "libnvrtc.so.12", "libnvrtc.so.13"];
 
@@ -64,6 +67,7 @@ fn names() -> impl Iterator<Item = (&'static str, String)> {
         (CORE, CORE.to_owned()),
         (STATIC, STATIC.to_owned()),
         (DLOPEN, DLOPEN.to_owned()),
+        (THREADS, THREADS.to_owned()),
         (PTXAS, "voltsim_ptxas".to_owned()),
     ])
 }
@@ -79,6 +83,7 @@ fn packages() -> impl Iterator<Item = &'static str> {
         "front-nvml",
         "front-static",
         "front-dlopen",
+        "front-threads",
         "standin-nvrtc",
         "standin-ptxas",
     ]

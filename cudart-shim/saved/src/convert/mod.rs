@@ -18,7 +18,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use voltsim_checkpoint::atomic_file::{self, Durability, folder_of};
 use voltsim_checkpoint::codec::CodecError;
-use voltsim_checkpoint::frame::{File, FileWriter, TableHash};
+use voltsim_checkpoint::frame::{File, FileWriter, Frame, TableHash};
 use voltsim_checkpoint::image;
 use voltsim_checkpoint::journal::JournalReader;
 
@@ -27,14 +27,15 @@ pub use series::convert_series;
 
 use crate::about::About;
 use crate::file::{
-    BegunLaunch, DeviceState, KernelCounts, ModelState, SavedError, StepWriter, decode, model_in, sections,
-    write_values,
+    BegunLaunch, DeviceState, KernelCounts, ModelState, SavedError, StepWriter, Values, decode, model_in,
+    sections, write_values,
 };
 use crate::section::{
-    ABOUT, ALL, DEVICES, KERNELS, LAST_COMMON, LAUNCH, STEPS, Section, memory_of, model_of, schema,
+    ABOUT, ALL, DEVICES, KERNELS, LAST_COMMON, LAUNCH, STEPS, Section, TURNS, memory_of, model_of, schema,
     version_of,
 };
 use crate::step::{Digest, Step};
+use crate::turns::Turns;
 
 /// The build that is to resume a file.
 #[derive(Clone, Copy)]
@@ -101,7 +102,7 @@ impl Old {
         let frame = file.frame().map_err(SavedError::from)?;
         frame.check().map_err(SavedError::from)?;
         let mut versions = BTreeMap::new();
-        for section in ALL {
+        for section in ALL.into_iter().filter(|section| has(&frame, *section)) {
             versions.insert(section.name, convertible(version_of(&frame, section.name), section)?);
         }
         let about = value(&file, &versions, ABOUT)?;
@@ -141,7 +142,12 @@ impl Old {
         }
         target.voltsim.clone_into(&mut self.about.voltsim);
         self.about.engine = target.engine;
-        let hash = self.write(new, &kernels, launch.as_ref(), &mut steps, renewed)?;
+        let turns = match self.versions.contains_key(TURNS.name) {
+            true => self.value(TURNS)?,
+            false => Turns::default(),
+        };
+        let values = (&self.about, self.devices.as_slice(), &kernels, launch.as_ref(), &turns);
+        let hash = self.write(new, values, &mut steps, renewed)?;
         Ok((converted, hash))
     }
 
@@ -206,14 +212,13 @@ impl Old {
     fn write(
         &self,
         new: &Path,
-        kernels: &BTreeMap<String, KernelCounts>,
-        launch: Option<&BegunLaunch>,
+        values: Values<'_>,
         steps: &mut StepWriter,
         renewed: &HashMap<TableHash, TableHash>,
     ) -> Result<TableHash, ConvertError> {
         let count = sections(self.devices.len(), self.models.len());
         let mut writer = FileWriter::create(new, count).map_err(SavedError::from)?;
-        write_values(&mut writer, (&self.about, &self.devices, kernels, launch), &self.models)?;
+        write_values(&mut writer, values, &self.models)?;
         steps.write_to(&mut writer)?;
         for device in &self.devices {
             let copied = image::copy(&mut writer, &self.file, &memory_of(device.number), renewed);
@@ -221,6 +226,11 @@ impl Old {
         }
         Ok(writer.finish(Durability::Synced).map_err(SavedError::from)?.hash)
     }
+}
+
+/// Whether a file has a section, or should.
+fn has(frame: &Frame<'_>, section: Section) -> bool {
+    section != TURNS || frame.length(section.name).is_some()
 }
 
 /// The version of a section, if it can be brought forward.

@@ -1,0 +1,7 @@
+//! Link arguments.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libvoltsim_threads.so");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+}

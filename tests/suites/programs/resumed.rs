@@ -284,8 +284,9 @@ impl Saver<'_> {
         let resumed = self.run(&arguments, threads[1])?;
         let resumed_at = format!("resumed at {point} with {} threads", threads[1]);
         self.compare(&resumed, &alone, &resumed_at)?;
-        let is_of_any_order = ANY_ORDER.contains(&self.runner.program.name.as_str());
-        let has_memory = !is_of_any_order && !(is_inside && self.is_in(&OTHER_MEMORY));
+        let has_other_memory = ANY_ORDER.contains(&self.runner.program.name.as_str())
+            || (is_inside && self.is_in(&OTHER_MEMORY));
+        let has_memory = !has_other_memory;
         let has_other_checksums =
             self.is_in(&OTHER_CHECKSUMS) || (is_inside && self.is_in(&OTHER_CHECKSUMS_INSIDE));
         // If all launches from the point on fail, there are no checksums.

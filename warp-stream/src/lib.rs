@@ -6,6 +6,7 @@
 pub mod host_cache;
 mod kernel;
 pub mod kernel_name;
+pub mod local_memory;
 mod machine;
 mod source;
 mod trace;

@@ -1,10 +1,11 @@
 //! What was accessed before anything is timed, put into caches as it would be.
 
-use warp_stream::{Executed, KernelSource, Past, Trace};
+use warp_stream::{Executed, KernelSource, MemoryOperation, MemorySpace, Past, Trace, local_memory};
 
 use super::{Gpu, LaunchError};
 use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
 use crate::sm::memory::constant::PARAMETERS_END;
+use crate::sm::{Occupancy, Program};
 
 impl Gpu {
     /// Puts into L2 and TLBs what accesses have left, without time. The last traces are the last to be replaced. If there were
@@ -56,7 +57,28 @@ impl Gpu {
             sm.recall_code(&program, &here.collect::<Vec<_>>(), &mut requests);
         }
         self.memory.warm(requests.into_iter());
+        let ctas = executed.iter().filter(|executed| executed.same).map(|executed| executed.ctas).max();
+        self.recall_local_memory(&program, ctas.unwrap_or(0));
         Ok(())
+    }
+
+    /// The kernel was executed with so many CTAs: TLBs have the pages of the local memory of warps that were there.
+    fn recall_local_memory(&mut self, program: &Program, ctas: u64) {
+        let (kernel, places) = (&program.kernel, self.spec.cta.warps);
+        let is_local = |memory: MemoryOperation| memory.space == MemorySpace::Local;
+        let instructions = &kernel.code.instructions;
+        if !instructions.iter().any(|instruction| instruction.memory.is_some_and(is_local)) {
+            return;
+        }
+        let on_each = ctas.div_ceil(u64::from(self.spec.chip.sms));
+        let on_each = on_each.min(Occupancy::new(&self.spec, program).ctas.into());
+        let bytes =
+            on_each * u64::from(kernel.warps_per_cta()) * local_memory::size_of_warp(kernel.local_bytes);
+        for (sm, number) in self.sms.iter_mut().zip(0..).filter(|(_, number)| u64::from(*number) < ctas) {
+            let address = local_memory::of_warp(number, 0, places, kernel.local_bytes);
+            sm.warm_pages(address, bytes);
+            self.memory.warm_pages(address, bytes);
+        }
     }
 }
 

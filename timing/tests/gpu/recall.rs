@@ -2,9 +2,9 @@
 
 use timing::gpu::Gpu;
 use timing::report::LaunchRecord;
-use warp_stream::{Executed, OperationClass, Past, Trace, UsedPage};
+use warp_stream::{AccessKind, Executed, MemorySpace, OperationClass, Past, Trace, UsedPage, local_memory};
 
-use crate::script::{Script, count, launch, titan_v};
+use crate::script::{Script, Thread, count, launch, titan_v};
 
 const PAGE: u64 = 4 << 20;
 
@@ -67,6 +67,23 @@ fn pages_are_in_the_tlbs_of_sms_that_have_used_them() {
     };
     assert_eq!(waits(None), [80, 1]);
     assert_eq!([waits(Some(0)), waits(Some(20)), waits(Some(1000))], [[80, 0], [60, 0], [0, 0]]);
+}
+
+#[test]
+fn pages_of_local_memory_are_in_the_tlbs_of_sms_that_had_ctas_of_the_kernel() {
+    let mut script = Script::new(80, 32);
+    script.kernel.local_bytes = 8;
+    let own = |thread: Thread| local_memory::of_warp(thread.cta as u32, 0, 64, 8) + thread.number % 32 * 4;
+    let script = script.access(MemorySpace::Local, AccessKind::Store, None, own).exit();
+    let waits = |executed: &[Executed]| {
+        let mut gpu = titan_v(&[]);
+        gpu.recall_code(&script, executed).unwrap();
+        let record = launch(&mut gpu, &script);
+        ["tlb.misses", "memory.page_walks"].map(|name| count(&record, name))
+    };
+    assert_eq!(waits(&[executed(false, 1000, 0)]), [80, 1]);
+    let same = [0, 20, 1000].map(|ctas| waits(&[executed(true, ctas, 0)]));
+    assert_eq!(same, [[80, 1], [60, 0], [0, 0]]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Addresses of an access as a timing model wants them: which memory they lie in, and where in it.
 
-use warp_stream::{Execution, MemoryOperation, MemorySpace};
+use warp_stream::{Execution, MemoryOperation, MemorySpace, Residence, local_memory};
 
 use super::WARP;
 use crate::engine::access::lanes_of;
@@ -11,9 +11,6 @@ use crate::ops::place::AccessSpace;
 
 /// Where a kernel's parameters begin in their constant bank (from Volta on; `cuobjdump -sass`), bytes.
 const PARAMETERS: u64 = 0x160;
-
-/// Where threads' local memory lies: apart from what a host gives as device memory.
-const LOCAL_MEMORY: u64 = 1 << 46;
 
 /// What an access reaches.
 pub(super) struct Reached<'e> {
@@ -65,7 +62,7 @@ fn place(w: &Running<'_>, named: AccessSpace, memory: MemoryOperation, execution
             addresses.iter_mut().for_each(|address| *address = address.wrapping_sub(start) % WINDOW_SIZE);
         }
         MemorySpace::Local => {
-            let base = local_memory(w);
+            let base = local_memory_of(w);
             for (address, lane) in addresses.iter_mut().zip(0..) {
                 let offset = address.wrapping_sub(start);
                 *address = base.wrapping_add(local_offset(offset, lane, memory.width));
@@ -113,23 +110,18 @@ fn space_of(w: &Running<'_>, named: AccessSpace, addresses: &[u64; WARP]) -> (Me
 }
 
 /// Where the warp's local memory begins. It belongs to the place on the SM that the warp has.
-fn local_memory(w: &Running<'_>) -> u64 {
-    let Some(simulated) = &w.cta.simulated else { return LOCAL_MEMORY };
-    let residence = simulated.residence;
-    let warps = u64::from(residence.sm) * u64::from(w.grid.device.warps_per_sm);
-    let warp = warps + u64::from(residence.first_warp + w.warp);
-    LOCAL_MEMORY + warp * (WARP as u64 * u64::from(w.local_bytes)).next_multiple_of(LOCAL_ROW)
+fn local_memory_of(w: &Running<'_>) -> u64 {
+    let Some(simulated) = &w.cta.simulated else { return local_memory::START };
+    let Residence { sm, first_warp } = simulated.residence;
+    local_memory::of_warp(sm, first_warp + w.warp, w.grid.device.warps_per_sm, w.local_bytes)
 }
-
-/// Bytes of a word of each lane.
-const LOCAL_ROW: u64 = 4 * WARP as u64;
 
 /// Where a lane's access to local memory lies in that of its warp. Words of neighbouring lanes are neighbours (CUDA
 /// programming guide, "Local Memory"); the accesses of a warp to longer elements together cover the words they are made of.
 /// Lanes that do not execute have any offset.
 fn local_offset(offset: u64, lane: u64, width: u8) -> u64 {
     let width = u64::from(width);
-    let row = (offset / 4).wrapping_mul(LOCAL_ROW);
+    let row = (offset / 4).wrapping_mul(local_memory::ROW);
     row.wrapping_add(if width > 4 { lane * width } else { lane * 4 + offset % 4 })
 }
 

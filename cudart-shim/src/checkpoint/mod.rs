@@ -26,7 +26,7 @@ use crate::launch::{Resumption, Way};
 use crate::operation::Operation;
 use crate::process::process;
 use crate::profile::Profile;
-use crate::simulator::{DeviceFault, Simulator};
+use crate::simulator::{DeviceFault, Simulator, owner_of};
 use functional::parameters::ParameterWatcher;
 use functional::suspend::SuspendedLaunch;
 use outcome::Before;
@@ -334,7 +334,11 @@ pub(crate) fn is_met(step: Option<u64>, address: u64, is_met: impl FnOnce() -> b
     let asked = Asked::Wait { address: place::of(address) };
     let met = checkpoints.update(|phase| {
         let met = match &mut phase.resumer {
-            Some(resumer) => resumer.has_passed(number, &asked)?,
+            // In memory that the host sees the word is what it was; in other memory it is not before the point.
+            Some(resumer) => {
+                let is_seen = owner_of(address).is_some_and(|(_, found)| found.kind.is_seen_by_host());
+                (!is_seen || is_met()) && resumer.has_passed(number, &asked)?
+            }
             None => is_met(),
         };
         if met {

@@ -133,6 +133,13 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    /// 32-bit registers of a thread as an assembler allots them.
+    pub(crate) fn allotted_registers(&self, program: &Program) -> u32 {
+        self.module.module.registers_of(&self.name.to_string_lossy(), program)
+    }
+}
+
 impl Drop for LoadedModule {
     fn drop(&mut self) {
         self.module.unload();

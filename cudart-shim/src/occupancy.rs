@@ -7,14 +7,13 @@ use crate::simulator::Simulator;
 use functional::engine::program::Program;
 
 impl Simulator {
-    /// Registers a thread of the kernel has, of 32 bits. An estimate: the most that are live at once, as an assembler
-    /// for the device would allot them, within the kernel's launch bounds and
-    /// what the program has asked for.
+    /// Registers a thread of the kernel has, of 32 bits. An estimate of what an assembler for the device would allot, within the
+    /// kernel's launch bounds and what the program has asked for.
     pub(crate) fn registers(&self, kernel: &Kernel, program: &Program) -> u32 {
         let most = self.profile.occupancy.max_registers_per_thread;
         let asked = kernel.module.max_registers.unwrap_or(most);
         let of_sm = self.profile.amount(Attribute::MaxRegistersPerMultiprocessor);
-        program.registers_within_bounds(of_sm).min(asked).clamp(1, most)
+        program.registers_within_bounds(kernel.allotted_registers(program), of_sm).min(asked).clamp(1, most)
     }
 
     /// Threads a CTA of the kernel can have.

@@ -12,7 +12,7 @@ use ptx_frontend::isa::ScalarType;
 use ptx_frontend::link::{LinkError, Program as LinkedProgram};
 use ptx_frontend::parse::FunctionKind;
 
-use crate::bind::{BindError, ModuleAddresses, SymbolAddress, bind, static_name};
+use crate::bind::{BindError, ModuleAddresses, SymbolAddress, assembled_registers, bind, static_name};
 use crate::check::Origin;
 use crate::device::Device;
 use crate::engine::probe::Watcher;
@@ -111,6 +111,8 @@ struct State {
     /// Variables declared inside functions, by [`static_name`].
     statics: HashMap<String, u64>,
     programs: HashMap<String, Result<Arc<Program>, BindError>>,
+    /// Registers of kernels that were asked for.
+    registers: HashMap<String, u32>,
 }
 
 /// The variables of a module whose code has been put away. Dropping it leaves them where they are, but for managed ones.
@@ -283,6 +285,21 @@ impl Module {
         };
         let mut state = self.state.lock();
         state.programs.entry(name.to_owned()).or_insert(program).clone()
+    }
+
+    /// 32-bit registers of a thread of a kernel that was bound, as an assembler allots them: the same whether its launches are timed or not.
+    pub fn registers_of(&self, kernel: &str, program: &Program) -> u32 {
+        if program.machine.is_some() {
+            return program.registers;
+        }
+        if let Some(&known) = self.state.lock().registers.get(kernel) {
+            return known;
+        }
+        let assembled =
+            self.function(kernel).and_then(|function| assembled_registers(function.ok()?, self).ok());
+        let registers = assembled.unwrap_or(program.registers);
+        self.state.lock().registers.insert(kernel.to_owned(), registers);
+        registers
     }
 
     /// The kernel whose function has this address, as kernels name it in launches of their own.

@@ -68,7 +68,7 @@ fn registers(bounds: &str, takes: &str, timed: bool) -> u32 {
     let ptx = Arc::new(ptx_frontend::Module::parse(text, "registers.ptx").unwrap());
     let module = Module::load(&device, vec![ptx]).unwrap();
     let kernel = module.kernel("test").unwrap();
-    kernel.registers_within_bounds(65_536)
+    kernel.registers_within_bounds(module.registers_of("test", &kernel), 65_536)
 }
 
 #[test]
@@ -79,6 +79,11 @@ fn functions_whose_address_nothing_takes_do_not_count() {
         assert!((40..60).contains(&by_table), "{by_table}, timed: {timed}");
         assert!((80..100).contains(&by_code), "{by_code}, timed: {timed}");
     }
+}
+
+#[test]
+fn a_kernel_has_as_many_whether_its_launches_are_timed_or_not() {
+    assert_eq!(registers("", "", false), registers("", "", true));
 }
 
 #[test]

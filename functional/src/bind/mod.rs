@@ -84,7 +84,20 @@ static BOUND: AtomicU64 = AtomicU64::new(0);
 
 /// Binds `kernel` and all it can reach.
 pub fn bind(kernel: Arc<ir::Function>, addresses: &dyn ModuleAddresses) -> Result<Program, BindError> {
-    let mut linker = Linker::new(addresses, &kernel);
+    let watchers = addresses.watchers().iter().filter(|watcher| watcher.watches(&kernel));
+    let watchers = watchers.cloned().collect();
+    bind_functions(kernel, Linker::new(addresses, addresses.is_timed(), watchers))?.finish()
+}
+
+/// 32-bit registers of a thread of `kernel` as an assembler allots them, whether it is bound for a timing model or not.
+pub fn assembled_registers(
+    kernel: Arc<ir::Function>,
+    addresses: &dyn ModuleAddresses,
+) -> Result<u32, BindError> {
+    Ok(bind_functions(kernel, Linker::new(addresses, true, Vec::new()))?.registers())
+}
+
+fn bind_functions<'a>(kernel: Arc<ir::Function>, mut linker: Linker<'a>) -> Result<Linker<'a>, BindError> {
     linker.want(kernel)?;
     let mut next = 0;
     while let Some(source) = linker.wanted.get(next).cloned() {
@@ -98,7 +111,7 @@ pub fn bind(kernel: Arc<ir::Function>, addresses: &dyn ModuleAddresses) -> Resul
         let function = linker.bind_function(number)?;
         linker.functions.push(function);
     }
-    linker.finish()
+    Ok(linker)
 }
 
 /// What is shared by the functions of one program while they are bound.
@@ -125,11 +138,10 @@ pub(crate) struct Linker<'a> {
 }
 
 impl<'a> Linker<'a> {
-    fn new(addresses: &'a dyn ModuleAddresses, kernel: &ir::Function) -> Linker<'a> {
-        let watchers = addresses.watchers().iter().filter(|watcher| watcher.watches(kernel));
+    fn new(addresses: &'a dyn ModuleAddresses, timed: bool, watchers: Vec<Arc<dyn Watcher>>) -> Linker<'a> {
         Linker {
             addresses,
-            watchers: watchers.cloned().collect(),
+            watchers,
             wanted: Vec::new(),
             by_name: HashMap::new(),
             optional: HashSet::new(),
@@ -144,7 +156,7 @@ impl<'a> Linker<'a> {
             needs_parameter_address: false,
             needs_stack: false,
             addressed: HashSet::new(),
-            machine: addresses.is_timed().then(machine::MachineBuilder::default),
+            machine: timed.then(machine::MachineBuilder::default),
         }
     }
 

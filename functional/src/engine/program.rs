@@ -111,7 +111,7 @@ pub struct Program {
     pub needs_parameter_address: bool,
     /// Some function calls another, or moves the stack pointer.
     pub needs_stack: bool,
-    /// Live 32-bit registers at most, for occupancy.
+    /// 32-bit registers of a thread: as an assembler allots them, if it was bound for a timing model, else those that are live at once.
     pub registers: u32,
     /// Launch bounds.
     pub bounds: ir::LaunchBounds,
@@ -132,9 +132,8 @@ impl Program {
         self.machine.as_ref().is_some_and(Machine::take_place)
     }
 
-    /// Registers of a thread as an assembler allots them: no more than leave room for the CTAs that the kernel's launch bounds ask for
-    /// on an SM with so many.
-    pub fn registers_within_bounds(&self, of_sm: u32) -> u32 {
+    /// Of so many registers of a thread those that leave room for the CTAs that the kernel's launch bounds ask for on an SM with so many.
+    pub fn registers_within_bounds(&self, registers: u32, of_sm: u32) -> u32 {
         let bounds = &self.bounds;
         let threads = bounds.maximum_threads.or(bounds.required_threads);
         let threads = threads.map(|extents| extents.into_iter().fold(1_u32, u32::saturating_mul));
@@ -143,7 +142,7 @@ impl Program {
             fitting_registers(of_sm / ctas, threads.div_ceil(32))
         });
         let limits = [bounds.maximum_registers, fitting].into_iter().flatten();
-        limits.fold(self.registers, u32::min).max(1)
+        limits.fold(registers, u32::min).max(1)
     }
 
     /// The kernel.

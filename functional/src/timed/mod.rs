@@ -150,7 +150,7 @@ fn kernel(grid: &Grid, machine: &Machine, identity: Identity) -> Kernel {
         block: grid.threads,
         code: Arc::clone(&machine.code),
         code_address: machine.code_address(),
-        registers: grid.program.registers_within_bounds(REGISTERS_OF_SM).min(fitting),
+        registers: grid.program.registers_within_bounds(grid.program.registers, REGISTERS_OF_SM).min(fitting),
         shared_bytes: grid.shared_bytes(),
         local_bytes: grid.local_bytes(),
         cooperative: grid.cooperative,

@@ -50,13 +50,9 @@ const OTHER_ORDER: [(&str, &str); 1] = [(
 const ANY_ORDER: [&str; 2] = ["host_threads", "thousand_threads"];
 
 /// Programs that have other memory when a launch was executed up to a point first, and why.
-const OTHER_MEMORY: [(&str, &str); 4] = [
+const OTHER_MEMORY: [(&str, &str); 3] = [
     ("bfs", "its queue is in the order in which CTAs add to it"),
     ("spin_lock", "its lists are in the order in which CTAs get their locks"),
-    (
-        "thrust_algorithms",
-        "it allocates by how many registers kernels have, which are those of machine code then",
-    ),
     ("virtual_functions", "which CTA allocates first, and where code lies, is another matter then"),
 ];
 
@@ -65,10 +61,8 @@ const OTHER_CHECKSUMS: [(&str, &str); 1] = [("clocks", "it writes down what the 
 
 /// Programs that have other memory after some launch, though not before the last one, when a launch was executed up to a point
 /// first, and why.
-const OTHER_CHECKSUMS_INSIDE: [(&str, &str); 2] = [
-    ("cub_device", "it allocates by how many registers kernels have, which are those of machine code then"),
-    ("device_malloc", "which CTA allocates first is another matter then"),
-];
+const OTHER_CHECKSUMS_INSIDE: [(&str, &str); 1] =
+    [("device_malloc", "which CTA allocates first is another matter then")];
 
 /// Points of a kind that are drawn until one is found at which the run can be saved.
 const DRAWS: u64 = 20;

@@ -56,11 +56,13 @@ fn as_of_another_build(
     let mut devices = section("devices", 10).to_vec();
     let model_schema = schema("model", timing::saved::VERSION);
     let model = frame.section("model 0", model_schema).ok();
-    let is_apart = model.is_some() && matches!(versions, Versions::Present);
+    let is_present = matches!(versions, Versions::Present);
+    let is_apart = model.is_some() && is_present;
     if let Versions::Common(_) = versions {
         devices.extend(codec::encode(&model).unwrap());
     }
-    let mut writer = FileWriter::create(to, 5 + usize::from(is_apart) + image::SECTIONS).unwrap();
+    let sections = 5 + usize::from(is_present) + usize::from(is_apart) + image::SECTIONS;
+    let mut writer = FileWriter::create(to, sections).unwrap();
     for (name, bytes, present) in [
         ("about", &about[..], 9),
         ("devices", &devices, 10),
@@ -73,6 +75,11 @@ fn as_of_another_build(
         };
         writer.begin(name, schema(name, version)).unwrap();
         writer.append(bytes).unwrap();
+    }
+    // Older files do not have the order of calls.
+    if is_present {
+        writer.begin("turns", schema("turns", 1)).unwrap();
+        writer.append(section("turns", 1)).unwrap();
     }
     if let Some(model) = model.filter(|_| is_apart) {
         writer.begin("model 0", model_schema).unwrap();

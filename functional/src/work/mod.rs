@@ -84,7 +84,7 @@ pub const NAMES: [&str; COUNTS] = [
 ///
 /// The first numbers are warp instructions of each [`Unit`], as PTX has them; then accesses of warps to shared memory,
 /// sectors of global memory that are read and written, lanes of atomic operations there, and sectors that nothing has accessed
-/// before, or not for long: no cache has them. A sector counts anew where a lane's is another than that of the lane before it.
+/// before, or that so much came after that no L2 has them. A sector counts anew where a lane's is another than that of the lane before it.
 /// Then comes what the launch may wait for in the end: the most that one warp executes, in warp instructions and in loads and atomic
 /// operations on global memory, and the most that stores and atomic operations change one line, a run of lanes at a time. The last tell
 /// what caches of an SM have not: sectors since whose last access so much else was accessed, and instructions of code that are

@@ -13,7 +13,8 @@ const LINES: usize = 1 << 18;
 const CROWD: u32 = 10;
 /// Accesses after which time begins anew.
 const ACCESSES: u64 = 1 << 22;
-/// Where so many lines came between, 4 MB, what was written is not with what is written now: an L2 has about as many.
+/// Lines that an L2 has, about: 4 MB. Where so many came between, what was accessed is not there, and what was written is not with what is
+/// written now.
 const APART: u64 = (4 << 20) >> LINE;
 
 /// Lines of an L1 (Volta's).
@@ -24,7 +25,7 @@ const GROUP: u32 = 5;
 /// What is found of sectors that are accessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    /// How many are not remembered: no cache has them.
+    /// How many are not remembered, or were accessed so long ago that no L2 has them.
     pub(super) new: u64,
     /// The same, and those between whose accesses more lines came than a CTA's part of an L1 has.
     pub(super) far: u64,
@@ -217,11 +218,13 @@ impl Recency {
         let before = (touch.when > 0).then_some(touch.when);
         let near = L1_LINES / by.map_or(1, |by| by.sharing.max(1));
         let is_far = self.groups.access(self.now, before) >= near;
+        let mut is_gone = false;
         if touch.when > 0 {
             let before = (touch.when >> CROWD) as usize;
             if before < crowd {
                 let since: u32 = self.crowds[before + 1..].iter().sum();
                 touch.leave(since.into());
+                is_gone = u64::from(since) > APART;
             }
             self.crowds[before] -= 1;
         }
@@ -229,7 +232,7 @@ impl Recency {
         touch.when = self.now;
         let accessed = (0..4).filter(|sector| bytes & Trace::bytes_of(1 << sector) != 0);
         let sectors = accessed.fold(0, |sectors: u8, sector| sectors | 1 << sector);
-        let new = sectors & !(touch.read | touch.written);
+        let new = if is_gone { sectors } else { sectors & !(touch.read | touch.written) };
         if access != Access::Write {
             touch.read(sectors);
         }
@@ -365,6 +368,17 @@ mod tests {
         assert_eq!(recency.access(0x1000, 64, Read, ALONE).new, 2);
         assert_eq!(recency.access(0x1020, 128, Write, ALONE).new, 3);
         assert_eq!(recency.access(0x1000, 160, Read, ALONE).new, 0);
+    }
+
+    #[test]
+    fn a_sector_is_new_again_when_more_lines_came_between_than_an_l2_has() {
+        let again = |bytes: u64| {
+            let mut recency = Recency::default();
+            recency.copy(0x1000, 128, true);
+            recency.copy(1 << 30, bytes, true);
+            recency.access(0x1000, 128, Read, ALONE).new
+        };
+        assert_eq!([again(1 << 20), again(3 << 20), again(5 << 20), again(30 << 20)], [0, 0, 4, 4]);
     }
 
     #[test]

@@ -7,6 +7,9 @@ use crate::message::{LINE_BYTES, MemoryRequest, Origin, RequestKind};
 use crate::sm::memory::constant::PARAMETERS_END;
 use crate::sm::{Occupancy, Program};
 
+/// Local memory of a kernel's threads of more than this part of L2 is taken to be used in part: stacks.
+const LOCAL_OF_L2: u64 = 4;
+
 impl Gpu {
     /// Puts into L2 and TLBs what accesses have left, without time. The last traces are the last to be replaced. If there were
     /// launches, L2 has the lines of parameters.
@@ -62,7 +65,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// The kernel was executed with so many CTAs: TLBs have the pages of the local memory of warps that were there.
+    /// The kernel was executed with so many CTAs: TLBs have the pages of the local memory of warps that were there, and L2 what these have
+    /// written, all of it, unless that is too much to be a few variables.
     fn recall_local_memory(&mut self, program: &Program, ctas: u64) {
         let (kernel, places) = (&program.kernel, self.spec.cta.warps);
         let is_local = |memory: MemoryOperation| memory.space == MemorySpace::Local;
@@ -74,10 +78,17 @@ impl Gpu {
         let on_each = on_each.min(Occupancy::new(&self.spec, program).ctas.into());
         let bytes =
             on_each * u64::from(kernel.warps_per_cta()) * local_memory::size_of_warp(kernel.local_bytes);
+        let l2 = self.spec.l2.lines() * u64::from(self.spec.partition.all_slices()) * LINE_BYTES;
+        let is_in_l2 = bytes * ctas.min(self.spec.chip.sms.into()) <= l2 / LOCAL_OF_L2;
         for (sm, number) in self.sms.iter_mut().zip(0..).filter(|(_, number)| u64::from(*number) < ctas) {
             let address = local_memory::of_warp(number, 0, places, kernel.local_bytes);
             sm.warm_pages(address, bytes);
             self.memory.warm_pages(address, bytes);
+            if is_in_l2 {
+                let lines = (address..address + bytes).step_by(LINE_BYTES as usize);
+                let trace = |line| Trace { line, written: 0xf, bytes: u128::MAX, ..Trace::default() };
+                self.memory.warm(lines.map(|line| request(&trace(line), RequestKind::Write)));
+            }
         }
     }
 }

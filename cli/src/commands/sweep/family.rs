@@ -57,7 +57,8 @@ impl Work {
             0.08 * count("sectors_new"),
             2.4 * count("sectors_far") / sms,
             0.9 * count("hottest_writes"),
-            if is_first && new_code > 0.0 { 800.0 + 3.5 * new_code } else { 0.0 },
+            // Lines of code come one after the other, and each SM asks one slice of L2 for the same.
+            if is_first && new_code > 0.0 { 450.0 + (8.4 + 0.38 * sms) * new_code } else { 0.0 },
         ])
     }
 

@@ -25,6 +25,12 @@ const ALIKE: f64 = 0.01;
 /// How many things a launch's time goes into.
 const PARTS: usize = 10;
 
+/// The place of code that was not executed before among them.
+const CODE: usize = 9;
+
+/// Core cycles of a launch of which half is not spent on waiting for code that is not there.
+const LONG: f64 = 20_000.0;
+
 /// By how much more than expected two launches may differ in each.
 const DEARER: [f64; PARTS] = [1.0, 1.0, 2.0, 2.0, 4.0, 1.0, 1.0, 2.0, 2.0, 3.0];
 
@@ -46,8 +52,7 @@ impl Work {
         // A plan that does not say what its longest warp does has the mean of all.
         let longest = count("longest_instructions").max(instructions / (ctas * (threads / 32.0).ceil()));
         let sms = ctas.min(f64::from(sms));
-        let new_code = count("instructions_new");
-        Work([
+        let mut work = Work([
             2400.0,
             4.0 * longest + 100.0 * count("longest_global"),
             0.5 * instructions / sms,
@@ -57,9 +62,16 @@ impl Work {
             0.08 * count("sectors_new"),
             2.4 * count("sectors_far") / sms,
             0.9 * count("hottest_writes"),
-            // Lines of code come one after the other, and each SM asks one slice of L2 for the same.
-            if is_first && new_code > 0.0 { 450.0 + (8.4 + 0.38 * sms) * new_code } else { 0.0 },
-        ])
+            0.0,
+        ]);
+        let new_code = count("instructions_new");
+        if is_first && new_code > 0.0 {
+            // Lines of code come one after the other, and each SM asks one slice of L2 for the same. In a long launch other warps go on
+            // meanwhile.
+            let waiting = LONG / (LONG + work.cycles());
+            work.0[CODE] = 450.0 + (9.0 + 0.5 * sms) * new_code * waiting;
+        }
+        work
     }
 
     fn cycles(&self) -> f64 {

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// The simulator as the process has it.
 pub(crate) struct Process {
@@ -106,8 +106,14 @@ fn wanted_devices() -> usize {
     count
 }
 
+static PROCESS: OnceLock<Process> = OnceLock::new();
+
 /// The process's one.
 pub(crate) fn process() -> &'static Process {
-    static PROCESS: LazyLock<Process> = LazyLock::new(Process::new);
-    &PROCESS
+    PROCESS.get_or_init(Process::new)
+}
+
+/// The process's one, if something has asked for it.
+pub(crate) fn started() -> Option<&'static Process> {
+    PROCESS.get()
 }

@@ -24,7 +24,7 @@ use crate::environment;
 use crate::error::Error;
 use crate::launch::{Resumption, Way};
 use crate::operation::Operation;
-use crate::process::process;
+use crate::process::{self, process};
 use crate::profile::Profile;
 use crate::simulator::{DeviceFault, Simulator, owner_of};
 use functional::parameters::ParameterWatcher;
@@ -50,7 +50,7 @@ pub(crate) struct Checkpoints {
     active: AtomicBool,
     phase: Mutex<Phase>,
     /// The order of calls, where threads are told apart.
-    order: Option<Order>,
+    order: Order,
 }
 
 /// What is yet to be done.
@@ -129,11 +129,8 @@ impl Checkpoints {
         let was_before_point = phase.resumer.is_some();
         let outcome = change(&mut phase);
         phase.refused = outcome.is_err();
-        if let Some(order) = &self.order
-            && was_before_point
-            && (phase.resumer.is_none() || phase.refused)
-        {
-            order.forget_saved();
+        if was_before_point && (phase.resumer.is_none() || phase.refused) {
+            self.order.forget_saved();
         }
         self.active.store(phase.is_active(), Ordering::Relaxed);
         outcome
@@ -254,13 +251,14 @@ pub(crate) fn is_inside_launch() -> bool {
 
 /// Waits until it is this thread's turn to make a call, which it has until it drops what it is given.
 pub(crate) fn turn(call: &str) -> Option<Turn<'static>> {
-    checkpoints()?.order.as_ref()?.turn(call)
+    let thread = turns::own_name()?;
+    let process = if thread == turns::FIRST { process::started()? } else { process() };
+    process.checkpoints.as_ref().ok()?.as_ref()?.order.turn(call, thread)
 }
 
 /// The order in which threads have made calls in this run.
 fn turns_so_far() -> Turns {
-    let order = checkpoints().and_then(|checkpoints| checkpoints.order.as_ref());
-    order.map(Order::taken).unwrap_or_default()
+    checkpoints().map(|checkpoints| checkpoints.order.taken()).unwrap_or_default()
 }
 
 /// A number for a step that the program asks for now, while steps are counted.

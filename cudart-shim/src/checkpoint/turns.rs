@@ -2,14 +2,15 @@
 //! the numbers of steps depend on the order of calls.
 //!
 //! A thread is known by the name that `libvoltsim_threads.so` has given it. Without that library, and from threads that have no name,
-//! calls are made as they come. So are those of which there are more or fewer from run to run, as a program makes them until
+//! calls are made as they come. So are those of the first thread before the process has what others share, as that is made where it was
+//! without this: what lies on the program's heap stays where it was. So are those of which there are more or fewer from run to run, as a program makes them until
 //! something has happened.
 
 use crate::log;
 use parking_lot::{Condvar, Mutex};
 use saved_run::{Run, Turns};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How long threads wait for others.
@@ -26,14 +27,25 @@ const LIMITS: Limits = Limits { call: Duration::from_secs(1), turn: Duration::fr
 /// Parts of the names of calls that are made as they come, and of functions that tell nothing of the program's.
 const AS_THEY_COME: [&str; 5] = ["Query", "Synchronize", "LastError", "GetError", "nvml"];
 
-/// Gives the calling thread's name, 0 if it has none.
-type Name = unsafe extern "C" fn() -> u64;
+/// The name of the process's first thread.
+pub(super) const FIRST: u64 = 1;
+
+/// The calling thread's name, if it has one.
+pub(super) fn own_name() -> Option<u64> {
+    type Name = unsafe extern "C" fn() -> u64;
+    static NAME: OnceLock<Option<Name>> = OnceLock::new();
+    let name = (*NAME.get_or_init(|| {
+        // SAFETY: a C string; the library is one of those that the program began with.
+        let name = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"voltsim_thread_name".as_ptr()) };
+        // SAFETY: the library of ours that has this function has it with this type.
+        (!name.is_null()).then(|| unsafe { std::mem::transmute::<*mut libc::c_void, Name>(name) })
+    }))?;
+    // SAFETY: it has no precondition.
+    Some(unsafe { name() }).filter(|name| *name != 0)
+}
 
 /// Whose turn it is.
-pub(super) struct Order {
-    name: Name,
-    state: Mutex<State>,
-}
+pub(super) struct Order(Mutex<State>);
 
 struct State {
     limits: Limits,
@@ -70,7 +82,7 @@ pub(crate) struct Turn<'o> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut state = self.order.state.lock();
+        let mut state = self.order.0.lock();
         if state.holder.as_ref().is_some_and(|holder| holder.call == self.call) {
             state.holder = None;
             state.moved = Instant::now();
@@ -80,29 +92,17 @@ impl Drop for Turn<'_> {
 }
 
 impl Order {
-    /// The order of a run that goes on from `saved`, and is saved itself if `is_saved`; nothing if threads have no names.
-    pub(super) fn new(saved: Turns, is_saved: bool) -> Option<Order> {
-        // SAFETY: a C string; the library is one of those that the program began with.
-        let name = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"voltsim_thread_name".as_ptr()) };
-        if name.is_null() {
-            return None;
-        }
-        // SAFETY: the library of ours that has this function has it with this type.
-        let name = unsafe { std::mem::transmute::<*mut libc::c_void, Name>(name) };
-        Some(Order { name, state: Mutex::new(State::new(saved, is_saved, LIMITS)) })
+    /// The order of a run that goes on from `saved`, and is saved itself if `is_saved`.
+    pub(super) fn new(saved: Turns, is_saved: bool) -> Order {
+        Order(Mutex::new(State::new(saved, is_saved, LIMITS)))
     }
 
-    /// Waits until it is this thread's turn to make a call; nothing if it makes it as it comes.
-    pub(super) fn turn(&self, call: &str) -> Option<Turn<'_>> {
+    /// Waits until it is the turn of this thread to make a call; nothing if it makes it as it comes.
+    pub(super) fn turn(&self, call: &str, thread: u64) -> Option<Turn<'_>> {
         if AS_THEY_COME.iter().any(|part| call.contains(part)) {
             return None;
         }
-        // SAFETY: it has no precondition.
-        let thread = unsafe { (self.name)() };
-        if thread == 0 {
-            return None;
-        }
-        let mut state = self.state.lock();
+        let mut state = self.0.lock();
         // A call that another one is made of.
         if state.holder.as_ref().is_some_and(|holder| holder.thread == thread) {
             return None;
@@ -120,12 +120,12 @@ impl Order {
 
     /// The order so far.
     pub(super) fn taken(&self) -> Turns {
-        self.state.lock().taken.clone().unwrap_or_default()
+        self.0.lock().taken.clone().unwrap_or_default()
     }
 
     /// From here on there is no order that was saved: the run has come to its point, or is another one.
     pub(super) fn forget_saved(&self) {
-        let mut state = self.state.lock();
+        let mut state = self.0.lock();
         state.saved.clear();
         state.wake_next();
     }
@@ -189,16 +189,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
     use std::thread;
-
-    thread_local! {
-        static NAME: Cell<u64> = const { Cell::new(0) };
-    }
-
-    unsafe extern "C" fn name() -> u64 {
-        NAME.get()
-    }
 
     const SHORT: Limits = Limits { call: Duration::from_millis(20), turn: Duration::from_millis(100) };
 
@@ -206,13 +197,12 @@ mod tests {
     fn order(saved: &[u64], limits: Limits) -> Order {
         let mut turns = Turns::default();
         saved.iter().for_each(|thread| turns.add(*thread));
-        Order { name, state: Mutex::new(State::new(turns, true, limits)) }
+        Order(Mutex::new(State::new(turns, true, limits)))
     }
 
     /// A thread of this name makes so many calls.
     fn calls(order: &Order, thread: u64, count: usize) {
-        NAME.set(thread);
-        (0..count).for_each(|_| drop(order.turn("cudaMalloc")));
+        (0..count).for_each(|_| drop(order.turn("cudaMalloc", thread)));
     }
 
     fn taken(order: &Order) -> Vec<u64> {
@@ -254,8 +244,7 @@ mod tests {
     #[test]
     fn a_call_that_waits_for_another_thread_holds_it_up_for_a_while_only() {
         let order = order(&[], SHORT);
-        NAME.set(1);
-        let held = order.turn("cudaFree");
+        let held = order.turn("cudaFree", 1);
         thread::scope(|scope| drop(scope.spawn(|| calls(&order, 2, 1))));
         drop(held);
         calls(&order, 1, 1);
@@ -265,12 +254,9 @@ mod tests {
     #[test]
     fn calls_within_calls_and_those_that_tell_what_has_happened_take_no_turn() {
         let order = order(&[], LIMITS);
-        NAME.set(1);
-        let turn = order.turn("cudaMalloc");
-        assert!(turn.is_some() && order.turn("cudaFree").is_none());
+        let turn = order.turn("cudaMalloc", 1);
+        assert!(turn.is_some() && order.turn("cudaFree", 1).is_none());
         drop(turn);
-        assert!(order.turn("cudaStreamQuery").is_none() && order.turn("cudaGetLastError").is_none());
-        NAME.set(0);
-        assert!(order.turn("cudaMalloc").is_none());
+        assert!(order.turn("cudaStreamQuery", 1).is_none() && order.turn("cudaGetLastError", 1).is_none());
     }
 }

@@ -2,9 +2,9 @@
 //! the numbers of steps depend on the order of calls.
 //!
 //! A thread is known by the name that `libvoltsim_threads.so` has given it. Without that library, and from threads that have no name,
-//! calls are made as they come. So are those of the first thread before the process has what others share, as that is made where it was
-//! without this: what lies on the program's heap stays where it was. So are those of which there are more or fewer from run to run, as a program makes them until
-//! something has happened.
+//! calls are made as they come. So are those of the first thread before the process has what others share: made earlier, that would lie
+//! on the heap where memory of the program's own lies else. And so are those of which there are more or fewer from run to run, as a
+//! program makes them until something has happened.
 
 use crate::log;
 use parking_lot::{Condvar, Mutex};
@@ -159,7 +159,7 @@ impl State {
             taken.add(thread);
         }
         if let Some(run) = self.saved.front_mut() {
-            run.calls -= 1;
+            run.calls = run.calls.saturating_sub(1);
             if run.calls == 0 {
                 self.saved.pop_front();
             }
@@ -232,6 +232,14 @@ mod tests {
             scope.spawn(|| calls(&order, 1, 2));
         });
         assert_eq!(taken(&order), [1, 2, 1, 7, 7]);
+    }
+
+    #[test]
+    fn a_run_of_no_calls_in_a_file_is_over_with_the_next_call() {
+        let turns = Turns { runs: vec![Run { thread: 1, calls: 0 }, Run { thread: 1, calls: 1 }] };
+        let order = Order::new(turns, true);
+        calls(&order, 1, 3);
+        assert_eq!(taken(&order), [1, 1, 1]);
     }
 
     #[test]

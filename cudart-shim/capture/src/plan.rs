@@ -127,6 +127,9 @@ pub struct Group {
     pub block: [u32; 3],
     /// What the first launch does.
     pub counts: Vec<u64>,
+    /// What the others do, each on average; nothing if there are none, or they were not counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rest: Vec<u64>,
     /// Launches of the group.
     pub launches: u64,
     /// Part of the program's warp instructions.
@@ -181,6 +184,13 @@ pub struct Launched<'a> {
     pub uncached: &'a [u64],
 }
 
+impl Launched<'_> {
+    /// All counts, in the order of [`Group::counts`].
+    fn counts(&self) -> impl Iterator<Item = u64> {
+        [self.mix, self.accesses, self.longest, self.uncached].into_iter().flatten().copied()
+    }
+}
+
 /// Launches of a group that are timed, unless something else is asked for: its first, and its second for all others.
 pub const REPRESENTATIVES: usize = 2;
 
@@ -206,7 +216,10 @@ struct Growing {
     mix: Vec<u64>,
     accesses: Vec<u64>,
     longest: Vec<u64>,
-    uncached: Vec<u64>,
+    /// Of the first launch, in the order of [`Group::counts`].
+    counts: Vec<u64>,
+    /// Sums over the launches after the first, in the order of [`Group::counts`].
+    rest: Vec<u64>,
     /// Of all launches.
     total: u64,
     spread: f64,
@@ -263,6 +276,7 @@ impl Groups {
             Some((group, spread)) => {
                 group.total += launched.instructions;
                 group.spread = group.spread.max(spread);
+                group.rest.iter_mut().zip(launched.counts()).for_each(|(sum, count)| *sum += count);
                 let is_timed = group.next.len() + 1 < self.representatives;
                 if is_timed {
                     group.next.push(executed);
@@ -295,8 +309,9 @@ impl Groups {
 
 impl Growing {
     fn new(launched: &Launched<'_>, first: Executed) -> Growing {
-        let Launched { number, kernel, grid, block, instructions, mix, accesses, longest, uncached } =
+        let Launched { number, kernel, grid, block, instructions, mix, accesses, longest, uncached: _ } =
             launched;
+        let counts: Vec<u64> = launched.counts().collect();
         Growing {
             kernel: (*kernel).to_owned(),
             first,
@@ -306,7 +321,8 @@ impl Growing {
             mix: mix.to_vec(),
             accesses: accesses.to_vec(),
             longest: longest.to_vec(),
-            uncached: uncached.to_vec(),
+            rest: vec![0; counts.len()],
+            counts,
             total: *instructions,
             spread: 0.0,
             members: vec![(*number, *number)],
@@ -351,13 +367,15 @@ impl Growing {
         // The others stand for equal parts of the rest.
         let rest = (self.total - self.first.instructions) as f64 / self.next.len().max(1) as f64;
         let next = self.next.iter().map(|next| next.weight(rest));
-        let counts = self.mix.iter().chain(&self.accesses).chain(&self.longest).chain(&self.uncached);
+        let launches = self.members.iter().map(|(first, last)| last - first + 1).sum();
+        let mean = |sum: &u64| (sum + (launches - 1) / 2) / (launches - 1);
         Group {
             kernel: self.kernel.clone(),
             grid: self.grid,
             block: self.block,
-            counts: counts.copied().collect(),
-            launches: self.members.iter().map(|(first, last)| last - first + 1).sum(),
+            counts: self.counts.clone(),
+            rest: if launches > 1 { self.rest.iter().map(mean).collect() } else { Vec::new() },
+            launches,
             share: self.total as f64 / all.max(1) as f64,
             spread: self.spread,
             members: runs.collect::<Vec<_>>().join(", "),
@@ -397,6 +415,18 @@ mod tests {
         let timed: Vec<_> = group.timed.iter().map(|timed| (timed.launch, timed.weight)).collect();
         assert_eq!(timed, [(1, 1.0), (2, 3.05)]);
         assert!((group.spread - 0.05).abs() < 1e-9, "{group:?}");
+    }
+
+    #[test]
+    fn what_the_others_of_a_group_do_is_told_apart_from_what_its_first_does() {
+        let mut groups = Groups::default();
+        groups.add(&Launched { uncached: &[7, 90], ..launched(1, &[100, 100]) });
+        assert!(groups.finish()[0].rest.is_empty(), "there are no others");
+        groups.add(&Launched { uncached: &[0, 1], ..launched(2, &[104, 96]) });
+        groups.add(&Launched { uncached: &[0, 4], ..launched(3, &[104, 96]) });
+        let [group] = groups.finish().try_into().unwrap();
+        assert_eq!(group.counts, [100, 100, 8, 0, 50, 4, 7, 90]);
+        assert_eq!(group.rest, [104, 96, 8, 0, 50, 4, 0, 3]);
     }
 
     #[test]

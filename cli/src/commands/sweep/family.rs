@@ -39,12 +39,12 @@ const DEARER: [f64; PARTS] = [1.0, 1.0, 2.0, 2.0, 4.0, 1.0, 1.0, 2.0, 2.0, 3.0];
 struct Work([f64; PARTS]);
 
 impl Work {
-    /// Of a group's first launch, or one that follows, on so many SMs. What is multiplied is what a launch takes on a Volta GPU,
+    /// Of a group's launch that does what is counted, on so many SMs. What is multiplied is what a launch takes on a Volta GPU,
     /// roughly, by a fit to all launches of our examples.
-    fn new(group: &Group, counted: &[String], sms: u32, is_first: bool) -> Work {
+    fn new(group: &Group, counts: &[u64], counted: &[String], sms: u32) -> Work {
         let count = |name: &str| {
             let position = counted.iter().position(|counted| counted == name);
-            position.and_then(|position| group.counts.get(position)).map_or(0.0, |count| *count as f64)
+            position.and_then(|position| counts.get(position)).map_or(0.0, |count| *count as f64)
         };
         let product = |extents: [u32; 3]| extents.into_iter().map(f64::from).product::<f64>().max(1.0);
         let instructions = group.timed.first().map_or(0.0, |first| first.instructions as f64);
@@ -65,7 +65,7 @@ impl Work {
             0.0,
         ]);
         let new_code = count("instructions_new");
-        if is_first && new_code > 0.0 {
+        if new_code > 0.0 {
             // Lines of code come one after the other, and each SM asks one slice of L2 for the same. In a long launch other warps go on
             // meanwhile.
             let waiting = LONG / (LONG + work.cycles());
@@ -199,11 +199,13 @@ impl Family {
                 families.len() - 1
             });
             let Some((_, family)) = families.get_mut(position) else { continue };
-            for (jobs, launches, is_first) in
-                [(first, 1, true), (rest, group.launches.saturating_sub(1), false)]
+            // A plan that does not tell what the others do has what the first does.
+            let counts_of_rest = if group.rest.is_empty() { &group.counts } else { &group.rest };
+            for (jobs, launches, counts) in
+                [(first, 1, &group.counts), (rest, group.launches.saturating_sub(1), counts_of_rest)]
             {
                 if !jobs.is_empty() {
-                    let work = Work::new(group, &plan.counted, sms, is_first);
+                    let work = Work::new(group, counts, &plan.counted, sms);
                     family.portions.push(Portion::new((number, group), work, launches, jobs));
                 }
             }

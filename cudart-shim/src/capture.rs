@@ -21,8 +21,8 @@ use functional::launch::LaunchConfig;
 use functional::memory::{Allocation, AllocationKind, Memory};
 use functional::texture::Table;
 use launch_capture::{
-    Buffer, Capture, Error, FORMAT, Holder, Launch, Marks, Parameter, RESULTS, Ranges, ResultsWriter,
-    Selection, Sink, Words, Writer,
+    Accessible, Buffer, Capture, Error, FORMAT, Holder, Launch, Marks, Parameter, RESULTS, Ranges,
+    ResultsWriter, Selection, Sink, Words, Writer,
 };
 use objects::Objects;
 use ptx_frontend::ir::Space;
@@ -128,7 +128,11 @@ impl Order {
         if self.in_stream {
             let mut holder = Holder::default();
             match self.save(simulator, module, program, config, &mut holder) {
-                Ok((launch, _)) => kernel_stream::begin(holder.finish(launch)),
+                Ok((launch, _)) => {
+                    let mut held = holder.finish(launch);
+                    held.accessible = Some(accessible(&simulator.device.memory.allocations()));
+                    kernel_stream::begin(held);
+                }
                 Err(error) => kernel_stream::give_up(&error),
             }
         }
@@ -208,6 +212,24 @@ impl CapturedFolder {
         writer.finish(&name.map_or_else(|| code.to_string(), |name| name.to_string_lossy().into_owned()))?;
         Ok(())
     }
+}
+
+/// What kernels can access, but for the program's own memory, which lies elsewhere in another process.
+fn accessible(allocations: &[Allocation]) -> Accessible {
+    let mut accessible = Accessible::default();
+    let mut mapped_until = None;
+    for Allocation { address, size, kind, .. } in allocations.iter().copied().filter(|one| one.size > 0) {
+        match kind {
+            AllocationKind::Registered | AllocationKind::Parameters => continue,
+            AllocationKind::Heap => accessible.heap.push((address, size)),
+            _ => match accessible.ranges.last_mut() {
+                Some(last) if kind.is_mapping() && mapped_until == Some(address) => last.1 += size,
+                _ => accessible.ranges.push((address, size)),
+            },
+        }
+        mapped_until = kind.is_mapping().then_some(address + size);
+    }
+    accessible
 }
 
 /// Which memory a launch may reach.
@@ -377,4 +399,36 @@ fn kind_name(kind: AllocationKind) -> &'static str {
 fn file_name(kernel: &str) -> String {
     let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '_' };
     kernel.chars().take(NAME_LENGTH).map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mappings_without_a_gap_are_accessible_as_one_range_and_other_neighbours_are_not() {
+        let kinds = [
+            (0, 8, AllocationKind::Device),
+            (8, 8, AllocationKind::Device),
+            (16, 8, AllocationKind::Mapped),
+            (24, 8, AllocationKind::MappedHost),
+            (40, 8, AllocationKind::Mapped),
+            (48, 0, AllocationKind::Host),
+            (56, 8, AllocationKind::Registered),
+            (64, 8, AllocationKind::Heap),
+            (72, 8, AllocationKind::Parameters),
+            (80, 8, AllocationKind::Module),
+        ];
+        let allocations = kinds.map(|(address, size, kind)| Allocation {
+            address,
+            size,
+            reserved: size,
+            kind,
+            serial: 1,
+            number: 1,
+            idle: false,
+        });
+        let ranges = vec![(0, 8), (8, 8), (16, 16), (40, 8), (80, 8)];
+        assert_eq!(accessible(&allocations), Accessible { ranges, heap: vec![(64, 8)] });
+    }
 }

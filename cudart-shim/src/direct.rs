@@ -51,6 +51,28 @@ pub unsafe extern "C" fn voltsim_core_heap(bytes: *const u8, length: usize) -> c
     c_int::from(!simulator.device.set_heap(&heap.blocks))
 }
 
+/// Takes whole blocks of the first device's addresses for memory that lay there when launches were captured. 0, or 1 if something else
+/// lies there.
+#[unsafe(no_mangle)]
+pub extern "C" fn voltsim_core_claim(address: u64, size: u64) -> c_int {
+    c_int::from(!simulator_of(0).is_ok_and(|simulator| simulator.device.memory.claim(address, size)))
+}
+
+/// Leaves kernels only some ranges of what was claimed, or all of it again: an encoded `Option<Vec<(u64, u64)>>`, address and bytes of
+/// each. 0, or 1 if it is none.
+///
+/// # Safety
+/// `length` bytes can be read at `bytes`; nothing runs on the device.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn voltsim_core_narrow(bytes: *const u8, length: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes, length) };
+    let Ok(ranges) = codec::decode::<LIMIT, Option<Vec<(u64, u64)>>>(bytes) else { return 1 };
+    let Ok(simulator) = simulator_of(0) else { return 1 };
+    simulator.device.memory.narrow(ranges.as_deref());
+    0
+}
+
 /// Tells the first device's timing model, if it has one, what came before the next launch: an encoded [`Past`]. 0, or 1 if it is
 /// none.
 ///

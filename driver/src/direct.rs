@@ -17,6 +17,7 @@ const INVALID_VALUE: c_int = 1;
 
 type Write = unsafe extern "C" fn(u64, *const u8, usize) -> c_int;
 type Told = unsafe extern "C" fn(*const u8, usize) -> c_int;
+type Claim = unsafe extern "C" fn(u64, u64) -> c_int;
 type Last = unsafe extern "C" fn();
 type Read = unsafe extern "C" fn(u64, *mut u8, usize) -> c_int;
 
@@ -24,6 +25,8 @@ type Read = unsafe extern "C" fn(u64, *mut u8, usize) -> c_int;
 pub(crate) struct Direct {
     write: Write,
     read: Read,
+    claim: Claim,
+    narrow: Told,
     heap: Told,
     recall: Told,
     transfer: Told,
@@ -40,6 +43,8 @@ impl Direct {
             let direct = Direct {
                 write: *library.get(b"voltsim_core_write\0").ok()?,
                 read: *library.get(b"voltsim_core_read\0").ok()?,
+                claim: *library.get(b"voltsim_core_claim\0").ok()?,
+                narrow: *library.get(b"voltsim_core_narrow\0").ok()?,
                 heap: *library.get(b"voltsim_core_heap\0").ok()?,
                 recall: *library.get(b"voltsim_core_recall\0").ok()?,
                 transfer: *library.get(b"voltsim_core_transfer\0").ok()?,
@@ -65,6 +70,23 @@ impl Driver {
         // SAFETY: as above.
         let done = |direct: &Direct| unsafe { (direct.read)(address, bytes.as_mut_ptr(), bytes.len()) } == 0;
         if self.direct.as_ref().is_some_and(done) { Ok(bytes) } else { self.read(address, size) }
+    }
+
+    /// Takes whole blocks of addresses of a device of ours, whose memory they do not count as. `None` from a real driver.
+    pub(crate) fn claim(&self, address: u64, size: u64) -> Option<bool> {
+        // SAFETY: it has no precondition.
+        self.direct.as_ref().map(|direct| unsafe { (direct.claim)(address, size) } == 0)
+    }
+
+    /// Can it leave kernels a part of what [`Driver::map_at`] gives?
+    pub fn can_narrow(&self) -> bool {
+        self.direct.is_some()
+    }
+
+    /// Leaves kernels only these ranges, address and bytes each, of what [`Driver::map_at`] gave; all of it again without. A real
+    /// driver leaves it as it is.
+    pub fn narrow(&self, ranges: Option<&[(u64, u64)]>) {
+        self.tell(|direct| direct.narrow, &ranges);
     }
 
     /// Makes the heap of kernels what it was at a launch, each block where it lay. Whether a driver of ours has done so.

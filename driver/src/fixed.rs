@@ -40,6 +40,9 @@ impl Driver {
     /// Memory at whole blocks of addresses, for as long as the process lives. `false` if the driver has something else
     /// there.
     pub fn map_at(&self, address: u64, size: u64) -> Result<bool, DriverError> {
+        if let Some(is_claimed) = self.claim(address, size) {
+            return Ok(is_claimed);
+        }
         let call = &self.functions;
         let length = size as usize;
         let (mut given, mut handle) = (0, 0);

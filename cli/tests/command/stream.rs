@@ -70,6 +70,47 @@ fn launches_of_a_stream_free_what_kernels_have_allocated() {
     }
 }
 
+/// What a run, and that of its stream, say of the launch that touches what lies behind memory of a kind.
+fn of_touch_behind(kind: &str) -> [Outcome; 2] {
+    let place = Captured::bounds().place;
+    let run = place.voltsim(&["run", "--image", "all.vks", "--", "./launches", kind]);
+    [run, place.voltsim(&["resume", "all.vks"])]
+}
+
+/// The line that names a kernel's fault.
+fn fault(outcome: &Outcome) -> &str {
+    outcome.stderr.lines().find(|line| line.contains("illegal address")).unwrap()
+}
+
+#[test]
+fn a_launch_of_a_stream_that_leaves_its_memory_fails_as_in_the_program() {
+    for kind in ["device", "managed", "host", "pool"] {
+        let [run, resumed] = of_touch_behind(kind);
+        assert_eq!((run.status, resumed.status), (1, 2), "{kind}: {}", resumed.stdout);
+        assert_eq!(fault(&run), fault(&resumed));
+    }
+}
+
+#[test]
+fn a_launch_of_a_stream_cannot_access_what_was_freed_before_it() {
+    let [run, resumed] = of_touch_behind("smaller than before");
+    assert_eq!((run.status, resumed.status), (1, 2), "{}", resumed.stdout);
+    assert_eq!(fault(&run), fault(&resumed));
+    assert!(resumed.stdout.contains("launch 2, touch"), "the launch before it succeeds: {}", resumed.stdout);
+}
+
+#[test]
+fn a_launch_of_a_stream_can_access_memory_that_no_pointer_leads_to() {
+    let [run, resumed] = of_touch_behind("neighbour");
+    assert_eq!((run.status, resumed.status), (0, 0), "{}", resumed.stderr);
+}
+
+#[test]
+fn a_launch_of_a_stream_that_leaves_registered_memory_fails_wherever_that_lies() {
+    let [run, resumed] = of_touch_behind("registered");
+    assert_eq!((run.status, resumed.status), (1, 2), "{}", resumed.stdout);
+}
+
 #[test]
 fn a_launch_alone_keeps_its_number() {
     let captured = streamed();

@@ -1,5 +1,6 @@
 //! A captured launch that is read, from a folder or from a kernel stream.
 
+use crate::accessible::Accessible;
 use crate::error::Error;
 use crate::folder::{MANIFEST, RESULTS, Results, is_capture, read_contents, read_manifest, reading, within};
 use crate::manifest::{FORMAT, Launch};
@@ -154,6 +155,14 @@ impl Capture {
     /// Where the buffers were.
     pub fn ranges(&self) -> Ranges {
         Ranges::new(self.launch.buffers.iter().map(|buffer| (buffer.address.0, buffer.size)))
+    }
+
+    /// What was allocated at the launch. Folders do not have it, nor streams of before.
+    pub fn accessible(&self) -> Result<Option<Accessible>, Error> {
+        match &self.place {
+            Place::Folder(_) => Ok(None),
+            Place::Stream(stream, entry) => stream.accessible(*entry),
+        }
     }
 
     /// The memory after the launch, if that was captured too. Streams do not have it.

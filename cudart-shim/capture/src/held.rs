@@ -2,6 +2,7 @@
 
 use warp_stream::Past;
 
+use crate::accessible::Accessible;
 use crate::error::Error;
 use crate::folder::Writer;
 use crate::manifest::{Buffer, Launch};
@@ -31,6 +32,8 @@ pub struct HeldLaunch {
     pub launch: Launch,
     /// What came before it, if that is known.
     pub past: Option<Past>,
+    /// What was allocated, if that is known.
+    pub accessible: Option<Accessible>,
     pub(crate) modules: Vec<String>,
     pub(crate) contents: Vec<Vec<u8>>,
 }
@@ -61,6 +64,7 @@ impl Holder {
     pub fn finish(self, launch: Launch) -> HeldLaunch {
         let Holder { modules, buffers, contents } = self;
         let names = (0..modules.len()).map(|number| number.to_string()).collect();
-        HeldLaunch { launch: Launch { modules: names, buffers, ..launch }, past: None, modules, contents }
+        let launch = Launch { modules: names, buffers, ..launch };
+        HeldLaunch { launch, past: None, accessible: None, modules, contents }
     }
 }

@@ -11,7 +11,9 @@
 //! Many of them are a kernel stream, one file. The simulator writes folders and streams, `voltsim replay`, `compare`, `resume`
 //! and `sweep` read them. Nothing here knows the simulator.
 
+mod accessible;
 mod capture;
+mod entry;
 mod error;
 mod folder;
 mod held;
@@ -26,7 +28,9 @@ mod until_stable;
 mod warm_up;
 mod words;
 
+pub use accessible::Accessible;
 pub use capture::Capture;
+pub use entry::Entry;
 pub use error::Error;
 pub use folder::{MANIFEST, RESULTS, Results, ResultsWriter, Writer, is_capture};
 pub use held::{HeldLaunch, Holder, Sink};
@@ -37,7 +41,7 @@ pub use plan::{
 };
 pub use ranges::{Place, Ranges};
 pub use selection::{BadSelection, Marks, Selection};
-pub use stream::{About, Entry, KernelStream, StreamWriter, is_stream};
+pub use stream::{About, KernelStream, StreamWriter, is_stream};
 pub use textures::{Image, Level, Sampler, Surface, Texels, Texture};
 pub use until_stable::{BadUntilStable, UntilStable};
 pub use warm_up::{BadWarmUp, WarmUp};

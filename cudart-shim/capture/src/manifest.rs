@@ -1,5 +1,6 @@
 //! What `launch.toml` and `results.toml` say.
 
+use crate::accessible::Accessible;
 use crate::textures::{Image, Surface, Texture};
 use crate::words::Words;
 use serde::de::Error as _;
@@ -159,13 +160,14 @@ impl Buffer {
 }
 
 impl Launch {
-    /// The heap of kernels, as far as the launch can reach it.
-    pub fn heap(&self) -> Heap {
-        let blocks = self.buffers.iter().filter(|buffer| buffer.is_of_heap());
-        Heap {
-            limit: self.heap_limit,
-            blocks: blocks.map(|buffer| (buffer.address.0, buffer.size)).collect(),
-        }
+    /// The heap of kernels: all of it if what was allocated is known, else as far as the launch can reach it.
+    pub fn heap(&self, accessible: Option<&Accessible>) -> Heap {
+        let reached = || {
+            let blocks = self.buffers.iter().filter(|buffer| buffer.is_of_heap());
+            blocks.map(|buffer| (buffer.address.0, buffer.size)).collect()
+        };
+        let blocks = accessible.map_or_else(reached, |accessible| accessible.heap.clone());
+        Heap { limit: self.heap_limit, blocks }
     }
 
     /// The parameter block, with gaps of 0.

@@ -13,13 +13,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use timing::gpu::Transfer;
 use voltsim_checkpoint::atomic_file::{Durability, folder_of};
-use voltsim_checkpoint::codec;
+use voltsim_checkpoint::codec::{self, CodecError};
 use voltsim_checkpoint::contents::{self, Content, Contents, ContentsWriter};
 use voltsim_checkpoint::frame::{File, FileWriter, Schema};
 use voltsim_checkpoint::journal::{JournalReader, JournalWriter};
 use warp_stream::Past;
 
+use crate::accessible::Accessible;
 use crate::capture::Capture;
+use crate::entry::{Entry, EntryOf3};
 use crate::error::Error;
 use crate::held::HeldLaunch;
 use crate::manifest::{Buffer, Launch};
@@ -32,8 +34,11 @@ const ENTRIES: &str = "entries";
 /// Bytes that a record may take in memory.
 const LIMIT: usize = 1 << 30;
 
-/// The version that is written. Version 2 tells less of what came before launches, and no copies within the device and fills.
-const VERSION: u32 = 3;
+/// The version that is written. Version 3 does not tell what was allocated at a launch, and 2 less of what came before launches, and no
+/// copies within the device and fills.
+const VERSION: u32 = 4;
+/// The oldest that is read.
+const OLDEST: u32 = 2;
 
 fn about_schema(version: u32) -> Schema {
     Schema::of(&format!("kernel stream, about, version {version}"))
@@ -48,37 +53,6 @@ pub struct About {
     pub command: Vec<String>,
     /// The device's profile, by name or file.
     pub device: String,
-}
-
-/// What the device did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Entry {
-    /// A launch.
-    Launch {
-        /// Its number in the program, from 1.
-        number: u64,
-        /// The kernel's name in the PTX.
-        kernel: String,
-        /// Its manifest, without files: a [`Launch`] as text.
-        manifest: String,
-        /// The PTX texts.
-        modules: Vec<Content>,
-        /// The memory of each buffer before it.
-        buffers: Vec<Content>,
-        /// What came before it, as far as caches may have traces: an encoded [`Past`](warp_stream::Past). Nothing if unknown.
-        past: Content,
-    },
-    /// A copy between host and device.
-    Copy {
-        /// To the device.
-        to_device: bool,
-        /// Device address of the first byte.
-        address: u64,
-        /// Bytes.
-        bytes: u64,
-    },
-    /// A copy within the device, or a fill.
-    Transfer(Transfer),
 }
 
 /// Writes a kernel stream. The file has its name when it is finished.
@@ -110,12 +84,13 @@ impl StreamWriter {
         let mut store = |bytes: &[u8]| self.contents.add(&mut self.file, bytes);
         let modules = held.modules.iter().map(|text| store(text.as_bytes())).collect::<Result<_, _>>()?;
         let buffers = held.contents.iter().map(|bytes| store(bytes)).collect::<Result<_, _>>()?;
-        let past = match &held.past {
-            None => Content::default(),
-            Some(past) => store(&codec::encode(past).map_err(|error| malformed(&path, &error))?)?,
-        };
+        let encoded = |error: CodecError| malformed(&path, &error);
+        let past = held.past.as_ref().map(codec::encode).transpose().map_err(encoded)?;
+        let accessible = held.accessible.as_ref().map(codec::encode).transpose().map_err(encoded)?;
+        let mut store_known = |bytes: Option<Vec<u8>>| bytes.map_or(Ok(Content::default()), |it| store(&it));
+        let (past, accessible) = (store_known(past)?, store_known(accessible)?);
         let (number, kernel) = (held.launch.launch, held.launch.kernel.clone());
-        let entry = Entry::Launch { number, kernel, manifest, modules, buffers, past };
+        let entry = Entry::Launch { number, kernel, manifest, modules, buffers, past, accessible };
         self.launches += 1;
         self.entry(&entry)
     }
@@ -130,7 +105,7 @@ impl StreamWriter {
         self.entry(&Entry::Transfer(*transfer))
     }
 
-    fn entry(&mut self, entry: &Entry) -> Result<(), Error> {
+    fn entry(&mut self, entry: &impl Serialize) -> Result<(), Error> {
         let encoded = codec::encode(entry).map_err(|error| malformed(self.file.path(), &error))?;
         Ok(self.entries.push(&encoded)?)
     }
@@ -173,14 +148,19 @@ impl KernelStream {
     pub fn open(path: &Path) -> Result<KernelStream, Error> {
         let file = File::open(path)?;
         let damaged = |error: &dyn std::fmt::Display| malformed(path, error);
-        let is_of_2 = file.frame()?.schema(ABOUT) == Some(about_schema(2));
-        let version = if is_of_2 { 2 } else { VERSION };
+        let schema = file.frame()?.schema(ABOUT);
+        let version = (OLDEST..VERSION).find(|older| schema == Some(about_schema(*older))).unwrap_or(VERSION);
         let about = file.section(ABOUT, about_schema(version))?;
         let about = codec::decode::<LIMIT, About>(about).map_err(|error| damaged(&error))?;
         let contents = Contents::open(&file, CONTENTS)?;
         let mut entries = Vec::new();
         for record in JournalReader::open(&file, ENTRIES)? {
-            entries.push(codec::decode::<LIMIT, Entry>(&record?).map_err(|error| damaged(&error))?);
+            let record = record?;
+            let entry = match version {
+                VERSION => codec::decode::<LIMIT, Entry>(&record),
+                _ => codec::decode::<LIMIT, EntryOf3>(&record).map(Entry::from),
+            };
+            entries.push(entry.map_err(|error| damaged(&error))?);
         }
         Ok(KernelStream { file, version, about, contents, entries })
     }
@@ -224,11 +204,11 @@ impl KernelStream {
     pub fn verify(&self) -> Result<(), Error> {
         self.file.check()?;
         for entry in &self.entries {
-            let Entry::Launch { modules, buffers, past, .. } = entry else { continue };
+            let Entry::Launch { modules, buffers, past, accessible, .. } = entry else { continue };
             modules
                 .iter()
                 .chain(buffers)
-                .chain([past])
+                .chain([past, accessible])
                 .try_for_each(|content| self.content(content).map(drop))?;
         }
         Ok(())
@@ -256,6 +236,14 @@ impl KernelStream {
             _ => codec::decode::<LIMIT, Past>(&bytes),
         };
         past.map(Some).map_err(|error| malformed(self.path(), &error))
+    }
+
+    /// What was allocated at an entry's launch; nothing if unknown.
+    pub(crate) fn accessible(&self, entry: usize) -> Result<Option<Accessible>, Error> {
+        let Some(Entry::Launch { accessible, .. }) = self.entries.get(entry) else { return Ok(None) };
+        let bytes = self.content(accessible)?;
+        let accessible = (!bytes.is_empty()).then(|| codec::decode::<LIMIT, Accessible>(&bytes));
+        accessible.transpose().map_err(|error| malformed(self.path(), &error))
     }
 
     /// The PTX texts of an entry.
@@ -291,8 +279,30 @@ fn malformed(path: &Path, error: &dyn std::fmt::Display) -> Error {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use voltsim_checkpoint::layout;
+
     use super::*;
     use crate::past::TraceOf2;
+
+    /// Digests of the layouts of what a stream has. Where one is another, the version has to be the next one.
+    const LAYOUTS: (u32, [&str; 4]) = (
+        4,
+        [
+            "5d610556a073ae855a7fcc0dfbba2f81",
+            "80c313469d6faf911cf92966112769e8",
+            "e9aecb2ce8b4e1a9ef13320ed76fd546",
+            "9781158db905f542dfcf3da595494be2",
+        ],
+    );
+
+    #[test]
+    fn a_stream_that_is_laid_out_otherwise_has_another_version() {
+        let layouts =
+            [layout::of::<About>(), layout::of::<Entry>(), layout::of::<Past>(), layout::of::<Accessible>()];
+        let digests =
+            layouts.map(|layout| blake3::hash(layout.unwrap().as_bytes()).to_hex()[..32].to_owned());
+        assert_eq!((VERSION, digests), (LAYOUTS.0, LAYOUTS.1.map(str::to_owned)));
+    }
 
     #[test]
     fn a_stream_of_version_2_is_read_with_what_it_tells_of_the_past() {
@@ -308,9 +318,11 @@ mod tests {
         let past = writer.contents.add(&mut writer.file, &codec::encode(&before()).unwrap()).unwrap();
         let (kernel, manifest) = ("k".to_owned(), String::new());
         let (modules, buffers) = (Vec::new(), Vec::new());
-        writer.entry(&Entry::Launch { number: 1, kernel, manifest, modules, buffers, past }).unwrap();
+        let entry = EntryOf3::Launch { number: 1, kernel, manifest, modules, buffers, past };
+        writer.entry(&entry).unwrap();
         writer.finish().unwrap();
         let stream = KernelStream::open(&path).unwrap();
         assert_eq!(stream.past(0).unwrap(), Some(before().into()));
+        assert_eq!(stream.accessible(0).unwrap(), None);
     }
 }

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use launch_capture::{
-    About, Buffer, Entry, FORMAT, Holder, KernelStream, Launch, Parameter, Sink, StreamWriter, Words,
+    About, Accessible, Buffer, Entry, FORMAT, Holder, KernelStream, Launch, Parameter, Sink, StreamWriter,
+    Words,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,6 +58,10 @@ fn past() -> Past {
     }
 }
 
+fn accessible() -> Accessible {
+    Accessible { ranges: vec![(0x1000, 300_000), (0x50_0000, 7)], heap: vec![(0x70_0000, 16)] }
+}
+
 fn write(path: &Path, launches: u64) {
     let mut writer = StreamWriter::create(path, &about()).unwrap();
     for number in 1..=launches {
@@ -66,6 +71,7 @@ fn write(path: &Path, launches: u64) {
         holder.buffer(Buffer::new(0x1000, "device"), memory(number)).unwrap();
         let mut held = holder.finish(manifest(number));
         held.past = (number == 2).then(past);
+        held.accessible = (number == 2).then(accessible);
         writer.launch(&held).unwrap();
     }
     assert_eq!(writer.launches(), launches);
@@ -95,6 +101,8 @@ fn launches_and_copies_come_back_in_their_order() {
     assert_eq!(capture.contents(0).unwrap(), memory(2));
     assert!(stream.capture(2).unwrap().is_none(), "a copy is no launch");
     assert_eq!((stream.past(3).unwrap(), stream.past(1).unwrap()), (Some(past()), None));
+    assert_eq!(capture.accessible().unwrap(), Some(accessible()));
+    assert_eq!(stream.capture(1).unwrap().unwrap().accessible().unwrap(), None);
     stream.verify().unwrap();
 }
 

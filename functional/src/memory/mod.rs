@@ -5,6 +5,7 @@
 
 mod allocator;
 mod arena;
+mod claimed;
 mod mapping;
 mod multicast;
 mod pages;
@@ -123,6 +124,8 @@ struct State {
     reservations: BTreeMap<u64, u64>,
     /// Where the arena shows pages that are not its own, by address.
     mappings: BTreeMap<u64, Mapping>,
+    /// Addresses taken for memory that lay there in another process.
+    claimed: Vec<Range<u64>>,
 }
 
 impl Memory {
@@ -138,6 +141,7 @@ impl Memory {
             numbers: BTreeMap::new(),
             reservations: BTreeMap::new(),
             mappings: BTreeMap::new(),
+            claimed: Vec::new(),
         };
         Ok(Memory {
             arena,

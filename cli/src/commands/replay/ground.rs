@@ -1,9 +1,9 @@
 //! The device memory in which buffers of captured launches are placed.
 
-use std::collections::BTreeSet;
+use std::ops::Range;
 
 use cuda_driver::{BLOCK, Driver, DriverError};
-use launch_capture::{Buffer, Capture};
+use launch_capture::{Accessible, Buffer, Capture};
 
 /// What an allocation keeps of its old address: alignment up to this many bytes.
 const ALIGNMENT: u64 = 256;
@@ -11,33 +11,61 @@ const ALIGNMENT: u64 = 256;
 /// Memory that launches use one after the other.
 #[derive(Default)]
 pub(super) struct Ground {
-    /// Numbers of the blocks that lie where they lay when the launches were captured.
-    blocks: BTreeSet<u64>,
+    /// What lies where it lay when the launches were captured, in whole blocks.
+    claimed: Stretches,
+    /// What of it launches can reach, in whole blocks.
+    reached: Stretches,
     /// What was allocated elsewhere.
     loose: Vec<u64>,
 }
 
-impl Ground {
-    /// Takes the addresses that the buffers of all launches had, as far as the driver gives them. Where buffers lie decides
-    /// which partitions of the memory they use.
-    pub(super) fn claim<'a>(
-        driver: &Driver,
-        captures: impl IntoIterator<Item = &'a Capture>,
-    ) -> Result<Ground, DriverError> {
-        let mut wanted = BTreeSet::new();
-        for capture in captures {
-            let is_claimed = |buffer: &&Buffer| buffer.variable.is_none() && !buffer.is_of_heap();
-            for buffer in capture.launch().buffers.iter().filter(is_claimed) {
-                wanted.extend(blocks(buffer.address.0, buffer.address.0.saturating_add(buffer.size)));
+/// Stretches of addresses that do not touch each other, in order.
+#[derive(Default)]
+struct Stretches(Vec<Range<u64>>);
+
+impl Stretches {
+    /// The blocks in which ranges lie, given as first byte and bytes.
+    fn around(mut ranges: Vec<(u64, u64)>) -> Stretches {
+        ranges.sort_unstable();
+        let mut stretches: Vec<Range<u64>> = Vec::new();
+        for (address, size) in ranges.into_iter().filter(|(_, size)| *size > 0) {
+            let Some(end) = address.saturating_add(size).checked_next_multiple_of(BLOCK) else { continue };
+            match stretches.last_mut().filter(|last| address / BLOCK * BLOCK <= last.end) {
+                Some(last) => last.end = last.end.max(end),
+                None => stretches.push(address / BLOCK * BLOCK..end),
             }
         }
-        let mut ground = Ground::default();
-        let wanted: Vec<u64> = wanted.into_iter().collect();
-        for run in wanted.chunk_by(|one, next| one + 1 == *next) {
-            if let (Some(first), Some(last)) = (run.first(), run.last())
-                && driver.map_at(first * BLOCK, (last - first + 1) * BLOCK)?
-            {
-                ground.blocks.extend(run);
+        Stretches(stretches)
+    }
+
+    fn hold(&self, start: u64, end: u64) -> bool {
+        let before = self.0.partition_point(|stretch| stretch.start <= start);
+        let stretch = before.checked_sub(1).and_then(|last| self.0.get(last));
+        stretch.is_some_and(|stretch| end <= stretch.end)
+    }
+}
+
+impl Ground {
+    /// Takes the addresses that the buffers of all launches had, as far as the driver gives them, and those of other memory that was
+    /// allocated then, as far as it is known. Where buffers lie decides which partitions of the memory they use.
+    pub(super) fn claim<'a>(
+        driver: &Driver,
+        launches: impl IntoIterator<Item = (&'a Capture, Option<&'a Accessible>)>,
+    ) -> Result<Ground, DriverError> {
+        let (mut reached, mut wanted) = (Vec::new(), Vec::new());
+        for (capture, accessible) in launches {
+            let is_claimed = |buffer: &&Buffer| buffer.variable.is_none() && !buffer.is_of_heap();
+            let buffers = capture.launch().buffers.iter().filter(is_claimed);
+            reached.extend(buffers.map(|buffer| (buffer.address.0, buffer.size)));
+            if driver.can_narrow() {
+                wanted.extend(accessible.iter().flat_map(|accessible| &accessible.ranges));
+            }
+        }
+        wanted.extend(&reached);
+        let mut ground = Ground { reached: Stretches::around(reached), ..Ground::default() };
+        for stretch in Stretches::around(wanted).0 {
+            if driver.map_at(stretch.start, stretch.end - stretch.start)? {
+                ground.claimed.0.push(stretch);
             }
         }
         Ok(ground)
@@ -45,12 +73,17 @@ impl Ground {
 
     /// Whether several launches use it.
     pub(super) fn is_used_again(&self) -> bool {
-        !self.blocks.is_empty()
+        !self.claimed.0.is_empty()
     }
 
     /// Whether these addresses lie where they lay.
-    pub(super) fn has(&self, start: u64, end: u64) -> bool {
-        blocks(start, end).all(|block| self.blocks.contains(&block))
+    fn has(&self, start: u64, end: u64) -> bool {
+        self.claimed.hold(start, end)
+    }
+
+    /// Whether these addresses lie where they lay, and launches can reach them.
+    pub(super) fn reaches(&self, start: u64, end: u64) -> bool {
+        self.has(start, end) && self.reached.hold(start, end)
     }
 
     /// Room for what lay from `start` to `end`: there, if that is possible.
@@ -70,7 +103,23 @@ impl Ground {
     }
 }
 
-/// The blocks in which bytes lie.
-fn blocks(start: u64, end: u64) -> impl Iterator<Item = u64> {
-    start / BLOCK..end.div_ceil(BLOCK)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_share_a_block_or_lie_in_neighbours_are_in_one_stretch() {
+        let ranges = vec![(5 * BLOCK + 8, 8), (BLOCK - 1, 2), (100, 1), (9 * BLOCK, 0), (6 * BLOCK, BLOCK)];
+        assert_eq!(Stretches::around(ranges).0, [0..2 * BLOCK, 5 * BLOCK..7 * BLOCK]);
+    }
+
+    #[test]
+    fn stretches_hold_what_lies_in_one_of_them() {
+        let stretches = Stretches(vec![10..20, 30..40]);
+        let held = [(10, 20), (35, 40), (9, 11), (19, 21), (15, 35), (20, 25)];
+        assert_eq!(
+            held.map(|(start, end)| stretches.hold(start, end)),
+            [true, true, false, false, false, false]
+        );
+    }
 }

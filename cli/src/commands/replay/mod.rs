@@ -127,7 +127,7 @@ fn execute(capture: &Capture, library: Option<&Path>, folder: &Path) -> Result<R
     let driver = open(library)?;
     let failed = |error: DriverError| refused(capture, error);
     let module = driver.load(&capture.modules()?).map_err(failed)?;
-    let ready = Ready::new(&driver, module, capture, &mut Ground::default())?;
+    let ready = Ready::new(&driver, module, (capture, None), &mut Ground::default())?;
     ready.launch()?;
     let outcome = driver.synchronize();
     let mut writer = ResultsWriter::new(folder)?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cuda_driver::{Driver, DriverError, Module};
-use launch_capture::{Buffer, Capture, Ranges, Words, word_at};
+use launch_capture::{Accessible, Buffer, Capture, Ranges, Words, word_at};
 
 use super::ground::Ground;
 
@@ -26,7 +26,7 @@ impl Placement {
     pub(super) fn new(
         driver: &Driver,
         module: Module,
-        capture: &Capture,
+        (capture, accessible): (&Capture, Option<&Accessible>),
         ground: &mut Ground,
     ) -> Result<Placement, DriverError> {
         let buffers = &capture.launch().buffers;
@@ -37,7 +37,7 @@ impl Placement {
             objects: HashMap::new(),
             warnings: Vec::new(),
         };
-        let has_heap = driver.set_heap(&capture.launch().heap());
+        let has_heap = driver.set_heap(&capture.launch().heap(accessible));
         let mut loose: Vec<usize> = Vec::new();
         for (number, buffer) in buffers.iter().enumerate() {
             let in_heap = (has_heap && buffer.is_of_heap()).then_some(buffer.address.0);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cuda_driver::{Driver, DriverError, Function, Module, Sizes};
-use launch_capture::Capture;
+use launch_capture::{Accessible, Capture};
 use warp_stream::{Past, UsedPage};
 
 use super::ground::Ground;
@@ -19,6 +19,8 @@ const PIECE: usize = 64 << 10;
 pub(super) struct Ready<'a> {
     driver: &'a Driver,
     capture: &'a Capture,
+    /// What was allocated, if that is known.
+    accessible: Option<&'a Accessible>,
     function: Function,
     pub(super) placement: Placement,
     pub(super) objects: Objects,
@@ -31,16 +33,16 @@ impl<'a> Ready<'a> {
     pub(super) fn new(
         driver: &'a Driver,
         module: Module,
-        capture: &'a Capture,
+        (capture, accessible): (&'a Capture, Option<&'a Accessible>),
         ground: &mut Ground,
     ) -> Result<Ready<'a>, Failure> {
         let failed = |error: DriverError| refused(capture, error);
         let launch = capture.launch();
         let function = driver.function(module, &launch.kernel).map_err(failed)?;
-        let mut placement = Placement::new(driver, module, capture, ground).map_err(failed)?;
+        let mut placement = Placement::new(driver, module, (capture, accessible), ground).map_err(failed)?;
         let objects = Objects::new(driver, module, capture, &placement)?;
         placement.objects.clone_from(&objects.handles);
-        let mut ready = Ready { driver, capture, function, placement, objects, restored: 0 };
+        let mut ready = Ready { driver, capture, accessible, function, placement, objects, restored: 0 };
         ready.fill(ground.is_used_again())?;
         let omitted = launch.omitted.iter().map(|what| format!("not captured, so not as it was: {what}"));
         for warning in omitted.chain(ready.placement.warnings.iter().cloned()) {
@@ -94,7 +96,7 @@ impl<'a> Ready<'a> {
         past
     }
 
-    /// Starts it.
+    /// Starts it. What was not allocated then is not from here on.
     pub(super) fn launch(&self) -> Result<(), Failure> {
         let launch = self.capture.launch();
         let mut parameters = launch.parameter_block();
@@ -114,6 +116,9 @@ impl<'a> Ready<'a> {
             cooperative: launch.cooperative,
             cluster: launch.cluster,
         };
+        if let Some(accessible) = self.accessible {
+            self.driver.narrow(Some(&accessible.ranges));
+        }
         let launched = self.driver.launch(self.function, sizes, &mut parameters, &offsets);
         launched.map_err(|error| refused(self.capture, error))
     }

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use cuda_driver::{Driver, DriverError, Module};
-use launch_capture::{Capture, Entry, KernelStream, Marks, Selection};
+use launch_capture::{Accessible, Capture, Entry, KernelStream, Marks, Selection};
 
 use super::ground::Ground;
 use super::ready::Ready;
@@ -67,6 +67,8 @@ impl Replay {
 struct Chosen<'a> {
     entry: usize,
     capture: Capture,
+    /// What was allocated, if that is known.
+    accessible: Option<Accessible>,
     /// Copies between it and the launch before.
     copies: &'a [Entry],
     /// Whether the launch before was run too.
@@ -86,9 +88,10 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     let chosen = chosen(&stream, args)?;
     let failed = |error: DriverError| Failure::in_file(&args.folder, error);
     let driver = open(args.library.as_deref())?;
-    let mut ground = Ground::claim(&driver, chosen.iter().map(|chosen| &chosen.capture)).map_err(failed)?;
+    let memory = chosen.iter().map(|chosen| (&chosen.capture, chosen.accessible.as_ref()));
+    let mut ground = Ground::claim(&driver, memory).map_err(failed)?;
     let mut modules: HashMap<Vec<String>, Module> = HashMap::new();
-    for (place, Chosen { entry, capture, copies, follows }) in chosen.iter().enumerate() {
+    for (place, Chosen { entry, capture, accessible, copies, follows }) in chosen.iter().enumerate() {
         let texts = capture.modules()?;
         let module = match modules.get(&texts) {
             Some(module) => *module,
@@ -98,7 +101,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
                 module
             }
         };
-        let ready = Ready::new(&driver, module, capture, &mut ground)?;
+        let ready = Ready::new(&driver, module, (capture, accessible.as_ref()), &mut ground)?;
         let launch = capture.launch();
         let [[gx, gy, gz], [bx, by, bz]] = [launch.grid, launch.block];
         writeln!(
@@ -122,6 +125,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         driver.synchronize().map_err(|error| {
             Failure::in_file(&args.folder, format_args!("launch {}: {error}", launch.launch))
         })?;
+        driver.narrow(None);
         ready.objects.destroy(&driver).map_err(failed)?;
         ground.clear(&driver).map_err(failed)?;
     }
@@ -132,7 +136,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
 /// the memory is as it has to be already. What takes memory that the launch cannot reach is left out.
 fn again(driver: &Driver, ground: &Ground, entry: &Entry) -> Result<(), DriverError> {
     match entry {
-        Entry::Copy { to_device, address, bytes } if ground.has(*address, address.saturating_add(*bytes)) => {
+        Entry::Copy { to_device, address, bytes }
+            if ground.reaches(*address, address.saturating_add(*bytes)) =>
+        {
             match to_device {
                 true => driver.write(*address, &driver.peek(*address, *bytes)?),
                 false => driver.read(*address, *bytes).map(drop),
@@ -140,7 +146,7 @@ fn again(driver: &Driver, ground: &Ground, entry: &Entry) -> Result<(), DriverEr
         }
         Entry::Transfer(transfer) => {
             let mut both = [Some(transfer.to), transfer.from].into_iter().flatten();
-            match both.all(|rows| rows.end().is_some_and(|end| ground.has(rows.address, end))) {
+            match both.all(|rows| rows.end().is_some_and(|end| ground.reaches(rows.address, end))) {
                 true => driver.transfer(transfer),
                 false => Ok(()),
             }
@@ -159,7 +165,8 @@ fn chosen<'a>(stream: &'a Arc<KernelStream>, args: &Args) -> Result<Vec<Chosen<'
             && let Some(capture) = stream.capture(entry)?
         {
             let follows = last.replace(*number).is_some_and(|last| last + 1 == *number);
-            chosen.push(Chosen { entry, capture, copies: before, follows });
+            let accessible = capture.accessible()?;
+            chosen.push(Chosen { entry, capture, accessible, copies: before, follows });
         }
     }
     match chosen.is_empty() {

@@ -65,6 +65,11 @@ impl Captured {
         Captured::compiled("heap.c", "kernels.h", include_str!("heap.ptx"))
     }
 
+    /// The program that touches what lies behind its memory.
+    pub(crate) fn bounds() -> Captured {
+        Captured::compiled("bounds.c", "kernels.h", include_str!("bounds.ptx"))
+    }
+
     /// The program whose kernel launches others.
     pub(crate) fn nested() -> Captured {
         Captured::compiled("nested.c", "kernels.h", include_str!("nested.ptx"))

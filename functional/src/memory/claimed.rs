@@ -1,0 +1,102 @@
+//! Memory that lies where it lay in another process: whole stretches of addresses, of which kernels may be left those ranges alone
+//! that were allocated there.
+
+use super::Memory;
+use super::allocator::AllocationKind;
+
+impl Memory {
+    /// Takes addresses for memory that lay there in another process. It takes no room on the device and holds zeros; what is written
+    /// there stays. `false` if some of it is taken.
+    pub fn claim(&self, address: u64, size: u64) -> bool {
+        let is_claimed = self.allocate_again(address, size, AllocationKind::Mapped);
+        if is_claimed {
+            self.state.write().claimed.push(address..address + size);
+        }
+        is_claimed
+    }
+
+    /// Makes these ranges, address and bytes each, all that is allocated of the addresses that were claimed; without ranges, all of
+    /// them are one allocation each. Ranges elsewhere count for nothing. Nothing runs meanwhile.
+    pub fn narrow(&self, ranges: Option<&[(u64, u64)]>) {
+        let state = &mut *self.state.write();
+        let claimed = state.claimed.clone();
+        for stretch in &claimed {
+            let inside: Vec<u64> = state.live.range(stretch.clone()).map(|(address, _)| *address).collect();
+            for address in inside {
+                state.live.remove(&address);
+            }
+        }
+        let Some(ranges) = ranges else {
+            for stretch in claimed {
+                let size = stretch.end - stretch.start;
+                state.set_live(stretch.start, size, size, AllocationKind::Mapped);
+            }
+            return;
+        };
+        for (address, size) in ranges.iter().copied().filter(|(_, size)| *size > 0) {
+            let holds = |end| claimed.iter().any(|stretch| stretch.start <= address && end <= stretch.end);
+            if address.checked_add(size).is_some_and(holds) {
+                state.set_live(address, size, size, AllocationKind::Imported);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: u64 = 2 << 20;
+
+    /// Memory of which a stretch is claimed, with where that begins.
+    fn claimed() -> (Memory, u64) {
+        let memory = Memory::new(BLOCK).unwrap();
+        let address = memory.allocate(8 * BLOCK, 1, AllocationKind::Host).unwrap();
+        memory.free(address).unwrap();
+        assert!(memory.claim(address, 4 * BLOCK));
+        (memory, address)
+    }
+
+    #[test]
+    fn of_narrowed_memory_the_ranges_are_allocated_to_the_byte_and_nothing_beside_them() {
+        let (memory, address) = claimed();
+        memory.narrow(Some(&[(address + 256, 1000), (address + BLOCK, 2 * BLOCK)]));
+        assert!(memory.check_range(address + 256, 1000).is_ok());
+        assert!(memory.check_range(address + BLOCK, 2 * BLOCK).is_ok());
+        for (start, length) in [(255, 1), (255, 2), (256, 1001), (1256, 1), (BLOCK, 2 * BLOCK + 1)] {
+            assert!(memory.check_range(address + start, length).is_err(), "{start}, {length}");
+        }
+    }
+
+    #[test]
+    fn ranges_side_by_side_are_not_one() {
+        let (memory, address) = claimed();
+        memory.narrow(Some(&[(address, 4096), (address + 4096, 4096)]));
+        assert!(memory.check_range(address + 4090, 6).is_ok());
+        assert!(memory.check_range(address + 4090, 7).is_err());
+    }
+
+    #[test]
+    fn what_is_claimed_keeps_its_contents_whichever_ranges_are_left_of_it() {
+        let (memory, address) = claimed();
+        memory.write(address + BLOCK - 2, b"volta").unwrap();
+        memory.narrow(Some(&[(address, 16)]));
+        memory.narrow(Some(&[(address + 32, 16)]));
+        assert!(memory.check_range(address, 1).is_err());
+        memory.narrow(None);
+        let mut bytes = [0; 5];
+        memory.read(address + BLOCK - 2, &mut bytes).unwrap();
+        assert_eq!((&bytes, memory.used()), (b"volta", 0));
+        assert!(memory.check_range(address, 4 * BLOCK).is_ok());
+    }
+
+    #[test]
+    fn addresses_that_are_taken_are_not_claimed_and_ranges_there_stay_as_they_are() {
+        let (memory, address) = claimed();
+        assert!(!memory.claim(address + 3 * BLOCK, 2 * BLOCK));
+        let other = memory.allocate(100, 1, AllocationKind::Device).unwrap();
+        memory.narrow(Some(&[(other, 50), (address + 4 * BLOCK - 8, 16), (u64::MAX, 2)]));
+        assert_eq!(memory.allocation_of(other).map(|found| found.size), Some(100));
+        assert!(memory.check_range(address + 4 * BLOCK - 8, 1).is_err());
+    }
+}

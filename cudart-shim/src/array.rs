@@ -33,8 +33,10 @@ pub(crate) struct Array {
     pub(crate) size: [usize; 3],
     /// Flags it was made with.
     pub(crate) flags: u32,
-    /// Start of its memory; a level of a mipmapped array has none of its own.
+    /// Start of its memory, if that is given back with it.
     allocation: Option<u64>,
+    /// Whether it is a level of a mipmapped array, with which it goes.
+    is_level: bool,
 }
 
 /// A mipmapped array.
@@ -44,7 +46,8 @@ pub(crate) struct MipmappedArray {
     pub(crate) image: Image,
     /// The arrays that are its levels.
     levels: Vec<ArrayHandle>,
-    allocation: u64,
+    /// Start of its memory, if that is given back with it.
+    allocation: Option<u64>,
 }
 
 /// The arrays there are.
@@ -170,23 +173,27 @@ impl Simulator {
         Ok(Sorted { extent, layers, cube })
     }
 
-    /// Allocates an image of a shape: where it lies, and the image.
-    fn allocate_image(&self, shape: &ArrayShape, levels: u32) -> Result<(u64, Image)> {
+    /// Makes an image of a shape: what was allocated for it, if it has no place in memory that is there, and the image.
+    fn allocate_image(&self, shape: &ArrayShape, levels: u32) -> Result<(Option<u64>, Image)> {
         self.check_unsafe_call()?;
         let sorted = self.sort(shape, levels)?;
         let image = Image::array(shape.format, sorted.extent, sorted.layers, sorted.cube, levels);
         let (image, bytes) = image.ok_or(Error::MemoryAllocation)?;
+        if let Some(address) = self.device.places.next_array(&self.device.memory, bytes)? {
+            return Ok((None, image.moved(address)));
+        }
         let bytes = usize::try_from(bytes).map_err(|_| Error::MemoryAllocation)?;
         let address = self.allocate(bytes, AllocationKind::Array, 0)?;
-        Ok((address, image.moved(address)))
+        Ok((Some(address), image.moved(address)))
     }
 
     /// Makes an array.
     pub(crate) fn create_array(&self, shape: &ArrayShape) -> Result<ArrayHandle> {
-        let (address, image) = self.allocate_image(shape, 1)?;
+        let (allocation, image) = self.allocate_image(shape, 1)?;
         let mut arrays = self.arrays.lock();
         let handle = ArrayHandle(ARRAYS | arrays.next());
-        let array = Array { handle, image, size: shape.size, flags: shape.flags, allocation: Some(address) };
+        let (size, flags) = (shape.size, shape.flags);
+        let array = Array { handle, image, size, flags, allocation, is_level: false };
         arrays.arrays.insert(handle, Arc::new(array));
         Ok(handle)
     }
@@ -217,6 +224,7 @@ impl Simulator {
                 size: [halved(width), halved(height), depth],
                 flags: shape.flags,
                 allocation: None,
+                is_level: true,
             };
             arrays.arrays.insert(handle, Arc::new(array));
             handles.push(handle);
@@ -258,10 +266,12 @@ impl Simulator {
     pub(crate) fn free_array(&self, handle: ArrayHandle) -> Result<()> {
         self.check_unsafe_call()?;
         self.engine.synchronize(Scope::Context)?;
-        let address = self.array(handle)?.allocation.ok_or(Error::InvalidValue)?;
+        let array = self.array(handle)?;
+        if array.is_level {
+            return Err(Error::InvalidValue);
+        }
         self.arrays.lock().arrays.remove(&handle);
-        self.device.memory.free(address)?;
-        Ok(())
+        self.give_back(array.allocation)
     }
 
     /// Frees a mipmapped array with its levels, after the device's work.
@@ -273,7 +283,13 @@ impl Simulator {
         for level in &mipmapped.levels {
             arrays.arrays.remove(level);
         }
-        self.device.memory.free(mipmapped.allocation)?;
+        self.give_back(mipmapped.allocation)
+    }
+
+    fn give_back(&self, allocation: Option<u64>) -> Result<()> {
+        if let Some(address) = allocation {
+            self.device.memory.free(address)?;
+        }
         Ok(())
     }
 }

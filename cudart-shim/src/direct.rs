@@ -4,6 +4,7 @@
 use crate::simulator::{owner_of, simulator_of};
 use functional::device::USUAL_HEAP;
 use launch_capture::Heap;
+use std::collections::HashMap;
 use std::ffi::c_int;
 use timing::gpu::Transfer;
 use voltsim_checkpoint::codec;
@@ -70,6 +71,29 @@ pub unsafe extern "C" fn voltsim_core_narrow(bytes: *const u8, length: usize) ->
     let Ok(ranges) = codec::decode::<LIMIT, Option<Vec<(u64, u64)>>>(bytes) else { return 1 };
     let Ok(simulator) = simulator_of(0) else { return 1 };
     simulator.device.memory.narrow(ranges.as_deref());
+    0
+}
+
+/// Tells where on the first device variables of modules lie that are loaded from now on: an encoded `HashMap<String, u64>`, address by
+/// name. 0, or 1 if it is none.
+///
+/// # Safety
+/// `length` bytes can be read at `bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn voltsim_core_place_variables(bytes: *const u8, length: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes, length) };
+    let Ok(addresses) = codec::decode::<LIMIT, HashMap<String, u64>>(bytes) else { return 1 };
+    let Ok(simulator) = simulator_of(0) else { return 1 };
+    simulator.device.places.set_variables(addresses);
+    0
+}
+
+/// Tells where on the first device the next array lies that is made. 0, or 1 if there is no device.
+#[unsafe(no_mangle)]
+pub extern "C" fn voltsim_core_place_array(address: u64) -> c_int {
+    let Ok(simulator) = simulator_of(0) else { return 1 };
+    simulator.device.places.add_array(address);
     0
 }
 

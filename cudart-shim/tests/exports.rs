@@ -79,6 +79,8 @@ fn the_core_exports_what_fronts_nvtx_and_the_command_look_for_and_nothing_else()
                 "voltsim_core_claim",
                 "voltsim_core_heap",
                 "voltsim_core_narrow",
+                "voltsim_core_place_array",
+                "voltsim_core_place_variables",
                 "voltsim_core_read",
                 "voltsim_core_last",
                 "voltsim_core_recall",

@@ -1,5 +1,6 @@
 //! Memory of our own devices, written and read without a call that would take simulated time.
 
+use std::collections::HashMap;
 use std::ffi::c_int;
 use std::path::Path;
 
@@ -18,6 +19,7 @@ const INVALID_VALUE: c_int = 1;
 type Write = unsafe extern "C" fn(u64, *const u8, usize) -> c_int;
 type Told = unsafe extern "C" fn(*const u8, usize) -> c_int;
 type Claim = unsafe extern "C" fn(u64, u64) -> c_int;
+type Place = unsafe extern "C" fn(u64) -> c_int;
 type Last = unsafe extern "C" fn();
 type Read = unsafe extern "C" fn(u64, *mut u8, usize) -> c_int;
 
@@ -27,6 +29,8 @@ pub(crate) struct Direct {
     read: Read,
     claim: Claim,
     narrow: Told,
+    place_variables: Told,
+    place_array: Place,
     heap: Told,
     recall: Told,
     transfer: Told,
@@ -45,6 +49,8 @@ impl Direct {
                 read: *library.get(b"voltsim_core_read\0").ok()?,
                 claim: *library.get(b"voltsim_core_claim\0").ok()?,
                 narrow: *library.get(b"voltsim_core_narrow\0").ok()?,
+                place_variables: *library.get(b"voltsim_core_place_variables\0").ok()?,
+                place_array: *library.get(b"voltsim_core_place_array\0").ok()?,
                 heap: *library.get(b"voltsim_core_heap\0").ok()?,
                 recall: *library.get(b"voltsim_core_recall\0").ok()?,
                 transfer: *library.get(b"voltsim_core_transfer\0").ok()?,
@@ -87,6 +93,18 @@ impl Driver {
     /// driver leaves it as it is.
     pub fn narrow(&self, ranges: Option<&[(u64, u64)]>) {
         self.tell(|direct| direct.narrow, &ranges);
+    }
+
+    /// Has variables of these names lie at these addresses, which are there, in modules that are loaded from now on. A real driver puts
+    /// them where it likes.
+    pub fn place_variables(&self, addresses: &HashMap<&str, u64>) {
+        self.tell(|direct| direct.place_variables, addresses);
+    }
+
+    /// Has the next array lie at an address, which is there. Whether a driver of ours does so.
+    pub fn place_array(&self, address: u64) -> bool {
+        // SAFETY: it has no precondition.
+        self.direct.as_ref().is_some_and(|direct| unsafe { (direct.place_array)(address) } == 0)
     }
 
     /// Makes the heap of kernels what it was at a launch, each block where it lay. Whether a driver of ours has done so.

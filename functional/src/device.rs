@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::Checker;
 use crate::engine::probe::Watcher;
 use crate::memory::{Allocation, AllocationKind, Memory, MemoryError};
+use crate::places::Places;
 use crate::texture::Textures;
 
 /// What the engine needs to know of a device.
@@ -103,6 +104,8 @@ pub struct Device {
     pub memory: Memory,
     /// Its textures, samplers and surfaces.
     pub textures: Textures,
+    /// Where variables and arrays lie that are made later.
+    pub places: Places,
     /// How the engine runs.
     pub settings: Settings,
     /// Who watches kernels run.
@@ -128,6 +131,7 @@ impl Device {
             spec,
             memory,
             textures: Textures::default(),
+            places: Places::default(),
             settings,
             watchers: Vec::new(),
             checker: None,

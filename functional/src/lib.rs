@@ -15,6 +15,7 @@ pub mod module;
 mod number;
 mod ops;
 pub mod parameters;
+pub mod places;
 pub mod suspend;
 pub mod tensor;
 pub mod texture;

@@ -370,6 +370,9 @@ fn free(device: &Device, address: u64) {
 }
 
 fn allocate(device: &Device, variable: &ir::Variable) -> Result<u64, LoadError> {
+    if let Some(address) = device.places.variable(&device.memory, &variable.name, variable.size) {
+        return Ok(address);
+    }
     let kind = if variable.managed { AllocationKind::Managed } else { AllocationKind::Module };
     let address = device
         .memory

@@ -38,7 +38,7 @@ fn table(name: &str) -> String {
 }
 
 /// What was stored: its length, and its stretches in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Content {
     /// Bytes.
     pub length: u64,

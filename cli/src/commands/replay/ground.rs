@@ -77,7 +77,7 @@ impl Ground {
     }
 
     /// Whether these addresses lie where they lay.
-    fn has(&self, start: u64, end: u64) -> bool {
+    pub(super) fn has(&self, start: u64, end: u64) -> bool {
         self.claimed.hold(start, end)
     }
 

@@ -1,6 +1,7 @@
 //! `voltsim replay`: runs one captured launch alone, through the driver API.
 
 mod ground;
+mod modules;
 mod objects;
 mod placement;
 mod ready;

@@ -32,8 +32,12 @@ impl Objects {
         let mut arrays = Vec::new();
         for (number, image) in launch.images.iter().enumerate() {
             let writable = launch.surfaces.iter().any(|surface| surface.image == number);
+            let is_placed = place(driver, image, placement);
             let array = driver.array(image, writable).map_err(failed)?;
-            fill(driver, capture, image, &array)?;
+            // One that lies where its buffer does has what that is given.
+            if !is_placed {
+                fill(driver, capture, image, &array)?;
+            }
             arrays.push((array, writable));
         }
         let mut handles = HashMap::new();
@@ -98,6 +102,13 @@ impl Objects {
         }
         Ok(())
     }
+}
+
+/// Has the next array lie where an image lay, if its buffer does. Whether it will.
+fn place(driver: &Driver, image: &Image, placement: &Placement) -> bool {
+    let first = image.levels.first().map(|level| level.address.0);
+    let stays = first.is_some_and(|first| placement.moved(first) == Some(first));
+    stays && first.is_some_and(|first| driver.place_array(first))
 }
 
 /// Copies the texels of an image from its buffer into the array.

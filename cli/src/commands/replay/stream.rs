@@ -1,16 +1,16 @@
 //! Launches of a kernel stream, one after the other.
 
-use std::collections::HashMap;
 use std::env;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-use cuda_driver::{Driver, DriverError, Module};
+use cuda_driver::{Driver, DriverError};
 use launch_capture::{Accessible, Capture, Entry, KernelStream, Marks, Selection};
 
 use super::ground::Ground;
+use super::modules::Modules;
 use super::ready::Ready;
 use super::{Args, open};
 use crate::failure::Failure;
@@ -90,17 +90,10 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     let driver = open(args.library.as_deref())?;
     let memory = chosen.iter().map(|chosen| (&chosen.capture, chosen.accessible.as_ref()));
     let mut ground = Ground::claim(&driver, memory).map_err(failed)?;
-    let mut modules: HashMap<Vec<String>, Module> = HashMap::new();
+    let mut modules =
+        Modules::of(&stream, chosen.iter().map(|chosen| (chosen.entry, &chosen.capture)), &ground);
     for (place, Chosen { entry, capture, accessible, copies, follows }) in chosen.iter().enumerate() {
-        let texts = capture.modules()?;
-        let module = match modules.get(&texts) {
-            Some(module) => *module,
-            None => {
-                let module = driver.load(&texts).map_err(failed)?;
-                modules.insert(texts, module);
-                module
-            }
-        };
+        let module = modules.load(&driver, &stream, *entry, capture)?;
         let ready = Ready::new(&driver, module, (capture, accessible.as_ref()), &mut ground)?;
         let launch = capture.launch();
         let [[gx, gy, gz], [bx, by, bz]] = [launch.grid, launch.block];

@@ -294,7 +294,8 @@ fn a_checkpoint_of_another_build_is_refused_by_name() {
     let about = saved.about().expect("whose it is");
     let other = About { engine: Digest::of(b"another build"), ..about.clone() };
     let (models, kernels, turns) = (&BTreeMap::new(), &BTreeMap::new(), &Turns::default());
-    let state = State { about: &other, devices: &[], memories: &[], models, kernels, launch: None, turns };
+    let (devices, memories, requests) = (&[], &[], &BTreeMap::new());
+    let state = State { about: &other, devices, memories, models, kernels, launch: None, turns, requests };
     let mut steps = StepWriter::in_folder(place.folder.path()).expect("a folder");
     saved_run::write(Path::new(&file), &mut steps, state, None).expect("it is written");
     let said = place.refusal(&file, &[], &[]);

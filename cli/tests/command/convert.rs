@@ -61,7 +61,8 @@ fn as_of_another_build(
     if let Versions::Common(_) = versions {
         devices.extend(codec::encode(&model).unwrap());
     }
-    let sections = 5 + usize::from(is_present) + usize::from(is_apart) + image::SECTIONS;
+    let newer: &[&str] = if is_present { &["turns", "requests"] } else { &[] };
+    let sections = 5 + newer.len() + usize::from(is_apart) + image::SECTIONS;
     let mut writer = FileWriter::create(to, sections).unwrap();
     for (name, bytes, present) in [
         ("about", &about[..], 9),
@@ -76,10 +77,9 @@ fn as_of_another_build(
         writer.begin(name, schema(name, version)).unwrap();
         writer.append(bytes).unwrap();
     }
-    // Older files do not have the order of calls.
-    if is_present {
-        writer.begin("turns", schema("turns", 1)).unwrap();
-        writer.append(section("turns", 1)).unwrap();
+    for name in newer {
+        writer.begin(name, schema(name, 1)).unwrap();
+        writer.append(section(name, 1)).unwrap();
     }
     if let Some(model) = model.filter(|_| is_apart) {
         writer.begin("model 0", model_schema).unwrap();

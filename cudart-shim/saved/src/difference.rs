@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use functional::memory::Allocation;
+use functional::memory::{Allocation, OtherRequest};
 
 use crate::file::{DeviceState, SavedError, SavedRun};
 use crate::step::{Asked, Step};
@@ -133,6 +133,13 @@ fn of_device(
     let (model, other_model) = of_both(one, other, |run| run.model(number))?;
     if model != other_model {
         found.push(format!("device {number}: the states of the timing model differ"));
+    }
+    let (requests, others) = of_both(one, other, SavedRun::requests)?;
+    if let Some((requests, others)) = requests.get(&number).zip(others.get(&number))
+        && let Some(OtherRequest { kind, number: count, sizes }) = requests.first_difference(others)
+    {
+        let [size, other] = sizes.map(|size| size.map_or("none".to_owned(), |size| format!("{size} bytes")));
+        found.push(format!("device {number}: {kind:?} allocation {count} had {size} and {other}"));
     }
     let (pages, pages_there) = of_both(one, other, |run| run.pages(number))?;
     for allocation in live.iter().filter(|one| live_there.iter().any(|other| same(one, other))) {

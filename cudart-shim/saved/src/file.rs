@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
 use functional::device::DeviceCounters;
-use functional::memory::{Memory, MemoryState};
+use functional::memory::{Memory, MemoryState, Requests};
 use functional::suspend::SuspendedLaunch;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
@@ -21,7 +21,7 @@ use voltsim_checkpoint::journal::{JournalError, JournalReader, JournalWriter};
 use crate::about::About;
 use crate::pages::Pages;
 use crate::section::{
-    ABOUT, ALL, DEVICES, KERNELS, LAUNCH, STEPS, Section, TURNS, memory_of, model_of, model_schema,
+    ABOUT, ALL, DEVICES, KERNELS, LAUNCH, REQUESTS, STEPS, Section, TURNS, memory_of, model_of, model_schema,
     version_of, version_of_model,
 };
 use crate::step::{Address, Step};
@@ -91,6 +91,8 @@ pub struct State<'a> {
     pub launch: Option<&'a BegunLaunch>,
     /// In which order threads have made calls, as far as it is known.
     pub turns: &'a Turns,
+    /// What calls of the program have asked the devices for, by number.
+    pub requests: &'a BTreeMap<u64, Requests>,
 }
 
 /// What launches of a kernel have executed.
@@ -217,9 +219,9 @@ pub fn write(
     state: State<'_>,
     mut series: Option<&mut BTreeMap<u64, Series>>,
 ) -> Result<(), SavedError> {
-    let State { about, devices, memories, models, kernels, launch, turns } = state;
+    let State { about, devices, memories, models, kernels, launch, turns, requests } = state;
     let mut writer = FileWriter::create(file, sections(devices.len(), models.len()))?;
-    write_values(&mut writer, (about, devices, kernels, launch, turns), models)?;
+    write_values(&mut writer, (about, devices, kernels, launch, turns, requests), models)?;
     steps.write_to(&mut writer)?;
     for (device, memory) in devices.iter().zip(memories) {
         let touched = memory.touched(&device.memory.allocations);
@@ -249,13 +251,19 @@ pub(crate) fn sections(devices: usize, models: usize) -> usize {
 }
 
 /// What is in a file beside steps, models and memories.
-pub(crate) type Values<'a> =
-    (&'a About, &'a [DeviceState], &'a BTreeMap<String, KernelCounts>, Option<&'a BegunLaunch>, &'a Turns);
+pub(crate) type Values<'a> = (
+    &'a About,
+    &'a [DeviceState],
+    &'a BTreeMap<String, KernelCounts>,
+    Option<&'a BegunLaunch>,
+    &'a Turns,
+    &'a BTreeMap<u64, Requests>,
+);
 
 /// Adds all sections but for steps and memories.
 pub(crate) fn write_values(
     writer: &mut FileWriter,
-    (about, devices, kernels, launch, turns): Values<'_>,
+    (about, devices, kernels, launch, turns, requests): Values<'_>,
     models: &BTreeMap<u64, ModelState>,
 ) -> Result<(), SavedError> {
     for (section, bytes) in [
@@ -264,6 +272,7 @@ pub(crate) fn write_values(
         (KERNELS, encode(KERNELS.name, kernels)?),
         (LAUNCH, encode(LAUNCH.name, &launch)?),
         (TURNS, encode(TURNS.name, turns)?),
+        (REQUESTS, encode(REQUESTS.name, requests)?),
     ] {
         writer.begin(section.name, section.schema())?;
         writer.append(&bytes)?;
@@ -302,6 +311,7 @@ impl SavedRun {
         self.counts()?;
         self.launch()?;
         self.turns()?;
+        self.requests()?;
         self.steps()?.try_for_each(|step| step.map(drop))?;
         for device in self.devices()? {
             self.model(device.number)?;
@@ -358,6 +368,14 @@ impl SavedRun {
         match self.file.frame()?.length(TURNS.name) {
             Some(_) => self.value(TURNS),
             None => Ok(Turns::default()),
+        }
+    }
+
+    /// What calls of the program had asked the devices for, by number; nothing of a device if that is not known.
+    pub fn requests(&self) -> Result<BTreeMap<u64, Requests>, SavedError> {
+        match self.file.frame()?.length(REQUESTS.name) {
+            Some(_) => self.value(REQUESTS),
+            None => Ok(BTreeMap::new()),
         }
     }
 

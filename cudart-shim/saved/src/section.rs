@@ -21,9 +21,13 @@ pub(crate) const KERNELS: Section = Section { name: "kernels", version: 9 };
 pub(crate) const LAUNCH: Section = Section { name: "launch", version: 9 };
 /// Not in files of before it was.
 pub(crate) const TURNS: Section = Section { name: "turns", version: 1 };
+/// Not in files of before it was.
+pub(crate) const REQUESTS: Section = Section { name: "requests", version: 1 };
 
 /// All that have a version here.
-pub(crate) const ALL: [Section; 6] = [ABOUT, STEPS, DEVICES, KERNELS, LAUNCH, TURNS];
+pub(crate) const ALL: [Section; 7] = [ABOUT, STEPS, DEVICES, KERNELS, LAUNCH, TURNS, REQUESTS];
+/// Those that a file may have not.
+pub(crate) const OPTIONAL: [Section; 2] = [TURNS, REQUESTS];
 
 /// The last version that all sections had in common. Steps did not tell it.
 pub(crate) const LAST_COMMON: u32 = 9;
@@ -89,17 +93,20 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use functional::memory::Requests;
+
     use crate::{About, BegunLaunch, DeviceState, Digest, KernelCounts, Step, Turns};
     use voltsim_checkpoint::layout;
 
     /// Sections of these versions, and the digests of their layouts. Where one is another, the version has to be the next one.
-    const LAYOUTS: [(&str, u32, &str); 6] = [
+    const LAYOUTS: [(&str, u32, &str); 7] = [
         ("about", 9, "ab22f79d2649161b144ac38f1fba2206"),
         ("steps", 10, "c967ddf3a0a81e3c7d16d2d2865d3532"),
         ("devices", 10, "584ccc9c173ad21e5b24470f7b31f67a"),
         ("kernels", 9, "31a92c1005d6e067fb4e84f6f2b56087"),
         ("launch", 9, "b37538482ed21f6db51df59b0c441f6b"),
         ("turns", 1, "2faec294107048ab3b2d475ec43159da"),
+        ("requests", 1, "43d6b8c249dca03fcf29c1ec432160a3"),
     ];
 
     #[test]
@@ -111,6 +118,7 @@ mod tests {
             layout::of::<BTreeMap<String, KernelCounts>>(),
             layout::of::<Option<BegunLaunch>>(),
             layout::of::<Turns>(),
+            layout::of::<BTreeMap<u64, Requests>>(),
         ];
         let found = ALL.into_iter().zip(layouts).map(|(Section { name, version }, layout)| {
             (name, version, Digest::of(layout.unwrap().as_bytes()).to_string())

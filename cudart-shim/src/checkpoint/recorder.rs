@@ -210,7 +210,9 @@ impl Recorder {
             }
         }
         let (models, kernels, turns) = (&models, &summary::counts(), &turns_so_far());
-        let state = State { about, devices: &devices, memories: &memories, models, kernels, launch, turns };
+        let requests = started().map(|it| (it.ordinal as u64, it.device.memory.requests())).collect();
+        let (devices, memories, requests) = (&devices, &memories, &requests);
+        let state = State { about, devices, memories, models, kernels, launch, turns, requests };
         let series = match &mut self.plan {
             Plan::Once { .. } => None,
             Plan::Every { series, .. } => Some(series),

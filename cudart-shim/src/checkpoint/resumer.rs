@@ -10,6 +10,7 @@ use crate::model::{self, Model, StateError};
 use crate::profile::Profile;
 use crate::simulator::started;
 use crate::summary;
+use functional::memory::{OtherRequest, Requests};
 use functional::suspend::SuspendedLaunch;
 use parking_lot::Mutex;
 use saved_run::{
@@ -32,6 +33,8 @@ pub(super) struct Resumer {
     about: About,
     /// Its devices.
     devices: Vec<DeviceState>,
+    /// What calls of the program had asked them for.
+    requests: BTreeMap<u64, Requests>,
     /// Steps that were not read.
     steps: Steps,
     /// Steps that were read before their turn, by number.
@@ -50,9 +53,15 @@ impl Resumer {
     pub(super) fn open(file: &Path) -> Result<Resumer, Refused> {
         let open = || {
             let saved: &SavedRun = Box::leak(Box::new(SavedRun::open(file)?));
-            Ok((saved, saved.about()?, saved.devices()?, Box::new(saved.steps()?) as Steps))
+            Ok((
+                saved,
+                saved.about()?,
+                saved.devices()?,
+                saved.requests()?,
+                Box::new(saved.steps()?) as Steps,
+            ))
         };
-        let (saved, about, devices, steps) =
+        let (saved, about, devices, requests, steps) =
             open().map_err(|error: SavedError| refused(file, &error, error.remedy()))?;
         let any_arguments = environment::flag("VOLTSIM_RESUME_ANY_ARGUMENTS");
         let any_program = environment::flag("VOLTSIM_RESUME_ANY_PROGRAM");
@@ -62,6 +71,7 @@ impl Resumer {
             saved,
             about,
             devices,
+            requests,
             steps,
             ahead,
             any_arguments,
@@ -156,6 +166,9 @@ impl Resumer {
             }
             return Ok(());
         }
+        if let Some(other) = self.other_request_so_far() {
+            return Err(other);
+        }
         if arguments {
             let remedy = "Resume with the same arguments, environment and files; where a program leaves parts of its \
                           kernels' arguments uninitialised, add --any-arguments";
@@ -205,6 +218,10 @@ impl Resumer {
                 return Err(self.diverged(difference));
             }
             let memory = &simulator.device.memory;
+            let saved = self.requests.get(&state.number);
+            if let Some(other) = saved.and_then(|saved| saved.first_difference(&memory.requests())) {
+                return Err(self.other_request(number as u64, other));
+            }
             memory.restore(&state.memory).map_err(|error| self.diverged(error))?;
             self.saved.fill(number as u64, memory).map_err(|error| self.unreadable(&error))?;
             let pointer = moved.first_in_memory(memory, &state.memory.allocations);
@@ -311,6 +328,20 @@ impl Resumer {
 
     fn differs(&self, number: u64, saved: &Asked, asked: &Asked) -> Refused {
         self.diverged(format_args!("step {number} was: {saved}; and is: {asked}"))
+    }
+
+    /// Refuses an allocation of another size, behind which others lie elsewhere and steps have other addresses.
+    fn other_request_so_far(&self) -> Option<Refused> {
+        started().find_map(|simulator| {
+            let number = simulator.ordinal as u64;
+            let now = simulator.device.memory.requests();
+            let other = self.requests.get(&number)?.first_difference_so_far(&now)?;
+            Some(self.other_request(number, other))
+        })
+    }
+
+    fn other_request(&self, device: u64, other: OtherRequest) -> Refused {
+        self.diverged(format_args!("on device {device} {other}"))
     }
 
     fn diverged(&self, what: impl Display) -> Refused {

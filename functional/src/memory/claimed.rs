@@ -1,8 +1,8 @@
 //! Memory that lies where it lay in another process: whole stretches of addresses, of which kernels may be left those ranges alone
 //! that were allocated there.
 
-use super::Memory;
-use super::allocator::AllocationKind;
+use super::allocator::{Allocation, AllocationKind};
+use super::{Memory, State};
 
 impl Memory {
     /// Takes addresses for memory that lay there in another process. It takes no room on the device and holds zeros; what is written
@@ -29,16 +29,26 @@ impl Memory {
         let Some(ranges) = ranges else {
             for stretch in claimed {
                 let size = stretch.end - stretch.start;
-                state.set_live(stretch.start, size, size, AllocationKind::Mapped);
+                state.set_claimed(stretch.start, size, AllocationKind::Mapped);
             }
             return;
         };
         for (address, size) in ranges.iter().copied().filter(|(_, size)| *size > 0) {
             let holds = |end| claimed.iter().any(|stretch| stretch.start <= address && end <= stretch.end);
             if address.checked_add(size).is_some_and(holds) {
-                state.set_live(address, size, size, AllocationKind::Imported);
+                state.set_claimed(address, size, AllocationKind::Imported);
             }
         }
+    }
+}
+
+impl State {
+    /// Adds an allocation that no call has asked for.
+    fn set_claimed(&mut self, address: u64, size: u64, kind: AllocationKind) {
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        let (reserved, number, idle) = (size, 0, false);
+        self.live.insert(address, Allocation { address, size, reserved, kind, serial, number, idle });
     }
 }
 

@@ -79,6 +79,7 @@ impl State {
         let number = self.numbers.entry(kind).or_default();
         *number += 1;
         let number = *number;
+        self.requests.add(kind, size);
         self.live.insert(address, Allocation { address, size, reserved, kind, serial, number, idle: false });
     }
 }

@@ -9,12 +9,14 @@ mod claimed;
 mod mapping;
 mod multicast;
 mod pages;
+mod requests;
 mod saved;
 
 pub use allocator::{Allocation, AllocationKind};
 pub use mapping::Mapping;
 pub use multicast::FindReplicas;
 pub use pages::{FileIdentity, Pages};
+pub use requests::{OtherRequest, Requests};
 pub use saved::{MemoryState, RestoreError};
 
 use std::collections::BTreeMap;
@@ -120,6 +122,7 @@ struct State {
     next_serial: u64,
     /// Allocations so far, by kind.
     numbers: BTreeMap<AllocationKind, u64>,
+    requests: Requests,
     /// Reserved ranges of addresses: start and size.
     reservations: BTreeMap<u64, u64>,
     /// Where the arena shows pages that are not its own, by address.
@@ -139,6 +142,7 @@ impl Memory {
             live: BTreeMap::new(),
             next_serial: 1,
             numbers: BTreeMap::new(),
+            requests: Requests::default(),
             reservations: BTreeMap::new(),
             mappings: BTreeMap::new(),
             claimed: Vec::new(),
@@ -338,6 +342,11 @@ impl Memory {
         let (_, allocation) = state.live.range(..=address).next_back()?;
         (address < allocation.end() || (allocation.size == 0 && address == allocation.address))
             .then_some(*allocation)
+    }
+
+    /// What calls of the program have asked for so far.
+    pub fn requests(&self) -> Requests {
+        self.state.read().requests.clone()
     }
 
     /// All live allocations, by address.

@@ -54,6 +54,16 @@ pub enum RestoreError {
         /// Who asked for them.
         kind: AllocationKind,
     },
+    /// There is another one in its place.
+    #[error("the {} bytes at {address:#x} ({:?}) are {} bytes ({:?}) now", was.0, was.1, is.0, is.1)]
+    Other {
+        /// First byte.
+        address: u64,
+        /// Bytes in the checkpoint, and who asked for them.
+        was: (u64, AllocationKind),
+        /// Bytes that are there, and who asked for them.
+        is: (u64, AllocationKind),
+    },
     /// The host refused.
     #[error("the host refused memory: {0}")]
     Host(String),
@@ -168,6 +178,10 @@ impl Memory {
             let found = there.next().ok_or_else(missing)?;
             if found.address < wanted.address {
                 return Err(unexpected(found));
+            }
+            let (was, is) = ((wanted.size, wanted.kind), (found.size, found.kind));
+            if found.address == wanted.address && was != is {
+                return Err(RestoreError::Other { address: found.address, was, is });
             }
             if found.identity() != wanted.identity() {
                 return Err(missing());
@@ -332,7 +346,12 @@ mod tests {
         let missing = RestoreError::Missing { address: first, size: 5000, kind };
         assert_eq!(memory.restore(&saved).unwrap_err(), missing);
         memory.allocate(6000, 1, AllocationKind::Device).unwrap();
-        assert_eq!(memory.restore(&saved).unwrap_err(), missing);
+        let other = RestoreError::Other { address: first, was: (5000, kind), is: (6000, kind) };
+        assert_eq!(memory.restore(&saved).unwrap_err(), other);
+        assert_eq!(
+            other.to_string(),
+            format!("the 5000 bytes at {first:#x} (Device) are 6000 bytes (Device) now")
+        );
     }
 
     #[test]

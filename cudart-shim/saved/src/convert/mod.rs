@@ -15,6 +15,7 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use functional::memory::Requests;
 use serde::de::DeserializeOwned;
 use voltsim_checkpoint::atomic_file::{self, Durability, folder_of};
 use voltsim_checkpoint::codec::CodecError;
@@ -31,8 +32,8 @@ use crate::file::{
     sections, write_values,
 };
 use crate::section::{
-    ABOUT, ALL, DEVICES, KERNELS, LAST_COMMON, LAUNCH, STEPS, Section, TURNS, memory_of, model_of, schema,
-    version_of,
+    ABOUT, ALL, DEVICES, KERNELS, LAST_COMMON, LAUNCH, OPTIONAL, REQUESTS, STEPS, Section, TURNS, memory_of,
+    model_of, schema, version_of,
 };
 use crate::step::{Digest, Step};
 use crate::turns::Turns;
@@ -115,6 +116,12 @@ impl Old {
         value(&self.file, &self.versions, section)
     }
 
+    /// What is in a section, or nothing where there is none.
+    fn optional<T: DeserializeOwned + Default>(&self, section: Section) -> Result<T, ConvertError> {
+        let is_there = self.versions.contains_key(section.name);
+        if is_there { self.value(section) } else { Ok(T::default()) }
+    }
+
     /// Writes the new file, which refers to files of before that are in `renewed`, by the hash that they have now.
     fn convert(
         mut self,
@@ -142,11 +149,9 @@ impl Old {
         }
         target.voltsim.clone_into(&mut self.about.voltsim);
         self.about.engine = target.engine;
-        let turns = match self.versions.contains_key(TURNS.name) {
-            true => self.value(TURNS)?,
-            false => Turns::default(),
-        };
-        let values = (&self.about, self.devices.as_slice(), &kernels, launch.as_ref(), &turns);
+        let turns = self.optional::<Turns>(TURNS)?;
+        let requests = self.optional::<BTreeMap<u64, Requests>>(REQUESTS)?;
+        let values = (&self.about, self.devices.as_slice(), &kernels, launch.as_ref(), &turns, &requests);
         let hash = self.write(new, values, &mut steps, renewed)?;
         Ok((converted, hash))
     }
@@ -230,7 +235,7 @@ impl Old {
 
 /// Whether a file has a section, or should.
 fn has(frame: &Frame<'_>, section: Section) -> bool {
-    section != TURNS || frame.length(section.name).is_some()
+    !OPTIONAL.contains(&section) || frame.length(section.name).is_some()
 }
 
 /// The version of a section, if it can be brought forward.

@@ -1,0 +1,79 @@
+//! Resumed runs that ask for other memory than when they were saved.
+
+#![allow(clippy::expect_used)]
+
+mod common;
+
+use common::steps::{Place, command, compiled, text};
+use saved_run::{SavedRun, differences};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::OnceLock;
+
+/// Bytes of what the program asks for when it is saved.
+const SAVED: [&str; 5] = ["5000", "5000", "5000", "5000", "5000"];
+
+fn run(sizes: [&str; 5], settings: &[(&str, &str)]) -> Output {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| compiled("requests"));
+    command(program).args(sizes).envs(settings.iter().copied()).output().expect("the program starts")
+}
+
+/// What a run with these sizes does that goes on from before the second launch.
+fn resumed(sizes: [&str; 5]) -> Output {
+    let place = Place::new();
+    let file = place.path("here.vck");
+    let saved = run(SAVED, &[("VOLTSIM_CHECKPOINT", "kernel=2"), ("VOLTSIM_CHECKPOINT_FILE", &file)]);
+    assert_eq!((text(&saved.stdout).as_str(), text(&saved.stderr).as_str()), ("10\n", ""));
+    run(sizes, &[("VOLTSIM_RESUME", &file)])
+}
+
+/// What a run with these sizes says, which cannot go on.
+fn refusal(sizes: [&str; 5]) -> String {
+    let output = resumed(sizes);
+    assert_ne!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+#[test]
+fn an_allocation_of_another_size_is_told_with_both_sizes() {
+    let said = refusal(["6000", "5000", "5000", "5000", "5000"]);
+    assert!(said.contains("Device allocation 1 was of 5000 bytes, and is of 6000 bytes"), "{said}");
+}
+
+#[test]
+fn an_allocation_that_moves_others_is_told_and_not_what_goes_elsewhere_then() {
+    let said = refusal(["50000", "5000", "5000", "5000", "5000"]);
+    assert!(said.contains("Device allocation 1 was of 5000 bytes, and is of 50000 bytes"), "{said}");
+}
+
+#[test]
+fn an_allocation_of_another_size_that_was_freed_before_the_point_stops_the_run() {
+    let said = refusal(["5000", "5000", "6000", "5000", "5000"]);
+    assert!(said.contains("Device allocation 3 was of 5000 bytes, and is of 6000 bytes"), "{said}");
+}
+
+#[test]
+fn memory_of_the_host_of_another_size_stops_the_run() {
+    let said = refusal(["5000", "5000", "5000", "6000", "5000"]);
+    assert!(said.contains("Host allocation 1 was of 5000 bytes, and is of 6000 bytes"), "{said}");
+}
+
+#[test]
+fn two_checkpoints_are_told_apart_by_what_was_freed_before_them() {
+    let place = Place::new();
+    let [one, other] = [SAVED, ["5000", "5000", "6000", "5000", "5000"]].map(|sizes| {
+        let file = place.path(&format!("{}.vck", sizes[2]));
+        run(sizes, &[("VOLTSIM_CHECKPOINT", "kernel=2"), ("VOLTSIM_CHECKPOINT_FILE", &file)]);
+        SavedRun::open(Path::new(&file)).expect("a checkpoint")
+    });
+    let found = differences(&one, &other).expect("both are read");
+    let told = "device 0: Device allocation 3 had 5000 bytes and 6000 bytes";
+    assert!(found.iter().any(|difference| difference == told), "{found:?}");
+}
+
+#[test]
+fn an_allocation_after_the_point_may_be_of_another_size() {
+    let output = resumed(["5000", "5000", "5000", "5000", "6000"]);
+    assert_eq!((text(&output.stdout).as_str(), text(&output.stderr).as_str()), ("10\n", ""));
+}

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::SystemTime;
 
-use nix::sys::personality::{self, Persona};
 use saved_run::Point;
 use tempfile::NamedTempFile;
 
@@ -49,7 +48,6 @@ impl Options {
     /// Runs the command, which saves its run if that is wanted and goes on from `resumed` if there is such a file. Its status
     /// is the program's, or 87 when the program succeeds and what is wanted was not done.
     pub(crate) fn run(&self, mut command: Command, resumed: Option<&Path>) -> Result<ExitCode, Failure> {
-        keep_addresses();
         self.set(&mut command)?;
         program::preload(&mut command, library_folder::THREADS)?;
         let outcome =
@@ -112,12 +110,4 @@ pub(crate) type Identity = (u64, SystemTime);
 pub(crate) fn identity(file: &Path) -> Option<Identity> {
     let data = fs::metadata(file).ok()?;
     Some((data.ino(), data.modified().ok()?))
-}
-
-/// The program's own memory lies at the same addresses in each run, where the system allows that; they may be among a
-/// kernel's arguments.
-pub(crate) fn keep_addresses() {
-    if let Ok(persona) = personality::get() {
-        let _ = personality::set(persona | Persona::ADDR_NO_RANDOMIZE);
-    }
 }

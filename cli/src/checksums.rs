@@ -4,7 +4,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::checkpoint::keep_addresses;
 use crate::failure::Failure;
 use crate::program::absolute;
 
@@ -28,7 +27,6 @@ impl Options {
         let Some(file) = &self.checksums else { return Ok(()) };
         // The program may change its folder; and a file that cannot be written should be known before it runs.
         fs::write(file, "").map_err(|error| Failure::in_file(file, error))?;
-        keep_addresses();
         command.env("VOLTSIM_CHECKSUMS", absolute(file)?);
         if let Some(launches) = self.checksums_every {
             command.env("VOLTSIM_CHECKSUMS_EVERY", launches.to_string());

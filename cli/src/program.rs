@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use functional::check::Checks;
+use nix::sys::personality::{self, Persona};
 use ptx_frontend::container::elf::{HostFile, RuntimeLinkage};
 use ptx_frontend::container::{ContainerError, Image, ImageFile};
 
@@ -123,6 +124,7 @@ pub(crate) fn command(program: &[OsString], options: &Options) -> Result<Command
         (None, Some(path)) => Environment::of_program(path)?,
         (profile, _) => profile,
     };
+    keep_addresses();
     let mut command = Command::new(path.as_deref().unwrap_or(Path::new(program)));
     command.arg0(program).args(arguments);
     libraries::prepend(&mut command, "LD_LIBRARY_PATH", folder.as_os_str());
@@ -137,6 +139,14 @@ pub(crate) fn command(program: &[OsString], options: &Options) -> Result<Command
     }
     options.set(&mut command)?;
     Ok(command)
+}
+
+/// The own memory of programs that this process starts lies at the same addresses in each run, where the system allows that. What is
+/// registered of it kernels access there: its addresses decide which sectors are accessed, and may be among arguments.
+fn keep_addresses() {
+    if let Ok(persona) = personality::get() {
+        let _ = personality::set(persona | Persona::ADDR_NO_RANDOMIZE);
+    }
 }
 
 /// Gives a program what its environment has.

@@ -231,3 +231,15 @@ fn launches_that_are_not_timed_have_used_all_pages() {
     assert_eq!(saved.status, 0, "{}", saved.stderr);
     assert_eq!(timed(&["resume", "here.vck"], "rest.json"), [0; 4]);
 }
+
+#[test]
+fn memory_that_a_program_registers_lies_at_the_same_address_in_each_timed_run() {
+    let captured = Captured::bounds();
+    let address = || {
+        let outcome =
+            captured.place.voltsim(&["run", "--mode", "detailed", "--", "./launches", "registered"]);
+        assert!(outcome.stdout.starts_with("0x"), "{}", outcome.stderr);
+        outcome.stdout
+    };
+    assert_eq!([address(), address()], [address(), address()]);
+}

@@ -1,5 +1,5 @@
-/* Touches the first word of 1000 bytes of memory of the kind that the argument names, and then one that lies behind them. Ends with the
-   error of the launch that did so. */
+/* Prints the address of 1000 bytes of memory of the kind that the argument names, touches the first word of them, and then one that lies
+   behind them. Ends with the error of the launch that did so. */
 #include "cuda_api.h"
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +71,7 @@ int main(int count, char **arguments)
     OK(cuModuleLoadData(&module, text));
     OK(cuModuleGetFunction(&kernel, module, "touch"));
     memory = memory_of(arguments[1], &aside);
+    printf("%#llx\n", (unsigned long long)memory);
     OK(touch(memory, 0));
     return touch(memory, aside) != 0;
 }

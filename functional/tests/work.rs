@@ -6,6 +6,7 @@ use functional::device::{Device, DeviceSpec, Settings};
 use functional::launch::{LaunchConfig, launch};
 use functional::memory::AllocationKind;
 use functional::module::Module;
+use functional::texture::{Filter, Format, Image, ImageKind, Level, Numeric, Sampler, Texture};
 use functional::work::{NAMES, UNITS, Work};
 
 const PTX: &str = r"
@@ -70,4 +71,63 @@ fn units_sectors_and_atomic_lanes_of_each_warp_are_counted() {
     assert_eq!(of("instructions_new"), of("longest_instructions"));
     assert_eq!(counts[..UNITS].iter().sum::<u64>(), executed.warp_instructions);
     assert_eq!(work.take().iter().sum::<u64>(), 0, "taken counts begin anew");
+}
+
+const SAMPLING: &str = r"
+.version 7.8
+.target sm_70
+.address_size 64
+
+.visible .entry sample()
+{
+    .reg .b32   %lane, %x, %y;
+    .reg .b64   %texture, %surface;
+    .reg .f32   %u, %v, %r<4>;
+
+    mov.u32     %lane, %tid.x;
+    cvt.rn.f32.u32 %u, %lane;
+    mov.f32     %v, 0f3F800000;
+    mov.u64     %texture, 77;
+    tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%texture, {%u, %v}];
+    shl.b32     %x, %lane, 2;
+    mov.u32     %y, 5;
+    mov.u64     %surface, 78;
+    sust.b.2d.b32.trap [%surface, {%x, %y}], {%lane};
+    ret;
+}
+";
+
+#[test]
+fn texels_of_textures_and_surfaces_are_sectors_of_global_memory() {
+    let work = Arc::new(Work::default());
+    let device = Device::new(DeviceSpec::default(), Settings::default()).unwrap();
+    let device = Arc::new(device.watched_by(Arc::<Work>::clone(&work)));
+    let source = Arc::new(ptx_frontend::Module::parse(SAMPLING, "sampling.ptx").unwrap());
+    let module = Module::load(&device, vec![source]).unwrap();
+    // 32 by 8 numbers: a row is a line.
+    let address = device.memory.allocate(1024, 256, AllocationKind::Device).unwrap();
+    let image = Image {
+        kind: ImageKind::Array,
+        format: Format::new(Numeric::Float, 32, 1).unwrap(),
+        dimensions: 2,
+        layers: 1,
+        cube: false,
+        levels: vec![Level { address, width: 32, height: 8, depth: 1, pitch: 128, slice: 1024 }],
+    };
+    let sampler = Sampler { filter: Filter::Linear, ..Sampler::default() };
+    let texture = Texture { image: image.clone(), sampler, normalized_reads: false, srgb: false };
+    device.textures.change(|table| {
+        table.textures.insert(77, Arc::new(texture));
+        table.surfaces.insert(78, Arc::new(image));
+    });
+    let textures = device.textures.snapshot();
+    let config = LaunchConfig { grid: [1; 3], block: [32, 1, 1], textures, ..LaunchConfig::default() };
+    launch(&device, &module.kernel("sample").unwrap(), config).unwrap();
+    let counts = work.take();
+    let of = |name| counts[NAMES.iter().position(|it| *it == name).unwrap()];
+    // Between rows 0 and 1 all of both is read; a row is written.
+    assert_eq!((of("sectors_read"), of("sectors_written"), of("sectors_new")), (8, 4, 12));
+    assert_eq!((of("texture"), of("longest_global")), (2, 1));
+    let lines: Vec<_> = work.recency().lock().last().iter().map(|trace| trace.line - address).collect();
+    assert_eq!(lines, [0, 128, 5 * 128]);
 }

@@ -26,7 +26,7 @@ use ptx_frontend::lower::{Replacements, contract, lower, rewrite_contracted};
 use crate::engine::divergence::NONE;
 use crate::engine::frame::{FrameLayout, Row};
 use crate::engine::op::{Flow, Op, PREDICATE_FIRST, PredicateSource, Run};
-use crate::engine::probe::{Site, Watcher};
+use crate::engine::probe::{Probe, Site, Watcher};
 use crate::engine::program::{BoundFunction, CallSite, ParameterPlace, Program};
 use crate::engine::running::Running;
 use crate::engine::special;
@@ -279,6 +279,8 @@ pub(crate) struct Binder<'l, 'a> {
     read: OnceCell<Vec<bool>>,
     /// What a timing model is told of the current instruction, if there is one.
     noted: Option<machine::Noted>,
+    /// Who is told of the texels that the current instruction touches.
+    texel_probes: Vec<Arc<dyn Probe>>,
     /// Where lanes meet in a block, where that is not the block's first op.
     meetings: HashMap<InstructionIndex, u32>,
 }
@@ -337,6 +339,7 @@ impl<'l, 'a> Binder<'l, 'a> {
             kept_stack: None,
             read: OnceCell::new(),
             noted,
+            texel_probes: Vec::new(),
             meetings: HashMap::new(),
             source,
         })
@@ -399,11 +402,14 @@ impl<'l, 'a> Binder<'l, 'a> {
         let Some(instruction) = source.instructions.get(number) else { return Ok(()) };
         self.current = number;
         self.push_probes(instruction);
+        self.watch_texels(instruction);
         self.forget_notes();
         match self.replacements.remove(&number) {
-            Some(others) => others.iter().try_for_each(|other| dispatch::bind_instruction(self, other)),
-            None => dispatch::bind_instruction(self, instruction),
+            Some(others) => others.iter().try_for_each(|other| dispatch::bind_instruction(self, other))?,
+            None => dispatch::bind_instruction(self, instruction)?,
         }
+        self.push_texel_probes();
+        Ok(())
     }
 
     /// A function that moves the stack pointer keeps what it was.

@@ -1,11 +1,13 @@
 //! Probes: where those who watch kernels are told of an instruction, and which rows they read.
 
+use std::sync::Arc;
+
 use ptx_frontend::ir::{Instruction, InstructionIndex, Operand};
 use ptx_frontend::isa::ScalarType;
 
 use super::{BindError, Binder};
 use crate::engine::op::Op;
-use crate::engine::probe::{self, Site, SiteAddress, SiteValue, Watch};
+use crate::engine::probe::{self, Probe, Site, SiteAddress, SiteValue, Watch};
 use crate::ops::place::{AccessSpace, Place, place, place_in};
 
 impl Binder<'_, '_> {
@@ -35,17 +37,49 @@ impl Binder<'_, '_> {
         for operand in watch.values.into_iter().filter_map(operand) {
             self.watched_values(operand, &mut values);
         }
+        let immediate = self.push_site(watch.probe, address, values);
+        let op = Op { immediate, ..self.op(probe::reach) };
+        self.push(op);
+    }
+
+    /// Asks watchers who is told of the texels that the current instruction touches.
+    pub(super) fn watch_texels(&mut self, instruction: &Instruction) {
+        let watchers = self.linker.watchers.iter();
+        self.texel_probes =
+            watchers.filter_map(|watcher| watcher.watch_texels(&self.source, instruction)).collect();
+    }
+
+    /// Is somebody told of the texels that the current instruction touches?
+    pub(crate) fn tells_texels(&self) -> bool {
+        self.is_timed() || !self.texel_probes.is_empty()
+    }
+
+    /// Appends, behind the current instruction, an op for each of those who are told of its texels.
+    pub(super) fn push_texel_probes(&mut self) {
+        for probe in std::mem::take(&mut self.texel_probes) {
+            let immediate = self.push_site(probe, None, Vec::new());
+            let op = Op { immediate, ..self.unguarded(probe::reach) };
+            self.push(op);
+        }
+    }
+
+    /// Adds a site at the current instruction; gives its number.
+    fn push_site(
+        &mut self,
+        probe: Arc<dyn Probe>,
+        address: Option<SiteAddress>,
+        values: Vec<SiteValue>,
+    ) -> u64 {
         let number = self.linker.sites.len() as u32;
         self.linker.sites.push(Site {
             number,
             function: self.linker.functions.len() as u32,
             instruction: InstructionIndex(self.current as u32),
-            probe: watch.probe,
+            probe,
             address,
             values,
         });
-        let op = Op { immediate: number.into(), ..self.op(probe::reach) };
-        self.push(op);
+        number.into()
     }
 
     fn watched_place(

@@ -40,6 +40,8 @@ pub struct CtaState {
     pub(crate) checks: Option<Box<CtaChecks>>,
     /// Where and when it runs, if time is simulated.
     pub(crate) simulated: Option<Box<Simulated>>,
+    /// Addresses of the texels that the current op has touched, if somebody is told.
+    pub(crate) texels: Vec<u64>,
 }
 
 /// Simulated time and place of a CTA.
@@ -48,8 +50,6 @@ pub(crate) struct Simulated {
     pub(crate) residence: Residence,
     /// When the current op takes effect.
     pub(crate) now: Moment,
-    /// Addresses of the texels that the current op has touched.
-    pub(crate) texels: Vec<u64>,
 }
 
 impl CtaState {
@@ -60,9 +60,7 @@ impl CtaState {
 
     /// The current op touches the texel at this address.
     pub(crate) fn touch_texel(&mut self, address: u64) {
-        if let Some(simulated) = &mut self.simulated {
-            simulated.texels.push(address);
-        }
+        self.texels.push(address);
     }
 
     /// `count` threads exit; barriers of all may complete by that.
@@ -144,6 +142,7 @@ impl Cta {
                 live_threads: 0,
                 checks: CtaChecks::new(grid),
                 simulated: None,
+                texels: Vec::new(),
             },
             warps: (0..warps).map(|_| WarpState::default()).collect(),
             shared_bytes,
@@ -165,6 +164,7 @@ impl Cta {
             live_threads: grid.threads_per_cta(),
             checks: self.state.checks.take(),
             simulated: self.state.simulated.take(),
+            texels: Vec::new(),
         };
         if let Some(checks) = &mut self.state.checks {
             checks.restart(grid);

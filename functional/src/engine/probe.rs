@@ -24,6 +24,12 @@ pub trait Watcher: Send + Sync + fmt::Debug {
     /// What is to be told when warps come to this instruction? Asked once, when the kernel is bound.
     fn watch(&self, function: &Function, instruction: &Instruction) -> Vec<Watch>;
 
+    /// Who is told after this instruction of the texels that it has touched, which are in the CTA's `texels`? Asked once, when the
+    /// kernel is bound.
+    fn watch_texels(&self, _: &Function, _: &Instruction) -> Option<Arc<dyn Probe>> {
+        None
+    }
+
     /// A function has been bound.
     fn bound(&self, _: &BoundFunction, _: &Liveness) {}
 }

@@ -196,11 +196,7 @@ impl SteppedCluster {
 
     fn reside(&mut self, residence: Option<Residence>) {
         for cta in &mut self.cluster.ctas {
-            let simulated = residence.map(|residence| Simulated {
-                residence,
-                now: Moment::default(),
-                texels: Vec::new(),
-            });
+            let simulated = residence.map(|residence| Simulated { residence, now: Moment::default() });
             match (&mut cta.state.simulated, simulated) {
                 (Some(kept), Some(simulated)) => **kept = simulated,
                 (place, simulated) => *place = simulated.map(Box::new),
@@ -427,8 +423,8 @@ impl Step<'_, '_> {
             return Ok(());
         }
         self.execute(mask)?;
-        if let (Told::Texels, Some(simulated)) = (note.told, &mut self.w.cta.simulated) {
-            std::mem::swap(&mut execution.texels, &mut simulated.texels);
+        if let Told::Texels = note.told {
+            std::mem::swap(&mut execution.texels, &mut self.w.cta.texels);
         }
         Ok(())
     }

@@ -83,7 +83,7 @@ pub const NAMES: [&str; COUNTS] = [
 /// Counts what kernels do.
 ///
 /// The first numbers are warp instructions of each [`Unit`], as PTX has them; then accesses of warps to shared memory,
-/// sectors of global memory that are read and written, lanes of atomic operations there, and sectors that nothing has accessed
+/// sectors of global memory that are read and written, as texels of textures and surfaces too, lanes of atomic operations there, and sectors that nothing has accessed
 /// before, or that so much came after that no L2 has them. A sector counts anew where a lane's is another than that of the lane before it.
 /// Then comes what the launch may wait for in the end: the most that one warp executes, in warp instructions and in loads and atomic
 /// operations on global memory, and the most that stores and atomic operations change one line, a run of lanes at a time. The last tell
@@ -129,20 +129,36 @@ impl Work {
     pub fn launches(&self) -> &Mutex<Launches> {
         &self.launches
     }
+
+    fn accesses(&self, effect: Effect, bytes: u64) -> Accesses {
+        let (counters, recency) = (Arc::clone(&self.counters), Arc::clone(&self.recency));
+        Accesses { effect, bytes, counters, recency }
+    }
 }
 
+/// An instruction.
 #[derive(Debug)]
 struct Counted {
     unit: Unit,
-    effect: Effect,
-    /// Bytes of a lane.
-    bytes: u64,
     /// Whether it was executed, and how many of its function were.
     is_reached: AtomicBool,
     reached: Arc<AtomicU64>,
+    accesses: Accesses,
+    longest: Arc<Mutex<Longest>>,
+}
+
+/// The texels of an instruction, once it has touched them.
+#[derive(Debug)]
+struct Sampled(Accesses);
+
+/// What an instruction does to memory.
+#[derive(Debug)]
+struct Accesses {
+    effect: Effect,
+    /// Bytes of a lane.
+    bytes: u64,
     counters: Arc<Counters>,
     recency: Arc<Mutex<Recency>>,
-    longest: Arc<Mutex<Longest>>,
 }
 
 impl Watcher for Work {
@@ -156,28 +172,34 @@ impl Watcher for Work {
         let operand = instruction.operands.iter().position(|it| matches!(it, Operand::Address { .. }));
         let probe = Arc::new(Counted {
             unit: if double { Unit::Fp64 } else { line.unit },
-            effect: line.effect,
-            bytes: u64::from(element) * instruction.vector_length() as u64,
             is_reached: AtomicBool::new(false),
             reached: self.launches.lock().reached(&function.name),
-            counters: Arc::clone(&self.counters),
-            recency: Arc::clone(&self.recency),
+            accesses: self.accesses(line.effect, u64::from(element) * instruction.vector_length() as u64),
             longest: Arc::clone(&self.longest),
         });
         vec![Watch { address: operand.filter(|_| is_access), ..Watch::of(probe) }]
+    }
+
+    fn watch_texels(&self, _: &Function, instruction: &Instruction) -> Option<Arc<dyn Probe>> {
+        let line = instruction.op.line();
+        // A texel lies in one sector.
+        let sampled = || Arc::new(Sampled(self.accesses(line.effect, 1))) as Arc<dyn Probe>;
+        matches!(line.unit, Unit::Texture).then(sampled)
     }
 }
 
 impl Probe for Counted {
     fn reached(&self, warp: &mut Running<'_>, site: &Site) -> Flow {
-        self.counters.add(self.unit as usize, 1);
+        let counters = &self.accesses.counters;
+        counters.add(self.unit as usize, 1);
         if !self.is_reached.load(Ordering::Relaxed) && !self.is_reached.swap(true, Ordering::Relaxed) {
             self.reached.fetch_add(1, Ordering::Relaxed);
-            self.counters.add(Count::NewInstructions as usize, 1);
+            counters.add(Count::NewInstructions as usize, 1);
         }
-        let region = (site.has_address() && warp.mask != 0).then(|| self.access(warp, site));
-        let may_wait = matches!(self.effect, Effect::Load | Effect::Atomic);
-        let is_global = may_wait && region == Some(Region::Global);
+        let is_access = site.has_address() && warp.mask != 0;
+        let region = is_access.then(|| self.accesses.at_site(warp, site));
+        let may_wait = matches!(self.accesses.effect, Effect::Load | Effect::Atomic);
+        let is_global = may_wait && (region == Some(Region::Global) || matches!(self.unit, Unit::Texture));
         self.longest.lock().count(warp.cta.index, warp.warp, is_global);
         Flow::Next
     }
@@ -189,9 +211,21 @@ fn ctas_of_sm(grid: &Grid) -> u32 {
     ctas.min(64 / grid.warps_per_cta().clamp(1, 64))
 }
 
-impl Counted {
-    /// Counts an access; gives what it is to.
-    fn access(&self, warp: &Running<'_>, site: &Site) -> Region {
+impl Probe for Sampled {
+    fn reached(&self, warp: &mut Running<'_>, _: &Site) -> Flow {
+        let mut texels = std::mem::take(&mut warp.cta.texels);
+        // Of a footprint's rows, lanes side by side touch the same sectors.
+        texels.sort_unstable();
+        self.0.of_global(warp, texels.iter().copied());
+        texels.clear();
+        warp.cta.texels = texels;
+        Flow::Next
+    }
+}
+
+impl Accesses {
+    /// Counts an access to what the instruction names; gives what that is.
+    fn at_site(&self, warp: &Running<'_>, site: &Site) -> Region {
         let addresses = site.addresses(warp);
         let first = addresses.get(warp.mask.trailing_zeros() as usize).copied().unwrap_or(0);
         let region = site.locate(warp, first).0;
@@ -203,12 +237,15 @@ impl Counted {
                 return region;
             }
         }
-        let active = || {
-            let lanes = addresses.iter().enumerate().filter(|(lane, _)| warp.mask >> lane & 1 != 0);
-            lanes.map(|(_, address)| *address)
-        };
+        let lanes = addresses.iter().enumerate().filter(|(lane, _)| warp.mask >> lane & 1 != 0);
+        self.of_global(warp, lanes.map(|(_, address)| *address));
+        region
+    }
+
+    /// Counts an access of a warp to global memory.
+    fn of_global(&self, warp: &Running<'_>, addresses: impl Iterator<Item = u64> + Clone) {
         let (mut sectors, mut last) = (0, u64::MAX);
-        for address in active() {
+        for address in addresses.clone() {
             let end = address.wrapping_add(self.bytes.max(1) - 1) >> SECTOR;
             let start = address >> SECTOR;
             if start != last || end != last {
@@ -217,7 +254,7 @@ impl Counted {
             last = end;
         }
         let by = By { cta: warp.cta.index, sharing: ctas_of_sm(warp.grid) };
-        let found = self.touch(active(), by);
+        let found = self.touch(addresses, by);
         let (count, number) = match self.effect {
             Effect::Load => (Count::SectorsRead, sectors),
             Effect::Atomic => (Count::AtomicLanes, warp.mask.count_ones().into()),
@@ -231,7 +268,6 @@ impl Counted {
             self.counters.add(Count::NewSectors as usize, found.new);
             self.counters.add(Count::FarSectors as usize, found.far);
         }
-        region
     }
 
     /// Lanes of a CTA access their bytes.

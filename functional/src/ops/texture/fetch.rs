@@ -52,18 +52,18 @@ enum Packing {
     Halves,
 }
 
-/// Memory as a lane sees it. If `TIMED`, somebody is told of the texels.
-struct LaneMemory<'r, 'a, const TIMED: bool> {
+/// Memory as a lane sees it. If `TOLD`, somebody is told of the texels.
+struct LaneMemory<'r, 'a, const TOLD: bool> {
     w: &'r mut Running<'a>,
     slot: u32,
     lane: u32,
 }
 
-impl<const TIMED: bool> Texels for LaneMemory<'_, '_, TIMED> {
+impl<const TOLD: bool> Texels for LaneMemory<'_, '_, TOLD> {
     #[inline(always)]
     fn read<const BYTES: usize>(&mut self, address: u64) -> Result<[u8; BYTES], FaultKind> {
         let (lane, width) = (self.lane, BYTES as u32);
-        if TIMED {
+        if TOLD {
             self.w.cta.touch_texel(address);
         }
         match Global::resolve(self.w, self.slot, lane, address, width) {
@@ -164,7 +164,7 @@ fn sampling(
 }
 
 /// The fetch that `immediate` names; `e` is the predicate for residency.
-fn fetch<const TIMED: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
+fn fetch<const TOLD: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let Some(fetch) = grid.program.textures.fetches.get(op.immediate as usize) else { return Flow::Next };
     let mut samplings: LookUp<(u64, Option<u64>), Sampling<'_>> = LookUp::new();
@@ -179,7 +179,7 @@ fn fetch<const TIMED: bool>(w: &mut Running<'_>, op: &Op) -> Flow {
                 Err(fault) => return w.fault(fault),
             };
             let (place, lod) = (fetch.place(w, lane), fetch.lod(w, lane));
-            let mut memory = LaneMemory::<TIMED> { w, slot: fetch.slot, lane: lane as u32 };
+            let mut memory = LaneMemory::<TOLD> { w, slot: fetch.slot, lane: lane as u32 };
             match fetch.component {
                 Some(component) => sample::gather(sampling, &place, component, &mut memory),
                 None => sample::sample(sampling, &place, lod, &mut memory),
@@ -240,7 +240,7 @@ fn bind(
     fetches.push(fetch);
     let immediate = fetches.len() as u64 - 1;
     b.note_texels();
-    let run = if b.is_timed() { self::fetch::<true> } else { self::fetch::<false> };
+    let run = if b.tells_texels() { self::fetch::<true> } else { self::fetch::<false> };
     let op = Op { e, immediate, ..b.op(run) };
     b.push(op);
     Ok(())

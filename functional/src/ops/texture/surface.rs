@@ -29,6 +29,8 @@ pub struct SurfaceAccess {
     /// Rows of the vector's elements.
     values: Vec<u32>,
     slot: u32,
+    /// Somebody is told of the texels.
+    is_told: bool,
 }
 
 impl SurfaceAccess {
@@ -56,7 +58,9 @@ impl SurfaceAccess {
                 Err(FaultKind::OutsideSurface { x, y, z, lane: lane as u32 })
             }
             Target::Address(address) => {
-                w.cta.touch_texel(address);
+                if self.is_told {
+                    w.cta.touch_texel(address);
+                }
                 resolve_aligned::<Global>(w, self.slot, lane, address, bytes).map(Some)
             }
         }
@@ -255,6 +259,7 @@ fn access(
             .map(|value| if written { b.result(value, ty) } else { b.source(value, ty) })
             .collect::<Result<_, _>>()?,
         slot: b.next_slot(),
+        is_told: b.tells_texels(),
     };
     let surfaces = &mut b.textures().surfaces;
     surfaces.push(access);

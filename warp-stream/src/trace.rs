@@ -75,6 +75,8 @@ pub struct Past {
 }
 
 impl Past {
+    /// Bytes of a line.
+    pub const LINE: u64 = 128;
     /// Bytes of a page; GPUs may have smaller ones.
     pub const PAGE: u64 = 2 << 20;
 

@@ -123,12 +123,9 @@ fn a_launch_alone_keeps_its_number() {
 /// Core cycles by which a launch is off that begins at another phase of DRAM's clock: those of a DRAM cycle, rounded up.
 const DRAM_PHASE: u64 = 2;
 
-#[test]
-fn launches_of_a_stream_take_as_long_as_in_their_program_but_for_the_pages_of_variables() {
-    let captured = Captured::program();
-    let place = &captured.place;
-    // The module's variables lie on another page than in the program.
-    let detailed = ["--mode", "detailed", "--set", "tlb.miss=0", "--set", "tlb.walk=0", "--statistics"];
+/// Checks that each launch of a stream takes as long as in the program.
+fn check_times(place: &Workplace) {
+    let detailed = ["--mode", "detailed", "--statistics"];
     let timed = [&["run"], &detailed[..], &["program.json", "--", "./launches", "2"]].concat();
     assert_eq!(place.voltsim(&timed).status, 0);
     assert_eq!(place.voltsim(&["run", "--image", "all.vks", "--", "./launches", "2"]).status, 0);
@@ -140,6 +137,16 @@ fn launches_of_a_stream_take_as_long_as_in_their_program_but_for_the_pages_of_va
     };
     let all = stream.len() == program.len() && stream.iter().zip(&program).all(as_long);
     assert!(all, "{stream:?}, {program:?}");
+}
+
+#[test]
+fn launches_of_a_stream_take_as_long_as_in_their_program() {
+    check_times(&Captured::program().place);
+}
+
+#[test]
+fn launches_of_a_stream_that_read_textures_take_as_long_as_in_their_program() {
+    check_times(&Captured::images().place);
 }
 
 #[test]

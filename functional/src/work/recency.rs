@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use warp_stream::{Past, Trace, UsedPage};
 
 /// Bytes of a line, as a power of two.
-const LINE: u32 = 7;
+const LINE: u32 = Past::LINE.trailing_zeros();
 /// Lines that are remembered at least: 32 MB.
 const LINES: usize = 1 << 18;
 /// Accesses whose lines are counted together, as a power of two.

@@ -1,10 +1,10 @@
 //! A captured launch with all that it needs in device memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cuda_driver::{Driver, DriverError, Function, Module, Sizes};
 use launch_capture::{Accessible, Capture};
-use warp_stream::{Past, UsedPage};
+use warp_stream::{Past, Trace, UsedPage};
 
 use super::ground::Ground;
 use super::objects::Objects;
@@ -83,17 +83,47 @@ impl<'a> Ready<'a> {
         Ok(())
     }
 
-    /// What came before it, with the pages on which its buffers lie now, if they lay on pages that were used.
+    /// What came before it, where its buffers lie now. Those that lie elsewhere have nothing of what once lay there.
     pub(super) fn past_here(&self, mut past: Past) -> Past {
-        let before: BTreeMap<u64, u64> = past.pages.iter().map(|page| (page.address, page.ctas)).collect();
-        for (number, buffer) in self.capture.launch().buffers.iter().enumerate() {
-            let pages = Past::pages_of(buffer.address.0, buffer.size);
-            if let Some(ctas) = pages.filter_map(|page| before.get(&page).copied()).max() {
-                let pages = Past::pages_of(self.placement.address(number), buffer.size);
-                past.pages.extend(pages.map(|address| UsedPage { address, ctas }));
+        self.move_pages(&mut past.pages);
+        self.move_traces(&mut past.traces);
+        past
+    }
+
+    /// Its buffers: where they lay, where they lie, and their bytes.
+    fn places(&self) -> impl Iterator<Item = (u64, u64, u64)> + Clone {
+        let buffers = self.capture.launch().buffers.iter().enumerate();
+        buffers.map(|(number, buffer)| (buffer.address.0, self.placement.address(number), buffer.size))
+    }
+
+    fn move_pages(&self, used: &mut Vec<UsedPage>) {
+        let before: BTreeMap<u64, u64> = used.iter().map(|page| (page.address, page.ctas)).collect();
+        let (moved, stay): (Vec<_>, Vec<_>) = self.places().partition(|(old, new, _)| old != new);
+        let pages_of = |places: &[(u64, u64, u64)]| -> BTreeSet<u64> {
+            places.iter().flat_map(|(_, new, size)| Past::pages_of(*new, *size)).collect()
+        };
+        let (theirs, others) = (pages_of(&moved), pages_of(&stay));
+        used.retain(|page| others.contains(&page.address) || !theirs.contains(&page.address));
+        for (old, new, size) in moved {
+            if let Some(ctas) = Past::pages_of(old, size).filter_map(|page| before.get(&page).copied()).max()
+            {
+                used.extend(Past::pages_of(new, size).map(|address| UsedPage { address, ctas }));
             }
         }
-        past
+    }
+
+    fn move_traces(&self, traces: &mut Vec<Trace>) {
+        let moved = self.places().filter(|(old, new, _)| old != new);
+        let taken: BTreeMap<u64, u64> = moved.map(|(_, new, size)| (new, new.saturating_add(size))).collect();
+        let is_taken = |line: u64| taken.range(..=line).next_back().is_some_and(|(_, end)| line < *end);
+        traces.retain_mut(|trace| match self.placement.moved(trace.line) {
+            Some(line) => {
+                trace.line = line;
+                // A line of memory that is divided into lines otherwise now would be parts of two.
+                line.is_multiple_of(Past::LINE)
+            }
+            None => !is_taken(trace.line),
+        });
     }
 
     /// Starts it. What was not allocated then is not from here on.

@@ -4,7 +4,7 @@ use warp_stream::Moment;
 
 use super::{Document, Key, SpecificationError};
 use crate::crossbar::CrossbarSpec;
-use crate::dram::DramSpec;
+use crate::dram::{DramSpec, RefreshMode};
 use crate::gpu::{CopySpec, LaunchSpec, TransferSpec};
 use crate::l2::L2Spec;
 use crate::partition::PartitionSpec;
@@ -174,6 +174,14 @@ impl GpuSpec {
     /// Core cycles that a slice knows before that a reply will leave it.
     fn l2_cycles(&self) -> u64 {
         u64::from(self.l2.latency) * u64::from(self.clocks.core) / u64::from(self.clocks.l2.max(1))
+    }
+
+    /// Core cycles that banks of the DRAM are refreshed at a time.
+    pub fn refresh_cycles(&self) -> u64 {
+        match self.dram.refresh {
+            RefreshMode::None => 0,
+            _ => u64::from(self.dram.rfc) * u64::from(self.clocks.core) / u64::from(self.clocks.dram.max(1)),
+        }
     }
 
     /// What the DRAM's data buses move at most, as data sheets give it. Bytes per second.

@@ -35,7 +35,7 @@ struct Total {
     /// Of all fills, one after the other.
     fills: u64,
     /// How far that may be off, as a part of it: by how much launches may take other times than those that stand for
-    /// them, and these other ones than were extrapolated.
+    /// them, and these other ones than were extrapolated, or than they take where refreshes come at other times.
     bound: f64,
     /// Cycles that were simulated for it.
     timed: u64,
@@ -81,6 +81,15 @@ fn transfer(gpu: &mut Gpu, bytes: u64, is_copy: bool) -> Result<(), LaunchError>
 }
 
 impl Part {
+    /// Cycles by which its launches may be off as those that were timed began when refreshes were due at other times than in the
+    /// program: one that comes in between, or does not, is half of a refresh for each.
+    fn phase(&self, refresh: u64) -> f64 {
+        match self.timed.len() {
+            0 => 0.0,
+            timed => refresh as f64 / 2.0 * self.launches as f64 / (timed as f64).sqrt(),
+        }
+    }
+
     /// Adds to its bound how far those that were timed may be off, for all that they stand for.
     fn add_unsure(&mut self) {
         let of = |count: fn(&Timed) -> u64| self.timed.iter().map(count).sum::<u64>() as f64;
@@ -113,13 +122,20 @@ impl Total {
         let (all, timed) = work.fold((0.0, 0.0), |sum, work| (sum.0 + work.0, sum.1 + work.1));
         let gpu = jobs.specs.get(number);
         let cycles: f64 = groups.iter().map(|part| part.cycles).sum();
+        let bound: f64 = groups.iter().map(|part| part.bound).sum();
+        let refresh = gpu.map_or(0, |gpu| gpu.refresh_cycles());
+        // Groups know nothing of each other's phases, so these do not add up.
+        let phases = groups.iter().map(|part| part.phase(refresh).powi(2)).sum::<f64>().sqrt();
+        for part in &mut groups {
+            part.bound += part.phase(refresh);
+        }
         Ok(Total {
             configuration: plan.configurations.get(number).map_or_else(String::new, |it| it.name.clone()),
             cycles,
             copies: of_copies(&plan.copies, gpu, host_copy)?,
             device_copies: of_copies(&plan.device_copies, gpu, |gpu, bytes| transfer(gpu, bytes, true))?,
             fills: of_copies(&plan.fills, gpu, |gpu, bytes| transfer(gpu, bytes, false))?,
-            bound: groups.iter().map(|part| part.bound).sum::<f64>() / cycles.max(1.0),
+            bound: (bound + phases) / cycles.max(1.0),
             timed: groups.iter().flat_map(|part| &part.timed).map(|timed| timed.simulated_cycles).sum(),
             work: timed / all.max(1.0),
             groups,
@@ -182,6 +198,15 @@ impl Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_more_launches_that_were_timed_less_hangs_on_when_refreshes_come() {
+        let timed = |launch| Timed { launch, cycles: 100, simulated_cycles: 100, unsure_cycles: 0 };
+        let phase = |timed| Part { launches: 8, timed, ..Part::default() }.phase(200);
+        assert_eq!(phase(vec![timed(1)]), 800.0);
+        assert_eq!(phase((1..=4).map(timed).collect()), 400.0);
+        assert_eq!(phase(Vec::new()), 0.0);
+    }
 
     #[test]
     fn what_is_unsure_of_a_launch_is_so_of_all_that_it_stands_for() {

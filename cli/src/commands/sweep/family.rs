@@ -218,6 +218,11 @@ impl Family {
         self.timed(None).next().is_none()
     }
 
+    /// Roughly the cycles of all launches.
+    pub(super) fn cycles(&self) -> f64 {
+        self.portions.iter().map(|portion| portion.cycles() * portion.launches).sum()
+    }
+
     /// Cycles over what is roughly expected, of all that was timed.
     pub(super) fn ratio(&self) -> f64 {
         let timed = self.timed(None).map(|(portion, cycles)| (cycles, portion.cycles()));
@@ -229,7 +234,8 @@ impl Family {
     pub(super) fn estimate(&self, strangers: Strangers) -> Vec<Estimated> {
         if self.is_unknown() {
             let roughly = |portion: &Portion| strangers.ratio * portion.cycles() * portion.launches;
-            let estimated = |cycles| Estimated { cycles, bound: strangers.off * cycles };
+            let off = strangers.off_of(self);
+            let estimated = |cycles| Estimated { cycles, bound: off * cycles };
             return self.portions.iter().map(|portion| estimated(roughly(portion))).collect();
         }
         let slopes = self.slopes();
@@ -335,15 +341,12 @@ pub(super) mod tests {
         Portion { instructions: instructions * portion.launches, ..portion }
     }
 
-    /// Nothing is known of other kernels.
-    const STRANGE: Strangers = Strangers { ratio: 1.0, off: 1.0 };
-
     pub(in super::super) fn family(portions: Vec<Portion>) -> Family {
         Family { portions }
     }
 
     fn total(family: &Family) -> (f64, f64) {
-        let estimated = family.estimate(STRANGE);
+        let estimated = family.estimate(Strangers::new(&[]));
         (estimated.iter().map(|of| of.cycles).sum(), estimated.iter().map(|of| of.bound).sum())
     }
 
@@ -372,7 +375,7 @@ pub(super) mod tests {
         let between = |work| {
             let family =
                 family(vec![portion(100.0, 1, &[100.0]), portion(200.0, 1, &[400.0]), portion(work, 1, &[])]);
-            family.estimate(STRANGE)[2].cycles / work
+            family.estimate(Strangers::new(&[]))[2].cycles / work
         };
         assert!(between(110.0) < 1.1 && between(190.0) > 1.9);
     }

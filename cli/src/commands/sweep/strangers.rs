@@ -7,13 +7,20 @@ use super::family::Family;
 /// How far off a kernel is taken to be if no other was timed, as a part of its time; counts as one kernel beside those that were.
 const PRIOR: f64 = 1.0;
 
-/// Of a kernel of which no launch was timed.
+/// Of how many kernels one is further off than is reckoned with.
+const FURTHER: usize = 10;
+
+/// Of kernels of which no launch was timed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strangers {
     /// Cycles over what is roughly expected.
     pub(super) ratio: f64,
-    /// How far that may be off, as a part of it.
+    /// How far that may be off of many of them in sum, as a part of it.
     pub(super) off: f64,
+    /// And of one alone.
+    most: f64,
+    /// What is expected of all of them.
+    cycles: f64,
 }
 
 impl Strangers {
@@ -23,9 +30,21 @@ impl Strangers {
         let ratios: Vec<f64> = known.map(|family| family.ratio().max(f64::MIN_POSITIVE).ln()).collect();
         let (sum, count) = (ratios.iter().sum::<f64>(), ratios.len() as f64);
         let off_by_others = |ratio: &f64| ((sum - ratio) / (count - 1.0) - ratio).exp_m1().abs();
-        let off: f64 = if count > 1.0 { ratios.iter().map(off_by_others).sum() } else { 0.0 };
-        let judged = if count > 1.0 { count } else { 0.0 };
-        Strangers { ratio: (sum / count.max(1.0)).exp(), off: (off + PRIOR) / (judged + 1.0) }
+        let mut judged: Vec<f64> =
+            if count > 1.0 { ratios.iter().map(off_by_others).collect() } else { Vec::new() };
+        judged.sort_by(f64::total_cmp);
+        let off = (judged.iter().sum::<f64>() + PRIOR) / (judged.len() as f64 + 1.0);
+        let most = judged.iter().rev().nth(judged.len() / FURTHER).copied().unwrap_or(off);
+        let ratio = (sum / count.max(1.0)).exp();
+        let unknown = families.iter().filter(|family| family.is_unknown());
+        let cycles = unknown.map(|family| ratio * family.cycles()).sum();
+        Strangers { ratio, off, most: most.max(off), cycles }
+    }
+
+    /// How far one of them is taken to be off, as a part of its time: the more of them it is, the less others make up for it.
+    pub(super) fn off_of(&self, family: &Family) -> f64 {
+        let part = self.ratio * family.cycles() / self.cycles.max(f64::MIN_POSITIVE);
+        self.off + (self.most - self.off) * part.min(1.0)
     }
 }
 
@@ -42,7 +61,7 @@ mod tests {
 
     #[test]
     fn nothing_is_known_of_a_kernel_if_none_was_timed() {
-        let Strangers { ratio, off } = kernels(&[]);
+        let Strangers { ratio, off, .. } = kernels(&[]);
         assert_eq!((ratio, off), (1.0, 1.0));
         assert_eq!(kernels(&[2.0]).off, 1.0, "one alone does not say how far kernels differ");
     }
@@ -52,6 +71,21 @@ mod tests {
         let of = |count| kernels(&vec![2.0; count]);
         assert!((of(9).ratio - 2.0).abs() < 1e-9);
         assert!((of(4).off - 0.2).abs() < 1e-9 && (of(9).off - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_kernel_alone_may_be_as_far_off_as_those_that_were_furthest_and_many_are_as_the_mean() {
+        let stranger = || family(vec![portion(100.0, 1, &[])]);
+        let off_of_one = |of: usize| {
+            let ratios = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0];
+            let known = ratios.iter().map(|ratio| family(vec![portion(100.0, 1, &[100.0 * ratio])]));
+            let all: Vec<Family> = known.chain((0..of).map(|_| stranger())).collect();
+            let strangers = Strangers::new(&all);
+            (strangers.off_of(&stranger()), strangers.off)
+        };
+        let (alone, mean) = off_of_one(1);
+        assert!(alone > 0.4 && mean < 0.3, "{alone}, {mean}");
+        assert!((off_of_one(1000).0 - mean).abs() < 1e-3);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! `voltsim run --checkpoint`, `voltsim resume` and `voltsim checkpoint`. What a checkpoint holds is tested with the
 //! libraries; here is what a user meets.
 
-use super::Workplace;
 use super::launches::{Captured, SUM};
+use super::{Outcome, Workplace};
 
 /// The program in its place, saved before its second launch.
 fn saved() -> Captured {
@@ -71,6 +71,21 @@ fn a_timed_run_is_saved_inside_of_a_launch_and_resumed_with_the_same_statistics(
     assert_eq!(place.voltsim(&["checkpoint", "verify", "here.vck"]).status, 0);
     let functional = place.voltsim(&[&["resume", "here.vck"], &program[..]].concat());
     assert_ne!(functional.status, 0);
+}
+
+#[test]
+fn threads_make_their_calls_in_the_same_order_when_they_are_resumed_and_a_checkpoint_tells_of_them() {
+    let place = Captured::threads().place;
+    let counted = |outcome: &Outcome| (outcome.status, outcome.stdout.clone(), outcome.stderr.clone());
+    let all = (0, "4 4\n".to_owned(), String::new());
+    let saved = place.voltsim(&["run", "--checkpoint", "kernel=6", "-o", "here.vck", "--", "./launches"]);
+    assert_eq!(counted(&saved), all);
+    for _ in 0..3 {
+        let resumed = place.voltsim(&["resume", "here.vck", "--", "./launches"]);
+        assert_eq!(counted(&resumed), all);
+    }
+    let info = place.voltsim(&["checkpoint", "info", "here.vck"]).stdout;
+    assert!(info.contains("threads     3, which make their calls in the same order"), "{info}");
 }
 
 #[test]

@@ -70,6 +70,11 @@ impl Captured {
         Captured::compiled("bounds.c", "kernels.h", include_str!("bounds.ptx"))
     }
 
+    /// The program whose threads launch kernels.
+    pub(crate) fn threads() -> Captured {
+        Captured::compiled("threads.c", "kernels.h", include_str!("bounds.ptx"))
+    }
+
     /// The program whose kernel launches others.
     pub(crate) fn nested() -> Captured {
         Captured::compiled("nested.c", "kernels.h", include_str!("nested.ptx"))

@@ -98,6 +98,7 @@ fn guarded<T>(name: &'static str, body: impl FnOnce() -> T) -> Option<T> {
     if result.is_err() {
         log::line(|| format!("{name}: internal error"));
     }
+    checkpoint::leave_nothing_on_stack();
     result.ok()
 }
 

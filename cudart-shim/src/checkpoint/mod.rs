@@ -34,6 +34,8 @@ use parking_lot::Mutex;
 use recorder::Recorder;
 use resumer::Resumer;
 use saved_run::{Asked, Outcome, Step, Turns};
+use std::hint::black_box;
+use std::mem::MaybeUninit;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -254,6 +256,20 @@ pub(crate) fn turn(call: &str) -> Option<Turn<'static>> {
     let thread = turns::own_name()?;
     let process = if thread == turns::FIRST { process::started()? } else { process() };
     process.checkpoints.as_ref().ok()?.as_ref()?.order.turn(call, thread)
+}
+
+/// Bytes of the stack on which a program may find what a call has left there.
+const LEFT: usize = 32 << 10;
+
+/// Clears what a call has left on the stack, in runs that are saved or resumed: programs pass on bytes that they have not set, and these
+/// would be others from run to run.
+#[inline(never)]
+pub(crate) fn leave_nothing_on_stack() {
+    if process::started().is_some_and(|process| matches!(process.checkpoints, Ok(Some(_)))) {
+        let mut left = [MaybeUninit::<u8>::uninit(); LEFT];
+        left.fill(MaybeUninit::new(0));
+        black_box(&mut left);
+    }
 }
 
 /// The order in which threads have made calls in this run.

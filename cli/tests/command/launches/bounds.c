@@ -35,9 +35,11 @@ static CUdeviceptr memory_of(const char *kind, unsigned long long *aside)
         OK(cuMemAllocHost_v2((void **)&memory, size));
     else if (strcmp(kind, "pool") == 0) {
         OK(cuMemAllocAsync(&memory, size, NULL));
-    } else if (strcmp(kind, "registered") == 0) {
+    } else if (strncmp(kind, "registered", 10) == 0) {
         memory = (CUdeviceptr)aligned_alloc(page, page);
         OK(cuMemHostRegister_v2((void *)memory, size, 0));
+        if (strcmp(kind, "registered and its end") == 0)
+            *aside = size - 8;
     } else if (strcmp(kind, "smaller than before") == 0) {
         /* What is touched was allocated when another launch ran. */
         OK(cuMemAlloc_v2(&other, 2 * page));

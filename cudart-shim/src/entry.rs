@@ -39,7 +39,8 @@ pub(crate) enum Api {
     Driver,
 }
 
-/// Runs the body of an API function that returns a status.
+/// Runs the body of an API function that returns a status, in a frame below its own.
+#[inline(never)]
 pub(crate) fn status(
     api: Api,
     name: &'static str,
@@ -71,7 +72,8 @@ pub(crate) fn status(
     code
 }
 
-/// Runs the body of an API function that returns something else; `fallback` is the result if it panics.
+/// The same of one that returns something else; `fallback` is the result if it panics.
+#[inline(never)]
 pub(crate) fn value<T: fmt::Debug>(
     name: &'static str,
     arguments: Arguments<'_>,
@@ -98,7 +100,6 @@ fn guarded<T>(name: &'static str, body: impl FnOnce() -> T) -> Option<T> {
     if result.is_err() {
         log::line(|| format!("{name}: internal error"));
     }
-    checkpoint::leave_nothing_on_stack();
     result.ok()
 }
 
@@ -155,23 +156,27 @@ macro_rules! api {
     (@define $api:ident [$(#[$attribute:meta])*] $name:ident ($($argument:ident : $type:ty),* $(,)?) [] $body:block) => {
         $(#[$attribute])*
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
-            $crate::entry::status(
+            let code = $crate::entry::status(
                 $crate::entry::Api::$api,
                 stringify!($name),
                 &[$((stringify!($argument), &$argument)),*],
                 || -> $crate::error::Result<()> { $body },
-            )
+            );
+            $crate::checkpoint::leave_nothing_on_stack();
+            code
         }
     };
     (@define $api:ident [$(#[$attribute:meta])*] $name:ident ($($argument:ident : $type:ty),* $(,)?) [$result:ty, $fallback:expr] $body:block) => {
         $(#[$attribute])*
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-            $crate::entry::value(
+            let value = $crate::entry::value(
                 stringify!($name),
                 &[$((stringify!($argument), &$argument)),*],
                 $fallback,
                 || -> $result { $body },
-            )
+            );
+            $crate::checkpoint::leave_nothing_on_stack();
+            value
         }
     };
 }

@@ -261,8 +261,8 @@ pub(crate) fn turn(call: &str) -> Option<Turn<'static>> {
 /// Bytes of the stack on which a program may find what a call has left there.
 const LEFT: usize = 32 << 10;
 
-/// Clears what a call has left on the stack, in runs that are saved or resumed: programs pass on bytes that they have not set, and these
-/// would be others from run to run.
+/// Clears what a call has left on the stack below the function that the program has called, in runs that are saved or resumed: programs
+/// pass on bytes that they have not set, and these would be others from run to run.
 #[inline(never)]
 pub(crate) fn leave_nothing_on_stack() {
     if process::started().is_some_and(|process| matches!(process.checkpoints, Ok(Some(_)))) {

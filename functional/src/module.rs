@@ -187,7 +187,8 @@ impl Module {
             if module.variables.contains_key(&variable.name) {
                 continue;
             }
-            let address = allocate(device, variable)?;
+            let place = device.places.variable(&device.memory, &variable.name, variable.size);
+            let address = place.map_or_else(|| allocate(device, variable), Ok)?;
             fresh.push((variable, address));
             let loaded =
                 LoadedVariable { address, size: variable.size, space: variable.space, ty: variable.ty };
@@ -370,9 +371,6 @@ fn free(device: &Device, address: u64) {
 }
 
 fn allocate(device: &Device, variable: &ir::Variable) -> Result<u64, LoadError> {
-    if let Some(address) = device.places.variable(&device.memory, &variable.name, variable.size) {
-        return Ok(address);
-    }
     let kind = if variable.managed { AllocationKind::Managed } else { AllocationKind::Module };
     let address = device
         .memory

@@ -1,5 +1,7 @@
 //! What launches do is counted by unit and access.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 
 use functional::device::{Device, DeviceSpec, Settings};
@@ -37,13 +39,19 @@ const PTX: &str = r"
 }
 ";
 
-#[test]
-fn units_sectors_and_atomic_lanes_of_each_warp_are_counted() {
+/// A device whose kernels are counted, with a module.
+fn watched(ptx: &str) -> (Arc<Work>, Arc<Device>, Module) {
     let work = Arc::new(Work::default());
     let device = Device::new(DeviceSpec::default(), Settings::default()).unwrap();
     let device = Arc::new(device.watched_by(Arc::<Work>::clone(&work)));
-    let source = Arc::new(ptx_frontend::Module::parse(PTX, "work.ptx").unwrap());
+    let source = Arc::new(ptx_frontend::Module::parse(ptx, "work.ptx").unwrap());
     let module = Module::load(&device, vec![source]).unwrap();
+    (work, device, module)
+}
+
+#[test]
+fn units_sectors_and_atomic_lanes_of_each_warp_are_counted() {
+    let (work, device, module) = watched(PTX);
     let cells = device.memory.allocate(4096, 256, AllocationKind::Device).unwrap();
     let config = LaunchConfig {
         grid: [3, 1, 1],
@@ -99,11 +107,7 @@ const SAMPLING: &str = r"
 
 #[test]
 fn texels_of_textures_and_surfaces_are_sectors_of_global_memory() {
-    let work = Arc::new(Work::default());
-    let device = Device::new(DeviceSpec::default(), Settings::default()).unwrap();
-    let device = Arc::new(device.watched_by(Arc::<Work>::clone(&work)));
-    let source = Arc::new(ptx_frontend::Module::parse(SAMPLING, "sampling.ptx").unwrap());
-    let module = Module::load(&device, vec![source]).unwrap();
+    let (work, device, module) = watched(SAMPLING);
     // 32 by 8 numbers: a row is a line.
     let address = device.memory.allocate(1024, 256, AllocationKind::Device).unwrap();
     let image = Image {

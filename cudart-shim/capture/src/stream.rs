@@ -186,12 +186,12 @@ impl KernelStream {
             .entries
             .iter()
             .find(|entry| matches!(entry, Entry::Launch { number, .. } if *number == launch));
-        let Some(Entry::Launch { number, manifest, modules, buffers, past, .. }) = entry else {
+        let Some(Entry::Launch { number, manifest, modules, buffers, past, accessible, .. }) = entry else {
             return None;
         };
         let mut hasher = blake3::Hasher::new();
         hasher.update(&number.to_le_bytes()).update(manifest.as_bytes());
-        for content in modules.iter().chain(buffers).chain([past]) {
+        for content in modules.iter().chain(buffers).chain([past, accessible]) {
             hasher.update(&content.length.to_le_bytes());
             for hash in self.contents.hashes(content) {
                 hasher.update(hash);

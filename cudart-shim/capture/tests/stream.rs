@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use launch_capture::{
-    About, Accessible, Buffer, Entry, FORMAT, Holder, KernelStream, Launch, Parameter, Sink, StreamWriter,
-    Words,
+    About, Accessible, Buffer, Entry, FORMAT, HeldLaunch, Holder, KernelStream, Launch, Parameter, Sink,
+    StreamWriter, Words,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,17 +62,21 @@ fn accessible() -> Accessible {
     Accessible { ranges: vec![(0x1000, 300_000), (0x50_0000, 7)], heap: vec![(0x70_0000, 16)] }
 }
 
+fn held(number: u64) -> HeldLaunch {
+    let mut holder = Holder::default();
+    holder.module(".version 7.0").unwrap();
+    holder.buffer(Buffer::new(0x1000, "device"), memory(number)).unwrap();
+    let mut held = holder.finish(manifest(number));
+    held.past = (number == 2).then(past);
+    held.accessible = (number == 2).then(accessible);
+    held
+}
+
 fn write(path: &Path, launches: u64) {
     let mut writer = StreamWriter::create(path, &about()).unwrap();
     for number in 1..=launches {
         writer.copy(true, 0x1000, number).unwrap();
-        let mut holder = Holder::default();
-        holder.module(".version 7.0").unwrap();
-        holder.buffer(Buffer::new(0x1000, "device"), memory(number)).unwrap();
-        let mut held = holder.finish(manifest(number));
-        held.past = (number == 2).then(past);
-        held.accessible = (number == 2).then(accessible);
-        writer.launch(&held).unwrap();
+        writer.launch(&held(number)).unwrap();
     }
     assert_eq!(writer.launches(), launches);
     writer.finish().unwrap();
@@ -124,6 +128,21 @@ fn a_launch_is_told_from_all_others() {
     assert!(stream.identity(4).is_none());
     let (_other, again) = written(1);
     assert_eq!(KernelStream::open(&again).unwrap().identity(1).unwrap(), one, "whatever else is in the file");
+}
+
+#[test]
+fn launches_that_differ_in_what_was_allocated_alone_are_told_from_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let identity_with = |name: &str, accessible| {
+        let path = folder.path().join(name);
+        let mut writer = StreamWriter::create(&path, &about()).unwrap();
+        let mut held = held(1);
+        held.accessible = accessible;
+        writer.launch(&held).unwrap();
+        writer.finish().unwrap();
+        KernelStream::open(&path).unwrap().identity(1)
+    };
+    assert_ne!(identity_with("known.vks", Some(accessible())), identity_with("unknown.vks", None));
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn units_sectors_and_atomic_lanes_of_each_warp_are_counted() {
     // Each lane stores to a sector of its own, four of which are a line; all warps add to the first word.
     assert_eq!(of("hottest_writes"), 4 * 3 + 6);
     assert_eq!(of("instructions_new"), of("longest_instructions"));
+    assert_eq!(of("pages_new"), 1);
     assert_eq!(counts[..UNITS].iter().sum::<u64>(), executed.warp_instructions);
     assert_eq!(work.take().iter().sum::<u64>(), 0, "taken counts begin anew");
 }

@@ -40,13 +40,14 @@ enum Count {
     HottestWrites,
     FarSectors,
     NewInstructions,
+    NewPages,
 }
 
 /// How many of the numbers are warp instructions, by unit.
 pub const UNITS: usize = Unit::COUNT;
 
 /// How many numbers [`Work::take`] gives.
-pub const COUNTS: usize = Count::NewInstructions as usize + 1;
+pub const COUNTS: usize = Count::NewPages as usize + 1;
 
 /// Which of them are accesses to memory.
 pub const ACCESSES: Range<usize> = UNITS..Count::LongestInstructions as usize;
@@ -54,7 +55,7 @@ pub const ACCESSES: Range<usize> = UNITS..Count::LongestInstructions as usize;
 /// Which are the most of a warp, or a line.
 pub const LONGEST: Range<usize> = ACCESSES.end..Count::FarSectors as usize;
 
-/// Which tell what the launch finds in the caches of an SM.
+/// Which tell what the launch does not find in caches of an SM and in TLBs.
 pub const UNCACHED: Range<usize> = LONGEST.end..COUNTS;
 
 /// Their names, in order.
@@ -78,6 +79,7 @@ pub const NAMES: [&str; COUNTS] = [
     "hottest_writes",
     "sectors_far",
     "instructions_new",
+    "pages_new",
 ];
 
 /// Counts what kernels do.
@@ -88,7 +90,7 @@ pub const NAMES: [&str; COUNTS] = [
 /// Then comes what the launch may wait for in the end: the most that one warp executes, in warp instructions and in loads and atomic
 /// operations on global memory, and the most that stores and atomic operations change one line, a run of lanes at a time. The last tell
 /// what caches of an SM have not: sectors since whose last access so much else was accessed, and instructions of code that are
-/// executed for the first time.
+/// executed for the first time; and what no TLB has: pages that no kernel has accessed before.
 #[derive(Debug, Default)]
 pub struct Work {
     counters: Arc<Counters>,
@@ -263,6 +265,9 @@ impl Accesses {
         self.counters.add(count as usize, number);
         if let Some(hottest) = self.counters.0.get(Count::HottestWrites as usize) {
             hottest.fetch_max(found.hottest, Ordering::Relaxed);
+        }
+        if found.pages > 0 {
+            self.counters.add(Count::NewPages as usize, found.pages);
         }
         if found.far > 0 {
             self.counters.add(Count::NewSectors as usize, found.new);

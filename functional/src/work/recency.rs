@@ -31,6 +31,8 @@ pub(super) struct Found {
     pub(super) far: u64,
     /// How often this launch has written to the line of those to which it has most often.
     pub(super) hottest: u64,
+    /// How many pages no kernel has accessed before.
+    pub(super) pages: u64,
 }
 
 impl AddAssign for Found {
@@ -38,6 +40,7 @@ impl AddAssign for Found {
         self.new += other.new;
         self.far += other.far;
         self.hottest = self.hottest.max(other.hottest);
+        self.pages += other.pages;
     }
 }
 
@@ -169,10 +172,9 @@ fn each(sectors: u8, act: impl FnMut(usize)) {
 impl Recency {
     /// A CTA of a kernel accesses bytes.
     pub(super) fn access(&mut self, address: u64, bytes: u64, access: Access, by: By) -> Found {
-        for page in Past::pages_of(address, bytes) {
-            self.use_page(page, by.cta + 1);
-        }
-        self.touch_all(address, bytes, access, Some(by))
+        let new_pages =
+            Past::pages_of(address, bytes).filter(|page| self.use_page(*page, by.cta + 1)).count();
+        Found { pages: new_pages as u64, ..self.touch_all(address, bytes, access, Some(by)) }
     }
 
     /// A launch is over.
@@ -185,14 +187,17 @@ impl Recency {
         self.touch_all(address, bytes, if writes { Access::Write } else { Access::Read }, None);
     }
 
-    fn use_page(&mut self, address: u64, ctas: u64) {
+    /// CTAs up to so many access a page; whether it is the first time that a kernel does.
+    fn use_page(&mut self, address: u64, ctas: u64) -> bool {
         if self.last_page.is_some_and(|last| last.address == address && ctas <= last.ctas) {
-            return;
+            return false;
         }
         self.page_changes += 1;
         let page = self.pages.entry(address).or_default();
+        let is_new = page.when == 0;
         *page = PageTouch { when: self.page_changes, ctas: page.ctas.max(ctas) };
         self.last_page = Some(UsedPage { address, ctas: page.ctas });
+        is_new
     }
 
     /// Bytes are accessed, in order of their addresses, by a kernel's CTA or by a copy.
@@ -249,7 +254,7 @@ impl Recency {
             self.forget();
         }
         let far = if is_far { sectors } else { new };
-        Found { new: new.count_ones().into(), far: far.count_ones().into(), hottest }
+        Found { new: new.count_ones().into(), far: far.count_ones().into(), hottest, pages: 0 }
     }
 
     fn begin_access(&mut self) {
@@ -328,7 +333,7 @@ mod tests {
         let between = |lines: u64, sharing| {
             let mut recency = Recency::default();
             let by = By { cta: 0, sharing };
-            assert_eq!(recency.access(0x1000, 64, Read, by), Found { new: 2, far: 2, hottest: 0 });
+            assert_eq!(recency.access(0x1000, 64, Read, by), Found { new: 2, far: 2, hottest: 0, pages: 1 });
             // Lines that are accessed again and again count once.
             for _ in 0..3 {
                 recency.access(0x100000, lines << LINE, Read, by);
@@ -430,6 +435,15 @@ mod tests {
         recency.access(0x10, 4, Write, By { cta: 2, ..ALONE });
         recency.access(0x20_0000, 4, Write, By { cta: 3, ..ALONE });
         assert_eq!(recency.pages(), [page(0x40_0000, 8), page(0, 3), page(0x20_0000, 8)]);
+    }
+
+    #[test]
+    fn a_page_is_new_when_a_kernel_accesses_it_first() {
+        let mut recency = Recency::default();
+        recency.copy(0x20_0000, 64, true);
+        let mut pages = |address, bytes, cta| recency.access(address, bytes, Read, By { cta, ..ALONE }).pages;
+        assert_eq!([pages(0x20_0000, 4, 0), pages(0x20_0008, 4, 3), pages(0x3f_fffc, 8, 3)], [1, 0, 1]);
+        assert_eq!([pages(0x20_0000, 4, 9), pages(0x80_0000, 4, 0)], [0, 1]);
     }
 
     #[test]

@@ -23,16 +23,19 @@ const PRIOR: f64 = 0.2;
 const ALIKE: f64 = 0.01;
 
 /// How many things a launch's time goes into.
-const PARTS: usize = 10;
+const PARTS: usize = 11;
 
 /// The place of code that was not executed before among them.
 const CODE: usize = 9;
+
+/// Core cycles of a walk through the page tables. Those of a launch's new pages mostly come at the same time.
+const WALK: f64 = 650.0;
 
 /// Core cycles of a launch of which half is not spent on waiting for code that is not there.
 const LONG: f64 = 20_000.0;
 
 /// By how much more than expected two launches may differ in each.
-const DEARER: [f64; PARTS] = [1.0, 1.0, 2.0, 2.0, 4.0, 1.0, 1.0, 2.0, 2.0, 3.0];
+const DEARER: [f64; PARTS] = [1.0, 1.0, 2.0, 2.0, 4.0, 1.0, 1.0, 2.0, 2.0, 3.0, 1.0];
 
 /// Roughly the core cycles of a launch, by what takes them.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +66,7 @@ impl Work {
             2.4 * count("sectors_far") / sms,
             0.9 * count("hottest_writes"),
             0.0,
+            WALK * count("pages_new").min(1.0),
         ]);
         let new_code = count("instructions_new");
         if new_code > 0.0 {

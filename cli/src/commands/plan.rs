@@ -17,7 +17,7 @@ use crate::table;
 
 /// Choose the launches of a program that are worth timing
 ///
-/// The program runs once, functionally. Launches of a kernel that execute alike numbers of instructions of each kind, and of
+/// The program runs once, functionally, a CTA after the other. Launches of a kernel that execute alike numbers of instructions of each kind, and of
 /// accesses to memory, are one group: its first launch may be timed, and its second for all others. The plan names them; beside it
 /// lies a kernel stream with these launches. voltsim sweep times as many of them as the estimate needs, here or on other machines,
 /// without the program.
@@ -56,6 +56,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     let before = identity(&plan_file);
     let mut command = program::command(&args.program, &args.options)?;
     command
+        // Warps that wait for others in a loop execute as much as the host's threads are late. With one thread that is the same in
+        // each run, and little; more are no faster, as what is counted of memory is counted by one at a time.
+        .env("VOLTSIM_DETERMINISTIC", "1")
         .env("VOLTSIM_IMAGE", &stream)
         .env("VOLTSIM_PLAN", &plan_file)
         .env("VOLTSIM_PLAN_REPRESENTATIVES", args.representatives.to_string());

@@ -98,6 +98,19 @@ impl Part {
     }
 }
 
+/// Adds to each group's bound how far off it may be by when refreshes come; gives how far all of them together may be. Groups know
+/// nothing of each other's refreshes, so these do not add up.
+fn bound_of_all(groups: &mut [Part], refresh: u64) -> f64 {
+    let (mut bound, mut squares) = (0.0, 0.0);
+    for part in groups {
+        let phase = part.phase(refresh);
+        bound += part.bound;
+        squares += phase * phase;
+        part.bound += phase;
+    }
+    bound + squares.sqrt()
+}
+
 impl Total {
     fn new(plan: &Plan, jobs: &Jobs, number: usize, chosen: &BTreeSet<usize>) -> Result<Total, Failure> {
         let families = jobs.families(plan, number, chosen)?;
@@ -122,20 +135,14 @@ impl Total {
         let (all, timed) = work.fold((0.0, 0.0), |sum, work| (sum.0 + work.0, sum.1 + work.1));
         let gpu = jobs.specs.get(number);
         let cycles: f64 = groups.iter().map(|part| part.cycles).sum();
-        let bound: f64 = groups.iter().map(|part| part.bound).sum();
-        let refresh = gpu.map_or(0, |gpu| gpu.refresh_cycles());
-        // Groups know nothing of each other's phases, so these do not add up.
-        let phases = groups.iter().map(|part| part.phase(refresh).powi(2)).sum::<f64>().sqrt();
-        for part in &mut groups {
-            part.bound += part.phase(refresh);
-        }
+        let bound = bound_of_all(&mut groups, gpu.map_or(0, |gpu| gpu.refresh_cycles()));
         Ok(Total {
             configuration: plan.configurations.get(number).map_or_else(String::new, |it| it.name.clone()),
             cycles,
             copies: of_copies(&plan.copies, gpu, host_copy)?,
             device_copies: of_copies(&plan.device_copies, gpu, |gpu, bytes| transfer(gpu, bytes, true))?,
             fills: of_copies(&plan.fills, gpu, |gpu, bytes| transfer(gpu, bytes, false))?,
-            bound: (bound + phases) / cycles.max(1.0),
+            bound: bound / cycles.max(1.0),
             timed: groups.iter().flat_map(|part| &part.timed).map(|timed| timed.simulated_cycles).sum(),
             work: timed / all.max(1.0),
             groups,
@@ -206,6 +213,17 @@ mod tests {
         assert_eq!(phase(vec![timed(1)]), 800.0);
         assert_eq!(phase((1..=4).map(timed).collect()), 400.0);
         assert_eq!(phase(Vec::new()), 0.0);
+    }
+
+    #[test]
+    fn bounds_of_groups_add_up_but_for_their_refreshes() {
+        let group = |launches, bound| {
+            let timed = Timed { launch: 1, cycles: 100, simulated_cycles: 100, unsure_cycles: 0 };
+            Part { launches, bound, timed: vec![timed], ..Part::default() }
+        };
+        let mut groups = [group(3, 10.0), group(4, 20.0)];
+        assert_eq!(bound_of_all(&mut groups, 200), 30.0 + 500.0);
+        assert_eq!(groups.map(|part| part.bound), [310.0, 420.0]);
     }
 
     #[test]

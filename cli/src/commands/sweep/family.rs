@@ -329,11 +329,13 @@ pub(super) mod tests {
 
     /// So many launches of that work, with those times; each launch is a job.
     pub(in super::super) fn portion(work: f64, launches: usize, times: &[f64]) -> Portion {
+        let mut parts = [0.0; PARTS];
+        parts[0] = work;
         Portion {
             group: 0,
             launches: launches as f64,
             instructions: work * launches as f64,
-            work: Work([work, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+            work: Work(parts),
             spread: 0.0,
             times: times.iter().map(|cycles| (*cycles, work)).collect(),
             left: (times.len()..launches).map(|launch| work as usize * 100 + launch).collect(),

@@ -17,7 +17,7 @@ use crate::table;
 
 /// Choose the launches of a program that are worth timing
 ///
-/// The program runs once, functionally, a CTA after the other. Launches of a kernel that execute alike numbers of instructions of each kind, and of
+/// The program runs once, functionally, a CTA after the other, whatever --threads says. Launches of a kernel that execute alike numbers of instructions of each kind, and of
 /// accesses to memory, are one group: its first launch may be timed, and its second for all others. The plan names them; beside it
 /// lies a kernel stream with these launches. voltsim sweep times as many of them as the estimate needs, here or on other machines,
 /// without the program.

@@ -68,7 +68,8 @@ impl Work {
             0.0,
             WALK * count("pages_new").min(1.0),
         ]);
-        let new_code = count("instructions_new");
+        // A warp waits for code that it executes itself: of paths that part, others' comes at the same time.
+        let new_code = count("instructions_new").min(longest);
         if new_code > 0.0 {
             // Lines of code come one after the other, and each SM asks one slice of L2 for the same. In a long launch other warps go on
             // meanwhile.
@@ -325,6 +326,8 @@ impl Slopes {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use launch_capture::Representative;
+
     use super::*;
 
     /// So many launches of that work, with those times; each launch is a job.
@@ -354,6 +357,32 @@ pub(super) mod tests {
     fn total(family: &Family) -> (f64, f64) {
         let estimated = family.estimate(Strangers::new(&[]));
         (estimated.iter().map(|of| of.cycles).sum(), estimated.iter().map(|of| of.bound).sum())
+    }
+
+    /// The part for code of the work of a launch of one warp.
+    fn code(longest: u64, new: u64) -> f64 {
+        let timed = Representative { launch: 1, instructions: longest, weight: 1.0 };
+        let group = Group {
+            kernel: "kernel".to_owned(),
+            grid: [1; 3],
+            block: [32, 1, 1],
+            counts: vec![longest, new],
+            rest: Vec::new(),
+            launches: 1,
+            share: 1.0,
+            spread: 0.0,
+            members: "1".to_owned(),
+            timed: vec![timed],
+        };
+        let counted = ["longest_instructions", "instructions_new"].map(str::to_owned);
+        Work::new(&group, &group.counts, &counted, 80).0[CODE]
+    }
+
+    #[test]
+    fn no_warp_waits_for_more_code_than_it_executes() {
+        assert_eq!(code(200, 200), code(200, 800));
+        assert!(code(200, 100) < code(200, 200));
+        assert_eq!(code(200, 0), 0.0);
     }
 
     #[test]

@@ -140,6 +140,9 @@ impl Coalesced {
         match (policy, self.shape) {
             (CoalescerPolicy::Volta, Shape::Consecutive) => shape::consecutive(pattern, &mut self.lines),
             (CoalescerPolicy::Volta, Shape::Uniform) => shape::uniform(pattern, &mut self.lines),
+            (CoalescerPolicy::Volta, Shape::Any) if let Some(runs) = runs::of_eights(pattern, &eights) => {
+                volta::coalesce_eights(pattern, &runs, &mut self.lines)
+            }
             _ => {
                 runs::find(pattern, &eights, &mut self.runs);
                 let coalesce = match policy {
@@ -181,21 +184,28 @@ impl Coalesced {
 /// `start`.
 fn add(pattern: &Pattern<'_>, runs: &[Run], lines: &mut Vec<Line>, start: usize, index: &mut LineIndex) {
     for run in runs {
-        let Run { line, sectors, words, .. } = *run;
-        let known = match index.find(line) {
-            Ok(number) => &mut lines[start + number],
-            Err(_) => {
-                lines.push(Line { address: line, ..Line::default() });
-                let last = lines.len() - 1;
-                &mut lines[last]
-            }
-        };
-        known.sectors |= sectors;
-        known.words |= words;
-        if pattern.marks {
-            known.bytes |= run.bytes(pattern);
-            known.lanes |= run.lanes;
+        match index.find(run.line) {
+            Ok(number) => touch(&mut lines[start + number], pattern, run),
+            Err(_) => push(lines, pattern, run),
         }
+    }
+}
+
+/// A line that a run of a pattern is the first to touch.
+fn push(lines: &mut Vec<Line>, pattern: &Pattern<'_>, run: &Run) {
+    let mut line = Line { address: run.line, ..Line::default() };
+    touch(&mut line, pattern, run);
+    lines.push(line);
+}
+
+/// A run of a pattern touches its line.
+#[inline(always)]
+fn touch(line: &mut Line, pattern: &Pattern<'_>, run: &Run) {
+    line.sectors |= run.sectors;
+    line.words |= run.words;
+    if pattern.marks {
+        line.bytes |= run.bytes(pattern);
+        line.lanes |= run.lanes;
     }
 }
 

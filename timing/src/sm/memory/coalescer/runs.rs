@@ -80,6 +80,17 @@ pub fn find(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS], runs: &mut Vec<Run>
     }
 }
 
+/// The runs of a pattern each eight lanes of which touch one line, one byte after the other or all the same.
+pub fn of_eights(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS]) -> Option<[Run; EIGHTS]> {
+    let (chunks, _) = pattern.addresses.as_chunks::<EIGHT>();
+    let mut runs = [Run::default(); EIGHTS];
+    for (eight, run) in runs.iter_mut().enumerate() {
+        let first = (eight * EIGHT) as u8;
+        *run = Run { lanes: 0xff << first, first, ..one_line(&chunks[eight], pattern, eights[eight])? };
+    }
+    Some(runs)
+}
+
 /// The run of eight lanes that touch one line, one byte after the other or all the same: most do.
 fn one_line(addresses: &[u64; EIGHT], pattern: &Pattern<'_>, shape: Shape) -> Option<Run> {
     let width = u32::from(pattern.width.max(1));

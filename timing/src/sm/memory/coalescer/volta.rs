@@ -1,7 +1,8 @@
 //! Volta: a request per line, with those of its 32 B sectors that lanes touch.
 
 use super::runs::Run;
-use super::{Footprint, Line, LineIndex, Pattern, add, sectors};
+use super::shape::EIGHTS;
+use super::{Footprint, Line, LineIndex, Pattern, add, push, sectors, touch};
 
 /// Runs of an eight of the lanes.
 const EIGHT: u8 = 8;
@@ -16,6 +17,19 @@ pub fn coalesce(
     index.clear();
     add(pattern, runs, lines, 0, index);
     Footprint { distinct: sectors(lines), by_eight: eights(runs).map(sectors_of_eight).sum() }
+}
+
+/// The same where each eight lanes have one run.
+pub fn coalesce_eights(pattern: &Pattern<'_>, runs: &[Run; EIGHTS], lines: &mut Vec<Line>) -> Footprint {
+    let mut by_eight = 0;
+    for run in runs {
+        by_eight += run.sectors.count_ones();
+        match lines.iter_mut().find(|line| line.address == run.line) {
+            Some(line) => touch(line, pattern, run),
+            None => push(lines, pattern, run),
+        }
+    }
+    Footprint { distinct: sectors(lines), by_eight }
 }
 
 /// Over eight lanes at a time.
@@ -49,4 +63,37 @@ fn sectors_of_eight(runs: &[Run]) -> u32 {
         (run.sectors & !known.fold(0, |sectors, known| sectors | known.sectors)).count_ones()
     };
     runs.iter().enumerate().map(new).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::runs;
+    use super::super::shape::eights;
+    use super::*;
+
+    #[test]
+    fn lines_of_eights_that_have_one_run_each_are_those_of_all_runs() {
+        let mut found = 0;
+        for case in 0..5 * 4 * 64 * 2 {
+            let (width, turns, offset) = (1 << (case % 5), case / 5 % 4, 4 * (case / 20 % 64));
+            let marks = case / 1280 == 1;
+            // Sixteen lanes side by side or at one place, the others in the same line, another one, or in between.
+            let address = |lane: u64| {
+                let (row, column) = (lane / 16, if turns % 2 == 0 { lane % 16 } else { 0 });
+                0x1000 + offset + width * column + row * [0, 64, 96, 4096][turns as usize]
+            };
+            let addresses = std::array::from_fn(|lane| address(lane as u64));
+            let pattern = Pattern { active: !0, addresses: &addresses, width: width as u8, marks };
+            let shapes = eights(&pattern);
+            let Some(of_eights) = runs::of_eights(&pattern, &shapes) else { continue };
+            let [mut by_eight, mut by_run] = [Vec::new(), Vec::new()];
+            let mut runs = Vec::new();
+            runs::find(&pattern, &shapes, &mut runs);
+            let footprint = coalesce(&pattern, &runs, &mut by_run, &mut LineIndex::default());
+            assert_eq!(coalesce_eights(&pattern, &of_eights, &mut by_eight), footprint, "{pattern:?}");
+            assert_eq!(by_eight, by_run, "{pattern:?}");
+            found += 1;
+        }
+        assert!(found > 1000, "{found}");
+    }
 }

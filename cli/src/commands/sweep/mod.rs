@@ -4,8 +4,10 @@ mod choice;
 mod estimate;
 mod family;
 mod job;
+mod scale;
 mod slurm;
 mod strangers;
+mod work;
 
 use std::collections::BTreeSet;
 use std::fs;

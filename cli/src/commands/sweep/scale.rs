@@ -1,12 +1,16 @@
 //! By how much launches of a kernel take more or less than is expected of them, as far as those tell that were timed.
 //!
 //! What comes one after the other and what is shared out are off for different reasons: short launches tell of the first, and nothing
-//! of the second. Each has a factor, which is 1 until something is known of it: least squares with a prior for both.
+//! of the second. Each has a factor, which is 1 until something is known of it: least squares with a prior for both. All launches tell
+//! of what comes one after the other, so that what is expected there soon counts for nothing.
 
 use super::work::Work;
 
-/// How far a factor is from 1, as a standard deviation, if nothing is known.
-const DEVIATION: f64 = 0.8;
+/// How far the factor of what comes one after the other is from 1, as a standard deviation, if nothing is known.
+const LATENCY_DEVIATION: f64 = 3.0;
+
+/// How far that of what is shared out is.
+const THROUGHPUT_DEVIATION: f64 = 0.6;
 
 /// No factor is less.
 const LEAST: f64 = 0.2;
@@ -24,9 +28,10 @@ impl Scale {
     /// From launches that were timed: what is expected, the cycles, and how far each is from the one in question, as a part of its
     /// work, which counts as the standard deviation of what it tells.
     pub(super) fn of(timed: impl Iterator<Item = (Work, f64, f64)>) -> Scale {
-        let prior = DEVIATION.powi(-2);
+        let [latency, throughput] =
+            [LATENCY_DEVIATION, THROUGHPUT_DEVIATION].map(|deviation| deviation.powi(-2));
         // The normal equations of latency, throughput and both, and their right sides.
-        let (mut ll, mut lt, mut tt, mut l1, mut t1) = (prior, 0.0, prior, prior, prior);
+        let (mut ll, mut lt, mut tt, mut l1, mut t1) = (latency, 0.0, throughput, latency, throughput);
         for (work, cycles, far) in timed {
             let weight = far.powi(-2);
             let (latency, throughput) = (work.latency() / cycles, work.throughput() / cycles);

@@ -103,3 +103,17 @@ fn a_content_of_another_file_is_refused() {
         assert!(matches!(read(&path, &[content]), Err(ContentError::Damaged { .. })));
     }
 }
+
+#[test]
+fn a_flipped_bit_that_decompresses_to_the_same_is_an_error() {
+    let contents = [vec![7; 50], noise(1, 100), [noise(2, 20), vec![0; 60]].concat()];
+    let (_folder, path) = place();
+    let written = write(&path, &contents);
+    let mut bytes = fs::read(&path).unwrap();
+    for bit in 0..bytes.len() * 8 {
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&path, &bytes).unwrap();
+        assert!(read(&path, &written).is_err(), "bit {bit}");
+        bytes[bit / 8] ^= 1 << (bit % 8);
+    }
+}

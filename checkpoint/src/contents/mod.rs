@@ -29,7 +29,9 @@ fn schema() -> Schema {
 }
 
 fn table_schema() -> Schema {
-    Schema::of("stretches: offset, stored length, length, BLAKE3; version 1")
+    Schema::of(
+        "stretches: offset, stored length, length, BLAKE3 of what it has and of what is stored; version 2",
+    )
 }
 
 /// The name of the section with the table.
@@ -55,8 +57,10 @@ struct Stretch {
     stored: u32,
     /// Bytes it has.
     length: u32,
-    /// Hash of them.
+    /// Hash of those that it has: the same content is stored once.
     hash: [u8; blake3::OUT_LEN],
+    /// Hash of those that it takes: damage may leave what they decompress to as it was, and is noticed all the same.
+    stored_hash: [u8; blake3::OUT_LEN],
 }
 
 /// Why contents could not be written or read.

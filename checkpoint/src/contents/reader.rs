@@ -73,16 +73,15 @@ impl Contents {
             let from = self.start.saturating_add(stretch.offset as usize);
             let stored = file.get(from..from.saturating_add(stretch.stored as usize));
             let stored = stored.ok_or_else(|| wrong(Reason::Place(number as usize)))?;
-            let before = bytes.len();
+            if blake3::hash(stored) != stretch.stored_hash {
+                return Err(wrong(Reason::Hash(number)));
+            }
             match stretch.stored == stretch.length {
                 true => bytes.extend(stored),
                 false => {
                     let unpacked = unpacker.unpack(stored, stretch.length as usize);
                     bytes.extend(unpacked.map_err(|error| wrong(error.into()))?);
                 }
-            }
-            if bytes.get(before..).map(blake3::hash).is_none_or(|hash| hash != stretch.hash) {
-                return Err(wrong(Reason::Hash(number)));
             }
         }
         Ok(bytes)

@@ -47,8 +47,9 @@ impl ContentsWriter {
         let offset = file.section_length();
         file.write_all(stored).map_err(FileError::io("write", file.path()))?;
         let number = self.stretches.len() as u32;
+        let stored_hash = if packed.is_some() { *blake3::hash(stored).as_bytes() } else { hash };
         let (stored, length) = (stored.len() as u32, bytes.len() as u32);
-        self.stretches.push(Stretch { offset, stored, length, hash });
+        self.stretches.push(Stretch { offset, stored, length, hash, stored_hash });
         self.known.insert(hash, number);
         Ok(number)
     }

@@ -4,7 +4,9 @@ use crate::error::{Error, Result};
 use crate::programs::Extent;
 use crate::workspace::{self, Workspace};
 use crate::{clients, debian, micro, process, programs};
+use std::panic::resume_unwind;
 use std::process::Command;
+use std::thread;
 use std::time::Instant;
 
 /// The tests of the engine alone.
@@ -24,15 +26,18 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     let locked: &[&str] = if workspace::is_ci() { &["--locked"] } else { &[] };
     let cargo = |arguments: &[&str]| workspace.cargo(&[&arguments[..1], locked, &arguments[1..]].concat());
 
-    if filter.is_none() {
-        report.step("cargo fmt", || process::shown(&mut workspace.cargo(&["fmt", "--all", "--check"])));
-        let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-        report.step("cargo clippy", || process::shown(&mut cargo(&clippy)));
-    }
-    report.step("release build", || workspace.build());
-    let compiled = report.step("CUDA programs", || {
-        programs::set_up_and_compile(&workspace, Extent::Usual)?;
-        Ok(true)
+    let compiled = thread::scope(|scope| {
+        // Beside what cargo does: what it waits for, a download or a crate on which all others depend, leaves a core idle.
+        let programs = scope.spawn(|| programs::set_up_and_compile(&workspace, Extent::Usual));
+        if filter.is_none() {
+            report.step("cargo fmt", || process::shown(&mut workspace.cargo(&["fmt", "--all", "--check"])));
+            let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+            report.step("cargo clippy", || process::shown(&mut cargo(&clippy)));
+        }
+        report.step("release build", || workspace.build());
+        report.step("CUDA programs", || {
+            programs.join().unwrap_or_else(|panic| resume_unwind(panic)).map(|()| true)
+        })
     });
     if !compiled {
         skipped.push("CUDA programs".to_owned());

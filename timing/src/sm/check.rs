@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use warp_stream::Execution;
 
-use super::memory::{self, Awaited, MemoryUnit, SUB_CORES};
+use super::memory::{self, Awaited, MemoryUnit, SUB_CORES, Unaccepted};
 use super::occupancy::{Demand, Space};
+use super::sub_core::SubCore;
 use super::warp::Status;
 use super::{InFlight, Program, Sm, State};
 use crate::message::{MemoryReply, Origin};
@@ -67,9 +67,6 @@ impl Sm {
                 warp.scoreboard.clear();
             }
         }
-        for number in &core.free_executions {
-            core.executions[*number as usize] = Execution::default();
-        }
         SmState { core, memory: self.memory.state().clone() }
     }
 
@@ -113,14 +110,15 @@ impl Sm {
         }
         let mut found = Found::new(state)?;
         state.check_instructions(&self.programs)?;
-        found.queued(state)?;
+        let unaccepted = state.unaccepted(&found)?;
         let Found { instructions, deferred } = &mut found;
         let of_sub_core = |number: u32, sub_core: u8| {
             instructions.reach(number)?;
             let slot = usize::from(state.in_flight[number].slot);
             fits(slot % SUB_CORES == usize::from(sub_core), "an access is of another sub-core")
         };
-        let memory = memory.restore(&gpu, self.number, now, of_sub_core, |number| deferred.reach(number))?;
+        let deferred = |number| deferred.reach(number);
+        let memory = memory.restore(&gpu, self.number, now, &unaccepted, of_sub_core, deferred)?;
         found.instructions.all()?;
         state.check_sums()?;
         Ok(Expected { memory, deferred: found.deferred })
@@ -139,22 +137,6 @@ impl Found {
     fn new(state: &State) -> Result<Found, &'static str> {
         state.stores.places()?;
         Ok(Found { instructions: state.in_flight.places()?, deferred: state.deferred.places()? })
-    }
-
-    /// Instructions that wait for the memory pipeline have what their execution has said.
-    fn queued(&mut self, state: &State) -> Fits {
-        let mut executions = Once::new(state.executions.len());
-        state.free_executions.iter().try_for_each(|number| executions.reach(*number))?;
-        for (number, sub_core) in state.sub_cores.iter().enumerate() {
-            for (_, instruction) in sub_core.queue.iter() {
-                self.instructions.reach(*instruction)?;
-                let InFlight { slot, execution, deferred, .. } = state.in_flight[*instruction];
-                fits(usize::from(slot) % SUB_CORES == number, "an access is of another sub-core")?;
-                executions.reach(execution)?;
-                deferred.map_or(Ok(()), |number| self.deferred.reach(number))?;
-            }
-        }
-        executions.all()
     }
 }
 
@@ -229,6 +211,21 @@ impl State {
             let absent = warp.status == Status::Absent && usize::from(warp.cta) < self.ctas.len();
             fits(absent || self.owner(slot).is_some(), "a warp is of no CTA")
         })
+    }
+
+    /// Accesses that wait for their operands.
+    fn unaccepted(&self, found: &Found) -> Result<Vec<Unaccepted>, &'static str> {
+        let mut unaccepted = Vec::new();
+        for (sub_core, SubCore { queue, .. }) in self.sub_cores.iter().enumerate() {
+            for &(_, instruction) in queue.iter() {
+                let is_there =
+                    instruction < self.in_flight.capacity() && !found.instructions.has(instruction);
+                fits(is_there, "an instruction waits for operands that is not there")?;
+                let access = self.in_flight[instruction].access;
+                unaccepted.push(Unaccepted { access, instruction, sub_core });
+            }
+        }
+        Ok(unaccepted)
     }
 
     /// Memory instructions under way are of warps and CTAs that there are.

@@ -1,23 +1,32 @@
 //! What the issue of an instruction entails.
 
-use warp_stream::{Execution, MemoryOperation, MemorySpace, OperationClass};
+use warp_stream::{AccessKind, CacheOperator, Execution, MemoryOperation, MemorySpace, OperationClass};
 
-use super::memory::SUB_CORES;
+use super::memory::{MemoryIssue, MemoryUnit, SUB_CORES};
 use super::program::{Kind, Program};
 use super::sub_core::ISSUE_TO_DISPATCH;
 use super::warp::Status;
 use super::{Deferred, FinishedCta, InFlight, Sm, SmFault, Source, State};
+use crate::slab::NONE;
 use crate::specification::GpuSpec;
 
+/// What an access does of which a trace does not tell.
+const UNTOLD: MemoryOperation = MemoryOperation {
+    space: MemorySpace::Global,
+    kind: AccessKind::Load,
+    width: 4,
+    cache: CacheOperator::Default,
+};
+
 /// An instruction that is being issued.
-struct Issued {
+struct Issued<'e> {
     /// Warp slot.
     slot: usize,
     cycle: u64,
     /// Position in the kernel's code.
     position: u32,
-    /// Number of its execution, if it goes to the memory unit.
-    access: Option<u32>,
+    /// What its execution has said.
+    execution: &'e Execution,
     /// What the SM knows it by until it takes effect.
     deferred: Option<u32>,
 }
@@ -38,25 +47,18 @@ impl Sm {
         let Some(program) = self.programs[cta].as_deref() else { return Ok(()) };
         let decoded = &program.instructions()[position as usize];
         let class = decoded.class;
-        let access = (decoded.kind == Kind::Memory).then(|| self.state.new_execution());
+        let is_access = decoded.kind == Kind::Memory;
         let source = self.source(cta, sources)?;
-        let execution = match access {
-            Some(number) => &mut self.state.executions[number as usize],
-            None => &mut self.execution,
-        };
-        let issued = source.issue_and_ask(name, now, execution);
+        let issued = source.issue_and_ask(name, now, &mut self.execution);
         let next = issued.map_err(|error| self.fault(name, cycle, error))?;
-        let Execution { active, deferred, sleep, .. } = match access {
-            Some(number) => &self.state.executions[number as usize],
-            None => &self.execution,
-        };
-        let (active, deferred, sleep) = (*active, *deferred, *sleep);
+        let Execution { active, deferred, sleep, .. } = self.execution;
         self.state.counters.instructions.count(class, active);
         self.state.counters.activity.ptx_instructions += u64::from(decoded.ptx);
         self.state.ctas[name.cta as usize].instructions += 1;
         let deferred = deferred.map(|number| self.state.defer(name.cta as u8, name.warp as u16, number));
-        self.state.occupy(&self.gpu, program, Issued { slot, cycle, position, access, deferred });
-        if let Some(deferred) = deferred.filter(|_| access.is_none()) {
+        let issued = Issued { slot, cycle, position, execution: &self.execution, deferred };
+        self.state.occupy(&self.gpu, program, issued, &mut self.memory);
+        if let Some(deferred) = deferred.filter(|_| !is_access) {
             self.take_effect(cycle, deferred, sources)?;
         }
         let warp = &mut self.state.warps[slot];
@@ -71,7 +73,7 @@ impl Sm {
             fetch.update(&self.gpu.front_end, program, (slot / SUB_CORES) as u32, &warp.buffer);
         }
         let waits = match deferred {
-            Some(_) if access.is_none() => self.ask(slot, cycle, sources)?,
+            Some(_) if !is_access => self.ask(slot, cycle, sources)?,
             _ => self.go_on(slot, cycle, next)?,
         };
         // A warp that waits at a barrier has not completed it.
@@ -90,10 +92,10 @@ impl State {
     /// Reserves what an instruction occupies, and says when its results are there.
     // On its own: what surrounds it is long enough.
     #[inline(never)]
-    fn occupy(&mut self, gpu: &GpuSpec, program: &Program, issued: Issued) {
-        let Issued { slot, cycle, position, access, deferred } = issued;
+    fn occupy(&mut self, gpu: &GpuSpec, program: &Program, issued: Issued<'_>, memory: &mut MemoryUnit) {
+        let Issued { slot, cycle, position, execution, deferred } = issued;
         let decoded = &program.instructions()[position as usize];
-        let State { warps, sub_cores, ctas, in_flight, executions, counters, .. } = self;
+        let State { warps, sub_cores, ctas, in_flight, counters, .. } = self;
         let warp = &mut warps[slot];
         let cta = usize::from(warp.cta);
         let sub_core = &mut sub_cores[slot % SUB_CORES];
@@ -134,19 +136,30 @@ impl State {
                 warp.scoreboard.set_unknown(results);
                 warp.accesses += 1;
                 ctas[cta].accesses += 1;
-                let execution = access.unwrap_or_default();
-                if decoded.atomic {
-                    let Execution { active, space, addresses, .. } = &executions[execution as usize];
-                    let generic = |operation: MemoryOperation| operation.space == MemorySpace::Generic;
-                    let is_shared = decoded.memory.is_some_and(generic) && *space == MemorySpace::Shared;
-                    if !is_shared {
-                        warp.next_atomic = cycle + gpu.atomic.interval(*active, addresses);
-                    }
+                let Execution { active, space, addresses, texels, .. } = execution;
+                let told = decoded.memory.unwrap_or(UNTOLD);
+                let is_generic = told.space == MemorySpace::Generic;
+                if decoded.atomic && !(is_generic && *space == MemorySpace::Shared) {
+                    warp.next_atomic = cycle + gpu.atomic.interval(*active, addresses);
                 }
                 let is_store = decoded.class == OperationClass::Store && deferred.is_none();
                 let stores = is_store.then_some(ctas[cta].stores);
-                let instruction =
-                    in_flight.insert(InFlight { slot: slot as u8, position, execution, deferred, stores });
+                let under_way = InFlight { slot: slot as u8, position, access: NONE, deferred, stores };
+                let instruction = in_flight.insert(under_way);
+                in_flight[instruction].access = memory.coalesce(&MemoryIssue {
+                    instruction,
+                    sub_core: (slot % SUB_CORES) as u8,
+                    warp: slot as u8,
+                    class: decoded.class,
+                    operation: MemoryOperation {
+                        space: if is_generic { *space } else { told.space },
+                        ..told
+                    },
+                    active: *active,
+                    addresses,
+                    texels,
+                    deferred,
+                });
                 sub_core.queue.push(dispatch, instruction);
             }
             Kind::Control | Kind::Fence => {
@@ -173,14 +186,6 @@ fn hold(class: OperationClass) -> Status {
 }
 
 impl State {
-    /// A place for what the execution of an access says.
-    fn new_execution(&mut self) -> u32 {
-        self.free_executions.pop().unwrap_or_else(|| {
-            self.executions.push(Execution::default());
-            (self.executions.len() - 1) as u32
-        })
-    }
-
     /// An instruction takes effect later; gives what the SM knows it by.
     fn defer(&mut self, cta: u8, warp: u16, number: u32) -> u32 {
         self.ctas[usize::from(cta)].deferred += 1;

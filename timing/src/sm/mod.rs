@@ -118,8 +118,8 @@ struct InFlight {
     slot: u8,
     /// Position in the kernel's code.
     position: u32,
-    /// What its execution has said, until the memory unit knows.
-    execution: u32,
+    /// Its number at the memory unit, until the pipeline has it.
+    access: u32,
     /// What the memory side will perform.
     deferred: Option<u32>,
     /// Of a store that its CTA does not wait for, the number of that one's [`Stores`].
@@ -168,8 +168,6 @@ struct State {
     /// When the memory unit has. Core cycles.
     memory_next: u64,
     in_flight: Slab<InFlight>,
-    executions: Vec<Execution>,
-    free_executions: Vec<u32>,
     deferred: Slab<Deferred>,
     stores: Slab<Stores>,
     /// When CTA slots were given back since somebody asked. Core cycles.
@@ -194,7 +192,7 @@ pub struct Sm {
     issued: u64,
     /// Simulated time at the cycle for which it was asked last.
     moment: Moment,
-    /// Scratch: what the execution of an instruction that is no access has said.
+    /// Scratch: what the execution of an instruction has said.
     execution: Execution,
     /// Scratch: what the memory unit says is performed.
     performed: Vec<u32>,
@@ -218,8 +216,6 @@ impl Sm {
             instructions_next: u64::MAX,
             memory_next: u64::MAX,
             in_flight: Slab::default(),
-            executions: Vec::new(),
-            free_executions: Vec::new(),
             deferred: Slab::default(),
             stores: Slab::default(),
             freed: Vec::new(),

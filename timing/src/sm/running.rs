@@ -2,25 +2,15 @@
 
 use std::collections::VecDeque;
 
-use warp_stream::{AccessKind, CacheOperator, Execution, MemoryOperation, MemorySpace};
-
 use super::counters::Slot;
 use super::front_end::{Beside, CONSTANTS};
-use super::memory::{MemoryIssue, SUB_CORES};
+use super::memory::SUB_CORES;
 use super::program::{Kind, Program};
 use super::scoreboard::UNKNOWN;
 use super::warp::Status;
 use super::{FinishedCta, InFlight, Sm, SmFault, Source, State};
 use crate::message::{MemoryReply, MemoryRequest, Origin, Timed};
 use crate::specification::GpuSpec;
-
-/// What an access does of which a trace does not tell.
-const UNTOLD: MemoryOperation = MemoryOperation {
-    space: MemorySpace::Global,
-    kind: AccessKind::Load,
-    width: 4,
-    cache: CacheOperator::Default,
-};
 
 impl Sm {
     /// A cycle: memory, instruction cache, sub-cores.
@@ -268,30 +258,11 @@ impl Sm {
     fn dispatch_memory(&mut self, number: usize, cycle: u64) -> Option<usize> {
         let state = &mut self.state;
         let instruction = state.sub_cores[number].queue.take(cycle)?;
-        let InFlight { slot, position, execution, deferred, stores } = state.in_flight[instruction];
-        let cta = usize::from(state.warps[usize::from(slot)].cta);
-        let program = self.programs[cta].as_deref()?;
-        let decoded = &program.instructions()[position as usize];
-        let Execution { active, space, addresses, texels, .. } = &state.executions[execution as usize];
-        let told = decoded.memory.unwrap_or(UNTOLD);
-        let space = if told.space == MemorySpace::Generic { *space } else { told.space };
-        self.memory.accept(
-            cycle,
-            MemoryIssue {
-                instruction,
-                sub_core: number as u8,
-                warp: slot,
-                class: decoded.class,
-                operation: MemoryOperation { space, ..told },
-                active: *active,
-                addresses,
-                texels,
-                deferred,
-            },
-        );
-        state.free_executions.push(execution);
+        let InFlight { slot, access, stores, .. } = state.in_flight[instruction];
+        self.memory.accept(cycle, access);
         state.memory_next = state.memory_next.min(self.memory.next_event().unwrap_or(u64::MAX));
         let stores = stores?;
+        let cta = usize::from(state.warps[usize::from(slot)].cta);
         state.stores.begin(stores);
         state.ctas[cta].accesses -= 1;
         state.ctas[cta].stores_leave = cycle + u64::from(self.gpu.cta.store);

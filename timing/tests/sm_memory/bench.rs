@@ -171,20 +171,18 @@ impl Bench {
     }
 
     pub fn accept(&mut self, number: u32, instruction: &Instruction) {
-        self.unit.accept(
-            self.cycle,
-            MemoryIssue {
-                instruction: number,
-                sub_core: instruction.sub_core,
-                warp: instruction.sub_core,
-                class: instruction.class,
-                operation: instruction.operation,
-                active: instruction.active,
-                addresses: &instruction.addresses,
-                texels: &instruction.texels,
-                deferred: instruction.deferred,
-            },
-        );
+        let access = self.unit.coalesce(&MemoryIssue {
+            instruction: number,
+            sub_core: instruction.sub_core,
+            warp: instruction.sub_core,
+            class: instruction.class,
+            operation: instruction.operation,
+            active: instruction.active,
+            addresses: &instruction.addresses,
+            texels: &instruction.texels,
+            deferred: instruction.deferred,
+        });
+        self.unit.accept(self.cycle, access);
     }
 
     pub fn step(&mut self) {

@@ -19,6 +19,9 @@ pub enum Structure {
 /// How many structures there are.
 pub const STRUCTURES: usize = 3;
 
+/// When the address stage takes up an access that waits for its operands. Core cycles.
+pub const NOT_ACCEPTED: u64 = u64::MAX;
+
 /// A line that an access touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Line {
@@ -54,7 +57,7 @@ pub struct Access {
     pub deferred: Option<u32>,
     /// Where it goes.
     pub structure: Structure,
-    /// When the address stage takes it up. Core cycles.
+    /// When the address stage takes it up, or [`NOT_ACCEPTED`]. Core cycles.
     pub start: u64,
     /// First line that its structure has not taken yet.
     pub first: u32,

@@ -1,12 +1,23 @@
 //! Whether the memory side of an SM that was read can be, and what follows from it.
 
-use super::access::{Access, STRUCTURES, Structure};
+use super::access::{Access, NOT_ACCEPTED, STRUCTURES, Structure};
 use super::l1::Expected;
 use super::pipeline::Queued;
 use super::{FILL, MemoryUnit, NONE, SUB_CORES, State};
 use crate::message::{MemoryReply, Origin, RequestKind};
 use crate::restore::{Fits, Once, countable, fits, near, near_or_never};
 use crate::specification::GpuSpec;
+
+/// An access that waits for its operands in the queue of a sub-core.
+#[derive(Debug, Clone, Copy)]
+pub struct Unaccepted {
+    /// Its number.
+    pub access: u32,
+    /// The SM core's number of its instruction.
+    pub instruction: u32,
+    /// The sub-core.
+    pub sub_core: usize,
+}
 
 /// What a memory side expects that is under way outside of it, and has not been found there.
 #[derive(Debug)]
@@ -39,8 +50,9 @@ impl Awaited {
 }
 
 impl State {
-    /// Makes one that was read ready to run, of SM `sm`, at a cycle. `instruction` is told of each instruction of which an
-    /// access is under way or has ended, with its sub-core; `deferred` of what is still to be performed.
+    /// Makes one that was read ready to run, of SM `sm`, at a cycle, where these accesses are `unaccepted`. `instruction` is told
+    /// of each instruction of which an access is under way or has ended, with its sub-core; `deferred` of what is still to be
+    /// performed.
     ///
     /// # Errors
     /// It can have no such state.
@@ -49,6 +61,7 @@ impl State {
         gpu: &GpuSpec,
         sm: u16,
         now: u64,
+        unaccepted: &[Unaccepted],
         mut instruction: impl FnMut(u32, u8) -> Fits,
         mut deferred: impl FnMut(u32) -> Fits,
     ) -> Result<Awaited, &'static str> {
@@ -60,6 +73,7 @@ impl State {
         let mut lines = self.lines.places()?;
         let mut placed = free.clone();
         self.place(gpu.memory_pipeline.rate(), &mut placed)?;
+        unaccepted.iter().try_for_each(|queued| self.place_unaccepted(queued, &mut placed))?;
         for number in (0..self.accesses.capacity()).filter(|number| !free.has(*number)) {
             let access = self.accesses[number];
             self.check_access(gpu, &access, now, placed.has(number), &mut lines)?;
@@ -135,7 +149,14 @@ impl State {
         Ok(())
     }
 
-    /// `placed` if it is in a pipeline.
+    fn place_unaccepted(&self, queued: &Unaccepted, placed: &mut Once) -> Fits {
+        placed.reach(queued.access)?;
+        let Access { instruction, sub_core, start, taken, .. } = self.accesses[queued.access];
+        let same = (instruction, usize::from(sub_core)) == (queued.instruction, queued.sub_core);
+        fits(same && (start, taken) == (NOT_ACCEPTED, 0), "an access waits for operands that has them")
+    }
+
+    /// `placed` if it is in a pipeline, or waits for its operands.
     fn check_access(&self, gpu: &GpuSpec, access: &Access, now: u64, placed: bool, lines: &mut Once) -> Fits {
         let Access { sub_core, start, total, taken, passes, unanswered, ready, .. } = *access;
         fits(usize::from(sub_core) < SUB_CORES, "an access is of no sub-core")?;
@@ -143,7 +164,8 @@ impl State {
         fits(ends, "an access is nowhere")?;
         let rate = u64::from(gpu.memory_pipeline.rate());
         let computed = now.saturating_sub(start).saturating_mul(rate) >= u64::from(taken);
-        fits(computed && near(start, now) && near(ready, now), "an access takes too long")?;
+        let starts = near(start, now) || start == NOT_ACCEPTED;
+        fits(computed && starts && near(ready, now), "an access takes too long")?;
         let (mut line, mut left) = (access.first, 0);
         while line != NONE {
             lines.reach(line)?;

@@ -29,8 +29,8 @@ use serde::{Deserialize, Serialize};
 use warp_stream::host_cache::prepare;
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationClass, WARP_SIZE};
 
-use self::access::{Access, Line, STRUCTURES, Structure};
-pub(crate) use self::check::Awaited;
+use self::access::{Access, Line, NOT_ACCEPTED, STRUCTURES, Structure};
+pub(crate) use self::check::{Awaited, Unaccepted};
 use self::coalescer::{Coalesced, Pattern};
 use self::constant::ConstantCache;
 pub use self::counters::MemoryCounters;
@@ -51,7 +51,7 @@ pub const SUB_CORES: usize = 4;
 /// Tag of a request whose reply fills an entry of L1's table; the rest of the tag is the entry. Others have the access.
 const FILL: u32 = 1 << 31;
 
-/// A memory instruction, `SHFL`, or a texture instruction that a sub-core issues.
+/// A memory instruction, `SHFL`, or a texture instruction that a sub-core has issued.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryIssue<'a> {
     /// The SM core's number of it.
@@ -204,23 +204,30 @@ impl MemoryUnit {
         self.state.pipelines[self.pipeline(sub_core)].accepts_at(self.gpu.memory_pipeline.organisation)
     }
 
-    /// Takes an instruction; [`MemoryUnit::can_accept`] has said that it can.
-    pub fn accept(&mut self, cycle: u64, issue: MemoryIssue<'_>) {
+    /// Makes requests of the lanes of an instruction, so that nobody has to keep their addresses. It waits for its operands then,
+    /// and is [accepted](MemoryUnit::accept) by the number that this gives.
+    pub fn coalesce(&mut self, issue: &MemoryIssue<'_>) -> u32 {
         self.coalesced.clear();
-        let mut access = self.access(&issue);
+        let mut access = self.access(issue);
         if access.structure == Structure::L1 {
             self.coalesced.lines.iter().for_each(|line| self.state.l1.foresee(line.address));
         }
-        let line = self.coalesced.lines.first().map_or(0, |line| line.address);
         if access.structure == Structure::L1 && access.is_load() {
             self.state.l1.counters.loads += 1;
         }
         for line in self.coalesced.lines.drain(..).rev() {
             access.first = self.state.lines.insert(Line { next: access.first, ..line });
         }
-        let access = self.state.accesses.insert(access);
+        self.state.accesses.insert(access)
+    }
+
+    /// Takes an instruction that has its operands; [`MemoryUnit::can_accept`] has said that it can.
+    pub fn accept(&mut self, cycle: u64, access: u32) {
+        let Access { sub_core, first, .. } = self.state.accesses[access];
+        let line = if first == NONE { 0 } else { self.state.lines[first].address };
         self.state.counters.pipeline.instructions += 1;
-        let pipeline = self.pipeline(issue.sub_core);
+        let pipeline = self.pipeline(sub_core);
+        self.state.accesses[access].start = 0;
         self.state.pipelines[pipeline].latched = Some(Queued { access, line });
         self.state.latched |= 1 << pipeline;
         self.start(pipeline, cycle + 1);
@@ -238,7 +245,7 @@ impl MemoryUnit {
             operation,
             deferred: issue.deferred,
             structure: Structure::Shared,
-            start: 0,
+            start: NOT_ACCEPTED,
             first: NONE,
             total: 1,
             taken: 0,

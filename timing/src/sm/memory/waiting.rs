@@ -4,7 +4,7 @@ use std::fmt;
 
 use warp_stream::{AccessKind, MemorySpace};
 
-use super::access::Structure;
+use super::access::{NOT_ACCEPTED, Structure};
 use super::l1::{AwaitedEntry, Stall};
 use super::{FILL, MemoryUnit, NONE};
 use crate::whereabouts::{Located, Place};
@@ -102,9 +102,11 @@ impl fmt::Display for AwaitedLine {
 }
 
 impl MemoryUnit {
-    /// What is under way, in the order of the sub-cores' instructions.
+    /// What is under way and has its operands, in the order of the sub-cores' instructions.
     pub fn waiting(&self) -> Vec<Waiting> {
-        let waiting = self.state.accesses.numbers().into_iter().map(|number| {
+        let numbers = self.state.accesses.numbers().into_iter();
+        let accepted = numbers.filter(|number| self.state.accesses[*number].start != NOT_ACCEPTED);
+        let waiting = accepted.map(|number| {
             let access = &self.state.accesses[number];
             let not_taken = access.total - access.taken;
             let at_l1 = access.structure == Structure::L1 && not_taken > 0;

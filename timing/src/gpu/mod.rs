@@ -57,7 +57,8 @@ use crate::statistics::Counters;
 pub struct Gpu {
     spec: Arc<GpuSpec>,
     threads: usize,
-    sms: Vec<Sm>,
+    /// Behind pointers, as each launch and copy moves them: one has 17 KB.
+    sms: Vec<Box<Sm>>,
     /// Replies that SMs have not taken.
     inboxes: Vec<VecDeque<Timed<MemoryReply>>>,
     memory: MemorySide,
@@ -212,6 +213,6 @@ fn inboxes(spec: &GpuSpec) -> Vec<VecDeque<Timed<MemoryReply>>> {
     vec![VecDeque::new(); spec.chip.sms as usize]
 }
 
-fn sms(spec: &Arc<GpuSpec>) -> Vec<Sm> {
-    (0..spec.chip.sms).map(|number| Sm::new(spec, number as u16)).collect()
+fn sms(spec: &Arc<GpuSpec>) -> Vec<Box<Sm>> {
+    (0..spec.chip.sms).map(|number| Box::new(Sm::new(spec, number as u16))).collect()
 }

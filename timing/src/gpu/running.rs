@@ -139,9 +139,9 @@ impl Running {
 }
 
 /// The CTAs on SMs are those of the launches that have started and not ended.
-pub(super) fn check_ctas(launches: &[Launch<'_>], sms: &[Sm]) -> Fits {
+pub(super) fn check_ctas(launches: &[Launch<'_>], sms: &[Box<Sm>]) -> Fits {
     let mut there = vec![0_u64; launches.len()];
-    for id in sms.iter().flat_map(Sm::launches) {
+    for id in sms.iter().flat_map(|sm| sm.launches()) {
         let place = launches.iter().position(|launch| launch.id == id);
         there[place.ok_or("a CTA is of no launch that is under way")?] += 1;
     }

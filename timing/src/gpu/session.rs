@@ -222,7 +222,7 @@ impl<'g, 'a> Session<'g, 'a> {
 
     fn totals(&self, cycle: u64) -> Totals {
         let slots: Vec<_> = self.slots.iter().map(lock).collect();
-        self.epochs.gpu.totals(cycle, slots.iter().map(|slot| &slot.sm))
+        self.epochs.gpu.totals(cycle, slots.iter().map(|slot| &*slot.sm))
     }
 
     /// Runs until a launch, a copy or a fill has ended, or the observer wants to stop.

@@ -11,7 +11,7 @@ use crate::sm::{FinishedCta, Sm, SmFault, Source};
 /// An SM with what it is given and what it leaves in an epoch.
 pub(super) struct Slot<'a> {
     number: u32,
-    pub(super) sm: Sm,
+    pub(super) sm: Box<Sm>,
     /// By launch.
     pub(super) sources: Vec<Option<Source<'a>>>,
     pub(super) inbox: VecDeque<Timed<MemoryReply>>,
@@ -21,7 +21,7 @@ pub(super) struct Slot<'a> {
 }
 
 impl<'a> Slot<'a> {
-    pub(super) fn new(number: u32, sm: Sm, inbox: VecDeque<Timed<MemoryReply>>) -> Slot<'a> {
+    pub(super) fn new(number: u32, sm: Box<Sm>, inbox: VecDeque<Timed<MemoryReply>>) -> Slot<'a> {
         Slot { number, sm, sources: Vec::new(), inbox, outbox: Vec::new(), finished: Vec::new(), fault: None }
     }
 

@@ -113,7 +113,7 @@ impl GpuState {
 impl Gpu {
     /// All that has changed since it was new. Not while a session holds it, which is why sessions borrow it.
     pub fn state(&self) -> GpuState {
-        GpuState::new(self, self.sms.iter().map(Sm::state).collect(), self.inboxes.clone(), None)
+        GpuState::new(self, self.sms.iter().map(|sm| sm.state()).collect(), self.inboxes.clone(), None)
     }
 
     /// A GPU that goes on from a state, with one thread.
@@ -150,7 +150,10 @@ impl Gpu {
         };
         let memory = MemorySide::restore(spec, memory, run_to)?;
         let restored = sms.into_iter().zip(0..);
-        let restored = restored.map(|(sm, number)| Sm::restore(spec, number, sm, run_to, &program));
+        let restored = restored.map(|(sm, number)| {
+            let (sm, expected) = Sm::restore(spec, number, sm, run_to, &program)?;
+            Ok((Box::new(sm), expected))
+        });
         let (sms, mut expected): (Vec<_>, Vec<_>) =
             restored.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         check_ctas(&launches, &sms).map_err(of_unit("the GPU"))?;
@@ -166,7 +169,7 @@ impl Gpu {
     /// As [`Gpu::restore`].
     pub fn restore_cold(spec: &Arc<GpuSpec>, state: GpuState) -> Result<Gpu, RestoreError> {
         let mut gpu = Gpu::restore(spec, state)?;
-        let mut earlier = gpu.totals(0, gpu.sms.iter());
+        let mut earlier = gpu.totals(0, gpu.sms.iter().map(Box::as_ref));
         earlier.gpu = GpuCounters::default();
         gpu.renew();
         gpu.earlier = earlier;

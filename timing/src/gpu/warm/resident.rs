@@ -33,7 +33,7 @@ struct Warp {
 
 /// An SM and the CTAs on it.
 pub(super) struct Resident<'s> {
-    pub(super) sm: Sm,
+    pub(super) sm: Box<Sm>,
     number: u32,
     program: Arc<Program>,
     /// Whether caches have traces of what is executed.
@@ -51,7 +51,7 @@ pub(super) struct Resident<'s> {
 
 impl<'s> Resident<'s> {
     pub(super) fn new(
-        (number, mut sm): (u32, Sm),
+        (number, mut sm): (u32, Box<Sm>),
         source: &'s dyn KernelSource,
         program: &Arc<Program>,
         ctas: u32,

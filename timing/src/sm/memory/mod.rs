@@ -1,10 +1,11 @@
 //! The memory side of an SM: what happens to a memory instruction from its issue to its result.
 //!
-//! An instruction goes through the memory pipeline of its sub-core ([`pipeline`]), where the coalescer makes requests of
-//! lanes' addresses ([`coalescer`]), to one of the structures that the sub-cores share: L1 data cache ([`l1`]), shared memory
-//! ([`shared`]), constant cache ([`constant`]). They take requests of the sub-cores in turn. What L1 has not, and all stores,
-//! atomic operations and accesses that pass by it, go out as [`MemoryRequest`]s; replies fill L1. What the constant cache has not
-//! it asks of the SM's instruction cache. What goes out to memory passes the TLB ([`tlb`]).
+//! An instruction goes through the memory pipeline of its sub-core ([`pipeline`]) to one of the structures that the sub-cores
+//! share: L1 data cache ([`l1`]), shared memory ([`shared`]), constant cache ([`constant`]). What the coalescer makes of lanes'
+//! addresses ([`coalescer`]) is found when it is issued, and there when the address stage has computed it. The structures take
+//! requests of the sub-cores in turn. What L1 has not, and all stores, atomic operations and accesses that pass by it, go out as
+//! [`MemoryRequest`]s; replies fill L1. What the constant cache has not it asks of the SM's instruction cache. What goes out to
+//! memory passes the TLB ([`tlb`]).
 
 mod access;
 pub mod atomic;

@@ -6,7 +6,7 @@ use crate::workspace::{self, Workspace};
 use crate::{clients, debian, micro, process, programs};
 use std::panic::resume_unwind;
 use std::process::Command;
-use std::thread;
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Instant;
 
 /// The tests of the engine alone.
@@ -26,25 +26,27 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     let locked: &[&str] = if workspace::is_ci() { &["--locked"] } else { &[] };
     let cargo = |arguments: &[&str]| workspace.cargo(&[&arguments[..1], locked, &arguments[1..]].concat());
 
-    let compiled = thread::scope(|scope| {
-        // Beside what cargo does: what it waits for, a download or a crate on which all others depend, leaves a core idle.
-        let programs = scope.spawn(|| programs::set_up_and_compile(&workspace, Extent::Usual));
+    thread::scope(|scope| {
+        let programs = in_idle_time(scope, || programs::set_up_and_compile(&workspace, Extent::Usual));
         if filter.is_none() {
             report.step("cargo fmt", || process::shown(&mut workspace.cargo(&["fmt", "--all", "--check"])));
             let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
             report.step("cargo clippy", || process::shown(&mut cargo(&clippy)));
         }
         report.step("release build", || workspace.build());
-        report.step("CUDA programs", || {
-            programs.join().unwrap_or_else(|panic| resume_unwind(panic)).map(|()| true)
-        })
+        let compiled = report.step("CUDA programs", || joined(programs).map(|()| true));
+        if !compiled {
+            skipped.push("CUDA programs".to_owned());
+        }
     });
-    if !compiled {
-        skipped.push("CUDA programs".to_owned());
-    }
     if filter.is_none() {
-        report.step("client suites", || clients::small(&workspace));
-        report.step("micro-benchmarks", || micro::quick(&workspace).map(|()| true));
+        thread::scope(|scope| {
+            let tests =
+                in_idle_time(scope, || process::quiet(&mut cargo(&["test", "--workspace", "--no-run"])));
+            report.step("client suites", || clients::small(&workspace));
+            report.step("micro-benchmarks", || micro::quick(&workspace).map(|()| true));
+            report.step("tests' build", || joined(tests).map(|_| true));
+        });
         if debian::is_present("valgrind") {
             report.step("cost of the model", || process::shown(cargo(&MODEL_COST).arg("--nocapture")));
         }
@@ -71,6 +73,24 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
         process::seen(&mut command, |line| counts.add(line))
     });
     report.close(&counts, &skipped)
+}
+
+/// Does something beside the steps that are next, with what they leave idle: one core, where they download something or compile a
+/// crate on which all others depend.
+fn in_idle_time<'s, T: Send + 's>(
+    scope: &'s Scope<'s, '_>,
+    work: impl FnOnce() -> T + Send + 's,
+) -> ScopedJoinHandle<'s, T> {
+    scope.spawn(|| {
+        // Of this thread and of all that it starts. Without it, it takes longer.
+        let _ = rustix::process::nice(19);
+        work()
+    })
+}
+
+/// What was done in idle time.
+fn joined<T>(work: ScopedJoinHandle<'_, T>) -> T {
+    work.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// What became of each step.

@@ -8,7 +8,7 @@ use crate::log;
 use crate::process::process;
 use crate::simulator::started;
 use parking_lot::Mutex;
-use saved_run::checksums::{ChecksumsWriter, MemoryDigester, Sum, Sums, Unreadable, named};
+use saved_run::checksums::{ChecksumsWriter, MemoryDigester, Sums, Unreadable};
 use std::io;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -93,11 +93,7 @@ impl Wanted {
         let Progress { writer, digester, .. } = progress;
         let mut sums = Sums::new();
         for simulator in started() {
-            let memory = &simulator.device.memory;
-            for (name, allocation) in named(simulator.ordinal as u64, &memory.allocations()) {
-                let digest = digester.digest(memory, &allocation)?;
-                sums.insert(name, Sum { address: allocation.address, size: allocation.size, digest });
-            }
+            sums.extend(digester.sums(simulator.ordinal as u64, &simulator.device.memory)?);
         }
         let writer = match writer {
             Some(writer) => writer,

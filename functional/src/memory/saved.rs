@@ -98,24 +98,34 @@ impl Memory {
     pub fn touched(&self, allocations: &[Allocation]) -> Vec<Range<u64>> {
         let map = File::open("/proc/self/pagemap").ok();
         let mut touched: Vec<Range<u64>> = Vec::new();
-        for allocation in allocations.iter().filter(|allocation| allocation.size > 0) {
-            let pages = allocation.pages();
-            let is_shared = self.state.read().mapping_at(allocation.address).is_some();
-            // The page map does not tell of pages of a file that nobody has read yet.
-            let mut parts = self.arena.files_within(pages.clone());
-            let known = match &map {
-                Some(map) if !is_shared => {
-                    present(map, pages.clone(), &mut |page| join(&mut parts, page)).is_ok()
-                }
-                _ => false,
-            };
+        let (own, shared) = self.pages_of(allocations);
+        // The page map does not tell of pages of a file that nobody has read yet.
+        touched.extend(own.iter().flat_map(|pages| self.arena.files_within(pages.clone())));
+        for pages in own {
+            let known = map
+                .as_ref()
+                .is_some_and(|map| present(map, pages.clone(), &mut |page| join(&mut touched, page)).is_ok());
             if !known {
-                parts.push(pages);
+                touched.push(pages);
             }
-            parts.sort_unstable_by_key(|part| part.start);
-            parts.into_iter().for_each(|part| join(&mut touched, part));
         }
-        touched
+        touched.extend(shared);
+        touched.sort_unstable_by_key(|part| part.start);
+        touched.into_iter().fold(Vec::new(), |mut joined, part| {
+            join(&mut joined, part);
+            joined
+        })
+    }
+
+    /// The pages of allocations, those that are side by side together: their own ones, and those that others show too.
+    fn pages_of(&self, allocations: &[Allocation]) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
+        let state = self.state.read();
+        let (mut own, mut shared) = (Vec::new(), Vec::new());
+        for allocation in allocations.iter().filter(|allocation| allocation.size > 0) {
+            let is_shared = state.mapping_at(allocation.address).is_some();
+            join(if is_shared { &mut shared } else { &mut own }, allocation.pages());
+        }
+        (own, shared)
     }
 
     /// Copies what stands in whole pages that [`Memory::touched`] gives, allocated or not.

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::slice;
 
 use functional::memory::{Allocation, AllocationKind, Memory, MemoryError};
 
+use super::{Name, Sum, named};
 use crate::step::Digest;
 
 /// Bytes of a block, counted from the allocation's first byte.
@@ -42,14 +42,31 @@ impl Default for MemoryDigester {
 }
 
 impl MemoryDigester {
-    /// Of what is in an allocation of this memory. Nothing may write to it meanwhile.
-    pub fn digest(&mut self, memory: &Memory, allocation: &Allocation) -> Result<Digest, Unreadable> {
+    /// Of what is in a device's memory. Nothing may write to it meanwhile.
+    pub fn sums(&mut self, device: u64, memory: &Memory) -> Result<Vec<(Name, Sum)>, Unreadable> {
+        let allocations = memory.allocations();
+        let touched = touched(memory, &allocations);
+        let sum = |(name, allocation): (Name, Allocation)| {
+            let digest = self.digest(memory, &allocation, &touched)?;
+            Ok((name, Sum { address: allocation.address, size: allocation.size, digest }))
+        };
+        named(device, &allocations).into_iter().map(sum).collect()
+    }
+
+    /// Of an allocation, with what is touched of all.
+    fn digest(
+        &mut self,
+        memory: &Memory,
+        allocation: &Allocation,
+        touched: &[Range<u64>],
+    ) -> Result<Digest, Unreadable> {
         let Self { blocks, own } = self;
         let mut contents = Contents::default();
         if allocation.kind != AllocationKind::Registered {
-            for range in memory.touched(slice::from_ref(allocation)) {
+            let first = touched.partition_point(|range| range.end <= allocation.address);
+            for range in touched[first..].iter().take_while(|range| range.start < allocation.end()) {
                 contents
-                    .add(allocation, &range, blocks, |address, bytes| memory.read_pages(address, bytes))?;
+                    .add(allocation, range, blocks, |address, bytes| memory.read_pages(address, bytes))?;
             }
             return Ok(contents.digest(allocation.size));
         }
@@ -67,6 +84,12 @@ impl MemoryDigester {
         })?;
         Ok(contents.digest(allocation.size))
     }
+}
+
+/// Pages of a device's allocations that may hold something, by address.
+fn touched(memory: &Memory, allocations: &[Allocation]) -> Vec<Range<u64>> {
+    let of_device = allocations.iter().filter(|allocation| allocation.kind != AllocationKind::Registered);
+    memory.touched(&of_device.copied().collect::<Vec<_>>())
 }
 
 /// What is in an allocation, as far as it was read.
@@ -150,9 +173,14 @@ mod tests {
         written.map(|written| {
             let address = memory.allocate(size, 1, AllocationKind::Module).unwrap();
             written.iter().for_each(|(offset, bytes)| memory.write(address + offset, bytes).unwrap());
-            let allocation = memory.allocation_of(address).unwrap();
-            MemoryDigester::default().digest(&memory, &allocation).unwrap()
+            digest_of(&memory, address)
         })
+    }
+
+    fn digest_of(memory: &Memory, address: u64) -> Digest {
+        let allocation = memory.allocation_of(address).unwrap();
+        let touched = touched(memory, &memory.allocations());
+        MemoryDigester::default().digest(memory, &allocation, &touched).unwrap()
     }
 
     #[test]
@@ -195,8 +223,7 @@ mod tests {
         let memory = Memory::new(1 << 30).unwrap();
         let digest = |address: u64| {
             memory.register_host(address, 5000).unwrap();
-            let allocation = memory.allocation_of(address).unwrap();
-            MemoryDigester::default().digest(&memory, &allocation).unwrap()
+            digest_of(&memory, address)
         };
         let (zeros, ones) = (vec![0_u8; 5000], vec![1_u8; 5000]);
         let [zeros_there, ones_there] = [&zeros, &ones].map(|bytes| digest(bytes.as_ptr() as u64));

@@ -79,7 +79,7 @@ pub type Sums = BTreeMap<Name, Sum>;
 
 /// Names the allocations of a device, which are in the order of their addresses. What holds nothing and parameters of launches are
 /// left out.
-pub fn named(device: u64, allocations: &[Allocation]) -> Vec<(Name, Allocation)> {
+fn named(device: u64, allocations: &[Allocation]) -> Vec<(Name, Allocation)> {
     let counts = |allocation: &&Allocation| allocation.kind != AllocationKind::Parameters && !allocation.idle;
     let mut of_kernels = 0;
     let named = allocations.iter().rev().filter(counts).map(|allocation| {

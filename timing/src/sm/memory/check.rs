@@ -74,8 +74,10 @@ impl State {
         let mut placed = free.clone();
         self.place(gpu.memory_pipeline.rate(), &mut placed)?;
         unaccepted.iter().try_for_each(|queued| self.place_unaccepted(queued, &mut placed))?;
+        let mut waiting_for_operands = 0;
         for number in (0..self.accesses.capacity()).filter(|number| !free.has(*number)) {
             let access = self.accesses[number];
+            waiting_for_operands += usize::from(access.start == NOT_ACCEPTED);
             self.check_access(gpu, &access, now, placed.has(number), &mut lines)?;
             instruction(access.instruction, access.sub_core)?;
             if access.taken < access.total {
@@ -86,6 +88,7 @@ impl State {
             *waiting =
                 u32::from(access.unanswered).checked_sub(*waiting).ok_or("an access waits too often")?;
         }
+        fits(waiting_for_operands == unaccepted.len(), "an access waits for operands in no queue")?;
         lines.all()?;
         for (sub_core, completions) in (0..).zip(&self.completions) {
             completions.iter().try_for_each(|(cycle, number)| {

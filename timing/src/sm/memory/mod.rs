@@ -212,9 +212,7 @@ impl MemoryUnit {
         let mut access = self.access(issue);
         if access.structure == Structure::L1 {
             self.coalesced.lines.iter().for_each(|line| self.state.l1.foresee(line.address));
-        }
-        if access.structure == Structure::L1 && access.is_load() {
-            self.state.l1.counters.loads += 1;
+            self.state.l1.counters.loads += u64::from(access.is_load());
         }
         for line in self.coalesced.lines.drain(..).rev() {
             access.first = self.state.lines.insert(Line { next: access.first, ..line });

@@ -4,22 +4,19 @@
 //! they read give the launches that were measured: the same kernels, grids and blocks.
 
 use crate::error::{Error, Result};
+use crate::files;
 use crate::process;
 use crate::workspace::Workspace;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use timing::correlate::{Comparison, Launch, Program, read_profiler, read_statistics};
 
 /// The measurements.
 const TABLE: &str = "timing/measurements/gv100-ncu.csv";
 
 /// How programs are run: on the card that was measured, with cold caches, as profilers measure.
 const OPTIONS: [&str; 7] = ["run", "--mode", "detailed", "--gpu", "gv100", "--set", "launch.cold=true"];
-
-/// The metric by which programs are compared.
-const CYCLES: &str = "gpc__cycles_elapsed.max";
 
 /// What Accel-Sim predicts, in the table.
 const ACCEL_SIM: &str = "accelsim_cycles";
@@ -89,57 +86,46 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let chosen = |program: &&Measured| {
         arguments.only.is_empty() || arguments.only.iter().any(|name| name == program.name)
     };
-    let table = workspace.root.join(TABLE);
-    let text = fs::read_to_string(&table).map_err(Error::file(&table))?;
-    let card = read_profiler(TABLE, &text)?;
-    let (mut ours, mut accel_sim) = (Vec::new(), Vec::new());
+    let folder = workspace.target.join("correlate");
+    let compared = folder.join("compared");
+    files::remove_folder(&compared)?;
+    fs::create_dir_all(&compared).map_err(Error::file(&compared))?;
     for program in PROGRAMS.iter().filter(chosen) {
-        let statistics = statistics(&workspace, arguments, program)?;
-        let text = fs::read_to_string(&statistics).map_err(Error::file(&statistics))?;
-        let launches = read_statistics(&statistics.to_string_lossy(), &text)?;
-        let card: Vec<Launch> =
-            card.iter().filter(|launch| launch.program == program.name).cloned().collect();
-        ours.push(Program::new(program.name, &launches, &card));
-        accel_sim.push(Program::new(program.name, &predicted(&card), &card));
+        let statistics = statistics(&workspace, arguments, program, &folder.join(program.name))?;
+        files::link(&statistics, &compared.join(program.name).with_added_extension("json"))?;
     }
-    let comparison = Comparison::new(ours);
-    print!("{}", comparison.text(CYCLES));
-    if let Some(error) = Comparison::new(accel_sim).metric(CYCLES) {
-        let (launch, program) = (error.per_launch, error.per_program);
-        println!("\nAccel-Sim on the same launches: {launch:.1} % per launch, {program:.1} % per program");
+    let correlate = || {
+        let mut command = Command::new(workspace.command());
+        command.arg("correlate").arg(&compared).arg(workspace.root.join(TABLE));
+        command
+    };
+    print!("{}", process::quiet(correlate().args(["--beside", ACCEL_SIM]))?);
+    if let Some(file) = &arguments.json {
+        fs::write(file, process::quiet(correlate().arg("--json"))?).map_err(Error::file(file))?;
     }
-    match &arguments.json {
-        Some(file) => fs::write(file, format!("{:#}\n", comparison.json())).map_err(Error::file(file)),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
-/// The statistics of a program's run.
-fn statistics(workspace: &Workspace, arguments: &Arguments, program: &Measured) -> Result<PathBuf> {
-    let folder = workspace.target.join("correlate").join(program.name);
-    fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
+/// The statistics of a program's run in a folder of its own.
+fn statistics(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    program: &Measured,
+    folder: &Path,
+) -> Result<PathBuf> {
+    fs::create_dir_all(folder).map_err(Error::file(folder))?;
     let file = folder.join("statistics.json");
     if arguments.reuse && file.exists() {
         return Ok(file);
     }
-    program.inputs.iter().try_for_each(|input| input.write(&folder))?;
+    program.inputs.iter().try_for_each(|input| input.write(folder))?;
     println!("running {}", program.name);
     let executable = arguments.programs.join(program.name);
     let executable = fs::canonicalize(&executable).map_err(Error::file(&executable))?;
     let mut command = Command::new(workspace.command());
-    command.current_dir(&folder).args(OPTIONS).arg("--statistics").arg(&file);
+    command.current_dir(folder).args(OPTIONS).arg("--statistics").arg(&file);
     process::quiet(command.arg(executable).args(program.arguments))?;
     Ok(file)
-}
-
-/// Launches whose cycles are Accel-Sim's.
-fn predicted(card: &[Launch]) -> Vec<Launch> {
-    let predicted = |launch: &Launch| {
-        let cycles = launch.values.get(ACCEL_SIM).copied();
-        let values = cycles.map(|cycles| (CYCLES.to_owned(), cycles)).into_iter().collect();
-        Launch { values, ..launch.clone() }
-    };
-    card.iter().map(predicted).collect()
 }
 
 impl Input {

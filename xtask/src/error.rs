@@ -15,8 +15,6 @@ pub(crate) enum Error {
     Command { command: String, status: ExitStatus, output: String },
     #[error(transparent)]
     Catalogue(#[from] voltsim_tests::catalogue::Error),
-    #[error(transparent)]
-    Correlate(#[from] timing::correlate::CorrelateError),
     #[error("{count} of the CUDA programs do not compile:\n{output}")]
     Compile { count: usize, output: String },
     #[error("{program} does not print {what}")]

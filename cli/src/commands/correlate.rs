@@ -19,7 +19,7 @@ const SHOWN: usize = 5;
 /// Compare statistics with what a profiler counted on a card
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Statistics that a run has written as JSON
+    /// Statistics that a run has written as JSON, or a folder with those of several programs: NAME.json of the table's program NAME
     statistics: PathBuf,
     /// CSV of Nsight Compute (`--csv`) or of nvprof (`--csv --print-gpu-trace`), AccelWattch's hw_perf.csv, or a table with a row for each launch
     profiler: PathBuf,
@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// The metric by which programs are listed; cycles (gpc__cycles_elapsed.max) if both sides have them, else the first of those compared
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
+    /// A column of the table in which another simulator predicts this metric: also print how far that is
+    #[arg(long, value_name = "COLUMN", conflicts_with = "json")]
+    beside: Option<String>,
     /// Print all launches and metrics as JSON
     #[arg(long)]
     json: bool,
@@ -36,27 +39,98 @@ pub(crate) struct Args {
 
 /// Writes the comparison.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let name = |file: &Path| file.to_string_lossy().into_owned();
-    let text = |file: &Path| fs::read_to_string(file).map_err(|error| Failure::in_file(file, error));
-    let ours = read_statistics(&name(&args.statistics), &text(&args.statistics)?).map_err(Failure::new)?;
-    let mut card = read_profiler(&name(&args.profiler), &text(&args.profiler)?).map_err(Failure::new)?;
-    if let Some(program) = &args.program {
-        let programs: BTreeSet<String> = card.iter().map(|launch| launch.program.clone()).collect();
-        card.retain(|launch| launch.program == *program);
-        if card.is_empty() {
-            let names = programs.into_iter().collect::<Vec<_>>().join(", ");
-            let text = format_args!("no launch is of a program `{program}`; there are: {names}");
-            return Err(Failure::in_file(&args.profiler, text));
+    let card = read_profiler(&name(&args.profiler), &text(&args.profiler)?).map_err(Failure::new)?;
+    let programs = match args.statistics.is_dir() {
+        true => of_folder(args, &card)?,
+        false => {
+            let name = args.program.clone().unwrap_or_else(|| name(&args.statistics));
+            let card = match &args.program {
+                Some(program) => launches_of(args, &card, program)?,
+                None => card.clone(),
+            };
+            vec![Program::new(&name, &statistics(&args.statistics)?, &card)]
         }
-    }
-    let program = args.program.clone().unwrap_or_else(|| name(&args.statistics));
-    let comparison = Comparison::new(vec![Program::new(&program, &ours, &card)]);
+    };
+    let comparison = Comparison::new(programs);
     let metric = metric(args, &comparison, &card)?;
     match args.json {
         true => writeln!(out, "{:#}", comparison.json())?,
         false => out.write_all(comparison.text(&metric).as_bytes())?,
     }
+    match &args.beside {
+        Some(column) => beside(args, &comparison, &metric, column, out)?,
+        None => {}
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn name(file: &Path) -> String {
+    file.to_string_lossy().into_owned()
+}
+
+fn text(file: &Path) -> Result<String, Failure> {
+    fs::read_to_string(file).map_err(|error| Failure::in_file(file, error))
+}
+
+fn statistics(file: &Path) -> Result<Vec<Launch>, Failure> {
+    read_statistics(&name(file), &text(file)?).map_err(Failure::new)
+}
+
+/// The programs whose statistics lie in the folder, or the one that is asked for.
+fn of_folder(args: &Args, card: &[Launch]) -> Result<Vec<Program>, Failure> {
+    let folder = &args.statistics;
+    let in_folder = |error| Failure::in_file(folder, error);
+    let mut programs = Vec::new();
+    for entry in fs::read_dir(folder).map_err(in_folder)? {
+        let file = entry.map_err(in_folder)?.path();
+        let Some(program) = program_of(&file) else { continue };
+        if args.program.as_ref().is_none_or(|only| *only == program) {
+            let card = launches_of(args, card, &program)?;
+            programs.push(Program::new(&program, &statistics(&file)?, &card));
+        }
+    }
+    if programs.is_empty() {
+        let wanted = args.program.as_deref().unwrap_or("NAME");
+        return Err(Failure::in_file(folder, format_args!("there is no {wanted}.json"))
+            .remedy("write a program's statistics there, with `voltsim run --statistics`, by the name that the table has for it"));
+    }
+    programs.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(programs)
+}
+
+/// The program whose statistics a file has by its name.
+fn program_of(file: &Path) -> Option<String> {
+    file.file_name()?.to_str()?.strip_suffix(".json").map(str::to_owned)
+}
+
+/// The launches that the table has of a program.
+fn launches_of(args: &Args, card: &[Launch], program: &str) -> Result<Vec<Launch>, Failure> {
+    let launches: Vec<Launch> = card.iter().filter(|launch| launch.program == program).cloned().collect();
+    if launches.is_empty() {
+        let programs: BTreeSet<&str> = card.iter().map(|launch| launch.program.as_str()).collect();
+        let names = programs.into_iter().collect::<Vec<_>>().join(", ");
+        let text = format_args!("no launch is of a program `{program}`; there are: {names}");
+        return Err(Failure::in_file(&args.profiler, text));
+    }
+    Ok(launches)
+}
+
+/// Writes how far the table's `column` is, on the launches that were compared.
+fn beside(
+    args: &Args,
+    comparison: &Comparison,
+    metric: &str,
+    column: &str,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let predicted = comparison.predicted(metric, column);
+    let Some(error) = predicted.metric(metric) else {
+        let text = format_args!("no launch has a `{column}` that predicts {metric}");
+        return Err(Failure::in_file(&args.profiler, text));
+    };
+    let (launch, program) = (error.per_launch, error.per_program);
+    writeln!(out, "\n{column} of the same launches: {launch:.1} % per launch, {program:.1} % per program")?;
+    Ok(())
 }
 
 /// The metric by which programs are listed, or why nothing can be compared.

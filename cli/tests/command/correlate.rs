@@ -118,3 +118,63 @@ fn files_that_are_no_statistics_or_not_there_are_named() {
         assert!(outcome.status == 2 && outcome.stderr.starts_with(named), "{}", outcome.stderr);
     }
 }
+
+/// Runs the command on a folder with statistics of programs of these names.
+fn correlate_folder(programs: &[&str], profile: &str, options: &[&str]) -> super::Outcome {
+    let place = Workplace::new();
+    std::fs::create_dir(place.path("runs")).unwrap();
+    for program in programs {
+        place.write(&format!("runs/{program}.json"), STATISTICS);
+    }
+    place.write("runs/notes.txt", "no statistics");
+    place.write("card.csv", profile);
+    place.voltsim(&[&["correlate", "runs", "card.csv"], options].concat())
+}
+
+/// As [`TABLE`], with what Accel-Sim predicts.
+const PREDICTED: &str = "app,kernel_derived,grid_derived,block_derived,hw_cycles_gpc_max,accelsim_cycles\n\
+    a,vadd,\"2,1,1\",\"32,1,1\",100,50\n\
+    a,vadd,\"2,1,1\",\"32,1,1\",100,90\n\
+    b,vadd,\"2,1,1\",\"32,1,1\",220,330\n\
+    b,vadd,\"2,1,1\",\"32,1,1\",130,130\n";
+
+#[test]
+fn a_folders_statistics_are_compared_program_by_program() {
+    let outcome = correlate_folder(&["b", "a"], PREDICTED, &["--json"]);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
+    let programs = outcome.json()["programs"].clone();
+    let of = |program: usize| {
+        let program = &programs[program];
+        (
+            program["program"].clone(),
+            program["launches"][0]["metrics"]["gpc__cycles_elapsed.max"]["error"].clone(),
+        )
+    };
+    assert_eq!([of(0), of(1)], [("a".into(), 10.0.into()), ("b".into(), (-50.0).into())]);
+}
+
+#[test]
+fn what_another_simulator_predicts_is_compared_on_the_same_launches() {
+    let outcome = correlate_folder(&["a", "b"], PREDICTED, &["--beside", "accelsim_cycles"]);
+    // Launches 50, 10, 50 and 0 %; programs 140 to 200 and 460 to 350.
+    let line = "accelsim_cycles of the same launches: 27.5 % per launch, 30.7 % per program";
+    assert!(outcome.stdout.ends_with(&format!("\n\n{line}\n")), "{}", outcome.stdout);
+    let only = correlate_folder(&["a", "b"], PREDICTED, &["--program", "a", "--beside", "accelsim_cycles"]);
+    let line = "accelsim_cycles of the same launches: 30.0 % per launch, 30.0 % per program";
+    assert!(only.stdout.ends_with(&format!("\n\n{line}\n")), "{}", only.stdout);
+}
+
+#[test]
+fn a_prediction_or_a_program_of_a_folder_that_is_not_there_is_named() {
+    let said = |programs: &[&str], options: &[&str]| {
+        let outcome = correlate_folder(programs, PREDICTED, options);
+        (outcome.status, outcome.stderr.lines().next().unwrap_or_default().to_owned())
+    };
+    let refused = |text: &str| (2, format!("voltsim: {text}"));
+    let none = "card.csv: no launch has a `bogus` that predicts gpc__cycles_elapsed.max";
+    assert_eq!(said(&["a"], &["--beside", "bogus"]), refused(none));
+    assert_eq!(said(&["a"], &["--program", "b"]), refused("runs: there is no b.json"));
+    assert_eq!(said(&[], &[]), refused("runs: there is no NAME.json"));
+    let other = "card.csv: no launch is of a program `c`; there are: a, b";
+    assert_eq!(said(&["a", "c"], &[]), refused(other));
+}

@@ -75,6 +75,16 @@ impl Comparison {
         &self.programs
     }
 
+    /// The same launches with what the card's table has in `column` in place of our values of `metric`.
+    pub fn predicted(&self, metric: &str, column: &str) -> Comparison {
+        let mut programs = self.programs.clone();
+        for launch in programs.iter_mut().flat_map(|program| &mut program.matches) {
+            let values = launch.card.values.get(column).map(|value| (metric.to_owned(), *value));
+            launch.ours.values = values.into_iter().collect();
+        }
+        Comparison { programs }
+    }
+
     fn matches(&self) -> impl Iterator<Item = &Match> {
         self.programs.iter().flat_map(|program| &program.matches)
     }

@@ -39,13 +39,24 @@ pub(crate) enum Api {
     Driver,
 }
 
-/// Runs the body of an API function that returns a status, in a frame below its own.
-#[inline(never)]
+/// Runs the body of an API function that returns a status.
 pub(crate) fn status(
     api: Api,
     name: &'static str,
     arguments: Arguments<'_>,
     body: impl FnOnce() -> Result<()>,
+) -> c_int {
+    let mut body = Some(body);
+    code_of(api, name, arguments, &mut || body.take().map_or(Err(Error::Unknown), |body| body()))
+}
+
+/// The status that `body` gives, in a frame below the API function's own. One for all bodies: there are a thousand.
+#[inline(never)]
+fn code_of(
+    api: Api,
+    name: &'static str,
+    arguments: Arguments<'_>,
+    body: &mut dyn FnMut() -> Result<()>,
 ) -> c_int {
     let start = trace::enabled().then(trace::now);
     let result = guarded(name, body).unwrap_or(Err(Error::Unknown));

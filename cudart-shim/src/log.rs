@@ -43,10 +43,15 @@ pub(crate) fn enabled() -> bool {
 
 /// Writes one line; `message` is made only when there is a log.
 pub(crate) fn line(message: impl FnOnce() -> String) {
-    let Some(sink) = sink() else { return };
+    if let Some(sink) = sink() {
+        write(sink, &message());
+    }
+}
+
+fn write(sink: &Sink, message: &str) {
     // SAFETY: gettid has no precondition.
     let thread = unsafe { libc::gettid() };
-    let text = format!("[{thread}] {}\n", message());
+    let text = format!("[{thread}] {message}\n");
     // One write a line, so that lines of several threads do not mix; a full disk must not fail the program's call.
     let _ = match sink {
         Sink::Stderr => std::io::stderr().write_all(text.as_bytes()),

@@ -1,9 +1,11 @@
 //! Addresses of a warp-wide access: checked once for the warp where one allocation holds them all, lane by lane
 //! otherwise, and turned into host pointers.
 
+use std::hint::black_box;
+
 use super::cluster::rank_and_offset;
 use super::isa::Isa;
-use super::lane::{Bits, TILE, WARP};
+use super::lane::{Bits, TILE, WARP, array_of};
 use super::op::Op;
 use super::running::Running;
 use crate::fault::FaultKind;
@@ -285,7 +287,7 @@ pub unsafe fn tiled<S: Space>(w: &mut Running<'_>, op: &Op, width: u32) -> Optio
     }
     let first =
         |tile: usize| Into::<u64>::into(row[tile * TILE]).wrapping_add(op.immediate) & address_bits::<S>();
-    let starts: [u64; WARP / TILE] = std::array::from_fn(first);
+    let starts: [u64; WARP / TILE] = array_of(first);
     let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
     for start in starts {
         (low, high, bits) = (low.min(start), high.max(start), bits | start);
@@ -346,6 +348,13 @@ pub fn resolve_aligned<S: Space>(
         width,
         lane: lane as u32,
     })
+}
+
+/// The addresses, as a slice whose length the compiler does not know: what is done for each lane is a loop and not 32 copies of
+/// its body for each type and space.
+#[inline(always)]
+pub fn one_by_one(addresses: &[u64; WARP]) -> &[u64] {
+    black_box(addresses.as_slice())
 }
 
 /// Lanes of a mask, lowest first.

@@ -5,7 +5,7 @@
 //! done again one by one.
 
 use super::isa::{Isa, per_level};
-use super::lane::{Lane, WARP};
+use super::lane::{Lane, WARP, array_of};
 use super::op::{Flow, Op};
 use super::running::Running;
 use super::shapes::{CHUNK, read_chunk, write_chunk};
@@ -78,8 +78,7 @@ unsafe fn arithmetic_body<I: Isa, O: Arithmetic>(w: &mut Running<'_>, op: &Op) -
         // SAFETY: the binder has given rows of the types' widths.
         unsafe {
             let x = operands::<O>(w, op, chunk);
-            let mut d: Chunk<O::D> =
-                std::array::from_fn(|i| O::common(lane::<O::T>(&x, i), op.immediate).to_bits());
+            let mut d: Chunk<O::D> = array_of(|i| O::common(lane::<O::T>(&x, i), op.immediate).to_bits());
             let mut rare = false;
             for (i, d) in d.iter().enumerate() {
                 rare |= O::is_rare(lane::<O::T>(&x, i), O::D::from_bits(*d));

@@ -13,6 +13,17 @@ pub const WARP: usize = 32;
 /// Lanes in a tile: neighbours whose memory accesses may be regular where those of the warp are not.
 pub const TILE: usize = 8;
 
+/// What `value` gives for each index. As [`std::array::from_fn`], which is six functions for the compiler to inline, for each
+/// instruction and type anew.
+#[inline(always)]
+pub(crate) fn array_of<T: Copy + Default, const N: usize>(value: impl Fn(usize) -> T) -> [T; N] {
+    let mut array = [T::default(); N];
+    for (index, element) in array.iter_mut().enumerate() {
+        *element = value(index);
+    }
+    array
+}
+
 /// The word in which a lane's value is kept: `u32` or `u64`.
 pub trait Bits: Copy + Default + PartialEq + 'static {
     /// All ones where `mask` (0 or all ones) says so, this value's bits elsewhere.
@@ -29,7 +40,7 @@ macro_rules! is_tiled {
     () => {
         #[inline(always)]
         fn is_tiled(row: &[Self; WARP], step: u64) -> bool {
-            let offsets: [Self; TILE] = std::array::from_fn(|i| (step as Self).wrapping_mul(i as Self));
+            let offsets: [Self; TILE] = array_of(|i| (step as Self).wrapping_mul(i as Self));
             let mut different = 0;
             for tile in row.chunks_exact(TILE) {
                 for (value, offset) in tile.iter().zip(offsets) {

@@ -4,7 +4,7 @@
 //! with the active mask applied to the result.
 
 use super::isa::{Isa, per_level};
-use super::lane::{Bits, Lane, WARP};
+use super::lane::{Bits, Lane, WARP, array_of};
 use super::op::{Flow, Op};
 use super::running::Running;
 
@@ -89,7 +89,7 @@ static SPREAD: [[u32; 8]; 256] = {
 pub(crate) fn lane_masks(mask: u32, chunk: usize) -> [u32; CHUNK] {
     let bytes = (mask >> (chunk * CHUNK)).to_le_bytes();
     let (low, high) = (&SPREAD[bytes[0] as usize], &SPREAD[bytes[1] as usize]);
-    std::array::from_fn(|i| if i < 8 { low[i] } else { high[i - 8] })
+    array_of(|i| if i < 8 { low[i] } else { high[i - 8] })
 }
 
 /// Writes a chunk of results where the mask allows.
@@ -134,7 +134,7 @@ unsafe fn unary_body<I: Isa, O: Unary>(w: &mut Running<'_>, op: &Op) -> Flow {
         // SAFETY: the binder has given rows of the types' widths.
         unsafe {
             let a = read_chunk::<O::A>(w, op.a, chunk);
-            let d = std::array::from_fn(|i| O::apply(O::A::from_bits(a[i])).to_bits());
+            let d = array_of(|i| O::apply(O::A::from_bits(a[i])).to_bits());
             write_chunk::<O::D>(w, op, chunk, d);
         }
     }
@@ -148,7 +148,7 @@ unsafe fn binary_body<I: Isa, O: Binary>(w: &mut Running<'_>, op: &Op) -> Flow {
         unsafe {
             let a = read_chunk::<O::A>(w, op.a, chunk);
             let b = read_chunk::<O::B>(w, op.b, chunk);
-            let d = std::array::from_fn(|i| O::apply(O::A::from_bits(a[i]), O::B::from_bits(b[i])).to_bits());
+            let d = array_of(|i| O::apply(O::A::from_bits(a[i]), O::B::from_bits(b[i])).to_bits());
             write_chunk::<O::D>(w, op, chunk, d);
         }
     }
@@ -163,7 +163,7 @@ unsafe fn ternary_body<I: Isa, O: Ternary>(w: &mut Running<'_>, op: &Op) -> Flow
             let a = read_chunk::<O::A>(w, op.a, chunk);
             let b = read_chunk::<O::B>(w, op.b, chunk);
             let c = read_chunk::<O::C>(w, op.c, chunk);
-            let d = std::array::from_fn(|i| {
+            let d = array_of(|i| {
                 O::apply(O::A::from_bits(a[i]), O::B::from_bits(b[i]), O::C::from_bits(c[i])).to_bits()
             });
             write_chunk::<O::D>(w, op, chunk, d);
@@ -181,7 +181,7 @@ unsafe fn quaternary_body<I: Isa, O: Quaternary>(w: &mut Running<'_>, op: &Op) -
             let b = read_chunk::<O::B>(w, op.b, chunk);
             let c = read_chunk::<O::C>(w, op.c, chunk);
             let e = read_chunk::<O::E>(w, op.e, chunk);
-            let d = std::array::from_fn(|i| {
+            let d = array_of(|i| {
                 O::apply(
                     O::A::from_bits(a[i]),
                     O::B::from_bits(b[i]),
@@ -208,7 +208,7 @@ pub unsafe fn test_lanes<I: Isa, O: Predicate>(w: &Running<'_>, op: &Op) -> u32 
         unsafe {
             let a = read_chunk::<O::A>(w, op.a, chunk);
             let b = read_chunk::<O::A>(w, op.b, chunk);
-            let part: [u32; CHUNK] = std::array::from_fn(|i| {
+            let part: [u32; CHUNK] = array_of(|i| {
                 0u32.wrapping_sub(u32::from(O::apply(O::A::from_bits(a[i]), O::A::from_bits(b[i]))))
             });
             truth.as_mut_ptr().cast::<[u32; CHUNK]>().add(chunk).write(part);

@@ -31,7 +31,7 @@ use crate::engine::access::{
     resolve_aligned,
 };
 use crate::engine::isa::{Isa, Outlined, per_level};
-use crate::engine::lane::{Lane, WARP};
+use crate::engine::lane::{Lane, WARP, array_of};
 use crate::engine::machine::Deferral;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
@@ -96,7 +96,7 @@ unsafe fn locate<I: Isa, S: Space>(
     let mut uniform = false;
     match regular {
         Some(Regular::Strided(first)) => {
-            at = std::array::from_fn(|lane| first as u64 + lane as u64 * u64::from(width));
+            at = array_of(|lane| first as u64 + lane as u64 * u64::from(width));
         }
         Some(Regular::Uniform(place)) => {
             at = [place as u64; WARP];
@@ -104,7 +104,7 @@ unsafe fn locate<I: Isa, S: Space>(
         }
         None => match pattern::<I, S>(w, op, &at, width) {
             Pattern::Scattered(scattered) => {
-                at = std::array::from_fn(|lane| scattered.place(lane, at[lane]));
+                at = array_of(|lane| scattered.place(lane, at[lane]));
             }
             Pattern::Unchecked => {
                 for lane in lanes_of(w.mask) {

@@ -12,7 +12,7 @@ use ptx_frontend::isa::{Modifier, ScalarType};
 use super::{Bound, bind_values, lane_functions};
 use crate::bind::{BindError, Binder};
 use crate::engine::isa::{Isa, per_level};
-use crate::engine::lane::{Bits, Lane, WARP};
+use crate::engine::lane::{Bits, Lane, WARP, array_of};
 use crate::engine::op::{Flow, Op, PREDICATE_SINK, PredicateSource, Run};
 use crate::engine::running::Running;
 use crate::engine::shapes::{
@@ -197,7 +197,8 @@ unsafe fn set_body<I: Isa, T: Compared>(w: &mut Running<'_>, op: &Op) -> Flow {
         let truth = related::<I, T>(w, op, op.slot & 0xff);
         let truth = combined(w, op, truth);
         for chunk in 0..WARP / CHUNK {
-            let d = lane_masks(truth, chunk).map(|mask| mask & op.immediate as u32);
+            let masks = lane_masks(truth, chunk);
+            let d = array_of(|i| masks[i] & op.immediate as u32);
             write_chunk::<u32>(w, op, chunk, d);
         }
     }
@@ -215,7 +216,7 @@ unsafe fn set_pair_body<I: Isa, T: Half>(w: &mut Running<'_>, op: &Op) -> Flow {
         for chunk in 0..WARP / CHUNK {
             let (low, high) = (lane_masks(low, chunk), lane_masks(high, chunk));
             let on = op.immediate as u32;
-            let d = std::array::from_fn(|i| (low[i] & on) | (high[i] & on << 16));
+            let d = array_of(|i| (low[i] & on) | (high[i] & on << 16));
             write_chunk::<u32>(w, op, chunk, d);
         }
     }
@@ -484,7 +485,7 @@ unsafe fn select_body<I: Isa, T: Lane>(w: &mut Running<'_>, op: &Op) -> Flow {
         for chunk in 0..WARP / CHUNK {
             let (a, b) = (read_chunk::<T>(w, op.a, chunk), read_chunk::<T>(w, op.b, chunk));
             let masks = lane_masks(c, chunk);
-            let d = std::array::from_fn(|i| T::Bits::choose(masks[i], a[i], b[i]));
+            let d = array_of(|i| T::Bits::choose(masks[i], a[i], b[i]));
             write_chunk::<T>(w, op, chunk, d);
         }
     }

@@ -3,10 +3,10 @@
 use std::marker::PhantomData;
 
 use crate::engine::access::{
-    Pattern, Regular, Space, Tiled, addresses, lanes_of, pattern, regular, resolve_aligned, tiled,
+    Pattern, Regular, Space, Tiled, addresses, lanes_of, one_by_one, pattern, regular, resolve_aligned, tiled,
 };
 use crate::engine::isa::{Isa, per_level};
-use crate::engine::lane::{Lane, TILE, WARP};
+use crate::engine::lane::{Lane, TILE, WARP, array_of};
 use crate::engine::op::{Flow, Op};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
@@ -35,10 +35,10 @@ macro_rules! loaded {
     };
 }
 loaded! {
-    u8 => u16 u32 u64;
+    u8 => u32 u64;
     i8 => i16 i32 i64;
-    u16 => u16 u32 u64;
-    i16 => i16 i32 i64;
+    u16 => u32 u64;
+    i16 => i32 i64;
     u32 => u32 u64;
     i32 => i32 i64;
     u64 => u64;
@@ -76,7 +76,10 @@ unsafe fn load_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &Op) -
     // threads and with the program: it is only touched through raw pointers.
     unsafe {
         let words = match regular::<I, S>(w, op, size_of::<L::Memory>() as u32) {
-            Some(Regular::Strided(first)) => first.cast::<[L::Memory; WARP]>().read().map(value),
+            Some(Regular::Strided(first)) => {
+                let memory = first.cast::<[L::Memory; WARP]>().read();
+                array_of(|lane| value(memory[lane]))
+            }
             Some(Regular::Uniform(place)) => [value(place.cast::<L::Memory>().read()); WARP],
             None => return load_tiled::<S, L>()(w, op),
         };
@@ -96,7 +99,8 @@ unsafe fn load_tiled_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: 
         let row = w.row::<<L::Register as Lane>::Bits>(op.d).cast::<[_; TILE]>();
         if strided {
             for (tile, place) in places.into_iter().enumerate() {
-                row.add(tile).write(place.cast::<[L::Memory; TILE]>().read().map(value));
+                let memory = place.cast::<[L::Memory; TILE]>().read();
+                row.add(tile).write(array_of(|lane| value(memory[lane])));
             }
         } else {
             for (tile, place) in places.into_iter().enumerate() {
@@ -122,14 +126,14 @@ unsafe fn load_scattered<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op: &
             return load_lanes::<S, L>(w, op, &at);
         };
         let row = w.row::<<L::Register as Lane>::Bits>(op.d);
-        let read = |lane: usize| {
-            let place = scattered.place(lane, at[lane]) as *const L::Memory;
+        let read = |lane: usize, address: u64| {
+            let place = scattered.place(lane, address) as *const L::Memory;
             row.add(lane).write(value(place.read()));
         };
         if w.mask == u32::MAX {
-            (0..WARP).for_each(read);
+            one_by_one(&at).iter().enumerate().for_each(|(lane, &address)| read(lane, address));
         } else {
-            lanes_of(w.mask).for_each(read);
+            lanes_of(w.mask).for_each(|lane| read(lane, at[lane]));
         }
     }
     Flow::Next
@@ -162,7 +166,7 @@ unsafe fn store_body<I: Isa, S: Space, T: Stored>(w: &mut Running<'_>, op: &Op) 
         match regular::<I, S>(w, op, size_of::<T::Memory>() as u32) {
             Some(Regular::Strided(first)) => {
                 let row = w.read_row::<<T::Register as Lane>::Bits>(op.b);
-                first.cast::<[T::Memory; WARP]>().write(row.map(value));
+                first.cast::<[T::Memory; WARP]>().write(array_of(|lane| value(row[lane])));
             }
             Some(Regular::Uniform(place)) => {
                 place.cast::<T::Memory>().write(value(w.read_lane(op.b, WARP - 1)));
@@ -183,7 +187,8 @@ unsafe fn store_tiled_body<I: Isa, S: Space, T: Stored>(w: &mut Running<'_>, op:
         };
         let row = w.row::<<T::Register as Lane>::Bits>(op.b).cast::<[_; TILE]>();
         for (tile, place) in places.into_iter().enumerate() {
-            place.cast::<[T::Memory; TILE]>().write(row.add(tile).read().map(value));
+            let bits = row.add(tile).read();
+            place.cast::<[T::Memory; TILE]>().write(array_of(|lane| value(bits[lane])));
         }
     }
     Flow::Next
@@ -249,11 +254,11 @@ unsafe fn load_vector_body<I: Isa, S: Space, L: Loaded>(w: &mut Running<'_>, op:
         let whole = pattern::<I, S>(w, op, &at, width);
         if let (Pattern::Scattered(scattered), u32::MAX) = (&whole, w.mask) {
             for (element, &row) in rows.iter().enumerate().take(count) {
-                let words = std::array::from_fn(|lane| {
-                    let place = scattered.place(lane, at[lane]) as *const L::Memory;
-                    value(place.add(element).read())
-                });
-                w.write_row(row, &words);
+                let row = w.row::<<L::Register as Lane>::Bits>(row);
+                for (lane, &address) in one_by_one(&at).iter().enumerate() {
+                    let place = scattered.place(lane, address) as *const L::Memory;
+                    row.add(lane).write(value(place.add(element).read()));
+                }
             }
             return Flow::Next;
         }

@@ -278,14 +278,13 @@ macro_rules! by_load {
     ($b:expr, $ty:expr, $bits:expr, $go:ident) => {{
         let (bits, signed) = ($ty.bits(), $ty.is_signed());
         match (bits, signed, $bits) {
-            (8, false, ..=16) => $go!(u8, u16),
-            (8, false, 32) => $go!(u8, u32),
+            // Where the sign is not extended, a row of halves is as one of words.
+            (8, false, ..=32) => $go!(u8, u32),
             (8, false, 64) => $go!(u8, u64),
             (8, true, ..=16) => $go!(i8, i16),
             (8, true, 32) => $go!(i8, i32),
             (8, true, 64) => $go!(i8, i64),
-            (16, _, ..=16) => $go!(u16, u16),
-            (16, false, 32) => $go!(u16, u32),
+            (16, _, ..=16) | (16, false, 32) => $go!(u16, u32),
             (16, false, 64) => $go!(u16, u64),
             (16, true, 32) => $go!(i16, i32),
             (16, true, 64) => $go!(i16, i64),

@@ -13,7 +13,7 @@ use ptx_frontend::isa::Modifier;
 use super::Integer;
 use crate::bind::Binder;
 use crate::engine::isa::{Isa, per_level};
-use crate::engine::lane::{Lane, WARP};
+use crate::engine::lane::{Lane, WARP, array_of};
 use crate::engine::op::{Flow, Op, PREDICATE_CARRY, PREDICATE_SINK, PREDICATE_TRUE, PredicateSource, Run};
 use crate::engine::running::Running;
 use crate::engine::shapes::{CHUNK, lane_masks, read_chunk, write_chunk};
@@ -83,13 +83,13 @@ unsafe fn extended_body<I: Isa, O: Extended>(w: &mut Running<'_>, op: &Op) -> Fl
             let b = read_chunk::<O::T>(w, op.b, chunk);
             let c = read_chunk::<O::T>(w, op.c, chunk);
             let carries = lane_masks(carry_in, chunk);
-            let results: [(O::T, bool); CHUNK] = std::array::from_fn(|i| {
+            let results: [(O::T, bool); CHUNK] = array_of(|i| {
                 O::apply(O::T::from_bits(a[i]), O::T::from_bits(b[i]), O::T::from_bits(c[i]), carries[i] != 0)
             });
             for (i, (_, carry)) in results.iter().enumerate() {
                 carry_out[chunk * CHUNK + i] = 0u32.wrapping_sub(u32::from(*carry));
             }
-            write_chunk::<O::T>(w, op, chunk, results.map(|(value, _)| value.to_bits()));
+            write_chunk::<O::T>(w, op, chunk, array_of(|i| results[i].0.to_bits()));
         }
         w.write_predicate(op.e, I::top_bits_32(&carry_out));
     }

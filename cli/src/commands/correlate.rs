@@ -57,9 +57,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         true => writeln!(out, "{:#}", comparison.json())?,
         false => out.write_all(comparison.text(&metric).as_bytes())?,
     }
-    match &args.beside {
-        Some(column) => beside(args, &comparison, &metric, column, out)?,
-        None => {}
+    if let Some(column) = &args.beside {
+        beside(args, &comparison, &metric, column, out)?;
     }
     Ok(ExitCode::SUCCESS)
 }

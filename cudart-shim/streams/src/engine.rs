@@ -93,8 +93,11 @@ pub(crate) struct Shared<F: Fault> {
     pub(crate) inner: Mutex<Inner<F>>,
     /// Executors wait here.
     pub(crate) work_ready: Condvar,
-    /// Who waits for a change of any kind: submissions where items run one at a time, and who gathers items.
+    /// Who gathers items waits here for a change of any kind.
     pub(crate) settled: Condvar,
+    /// Submissions wait here where items run one at a time. What one of them waits for all of them do, so one is woken, and wakes
+    /// the next when it leaves: a thousand would find the device busy again.
+    pub(crate) submissions: Condvar,
     /// Shutdown waits here for executors to end.
     pub(crate) executor_gone: Condvar,
     pub(crate) config: Config,
@@ -149,6 +152,7 @@ impl<F: Fault> Engine<F> {
                 inner: Mutex::new(inner),
                 work_ready: Condvar::new(),
                 settled: Condvar::new(),
+                submissions: Condvar::new(),
                 executor_gone: Condvar::new(),
                 config,
                 clock,

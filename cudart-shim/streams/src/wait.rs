@@ -111,19 +111,23 @@ impl<F: Fault> Shared<F> {
     /// Where items run one at a time: runs kernels and copies until none can, and waits a little for functions of the
     /// program. What waits for something else stays.
     pub(crate) fn settle(self: &Arc<Self>, inner: &mut MutexGuard<'_, Inner<F>>) {
-        if self.config.start != Start::OneAtATime || is_engine_thread() {
-            return;
+        if self.config.start == Start::OneAtATime && !is_engine_thread() {
+            self.run_until_settled(inner);
+            self.submissions.notify_one();
         }
+    }
+
+    fn run_until_settled(self: &Arc<Self>, inner: &mut MutexGuard<'_, Inner<F>>) {
         let mut until = None;
         while !inner.state.is_closed() {
             if let Some(next) = self.next_alone(inner) {
                 self.run_item(inner, next);
             } else if inner.state.is_device_busy() {
-                self.settled.wait(inner);
+                self.submissions.wait(inner);
             } else if inner.state.has_work(Lane::HostFunction) {
                 self.wake_executor(inner);
                 let until = *until.get_or_insert_with(|| Instant::now() + PATIENCE);
-                if self.settled.wait_until(inner, until).timed_out() {
+                if self.submissions.wait_until(inner, until).timed_out() {
                     return;
                 }
             } else {
@@ -146,6 +150,7 @@ impl<F: Fault> Shared<F> {
             }
         }
         self.settled.notify_all();
+        self.submissions.notify_one();
         if !effects.discarded.is_empty() {
             MutexGuard::unlocked(inner, || drop(effects.discarded));
         }

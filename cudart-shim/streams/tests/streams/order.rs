@@ -216,6 +216,25 @@ fn a_submission_returns_when_its_work_is_over_where_items_run_one_at_a_time() {
 }
 
 #[test]
+fn submissions_of_many_threads_return_when_their_work_is_over_where_items_run_one_at_a_time() {
+    let engine = engine_with(one_at_a_time());
+    std::thread::scope(|scope| {
+        for _ in 0..64 {
+            scope.spawn(|| {
+                let stream = engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+                for submission in [Submission::kernel, Submission::transfer].repeat(8) {
+                    let gate = Gate::default();
+                    engine.submit(stream, submission(gate.opener())).unwrap();
+                    assert!(gate.is_open());
+                    engine.submit(stream, Submission::host_function(|| ())).unwrap();
+                }
+                engine.synchronize(Scope::Stream(stream)).unwrap();
+            });
+        }
+    });
+}
+
+#[test]
 fn what_waits_for_a_condition_holds_up_no_submission_where_items_run_one_at_a_time() {
     let engine = engine_with(one_at_a_time());
     let (held, free) = (Gate::default(), Gate::default());

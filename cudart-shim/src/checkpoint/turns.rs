@@ -4,7 +4,8 @@
 //! A thread is known by the name that `libvoltsim_threads.so` has given it. Without that library, and from threads that have no name,
 //! calls are made as they come. So are those of the first thread before the process has what others share: made earlier, that would lie
 //! on the heap where memory of the program's own lies else. And so are those of which there are more or fewer from run to run, as a
-//! program makes them until something has happened.
+//! program makes them until something has happened, and the one that whichever thread launches a kernel first makes for all, while
+//! the others wait for what it makes.
 
 use crate::log;
 use parking_lot::{Condvar, Mutex};
@@ -25,7 +26,7 @@ struct Limits {
 const LIMITS: Limits = Limits { call: Duration::from_secs(1), turn: Duration::from_secs(60) };
 
 /// Parts of the names of calls that are made as they come, and of functions that tell nothing of the program's.
-const AS_THEY_COME: [&str; 5] = ["Query", "Synchronize", "LastError", "GetError", "nvml"];
+const AS_THEY_COME: [&str; 6] = ["Query", "Synchronize", "LastError", "GetError", "nvml", "__cudaGetKernel"];
 
 /// The name of the process's first thread.
 pub(super) const FIRST: u64 = 1;
@@ -266,5 +267,12 @@ mod tests {
         assert!(turn.is_some() && order.turn("cudaFree", 1).is_none());
         drop(turn);
         assert!(order.turn("cudaStreamQuery", 1).is_none() && order.turn("cudaGetLastError", 1).is_none());
+    }
+
+    #[test]
+    fn the_call_that_one_thread_makes_for_all_takes_no_turn_of_another_threads() {
+        let order = order(&[2, 1], LIMITS);
+        assert!(order.turn("__cudaGetKernel", 1).is_none());
+        assert!(order.turn("cudaLibraryGetKernel", 2).is_some());
     }
 }

@@ -83,7 +83,7 @@ fn code_of(
     code
 }
 
-/// The same of one that returns something else; `fallback` is the result if it panics.
+/// Runs the body of an API function that returns something else; `fallback` is the result if it panics.
 #[inline(never)]
 pub(crate) fn value<T: fmt::Debug>(
     name: &'static str,

@@ -78,10 +78,11 @@ fn statistics(file: &Path) -> Result<Vec<Launch>, Failure> {
 /// The programs whose statistics lie in the folder, or the one that is asked for.
 fn of_folder(args: &Args, card: &[Launch]) -> Result<Vec<Program>, Failure> {
     let folder = &args.statistics;
-    let in_folder = |error| Failure::in_file(folder, error);
+    let files = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    let mut files: Vec<PathBuf> = files.map_err(|error| Failure::in_file(folder, error))?;
+    files.sort();
     let mut programs = Vec::new();
-    for entry in fs::read_dir(folder).map_err(in_folder)? {
-        let file = entry.map_err(in_folder)?.path();
+    for file in files {
         let Some(program) = program_of(&file) else { continue };
         if args.program.as_ref().is_none_or(|only| *only == program) {
             let card = launches_of(args, card, &program)?;
@@ -93,7 +94,6 @@ fn of_folder(args: &Args, card: &[Launch]) -> Result<Vec<Program>, Failure> {
         return Err(Failure::in_file(folder, format_args!("there is no {wanted}.json"))
             .remedy("write a program's statistics there, with `voltsim run --statistics`, by the name that the table has for it"));
     }
-    programs.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(programs)
 }
 

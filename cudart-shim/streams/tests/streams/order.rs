@@ -235,6 +235,45 @@ fn submissions_of_many_threads_return_when_their_work_is_over_where_items_run_on
 }
 
 #[test]
+fn all_submissions_that_wait_for_the_device_return_once_it_is_idle_where_items_run_one_at_a_time() {
+    let engine = Arc::new(engine_with(one_at_a_time()));
+    let [begun, busy, met] = [(); 3].map(|()| Gate::default());
+    let stream = || engine.create_stream(StreamKind::NonBlocking, 0).unwrap();
+    let submit = |stream, submission| {
+        let (engine, returned) = (Arc::clone(&engine), Gate::default());
+        let told = returned.clone();
+        std::thread::spawn(move || {
+            engine.submit(stream, submission).unwrap();
+            told.open();
+        });
+        returned
+    };
+    let (begins, goes_on) = (begun.clone(), busy.clone());
+    let first = submit(
+        stream(),
+        Submission::kernel(move |_: &_| {
+            begins.open();
+            goes_on.pass();
+            Ok(())
+        }),
+    );
+    begun.pass();
+    // None of these can run, so none that ends wakes another one.
+    let held = [(); 8].map(|()| {
+        let (stream, is_met) = (stream(), met.clone());
+        engine.submit_condition(stream, move || is_met.is_open()).unwrap();
+        submit(stream, Submission::kernel(|_: &_| Ok(())))
+    });
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(!first.is_open() && held.iter().all(|returned| !returned.is_open()));
+    busy.open();
+    held.iter().for_each(Gate::pass);
+    first.pass();
+    met.open();
+    engine.synchronize(Scope::Context).unwrap();
+}
+
+#[test]
 fn what_waits_for_a_condition_holds_up_no_submission_where_items_run_one_at_a_time() {
     let engine = engine_with(one_at_a_time());
     let (held, free) = (Gate::default(), Gate::default());

@@ -1,7 +1,7 @@
 //! Records with a number each: small, `Copy`, taken and given back without allocation.
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::{fetch, prepare};
+use warp_stream::host_cache::{fetch, read_all};
 
 use crate::restore::Once;
 
@@ -58,7 +58,7 @@ impl<T: Copy> Slab<T> {
 
     /// All of its records are going to be looked at in a turn.
     pub(crate) fn foresee_all(&self) {
-        prepare(&self.items);
+        read_all(&self.items);
     }
 
     /// Records that are there.

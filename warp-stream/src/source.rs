@@ -4,7 +4,6 @@ use std::error::Error;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host_cache::Turn;
 use crate::{LaneMask, MemorySpace, WARP_SIZE};
 
 /// Why a source cannot go on: a fault in the kernel, a damaged trace.
@@ -110,9 +109,9 @@ pub trait WarpSource: Send {
         self.next(warp)
     }
 
-    /// It is going to be asked of its warps: what it keeps may be brought to the host's caches
+    /// It is going to be asked of all its warps: what it keeps may be brought to the host's caches
     /// ([`host_cache`](crate::host_cache)).
-    fn foresee(&self, _turn: Turn) {}
+    fn foresee(&self) {}
 
     /// A deferred instruction takes effect: its request has reached the L2 slice, or its place in shared memory.
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError>;

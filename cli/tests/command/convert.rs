@@ -68,7 +68,7 @@ fn as_of_another_build(
         ("about", &about[..], 9),
         ("devices", &devices, 10),
         ("kernels", section("kernels", 9), 9),
-        ("launch", section("launch", 9), 9),
+        ("launch", section("launch", 10), 10),
     ] {
         let version = match versions {
             Versions::Present => present,

@@ -18,7 +18,7 @@ pub(crate) const STEPS: Section = Section { name: "steps", version: 10 };
 pub(crate) const DEVICES: Section = Section { name: "devices", version: 10 };
 pub(crate) const KERNELS: Section = Section { name: "kernels", version: 9 };
 /// With the state of a launch that has begun, as `functional` has it.
-pub(crate) const LAUNCH: Section = Section { name: "launch", version: 9 };
+pub(crate) const LAUNCH: Section = Section { name: "launch", version: 10 };
 /// Not in files of before it was.
 pub(crate) const TURNS: Section = Section { name: "turns", version: 1 };
 /// Not in files of before it was.
@@ -104,7 +104,7 @@ mod tests {
         ("steps", 10, "c967ddf3a0a81e3c7d16d2d2865d3532"),
         ("devices", 10, "584ccc9c173ad21e5b24470f7b31f67a"),
         ("kernels", 9, "31a92c1005d6e067fb4e84f6f2b56087"),
-        ("launch", 9, "b37538482ed21f6db51df59b0c441f6b"),
+        ("launch", 10, "4db801358017c30809a6332d85852862"),
         ("turns", 1, "2faec294107048ab3b2d475ec43159da"),
         ("requests", 1, "43d6b8c249dca03fcf29c1ec432160a3"),
     ];

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use ptx_frontend::analyse::{ControlFlow, reads, writes};
 use ptx_frontend::ir::{Instruction, InstructionIndex, Operand};
-use ptx_frontend::isa::{Effect, Op, ScalarType};
+use ptx_frontend::isa::{Effect, Memory, Modifier, Op, ScalarType};
 use ptx_frontend::lower::LoweredFunction;
 use warp_stream::{MachineCode, MachineInstruction, OperationClass, Registers};
 
 use super::{BindError, Binder};
 use crate::engine::lane::Bits;
-use crate::engine::machine::{Addresses, CodePlace, Deferral, Machine, Note, OpPlace, Told};
+use crate::engine::machine::{Addresses, CodePlace, Deferral, Machine, Needs, Note, OpPlace, Told};
 use crate::engine::probe::SiteAddress;
 use crate::ops::control;
 use crate::ops::place::Place;
@@ -26,7 +26,7 @@ pub(super) struct MachineBuilder {
     places: Vec<OpPlace>,
     note_of: Vec<u32>,
     notes: Vec<Note>,
-    own: Vec<bool>,
+    needs: Vec<Needs>,
     touched_from: Vec<u32>,
     touched: Vec<u32>,
 }
@@ -47,7 +47,7 @@ impl MachineBuilder {
             ptx: 0,
         });
         self.note_of.push(Machine::NOTHING);
-        self.own.push(false);
+        self.needs.push(Needs::Time);
         self.touched_from.push(self.touched.len() as u32);
         self.places.resize(ops, OpPlace::within(position).as_first());
     }
@@ -57,7 +57,7 @@ impl MachineBuilder {
         self.places.truncate(ops);
         self.instructions.truncate(instructions);
         self.note_of.truncate(instructions);
-        self.own.truncate(instructions);
+        self.needs.truncate(instructions);
         self.touched_from.truncate(instructions);
     }
 
@@ -78,7 +78,7 @@ impl MachineBuilder {
             places: self.places,
             note_of: self.note_of,
             notes: self.notes,
-            own: self.own,
+            needs: self.needs,
             touched_from: self.touched_from,
             touched: self.touched,
         }
@@ -192,7 +192,7 @@ impl Binder<'_, '_> {
             let first_op = self.linker.code.len();
             let effects = lowered.order.get(effects.start as usize..effects.end as usize).unwrap_or_default();
             self.keep_touched(effects);
-            self.keep_own(position, effects);
+            self.keep_needs(position, effects);
             for &instruction in effects {
                 self.forbid_deferral(position);
                 self.bind_at(instruction.0 as usize)?;
@@ -222,7 +222,7 @@ impl Binder<'_, '_> {
         };
         machine.instructions.extend(lowered.instructions.iter().map(moved));
         machine.note_of.resize(machine.instructions.len(), Machine::NOTHING);
-        machine.own.resize(machine.instructions.len(), false);
+        machine.needs.resize(machine.instructions.len(), Needs::Time);
         first
     }
 
@@ -270,22 +270,25 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// Keeps whether the machine instruction at this position, with which these instructions take effect, is its warp's own
-    /// matter. Branches are: which lanes go where depends on the warp alone.
-    fn keep_own(&mut self, position: u32, effects: &[InstructionIndex]) {
-        let is_own = |instruction: &Instruction| {
-            let own = match instruction.op.line().effect {
-                Effect::Pure => !matches!(instruction.op, Op::Control(_)),
-                effect => effect == Effect::Branch,
-            };
-            own && !instruction.operands.iter().any(|operand| matches!(operand, Operand::Special(_)))
+    /// Keeps what the machine instruction at this position needs, with which these instructions take effect. Branches need
+    /// nothing of others: which lanes go where depends on the warp alone.
+    fn keep_needs(&mut self, position: u32, effects: &[InstructionIndex]) {
+        let needs = |instruction: &Instruction| match instruction.op.line().effect {
+            _ if instruction.operands.iter().any(|operand| matches!(operand, Operand::Special(_))) => {
+                Needs::Time
+            }
+            Effect::Pure if !matches!(instruction.op, Op::Control(_)) => Needs::Registers,
+            Effect::Branch => Needs::Registers,
+            Effect::Load | Effect::Store if is_plain_access(instruction) => Needs::Memory,
+            _ => Needs::Time,
         };
-        let mut effects =
-            effects.iter().map(|number| self.source.instructions.get(number.0 as usize).is_some_and(is_own));
-        let own = effects.all(|own| own);
+        let of_effects: Vec<Needs> = effects
+            .iter()
+            .map(|number| self.source.instructions.get(number.0 as usize).map_or(Needs::Time, needs))
+            .collect();
         if let Some(machine) = &mut self.linker.machine
             && let Some(instruction) = machine.instructions.get(position as usize)
-            && let Some(slot) = machine.own.get_mut(position as usize)
+            && let Some(slot) = machine.needs.get_mut(position as usize)
         {
             let waits = matches!(
                 instruction.class,
@@ -295,7 +298,13 @@ impl Binder<'_, '_> {
                     | OperationClass::Exit
                     | OperationClass::SpecialRegister
             );
-            *slot = own && !waits && instruction.memory.is_none();
+            *slot = match instruction.memory {
+                _ if waits || position >= Machine::EARLY_POSITIONS || of_effects.contains(&Needs::Time) => {
+                    Needs::Time
+                }
+                Some(_) => Needs::Memory,
+                None => Needs::Registers,
+            };
         }
     }
 
@@ -344,6 +353,27 @@ impl Binder<'_, '_> {
             machine.notes.push(note);
         }
     }
+}
+
+/// Is it a load or store that orders nothing, and of which threads that use the same memory without synchronization could tell
+/// nothing certain?
+fn is_plain_access(instruction: &Instruction) -> bool {
+    let is_access =
+        matches!(instruction.op, Op::Memory(Memory::ld | Memory::ld_nc | Memory::ldu | Memory::st));
+    let is_ordered = |modifier| {
+        matches!(
+            modifier,
+            Modifier::Volatile
+                | Modifier::Mmio
+                | Modifier::Relaxed
+                | Modifier::Acquire
+                | Modifier::Release
+                | Modifier::Cg
+                | Modifier::Cv
+                | Modifier::Wt
+        )
+    };
+    is_access && !instruction.modifiers().any(is_ordered)
 }
 
 /// The first instructions of a function's blocks, with the machine instructions at which the blocks begin.

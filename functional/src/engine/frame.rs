@@ -64,6 +64,11 @@ impl Frame {
         frame
     }
 
+    /// Its rows.
+    pub(crate) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
     /// Notes which call made the frame.
     pub(crate) fn called_from(mut self, site: u32, caller: u32) -> Frame {
         self.site = site;

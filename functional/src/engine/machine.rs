@@ -123,15 +123,30 @@ pub struct Machine {
     /// By machine instruction: an index into `notes`, or [`Machine::NOTHING`].
     pub(crate) note_of: Vec<u32>,
     pub(crate) notes: Vec<Note>,
-    /// By machine instruction: what takes effect with it depends on the warp's registers and changes nothing but them.
-    pub(crate) own: Vec<bool>,
+    /// By machine instruction.
+    pub(crate) needs: Vec<Needs>,
     /// By machine instruction, and at the end: where its rows begin in `touched`.
     pub(crate) touched_from: Vec<u32>,
     /// Rows of the registers that the instructions read or write which take effect with a machine instruction.
     pub(crate) touched: Vec<u32>,
 }
 
+/// What a machine instruction needs, and so whether it can be executed early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Needs {
+    /// Its warp's registers, which are all that it changes.
+    Registers,
+    /// Memory as well, in no order with what others do there.
+    Memory,
+    /// Its time, or that of others.
+    #[default]
+    Time,
+}
+
 impl Machine {
+    /// Positions from which on all is taken to need its time.
+    pub(crate) const EARLY_POSITIONS: u32 = 1 << 25;
+
     /// No note.
     pub(crate) const NOTHING: u32 = u32::MAX;
 
@@ -154,10 +169,10 @@ impl Machine {
         self.notes.get(*self.note_of.get(position as usize)? as usize)
     }
 
-    /// Is the machine instruction at this position the warp's own matter: would nobody see that it is executed early?
+    /// What the machine instruction at this position needs.
     #[inline(always)]
-    pub(crate) fn is_own(&self, position: u32) -> bool {
-        self.own.get(position as usize).is_some_and(|own| *own)
+    pub(crate) fn needs(&self, position: u32) -> Needs {
+        self.needs.get(position as usize).copied().unwrap_or_default()
     }
 
     /// The rows of the frame that the machine instruction at this position reads or writes, predicates aside.

@@ -1,8 +1,9 @@
 //! A cluster whose warps execute one machine instruction at a time, in an order that somebody else chooses. Warps are
 //! numbered through its CTAs.
 //!
-//! What depends on a warp's registers and changes nothing but them is executed ahead, with the step before: what others see
-//! is the same, and a turn of the engine costs more than such an instruction.
+//! What needs nothing of others is executed ahead, with the step before: what a warp computes in its registers, and its plain
+//! loads and stores, up to where it meets others (barriers, fences, atomic operations, accesses that are ordered). Programs
+//! without races see no difference, and a warp's registers are in the host's caches once for many instructions.
 //!
 //! Between two steps a fragment of each warp stands at the first op of a machine instruction, or none can go on. What
 //! belongs to no machine instruction (places where lanes meet), and what is left of one whose lanes had to wait in the
@@ -20,13 +21,13 @@ use super::cluster::{Cluster, SavedCluster};
 use super::cta::{Cta, Executed, Simulated};
 use super::grid::Grid;
 use super::lane::WARP;
-use super::machine::{Addresses, Machine, Note, Told};
+use super::machine::{Addresses, Machine, Needs, Note, Told};
 use super::op::{Flow, Op, PredicateSource};
 use super::running::{Running, Stop};
 use super::view::View;
 use crate::fault::{Fault, FaultKind};
 use address::Reached;
-use ahead::{Ahead, AheadQueue};
+use ahead::AheadQueue;
 pub(crate) use deferred::{Deferred, SavedDeferred};
 pub(crate) use saved::SavedSteps;
 
@@ -40,6 +41,15 @@ pub(crate) struct Engine<'g> {
     pub(crate) machine: &'g Machine,
     pub(crate) view: View,
     pub(crate) deferred: Deferred,
+    /// Scratch: what is told of an instruction that is executed ahead.
+    told_ahead: Execution,
+}
+
+impl<'g> Engine<'g> {
+    /// Of an SM that has put this off.
+    pub(crate) fn new(grid: &'g Grid<'g>, machine: &'g Machine, deferred: Deferred) -> Engine<'g> {
+        Engine { grid, machine, view: View::default(), deferred, told_ahead: Execution::default() }
+    }
 }
 
 /// Where a warp stands.
@@ -222,8 +232,8 @@ impl SteppedCluster {
     // In line: its result is not read again from memory, in other pieces than it was written in.
     #[inline(always)]
     pub(crate) fn next(&mut self, engine: &mut Engine<'_>, number: usize) -> Result<Next, Box<Fault>> {
-        if let Some(ahead) = self.warps[number].ahead.first() {
-            return Ok(Next::Instruction(ahead.position));
+        if let Some(position) = self.warps[number].ahead.position() {
+            return Ok(Next::Instruction(position));
         }
         if !self.warps[number].ready {
             self.resume(engine, number)?;
@@ -258,18 +268,16 @@ impl SteppedCluster {
         now: Moment,
         execution: &mut Execution,
     ) -> Result<(), Box<Fault>> {
-        if let Some(ahead) = self.warps[number].ahead.take() {
-            (execution.active, execution.deferred, execution.sleep) = (ahead.active, None, 0);
-            execution.texels.clear();
+        if self.warps[number].ahead.take(execution) {
             return Ok(());
         }
         if let Some(simulated) = &mut self.cta(number).state.simulated {
             simulated.now = now;
         }
-        self.with_warp(engine, number, |step| {
+        self.with_warp(engine, number, |step, told_ahead| {
             step.issue(execution)?;
             step.settle()?;
-            step.go_ahead()
+            step.go_ahead(told_ahead)
         })
     }
 
@@ -284,7 +292,7 @@ impl SteppedCluster {
         if let Some(simulated) = &mut self.cta(number).state.simulated {
             simulated.now = now;
         }
-        self.with_warp(engine, number, |step| step.carry_out_in_order(pending))?;
+        self.with_warp(engine, number, |step, _| step.carry_out_in_order(pending))?;
         self.warps[number].pending.retain(|&other| other != pending);
         engine.deferred.release(pending);
         Ok(())
@@ -296,19 +304,19 @@ impl SteppedCluster {
         if self.cluster.ctas[rank].warps[own].finished {
             return Ok(());
         }
-        self.with_warp(engine, number, |step| {
+        self.with_warp(engine, number, |step, _| {
             step.standing = Standing::Blocked;
             step.switch()?;
             step.settle()
         })
     }
 
-    /// Does something with a warp in place, and notes where it stands then.
+    /// Does something with a warp in place, given the engine's scratch, and notes where it stands then.
     fn with_warp(
         &mut self,
         engine: &mut Engine<'_>,
         number: usize,
-        what: impl FnOnce(&mut Step<'_, '_>) -> Result<(), FaultKind>,
+        what: impl FnOnce(&mut Step<'_, '_>, &mut Execution) -> Result<(), FaultKind>,
     ) -> Result<(), Box<Fault>> {
         let (rank, own) = self.place(number);
         let Cluster { state, ctas, shared, .. } = &mut self.cluster;
@@ -327,7 +335,7 @@ impl SteppedCluster {
         if was_ready {
             step.w.take_up(warp.fragment);
         }
-        let done = what(&mut step);
+        let done = what(&mut step, &mut engine.told_ahead);
         let (w, standing) = (&step.w, step.standing);
         warp.fragment = Fragment { pc: w.pc, active: w.active, frame: w.frame, local_base: w.local_base };
         let fuel = if w.divergence.impatient { w.fuel.min(SPIN_JUMPS) } else { w.fuel };
@@ -374,18 +382,23 @@ struct Step<'r, 'e> {
 }
 
 impl Step<'_, '_> {
-    /// Executes the ops of the machine instruction that the warp stands before.
+    /// Executes the machine instruction that the warp stands before.
     fn issue(&mut self, execution: &mut Execution) -> Result<(), FaultKind> {
         let position = self.machine.places[self.w.pc as usize].position();
-        let note = self.machine.note(position);
-        (execution.active, execution.deferred, execution.sleep) = (0, None, 0);
-        execution.texels.clear();
         if !self.pending.is_empty() {
             match self.orders(position) {
                 true => self.carry_out_all()?,
                 false => self.carry_out_needed(position)?,
             }
         }
+        self.execute_instruction(position, execution)
+    }
+
+    /// Executes the ops of the machine instruction that the warp stands before, at this position, and tells what they do.
+    fn execute_instruction(&mut self, position: u32, execution: &mut Execution) -> Result<(), FaultKind> {
+        let note = self.machine.note(position);
+        (execution.active, execution.deferred, execution.sleep) = (0, None, 0);
+        execution.texels.clear();
         let mut own_lanes = None;
         loop {
             let pc = self.w.pc;
@@ -536,30 +549,45 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    /// Executes what comes next as far as it is the warp's own matter, up to a branch.
-    fn go_ahead(&mut self) -> Result<(), FaultKind> {
+    /// Executes what comes next as far as it needs nothing of others; `told` is scratch.
+    fn go_ahead(&mut self, told: &mut Execution) -> Result<(), FaultKind> {
+        if self.ahead.were_many() {
+            self.foresee_frame();
+        }
         while self.standing == Standing::Ready && self.pending.is_empty() && self.ahead.has_room() {
             let position = self.machine.places[self.w.pc as usize].position();
-            if !self.machine.is_own(position) {
-                break;
-            }
-            let mut active;
-            loop {
-                let pc = self.w.pc;
-                active = self.guarded();
-                self.execute(active)?;
-                let goes_on = self.standing == Standing::Ready && self.w.pc == pc + 1;
-                if !goes_on || self.machine.places[self.w.pc as usize].position() != position {
-                    break;
+            match self.machine.needs(position) {
+                Needs::Registers => {
+                    let active = self.execute_silently(position)?;
+                    self.ahead.add(position, active);
                 }
+                Needs::Memory => {
+                    self.execute_instruction(position, told)?;
+                    match told.active {
+                        0 => self.ahead.add(position, 0),
+                        _ => self.ahead.add_access(position, told),
+                    }
+                }
+                Needs::Time => break,
             }
-            self.ahead.add(Ahead { position, active });
             self.settle()?;
-            if self.machine.code.instructions[position as usize].class == OperationClass::Branch {
-                break;
-            }
         }
         Ok(())
+    }
+
+    /// Executes the ops of the machine instruction that the warp stands before, at this position, of which nothing is told
+    /// but the lanes that execute.
+    #[inline(always)]
+    fn execute_silently(&mut self, position: u32) -> Result<u32, FaultKind> {
+        loop {
+            let pc = self.w.pc;
+            let active = self.guarded();
+            self.execute(active)?;
+            let goes_on = self.standing == Standing::Ready && self.w.pc == pc + 1;
+            if !goes_on || self.machine.places[self.w.pc as usize].position() != position {
+                return Ok(active);
+            }
+        }
     }
 
     /// Executes what stands before the next machine instruction.

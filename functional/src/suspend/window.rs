@@ -10,7 +10,6 @@ use crate::engine::cta::Executed;
 use crate::engine::grid::Grid;
 use crate::engine::machine::Machine;
 use crate::engine::stepping::{Deferred, Engine, SteppedCluster};
-use crate::engine::view::View;
 use crate::fault::{Fault, FaultKind};
 
 /// Clusters that have begun, those left out that have ended.
@@ -32,7 +31,7 @@ pub(super) fn begin(
     clusters: Range<u64>,
     instructions: u64,
 ) -> Result<Begun, Box<Fault>> {
-    let mut engine = Engine { grid, machine, view: View::default(), deferred: Deferred::default() };
+    let mut engine = Engine::new(grid, machine, Deferred::default());
     let mut stepped = Vec::new();
     for index in clusters {
         let mut cluster = SteppedCluster::new(grid, stepped.len() as u32);

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use warp_stream::host_cache::Turn;
 use warp_stream::{
     Execution, Kernel, KernelSource, Moment, Next, Residence, SourceError, WarpSlot, WarpSource,
 };
@@ -15,7 +14,6 @@ use super::saved::SavedSm;
 use crate::engine::cluster::SavedCluster;
 use crate::engine::machine::Machine;
 use crate::engine::stepping::{Deferred, Engine, SteppedCluster};
-use crate::engine::view::View;
 use crate::fault::{Fault, FaultKind};
 use crate::launch::Prepared;
 use crate::suspend::{Refusal, SuspendedLaunch};
@@ -141,8 +139,7 @@ impl KernelSource for LiveKernel<'_> {
             Some(Kept::Here(resident)) => resident,
             _ => Resident::default(),
         };
-        let engine =
-            Engine { grid: &self.prepared.grid, machine: self.machine, view: View::default(), deferred };
+        let engine = Engine::new(&self.prepared.grid, self.machine, deferred);
         Box::new(LiveWarps { sm, kernel: self, engine, ctas, steps: 0 })
     }
 }
@@ -267,8 +264,8 @@ impl WarpSource for LiveWarps<'_> {
         self.execute(warp, now, execution, SteppedCluster::next)
     }
 
-    fn foresee(&self, turn: Turn) {
-        self.ctas.iter().for_each(|cta| cta.foresee(turn, &self.engine.grid.program));
+    fn foresee(&self) {
+        self.ctas.iter().for_each(SteppedCluster::foresee);
     }
 
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError> {

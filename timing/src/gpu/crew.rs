@@ -34,9 +34,6 @@ impl Ticket {
     }
 }
 
-/// The numbers of the things after one.
-pub(super) type Next = [Option<u32>; 2];
-
 /// What the threads share.
 #[derive(Debug)]
 pub(super) struct Crew {
@@ -63,15 +60,14 @@ impl Crew {
         }
     }
 
-    /// Does `work` with things of these numbers and the argument, together with the workers; all is done when it returns. With
-    /// a thing it gets those that the thread is likely to work on next. Each part is worked through from its start, or
-    /// `backward`.
+    /// Does `work` with things of these numbers and the argument, together with the workers; all is done when it returns. Each
+    /// part is worked through from its start, or `backward`.
     pub(super) fn round(
         &self,
         mut numbers: impl ExactSizeIterator<Item = u32>,
         backward: bool,
         argument: u64,
-        work: &impl Fn(u32, u64, Next),
+        work: &impl Fn(u32, u64),
     ) {
         let (count, threads) = (numbers.len(), self.tickets.len());
         let part = |thread: usize| thread * count / threads..(thread + 1) * count / threads;
@@ -95,7 +91,7 @@ impl Crew {
     }
 
     /// A worker, the caller being number 0: takes part in all rounds until [`Crew::end_on_drop`]'s end.
-    pub(super) fn work(&self, thread: usize, work: &impl Fn(u32, u64, Next)) {
+    pub(super) fn work(&self, thread: usize, work: &impl Fn(u32, u64)) {
         let mut looks = 0;
         while !self.ended.load(Ordering::Acquire) {
             if self.tickets.iter().any(has_one) {
@@ -113,16 +109,16 @@ impl Crew {
     }
 
     /// Takes tickets until there are no more, first those of the thread's own part.
-    fn take_part(&self, thread: usize, work: &impl Fn(u32, u64, Next)) {
+    fn take_part(&self, thread: usize, work: &impl Fn(u32, u64)) {
         for part in (thread..self.tickets.len()).chain(0..thread) {
             let tickets = &self.tickets[part];
             while has_one(tickets) {
-                let mut places = Ticket(tickets.fetch_add(1, Ordering::AcqRel)).places();
-                let Some(place) = places.next() else { break };
+                let Some(place) = Ticket(tickets.fetch_add(1, Ordering::AcqRel)).places().next() else {
+                    break;
+                };
                 let _done = Done(&self.left);
-                let number = |place: usize| self.list[place].load(Ordering::Relaxed);
-                let next = [places.next(), places.next()].map(|next| next.map(number));
-                work(number(place), self.argument.load(Ordering::Relaxed), next);
+                let number = self.list[place].load(Ordering::Relaxed);
+                work(number, self.argument.load(Ordering::Relaxed));
             }
         }
     }
@@ -164,24 +160,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_a_thing_goes_what_is_worked_on_next() {
+    fn a_part_is_worked_through_from_its_start_or_backward() {
         let crew = Crew::new(8, 1);
         let told = Mutex::new(Vec::new());
         let round = |numbers: [u32; 4], backward| {
-            crew.round(numbers.into_iter(), backward, 0, &|number, _, next| lock(&told).push((number, next)));
+            crew.round(numbers.into_iter(), backward, 0, &|number, _| lock(&told).push(number));
             std::mem::take(&mut *lock(&told))
         };
-        let expected =
-            [(3, [Some(1), Some(7)]), (1, [Some(7), Some(5)]), (7, [Some(5), None]), (5, [None, None])];
-        assert_eq!(round([3, 1, 7, 5], false), expected);
-        assert_eq!(round([5, 7, 1, 3], true), expected);
+        assert_eq!(round([3, 1, 7, 5], false), [3, 1, 7, 5]);
+        assert_eq!(round([5, 7, 1, 3], true), [3, 1, 7, 5]);
     }
 
     #[test]
     fn each_thing_of_a_round_is_worked_on_once_and_before_the_round_ends() {
         let crew = Crew::new(80, 4);
         let sums: Vec<Mutex<u64>> = (0..80).map(|_| Mutex::new(0)).collect();
-        let work = |number: u32, argument: u64, _: Next| *lock(&sums[number as usize]) += argument;
+        let work = |number: u32, argument: u64| *lock(&sums[number as usize]) += argument;
         std::thread::scope(|scope| {
             let _end = crew.end_on_drop();
             for thread in 1..4 {

@@ -6,10 +6,9 @@ mod transfers;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warp_stream::KernelSource;
-use warp_stream::host_cache::Turn;
 
 use super::copy::{Copy, RunningCopy};
-use super::crew::{Crew, Next, lock};
+use super::crew::{Crew, lock};
 use super::epochs::{Epochs, Steps};
 use super::launch::{Launch, LaunchId};
 use super::observer::Observer;
@@ -248,30 +247,15 @@ impl<'g, 'a> Session<'g, 'a> {
         // The units that had their turns last are in the host's caches still: the next epoch begins with them.
         let is_backward = |end: u64| end / length % 2 == 1;
         // Partitions are numbered behind the SMs.
-        let foresee = |turn: Turn, number: Option<u32>| {
-            if let Some(number) = number
-                && let Ok(slot) = slots[number as usize].try_lock()
-            {
-                slot.foresee(turn);
-            }
-        };
-        let work = |number: u32, end: u64, next: Next| match number.checked_sub(sms) {
-            None => {
-                let turns = [Turn::Next, Turn::AfterNext].into_iter().zip(next);
-                turns.for_each(|(turn, number)| foresee(turn, number));
-                lock(&slots[number as usize]).run(end);
-            }
+        let work = |number: u32, end: u64| match number.checked_sub(sms) {
+            None => lock(&slots[number as usize]).run(end),
             Some(channel) => partitions.run(channel as usize, end),
         };
         let alone = |first: u32, active: &[u32], end| {
-            let at = |turn: usize| {
-                let place = if is_backward(end) { active.len().checked_sub(turn + 1)? } else { turn };
-                active.get(place).map(|number| first + number)
-            };
-            for turn in 0..active.len() {
-                if let Some(number) = at(turn) {
-                    work(number, end, [at(turn + 1), at(turn + 2)]);
-                }
+            let run = |number: &u32| work(first + number, end);
+            match is_backward(end) {
+                true => active.iter().rev().for_each(run),
+                false => active.iter().for_each(run),
             }
         };
         if threads == 1 {

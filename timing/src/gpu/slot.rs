@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use warp_stream::host_cache::Turn;
-
 use super::launch::Launch;
 use crate::message::{MemoryReply, MemoryRequest, Performed, Timed};
 use crate::sm::{FinishedCta, Sm, SmFault, Source};
@@ -33,17 +31,13 @@ impl<'a> Slot<'a> {
         sm.start_cta(cycle, launch.id, &launch.program, cta, sources, finished)
     }
 
-    /// It is going to be run.
-    pub(super) fn foresee(&self, turn: Turn) {
-        self.sm.foresee(turn);
-        if self.sm.is_busy() {
-            self.sources.iter().flatten().for_each(|source| source.foresee(turn));
-        }
-    }
-
     /// Runs the SM's cycles before `end`.
     pub(super) fn run(&mut self, end: u64) {
         let Slot { sm, sources, inbox, outbox, finished, fault, .. } = self;
+        if sm.is_busy() {
+            sm.foresee();
+            sources.iter().flatten().for_each(|source| source.foresee());
+        }
         if let Err(error) = sm.run(end, sources, inbox, outbox, finished) {
             *fault = Some(error);
         }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use warp_stream::{Kernel, KernelSource, WarpSource};
 
 use self::resident::Resident;
-use super::crew::{Crew, Next, lock};
+use super::crew::{Crew, lock};
 use super::observer::{Observer, Progress};
 use super::session::finish;
 use super::{Gpu, LaunchError, Stuck};
@@ -198,7 +198,7 @@ impl Gpu {
         let threads = self.threads.min(busy / SMS_PER_THREAD).max(1);
         let spec = Arc::clone(&self.spec);
         let moment = |cycle| spec.clocks.moment(cycle);
-        let work = |number: u32, cycle: u64, _: Next| lock(&residents[number as usize]).run(moment(cycle));
+        let work = |number: u32, cycle: u64| lock(&residents[number as usize]).run(moment(cycle));
         let crew = Crew::new(residents.len(), threads);
         std::thread::scope(|scope| {
             let _end = crew.end_on_drop();

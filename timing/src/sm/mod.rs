@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::{Turn, prepare};
+use warp_stream::host_cache::read_all;
 use warp_stream::{Execution, Moment, SourceError, WarpSlot, WarpSource};
 
 pub(crate) use self::check::Expected;
@@ -55,6 +55,8 @@ use crate::specification::GpuSpec;
 
 /// Instructions of a turn from which on most of what an SM keeps is used in it.
 const BUSY: u64 = 48;
+/// The same for L1, which keeps more.
+const BUSY_WITH_L1: u64 = 192;
 
 /// Executes CTAs of a launch on one SM.
 pub type Source<'a> = Box<dyn WarpSource + 'a>;
@@ -278,25 +280,16 @@ impl Sm {
         self.issued >= BUSY
     }
 
-    /// It is going to be run.
-    pub fn foresee(&self, turn: Turn) {
+    /// It is going to be run, and has much to do.
+    pub fn foresee(&self) {
         let State { sub_cores, warps, in_flight, .. } = &self.state;
-        match turn {
-            Turn::AfterNext => {
-                prepare(std::slice::from_ref(self));
-                if self.is_busy() {
-                    sub_cores.iter().for_each(SubCore::foresee);
-                    prepare(warps);
-                    in_flight.foresee_all();
-                    self.memory.foresee();
-                }
-            }
-            Turn::Next if self.is_busy() => {
-                let present = warps.iter().filter(|warp| warp.status != Status::Absent);
-                present.for_each(|warp| warp.scoreboard.foresee());
-            }
-            Turn::Next => {}
-        }
+        read_all(std::slice::from_ref(self));
+        sub_cores.iter().for_each(SubCore::foresee);
+        read_all(warps);
+        in_flight.foresee_all();
+        self.memory.foresee(self.issued >= BUSY_WITH_L1);
+        let present = warps.iter().filter(|warp| warp.status != Status::Absent);
+        present.for_each(|warp| warp.scoreboard.foresee());
     }
 
     /// Runs cycles up to `end` (exclusive): takes replies that have arrived, adds requests to `outbox` in the order in which

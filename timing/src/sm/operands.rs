@@ -5,7 +5,7 @@
 //! results in a bank and a cycle as it has ports. Ports are reserved cycles ahead, in the order of issue.
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::prepare;
+use warp_stream::host_cache::read_all;
 
 use crate::restore::{Fits, fits, near};
 use crate::specification::{Document, SpecificationError};
@@ -160,7 +160,7 @@ impl Ports {
 
     /// They are going to be reserved.
     pub fn foresee(&self) {
-        prepare(&self.reserved);
+        read_all(&self.reserved);
     }
 
     fn at(&mut self, cycle: u64) -> &mut Reserved {

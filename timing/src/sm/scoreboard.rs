@@ -4,7 +4,7 @@
 //! latency later than arithmetic does waits for it.
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::prepare;
+use warp_stream::host_cache::read_all;
 
 use crate::restore::{Fits, fits};
 
@@ -61,7 +61,7 @@ impl Scoreboard {
 
     /// It is going to be looked at.
     pub fn foresee(&self) {
-        prepare(&self.ready);
+        read_all(&self.ready);
     }
 
     /// The first cycle at which all of these uses ([`own`], [`late`]) are possible; [`UNKNOWN`] if an answer from memory decides.

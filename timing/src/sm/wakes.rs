@@ -1,7 +1,7 @@
 //! When warps of a sub-core have to be looked at again: a small timing wheel of masks.
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::prepare;
+use warp_stream::host_cache::read_all;
 
 use crate::restore::{Fits, fits};
 
@@ -44,7 +44,7 @@ impl Wakes {
 
     /// It is going to be looked at.
     pub fn foresee(&self) {
-        prepare(&self.warps);
+        read_all(&self.warps);
     }
 
     /// Warps that are looked at in a cycle.

@@ -2,7 +2,8 @@
 //!
 //! What changed: 7, 9: the timing model alone. 8: what the program registers is known by its number, and addresses tell whether they
 //! are of it; during 8, without a version of its own: a step tells how it has failed. 10: the timing model's state is a section of its
-//! own, and steps tell their version. Structures here are those of before; what they have in common with today's is today's, and
+//! own, and steps tell their version; of a launch, what warps have executed ahead means something else, but no other build goes on from
+//! a launch that has CTAs under way. Structures here are those of before; what they have in common with today's is today's, and
 //! has to be kept here when that changes.
 
 use std::collections::BTreeMap;
@@ -32,7 +33,7 @@ fn to_next(section: &str, version: u32) -> Option<ToNext> {
         ("devices", 9) => without_models,
         ("devices", 6 | 8) => same,
         ("launch", 7) => with_places_written,
-        ("launch", 6 | 8) => same,
+        ("launch", 6 | 8 | 9) => same,
         _ => return None,
     })
 }

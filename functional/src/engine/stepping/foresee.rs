@@ -1,39 +1,32 @@
-//! What a cluster asks the host's caches for before its warps are stepped.
+//! What a cluster brings to the host's caches before its warps are stepped.
 
-use warp_stream::host_cache::{Turn, prepare, prepare_at};
+use warp_stream::host_cache::read_all;
 
-use super::{Fragment, SteppedCluster};
-use crate::engine::frame::Row;
-use crate::engine::op::Op;
-use crate::engine::program::Program;
+use super::{Step, SteppedCluster};
 
-/// Byte offset in a frame from which on a field of an op is taken to be no row.
-const FAR_ROW: u32 = 1 << 16;
+/// Words of what a warp has executed ahead that are told of in a turn.
+const SOON: usize = 16;
+
+/// Rows of a frame beyond which more would be read than is used.
+const MOST_ROWS: usize = 128;
 
 impl SteppedCluster {
     /// Its warps are going to be stepped.
-    pub(crate) fn foresee(&self, turn: Turn, program: &Program) {
-        match turn {
-            Turn::AfterNext => {
-                prepare(&self.warps);
-                self.cluster.ctas.iter().for_each(|cta| prepare(&cta.warps));
-            }
-            Turn::Next => {
-                let soon = self.warps.iter().filter(|warp| warp.ready && warp.ahead.is_empty());
-                soon.for_each(|warp| warp.fragment.foresee(program));
-            }
+    pub(crate) fn foresee(&self) {
+        read_all(&self.warps);
+        self.cluster.ctas.iter().for_each(|cta| read_all(&cta.warps));
+        for warp in &self.warps {
+            let words = warp.ahead.words();
+            read_all(&words[..words.len().min(SOON)]);
         }
     }
 }
 
-impl Fragment {
-    /// The op that it stands at is going to be executed.
-    fn foresee(&self, program: &Program) {
-        let Some(Op { d, a, b, c, .. }) = program.code.get(self.pc as usize) else { return };
-        // Predicates are at the frame's start.
-        prepare_at(self.frame, 1);
-        for row in [d, a, b, c].into_iter().filter(|row| **row < FAR_ROW) {
-            prepare_at(self.frame.wrapping_add(*row as usize), size_of::<Row>());
-        }
+impl Step<'_, '_> {
+    /// Many instructions of the warp are going to be executed: they use most of its frame.
+    pub(super) fn foresee_frame(&self) {
+        let divergence = &self.w.divergence;
+        let rows = divergence.frames.get(divergence.frame).rows();
+        read_all(&rows[..rows.len().min(MOST_ROWS)]);
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use warp_stream::{Moment, Residence, WarpSlot};
 
-use super::ahead::{Ahead, MOST_AHEAD};
+use super::ahead::{self, AheadQueue};
 use super::{Fragment, SavedDeferred, SteppedCluster, SteppedWarp};
 use crate::engine::cluster::SavedCluster;
 use crate::engine::divergence::Between;
@@ -34,10 +34,16 @@ pub(crate) struct SavedSteps {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedStep {
     ready: bool,
-    /// What it has executed ahead, in order.
-    ahead: Vec<Ahead>,
+    /// What it has executed ahead, in order, as words: upper and lower half.
+    ahead: Vec<[u32; 2]>,
     /// Numbers of what it has put off, in order.
     pending: Vec<u32>,
+}
+
+impl SavedStep {
+    fn words_ahead(&self) -> Vec<u64> {
+        self.ahead.iter().map(|[upper, lower]| u64::from(*upper) << 32 | u64::from(*lower)).collect()
+    }
 }
 
 impl SavedSteps {
@@ -62,15 +68,12 @@ impl SavedSteps {
             return Err("a CTA beyond the warps of an SM");
         }
         let code = grid.program.machine.as_ref().map(|machine| &machine.code.instructions);
-        let instructions = code.map_or(0, |code| code.len() as u32);
+        let code = code.map_or(&[][..], Vec::as_slice);
         for (number, warp) in self.warps.iter().enumerate() {
             if warp.ready {
                 self.cluster.check_ready(grid, number)?;
             }
-            if warp.ahead.len() > MOST_AHEAD || warp.ahead.iter().any(|ahead| ahead.position >= instructions)
-            {
-                return Err("a warp that has executed ahead what there is not");
-            }
+            ahead::check(&warp.words_ahead(), code)?;
             deferred.check_warp(WarpSlot { cta: slot, warp: number as u32 }, &warp.pending)?;
         }
         Ok(())
@@ -90,7 +93,7 @@ impl SteppedCluster {
         self.take_up();
         let step = |warp: &SteppedWarp| SavedStep {
             ready: warp.ready,
-            ahead: warp.ahead.iter().collect(),
+            ahead: warp.ahead.words().iter().map(|word| [(word >> 32) as u32, *word as u32]).collect(),
             pending: warp.pending.clone(),
         };
         Some(SavedSteps {
@@ -112,8 +115,7 @@ impl SteppedCluster {
         }
         for (warp, saved) in cluster.warps.iter_mut().zip(&saved.warps) {
             warp.ready = saved.ready;
-            warp.ahead.clear();
-            saved.ahead.iter().for_each(|ahead| warp.ahead.add(*ahead));
+            warp.ahead = AheadQueue::restored(&saved.words_ahead());
             warp.pending.clone_from(&saved.pending);
         }
         cluster.ready = cluster.warps.iter().map(|warp| u32::from(warp.ready)).sum();

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use warp_stream::host_cache::prepare;
+use warp_stream::host_cache::read_all;
 use warp_stream::{AccessKind, LaneMask, MemoryOperation, MemorySpace, OperationClass, WARP_SIZE};
 
 use self::access::{Access, Line, NOT_ACCEPTED, STRUCTURES, Structure};
@@ -181,12 +181,15 @@ impl MemoryUnit {
         }
     }
 
-    /// It is going to be run.
-    pub(super) fn foresee(&self) {
-        let State { accesses, lines, pipelines, .. } = &self.state;
+    /// It is going to be run, and has much to do, with L1 too or without.
+    pub(super) fn foresee(&self, with_l1: bool) {
+        let State { accesses, lines, pipelines, l1, .. } = &self.state;
         accesses.foresee_all();
         lines.foresee_all();
-        prepare(pipelines);
+        read_all(pipelines);
+        if with_l1 {
+            l1.foresee_all();
+        }
     }
 
     /// Whether the dispatch latch of a sub-core takes an instruction.

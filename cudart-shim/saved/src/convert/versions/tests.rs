@@ -125,10 +125,11 @@ fn steps(path: &Path) -> Vec<Step> {
 }
 
 /// Digests of the layouts of before, which do not change any more: what is today's in them has to be kept when that is to change.
+/// In a launch the two numbers of what was executed ahead have no names since version 10; their bytes are the same.
 const LAYOUTS: [(&str, &str); 5] = [
     ("Device7", "4b534ed09940abade263a9aa40119bc3"),
     ("Device9", "350548086292c4df50a9ac741cef7c9f"),
-    ("Launch7", "85306b6014919ae7ec34d850b7e82fbf"),
+    ("Launch7", "655e972880d0ad225eacb2c6a0655846"),
     ("Step7", "b5a56814537b04956188f4c9c46970ff"),
     ("Step8", "35c91b4f65377a3b28b802712dd7627a"),
 ];
@@ -178,7 +179,7 @@ fn a_file_of_version_7_has_addresses_that_lie_where_they_lay() {
         let place = Place::new();
         place.write(version, &device_7(None), &old);
         let converted = place.convert(false).unwrap();
-        let expected = [("about", 9), ("steps", 10), ("devices", 10), ("kernels", 9), ("launch", 9)];
+        let expected = [("about", 9), ("steps", 10), ("devices", 10), ("kernels", 9), ("launch", 10)];
         assert_eq!(converted.sections, expected.map(|(section, now)| (section, version..now)));
         let saved = place.converted();
         let now = saved.about().unwrap();

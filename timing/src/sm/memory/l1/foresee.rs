@@ -1,9 +1,19 @@
 //! What L1 asks the host's caches for before lines are loaded and filled, in steps: what one asks for tells the next what to ask.
 
+use warp_stream::host_cache::read_all;
+
 use super::L1;
 use crate::slab::NONE;
 
 impl L1 {
+    /// It is going to have much to do.
+    pub fn foresee_all(&self) {
+        self.table.foresee_all();
+        self.entries.foresee_all();
+        self.waiters.foresee_all();
+        read_all(&self.sets);
+    }
+
     /// A line is going to be loaded or stored to.
     pub fn foresee(&self, line: u64) {
         self.table.foresee(line);

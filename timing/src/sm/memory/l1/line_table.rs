@@ -3,7 +3,7 @@
 //! A place has a part of the line's hash and the number of its entry, which knows the line: sixteen places are in a line of the
 //! host's caches.
 
-use warp_stream::host_cache::fetch;
+use warp_stream::host_cache::{fetch, read_all};
 
 use super::Entry;
 use crate::message::LINE_BYTES;
@@ -47,6 +47,11 @@ fn hash(line: u64) -> u16 {
 }
 
 impl LineTable {
+    /// Many lines are going to be looked for.
+    pub fn foresee_all(&self) {
+        read_all(&self.places);
+    }
+
     /// A line is going to be looked for.
     pub fn foresee(&self, line: u64) {
         fetch(&self.places[self.home(hash(line))]);

@@ -33,7 +33,8 @@ pub struct Window {
     pub first: u64,
     /// CTAs from it on that are begun.
     pub ctas: u64,
-    /// Instructions that each of these executes, unless it ends before: machine instructions of warps.
+    /// Instructions that each of these executes, unless it ends before: machine instructions of warps, which may have executed some
+    /// more ahead.
     pub instructions: u64,
 }
 

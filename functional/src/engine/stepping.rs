@@ -21,7 +21,7 @@ use super::cluster::{Cluster, SavedCluster};
 use super::cta::{Cta, Executed, Simulated};
 use super::grid::Grid;
 use super::lane::WARP;
-use super::machine::{Addresses, Machine, Needs, Note, Told};
+use super::machine::{Addresses, Machine, Note, Told};
 use super::op::{Flow, Op, PredicateSource};
 use super::running::{Running, Stop};
 use super::view::View;
@@ -547,47 +547,6 @@ impl Step<'_, '_> {
             Flow::Next | Flow::Jump => self.standing = Standing::Ready,
         }
         Ok(())
-    }
-
-    /// Executes what comes next as far as it needs nothing of others; `told` is scratch.
-    fn go_ahead(&mut self, told: &mut Execution) -> Result<(), FaultKind> {
-        if self.ahead.were_many() {
-            self.foresee_frame();
-        }
-        while self.standing == Standing::Ready && self.pending.is_empty() && self.ahead.has_room() {
-            let position = self.machine.places[self.w.pc as usize].position();
-            match self.machine.needs(position) {
-                Needs::Registers => {
-                    let active = self.execute_silently(position)?;
-                    self.ahead.add(position, active);
-                }
-                Needs::Memory => {
-                    self.execute_instruction(position, told)?;
-                    match told.active {
-                        0 => self.ahead.add(position, 0),
-                        _ => self.ahead.add_access(position, told),
-                    }
-                }
-                Needs::Time => break,
-            }
-            self.settle()?;
-        }
-        Ok(())
-    }
-
-    /// Executes the ops of the machine instruction that the warp stands before, at this position, of which nothing is told
-    /// but the lanes that execute.
-    #[inline(always)]
-    fn execute_silently(&mut self, position: u32) -> Result<u32, FaultKind> {
-        loop {
-            let pc = self.w.pc;
-            let active = self.guarded();
-            self.execute(active)?;
-            let goes_on = self.standing == Standing::Ready && self.w.pc == pc + 1;
-            if !goes_on || self.machine.places[self.w.pc as usize].position() != position {
-                return Ok(active);
-            }
-        }
     }
 
     /// Executes what stands before the next machine instruction.

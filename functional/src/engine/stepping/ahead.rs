@@ -1,10 +1,11 @@
-//! What a warp has executed ahead, told in few words: the host's caches have to hold it for all warps of all SMs.
+//! What a warp executes ahead, told in few words: the host's caches have to hold it for all warps of all SMs.
 
 use warp_stream::{Execution, LaneMask, MachineInstruction, MemorySpace};
 
-use super::WARP;
+use super::{Standing, Step, WARP};
 use crate::engine::access::lanes_of;
-use crate::engine::machine::Machine;
+use crate::engine::machine::{Machine, Needs};
+use crate::fault::FaultKind;
 
 /// Words of what a warp has executed ahead, at most.
 const WORDS: usize = 96;
@@ -203,6 +204,49 @@ impl AheadQueue {
         let mut queue = AheadQueue::default();
         words.iter().for_each(|word| queue.push(*word));
         queue
+    }
+}
+
+impl Step<'_, '_> {
+    /// Executes what comes next as far as it needs nothing of others; `told` is scratch.
+    pub(super) fn go_ahead(&mut self, told: &mut Execution) -> Result<(), FaultKind> {
+        if self.ahead.were_many() {
+            self.foresee_frame();
+        }
+        while self.standing == Standing::Ready && self.pending.is_empty() && self.ahead.has_room() {
+            let position = self.machine.places[self.w.pc as usize].position();
+            match self.machine.needs(position) {
+                Needs::Registers => {
+                    let active = self.execute_silently(position)?;
+                    self.ahead.add(position, active);
+                }
+                Needs::Memory => {
+                    self.execute_instruction(position, told)?;
+                    match told.active {
+                        0 => self.ahead.add(position, 0),
+                        _ => self.ahead.add_access(position, told),
+                    }
+                }
+                Needs::Time => break,
+            }
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Executes the ops of the machine instruction that the warp stands before, at this position, of which nothing is told
+    /// but the lanes that execute.
+    #[inline(always)]
+    fn execute_silently(&mut self, position: u32) -> Result<u32, FaultKind> {
+        loop {
+            let pc = self.w.pc;
+            let active = self.guarded();
+            self.execute(active)?;
+            let goes_on = self.standing == Standing::Ready && self.w.pc == pc + 1;
+            if !goes_on || self.machine.places[self.w.pc as usize].position() != position {
+                return Ok(active);
+            }
+        }
     }
 }
 

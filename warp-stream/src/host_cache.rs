@@ -22,7 +22,8 @@ pub fn fetch_all<T>(values: &[T]) {
     lines(values.as_ptr().cast(), size_of_val(values)).for_each(fetch_line);
 }
 
-/// Reads a line of each that values lie in, so that they are there when they are used; it does not wait for them.
+/// Reads the lines that values lie in, but for the last one where they do not begin with a line, so that they are there when they
+/// are used; it does not wait for them.
 #[inline]
 pub fn read_all<T>(values: &[T]) {
     lines(values.as_ptr().cast(), size_of_val(values)).for_each(read_line);

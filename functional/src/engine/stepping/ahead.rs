@@ -331,6 +331,18 @@ mod tests {
     }
 
     #[test]
+    fn each_space_is_told_as_it_was() {
+        use MemorySpace::*;
+        for space in [Global, Shared, Local, Constant, Texture, Generic] {
+            let mut queue = AheadQueue::default();
+            queue.add_access(POSITIONS - 1, &Execution { space, ..told(1, |lane| lane * lane) });
+            let mut execution = Execution::default();
+            assert!(queue.position() == Some(POSITIONS - 1) && queue.take(&mut execution));
+            assert_eq!(execution.space, space);
+        }
+    }
+
+    #[test]
     fn addresses_of_active_lanes_are_told_as_they_were() {
         let accesses = [
             (told(u32::MAX, |_| 0x7000), 2),

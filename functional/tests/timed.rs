@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+#[path = "timed/ahead.rs"]
+mod ahead;
 #[path = "timed/bench.rs"]
 mod bench;
 #[path = "timed/results.rs"]

@@ -257,6 +257,21 @@ impl Instruction {
         self.tokens.contains(&Some(Token::Modifier(modifier)))
     }
 
+    /// Has what it does at an address an order with what others do there (manual section 8.4)?
+    pub fn is_ordered(&self) -> bool {
+        let orders = |modifier| {
+            matches!(
+                modifier,
+                Modifier::Relaxed
+                    | Modifier::Acquire
+                    | Modifier::Release
+                    | Modifier::Volatile
+                    | Modifier::Mmio
+            )
+        };
+        self.modifiers().any(orders)
+    }
+
     /// Can control go on to the next instruction?
     pub fn falls_through(&self) -> bool {
         self.guard.is_some() || !self.op.leaves()

@@ -360,38 +360,12 @@ impl Binder<'_, '_> {
 fn is_plain_access(instruction: &Instruction) -> bool {
     let is_access =
         matches!(instruction.op, Op::Memory(Memory::ld | Memory::ld_nc | Memory::ldu | Memory::st));
-    let is_ordered = |modifier| {
-        matches!(
-            modifier,
-            Modifier::Volatile
-                | Modifier::Mmio
-                | Modifier::Relaxed
-                | Modifier::Acquire
-                | Modifier::Release
-                | Modifier::Cg
-                | Modifier::Cv
-                | Modifier::Wt
-        )
-    };
-    is_access && !instruction.modifiers().any(is_ordered)
+    let passes_l1 = |modifier| matches!(modifier, Modifier::Cg | Modifier::Cv | Modifier::Wt);
+    is_access && !instruction.is_ordered() && !instruction.modifiers().any(passes_l1)
 }
 
 /// The first instructions of a function's blocks, with the machine instructions at which the blocks begin.
 fn blocks_by_position(flow: &ControlFlow, lowered: &LoweredFunction) -> Vec<(u32, InstructionIndex)> {
     let begin = |start: InstructionIndex| lowered.position.get(start.0 as usize).copied().unwrap_or(u32::MAX);
     flow.blocks().iter().map(|block| (begin(block.start), block.start)).collect()
-}
-
-/// The instructions of a function in the order in which they take effect, each with the number of the stretch of machine code
-/// between beginnings of blocks that it takes effect in.
-pub(super) fn stretches(flow: &ControlFlow, lowered: &LoweredFunction) -> Vec<(u32, usize)> {
-    let mut starts: Vec<u32> = blocks_by_position(flow, lowered).into_iter().map(|(at, _)| at).collect();
-    starts.sort_unstable();
-    let mut order = Vec::with_capacity(lowered.order.len());
-    for (number, effects) in (0..).zip(&lowered.effects) {
-        let stretch = starts.partition_point(|&start| start <= number) as u32;
-        let taken = lowered.order.get(effects.start as usize..effects.end as usize).unwrap_or_default();
-        order.extend(taken.iter().map(|instruction| (stretch, instruction.0 as usize)));
-    }
-    order
 }

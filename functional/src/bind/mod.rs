@@ -1,5 +1,5 @@
-//! From the typed intermediate form to ops: registers get rows, constants and special registers get rows of their
-//! own, variables get addresses, and each instruction picks the warp-wide function that does it on this host.
+//! From the typed intermediate form to ops: registers, constants and special registers get rows, variables get
+//! addresses, and each instruction picks the warp-wide function that does it on this host.
 //!
 //! The binder is what makes the engine's unchecked accesses sound: every offset in an op is one that it handed out,
 //! every row is as wide as the function behind the op takes it to be, every target is the start of an op.
@@ -23,8 +23,9 @@ use ptx_frontend::ir::{self, Instruction, InstructionIndex, Place};
 use ptx_frontend::isa::{Control, Effect, Memory, Op as Form, ScalarType, SpecialRegister};
 use ptx_frontend::lower::{Replacements, contract, lower, rewrite_contracted};
 
+use crate::engine::constants::Constants;
 use crate::engine::divergence::NONE;
-use crate::engine::frame::{FrameLayout, Row};
+use crate::engine::frame::FrameLayout;
 use crate::engine::op::{Flow, Op, PREDICATE_FIRST, PredicateSource, Run};
 use crate::engine::probe::{Probe, Site, Watcher};
 use crate::engine::program::{BoundFunction, CallSite, ParameterPlace, Program};
@@ -124,6 +125,9 @@ pub(crate) struct Linker<'a> {
     optional: HashSet<u32>,
     functions: Vec<BoundFunction>,
     code: Vec<Op>,
+    constants: Constants,
+    /// By bits, and whether it is wide.
+    constant_of: HashMap<(u64, bool), u32>,
     call_sites: Vec<CallSite>,
     branch_targets: Vec<Vec<u32>>,
     matrices: Matrices,
@@ -147,6 +151,8 @@ impl<'a> Linker<'a> {
             optional: HashSet::new(),
             functions: Vec::new(),
             code: Vec::new(),
+            constants: Constants::default(),
+            constant_of: HashMap::new(),
             call_sites: Vec::new(),
             branch_targets: Vec::new(),
             matrices: Matrices::default(),
@@ -237,6 +243,7 @@ impl<'a> Linker<'a> {
             parameter_bytes: kernel.parameter_bytes,
             bounds: kernel.bounds,
             code: self.code,
+            constants: self.constants,
             functions: self.functions,
             call_sites: self.call_sites,
             branch_targets: self.branch_targets,
@@ -264,7 +271,6 @@ pub(crate) struct Binder<'l, 'a> {
     /// Byte offset of each register's row; word number for predicates.
     registers: Vec<u32>,
     layout: FrameLayout,
-    constants: HashMap<(u64, bool), u32>,
     specials: Vec<(SpecialRegister, u32)>,
     places: place::FramePlaces,
     /// Ops whose target is an instruction not bound yet: (op, which half of the immediate, instruction).
@@ -328,7 +334,6 @@ impl<'l, 'a> Binder<'l, 'a> {
             entry,
             registers,
             layout: FrameLayout { predicate_rows, ..FrameLayout::default() },
-            constants: HashMap::new(),
             specials: Vec::new(),
             places,
             fixups: Vec::new(),
@@ -351,7 +356,8 @@ impl<'l, 'a> Binder<'l, 'a> {
             .is_timed()
             .then(|| lower(&source, &self.flow, &self.replacements, &self.linker.shared_addresses(&source)));
         let assembled = lowered.as_ref().map(|lowered| lowered.registers);
-        self.share_rows(lowered.as_ref());
+        let liveness = Liveness::of(&source, &self.flow);
+        self.share_rows(lowered.as_ref(), &liveness);
         self.keep_stack();
         if let Some(lowered) = lowered {
             self.bind_in_machine_order(&lowered)?;
@@ -373,7 +379,6 @@ impl<'l, 'a> Binder<'l, 'a> {
         self.push(end);
         self.place_between();
         self.patch();
-        let liveness = Liveness::of(&source, &self.flow);
         let registers = assembled.unwrap_or_else(|| liveness.maximum_live());
         self.layout.unwritten_rows = self.unwritten_rows(&liveness);
         let bound = BoundFunction {
@@ -584,14 +589,4 @@ fn meeting_points(source: &ir::Function, flow: &ControlFlow) -> HashSet<Instruct
 fn reconverge(w: &mut Running<'_>, _: &Op) -> Flow {
     w.discount();
     w.reconverge()
-}
-
-/// Row of a constant: the same word in every lane.
-fn constant_rows(bits: u64, wide: bool) -> Vec<Row> {
-    if !wide {
-        return vec![Row([bits as u32; 32])];
-    }
-    let pair = [bits as u32, (bits >> 32) as u32];
-    let row = Row(std::array::from_fn(|i| pair[i % 2]));
-    vec![row, row]
 }

@@ -5,8 +5,7 @@ use ptx_frontend::ir::{self, AddressBase, Operand, RegisterId};
 use ptx_frontend::isa::{ScalarType, SpecialRegister};
 
 use super::place::SymbolAddress;
-use super::{BindError, Binder, ROW_BYTES, constant_rows};
-use crate::engine::frame::Row;
+use super::{BindError, Binder, Linker, ROW_BYTES};
 use crate::engine::op::{Op, PREDICATE_SINK, PREDICATE_TRUE, PredicateSource};
 use crate::engine::special;
 use crate::ops::control;
@@ -33,37 +32,26 @@ impl Binder<'_, '_> {
         }
     }
 
-    fn tail(&mut self, rows: &[Row]) -> u32 {
-        let offset = (self.layout.rows() * ROW_BYTES) as u32;
-        self.layout.tail.extend_from_slice(rows);
-        offset
-    }
-
     /// Row with `bits` in every lane: of 64-bit lanes if `wide`, else of 32-bit ones.
     pub(crate) fn constant(&mut self, bits: u64, wide: bool) -> u32 {
-        if let Some(&offset) = self.constants.get(&(bits, wide)) {
-            return offset;
-        }
-        let offset = self.tail(&constant_rows(bits, wide));
-        self.constants.insert((bits, wide), offset);
-        offset
+        let Linker { constants, constant_of, .. } = &mut *self.linker;
+        *constant_of.entry((bits, wide)).or_insert_with(|| constants.add(bits, wide))
     }
 
     /// A row (two if `wide`) for the op's own use.
     pub(crate) fn scratch(&mut self, wide: bool) -> u32 {
-        self.scratch_rows(&constant_rows(0, wide))
+        self.scratch_rows(if wide { 2 } else { 1 })
     }
 
-    fn scratch_rows(&mut self, rows: &[Row]) -> u32 {
-        let first = self.layout.tail.len();
-        self.layout.scratch_rows.extend(first..first + rows.len());
-        self.tail(rows)
+    fn scratch_rows(&mut self, count: usize) -> u32 {
+        let offset = (self.layout.rows() * ROW_BYTES) as u32;
+        self.layout.scratch_rows += count;
+        offset
     }
 
-    /// The rows of a 128-bit register, for results that nobody wants.
+    /// The rows of a 128-bit register, for what nobody wants.
     pub(crate) fn scratch_128(&mut self) -> u32 {
-        let rows = constant_rows(0, true);
-        self.scratch_rows(&[rows.as_slice(), rows.as_slice()].concat())
+        self.scratch_rows(4)
     }
 
     /// Row of a special register; clocks are read by an op of their own into a scratch row.

@@ -1,33 +1,48 @@
-//! Which rows of a frame registers have. Registers that live and die within a stretch of code that runs from its beginning to
-//! its end share rows with others that are done with: a warp's frame stays in the host's caches then.
+//! Which rows of a frame registers have. Registers of which no lane wants both at a time share rows: a warp's frame is small
+//! then, and stays in the host's caches.
 //!
 //! Lanes that stand elsewhere lose nothing by it: a row is 32 places, one of each lane, and an op writes those of its own
-//! lanes alone.
+//! lanes alone. So what counts is the way of one lane through the code. Rows are given by linear scan (Poletto and Sarkar,
+//! "Linear Scan Register Allocation", TOPLAS 1999): a register has its rows from the first to the last place in the order of
+//! the code at which it is wanted.
 
 use std::sync::Arc;
 
-use ptx_frontend::analyse::{Block, reads, writes};
-use ptx_frontend::ir::{Function, Instruction, Parameter, RegisterId};
+use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness, Written, reads, writes};
+use ptx_frontend::ir::{Function, Instruction, InstructionIndex, Parameter, RegisterId};
 use ptx_frontend::isa::ScalarType;
 use ptx_frontend::lower::LoweredFunction;
 
-use super::{Binder, ROW_BYTES, machine};
+use super::{Binder, ROW_BYTES};
 
 /// Rows of a register, at most.
 const MOST_ROWS: usize = 4;
 
-/// An instruction as it is bound, with the number of the stretch that it is in.
-type Bound<'i> = (u32, &'i Instruction);
+/// An instruction as it is bound, with its block.
+type Bound<'i> = (BlockId, &'i Instruction);
 
-/// Where a register is used.
+/// From where to where a register is wanted, by position in the order of execution.
 #[derive(Debug, Clone, Copy)]
-enum Use {
+enum Life {
     /// Nowhere.
     Never,
-    /// From an instruction to another of the same stretch, by position in the order of execution.
-    Within { stretch: u32, first: u32, last: u32, read: bool },
-    /// In more than one stretch, before it is written, or outside of the instructions.
-    Beyond,
+    /// From a position to another.
+    Within { first: u32, last: u32, read: bool },
+    /// Everywhere.
+    Always,
+}
+
+impl Life {
+    /// It is wanted at a position, too.
+    fn extend(&mut self, position: u32, reads: bool) {
+        *self = match *self {
+            Life::Never => Life::Within { first: position, last: position, read: reads },
+            Life::Within { first, last, read } => {
+                Life::Within { first: first.min(position), last: last.max(position), read: read || reads }
+            }
+            Life::Always => Life::Always,
+        };
+    }
 }
 
 /// Rows of a register of a type; predicates have none.
@@ -42,44 +57,57 @@ pub(super) fn rows_of(ty: ScalarType) -> usize {
 
 impl Binder<'_, '_> {
     /// Gives registers their rows, by the order in which instructions are going to be bound.
-    pub(super) fn share_rows(&mut self, lowered: Option<&LoweredFunction>) {
+    pub(super) fn share_rows(&mut self, lowered: Option<&LoweredFunction>, liveness: &Liveness) {
         let source = Arc::clone(&self.source);
-        let order: Vec<(u32, usize)> = match lowered {
-            Some(lowered) => machine::stretches(&self.flow, lowered),
-            None => {
-                let blocks = (0..).zip(self.flow.blocks());
-                let numbers = |block: &Block| block.start.0 as usize..block.end.0 as usize;
-                blocks.flat_map(|(stretch, block)| numbers(block).map(move |i| (stretch, i))).collect()
+        let order: Vec<InstructionIndex> = match lowered {
+            Some(lowered) => {
+                let of_one = |effects: &std::ops::Range<u32>| effects.start as usize..effects.end as usize;
+                lowered
+                    .effects
+                    .iter()
+                    .filter_map(|effects| lowered.order.get(of_one(effects)))
+                    .flatten()
+                    .copied()
+                    .collect()
             }
+            None => (0..source.instructions.len()).map(|number| InstructionIndex(number as u32)).collect(),
         };
         let mut bound = Vec::with_capacity(order.len());
-        for (stretch, number) in order {
+        for number in order {
+            let Some(block) = self.flow.block_of(number) else { continue };
+            let number = number.0 as usize;
             match (self.replacements.get(&number), source.instructions.get(number)) {
-                (Some(others), _) => bound.extend(others.iter().map(|other| (stretch, other))),
-                (None, instruction) => bound.extend(instruction.map(|instruction| (stretch, instruction))),
+                (Some(others), _) => bound.extend(others.iter().map(|other| (block, other))),
+                (None, instruction) => bound.extend(instruction.map(|instruction| (block, instruction))),
             }
         }
-        self.layout.register_rows = share(&source, &bound, self.layout.predicate_rows, &mut self.registers);
+        let lives = lives(&source, &self.flow, liveness, &bound);
+        self.layout.register_rows =
+            share(&source, &lives, bound.len(), self.layout.predicate_rows, &mut self.registers);
+        let nobodys = self.scratch_128();
+        let unused = (0..lives.len()).filter(|&register| {
+            matches!(lives[register], Life::Never) && rows_of(source.registers[register]) > 0
+        });
+        unused.for_each(|register| self.registers[register] = nobodys);
     }
 }
 
-/// Gives registers their rows, from row `first` on: writes the byte offset of each that is no predicate into `offsets`, and
-/// gives the number of rows. `order` has the instructions as they are executed.
-fn share(function: &Function, order: &[Bound<'_>], first: usize, offsets: &mut [u32]) -> usize {
-    let uses = uses(function, order);
+/// Gives registers their rows, from row `first` on: writes the byte offset of each that is wanted and no predicate into
+/// `offsets`, and gives the number of rows.
+fn share(function: &Function, lives: &[Life], positions: usize, first: usize, offsets: &mut [u32]) -> usize {
     let rows_of = |register: usize| rows_of(function.registers[register]);
-    let mut rows = Rows { next: first, free: Default::default() };
-    let nobodys = rows.new_ones(MOST_ROWS);
-    let mut beginning = vec![Vec::new(); order.len()];
-    let mut ending = vec![Vec::new(); order.len()];
-    for register in (0..uses.len()).filter(|&register| rows_of(register) > 0) {
-        match uses[register] {
-            Use::Never => offsets[register] = nobodys,
-            Use::Within { first, last, read: true, .. } => {
+    let mut rows = Rows::from(first);
+    let mut beginning = vec![Vec::new(); positions];
+    let mut ending = vec![Vec::new(); positions];
+    for register in (0..lives.len()).filter(|&register| rows_of(register) > 0) {
+        match lives[register] {
+            Life::Never => {}
+            Life::Within { first, last, read: true } => {
                 beginning[first as usize].push(register);
                 ending[last as usize].push(register);
             }
-            Use::Within { .. } | Use::Beyond => offsets[register] = rows.new_ones(rows_of(register)),
+            // What is put off may write its result at any time behind it.
+            Life::Within { .. } | Life::Always => offsets[register] = rows.take(rows_of(register)),
         }
     }
     for (begin, end) in beginning.into_iter().zip(ending) {
@@ -88,70 +116,184 @@ fn share(function: &Function, order: &[Bound<'_>], first: usize, offsets: &mut [
         }
         // Only now: an op may write its result before it has read all operands.
         for register in end {
-            rows.free[rows_of(register)].push(offsets[register]);
+            rows.free(offsets[register], rows_of(register));
         }
     }
-    rows.next - first
+    rows.taken.len()
 }
 
 /// Rows of a frame.
 struct Rows {
-    /// The first that nobody has had.
-    next: usize,
-    /// Byte offsets of those that are free again, by how many are together.
-    free: [Vec<u32>; MOST_ROWS + 1],
+    /// The first that is for registers.
+    first: usize,
+    /// For each from that one on whether a register has it.
+    taken: Vec<bool>,
 }
 
 impl Rows {
-    /// The byte offset of rows that are free, of which so many are together.
-    fn take(&mut self, count: usize) -> u32 {
-        self.free[count].pop().unwrap_or_else(|| self.new_ones(count))
+    fn from(first: usize) -> Rows {
+        Rows { first, taken: Vec::new() }
     }
 
-    /// The byte offset of rows that nobody has had.
-    fn new_ones(&mut self, count: usize) -> u32 {
-        let offset = (self.next * ROW_BYTES) as u32;
-        self.next += count;
-        offset
+    /// The byte offset of the first rows that nobody has, of which so many are together.
+    fn take(&mut self, count: usize) -> u32 {
+        let together = |rows: &[bool]| rows.iter().all(|taken| !taken);
+        // Those at the end can be the beginning.
+        let at_end = || self.taken.iter().rposition(|taken| *taken).map_or(0, |last| last + 1);
+        let row = self.taken.windows(count).position(together).unwrap_or_else(at_end);
+        self.taken.resize(self.taken.len().max(row + count), true);
+        self.taken[row..row + count].fill(true);
+        ((self.first + row) * ROW_BYTES) as u32
+    }
+
+    /// Nobody has these rows any more.
+    fn free(&mut self, offset: u32, count: usize) {
+        let row = offset as usize / ROW_BYTES - self.first;
+        self.taken[row..row + count].fill(false);
     }
 }
 
-/// Where each register is used.
-fn uses(function: &Function, order: &[Bound<'_>]) -> Vec<Use> {
-    let mut uses = vec![Use::Never; function.registers.len()];
-    let of_callers = function.parameters.iter().chain(&function.returns).filter_map(in_register);
-    for register in of_callers {
-        uses[register.0 as usize] = Use::Beyond;
-    }
-    // The stretch, from 1, in which a register was last written without guard.
-    let mut written = vec![0; function.registers.len()];
-    for (position, &(stretch, instruction)) in (0..).zip(order) {
-        for register in reads(instruction) {
-            let whole = written[register.0 as usize] == stretch + 1;
-            note(&mut uses[register.0 as usize], stretch, position, true, whole);
-        }
-        for register in writes(instruction) {
-            note(&mut uses[register.0 as usize], stretch, position, false, true);
-            if instruction.guard.is_none() {
-                written[register.0 as usize] = stretch + 1;
+/// Where each register is wanted. `order` has the instructions as they are executed.
+fn lives(function: &Function, flow: &ControlFlow, liveness: &Liveness, order: &[Bound<'_>]) -> Vec<Life> {
+    let mut lives = vec![Life::Never; function.registers.len()];
+    let mut written = Written::new(function);
+    // By register: the block, from 1, at whose beginning it is wanted, and which is gone through.
+    let mut wanted_in = vec![0; function.registers.len()];
+    let mut ends = vec![None; flow.blocks().len()];
+    let mut current = None;
+    for (position, &(block, instruction)) in (0..).zip(order) {
+        if current != Some(block) {
+            written.begin_block();
+            current = Some(block);
+            for register in liveness.live_in(block) {
+                wanted_in[register.0 as usize] = block.0 + 1;
+                lives[register.0 as usize].extend(position, true);
             }
         }
+        ends[block.0 as usize] = Some(position);
+        for register in reads(instruction) {
+            let is_known =
+                wanted_in[register.0 as usize] == block.0 + 1 || written.covers(register, instruction.guard);
+            match &mut lives[register.0 as usize] {
+                life if is_known => life.extend(position, true),
+                life => *life = Life::Always,
+            }
+        }
+        for register in writes(instruction) {
+            lives[register.0 as usize].extend(position, false);
+        }
+        written.note(instruction);
     }
-    uses
+    for (block, end) in (0..).zip(ends) {
+        for (register, end) in liveness.live_out(BlockId(block)).zip(end.into_iter().cycle()) {
+            lives[register.0 as usize].extend(end, true);
+        }
+    }
+    let of_callers = function.parameters.iter().chain(&function.returns).filter_map(in_register);
+    of_callers.for_each(|register| lives[register.0 as usize] = Life::Always);
+    lives
 }
 
 fn in_register(parameter: &Parameter) -> Option<RegisterId> {
     parameter.register
 }
 
-/// A register is used at a position; it is `whole` if all lanes that come there have written it in this stretch, or write it.
-fn note(known: &mut Use, stretch: u32, position: u32, reads: bool, whole: bool) {
-    *known = match *known {
-        _ if !whole => Use::Beyond,
-        Use::Never => Use::Within { stretch, first: position, last: position, read: reads },
-        Use::Within { stretch: other, first, read, .. } if other == stretch => {
-            Use::Within { stretch, first, last: position, read: read || reads }
-        }
-        _ => Use::Beyond,
-    };
+#[cfg(test)]
+mod tests {
+    use ptx_frontend::Module;
+
+    use super::*;
+
+    /// The rows of registers of a kernel, by name, and the number of all.
+    fn shared(body: &str) -> (impl Fn(&str) -> u32, usize) {
+        let text = format!(
+            ".version 7.0\n.target sm_70\n.entry k() {{ .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n{body}\n}}"
+        );
+        let module = Module::parse(text, "test").unwrap();
+        let function = (*module.function("k").unwrap()).clone();
+        let flow = ControlFlow::of(&function);
+        let liveness = Liveness::of(&function, &flow);
+        let block = |number| flow.block_of(InstructionIndex(number)).unwrap();
+        let order: Vec<Bound<'_>> = (0..)
+            .zip(&function.instructions)
+            .map(|(number, instruction)| (block(number), instruction))
+            .collect();
+        let lives = lives(&function, &flow, &liveness, &order);
+        let mut offsets = vec![u32::MAX; function.registers.len()];
+        let rows = share(&function, &lives, order.len(), 1, &mut offsets);
+        let names = function.register_names;
+        let row = move |name: &str| {
+            offsets[names.iter().position(|other| other == name).unwrap()] / ROW_BYTES as u32
+        };
+        (row, rows)
+    }
+
+    #[test]
+    fn values_of_which_one_ends_before_the_other_begins_share_a_row() {
+        let (row, rows) = shared(
+            "mov.u32 %r1, 1; st.global.u32 [%rd1], %r1; bra N; N: mov.u32 %r2, 2; st.global.u32 [%rd1], %r2; ret;",
+        );
+        assert_eq!((row("%r1"), rows), (row("%r2"), 3));
+    }
+
+    #[test]
+    fn a_result_shares_no_row_with_an_operand_of_its_instruction() {
+        let (row, _) = shared("mov.u32 %r1, 1; add.u32 %r2, %r1, 1; st.global.u32 [%rd1], %r2; ret;");
+        assert_ne!(row("%r1"), row("%r2"));
+    }
+
+    #[test]
+    fn what_a_loop_reads_keeps_its_row_to_the_loops_end() {
+        let (row, _) = shared(
+            "mov.u32 %r1, 1; mov.u32 %r2, 0;
+             TOP: add.u32 %r2, %r2, %r1; mov.u32 %r3, 3; st.global.u32 [%rd1], %r3;
+             setp.lt.u32 %p1, %r2, 9; @%p1 bra TOP; ret;",
+        );
+        assert!(row("%r3") != row("%r1") && row("%r3") != row("%r2"));
+    }
+
+    #[test]
+    fn values_on_two_ways_through_the_code_share_a_row_and_what_both_need_has_its_own() {
+        let (row, _) = shared(
+            "mov.u32 %r1, 1; @%p1 bra ELSE;
+             mov.u32 %r2, 2; st.global.u32 [%rd1], %r2; bra END;
+             ELSE: mov.u32 %r3, 3; st.global.u32 [%rd1], %r3;
+             END: st.global.u32 [%rd1], %r1; ret;",
+        );
+        assert_eq!(row("%r2"), row("%r3"));
+        assert_ne!(row("%r1"), row("%r2"));
+    }
+
+    #[test]
+    fn what_is_read_before_it_is_written_has_its_row_from_the_beginning() {
+        let (row, _) = shared(
+            "mov.u32 %r1, 1; st.global.u32 [%rd1], %r1; @%p1 mov.u32 %r2, 2; st.global.u32 [%rd1], %r2; ret;",
+        );
+        assert_ne!(row("%r1"), row("%r2"));
+    }
+
+    #[test]
+    fn values_of_one_guard_share_a_row() {
+        let (row, rows) = shared(
+            "@%p1 mov.u32 %r1, 1; @%p1 st.global.u32 [%rd1], %r1; @%p1 mov.u32 %r2, 2; @%p1 st.global.u32 [%rd1], %r2; ret;",
+        );
+        assert_eq!((row("%r1"), rows), (row("%r2"), 3));
+    }
+
+    #[test]
+    fn wide_values_have_rows_that_are_together() {
+        let (row, rows) = shared(
+            "mov.u32 %r1, 1; mov.u32 %r2, 1; mov.u32 %r3, 1; st.global.u32 [%rd1], %r1; st.global.u32 [%rd1], %r3;
+             mov.u64 %rd2, 2; st.global.u64 [%rd1], %rd2; st.global.u32 [%rd1], %r2; ret;",
+        );
+        let places = ["%r1", "%r2", "%r3", "%rd2"].map(row);
+        assert_eq!((places, rows), ([3, 4, 5, 5], 6));
+    }
+
+    #[test]
+    fn a_result_that_nothing_reads_has_rows_of_its_own() {
+        let (row, _) =
+            shared("atom.global.add.u32 %r1, [%rd1], 1; mov.u32 %r2, 2; st.global.u32 [%rd1], %r2; ret;");
+        assert_ne!(row("%r1"), row("%r2"));
+    }
 }

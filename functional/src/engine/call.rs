@@ -2,6 +2,7 @@
 //! functions that are native code here (`vprintf`, `malloc`, …).
 
 use super::access::lanes_of;
+use super::constants::row_at;
 use super::frame::Frame;
 use super::op::{Flow, Op};
 use super::program::{BoundFunction, CallSite, ParameterPlace};
@@ -114,7 +115,7 @@ pub(super) fn value_pointer(
     lane: usize,
 ) -> *mut u8 {
     match place.register {
-        Some((row, wide)) => rows.wrapping_add(row as usize + lane * if wide { 8 } else { 4 }),
+        Some((row, wide)) => row_at(rows, w.constants, row).wrapping_add(lane * if wide { 8 } else { 4 }),
         None => w.local.wrapping_add(lane * w.local_bytes as usize + (local + place.offset) as usize),
     }
 }

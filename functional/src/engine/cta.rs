@@ -287,6 +287,7 @@ impl Cta {
         let warp = &mut self.warps[number];
         Running {
             frame: std::ptr::null_mut(),
+            constants: grid.program.constants.base(),
             mask: 0,
             active: 0,
             pc: 0,

@@ -32,7 +32,7 @@ pub struct Frame {
 // SAFETY: `base` points into `rows`, which the frame owns.
 unsafe impl Send for Frame {}
 
-/// What a new frame of a function looks like: predicate rows, register rows, and a tail of constants.
+/// What a new frame of a function looks like: predicate rows, register rows, and those that ops have for themselves.
 #[derive(Debug, Clone, Default)]
 pub struct FrameLayout {
     /// Rows of predicates at the frame's start.
@@ -41,16 +41,14 @@ pub struct FrameLayout {
     pub register_rows: usize,
     /// Numbers of the register rows that some path reads before it writes them; they begin as 0.
     pub unwritten_rows: Vec<usize>,
-    /// Rows after those, with their first contents: constants, special registers, scratch.
-    pub tail: Vec<Row>,
-    /// Numbers of the rows of the tail that are no constants.
-    pub scratch_rows: Vec<usize>,
+    /// Rows after those: special registers, and what ops keep for themselves.
+    pub scratch_rows: usize,
 }
 
 impl FrameLayout {
     /// Rows in all.
     pub fn rows(&self) -> usize {
-        self.predicate_rows + self.register_rows + self.tail.len()
+        self.predicate_rows + self.register_rows + self.scratch_rows
     }
 }
 
@@ -76,15 +74,14 @@ impl Frame {
         self
     }
 
-    /// Makes the frame fresh for another warp of the same kernel; registers that every path writes before it reads
-    /// them keep what they hold.
+    /// Makes the frame fresh for another warp of the same kernel; rows that every path writes before it reads them keep what
+    /// they hold.
     pub(crate) fn reset(&mut self, layout: &FrameLayout) {
         self.rows[..layout.predicate_rows].fill(Row([0; 32]));
         for &row in &layout.unwritten_rows {
             self.rows[row] = Row([0; 32]);
         }
         self.rows[0].0[PREDICATE_TRUE as usize] = u32::MAX;
-        self.rows[layout.predicate_rows + layout.register_rows..].copy_from_slice(&layout.tail);
     }
 }
 

@@ -8,6 +8,7 @@
 use ptx_frontend::isa::Op as Form;
 
 use super::access::lanes_of;
+use super::constants::row_at;
 use super::lane::{Bits, WARP};
 use super::op::{Flow, Op, PredicateSource};
 use super::running::Running;
@@ -203,7 +204,7 @@ impl Running<'_> {
     /// The row that `operand` names for members apart.
     fn row_apart<B: Bits>(&self, apart: &Apart, operand: impl Operand) -> *mut B {
         let offset = operand(&self.grid.program.code[apart.pc as usize]);
-        self.divergence.frames.get(apart.frame).base.wrapping_add(offset as usize).cast()
+        row_at(self.divergence.frames.get(apart.frame).base, self.constants, offset).cast()
     }
 
     #[cold]

@@ -5,6 +5,7 @@ pub mod arithmetic;
 pub mod barrier;
 pub mod call;
 pub mod cluster;
+pub mod constants;
 pub mod cta;
 pub mod divergence;
 pub mod frame;

@@ -71,7 +71,7 @@ pub const PREDICATE_FIRST: u32 = 3;
 
 /// One bound op.
 ///
-/// `a` to `e` and `d` are byte offsets of rows from the frame's start for values, word numbers for predicates written,
+/// `a` to `e` and `d` are byte offsets of rows from the frame's start for values (or name constants, [`super::constants`]), word numbers for predicates written,
 /// encoded [`PredicateSource`]s for predicates read; `immediate` is the op's own.
 #[derive(Debug, Clone, Copy)]
 pub struct Op {

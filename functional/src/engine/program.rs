@@ -6,6 +6,7 @@ use ptx_frontend::ir::{self, InstructionIndex};
 use ptx_frontend::isa::SpecialRegister;
 use ptx_frontend::{Module, disassemble};
 
+use super::constants::Constants;
 use super::frame::FrameLayout;
 use super::machine::Machine;
 use super::op::Op;
@@ -87,6 +88,8 @@ pub struct Program {
     pub code: Vec<Op>,
     /// Functions; the kernel is the first.
     pub functions: Vec<BoundFunction>,
+    /// Constants that ops read.
+    pub constants: Constants,
     /// Call sites, named by index from call ops.
     pub call_sites: Vec<CallSite>,
     /// Lists of `brx.idx`: op numbers.

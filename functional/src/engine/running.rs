@@ -1,6 +1,7 @@
 //! A warp while it runs: the hot state that ops work on.
 
 use super::cluster::ClusterState;
+use super::constants::{names_constant, row_at};
 use super::cta::{CtaState, Executed};
 use super::divergence::Divergence;
 use super::grid::Grid;
@@ -28,6 +29,8 @@ pub enum Stop {
 pub struct Running<'a> {
     /// First row of the running fragment's frame.
     pub(crate) frame: *mut u8,
+    /// What offsets of constants count from.
+    pub(crate) constants: *const u8,
     /// Lanes that execute the current op.
     pub mask: u32,
     /// Lanes of the running fragment.
@@ -67,16 +70,23 @@ pub struct Running<'a> {
 }
 
 impl Running<'_> {
-    /// Start of the row at byte offset `offset` of the frame.
+    /// Start of the row at byte offset `offset` of the frame, or of a constant, which nobody writes.
     #[inline(always)]
     pub(crate) fn row<B: Bits>(&self, offset: u32) -> *mut B {
+        row_at(self.frame, self.constants, offset).cast()
+    }
+
+    /// Start of a row that is written.
+    #[inline(always)]
+    pub(crate) fn result<B: Bits>(&self, offset: u32) -> *mut B {
+        debug_assert!(!names_constant(offset), "nobody writes constants");
         self.frame.wrapping_add(offset as usize).cast()
     }
 
     /// The lanes of a row, as words.
     ///
     /// # Safety
-    /// `offset` names a row of this width in the frame.
+    /// `offset` names a row of this width.
     #[inline(always)]
     pub(crate) unsafe fn read_row<B: Bits>(&self, offset: u32) -> [B; 32] {
         // SAFETY: the caller's promise.
@@ -86,7 +96,7 @@ impl Running<'_> {
     /// One lane of a row.
     ///
     /// # Safety
-    /// `offset` names a row of this width in the frame, `lane` is below 32.
+    /// `offset` names a row of this width, `lane` is below 32.
     #[inline(always)]
     pub(crate) unsafe fn read_lane<B: Bits>(&self, offset: u32, lane: usize) -> B {
         // SAFETY: the caller's promise.
@@ -96,20 +106,20 @@ impl Running<'_> {
     /// Writes one lane of a row.
     ///
     /// # Safety
-    /// As for [`Running::read_lane`].
+    /// As for [`Running::read_lane`]; the row is one of the frame.
     #[inline(always)]
     pub(crate) unsafe fn write_lane<B: Bits>(&mut self, offset: u32, lane: usize, value: B) {
         // SAFETY: the caller's promise.
-        unsafe { self.row::<B>(offset).add(lane).write(value) };
+        unsafe { self.result::<B>(offset).add(lane).write(value) };
     }
 
     /// Writes the active lanes of a row.
     ///
     /// # Safety
-    /// As for [`Running::read_row`].
+    /// As for [`Running::read_row`]; the row is one of the frame.
     #[inline(always)]
     pub(crate) unsafe fn write_row<B: Bits>(&mut self, offset: u32, values: &[B; 32]) {
-        let row = self.row::<B>(offset).cast::<[B; 32]>();
+        let row = self.result::<B>(offset).cast::<[B; 32]>();
         // SAFETY: the caller's promise.
         unsafe {
             if self.mask == u32::MAX {

@@ -103,7 +103,7 @@ pub(crate) unsafe fn write_chunk<D: Lane>(
     chunk: usize,
     mut result: [D::Bits; CHUNK],
 ) {
-    let d = w.row::<D::Bits>(op.d).cast::<[D::Bits; CHUNK]>();
+    let d = w.result::<D::Bits>(op.d).cast::<[D::Bits; CHUNK]>();
     // SAFETY: a row has 32 lanes, `chunk` is 0 or 1.
     unsafe {
         let d = d.add(chunk);

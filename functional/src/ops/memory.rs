@@ -348,11 +348,6 @@ fn as_pairs(b: &Binder<'_, '_>, operands: Vec<Operand>) -> Result<Vec<u32>, Bind
     Ok(rows)
 }
 
-fn spins(i: &Instruction) -> bool {
-    i.modifiers()
-        .any(|m| matches!(m, Modifier::Volatile | Modifier::Relaxed | Modifier::Acquire | Modifier::Mmio))
-}
-
 fn note_spin(w: &mut Running<'_>, _: &Op) -> Flow {
     w.may_spin();
     control::uncounted(w)
@@ -361,7 +356,7 @@ fn note_spin(w: &mut Running<'_>, _: &Op) -> Flow {
 /// `ld`.
 pub fn ld(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let ty = b.last_type(i)?;
-    if spins(i) {
+    if i.is_ordered() {
         let op = b.op(note_spin);
         b.push(op);
     }
@@ -379,7 +374,7 @@ pub fn ld(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         element = ty;
     }
     let place = place(b, i, &i.operands[1])?;
-    if spins(i) && !i.has(Modifier::Cta) && targets.len() <= VECTOR {
+    if i.is_ordered() && !i.has(Modifier::Cta) && targets.len() <= VECTOR {
         let wide = targets.iter().any(|(bits, _)| *bits > 32);
         b.note_deferral(Deferral { in_shared: false, sources: 0, results: targets.len() as u8, wide });
     }

@@ -12,6 +12,7 @@ pub(super) fn fingerprint(program: &Program) -> u64 {
     let mut hasher = FxHasher::default();
     program.code.len().hash(&mut hasher);
     program.code.iter().for_each(|op| add_op(op, &mut hasher));
+    program.constants.rows().iter().for_each(|row| row.0.hash(&mut hasher));
     program.functions.len().hash(&mut hasher);
     program.functions.iter().for_each(|function| add_function(function, &mut hasher));
     for CallSite { function, arguments, results } in &program.call_sites {
@@ -36,9 +37,7 @@ fn add_function(function: &BoundFunction, hasher: &mut FxHasher) {
     function.name.hash(hasher);
     (function.entry, function.end, function.local_bytes).hash(hasher);
     let layout = &function.layout;
-    (layout.predicate_rows, layout.register_rows).hash(hasher);
-    layout.scratch_rows.hash(hasher);
-    layout.tail.iter().for_each(|row| row.0.hash(hasher));
+    (layout.predicate_rows, layout.register_rows, layout.scratch_rows).hash(hasher);
     function.specials.iter().for_each(|&(register, row)| (register as u32, row).hash(hasher));
     add_places(&function.parameters, hasher);
     add_places(&function.returns, hasher);

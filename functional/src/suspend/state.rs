@@ -107,7 +107,7 @@ impl SuspendedLaunch {
     ) -> Result<SuspendedLaunch, MemoryError> {
         let grid = &prepared.grid;
         let started = rest.started.iter().map(|cluster| {
-            let (saved, twice) = cluster.save(grid, Between::Turns);
+            let (saved, twice) = cluster.save(Between::Turns);
             executed -= twice;
             saved
         });

@@ -21,8 +21,8 @@ pub(crate) struct SavedSm {
 
 impl SavedSm {
     /// What an SM has, if it has anything.
-    pub(super) fn of(grid: &Grid<'_>, sm: u32, resident: &mut Resident) -> Option<SavedSm> {
-        let ctas: Vec<_> = resident.ctas.iter_mut().map(|cta| cta.save(grid)).collect();
+    pub(super) fn of(sm: u32, resident: &mut Resident) -> Option<SavedSm> {
+        let ctas: Vec<_> = resident.ctas.iter_mut().map(SteppedCluster::save).collect();
         let deferred = resident.deferred.save();
         ctas.iter().any(Option::is_some).then_some(SavedSm { sm, ctas, deferred })
     }

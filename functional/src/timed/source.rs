@@ -101,7 +101,7 @@ impl<'g> LiveKernel<'g> {
         for (&sm, kept) in self.kept.lock().iter_mut() {
             match kept {
                 Kept::Taken => return Err(Refusal::Executing),
-                Kept::Here(resident) => sms.extend(SavedSm::of(grid, sm, resident)),
+                Kept::Here(resident) => sms.extend(SavedSm::of(sm, resident)),
             }
         }
         let saved = SuspendedLaunch::timed(self.prepared, self.begun, sms)

@@ -2,7 +2,8 @@
 
 use super::flow::{Block, BlockId, ControlFlow};
 use super::registers::{reads, writes};
-use crate::ir::{Function, RegisterId};
+use super::written::Written;
+use crate::ir::{Function, Instruction, RegisterId};
 use crate::isa::ScalarType;
 
 /// Live registers at the borders of blocks, and the largest need.
@@ -47,9 +48,9 @@ impl Bits {
 
 /// What a block does to the passed registers.
 struct Transfer {
-    /// Read before any unguarded write.
+    /// Read by lanes for which the block has not written them.
     wanted: Bits,
-    /// Written without guard.
+    /// Written for all lanes.
     written: Bits,
 }
 
@@ -67,8 +68,9 @@ impl Liveness {
     /// Analyses a function.
     pub fn of(function: &Function, flow: &ControlFlow) -> Liveness {
         let (passed, number) = passed_registers(function, flow);
-        let transfers: Vec<Transfer> =
-            flow.blocks().iter().map(|block| transfer(function, block, &number, passed.len())).collect();
+        let mut written = Written::new(function);
+        let mut transfer = |block| transfer(function, block, &number, passed.len(), &mut written);
+        let transfers: Vec<Transfer> = flow.blocks().iter().map(&mut transfer).collect();
         let empty = || vec![Bits::new(passed.len()); flow.blocks().len()];
         let mut liveness = Liveness { live_in: empty(), live_out: empty(), passed, maximum: 0 };
         liveness.solve(flow, &transfers);
@@ -110,9 +112,7 @@ impl Liveness {
             self.members(&self.live_out[block]).collect();
         let mut now: u32 = live.iter().map(|register| size(*register)).sum();
         let mut most = now;
-        let range = &flow.blocks()[block];
-        let code = function.instructions.get(range.start.0 as usize..range.end.0 as usize).unwrap_or(&[]);
-        for instruction in code.iter().rev() {
+        for instruction in code(function, &flow.blocks()[block]).iter().rev() {
             let written = writes(instruction);
             // A result takes its place even if nothing reads it.
             let unread: u32 = written.iter().filter(|r| !live.contains(r)).map(|r| size(*r)).sum();
@@ -156,44 +156,56 @@ impl Liveness {
 
 /// Registers that some block reads before it writes them, and for each register its number among these.
 fn passed_registers(function: &Function, flow: &ControlFlow) -> (Vec<RegisterId>, Vec<usize>) {
-    // The block (from 1) in which a register was last written without guard.
-    let mut written_in = vec![0usize; function.registers.len()];
+    let mut written = Written::new(function);
     let mut number = vec![LOCAL; function.registers.len()];
     let mut passed = Vec::new();
-    for (position, block) in flow.blocks().iter().enumerate() {
-        let code = function.instructions.get(block.start.0 as usize..block.end.0 as usize).unwrap_or(&[]);
-        for instruction in code {
+    for block in flow.blocks() {
+        written.begin_block();
+        for instruction in code(function, block) {
             for register in reads(instruction) {
-                let index = register.0 as usize;
-                if written_in.get(index).is_some_and(|block| *block != position + 1) && number[index] == LOCAL
+                if let Some(number) = number.get_mut(register.0 as usize)
+                    && *number == LOCAL
+                    && !written.covers(register, instruction.guard)
                 {
-                    number[index] = passed.len();
+                    *number = passed.len();
                     passed.push(register);
                 }
             }
-            for register in writes(instruction).iter().filter(|_| instruction.guard.is_none()) {
-                if let Some(block) = written_in.get_mut(register.0 as usize) {
-                    *block = position + 1;
-                }
-            }
+            written.note(instruction);
         }
     }
     (passed, number)
 }
 
-fn transfer(function: &Function, block: &Block, number: &[usize], passed: usize) -> Transfer {
+fn code<'f>(function: &'f Function, block: &Block) -> &'f [Instruction] {
+    function.instructions.get(block.start.0 as usize..block.end.0 as usize).unwrap_or(&[])
+}
+
+/// What a block does; nothing of others is in `written`.
+fn transfer(
+    function: &Function,
+    block: &Block,
+    number: &[usize],
+    passed: usize,
+    written: &mut Written,
+) -> Transfer {
     let mut transfer = Transfer { wanted: Bits::new(passed), written: Bits::new(passed) };
-    let code = function.instructions.get(block.start.0 as usize..block.end.0 as usize).unwrap_or(&[]);
-    let numbered =
+    let bit_of =
         |register: RegisterId| number.get(register.0 as usize).copied().filter(|number| *number != LOCAL);
-    for instruction in code {
-        for bit in reads(instruction).into_iter().filter_map(numbered) {
-            if !transfer.written.has(bit) {
+    written.begin_block();
+    for instruction in code(function, block) {
+        for register in reads(instruction) {
+            if let Some(bit) = bit_of(register)
+                && !written.covers(register, instruction.guard)
+            {
                 transfer.wanted.set(bit);
             }
         }
-        if instruction.guard.is_none() {
-            for bit in writes(instruction).into_iter().filter_map(numbered) {
+        written.note(instruction);
+        for register in writes(instruction) {
+            if let Some(bit) = bit_of(register)
+                && written.is_whole(register)
+            {
                 transfer.written.set(bit);
             }
         }
@@ -248,6 +260,14 @@ mod tests {
              st.global.u64 [%rd1], %rd2; st.global.u32 [%rd1], %r1; ret;",
         );
         assert_eq!(liveness.maximum_live(), 5);
+    }
+
+    #[test]
+    fn what_is_written_and_read_under_one_guard_lives_there_alone() {
+        let (function, _, liveness) = analysed(
+            "bra N; N: @%p1 mov.u32 %r1, 2; @%p1 add.u32 %r1, %r1, 1; @%p1 st.global.u32 [%rd1], %r1; bra M; M: ret;",
+        );
+        assert_eq!(names(&function, liveness.live_in(BlockId(0))), ["%p1", "%rd1"]);
     }
 
     #[test]

@@ -80,12 +80,6 @@ fn registers_of_vectors(function: &Function, i: &Instruction) -> u32 {
 /// Through which caches it goes.
 pub(super) fn cache(i: &Instruction) -> CacheOperator {
     let beyond_cta = i.modifiers().any(|m| matches!(m, Modifier::Gpu | Modifier::Sys | Modifier::Cluster));
-    let ordered = i.modifiers().any(|m| {
-        matches!(
-            m,
-            Modifier::Relaxed | Modifier::Acquire | Modifier::Release | Modifier::Volatile | Modifier::Mmio
-        )
-    });
     let is_volatile = i.has(Modifier::Volatile) || i.has(Modifier::Mmio);
     let of = |modifier| match modifier {
         Modifier::Cg => Some(CacheOperator::GlobalOnly),
@@ -93,7 +87,7 @@ pub(super) fn cache(i: &Instruction) -> CacheOperator {
         Modifier::Cv | Modifier::Wt => Some(CacheOperator::Coherent),
         _ => None,
     };
-    if is_volatile || (ordered && beyond_cta) {
+    if is_volatile || (i.is_ordered() && beyond_cta) {
         return CacheOperator::Coherent;
     }
     if let Some(operator) = i.modifiers().find_map(of) {

@@ -90,20 +90,27 @@ struct Candidate {
     bank: u8,
 }
 
-/// The bank of the oldest of those that may be commanded at a cycle.
-fn oldest_ready(candidates: impl Iterator<Item = Candidate>, cycle: u64) -> Option<u8> {
-    let (mut oldest, mut found) = (u64::MAX, u8::MAX);
-    for Candidate { from, age, bank } in candidates {
-        if from <= cycle && age < oldest {
-            (oldest, found) = (age, bank);
-        }
-    }
-    (oldest != u64::MAX).then_some(found)
+/// What is found among banks' accesses at a cycle.
+#[derive(Clone, Copy)]
+struct Found {
+    /// The bank of the oldest that may be commanded.
+    ready: Option<u8>,
+    /// From when on the first of the others may.
+    later: u64,
 }
 
-/// When the first of them may be commanded.
-fn earliest(candidates: impl Iterator<Item = Candidate>) -> u64 {
-    candidates.fold(u64::MAX, |earliest, candidate| earliest.min(candidate.from))
+/// Looks through accesses of banks at a cycle.
+#[inline(always)]
+fn find(candidates: impl Iterator<Item = Candidate>, cycle: u64) -> Found {
+    let (mut oldest, mut ready, mut later) = (u64::MAX, None, u64::MAX);
+    for Candidate { from, age, bank } in candidates {
+        if from > cycle {
+            later = later.min(from);
+        } else if age < oldest {
+            (oldest, ready) = (age, Some(bank));
+        }
+    }
+    Found { ready, later }
 }
 
 impl Channel {
@@ -234,11 +241,11 @@ impl Channel {
 
     /// The first cycle from `cycle` on in which this part may command.
     fn in_slot(&self, spec: &DramSpec, cycle: u64) -> u64 {
-        let parts = u64::from(spec.pseudo_channels);
-        if parts == 1 {
-            return cycle;
+        let (parts, slot) = (u64::from(spec.pseudo_channels), u64::from(self.slot));
+        if parts.is_power_of_two() {
+            return cycle + (slot.wrapping_sub(cycle) & (parts - 1));
         }
-        cycle + (u64::from(self.slot) + parts - cycle % parts) % parts
+        cycle + (slot + parts - cycle % parts) % parts
     }
 
     fn count_until(&mut self, cycle: u64) {
@@ -268,24 +275,25 @@ impl Channel {
             Queues::Apart => self.columns[queue as usize] <= cycle,
             Queues::One => self.columns.iter().any(|free| *free <= cycle),
         };
-        let ready = if bus_is_free { oldest_ready(self.columns(columns, queue), cycle) } else { None };
+        let found = bus_is_free.then(|| find(self.columns(columns, queue), cycle));
+        let ready = found.and_then(|found| found.ready);
         let mut commanded = ready.is_some();
         let completed = ready.and_then(|bank| self.column(spec, timing, cycle, bank, queue));
         let mut later = u64::MAX;
         if spec.dual_command_bus || !commanded {
             later = self.refresh_step(spec, timing, cycle, &mut commanded);
             if later > cycle {
-                let rows = self.row_banks(spec, queue, limit);
-                if let Some(bank) = oldest_ready(self.rows(rows, queue), cycle) {
+                let rows = find(self.rows(self.row_banks(spec, queue, limit), queue), cycle);
+                if let Some(bank) = rows.ready {
                     self.change_row(spec, cycle, bank, queue);
                     commanded = true;
-                } else if !commanded {
-                    later = later.min(earliest(self.rows(rows, queue)));
                 }
+                later = later.min(rows.later);
             }
         }
         if !commanded {
-            later = later.min(earliest(self.columns(columns, queue)));
+            let columns = found.unwrap_or_else(|| find(self.columns(columns, queue), cycle));
+            later = later.min(columns.later);
         }
         self.next = match (self.is_idle(), commanded) {
             (true, _) => u64::MAX,

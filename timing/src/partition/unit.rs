@@ -1,5 +1,7 @@
 //! A partition at work: a channel's slices and the channel.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
@@ -19,6 +21,18 @@ pub struct Clocks {
     pub dram: Clock,
     /// Gaps between DRAM commands.
     pub timing: Timing,
+}
+
+/// What of a partition shares nothing with the rest of it: a slice with a channel of its own (`ONE`), or all.
+#[derive(Debug, Clone, Copy)]
+struct Part<const ONE: bool>(usize);
+
+impl<const ONE: bool> Part<ONE> {
+    /// The numbers of its slices, or channels, of so many.
+    #[inline(always)]
+    fn range(self, count: usize) -> Range<usize> {
+        if ONE { self.0..self.0 + 1 } else { 0..count }
+    }
 }
 
 /// A channel (its pseudo-channels) with its slices.
@@ -109,7 +123,7 @@ impl Partition {
 
     /// Where the requests of a slice are; the partition is that of a channel.
     pub fn whereabouts(&self, gpu: &GpuSpec, channel: u32, slice: usize) -> Vec<Located> {
-        let part = self.part(slice);
+        let part = self.channel_of(slice);
         self.slices[slice].whereabouts(|slot, sector| SectorRead::Channel {
             channel: self.channel_name(channel, part),
             bank: self.channels[part].bank_queue(&gpu.dram, slice as u8, slot, sector),
@@ -188,8 +202,7 @@ impl Partition {
 
     /// The core cycle of the next thing to do; `u64::MAX` for nothing.
     pub fn next_event(&self) -> u64 {
-        let earliest = |next: u64, wake: &u64| next.min(*wake);
-        self.channel_wakes.iter().fold(self.slice_wakes.iter().fold(u64::MAX, earliest), earliest)
+        self.next_event_of(Part::<false>(0))
     }
 
     // Called for each request several times over: a call costs as much as what it does.
@@ -209,30 +222,62 @@ impl Partition {
         self.slices.iter().all(Slice::is_idle) && self.channels.iter().all(Channel::is_idle)
     }
 
-    /// Runs to a core cycle.
+    /// Runs to a core cycle: the parts that share nothing one after the other.
     pub fn run(&mut self, gpu: &GpuSpec, clocks: &Clocks, until: u64, out: &mut Outbox) {
-        let mut now = self.now.max(self.next_event());
-        while now < until {
-            // Accesses move on only after a slice has asked for the first, or a channel has done one.
-            let asked = self.run_slices(gpu, clocks, now, out);
-            if asked || self.channel_wakes.iter().any(|wake| *wake <= now) {
-                let after = clocks.dram.from_core(now + 1);
-                if asked {
-                    self.take_misses(gpu, clocks, after);
-                }
-                if self.run_channels(gpu, clocks, now, after) {
-                    self.take_misses(gpu, clocks, after);
-                }
-            }
-            now = self.next_event().max(now + 1);
+        let (slices, channels) = (self.slices.len(), self.channels.len());
+        if slices == channels {
+            (0..channels).for_each(|part| self.run_part(gpu, clocks, until, Part::<true>(part), out));
+        } else {
+            self.run_part(gpu, clocks, until, Part::<false>(0), out);
         }
         self.now = self.now.max(until);
     }
 
+    fn run_part<const ONE: bool>(
+        &mut self,
+        gpu: &GpuSpec,
+        clocks: &Clocks,
+        until: u64,
+        part: Part<ONE>,
+        out: &mut Outbox,
+    ) {
+        let mut now = self.now.max(self.next_event_of(part));
+        while now < until {
+            // Accesses move on only after a slice has asked for the first, or a channel has done one.
+            let asked = self.run_slices(gpu, clocks, now, part, out);
+            if asked || part.range(self.channels.len()).any(|channel| self.channel_wakes[channel] <= now) {
+                let after = clocks.dram.from_core(now + 1);
+                if asked {
+                    self.take_misses(gpu, clocks, after, part);
+                }
+                if self.run_channels(gpu, clocks, now, after, part) {
+                    self.take_misses(gpu, clocks, after, part);
+                }
+            }
+            now = self.next_event_of(part).max(now + 1);
+        }
+    }
+
+    /// The core cycle of a part's next thing to do; `u64::MAX` for nothing.
+    #[inline(always)]
+    fn next_event_of<const ONE: bool>(&self, part: Part<ONE>) -> u64 {
+        let of_slices = part.range(self.slices.len()).map(|slice| self.slice_wakes[slice]);
+        let of_channels = part.range(self.channels.len()).map(|channel| self.channel_wakes[channel]);
+        of_slices.chain(of_channels).fold(u64::MAX, u64::min)
+    }
+
     /// All L2 cycles that start in a core cycle, or are late; whether a slice has asked for its first access to DRAM.
-    fn run_slices(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64, out: &mut Outbox) -> bool {
+    #[inline(always)]
+    fn run_slices<const ONE: bool>(
+        &mut self,
+        gpu: &GpuSpec,
+        clocks: &Clocks,
+        now: u64,
+        part: Part<ONE>,
+        out: &mut Outbox,
+    ) -> bool {
         let mut asked = false;
-        for number in 0..self.slices.len() {
+        for number in part.range(self.slices.len()) {
             if self.slice_wakes[number] > now {
                 continue;
             }
@@ -248,11 +293,19 @@ impl Partition {
         asked
     }
 
-    /// The same for the channel's cycles before `end`; data that comes is on its way to its slice. Whether it has room for
+    /// The same for the channels' cycles before `end`; data that comes is on its way to its slice. Whether one has room for
     /// more accesses than before.
-    fn run_channels(&mut self, gpu: &GpuSpec, clocks: &Clocks, now: u64, end: u64) -> bool {
+    #[inline(always)]
+    fn run_channels<const ONE: bool>(
+        &mut self,
+        gpu: &GpuSpec,
+        clocks: &Clocks,
+        now: u64,
+        end: u64,
+        part: Part<ONE>,
+    ) -> bool {
         let mut has_more_room = false;
-        for number in 0..self.channels.len() {
+        for number in part.range(self.channels.len()) {
             if self.channel_wakes[number] > now {
                 continue;
             }
@@ -262,6 +315,7 @@ impl Partition {
                 let cycle = self.channels[number].next_event().max(start);
                 if let Some(read) = self.channels[number].step(&gpu.dram, &clocks.timing, cycle) {
                     self.fill(gpu, clocks, &read);
+                    self.slice_changed(clocks, usize::from(read.slice));
                 }
             }
             has_more_room |= self.channels[number].queued() != queued;
@@ -272,32 +326,51 @@ impl Partition {
 
     /// A sector that a channel has read is on its way to its slice.
     fn fill(&mut self, gpu: &GpuSpec, clocks: &Clocks, read: &Completed) {
-        let slice = usize::from(read.slice);
         let arrival = clocks.dram.to_core(read.cycle) + u64::from(gpu.dram.latency);
-        self.slices[slice].fill(clocks.l2, arrival, read.slot, read.sector);
-        self.slice_changed(clocks, slice);
+        self.slices[usize::from(read.slice)].fill(clocks.l2, arrival, read.slot, read.sector);
     }
 
-    /// Accesses of slices go to the channel as long as it has room, one of each slice in turn, at a cycle of its clock.
-    fn take_misses(&mut self, gpu: &GpuSpec, clocks: &Clocks, cycle: u64) {
-        while let Some(slice) = self.next_to_take(gpu) {
+    /// Accesses of slices go to their channels as long as these have room, one of each slice in turn, at a cycle of the
+    /// channels' clock.
+    #[inline(always)]
+    fn take_misses<const ONE: bool>(&mut self, gpu: &GpuSpec, clocks: &Clocks, cycle: u64, part: Part<ONE>) {
+        if let Some(slice) = self.next_to_take(gpu, part) {
+            self.take_misses_from(gpu, clocks, cycle, part, slice);
+        }
+    }
+
+    #[inline(never)]
+    fn take_misses_from<const ONE: bool>(
+        &mut self,
+        gpu: &GpuSpec,
+        clocks: &Clocks,
+        cycle: u64,
+        part: Part<ONE>,
+        first: usize,
+    ) {
+        let mut next = Some(first);
+        while let Some(slice) = next {
             self.first = self.after(slice);
             self.take_miss(gpu, clocks, cycle, slice);
+            next = self.next_to_take(gpu, part);
         }
+        part.range(self.slices.len()).for_each(|slice| self.slice_changed(clocks, slice));
+        part.range(self.channels.len()).for_each(|channel| self.channel_changed(clocks, channel));
     }
 
     /// The next slice whose access its channel has room for.
-    fn next_to_take(&self, gpu: &GpuSpec) -> Option<usize> {
-        let mut slice = self.first;
-        for _ in 0..self.slices.len() {
-            if let Some(access) = self.slices[slice].next_miss()
-                && self.channels[self.part(slice)].has_room(&gpu.dram, access.write)
-            {
-                return Some(slice);
-            }
-            slice = self.after(slice);
+    #[inline(always)]
+    fn next_to_take<const ONE: bool>(&self, gpu: &GpuSpec, part: Part<ONE>) -> Option<usize> {
+        let is_next = |slice: &usize| {
+            let channel = &self.channels[self.channel_of(*slice)];
+            self.slices[*slice].next_miss().is_some_and(|access| channel.has_room(&gpu.dram, access.write))
+        };
+        if ONE {
+            return Some(part.0).filter(is_next);
         }
-        None
+        let slices = part.range(self.slices.len());
+        let first = self.first.clamp(slices.start, slices.end);
+        (first..slices.end).find(is_next).or_else(|| (slices.start..first).find(is_next))
     }
 
     /// The slice whose turn is after that of another.
@@ -305,14 +378,19 @@ impl Partition {
         if slice + 1 < self.slices.len() { slice + 1 } else { 0 }
     }
 
-    /// The part of the channel that a slice's memory is in.
-    fn part(&self, slice: usize) -> usize {
-        if self.channels.len() == 1 { 0 } else { slice % self.channels.len() }
+    /// The channel that a slice's memory is in.
+    #[inline(always)]
+    fn channel_of(&self, slice: usize) -> usize {
+        match self.channels.len() {
+            1 => 0,
+            channels if slice < channels => slice,
+            channels => slice % channels,
+        }
     }
 
+    #[inline(always)]
     fn take_miss(&mut self, gpu: &GpuSpec, clocks: &Clocks, cycle: u64, slice: usize) {
         let Some(access) = self.slices[slice].take_miss(&gpu.l2) else { return };
-        let number = self.part(slice);
         let cell = match self.cells[slice] {
             // A line is in one row.
             Some((line, cell)) if line == access.line => cell,
@@ -327,11 +405,9 @@ impl Partition {
         let cell = Cell { column: cell.column + u16::from(access.sector), ..cell };
         let (write, slot, sector) = (access.write, access.slot, access.sector);
         let incoming = Incoming { cell, write, slice: slice as u8, slot, sector };
-        let forwarded = self.channels[number].accept(&gpu.dram, &clocks.timing, cycle, incoming);
-        self.channel_changed(clocks, number);
-        match forwarded {
-            Some(read) => self.fill(gpu, clocks, &read),
-            None => self.slice_changed(clocks, slice),
+        let channel = self.channel_of(slice);
+        if let Some(read) = self.channels[channel].accept(&gpu.dram, &clocks.timing, cycle, incoming) {
+            self.fill(gpu, clocks, &read);
         }
     }
 }

@@ -55,12 +55,12 @@ impl SavedCluster {
 
 impl Cluster {
     /// The cluster as data, none of its warps running; and what is counted twice when it goes on.
-    pub(crate) fn save(&self, grid: &Grid, between: Between) -> (SavedCluster, Executed) {
+    pub(crate) fn save(&self, between: Between) -> (SavedCluster, Executed) {
         let mut twice = Executed::default();
         let saved = SavedCluster {
             index: self.index,
             barrier: self.state.barrier,
-            ctas: self.ctas.iter().map(|cta| cta.save(grid, between, &mut twice)).collect(),
+            ctas: self.ctas.iter().map(|cta| cta.save(between, &mut twice)).collect(),
             shared: SparseWords::of(&self.shared),
         };
         (saved, twice)

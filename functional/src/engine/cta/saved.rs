@@ -61,10 +61,10 @@ fn local_words(bytes: u32) -> usize {
 
 impl Cta {
     /// The CTA as data. What is counted twice when it goes on is added to `twice`.
-    pub(crate) fn save(&self, grid: &Grid, between: Between, twice: &mut Executed) -> SavedCta {
+    pub(crate) fn save(&self, between: Between, twice: &mut Executed) -> SavedCta {
         let words = local_words(self.local_bytes) * 32;
         let warps = self.warps.iter().map(|warp| {
-            let (lanes, counted) = warp.divergence.save(&grid.program, between);
+            let (lanes, counted) = warp.divergence.save(between);
             *twice += counted;
             SavedWarp { lanes, local: SparseWords::of(&warp.local[..words]), fuel: warp.fuel }
         });

@@ -52,7 +52,7 @@ impl Divergence {
 
     /// The lanes as data; none of them runs. Lanes that come anew to a warp-wide op when they go on are counted twice: that
     /// much more.
-    pub(crate) fn save(&self, program: &Program, between: Between) -> (SavedLanes, Executed) {
+    pub(crate) fn save(&self, between: Between) -> (SavedLanes, Executed) {
         let mut twice = Executed::default();
         let fragments = self.queue.iter().map(|&fragment| match fragment.wait {
             Wait::Lanes { here, .. } if between == Between::Turns => {
@@ -65,7 +65,7 @@ impl Divergence {
         let saved = SavedLanes {
             fragments: fragments.collect(),
             joins: self.joins.clone(),
-            frames: self.frames.save(program),
+            frames: self.frames.save(),
             live: self.live,
             cluster_parity: self.cluster_parity,
             stack: self.stack,

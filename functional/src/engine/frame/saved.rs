@@ -1,4 +1,4 @@
-//! A frame as data: what ops can have written. Constants and special registers are the program's and the launch's.
+//! A frame as data. Special registers are the launch's.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,33 +15,25 @@ pub(crate) struct SavedFrame {
     pub(crate) call: u32,
     /// Where the activation's variables begin in a lane's local memory.
     pub(crate) local_base: u32,
-    /// Rows of predicates, of registers, and those that ops have for themselves.
+    /// All rows.
     words: Vec<u32>,
-}
-
-impl FrameLayout {
-    /// Numbers of the rows that ops write.
-    fn written_rows(&self) -> impl Iterator<Item = usize> {
-        let registers = self.predicate_rows + self.register_rows;
-        (0..registers).chain(self.scratch_rows.iter().map(move |row| registers + row))
-    }
 }
 
 impl SavedFrame {
     /// Has it as many rows as such a frame?
     pub(crate) fn fits(&self, layout: &FrameLayout) -> bool {
-        self.words.len() == layout.written_rows().count() * 32
+        self.words.len() == layout.rows() * 32
     }
 }
 
 impl Frame {
     /// The frame as data.
-    fn save(&self, layout: &FrameLayout) -> SavedFrame {
+    fn save(&self) -> SavedFrame {
         SavedFrame {
             function: self.function,
             call: self.call,
             local_base: self.local_base,
-            words: layout.written_rows().flat_map(|row| self.rows[row].0).collect(),
+            words: self.rows.iter().flat_map(|row| row.0).collect(),
         }
     }
 
@@ -50,8 +42,8 @@ impl Frame {
     fn restore(saved: &SavedFrame, layout: &FrameLayout, (site, caller): (u32, u32)) -> Frame {
         let mut frame = Frame::new(layout, saved.function, saved.local_base).called_from(site, caller);
         frame.call = saved.call;
-        for (row, words) in layout.written_rows().zip(saved.words.chunks_exact(32)) {
-            frame.rows[row] = Row(std::array::from_fn(|lane| words[lane]));
+        for (row, words) in frame.rows.iter_mut().zip(saved.words.chunks_exact(32)) {
+            *row = Row(std::array::from_fn(|lane| words[lane]));
         }
         frame.rows[0].0[PREDICATE_TRUE as usize] = u32::MAX;
         frame
@@ -60,9 +52,8 @@ impl Frame {
 
 impl Frames {
     /// The frames as data.
-    pub(crate) fn save(&self, program: &Program) -> Vec<Option<SavedFrame>> {
-        let save = |frame: &Frame| frame.save(&program.functions[frame.function as usize].layout);
-        self.slots.iter().map(|slot| slot.as_ref().map(save)).collect()
+    pub(crate) fn save(&self) -> Vec<Option<SavedFrame>> {
+        self.slots.iter().map(|slot| slot.as_ref().map(Frame::save)).collect()
     }
 
     /// Frames of functions of the program, whose rows they have. `caller` gives call site and caller's frame of a call's

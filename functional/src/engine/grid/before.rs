@@ -68,7 +68,7 @@ impl Turns<'_> {
     /// A number that tells the state of all that are under way from others.
     fn state(&self) -> u64 {
         let mut hasher = FxHasher::default();
-        self.under_way.iter().for_each(|cluster| cluster.save(self.grid, Between::Turns).0.hash(&mut hasher));
+        self.under_way.iter().for_each(|cluster| cluster.save(Between::Turns).0.hash(&mut hasher));
         hasher.finish()
     }
 }

@@ -199,10 +199,9 @@ impl Pending {
         let first = (at / u32::ROW) as usize;
         // SAFETY: the binder has given a row of this width; it starts where rows start.
         unsafe {
-            self.rows[first] = w.frame.wrapping_add(row as usize).cast::<Row>().read();
+            self.rows[first] = w.row::<u32>(row).cast::<Row>().read();
             if wide {
-                let second = w.frame.wrapping_add((row + u32::ROW) as usize);
-                self.rows[first + 1] = second.cast::<Row>().read();
+                self.rows[first + 1] = w.row::<u32>(row + u32::ROW).cast::<Row>().read();
             }
         }
     }

@@ -7,7 +7,7 @@ use super::{Step, SteppedCluster};
 /// Words of what a warp has executed ahead that are told of in a turn.
 const SOON: usize = 16;
 
-/// Rows of a frame beyond which more would be read than is used.
+/// Rows of registers beyond which more would be read than is used.
 const MOST_ROWS: usize = 128;
 
 impl SteppedCluster {
@@ -23,10 +23,12 @@ impl SteppedCluster {
 }
 
 impl Step<'_, '_> {
-    /// Many instructions of the warp are going to be executed: they use most of its frame.
+    /// Many instructions of the warp are going to be executed: they use most of its registers.
     pub(super) fn foresee_frame(&self) {
         let divergence = &self.w.divergence;
-        let rows = divergence.frames.get(divergence.frame).rows();
-        read_all(&rows[..rows.len().min(MOST_ROWS)]);
+        let frame = divergence.frames.get(divergence.frame);
+        let layout = &self.w.grid.program.functions[frame.function as usize].layout;
+        let rows = layout.predicate_rows + layout.register_rows;
+        read_all(&frame.rows()[..rows.min(MOST_ROWS)]);
     }
 }

@@ -82,14 +82,14 @@ impl SavedSteps {
 
 impl SteppedCluster {
     /// The cluster as data, if anything of it is still under way.
-    pub(crate) fn save(&mut self, grid: &Grid) -> Option<SavedSteps> {
+    pub(crate) fn save(&mut self) -> Option<SavedSteps> {
         let simulated = self.cluster.ctas.first()?.state.simulated.as_ref();
         let (residence, now) = simulated.map(|simulated| (simulated.residence, simulated.now))?;
         if self.is_finished() && self.warps.iter().all(SteppedWarp::has_nothing_left) {
             return None;
         }
         self.park();
-        let (cluster, _) = self.cluster.save(grid, Between::Steps);
+        let (cluster, _) = self.cluster.save(Between::Steps);
         self.take_up();
         let step = |warp: &SteppedWarp| SavedStep {
             ready: warp.ready,

@@ -1,0 +1,68 @@
+//! Constants of a program: rows with the same value in all lanes, which all warps read where they lie once.
+
+use super::frame::Row;
+
+/// The offset of an operand names one of these rows, and not one of the frame.
+const CONSTANT: u32 = 1 << 31;
+
+/// The constants of a program.
+#[derive(Debug, Clone, Default)]
+pub struct Constants {
+    rows: Vec<Row>,
+}
+
+impl Constants {
+    /// Adds a constant, of a double word in each lane if it is `wide`, and gives the offset that names it.
+    pub(crate) fn add(&mut self, bits: u64, wide: bool) -> u32 {
+        let offset = CONSTANT | size_of_val(&*self.rows) as u32;
+        if wide {
+            let halves = [bits as u32, (bits >> 32) as u32];
+            self.rows.extend([Row(std::array::from_fn(|word| halves[word % 2])); 2]);
+        } else {
+            self.rows.push(Row([bits as u32; 32]));
+        }
+        offset
+    }
+
+    /// All rows.
+    pub(crate) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// What offsets of constants count from.
+    #[inline(always)]
+    pub(crate) fn base(&self) -> *const u8 {
+        self.rows.as_ptr().cast::<u8>().wrapping_sub(CONSTANT as usize)
+    }
+}
+
+/// Whether an offset names a constant.
+#[inline(always)]
+pub(crate) fn names_constant(offset: u32) -> bool {
+    offset & CONSTANT != 0
+}
+
+/// Where the row at an offset begins: of the frame that begins at a place, or of constants whose offsets count from a base.
+#[inline(always)]
+pub(crate) fn row_at(frame: *mut u8, constants: *const u8, offset: u32) -> *mut u8 {
+    let base = if names_constant(offset) { constants.cast_mut() } else { frame };
+    base.wrapping_add(offset as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_names_a_row_of_the_frame_or_a_constant() {
+        let mut constants = Constants::default();
+        let (word, wide, last) =
+            (constants.add(7, false), constants.add(5 << 32 | 6, true), constants.add(8, false));
+        let mut frame = [Row([1; 32]), Row([2; 32])];
+        let frame = frame.as_mut_ptr().cast::<u8>();
+        // SAFETY: rows of the frame and of the constants.
+        let read = |offset| unsafe { row_at(frame, constants.base(), offset).cast::<[u32; 2]>().read() };
+        assert_eq!([0, 128].map(read), [[1; 2], [2; 2]]);
+        assert_eq!([word, wide, wide + 128, last].map(read), [[7; 2], [6, 5], [6, 5], [8; 2]]);
+    }
+}

@@ -1,0 +1,137 @@
+//! What is executed before it is issued, and what is not: a load finds what memory held when it was executed.
+
+use functional::launch::LaunchConfig;
+use functional::timed::{Identity, launch};
+use warp_stream::{
+    Execution, KernelSource, MachineInstruction, MemorySpace, Moment, Next, OperationClass, Residence,
+    SourceError, WarpSlot,
+};
+
+use crate::bench::{Bench, kernel};
+
+/// What came of a warp before each of whose instructions the number of those issued so far was written to memory.
+struct Told {
+    issued: Vec<MachineInstruction>,
+    /// What its load has found.
+    loaded: u32,
+    /// How many had been issued when its store was first there.
+    stored: Option<u32>,
+}
+
+/// Executes a warp that loads `%r5` from `[%rd4]`, and may store to `[%rd5]`.
+fn execute(body: &str) -> Told {
+    let bench = Bench::new(&kernel(&format!(
+        "add.s64 %rd4, %rd1, 256; add.s64 %rd5, %rd1, 512; mov.u32 %r6, 1; {body} st.global.u32 [%rd3], %r5; ret;"
+    )));
+    let out = bench.words(&[0; 160]);
+    let config = LaunchConfig {
+        grid: [1; 3],
+        block: [32, 1, 1],
+        parameters: out.to_le_bytes().to_vec(),
+        ..LaunchConfig::default()
+    };
+    let (mut issued, mut stored) = (Vec::new(), None);
+    let program = bench.module.kernel("test").unwrap();
+    let launched = launch(&bench.device, &program, config, Identity { launch: 1, stream: 0 }, |source| {
+        let code = &source.kernel().code.instructions;
+        let (mut warps, now) = (source.warps(0), Moment::default());
+        let (warp, mut execution) = (WarpSlot { cta: 0, warp: 0 }, Execution::default());
+        warps.start_cta(0, 0, Residence { sm: 0, first_warp: 0 })?;
+        while let Next::Instruction(position) = warps.next(warp)? {
+            let count = issued.len() as u32;
+            if bench.read(out + 512, 1) != [0] {
+                stored.get_or_insert(count);
+            }
+            bench.device.memory.write(out + 256, &count.to_le_bytes()).unwrap();
+            warps.issue(warp, now, &mut execution)?;
+            if let Some(deferred) = execution.deferred {
+                warps.perform(deferred, now)?;
+            }
+            issued.push(code[position as usize]);
+        }
+        warps.end_cta(0);
+        Ok::<(), SourceError>(())
+    });
+    assert!(launched.is_ok());
+    Told { issued, loaded: bench.read(out, 1)[0], stored }
+}
+
+impl Told {
+    /// How many had been issued before the first, or last, that is so.
+    fn before_first(&self, wanted: impl Fn(&MachineInstruction) -> bool) -> u32 {
+        self.issued.iter().position(wanted).unwrap() as u32
+    }
+
+    fn before_last(&self, wanted: impl Fn(&MachineInstruction) -> bool) -> u32 {
+        self.issued.iter().rposition(wanted).unwrap() as u32
+    }
+}
+
+fn is_global(instruction: &MachineInstruction) -> bool {
+    instruction.memory.is_some_and(|memory| memory.space == MemorySpace::Global)
+}
+
+#[test]
+fn a_plain_load_is_executed_before_it_is_issued() {
+    for load in
+        ["ld.global.u32 %r5, [%rd4];", "ld.global.nc.u32 %r5, [%rd4];", "ld.weak.global.u32 %r5, [%rd4];"]
+    {
+        let told = execute(load);
+        assert!(told.loaded < told.before_first(is_global), "{load}: {}", told.loaded);
+    }
+}
+
+#[test]
+fn a_load_that_is_ordered_or_passes_the_first_cache_is_executed_when_it_is_issued() {
+    let loads = [
+        "ld.volatile.global.u32 %r5, [%rd4];",
+        "ld.relaxed.cta.global.u32 %r5, [%rd4];",
+        "ld.relaxed.gpu.global.u32 %r5, [%rd4];",
+        "ld.acquire.gpu.global.u32 %r5, [%rd4];",
+        "ld.acquire.sys.global.u32 %r5, [%rd4];",
+        "ld.global.cg.u32 %r5, [%rd4];",
+        "ld.global.cv.u32 %r5, [%rd4];",
+        "atom.global.or.b32 %r5, [%rd4], 0;",
+        "atom.relaxed.gpu.global.cas.b32 %r5, [%rd4], 99, 99;",
+    ];
+    for load in loads {
+        let told = execute(load);
+        assert_eq!(told.loaded, told.before_first(is_global), "{load}");
+    }
+}
+
+#[test]
+fn a_load_behind_what_waits_for_others_is_executed_after_that_is_issued() {
+    let meetings = [
+        ("membar.gl;", OperationClass::Fence),
+        ("fence.acq_rel.gpu;", OperationClass::Fence),
+        ("bar.sync 0;", OperationClass::Barrier),
+        ("bar.warp.sync -1;", OperationClass::WarpBarrier),
+        ("mov.u32 %r7, %clock; st.global.u32 [%rd5], %r7;", OperationClass::SpecialRegister),
+    ];
+    for (meeting, class) in meetings {
+        let told = execute(&format!("{meeting} ld.global.u32 %r5, [%rd4];"));
+        let before = told.before_last(|instruction| instruction.class == class);
+        assert!(
+            told.loaded >= before,
+            "{meeting} was issued after {before}, and the load found {}",
+            told.loaded
+        );
+    }
+}
+
+#[test]
+fn a_store_that_is_ordered_is_seen_when_it_is_issued() {
+    let is_store = |instruction: &MachineInstruction| is_global(instruction);
+    let plain = execute("st.global.u32 [%rd5], %r6; mov.u32 %r5, 0;");
+    assert!(plain.stored.unwrap() <= plain.before_first(is_store));
+    for store in [
+        "st.volatile.global.u32",
+        "st.relaxed.gpu.global.u32",
+        "st.release.gpu.global.u32",
+        "red.global.add.u32",
+    ] {
+        let told = execute(&format!("{store} [%rd5], %r6; mov.u32 %r5, 0;"));
+        assert_eq!(told.stored, Some(told.before_first(is_store) + 1), "{store}");
+    }
+}

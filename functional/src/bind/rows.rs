@@ -185,7 +185,8 @@ fn lives(function: &Function, flow: &ControlFlow, liveness: &Liveness, order: &[
         written.note(instruction);
     }
     for (block, end) in (0..).zip(ends) {
-        for (register, end) in liveness.live_out(BlockId(block)).zip(end.into_iter().cycle()) {
+        let Some(end) = end else { continue };
+        for register in liveness.live_out(BlockId(block)) {
             lives[register.0 as usize].extend(end, true);
         }
     }
@@ -287,7 +288,7 @@ mod tests {
              mov.u64 %rd2, 2; st.global.u64 [%rd1], %rd2; st.global.u32 [%rd1], %r2; ret;",
         );
         let places = ["%r1", "%r2", "%r3", "%rd2"].map(row);
-        assert_eq!((places, rows), ([3, 4, 5, 5], 6));
+        assert_eq!((places, rows), ([1, 4, 5, 5], 6));
     }
 
     #[test]

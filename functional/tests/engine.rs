@@ -110,6 +110,33 @@ fn lanes_that_part_meet_again() {
 }
 
 #[test]
+fn what_lanes_want_that_wait_is_not_touched_by_others() {
+    let each = |of: &dyn Fn(u32) -> String| (10..18).map(of).collect::<String>();
+    let values = each(&|n| format!("mul.lo.u32 %r{n}, %r1, {n};"));
+    let words = each(&|n| format!("add.u32 %r6, %r6, %r{n};"));
+    let wide = each(&|n| format!("mul.wide.u32 %rd{n}, %r1, {n};"))
+        + &each(&|n| format!("cvt.u32.u64 %r20, %rd{n}; sub.u32 %r6, %r6, %r20;"));
+    let begin = format!("setp.lt.u32 %p1, %r1, 16; mov.u32 %r6, 5; {values} @%p1 bra OTHER;");
+    // The lanes that wait have words, and their code lies behind that of the others, or before it.
+    let bodies = [
+        format!("{begin} {wide} bra DONE; OTHER: {words} DONE:"),
+        format!("{begin} {words} bra DONE; OTHER: {wide} DONE:"),
+        format!("bra BEGIN; OTHER: {words} bra DONE; BEGIN: {begin} {wide} DONE:"),
+    ];
+    let sum: u32 = (10..18).sum();
+    for (body, with_words) in bodies.into_iter().zip([0..16, 16..32, 0..16_u32]) {
+        let bench = Bench::new(&kernel(&format!("{body} st.global.u32 [%rd3], %r6; ret;")));
+        let out = bench.words(&[0; 32]);
+        bench.launch(1, 32, &[out]).unwrap();
+        let expected = |lane: u32| match with_words.contains(&lane) {
+            true => 5 + sum * lane,
+            false => 5_u32.wrapping_sub(sum * lane),
+        };
+        assert_eq!(bench.read(out, 32), (0..32).map(expected).collect::<Vec<_>>(), "{body}");
+    }
+}
+
+#[test]
 fn a_loop_runs_as_often_as_each_lane_says() {
     let bench = Bench::new(&kernel(
         "mov.u32 %r5, 0; mov.u32 %r6, 0;

@@ -2,9 +2,9 @@
 //! then, and stays in the host's caches.
 //!
 //! Lanes that stand elsewhere lose nothing by it: a row is 32 places, one of each lane, and an op writes those of its own
-//! lanes alone. So what counts is the way of one lane through the code. Rows are given by linear scan (Poletto and Sarkar,
-//! "Linear Scan Register Allocation", TOPLAS 1999): a register has its rows from the first to the last place in the order of
-//! the code at which it is wanted.
+//! lanes alone; registers of other widths, whose lanes have other places, share none. So what counts is the way of one lane
+//! through the code. Rows are given by linear scan (Poletto and Sarkar, "Linear Scan Register Allocation", TOPLAS 1999): a
+//! register has its rows from the first to the last place in the order of the code at which it is wanted.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ impl Binder<'_, '_> {
 /// `offsets`, and gives the number of rows.
 fn share(function: &Function, lives: &[Life], positions: usize, first: usize, offsets: &mut [u32]) -> usize {
     let rows_of = |register: usize| rows_of(function.registers[register]);
-    let mut rows = Rows::from(first);
+    let mut rows = Rows { next: first, free: Default::default() };
     let mut beginning = vec![Vec::new(); positions];
     let mut ending = vec![Vec::new(); positions];
     for register in (0..lives.len()).filter(|&register| rows_of(register) > 0) {
@@ -116,40 +116,29 @@ fn share(function: &Function, lives: &[Life], positions: usize, first: usize, of
         }
         // Only now: an op may write its result before it has read all operands.
         for register in end {
-            rows.free(offsets[register], rows_of(register));
+            rows.free[rows_of(register)].push(offsets[register]);
         }
     }
-    rows.taken.len()
+    rows.next - first
 }
 
 /// Rows of a frame.
 struct Rows {
-    /// The first that is for registers.
-    first: usize,
-    /// For each from that one on whether a register has it.
-    taken: Vec<bool>,
+    /// The first that nobody has had.
+    next: usize,
+    /// Byte offsets of those that are free again, by how many are together. Those of a wide value are for wide ones alone: a
+    /// lane's place in them is not its place in the row of a word, which another lane may want meanwhile.
+    free: [Vec<u32>; MOST_ROWS + 1],
 }
 
 impl Rows {
-    fn from(first: usize) -> Rows {
-        Rows { first, taken: Vec::new() }
-    }
-
-    /// The byte offset of the first rows that nobody has, of which so many are together.
+    /// The byte offset of rows that nobody has, of which so many are together.
     fn take(&mut self, count: usize) -> u32 {
-        let together = |rows: &[bool]| rows.iter().all(|taken| !taken);
-        // Those at the end can be the beginning.
-        let at_end = || self.taken.iter().rposition(|taken| *taken).map_or(0, |last| last + 1);
-        let row = self.taken.windows(count).position(together).unwrap_or_else(at_end);
-        self.taken.resize(self.taken.len().max(row + count), true);
-        self.taken[row..row + count].fill(true);
-        ((self.first + row) * ROW_BYTES) as u32
-    }
-
-    /// Nobody has these rows any more.
-    fn free(&mut self, offset: u32, count: usize) {
-        let row = offset as usize / ROW_BYTES - self.first;
-        self.taken[row..row + count].fill(false);
+        self.free[count].pop().unwrap_or_else(|| {
+            let offset = (self.next * ROW_BYTES) as u32;
+            self.next += count;
+            offset
+        })
     }
 }
 
@@ -282,13 +271,16 @@ mod tests {
     }
 
     #[test]
-    fn wide_values_have_rows_that_are_together() {
+    fn values_of_different_widths_share_no_row_as_a_lane_has_other_places_in_them() {
         let (row, rows) = shared(
-            "mov.u32 %r1, 1; mov.u32 %r2, 1; mov.u32 %r3, 1; st.global.u32 [%rd1], %r1; st.global.u32 [%rd1], %r3;
-             mov.u64 %rd2, 2; st.global.u64 [%rd1], %rd2; st.global.u32 [%rd1], %r2; ret;",
+            "mov.u32 %r1, 1; mov.u32 %r2, 1; st.global.u32 [%rd1], %r1; st.global.u32 [%rd1], %r2;
+             mov.u64 %rd2, 2; st.global.u64 [%rd1], %rd2; mov.u32 %r3, 1; st.global.u32 [%rd1], %r3;
+             mov.u64 %rd3, 2; st.global.u64 [%rd1], %rd3; ret;",
         );
-        let places = ["%r1", "%r2", "%r3", "%rd2"].map(row);
-        assert_eq!((places, rows), ([1, 4, 5, 5], 6));
+        let words = [row("%r1"), row("%r2"), row("%r3")];
+        let wide = ["%rd1", "%rd2", "%rd3"].map(row).into_iter().flat_map(|row| [row, row + 1]);
+        assert!(wide.into_iter().all(|row| !words.contains(&row)));
+        assert_eq!(rows, 6);
     }
 
     #[test]

@@ -25,14 +25,19 @@ impl Bits {
         Bits(vec![0; length.div_ceil(64)])
     }
 
-    fn has(&self, bit: usize) -> bool {
-        self.0.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
-    }
-
     fn set(&mut self, bit: usize) {
         if let Some(word) = self.0.get_mut(bit / 64) {
             *word |= 1 << (bit % 64);
         }
+    }
+
+    /// Those that are set, in ascending order.
+    fn ones(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..).step_by(64).zip(&self.0).flat_map(|(first, word)| {
+            let behind = |rest: &u64| Some(rest & (rest - 1)).filter(|rest| *rest != 0);
+            let rests = std::iter::successors(Some(*word).filter(|word| *word != 0), behind);
+            rests.map(move |rest: u64| first + rest.trailing_zeros() as usize)
+        })
     }
 
     /// Adds the bits of `other`; true if there were new ones.
@@ -135,7 +140,7 @@ impl Liveness {
     }
 
     fn members<'a>(&'a self, bits: &'a Bits) -> impl Iterator<Item = RegisterId> + 'a {
-        self.passed.iter().enumerate().filter(|(bit, _)| bits.has(*bit)).map(|(_, register)| *register)
+        bits.ones().filter_map(|bit| self.passed.get(bit).copied())
     }
 
     /// Registers whose value is wanted when the block begins.

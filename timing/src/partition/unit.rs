@@ -339,6 +339,7 @@ impl Partition {
         }
     }
 
+    // Out of line: mostly there is none to take, and what it needs would be saved and restored each time.
     #[inline(never)]
     fn take_misses_from<const ONE: bool>(
         &mut self,

@@ -13,17 +13,17 @@ const LINE: usize = 64;
 /// Asks for a value that is going to be used soon.
 #[inline(always)]
 pub fn fetch<T>(value: &T) {
-    lines((&raw const *value).cast(), size_of::<T>()).for_each(fetch_line);
+    let first: *const u8 = (&raw const *value).cast();
+    (0..size_of::<T>()).step_by(LINE).for_each(|offset| fetch_line(first.wrapping_add(offset)));
 }
 
 /// Asks for a few values that are going to be used soon.
 #[inline]
 pub fn fetch_all<T>(values: &[T]) {
-    lines(values.as_ptr().cast(), size_of_val(values)).for_each(fetch_line);
+    values.iter().step_by((LINE / size_of::<T>().max(1)).max(1)).for_each(fetch);
 }
 
-/// Reads the lines that values lie in, but for the last one where they do not begin with a line, so that they are there when they
-/// are used; it does not wait for them.
+/// Reads the lines that values lie in, so that they are there when they are used; it does not wait for them.
 #[inline]
 pub fn read_all<T>(values: &[T]) {
     lines(values.as_ptr().cast(), size_of_val(values)).for_each(read_line);
@@ -32,7 +32,9 @@ pub fn read_all<T>(values: &[T]) {
 /// Addresses of so many bytes, one in each line of the host's caches.
 #[inline(always)]
 fn lines(address: *const u8, bytes: usize) -> impl Iterator<Item = *const u8> {
-    (0..bytes).step_by(LINE).map(move |offset| address.wrapping_add(offset))
+    let last = (bytes != 0).then(|| address.wrapping_add(bytes - 1));
+    // Without the last byte: it may lie in the line of the one before, or in one more.
+    (0..bytes.saturating_sub(1)).step_by(LINE).map(move |offset| address.wrapping_add(offset)).chain(last)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -62,3 +64,21 @@ fn fetch_line(_: *const u8) {}
 
 #[cfg(not(target_arch = "x86_64"))]
 fn read_line(_: *const u8) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_of_some_bytes_has_an_address_which_is_one_of_theirs() {
+        for (start, bytes) in (0..130).flat_map(|start| (0..200).map(move |bytes| (start, bytes))) {
+            let found: Vec<usize> =
+                lines(std::ptr::without_provenance(start), bytes).map(<*const u8>::addr).collect();
+            let theirs = start..start + bytes;
+            assert!(found.iter().all(|address| theirs.contains(address)), "{start}, {bytes}");
+            let has_line = |address| found.iter().any(|found| found / LINE == address / LINE);
+            assert!(theirs.clone().all(has_line), "{start}, {bytes}");
+            assert!(found.len() <= bytes.div_ceil(LINE) + 1, "{start}, {bytes}");
+        }
+    }
+}

@@ -30,25 +30,48 @@ impl Direction {
     }
 }
 
-/// An access that waits.
+/// Accesses to sectors of a line that came together and wait: a column each, in their order.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Access {
-    /// Counts accesses of the channel: lower is older.
+    /// That of the first of them: counts accesses of the channel, lower is older.
     pub(super) age: u64,
     pub(super) row: u64,
+    /// That of the line's first sector.
     pub(super) column: u16,
     /// Slice of the channel, and what it knows a read by.
     pub(super) slice: u8,
-    pub(super) sector: u8,
+    /// The sectors, one bit each.
+    pub(super) sectors: u8,
     pub(super) slot: u32,
-    /// The cycle in which it came, without its upper half.
+    /// The cycle in which they came, without its upper half.
     pub(super) accepted: u32,
-    /// Its row was opened for it.
+    /// The row was opened for the first of them.
     pub(super) activated: bool,
     pub(super) direction: Direction,
 }
 
-/// Accesses to a bank in the order in which they came.
+impl Access {
+    /// How many there are.
+    pub(super) fn count(&self) -> u32 {
+        self.sectors.count_ones()
+    }
+
+    /// Takes the first of them.
+    fn take_first(&mut self) -> Access {
+        let first = Access { sectors: self.sectors & self.sectors.wrapping_neg(), ..*self };
+        self.sectors &= !first.sectors;
+        self.age += 1;
+        self.activated = false;
+        first
+    }
+
+    /// Columns and ages, one by one.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (u16, u64)> {
+        bits(self.sectors.into()).map(|sector| self.column + u16::from(sector)).zip(self.age..)
+    }
+}
+
+/// Accesses to a bank in the order in which they came; none is of no sector.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Queue {
     pub(super) accesses: VecDeque<Access>,
@@ -76,16 +99,33 @@ impl Queue {
         self.accesses.push_back(access);
     }
 
-    /// Removes the oldest to the open row.
+    /// Removes the oldest to the open row: of those that came together the first.
     pub(super) fn remove_hit(&mut self, open: Option<u64>) -> Option<Access> {
         let hit = self.hit?;
-        let access = match hit {
-            0 => self.accesses.pop_front(),
-            _ => self.accesses.remove(hit),
-        };
+        let access = self.accesses.get_mut(hit)?;
+        let first = access.take_first();
+        if access.sectors != 0 {
+            self.hit_age = access.age;
+        } else {
+            match hit {
+                0 => self.accesses.pop_front(),
+                _ => self.accesses.remove(hit),
+            };
+            self.find_hit(open, hit);
+        }
         self.oldest_age = self.accesses.front().map_or(0, |oldest| oldest.age);
-        self.find_hit(open, hit);
-        access
+        Some(first)
+    }
+
+    /// Sectors of a line that wait, by its row and the column of its first sector.
+    pub(super) fn sectors_of(&self, row: u64, column: u16) -> u8 {
+        let accesses = self.accesses.iter().filter(|access| access.row == row && access.column == column);
+        accesses.fold(0, |sectors, access| sectors | access.sectors)
+    }
+
+    /// How many wait.
+    pub(super) fn count(&self) -> u32 {
+        self.accesses.iter().map(Access::count).sum()
     }
 
     /// What follows from the accesses and the row that is open.
@@ -138,5 +178,50 @@ impl Bank {
         for queue in &mut self.queues {
             queue.opened(open);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(age: u64, row: u64, sectors: u8) -> Access {
+        let (column, slice, slot, accepted) = (0, 0, 0, 0);
+        Access {
+            age,
+            row,
+            column,
+            slice,
+            sectors,
+            slot,
+            accepted,
+            activated: false,
+            direction: Direction::Read,
+        }
+    }
+
+    #[test]
+    fn accesses_that_came_together_leave_from_the_lowest_sector_on_before_younger_ones_of_their_row() {
+        let mut queue = Queue::default();
+        for (age, row, sectors) in [(0, 5, 0b1011), (3, 6, 0b1), (4, 5, 0b100)] {
+            queue.push(access(age, row, sectors), None);
+        }
+        assert_eq!(queue.count(), 5);
+        queue.opened(Some(5));
+        let mut left = Vec::new();
+        while let Some(Access { age, sectors, .. }) = queue.remove_hit(Some(5)) {
+            left.push((age, sectors, queue.hit.map(|_| queue.hit_age), queue.oldest_age));
+        }
+        let expected =
+            [(0, 0b1, Some(1), 1), (1, 0b10, Some(2), 2), (2, 0b1000, Some(4), 3), (4, 0b100, None, 3)];
+        assert_eq!((left.as_slice(), queue.count()), (expected.as_slice(), 1));
+    }
+
+    #[test]
+    fn a_row_is_opened_for_the_first_of_those_that_came_together() {
+        let mut queue = Queue::default();
+        queue.push(Access { activated: true, ..access(0, 5, 0b11) }, Some(5));
+        let activated = [(); 2].map(|()| queue.remove_hit(Some(5)).is_some_and(|access| access.activated));
+        assert_eq!(activated, [true, false]);
     }
 }

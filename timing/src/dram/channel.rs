@@ -13,32 +13,32 @@ use super::{
     Violation, fcfs, frfcfs,
 };
 
-/// An access that comes to a channel.
+/// Accesses to sectors of a line that come to a channel together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incoming {
-    /// Where.
+    /// Where the line's first sector is.
     pub cell: Cell,
-    /// Whether it writes.
+    /// Whether they write.
     pub write: bool,
     /// Slice of the channel.
     pub slice: u8,
-    /// Slot of the slice that a read is for.
+    /// Slot of the slice that reads are for.
     pub slot: u32,
-    /// Sector of the line.
-    pub sector: u8,
+    /// Sectors of the line, one bit each.
+    pub sectors: u8,
 }
 
-/// A read whose data has come.
+/// Reads whose data has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completed {
-    /// Cycle of the end of its data.
+    /// Cycle of the end of their data.
     pub cycle: u64,
     /// Slice of the channel.
     pub slice: u8,
     /// Slot of the slice.
     pub slot: u32,
-    /// Sector of the line.
-    pub sector: u8,
+    /// Sectors of the line, one bit each.
+    pub sectors: u8,
 }
 
 /// Earliest column commands of a bank group, or of all banks: read and write.
@@ -139,14 +139,14 @@ impl Channel {
         }
     }
 
-    /// Whether there is room for an access.
-    pub fn has_room(&self, spec: &DramSpec, write: bool) -> bool {
+    /// How many more accesses there is room for.
+    pub fn room(&self, spec: &DramSpec, write: bool) -> u32 {
         let queue = spec.queues.of(Direction::of(write));
         let most = match queue {
             Direction::Read => spec.read_queue,
             Direction::Write => spec.write_queue,
         };
-        self.queued[queue as usize] < most
+        most.saturating_sub(self.queued[queue as usize])
     }
 
     /// The cycle of the next thing to do, `u64::MAX` for nothing; refreshes of an idle channel are done when it is used
@@ -185,7 +185,7 @@ impl Channel {
         self.checker.as_ref()?.violation()
     }
 
-    /// Takes an access; gives a read whose data is still in the write queue.
+    /// Takes accesses, for which there is room; gives reads whose data is still in the write queue.
     pub fn accept(
         &mut self,
         spec: &DramSpec,
@@ -197,31 +197,37 @@ impl Channel {
         if self.is_idle() {
             self.catch_up(spec, timing, cycle);
         }
-        let Incoming { cell, write, slice, slot, sector } = incoming;
+        let Incoming { cell, write, slice, slot, sectors } = incoming;
+        let Cell { row, column, .. } = cell;
         let direction = Direction::of(write);
         let queue = spec.queues.of(direction);
         let bank = &mut self.banks[cell.bank as usize];
-        let writes = &bank.queues[Direction::Write as usize].accesses;
-        let same = |access: &Access| access.row == cell.row && access.column == cell.column;
-        if direction == Direction::Read && writes.iter().any(same) {
-            self.counters.forwarded += 1;
-            self.counters.read_latencies.add_one(timing.read_data);
-            return Some(Completed { cycle: cycle + timing.read_data, slice, slot, sector });
+        let written = match direction {
+            Direction::Read => bank.queues[Direction::Write as usize].sectors_of(row, column) & sectors,
+            Direction::Write => 0,
+        };
+        let forwarded = (written != 0).then(|| {
+            let count = written.count_ones();
+            self.counters.forwarded += u64::from(count);
+            (0..count).for_each(|_| self.counters.read_latencies.add_one(timing.read_data));
+            Completed { cycle: cycle + timing.read_data, slice, slot, sectors: written }
+        });
+        let sectors = sectors & !written;
+        if sectors == 0 {
+            return forwarded;
         }
-        let Cell { row, column, .. } = cell;
-        let accepted = cycle as u32;
-        let access =
-            Access { age: self.age, row, column, slice, sector, slot, accepted, activated: false, direction };
+        let (age, accepted) = (self.age, cycle as u32);
+        let access = Access { age, row, column, slice, sectors, slot, accepted, activated: false, direction };
         bank.queues[queue as usize].push(access, bank.open);
-        self.age += 1;
-        self.queued[queue as usize] += 1;
+        self.age += u64::from(access.count());
+        self.queued[queue as usize] += access.count();
         if !self.is_occupied(cell.bank) {
             let busy_since = &mut self.activity[usize::from(cell.bank)].busy_since;
             *busy_since = cycle.max(*busy_since);
         }
         self.queue_changed(cell.bank, queue);
         self.next = self.next.min(self.in_slot(spec, cycle));
-        None
+        forwarded
     }
 
     /// A bank has another open row or other accesses.
@@ -416,12 +422,12 @@ impl Channel {
         self.count_access(timing, cycle, bank, direction, !access.activated);
         self.keep_apart(spec, timing, cycle, bank, direction);
         self.command(cycle, kind, bank, access.row);
-        let Access { slice, slot, sector, accepted, .. } = access;
+        let Access { slice, slot, sectors, accepted, .. } = access;
         let done = cycle + timing.read_data;
         (direction == Direction::Read).then(|| {
             let latency = u64::from((done as u32).wrapping_sub(accepted));
             self.counters.read_latencies.add_one(latency);
-            Completed { cycle: done, slice, slot, sector }
+            Completed { cycle: done, slice, slot, sectors }
         })
     }
 

@@ -7,10 +7,12 @@ use super::bank::{Access, Bank, Direction, Queue, bits};
 /// many columns.
 pub(super) fn limit(banks: &[Bank], queue: Direction, columns: u16) -> u64 {
     let younger = |bank: &Bank| {
-        let mut accesses = bank.queues[queue as usize].accesses.iter();
-        let request = |access: &Access| (access.row, access.column / columns, access.direction);
-        let first = request(accesses.next()?);
-        accesses.find(|access| request(access) != first).map(|access| access.age)
+        let accesses = bank.queues[queue as usize].accesses.iter();
+        let request = |access: &Access, column| (access.row, column / columns, access.direction);
+        let mut accesses = accesses
+            .flat_map(|access| access.columns().map(move |(column, age)| (request(access, column), age)));
+        let (first, _) = accesses.next()?;
+        accesses.find(|(request, _)| *request != first).map(|(_, age)| age)
     };
     banks.iter().filter_map(younger).min().unwrap_or(u64::MAX)
 }
@@ -28,4 +30,26 @@ pub(super) fn row_banks(banks: &[Bank], queue: Direction, occupied: u64, limit: 
 fn filtered(banks: &[Bank], queue: Direction, mask: u64, may: impl Fn(&Queue) -> bool) -> u64 {
     let of = |bank: u8| &banks[usize::from(bank)].queues[queue as usize];
     bits(mask).filter(|bank| may(of(*bank))).fold(0, |mask, bank| mask | 1 << bank)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_may_be_some_of_the_sectors_that_came_together() {
+        let of_line = |age, row, column, sectors| {
+            let (slice, slot, accepted, direction) = (0, 0, 0, Direction::Read);
+            Access { age, row, column, slice, sectors, slot, accepted, activated: false, direction }
+        };
+        let limit_of = |accesses: &[Access], columns| {
+            let mut bank = Bank::default();
+            accesses.iter().for_each(|access| bank.queues[0].push(*access, None));
+            limit(&[bank], Direction::Read, columns)
+        };
+        let line = of_line(10, 1, 4, 0b1111);
+        assert_eq!([1, 2, 4].map(|columns| limit_of(&[line], columns)), [11, 12, u64::MAX]);
+        assert_eq!(limit_of(&[of_line(10, 1, 4, 0b1110)], 2), 11);
+        assert_eq!(limit_of(&[line, of_line(14, 2, 4, 0b1)], 4), 14);
+    }
 }

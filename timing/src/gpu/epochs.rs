@@ -319,7 +319,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         if observer.is_cancelled() {
             return Err(LaunchError::Cancelled);
         }
-        let instructions = slots.iter().map(|slot| lock(slot).sm.counters().activity.warp_instructions).sum();
+        let instructions = slots.iter().map(|slot| lock(slot).sm.warp_instructions()).sum();
         for launch in &self.launches {
             let progress = Progress {
                 kernel: &launch.program.kernel,

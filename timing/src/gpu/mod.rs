@@ -184,7 +184,7 @@ impl Gpu {
         };
         let mut totals = self.earlier.clone();
         totals.gpu = gpu;
-        sms.for_each(|one| totals.sm.add(&one.counters()));
+        sms.for_each(|one| one.add_counters(&mut totals.sm));
         totals.memory.add(&self.memory.counters());
         totals.crossbar.add(&self.memory.crossbar_counters());
         totals.l2.add(&self.memory.l2_counters());

@@ -44,16 +44,16 @@ pub(super) struct Work {
     reply: MemoryReply,
 }
 
-/// An access of a slice to its channel.
+/// Accesses of a slice to its channel, to sectors of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DramAccess {
     /// Number of the line within the slice.
     pub line: u64,
-    /// Sector of the line.
-    pub sector: u8,
-    /// Slot that a read is for.
+    /// Sectors of the line, one bit each.
+    pub sectors: u8,
+    /// Slot that reads are for.
     pub slot: u32,
-    /// Whether it writes.
+    /// Whether they write.
     pub write: bool,
 }
 
@@ -62,7 +62,8 @@ struct Fill {
     /// L2 cycle.
     cycle: u64,
     slot: u32,
-    sector: u8,
+    /// One bit each.
+    sectors: u8,
 }
 
 /// Why the first request cannot go on.
@@ -123,6 +124,9 @@ pub struct Slice {
     counted: u64,
     fills: VecDeque<Fill>,
     misses: VecDeque<DramAccess>,
+    /// Sectors of these.
+    #[serde(skip)]
+    missed: u32,
     free_at: u64,
     stalled: Option<Stalled>,
     /// L2 cycle of the next thing to do; `u64::MAX` for nothing.
@@ -209,6 +213,16 @@ impl Exit {
     }
 }
 
+/// So many of the sectors of a mask, or all, from the lowest on.
+fn lowest(sectors: u8, most: u32) -> u8 {
+    let (mut taken, mut rest) = (0, sectors);
+    for _ in 0..most.min(SECTORS) {
+        taken |= rest & rest.wrapping_neg();
+        rest &= !taken;
+    }
+    taken
+}
+
 impl L2Spec {
     /// Sectors of a line that a request has to wait for, and those that it fetches.
     fn missing_and_fetched(&self, line: &Line, request: &MemoryRequest) -> (u8, u8) {
@@ -233,6 +247,7 @@ impl Slice {
             counted: 0,
             fills: VecDeque::new(),
             misses: VecDeque::new(),
+            missed: 0,
             free_at: 0,
             stalled: None,
             next: u64::MAX,
@@ -259,10 +274,10 @@ impl Slice {
         }
     }
 
-    /// A sector that was fetched arrives at a core cycle, none before those that arrived already.
-    pub fn fill(&mut self, clock: Clock, cycle: u64, slot: u32, sector: u8) {
+    /// Sectors that were fetched arrive at a core cycle, none before those that arrived already.
+    pub fn fill(&mut self, clock: Clock, cycle: u64, slot: u32, sectors: u8) {
         let cycle = clock.from_core(cycle);
-        self.fills.push_back(Fill { cycle, slot, sector });
+        self.fills.push_back(Fill { cycle, slot, sectors });
         self.tags.foresee_fill(slot);
         self.waiting.foresee(slot);
         self.next = self.next.min(cycle);
@@ -281,20 +296,26 @@ impl Slice {
         }
     }
 
-    /// The access to DRAM that comes next.
+    /// The accesses to DRAM that come next.
     pub fn next_miss(&self) -> Option<&DramAccess> {
         self.misses.front()
     }
 
-    /// Takes the access to DRAM that comes next.
-    pub fn take_miss(&mut self, spec: &L2Spec) -> Option<DramAccess> {
-        let miss = self.misses.pop_front()?;
+    /// Takes the accesses to DRAM that come next, of those to one line so many at most.
+    pub fn take_miss(&mut self, spec: &L2Spec, most: u32) -> Option<DramAccess> {
+        let first = self.misses.front_mut()?;
+        let taken = DramAccess { sectors: lowest(first.sectors, most), ..*first };
+        first.sectors &= !taken.sectors;
+        if first.sectors == 0 {
+            self.misses.pop_front();
+        }
+        self.missed -= taken.sectors.count_ones();
         if let Some(Stalled { needs, .. }) = self.stalled
-            && self.misses.len() + needs.room as usize <= spec.miss_queue as usize
+            && self.missed + needs.room <= spec.miss_queue
         {
             self.retry(Stall::Dram);
         }
-        Some(miss)
+        Some(taken)
     }
 
     /// The L2 cycle of the next thing to do; `u64::MAX` for nothing.
@@ -379,7 +400,7 @@ impl Slice {
         }
     }
 
-    /// A sector of a slot has come: whether the first request may be able to go on.
+    /// Sectors of a slot have come: whether the first request may be able to go on.
     fn retry_filled(&mut self, spec: &L2Spec, slot: u32, whole: bool) {
         let Some(Stalled { cause, blocked, needs, .. }) = &mut self.stalled else { return };
         let other_way = whole && needs.has_way(spec, slot);
@@ -398,13 +419,17 @@ impl Slice {
     }
 
     fn filled(&mut self, spec: &L2Spec, clock: Clock, cycle: u64, fill: Fill, out: &mut Outbox) {
-        let whole = self.tags.fill(spec, fill.slot, fill.sector);
+        let whole = self.tags.fill(spec, fill.slot, fill.sectors);
         self.count_outstanding(cycle);
-        self.outstanding -= 1;
+        self.outstanding -= fill.sectors.count_ones();
         let Slice { waiting, exit, counters, .. } = self;
         let misses = &mut counters.request_misses;
-        let ready = |work: &Work| misses.add_one(exit.reply(spec, clock, cycle, work, out));
-        waiting.arrived(fill.slot, u32::from(fill.sector), ready);
+        let mut ready = |work: &Work| misses.add_one(exit.reply(spec, clock, cycle, work, out));
+        let mut sectors = fill.sectors;
+        while sectors != 0 {
+            waiting.arrived(fill.slot, sectors.trailing_zeros(), &mut ready);
+            sectors &= sectors - 1;
+        }
         self.retry_filled(spec, fill.slot, whole);
     }
 
@@ -485,7 +510,7 @@ impl Slice {
         if fetches > 0 && self.outstanding + fetches > spec.mshrs {
             return stalled(Stall::Mshr, fetches);
         }
-        if self.misses.len() + fetches as usize > spec.miss_queue as usize {
+        if self.missed + fetches > spec.miss_queue {
             return stalled(Stall::Dram, fetches);
         }
         let Some(slot) = found.or_else(|| self.tags.victim(spec, set)) else {
@@ -495,7 +520,7 @@ impl Slice {
         let cleaned = if writes { self.cleaned(spec, set, slot) } else { None };
         let evicted = if found.is_some() { 0 } else { modified(slot) };
         let write_backs = evicted + cleaned.map_or(0, modified);
-        if self.misses.len() + (fetches + write_backs) as usize > spec.miss_queue as usize {
+        if self.missed + fetches + write_backs > spec.miss_queue {
             return stalled(Stall::Dram, fetches + write_backs);
         }
         let full = |sector| pending >> sector & 1 != 0 && self.waiting.depth(slot, sector) >= spec.merges;
@@ -524,11 +549,10 @@ impl Slice {
         let Some(number) = self.tags.tag(slot) else { return };
         let modified = self.tags.clean(spec, slot);
         let line = *self.tags.line(slot);
-        for sector in (0..SECTORS).filter(|sector| modified >> sector & 1 != 0) {
-            self.counters.write_backs += 1;
-            self.counters.partial_write_backs += u64::from(line.written_in(sector) != u32::MAX);
-            self.misses.push_back(DramAccess { line: number, sector: sector as u8, slot, write: true });
-        }
+        let partial = modified & !line.complete();
+        self.counters.write_backs += u64::from(modified.count_ones());
+        self.counters.partial_write_backs += u64::from(partial.count_ones());
+        self.miss(DramAccess { line: number, sectors: modified, slot, write: true });
     }
 
     fn fetch(&mut self, spec: &L2Spec, cycle: u64, slot: u32, number: u64, sectors: u8) {
@@ -540,8 +564,14 @@ impl Slice {
         self.outstanding += sectors.count_ones();
         self.counters.most_mshrs = self.counters.most_mshrs.max(u64::from(self.outstanding));
         self.counters.fetches += u64::from(sectors.count_ones());
-        for sector in (0..SECTORS).filter(|sector| sectors >> sector & 1 != 0) {
-            self.misses.push_back(DramAccess { line: number, sector: sector as u8, slot, write: false });
+        self.miss(DramAccess { line: number, sectors, slot, write: false });
+    }
+
+    /// Sectors, if there are any, are on their way to DRAM.
+    fn miss(&mut self, access: DramAccess) {
+        if access.sectors != 0 {
+            self.missed += access.sectors.count_ones();
+            self.misses.push_back(access);
         }
     }
 
@@ -550,5 +580,15 @@ impl Slice {
         let line = self.tags.line(slot);
         let readable = spec.write_allocation.readable(line, sectors) & !line.pending;
         self.tags.make_readable(slot, readable);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sectors_leave_from_the_lowest_on() {
+        assert_eq!([0, 1, 2, 3, 9].map(|most| lowest(0b1101, most)), [0, 0b1, 0b101, 0b1101, 0b1101]);
     }
 }

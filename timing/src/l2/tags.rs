@@ -228,11 +228,11 @@ impl Tags {
         self.sets[(slot / spec.ways) as usize].pending |= u64::from(sectors != 0) << (slot % spec.ways);
     }
 
-    /// A sector of a line has come. Whether no other is on its way.
-    pub(super) fn fill(&mut self, spec: &L2Spec, slot: u32, sector: u8) -> bool {
+    /// Sectors of a line have come. Whether no other is on its way.
+    pub(super) fn fill(&mut self, spec: &L2Spec, slot: u32, sectors: u8) -> bool {
         let line = &mut self.lines[slot as usize];
-        line.pending &= !(1 << sector);
-        line.readable |= 1 << sector;
+        line.pending &= !sectors;
+        line.readable |= sectors;
         let whole = line.pending == 0;
         if whole {
             self.sets[(slot / spec.ways) as usize].pending &= !(1 << (slot % spec.ways));

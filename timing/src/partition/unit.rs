@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
 use crate::dram::{Cell, Channel, Completed, Incoming, Timing};
-use crate::l2::{Outbox, Slice};
+use crate::l2::{DramAccess, Outbox, Slice};
 use crate::message::{MemoryReply, MemoryRequest, Timed};
 use crate::restore::{Fits, RestoreError, fits, of_unit};
 use crate::specification::GpuSpec;
@@ -94,9 +94,9 @@ impl Partition {
         for (part, number) in self.channels.iter_mut().zip(0..) {
             let restored = part.restore(&gpu.dram, number, clocks.dram.from_core(now));
             restored.map_err(of_unit(format!("DRAM channel {channel}, part {number}")))?;
-            part.reads().try_for_each(|(slice, slot, sector)| {
+            part.reads().try_for_each(|(slice, slot, sectors)| {
                 let slice = expected.get_mut(usize::from(slice)).ok_or("a sector is read for no slice");
-                slice.and_then(|slice| slice.find(slot, sector)).map_err(of_unit(unit()))
+                slice.and_then(|slice| slice.find(slot, sectors)).map_err(of_unit(unit()))
             })?;
         }
         expected.iter().try_for_each(|slice| slice.all_found()).map_err(of_unit(unit()))?;
@@ -324,14 +324,14 @@ impl Partition {
         has_more_room
     }
 
-    /// A sector that a channel has read is on its way to its slice.
+    /// What a channel has read is on its way to its slice.
     fn fill(&mut self, gpu: &GpuSpec, clocks: &Clocks, read: &Completed) {
         let arrival = clocks.dram.to_core(read.cycle) + u64::from(gpu.dram.latency);
-        self.slices[usize::from(read.slice)].fill(clocks.l2, arrival, read.slot, read.sector);
+        self.slices[usize::from(read.slice)].fill(clocks.l2, arrival, read.slot, read.sectors);
     }
 
-    /// Accesses of slices go to their channels as long as these have room, one of each slice in turn, at a cycle of the
-    /// channels' clock.
+    /// Accesses of slices go to their channels as long as these have room, one of each slice in turn, or as many as there is
+    /// room for of one that has a channel of its own, at a cycle of the channels' clock.
     #[inline(always)]
     fn take_misses<const ONE: bool>(&mut self, gpu: &GpuSpec, clocks: &Clocks, cycle: u64, part: Part<ONE>) {
         if let Some(slice) = self.next_to_take(gpu, part) {
@@ -352,7 +352,7 @@ impl Partition {
         let mut next = Some(first);
         while let Some(slice) = next {
             self.first = self.after(slice);
-            self.take_miss(gpu, clocks, cycle, slice);
+            self.take_miss::<ONE>(gpu, clocks, cycle, slice);
             next = self.next_to_take(gpu, part);
         }
         part.range(self.slices.len()).for_each(|slice| self.slice_changed(clocks, slice));
@@ -364,7 +364,7 @@ impl Partition {
     fn next_to_take<const ONE: bool>(&self, gpu: &GpuSpec, part: Part<ONE>) -> Option<usize> {
         let is_next = |slice: &usize| {
             let channel = &self.channels[self.channel_of(*slice)];
-            self.slices[*slice].next_miss().is_some_and(|access| channel.has_room(&gpu.dram, access.write))
+            self.slices[*slice].next_miss().is_some_and(|access| channel.room(&gpu.dram, access.write) > 0)
         };
         if ONE {
             return Some(part.0).filter(is_next);
@@ -390,8 +390,11 @@ impl Partition {
     }
 
     #[inline(always)]
-    fn take_miss(&mut self, gpu: &GpuSpec, clocks: &Clocks, cycle: u64, slice: usize) {
-        let Some(access) = self.slices[slice].take_miss(&gpu.l2) else { return };
+    fn take_miss<const ONE: bool>(&mut self, gpu: &GpuSpec, clocks: &Clocks, cycle: u64, slice: usize) {
+        let channel = self.channel_of(slice);
+        let Some(next) = self.slices[slice].next_miss() else { return };
+        let most = if ONE { self.channels[channel].room(&gpu.dram, next.write) } else { 1 };
+        let Some(access) = self.slices[slice].take_miss(&gpu.l2, most) else { return };
         let cell = match self.cells[slice] {
             // A line is in one row.
             Some((line, cell)) if line == access.line => cell,
@@ -403,10 +406,8 @@ impl Partition {
                 cell
             }
         };
-        let cell = Cell { column: cell.column + u16::from(access.sector), ..cell };
-        let (write, slot, sector) = (access.write, access.slot, access.sector);
-        let incoming = Incoming { cell, write, slice: slice as u8, slot, sector };
-        let channel = self.channel_of(slice);
+        let DramAccess { write, slot, sectors, .. } = access;
+        let incoming = Incoming { cell, write, slice: slice as u8, slot, sectors };
         if let Some(read) = self.channels[channel].accept(&gpu.dram, &clocks.timing, cycle, incoming) {
             self.fill(gpu, clocks, &read);
         }

@@ -25,6 +25,7 @@ pub mod result_bus;
 mod running;
 mod scoreboard;
 mod sub_core;
+mod sub_cores;
 mod waiting;
 mod wakes;
 mod warm;
@@ -52,6 +53,7 @@ use self::warp::{Status, Warp};
 use crate::message::{MemoryReply, MemoryRequest, Performed, Timed};
 use crate::slab::Slab;
 use crate::specification::GpuSpec;
+use crate::statistics::Counters;
 
 /// Instructions of a turn from which on most of what an SM keeps is used in it.
 const BUSY: u64 = 48;
@@ -374,11 +376,23 @@ impl Sm {
 
     /// What it has counted, up to the cycle that it has run to.
     pub fn counters(&self) -> SmCounters {
-        let State { sub_cores, counters, now, .. } = &self.state;
-        let mut counters = counters.clone();
-        counters.memory = self.memory.counters();
-        counters.activity.warp_instructions = counters.instructions.warp.iter().sum();
-        counters.activity.thread_instructions = counters.instructions.thread.iter().sum();
+        let mut counters = SmCounters::default();
+        self.add_counters(&mut counters);
+        counters
+    }
+
+    /// Instructions that its warps have issued.
+    pub fn warp_instructions(&self) -> u64 {
+        self.state.counters.instructions.warp.iter().sum()
+    }
+
+    /// Adds what it has counted.
+    pub fn add_counters(&self, counters: &mut SmCounters) {
+        let State { sub_cores, counters: own, now, .. } = &self.state;
+        counters.add(own);
+        counters.memory.add(&self.memory.counters());
+        counters.activity.warp_instructions += self.warp_instructions();
+        counters.activity.thread_instructions += own.instructions.thread.iter().sum::<u64>();
         if let Some(since) = self.state.active_since {
             let cycles = |since: u64| now.saturating_sub(since);
             counters.activity.active_cycles += cycles(since);
@@ -388,7 +402,6 @@ impl Sm {
                 sub_core.count_pending(&mut counters.issue, self.gpu.issue.width, *now);
             }
         }
-        counters
     }
 
     /// Which warps wait, and for what.

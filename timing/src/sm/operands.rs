@@ -111,16 +111,17 @@ impl BankCounts {
     }
 }
 
-/// What is reserved for a cycle.
+/// What is reserved for a cycle. In few bytes: those of all SMs are used in each epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Reserved {
-    cycle: u64,
     /// Ports that operands are read through.
     reads: BankCounts,
     /// Ports that results are written through.
     writes: BankCounts,
+    /// How many times [`HORIZON`] the cycle is, but for the upper bits; its place tells the rest.
+    round: u32,
     /// Slots of the result bus in use.
-    results: u32,
+    results: u16,
 }
 
 /// Ports of the banks and slots of the result bus, some cycles ahead.
@@ -149,12 +150,9 @@ impl Ports {
         let same = (reserved.len(), slack, ports) == (self.reserved.len(), self.slack, self.ports);
         fits(same, "the register file has other ports")?;
         let few = |counts: BankCounts| counts.0.to_le_bytes().iter().all(|count| *count <= ports);
-        let fine = |reserved: &Reserved| {
-            few(reserved.reads)
-                && few(reserved.writes)
-                && reserved.results < 1 << 16
-                && near(reserved.cycle, now)
-        };
+        let cycle = |reserved: &Reserved| u64::from(reserved.round) * HORIZON;
+        let fine =
+            |reserved: &Reserved| few(reserved.reads) && few(reserved.writes) && near(cycle(reserved), now);
         fits(self.reserved.iter().all(fine), "more ports are in use than there are")
     }
 
@@ -164,9 +162,9 @@ impl Ports {
     }
 
     fn at(&mut self, cycle: u64) -> &mut Reserved {
-        let reserved = &mut self.reserved[(cycle % HORIZON) as usize];
-        if reserved.cycle != cycle {
-            *reserved = Reserved { cycle, ..Reserved::default() };
+        let (reserved, round) = (&mut self.reserved[(cycle % HORIZON) as usize], (cycle / HORIZON) as u32);
+        if reserved.round != round {
+            *reserved = Reserved { round, ..Reserved::default() };
         }
         reserved
     }
@@ -222,7 +220,7 @@ impl Ports {
         let ports = ports.map_or(BankCounts::default(), |counts| self.capped(counts));
         let slack = self.slack;
         let reserved = self.at(cycle);
-        if reserved.results >= slots || !reserved.writes.leaves(ports, slack) {
+        if u32::from(reserved.results) >= slots || !reserved.writes.leaves(ports, slack) {
             return false;
         }
         reserved.results += 1;

@@ -113,13 +113,16 @@ impl Program {
         let end = |registers: Registers| registers.first.saturating_add(u16::from(registers.count));
         let registers = code.iter().flat_map(all).filter(|registers| registers.count > 0).map(end).max();
         let first_predicate = registers.unwrap_or(0);
+        let predicates =
+            code.iter().map(|instruction| instruction.predicates_read | instruction.predicates_written);
+        let predicates = u32::BITS - predicates.fold(0, |all, mask| all | mask).leading_zeros();
         let mut program = Program {
             kernel: kernel.clone(),
             instructions: Vec::with_capacity(code.len()),
             uses: Vec::new(),
             numbers: Vec::new(),
             first_predicate,
-            count: usize::from(first_predicate) + 32,
+            count: usize::from(first_predicate) + predicates as usize,
         };
         let mut previous = None;
         for instruction in code {

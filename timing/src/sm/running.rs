@@ -7,6 +7,7 @@ use super::front_end::{Beside, CONSTANTS};
 use super::memory::SUB_CORES;
 use super::program::{Kind, Program};
 use super::scoreboard::UNKNOWN;
+use super::sub_cores;
 use super::warp::Status;
 use super::{FinishedCta, InFlight, Sm, SmFault, Source, State};
 use crate::message::{MemoryReply, MemoryRequest, Origin, Timed};
@@ -28,10 +29,9 @@ impl Sm {
         if self.state.instructions_next <= cycle {
             self.step_instructions(cycle, outbox);
         }
-        for sub_core in 0..SUB_CORES {
-            if self.state.sub_cores[sub_core].next <= cycle {
-                self.step_sub_core(sub_core, cycle, sources, finished)?;
-            }
+        let mut due = self.state.due(cycle);
+        while let Some(number) = sub_cores::take_first(&mut due) {
+            self.step_sub_core(number, cycle, sources, finished)?;
         }
         Ok(())
     }
@@ -50,18 +50,13 @@ impl Sm {
             self.take_effect(cycle, deferred, sources)?;
         }
         self.performed = performed;
-        for sub_core in 0..SUB_CORES {
-            if !self.memory.has_completion(cycle) {
-                break;
+        let mut completed = self.memory.completed(cycle) & self.state.free_latches(cycle);
+        while let Some(sub_core) = sub_cores::take_first(&mut completed) {
+            let Some(instruction) = self.memory.next_completion(sub_core as u8, cycle) else { break };
+            if let Some(next) = self.memory.coming_completion(sub_core as u8) {
+                self.state.in_flight.foresee(next);
             }
-            if self.state.sub_cores[sub_core].latch_free <= cycle
-                && let Some(instruction) = self.memory.next_completion(sub_core as u8, cycle)
-            {
-                if let Some(next) = self.memory.coming_completion(sub_core as u8) {
-                    self.state.in_flight.foresee(next);
-                }
-                self.complete(instruction, cycle, sources, finished)?;
-            }
+            self.complete(instruction, cycle, sources, finished)?;
         }
         for number in self.memory.released() {
             let unit = &mut self.state.sub_cores[usize::from(number)];
@@ -287,6 +282,16 @@ impl Sm {
 }
 
 impl State {
+    /// Sub-cores that have something to do at a cycle.
+    fn due(&self, cycle: u64) -> u32 {
+        sub_cores::of(&self.sub_cores, |sub_core| sub_core.next <= cycle)
+    }
+
+    /// Sub-cores whose write-back latches can take a result from memory at a cycle.
+    fn free_latches(&self, cycle: u64) -> u32 {
+        sub_cores::of(&self.sub_cores, |sub_core| sub_core.latch_free <= cycle)
+    }
+
     /// Finds what a warp waits for, and sees to it that it is looked at when that is there.
     pub(super) fn settle(&mut self, gpu: &GpuSpec, program: &Program, slot: usize, cycle: u64) {
         let local = (slot / SUB_CORES) as u32;

@@ -171,9 +171,9 @@ pub fn alone_and_counted(
     while left.peek().is_some() || !channel.is_idle() {
         let before = *channel.counters();
         let room =
-            |(_, access): &(u32, &Access)| access.cycle <= cycle && channel.has_room(spec, access.write);
+            |(_, access): &(u32, &Access)| access.cycle <= cycle && channel.room(spec, access.write) > 0;
         if let Some((slot, Access { write, cell, .. })) = left.next_if(room) {
-            let incoming = Incoming { cell: *cell, write: *write, slice: 0, slot, sector: 0 };
+            let incoming = Incoming { cell: *cell, write: *write, slice: 0, slot, sectors: 1 };
             events.push((cycle, Event::Taken(slot as usize)));
             if let Some(read) = channel.accept(spec, &timing, cycle, incoming) {
                 events.push((cycle, Event::Forwarded(read.slot as usize, read.cycle)));

@@ -2,6 +2,7 @@
 
 use super::{Access, Bank, Channel, Checker, Direction, DramSpec};
 use crate::dram::counts;
+use crate::message::SECTORS;
 use crate::restore::{Fits, LATEST, countable, fits};
 
 /// Cycles ahead that commands may be put off: some of the longest gaps that a Spec can have.
@@ -20,7 +21,7 @@ impl Channel {
             let bank = &mut self.banks[number];
             bank.group = Bank::new(spec, number as u8).group;
             for (queued, queue) in self.queued.iter_mut().zip(&mut bank.queues) {
-                *queued = queued.saturating_add(queue.accesses.len() as u32);
+                *queued = queued.saturating_add(queue.count());
                 queue.derive(bank.open);
             }
             for (queue, direction) in bank.queues.iter().zip([Direction::Read, Direction::Write]) {
@@ -63,14 +64,16 @@ impl Channel {
         bank.queues.iter().try_for_each(|queue| {
             let ages = queue.accesses.iter().map(|access| access.age);
             let sorted = ages.clone().is_sorted() && ages.clone().all(|age| age < self.age);
-            fits(sorted, "accesses are not in their order")
+            fits(sorted, "accesses are not in their order")?;
+            let of_a_line = |access: &Access| access.sectors != 0 && access.sectors >> SECTORS == 0;
+            fits(queue.accesses.iter().all(of_a_line), "an access is to no sector of a line")
         })
     }
 
-    /// Reads that wait: their slice, its slot and the sector.
+    /// Reads that wait: their slice, its slot and the sectors.
     pub(crate) fn reads(&self) -> impl Iterator<Item = (u8, u32, u8)> {
         let accesses = self.banks.iter().flat_map(|bank| &bank.queues[0].accesses);
         let reads = accesses.filter(|access| access.direction == Direction::Read);
-        reads.map(|Access { slice, slot, sector, .. }| (*slice, *slot, *sector))
+        reads.map(|Access { slice, slot, sectors, .. }| (*slice, *slot, *sectors))
     }
 }

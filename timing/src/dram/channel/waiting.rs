@@ -9,14 +9,16 @@ impl Channel {
         self.banks.iter().zip(0..).find_map(|(bank, number)| {
             let reads = &bank.queues[Direction::Read as usize].accesses;
             let wanted = |access: &Access| {
-                (access.slice, access.slot, access.sector) == (slice, slot, sector)
-                    && access.direction == Direction::Read
+                (access.slice, access.slot, access.direction) == (slice, slot, Direction::Read)
+                    && access.sectors >> sector & 1 != 0
             };
-            let before = reads.iter().position(wanted)?;
+            let place = reads.iter().position(wanted)?;
+            let ahead = reads.range(..place).map(Access::count).sum::<u32>();
+            let before = ahead + (reads[place].sectors & ((1 << sector) - 1)).count_ones();
             Some(BankQueue {
                 bank: number,
-                row: reads[before].row,
-                before,
+                row: reads[place].row,
+                before: before as usize,
                 open: bank.open,
                 refreshes: self.refreshes(spec, number),
                 writes_first: self.draining,
@@ -35,7 +37,8 @@ impl Channel {
                 bank: number,
                 queued: [Direction::Read, Direction::Write].map(|direction| {
                     let accesses = bank.queues.iter().flat_map(|queue| &queue.accesses);
-                    accesses.filter(|access| access.direction == direction).count()
+                    let accesses = accesses.filter(|access| access.direction == direction);
+                    accesses.map(Access::count).sum::<u32>() as usize
                 }),
                 row: oldest.row,
                 open: bank.open,

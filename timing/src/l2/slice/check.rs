@@ -12,12 +12,11 @@ use crate::specification::GpuSpec;
 pub struct Expected(Vec<u8>);
 
 impl Expected {
-    /// A sector is found.
-    pub(crate) fn find(&mut self, slot: u32, sector: u8) -> Fits {
-        let bit = 1_u8.checked_shl(u32::from(sector)).unwrap_or(0);
+    /// Sectors of a slot are found.
+    pub(crate) fn find(&mut self, slot: u32, sectors: u8) -> Fits {
         let expected = self.0.get_mut(slot as usize).ok_or("a sector comes for no line")?;
-        fits(*expected & bit != 0, "a sector comes that nobody expects")?;
-        *expected &= !bit;
+        fits(sectors != 0 && *expected & sectors == sectors, "a sector comes that nobody expects")?;
+        *expected &= !sectors;
         Ok(())
     }
 
@@ -51,6 +50,7 @@ impl Slice {
     pub(crate) fn restore(&mut self, gpu: &GpuSpec, number: u32, now: u64) -> Result<Expected, &'static str> {
         let expected = self.check(gpu, number, now)?;
         self.tags.derive(&gpu.l2);
+        self.missed = self.count_missed();
         self.look_ahead();
         Ok(expected)
     }
@@ -90,6 +90,11 @@ impl Slice {
         })
     }
 
+    /// Sectors that wait for DRAM.
+    fn count_missed(&self) -> u32 {
+        self.misses.iter().map(|access| access.sectors.count_ones()).sum()
+    }
+
     fn check_way_to_dram(
         &self,
         gpu: &GpuSpec,
@@ -97,15 +102,17 @@ impl Slice {
         mut expected: Expected,
     ) -> Result<Expected, &'static str> {
         fits(self.misses.len() <= gpu.l2.miss_queue as usize, "too many accesses wait for DRAM")?;
-        for DramAccess { line, sector, slot, write } in &self.misses {
-            fits(*line < 1 << 57 && *sector < 4, "an access to DRAM is beyond memory")?;
+        fits(self.count_missed() <= gpu.l2.miss_queue, "too many accesses wait for DRAM")?;
+        for DramAccess { line, sectors, slot, write } in &self.misses {
+            let of_a_line = *sectors != 0 && sectors >> SECTORS == 0;
+            fits(*line < 1 << 57 && of_a_line, "an access to DRAM is beyond memory")?;
             if !write {
-                expected.find(*slot, *sector)?;
+                expected.find(*slot, *sectors)?;
             }
         }
-        for Fill { cycle, slot, sector } in &self.fills {
+        for Fill { cycle, slot, sectors } in &self.fills {
             fits(near(*cycle, now), "a sector comes too late")?;
-            expected.find(*slot, *sector)?;
+            expected.find(*slot, *sectors)?;
         }
         Ok(expected)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Slice, Stalled, Work};
+use super::{DramAccess, Slice, Stalled, Work};
 use crate::whereabouts::{Located, MissingSector, Place, SectorRead};
 
 impl Slice {
@@ -18,7 +18,7 @@ impl Slice {
             self.input.len(),
             self.waiting.count(),
             self.outstanding,
-            self.misses.len()
+            self.missed
         )
     }
 
@@ -44,12 +44,14 @@ impl Slice {
 
     /// Where the read of a sector is, if it has not left the slice or is back already.
     fn read_here(&self, slot: u32, sector: u8) -> Option<SectorRead> {
-        if let Some(fill) = self.fills.iter().find(|fill| fill.slot == slot && fill.sector == sector) {
+        let is_one = |sectors: u8| sectors >> sector & 1 != 0;
+        if let Some(fill) = self.fills.iter().find(|fill| fill.slot == slot && is_one(fill.sectors)) {
             return Some(SectorRead::Coming { cycle: fill.cycle });
         }
-        let is_read =
-            |access: &super::DramAccess| !access.write && access.slot == slot && access.sector == sector;
-        let before = self.misses.iter().position(is_read)?;
-        Some(SectorRead::MissQueue { before })
+        let is_read = |access: &DramAccess| !access.write && access.slot == slot && is_one(access.sectors);
+        let place = self.misses.iter().position(is_read)?;
+        let ahead: u32 = self.misses.range(..place).map(|access| access.sectors.count_ones()).sum();
+        let before = ahead + (self.misses[place].sectors & ((1 << sector) - 1)).count_ones();
+        Some(SectorRead::MissQueue { before: before as usize })
     }
 }

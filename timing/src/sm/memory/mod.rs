@@ -41,6 +41,7 @@ use self::l1::{L1, Stall};
 use self::pipeline::{Organisation, Pipeline, Queued};
 use self::tlb::Tlb;
 pub use self::waiting::{AwaitedLine, Holder, Request, Waiting};
+use super::sub_cores;
 use crate::due::Due;
 use crate::message::{MemoryReply, MemoryRequest, RequestKind, SECTOR_BYTES, Timed};
 use crate::slab::{NONE, Slab};
@@ -505,9 +506,12 @@ impl MemoryUnit {
         (next != u64::MAX).then_some(next)
     }
 
-    /// Whether a result is there at a cycle.
-    pub fn has_completion(&self, cycle: u64) -> bool {
-        self.state.next_completion <= cycle
+    /// Sub-cores for which a result is there at a cycle.
+    pub fn completed(&self, cycle: u64) -> u32 {
+        if self.state.next_completion > cycle {
+            return 0;
+        }
+        sub_cores::of(&self.state.completions, |completions| completions.next() <= cycle)
     }
 
     /// An instruction of a sub-core whose result can be written back, or whose store is acknowledged.

@@ -394,7 +394,7 @@ impl MemorySide {
     pub fn l2_counters(&self) -> L2Counters {
         let mut sum = L2Counters::default();
         for bay in self.partitions.each() {
-            bay.partition.slices().iter().for_each(|slice| sum.add(&slice.counters()));
+            bay.partition.slices().for_each(|slice| sum.add(&slice.counters()));
         }
         sum
     }
@@ -403,7 +403,7 @@ impl MemorySide {
     pub fn dram_counters(&self) -> DramCounters {
         let mut sum = DramCounters::default();
         for bay in self.partitions.each() {
-            bay.partition.channels().iter().for_each(|channel| sum.add(channel.counters()));
+            bay.partition.channels().for_each(|channel| sum.add(channel.counters()));
         }
         sum
     }
@@ -415,13 +415,13 @@ impl MemorySide {
 
     /// What each channel has counted, pseudo-channel by pseudo-channel.
     pub fn channel_counts(&self) -> Vec<ChannelCounts> {
-        let of = |bay: MutexGuard<'_, Bay>| bay.partition.channels().iter().map(Channel::counts).collect();
+        let of = |bay: MutexGuard<'_, Bay>| bay.partition.channels().map(Channel::counts).collect();
         self.partitions.each().flat_map::<Vec<_>, _>(of).collect()
     }
 
     /// The first DRAM command that broke a timing rule; looked for in debug builds only.
     pub fn violation(&self) -> Option<Violation> {
-        let of = |bay: &Bay| bay.partition.channels().iter().find_map(|channel| channel.violation().cloned());
+        let of = |bay: &Bay| bay.partition.channels().find_map(|channel| channel.violation().cloned());
         self.partitions.each().find_map(|bay| of(&bay))
     }
 }

@@ -192,7 +192,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
                     continue;
                 }
                 let slot = &mut *lock(&slots[number]);
-                if slot.sm.room(&launch.program) == 0 {
+                if !slot.sm.has_room(&launch.program) {
                     openings.clear();
                     continue;
                 }

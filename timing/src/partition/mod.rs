@@ -7,6 +7,7 @@
 
 mod consecutive;
 mod ipoly;
+mod part;
 mod set;
 mod unit;
 mod xor;

@@ -241,11 +241,10 @@ impl Sm {
         }
     }
 
-    /// How many more CTAs of a kernel have room now.
-    pub fn room(&self, program: &Program) -> u32 {
+    /// Whether one more CTA of a kernel has room now.
+    pub fn has_room(&self, program: &Program) -> bool {
         let demand = Demand::new(&self.gpu, program);
-        let mut space = self.state.space;
-        space.fill(&self.gpu, &demand, self.shared_for(&demand))
+        self.state.space.find(&self.gpu, &demand, self.shared_for(&demand)).is_ok()
     }
 
     /// From when on CTA slots are free that were given back since the last call. Core cycles.
@@ -258,7 +257,7 @@ impl Sm {
         if self.state.space.ctas() == 0 { demand.carve_out(&self.gpu) } else { self.state.shared }
     }
 
-    /// A CTA begins at a cycle; [`Sm::room`] has said that it can. That may be before what [`Sm::run`] has run, if its start
+    /// A CTA begins at a cycle; [`Sm::has_room`] has said that it can. That may be before what [`Sm::run`] has run, if its start
     /// takes longer than that is ago: else its warps go on late. `launch` is the index of its source. One that has nothing to
     /// do is added to `finished`.
     ///

@@ -311,6 +311,8 @@ pub struct Bench {
     pub sent: Vec<Timed<MemoryRequest>>,
     pub finished: Vec<FinishedCta>,
     pub give_credits: bool,
+    /// CTAs that were on it at the same time, at most.
+    pub most_ctas: u32,
 }
 
 impl Bench {
@@ -325,6 +327,7 @@ impl Bench {
             sent: Vec::new(),
             finished: Vec::new(),
             give_credits: true,
+            most_ctas: 0,
         }
     }
 
@@ -351,11 +354,12 @@ impl Bench {
         let mut started = 0;
         let end = self.cycle + LIMIT;
         while (self.finished.len() as u64) < ctas {
-            while started < ctas && self.sm.room(&program) > 0 {
+            while started < ctas && self.sm.has_room(&program) {
                 let Bench { sm, finished, .. } = self;
                 sm.start_cta(self.cycle, 0, &program, started, &mut sources, finished).unwrap();
                 started += 1;
             }
+            self.most_ctas = self.most_ctas.max(self.sm.cta_count());
             self.epoch(&mut sources);
             assert!(self.cycle < end, "it hangs: {:#?}", self.sm.waiting());
         }

@@ -43,11 +43,8 @@ fn a_warp_that_has_ended_does_not_keep_others_at_a_barrier() {
 fn as_many_ctas_run_as_have_room() {
     let script = Script { registers: 40, ..Script::new(&[load(4)]).warps(8) };
     let mut bench = Bench::new(&[]);
-    let program = Program::new(&bench.gpu, &script.kernel(100));
-    assert_eq!(bench.sm.room(&program), 6);
     let run = bench.run(script, 20);
-    assert_eq!(run.finished.len(), 20);
-    assert_eq!(bench.sm.room(&program), 6);
+    assert_eq!((run.finished.len(), bench.most_ctas), (20, 6));
     assert!(bench.sm.cta_count() == 0);
     assert_eq!(run.counters.activity.ctas, 20);
 }

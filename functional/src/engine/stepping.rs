@@ -319,6 +319,7 @@ impl SteppedCluster {
         what: impl FnOnce(&mut Step<'_, '_>, &mut Execution) -> Result<(), FaultKind>,
     ) -> Result<(), Box<Fault>> {
         let (rank, own) = self.place(number);
+        self.foresee_warp(rank, own);
         let Cluster { state, ctas, shared, .. } = &mut self.cluster;
         let shared = state.shared_of(rank, shared);
         let warp = &mut self.warps[number];

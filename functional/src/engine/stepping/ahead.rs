@@ -7,8 +7,8 @@ use crate::engine::access::lanes_of;
 use crate::engine::machine::{Machine, Needs};
 use crate::fault::FaultKind;
 
-/// Words of what a warp has executed ahead, at most.
-const WORDS: usize = 96;
+/// Words of what a warp has executed ahead, at most. The more there are, the less often its registers come to the host's caches.
+const WORDS: usize = 192;
 /// Words that tell of a machine instruction, at most: its own, and an address for each lane.
 const LONGEST: usize = 1 + WARP;
 /// Positions of machine instructions that a word has room for.
@@ -114,10 +114,10 @@ impl AheadQueue {
         self.taken == self.end
     }
 
-    /// Whether one more can be added, whatever it is: words are used again when all have been taken.
+    /// Whether one more can be added, of so many words at most: words are used again when all have been taken.
     #[inline(always)]
-    pub(super) fn has_room(&self) -> bool {
-        usize::from(self.end) <= WORDS - LONGEST
+    fn has_room(&self, words: usize) -> bool {
+        usize::from(self.end) + words <= WORDS
     }
 
     /// What was added and not taken.
@@ -213,21 +213,21 @@ impl Step<'_, '_> {
         if self.ahead.were_many() {
             self.foresee_frame();
         }
-        while self.standing == Standing::Ready && self.pending.is_empty() && self.ahead.has_room() {
+        while self.standing == Standing::Ready && self.pending.is_empty() {
             let position = self.machine.places[self.w.pc as usize].position();
             match self.machine.needs(position) {
-                Needs::Registers => {
+                Needs::Registers if self.ahead.has_room(1) => {
                     let active = self.execute_silently(position)?;
                     self.ahead.add(position, active);
                 }
-                Needs::Memory => {
+                Needs::Memory if self.ahead.has_room(LONGEST) => {
                     self.execute_instruction(position, told)?;
                     match told.active {
                         0 => self.ahead.add(position, 0),
                         _ => self.ahead.add_access(position, told),
                     }
                 }
-                Needs::Time => break,
+                _ => break,
             }
             self.settle()?;
         }
@@ -316,7 +316,7 @@ mod tests {
         let mut queue = AheadQueue::default();
         for start in [0, POSITIONS - 1000] {
             let mut added = 0;
-            while queue.has_room() {
+            while queue.has_room(1) {
                 queue.add(start + added, added);
                 added += 1;
             }

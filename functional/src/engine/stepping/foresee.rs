@@ -11,14 +11,18 @@ const SOON: usize = 16;
 const MOST_ROWS: usize = 128;
 
 impl SteppedCluster {
-    /// Its warps are going to be stepped.
+    /// Its warps are going to be stepped: most have executed ahead what they do.
     pub(crate) fn foresee(&self) {
         read_all(&self.warps);
-        self.cluster.ctas.iter().for_each(|cta| read_all(&cta.warps));
         for warp in &self.warps {
             let words = warp.ahead.words();
             read_all(&words[..words.len().min(SOON)]);
         }
+    }
+
+    /// A warp of a CTA is going to execute something.
+    pub(super) fn foresee_warp(&self, rank: usize, own: usize) {
+        read_all(std::slice::from_ref(&self.cluster.ctas[rank].warps[own]));
     }
 }
 

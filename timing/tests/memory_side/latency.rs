@@ -1,5 +1,6 @@
 //! One request at a time: the latency is what the Spec adds up to.
 
+use timing::message::MemoryRequest;
 use timing::specification::GpuSpec;
 
 use crate::harness::{Bench, read, titan_v, write};
@@ -94,6 +95,24 @@ fn a_miss_to_a_bank_with_another_row_adds_precharge_activation_read_and_burst() 
     let latency = bench.alone(read(in_slice(&gpu, row), 1));
     let expected = dram(&gpu, gpu.dram.rp + gpu.dram.rcd + gpu.dram.cl + burst(&gpu));
     assert!(expected.contains(&(latency - hit(&gpu))), "{latency}");
+}
+
+#[test]
+fn slices_that_share_a_channel_take_turns_sector_by_sector() {
+    let mut gpu = plain();
+    (gpu.dram.pseudo_channels, gpu.dram.ccd_l) = (1, gpu.dram.ccd_s);
+    // Lines of the two slices of a channel, for SMs with ports of their own.
+    let lines = |offset| {
+        [0, gpu.partition.channels].map(|slice| {
+            let line = gpu.partition.address(timing::partition::Place { slice, offset });
+            MemoryRequest { sm: if slice == 0 { 0 } else { 40 }, ..read(line, 15) }
+        })
+    };
+    let mut bench = Bench::new(gpu.clone());
+    bench.together(&lines(0));
+    let ends = bench.together(&lines(128));
+    let sector = u64::from(gpu.dram.ccd_s * gpu.clocks.core).div_ceil(u64::from(gpu.clocks.dram));
+    assert!(ends[0].abs_diff(ends[1]) < 2 * sector, "{ends:?}, {sector} for a sector");
 }
 
 #[test]

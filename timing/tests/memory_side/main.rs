@@ -6,6 +6,7 @@ mod conservation;
 mod crossbar;
 mod dram;
 mod dram_checker;
+mod dram_together;
 mod dramsim3;
 mod harness;
 mod latency;

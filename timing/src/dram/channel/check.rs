@@ -62,10 +62,14 @@ impl Channel {
         let times = [bank.activate_at, bank.precharge_at, bank.column_at];
         fits(times.iter().all(|cycle| *cycle <= now + AHEAD), "a command is put off for too long")?;
         bank.queues.iter().try_for_each(|queue| {
-            let ages = queue.accesses.iter().map(|access| access.age);
-            let sorted = ages.clone().is_sorted() && ages.clone().all(|age| age < self.age);
+            let ends = queue.accesses.iter().map(|access| access.age.saturating_add(access.count().into()));
+            let starts = queue.accesses.iter().skip(1).map(|access| access.age).chain([self.age]);
+            let sorted = ends.zip(starts).all(|(end, next)| end <= next);
             fits(sorted, "accesses are not in their order")?;
-            let of_a_line = |access: &Access| access.sectors != 0 && access.sectors >> SECTORS == 0;
+            let of_a_line = |access: &Access| {
+                let sectors = access.sectors != 0 && access.sectors >> SECTORS == 0;
+                sectors && access.column <= u16::MAX - SECTORS as u16
+            };
             fits(queue.accesses.iter().all(of_a_line), "an access is to no sector of a line")
         })
     }

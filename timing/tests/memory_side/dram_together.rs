@@ -1,0 +1,79 @@
+//! Sectors of a line that come to a DRAM channel together are served as those that come one after the other in the same cycle.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use timing::dram::{
+    Cell, Channel, ChannelCounts, Completed, DramCounters, DramSpec, Incoming, Scheduler, Timing,
+};
+
+use crate::harness::titan_v;
+
+/// What comes at a cycle, or later if there is no room for all of it.
+type Coming = (u64, Incoming);
+
+/// A read: end of its data, slot of its slice, sector.
+type Read = (u64, u32, u32);
+
+fn each_sector(sectors: u8) -> impl Iterator<Item = u32> {
+    (0..8).filter(move |sector| sectors >> sector & 1 != 0)
+}
+
+/// Runs what comes until all is done, given to the channel together or sector by sector.
+fn run(spec: &DramSpec, coming: &[Coming], together: bool) -> (Vec<Read>, DramCounters, ChannelCounts) {
+    let timing = Timing::new(spec);
+    let mut channel = Channel::new(spec, &timing, 0);
+    let mut coming: VecDeque<Coming> = coming.iter().copied().collect();
+    let mut reads = Vec::new();
+    let mut note = |completed: Option<Completed>| {
+        let Some(Completed { cycle, slot, sectors, .. }) = completed else { return };
+        reads.extend(each_sector(sectors).map(|sector| (cycle, slot, sector)));
+    };
+    for cycle in 0.. {
+        while let Some((_, incoming)) = coming.pop_front_if(|(from, incoming)| {
+            *from <= cycle && channel.room(spec, incoming.write) >= incoming.sectors.count_ones()
+        }) {
+            match together {
+                true => note(channel.accept(spec, &timing, cycle, incoming)),
+                false => each_sector(incoming.sectors).for_each(|sector| {
+                    let one = Incoming { sectors: 1 << sector, ..incoming };
+                    note(channel.accept(spec, &timing, cycle, one));
+                }),
+            }
+        }
+        if channel.next_event() <= cycle {
+            note(channel.step(spec, &timing, cycle));
+        }
+        if coming.is_empty() && channel.is_idle() {
+            break;
+        }
+    }
+    assert_eq!(channel.violation(), None);
+    (reads, *channel.counters(), channel.counts())
+}
+
+prop_compose! {
+    /// Accesses to a few lines of two banks, often to the same ones.
+    fn accesses()(
+        all in prop::collection::vec(((0_u64..30, 0_u8..2, 0_u64..3), (0_u16..3, any::<bool>(), 1_u8..16)), 1..80)
+    ) -> Vec<Coming> {
+        let mut cycle = 0;
+        all.into_iter().zip(0..).map(|(((later, bank, row), (line, write, sectors)), slot)| {
+            cycle += later;
+            let cell = Cell { bank, row, column: 4 * line };
+            (cycle, Incoming { cell, write, slice: 0, slot, sectors })
+        }).collect()
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_comes_together_is_served_as_what_comes_one_after_the_other(
+        accesses in accesses(), first_come in any::<bool>(), request in prop::sample::select(vec![32_u32, 64, 128])
+    ) {
+        let mut spec = titan_v(|_| ()).dram;
+        spec.request = request;
+        spec.scheduler = if first_come { Scheduler::Fcfs } else { Scheduler::FrFcfs };
+        prop_assert_eq!(run(&spec, &accesses, true), run(&spec, &accesses, false));
+    }
+}

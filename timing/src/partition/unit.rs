@@ -67,11 +67,15 @@ impl Partition {
             let checked = unit.slice.restore(gpu, number, clocks.l2.from_core(now));
             expected.push(checked.map_err(of_unit(format!("L2 slice {number}")))?);
         }
+        let parts = self.channels.len();
         for (ChannelUnit { channel: part, .. }, number) in self.channels.iter_mut().zip(0..) {
             let restored = part.restore(&gpu.dram, number, clocks.dram.from_core(now));
             restored.map_err(of_unit(format!("DRAM channel {channel}, part {number}")))?;
             part.reads().try_for_each(|(slice, slot, sectors)| {
-                let slice = expected.get_mut(usize::from(slice)).ok_or("a sector is read for no slice");
+                let slice = usize::from(slice);
+                let its_own = channel_of(slice, parts) == number as usize;
+                let slice =
+                    expected.get_mut(slice).filter(|_| its_own).ok_or("a sector is read for no slice");
                 slice.and_then(|slice| slice.find(slot, sectors)).map_err(of_unit(unit()))
             })?;
         }
@@ -198,5 +202,50 @@ impl Partition {
             Part { gpu, clocks, slices, channels, number: 0, first, out }.run(*now, until);
         }
         *now = (*now).max(until);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dram::{Cell, Incoming};
+    use crate::message::{Origin, RequestKind};
+
+    /// A partition whose first slice has asked for a sector, which is read by a part of the channel.
+    fn reading(gpu: &GpuSpec, clocks: &Clocks, part: usize) -> Partition {
+        let mut partition = Partition::new(gpu, &clocks.timing, 0);
+        let message = MemoryRequest {
+            line: 0,
+            sectors: 1,
+            bytes: 0,
+            kind: RequestKind::Read,
+            lanes: 0,
+            origin: Origin::Global,
+            sm: 0,
+            tag: 0,
+            deferred: None,
+        };
+        partition.arrive(gpu, clocks, 0, 0, 0, Timed { cycle: 0, message });
+        let slice = &mut partition.slices[0].slice;
+        slice.step(&gpu.l2, clocks.l2, slice.next_event(), &mut Outbox::default());
+        let access = slice.take_miss(&gpu.l2, 4).expect("it misses");
+        slice.taken();
+        let cell = Cell { bank: 0, row: 0, column: 0 };
+        let (write, slot, sectors) = (access.write, access.slot, access.sectors);
+        let incoming = Incoming { cell, write, slice: 0, slot, sectors };
+        partition.channels[part].channel.accept(&gpu.dram, &clocks.timing, 1, incoming);
+        partition
+    }
+
+    #[test]
+    fn a_part_of_the_channel_that_reads_for_anothers_slice_is_refused() {
+        let gpu = GpuSpec::built_in("titan-v").unwrap();
+        let clock = |own| Clock::new(own, gpu.clocks.core);
+        let timing = Timing::new(&gpu.dram);
+        let clocks = Clocks { l2: clock(gpu.clocks.l2), dram: clock(gpu.clocks.dram), timing };
+        let restored = [0, 1].map(|part| reading(&gpu, &clocks, part).restore(&gpu, &clocks, 0, 100));
+        let [own, anothers] = restored.map(|restored| restored.map_err(|error| error.to_string()));
+        assert_eq!(own, Ok(()));
+        assert!(anothers.is_err_and(|error| error.contains("a sector is read for no slice")));
     }
 }

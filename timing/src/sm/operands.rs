@@ -223,7 +223,7 @@ impl Ports {
         if u32::from(reserved.results) >= slots || !reserved.writes.leaves(ports, slack) {
             return false;
         }
-        reserved.results += 1;
+        reserved.results = reserved.results.saturating_add(1);
         reserved.writes.0 += ports.0;
         true
     }

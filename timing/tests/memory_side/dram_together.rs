@@ -30,6 +30,7 @@ fn run(spec: &DramSpec, coming: &[Coming], together: bool) -> (Vec<Read>, DramCo
         reads.extend(each_sector(sectors).map(|sector| (cycle, slot, sector)));
     };
     for cycle in 0.. {
+        assert!(cycle < 1 << 20, "it stands still");
         while let Some((_, incoming)) = coming.pop_front_if(|(from, incoming)| {
             *from <= cycle && channel.room(spec, incoming.write) >= incoming.sectors.count_ones()
         }) {

@@ -8,7 +8,7 @@ use crate::engine::machine::{Machine, Needs};
 use crate::fault::FaultKind;
 
 /// Words of what a warp has executed ahead, at most. The more there are, the less often its registers come to the host's caches.
-const WORDS: usize = 192;
+const WORDS: usize = 384;
 /// Words that tell of a machine instruction, at most: its own, and an address for each lane.
 const LONGEST: usize = 1 + WARP;
 /// Positions of machine instructions that a word has room for.

@@ -30,6 +30,8 @@ pub(crate) enum Subject {
 
 /// Each time is the shortest of so many runs, which alternate between the modes: machines have good and bad moments.
 const RUNS: usize = 5;
+/// Those of the timing model, which take longer.
+const TIMED_RUNS: usize = 3;
 
 /// What is measured: `kernel`, as `program` launches it when given `size`.
 struct Measured {
@@ -217,7 +219,7 @@ fn engine_and_model(workspace: &Workspace, command: PathBuf) -> Result<Vec<Row>>
     let before = rows.len();
     println!();
     for (measured, small) in &TIMED {
-        let shortest = bench.shortest(measured, TIMED_MODES, 1)?;
+        let shortest = bench.shortest(measured, TIMED_MODES, TIMED_RUNS)?;
         let counted = bench.host_instructions(measured, small)?;
         for ((mode, _), run) in TIMED_MODES.into_iter().zip(shortest) {
             let row = Row { host_instructions: counted, ..Row::new(measured, mode, &run, None) };

@@ -82,10 +82,10 @@ const MANY: u16 = 16;
 /// Machine instructions that were executed ahead, in order.
 #[derive(Debug)]
 pub(super) struct AheadQueue {
-    words: Box<[u64; WORDS]>,
-    /// The first is at `taken`, the last ends at `end`.
+    /// With room for [`WORDS`], of which those that were never used are not touched.
+    words: Vec<u64>,
+    /// Where the first is; the last ends where the words do.
     taken: u16,
-    end: u16,
     /// Added since the words were used again, and the time before.
     added: u16,
     added_before: u16,
@@ -93,13 +93,14 @@ pub(super) struct AheadQueue {
 
 impl Default for AheadQueue {
     fn default() -> AheadQueue {
-        AheadQueue { words: Box::new([0; WORDS]), taken: 0, end: 0, added: 0, added_before: 0 }
+        AheadQueue { words: Vec::with_capacity(WORDS), taken: 0, added: 0, added_before: 0 }
     }
 }
 
 impl AheadQueue {
     pub(super) fn clear(&mut self) {
-        (self.taken, self.end) = (0, 0);
+        self.words.clear();
+        self.taken = 0;
         self.added_before = std::mem::take(&mut self.added);
     }
 
@@ -111,23 +112,23 @@ impl AheadQueue {
 
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
-        self.taken == self.end
+        usize::from(self.taken) == self.words.len()
     }
 
     /// Whether one more can be added, of so many words at most: words are used again when all have been taken.
     #[inline(always)]
     fn has_room(&self, words: usize) -> bool {
-        usize::from(self.end) + words <= WORDS
+        self.words.len() + words <= WORDS
     }
 
     /// What was added and not taken.
     pub(super) fn words(&self) -> &[u64] {
-        self.words.get(usize::from(self.taken)..usize::from(self.end)).unwrap_or_default()
+        self.words.get(usize::from(self.taken)..).unwrap_or_default()
     }
 
     #[inline(always)]
     fn head(&self) -> Option<Head> {
-        if self.is_empty() { None } else { self.words.get(usize::from(self.taken)).map(|word| Head(*word)) }
+        self.words.get(usize::from(self.taken)).map(|word| Head(*word))
     }
 
     /// Position of the first one.
@@ -149,7 +150,7 @@ impl AheadQueue {
             execution.space = head.space().unwrap_or(MemorySpace::Global);
             let words = self.words();
             tell(form, words, head.active(), &mut execution.addresses);
-            self.taken = self.end.min(self.taken + form.words(head.active()) as u16);
+            self.taken += form.words(head.active()).min(words.len()) as u16;
         }
         if self.is_empty() {
             self.clear();
@@ -161,7 +162,7 @@ impl AheadQueue {
     #[inline(always)]
     pub(super) fn add(&mut self, position: u32, active: LaneMask) {
         self.added += 1;
-        self.push(Head::new(position, active, MemorySpace::Global, Form::None).0);
+        self.words.push(Head::new(position, active, MemorySpace::Global, Form::None).0);
     }
 
     /// Adds an access; there is room.
@@ -181,28 +182,20 @@ impl AheadQueue {
             _ => Form::Listed,
         };
         self.added += 1;
-        self.push(Head::new(position, active, space, form).0);
+        self.words.push(Head::new(position, active, space, form).0);
         match form {
             Form::None => {}
-            Form::Uniform => self.push(first),
-            Form::Even => [first, stride].into_iter().for_each(|word| self.push(word)),
-            Form::Tiles => [stride].into_iter().chain(firsts).for_each(|word| self.push(word)),
-            Form::Listed => lanes_of(active).for_each(|lane| self.push(addresses[lane])),
-        }
-    }
-
-    #[inline(always)]
-    fn push(&mut self, word: u64) {
-        if let Some(place) = self.words.get_mut(usize::from(self.end)) {
-            *place = word;
-            self.end += 1;
+            Form::Uniform => self.words.push(first),
+            Form::Even => self.words.extend([first, stride]),
+            Form::Tiles => self.words.extend([stride].into_iter().chain(firsts)),
+            Form::Listed => self.words.extend(lanes_of(active).map(|lane| addresses[lane])),
         }
     }
 
     /// One with words that were checked.
     pub(super) fn restored(words: &[u64]) -> AheadQueue {
         let mut queue = AheadQueue::default();
-        words.iter().for_each(|word| queue.push(*word));
+        queue.words.extend_from_slice(words);
         queue
     }
 }

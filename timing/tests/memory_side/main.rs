@@ -5,8 +5,8 @@
 mod conservation;
 mod crossbar;
 mod dram;
+mod dram_alike;
 mod dram_checker;
-mod dram_together;
 mod dramsim3;
 mod harness;
 mod latency;

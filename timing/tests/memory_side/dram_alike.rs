@@ -1,10 +1,12 @@
-//! Sectors of a line that come to a DRAM channel together are served as those that come one after the other in the same cycle.
+//! What makes no difference to a DRAM channel: whether sectors of a line come together or one after the other in the same cycle,
+//! and whether it is looked at in cycles in which it has said that it has nothing to do.
 
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
 use timing::dram::{
-    Cell, Channel, ChannelCounts, Completed, DramCounters, DramSpec, Incoming, Scheduler, Timing,
+    Cell, Channel, ChannelCounts, Completed, DramCounters, DramSpec, Incoming, Queues, RefreshMode,
+    Scheduler, Timing,
 };
 
 use crate::harness::titan_v;
@@ -19,8 +21,17 @@ fn each_sector(sectors: u8) -> impl Iterator<Item = u32> {
     (0..8).filter(move |sector| sectors >> sector & 1 != 0)
 }
 
-/// Runs what comes until all is done, given to the channel together or sector by sector.
-fn run(spec: &DramSpec, coming: &[Coming], together: bool) -> (Vec<Read>, DramCounters, ChannelCounts) {
+/// How a channel is run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Way {
+    /// What comes is given to it sector by sector.
+    sector_by_sector: bool,
+    /// It is looked at in each of its cycles.
+    each_cycle: bool,
+}
+
+/// Runs what comes until all is done.
+fn run(spec: &DramSpec, coming: &[Coming], way: Way) -> (Vec<Read>, DramCounters, ChannelCounts) {
     let timing = Timing::new(spec);
     let mut channel = Channel::new(spec, &timing, 0);
     let mut coming: VecDeque<Coming> = coming.iter().copied().collect();
@@ -34,15 +45,16 @@ fn run(spec: &DramSpec, coming: &[Coming], together: bool) -> (Vec<Read>, DramCo
         while let Some((_, incoming)) = coming.pop_front_if(|(from, incoming)| {
             *from <= cycle && channel.room(spec, incoming.write) >= incoming.sectors.count_ones()
         }) {
-            match together {
-                true => note(channel.accept(spec, &timing, cycle, incoming)),
-                false => each_sector(incoming.sectors).for_each(|sector| {
+            match way.sector_by_sector {
+                false => note(channel.accept(spec, &timing, cycle, incoming)),
+                true => each_sector(incoming.sectors).for_each(|sector| {
                     let one = Incoming { sectors: 1 << sector, ..incoming };
                     note(channel.accept(spec, &timing, cycle, one));
                 }),
             }
         }
-        if channel.next_event() <= cycle {
+        let its_own = cycle % u64::from(spec.pseudo_channels) == 0 && !channel.is_idle();
+        if channel.next_event() <= cycle || way.each_cycle && its_own {
             note(channel.step(spec, &timing, cycle));
         }
         if coming.is_empty() && channel.is_idle() {
@@ -67,6 +79,22 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    /// Channels with short queues, so that these fill, and frequent refreshes.
+    fn specs()(
+        first_come in any::<bool>(), one_queue in any::<bool>(), two_buses in any::<bool>(), write_high in 3_u32..12,
+        refresh in prop::sample::select(vec![RefreshMode::None, RefreshMode::PerBank, RefreshMode::AllBank])
+    ) -> DramSpec {
+        let mut spec = titan_v(|_| ()).dram;
+        spec.scheduler = if first_come { Scheduler::Fcfs } else { Scheduler::FrFcfs };
+        spec.queues = if one_queue { Queues::One } else { Queues::Apart };
+        spec.dual_command_bus = two_buses;
+        (spec.write_high, spec.write_low, spec.write_queue) = (write_high, write_high / 2, 16);
+        (spec.refresh, spec.refi) = (refresh, spec.refi / 8);
+        spec
+    }
+}
+
 proptest! {
     #[test]
     fn what_comes_together_is_served_as_what_comes_one_after_the_other(
@@ -75,6 +103,15 @@ proptest! {
         let mut spec = titan_v(|_| ()).dram;
         spec.request = request;
         spec.scheduler = if first_come { Scheduler::Fcfs } else { Scheduler::FrFcfs };
-        prop_assert_eq!(run(&spec, &accesses, true), run(&spec, &accesses, false));
+        let sector_by_sector = Way { sector_by_sector: true, ..Way::default() };
+        prop_assert_eq!(run(&spec, &accesses, Way::default()), run(&spec, &accesses, sector_by_sector));
+    }
+
+    #[test]
+    fn a_channel_has_nothing_to_do_before_its_next_event(
+        accesses in accesses(), spec in specs()
+    ) {
+        let each_cycle = Way { each_cycle: true, ..Way::default() };
+        prop_assert_eq!(run(&spec, &accesses, Way::default()), run(&spec, &accesses, each_cycle));
     }
 }

@@ -75,13 +75,16 @@ fn scaled(cycle: u64, numerator: Divisor, denominator: Divisor, more: u64) -> u6
     if numerator.value == denominator.value {
         return cycle;
     }
-    let multiplier = u64::from(numerator.value);
-    if denominator.value == 1 {
-        return cycle.saturating_mul(multiplier);
-    }
     if cycle < NEAR && numerator.value < SMALL && denominator.reciprocal != 0 {
-        return denominator.divide(cycle * multiplier + more);
+        return denominator.divide(cycle * u64::from(numerator.value) + more);
     }
+    scaled_by_division(cycle, numerator, denominator, more)
+}
+
+/// The same of any cycle and between any clocks.
+#[cold]
+fn scaled_by_division(cycle: u64, numerator: Divisor, denominator: Divisor, more: u64) -> u64 {
+    let multiplier = u64::from(numerator.value);
     let divisor = u64::from(denominator.value);
     let whole = (cycle / divisor).saturating_mul(multiplier);
     whole.saturating_add(((cycle % divisor) * multiplier + more) / divisor)

@@ -1,5 +1,7 @@
 //! Records with a number each: small, `Copy`, taken and given back without allocation.
 
+use std::hint::cold_path;
+
 use serde::{Deserialize, Serialize};
 use warp_stream::host_cache::{fetch, read_all};
 
@@ -34,6 +36,7 @@ impl<T: Copy> Slab<T> {
             self.items[number as usize] = item;
             return number;
         }
+        cold_path();
         self.items.push(item);
         (self.items.len() - 1) as u32
     }

@@ -15,6 +15,8 @@ mod deferred;
 mod foresee;
 mod saved;
 
+use std::hint::cold_path;
+
 use warp_stream::{Execution, MemorySpace, Moment, Next, OperationClass, Residence, WarpSlot};
 
 use super::cluster::{Cluster, SavedCluster};
@@ -132,7 +134,10 @@ impl SteppedCluster {
     fn place(&self, number: usize) -> (usize, usize) {
         match number < self.warps_per_cta {
             true => (0, number),
-            false => (number / self.warps_per_cta, number % self.warps_per_cta),
+            false => {
+                cold_path();
+                (number / self.warps_per_cta, number % self.warps_per_cta)
+            }
         }
     }
 
@@ -387,12 +392,18 @@ impl Step<'_, '_> {
     fn issue(&mut self, execution: &mut Execution) -> Result<(), FaultKind> {
         let position = self.machine.places[self.w.pc as usize].position();
         if !self.pending.is_empty() {
-            match self.orders(position) {
-                true => self.carry_out_all()?,
-                false => self.carry_out_needed(position)?,
-            }
+            self.carry_out_before(position)?;
         }
         self.execute_instruction(position, execution)
+    }
+
+    /// Executes what has been put off and has to be done before this machine instruction.
+    #[cold]
+    fn carry_out_before(&mut self, position: u32) -> Result<(), FaultKind> {
+        match self.orders(position) {
+            true => self.carry_out_all(),
+            false => self.carry_out_needed(position),
+        }
     }
 
     /// Executes the ops of the machine instruction that the warp stands before, at this position, and tells what they do.
@@ -438,6 +449,7 @@ impl Step<'_, '_> {
         }
         self.execute(mask)?;
         if let Told::Texels = note.told {
+            cold_path();
             std::mem::swap(&mut execution.texels, &mut self.w.cta.texels);
         }
         Ok(())
@@ -454,6 +466,7 @@ impl Step<'_, '_> {
         match note.told {
             Told::Texels => Ok(false),
             Told::Sleep(row) => {
+                cold_path();
                 // SAFETY: the binder has given a row of words.
                 let times = unsafe { self.w.read_row::<u32>(row) };
                 let longest = super::access::lanes_of(self.w.mask).map(|lane| times[lane]).max();

@@ -23,17 +23,21 @@ pub(super) struct Atomic {
 impl Atomic {
     /// Of a request; nothing if it needs no such unit.
     pub(super) fn of(spec: &L2Spec, request: &MemoryRequest) -> Option<Atomic> {
-        if !matches!(request.kind, RequestKind::Atomic | RequestKind::Reduction) {
-            return None;
-        }
+        matches!(request.kind, RequestKind::Atomic | RequestKind::Reduction)
+            .then(|| Atomic::of_operations(spec, request))
+    }
+
+    // On its own: most requests need none.
+    #[inline(never)]
+    fn of_operations(spec: &L2Spec, request: &MemoryRequest) -> Atomic {
         let words = (0..32).filter(|word| (request.bytes >> (word * 4)) & 0xf != 0);
         let words = words.fold(0_u32, |mask, word| mask | 1 << word);
         let lanes_at_word = request.lanes.count_ones().div_ceil(words.count_ones().max(1)).max(1);
-        Some(Atomic {
+        Atomic {
             sectors: (request.sectors & 0xf).count_ones().max(1) as u16,
             operations: lanes_at_word.div_ceil(spec.atomic_lanes) as u16,
             words,
-        })
+        }
     }
 
     /// Operations at an address beyond its first.
@@ -70,6 +74,7 @@ pub(super) struct AtomicUnit {
 
 impl AtomicUnit {
     /// Takes a request for a line of which all is there at an L2 cycle; gives the cycle of its last operation.
+    #[inline(never)]
     pub(super) fn perform(&mut self, spec: &L2Spec, cycle: u64, line: u64, atomic: Atomic) -> u64 {
         let Atomic { sectors, operations, words } = atomic;
         let (taken, repeats) = (u64::from(sectors), u64::from(operations - 1));

@@ -523,8 +523,7 @@ impl Slice {
         if self.missed + fetches + write_backs > spec.miss_queue {
             return stalled(Stall::Dram, fetches + write_backs);
         }
-        let full = |sector| pending >> sector & 1 != 0 && self.waiting.depth(slot, sector) >= spec.merges;
-        if pending != 0 && (0..SECTORS).any(full) {
+        if pending != 0 && self.waiting.is_full(slot, pending, spec.merges) {
             return stalled(Stall::Merge, 0);
         }
         Ok(Place { slot, cleaned })

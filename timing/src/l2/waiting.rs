@@ -106,8 +106,14 @@ impl Waiting {
         fetch(&self.first[(slot * SECTORS) as usize]);
     }
 
+    /// Whether as many as can wait for one of some sectors of a slot.
+    #[inline(never)]
+    pub(super) fn is_full(&self, slot: u32, sectors: u8, most: u32) -> bool {
+        (0..SECTORS).any(|sector| sectors >> sector & 1 != 0 && self.depth(slot, sector) >= most)
+    }
+
     /// How many wait for a sector of a slot.
-    pub(super) fn depth(&self, slot: u32, sector: u32) -> u32 {
+    fn depth(&self, slot: u32, sector: u32) -> u32 {
         let mut depth = 0;
         let mut waiter = self.first[(slot * SECTORS + sector) as usize];
         while waiter != NONE {

@@ -1,5 +1,7 @@
 //! What the issue of an instruction entails.
 
+use std::hint::cold_path;
+
 use warp_stream::{AccessKind, CacheOperator, Execution, MemoryOperation, MemorySpace, OperationClass};
 
 use super::memory::{MemoryIssue, MemoryUnit, SUB_CORES};
@@ -59,10 +61,12 @@ impl Sm {
         let issued = Issued { slot, cycle, position, execution: &self.execution, deferred };
         self.state.occupy(&self.gpu, program, issued, &mut self.memory);
         if let Some(deferred) = deferred.filter(|_| !is_access) {
+            cold_path();
             self.take_effect(cycle, deferred, sources)?;
         }
         let warp = &mut self.state.warps[slot];
         if sleep > 0 {
+            cold_path();
             let cycles = (u64::from(sleep) * u64::from(self.gpu.clocks.core)).div_ceil(1000);
             warp.not_before = warp.not_before.max(cycle + cycles);
             warp.hold = Status::Sleep;
@@ -140,6 +144,7 @@ impl State {
                 let told = decoded.memory.unwrap_or(UNTOLD);
                 let is_generic = told.space == MemorySpace::Generic;
                 if decoded.atomic && !(is_generic && *space == MemorySpace::Shared) {
+                    cold_path();
                     warp.next_atomic = cycle + gpu.atomic.interval(*active, addresses);
                 }
                 let is_store = decoded.class == OperationClass::Store && deferred.is_none();
@@ -187,6 +192,7 @@ fn hold(class: OperationClass) -> Status {
 
 impl State {
     /// An instruction takes effect later; gives what the SM knows it by.
+    #[cold]
     fn defer(&mut self, cta: u8, warp: u16, number: u32) -> u32 {
         self.ctas[usize::from(cta)].deferred += 1;
         self.deferred.insert(Deferred { cta, warp, number })

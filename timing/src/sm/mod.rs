@@ -307,7 +307,9 @@ impl Sm {
         finished: &mut Vec<FinishedCta>,
     ) -> Result<(), Box<SmFault>> {
         let before = self.state.counters.issue.issued;
-        self.take_instruction_replies(replies);
+        if self.state.instructions.waits() {
+            self.state.take_instruction_replies(replies);
+        }
         if let Some(reply) = replies.front() {
             self.state.memory_next = self.state.memory_next.min(reply.cycle);
         }

@@ -4,6 +4,8 @@
 //! are free. Results take ports of their banks from each other and not from reads: Huerta et al., section 2.2, allow as many
 //! results in a bank and a cycle as it has ports. Ports are reserved cycles ahead, in the order of issue.
 
+use std::hint::cold_path;
+
 use serde::{Deserialize, Serialize};
 use warp_stream::host_cache::read_all;
 
@@ -194,6 +196,17 @@ impl Ports {
             used.0 += counts.0;
             return start;
         }
+        self.spread_later(start, counts, of)
+    }
+
+    /// What finds too few ports in its first cycle.
+    #[cold]
+    fn spread_later(
+        &mut self,
+        start: u64,
+        counts: BankCounts,
+        of: impl Fn(&mut Reserved) -> &mut BankCounts,
+    ) -> u64 {
         let mut left = counts.0.to_le_bytes();
         let mut cycle = start;
         loop {
@@ -232,6 +245,7 @@ impl Ports {
         if (counts.0 + self.slack) & TOP == 0 {
             return counts;
         }
+        cold_path();
         BankCounts(u64::from_le_bytes(counts.0.to_le_bytes().map(|count| count.min(self.ports))))
     }
 }

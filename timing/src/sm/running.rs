@@ -1,6 +1,7 @@
 //! What happens in a cycle of an SM.
 
 use std::collections::VecDeque;
+use std::hint::cold_path;
 
 use super::counters::Slot;
 use super::front_end::{Beside, CONSTANTS};
@@ -44,12 +45,10 @@ impl Sm {
         outbox: &mut Vec<Timed<MemoryRequest>>,
         finished: &mut Vec<FinishedCta>,
     ) -> Result<(), Box<SmFault>> {
-        let mut performed = std::mem::take(&mut self.performed);
-        self.memory.step(cycle, replies, outbox, &mut performed);
-        for deferred in performed.drain(..) {
-            self.take_effect(cycle, deferred, sources)?;
+        self.memory.step(cycle, replies, outbox, &mut self.performed);
+        if !self.performed.is_empty() {
+            self.take_effects(cycle, sources)?;
         }
-        self.performed = performed;
         let mut completed = self.memory.completed(cycle) & self.state.free_latches(cycle);
         while let Some(sub_core) = sub_cores::take_first(&mut completed) {
             let Some(instruction) = self.memory.next_completion(sub_core as u8, cycle) else { break };
@@ -66,10 +65,20 @@ impl Sm {
         }
         self.state.memory_next = self.memory.next_event().map_or(u64::MAX, |next| next.max(cycle + 1));
         if self.memory.wants_constants() {
+            cold_path();
             let instructions = &mut self.state.instructions;
             self.memory.take_wanted_constants().for_each(|line| instructions.ask(CONSTANTS, line));
             self.state.instructions_next = self.state.instructions_next.min(cycle + 1);
         }
+        Ok(())
+    }
+
+    /// What the memory unit has said is performed takes effect.
+    #[cold]
+    fn take_effects(&mut self, cycle: u64, sources: &mut [Option<Source<'_>>]) -> Result<(), Box<SmFault>> {
+        let mut performed = std::mem::take(&mut self.performed);
+        performed.drain(..).try_for_each(|deferred| self.take_effect(cycle, deferred, sources))?;
+        self.performed = performed;
         Ok(())
     }
 
@@ -109,25 +118,8 @@ impl Sm {
         self.end_cta_if_done(cta, cycle, sources, finished)
     }
 
-    /// Takes replies to the L1 instruction cache out of the inbox.
-    pub(super) fn take_instruction_replies(&mut self, replies: &mut VecDeque<Timed<MemoryReply>>) {
-        let state = &mut self.state;
-        if !state.instructions.waits() {
-            return;
-        }
-        replies.retain(|reply| {
-            let other = !reply.message.origin.is_instruction_cache();
-            if !other {
-                state
-                    .instruction_replies
-                    .push_back(Timed { cycle: reply.cycle, message: reply.message.line });
-                state.instructions_next = state.instructions_next.min(reply.cycle);
-            }
-            other
-        });
-    }
-
     /// The L1 instruction cache gives, takes and asks for lines.
+    #[cold]
     fn step_instructions(&mut self, cycle: u64, outbox: &mut Vec<Timed<MemoryRequest>>) {
         let State { sub_cores, instructions, instruction_replies, memory_next, counters, .. } =
             &mut self.state;
@@ -282,6 +274,19 @@ impl Sm {
 }
 
 impl State {
+    /// Takes replies to the L1 instruction cache out of the inbox.
+    #[cold]
+    pub(super) fn take_instruction_replies(&mut self, replies: &mut VecDeque<Timed<MemoryReply>>) {
+        replies.retain(|reply| {
+            let other = !reply.message.origin.is_instruction_cache();
+            if !other {
+                self.instruction_replies.push_back(Timed { cycle: reply.cycle, message: reply.message.line });
+                self.instructions_next = self.instructions_next.min(reply.cycle);
+            }
+            other
+        });
+    }
+
     /// Sub-cores that have something to do at a cycle.
     fn due(&self, cycle: u64) -> u32 {
         sub_cores::of(&self.sub_cores, |sub_core| sub_core.next <= cycle)

@@ -101,6 +101,7 @@ impl Scoreboard {
     }
 
     /// Counts from a later cycle.
+    #[cold]
     fn rebase(&mut self, cycle: u64) {
         let step = (cycle - self.base).saturating_sub(BEFORE);
         self.base += step;

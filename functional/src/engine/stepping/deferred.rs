@@ -98,6 +98,7 @@ impl Deferred {
     }
 
     /// Keeps the op that the warp stands at.
+    #[inline(never)]
     pub(super) fn put_off(
         &mut self,
         w: &Running<'_>,

@@ -319,10 +319,22 @@ impl Fetch {
         line: u64,
         counters: &mut FrontEndCounters,
     ) -> bool {
-        let found = self.l0.look_up(line);
-        if found == Lookup::Hit {
-            return true;
+        match self.l0.look_up(line) {
+            Lookup::Hit => true,
+            found => self.fetch_ahead(spec, program, line, found, counters),
         }
+    }
+
+    /// A line that is not there, or is used for the first time, and those behind it are asked for. Whether it is there.
+    #[cold]
+    fn fetch_ahead(
+        &mut self,
+        spec: &FrontEndSpec,
+        program: &Program,
+        line: u64,
+        found: Lookup,
+        counters: &mut FrontEndCounters,
+    ) -> bool {
         if found == Lookup::Miss {
             match self.requests.iter_mut().chain(&mut self.queue).find(|request| request.line == line) {
                 Some(request) => request.ahead = false,

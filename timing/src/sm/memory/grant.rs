@@ -129,6 +129,7 @@ impl MemoryUnit {
     }
 
     /// The constant cache takes a request of an access.
+    #[cold]
     fn take_constant(&mut self, pipeline: usize, number: u32, cycle: u64, performed: &mut Vec<u32>) {
         let State { accesses, lines, constants, arbiters, pipelines, .. } = &mut self.state;
         let access = &mut accesses[number];

@@ -24,6 +24,7 @@ mod waiting;
 mod warm;
 
 use std::collections::VecDeque;
+use std::hint::cold_path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -276,6 +277,7 @@ impl MemoryUnit {
                 self.gpu.constant.requests(active, addresses, operation.width, &mut self.coalesced.lines);
             }
             MemorySpace::Texture => {
+                cold_path();
                 access.structure = Structure::L1;
                 let footprint = self.coalesced.coalesce_texels(issue.texels, operation.width, marks);
                 self.state.counters.count_lines(&operation, footprint, self.coalesced.lines.len());
@@ -374,7 +376,12 @@ impl MemoryUnit {
             if arrival.max(self.state.fill_free) > cycle {
                 return arrival.max(self.state.fill_free);
             }
-            let _ = if i == 0 { inbox.pop_front() } else { inbox.remove(i) };
+            let _ = if i == 0 {
+                inbox.pop_front()
+            } else {
+                cold_path();
+                inbox.remove(i)
+            };
             self.foresee_replies(inbox, i);
             self.reply(cycle, reply);
         }

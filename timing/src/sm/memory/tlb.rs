@@ -4,6 +4,7 @@
 //! pass. The L2 TLB is on the memory side (`page_walks.rs`).
 
 use std::collections::VecDeque;
+use std::hint::cold_path;
 
 use serde::{Deserialize, Serialize};
 
@@ -165,6 +166,10 @@ impl Tlb {
 
     /// The next request that is translated by a cycle.
     pub(super) fn take(&mut self, cycle: u64) -> Option<MemoryRequest> {
+        if self.next_event() > cycle {
+            return None;
+        }
+        cold_path();
         self.waiting.pop_front_if(|waiting| waiting.ready <= cycle).map(|waiting| waiting.request)
     }
 

@@ -10,7 +10,7 @@ use warp_stream::{LaneMask, WARP_SIZE};
 
 pub use line_index::LineIndex;
 use runs::Run;
-use shape::Shape;
+use shape::{EIGHTS, Shape};
 
 use super::access::Line;
 use crate::specification::{Document, SpecificationError};
@@ -143,16 +143,25 @@ impl Coalesced {
             (CoalescerPolicy::Volta, Shape::Any) if let Some(runs) = runs::of_eights(pattern, &eights) => {
                 volta::coalesce_eights(pattern, &runs, &mut self.lines)
             }
-            _ => {
-                runs::find(pattern, &eights, &mut self.runs);
-                let coalesce = match policy {
-                    CoalescerPolicy::Volta => volta::coalesce,
-                    CoalescerPolicy::VoltaByEight => volta::coalesce_by_eight,
-                    CoalescerPolicy::Fermi => fermi::coalesce,
-                };
-                coalesce(pattern, &self.runs, &mut self.lines, &mut self.index)
-            }
+            _ => self.coalesce_runs(policy, pattern, &eights),
         }
+    }
+
+    // On its own: few accesses come here.
+    #[inline(never)]
+    fn coalesce_runs(
+        &mut self,
+        policy: CoalescerPolicy,
+        pattern: &Pattern<'_>,
+        eights: &[Shape; EIGHTS],
+    ) -> Footprint {
+        runs::find(pattern, eights, &mut self.runs);
+        let coalesce = match policy {
+            CoalescerPolicy::Volta => volta::coalesce,
+            CoalescerPolicy::VoltaByEight => volta::coalesce_by_eight,
+            CoalescerPolicy::Fermi => fermi::coalesce,
+        };
+        coalesce(pattern, &self.runs, &mut self.lines, &mut self.index)
     }
 
     /// The runs of the access that was coalesced.

@@ -335,15 +335,18 @@ impl L1 {
             return Err(Stall::Queue);
         }
         let resident = known.is_some_and(|entry| self.entries[entry].resident);
-        if spec.allocation == Allocation::OnMiss && !resident {
-            let set = &mut self.sets[spec.set_hash.set(line, spec.sets) as usize];
-            let may_go = |entry: &Entry| entry.pending == 0;
-            let full = set.lines >= self.ways;
-            if full && spec.replacement.victim(set, &mut self.entries, may_go).is_none() {
-                return Err(Stall::Line);
-            }
+        if spec.allocation == Allocation::OnMiss && !resident && !self.has_place(spec, line) {
+            return Err(Stall::Line);
         }
         Ok(())
+    }
+
+    /// Whether a line finds a place in its set now.
+    #[inline(never)]
+    fn has_place(&mut self, spec: &L1Spec, line: u64) -> bool {
+        let set = &mut self.sets[spec.set_hash.set(line, spec.sets) as usize];
+        let may_go = |entry: &Entry| entry.pending == 0;
+        set.lines < self.ways || spec.replacement.victim(set, &mut self.entries, may_go).is_some()
     }
 
     /// A load of a line finds sectors there, on their way, and neither.

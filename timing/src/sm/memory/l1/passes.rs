@@ -163,7 +163,13 @@ impl L1Spec {
         if usize::from(lanes) == WARP_SIZE && coalesced.distinct {
             return Passes::of_a_part(self.passes_of_lines(&coalesced.lines, part));
         }
-        let parts = coalesced.runs(pattern).chunk_by(|one, other| one.first / lanes == other.first / lanes);
+        self.passes_of_parts(lanes, coalesced.runs(pattern), part)
+    }
+
+    /// Cycles that an access takes whose parts are of so many lanes.
+    #[inline(never)]
+    fn passes_of_parts(&self, lanes: u8, runs: &[Run], part: &mut Part) -> Passes {
+        let parts = runs.chunk_by(|one, other| one.first / lanes == other.first / lanes);
         let passes = parts.map(|runs| Passes::of_a_part(self.passes_of_runs(runs, part)));
         passes.fold(Passes::default(), Passes::and)
     }

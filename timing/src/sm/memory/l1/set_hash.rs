@@ -17,6 +17,7 @@ crate::choice! {
 
 impl SetHash {
     /// The set of the line at an address, of so many sets.
+    #[inline(never)]
     pub fn set(self, address: u64, sets: u32) -> u32 {
         let line = address / LINE_BYTES;
         let sets = u64::from(sets.max(1));

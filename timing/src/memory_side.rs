@@ -239,6 +239,7 @@ impl MemorySide {
         self.state.now = self.state.now.max(until);
     }
 
+    #[inline(always)]
     fn accept(&mut self, request: &Timed<MemoryRequest>) {
         if u32::from(request.message.sm) >= self.gpu.chip.sms {
             return;
@@ -257,6 +258,7 @@ impl MemorySide {
     }
 
     /// A request with a physical address is at the crossbar at a cycle.
+    #[inline(always)]
     fn send(&mut self, cycle: u64, request: &Timed<MemoryRequest>) {
         let message = &request.message;
         let crossbar = &self.gpu.crossbar;

@@ -61,6 +61,9 @@ pub struct Execution {
     /// constant memory count from the start of the CTA's shared memory and of the bank; those of local memory are
     /// device addresses.
     pub addresses: [u64; WARP_SIZE],
+    /// Bytes from the address of each lane to that of the next one in each eight lanes, active or not, where the source knows that
+    /// they are the same: nobody has to look for it then.
+    pub stride: Option<u64>,
     /// Addresses of texels that a texture or surface instruction touches, in any order.
     pub texels: Vec<u64>,
     /// The instruction takes effect when the model calls [`WarpSource::perform`] with this number. Until then its
@@ -76,6 +79,7 @@ impl Default for Execution {
             active: 0,
             space: MemorySpace::Global,
             addresses: [0; WARP_SIZE],
+            stride: None,
             texels: Vec::new(),
             deferred: None,
             sleep: 0,

@@ -266,6 +266,7 @@ impl SteppedCluster {
     }
 
     /// Executes a warp's next instruction, and tells what it does.
+    #[inline(always)]
     pub(crate) fn step(
         &mut self,
         engine: &mut Engine<'_>,
@@ -409,7 +410,7 @@ impl Step<'_, '_> {
     /// Executes the ops of the machine instruction that the warp stands before, at this position, and tells what they do.
     fn execute_instruction(&mut self, position: u32, execution: &mut Execution) -> Result<(), FaultKind> {
         let note = self.machine.note(position);
-        (execution.active, execution.deferred, execution.sleep) = (0, None, 0);
+        (execution.active, execution.stride, execution.deferred, execution.sleep) = (0, None, None, 0);
         execution.texels.clear();
         let mut own_lanes = None;
         loop {
@@ -564,6 +565,7 @@ impl Step<'_, '_> {
     }
 
     /// Executes what stands before the next machine instruction.
+    #[inline(always)]
     fn settle(&mut self) -> Result<(), FaultKind> {
         while self.standing == Standing::Ready {
             // Lanes that a barrier has released go on behind it.

@@ -5,6 +5,7 @@
 use super::network::{Matching, first_from, only, ports};
 
 /// Matches `inputs` with `outputs` in at most `rounds` rounds.
+#[inline(always)]
 pub(super) fn choose(matching: &mut Matching, mut inputs: u128, mut outputs: u128, rounds: u32) {
     for round in 0..rounds {
         let mut granted = 0_u128;

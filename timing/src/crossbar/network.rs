@@ -400,6 +400,7 @@ impl<T: Copy> Network<T> {
     }
 
     /// Packets that have come to their inputs are queued.
+    #[inline(always)]
     fn admit(&mut self) {
         let mut admitted = std::mem::take(&mut self.admitted);
         self.coming.take_until(self.now, |index| admitted.push(index));
@@ -430,6 +431,7 @@ impl<T: Copy> Network<T> {
     }
 
     /// Takes the first packet of a queue: its flits, and what it brings.
+    #[inline(always)]
     fn dequeue(&mut self, input: u8, output: u8) -> (u32, T) {
         let (from, to) = (only(input), only(output));
         let (input, output) = (usize::from(input), usize::from(output));

@@ -258,6 +258,7 @@ impl Slice {
     }
 
     /// A request arrives at a core cycle, for a line of this slice; none that arrives later comes before it.
+    #[inline(always)]
     pub fn arrive(
         &mut self,
         spec: &L2Spec,

@@ -164,6 +164,7 @@ impl Partition {
     }
 
     /// A request arrives at a slice at a core cycle; `line` is the number of its line within the slice.
+    #[inline(always)]
     pub fn arrive(
         &mut self,
         gpu: &GpuSpec,

@@ -221,6 +221,7 @@ impl Sm {
     }
 
     /// A source has said what a warp does next; says whether it has to be asked again.
+    #[inline(always)]
     pub(super) fn go_on(&mut self, slot: usize, cycle: u64, next: Next) -> Result<bool, Box<SmFault>> {
         let cta = usize::from(self.state.warps[slot].cta);
         let Some(program) = &self.programs[cta] else { return Ok(false) };
@@ -297,6 +298,7 @@ impl Sm {
     }
 
     /// Ends a CTA of which no warp is left and nothing but stores is under way.
+    #[inline(always)]
     pub(super) fn end_cta_if_done(
         &mut self,
         slot: usize,
@@ -304,10 +306,20 @@ impl Sm {
         sources: &mut [Option<Source<'_>>],
         finished: &mut Vec<FinishedCta>,
     ) -> Result<(), Box<SmFault>> {
+        let cta = &self.state.ctas[slot];
+        if cta.present && cta.is_done() { self.end_cta(slot, cycle, sources, finished) } else { Ok(()) }
+    }
+
+    /// Ends a CTA.
+    #[cold]
+    fn end_cta(
+        &mut self,
+        slot: usize,
+        cycle: u64,
+        sources: &mut [Option<Source<'_>>],
+        finished: &mut Vec<FinishedCta>,
+    ) -> Result<(), Box<SmFault>> {
         let cta = self.state.ctas[slot];
-        if !cta.present || !cta.is_done() {
-            return Ok(());
-        }
         self.source(slot, sources)?.end_cta(slot as u32);
         self.count_warps(cycle + 1);
         self.state.ctas[slot].present = false;

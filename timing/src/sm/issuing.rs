@@ -140,7 +140,7 @@ impl State {
                 warp.scoreboard.set_unknown(results);
                 warp.accesses += 1;
                 ctas[cta].accesses += 1;
-                let Execution { active, space, addresses, texels, .. } = execution;
+                let Execution { active, space, addresses, stride, texels, .. } = execution;
                 let told = decoded.memory.unwrap_or(UNTOLD);
                 let is_generic = told.space == MemorySpace::Generic;
                 if decoded.atomic && !(is_generic && *space == MemorySpace::Shared) {
@@ -162,6 +162,7 @@ impl State {
                     },
                     active: *active,
                     addresses,
+                    stride: *stride,
                     texels,
                     deferred,
                 });

@@ -419,6 +419,7 @@ impl Sm {
     }
 
     /// The source of a CTA slot.
+    #[inline(always)]
     fn source<'a, 's>(
         &self,
         cta: usize,

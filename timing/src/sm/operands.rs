@@ -172,15 +172,18 @@ impl Ports {
     }
 
     /// Reads operands from a cycle on, as ports are free; gives the cycle of the last.
+    #[inline(always)]
     pub fn read(&mut self, start: u64, counts: BankCounts) -> u64 {
         self.spread(start, counts, |reserved| &mut reserved.reads)
     }
 
     /// Writes a result from a cycle on, as ports are free; gives the cycle of its last register.
+    #[inline(always)]
     pub fn write(&mut self, start: u64, counts: BankCounts) -> u64 {
         self.spread(start, counts, |reserved| &mut reserved.writes)
     }
 
+    #[inline(always)]
     fn spread(
         &mut self,
         start: u64,
@@ -228,6 +231,7 @@ impl Ports {
 
     /// A slot of the result bus at a cycle, of `slots` there are, and ports for what is written, if they are free. With no
     /// `ports`, the slot alone.
+    #[inline(always)]
     pub fn take_result(&mut self, cycle: u64, slots: u32, ports: Option<BankCounts>) -> bool {
         // What needs more ports than there are has all of them, and counts no further.
         let ports = ports.map_or(BankCounts::default(), |counts| self.capped(counts));

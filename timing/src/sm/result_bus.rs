@@ -40,6 +40,7 @@ impl ResultBusSpec {
 
     /// The first cycle from `dispatch` on in which an instruction of a latency can go to its unit so that its result can be
     /// written when it is there, which is not before `not_before`. Gives that cycle and the one of the write.
+    #[inline(always)]
     pub fn reserve(
         &self,
         ports: &mut Ports,

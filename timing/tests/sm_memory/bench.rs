@@ -179,6 +179,7 @@ impl Bench {
             operation: instruction.operation,
             active: instruction.active,
             addresses: &instruction.addresses,
+            stride: None,
             texels: &instruction.texels,
             deferred: instruction.deferred,
         });

@@ -149,7 +149,7 @@ impl AheadQueue {
         {
             execution.space = head.space().unwrap_or(MemorySpace::Global);
             let words = self.words();
-            tell(form, words, head.active(), &mut execution.addresses);
+            execution.stride = tell(form, words, head.active(), &mut execution.addresses);
             self.taken += form.words(head.active()).min(words.len()) as u16;
         }
         if self.is_empty() {
@@ -243,21 +243,29 @@ impl Step<'_, '_> {
     }
 }
 
-/// Lanes' addresses, from words in a form.
+/// Lanes' addresses, from words in a form; gives how far they are apart in each tile, if that is always the same.
 #[inline(always)]
-fn tell(form: Form, words: &[u64], active: LaneMask, addresses: &mut [u64; WARP]) {
+fn tell(form: Form, words: &[u64], active: LaneMask, addresses: &mut [u64; WARP]) -> Option<u64> {
     match (form, words) {
-        (Form::Uniform, [first, ..]) => *addresses = [*first; WARP],
-        (Form::Even, [first, stride, ..]) => spread(*first, *stride, addresses),
+        (Form::Uniform, [first, ..]) => {
+            *addresses = [*first; WARP];
+            Some(0)
+        }
+        (Form::Even, [first, stride, ..]) => {
+            spread(*first, *stride, addresses);
+            Some(*stride)
+        }
         (Form::Tiles, [stride, firsts @ ..]) => {
             for (tile, first) in addresses.chunks_exact_mut(TILE).zip(firsts) {
                 spread(*first, *stride, tile);
             }
+            Some(*stride)
         }
         (Form::Listed, listed) => {
             lanes_of(active).zip(listed).for_each(|(lane, address)| addresses[lane] = *address);
+            None
         }
-        _ => {}
+        _ => None,
     }
 }
 
@@ -361,6 +369,11 @@ mod tests {
                 for lane in lanes_of(access.active) {
                     assert_eq!(execution.addresses[lane], access.addresses[lane], "{access:?}");
                 }
+                let pairs =
+                    execution.addresses.chunks_exact(TILE).flat_map(|tile| tile.iter().zip(&tile[1..]));
+                let strides = pairs.map(|(one, next)| next.wrapping_sub(*one));
+                assert!(execution.stride.is_none_or(|stride| strides.clone().all(|other| other == stride)));
+                assert_eq!(execution.stride.is_some(), words <= 6 && words != 4 && access.active != 0);
             }
         }
     }

@@ -287,6 +287,7 @@ impl Fetch {
     }
 
     /// Fetches instructions of a warp.
+    #[inline(always)]
     pub fn fetch(&mut self, beside: Beside<'_>, warp: u32, buffer: &mut Buffer, cycle: u64) {
         let Beside { spec, program, l1, counters, sub_core } = beside;
         let address = program.address(buffer.asked);
@@ -312,6 +313,7 @@ impl Fetch {
         self.update(spec, program, warp, buffer);
     }
 
+    #[inline(always)]
     fn look_up_l0(
         &mut self,
         spec: &FrontEndSpec,

@@ -92,6 +92,7 @@ impl Order {
     }
 
     /// One of the warps that can be issued; there is at least one.
+    #[inline(always)]
     pub fn pick(&mut self, spec: &IssueSpec, eligible: u32, waits_for_memory: u32) -> u32 {
         let warp = match spec.policy {
             Policy::Gto => gto::pick(self, eligible),

@@ -43,13 +43,16 @@ pub(super) fn bypasses(operation: &MemoryOperation, deferred: Option<u32>) -> bo
 
 impl MemoryUnit {
     /// Each structure takes requests of one access. L1 and shared memory take turns where they have one data stage.
+    #[inline(always)]
     pub(super) fn grant(&mut self, cycle: u64, performed: &mut Vec<u32>) {
-        if self.state.l1_turn {
-            self.grant_l1(cycle);
+        let shared_waits = self.state.waiting[Structure::Shared as usize] != 0;
+        let l1_turn = self.state.l1_turn;
+        if shared_waits && !l1_turn {
             self.grant_shared(cycle, performed);
-        } else {
+        }
+        self.grant_l1(cycle);
+        if shared_waits && l1_turn {
             self.grant_shared(cycle, performed);
-            self.grant_l1(cycle);
         }
         if self.state.waiting[Structure::Constant as usize] != 0
             && let Some((pipeline, number)) = self.candidate(Structure::Constant, cycle, 0)
@@ -58,10 +61,9 @@ impl MemoryUnit {
         }
     }
 
+    #[inline(never)]
     fn grant_shared(&mut self, cycle: u64, performed: &mut Vec<u32>) {
-        if self.state.waiting[Structure::Shared as usize] != 0
-            && let Some((pipeline, number)) = self.candidate(Structure::Shared, cycle, 0)
-        {
+        if let Some((pipeline, number)) = self.candidate(Structure::Shared, cycle, 0) {
             self.take_whole(pipeline, number, cycle, performed);
         }
     }
@@ -78,6 +80,7 @@ impl MemoryUnit {
 
     /// The next pipeline whose first access for a structure has an address computed, and that access; pipelines in the mask
     /// `tried` are left out.
+    #[inline(always)]
     fn candidate(&self, structure: Structure, cycle: u64, tried: u32) -> Option<(usize, u32)> {
         let Arbiter { free, turn } = self.state.arbiters[structure as usize];
         if free > cycle {
@@ -151,6 +154,7 @@ impl MemoryUnit {
     }
 
     /// Requests leave a pipeline's buffer; with the last one their access leaves the queue.
+    #[inline(always)]
     fn leave_buffer(&mut self, structure: Structure, pipeline: usize, requests: u16, last: bool) {
         let spec = &self.gpu.memory_pipeline;
         let unit = &mut self.state.pipelines[pipeline];
@@ -189,6 +193,7 @@ impl MemoryUnit {
     }
 
     /// L1 takes lines of one access, or finds why it cannot.
+    #[inline(always)]
     fn grant_l1(&mut self, cycle: u64) {
         if let Some((stall, since)) = self.state.stalled {
             if !self.state.changed {
@@ -220,6 +225,7 @@ impl MemoryUnit {
     ///
     /// # Errors
     /// It can take none.
+    #[inline(always)]
     fn take_lines(&mut self, pipeline: usize, number: u32, cycle: u64) -> Result<(), Stall> {
         let access = &self.state.accesses[number];
         let available = access.available(cycle, self.gpu.memory_pipeline.rate());

@@ -71,6 +71,8 @@ pub struct MemoryIssue<'a> {
     pub active: LaneMask,
     /// Byte address per lane.
     pub addresses: &'a [u64; WARP_SIZE],
+    /// Bytes from each lane to the next one in each eight, if known.
+    pub stride: Option<u64>,
     /// Addresses of texels, of texture and surface instructions.
     pub texels: &'a [u64],
     /// What the source is told to perform.
@@ -226,6 +228,7 @@ impl MemoryUnit {
     }
 
     /// Takes an instruction that has its operands; [`MemoryUnit::can_accept`] has said that it can.
+    #[inline(always)]
     pub fn accept(&mut self, cycle: u64, access: u32) {
         let Access { sub_core, first, .. } = self.state.accesses[access];
         let line = if first == NONE { 0 } else { self.state.lines[first].address };
@@ -285,7 +288,8 @@ impl MemoryUnit {
             }
             MemorySpace::Global | MemorySpace::Local | MemorySpace::Generic => {
                 access.structure = Structure::L1;
-                let pattern = Pattern { active, addresses, width: operation.width, marks };
+                let pattern =
+                    Pattern { active, addresses, stride: issue.stride, width: operation.width, marks };
                 let footprint = self.coalesced.coalesce(self.gpu.coalescer.policy, &pattern);
                 self.state.counters.count_lines(&operation, footprint, self.coalesced.lines.len());
                 let passes = self.gpu.l1.passes(&pattern, &mut self.coalesced, &mut self.part);
@@ -345,6 +349,7 @@ impl MemoryUnit {
 
     /// Does what is due at a cycle: takes replies from the inbox (those to instruction fetches stay there), sends requests, and
     /// says what the source has to perform.
+    #[inline(always)]
     pub fn step(
         &mut self,
         cycle: u64,
@@ -366,6 +371,7 @@ impl MemoryUnit {
     }
 
     /// Takes the replies that are there; gives when the next one can be taken.
+    #[inline(always)]
     fn take_replies(&mut self, cycle: u64, inbox: &mut VecDeque<Timed<MemoryReply>>) -> u64 {
         let mut i = 0;
         while let Some(&Timed { cycle: arrival, message: reply }) = inbox.get(i) {
@@ -460,22 +466,30 @@ impl MemoryUnit {
         self.finish(number);
     }
 
-    /// Ends an access of which all is taken and answered.
-    #[inline]
+    /// Ends an access if all of it is taken and answered.
+    #[inline(always)]
     fn finish(&mut self, number: u32) {
         let access = &self.state.accesses[number];
         if access.taken == access.total && access.unanswered == 0 {
-            let Access { ready, instruction, sub_core, .. } = *access;
-            if access.structure == Structure::L1 && access.is_load() {
-                self.state.l1.counters.count_latency(access);
-            }
-            self.state.accesses.discard(number);
-            self.state.completions[usize::from(sub_core)].insert(ready, instruction);
-            self.state.next_completion = self.state.next_completion.min(ready);
+            self.end(number);
         }
     }
 
+    /// Ends an access.
+    #[inline(never)]
+    fn end(&mut self, number: u32) {
+        let access = &self.state.accesses[number];
+        let Access { ready, instruction, sub_core, .. } = *access;
+        if access.structure == Structure::L1 && access.is_load() {
+            self.state.l1.counters.count_latency(access);
+        }
+        self.state.accesses.discard(number);
+        self.state.completions[usize::from(sub_core)].insert(ready, instruction);
+        self.state.next_completion = self.state.next_completion.min(ready);
+    }
+
     /// Sends requests as long as there are credits.
+    #[inline(always)]
     fn send(&mut self, cycle: u64, outbox: &mut Vec<Timed<MemoryRequest>>) {
         while let Some(request) = self.state.tlb.take(cycle) {
             self.state.outgoing.push_back(request);

@@ -16,7 +16,7 @@ impl MemoryUnit {
         execution: &Execution,
         out: &mut Vec<MemoryRequest>,
     ) {
-        let Execution { active, addresses, texels, deferred, .. } = execution;
+        let Execution { active, addresses, stride, texels, deferred, .. } = execution;
         let marks = operation.kind != AccessKind::Load;
         self.coalesced.clear();
         match operation.space {
@@ -25,7 +25,8 @@ impl MemoryUnit {
                 self.coalesced.coalesce_texels(texels, operation.width, marks);
             }
             MemorySpace::Global | MemorySpace::Local | MemorySpace::Generic => {
-                let pattern = Pattern { active: *active, addresses, width: operation.width, marks };
+                let pattern =
+                    Pattern { active: *active, addresses, stride: *stride, width: operation.width, marks };
                 self.coalesced.coalesce(self.gpu.coalescer.policy, &pattern);
             }
         }

@@ -67,9 +67,9 @@ impl WarpScript {
 
     /// Tells what a step did; nothing if its addresses are not there.
     pub fn execution(&self, cursor: &mut Cursor, step: &Step, execution: &mut Execution) -> Option<()> {
-        let Execution { active, space, addresses, texels, deferred, sleep } = execution;
+        let Execution { active, space, addresses, stride, texels, deferred, sleep } = execution;
         *active = step.active;
-        *deferred = None;
+        (*stride, *deferred) = (None, None);
         *sleep = step.sleep;
         texels.clear();
         if let Some(reached) = step.space {

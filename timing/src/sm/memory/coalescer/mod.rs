@@ -94,6 +94,8 @@ pub struct Pattern<'a> {
     pub active: LaneMask,
     /// Byte address per lane.
     pub addresses: &'a [u64; WARP_SIZE],
+    /// Bytes from each lane to the next one in each eight, if known.
+    pub stride: Option<u64>,
     /// Bytes per lane.
     pub width: u8,
     /// Whether lines need the bytes that are touched, and the lanes: stores, atomic operations.
@@ -133,6 +135,7 @@ impl Coalesced {
     }
 
     /// Splits an access into lines; it is empty before.
+    #[inline(always)]
     pub fn coalesce(&mut self, policy: CoalescerPolicy, pattern: &Pattern<'_>) -> Footprint {
         let eights = shape::eights(pattern);
         self.shape = Shape::of(pattern, &eights);
@@ -179,7 +182,7 @@ impl Coalesced {
             let mut addresses = [0; WARP_SIZE];
             addresses[..texels.len()].copy_from_slice(texels);
             let active = LaneMask::MAX >> (WARP_SIZE - texels.len());
-            let pattern = Pattern { active, addresses: &addresses, width, marks };
+            let pattern = Pattern { active, addresses: &addresses, stride: None, width, marks };
             self.runs.clear();
             runs::find(&pattern, &shape::eights(&pattern), &mut self.runs);
             add(&pattern, &self.runs, &mut self.lines, 0, &mut self.index);
@@ -201,6 +204,7 @@ fn add(pattern: &Pattern<'_>, runs: &[Run], lines: &mut Vec<Line>, start: usize,
 }
 
 /// A line that a run of a pattern is the first to touch.
+#[inline(always)]
 fn push(lines: &mut Vec<Line>, pattern: &Pattern<'_>, run: &Run) {
     let mut line = Line { address: run.line, ..Line::default() };
     touch(&mut line, pattern, run);
@@ -247,7 +251,7 @@ mod tests {
         active: LaneMask,
         (addresses, width): ([u64; 32], u8),
     ) -> (usize, Footprint) {
-        let pattern = Pattern { active, addresses: &addresses, width, marks: false };
+        let pattern = Pattern { active, addresses: &addresses, stride: None, width, marks: false };
         let (lines, footprint) = lines(policy, &pattern);
         (lines.len(), footprint)
     }
@@ -299,7 +303,7 @@ mod tests {
     #[test]
     fn fermi_fetches_whole_lines() {
         let (addresses, width) = load(4, |lane| 0x1000 + 256 * lane);
-        let pattern = Pattern { active: 3, addresses: &addresses, width, marks: false };
+        let pattern = Pattern { active: 3, addresses: &addresses, stride: None, width, marks: false };
         let (lines, _) = lines(CoalescerPolicy::Fermi, &pattern);
         assert_eq!(
             lines.iter().map(|line| (line.address, line.sectors)).collect::<Vec<_>>(),
@@ -310,7 +314,7 @@ mod tests {
     #[test]
     fn stores_mark_their_bytes_and_lanes() {
         let (addresses, _) = load(2, |lane| 0x1000 + 4 * lane);
-        let pattern = Pattern { active: 3, addresses: &addresses, width: 2, marks: true };
+        let pattern = Pattern { active: 3, addresses: &addresses, stride: None, width: 2, marks: true };
         let (lines, _) = lines(CoalescerPolicy::Volta, &pattern);
         assert_eq!((lines[0].bytes, lines[0].lanes, lines[0].sectors), (0x33, 3, 1));
     }

@@ -81,6 +81,7 @@ pub fn find(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS], runs: &mut Vec<Run>
 }
 
 /// The runs of a pattern each eight lanes of which touch one line, one byte after the other or all the same.
+#[inline(always)]
 pub fn of_eights(pattern: &Pattern<'_>, eights: &[Shape; EIGHTS]) -> Option<[Run; EIGHTS]> {
     let (chunks, _) = pattern.addresses.as_chunks::<EIGHT>();
     let mut runs = [Run::default(); EIGHTS];
@@ -181,7 +182,7 @@ mod tests {
     fn runs(active: LaneMask, width: u8, address: impl Fn(u64) -> u64) -> Vec<Run> {
         let addresses = std::array::from_fn(|lane| address(lane as u64));
         let mut runs = Vec::new();
-        let pattern = Pattern { active, addresses: &addresses, width, marks: true };
+        let pattern = Pattern { active, addresses: &addresses, stride: None, width, marks: true };
         find(&pattern, &eights(&pattern), &mut runs);
         runs
     }
@@ -199,14 +200,14 @@ mod tests {
         let found = runs(0xff, 4, |lane| 0x1010 + 4 * lane);
         assert_eq!(found, [Run { line: 0x1000, words: 0b11_1100, sectors: 0b11, lanes: 0xff, first: 0 }]);
         let addresses = std::array::from_fn(|lane| 0x1010 + 4 * lane as u64);
-        let pattern = Pattern { active: 0xff, addresses: &addresses, width: 4, marks: true };
+        let pattern = Pattern { active: 0xff, addresses: &addresses, stride: None, width: 4, marks: true };
         assert_eq!(found[0].bytes(&pattern), 0xffff_ffff << 16);
     }
 
     #[test]
     fn a_lane_across_the_end_of_memory_touches_bytes_at_both_ends() {
         let addresses = [u64::MAX - 2; 32];
-        let pattern = Pattern { active: 1, addresses: &addresses, width: 8, marks: true };
+        let pattern = Pattern { active: 1, addresses: &addresses, stride: None, width: 8, marks: true };
         let mut found = Vec::new();
         find(&pattern, &eights(&pattern), &mut found);
         assert_eq!(found.iter().map(|run| run.bytes(&pattern)).collect::<Vec<_>>(), [0b111 << 125, 0b11111]);
@@ -227,8 +228,13 @@ mod tests {
             for stride in [0, 1, 2, 3, 7] {
                 for start in [0x1000, 0x1080, 0x10e0, 0x1071, 0x106c] {
                     let addresses = std::array::from_fn(|lane| start + width * stride * lane as u64);
-                    let pattern =
-                        Pattern { active: !0, addresses: &addresses, width: width as u8, marks: true };
+                    let pattern = Pattern {
+                        active: !0,
+                        addresses: &addresses,
+                        stride: None,
+                        width: width as u8,
+                        marks: true,
+                    };
                     let [mut found, mut one_by_one] = [Vec::new(), Vec::new()];
                     find(&pattern, &eights(&pattern), &mut found);
                     for first in [0, 8, 16, 24] {

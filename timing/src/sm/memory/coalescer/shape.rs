@@ -23,14 +23,22 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// That of lanes which are so many bytes apart.
+    fn of_stride(stride: u64, width: u64) -> Shape {
+        match stride {
+            0 => Shape::Uniform,
+            _ if stride == width => Shape::Consecutive,
+            _ => Shape::Any,
+        }
+    }
+
     /// That of eight lanes.
     fn of_eight(addresses: &[u64; EIGHT], width: u64) -> Shape {
         let stride = addresses[1].wrapping_sub(addresses[0]);
-        let shape = match stride {
-            0 => Shape::Uniform,
-            _ if stride == width => Shape::Consecutive,
-            _ => return Shape::Any,
-        };
+        let shape = Shape::of_stride(stride, width);
+        if shape == Shape::Any {
+            return shape;
+        }
         let pairs = addresses.iter().zip(&addresses[1..]);
         let apart = pairs.fold(0, |apart, (before, address)| apart | (before.wrapping_add(stride) ^ address));
         if apart == 0 { shape } else { Shape::Any }
@@ -56,10 +64,29 @@ impl Shape {
 }
 
 /// How each eight lanes lie; any if one of them does not take part.
+#[inline(always)]
 pub fn eights(pattern: &Pattern<'_>) -> [Shape; EIGHTS] {
+    match pattern.stride {
+        Some(stride) => {
+            let shape = Shape::of_stride(stride, u64::from(pattern.width.max(1)));
+            eights_where(pattern.active, |_| shape)
+        }
+        None => unknown_eights(pattern),
+    }
+}
+
+/// The same where nothing is known.
+#[inline(never)]
+fn unknown_eights(pattern: &Pattern<'_>) -> [Shape; EIGHTS] {
     let (eights, _) = pattern.addresses.as_chunks::<EIGHT>();
-    std::array::from_fn(|eight| match (pattern.active >> (eight * EIGHT)) as u8 {
-        u8::MAX => Shape::of_eight(&eights[eight], u64::from(pattern.width.max(1))),
+    eights_where(pattern.active, |eight| Shape::of_eight(&eights[eight], u64::from(pattern.width.max(1))))
+}
+
+/// Eights that lie as `shape` says, where they take part.
+#[inline(always)]
+fn eights_where(active: LaneMask, shape: impl Fn(usize) -> Shape) -> [Shape; EIGHTS] {
+    std::array::from_fn(|eight| match (active >> (eight * EIGHT)) as u8 {
+        u8::MAX => shape(eight),
         _ => Shape::Any,
     })
 }
@@ -118,7 +145,7 @@ mod tests {
 
     fn shape(active: LaneMask, width: u8, stride: u64) -> Shape {
         let addresses = std::array::from_fn(|lane| 0x1004 + stride * lane as u64);
-        whole(&Pattern { active, addresses: &addresses, width, marks: false })
+        whole(&Pattern { active, addresses: &addresses, stride: None, width, marks: false })
     }
 
     #[test]
@@ -133,14 +160,30 @@ mod tests {
         assert_eq!(shape(!0, 4, 0), Shape::Uniform);
         assert_eq!(shape(1, 4, 0), Shape::Any);
         let addresses = std::array::from_fn(|lane| 0x1000 + 4 * (lane as u64 / 31));
-        let pattern = Pattern { active: !0, addresses: &addresses, width: 4, marks: false };
+        let pattern = Pattern { active: !0, addresses: &addresses, stride: None, width: 4, marks: false };
         assert_eq!(whole(&pattern), Shape::Any);
+    }
+
+    #[test]
+    fn what_is_known_of_a_stride_is_what_would_be_found() {
+        for (active, width, stride) in [0, 1, 2, 4, 8, 16, u64::MAX - 3]
+            .into_iter()
+            .flat_map(|stride| [1, 2, 4, 8, 16].map(|width| (stride, width)))
+            .flat_map(|(stride, width)| [0, 1, 0xff00, !0 >> 1, !0].map(|active| (active, width, stride)))
+        {
+            let eight = |lane: usize| 0x1_0000 + 4096 * (lane / EIGHT) as u64;
+            let addresses = std::array::from_fn(|lane| {
+                eight(lane).wrapping_add(stride.wrapping_mul((lane % EIGHT) as u64))
+            });
+            let of = |stride| eights(&Pattern { active, addresses: &addresses, stride, width, marks: false });
+            assert_eq!(of(Some(stride)), of(None), "{active:x} {width} {stride}");
+        }
     }
 
     #[test]
     fn an_access_that_ends_behind_the_last_address_is_looked_at_lane_by_lane() {
         let addresses = std::array::from_fn(|lane| (u64::MAX - 64).wrapping_add(4 * lane as u64));
-        let pattern = Pattern { active: !0, addresses: &addresses, width: 4, marks: false };
+        let pattern = Pattern { active: !0, addresses: &addresses, stride: None, width: 4, marks: false };
         assert_eq!(whole(&pattern), Shape::Any);
     }
 
@@ -151,7 +194,8 @@ mod tests {
         }) {
             let stride = if consecutive { width } else { 0 };
             let addresses = std::array::from_fn(|lane| start + stride * lane as u64);
-            let pattern = Pattern { active: !0, addresses: &addresses, width: width as u8, marks };
+            let pattern =
+                Pattern { active: !0, addresses: &addresses, stride: None, width: width as u8, marks };
             let [mut by_shape, mut by_lane] = [Vec::new(), Vec::new()];
             let footprint = if consecutive {
                 super::consecutive(&pattern, &mut by_shape)

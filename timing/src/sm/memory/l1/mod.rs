@@ -268,6 +268,7 @@ impl L1 {
     ///
     /// # Errors
     /// It has to be tried again; nothing has changed.
+    #[inline(always)]
     pub fn load(
         &mut self,
         spec: &L1Spec,

@@ -190,6 +190,7 @@ impl L1Spec {
     }
 
     /// Cycles that an access takes that has one part, of different lines.
+    #[inline(always)]
     fn passes_of_lines(&self, lines: &[Line], part: &mut Part) -> u32 {
         if lines.len() <= 1 && self.reads_a_line_at_once() {
             return lines.len() as u32;
@@ -221,7 +222,7 @@ mod tests {
 
     fn passes_of(gpu: &str, active: u32, width: u8, address: impl Fn(u64) -> u64) -> Passes {
         let addresses = std::array::from_fn(|lane| 0x10_0000 + address(lane as u64));
-        let pattern = Pattern { active, addresses: &addresses, width, marks: false };
+        let pattern = Pattern { active, addresses: &addresses, stride: None, width, marks: false };
         let gpu = GpuSpec::built_in(gpu).unwrap();
         let mut coalesced = Coalesced::default();
         coalesced.coalesce(gpu.coalescer.policy, &pattern);

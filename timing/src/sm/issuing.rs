@@ -117,7 +117,7 @@ impl State {
         let unit = &mut sub_core.units[decoded.unit as usize];
         let mut dispatch = (*unit).max(read + 1);
         let results = program.results(decoded);
-        match decoded.kind {
+        let collected = match decoded.kind {
             Kind::Fixed => {
                 let ports = &mut sub_core.ports;
                 let after = warp.operands_read + 1;
@@ -127,16 +127,15 @@ impl State {
                 dispatch = taken;
                 counters.writes += decoded.writes.total();
                 counters.write_conflicts += taken - wanted;
-                sub_core.collectors.take(dispatch);
                 warp.scoreboard.set(results, written + 1);
                 if decoded.lags != [0; 2] {
                     results
                         .iter()
                         .for_each(|&result| warp.scoreboard.lag(result, program.lag(decoded, result)));
                 }
+                dispatch
             }
             Kind::Memory => {
-                sub_core.collectors.take(read + 1);
                 warp.scoreboard.set_unknown(results);
                 warp.accesses += 1;
                 ctas[cta].accesses += 1;
@@ -167,15 +166,17 @@ impl State {
                     deferred,
                 });
                 sub_core.queue.push(dispatch, instruction);
+                read + 1
             }
             Kind::Control | Kind::Fence => {
-                sub_core.collectors.take(read + 1);
                 let end = cycle + u64::from(decoded.latency);
                 warp.scoreboard.set(results, end);
                 warp.not_before = end;
                 warp.hold = hold(decoded.class);
+                read + 1
             }
-        }
+        };
+        sub_core.collectors.take(collected);
         debug_assert!(dispatch >= cycle + ISSUE_TO_DISPATCH);
         *unit = dispatch + u64::from(decoded.interval);
         warp.operands_read = warp.operands_read.max(read);

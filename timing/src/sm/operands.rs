@@ -257,8 +257,8 @@ impl Ports {
 /// When collectors of a sub-core are free.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Collectors {
+    /// In their order.
     free: Vec<u64>,
-    /// The least of them.
     first: u64,
 }
 
@@ -268,11 +268,14 @@ impl Collectors {
         Collectors { free: vec![0; spec.collectors as usize], first: 0 }
     }
 
-    /// Whether those that were read can be at a cycle.
-    pub fn check(&self, spec: &OperandSpec, now: u64) -> Fits {
+    /// Makes those that were read ready to be used at a cycle.
+    ///
+    /// # Errors
+    /// They can have no such state.
+    pub fn restore(&mut self, spec: &OperandSpec, now: u64) -> Fits {
+        self.free.sort_unstable();
         fits(self.free.len() == spec.collectors as usize, "there is another number of operand collectors")?;
-        let first = self.free.iter().min().is_none_or(|first| *first == self.first);
-        fits(first, "another operand collector is free first")?;
+        fits(self.free.first() == Some(&self.first), "another operand collector is free first")?;
         fits(self.free.iter().all(|free| near(*free, now)), "an operand collector is in use for too long")
     }
 
@@ -283,14 +286,13 @@ impl Collectors {
 
     /// The one that is free first is in use until a cycle (exclusive).
     pub fn take(&mut self, until: u64) {
-        let (mut taken, mut first) = (false, u64::MAX);
-        for free in &mut self.free {
-            if !taken && *free == self.first {
-                (taken, *free) = (true, until);
-            }
-            first = first.min(*free);
+        let mut place = 0;
+        while let Some(next) = self.free.get(place + 1).copied().filter(|next| *next < until) {
+            self.free[place] = next;
+            place += 1;
         }
-        self.first = first;
+        self.free[place] = until;
+        self.first = self.free[0];
     }
 }
 
@@ -371,5 +373,9 @@ mod tests {
         assert_eq!(collectors.next_free(), 0);
         collectors.take(7);
         assert_eq!(collectors.next_free(), 5);
+        collectors.take(6);
+        assert_eq!(collectors.next_free(), 6);
+        collectors.take(9);
+        assert_eq!(collectors.next_free(), 7);
     }
 }

@@ -94,7 +94,7 @@ impl SubCore {
         self.order.check(present)?;
         self.fetch.check(&gpu.front_end, now, present, |local| warp(local).map(|warp| &warp.buffer))?;
         self.ports.check(&gpu.operands, now)?;
-        self.collectors.check(&gpu.operands, now)?;
+        self.collectors.restore(&gpu.operands, now)?;
         self.wakes.check(warps)?;
         let mut times = self.units.iter().chain([&self.latch_free]);
         fits(times.all(|cycle| near(*cycle, now)), "a unit is busy for too long")?;

@@ -102,6 +102,13 @@ pub struct Pattern<'a> {
     pub marks: bool,
 }
 
+impl<'a> Pattern<'a> {
+    /// One of whose stride nothing is known.
+    pub fn new(active: LaneMask, addresses: &'a [u64; WARP_SIZE], width: u8, marks: bool) -> Pattern<'a> {
+        Pattern { active, addresses, stride: None, width, marks }
+    }
+}
+
 /// How many sectors an access touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Footprint {
@@ -182,7 +189,7 @@ impl Coalesced {
             let mut addresses = [0; WARP_SIZE];
             addresses[..texels.len()].copy_from_slice(texels);
             let active = LaneMask::MAX >> (WARP_SIZE - texels.len());
-            let pattern = Pattern { active, addresses: &addresses, stride: None, width, marks };
+            let pattern = Pattern::new(active, &addresses, width, marks);
             self.runs.clear();
             runs::find(&pattern, &shape::eights(&pattern), &mut self.runs);
             add(&pattern, &self.runs, &mut self.lines, 0, &mut self.index);
@@ -251,7 +258,7 @@ mod tests {
         active: LaneMask,
         (addresses, width): ([u64; 32], u8),
     ) -> (usize, Footprint) {
-        let pattern = Pattern { active, addresses: &addresses, stride: None, width, marks: false };
+        let pattern = Pattern::new(active, &addresses, width, false);
         let (lines, footprint) = lines(policy, &pattern);
         (lines.len(), footprint)
     }
@@ -303,7 +310,7 @@ mod tests {
     #[test]
     fn fermi_fetches_whole_lines() {
         let (addresses, width) = load(4, |lane| 0x1000 + 256 * lane);
-        let pattern = Pattern { active: 3, addresses: &addresses, stride: None, width, marks: false };
+        let pattern = Pattern::new(3, &addresses, width, false);
         let (lines, _) = lines(CoalescerPolicy::Fermi, &pattern);
         assert_eq!(
             lines.iter().map(|line| (line.address, line.sectors)).collect::<Vec<_>>(),
@@ -314,7 +321,7 @@ mod tests {
     #[test]
     fn stores_mark_their_bytes_and_lanes() {
         let (addresses, _) = load(2, |lane| 0x1000 + 4 * lane);
-        let pattern = Pattern { active: 3, addresses: &addresses, stride: None, width: 2, marks: true };
+        let pattern = Pattern::new(3, &addresses, 2, true);
         let (lines, _) = lines(CoalescerPolicy::Volta, &pattern);
         assert_eq!((lines[0].bytes, lines[0].lanes, lines[0].sectors), (0x33, 3, 1));
     }

@@ -182,7 +182,7 @@ mod tests {
     fn runs(active: LaneMask, width: u8, address: impl Fn(u64) -> u64) -> Vec<Run> {
         let addresses = std::array::from_fn(|lane| address(lane as u64));
         let mut runs = Vec::new();
-        let pattern = Pattern { active, addresses: &addresses, stride: None, width, marks: true };
+        let pattern = Pattern::new(active, &addresses, width, true);
         find(&pattern, &eights(&pattern), &mut runs);
         runs
     }
@@ -200,14 +200,14 @@ mod tests {
         let found = runs(0xff, 4, |lane| 0x1010 + 4 * lane);
         assert_eq!(found, [Run { line: 0x1000, words: 0b11_1100, sectors: 0b11, lanes: 0xff, first: 0 }]);
         let addresses = std::array::from_fn(|lane| 0x1010 + 4 * lane as u64);
-        let pattern = Pattern { active: 0xff, addresses: &addresses, stride: None, width: 4, marks: true };
+        let pattern = Pattern::new(0xff, &addresses, 4, true);
         assert_eq!(found[0].bytes(&pattern), 0xffff_ffff << 16);
     }
 
     #[test]
     fn a_lane_across_the_end_of_memory_touches_bytes_at_both_ends() {
         let addresses = [u64::MAX - 2; 32];
-        let pattern = Pattern { active: 1, addresses: &addresses, stride: None, width: 8, marks: true };
+        let pattern = Pattern::new(1, &addresses, 8, true);
         let mut found = Vec::new();
         find(&pattern, &eights(&pattern), &mut found);
         assert_eq!(found.iter().map(|run| run.bytes(&pattern)).collect::<Vec<_>>(), [0b111 << 125, 0b11111]);
@@ -228,13 +228,7 @@ mod tests {
             for stride in [0, 1, 2, 3, 7] {
                 for start in [0x1000, 0x1080, 0x10e0, 0x1071, 0x106c] {
                     let addresses = std::array::from_fn(|lane| start + width * stride * lane as u64);
-                    let pattern = Pattern {
-                        active: !0,
-                        addresses: &addresses,
-                        stride: None,
-                        width: width as u8,
-                        marks: true,
-                    };
+                    let pattern = Pattern::new(!0, &addresses, width as u8, true);
                     let [mut found, mut one_by_one] = [Vec::new(), Vec::new()];
                     find(&pattern, &eights(&pattern), &mut found);
                     for first in [0, 8, 16, 24] {

@@ -145,7 +145,7 @@ mod tests {
 
     fn shape(active: LaneMask, width: u8, stride: u64) -> Shape {
         let addresses = std::array::from_fn(|lane| 0x1004 + stride * lane as u64);
-        whole(&Pattern { active, addresses: &addresses, stride: None, width, marks: false })
+        whole(&Pattern::new(active, &addresses, width, false))
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(shape(!0, 4, 0), Shape::Uniform);
         assert_eq!(shape(1, 4, 0), Shape::Any);
         let addresses = std::array::from_fn(|lane| 0x1000 + 4 * (lane as u64 / 31));
-        let pattern = Pattern { active: !0, addresses: &addresses, stride: None, width: 4, marks: false };
+        let pattern = Pattern::new(!0, &addresses, 4, false);
         assert_eq!(whole(&pattern), Shape::Any);
     }
 
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn an_access_that_ends_behind_the_last_address_is_looked_at_lane_by_lane() {
         let addresses = std::array::from_fn(|lane| (u64::MAX - 64).wrapping_add(4 * lane as u64));
-        let pattern = Pattern { active: !0, addresses: &addresses, stride: None, width: 4, marks: false };
+        let pattern = Pattern::new(!0, &addresses, 4, false);
         assert_eq!(whole(&pattern), Shape::Any);
     }
 
@@ -194,8 +194,7 @@ mod tests {
         }) {
             let stride = if consecutive { width } else { 0 };
             let addresses = std::array::from_fn(|lane| start + stride * lane as u64);
-            let pattern =
-                Pattern { active: !0, addresses: &addresses, stride: None, width: width as u8, marks };
+            let pattern = Pattern::new(!0, &addresses, width as u8, marks);
             let [mut by_shape, mut by_lane] = [Vec::new(), Vec::new()];
             let footprint = if consecutive {
                 super::consecutive(&pattern, &mut by_shape)

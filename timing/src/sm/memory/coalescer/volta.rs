@@ -83,8 +83,7 @@ mod tests {
                 0x1000 + offset + width * column + row * [0, 64, 96, 4096][turns as usize]
             };
             let addresses = std::array::from_fn(|lane| address(lane as u64));
-            let pattern =
-                Pattern { active: !0, addresses: &addresses, stride: None, width: width as u8, marks };
+            let pattern = Pattern::new(!0, &addresses, width as u8, marks);
             let shapes = eights(&pattern);
             let Some(of_eights) = runs::of_eights(&pattern, &shapes) else { continue };
             let [mut by_eight, mut by_run] = [Vec::new(), Vec::new()];

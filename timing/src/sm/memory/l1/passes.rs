@@ -222,7 +222,7 @@ mod tests {
 
     fn passes_of(gpu: &str, active: u32, width: u8, address: impl Fn(u64) -> u64) -> Passes {
         let addresses = std::array::from_fn(|lane| 0x10_0000 + address(lane as u64));
-        let pattern = Pattern { active, addresses: &addresses, stride: None, width, marks: false };
+        let pattern = Pattern::new(active, &addresses, width, false);
         let gpu = GpuSpec::built_in(gpu).unwrap();
         let mut coalesced = Coalesced::default();
         coalesced.coalesce(gpu.coalescer.policy, &pattern);

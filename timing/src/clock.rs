@@ -85,6 +85,9 @@ fn scaled(cycle: u64, numerator: Divisor, denominator: Divisor, more: u64) -> u6
 #[cold]
 fn scaled_by_division(cycle: u64, numerator: Divisor, denominator: Divisor, more: u64) -> u64 {
     let multiplier = u64::from(numerator.value);
+    if denominator.value == 1 {
+        return cycle.saturating_mul(multiplier);
+    }
     let divisor = u64::from(denominator.value);
     let whole = (cycle / divisor).saturating_mul(multiplier);
     whole.saturating_add(((cycle % divisor) * multiplier + more) / divisor)

@@ -259,6 +259,7 @@ impl Ports {
 pub struct Collectors {
     /// In their order.
     free: Vec<u64>,
+    /// The first of them: who asks for it does not look into the list.
     first: u64,
 }
 

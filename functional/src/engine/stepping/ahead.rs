@@ -13,7 +13,7 @@ const WORDS: usize = 384;
 const LONGEST: usize = 1 + WARP;
 /// Positions of machine instructions that a word has room for.
 const POSITIONS: u32 = Machine::EARLY_POSITIONS;
-/// Lanes of which addresses are kept together.
+/// Lanes of which addresses are kept together: the eights of [`Execution::stride`].
 const TILE: usize = 8;
 const TILES: usize = WARP / TILE;
 
@@ -141,7 +141,8 @@ impl AheadQueue {
     #[inline(always)]
     pub(super) fn take(&mut self, execution: &mut Execution) -> bool {
         let Some(head) = self.head() else { return false };
-        (execution.active, execution.deferred, execution.sleep) = (head.active(), None, 0);
+        execution.active = head.active();
+        (execution.stride, execution.deferred, execution.sleep) = (None, None, 0);
         execution.texels.clear();
         self.taken += 1;
         if let Some(form) = head.form()

@@ -61,6 +61,8 @@ impl MemoryUnit {
         }
     }
 
+    /// Shared memory takes the access whose turn it is, if it can.
+    // On its own: in most kernels none waits for it.
     #[inline(never)]
     fn grant_shared(&mut self, cycle: u64, performed: &mut Vec<u32>) {
         if let Some((pipeline, number)) = self.candidate(Structure::Shared, cycle, 0) {

@@ -6,8 +6,11 @@
 //! child runs beside its parent, only that a stream's work stays in order and that a grid has not ended before its
 //! children have.
 
+mod rows;
+
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,9 +18,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::bind::BindError;
 use crate::check::Checker;
 use crate::device::Device;
+use crate::engine::grid::overdue;
 use crate::engine::program::Program;
+use crate::fault::FaultKind;
 use crate::launch::{LaunchConfig, LaunchError, LaunchStatistics, launch_with};
-use crate::memory::MemoryError;
+pub use rows::{Place, Rows};
 
 /// Grids that may be nested, the host's own included (CUDA programming guide, "Nesting Depth").
 pub const MOST_NESTED: u32 = 24;
@@ -75,47 +80,6 @@ pub struct Transfer {
     pub rows: Rows,
 }
 
-/// Rows of bytes: how many slices of how many rows of how many bytes, with the bytes from one to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rows {
-    /// Bytes of a row.
-    pub width: u64,
-    /// Rows of a slice.
-    pub height: u64,
-    /// Slices.
-    pub depth: u64,
-}
-
-/// Where rows lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    /// Device address of the first byte.
-    pub address: u64,
-    /// Bytes from one row to the next.
-    pub pitch: u64,
-    /// Bytes from one slice to the next.
-    pub slice: u64,
-}
-
-impl Rows {
-    /// Offsets of the rows at a place, or `None` when they do not fit the address space.
-    fn addresses(self, place: Place) -> Option<impl Iterator<Item = u64>> {
-        let last_row = place.pitch.checked_mul(self.height.saturating_sub(1))?;
-        let last_slice = place.slice.checked_mul(self.depth.saturating_sub(1))?;
-        let end = place.address.checked_add(last_row)?.checked_add(last_slice)?;
-        end.checked_add(self.width)?;
-        let slices = (0..self.depth).map(move |slice| place.address + slice * place.slice);
-        Some(slices.flat_map(move |start| (0..self.height).map(move |row| start + row * place.pitch)))
-    }
-
-    /// Checks that all rows at a place are allocated.
-    pub(crate) fn check(self, device: &Device, place: Place) -> Result<(), MemoryError> {
-        let outside = MemoryError::NotAllocated(place.address);
-        let mut addresses = self.addresses(place).ok_or(outside)?;
-        addresses.try_for_each(|address| device.memory.check_range(address, self.width))
-    }
-}
-
 /// Something that a kernel has asked for.
 #[derive(Debug)]
 pub(crate) enum Work {
@@ -163,13 +127,19 @@ pub(crate) struct Children {
     pub(crate) launcher: Option<Arc<dyn Launcher>>,
     /// Grids above, the one itself included.
     pub(crate) depth: u32,
+    /// The kernel that asks.
+    kernel: Option<Arc<Program>>,
+    /// When the watchdog ends the grid and all that it asks for.
+    deadline: Option<Instant>,
     pub(crate) requests: Mutex<Requests>,
 }
 
 impl Children {
     /// Of a grid that is launched so.
-    pub(crate) fn of(config: &LaunchConfig) -> Children {
+    pub(crate) fn of(kernel: &Arc<Program>, config: &LaunchConfig, deadline: Option<Instant>) -> Children {
         Children {
+            kernel: Some(Arc::clone(kernel)),
+            deadline,
             runtime: config.runtime.clone(),
             launcher: config.launcher.clone(),
             depth: config.depth + 1,
@@ -254,39 +224,60 @@ impl Children {
                 }
             }
             Work::Copy { to, from, rows } => {
+                self.copy(device, rows.joined([to, from]))?;
                 let transfer = Transfer { to, from: Some(from), rows };
-                let (Some(to), Some(from)) = (rows.addresses(to), rows.addresses(from)) else {
-                    return Ok(());
-                };
-                for (to, from) in to.zip(from) {
-                    for (start, bytes) in pieces(rows.width) {
-                        let mut buffer = vec![0; bytes];
-                        device.memory.read(from + start, &mut buffer)?;
-                        device.memory.write(to + start, &buffer)?;
-                    }
-                    told(device, |checker| checker.copied(to, from, rows.width));
-                }
                 launcher.map_or(Ok(()), |launcher| launcher.transferred(&transfer))?;
             }
             Work::Fill { to, rows, byte } => {
+                self.fill(device, rows.joined([to]), byte)?;
                 let transfer = Transfer { to, from: None, rows };
-                let Some(to) = rows.addresses(to) else { return Ok(()) };
-                for to in to {
-                    for (start, bytes) in pieces(rows.width) {
-                        device.memory.write(to + start, &vec![byte; bytes])?;
-                    }
-                    told(device, |checker| checker.written(to, rows.width));
-                }
                 launcher.map_or(Ok(()), |launcher| launcher.transferred(&transfer))?;
             }
         }
         Ok(())
     }
+
+    fn copy(&self, device: &Device, (rows, [to, from]): (Rows, [Place; 2])) -> Result<(), LaunchError> {
+        let mut buffer = vec![0; rows.width.min(PIECE) as usize];
+        for (to, from) in rows.starts(to).zip(rows.starts(from)) {
+            for (start, bytes) in pieces(rows.width) {
+                self.look_at_deadline(device)?;
+                device.memory.read(from + start, &mut buffer[..bytes])?;
+                device.memory.write(to + start, &buffer[..bytes])?;
+            }
+            told(device, |checker| checker.copied(to, from, rows.width));
+        }
+        Ok(())
+    }
+
+    fn fill(&self, device: &Device, (rows, [to]): (Rows, [Place; 1]), byte: u8) -> Result<(), LaunchError> {
+        let buffer = vec![byte; rows.width.min(PIECE) as usize];
+        for to in rows.starts(to) {
+            for (start, bytes) in pieces(rows.width) {
+                self.look_at_deadline(device)?;
+                device.memory.write(to + start, &buffer[..bytes])?;
+            }
+            told(device, |checker| checker.written(to, rows.width));
+        }
+        Ok(())
+    }
+
+    fn look_at_deadline(&self, device: &Device) -> Result<(), LaunchError> {
+        match overdue(device, self.deadline) {
+            Some(FaultKind::Timeout { seconds }) => {
+                let kernel = self.kernel.as_ref().map(|kernel| kernel.kernel().name.clone());
+                Err(LaunchError::Overdue { kernel: kernel.unwrap_or_default(), seconds })
+            }
+            _ => Ok(()),
+        }
+    }
 }
+
+/// Bytes that are copied or filled at once.
+const PIECE: u64 = 1 << 20;
 
 /// Offsets and lengths of the pieces in which so many bytes are copied.
 fn pieces(bytes: u64) -> impl Iterator<Item = (u64, usize)> {
-    const PIECE: u64 = 1 << 20;
     (0..bytes).step_by(PIECE as usize).map(move |start| (start, (bytes - start).min(PIECE) as usize))
 }
 

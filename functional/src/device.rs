@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Checker;
 use crate::engine::probe::Watcher;
 use crate::memory::{Allocation, AllocationKind, Memory, MemoryError};
 use crate::places::Places;
+use crate::printed::Printed;
 use crate::texture::Textures;
 
 /// What the engine needs to know of a device.
@@ -68,6 +68,8 @@ pub struct Settings {
     /// Kernels are bound for a timing model, in the order of their machine code, so that they can be launched by
     /// [`crate::timed::launch`]. They can be launched without one too.
     pub timed: bool,
+    /// Takes text of kernels that has no room in the print buffer; without, the buffer keeps all text.
+    pub print: Option<fn(&[u8])>,
     /// Calls what starts the worker threads, which inherit the caller's signal mask.
     pub start_threads: fn(&mut dyn FnMut()),
 }
@@ -81,6 +83,7 @@ impl Default for Settings {
             watchdog: None,
             fmad: true,
             timed: false,
+            print: None,
             start_threads: |start| start(),
         }
     }
@@ -113,7 +116,7 @@ pub struct Device {
     /// Who looks for mistakes of kernels.
     checker: Option<Arc<Checker>>,
     /// Text that kernels have printed and nobody has taken yet.
-    pub(crate) printed: Mutex<Vec<u8>>,
+    pub(crate) printed: Printed,
     stack_bytes: AtomicU32,
     /// Bytes that device-side `malloc` may hand out.
     pub(crate) heap_limit: AtomicU64,
@@ -121,6 +124,8 @@ pub struct Device {
     pub(crate) heap_used: AtomicU64,
     launches: AtomicU64,
     workers: OnceLock<Workers>,
+    /// Cores of the host that the process may use.
+    cores: OnceLock<usize>,
 }
 
 impl Device {
@@ -132,15 +137,16 @@ impl Device {
             memory,
             textures: Textures::default(),
             places: Places::default(),
+            printed: Printed::new(settings.print),
             settings,
             watchers: Vec::new(),
             checker: None,
-            printed: Mutex::default(),
             stack_bytes: AtomicU32::new(MINIMUM_STACK),
             heap_limit: AtomicU64::new(USUAL_HEAP),
             heap_used: AtomicU64::new(0),
             launches: AtomicU64::new(0),
             workers: OnceLock::new(),
+            cores: OnceLock::new(),
         })
     }
 
@@ -165,12 +171,17 @@ impl Device {
 
     /// Takes what kernels have printed since the last call.
     pub fn take_printed(&self) -> Vec<u8> {
-        std::mem::take(&mut self.printed.lock())
+        self.printed.take()
     }
 
     /// Adds to what kernels have printed.
     pub fn add_printed(&self, text: &[u8]) {
-        self.printed.lock().extend_from_slice(text);
+        self.printed.add(text);
+    }
+
+    /// Sets the size of the print buffer (`cudaLimitPrintfFifoSize`), bytes.
+    pub fn set_print_limit(&self, bytes: u64) {
+        self.printed.set_most(bytes);
     }
 
     /// What launches have left in the device apart from its memory.
@@ -241,7 +252,8 @@ impl Device {
             return 1;
         }
         match self.settings.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            // The system's answer takes longer than a small launch: it reads files.
+            0 => *self.cores.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from)),
             count => count,
         }
     }

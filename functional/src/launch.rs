@@ -1,7 +1,7 @@
 //! Launching a kernel: sizes checked against the device, the grid run, what it came to.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,9 @@ pub struct LaunchConfig {
     pub launcher: Option<Arc<dyn Launcher>>,
     /// Grids that this one is nested in.
     pub depth: u32,
+    /// When the watchdog ends the launch; without, the device's time from the start. A launch that a kernel makes has the
+    /// kernel's deadline.
+    pub deadline: Option<Instant>,
     /// Lanes of a warp that have parted go on only together, as on a GPU with a SIMT stack; without, all make progress.
     pub simt_stack: bool,
     /// Where to note what is loaded of the parameters, by a device with a [`crate::parameters::ParameterWatcher`].
@@ -108,6 +111,14 @@ pub enum LaunchError {
     /// A lane faulted.
     #[error("{0}")]
     Fault(Box<Fault>),
+    /// A copy or fill that a kernel has asked for ran beyond the watchdog's time.
+    #[error("a copy or fill that {kernel} asked for ran longer than the watchdog's {seconds} s")]
+    Overdue {
+        /// Kernel.
+        kernel: String,
+        /// The limit.
+        seconds: u64,
+    },
     /// What it has launched did not complete; [`LaunchConfig::launcher`] says why.
     #[error("{0}")]
     Child(Box<dyn std::error::Error + Send + Sync>),

@@ -16,6 +16,7 @@ mod number;
 mod ops;
 pub mod parameters;
 pub mod places;
+pub mod printed;
 pub mod suspend;
 pub mod tensor;
 pub mod texture;

@@ -17,6 +17,12 @@ pub fn fetch<T>(value: &T) {
     (0..size_of::<T>()).step_by(LINE).for_each(|offset| fetch_line(first.wrapping_add(offset)));
 }
 
+/// Asks for the line of an address that is going to be used soon; the address may be any.
+#[inline(always)]
+pub fn fetch_at(address: *const u8) {
+    fetch_line(address);
+}
+
 /// Asks for a few values that are going to be used soon.
 #[inline]
 pub fn fetch_all<T>(values: &[T]) {

@@ -122,12 +122,13 @@ impl Cluster {
             };
         }
         for _ in 0..rounds {
-            let (mut unfinished, mut progress) = (false, false);
+            let (mut unfinished, mut progress, mut works) = (false, false, false);
             for (rank, cta) in self.ctas.iter_mut().enumerate().filter(|(_, cta)| !cta.is_finished()) {
                 let shared = self.state.shared_of(rank, &mut self.shared);
                 match cta.run(grid, view, &mut self.state, shared, 1, executed) {
-                    Turn::Finished => progress = true,
-                    Turn::Suspended => (unfinished, progress) = (true, true),
+                    Turn::Finished => (progress, works) = (true, true),
+                    Turn::Suspended => (unfinished, progress, works) = (true, true, true),
+                    Turn::Spins => (unfinished, progress) = (true, true),
                     Turn::Blocked => unfinished = true,
                     Turn::Fault(fault) => return Turn::Fault(fault),
                 }
@@ -140,6 +141,9 @@ impl Cluster {
             }
             if !progress {
                 return Turn::Fault(self.deadlocked(grid));
+            }
+            if !works {
+                return Turn::Spins;
             }
         }
         Turn::Suspended

@@ -15,6 +15,7 @@ use super::grid::Grid;
 use super::op::Flow;
 use super::running::{Running, Stop};
 use super::special;
+use super::spin::{SPINNING_SLICE, SpinDetector};
 use super::view::View;
 use crate::check::CtaChecks;
 use crate::fault::{Fault, FaultKind, Waiting};
@@ -79,6 +80,24 @@ pub(super) struct WarpState {
     local: Vec<u64>,
     pub(super) finished: bool,
     pub(super) fuel: u32,
+    spin: SpinDetector,
+}
+
+impl WarpState {
+    /// The warp's time slice has ended; does it spin?
+    fn slice_ended(&mut self) -> bool {
+        self.spin.slice_ended(&self.divergence);
+        if self.spin.spins() {
+            self.fuel = self.fuel.min(SPINNING_SLICE);
+        }
+        self.spin.spins()
+    }
+
+    /// The warp has come to wait at a barrier; does it spin from barrier to barrier?
+    fn waits(&mut self) -> bool {
+        self.spin.waits(&self.divergence);
+        self.spin.spins()
+    }
 }
 
 /// A CTA with all its storage; the storage is used again for the next CTA.
@@ -98,6 +117,8 @@ pub enum Turn {
     Finished,
     /// The time is over.
     Suspended,
+    /// All its warps wait for each other, or spin on memory that another CTA or the host has to change.
+    Spins,
     /// Its warps wait for something outside.
     Blocked,
     /// A lane faulted.
@@ -198,6 +219,7 @@ impl Cta {
             }
             warp.finished = false;
             warp.fuel = SLICE;
+            warp.spin = SpinDetector::default();
         }
     }
 
@@ -223,7 +245,7 @@ impl Cta {
         executed: &mut Executed,
     ) -> Turn {
         for _ in 0..rounds {
-            let mut progress = false;
+            let (mut progress, mut works, mut spins) = (false, false, false);
             for number in 0..self.warps.len() {
                 if self.warps[number].finished {
                     continue;
@@ -233,10 +255,19 @@ impl Cta {
                     Stop::Finished => {
                         self.warps[number].finished = true;
                         self.unfinished -= 1;
-                        progress = true;
+                        (progress, works) = (true, true);
                     }
-                    Stop::Blocked => progress |= turn.moved,
-                    Stop::Yield => progress = true,
+                    Stop::Blocked if turn.moved => {
+                        progress = true;
+                        works |= !self.warps[number].waits();
+                    }
+                    Stop::Blocked => {}
+                    Stop::Yield => {
+                        progress = true;
+                        let it_spins = self.warps[number].slice_ended();
+                        works |= !it_spins;
+                        spins |= it_spins;
+                    }
                     Stop::Fault(kind) => return Turn::Fault(self.fault(grid, number, kind, turn.pc)),
                 }
                 if grid.is_cancelled() {
@@ -248,6 +279,12 @@ impl Cta {
             }
             if !progress {
                 return Turn::Blocked;
+            }
+            if spins {
+                self.warps.iter_mut().for_each(|warp| warp.spin.suspect());
+            }
+            if !works {
+                return Turn::Spins;
             }
         }
         Turn::Suspended
@@ -263,6 +300,8 @@ impl Cta {
         executed: &mut Executed,
     ) -> WarpTurn {
         let mut running = self.running(number, grid, view, cluster, shared);
+        running.ration = grid.ration;
+        running.refuel(running.fuel);
         let (stop, moved) = match running.switch() {
             // SAFETY: the program was bound in this process; `switch` has put a fragment of this warp in place.
             Flow::Jump | Flow::Next => (unsafe { running.run() }, true),
@@ -270,7 +309,7 @@ impl Cta {
         };
         *executed += running.executed();
         let turn = WarpTurn { stop, moved, pc: running.pc };
-        self.warps[number].fuel = running.fuel.max(1);
+        self.warps[number].fuel = running.fuel.saturating_add(running.reserve).max(1);
         turn
     }
 
@@ -306,6 +345,8 @@ impl Cta {
             cluster,
             grid,
             warp: number as u32,
+            reserve: 0,
+            ration: u32::MAX,
         }
     }
 

@@ -14,7 +14,9 @@ mod check;
 mod saved;
 
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 
+use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 
 use super::frame::{Frame, Frames};
@@ -150,6 +152,22 @@ impl Divergence {
         });
         let parked = self.joins.iter().flatten().filter(|join| join.arrived != 0);
         queued.chain(parked.map(|join| (join.pc, join.arrived, Awaits::Lanes(join.expected & !join.arrived))))
+    }
+
+    /// A number that tells a warp's registers and places between its turns from others, in most cases.
+    pub(super) fn fingerprint(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.live.hash(&mut hasher);
+        for Fragment { pc, mask, frame, join, wait } in &self.queue {
+            // How often a barrier has completed changes with each look of a loop that polls between barriers.
+            (pc, mask, frame, join, std::mem::discriminant(wait)).hash(&mut hasher);
+        }
+        for frame in self.frames.all() {
+            let sums = frame.lane_sums();
+            sums.chunks_exact(2)
+                .for_each(|pair| hasher.write_u64(u64::from(pair[0]) << 32 | u64::from(pair[1])));
+        }
+        hasher.finish()
     }
 
     /// Queues a fragment: behind the others, or on top of them where they are a stack.
@@ -293,7 +311,26 @@ impl Running<'_> {
     #[inline(always)]
     pub(crate) fn spend_fuel(&mut self) -> Flow {
         self.fuel = self.fuel.wrapping_sub(1);
-        if self.fuel == 0 { self.yield_slice() } else { Flow::Jump }
+        if self.fuel == 0 { self.out_of_fuel() } else { Flow::Jump }
+    }
+
+    /// Takes the next ration of the time slice, or ends the slice; a launch beyond its time ends.
+    #[cold]
+    fn out_of_fuel(&mut self) -> Flow {
+        if let Some(overdue) = self.grid.overdue() {
+            return self.fault(overdue);
+        }
+        if self.reserve == 0 {
+            return self.yield_slice();
+        }
+        self.refuel(self.reserve);
+        Flow::Jump
+    }
+
+    /// So many jumps are left in the time slice: one ration at once, the rest in reserve.
+    pub(crate) fn refuel(&mut self, jumps: u32) {
+        self.fuel = jumps.min(self.ration);
+        self.reserve = jumps - self.fuel;
     }
 
     /// Ends the time slice at `self.pc`.
@@ -309,7 +346,7 @@ impl Running<'_> {
             return Flow::Stop;
         }
         self.park(Wait::Ready);
-        self.fuel = if impatient { SPIN_SLICE } else { SLICE };
+        self.refuel(if impatient { SPIN_SLICE } else { SLICE });
         self.stop = Stop::Yield;
         Flow::Stop
     }
@@ -318,7 +355,9 @@ impl Running<'_> {
     #[inline(always)]
     pub(crate) fn may_spin(&mut self) {
         self.divergence.impatient = true;
-        self.fuel = self.fuel.min(SPIN_SLICE);
+        if self.fuel.saturating_add(self.reserve) > SPIN_SLICE {
+            self.refuel(SPIN_SLICE);
+        }
     }
 
     /// The running fragment has come to a reconvergence point.

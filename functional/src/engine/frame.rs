@@ -67,6 +67,17 @@ impl Frame {
         &self.rows
     }
 
+    /// Sums of the registers, by lane: what tells two states of a frame apart in most cases.
+    pub(super) fn lane_sums(&self) -> [u32; 32] {
+        let mut sums = [0_u32; 32];
+        for row in &self.rows {
+            for (sum, word) in sums.iter_mut().zip(row.0) {
+                *sum = sum.wrapping_add(word);
+            }
+        }
+        sums
+    }
+
     /// Notes which call made the frame.
     pub(crate) fn called_from(mut self, site: u32, caller: u32) -> Frame {
         self.site = site;
@@ -96,6 +107,11 @@ impl Frames {
     pub(crate) fn start(&mut self, kernel: Frame) {
         self.slots.clear();
         self.slots.push(Some(kernel));
+    }
+
+    /// All frames.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Frame> {
+        self.slots.iter().flatten()
     }
 
     /// Takes frame 0 out, to be used again.

@@ -3,6 +3,10 @@
 //! Workers take clusters in order of their number. A cluster that uses up its turn (it may wait for a flag that another
 //! sets) goes to the back of a queue, and another one starts, as long as no more of them are resident than the device
 //! could hold. With one worker the order is a function of the program alone, which is what `deterministic` asks for.
+//!
+//! A cluster of which all warps spin or wait gives its turn up at once (`engine/spin.rs`), so a software barrier over all
+//! resident CTAs takes about one short turn of each. Resident clusters are fewer than the device holds where they need
+//! much host memory; if all of them spin, more start, up to what the device holds.
 
 mod before;
 
@@ -34,6 +38,13 @@ const ROUNDS: u32 = 256;
 const COOPERATIVE_ROUNDS: u32 = 8;
 /// Shared and local memory of the CTAs that have started and not finished, at most. Bytes of the host.
 const RESIDENT_BYTES: u64 = 1 << 30;
+
+/// Turns of each resident cluster in which all only spin, before a worker offers its core to other threads of the host.
+const IDLE_TURNS: u64 = 4;
+/// Instructions between two readings of the watchdog's clock, about.
+const INSTRUCTIONS_PER_LOOK: usize = 1 << 16;
+/// Jumps between two readings of the watchdog's clock, at most.
+const MOST_JUMPS_PER_LOOK: usize = 64;
 
 /// Clusters that a worker takes at once.
 const MOST_TAKEN: u64 = 16;
@@ -76,6 +87,10 @@ pub struct Grid<'a> {
     pub has_one_worker: bool,
     /// When the launch started.
     pub started: Instant,
+    /// When the watchdog ends the launch.
+    pub(crate) deadline: Option<Instant>,
+    /// Jumps of a warp between two looks at the deadline.
+    pub(crate) ration: u32,
     /// What checks know of the launch, if there are any.
     pub(crate) checks: Option<Mutex<LaunchState>>,
     /// What its threads have asked for that is done later.
@@ -96,6 +111,8 @@ pub(crate) struct Rest {
 struct Progress {
     next: u64,
     resident: u64,
+    /// Turns since a cluster last started, ended or did something else than spin.
+    idle: u64,
     /// Clusters that had started before.
     started: VecDeque<Cluster>,
     suspended: VecDeque<Cluster>,
@@ -113,7 +130,12 @@ impl<'a> Grid<'a> {
         number: u64,
     ) -> Grid<'a> {
         let (cluster, ctas) = (config.cluster_of(&program), config.ctas_of(&program));
-        let children = Children::of(&config);
+        let started = Instant::now();
+        let deadline =
+            config.deadline.or_else(|| owner.watchdog().and_then(|limit| started.checked_add(limit)));
+        let children = Children::of(&program, &config, deadline);
+        // Between two jumps a warp executes each op of the program at most once.
+        let jumps = (INSTRUCTIONS_PER_LOOK / program.code.len().max(1)).clamp(1, MOST_JUMPS_PER_LOOK) as u32;
         Grid {
             program,
             ctas,
@@ -132,7 +154,9 @@ impl<'a> Grid<'a> {
             cooperative: config.cooperative,
             simt_stack: config.simt_stack,
             has_one_worker: owner.has_one_worker(),
-            started: Instant::now(),
+            started,
+            deadline,
+            ration: if deadline.is_some() { jumps } else { u32::MAX },
             checks: owner.checker().and_then(|checker| checker.launch_state()),
             children,
             cancelled: AtomicBool::new(false),
@@ -224,6 +248,11 @@ impl<'a> Grid<'a> {
         [thread % x, thread / x % y, thread / x / y]
     }
 
+    /// The fault of a launch that runs beyond its deadline.
+    pub(crate) fn overdue(&self) -> Option<FaultKind> {
+        overdue(self.owner, self.deadline)
+    }
+
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
@@ -250,10 +279,24 @@ impl<'a> Grid<'a> {
         if self.cooperative {
             return u64::MAX;
         }
-        let per_sm = u64::from(self.device.threads_per_sm / self.threads_per_cta().max(1)).max(1);
         let local = u64::from(self.warps_per_cta()) * 32 * u64::from(self.local_bytes());
         let by_memory = RESIDENT_BYTES / (u64::from(self.shared_bytes()) + local).max(1);
-        ((per_sm * u64::from(self.device.sms)).min(by_memory) / u64::from(self.ctas_per_cluster())).max(1)
+        self.device_limit().min(by_memory / u64::from(self.ctas_per_cluster())).max(1)
+    }
+
+    /// Clusters that the device could hold.
+    fn device_limit(&self) -> u64 {
+        if self.cooperative {
+            return u64::MAX;
+        }
+        let per_sm = u64::from(self.device.threads_per_sm / self.threads_per_cta().max(1)).max(1);
+        (per_sm * u64::from(self.device.sms) / u64::from(self.ctas_per_cluster())).max(1)
+    }
+
+    /// May another cluster start? Beyond the limit by memory only where all resident ones spin.
+    fn has_room(&self, state: &Progress) -> bool {
+        let all_spin = || state.idle >= state.resident && state.resident < self.device_limit();
+        state.resident < self.resident_limit() || all_spin()
     }
 
     /// Takes clusters that nobody has taken yet for one of `workers`: several at once while there are many, so that
@@ -279,12 +322,10 @@ impl<'a> Grid<'a> {
             let Some(mut cluster) = cluster else { break };
             let rounds = if self.cooperative { COOPERATIVE_ROUNDS } else { ROUNDS };
             let turn = cluster.run(self, &mut view, rounds, &mut executed);
-            if let Some(limit) = self.owner.watchdog()
-                && self.started.elapsed() > limit
-                && !matches!(turn, Turn::Finished)
+            if !matches!(turn, Turn::Fault(_))
+                && let Some(overdue) = self.overdue()
             {
-                let kind = FaultKind::Timeout { seconds: limit.as_secs() };
-                self.stop(progress, changed, cluster.stuck(self, kind));
+                self.stop(progress, changed, cluster.stuck(self, overdue));
                 break;
             }
             match turn {
@@ -295,6 +336,7 @@ impl<'a> Grid<'a> {
                         continue;
                     }
                     let mut state = progress.lock();
+                    state.idle = 0;
                     let others = !state.suspended.is_empty() || !state.started.is_empty();
                     if !others && state.fault.is_none() {
                         taken = self.take(&mut state, workers);
@@ -310,10 +352,13 @@ impl<'a> Grid<'a> {
                     }
                 }
                 Turn::Suspended | Turn::Blocked => {
-                    view.clear();
-                    let mut state = progress.lock();
-                    state.suspended.push_back(cluster);
-                    changed.notify_one();
+                    self.put_back(cluster, &mut view, progress, changed, |_| 0);
+                }
+                Turn::Spins => {
+                    let idle = self.put_back(cluster, &mut view, progress, changed, |idle| idle + 1);
+                    if idle {
+                        std::thread::yield_now();
+                    }
                 }
                 Turn::Fault(fault) => {
                     self.stop(progress, changed, fault);
@@ -323,6 +368,23 @@ impl<'a> Grid<'a> {
         }
         let mut state = progress.lock();
         state.executed += executed;
+    }
+
+    /// Puts a cluster behind the other suspended ones. `true` if all have only spun for some turns.
+    fn put_back(
+        &self,
+        cluster: Cluster,
+        view: &mut View,
+        progress: &Mutex<Progress>,
+        changed: &Condvar,
+        idle: impl FnOnce(u64) -> u64,
+    ) -> bool {
+        view.clear();
+        let mut state = progress.lock();
+        state.idle = idle(state.idle);
+        state.suspended.push_back(cluster);
+        changed.notify_one();
+        state.idle > IDLE_TURNS * state.resident
     }
 
     /// A cluster to work on: a new one while the device has room, else the one suspended longest.
@@ -342,12 +404,13 @@ impl<'a> Grid<'a> {
             if let Some(cluster) = state.started.pop_front() {
                 return Some(cluster);
             }
-            if state.resident < self.resident_limit() {
+            if self.has_room(&state) {
                 if taken.is_empty() {
                     *taken = self.take(&mut state, workers);
                 }
                 if let Some(index) = taken.next() {
                     state.resident += 1;
+                    state.idle = 0;
                     let spare = state.spare.pop();
                     drop(state);
                     let mut cluster = spare.unwrap_or_else(|| Cluster::new(self));
@@ -372,6 +435,12 @@ impl<'a> Grid<'a> {
         state.fault.get_or_insert(fault);
         changed.notify_all();
     }
+}
+
+/// The fault of a launch on `device` that runs beyond its deadline.
+pub(crate) fn overdue(device: &Device, deadline: Option<Instant>) -> Option<FaultKind> {
+    let seconds = device.watchdog().map_or(0, |limit| limit.as_secs());
+    deadline.filter(|deadline| Instant::now() > *deadline).map(|_| FaultKind::Timeout { seconds })
 }
 
 /// Coordinates of number `index` in a box of this size, x fastest.

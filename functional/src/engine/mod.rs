@@ -23,5 +23,6 @@ pub mod running;
 pub mod shapes;
 pub(crate) mod sparse;
 pub mod special;
+mod spin;
 pub(crate) mod stepping;
 pub mod view;

@@ -36,6 +36,10 @@ pub fn replacement(name: &str) -> Option<Run> {
 
 /// Longest string read from a kernel's memory, bytes.
 const LONGEST_STRING: usize = 1 << 20;
+/// Bytes of a string between two looks at the watchdog's clock.
+const BYTES_PER_LOOK: usize = 1 << 14;
+/// Bytes of one warp's text that are kept until they go to the print buffer.
+const MOST_TEXT: usize = 1 << 16;
 
 fn site<'g>(w: &Running<'g>, op: &Op) -> &'g CallSite {
     let grid = w.grid;
@@ -100,6 +104,11 @@ fn write(w: &mut Running<'_>, lane: usize, address: u64, bytes: &[u8]) -> Result
 fn read_string(w: &mut Running<'_>, lane: usize, address: u64) -> Result<Vec<u8>, FaultKind> {
     let mut string = Vec::new();
     while string.len() < LONGEST_STRING {
+        if string.len().is_multiple_of(BYTES_PER_LOOK)
+            && let Some(overdue) = w.grid.overdue()
+        {
+            return Err(overdue);
+        }
         match read::<1>(w, lane, address.wrapping_add(string.len() as u64))? {
             [0] => break,
             [byte] => string.push(byte),
@@ -135,6 +144,14 @@ impl printf::Arguments for Buffer<'_, '_> {
     fn string(&mut self, address: u64) -> Result<Vec<u8>, FaultKind> {
         read_string(self.w, self.lane, address)
     }
+
+    fn flow(&mut self, out: &mut Vec<u8>) -> Result<(), FaultKind> {
+        if out.len() >= MOST_TEXT {
+            self.w.grid.owner.printed.add(out);
+            out.clear();
+        }
+        self.w.grid.overdue().map_or(Ok(()), Err)
+    }
 }
 
 /// `int vprintf(const char *format, const void *arguments)`: the number of arguments; -1 without a format.
@@ -151,12 +168,12 @@ fn vprintf(w: &mut Running<'_>, op: &Op) -> Flow {
         match printed {
             Ok(count) => answer(w, op, lane, count as u64),
             Err(fault) => {
-                w.grid.owner.printed.lock().extend_from_slice(&text);
+                w.grid.owner.printed.add(&text);
                 return w.fault(fault);
             }
         }
     }
-    w.grid.owner.printed.lock().extend_from_slice(&text);
+    w.grid.owner.printed.add(&text);
     Flow::Next
 }
 

@@ -11,6 +11,10 @@ pub(super) trait Arguments {
     fn double_word(&mut self) -> Result<u64, FaultKind>;
     /// The string at an address.
     fn string(&mut self, address: u64) -> Result<Vec<u8>, FaultKind>;
+    /// Takes out what has been printed so far if it is much; an error ends the printing.
+    fn flow(&mut self, _: &mut Vec<u8>) -> Result<(), FaultKind> {
+        Ok(())
+    }
 }
 
 /// Widest field and highest precision, so that a stray number cannot ask for gigabytes.
@@ -56,6 +60,7 @@ pub(super) fn print(
                 &directive[1..]
             }
         };
+        printer.arguments.flow(printer.out)?;
     }
     printer.out.extend_from_slice(rest);
     Ok(printer.count)

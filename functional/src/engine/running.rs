@@ -37,7 +37,7 @@ pub struct Running<'a> {
     pub active: u32,
     /// The current op.
     pub pc: u32,
-    /// Jumps left in the time slice.
+    /// Jumps left in the time slice before the watchdog's clock is read, or the slice ends.
     pub(crate) fuel: u32,
     /// Why the warp stops, when an op says so.
     pub(crate) stop: Stop,
@@ -67,6 +67,10 @@ pub struct Running<'a> {
     pub(crate) grid: &'a Grid<'a>,
     /// Warp within the CTA.
     pub(crate) warp: u32,
+    /// Jumps left in the time slice beyond `fuel`.
+    pub(crate) reserve: u32,
+    /// Jumps between two readings of the watchdog's clock, at most; without one, all of a slice.
+    pub(crate) ration: u32,
 }
 
 impl Running<'_> {

@@ -36,6 +36,7 @@ use crate::engine::machine::Deferral;
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
+use warp_stream::host_cache;
 
 /// Where the lanes of an atomic op access memory.
 struct Places {
@@ -47,6 +48,17 @@ struct Places {
     shared: bool,
     /// Nobody else accesses it meanwhile.
     private: bool,
+}
+
+impl Places {
+    /// Asks the host's caches for the lines of all these lanes at once: an indivisible access waits for its own line before
+    /// the next one starts.
+    #[inline(always)]
+    fn fetch(&self, mask: u32) {
+        for lane in lanes_of(mask) {
+            host_cache::fetch_at(self.at[lane] as *const u8);
+        }
+    }
 }
 
 /// The space of an atomic op, and how wide its addresses are, as a field of the op.
@@ -135,6 +147,9 @@ unsafe fn update_body<I: Isa, U: Update, A: Answer>(w: &mut Running<'_>, op: &Op
         let place = |lane: usize| places.at[lane] as *mut U::Value;
         let value = |lane: usize| U::Value::from_bits(b[lane]);
         let mut old = [<U::Value as Lane>::Bits::default(); WARP];
+        if !shared && !places.uniform {
+            places.fetch(w.mask);
+        }
         if places.uniform && U::MERGES {
             let all = (1..WARP).fold(value(0), |all, lane| U::apply(all, value(lane), shared));
             let mut now = if places.private {

@@ -10,7 +10,7 @@ use crate::engine::cta::Executed;
 use crate::engine::grid::Grid;
 use crate::engine::machine::Machine;
 use crate::engine::stepping::{Deferred, Engine, SteppedCluster};
-use crate::fault::{Fault, FaultKind};
+use crate::fault::Fault;
 
 /// Clusters that have begun, those left out that have ended.
 pub(super) struct Begun {
@@ -47,11 +47,11 @@ pub(super) fn begin(
         if !moved {
             break;
         }
-        if let Some(limit) = grid.owner.watchdog().filter(|limit| grid.started.elapsed() > *limit)
+        if let Some(overdue) = grid.overdue()
             && let Some(Stepped { cluster, .. }) =
                 stepped.iter().find(|one| one.left.iter().any(|&left| left > 0))
         {
-            return Err(cluster.stuck(grid, FaultKind::Timeout { seconds: limit.as_secs() }));
+            return Err(cluster.stuck(grid, overdue));
         }
     }
     let mut begun = Begun { clusters: VecDeque::new(), executed: Executed::default() };

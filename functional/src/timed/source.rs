@@ -14,12 +14,12 @@ use super::saved::SavedSm;
 use crate::engine::cluster::SavedCluster;
 use crate::engine::machine::Machine;
 use crate::engine::stepping::{Deferred, Engine, SteppedCluster};
-use crate::fault::{Fault, FaultKind};
+use crate::fault::Fault;
 use crate::launch::Prepared;
 use crate::suspend::{Refusal, SuspendedLaunch};
 
 /// Steps between two looks at the watchdog's clock.
-const STEPS_PER_LOOK: u32 = 1 << 16;
+const STEPS_PER_LOOK: u32 = 1 << 8;
 
 /// The CTAs that are to be executed.
 pub(super) struct Left<'g> {
@@ -214,11 +214,8 @@ impl LiveWarps<'_> {
     /// Has the launch taken longer than it may?
     fn look_at_watchdog(&mut self, slot: u32) -> Result<(), SourceError> {
         let grid = self.engine.grid;
-        match (grid.owner.watchdog(), self.ctas.get(slot as usize)) {
-            (Some(limit), Some(cta)) if grid.started.elapsed() > limit => {
-                let kind = FaultKind::Timeout { seconds: limit.as_secs() };
-                Err(failed(&self.kernel.fault, cta.stuck(grid, kind)))
-            }
+        match (grid.overdue(), self.ctas.get(slot as usize)) {
+            (Some(overdue), Some(cta)) => Err(failed(&self.kernel.fault, cta.stuck(grid, overdue))),
             _ => Ok(()),
         }
     }

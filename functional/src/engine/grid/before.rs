@@ -10,7 +10,7 @@ use crate::engine::cluster::Cluster;
 use crate::engine::cta::{Executed, Turn};
 use crate::engine::divergence::Between;
 use crate::engine::view::View;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::Fault;
 
 /// Turns of all clusters in which none ends before their states are compared with earlier ones.
 const QUIET_TURNS: u32 = 4;
@@ -40,14 +40,17 @@ impl Turns<'_> {
         let grid = self.grid;
         match cluster.run(grid, &mut self.view, ROUNDS, &mut self.executed) {
             Turn::Finished => {
+                if let Some(overdue) = grid.overdue() {
+                    return Err(cluster.stuck(grid, overdue));
+                }
                 self.spare.push(cluster);
                 return Ok(true);
             }
             Turn::Fault(fault) => return Err(fault),
-            Turn::Suspended | Turn::Blocked => {}
+            Turn::Suspended | Turn::Spins | Turn::Blocked => {}
         }
-        if let Some(limit) = grid.owner.watchdog().filter(|limit| grid.started.elapsed() > *limit) {
-            return Err(cluster.stuck(grid, FaultKind::Timeout { seconds: limit.as_secs() }));
+        if let Some(overdue) = grid.overdue() {
+            return Err(cluster.stuck(grid, overdue));
         }
         self.view.clear();
         self.under_way.push_back(cluster);

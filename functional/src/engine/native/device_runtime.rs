@@ -10,7 +10,7 @@ use crate::engine::op::{Flow, Op, Run};
 use crate::engine::program::Program;
 use crate::engine::running::Running;
 use crate::fault::FaultKind;
-use crate::launch::{LaunchConfig, check};
+use crate::launch::{LaunchConfig, LaunchError, check};
 use crate::memory::{ALLOCATION_ALIGNMENT, AllocationKind};
 
 /// What the names of CUDA 12 and later begin with.
@@ -265,6 +265,7 @@ fn prepare(
         runtime: children.runtime.clone(),
         launcher: None,
         depth: children.depth,
+        deadline: call.w.grid.deadline,
         simt_stack: call.w.grid.simt_stack,
         parameter_reads: None,
     };
@@ -339,7 +340,8 @@ fn device_synchronize(w: &mut Running<'_>, op: &Op) -> Flow {
     let grid = w.grid;
     let code = match grid.children.run(grid.owner, 1) {
         Ok(()) => 0,
-        Err(crate::launch::LaunchError::Fault(fault)) => return w.fault(fault.kind),
+        Err(LaunchError::Fault(fault)) => return w.fault(fault.kind),
+        Err(LaunchError::Overdue { seconds, .. }) => return w.fault(FaultKind::Timeout { seconds }),
         Err(_) => error::INVALID_CONFIGURATION,
     };
     w.view.clear();
@@ -405,15 +407,11 @@ fn fill(call: &Call<'_, '_>, to: Place, rows: Rows, value: i32, stream: usize) -
     call.enqueue(stream, Work::Fill { to, rows, byte: value as u8 })
 }
 
-fn row(address: u64) -> Place {
-    Place { address, pitch: 0, slice: 0 }
-}
-
 /// `cudaError_t MemcpyAsync(void *to, const void *from, size_t count, cudaMemcpyKind, cudaStream_t)`.
 fn memcpy(w: &mut Running<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let rows = Rows { width: call.argument(2), height: 1, depth: 1 };
-        copy(call, [row(call.argument(0)), row(call.argument(1))], rows, call.integer(3), 4)
+        copy(call, [Place::row(call.argument(0)), Place::row(call.argument(1))], rows, call.integer(3), 4)
     })
 }
 
@@ -452,7 +450,7 @@ fn memcpy_3d(w: &mut Running<'_>, op: &Op) -> Flow {
 fn memset(w: &mut Running<'_>, op: &Op) -> Flow {
     each(w, op, |call| {
         let rows = Rows { width: call.argument(2), height: 1, depth: 1 };
-        fill(call, row(call.argument(0)), rows, call.integer(1), 3)
+        fill(call, Place::row(call.argument(0)), rows, call.integer(1), 3)
     })
 }
 

@@ -141,6 +141,15 @@ impl Side {
         Ok(span)
     }
 
+    /// Refuses rows or slices that overlap: their number has no bound.
+    fn check_apart(&self, extent: Extent) -> Result<()> {
+        let Extent { width, height, depth } = extent;
+        let rows_apart = height <= 1 || self.pitch >= width;
+        let slice = self.pitch.checked_mul(height.saturating_sub(1)).and_then(|rows| rows.checked_add(width));
+        let slices_apart = depth <= 1 || slice.is_some_and(|bytes| self.slice >= bytes);
+        if rows_apart && slices_apart { Ok(()) } else { Err(Error::InvalidPitchValue) }
+    }
+
     fn row_address(&self, row: usize, slice: usize) -> usize {
         self.address + row * self.pitch + slice * self.slice
     }
@@ -182,6 +191,19 @@ fn place(memory: &Memory, side: &Side, extent: Extent) -> Result<Place> {
     })
 }
 
+/// The same bytes in as few rows as possible: rows that follow each other without a gap on all sides are one.
+fn joined<const N: usize>(extent: Extent, sides: [Side; N]) -> Extent {
+    let Extent { width, height, depth } = extent;
+    let slice_bytes = width.saturating_mul(height);
+    let rows_follow = height == 1 || sides.iter().all(|side| side.pitch == width);
+    let slices_follow = depth == 1 || sides.iter().all(|side| side.slice == slice_bytes);
+    match (rows_follow, slices_follow) {
+        (true, true) => Extent { width: slice_bytes.saturating_mul(depth), height: 1, depth: 1 },
+        (true, false) => Extent { width: slice_bytes, height: 1, depth },
+        _ => extent,
+    }
+}
+
 /// A copy whose addresses have been checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Copy {
@@ -207,11 +229,7 @@ impl Copy {
             return Ok(None);
         }
         for side in [&to, &from] {
-            if (extent.height > 1 && side.pitch < extent.width)
-                || (extent.depth > 1 && side.slice < side.pitch)
-            {
-                return Err(Error::InvalidPitchValue);
-            }
+            side.check_apart(extent)?;
         }
         let to_place = place(memory, &to, extent)?;
         let from_place = place(memory, &from, extent)?;
@@ -309,7 +327,7 @@ impl Copy {
 
     /// Copies.
     pub(crate) fn execute(&self) {
-        let Extent { width, height, depth } = self.extent;
+        let Extent { width, height, depth } = joined(self.extent, [self.to, self.from]);
         for slice in 0..depth {
             for row in 0..height {
                 let to = self.to.row_address(row, slice) as *mut u8;
@@ -430,9 +448,7 @@ impl Fill {
         if extent.is_empty() {
             return Ok(None);
         }
-        if extent.height > 1 && to.pitch < extent.width {
-            return Err(Error::InvalidPitchValue);
-        }
+        to.check_apart(extent)?;
         if place(memory, &to, extent)? == Place::Pageable {
             return Err(Error::InvalidValue);
         }
@@ -455,11 +471,12 @@ impl Fill {
             Ok(place @ (Place::Device | Place::Shared)) => place,
             _ => return Err(memory_gone(simulator, "fill of", &to, extent)),
         };
-        for slice in 0..extent.depth {
-            for row in 0..extent.height {
+        let rows = joined(extent, [to]);
+        for slice in 0..rows.depth {
+            for row in 0..rows.height {
                 let address = to.row_address(row, slice);
-                pattern.write(address, extent.width);
-                check::note_written(address, extent.width);
+                pattern.write(address, rows.width);
+                check::note_written(address, rows.width);
             }
         }
         self.tell_model(simulator, place, stream)

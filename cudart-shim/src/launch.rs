@@ -300,6 +300,7 @@ impl KernelLaunch {
             runtime: Some(DeviceRuntime::of(simulator, &self.kernel.module)),
             launcher: None,
             depth: 0,
+            deadline: None,
             simt_stack: false,
             parameter_reads: None,
         }
@@ -447,6 +448,7 @@ impl Simulator {
         (number, way): (u64, Way),
         context: &Context<DeviceFault>,
     ) -> std::result::Result<(), DeviceFault> {
+        let _unfinished = summary::begin(&program.kernel().name);
         let statistics = match (way, &self.model) {
             (Way::Timed, Some(model)) => model.launch(self, program, config, None, number, context)?,
             (Way::Warming, Some(model)) => model.warm(self, program, config, number, context)?,
@@ -468,6 +470,7 @@ impl Simulator {
         (number, way): (u64, Way),
         context: &Context<DeviceFault>,
     ) -> std::result::Result<(), DeviceFault> {
+        let _unfinished = summary::begin(&program.kernel().name);
         let statistics = match self.model.as_ref().filter(|_| way == Way::Timed) {
             Some(model) => model.launch(self, program, config, Some(begun), number, context)?,
             None => launch_from(&self.device, program, config, begun)
@@ -496,6 +499,7 @@ impl Simulator {
                 print_assertion(fault);
                 fault_code(&fault.kind)
             }
+            LaunchError::Overdue { .. } => Error::LaunchTimeout,
             LaunchError::Child(error) => return model::child_fault(self, &**error),
         };
         log::report(|| error.to_string());

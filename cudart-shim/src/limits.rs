@@ -5,6 +5,7 @@ use crate::simulator::Simulator;
 use std::ffi::c_int;
 
 const STACK_SIZE: usize = 0;
+const PRINTF_FIFO_SIZE: usize = 1;
 const MALLOC_HEAP_SIZE: usize = 2;
 /// Largest number with a meaning here; persisting L2 (6) needs compute capability 8.0.
 const COUNT: usize = 6;
@@ -47,6 +48,7 @@ impl Simulator {
             STACK_SIZE => self.device.set_stack_bytes(u32::try_from(value).unwrap_or(u32::MAX)),
             MALLOC_HEAP_SIZE if value > self.profile.total_memory => return Err(Error::MemoryAllocation),
             MALLOC_HEAP_SIZE => self.device.set_heap_limit(value),
+            PRINTF_FIFO_SIZE => self.device.set_print_limit(value),
             _ => {}
         }
         if let Some(entry) = self.limits.lock().0.get_mut(index) {

@@ -4,12 +4,13 @@
 use crate::check;
 use crate::checkpoint;
 use crate::error::{Error, Result};
+use crate::log;
 use crate::operation::Operation as DeviceOperation;
 use crate::simulator::{DeviceFault, Simulator};
 use functional::memory::Memory;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 use stream_engine::{Context, StreamId, Submission};
 
 /// `CUstreamBatchMemOpParams`: the structures of its operations have their fields in words of 8 bytes.
@@ -261,15 +262,54 @@ impl Batch {
                 // SAFETY: just found in a live allocation.
                 let holds = || word.holds(comparison, unsafe { word.load() }, value);
                 let step = checkpoint::next_step();
+                let patience = Patience::of(simulator);
                 while !checkpoint::is_met(step, word.address as u64, holds) && !context.is_cancelled() {
                     std::thread::sleep(PAUSE);
                     is_there()?;
+                    if patience.is_over() {
+                        return Err(patience.fault(simulator, word));
+                    }
                 }
             }
             // SAFETY: as above.
             unsafe { operation.execute() };
         }
         Ok(())
+    }
+}
+
+/// The watchdog's time for a wait, which begins when the wait is looked at first.
+struct Patience {
+    limit: Option<Duration>,
+    began: OnceLock<Instant>,
+    ended: AtomicBool,
+}
+
+impl Patience {
+    fn of(simulator: &Simulator) -> Self {
+        let limit = simulator.device.settings.watchdog;
+        Self { limit, began: OnceLock::new(), ended: AtomicBool::new(false) }
+    }
+
+    /// Has the wait taken longer than it may? Asked where its condition is not met.
+    fn is_over(&self) -> bool {
+        let Some(limit) = self.limit else { return false };
+        let over = self.began.get_or_init(Instant::now).elapsed() > limit;
+        self.ended.fetch_or(over, Ordering::Relaxed) || over
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// The sticky error of a wait for a word that took too long.
+    fn fault(&self, simulator: &Simulator, word: Word) -> DeviceFault {
+        let seconds = self.limit.map_or(0, |limit| limit.as_secs());
+        log::report(|| {
+            let address = word.address;
+            format!("a stream waited for the word at {address:#x} longer than the watchdog's {seconds} s")
+        });
+        DeviceFault { device: simulator.ordinal, error: Error::LaunchTimeout }
     }
 }
 
@@ -282,7 +322,11 @@ fn check_words(memory: &Memory, operations: &[Operation]) -> Result<()> {
 
 impl Simulator {
     /// Adds operations to a stream, to be done one after the other, or as a node to the graph that it is captured into.
-    pub(crate) fn submit_memory_operations(&self, stream: StreamId, operations: &[Operation]) -> Result<()> {
+    pub(crate) fn submit_memory_operations(
+        &'static self,
+        stream: StreamId,
+        operations: &[Operation],
+    ) -> Result<()> {
         let batch = Batch::new(&self.device.memory, operations)?;
         self.engine.stream_info(stream)?;
         if self.add_if_capturing(stream, || DeviceOperation::MemoryOperations(Arc::new(batch)))? {
@@ -293,8 +337,15 @@ impl Simulator {
                 // SAFETY: found in a live allocation, which by the API's contract stays until the operation is over.
                 let holds = move || word.holds(comparison, unsafe { word.load() }, value);
                 let step = checkpoint::next_step();
-                let is_met = move || checkpoint::is_met(step, word.address as u64, holds);
-                self.engine.submit_condition(stream, is_met)?;
+                let patience = Arc::new(Patience::of(self));
+                let (watched, simulator) = (Arc::clone(&patience), self);
+                let is_met =
+                    move || checkpoint::is_met(step, word.address as u64, holds) || watched.is_over();
+                let then = move || match patience.has_ended() {
+                    true => Err(patience.fault(simulator, word)),
+                    false => Ok(()),
+                };
+                self.engine.submit_condition_then(stream, is_met, then)?;
             } else {
                 let work = move |_: &Context<DeviceFault>| {
                     // SAFETY: as above.

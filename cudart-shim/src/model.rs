@@ -294,6 +294,10 @@ impl Model {
 
 /// The sticky error of a timed launch or copy that failed.
 fn fault(simulator: &Simulator, error: &TimedError<LaunchError>) -> DeviceFault {
+    if let TimedError::Drive(LaunchError::Cancelled) = error {
+        // Whoever has cancelled the launch has said why.
+        return DeviceFault { device: simulator.ordinal, error: Error::LaunchTimeout };
+    }
     simulator.timed_fault(error, |error| match error {
         LaunchError::NotResident { .. } => Error::CooperativeLaunchTooLarge,
         LaunchError::NoRoom { .. } => Error::LaunchOutOfResources,

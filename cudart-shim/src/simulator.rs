@@ -153,7 +153,21 @@ fn settings() -> Settings {
             .map(Duration::from_secs),
         fmad: environment::number("VOLTSIM_FMAD").is_none_or(|flag| flag != 0),
         timed: model::gpu_name().is_some() || recording::is_wanted() || checkpoint::is_inside_launch(),
+        // A checkpoint has the text of each kernel.
+        print: (!checkpoint::is_saved()).then_some(print as fn(&[u8])),
         start_threads: start_without_signals,
+    }
+}
+
+/// Writes what kernels print to the program's standard output, through C's buffer, so that it keeps its place among the
+/// program's own.
+fn print(text: &[u8]) {
+    unsafe extern "C" {
+        static mut stdout: *mut libc::FILE;
+    }
+    if !text.is_empty() {
+        // SAFETY: C's own stream, and a buffer of the length given.
+        unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
     }
 }
 
@@ -275,17 +289,10 @@ impl Simulator {
         self.synchronize(Scope::Context)
     }
 
-    /// Hands what kernels printed to the program's standard output, through C's buffer so that it keeps its place among
-    /// the program's own. CUDA does this at synchronising calls (programming guide, "Formatted Output").
+    /// Hands what kernels printed to the program's standard output. CUDA does this at synchronising calls (programming
+    /// guide, "Formatted Output").
     pub(crate) fn pass_on_printed_text(&self) {
-        unsafe extern "C" {
-            static mut stdout: *mut libc::FILE;
-        }
-        let text = self.device.take_printed();
-        if !text.is_empty() {
-            // SAFETY: C's own stream, and a buffer of the length given.
-            unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
-        }
+        print(&self.device.take_printed());
     }
 }
 

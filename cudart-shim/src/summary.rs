@@ -9,7 +9,7 @@ use crate::kernel_stream;
 use crate::log;
 use crate::model;
 use crate::process::process;
-use crate::simulator;
+use crate::simulator::{self, Simulator};
 use functional::launch::LaunchStatistics;
 use parking_lot::Mutex;
 use saved_run::KernelCounts;
@@ -20,16 +20,55 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use stream_engine::{Scope, is_engine_thread};
 
-/// How long the end of the process waits for work at most.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the end of the process waits for work at most. The driver does not wait at all: it ends kernels with the
+/// program.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Launches of a kernel.
+#[derive(Default)]
+struct Launches {
+    finished: KernelCounts,
+    /// Launches that run.
+    running: u64,
+    /// Launches that ran when the program ended.
+    unfinished: u64,
+}
 
 /// Launches by kernel.
-static KERNELS: Mutex<BTreeMap<String, KernelCounts>> = Mutex::new(BTreeMap::new());
+static KERNELS: Mutex<BTreeMap<String, Launches>> = Mutex::new(BTreeMap::new());
+
+/// A launch that runs, until this is dropped.
+pub(crate) struct RunningLaunch<'k> {
+    kernel: &'k str,
+}
+
+/// Counts a launch that begins.
+pub(crate) fn begin(kernel: &str) -> RunningLaunch<'_> {
+    with_launches(kernel, |launches| launches.running += 1);
+    RunningLaunch { kernel }
+}
+
+impl Drop for RunningLaunch<'_> {
+    fn drop(&mut self) {
+        with_launches(self.kernel, |launches| launches.running = launches.running.saturating_sub(1));
+    }
+}
+
+fn with_launches(kernel: &str, change: impl FnOnce(&mut Launches)) {
+    let mut kernels = KERNELS.lock();
+    match kernels.get_mut(kernel) {
+        Some(launches) => change(launches),
+        None => change(kernels.entry(kernel.to_owned()).or_default()),
+    }
+}
 
 #[derive(Serialize)]
 struct KernelSummary<'a> {
     name: &'a str,
     launches: u64,
+    /// Launches that had not finished when the program ended; the other counts lack them.
+    #[serde(skip_serializing_if = "is_zero")]
+    unfinished: u64,
     warp_instructions: u64,
     lane_instructions: u64,
     seconds: f64,
@@ -44,29 +83,32 @@ struct Summary<'a> {
     kernels: Vec<KernelSummary<'a>>,
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Counts a finished launch.
 pub(crate) fn add(kernel: &str, statistics: &LaunchStatistics) {
-    let mut kernels = KERNELS.lock();
-    if !kernels.contains_key(kernel) {
-        kernels.insert(kernel.to_owned(), KernelCounts::default());
-    }
-    if let Some(launches) = kernels.get_mut(kernel) {
-        launches.count += 1;
-        launches.warp_instructions += statistics.warp_instructions;
-        launches.lane_instructions += statistics.lane_instructions;
-        launches.seconds += statistics.elapsed.as_secs_f64();
-    }
+    with_launches(kernel, |Launches { finished, .. }| {
+        finished.count += 1;
+        finished.warp_instructions += statistics.warp_instructions;
+        finished.lane_instructions += statistics.lane_instructions;
+        finished.seconds += statistics.elapsed.as_secs_f64();
+    });
 }
 
 /// What launches have executed so far, by kernel. The time that it took is left out, as another run takes another one.
 pub(crate) fn counts() -> BTreeMap<String, KernelCounts> {
     let kernels = KERNELS.lock();
-    kernels.iter().map(|(name, counts)| (name.clone(), KernelCounts { seconds: 0.0, ..*counts })).collect()
+    let finished = kernels.iter().filter(|(_, launches)| launches.finished.count > 0);
+    let without_time = |counts: &KernelCounts| KernelCounts { seconds: 0.0, ..*counts };
+    finished.map(|(name, launches)| (name.clone(), without_time(&launches.finished))).collect()
 }
 
 /// Goes on from what launches have executed.
 pub(crate) fn set_counts(counts: BTreeMap<String, KernelCounts>) {
-    *KERNELS.lock() = counts;
+    let launches = |finished| Launches { finished, ..Launches::default() };
+    *KERNELS.lock() = counts.into_iter().map(|(name, counts)| (name, launches(counts))).collect();
 }
 
 /// Writes this file, those that other parts of the run are asked for, and the checkers' summary. Runs after the program's own exit handlers and destructors, since libraries
@@ -85,7 +127,7 @@ static WRITE_AT_EXIT: extern "C" fn() = {
                 || kernel_stream::is_wanted()
                 || checksums::is_wanted()
             {
-                wait_for_work();
+                end_work();
             }
             write();
             model::write_statistics();
@@ -98,26 +140,38 @@ static WRITE_AT_EXIT: extern "C" fn() = {
     at_exit
 };
 
-/// Lets the work end that the program has not waited for, so that the reports have it. Work may be without end, or the
-/// function that calls `exit` part of it.
-fn wait_for_work() {
+/// Gives work that the program has not waited for a little time to end, so that the reports have it, and ends the rest. Work
+/// may be without end, or the function that calls `exit` part of it.
+fn end_work() {
     if process().forked.load(Ordering::Relaxed) || is_engine_thread() {
         return;
     }
     let end = Instant::now() + PATIENCE;
     for simulator in simulator::started() {
-        while matches!(simulator.engine.is_complete(Scope::Context), Ok(false)) {
-            if Instant::now() >= end {
-                eprintln!(
-                    "voltsim: after {} s the device was still at work: what was asked for lacks that",
-                    PATIENCE.as_secs()
-                );
-                return;
-            }
-            let _ = simulator.engine.step();
-            std::thread::sleep(Duration::from_millis(1));
+        // What runs is told before it is ended.
+        let is_at_work = !simulator.engine.wait_until(Scope::Context, end);
+        if is_at_work {
+            tell_unfinished(simulator);
         }
+        let _ = simulator.engine.shutdown(Duration::ZERO);
     }
+}
+
+fn tell_unfinished(simulator: &Simulator) {
+    let mut kernels = KERNELS.lock();
+    kernels.values_mut().for_each(|launches| launches.unfinished = launches.running);
+    let running = kernels.iter().filter(|(_, launches)| launches.unfinished > 0);
+    let names: Vec<&str> = running.map(|(name, _)| name.as_str()).collect();
+    let running = match names.is_empty() {
+        true => "some work was unfinished".to_owned(),
+        false => format!("a launch of {} was unfinished", names.join(", of ")),
+    };
+    eprintln!(
+        "voltsim: the program ended without waiting for device {}: {running} after {} more seconds, and the reports \
+         lack it; call cudaDeviceSynchronize before the program ends",
+        simulator.ordinal,
+        PATIENCE.as_secs()
+    );
 }
 
 fn wanted() -> Option<OsString> {
@@ -130,13 +184,15 @@ fn write() {
     let Some(kernels) = KERNELS.try_lock() else { return };
     let kernels = kernels
         .iter()
-        .map(|(name, launches)| KernelSummary {
+        .map(|(name, Launches { finished, unfinished, .. })| KernelSummary {
             name,
-            launches: launches.count,
-            warp_instructions: launches.warp_instructions,
-            lane_instructions: launches.lane_instructions,
-            seconds: launches.seconds,
+            launches: finished.count,
+            unfinished: *unfinished,
+            warp_instructions: finished.warp_instructions,
+            lane_instructions: finished.lane_instructions,
+            seconds: finished.seconds,
         })
+        .filter(|kernel| kernel.launches + kernel.unfinished > 0)
         .collect();
     let summary = Summary {
         device: simulator::started().next().map(|simulator| simulator.profile.name.as_str()),

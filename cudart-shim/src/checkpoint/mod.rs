@@ -235,11 +235,15 @@ pub(crate) fn is_wanted() -> bool {
     !matches!(process().checkpoints, Ok(None))
 }
 
+/// Is this run saved?
+pub(crate) fn is_saved() -> bool {
+    checkpoints().is_some_and(|checkpoints| checkpoints.phase.lock().recorder.is_some())
+}
+
 /// Who notes what launches read of their parameters: in runs that are saved. Programs that are stopped inside are the same in the run
 /// that goes on.
 pub(crate) fn watcher() -> Option<Arc<ParameterWatcher>> {
-    let is_saved = checkpoints().is_some_and(|checkpoints| checkpoints.phase.lock().recorder.is_some());
-    (is_saved || is_inside_launch()).then(|| Arc::new(ParameterWatcher))
+    (is_saved() || is_inside_launch()).then(|| Arc::new(ParameterWatcher))
 }
 
 /// Does the run stop inside of a launch, or go on there?

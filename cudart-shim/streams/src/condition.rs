@@ -41,6 +41,17 @@ impl<F: Fault> Engine<F> {
         stream: StreamId,
         is_met: impl Fn() -> bool + Send + 'static,
     ) -> Result<ItemId, Error<F>> {
+        self.submit_condition_then(stream, is_met, || Ok(()))
+    }
+
+    /// As [`submit_condition`](Self::submit_condition); `then` runs once the condition is met, and may find that the wait has
+    /// failed.
+    pub fn submit_condition_then(
+        &self,
+        stream: StreamId,
+        is_met: impl Fn() -> bool + Send + 'static,
+        then: impl FnOnce() -> Result<(), F> + Send + 'static,
+    ) -> Result<ItemId, Error<F>> {
         let shared = &self.shared;
         let mut inner = self.lock_with_room(stream)?;
         if !inner.conditions.watched {
@@ -53,8 +64,7 @@ impl<F: Fault> Engine<F> {
             started.map_err(|error| Error::ThreadStart(error.kind()))?;
             inner.conditions.watched = true;
         }
-        // The item only holds the place.
-        let place: Work<F> = Box::new(|_| Ok(()));
+        let place: Work<F> = Box::new(|_| then());
         let (item, effects) = inner.state.submit(stream, Lane::Caller, false, place, shared.clock.now())?;
         inner.conditions.waiting.push((item, Box::new(is_met)));
         shared.publish(&mut inner, effects);

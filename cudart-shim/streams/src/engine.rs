@@ -264,6 +264,15 @@ impl<F: Fault> Engine<F> {
         inner.state.check_fault()
     }
 
+    /// Waits for everything submitted so far to the streams in `scope`, until then at most; is it over? The calling thread
+    /// runs nothing.
+    pub fn wait_until(&self, scope: Scope, until: Instant) -> bool {
+        let Ok(mut inner) = self.shared.lock() else { return true };
+        // An error says that nothing more is going to run.
+        let _ = self.wait_for_scope(&mut inner, scope, |_| Meanwhile::Sleep(Some(until)));
+        inner.state.last_items(scope).map_or(true, |items| items.is_empty())
+    }
+
     fn wait_for_scope(
         &self,
         inner: &mut MutexGuard<'_, Inner<F>>,

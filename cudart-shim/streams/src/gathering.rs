@@ -88,9 +88,13 @@ impl<F: Fault> Engine<F> {
     }
 
     /// Lets the device do something, until an item is over: for a call of the program that asks whether some are. Waits for a
-    /// second at most, and not at all where work starts by itself.
+    /// second at most, and not at all where work starts by itself: there it offers its core to the threads that work.
     pub fn step(&self) -> Result<(), Error<F>> {
-        if !self.is_on_demand() || is_engine_thread() {
+        if is_engine_thread() {
+            return Ok(());
+        }
+        if !self.is_on_demand() {
+            std::thread::yield_now();
             return Ok(());
         }
         let mut inner = self.shared.lock()?;

@@ -137,3 +137,21 @@ fn a_file_that_is_no_program_exits_with_2() {
     assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""));
     assert!(outcome.stderr.contains("remedy: "), "{}", outcome.stderr);
 }
+
+#[test]
+fn large_relocatable_library_is_listed_within_bounds() {
+    const CONTAINERS: usize = 48;
+    let place = Workplace::new();
+    let head = ".version 7.0\n.target sm_70\n.address_size 64\n";
+    let body = "fma.rn.f32 %f1, %f2, %f3, %f1;\nst.global.f32 [%rd1], %f1;\n".repeat(8_000);
+    let function =
+        |n| format!("{head}.visible .func f{n}()\n{{\n.reg .f32 %f<4>;\n.reg .b64 %rd<2>;\n{body}ret;\n}}\n");
+    let containers: Vec<u8> =
+        (0..CONTAINERS).flat_map(|n| container(&[EntryBuilder::ptx(70, &function(n)).lz4()])).collect();
+    place.write("library.so", host_elf(&[("__nv_relfatbin", &containers)]));
+    let started = std::time::Instant::now();
+    let outcome = place.voltsim(&["doctor", "library.so"]);
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+    assert_eq!(outcome.stdout.matches("  PTX in container ").count(), CONTAINERS, "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("MB of PTX (--all looks at all)"), "{}", outcome.stdout);
+}

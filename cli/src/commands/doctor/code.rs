@@ -31,9 +31,36 @@ pub(super) struct DeviceCode {
     pub(super) damage: Vec<String>,
     /// Kernels whose instructions were not looked at.
     pub(super) not_looked_at: usize,
-    /// Kernels whose instructions may still be looked at.
+    /// Bytes of PTX whose instructions were not looked at.
+    pub(super) bytes_not_looked_at: usize,
+    /// PTX whose instructions may still be looked at.
     #[serde(skip)]
-    budget: usize,
+    budget: Budget,
+    /// Functions and variables of PTX whose instructions were not looked at: others may use them.
+    #[serde(skip)]
+    defined_elsewhere: HashSet<String>,
+}
+
+/// How much PTX is looked at instruction by instruction. A decoded instruction takes some 40 times the memory of its text.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Budget {
+    pub(super) kernels: usize,
+    /// Of PTX text.
+    pub(super) bytes: usize,
+}
+
+impl Budget {
+    /// All PTX.
+    pub(super) const ALL: Budget = Budget { kernels: usize::MAX, bytes: usize::MAX };
+
+    /// Takes a module out of the budget, if it has room for it.
+    fn spend(&mut self, kernels: usize, bytes: usize) -> bool {
+        let left = self.kernels.checked_sub(kernels).zip(self.bytes.checked_sub(bytes));
+        if let Some((kernels, bytes)) = left {
+            *self = Budget { kernels, bytes };
+        }
+        left.is_some()
+    }
 }
 
 /// A chosen PTX entry.
@@ -60,12 +87,13 @@ pub(super) struct Affected {
 }
 
 impl DeviceCode {
-    /// Reads all containers of a file for a device of compute capability `device` (ten times). After `budget` kernels, the
-    /// instructions of a module are not looked at any more.
+    /// Reads all containers of a file for a device of compute capability `device` (ten times), and tells `found` of each
+    /// module at once. The instructions of modules beyond `budget` are not looked at.
     pub(super) fn of<'a>(
         sections: impl IntoIterator<Item = (Section, Containers<'a>)>,
         device: u32,
-        budget: usize,
+        budget: Budget,
+        found: &mut dyn FnMut(&PtxModule),
     ) -> Self {
         let mut code = Self { budget, ..Self::default() };
         let mut number = 0;
@@ -73,7 +101,7 @@ impl DeviceCode {
             let mut modules = Vec::new();
             for container in containers {
                 match container {
-                    Ok(container) => modules.extend(code.add_container(number, &container, device)),
+                    Ok(container) => modules.extend(code.add_container(number, &container, device, found)),
                     Err(error) => code.damage.push(error.to_string()),
                 }
                 number += 1;
@@ -96,11 +124,13 @@ impl DeviceCode {
         texts: impl IntoIterator<Item = Cow<'a, str>>,
         file: &Path,
         device: u32,
+        found: &mut dyn FnMut(&PtxModule),
     ) -> Self {
-        let mut code = Self { budget: usize::MAX, ..Self::default() };
+        let mut code = Self { budget: Budget::ALL, ..Self::default() };
         let name = file.to_string_lossy();
-        let mut add =
-            |text: Cow<'_, str>| code.add_module(&text, &name, None, Compression::None.name(), device);
+        let mut add = |text: Cow<'_, str>| {
+            code.add_module(&text, &name, (None, Compression::None.name()), device, found)
+        };
         let modules = texts.into_iter().filter_map(&mut add).collect();
         code.check_kernels(modules);
         code
@@ -112,6 +142,7 @@ impl DeviceCode {
         number: usize,
         container: &Container<'_>,
         device: u32,
+        found: &mut dyn FnMut(&PtxModule),
     ) -> Option<Arc<Module>> {
         let mut entries = Vec::new();
         for entry in container.entries() {
@@ -130,7 +161,7 @@ impl DeviceCode {
             Err(error) => self.damage.push(error.to_string()),
         }
         match choose_ptx(&entries, device) {
-            Some(entry) => return self.add_ptx(number, entry, device),
+            Some(entry) => return self.add_ptx(number, entry, device, found),
             None if entries.iter().any(|entry| entry.kind == EntryKind::LinkTimeIr) => {
                 self.link_time_only.push(container.place().to_string());
             }
@@ -139,11 +170,17 @@ impl DeviceCode {
         None
     }
 
-    fn add_ptx(&mut self, container: usize, entry: &Entry<'_>, device: u32) -> Option<Arc<Module>> {
+    fn add_ptx(
+        &mut self,
+        container: usize,
+        entry: &Entry<'_>,
+        device: u32,
+        found: &mut dyn FnMut(&PtxModule),
+    ) -> Option<Arc<Module>> {
         let compression = entry.compression().map_or("unknown", Compression::name);
         let name = format!("{} container {container}", entry.place().origin);
         match entry.ptx() {
-            Ok(text) => self.add_module(&text, &name, Some(container), compression, device),
+            Ok(text) => self.add_module(&text, &name, (Some(container), compression), device, found),
             Err(error) => {
                 self.damage.push(error.to_string());
                 None
@@ -155,9 +192,9 @@ impl DeviceCode {
         &mut self,
         text: &str,
         name: &str,
-        container: Option<usize>,
-        compression: &'static str,
+        (container, compression): (Option<usize>, &'static str),
         device: u32,
+        found: &mut dyn FnMut(&PtxModule),
     ) -> Option<Arc<Module>> {
         let module = match Module::parse(text, name) {
             Ok(module) => module,
@@ -172,12 +209,17 @@ impl DeviceCode {
         let above_device = capability(&target).is_some_and(|capability| capability > device);
         let kernels: Vec<String> = module.kernels().map(Into::into).collect();
         let count = kernels.len();
-        self.ptx.push(PtxModule { container, target, above_device, version, compression, kernels });
-        if count > self.budget {
+        let listed = PtxModule { container, target, above_device, version, compression, kernels };
+        found(&listed);
+        self.ptx.push(listed);
+        if !self.budget.spend(count, text.len()) {
             self.not_looked_at += count;
+            self.bytes_not_looked_at += text.len();
+            let functions = outline.functions.iter().filter(|item| item.body.is_some());
+            self.defined_elsewhere.extend(functions.map(|item| item.name.of(text).to_owned()));
+            self.defined_elsewhere.extend(module.variables().iter().map(|variable| variable.name.clone()));
             return None;
         }
-        self.budget -= count;
         self.check_functions(&module);
         Some(Arc::new(module))
     }
@@ -202,6 +244,7 @@ impl DeviceCode {
                     let module = home_of(&function, &modules);
                     self.note(reason, format!("{module} line {} in `{function}`", place.line));
                 }
+                Err(BindError::Unresolved { symbol, .. }) if self.defined_elsewhere.contains(&symbol) => {}
                 Err(BindError::Unresolved { function, symbol }) => {
                     let module = home_of(&function, &modules);
                     self.note(format!("`{symbol}` is not defined"), format!("{module} in `{function}`"));
@@ -251,4 +294,62 @@ fn capability(target: &str) -> Option<u32> {
     let digits = target.trim_start().strip_prefix("sm_")?;
     let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
     digits.get(..end)?.parse().ok()
+}
+
+#[cfg(test)]
+#[path = "../../../../ptx-frontend/tests/container/builder.rs"]
+#[allow(dead_code, reason = "these tests use a part of the builder")]
+mod builder;
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use ptx_frontend::container::{Image, ImageFile};
+
+    use super::builder::{EntryBuilder, container, host_elf};
+    use super::*;
+
+    /// A library of relocatable code: a kernel that calls `count` functions, each in a container of its own.
+    fn library(folder: &Path, count: usize) -> PathBuf {
+        let head = ".version 7.0\n.target sm_70\n.address_size 64\n";
+        let declared: String = (0..count).map(|n| format!(".extern .func f{n}();\n")).collect();
+        let calls: String = (0..count).map(|n| format!("call f{n};\n")).collect();
+        let kernel = format!("{head}{declared}.visible .entry kernel()\n{{\n{calls}call gone;\nret;\n}}\n");
+        let kernel = kernel.replace(".visible", ".extern .func gone();\n.visible");
+        let function = |n| {
+            format!(
+                "{head}.visible .func f{n}()\n{{\n.reg .b32 %r<2>;\n{}ret;\n}}\n",
+                "mov.b32 %r1, 1;\n".repeat(500)
+            )
+        };
+        let texts = [kernel].into_iter().chain((0..count).map(function));
+        let containers: Vec<u8> = texts.flat_map(|text| container(&[EntryBuilder::ptx(70, &text)])).collect();
+        let path = folder.join("library.so");
+        std::fs::write(&path, host_elf(&[("__nv_relfatbin", &containers)])).unwrap();
+        path
+    }
+
+    fn code_of(path: &Path, budget: Budget, found: &mut dyn FnMut(&PtxModule)) -> DeviceCode {
+        let file = ImageFile::open(path).unwrap();
+        let Image::Host(host) = file.image().unwrap() else { panic!("no library") };
+        DeviceCode::of(host.sections(), 70, budget, found)
+    }
+
+    #[test]
+    fn relocatable_code_is_looked_at_by_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = library(folder.path(), 10);
+        let mut listed = 0;
+        let budget = Budget { kernels: 1000, bytes: 25_000 };
+        let code = code_of(&path, budget, &mut |_| listed += 1);
+        assert_eq!((listed, code.ptx.len()), (11, 11));
+        assert!((50_000..100_000).contains(&code.bytes_not_looked_at), "{}", code.bytes_not_looked_at);
+        assert_eq!(code.not_looked_at, 0, "functions alone have no kernel");
+        let whole = code_of(&path, Budget::ALL, &mut |_| {});
+        assert_eq!(whole.bytes_not_looked_at, 0);
+        // Functions of containers beyond the budget are defined, and what the kernel calls after them is not looked at.
+        assert!(code.unsupported.is_empty(), "{:?}", code.unsupported);
+        assert_eq!(whole.unsupported.keys().collect::<Vec<_>>(), ["`gone` is not defined"]);
+    }
 }

@@ -22,8 +22,9 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::program;
 use calls::{ApiTable, Calls};
-use code::{Affected, DeviceCode};
+use code::{Affected, Budget, DeviceCode, PtxModule};
 use libraries::{Found, Library, Search};
+use text::Listing;
 
 /// Say what a program needs and what of it is not there, before running it
 ///
@@ -55,15 +56,15 @@ pub(crate) struct Args {
 /// Compute capability of a Volta, ten times.
 const DEFAULT_CAPABILITY: u32 = 70;
 
-/// Kernels of a file whose instructions are looked at unless all are wanted: some seconds' work.
-const KERNELS_LOOKED_AT: usize = 1000;
+/// Code of a file whose instructions are looked at unless all are wanted: some seconds' work, and less than a gigabyte.
+const LOOKED_AT: Budget = Budget { kernels: 1000, bytes: 16 << 20 };
 
 /// What is to be found out.
 struct Question {
     /// Compute capability of the device, ten times.
     device: u32,
-    /// Kernels of each file whose instructions are looked at.
-    budget: usize,
+    /// Code of each file whose instructions are looked at.
+    budget: Budget,
     table: ApiTable,
 }
 
@@ -100,17 +101,18 @@ struct Problem {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let (file, environment) = subject(args)?;
     let device = args.sm.or_else(|| environment.as_ref()?.capability()).unwrap_or(DEFAULT_CAPABILITY);
-    let budget = if args.all { usize::MAX } else { KERNELS_LOOKED_AT };
+    let budget = if args.all { Budget::ALL } else { LOOKED_AT };
     let question = Question { device, budget, table: ApiTable::load().map_err(Failure::new)? };
     let mut report = Report { device, files: Vec::new(), libraries: Vec::new(), problems: Vec::new() };
     let mut search = Search::default();
-    examine(&file, &question, &mut report, &mut search).map_err(Failure::unreadable)?;
+    let mut listing = Listing::new(out, !args.json, args.all, device);
+    examine(&file, &question, &mut report, &mut search, &mut listing).map_err(Failure::unreadable)?;
     for library in environment.iter().flat_map(Environment::libraries) {
         search.add_file(library);
     }
     while let Some(path) = search.next_file() {
         // A library that cannot be read is a problem of the program, not the end of the examination.
-        if let Err(error) = examine(&path, &question, &mut report, &mut search) {
+        if let Err(error) = examine(&path, &question, &mut report, &mut search, &mut listing) {
             report.problems.push(Problem::new(error, "install the library again"));
         }
     }
@@ -119,11 +121,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         .chain(report.files.iter().flat_map(|file| file.problems(environment.is_some())))
         .collect();
     report.problems.extend(problems);
+    let out = listing.finish()?;
     if args.json {
         serde_json::to_writer_pretty(&mut *out, &report).map_err(std::io::Error::from)?;
         writeln!(out)?;
     } else {
-        text::write(&report, args.all, out)?;
+        text::write_rest(&report, args.all, out)?;
     }
     Ok(if report.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -147,6 +150,7 @@ fn examine(
     question: &Question,
     report: &mut Report,
     search: &mut Search,
+    listing: &mut Listing<'_>,
 ) -> Result<(), ContainerError> {
     let file = ImageFile::open(path)?;
     let Question { device, budget, ref table } = *question;
@@ -156,9 +160,10 @@ fn examine(
         code: DeviceCode::default(),
         calls: Calls::default(),
     };
-    match file.image()? {
+    let image = file.image()?;
+    match &image {
         Image::Host(host) => {
-            search.add_needs_of(&host, path)?;
+            search.add_needs_of(host, path)?;
             let linkage = host.runtime_linkage()?;
             let imports = host.cuda_imports()?;
             let uses_cuda = linkage != RuntimeLinkage::None || !imports.is_empty();
@@ -167,21 +172,28 @@ fn examine(
             }
             found.runtime = Some(linkage);
             found.calls = Calls::of(&imports, table);
-            found.code = DeviceCode::of(host.sections(), device, budget);
-        }
-        Image::FatBinary(containers) => {
-            found.code = DeviceCode::of([(Section::WholePrograms, containers)], device, budget)
-        }
-        Image::Ptx(text) => found.code = DeviceCode::of_texts([text], path, device),
-        Image::Linked(linked) => {
-            let texts = linked.texts.into_iter().map(String::from_utf8_lossy);
-            found.code = DeviceCode::of_texts(texts, path, device);
         }
         Image::Cubin(bytes) => {
             let kernels = cubin::kernel_names(bytes, Origin::file(path))?;
             found.code.sass_only = kernels.into_iter().map(|name| (name, Vec::new())).collect();
         }
+        _ => {}
     }
+    listing.begin(&found);
+    let mut listed = |module: &PtxModule| listing.module(module);
+    match image {
+        Image::Host(host) => found.code = DeviceCode::of(host.sections(), device, budget, &mut listed),
+        Image::FatBinary(containers) => {
+            found.code = DeviceCode::of([(Section::WholePrograms, containers)], device, budget, &mut listed);
+        }
+        Image::Ptx(text) => found.code = DeviceCode::of_texts([text], path, device, &mut listed),
+        Image::Linked(linked) => {
+            let texts = linked.texts.into_iter().map(String::from_utf8_lossy);
+            found.code = DeviceCode::of_texts(texts, path, device, &mut listed);
+        }
+        Image::Cubin(_) => {}
+    }
+    listing.end(&found);
     report.files.push(found);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The report as text.
+//! The report as text: what is found of a file is written at once, the problems at the end.
 
 use std::io::{self, Write};
 
@@ -12,11 +12,54 @@ use crate::table;
 /// Details shown of one problem.
 const SHOWN: usize = 10;
 
-/// Writes the report; with `all`, the names of all kernels and all details of problems.
-pub(super) fn write(report: &Report, all: bool, out: &mut dyn Write) -> io::Result<()> {
-    for file in &report.files {
-        write_file(file, report.device, all, out)?;
+/// Writes what is found as it is found.
+pub(super) struct Listing<'w> {
+    out: &'w mut dyn Write,
+    /// A report as JSON has no listing.
+    is_text: bool,
+    /// Kernels are named.
+    all: bool,
+    device: u32,
+    /// The first failure to write; nothing is written after it.
+    result: io::Result<()>,
+}
+
+impl<'w> Listing<'w> {
+    /// For a device of this compute capability, ten times.
+    pub(super) fn new(out: &'w mut dyn Write, is_text: bool, all: bool, device: u32) -> Self {
+        Self { out, is_text, all, device, result: Ok(()) }
     }
+
+    fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        if self.is_text && self.result.is_ok() {
+            self.result = write(self.out).and_then(|()| self.out.flush());
+        }
+    }
+
+    /// A file is about to be read.
+    pub(super) fn begin(&mut self, file: &FileReport) {
+        self.write(|out| write_head(file, out));
+    }
+
+    /// A module was found in it.
+    pub(super) fn module(&mut self, module: &PtxModule) {
+        let (device, all) = (self.device, self.all);
+        self.write(|out| write_module(module, device, all, out));
+    }
+
+    /// The file was read.
+    pub(super) fn end(&mut self, file: &FileReport) {
+        self.write(|out| write_foot(file, out));
+    }
+
+    /// Gives the output back.
+    pub(super) fn finish(self) -> io::Result<&'w mut dyn Write> {
+        self.result.map(|()| self.out)
+    }
+}
+
+/// Writes libraries and problems; with `all`, all details of problems.
+pub(super) fn write_rest(report: &Report, all: bool, out: &mut dyn Write) -> io::Result<()> {
     if !report.libraries.is_empty() {
         let rows: Vec<_> = report
             .libraries
@@ -53,7 +96,7 @@ pub(super) fn write(report: &Report, all: bool, out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
-fn write_file(file: &FileReport, device: u32, all: bool, out: &mut dyn Write) -> io::Result<()> {
+fn write_head(file: &FileReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", file.file.display())?;
     if let Some(runtime) = &file.runtime {
         writeln!(out, "  runtime: {}", in_words(runtime))?;
@@ -62,15 +105,19 @@ fn write_file(file: &FileReport, device: u32, all: bool, out: &mut dyn Write) ->
             writeln!(out, "  CUDA functions imported: {}, of which {missing} are not there", done + missing)?;
         }
     }
-    for module in &file.code.ptx {
-        write_module(module, device, all, out)?;
-    }
+    Ok(())
+}
+
+fn write_foot(file: &FileReport, out: &mut dyn Write) -> io::Result<()> {
     if !file.code.sass_only.is_empty() {
         writeln!(out, "  kernels without PTX: {}", file.code.sass_only.len())?;
     }
-    if file.code.not_looked_at > 0 {
-        let count = file.code.not_looked_at;
-        writeln!(out, "  kernels whose instructions were not looked at: {count} (--all looks at all)")?;
+    if file.code.bytes_not_looked_at > 0 {
+        let (kernels, megabytes) = (file.code.not_looked_at, file.code.bytes_not_looked_at as f64 / 1e6);
+        writeln!(
+            out,
+            "  kernels whose instructions were not looked at: {kernels}, in {megabytes:.1} MB of PTX (--all looks at all)"
+        )?;
     }
     writeln!(out)
 }

@@ -17,6 +17,9 @@ use std::time::Instant;
 use voltsim_tests::catalogue::{self, Mode};
 
 mod peers;
+mod rows;
+
+use rows::{Choice, row_name};
 
 /// What else can be measured.
 #[derive(clap::Subcommand)]
@@ -173,7 +176,13 @@ struct TimedLaunch {
 
 /// Measures `subject`, or the engine and the model, of a release or of the guided build, prints a table, and writes the rows to
 /// `json`.
-pub(crate) fn run(subject: Option<&Subject>, guided: bool, json: Option<&Path>) -> Result<()> {
+pub(crate) fn run(
+    subject: Option<&Subject>,
+    rows: &[String],
+    guided: bool,
+    json: Option<&Path>,
+) -> Result<()> {
+    let choice = Choice::new(rows, &row_names())?;
     let workspace = Workspace::find();
     let command = match guided {
         true => guided::command(&workspace)?,
@@ -182,12 +191,27 @@ pub(crate) fn run(subject: Option<&Subject>, guided: bool, json: Option<&Path>) 
     };
     match subject {
         Some(Subject::Peers { folder }) => write_json(&peers::run(&workspace, command, folder)?, json),
-        None => write_json(&engine_and_model(&workspace, command)?, json),
+        None => write_json(&engine_and_model(&workspace, command, &choice)?, json),
     }
 }
 
-/// Runs every kernel in every mode, and prints a table.
-fn engine_and_model(workspace: &Workspace, command: PathBuf) -> Result<Vec<Row>> {
+/// Groups of rows.
+const FUNCTIONAL: &str = "functional";
+const DETAILED: &str = "detailed";
+const HOST: &str = "host";
+/// Rows of the host.
+const SCALING: &str = "scaling";
+const START: &str = "start";
+
+fn row_names() -> Vec<String> {
+    let functional = MEASURED.iter().map(|measured| (FUNCTIONAL, measured.name));
+    let timed = TIMED.iter().map(|(measured, _)| (DETAILED, measured.name));
+    let others = [(DETAILED, IDLE.name), (HOST, SCALING), (HOST, START)];
+    functional.chain(timed).chain(others).map(|(group, name)| row_name(group, name)).collect()
+}
+
+/// Runs the chosen kernels in every mode, and prints a table.
+fn engine_and_model(workspace: &Workspace, command: PathBuf, choice: &Choice) -> Result<Vec<Row>> {
     programs::set_up_and_compile(workspace, Extent::Usual)?;
     let bench = Bench { command, programs: programs::folder(workspace) };
     let mut rows = Vec::new();
@@ -204,7 +228,7 @@ fn engine_and_model(workspace: &Workspace, command: PathBuf) -> Result<Vec<Row>>
         "k cycles/s",
         "host inst"
     );
-    for measured in &MEASURED {
+    for measured in MEASURED.iter().filter(|measured| choice.has(FUNCTIONAL, measured.name)) {
         if !natives.contains_key(measured.kernel) {
             natives.extend(bench.natives(measured)?);
         }
@@ -218,7 +242,7 @@ fn engine_and_model(workspace: &Workspace, command: PathBuf) -> Result<Vec<Row>>
     print_scaling(&rows, MODES.len());
     let before = rows.len();
     println!();
-    for (measured, small) in &TIMED {
+    for (measured, small) in TIMED.iter().filter(|(measured, _)| choice.has(DETAILED, measured.name)) {
         let shortest = bench.shortest(measured, TIMED_MODES, TIMED_RUNS)?;
         let counted = bench.host_instructions(measured, small)?;
         for ((mode, _), run) in TIMED_MODES.into_iter().zip(shortest) {
@@ -228,11 +252,17 @@ fn engine_and_model(workspace: &Workspace, command: PathBuf) -> Result<Vec<Row>>
         }
     }
     print_scaling(&rows[before..], TIMED_MODES.len());
-    let idle = bench.idle(workspace)?;
-    idle.print();
-    rows.push(idle);
-    print_host_scaling();
-    bench.print_start()?;
+    if choice.has(DETAILED, IDLE.name) {
+        let idle = bench.idle(workspace)?;
+        idle.print();
+        rows.push(idle);
+    }
+    if choice.has(HOST, SCALING) {
+        print_host_scaling();
+    }
+    if choice.has(HOST, START) {
+        bench.print_start()?;
+    }
     Ok(rows)
 }
 

@@ -33,6 +33,8 @@ pub(crate) enum Error {
     NoProfileTool { path: PathBuf },
     #[error("{path} is not there: cargo xtask guided")]
     NotGuided { path: PathBuf },
+    #[error("no row of `cargo xtask bench` is called `{row}`; the rows are {rows}")]
+    NoSuchRow { row: String, rows: String },
     #[error("{0} failed")]
     Steps(String),
     #[error("in CI nothing may be left out: {0}")]

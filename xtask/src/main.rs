@@ -60,9 +60,12 @@ enum Task {
     Micro(micro::Arguments),
     /// Measure how fast the engine executes the benchmark kernels, beside the same loops in C++, and how fast the timing model
     /// times them (`detailed`).
+    #[command(args_conflicts_with_subcommands = true)]
     Bench {
         #[command(subcommand)]
         subject: Option<bench::Subject>,
+        /// Rows to measure, by name: `saxpy`, `bfs*`, `detailed/saxpy`, `host/*`. Without any, all.
+        rows: Vec<String>,
         /// Measure what `cargo xtask guided` has built.
         #[arg(long, global = true)]
         guided: bool,
@@ -83,7 +86,9 @@ fn main() -> ExitCode {
         Task::Clients(arguments) => clients::run(&arguments),
         Task::Agree { subjects } => agree::run(&subjects),
         Task::Correlate(arguments) => correlate::run(&arguments),
-        Task::Bench { subject, guided, json } => bench::run(subject.as_ref(), guided, json.as_deref()),
+        Task::Bench { subject, rows, guided, json } => {
+            bench::run(subject.as_ref(), &rows, guided, json.as_deref())
+        }
         Task::Micro(arguments) => micro::run(&arguments),
         Task::Programs { long } => {
             let extent = if long { Extent::Long } else { Extent::Usual };

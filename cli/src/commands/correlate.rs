@@ -53,6 +53,16 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     };
     let comparison = Comparison::new(programs);
     let metric = metric(args, &comparison, &card)?;
+    if let Some((ours, card)) = comparison.other_card() {
+        let version = |capability: u32| format!("{}.{}", capability / 10, capability % 10);
+        eprintln!(
+            "voltsim: {}: the card has compute capability {}, and the modelled GPU {}; counters of different generations \
+             differ for other reasons too\n  remedy: run with `--gpu` of the card's generation: `voltsim gpus` lists them",
+            args.profiler.display(),
+            version(card),
+            version(ours)
+        );
+    }
     match args.json {
         true => writeln!(out, "{:#}", comparison.json())?,
         false => out.write_all(comparison.text(&metric).as_bytes())?,

@@ -119,6 +119,113 @@ fn files_that_are_no_statistics_or_not_there_are_named() {
     }
 }
 
+/// Statistics of one launch of 60,150 ns on the GPU `gv100`.
+const TIMED: &str = r#"{ "gpu": "gv100", "launches": [
+    { "kernel": "walk", "grid": [80, 1, 1], "block": [256, 1, 1], "derived": { "dram.bandwidth": 2.5, "l2.hit_rate": 40.0 },
+      "counters": { "gpu.cycles": 60150, "gpu.nanoseconds": 60150, "dram.reads": 4096, "dram.writes": 0,
+        "sm.warp_instructions": 400000 } } ] }"#;
+
+/// Runs the command on these statistics and a profile; gives its outcome.
+fn correlate_timed(profile: &str, options: &[&str]) -> super::Outcome {
+    let place = Workplace::new();
+    place.write("run.json", TIMED);
+    place.write("card.csv", profile);
+    place.voltsim(&[&["correlate", "run.json", "card.csv"], options].concat())
+}
+
+/// A profile in the form of details with one metric.
+fn details(capability: &str, metric: &str, unit: &str, value: &str) -> String {
+    format!(
+        "==PROF== Connected to process 1\n\
+         \"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"CC\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\
+         \"0\",\"walk(int *)\",\"(256, 1, 1)\",\"(80, 1, 1)\",\"{capability}\",\"{metric}\",\"{unit}\",\"{value}\"\n"
+    )
+}
+
+/// A metric, its unit and value on the card, and the error in per cent (in points of a percentage).
+const UNITS: &[(&str, &str, &str, f64)] = &[
+    ("gpu__time_duration.sum", "nsecond", "60,150", 0.0),
+    ("gpu__time_duration.sum", "usecond", "60.15", 0.0),
+    ("gpu__time_duration.sum", "us", "60.15", 0.0),
+    ("gpu__time_duration.sum", "msecond", "0.06015", 0.0),
+    ("gpu__time_duration.sum", "second", "0.00006015", 0.0),
+    ("Duration", "us", "120.30", -50.0),
+    ("dram__bytes_read.sum", "byte", "131,072", 0.0),
+    ("dram__bytes_read.sum", "Kbyte", "131.072", 0.0),
+    ("dram__bytes_read.sum", "KiB", "128", 0.0),
+    ("dram__bytes_read.sum", "Mbyte", "0.131072", 0.0),
+    ("dram__bytes.sum.per_second", "Gbyte/second", "2.5", 0.0),
+    ("dram__bytes.sum.per_second", "Mbyte/second", "2,500", 0.0),
+    ("dram__bytes.sum.per_second", "Tbyte/second", "0.005", -50.0),
+    ("gpc__cycles_elapsed.avg.per_second", "Ghz", "1.0", 0.0),
+    ("gpc__cycles_elapsed.avg.per_second", "cycle/nsecond", "2", -50.0),
+    ("gpc__cycles_elapsed.max", "cycle", "60,150", 0.0),
+    ("smsp__inst_executed.sum", "inst", "400,000", 0.0),
+    ("smsp__inst_executed.sum", "Kinst", "800", -50.0),
+    ("lts__t_sector_hit_rate.pct", "%", "30", 10.0),
+];
+
+#[test]
+fn units_of_nsight_computes_details_are_read() {
+    for (metric, unit, value, expected) in UNITS {
+        let outcome = correlate_timed(&details("7.0", metric, unit, value), &["--json"]);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{metric} in {unit}");
+        let error = outcome.json()["metrics"][0]["bias"].as_f64().unwrap();
+        assert!((error - expected).abs() < 1e-6, "{value} {unit} of {metric}: {error}");
+    }
+}
+
+#[test]
+fn units_of_nsight_computes_raw_page_are_those_of_its_second_row() {
+    for (metric, unit, value, expected) in UNITS.iter().filter(|(metric, ..)| metric.contains("__")) {
+        let profile = format!(
+            "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"CC\",\"{metric}\"\n\"\",\"\",\"\",\"\",\"\",\"{unit}\"\n\
+             \"0\",\"walk(int *)\",\"(256, 1, 1)\",\"(80, 1, 1)\",\"7.0\",\"{value}\"\n"
+        );
+        let outcome = correlate_timed(&profile, &["--json"]);
+        let error = outcome.json()["metrics"][0]["bias"].as_f64().unwrap();
+        assert!((error - expected).abs() < 1e-6, "{value} {unit} of {metric}: {error}");
+    }
+}
+
+#[test]
+fn units_of_nvprofs_trace_are_those_of_its_second_row() {
+    let heading = "\"Start\",\"Duration\",\"Grid X\",\"Grid Y\",\"Grid Z\",\"Block X\",\"Block Y\",\"Block Z\",\"Size\",\"Name\"\n";
+    for (unit, value) in [("us", "60.15"), ("ms", "0.06015"), ("ns", "60150"), ("s", "0.00006015")] {
+        let profile = format!(
+            "==1== NVPROF is profiling\n{heading}ms,{unit},,,,,,,KB,\n1.0,1.2,,,,,,,4.0,\"[CUDA memcpy HtoD]\"\n\
+             2.0,{value},80,1,1,256,1,1,,\"walk(int*) [127]\"\n"
+        );
+        let outcome = correlate_timed(&profile, &["--json"]);
+        let error = outcome.json()["metrics"][0]["bias"].as_f64().unwrap();
+        assert!(error.abs() < 1e-6, "{value} {unit}: {error}");
+    }
+}
+
+#[test]
+fn an_unknown_unit_is_refused_by_name_and_line() {
+    for (metric, unit, said) in [
+        ("gpu__time_duration.sum", "fortnight", "gpu__time_duration.sum is in the unknown unit `fortnight`"),
+        ("gpu__time_duration.sum", "byte", "gpu__time_duration.sum is in `byte`; nanoseconds are expected"),
+        ("dram__bytes_read.sum", "Qbyte", "dram__bytes_read.sum is in the unknown unit `Qbyte`"),
+    ] {
+        let outcome = correlate_timed(&details("7.0", metric, unit, "1"), &[]);
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""));
+        let start = format!("voltsim: card.csv, line 3: {said}");
+        assert!(outcome.stderr.starts_with(&start), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_profile_of_another_compute_capability_is_told() {
+    let profile = |capability| details(capability, "gpu__time_duration.sum", "usecond", "60.15");
+    assert_eq!(correlate_timed(&profile("7.0"), &[]).stderr, "");
+    let outcome = correlate_timed(&profile("8.6"), &[]);
+    assert_eq!(outcome.status, 0);
+    let said = "voltsim: card.csv: the card has compute capability 8.6, and the modelled GPU 7.0;";
+    assert!(outcome.stderr.starts_with(said), "{}", outcome.stderr);
+}
+
 /// Runs the command on a folder with statistics of programs of these names.
 fn correlate_folder(programs: &[&str], profile: &str, options: &[&str]) -> super::Outcome {
     let place = Workplace::new();

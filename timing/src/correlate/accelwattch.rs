@@ -29,7 +29,7 @@ const RATES: &[(&str, [&str; 2])] = &[
 ];
 
 /// The kernels of its rows, or the line of a short row and what is the matter.
-pub(super) fn read(heading: &[String], rows: &[Row]) -> Result<Vec<Launch>, (usize, &'static str)> {
+pub(super) fn read(heading: &[String], rows: &[Row]) -> Result<Vec<Launch>, (usize, String)> {
     rows.iter()
         .map(|row| {
             let row = named(heading, row)?;

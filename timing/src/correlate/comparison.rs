@@ -85,6 +85,12 @@ impl Comparison {
         Comparison { programs }
     }
 
+    /// The compute capabilities of the modelled GPU and of the card, ten times, where they differ.
+    pub fn other_card(&self) -> Option<(u32, u32)> {
+        let both = |launch: &Match| launch.ours.capability.zip(launch.card.capability);
+        self.matches().filter_map(both).find(|(ours, card)| ours != card)
+    }
+
     fn matches(&self) -> impl Iterator<Item = &Match> {
         self.programs.iter().flat_map(|program| &program.matches)
     }

@@ -16,9 +16,9 @@ pub(super) fn rows(text: &str) -> Vec<Row> {
 pub(super) fn named<'a>(
     heading: &'a [String],
     (line, fields): &'a Row,
-) -> Result<BTreeMap<&'a str, &'a str>, (usize, &'static str)> {
+) -> Result<BTreeMap<&'a str, &'a str>, (usize, String)> {
     if fields.len() < heading.len() {
-        return Err((*line, "the row has fewer fields than there are columns"));
+        return Err((*line, "the row has fewer fields than there are columns".to_owned()));
     }
     Ok(heading.iter().zip(fields).map(|(name, field)| (name.as_str(), field.as_str())).collect())
 }
@@ -45,10 +45,19 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
+/// A number, which may have commas between thousands, and the unit behind it: `12.5%`, `1.2GB/s`.
+pub(super) fn quantity(field: &str) -> Option<(f64, &str)> {
+    let field = field.trim();
+    let is_unit = |letter: char| letter.is_alphabetic() || "%/".contains(letter);
+    let digits = field.trim_end_matches(is_unit);
+    let number: String = digits.trim_end().chars().filter(|letter| *letter != ',').collect();
+    let value = number.parse().ok().filter(|value: &f64| value.is_finite())?;
+    Some((value, &field[digits.len()..]))
+}
+
 /// A number, which may have commas between thousands, or a percent sign.
 pub(super) fn value(field: &str) -> Option<f64> {
-    let digits: String = field.trim().trim_end_matches('%').chars().filter(|letter| *letter != ',').collect();
-    digits.parse().ok().filter(|value: &f64| value.is_finite())
+    quantity(field).filter(|(_, unit)| matches!(*unit, "" | "%")).map(|(value, _)| value)
 }
 
 /// Three numbers, `(1, 2, 3)` or `1,2,3`.
@@ -73,5 +82,7 @@ mod tests {
     #[test]
     fn numbers_have_commas_and_percent_signs() {
         assert_eq!([value("1,234.5"), value("12.5%"), value("n/a")], [Some(1234.5), Some(12.5), None]);
+        assert_eq!(quantity("1,234.5 GB/s"), Some((1234.5, "GB/s")));
+        assert_eq!(quantity("7e3"), Some((7e3, "")));
     }
 }

@@ -9,6 +9,7 @@ mod kernel_name;
 mod matching;
 mod ours;
 mod profiler;
+mod unit;
 
 use std::collections::BTreeMap;
 
@@ -28,9 +29,11 @@ pub struct Launch {
     pub grid: Option<[u32; 3]>,
     /// Threads of a CTA along x, y, z, if the file tells.
     pub block: Option<[u32; 3]>,
+    /// Compute capability of the card or the modelled GPU, ten times, if the file tells.
+    pub capability: Option<u32>,
     /// The values are means over all launches of the kernel.
     pub mean: bool,
-    /// Values by Nsight Compute's names of their metrics.
+    /// Values by Nsight Compute's names of their metrics, in the base units: ns, B, B/s, Hz, %.
     pub values: BTreeMap<String, f64>,
 }
 

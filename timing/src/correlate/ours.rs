@@ -1,12 +1,24 @@
 //! Our statistics as values by the profiler's names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use super::unit::{Kilo, converted};
 use super::{CorrelateError, Launch};
 use crate::gpu::Totals;
+use crate::specification::gpu;
 use crate::statistics::{Counters, DERIVED};
+
+/// Bytes of a sector.
+const SECTOR_BYTES: f64 = 32.0;
+
+/// The duration of a launch.
+const DURATION: &str = "gpu__time_duration.sum";
+
+/// Metrics that are the core clock: cycles of a launch over its duration.
+const CORE_CLOCK: [&str; 2] = ["gpc__cycles_elapsed.avg.per_second", "sm__cycles_elapsed.avg.per_second"];
 
 /// Metrics that are sums of others.
 const SUMS: &[(&str, &[&str])] = &[(
@@ -26,29 +38,80 @@ pub fn read_statistics(file: &str, text: &str) -> Result<Vec<Launch>, CorrelateE
     let value: Value = serde_json::from_str(text).map_err(|reason| error(reason.to_string()))?;
     let launches = value["launches"].as_array().ok_or_else(|| error("there are no `launches`".to_owned()))?;
     let names = metrics();
+    let capability = value["gpu"].as_str().and_then(gpu::capability);
     let read = |(index, launch)| {
-        read_launch(launch, &names).ok_or_else(|| error(format!("launch {index} has no name or no counters")))
+        let launch = read_launch(launch, &names);
+        let launch = launch.map(|launch| Launch { capability, ..launch });
+        launch.ok_or_else(|| error(format!("launch {index} has no name or no counters")))
     };
     (1..).zip(launches).map(read).collect()
 }
 
-/// Metrics by the names of our counters and of what they give.
-fn metrics() -> BTreeMap<String, &'static str> {
+/// Metrics and units by the names of our counters and of what they give.
+fn metrics() -> BTreeMap<String, (&'static str, &'static str)> {
     let mut names = BTreeMap::new();
     Totals::default().each(&mut |counter, _| {
-        names.insert(format!("{}.{}", counter.section, counter.name), counter.metric);
+        names.insert(format!("{}.{}", counter.section, counter.name), (counter.metric, counter.unit));
     });
-    let derived = DERIVED.iter().map(|ratio| (format!("{}.{}", ratio.section, ratio.name), ratio.metric));
+    let derived =
+        DERIVED.iter().map(|ratio| (format!("{}.{}", ratio.section, ratio.name), (ratio.metric, ratio.unit)));
     names.extend(derived);
-    names.retain(|_, metric| !metric.is_empty());
+    names.retain(|_, (metric, _)| !metric.is_empty());
     names
 }
 
-fn read_launch(launch: &Value, names: &BTreeMap<String, &'static str>) -> Option<Launch> {
+/// Does a launch of ours have a metric?
+pub(super) fn is_ours(metric: &str) -> bool {
+    static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        let names = metrics();
+        let mut names: BTreeSet<String> = names.values().map(|(metric, _)| (*metric).to_owned()).collect();
+        names.extend(names.iter().filter_map(|metric| bytes_of(metric)).collect::<Vec<_>>());
+        names.extend(names.iter().filter_map(|metric| rate_of(metric)).collect::<Vec<_>>());
+        names.extend(SUMS.iter().map(|(metric, _)| (*metric).to_owned()));
+        names.extend(MEANS.iter().map(|(metric, _)| (*metric).to_owned()));
+        names.extend(CORE_CLOCK.map(str::to_owned));
+        names
+    });
+    NAMES.contains(metric)
+}
+
+/// The metric with the bytes of a metric's sectors.
+fn bytes_of(metric: &str) -> Option<String> {
+    let is_count = metric.ends_with(".sum") && metric.contains("_sectors");
+    is_count.then(|| metric.replacen("_sectors", "_bytes", 1))
+}
+
+/// The metric with a second's share of a metric's bytes.
+fn rate_of(metric: &str) -> Option<String> {
+    (metric.ends_with(".sum") && metric.contains("_bytes")).then(|| format!("{metric}.per_second"))
+}
+
+/// Adds bytes, bytes per second and the clock, which sectors, cycles and the duration give.
+fn add_bytes_and_rates(values: &mut BTreeMap<String, f64>) {
+    let bytes = |(metric, sectors): (&String, &f64)| Some((bytes_of(metric)?, sectors * SECTOR_BYTES));
+    let bytes: Vec<(String, f64)> = values.iter().filter_map(bytes).collect();
+    for (metric, value) in bytes {
+        values.entry(metric).or_insert(value);
+    }
+    let Some(seconds) = values.get(DURATION).map(|nanoseconds| nanoseconds / 1e9).filter(|time| *time > 0.0)
+    else {
+        return;
+    };
+    let rate = |(metric, bytes): (&String, &f64)| Some((rate_of(metric)?, bytes / seconds));
+    let rates: Vec<(String, f64)> = values.iter().filter_map(rate).collect();
+    let clock = values.get("gpc__cycles_elapsed.max").map(|cycles| cycles / seconds);
+    let clocks = clock.into_iter().flat_map(|clock| CORE_CLOCK.map(|metric| (metric.to_owned(), clock)));
+    for (metric, value) in rates.into_iter().chain(clocks) {
+        values.entry(metric).or_insert(value);
+    }
+}
+
+fn read_launch(launch: &Value, names: &BTreeMap<String, (&'static str, &'static str)>) -> Option<Launch> {
     let mut values = BTreeMap::new();
     for object in [&launch["counters"], &launch["derived"]] {
         for (name, value) in object.as_object().into_iter().flatten() {
-            if let (Some(metric), Some(value)) = (names.get(name), value.as_f64()) {
+            if let (Some((metric, unit)), Some(value)) = (names.get(name), value.as_f64()) {
+                let value = converted(metric, value, unit, Kilo::Decimal).unwrap_or(value);
                 // Where several equal a metric, the first counts, as in the profiler's form.
                 values.entry((*metric).to_owned()).or_insert(value);
             }
@@ -67,6 +130,7 @@ fn read_launch(launch: &Value, names: &BTreeMap<String, &'static str>) -> Option
             mean.map(|mean| values.insert((*metric).to_owned(), mean));
         }
     }
+    add_bytes_and_rates(&mut values);
     let size = |key: &str| {
         let sides = launch[key].as_array()?;
         let side = |index: usize| u32::try_from(sides.get(index)?.as_u64()?).ok();
@@ -77,6 +141,7 @@ fn read_launch(launch: &Value, names: &BTreeMap<String, &'static str>) -> Option
         kernel: launch["kernel"].as_str()?.to_owned(),
         grid: size("grid"),
         block: size("block"),
+        capability: None,
         mean: false,
         values,
     })

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::csv::{Row, named, rows, triple, value};
+use super::csv::{Row, named, quantity, rows, triple, value};
+use super::ours::is_ours;
+use super::unit::{Kilo, converted};
 use super::{CorrelateError, Launch, accelwattch};
 
 /// nvprof's metrics and Nsight Compute's that equal them (NVIDIA, Nsight Compute's "nvprof Transition Guide").
@@ -24,6 +26,18 @@ const NVPROF: &[(&str, &str)] = &[
     ("inst_executed", "smsp__inst_executed.sum"),
     ("l2_read_transactions", "lts__t_sectors_op_read.sum"),
     ("l2_write_transactions", "lts__t_sectors_op_write.sum"),
+];
+
+/// Names that Nsight Compute's details give metrics where they are not asked for by name.
+const LABELS: &[(&str, &str)] = &[
+    ("Duration", "gpu__time_duration.sum"),
+    ("Elapsed Cycles", "gpc__cycles_elapsed.max"),
+    ("SM Active Cycles", "sm__cycles_active.avg"),
+    ("SM Frequency", "gpc__cycles_elapsed.avg.per_second"),
+    ("L1/TEX Hit Rate", "l1tex__t_sector_hit_rate.pct"),
+    ("L2 Hit Rate", "lts__t_sector_hit_rate.pct"),
+    ("Executed Ipc Active", "sm__inst_executed.avg.per_cycle_active"),
+    ("Achieved Occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active"),
 ];
 
 /// Columns of tables with a row for each launch.
@@ -74,13 +88,15 @@ pub fn read_profiler(file: &str, text: &str) -> Result<Vec<Launch>, CorrelateErr
     } else if has(&accelwattch::TELLING) {
         accelwattch::read(heading, rows)
     } else if has(&["Kernel"]) {
-        nvprof(heading, rows)
+        nvprof(heading, rows, "Kernel")
+    } else if has(&["Name", "Duration", "Grid X"]) {
+        nvprof(heading, rows, "Name")
     } else if has(&["kernel_derived"]) {
         table(heading, rows)
     } else {
         return Err(error(*line, &format!("no profiler has such columns; {EXPECTED}")));
     };
-    let launches = launches.map_err(|(line, reason)| error(line, reason))?;
+    let launches = launches.map_err(|(line, reason)| error(line, &reason))?;
     if launches.iter().all(|launch| launch.values.is_empty()) {
         let what =
             if launches.is_empty() { "no launch below" } else { "no column is a metric that is known" };
@@ -89,29 +105,62 @@ pub fn read_profiler(file: &str, text: &str) -> Result<Vec<Launch>, CorrelateErr
     Ok(launches)
 }
 
-type Read = Result<Vec<Launch>, (usize, &'static str)>;
+/// Launches, or the line of a row and what is the matter with it.
+type Read = Result<Vec<Launch>, (usize, String)>;
 
-fn launch(kernel: &str, grid: Option<&&str>, block: Option<&&str>) -> Launch {
+fn launch(kernel: &str, row: &BTreeMap<&str, &str>) -> Launch {
+    let sides = |axis: &str| {
+        let side = |letter: &str| row.get(format!("{axis} {letter}").as_str())?.trim().parse().ok();
+        Some([side("X")?, side("Y")?, side("Z")?])
+    };
+    let size = |axis: &str| {
+        let field = row.get(format!("{axis} Size").as_str());
+        field.map_or_else(|| sides(axis), |field| triple(field))
+    };
     Launch {
         kernel: kernel.to_owned(),
-        grid: grid.and_then(|field| triple(field)),
-        block: block.and_then(|field| triple(field)),
+        grid: size("Grid"),
+        block: size("Block"),
+        capability: row.get("CC").and_then(|text| capability(text)),
         ..Launch::default()
     }
 }
 
-/// Nsight Compute's `--page details`: a row for each launch and metric.
+/// A compute capability, ten times: 70 for `7.0`.
+fn capability(text: &str) -> Option<u32> {
+    let (major, minor) = text.trim().split_once('.')?;
+    let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    (minor < 10).then(|| major.saturating_mul(10).saturating_add(minor))
+}
+
+/// A field as a value of a metric, in its base unit. A metric that is not compared stays as it is written.
+fn measured(metric: &str, field: &str, unit: &str, kilo: Kilo) -> Result<Option<f64>, String> {
+    let Some((value, suffix)) = quantity(field) else { return Ok(None) };
+    let unit = if suffix.is_empty() { unit } else { suffix };
+    match is_ours(metric) {
+        true => converted(metric, value, unit, kilo).map(Some),
+        false => Ok(Some(value)),
+    }
+}
+
+/// Nsight Compute's `--page details`: a row for each launch and metric, with the metric's unit.
 fn details(heading: &[String], rows: &[Row]) -> Read {
     let mut launches: Vec<(String, Launch)> = Vec::new();
-    for row in rows {
-        let row = named(heading, row)?;
+    for numbered in rows {
+        let row = named(heading, numbered)?;
         let id = row.get("ID").copied().unwrap_or_default();
         if launches.last().is_none_or(|(last, _)| last != id) {
             let kernel = row.get("Kernel Name").copied().unwrap_or_default();
-            launches.push((id.to_owned(), launch(kernel, row.get("Grid Size"), row.get("Block Size"))));
+            launches.push((id.to_owned(), launch(kernel, &row)));
         }
-        if let (Some((_, launch)), Some(value)) = (launches.last_mut(), value(row["Metric Value"])) {
-            launch.values.insert(row["Metric Name"].to_owned(), value);
+        let name = row["Metric Name"];
+        let metric = LABELS.iter().find(|(label, _)| *label == name).map_or(name, |(_, metric)| *metric);
+        let unit = row.get("Metric Unit").copied().unwrap_or_default();
+        let value = measured(metric, row["Metric Value"], unit, Kilo::Decimal);
+        if let (Some((_, launch)), Some(value)) =
+            (launches.last_mut(), value.map_err(|reason| (numbered.0, reason))?)
+        {
+            launch.values.insert(metric.to_owned(), value);
         }
     }
     Ok(launches.into_iter().map(|(_, launch)| launch).collect())
@@ -119,31 +168,50 @@ fn details(heading: &[String], rows: &[Row]) -> Read {
 
 /// Nsight Compute's `--page raw`: a row for each launch, with a row of units before them.
 fn raw(heading: &[String], rows: &[Row]) -> Read {
-    let mut launches = Vec::new();
-    for row in rows {
-        let row = named(heading, row)?;
-        if row["Kernel Name"].is_empty() {
-            continue;
+    let metrics: Vec<(&str, &str)> = heading
+        .iter()
+        .filter(|name| name.contains("__"))
+        .map(|name| (name.as_str(), name.as_str()))
+        .collect();
+    by_launch(heading, rows, "Kernel Name", &metrics, Kilo::Decimal)
+}
+
+/// nvprof's `--csv --print-gpu-trace`, with `--metrics` or without: a row for each launch, with a row of units before them.
+fn nvprof(heading: &[String], rows: &[Row], kernel: &str) -> Read {
+    let metrics = [NVPROF, &[("Duration", "gpu__time_duration.sum")]].concat();
+    let mut launches = by_launch(heading, rows, kernel, &metrics, Kilo::Binary)?;
+    // A trace has copies and fills too, as `[CUDA memcpy HtoD]`.
+    launches.retain(|launch| !launch.kernel.starts_with("[CUDA"));
+    for launch in &mut launches {
+        // A kernel's number follows its name: `vadd(float*) [127]`.
+        if let Some((name, number)) = launch.kernel.rsplit_once(" [")
+            && number.trim_end_matches(']').parse::<u64>().is_ok()
+        {
+            launch.kernel = name.to_owned();
         }
-        let mut launch = launch(row["Kernel Name"], row.get("Grid Size"), row.get("Block Size"));
-        let metrics = row.iter().filter(|(name, _)| name.contains("__"));
-        let values = metrics.filter_map(|(name, field)| Some(((*name).to_owned(), value(field)?)));
-        launch.values = values.collect();
-        launches.push(launch);
     }
     Ok(launches)
 }
 
-/// nvprof's `--csv --print-gpu-trace --metrics`: a row for each launch, with a row of units before them.
-fn nvprof(heading: &[String], rows: &[Row]) -> Read {
+/// A row for each launch, with columns of metrics, their names there and ours. Rows of no kernel before the first launch hold units.
+fn by_launch(heading: &[String], rows: &[Row], kernel: &str, metrics: &[(&str, &str)], kilo: Kilo) -> Read {
+    let mut units = BTreeMap::new();
     let mut launches = Vec::new();
-    for row in rows {
-        let row = named(heading, row)?;
-        if row["Kernel"].is_empty() {
+    for numbered in rows {
+        let row = named(heading, numbered)?;
+        if row[kernel].is_empty() {
+            if launches.is_empty() {
+                units = row;
+            }
             continue;
         }
-        let mut launch = launch(row["Kernel"], row.get("Grid Size"), row.get("Block Size"));
-        launch.values = renamed(&row, NVPROF);
+        let mut launch = launch(row[kernel], &row);
+        for (column, metric) in metrics {
+            let Some(field) = row.get(column) else { continue };
+            let unit = units.get(column).copied().unwrap_or_default();
+            let value = measured(metric, field, unit, kilo).map_err(|reason| (numbered.0, reason))?;
+            value.map(|value| launch.values.insert((*metric).to_owned(), value));
+        }
         launches.push(launch);
     }
     Ok(launches)
@@ -154,7 +222,9 @@ fn table(heading: &[String], rows: &[Row]) -> Read {
     let mut launches = Vec::new();
     for row in rows {
         let row = named(heading, row)?;
-        let mut launch = launch(row["kernel_derived"], row.get("grid_derived"), row.get("block_derived"));
+        let size = |column: &str| row.get(column).and_then(|field| triple(field));
+        let mut launch = launch(row["kernel_derived"], &row);
+        (launch.grid, launch.block) = (size("grid_derived"), size("block_derived"));
         launch.program = row.get("app").copied().unwrap_or_default().to_owned();
         launch.values = renamed(&row, TABLE);
         launches.push(launch);

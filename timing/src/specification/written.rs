@@ -8,10 +8,15 @@ use super::{Entry, Place, SpecificationError};
 /// Letters of a malformed line that an error shows.
 const SHOWN: usize = 100;
 
+/// How a compute capability is written.
+const CAPABILITY: &str = "a compute capability is written as \"7.0\"";
+
 /// What stands in a file.
 pub(super) struct Written {
     /// The file it builds on.
     pub base: Option<String>,
+    /// Compute capability of the card, ten times.
+    pub capability: Option<u32>,
     /// Section, name and value of each key.
     pub entries: Vec<(String, String, Entry)>,
 }
@@ -26,12 +31,19 @@ pub(super) fn read(file: &str, text: &str, layer: usize) -> Result<Written, Spec
     let places = DeTable::parse(text).map_err(malformed)?;
     let places = places.get_ref();
     let place = |at: Option<&Spanned<DeValue<'_>>>| place(file, text, at.map(|value| value.span().start));
-    let mut written = Written { base: None, entries: Vec::new() };
+    let mut written = Written { base: None, capability: None, entries: Vec::new() };
     for (section, entries) in table {
         let section_at = places.get(section.as_str());
         match entries {
             Value::String(base) if section == "base" => written.base = Some(base),
-            Value::Table(entries) if section != "base" => {
+            Value::String(text) if section == "capability" => {
+                let capability = capability(&text).ok_or_else(|| {
+                    let value = Value::String(text.clone());
+                    wrong(place(section_at), section.clone(), &value, CAPABILITY)
+                })?;
+                written.capability = Some(capability);
+            }
+            Value::Table(entries) if !["base", "capability"].contains(&section.as_str()) => {
                 for (name, value) in entries {
                     let place = place(section_at.and_then(|table| table.get_ref().get(name.as_str())));
                     let entry = entry(&value, place.clone(), layer)
@@ -42,6 +54,7 @@ pub(super) fn read(file: &str, text: &str, layer: usize) -> Result<Written, Spec
             other => {
                 let reason = match section.as_str() {
                     "base" => "it is the name of a GPU that is part of the program",
+                    "capability" => CAPABILITY,
                     _ => "keys stand in sections: [section], and name = { value, unit, source } below",
                 };
                 return Err(wrong(place(section_at), section, &other, reason));
@@ -49,6 +62,13 @@ pub(super) fn read(file: &str, text: &str, layer: usize) -> Result<Written, Spec
         }
     }
     Ok(written)
+}
+
+/// A compute capability, ten times: 70 for `7.0`.
+fn capability(text: &str) -> Option<u32> {
+    let (major, minor) = text.split_once('.')?;
+    let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    (major < 100 && minor < 10).then_some(major * 10 + minor)
 }
 
 /// The value of a key, or what is wrong with its shape.

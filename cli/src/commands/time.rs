@@ -10,8 +10,9 @@ use std::thread::available_parallelism;
 
 use timing::gpu::{Copy, Direction, Gpu, LaunchError, Stability};
 use timing::report::{Format, LaunchRecord, Report};
+use timing::specification::gpu;
 use warp_stream::KernelSource;
-use warp_trace::accelsim::{Entry, LIST, read_list};
+use warp_trace::accelsim::{Entry, LIST, is_list, read_list};
 
 use crate::failure::Failure;
 use crate::model::{ChosenGpu, Stop, check_writable};
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     statistics: Option<PathBuf>,
 
-    /// A folder with a kernelslist.g, such a list, or the file of one launch (.vrec, .traceg, .traceg.xz)
+    /// A folder with a kernelslist.g, such a list, or the file of one launch (.vrec, .traceg, .traceg.xz, .traceg.gz)
     #[arg(value_name = "RECORDING")]
     recording: PathBuf,
 }
@@ -44,17 +45,25 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     let entries = entries(&args.recording)?;
     args.statistics.as_deref().map_or(Ok(()), check_writable)?;
     let cores = available_parallelism().map_or(1, NonZero::get);
-    let mut gpu = Gpu::new(&spec).with_threads(args.threads.unwrap_or(cores));
+    let mut model = Gpu::new(&spec).with_threads(args.threads.unwrap_or(cores));
     let mut report = Report::new(args.gpu.name());
+    let modelled = gpu::capability(args.gpu.name());
+    let mut told = false;
     for entry in entries {
         match entry {
             Entry::Copy { address, bytes } => {
                 let copy = Copy { direction: Direction::ToDevice, address, bytes };
-                gpu.copy(copy).map_err(Failure::new)?;
+                model.copy(copy).map_err(Failure::new)?;
             }
             Entry::Kernel { file } => {
                 let launch = warp_trace::read_launch(&file).map_err(Failure::new)?;
-                let record = timed(&mut gpu, &launch, args.stop.stability().as_ref());
+                if let (false, Some(traced), Some(modelled)) = (told, launch.capability(), modelled)
+                    && generation(traced) != generation(modelled)
+                {
+                    told = true;
+                    tell_generation(&file, args.gpu.name(), traced, modelled);
+                }
+                let record = timed(&mut model, &launch, args.stop.stability().as_ref());
                 report.add(record.map_err(|error| Failure::in_file(&file, error))?);
             }
         }
@@ -65,6 +74,33 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     }
     out.write_all(report.summary().as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Architecture of a compute capability, given ten times.
+fn generation(capability: u32) -> &'static str {
+    match capability {
+        ..=29 => "Fermi",
+        30..=39 => "Kepler",
+        50..=59 => "Maxwell",
+        60..=69 => "Pascal",
+        70..=74 => "Volta",
+        75..=79 => "Turing",
+        80..=88 => "Ampere",
+        89 => "Ada",
+        90..=99 => "Hopper",
+        _ => "Blackwell",
+    }
+}
+
+/// Warns of machine code of one generation on a model of another.
+fn tell_generation(file: &Path, gpu: &str, traced: u32, modelled: u32) {
+    eprintln!(
+        "voltsim: {}: the trace is {} code (binary version {traced}), and `{gpu}` is a {} GPU: cycles are of code that this GPU \
+         never runs\n  remedy: `--gpu` of the trace's generation; `voltsim gpus` lists them",
+        file.display(),
+        generation(traced),
+        generation(modelled)
+    );
 }
 
 /// Times a launch. CTAs that are left out leave what they access in the caches.
@@ -84,7 +120,7 @@ fn timed(
 /// What is to be timed, in order.
 fn entries(recording: &Path) -> Result<Vec<Entry>, Failure> {
     let list = if recording.is_dir() { recording.join(LIST) } else { recording.to_owned() };
-    if list.extension().is_none_or(|ending| ending != "g") {
+    if !is_list(&list) {
         return Ok(vec![Entry::Kernel { file: list }]);
     }
     let entries = read_list(&list).map_err(Failure::new)?;

@@ -12,12 +12,16 @@ pub(super) struct Header {
     pub block: [u32; 3],
     pub shared_bytes: u32,
     pub registers: u32,
-    /// Which opcodes there are: 70 for Volta, 75 for Turing, 80 and 86 for Ampere.
+    /// Compute capability of the traced code, ten times; opcodes depend on it.
     pub binary_version: u32,
     /// Where generic addresses of shared memory begin; 0 if not given.
     pub shared_base: u64,
     /// Where generic addresses of local memory begin; 0 if not given.
     pub local_base: u64,
+    /// A tracer wrote the file on a card; recordings of a model have no such line.
+    pub of_card: bool,
+    /// Instructions have the number of a source line before their address.
+    pub source_lines: bool,
     /// Instructions begin with four numbers of the CTA and the warp.
     pub numbered: bool,
 }
@@ -45,6 +49,8 @@ impl Header {
             "binary version" => self.binary_version = number(value)?,
             "shmem base_addr" => self.shared_base = hexadecimal(value)?,
             "local mem base_addr" => self.local_base = hexadecimal(value)?,
+            "nvbit version" => self.of_card = true,
+            "enable lineinfo" => self.source_lines = number::<u32>(value)? != 0,
             "accelsim tracer version" => self.numbered = number::<u32>(value)? < 3,
             _ => {}
         }
@@ -63,7 +69,10 @@ impl Header {
         }
         match self.binary_version {
             70..=89 => Ok(()),
-            version => Err(format!("binary version {version}; those of Volta, Turing and Ampere are known")),
+            version => Err(format!(
+                "the trace is of binary version {version}; opcodes of Volta (70), Turing (75), Ampere (80, 86) and Ada (89) are \
+                 known: trace code of one of these"
+            )),
         }
     }
 }

@@ -8,6 +8,18 @@ use super::parse::{hexadecimal, number};
 /// How the file of a list is called.
 pub const LIST: &str = "kernelslist.g";
 
+/// Is a file a list of kernels by its name?
+pub fn is_list(file: &Path) -> bool {
+    let ends = file.extension().is_some_and(|ending| ending == "g");
+    ends || file.file_name().is_some_and(|name| name == RAW_LIST)
+}
+
+/// How the tracer calls its list, which names traces that are not sorted yet.
+const RAW_LIST: &str = "kernelslist";
+
+/// Endings of packed traces, which a list may leave out.
+const PACKED: [&str; 2] = ["xz", "gz"];
+
 /// What a program did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
@@ -28,15 +40,18 @@ pub enum Entry {
 /// Reads a list. Lines that are neither a copy to the device nor a kernel are passed over, as Accel-Sim does.
 ///
 /// # Errors
-/// The file cannot be read, or a copy is malformed.
+/// The file cannot be read, is a list of the tracer's own output, or a copy is malformed.
 pub fn read_list(file: &Path) -> Result<Vec<Entry>, TraceError> {
+    if let Some(file) = raw_list(file) {
+        return Err(TraceError::Raw { file });
+    }
     let text =
         std::fs::read_to_string(file).map_err(|error| TraceError::File { file: file.to_owned(), error })?;
     let folder = file.parent().unwrap_or(Path::new(""));
     let mut entries = Vec::new();
     for (index, line) in text.lines().map(str::trim).enumerate() {
         if line.starts_with("kernel") {
-            entries.push(Entry::Kernel { file: folder.join(line) });
+            entries.push(Entry::Kernel { file: packed(folder.join(line)) });
         } else if let Some(copy) = line.strip_prefix("MemcpyHtoD") {
             let entry = copy_of(copy).ok_or_else(|| TraceError::Line {
                 file: file.to_owned(),
@@ -47,6 +62,29 @@ pub fn read_list(file: &Path) -> Result<Vec<Entry>, TraceError> {
         }
     }
     Ok(entries)
+}
+
+/// The tracer's own list, if that is given or stands where a list of sorted traces is missing.
+fn raw_list(file: &Path) -> Option<PathBuf> {
+    if file.file_name().is_some_and(|name| name == RAW_LIST) {
+        return Some(file.to_owned());
+    }
+    let beside = file.with_file_name(RAW_LIST);
+    (!file.exists() && beside.is_file()).then_some(beside)
+}
+
+/// The file of a trace, or the packed one beside it where only that exists.
+fn packed(file: PathBuf) -> PathBuf {
+    if file.exists() {
+        return file;
+    }
+    let with = |ending: &str| {
+        let mut name = file.clone().into_os_string();
+        name.push(".");
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    PACKED.iter().map(|ending| with(ending)).find(|packed| packed.is_file()).unwrap_or(file)
 }
 
 fn copy_of(text: &str) -> Option<Entry> {

@@ -1,4 +1,4 @@
-//! Text traces of Accel-Sim: a list of kernels (`kernelslist.g`) and a file for each (`kernel-1.traceg`, also packed as `.xz`).
+//! Text traces of Accel-Sim: a list of kernels (`kernelslist.g`) and a file for each (`kernel-1.traceg`, also packed as `.xz` or `.gz`).
 //!
 //! A trace is read twice: once for the kernel's instructions, by their addresses, and once for what each warp executed.
 
@@ -12,11 +12,14 @@ mod write;
 
 use std::path::PathBuf;
 
-pub use list::{Entry, LIST, read_list, write_list};
+pub use list::{Entry, LIST, is_list, read_list, write_list};
 pub use read::read_kernel;
 pub use write::write_kernel;
 
 use crate::RecordingError;
+
+/// The remedy for output of the tracer that is not sorted yet.
+pub(crate) const POST_PROCESS: &str = "sort it with Accel-Sim's `post-traces-processing kernelslist`, which writes .traceg files and kernelslist.g";
 
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +31,12 @@ pub enum TraceError {
         file: PathBuf,
         /// What the system says.
         error: std::io::Error,
+    },
+    /// The file is output of the tracer that is not sorted by CTA and warp.
+    #[error("{}: the tracer's own output; {POST_PROCESS}", file.display())]
+    Raw {
+        /// File.
+        file: PathBuf,
     },
     /// A line is not as it should be.
     #[error("{}, line {line}: {reason}", file.display())]

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::str::SplitWhitespace;
 use std::sync::Arc;
 
+use flate2::bufread::MultiGzDecoder;
 use warp_stream::{
     Kernel, LaneMask, MachineCode, MachineInstruction, MemorySpace, OperationClass, Registers,
 };
@@ -14,7 +15,7 @@ use warp_stream::{
 use super::header::Header;
 use super::opcode::Opcode;
 use super::parse::{hexadecimal, number, register, triple};
-use super::{TraceError, addresses};
+use super::{POST_PROCESS, TraceError, addresses};
 use crate::recording::{CtaBlock, CtaScript, Cursor, Step};
 use crate::{Recording, RecordingError};
 
@@ -32,7 +33,7 @@ const XZ_MEMORY: u32 = 1 << 20;
 /// Registers that a list in a line has at most.
 const MOST_REGISTERS: usize = 8;
 
-/// Reads the trace of a kernel, plain or packed with `xz`.
+/// Reads the trace of a kernel, plain or packed with `xz` or `gzip`.
 ///
 /// # Errors
 /// The file cannot be read, a line is malformed, an opcode is unknown, or CTAs or warps are missing.
@@ -40,6 +41,7 @@ pub fn read_kernel(file: &Path) -> Result<Recording, TraceError> {
     let mut code = CodeReader::default();
     let header = walk(file, &mut code)?;
     let kernel = kernel(&header, &code);
+    let capability = header.of_card.then_some(header.binary_version);
     let mut ctas = CtaReader {
         header,
         kernel: &kernel,
@@ -52,7 +54,9 @@ pub fn read_kernel(file: &Path) -> Result<Recording, TraceError> {
     };
     walk(file, &mut ctas)?;
     let blocks = ctas.blocks;
-    Recording::new(kernel, blocks).map_err(|error| TraceError::Recording { file: file.to_owned(), error })
+    let recording = Recording::new(kernel, blocks);
+    let recording = recording.map_err(|error| TraceError::Recording { file: file.to_owned(), error })?;
+    Ok(recording.of_capability(capability))
 }
 
 fn kernel(header: &Header, code: &CodeReader) -> Kernel {
@@ -78,6 +82,7 @@ fn kernel(header: &Header, code: &CodeReader) -> Kernel {
 
 /// An instruction's line.
 struct Line<'a> {
+    /// Line of the source, or of the trace where that has no lines of the source.
     number: usize,
     address: u32,
     active: LaneMask,
@@ -90,12 +95,17 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn parse(text: &'a str, number_of_line: usize, numbered: bool) -> Result<Line<'a>, String> {
+    fn parse(text: &'a str, line_of_trace: usize, header: &Header) -> Result<Line<'a>, String> {
         let mut words = text.split_whitespace();
-        if numbered {
+        if header.numbered {
             words.nth(3);
         }
         let bad = |what: &str, text: &str| format!("`{text}` is no {what}");
+        let mut source_line = line_of_trace;
+        if header.source_lines {
+            let text = word(&mut words, "the line of the source")?;
+            source_line = number(text).ok_or_else(|| bad("line of the source", text))?;
+        }
         let text = word(&mut words, "the address")?;
         let address = hexadecimal(text).and_then(|address| u32::try_from(address).ok());
         let address = address.ok_or_else(|| bad("address of an instruction", text))?;
@@ -108,7 +118,7 @@ impl<'a> Line<'a> {
         let text = word(&mut words, "the width")?;
         let width: u32 = number(text).ok_or_else(|| bad("width", text))?;
         Ok(Line {
-            number: number_of_line,
+            number: source_line,
             address,
             active,
             destination,
@@ -170,8 +180,7 @@ fn walk(file: &Path, reader: &mut dyn Reader) -> Result<Header, TraceError> {
             }
             _ if instructions > 0 => {
                 instructions -= 1;
-                Line::parse(text, number_of_line, header.numbered)
-                    .and_then(|line| reader.instruction(&header, line))
+                Line::parse(text, number_of_line, &header).and_then(|line| reader.instruction(&header, line))
             }
             "#BEGIN_TB" => {
                 reader.begin();
@@ -192,9 +201,21 @@ fn walk(file: &Path, reader: &mut dyn Reader) -> Result<Header, TraceError> {
     Ok(header)
 }
 
+/// Is a line one of the tracer's own output: CTA and warp in four numbers, and an instruction?
+fn is_raw(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let placed = (0..4).all(|_| words.next().is_some_and(|word| number::<u64>(word).is_some()));
+    placed && words.next().and_then(hexadecimal).is_some()
+}
+
 /// `key = value` within a CTA. Gives how many instructions follow.
 fn statement(text: &str, header: &Header, reader: &mut dyn Reader) -> Result<u64, String> {
-    let unknown = || format!("`{text}` is none of `thread block = x,y,z`, `warp = n`, `insts = n`");
+    let unknown = || match is_raw(text) {
+        true => format!(
+            "`{text}` is a line of the tracer's own output, which is not sorted by CTA and warp; {POST_PROCESS}"
+        ),
+        false => format!("`{text}` is none of `thread block = x,y,z`, `warp = n`, `insts = n`"),
+    };
     let (key, value) = text.split_once('=').ok_or_else(unknown)?;
     let value = value.trim();
     match key.trim() {
@@ -204,6 +225,30 @@ fn statement(text: &str, header: &Header, reader: &mut dyn Reader) -> Result<u64
         _ => return Err(unknown()),
     }
     Ok(0)
+}
+
+/// How a file is packed.
+enum Packing {
+    None,
+    Gzip,
+    Xz,
+    /// By a program of this name.
+    Unknown(&'static str),
+}
+
+impl Packing {
+    /// By the first bytes of a file.
+    fn of(begin: &[u8]) -> Packing {
+        match begin {
+            [0x1f, 0x8b, ..] => Packing::Gzip,
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Packing::Xz,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Packing::Unknown("zstd"),
+            [b'B', b'Z', b'h', ..] => Packing::Unknown("bzip2"),
+            [b'P', b'K', 3, 4, ..] => Packing::Unknown("zip"),
+            [b'7', b'z', 0xbc, 0xaf, ..] => Packing::Unknown("7z"),
+            _ => Packing::None,
+        }
+    }
 }
 
 /// Lines of a file.
@@ -217,10 +262,18 @@ struct Lines {
 impl Lines {
     fn open(file: &Path) -> Result<Lines, TraceError> {
         let opened = File::open(file).map_err(|error| TraceError::File { file: file.to_owned(), error })?;
-        let reader = BufReader::new(opened);
-        let reader: Box<dyn BufRead> = match file.extension().is_some_and(|ending| ending == "xz") {
-            true => Box::new(BufReader::new(lzma_rust2::XzReader::new_mem_limit(reader, true, XZ_MEMORY))),
-            false => Box::new(reader),
+        let mut reader = BufReader::new(opened);
+        let begin = reader.fill_buf().map_err(|error| TraceError::File { file: file.to_owned(), error })?;
+        let reader: Box<dyn BufRead> = match Packing::of(begin) {
+            Packing::None => Box::new(reader),
+            Packing::Gzip => Box::new(BufReader::new(MultiGzDecoder::new(reader))),
+            Packing::Xz => {
+                Box::new(BufReader::new(lzma_rust2::XzReader::new_mem_limit(reader, true, XZ_MEMORY)))
+            }
+            Packing::Unknown(name) => {
+                let error = format!("the file is packed with {name}; unpack it, or pack it with xz or gzip");
+                return Err(TraceError::File { file: file.to_owned(), error: io::Error::other(error) });
+            }
         };
         Ok(Lines { file: file.to_owned(), reader, text: String::new(), number: 0 })
     }

@@ -15,6 +15,8 @@ use super::{CtaScript, RecordingError};
 pub struct Recording {
     kernel: Kernel,
     ctas: Vec<Block>,
+    /// Compute capability of the card that was traced, ten times.
+    capability: Option<u32>,
 }
 
 impl Recording {
@@ -29,7 +31,7 @@ impl Recording {
                 return Err(RecordingError::Cta { cta, times: 2 });
             }
         }
-        Recording { kernel, ctas: blocks.into_values().collect() }.complete()
+        Recording { kernel, ctas: blocks.into_values().collect(), capability: None }.complete()
     }
 
     /// Reads a file.
@@ -39,7 +41,17 @@ impl Recording {
     pub fn read(file: &[u8]) -> Result<Recording, RecordingError> {
         let (kernel, ctas) = file::read(file)?;
         let kernel = kernel.value()?;
-        Recording { kernel, ctas }.complete()
+        Recording { kernel, ctas, capability: None }.complete()
+    }
+
+    /// The recording of a launch on a card of this compute capability, ten times.
+    pub(crate) fn of_capability(self, capability: Option<u32>) -> Recording {
+        Recording { capability, ..self }
+    }
+
+    /// Compute capability of the card that was traced, ten times; nothing for launches that were recorded here.
+    pub fn capability(&self) -> Option<u32> {
+        self.capability
     }
 
     /// The bytes of a file.

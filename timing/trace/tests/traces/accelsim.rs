@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use lzma_rust2::{XzOptions, XzWriter};
 use warp_stream::{CacheOperator, KernelSource, MemorySpace, OperationClass, Registers};
 use warp_trace::accelsim::{Entry, TraceError, read_kernel, read_list, write_kernel, write_list};
@@ -123,6 +125,77 @@ fn packed_traces_are_read() {
     writer.write_all(TRACE.as_bytes()).unwrap();
     writer.finish().unwrap();
     assert_eq!(drive(&read_kernel(&file).unwrap(), &[0, 1]), drive(&read(TRACE).unwrap(), &[0, 1]));
+}
+
+/// The trace as the tracer writes it with lines of the source.
+fn with_source_lines() -> String {
+    let is_instruction = |line: &str| line.starts_with("00");
+    let line = |line: &str| match is_instruction(line) {
+        true => format!("17 {line}\n"),
+        false => format!("{line}\n"),
+    };
+    let text: String = TRACE.lines().map(line).collect();
+    text.replace("-accelsim tracer version = 3\n", "-accelsim tracer version = 5\n-enable lineinfo = 1\n")
+}
+
+#[test]
+fn a_source_line_stands_before_the_address() {
+    let read_lines = read(&with_source_lines()).unwrap();
+    assert_eq!(drive(&read_lines, &[0, 1]), drive(&read(TRACE).unwrap(), &[0, 1]));
+    assert!(read_lines.kernel().code.instructions.iter().all(|instruction| instruction.line == 17));
+    let without = with_source_lines().replace("lineinfo = 1", "lineinfo = 0");
+    assert!(read(&without).unwrap_err().to_string().contains("is no number of registers"));
+    let none = with_source_lines().replacen("17 0000", "here 0000", 1);
+    assert!(read(&none).unwrap_err().to_string().contains("`here` is no line of the source"));
+}
+
+#[test]
+fn traces_packed_with_gzip_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernel-1.traceg.gz");
+    let mut writer = GzEncoder::new(std::fs::File::create(&file).unwrap(), Compression::default());
+    writer.write_all(TRACE.as_bytes()).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(drive(&read_kernel(&file).unwrap(), &[0, 1]), drive(&read(TRACE).unwrap(), &[0, 1]));
+    let list = folder.path().join("kernelslist.g");
+    std::fs::write(&list, "kernel-1.traceg\n").unwrap();
+    assert_eq!(read_list(&list).unwrap(), [Entry::Kernel { file }]);
+}
+
+#[test]
+fn traces_packed_with_another_program_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernel-1.traceg");
+    for (begin, name) in
+        [(&[0x28_u8, 0xb5, 0x2f, 0xfd][..], "zstd"), (b"BZh9", "bzip2"), (b"PK\x03\x04", "zip")]
+    {
+        std::fs::write(&file, begin).unwrap();
+        let said = read_kernel(&file).unwrap_err().to_string();
+        assert!(
+            said.ends_with(&format!("packed with {name}; unpack it, or pack it with xz or gzip")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn unsorted_output_of_the_tracer_names_post_processing() {
+    let header = &TRACE[..TRACE.find("#BEGIN_TB").unwrap()];
+    let raw = format!("{header}0 0 0 0 0000 ffffffff 1 R1 S2R 0 0 0\n");
+    let said = read(&raw).unwrap_err().to_string();
+    assert!(said.contains("line 16: ") && said.contains("post-traces-processing kernelslist"), "{said}");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("kernelslist"), "kernel-1.trace\n").unwrap();
+    for name in ["kernelslist", "kernelslist.g"] {
+        let said = read_list(&folder.path().join(name)).unwrap_err().to_string();
+        assert!(said.contains("kernelslist: the tracer's own output; sort it"), "{said}");
+    }
+}
+
+#[test]
+fn a_trace_knows_the_compute_capability_of_its_card() {
+    assert_eq!(read(TRACE).unwrap().capability(), Some(70));
+    assert_eq!(read(&TRACE.replace("version = 70", "version = 86")).unwrap().capability(), Some(86));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Caches of option files: `S:4:128:64,L:T:m:L:L,A:512:8,16:0,32`.
 //!
 //! Kind, sets, bytes of a line, ways; replacement, writes, allocation, allocation by writes, set index; MSHRs with what
-//! they merge; miss queue with a FIFO of results; width of the data port. Older files leave the kind out.
+//! they merge; miss queue with a FIFO of results; width of the data port. Older files leave the kind out. Those of GPGPU-Sim
+//! 3.1 have no set index, and those of 3.0 have policies behind the geometry: `64:128:8:L:B:m,A:32:8,8`.
 
 use super::ImportError;
 use super::options::Options;
@@ -40,13 +41,20 @@ impl Cache {
 
     /// The cache of an option.
     pub fn read(options: &mut Options, name: &str) -> Result<Option<Cache>, ImportError> {
+        match Cache::read_with_line(options, name)? {
+            Some((_, line)) if line != Cache::LINE => {
+                Err(options
+                    .error(name, "our caches have lines of 128 B; write the same size with such lines"))
+            }
+            found => Ok(found.map(|(cache, _)| cache)),
+        }
+    }
+
+    /// The cache of an option, and the bytes of its lines.
+    pub fn read_with_line(options: &mut Options, name: &str) -> Result<Option<(Cache, u32)>, ImportError> {
         let Some(text) = options.text(name)? else { return Ok(None) };
         let shape = "a cache is kind:sets:line:ways,L:B:m:L:L,A:mshrs:merges,queue";
-        let (cache, line) = parse(&text).ok_or_else(|| options.error(name, shape))?;
-        if line != Cache::LINE {
-            return Err(options.error(name, "our caches have lines of 128 B"));
-        }
-        Ok(Some(cache))
+        parse(&text).map(Some).ok_or_else(|| options.error(name, shape))
     }
 
     /// Bytes.
@@ -55,22 +63,48 @@ impl Cache {
     }
 }
 
+/// The parts of a cache's text that older versions write in other ways.
+struct Parts<'a> {
+    sectored: bool,
+    geometry: [&'a str; 3],
+    policies: Vec<&'a str>,
+    mshrs: Vec<&'a str>,
+    queues: Vec<&'a str>,
+    port: Option<&'a str>,
+}
+
+impl<'a> Parts<'a> {
+    fn read(text: &'a str) -> Option<Parts<'a>> {
+        let mut parts = text.split(',').map(|part| part.split(':').collect::<Vec<_>>());
+        let mut geometry = parts.next()?;
+        let kind = geometry.first().copied().filter(|kind| ["S", "N"].contains(kind));
+        if kind.is_some() {
+            geometry.remove(0);
+        }
+        let policies = match geometry.len() {
+            3 => parts.next()?,
+            // Policies behind the geometry, as in 3.0.
+            6 => geometry.split_off(3),
+            _ => return None,
+        };
+        let (mshrs, queues) = (parts.next()?, parts.next()?);
+        let port = parts.next().and_then(|port| port.first().copied());
+        let geometry = [geometry[0], geometry[1], geometry[2]];
+        Some(Parts { sectored: kind == Some("S"), geometry, policies, mshrs, queues, port })
+    }
+}
+
 /// The cache and the bytes of its lines.
 fn parse(text: &str) -> Option<(Cache, u32)> {
-    let mut parts = text.split(',').map(|part| part.split(':').collect::<Vec<_>>());
-    let (geometry, policies, mshrs, queues) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let (sectored, geometry) = match geometry.as_slice() {
-        ["S", rest @ ..] => (true, rest),
-        ["N", rest @ ..] => (false, rest),
-        rest => (false, rest),
-    };
-    let [sets, line, ways] = geometry else { return None };
-    let [replacement, writes, allocation, write_allocation, index] = policies.as_slice() else { return None };
+    let Parts { sectored, geometry: [sets, line, ways], policies, mshrs, queues, port } = Parts::read(text)?;
+    let (&replacement, &writes, &allocation) = (policies.first()?, policies.get(1)?, policies.get(2)?);
+    if policies.len() > 5 {
+        return None;
+    }
+    let write_allocation = policies.get(3).copied().unwrap_or("W");
+    let index = policies.get(4).copied().unwrap_or("L");
     let [_, entries, merges, ..] = mshrs.as_slice() else { return None };
-    let port = match parts.next() {
-        Some(port) => Some(port.first()?.parse().ok()?),
-        None => None,
-    };
+    let port = port.map(str::parse).transpose().ok()?;
     let cache = Cache {
         sectored,
         sets: sets.parse().ok()?,

@@ -126,6 +126,9 @@ fn timings(options: &mut Options, made: &mut Made, bus: Option<(u32, u32)>) -> R
             None => {}
         }
     }
+    if timing("nbkgrp").is_none() {
+        made.add("dram", "bank_groups", 1, source("there are no bank groups"));
+    }
     if let Some(rrd) = timing("RRD") {
         made.add("dram", "faw", rrd.saturating_mul(4), "no option: GPGPU-Sim has no such limit".to_owned());
     }

@@ -44,10 +44,13 @@ fn crossbar(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
 }
 
 fn partition(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
-    for (option, name) in [("gpgpu_n_mem", "channels"), ("gpgpu_n_sub_partition_per_mchannel", "slices")] {
-        if let Some(value) = options.number(option)? {
-            made.add("partition", name, value, options.source(option));
-        }
+    if let Some(value) = options.number("gpgpu_n_mem")? {
+        made.add("partition", "channels", value, options.source("gpgpu_n_mem"));
+    }
+    let name = "gpgpu_n_sub_partition_per_mchannel";
+    match options.number(name)? {
+        Some(value) => made.add("partition", "slices", value, options.source(name)),
+        None => made.add("partition", "slices", 1, format!("{}: GPGPU-Sim's default", options.source(name))),
     }
     let name = "gpgpu_memory_partition_indexing";
     match options.number(name)? {

@@ -61,12 +61,19 @@ struct Value {
 #[derive(Default)]
 struct Made {
     values: Vec<Value>,
+    /// What was mapped in another way than its name says.
+    notes: Vec<String>,
 }
 
 impl Made {
     /// A value, written as in TOML, and where it comes from.
     fn add(&mut self, section: &'static str, name: &'static str, value: impl ToString, source: String) {
         self.values.push(Value { section, name, value: value.to_string(), source });
+    }
+
+    /// Something that a reader of the file should know.
+    fn note(&mut self, note: String) {
+        self.notes.push(note);
     }
 
     /// A value that is a word.
@@ -77,6 +84,9 @@ impl Made {
     fn text(&self, file: &str, options: &Options) -> String {
         let file = remark(file);
         let mut text = format!("# Imported from {file}, an option file of GPGPU-Sim.\n\nbase = \"{BASE}\"\n");
+        if let Some(capability) = options.capability() {
+            let _ = writeln!(text, "capability = \"{capability}\"");
+        }
         let mut section = "";
         for key in GpuSpec::keys() {
             let Some(value) = self.value(&key) else { continue };
@@ -87,6 +97,22 @@ impl Made {
             let Value { name, value, source, .. } = value;
             let (unit, source) = (key.unit, toml::Value::String(source.clone()));
             let _ = writeln!(text, "{name} = {{ value = {value}, unit = \"{unit}\", source = {source} }}");
+        }
+        if !self.notes.is_empty() {
+            text.push_str("\n# Notes:\n");
+            self.notes.iter().for_each(|note| {
+                let _ = writeln!(text, "#   {}", remark(note));
+            });
+        }
+        let absent: Vec<&String> = options.absent().collect();
+        if !absent.is_empty() {
+            let _ = writeln!(
+                text,
+                "\n# Options that the file lacks; what they say is as in {BASE}, or as the values above say:"
+            );
+            absent.iter().for_each(|name| {
+                let _ = writeln!(text, "#   -{name}");
+            });
         }
         text.push_str("\n# Options without a counterpart, or whose value has none:\n");
         for (name, option) in options.unused() {
@@ -113,6 +139,7 @@ mod tests {
 
     const VOLTA: &str = include_str!("../../tests/import/volta.config");
     const FERMI: &str = include_str!("../../tests/import/fermi.config");
+    const FERMI_3: &str = include_str!("../../tests/import/fermi-3.config");
 
     fn import(text: &str) -> GpuSpec {
         let text = gpgpusim("gpgpusim.config", text).unwrap();
@@ -227,6 +254,55 @@ mod tests {
         assert!(
             text.lines().any(|line| line.starts_with("#   line") && line.contains("-visualizer_enabled 0"))
         );
+    }
+
+    #[test]
+    fn seven_widths_are_those_of_version_3() {
+        // The last of seven is EX_WB, two results an SM.
+        assert_eq!(import(FERMI_3).result_bus.slots, 1);
+        let eight = FERMI_3.replace("2,1,1,2,1,1,2\n", "2,1,1,2,1,1,8\n");
+        assert_eq!(import(&eight).result_bus.slots, 2);
+        let text = gpgpusim("fermi.config", FERMI_3).unwrap();
+        assert!(text.contains("the seventh of seven widths, as in GPGPU-Sim 3"), "{text}");
+        let six = FERMI_3.replace("2,1,1,2,1,1,2\n", "2,1,1,2,1,1\n");
+        assert!(gpgpusim("fermi.config", &six).unwrap_err().to_string().contains("seven, nine, eleven"));
+    }
+
+    #[test]
+    fn a_fifth_clock_is_left_out_with_a_note() {
+        let gpu = import(FERMI_3);
+        assert_eq!((gpu.clocks.core, gpu.clocks.dram), (700, 924));
+        let text = gpgpusim("fermi.config", FERMI_3).unwrap();
+        assert!(text.contains("core, crossbar, L2 and DRAM; 1 more (PCIe) left out"), "{text}");
+    }
+
+    #[test]
+    fn caches_of_versions_3_0_and_3_1_are_read() {
+        let gpu = import(FERMI_3);
+        assert_eq!((gpu.l1.size, gpu.l1.sets, gpu.l1.misses), (16 << 10, 32, 32));
+        assert_eq!((gpu.l2.size, gpu.l2.ways), (64 << 10, 8));
+        assert_eq!(gpu.partition.slices, 1, "GPGPU-Sim's default");
+    }
+
+    #[test]
+    fn units_of_version_3_execute_integers_and_doubles_too() {
+        let gpu = import(FERMI_3);
+        // Two units of 32 lanes in four sub-cores; doubles take eight cycles.
+        assert_eq!((gpu.execution.fp32, gpu.execution.integer, gpu.execution.fp64), (16, 16, 2));
+        assert_eq!(gpu.operands.collectors, 4);
+    }
+
+    #[test]
+    fn renamed_options_are_read_and_absent_ones_named() {
+        let gpu = import(FERMI_3);
+        assert_eq!((gpu.l2.latency, gpu.dram.read_queue), (120, 16));
+        let text = gpgpusim("fermi.config", FERMI_3).unwrap();
+        assert!(text.contains("capability = \"2.0\""), "{text}");
+        for absent in ["#   -gpgpu_smem_latency\n", "#   -gpgpu_l1_banks\n", "#   -icnt_flit_size\n"] {
+            assert!(text.contains(absent), "{absent}: {text}");
+        }
+        assert!(!text.contains("#   -gpgpu_n_mem\n") && !text.contains("#   -gpgpu_l2_rop_latency\n"));
+        assert!(text.contains("-network_mode 1"), "{text}");
     }
 
     #[test]

@@ -13,11 +13,26 @@ pub(super) struct Given {
     pub line: usize,
 }
 
+/// Options that older versions call otherwise: the name in GPGPU-Sim 4, and the older one.
+const RENAMED: &[(&str, &str)] = &[
+    ("gpgpu_frfcfs_dram_sched_queue_size", "gpgpu_dram_sched_queue_size"),
+    ("gpgpu_n_clusters", "gpgpu_n_shader"),
+    ("gpgpu_l2_rop_latency", "rop_latency"),
+    ("gpgpu_n_mem_per_ctrlr", "gpu_n_mem_per_ctrlr"),
+    ("gpgpu_adaptive_cache_config", "adaptive_volta_cache_config"),
+    ("gpgpu_l1_banks", "l1_banks"),
+    ("gpgpu_smem_latency", "smem_latency"),
+    ("gpgpu_l1_latency", "l1_latency"),
+    ("ptx_opcode_latency_tesnor", "ptx_opcode_latency_tensor"),
+];
+
 /// Options of a file, and which of them have been asked for.
 pub(super) struct Options {
     file: String,
     options: BTreeMap<String, Given>,
     used: BTreeSet<String>,
+    /// Options that were asked for and are not there.
+    absent: BTreeSet<String>,
 }
 
 /// A word and its line. Quotes join what is between them, line ends left out.
@@ -81,12 +96,43 @@ impl Options {
             }
         }
         end(name, &mut values);
-        Ok(Options { file: file.to_owned(), options, used: BTreeSet::new() })
+        Ok(Options { file: file.to_owned(), options, used: BTreeSet::new(), absent: BTreeSet::new() })
+    }
+
+    /// The name that the file has for an option: that of an older version where only this is there.
+    fn renamed<'a>(&self, name: &'a str) -> &'a str {
+        if self.options.contains_key(name) {
+            return name;
+        }
+        let older = RENAMED.iter().filter(|(newer, _)| *newer == name).map(|(_, older)| *older);
+        older.into_iter().find(|older| self.options.contains_key(*older)).unwrap_or(name)
+    }
+
+    /// The card's compute capability, as `7.0`.
+    pub fn capability(&self) -> Option<String> {
+        let value = |name: &str| self.options.get(name).and_then(|given| given.value.parse::<u32>().ok());
+        let (major, minor) = match value("gpgpu_compute_capability_major") {
+            Some(major) => (major, value("gpgpu_compute_capability_minor").unwrap_or(0)),
+            None => {
+                let both = value("gpgpu_ptx_force_max_capability")?;
+                (both / 10, both % 10)
+            }
+        };
+        (major < 100 && minor < 10).then(|| format!("{major}.{minor}"))
+    }
+
+    /// Options that were looked for and are not in the file.
+    pub fn absent(&self) -> impl Iterator<Item = &String> {
+        self.absent.iter()
     }
 
     /// The value of an option, which counts as used.
     pub fn text(&mut self, name: &str) -> Result<Option<String>, ImportError> {
-        let Some(option) = self.options.get(name) else { return Ok(None) };
+        let name = self.renamed(name);
+        let Some(option) = self.options.get(name) else {
+            self.absent.insert(name.to_owned());
+            return Ok(None);
+        };
         if option.value.is_empty() {
             return Err(self.error(name, "it has no value"));
         }
@@ -111,11 +157,13 @@ impl Options {
 
     /// The value has no counterpart: the option counts as unused.
     pub fn leave(&mut self, name: &str) {
+        let name = self.renamed(name);
         self.used.remove(name);
     }
 
     /// Where a value comes from that an option gives.
     pub fn source(&self, name: &str) -> String {
+        let name = self.renamed(name);
         match self.options.get(name) {
             Some(Given { value, line }) => format!("line {line}: -{name} {value}"),
             None => format!("-{name} is not given"),
@@ -124,6 +172,7 @@ impl Options {
 
     /// An error of an option.
     pub fn error(&self, name: &str, reason: &str) -> ImportError {
+        let name = self.renamed(name);
         let option = self.options.get(name);
         ImportError {
             file: self.file.clone(),

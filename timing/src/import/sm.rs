@@ -21,15 +21,28 @@ fn chip(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
         made.add("chip", "sms", sms, format!("{source}, of {per_cluster} SMs each"));
     }
     made.add("crossbar", "sms_per_port", per_cluster, options.source("gpgpu_n_cores_per_cluster"));
-    let Some(clocks) = options.list::<f64>("gpgpu_clock_domains", ':')? else { return Ok(()) };
-    let [core, crossbar, l2, dram] = clocks[..] else {
-        return Err(options.error("gpgpu_clock_domains", "four frequencies are needed"));
+    clocks(options, made)
+}
+
+/// Core, crossbar, L2 and DRAM; a fifth clock is another unit's, which our model has not.
+fn clocks(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    let name = "gpgpu_clock_domains";
+    let Some(clocks) = options.list::<f64>(name, ':')? else { return Ok(()) };
+    let [core, crossbar, l2, dram, ref more @ ..] = clocks[..] else {
+        return Err(options.error(name, "four frequencies are needed"));
     };
-    for (name, frequency) in [("core", core), ("crossbar", crossbar), ("l2", l2), ("dram", dram)] {
+    for (domain, frequency) in [("core", core), ("crossbar", crossbar), ("l2", l2), ("dram", dram)] {
         if !(0.5..1e6).contains(&frequency) {
-            return Err(options.error("gpgpu_clock_domains", "frequencies are in MHz"));
+            return Err(options.error(name, "frequencies are in MHz"));
         }
-        made.add("clocks", name, frequency.round() as u32, options.source("gpgpu_clock_domains"));
+        made.add("clocks", domain, frequency.round() as u32, options.source(name));
+    }
+    if !more.is_empty() {
+        let source = options.source(name);
+        made.note(format!(
+            "{source}: the first four clocks are core, crossbar, L2 and DRAM; {} more (PCIe) left out",
+            more.len()
+        ));
     }
     Ok(())
 }
@@ -73,8 +86,15 @@ fn l1(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     }
     match cache.writes {
         'L' | 'E' => made.choose("l1", "store_hit", "evict", source.clone()),
+        // The L1 of 3.0 is read-only: a store goes past it, and removes the line.
+        'R' => made.choose(
+            "l1",
+            "store_hit",
+            "evict",
+            format!("{source}: a read-only L1 evicts lines that are written"),
+        ),
         'T' => made.choose("l1", "store_hit", "update", source.clone()),
-        'B' | 'R' => {
+        'B' => {
             return Err(options.error(name, "our L1 never holds the only copy of a line that was written"));
         }
         _ => return Err(options.error(name, "writes are `L`, `E` or `T`")),

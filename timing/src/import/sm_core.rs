@@ -84,8 +84,12 @@ fn front_end(options: &mut Options, made: &mut Made) -> Result<(), ImportError> 
     made.add("constant", "parameters", 0, no_option("parameters that are there"));
     fetch(options, made)?;
     let name = "gpgpu_cache:il1";
-    if let Some(cache) = Cache::read(options, name)? {
-        made.add("front_end", "l1_size", cache.size(), options.source(name));
+    if let Some((cache, line)) = Cache::read_with_line(options, name)? {
+        if line != Cache::LINE {
+            made.note(format!("{}: as many bytes in lines of {} B", options.source(name), Cache::LINE));
+        }
+        let bytes = u64::from(cache.sets) * u64::from(cache.ways) * u64::from(line);
+        made.add("front_end", "l1_size", bytes, options.source(name));
         made.add("front_end", "l1_ways", cache.ways, options.source(name));
     }
     Ok(())
@@ -132,32 +136,95 @@ fn issue(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
 }
 
 fn operands(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
-    for (option, name) in
-        [("gpgpu_num_reg_banks", "banks"), ("gpgpu_operand_collector_num_units_gen", "collectors")]
-    {
-        if let Some(value) = options.number(option)? {
-            made.add("operands", name, share(value), options.source(option));
-        }
+    if let Some(value) = options.number("gpgpu_num_reg_banks")? {
+        made.add("operands", "banks", share(value), options.source("gpgpu_num_reg_banks"));
+    }
+    let name = "gpgpu_operand_collector_num_units_gen";
+    match options.number(name)?.filter(|units| *units > 0) {
+        Some(units) => made.add("operands", "collectors", share(units), options.source(name)),
+        None => collectors_by_unit(options, made)?,
     }
     if let Some(ports) = options.number("gpgpu_reg_file_port_throughput")? {
         made.add("operands", "ports", ports, options.source("gpgpu_reg_file_port_throughput"));
     }
     let name = "gpgpu_pipeline_widths";
     let Some(widths) = options.list::<u32>(name, ',')? else { return Ok(()) };
-    // The eleventh latch is that of results.
-    let results = widths.get(10).ok_or_else(|| options.error(name, "at least eleven widths are needed"))?;
-    made.add("result_bus", "slots", share(*results), options.source(name));
+    // The latch of results: the last of 3.x's seven, and of nine with a unit of double precision; else the eleventh.
+    let (place, version) = match widths.len() {
+        7 => (6, " (the seventh of seven widths, as in GPGPU-Sim 3)"),
+        9 => (8, " (the ninth of nine widths)"),
+        _ => (10, ""),
+    };
+    let shape = "seven, nine, eleven or more widths are needed";
+    let results = widths.get(place).ok_or_else(|| options.error(name, shape))?;
+    let source = format!("{}{version}", options.source(name));
+    if !version.is_empty() {
+        made.note(format!("{source}: the width of EX_WB is result_bus.slots"));
+    }
+    made.add("result_bus", "slots", share(*results), source);
+    Ok(())
+}
+
+/// Collectors of 3.x, which belong to a kind of units each.
+fn collectors_by_unit(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    let names = ["sp", "sfu", "mem"].map(|unit| format!("gpgpu_operand_collector_num_units_{unit}"));
+    let mut units = 0_u32;
+    let mut sources = Vec::new();
+    for name in &names {
+        if let Some(number) = options.number(name)? {
+            units = units.saturating_add(number);
+            sources.push(options.source(name));
+        }
+    }
+    if units > 0 {
+        let source = format!("{}: together, as any instruction takes any of ours", sources.join("; "));
+        made.note(source.clone());
+        made.add("operands", "collectors", share(units), source);
+    }
+    Ok(())
+}
+
+/// Units that execute other operations too: single precision's in 3.x, and special functions' where a file has no unit of
+/// double precision (`-gpgpu_num_dp_units 0`).
+fn shared_units(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    for (missing, interval, name) in [
+        ("gpgpu_num_int_units", "ptx_opcode_initiation_int", "integer"),
+        ("gpgpu_num_dp_units", "ptx_opcode_initiation_dp", "fp64"),
+    ] {
+        let executed_by = match options.number(missing)? {
+            None => "gpgpu_num_sp_units",
+            Some(0) => "gpgpu_num_sfu_units",
+            Some(_) => continue,
+        };
+        let Some(units) = options.number(executed_by)? else { continue };
+        let Some(cycles) = options.list::<u32>(interval, ',')? else { continue };
+        let Some(cycles) = cycles.first().copied().filter(|cycles| units > 0 && *cycles > 0) else {
+            continue;
+        };
+        let lanes = share(units.saturating_mul(warp_stream::WARP_SIZE as u32) / cycles);
+        let source = format!(
+            "{}; {}; {}: these units execute them",
+            options.source(executed_by),
+            options.source(interval),
+            options.source(missing)
+        );
+        made.note(source.clone());
+        made.add("execution", name, lanes, source);
+    }
     Ok(())
 }
 
 fn execution(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
+    shared_units(options, made)?;
     for (units, interval, name) in UNITS {
         let (Some(count), Some(cycles)) = (options.number(units)?, options.list::<u32>(interval, ',')?)
         else {
             continue;
         };
         let Some(cycles) = cycles.first().copied().filter(|cycles| count > 0 && *cycles > 0) else {
-            options.leave(units);
+            if count > 0 {
+                options.leave(units);
+            }
             continue;
         };
         let lanes = share(count.saturating_mul(warp_stream::WARP_SIZE as u32) / cycles);
@@ -181,7 +248,8 @@ fn latencies(options: &mut Options, made: &mut Made) -> Result<(), ImportError> 
 fn resources(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
     let name = "gpgpu_shader_core_pipeline";
     if let Some(threads) = options.list::<u32>(name, ':')? {
-        let [threads, 32] = threads[..] else {
+        // Versions before 3.1 have the width of the pipeline too.
+        let ([threads, 32] | [threads, 32, _]) = threads[..] else {
             return Err(options.error(name, "threads and a warp of 32 are needed"));
         };
         made.add("cta", "warps", threads / 32, options.source(name));

@@ -29,7 +29,7 @@ pub(crate) struct ChosenGpu {
     #[arg(long = "gpu", value_name = "NAME|FILE")]
     name: Option<String>,
 
-    /// Change a value of the GPU: section.key=value; may be given several times
+    /// Change a value of the GPU: section.key=value, where the value may have a unit (l1.size=32KiB, clocks.core=1.2GHz); may be given several times
     #[arg(long = "set", value_name = "CHANGE")]
     changes: Vec<String>,
 }

@@ -32,6 +32,8 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
     file: String,
+    /// Compute capability of the card, ten times.
+    capability: Option<u32>,
     entries: BTreeMap<(String, String), Entry>,
 }
 
@@ -53,11 +55,12 @@ impl Document {
         text: &str,
         find: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Document, SpecificationError> {
-        let mut document = Document { file: file.to_owned(), entries: BTreeMap::new() };
+        let mut document = Document { file: file.to_owned(), ..Document::default() };
         let mut next = Some((file.to_owned(), text.to_owned()));
         for layer in FIRST_FILE..FIRST_FILE + MAXIMUM_BASES {
             let Some((file, text)) = next.take() else { return Ok(document) };
             let written = written::read(&file, &text, layer)?;
+            document.capability = document.capability.or(written.capability);
             for (section, name, entry) in written.entries {
                 document.entries.entry((section, name)).or_insert(entry);
             }
@@ -76,6 +79,11 @@ impl Document {
                 reason: format!("more than {MAXIMUM_BASES} files build on one another"),
             }),
         }
+    }
+
+    /// Compute capability of the card, ten times, if the file or one it builds on tells.
+    pub fn capability(&self) -> Option<u32> {
+        self.capability
     }
 
     /// A value, in the unit that its reader counts in.
@@ -144,15 +152,20 @@ impl Document {
             .find(|((section, name), _)| !known.iter().any(|key| key.section == section && key.name == name));
         let Some(((section, name), entry)) = unknown else { return Ok(()) };
         let key = format!("{section}.{name}");
-        let candidates = known.iter().map(|key| format!("{}.{}", key.section, key.name));
-        let closest = candidates.map(|other| (distance(&key, &other), other)).min();
         Err(SpecificationError::Unknown {
             place: entry.place.clone(),
             value: entry.value.to_string(),
-            closest: closest.filter(|(distance, _)| *distance <= key.len() / 2).map(|(_, key)| key),
+            closest: closest(&key, known),
             key,
         })
     }
+}
+
+/// The key, `section.name`, that is spelt most like a text; nothing if none is.
+pub(super) fn closest(key: &str, known: &[Key]) -> Option<String> {
+    let candidates = known.iter().map(|key| format!("{}.{}", key.section, key.name));
+    let closest = candidates.map(|other| (distance(key, &other), other)).min();
+    closest.filter(|(distance, _)| *distance <= key.len() / 2).map(|(_, key)| key)
 }
 
 /// How many of the wanted unit a unit is; nothing if they measure different things.
@@ -162,6 +175,7 @@ fn factor(unit: &str, wanted: &str) -> Option<u64> {
         ("KiB", "B") => Some(1 << 10),
         ("MiB", "B") => Some(1 << 20),
         ("GiB", "B") => Some(1 << 30),
+        ("GHz", "MHz") | ("GB/s", "MB/s") => Some(1000),
         _ => None,
     }
 }

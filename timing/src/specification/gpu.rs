@@ -2,7 +2,8 @@
 
 use warp_stream::Moment;
 
-use super::{Document, Key, SpecificationError};
+use super::document::closest;
+use super::{Document, Key, SpecificationError, quantity};
 use crate::crossbar::CrossbarSpec;
 use crate::dram::{DramSpec, RefreshMode};
 use crate::gpu::{CopySpec, LaunchSpec, TransferSpec};
@@ -238,11 +239,16 @@ pub fn document(file: &str, text: &str) -> Result<Document, SpecificationError> 
     Document::with_bases(file, text, &find)
 }
 
+/// Compute capability of a GPU, ten times, by its name or file; nothing if the file does not tell or is not there.
+pub fn capability(name: &str) -> Option<u32> {
+    named(name).ok()?.capability()
+}
+
 fn find(name: &str) -> Option<String> {
     BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
 }
 
-/// Changes a value: `section.key=value`, in the unit that the key has.
+/// Changes a value: `section.key=value`, in the unit that the key has or with one (`l1.size=32KiB`).
 ///
 /// # Errors
 /// What is wrong with the change.
@@ -252,13 +258,13 @@ pub fn change(document: &mut Document, text: &str) -> Result<(), SpecificationEr
     let (key, value) = text.split_once('=').ok_or_else(shape)?;
     let (section, name) = key.trim().split_once('.').ok_or_else(shape)?;
     let known = GpuSpec::keys().into_iter().find(|known| known.section == section && known.name == name);
-    let known = known.ok_or_else(|| wrong(format!("no unit has a key `{}`", key.trim())))?;
-    let value = value.trim();
-    let read = toml::from_str::<toml::Table>(&format!("value = {value}"));
-    let value = match read.ok().and_then(|mut table| table.remove("value")) {
-        Some(value) => value,
-        None => toml::Value::String(value.to_owned()),
-    };
+    let known = known.ok_or_else(|| {
+        let near = closest(key.trim(), &GpuSpec::keys());
+        let near = near.map_or_else(String::new, |key| format!("; is `{key}` meant?"));
+        wrong(format!("no unit has a key `{}`{near}", key.trim()))
+    })?;
+    let value = quantity::read(value.trim(), known.unit)
+        .map_err(|reason| wrong(format!("`{}`: {reason}", text.trim())))?;
     document.set(section, name, value, known.unit, "--set");
     Ok(())
 }

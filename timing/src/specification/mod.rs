@@ -6,6 +6,7 @@
 mod document;
 mod error;
 pub mod gpu;
+mod quantity;
 mod value;
 mod written;
 

@@ -12,12 +12,14 @@ mod partial;
 mod progress;
 mod together;
 
+use crate::chosen;
 use crate::environment;
 use crate::error::Error;
 use crate::launch::Way;
 use crate::nvtx;
 use crate::process::process;
 use crate::simulator::{self, DeviceFault, Simulator};
+use crate::trace;
 use functional::memory::Memory;
 use functional::timed::TimedError;
 pub(crate) use inside::{Begun, Missed, StopAt};
@@ -95,7 +97,7 @@ fn read() -> Result<Option<Settings>, ModelError> {
 /// How a launch is executed that the program asks for where these marks hold; nothing if that is not the model's to say.
 pub(crate) fn way(kernel: &str, number: u64, marks: &Marks) -> Option<Way> {
     let Settings { only, warm_up, .. } = settings().ok().flatten()?;
-    if only.contains(kernel, number, marks) {
+    if chosen::TIMED.note(only.contains(kernel, number, marks)) {
         return Some(Way::Timed);
     }
     let warms = warm_up.ctas > 0 && only.may_contain_after(number, warm_up.launches);
@@ -197,6 +199,21 @@ impl Model {
         self.clock.now().0
     }
 
+    /// This moment of simulated time, for work that takes none.
+    pub(crate) fn instant(&self) -> trace::Span {
+        let now = self.now() as f64 / 1e3;
+        trace::Span { start: now, end: now }
+    }
+
+    /// The work of this thread took core cycles from one on.
+    fn tell_trace(&self, start: u64, cycles: u64) {
+        if trace::enabled() {
+            // Cycles of a clock in MHz take microseconds.
+            let time = |cycle: u64| cycle as f64 / f64::from(self.settings.spec.clocks.core);
+            trace::took(trace::Span { start: time(start), end: time(start.saturating_add(cycles)) });
+        }
+    }
+
     /// Makes the clock of events show a time.
     pub(crate) fn set_now(&self, nanoseconds: u64) {
         self.clock.0.store(nanoseconds, Ordering::Release);
@@ -260,12 +277,14 @@ impl Model {
 
     /// Bytes have been copied between host and device.
     pub(crate) fn copied(&self, simulator: &Simulator, copy: Copy) -> Result<(), DeviceFault> {
+        let before = self.instant();
         let copied = match self.meet_with_copy(simulator, copy) {
             Ok(Met::Alone(_turn)) => self.with_gpu(|gpu| gpu.copy(copy)),
             Ok(Met::Copied | Met::Launched(_) | Met::Transferred(_)) => Ok(()),
             Ok(Met::GivenUp) => return Err(together::fault_of_another(simulator)),
             Err(error) => Err(error),
         };
+        trace::took(trace::Span { end: self.instant().end, ..before });
         copied.map_err(|error| fault(simulator, &TimedError::Drive(error)))
     }
 
@@ -287,7 +306,10 @@ impl Model {
             Err(error) => Err(error),
         };
         let record = transferred.map_err(|error| fault(simulator, &TimedError::Drive(error)))?;
-        record.into_iter().for_each(|record| self.report.lock().add_transfer(record));
+        if let Some(record) = record {
+            self.tell_trace(record.start, record.cycles);
+            self.report.lock().add_transfer(record);
+        }
         Ok(())
     }
 }

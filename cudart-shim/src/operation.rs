@@ -18,6 +18,7 @@ use functional::check::Origin;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stream_engine::{Context, StreamId, Submission, WorkKind};
+use warp_stream::kernel_name::signature;
 
 /// Work whose parameters have been checked.
 #[derive(Clone, Debug)]
@@ -86,12 +87,17 @@ impl Operation {
         let (name, category) = match self {
             Self::Kernel(launch) => {
                 let sizes = launch.sizes;
-                let args = BTreeMap::from([
+                let mut args = BTreeMap::from([
                     ("grid", format!("{:?}", sizes.grid)),
                     ("block", format!("{:?}", sizes.block)),
                     ("dynamic shared memory, bytes", text(sizes.shared)),
                 ]);
-                return (launch.kernel.name.to_string_lossy().into_owned(), "kernel", args);
+                let mangled = launch.kernel.name.to_string_lossy();
+                let name = signature(&mangled).into_owned();
+                if name != mangled {
+                    args.insert("mangled", mangled.into_owned());
+                }
+                return (name, "kernel", args);
             }
             Self::Copy(copy) | Self::StagedCopy(copy, _) => {
                 let args = BTreeMap::from([
@@ -123,7 +129,7 @@ impl Operation {
     ) -> std::result::Result<(), DeviceFault> {
         let launched =
             launch.as_ref().map(|launch| Launched { number: launch.number, way: launch.way, context });
-        let outcome = self.timed(context, || {
+        let outcome = self.timed(simulator, context, || {
             checkpoint::perform(simulator, self, (step, launched), |resumption| {
                 self.execute(simulator, context, launch, resumption)
             })
@@ -134,13 +140,20 @@ impl Operation {
         outcome
     }
 
-    /// Does the work, and notes it in the timeline if there is one.
-    fn timed<T>(&self, context: &Context<DeviceFault>, work: impl FnOnce() -> T) -> T {
-        let start = trace::enabled().then(trace::now);
-        let outcome = work();
-        if let Some(start) = start {
-            let (name, category, args) = self.shown();
-            trace::work(context.stream().to_raw(), &name, category, start, args);
+    /// Does the work, and notes it in the timeline if there is one: in simulated time where a model has it.
+    fn timed<T>(&self, simulator: &Simulator, context: &Context<DeviceFault>, work: impl FnOnce() -> T) -> T {
+        if !trace::enabled() {
+            return work();
+        }
+        let start = trace::now();
+        let (outcome, taken) = trace::collected(work);
+        let (name, category, args) = self.shown();
+        let work = trace::Work { stream: context.stream().to_raw(), name: &name, category, args };
+        match &simulator.model {
+            None => trace::work(work, start),
+            Some(model) => {
+                trace::simulated_work(work, simulator.ordinal, taken.unwrap_or_else(|| model.instant()))
+            }
         }
         outcome
     }

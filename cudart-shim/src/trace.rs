@@ -2,8 +2,13 @@
 //! marks and ranges. Written to the file that `VOLTSIM_TRACE` names, in the Trace Event Format, which Perfetto and
 //! Chrome's tracing page open.
 //!
+//! Times of threads are the host's, from the first event of the first process on, which the file's first entry tells. Work
+//! of a device that a model times has simulated times, from the device's start, and a process of its own in the timeline.
+//!
 //! One event a line, each written at once, so that the events of several threads and processes do not mix and a program
 //! that is killed leaves what it has done. Whoever starts the program closes the list (`voltsim trace`).
+
+mod simulated;
 
 use crate::environment;
 use crate::log::{Arguments, argument, exported_name};
@@ -14,25 +19,41 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
 use std::sync::OnceLock;
 
-static SINK: OnceLock<Option<File>> = OnceLock::new();
-/// Tracks that have their name.
-static NAMED: Mutex<Option<FxHashSet<u64>>> = Mutex::new(None);
+pub(crate) use simulated::{Span, collected, took};
+
+static SINK: OnceLock<Option<Sink>> = OnceLock::new();
+/// Processes and tracks that have their name.
+static NAMED: Mutex<Option<FxHashSet<(u32, u64)>>> = Mutex::new(None);
 
 /// Tracks of streams begin here; those below are threads.
 const FIRST_STREAM: u64 = 1 << 32;
 
-fn sink() -> Option<&'static File> {
+/// Processes that stand for devices with simulated time begin here; Linux has no number of a process above 2^22.
+const FIRST_DEVICE: u32 = 1 << 30;
+/// Devices that a process may have.
+const DEVICES: u32 = 16;
+
+/// The file, and when the trace began.
+struct Sink {
+    file: File,
+    /// Microseconds of the host's monotonic clock.
+    start: f64,
+}
+
+/// First line of the file.
+const HEAD: &str = "[\n";
+/// Name of the entry that tells when the trace began, by the host's monotonic clock.
+const START: &str = "trace_start";
+
+fn sink() -> Option<&'static Sink> {
     let open = || {
         let path = environment::variable("VOLTSIM_TRACE")?;
-        match File::options().append(true).create(true).open(&path) {
-            Ok(file) => {
-                if file.metadata().is_ok_and(|data| data.len() == 0) {
-                    let _ = (&file).write_all(b"[\n");
-                }
-                Some(file)
-            }
+        let file = File::options().read(true).append(true).create(true).open(&path);
+        match file.and_then(|file| Ok(Sink { start: start_in(&file)?, file })) {
+            Ok(sink) => Some(sink),
             Err(error) => {
                 eprintln!("voltsim: VOLTSIM_TRACE: cannot open {}: {error}", path.display());
                 None
@@ -47,7 +68,7 @@ pub(crate) fn enabled() -> bool {
     sink().is_some()
 }
 
-/// An event. Times are in microseconds of the host's monotonic clock.
+/// An event. Times are in microseconds.
 #[derive(Serialize)]
 struct Event<'a> {
     name: &'a str,
@@ -68,7 +89,8 @@ struct Event<'a> {
 }
 
 fn write(event: &Event<'_>) {
-    let Some(mut file) = sink() else { return };
+    let Some(Sink { file, .. }) = sink() else { return };
+    let mut file = file;
     if let Ok(mut text) = serde_json::to_vec(event) {
         text.extend_from_slice(b",\n");
         // A full disk must not fail the program's call.
@@ -76,8 +98,33 @@ fn write(event: &Event<'_>) {
     }
 }
 
-/// Now, microseconds.
+/// Now, microseconds of the host's clock since the trace began.
 pub(crate) fn now() -> f64 {
+    let start = sink().map_or(0.0, |sink| sink.start);
+    monotonic() - start
+}
+
+/// The start that the file's first entry tells; it is told there if this process is the first.
+fn start_in(file: &File) -> std::io::Result<f64> {
+    let own = monotonic();
+    if file.metadata()?.len() <= HEAD.len() as u64 {
+        let head = if file.metadata()?.len() == 0 { HEAD } else { "" };
+        let entry = serde_json::json!({ "name": START, "ph": "M", "pid": 0, "args": { "us": own } });
+        let mut file = file;
+        file.write_all(format!("{head}{entry},\n").as_bytes())?;
+    }
+    // Two processes may both have been the first: the first entry counts.
+    let mut bytes = [0; 256];
+    let length = file.read_at(&mut bytes, 0)?;
+    let text = String::from_utf8_lossy(&bytes[..length]);
+    let entry = text.lines().nth(1).map(|line| line.trim_end_matches(','));
+    let entry = entry.and_then(|entry| serde_json::from_str::<serde_json::Value>(entry).ok());
+    let told = entry.filter(|entry| entry["name"] == START).and_then(|entry| entry["args"]["us"].as_f64());
+    Ok(told.unwrap_or(own))
+}
+
+/// Microseconds of the host's monotonic clock, which all processes share.
+fn monotonic() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is ours, and the clock exists on Linux.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
@@ -86,7 +133,12 @@ pub(crate) fn now() -> f64 {
 
 /// Microseconds since then, to the nanosecond.
 fn since(start: f64) -> Option<f64> {
-    Some(((now() - start) * 1e3).round() / 1e3)
+    Some(rounded(now() - start))
+}
+
+/// Microseconds, to the nanosecond.
+fn rounded(microseconds: f64) -> f64 {
+    (microseconds * 1e3).round() / 1e3
 }
 
 /// The track of the calling thread.
@@ -115,14 +167,46 @@ pub(crate) fn call(
     write(&Event { duration: since(start), args, ..event(&name, "api", "X", start, thread_track()) });
 }
 
-/// Work of a stream that began at `start` and has just ended.
-pub(crate) fn work(stream: u64, name: &str, category: &str, start: f64, args: BTreeMap<&str, String>) {
-    let track = FIRST_STREAM + stream;
-    if NAMED.lock().get_or_insert_default().insert(track) {
-        let args = BTreeMap::from([("name", format!("stream {stream}"))]);
-        write(&Event { args, ..event("thread_name", "__metadata", "M", start, track) });
+/// Work of a stream.
+pub(crate) struct Work<'a> {
+    /// Number of the stream.
+    pub(crate) stream: u64,
+    /// Name of the work.
+    pub(crate) name: &'a str,
+    /// Kind of the work.
+    pub(crate) category: &'a str,
+    /// Everything else that there is to say.
+    pub(crate) args: BTreeMap<&'a str, String>,
+}
+
+/// Work of a stream that began at `start`, by the host's clock, and has just ended.
+pub(crate) fn work(work: Work<'_>, start: f64) {
+    write_work(work, std::process::id(), start, since(start));
+}
+
+/// Work that took simulated time on a device.
+pub(crate) fn simulated_work(work: Work<'_>, device: usize, Span { start, end }: Span) {
+    let process = FIRST_DEVICE + std::process::id() * DEVICES + device as u32;
+    if NAMED.lock().get_or_insert_default().insert((process, 0)) {
+        let args = BTreeMap::from([("name", format!("device {device} (simulated time)"))]);
+        write(&Event { args, process, ..event("process_name", "__metadata", "M", 0.0, 0) });
     }
-    write(&Event { duration: since(start), args, ..event(name, category, "X", start, track) });
+    let host = std::process::id();
+    if NAMED.lock().get_or_insert_default().insert((host, 0)) {
+        let args = BTreeMap::from([("name", "host (host time)".to_owned())]);
+        write(&Event { args, ..event("process_name", "__metadata", "M", 0.0, 0) });
+    }
+    write_work(work, process, rounded(start), Some(rounded(end - start)));
+}
+
+fn write_work(work: Work<'_>, process: u32, start: f64, duration: Option<f64>) {
+    let Work { stream, name, category, args } = work;
+    let track = FIRST_STREAM + stream;
+    if NAMED.lock().get_or_insert_default().insert((process, track)) {
+        let args = BTreeMap::from([("name", format!("stream {stream}"))]);
+        write(&Event { args, process, ..event("thread_name", "__metadata", "M", start, track) });
+    }
+    write(&Event { duration, args, process, ..event(name, category, "X", start, track) });
 }
 
 /// A mark of the program.

@@ -16,7 +16,8 @@ use crate::supervise;
 ///
 /// The file is opened by <https://ui.perfetto.dev> and by Chrome's about:tracing. Calls stand on the tracks of the
 /// program's threads, with their arguments, results and what output pointers were given; kernels, copies and fills on
-/// those of their streams. The exit status is the program's.
+/// those of their streams. With --mode detailed, the streams of each device have simulated time, and threads the host's:
+/// both begin at 0. The exit status is the program's.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     output: PathBuf,
 
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 

@@ -28,6 +28,58 @@ fn a_timeline_has_each_call_with_its_thread_duration_arguments_and_result() {
     assert!(allocation["args"]["dptr"].as_str().unwrap().contains(" -> 0x"), "{allocation}");
 }
 
+/// Launches that statistics have, with the microseconds at which they begin and that they take.
+fn timed_launches(captured: &Captured) -> Vec<(f64, f64)> {
+    let statistics: Value = serde_json::from_str(&captured.place.read("run.json")).unwrap();
+    // `tiny` has the TITAN V's clock.
+    let microseconds = |cycles: &Value| cycles.as_f64().unwrap() / 1200.0;
+    let launches = statistics["launches"].as_array().unwrap().iter();
+    launches.map(|launch| (microseconds(&launch["start"]), microseconds(&launch["cycles"]))).collect()
+}
+
+#[test]
+fn kernels_of_a_timed_run_have_simulated_time_and_calls_the_hosts() {
+    let captured = Captured::program();
+    let timed = ["--mode", "detailed", "--gpu", "tiny", "--statistics", "run.json"];
+    let arguments = [&["trace", "-o", "trace.json"], &timed[..], &["--", "./launches", "2"]].concat();
+    let outcome = captured.place.voltsim(&arguments);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
+    let events: Vec<Value> = serde_json::from_str(&captured.place.read("trace.json")).unwrap();
+    let of = |category: &'static str| events.iter().filter(move |event| event["cat"] == category);
+    let kernels: Vec<(f64, f64)> = of("kernel")
+        .map(|kernel| (kernel["ts"].as_f64().unwrap(), kernel["dur"].as_f64().unwrap()))
+        .collect();
+    let expected = timed_launches(&captured);
+    assert_eq!((kernels.len(), expected.len()), (LAUNCHES, LAUNCHES));
+    for ((start, duration), (cycle, cycles)) in kernels.iter().zip(&expected) {
+        assert!(
+            (start - cycle).abs() < 0.001 && (duration - cycles).abs() < 0.002,
+            "{kernels:?} {expected:?}"
+        );
+    }
+    // Processes stand for the host and the device.
+    let process = |event: &Value| event["pid"].as_u64().unwrap();
+    let device = process(of("kernel").next().unwrap());
+    assert!(of("kernel").chain(of("copy")).all(|event| process(event) == device));
+    assert!(of("api").all(|event| process(event) != device));
+    let named = |pid: u64, part: &str| {
+        let name = events.iter().find(|event| event["name"] == "process_name" && process(event) == pid);
+        assert!(name.unwrap()["args"]["name"].as_str().unwrap().contains(part));
+    };
+    named(device, "simulated time");
+    named(process(of("api").next().unwrap()), "host time");
+    assert!(of("api").all(|event| event["ts"].as_f64().unwrap() >= 0.0));
+}
+
+#[test]
+fn times_of_a_run_without_a_model_begin_at_0() {
+    let events = events(&Captured::program());
+    let times: Vec<f64> = events.iter().filter_map(|event| event["ts"].as_f64()).collect();
+    let first = times.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!((0.0..1e6).contains(&first), "{first}");
+    assert!(times.iter().all(|time| *time < 1e9));
+}
+
 #[test]
 fn kernels_stand_on_the_tracks_of_their_streams() {
     let captured = Captured::program();

@@ -255,6 +255,7 @@ impl Model {
             elapsed,
         };
         if let Some(record) = record {
+            self.tell_trace(record.start, record.cycles);
             self.report.lock().add(record);
         }
         statistics

@@ -1,0 +1,58 @@
+//! The simulated time that work of a stream takes: the model tells it while the thread executes the work.
+
+use std::cell::Cell;
+
+/// A stretch of simulated time, microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Span {
+    /// Start.
+    pub(crate) start: f64,
+    /// End.
+    pub(crate) end: f64,
+}
+
+impl Span {
+    /// From the start of the one that begins first to the end of the one that ends last.
+    fn joined(self, other: Span) -> Span {
+        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+thread_local! {
+    /// The time that the work took which the thread is executing.
+    static TAKEN: Cell<Option<Span>> = const { Cell::new(None) };
+}
+
+/// The work that this thread executes has taken a stretch of simulated time.
+pub(crate) fn took(span: Span) {
+    TAKEN.set(Some(TAKEN.get().map_or(span, |before| before.joined(span))));
+}
+
+/// Executes work; gives the simulated time that it took, if it took some. Work that it is a part of took that too.
+pub(crate) fn collected<T>(work: impl FnOnce() -> T) -> (T, Option<Span>) {
+    let before = TAKEN.take();
+    let outcome = work();
+    let taken = TAKEN.take();
+    TAKEN.set(before);
+    taken.into_iter().for_each(took);
+    (outcome, taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_takes_the_time_of_all_its_parts() {
+        let ((), whole) = collected(|| {
+            let ((), first) = collected(|| took(Span { start: 2.0, end: 3.0 }));
+            let ((), none) = collected(|| {});
+            let ((), second) = collected(|| took(Span { start: 4.0, end: 7.5 }));
+            assert_eq!(first, Some(Span { start: 2.0, end: 3.0 }));
+            assert_eq!((none, second), (None, Some(Span { start: 4.0, end: 7.5 })));
+        });
+        assert_eq!(whole, Some(Span { start: 2.0, end: 7.5 }));
+        assert_eq!(collected(|| {}).1, None, "nothing is left for the next work");
+        TAKEN.set(None);
+    }
+}

@@ -88,6 +88,11 @@ impl Environment {
         self.description.version
     }
 
+    /// Where it lies.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Its device profile.
     pub(crate) fn device(&self) -> PathBuf {
         self.folder.join(&self.description.device)

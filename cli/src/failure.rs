@@ -5,9 +5,50 @@ use std::io;
 use std::path::Path;
 
 use ptx_frontend::container::ContainerError;
+use warp_stream::kernel_name::readable;
 
 /// Exit status of `voltsim` itself when a command fails; clap uses the same for a wrong command line.
 pub(crate) const EXIT_STATUS: u8 = 2;
+
+/// An error of the system.
+struct SystemError {
+    /// As the standard library says it.
+    said: &'static str,
+    /// As a message says it.
+    told: &'static str,
+    remedy: &'static str,
+}
+
+const SYSTEM: &[SystemError] = &[
+    SystemError {
+        said: "No such file or directory (os error 2)",
+        told: "there is no such file or folder",
+        remedy: "check the path",
+    },
+    SystemError {
+        said: "Permission denied (os error 13)",
+        told: "permission denied",
+        remedy: "check the permissions of the path",
+    },
+    SystemError { said: "Is a directory (os error 21)", told: "this is a folder", remedy: "name a file" },
+    SystemError {
+        said: "Not a directory (os error 20)",
+        told: "a part of the path is a file, and no folder",
+        remedy: "check the path",
+    },
+    SystemError {
+        said: "No space left on device (os error 28)",
+        told: "the disk is full",
+        remedy: "make room, or name a file on another disk",
+    },
+];
+
+/// A text without the system's numbers of errors.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(')').map_or(part, |(_, behind)| behind))
+}
 
 /// A failed command: what went wrong and where, and what the user can do about it.
 #[derive(Debug)]
@@ -26,6 +67,13 @@ impl Failure {
     /// A failure that concerns `file`, which `message` does not name.
     pub(crate) fn in_file(file: &Path, message: impl fmt::Display) -> Self {
         Self::new(format_args!("{}: {message}", file.display()))
+    }
+
+    /// The remedy: the one given, or that of an error of the system.
+    fn remedy_or_usual(&self) -> Option<&str> {
+        let usual =
+            || SYSTEM.iter().find(|error| self.message.contains(error.said)).map(|error| error.remedy);
+        self.remedy.as_deref().or_else(usual)
     }
 
     /// An input of the container stage that cannot be read.
@@ -62,8 +110,9 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        match &self.remedy {
+        let told = |text: String, error: &SystemError| text.replace(error.said, error.told);
+        f.write_str(&readable(&without_numbers(&SYSTEM.iter().fold(self.message.clone(), told))))?;
+        match self.remedy_or_usual() {
             Some(remedy) => write!(f, "\n  remedy: {remedy}"),
             None => Ok(()),
         }

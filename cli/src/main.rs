@@ -6,14 +6,19 @@
 mod checkpoint;
 mod checksums;
 mod commands;
+mod device;
 mod difference;
 mod environment;
+mod executable;
 mod failure;
 mod image;
 mod instrumented;
 mod libraries;
 mod model;
+mod output_file;
 mod program;
+mod python_tools;
+mod quantity;
 mod setup;
 mod supervise;
 mod table;
@@ -22,6 +27,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::commands::Command;
 
@@ -34,7 +40,10 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let command = Cli::parse().command;
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => return refuse(&error),
+    };
     let mut out = BufWriter::new(io::stdout());
     let result = command.run(&mut out).and_then(|code| Ok(out.flush().map(|()| code)?));
     match result {
@@ -45,6 +54,28 @@ fn main() -> ExitCode {
             ExitCode::from(failure::EXIT_STATUS)
         }
     }
+}
+
+/// Ends a command line that cannot be read; an unknown option is named with the one that is most alike.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        Some(ContextValue::Strings(texts)) => texts.first().map(String::as_str),
+        _ => None,
+    };
+    if error.kind() != ErrorKind::UnknownArgument {
+        error.exit();
+    }
+    let given = text(ContextKind::InvalidArg).unwrap_or_default();
+    match text(ContextKind::SuggestedArg) {
+        Some(similar) => eprintln!("voltsim: unexpected argument '{given}', did you mean '{similar}'?"),
+        None => eprintln!("voltsim: unexpected argument '{given}'"),
+    }
+    if let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) {
+        eprintln!("{usage}");
+    }
+    eprintln!("  remedy: --help lists the options; those of the program stand behind it");
+    ExitCode::from(failure::EXIT_STATUS)
 }
 
 #[cfg(test)]

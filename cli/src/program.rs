@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,9 +13,14 @@ use nix::sys::personality::{self, Persona};
 use ptx_frontend::container::elf::{HostFile, RuntimeLinkage};
 use ptx_frontend::container::{ContainerError, Image, ImageFile};
 
+use crate::device;
 use crate::environment::Environment;
+use crate::executable;
 use crate::failure::Failure;
 use crate::libraries;
+use crate::output_file;
+use crate::python_tools;
+use crate::quantity;
 
 /// How the program runs.
 #[derive(clap::Args, Default)]
@@ -39,8 +45,8 @@ pub(crate) struct Options {
     #[arg(long)]
     deterministic: bool,
 
-    /// Stop a kernel that runs longer
-    #[arg(long, value_name = "SECONDS")]
+    /// Stop a kernel that runs longer: seconds, or a time with a unit (2min)
+    #[arg(long, value_name = "TIME", value_parser = quantity::seconds)]
     watchdog: Option<u32>,
 
     /// Round products before they are added to, as ptxas does with --fmad=false
@@ -77,7 +83,7 @@ impl Options {
 
     fn set(&self, command: &mut Command) -> Result<(), Failure> {
         if let Some(device) = &self.device {
-            command.env("VOLTSIM_DEVICE", device);
+            command.env("VOLTSIM_DEVICE", device::named(device)?);
         }
         if let Some(devices) = self.devices {
             command.env("VOLTSIM_DEVICES", devices.to_string());
@@ -94,11 +100,13 @@ impl Options {
         if self.no_fmad {
             command.env("VOLTSIM_FMAD", "0");
         }
-        if let Some(log) = &self.log {
-            command.env("VOLTSIM_LOG", log);
+        match &self.log {
+            Some(log) if log.as_os_str() == "stderr" => drop(command.env("VOLTSIM_LOG", log)),
+            Some(log) => drop(command.env("VOLTSIM_LOG", output_file::check("--log", log)?)),
+            None => {}
         }
         if let Some(summary) = &self.summary {
-            command.env("VOLTSIM_SUMMARY", summary);
+            command.env("VOLTSIM_SUMMARY", output_file::check("--summary", summary)?);
         }
         if let Some(checks) = &self.check {
             command.env("VOLTSIM_CHECK", checks.to_string());
@@ -117,28 +125,54 @@ pub(crate) fn command(program: &[OsString], options: &Options) -> Result<Command
     let Some((program, arguments)) = program.split_first() else {
         return Err(Failure::new("no program given"));
     };
-    let folder = libraries::folder()?;
     let profile = options.profile.as_deref().map(Environment::named).transpose()?;
-    let path = find(Path::new(program), profile.as_ref());
-    let environment = match (profile, &path) {
-        (None, Some(path)) => Environment::of_program(path)?,
-        (profile, _) => profile,
+    let Started { path, arguments: first } = started(Path::new(program), profile.as_ref())?;
+    let environment = match profile {
+        None => Environment::of_program(&path)?,
+        profile => profile,
     };
+    executable::check(&path, program, &search_path(environment.as_ref()))?;
+    let folder = libraries::folder()?;
     keep_addresses();
-    let mut command = Command::new(path.as_deref().unwrap_or(Path::new(program)));
-    command.arg0(program).args(arguments);
+    let mut command = Command::new(&path);
+    if first.is_empty() {
+        command.arg0(program);
+    }
+    command.args(first).args(arguments);
     libraries::prepend(&mut command, "LD_LIBRARY_PATH", folder.as_os_str());
     if let Some(environment) = &environment {
         enter(environment, &mut command);
     }
     put_assembler_in_place(&mut command, &folder);
-    if let Some(path) = path {
-        for library in preloads(&path)?.into_iter().rev() {
-            libraries::prepend(&mut command, "LD_PRELOAD", folder.join(library).as_os_str());
-        }
+    for library in preloads(&path)?.into_iter().rev() {
+        libraries::prepend(&mut command, "LD_PRELOAD", folder.join(library).as_os_str());
     }
     options.set(&mut command)?;
     Ok(command)
+}
+
+/// The file that is started for a program, and the arguments before the user's own.
+struct Started {
+    path: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+fn started(program: &Path, environment: Option<&Environment>) -> Result<Started, Failure> {
+    if let Some(environment) = environment
+        && let Some((path, arguments)) = python_tools::of_environment(program, environment)?
+    {
+        return Ok(Started { path, arguments });
+    }
+    let path = find(program, environment).ok_or_else(|| executable::not_found(program))?;
+    Ok(Started { path, arguments: Vec::new() })
+}
+
+/// Folders in which a program finds others.
+fn search_path(environment: Option<&Environment>) -> OsString {
+    let mut path = environment.map(|environment| environment.programs().into_os_string()).unwrap_or_default();
+    path.push(":");
+    path.push(env::var_os("PATH").unwrap_or_default());
+    path
 }
 
 /// The own memory of programs that this process starts lies at the same addresses in each run, where the system allows that. What is
@@ -188,7 +222,12 @@ pub(crate) fn find(program: &Path, environment: Option<&Environment>) -> Option<
     }
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = environment.map(Environment::programs).into_iter().chain(env::split_paths(&path));
-    folders.map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
+    let candidates: Vec<PathBuf> = folders.map(|folder| folder.join(program)).collect();
+    let can_start = |file: &&PathBuf| {
+        file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    };
+    let file = candidates.iter().find(can_start).or_else(|| candidates.iter().find(|file| file.is_file()));
+    file.cloned()
 }
 
 /// Has one more library of ours loaded before a program, if it can be loaded behind that.

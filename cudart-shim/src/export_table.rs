@@ -5,14 +5,17 @@
 //! not call hold nothing. Newer runtimes ask for more, the vendor's authenticity check among them, which is not imitated.
 
 use crate::abi::{Address, ContextHandle, DefaultStream, ModuleHandle, Out, StreamHandle};
+use crate::caller::calling_file;
 use crate::context;
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::log;
 use crate::process::process;
 use crate::simulator::simulator;
 use crate::streams;
 use rustc_hash::FxHashMap;
 use std::ffi::{c_int, c_void};
+use std::sync::Once;
 
 /// A function, or nothing, or the table's size in bytes.
 #[derive(Clone, Copy)]
@@ -89,9 +92,36 @@ pub(crate) fn find(id: &[u8; 16]) -> Result<*const c_void> {
         THREAD_STORAGE => &THREAD_STORAGE_SLOTS,
         NUMBERS => &NUMBER_SLOTS,
         CONTEXT_STORAGE => &CONTEXT_STORAGE_SLOTS,
-        _ => return Err(Error::InvalidValue),
+        _ => {
+            tell_unreplaced_runtime();
+            return Err(Error::InvalidValue);
+        }
     };
     Ok(slots.as_ptr().cast())
+}
+
+/// A newer runtime asks for tables that are not imitated: it is part of a program or library, or the vendor's was found before
+/// ours. `voltsim run` puts ours in its place, and a library path alone cannot. Told once.
+fn tell_unreplaced_runtime() {
+    static TOLD: Once = Once::new();
+    // `voltsim run` has replaced what can be replaced; libraries with a runtime of their own go without it.
+    let preloaded = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+    if preloaded.to_string_lossy().contains("libvoltsim_") {
+        return;
+    }
+    TOLD.call_once(|| {
+        let file = calling_file().unwrap_or_else(|| "the program".to_owned());
+        let what = match file.contains("libcudart") {
+            true => "it is the vendor's CUDA runtime, which was found before Voltsim's",
+            false => "the CUDA runtime is part of it (nvcc links it statically by default)",
+        };
+        log::report(|| {
+            format!(
+                "{file}: {what}; LD_LIBRARY_PATH alone does not replace it\n  remedy: start the program with `voltsim run`, or \
+                 link it with `nvcc -cudart shared`"
+            )
+        });
+    });
 }
 
 /// Hooks are looked at here.

@@ -13,12 +13,9 @@ use std::path::PathBuf;
 
 include!(concat!(env!("OUT_DIR"), "/attributes.rs"));
 
-/// The profiles that are part of the program; the first is the default.
-const BUILT_IN: &[(&str, &str)] = &[
-    ("titan-v", include_str!("../profiles/titan-v.toml")),
-    ("v100", include_str!("../profiles/v100.toml")),
-    ("h100", include_str!("../profiles/h100.toml")),
-];
+#[path = "../profiles/built_in.rs"]
+mod built_in;
+use built_in::BUILT_IN;
 
 /// Profiles that build on one another, at most.
 const MAX_BASES: usize = 8;

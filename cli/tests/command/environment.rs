@@ -1,5 +1,8 @@
 //! Programs in environments as `voltsim setup` makes them.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
 use super::builder::{EntryBuilder, container, host_elf};
 use super::{Workplace, ptx};
 
@@ -61,4 +64,57 @@ fn doctor_looks_at_the_libraries_of_an_environment_with_its_device() {
     assert_eq!(library["code"]["ptx"][0]["kernels"][0], "kept");
     assert_eq!(library["code"]["sass_only"]["lost"][0], "sm_75");
     assert_eq!((outcome.status, &report["problems"]), (0, &serde_json::json!([])));
+}
+
+/// An executable script in the environment.
+fn script(place: &Workplace, file: &str, text: &str) {
+    place.write(file, text);
+    std::fs::set_permissions(place.path(file), PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// Runs a program in the environment `e` as its profile `mine`, with a `pip` and a `python` of the host on the path.
+fn in_profile(place: &Workplace, arguments: &[&str]) -> super::Outcome {
+    std::fs::create_dir_all(place.path("host")).unwrap();
+    for name in ["pip", "python3"] {
+        script(place, &format!("host/{name}"), "#!/bin/sh\necho the host\n");
+    }
+    std::fs::create_dir_all(place.path("data/voltsim")).unwrap();
+    let link = place.path("data/voltsim/mine");
+    if !link.exists() {
+        std::os::unix::fs::symlink(place.path("e"), link).unwrap();
+    }
+    let path = format!("{}:{}", place.path("host").display(), std::env::var("PATH").unwrap());
+    let settings = [("PATH", path.into()), ("XDG_DATA_HOME", place.path("data"))];
+    let command = [&["run", "--profile", "mine", "--"], arguments].concat();
+    place.run_with(Path::new(env!("CARGO_BIN_EXE_voltsim")), &command, &settings)
+}
+
+#[test]
+fn pip_of_the_host_is_not_started_in_an_environment() {
+    let place = environment();
+    script(&place, "e/bin/python", "#!/bin/sh\n[ \"$1\" = -c ] && exit 1\necho own \"$@\"\n");
+    for name in ["pip", "pip3", "python3"] {
+        let outcome = in_profile(&place, &[name, "list"]);
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (2, ""), "{name}");
+        let said = format!("the environment `mine` has no `{name}`, and the host's is not for it");
+        assert!(outcome.stderr.contains(&said) && outcome.stderr.contains("remedy: "), "{}", outcome.stderr);
+    }
+    assert_eq!(in_profile(&place, &["python", "x.py"]).stdout, "own x.py\n");
+}
+
+#[test]
+fn pip_of_an_environment_is_its_own_script_or_module() {
+    let place = environment();
+    script(&place, "e/bin/python", "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\necho own \"$@\"\n");
+    assert_eq!(in_profile(&place, &["pip", "list"]).stdout, "own -m pip list\n");
+    // A script that a host's Python would run is run by the environment's.
+    script(&place, "e/bin/pip", "#!/usr/bin/python3\n");
+    let outcome = in_profile(&place, &["pip", "list"]);
+    assert!(
+        outcome.stdout.starts_with("own ") && outcome.stdout.ends_with("/bin/pip list\n"),
+        "{}",
+        outcome.stdout
+    );
+    script(&place, "e/bin/pip", "#!/bin/sh\necho its pip \"$@\"\n");
+    assert_eq!(in_profile(&place, &["pip", "list"]).stdout, "its pip list\n");
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use launch_capture::{Address, Capture, Ranges, ResultBuffer, Results, word_at};
+use warp_stream::kernel_name::variable;
 
 use crate::failure::Failure;
 
@@ -71,7 +72,10 @@ pub(crate) fn between(
             first.get_or_insert((offset, one.to_vec(), other.to_vec()));
         }
         if let Some((offset, one, other)) = first {
-            let name = captured.map(|buffer| buffer.variable.clone().unwrap_or(buffer.kind.clone()));
+            let name = captured.map(|buffer| match &buffer.variable {
+                Some(name) => variable(name).into_owned(),
+                None => buffer.kind.clone(),
+            });
             let address = captured.map_or(in_a.address, |buffer| buffer.address);
             let name = name.unwrap_or_default();
             differences.push(Difference::Buffer { number, address, name, offset, bytes, a: one, b: other });

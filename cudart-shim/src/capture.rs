@@ -7,6 +7,7 @@
 
 mod objects;
 
+use crate::chosen;
 use crate::entry;
 use crate::environment;
 use crate::error;
@@ -90,6 +91,11 @@ struct CapturedFolder {
     memory: Vec<Allocation>,
 }
 
+/// Whether launches are captured in folders.
+pub(crate) fn is_wanted() -> bool {
+    settings().is_some()
+}
+
 /// Whether launches are chosen by NVTX ranges.
 pub(crate) fn needs_ranges() -> bool {
     settings().is_some_and(|settings| settings.selection.needs_ranges())
@@ -98,7 +104,8 @@ pub(crate) fn needs_ranges() -> bool {
 /// The program asks for this launch: is it to be captured?
 pub(crate) fn order(kernel: &str, launch: u64, marks: &Marks) -> Option<Order> {
     let wants = |settings: &&Settings| {
-        settings.selection.contains(kernel, launch, marks) && !GIVEN_UP.load(Ordering::Relaxed)
+        let chosen = chosen::CAPTURED.note(settings.selection.contains(kernel, launch, marks));
+        chosen && !GIVEN_UP.load(Ordering::Relaxed)
     };
     let folder = settings().filter(wants);
     let in_stream = kernel_stream::wants(kernel, launch, marks);

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use warp_stream::kernel_name::signature;
 
 static CHECKER: OnceLock<Option<Arc<Checker>>> = OnceLock::new();
 
@@ -90,23 +91,27 @@ fn append(setting: &str, path: &Path, text: &str) {
 
 fn json_of(finding: &Finding) -> Value {
     let parties = finding.parties.iter().map(|party| {
-        let Spot { function, instruction, place, file, line } = &party.spot;
+        let Spot { function, instruction, place, file, line, inlined } = &party.spot;
         json!({
             "role": party.role,
             "threads": party.threads,
             "cta": party.cta,
-            "function": function,
+            "function": signature(function),
+            "mangled_function": function,
             "instruction": instruction,
             "ptx_line": place.line,
             "file": file,
             "line": line,
+            "inlined_file": inlined.as_ref().map(|(file, _)| file),
+            "inlined_line": inlined.as_ref().map(|(_, line)| line),
         })
     });
     json!({
         "check": finding.check.name(),
         "severity": match finding.severity { Severity::Error => "error", Severity::Warning => "warning" },
         "title": finding.title,
-        "kernel": finding.kernel,
+        "kernel": signature(&finding.kernel),
+        "mangled_kernel": finding.kernel,
         "parties": parties.collect::<Vec<Value>>(),
         "details": finding.details,
     })

@@ -4,6 +4,7 @@
 //! has the first ones of each group (`VOLTSIM_PLAN_REPRESENTATIVES`, two); that file gets the plan. Both have their names when the
 //! process ends. What cannot be written is told once, and the program goes on.
 
+use crate::chosen;
 use crate::environment;
 use crate::log;
 use crate::process::process;
@@ -89,7 +90,8 @@ pub(crate) fn counter() -> Option<Arc<Work>> {
 /// Is this launch to be in the stream, as far as its number and name say?
 pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
     stream().is_some_and(|stream| {
-        stream.selection.contains(kernel, number, marks) && !stream.progress.lock().has_failed
+        let chosen = chosen::WRITTEN.note(stream.selection.contains(kernel, number, marks));
+        chosen && !stream.progress.lock().has_failed
     })
 }
 

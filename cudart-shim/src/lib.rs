@@ -16,6 +16,7 @@ mod capture;
 mod check;
 mod checkpoint;
 mod checksums;
+mod chosen;
 mod cluster;
 mod code_cache;
 mod context;

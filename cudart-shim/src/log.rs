@@ -9,6 +9,7 @@ use std::io::Write as _;
 use std::sync::OnceLock;
 
 use parking_lot::Mutex;
+use warp_stream::kernel_name::readable;
 
 enum Sink {
     Stderr,
@@ -44,7 +45,7 @@ pub(crate) fn enabled() -> bool {
 /// Writes one line; `message` is made only when there is a log.
 pub(crate) fn line(message: impl FnOnce() -> String) {
     if let Some(sink) = sink() {
-        write(sink, &message());
+        write(sink, &readable(&message()));
     }
 }
 
@@ -63,7 +64,7 @@ fn write(sink: &Sink, message: &str) {
 /// a code.
 pub(crate) fn report(message: impl Fn() -> String) {
     if !matches!(sink(), Some(Sink::Stderr)) {
-        eprintln!("voltsim: {}", message());
+        eprintln!("voltsim: {}", readable(&message()));
     }
     line(message);
 }
@@ -81,15 +82,15 @@ pub(crate) fn argument(value: &dyn fmt::Debug, succeeded: bool) -> String {
 
 /// Writes the line of a call.
 pub(crate) fn call(name: &str, arguments: Arguments<'_>, result: &dyn fmt::Display, succeeded: bool) {
-    line(|| {
-        let mut text = exported_name(name) + "(";
-        for (index, (name, value)) in arguments.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            let _ = write!(text, "{comma}{name}={}", argument(*value, succeeded));
-        }
-        let _ = write!(text, ") = {result}");
-        text
-    });
+    let Some(sink) = sink() else { return };
+    let mut text = exported_name(name) + "(";
+    for (index, (name, value)) in arguments.iter().enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        let _ = write!(text, "{comma}{name}={}", argument(*value, succeeded));
+    }
+    let _ = write!(text, ") = {result}");
+    // Texts that the program has passed stay as they are.
+    write(sink, &text);
 }
 
 /// Notes the first call of a function that has no body, with who called it.

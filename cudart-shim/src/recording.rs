@@ -5,6 +5,7 @@
 //! written is told once, and the program goes on. The list names complete files only, and none is written over: a child of the
 //! program with launches of its own records nothing.
 
+use crate::chosen;
 use crate::environment;
 use crate::error::Error;
 use crate::simulator::{DeviceFault, Simulator};
@@ -71,7 +72,7 @@ pub(crate) fn needs_ranges() -> bool {
 
 /// Whether a launch is one of those that are recorded.
 pub(crate) fn wants(kernel: &str, number: u64, marks: &Marks) -> bool {
-    settings().is_some_and(|settings| settings.only.contains(kernel, number, marks))
+    settings().is_some_and(|settings| chosen::RECORDED.note(settings.only.contains(kernel, number, marks)))
 }
 
 /// Whether something could not be written.

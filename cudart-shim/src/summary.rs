@@ -2,6 +2,7 @@
 
 use crate::check;
 use crate::checksums;
+use crate::chosen;
 use crate::coverage;
 use crate::entry;
 use crate::environment;
@@ -14,11 +15,13 @@ use functional::launch::LaunchStatistics;
 use parking_lot::Mutex;
 use saved_run::KernelCounts;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use stream_engine::{Scope, is_engine_thread};
+use warp_stream::kernel_name::signature;
 
 /// How long the end of the process waits for work at most. The driver does not wait at all: it ends kernels with the
 /// program.
@@ -64,7 +67,10 @@ fn with_launches(kernel: &str, change: impl FnOnce(&mut Launches)) {
 
 #[derive(Serialize)]
 struct KernelSummary<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
+    /// The name in the PTX, where that differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mangled: Option<&'a str>,
     launches: u64,
     /// Launches that had not finished when the program ended; the other counts lack them.
     #[serde(skip_serializing_if = "is_zero")]
@@ -105,6 +111,12 @@ pub(crate) fn counts() -> BTreeMap<String, KernelCounts> {
     finished.map(|(name, launches)| (name.clone(), without_time(&launches.finished))).collect()
 }
 
+/// Names of the kernels whose launches have ended, as in the PTX.
+pub(crate) fn kernels_launched() -> Vec<String> {
+    // A kernel may still be running, on a thread that the end of the process stopped.
+    KERNELS.try_lock().map(|kernels| kernels.keys().cloned().collect()).unwrap_or_default()
+}
+
 /// Goes on from what launches have executed.
 pub(crate) fn set_counts(counts: BTreeMap<String, KernelCounts>) {
     let launches = |finished| Launches { finished, ..Launches::default() };
@@ -135,6 +147,7 @@ static WRITE_AT_EXIT: extern "C" fn() = {
             kernel_stream::finish();
             checksums::finish();
             check::summarise();
+            chosen::tell();
         });
     }
     at_exit
@@ -185,7 +198,8 @@ fn write() {
     let kernels = kernels
         .iter()
         .map(|(name, Launches { finished, unfinished, .. })| KernelSummary {
-            name,
+            name: signature(name),
+            mangled: (signature(name) != name.as_str()).then_some(name),
             launches: finished.count,
             unfinished: *unfinished,
             warp_instructions: finished.warp_instructions,

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use ptx_frontend::ir::Place;
+use warp_stream::kernel_name::{readable, signature};
 
 /// What a lane did.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -130,6 +131,9 @@ pub struct Spot {
     pub file: String,
     /// Line of that file, from 1; 0 if the PTX does not say.
     pub line: u32,
+    /// File and line of the instruction itself, where that is in a function of a header of the compiler's that was inlined at
+    /// `file` and `line`.
+    pub inlined: Option<(String, u32)>,
 }
 
 impl Spot {
@@ -138,14 +142,18 @@ impl Spot {
         match (self.file.as_str(), self.line) {
             (_, 0) => format!("PTX line {}", self.place.line),
             ("", line) => format!("PTX line {} (source line {line})", self.place.line),
-            (file, line) => format!("PTX line {} ({file}:{line})", self.place.line),
+            (file, line) => {
+                let through =
+                    self.inlined.as_ref().map(|(file, line)| format!(", inlined from {file}:{line}"));
+                format!("PTX line {} ({file}:{line}{})", self.place.line, through.unwrap_or_default())
+            }
         }
     }
 }
 
 impl fmt::Display for Spot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place(), self.instruction)
+        write!(f, "{}: {}", self.place(), readable(&self.instruction))
     }
 }
 
@@ -193,9 +201,9 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.cta;
-        write!(f, "{} in kernel {}", self.kind, self.kernel)?;
+        write!(f, "{} in kernel {}", self.kind, signature(&self.kernel))?;
         if self.spot.function != self.kernel {
-            write!(f, ", function {}", self.spot.function)?;
+            write!(f, ", function {}", signature(&self.spot.function))?;
         }
         write!(f, ", CTA ({x},{y},{z})")?;
         if let Some([x, y, z]) = self.thread {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use warp_stream::kernel_name::signature;
 
 use crate::children::{DeviceRuntime, Launcher};
 use crate::device::Device;
@@ -90,7 +91,7 @@ impl LaunchStatistics {
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// A size that the device or kernel does not allow.
-    #[error("{kernel}: {reason}")]
+    #[error("{}: {reason}", signature(.kernel))]
     Configuration {
         /// Kernel.
         kernel: String,
@@ -98,7 +99,7 @@ pub enum LaunchError {
         reason: String,
     },
     /// More shared memory, threads or CTAs than the device has room for.
-    #[error("{kernel}: {reason}")]
+    #[error("{}: {reason}", signature(.kernel))]
     Resources {
         /// Kernel.
         kernel: String,

@@ -232,6 +232,9 @@ pub struct SourceLocation {
     pub file: u32,
     /// Line, from 1; 0 when unknown.
     pub line: u32,
+    /// Of code in an inlined function the number of the call that was replaced, from 1, in [`Function::inlined_at`]; 0 for
+    /// other code.
+    pub inlined: u32,
 }
 
 /// An instruction.
@@ -375,4 +378,17 @@ pub struct Function {
     pub instructions: Vec<Instruction>,
     /// Launch bounds.
     pub bounds: LaunchBounds,
+    /// Calls that inlined functions have replaced. A call in an inlined function refers to an earlier one.
+    pub inlined_at: Vec<SourceLocation>,
+}
+
+impl Function {
+    /// A place of the source, the call that was replaced by the function that it is in, and so on to the function itself.
+    pub fn callers(&self, location: SourceLocation) -> impl Iterator<Item = SourceLocation> + '_ {
+        std::iter::successors(Some(location), |at| {
+            let call = self.inlined_at.get((at.inlined as usize).checked_sub(1)?)?;
+            // Data from elsewhere may refer to itself.
+            (call.inlined < at.inlined).then_some(*call)
+        })
+    }
 }

@@ -16,6 +16,7 @@ fn bare(function: &Function) -> Function {
         instruction.place = Place::default();
         instruction.location = SourceLocation::default();
     }
+    bare.inlined_at.clear();
     bare.register_names.clear();
     bare.variables.iter_mut().for_each(|variable| variable.name.clear());
     bare.parameters.iter_mut().chain(&mut bare.returns).for_each(|formal| formal.name.clear());

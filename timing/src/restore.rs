@@ -4,6 +4,8 @@
 //! so that no state that passes makes a unit look where nothing is. What follows from the rest of a State is not written,
 //! but made anew.
 
+use warp_stream::kernel_name::signature;
+
 use crate::statistics::Counters;
 
 /// Why a state cannot be gone on with.
@@ -34,7 +36,7 @@ pub enum RestoreError {
         what: String,
     },
     /// A launch was under way, and what is to go on with it is another one.
-    #[error("the state has launch {launch} of kernel {saved}; {here} cannot go on with it")]
+    #[error("the state has launch {launch} of kernel {}; {} cannot go on with it", signature(.saved), signature(.here))]
     OtherLaunch {
         /// Number of the launch in the run.
         launch: u64,

@@ -139,14 +139,23 @@ struct Summary {
 
 #[derive(Deserialize)]
 struct KernelSummary {
-    /// Mangled.
+    /// As in the source, with the types of parameters.
     name: String,
+    /// As in the PTX, where that differs.
+    mangled: Option<String>,
     warp_instructions: u64,
     lane_instructions: u64,
     seconds: f64,
     /// Simulated, if it was timed.
     #[serde(skip)]
     cycles: Option<u64>,
+}
+
+impl KernelSummary {
+    /// Its name in the PTX.
+    fn mangled(&self) -> &str {
+        self.mangled.as_deref().unwrap_or(&self.name)
+    }
 }
 
 /// What `--statistics` writes, as far as it is used here.
@@ -169,7 +178,7 @@ struct Counters {
 
 #[derive(Deserialize)]
 struct TimedLaunch {
-    /// Mangled.
+    /// As in the source, with the types of parameters.
     kernel: String,
     simulated_cycles: u64,
 }

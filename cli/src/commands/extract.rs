@@ -11,6 +11,7 @@ use ptx_frontend::container::{
     Architecture, Compression, Container, ContainerError, Entry, EntryKind, Image, ImageFile, Origin, cubin,
 };
 use serde::Serialize;
+use warp_stream::kernel_name::signature;
 
 use crate::failure::Failure;
 use crate::table;
@@ -223,7 +224,9 @@ fn report(args: &Args, rows: &[Row], out: &mut dyn Write) -> Result<(), Failure>
     }
     if !entries_of_kernel.is_empty() {
         writeln!(out)?;
-        let rows = entries_of_kernel.into_iter().map(|(name, entries)| [entries.join(" "), name.into()]);
+        let rows = entries_of_kernel
+            .into_iter()
+            .map(|(name, entries)| [entries.join(" "), signature(name).into_owned()]);
         table::write(out, ["in entries", "kernel"], &rows.collect::<Vec<_>>())?;
     }
     Ok(())

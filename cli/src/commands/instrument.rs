@@ -9,6 +9,7 @@ use launch_capture::{Capture, is_capture};
 use ptx_frontend::Module;
 use ptx_frontend::instrument::instrument;
 use ptx_frontend::instrument::log::Window;
+use warp_stream::kernel_name::{base_name, demangled, signature};
 
 use crate::failure::Failure;
 use crate::instrumented;
@@ -58,15 +59,22 @@ fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::in_file(path, error))
 }
 
+/// The kernel of a name, which may be mangled, as in the source, or without types of parameters.
+fn by_name<'a>(module: &'a Module, name: &'a str) -> &'a str {
+    let is_it = |kernel: &&str| *kernel == name || signature(kernel) == name;
+    let similar = || module.kernels().find(|kernel| demangled(kernel) == name || base_name(kernel) == name);
+    module.kernels().find(is_it).or_else(similar).unwrap_or(name)
+}
+
 /// The kernel named, or the only one.
 fn kernel<'a>(module: &'a Module, named: Option<&'a str>) -> Result<&'a str, Failure> {
     let mut kernels = module.kernels();
     match (named, kernels.next(), kernels.next()) {
-        (Some(name), ..) => Ok(name),
+        (Some(name), ..) => Ok(by_name(module, name)),
         (None, Some(only), None) => Ok(only),
         (None, None, _) => Err(Failure::new(format_args!("{} has no kernel", module.name()))),
         (None, Some(_), Some(_)) => {
-            let names: Vec<_> = module.kernels().collect();
+            let names: Vec<_> = module.kernels().map(signature).collect();
             Err(Failure::new(format_args!("{} has several kernels: {}", module.name(), names.join(", ")))
                 .remedy("Name one with --kernel"))
         }
@@ -88,7 +96,10 @@ fn launch(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
         writeln!(
             out,
             "{number}\t{}:{}\t{}\t{}",
-            write.function, write.place.line, write.register, write.line
+            signature(&write.function),
+            write.place.line,
+            write.register,
+            write.line
         )?;
     }
     Ok(ExitCode::SUCCESS)

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use launch_capture::{Configuration, Group, Plan, REPRESENTATIVES, Representative};
 use timing::specification::{GpuSpec, gpu};
+use warp_stream::kernel_name::signature;
 
 use crate::checkpoint::identity;
 use crate::failure::Failure;
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     options: program::Options,
 
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 
@@ -88,7 +89,14 @@ fn tell(plan: &Plan, file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let row = |group: &Group| {
         let timed = group.timed.iter().map(|timed| timed.launch.to_string()).collect::<Vec<_>>().join(", ");
         let of = group.launches.to_string();
-        [group.name(), timed, of, percent(group.share), percent(group.spread), group.members.clone()]
+        [
+            signature(&group.kernel).into_owned(),
+            timed,
+            of,
+            percent(group.share),
+            percent(group.spread),
+            group.members.clone(),
+        ]
     };
     let rows: Vec<_> = plan.groups.iter().map(row).collect();
     table::write(out, ["kernel", "timed", "of", "instructions", "spread", "launches"], &rows)?;

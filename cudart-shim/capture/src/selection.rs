@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use warp_stream::kernel_name::{base_name, demangled};
+use warp_stream::kernel_name::all_names;
 
 /// A choice among launches, written `key=value` with commas between. Each key may be left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,10 +81,7 @@ impl Selection {
     /// Is this launch chosen?
     pub fn contains(&self, kernel: &str, launch: u64, marks: &Marks) -> bool {
         let fits = |name: &str| matches(self.kernel.as_bytes(), name.as_bytes());
-        let fits_in_source = || {
-            let name = demangled(kernel);
-            fits(&name) || fits(&base_name(&name))
-        };
+        let fits_in_source = || all_names(kernel).iter().any(|name| fits(name));
         let in_range = |glob: &Option<String>, fits: fn(&[u8], &str) -> bool| {
             glob.as_ref().is_none_or(|glob| marks.ranges.iter().any(|range| fits(glob.as_bytes(), range)))
         };
@@ -142,7 +139,7 @@ impl FromStr for Selection {
 
     fn from_str(text: &str) -> Result<Selection, BadSelection> {
         let mut selection = Selection::default();
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        for part in parts(text).into_iter().map(str::trim).filter(|part| !part.is_empty()) {
             let bad = || BadSelection::Part(part.to_owned());
             match part.split_once('=').filter(|(_, value)| !value.is_empty()).ok_or_else(bad)? {
                 ("kernel", glob) => selection.kernel = glob.to_owned(),
@@ -157,6 +154,25 @@ impl FromStr for Selection {
         }
         Ok(selection)
     }
+}
+
+/// The parts between commas. Those in parentheses and angle brackets belong to names: `kernel=add<int, 4>(int*, int)`.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_i32);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' | '<' => depth += 1,
+            ')' | '>' => depth -= 1,
+            ',' if depth <= 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    // Brackets that are not closed are parts of a glob.
+    if depth > 0 { text.split(',').collect() } else { parts }
 }
 
 /// The numbers of `N`, `A..B`, `A..` or `..B`.
@@ -221,6 +237,17 @@ mod tests {
             assert!(chosen(&format!("kernel={glob}"), mangled, 1), "{glob}");
         }
         assert!(!chosen("kernel=gemv", mangled, 1));
+    }
+
+    #[test]
+    fn types_of_parameters_may_be_in_a_name() {
+        let mangled = "_Z6reducePKiPii";
+        for glob in ["reduce(const int*, int*, int)", "reduce(*)", "reduce(*", "reduce", mangled] {
+            assert!(chosen(&format!("kernel={glob},launch=2"), mangled, 2), "{glob}");
+            assert!(!chosen(&format!("kernel={glob},launch=2"), mangled, 1), "{glob}");
+        }
+        assert!(chosen("kernel=reduce<float, 256>", "_Z6reduceIfLi256EEvPT_", 1));
+        assert!(!chosen("kernel=reduce(float*)", mangled, 1));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fmt;
 
 use parking_lot::Mutex;
 use ptx_frontend::ir::Instruction;
+use warp_stream::kernel_name::variable;
 
 use super::report::{Finding, Party, Severity};
 use super::{Check, Checker, threads};
@@ -42,7 +43,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::Call { name, number } => write!(f, "{name} (API call {number})"),
-            Origin::Variable(name) => write!(f, "the variable {name}"),
+            Origin::Variable(name) => write!(f, "the variable {}", variable(name)),
         }
     }
 }
@@ -60,7 +61,7 @@ impl fmt::Display for Past {
         let Allocation { address, size, serial, .. } = self.allocation;
         write!(f, "allocation {serial} of {size} bytes at {address:#x}")?;
         match (&self.made_by, self.allocation.kind) {
-            (Some(Origin::Variable(name)), _) => write!(f, ", the module's variable {name}")?,
+            (Some(Origin::Variable(name)), _) => write!(f, ", the module's variable {}", variable(name))?,
             (Some(origin), _) => write!(f, ", made by {origin}")?,
             (None, AllocationKind::Heap) => write!(f, ", made by malloc in a kernel")?,
             (None, _) => {}
@@ -186,9 +187,9 @@ pub(super) fn place(
         }
         Region::Shared => {
             let holds = |it: &&PlacedVariable| u64::from(it.offset) <= address;
-            let variable = grid.program.shared_variables.iter().rfind(holds);
-            let part = variable.map_or(String::new(), |it| {
-                format!(", byte {} of variable {}", address - u64::from(it.offset), it.name)
+            let held = grid.program.shared_variables.iter().rfind(holds);
+            let part = held.map_or(String::new(), |it| {
+                format!(", byte {} of variable {}", address - u64::from(it.offset), variable(&it.name))
             });
             ("shared", format!("offset {address:#x} of shared memory{part}"))
         }
@@ -287,6 +288,7 @@ fn in_window(
     let mut details = vec![format!("offset {offset:#x} of {name} memory; {note}")];
     if let Some(nearest) = variables.iter().min_by_key(distance) {
         let PlacedVariable { name, size, offset: start, .. } = nearest;
+        let name = variable(name);
         let side = if offset >= u64::from(*start) { "behind the end of" } else { "before" };
         let bytes = distance(&nearest);
         details.push(match size {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use warp_stream::kernel_name::signature;
 
 use super::Check;
 use crate::fault::Spot;
@@ -54,11 +55,11 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let warning = if self.severity == Severity::Warning { "warning: " } else { "" };
         writeln!(f, "voltsim check {}: {warning}{}", self.check.name(), self.title)?;
-        write!(f, "    in kernel {}", self.kernel)?;
+        write!(f, "    in kernel {}", signature(&self.kernel))?;
         for Party { role, threads, cta: [x, y, z], spot } in &self.parties {
             write!(f, "\n    {role} by {threads} of CTA ({x},{y},{z})")?;
             if spot.function != self.kernel {
-                write!(f, ", in function {}", spot.function)?;
+                write!(f, ", in function {}", signature(&spot.function))?;
             }
             write!(f, "\n        {spot}")?;
         }
@@ -149,7 +150,7 @@ impl Findings {
                 "\n    {times:>8} x {}: {} ({}{place})",
                 finding.check.name(),
                 finding.title,
-                finding.kernel
+                signature(&finding.kernel)
             );
         }
         Some(text)

@@ -178,12 +178,28 @@ pub(crate) fn spot_in(function: &BoundFunction, number: InstructionIndex) -> Spo
     let Some(instruction) = function.source.instructions.get(number.0 as usize) else {
         return Spot { function: function.name.clone(), ..Spot::default() };
     };
-    let file = function.text.as_ref().and_then(|text| text.source_file(instruction.location.file));
+    let file = |number| function.text.as_ref().and_then(|text| text.source_file(number)).unwrap_or_default();
+    let callers = function.source.callers(instruction.location);
+    let mut places = callers.map(|place| (file(place.file), place.line));
+    let inner = places.next().unwrap_or_default();
+    // The last one is in the function itself.
+    let shown = match is_of_toolkit(inner.0) {
+        true => places.reduce(|found, outer| if is_of_toolkit(found.0) { outer } else { found }),
+        false => None,
+    };
+    let (file, line) = shown.unwrap_or(inner);
     Spot {
         function: function.name.clone(),
         instruction: disassemble::instruction(&function.source, number),
         place: instruction.place,
-        file: file.unwrap_or_default().to_owned(),
-        line: instruction.location.line,
+        file: file.to_owned(),
+        line,
+        inlined: shown.map(|_| (inner.0.to_owned(), inner.1)),
     }
+}
+
+/// Is a file a header that comes with compilers, and not one of the program's own?
+fn is_of_toolkit(file: &str) -> bool {
+    const FOLDERS: [&str; 5] = ["/cuda", "/nvidia/", "/x86_64-linux/", "/usr/", "/cccl/"];
+    file.contains("/include/") && FOLDERS.iter().any(|folder| file.contains(folder))
 }

@@ -1,5 +1,7 @@
 //! Why a launch cannot be stopped at a point, or cannot go on from one.
 
+use warp_stream::kernel_name::signature;
+
 use super::UnfinishedLaunch;
 use crate::launch::LaunchError;
 
@@ -58,7 +60,7 @@ pub enum SuspendError<'d> {
     #[error(transparent)]
     Launch(#[from] LaunchError),
     /// It cannot be stopped there.
-    #[error("{kernel} cannot be stopped there: {refusal}")]
+    #[error("{} cannot be stopped there: {refusal}", signature(.kernel))]
     Refused {
         /// Kernel.
         kernel: String,
@@ -76,7 +78,7 @@ pub enum ResumeError {
     #[error(transparent)]
     Launch(#[from] LaunchError),
     /// The state is one of another launch.
-    #[error("{kernel} cannot go on from this state: {reason}")]
+    #[error("{} cannot go on from this state: {reason}", signature(.kernel))]
     Foreign {
         /// Kernel that was to go on.
         kernel: String,
@@ -84,7 +86,7 @@ pub enum ResumeError {
         reason: String,
     },
     /// No launch can be in this state.
-    #[error("{kernel} cannot go on, for its state is damaged: {reason}")]
+    #[error("{} cannot go on, for its state is damaged: {reason}", signature(.kernel))]
     Damaged {
         /// Kernel.
         kernel: String,
@@ -92,13 +94,13 @@ pub enum ResumeError {
         reason: &'static str,
     },
     /// It was stopped while a model timed it, and none does now.
-    #[error("{kernel} was stopped while a model timed it, and can go on under that model only")]
+    #[error("{} was stopped while a model timed it, and can go on under that model only", signature(.kernel))]
     Timed {
         /// Kernel.
         kernel: String,
     },
     /// The addresses of the launch's own memory are taken.
-    #[error("{kernel} cannot go on: the addresses of its parameters or its workspace are taken")]
+    #[error("{} cannot go on: the addresses of its parameters or its workspace are taken", signature(.kernel))]
     Taken {
         /// Kernel.
         kernel: String,

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use warp_stream::Kernel;
+use warp_stream::kernel_name::signature;
 
 use crate::device::Device;
 use crate::engine::grid::Grid;
@@ -33,7 +34,7 @@ pub enum TimedError<E> {
     #[error(transparent)]
     Launch(#[from] LaunchError),
     /// It needs something that cannot be executed step by step.
-    #[error("{kernel} cannot be timed: {reason}")]
+    #[error("{} cannot be timed: {reason}", signature(.kernel))]
     Unsupported {
         /// Kernel.
         kernel: String,

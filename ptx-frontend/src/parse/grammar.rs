@@ -7,7 +7,7 @@ use pest::iterators::Pair;
 use super::constant::{Constant, ConstantError, Item, evaluate, literal};
 use super::tree::{
     Declaration, Declarator, Formal, Header, Instruction, Operand, OperandKind, Performance, Reference,
-    Specifiers, Statement, Word,
+    SourcePlace, Specifiers, Statement, Word,
 };
 use crate::source::narrow;
 
@@ -176,8 +176,8 @@ impl Reader {
             Rule::instruction => Statement::Instruction(self.instruction(pair)?),
             Rule::declaration => Statement::Declaration(self.declaration(pair)?),
             Rule::location => {
-                let mut numbers = pair.into_inner().map(|number| number.as_str().parse().unwrap_or(0));
-                Statement::Location { file: numbers.next().unwrap_or(0), line: numbers.next().unwrap_or(0) }
+                let inlined = pair.clone().into_inner().find(|part| part.as_rule() == Rule::inlined_at);
+                Statement::Location { at: source_place(pair), inlined_at: inlined.map(source_place) }
             }
             Rule::prototype => Statement::Prototype(self.header(pair)?),
             Rule::branch_targets => {
@@ -489,4 +489,10 @@ fn rule_name(rule: Rule) -> &'static str {
         | Rule::declaration => "a directive",
         _ => "something else",
     }
+}
+/// The three numbers at the start of a directive: file, line and column.
+fn source_place(pair: Pair<'_, Rule>) -> SourcePlace {
+    let mut numbers = pair.into_inner().map(|number| number.as_str().parse().unwrap_or(0));
+    let mut next = || numbers.next().unwrap_or(0);
+    SourcePlace { file: next(), line: next(), column: next() }
 }

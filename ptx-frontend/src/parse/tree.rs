@@ -131,6 +131,17 @@ pub struct Header<'a> {
     pub performance: Vec<Performance<'a>>,
 }
 
+/// A place of the program's source, as `.loc` gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct SourcePlace {
+    /// Number of the `.file` directive.
+    pub file: u32,
+    /// Line.
+    pub line: u32,
+    /// Column.
+    pub column: u32,
+}
+
 /// A statement. Scopes are marks in the flat list.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement<'a> {
@@ -144,12 +155,12 @@ pub enum Statement<'a> {
     Instruction(Instruction<'a>),
     /// A declaration.
     Declaration(Declaration<'a>),
-    /// `.loc`: file and line.
+    /// `.loc`: a place of the source.
     Location {
-        /// Number of the `.file` directive.
-        file: u32,
-        /// Line.
-        line: u32,
+        /// The place.
+        at: SourcePlace,
+        /// The call that was replaced by the function that the place is in, for inlined functions.
+        inlined_at: Option<SourcePlace>,
     },
     /// `.callprototype`, named by the label before it.
     Prototype(Header<'a>),

@@ -22,7 +22,7 @@ use crate::ir::{
 };
 use crate::isa::{Op, OperandType, ScalarType, forms_of};
 use crate::parse::grammar;
-use crate::parse::tree::{self, Declaration, Formal, Header, Statement, Word};
+use crate::parse::tree::{self, Declaration, Formal, Header, SourcePlace, Statement, Word};
 use crate::source::{Source, narrow};
 use declaration::{Meaning, ParameterArea, Storage};
 use form::Candidates;
@@ -55,6 +55,8 @@ pub fn function(
         models: Vec::new(),
         variable_names: FxHashMap::default(),
         location: SourceLocation::default(),
+        inlined: FxHashMap::default(),
+        calls: FxHashMap::default(),
         errors: Vec::new(),
     };
     for (at, name) in twice {
@@ -162,6 +164,10 @@ struct Resolver<'a> {
     /// How often a variable's name has been declared.
     variable_names: FxHashMap<&'a str, u32>,
     location: SourceLocation,
+    /// For each place that `.loc` has named, where the function that it is in was inlined; as [`SourceLocation::inlined`].
+    inlined: FxHashMap<SourcePlace, u32>,
+    /// Numbers of the calls in [`Function::inlined_at`].
+    calls: FxHashMap<SourceLocation, u32>,
     errors: Vec<At<ResolveError>>,
 }
 
@@ -218,6 +224,20 @@ impl<'a> Resolver<'a> {
         first
     }
 
+    /// The code that follows comes from a place of the source.
+    fn locate(&mut self, at: SourcePlace, inlined_at: Option<SourcePlace>) {
+        let inlined = inlined_at.map_or(0, |call| {
+            let known = self.inlined.get(&call).copied().unwrap_or(0);
+            let outer = SourceLocation { file: call.file, line: call.line, inlined: known };
+            *self.calls.entry(outer).or_insert_with(|| {
+                self.function.inlined_at.push(outer);
+                narrow(self.function.inlined_at.len())
+            })
+        });
+        self.inlined.insert(at, inlined);
+        self.location = SourceLocation { file: at.file, line: at.line, inlined };
+    }
+
     fn statement(&mut self, statement: &'a Statement<'a>) -> Result<()> {
         match statement {
             Statement::Open => self.scopes.open(),
@@ -226,9 +246,7 @@ impl<'a> Resolver<'a> {
                     return Err(ResolveError::Unbalanced { mark: '}' }.at(*at));
                 }
             }
-            Statement::Location { file, line } => {
-                self.location = SourceLocation { file: *file, line: *line };
-            }
+            Statement::Location { at, inlined_at } => self.locate(*at, *inlined_at),
             Statement::Declaration(declaration) => return self.declaration(declaration),
             Statement::Instruction(instruction) => {
                 let resolved = self.instruction(instruction)?;

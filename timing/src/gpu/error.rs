@@ -1,5 +1,7 @@
 //! Why a launch did not end as it should.
 
+use warp_stream::kernel_name::signature;
+
 use super::{GpuState, Imbalance, Stuck};
 use crate::dram::Violation;
 use crate::restore::RestoreError;
@@ -9,7 +11,7 @@ use crate::sm::{Limit, SmFault};
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// An SM cannot go on.
-    #[error("kernel {kernel} on SM {sm}: {fault}")]
+    #[error("kernel {} on SM {sm}: {fault}", signature(.kernel))]
     Fault {
         /// The kernel.
         kernel: String,
@@ -19,7 +21,7 @@ pub enum LaunchError {
         fault: Box<SmFault>,
     },
     /// A CTA does not fit an SM.
-    #[error("a CTA of kernel {kernel} does not fit an SM: {limit:?}")]
+    #[error("a CTA of kernel {} does not fit an SM: {limit:?}", signature(.kernel))]
     NoRoom {
         /// The kernel.
         kernel: String,
@@ -27,7 +29,7 @@ pub enum LaunchError {
         limit: Limit,
     },
     /// All CTAs have to be on the GPU at once, and have no room.
-    #[error("kernel {kernel} is cooperative and has {ctas} CTAs; the GPU holds {room}")]
+    #[error("kernel {} is cooperative and has {ctas} CTAs; the GPU holds {room}", signature(.kernel))]
     NotResident {
         /// The kernel.
         kernel: String,
@@ -55,7 +57,7 @@ pub enum LaunchError {
     #[error("{0}")]
     Stuck(Stuck),
     /// What was counted does not add up.
-    #[error("statistics of {kernel} do not add up: {imbalance}")]
+    #[error("statistics of {} do not add up: {imbalance}", signature(.kernel))]
     Unbalanced {
         /// The kernel, or what else it was.
         kernel: String,

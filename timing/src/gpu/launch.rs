@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use voltsim_checkpoint::codec;
+use warp_stream::kernel_name::signature;
 use warp_stream::{Kernel, KernelSource};
 
 use super::LaunchSpec;
@@ -197,7 +198,7 @@ impl<'a> Launch<'a> {
 impl fmt::Display for Launch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Launch { id, program, ctas, started, ended, .. } = self;
-        let name = &program.kernel.name;
+        let name = signature(&program.kernel.name);
         write!(f, "launch {id}, kernel {name}: {ended} of {ctas} CTAs have ended, {started} have started")
     }
 }

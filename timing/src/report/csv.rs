@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use warp_stream::kernel_name::signature;
+
 use super::{LaunchRecord, Report, Total, TransferRecord, channels, quoted, size};
 use crate::dram::ChannelCounts;
 use crate::sm::Occupancy;
@@ -12,6 +14,9 @@ use crate::statistics::{Counts, DERIVED};
 const ABOUT: &str = "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,\
      simulated_cycles,launches,ctas_per_sm,occupancy_limit,theoretical_occupancy,ctas_by_warps,ctas_by_slots,\
      ctas_by_registers,ctas_by_shared_memory";
+
+/// The last column: the kernel's name in the PTX.
+const MANGLED: &str = ",mangled\n";
 
 pub(super) fn write(report: &Report) -> String {
     let mut text = ABOUT.to_owned();
@@ -25,16 +30,18 @@ pub(super) fn write(report: &Report) -> String {
     for column in channels::columns() {
         let _ = write!(text, ",{column}");
     }
-    text.push('\n');
+    text.push_str(MANGLED);
     for launch in &report.launches {
         text += &about(launch);
         counts(&mut text, &launch.counters, &launch.channels);
+        let _ = writeln!(text, ",{}", quoted(&launch.kernel));
     }
     for transfer in &report.transfers {
         let TransferRecord { stream, start, cycles, shared, .. } = transfer;
         let name = quoted(transfer.name());
         let _ = write!(text, ",{name},{stream},,,,,{start},{cycles},0,{shared},{cycles},0,,,,,,,");
         counts(&mut text, &transfer.counters, &transfer.channels);
+        text.push_str(",\n");
     }
     let streams = report
         .streams()
@@ -44,6 +51,7 @@ pub(super) fn write(report: &Report) -> String {
         let Total { launches, cycles, counters, channels, transfers: _ } = sum;
         let _ = write!(text, ",{},{stream},,,,,,{cycles},,,,{launches},,,,,,,", quoted(&name));
         counts(&mut text, &counters, &channels);
+        text.push_str(",\n");
     }
     text
 }
@@ -62,7 +70,8 @@ fn about(launch: &LaunchRecord) -> String {
         occupancy,
         ..
     } = launch;
-    let (kernel, grid, block) = (quoted(&launch.kernel), size(launch.grid), size(launch.block));
+    let kernel = quoted(&signature(&launch.kernel));
+    let (grid, block) = (size(launch.grid), size(launch.block));
     let simulated = launch.simulated_cycles();
     let Occupancy { ctas, limit, by_warps, by_ctas, by_registers, by_shared, .. } = occupancy;
     let (limit, theoretical) = (limit.name(), occupancy.theoretical());
@@ -86,5 +95,4 @@ fn counts(text: &mut String, counters: &Counts, dram: &[ChannelCounts]) {
     for field in channels::fields(dram, counters) {
         let _ = write!(text, ",{field}");
     }
-    text.push('\n');
 }

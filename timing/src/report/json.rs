@@ -5,6 +5,7 @@ use std::io;
 use serde::Serialize as _;
 use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Map, Value, json};
+use warp_stream::kernel_name::signature;
 
 use super::{LaunchRecord, Report, Total, TransferRecord, Transfers, channels};
 use crate::dram::ChannelCounts;
@@ -33,9 +34,10 @@ pub(super) fn write(report: &Report) -> String {
 }
 
 fn launch(launch: &LaunchRecord) -> Value {
+    let name = signature(&launch.kernel);
     let about = json!({
         "launch": launch.launch,
-        "kernel": launch.kernel,
+        "kernel": name,
         "stream": launch.stream,
         "grid": launch.grid,
         "block": launch.block,
@@ -50,7 +52,8 @@ fn launch(launch: &LaunchRecord) -> Value {
         "simulated_cycles": launch.simulated_cycles(),
         "unsure_cycles": launch.unsure_cycles(),
     });
-    with(about, counts(&launch.counters, &launch.channels))
+    let key = if name == launch.kernel { json!({}) } else { json!({ "mangled": launch.kernel }) };
+    with(with(about, key), counts(&launch.counters, &launch.channels))
 }
 
 fn transfer(transfer: &TransferRecord) -> Value {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use warp_stream::kernel_name::signature;
+
 use super::{LaunchRecord, Report, quoted};
 use crate::sm::Occupancy;
 use crate::statistics::DERIVED;
@@ -20,7 +22,13 @@ pub(super) fn write(report: &Report) -> String {
     let mut text = columns.map(quoted).join(",") + "\n";
     for (number, launch) in report.launches.iter().enumerate() {
         let [grid, block] = [launch.grid, launch.block].map(|[x, y, z]| format!("({x}, {y}, {z})"));
-        let about = [&number.to_string(), &launch.kernel, &launch.stream.to_string(), &grid, &block];
+        let about = [
+            &number.to_string(),
+            &signature(&launch.kernel).into_owned(),
+            &launch.stream.to_string(),
+            &grid,
+            &block,
+        ];
         let about = about.map(|field| quoted(field)).join(",");
         for (metric, unit, value) in metrics(launch) {
             let _ = writeln!(text, "{about},{},{},{}", quoted(metric), quoted(unit), quoted(&value));

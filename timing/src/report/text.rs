@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use warp_stream::kernel_name::signature;
+
 use super::{Report, Simulated, TransferRecord, Transfers, channels, size};
 use crate::sm::Occupancy;
 use crate::statistics::{Counter, DERIVED, Kind};
@@ -17,7 +19,10 @@ pub(super) fn write(report: &Report) -> String {
         let _ = writeln!(
             text,
             "launch {} {} stream {} grid {grid} block {block}: {} cycles{from}{beside}",
-            launch.launch, launch.kernel, launch.stream, launch.cycles
+            launch.launch,
+            signature(&launch.kernel),
+            launch.stream,
+            launch.cycles
         );
         occupancy(&mut text, &launch.occupancy);
         counts(&mut text, &launch.counters);

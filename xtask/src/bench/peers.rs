@@ -265,8 +265,9 @@ impl Peers {
         let figures = |kernel: KernelSummary| {
             let own = launches.iter().filter(|launch| launch.kernel == kernel.name);
             let cycles = own.map(|launch| launch.simulated_cycles).sum();
+            let key = kernel.mangled().to_owned();
             let KernelSummary { warp_instructions, seconds, .. } = kernel;
-            (kernel.name, Figures { cycles, warp_instructions, seconds })
+            (key, Figures { cycles, warp_instructions, seconds })
         };
         Ok(kernels.into_iter().map(figures).collect())
     }
@@ -274,7 +275,10 @@ impl Peers {
     /// Warp instructions of PTX of each kernel.
     fn executed(&self, program: &Path, size: &str) -> Result<BTreeMap<String, u64>> {
         let kernels = self.summary(&[], program, size)?;
-        Ok(kernels.into_iter().map(|kernel| (kernel.name, kernel.warp_instructions)).collect())
+        Ok(kernels
+            .into_iter()
+            .map(|kernel| (kernel.mangled().to_owned(), kernel.warp_instructions))
+            .collect())
     }
 
     /// Runs the program with one thread.

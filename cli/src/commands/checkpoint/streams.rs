@@ -1,5 +1,6 @@
 //! Kernel streams, looked at like checkpoints.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 
 use launch_capture::{Buffer, Capture, Entry, KernelStream, Launch};
 use timing::gpu::Transfer;
+use warp_stream::kernel_name::{signature, variable};
 
 use crate::failure::Failure;
 
@@ -32,7 +34,7 @@ pub(super) fn info(file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     }
     writeln!(out, "launches    {}", kernels.values().sum::<u64>())?;
     for (kernel, launches) in kernels {
-        writeln!(out, "            {launches} of {kernel}")?;
+        writeln!(out, "            {launches} of {}", signature(kernel))?;
     }
     writeln!(out, "copies      {}, {} bytes", copies.0, copies.1)?;
     writeln!(out, "in device   {}, {} bytes", device_copies.0, device_copies.1)?;
@@ -68,7 +70,7 @@ pub(super) fn first_difference(first: &Path, second: &Path) -> Result<Option<Str
 
 fn told(entry: &Entry) -> String {
     match entry {
-        Entry::Launch { number, kernel, .. } => format!("launch {number} of {kernel}"),
+        Entry::Launch { number, kernel, .. } => format!("launch {number} of {}", signature(kernel)),
         Entry::Copy { to_device: true, address, bytes } => format!("copy of {bytes} bytes to {address:#x}"),
         Entry::Copy { address, bytes, .. } => format!("copy of {bytes} bytes from {address:#x}"),
         Entry::Transfer(Transfer { to, from: None }) => {
@@ -83,9 +85,10 @@ fn told(entry: &Entry) -> String {
 /// The first difference of two launches, with what they find in memory.
 fn between(one: &Capture, other: &Capture) -> Result<Option<String>, Failure> {
     let (launch, launch_b) = (one.launch(), other.launch());
-    let differs = |what: &str| Some(format!("launch {} of {}: {what}", launch.launch, launch.kernel));
+    let differs =
+        |what: &str| Some(format!("launch {} of {}: {what}", launch.launch, signature(&launch.kernel)));
     if launch.kernel != launch_b.kernel {
-        return Ok(differs(&format!("the other run launches {}", launch_b.kernel)));
+        return Ok(differs(&format!("the other run launches {}", signature(&launch_b.kernel))));
     }
     if shape(launch) != shape(launch_b) {
         return Ok(differs("grid, CTA or shared memory are of another size"));
@@ -107,7 +110,10 @@ fn between(one: &Capture, other: &Capture) -> Result<Option<String>, Failure> {
             let word = first / 8 * 8..bytes.len().min(first / 8 * 8 + 8);
             let [value, value_b] =
                 [&bytes, &bytes_b].map(|bytes| hexadecimal(bytes.get(word.clone()).unwrap_or_default()));
-            let (address, name) = (buffer.address.0, buffer.variable.as_ref().unwrap_or(&buffer.kind));
+            let (address, name) = (
+                buffer.address.0,
+                buffer.variable.as_deref().map_or(Cow::Borrowed(buffer.kind.as_str()), variable),
+            );
             return Ok(differs(&format!(
                 "before it, {name} memory at {:#x}, byte {} of {}: {value}, and {value_b}; {count} bytes differ",
                 address + word.start as u64,

@@ -10,10 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use launch_capture::{Capture, Results};
+use warp_stream::kernel_name::signature;
 
 use super::capture::check_selection;
 use crate::difference::{self, Tolerance};
 use crate::failure::Failure;
+use crate::quantity;
 use search::Search;
 use side::Side;
 
@@ -61,8 +63,8 @@ pub(crate) struct Args {
     #[arg(long)]
     instrumented: bool,
 
-    /// Room for the log of an instrumented kernel, MiB; more room means fewer runs
-    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    /// Room for the log of an instrumented kernel: MiB, or a size with a unit (1G); more room means fewer runs
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = quantity::mebibytes)]
     log_size: u64,
 
     /// Which launches of the program, as in `voltsim capture`
@@ -125,7 +127,9 @@ impl Comparison<'_> {
         writeln!(
             out,
             "launch {} (API call {}), kernel {}: {verdict}",
-            launch.launch, launch.api_call, launch.kernel
+            launch.launch,
+            launch.api_call,
+            signature(&launch.kernel)
         )?;
         for difference in &differences {
             writeln!(out, "  {}", difference.between("A", "B"))?;
@@ -207,7 +211,8 @@ impl Comparison<'_> {
                 out,
                 "launch {number} is {} under A and {} under B, with other sizes or parameters; all launches before are \
                  equal",
-                launch_a.kernel, launch_b.kernel
+                signature(&launch_a.kernel),
+                signature(&launch_b.kernel)
             )?;
             return Ok(false);
         }
@@ -219,7 +224,8 @@ impl Comparison<'_> {
             out,
             "launch {number} (API call {}), kernel {}: the memory differs before it, though all launches compared so far \
              are equal: a copy, the host or a launch not selected has changed it",
-            launch_a.api_call, launch_a.kernel
+            launch_a.api_call,
+            signature(&launch_a.kernel)
         )?;
         for difference in &differences {
             writeln!(out, "  {}", difference.between("A", "B"))?;

@@ -8,6 +8,7 @@ use launch_capture::{Capture, Launch, Ranges};
 use ptx_frontend::instrument::log::{ThreadLog, Window};
 use ptx_frontend::instrument::{Instrumented, Write};
 use ptx_frontend::isa::ScalarType;
+use warp_stream::kernel_name::{readable, signature};
 
 use super::side::Side;
 use crate::difference::{Format, Tolerance, same_place};
@@ -260,7 +261,7 @@ fn value(write: &Write, bits: u64) -> String {
 }
 
 fn place(write: &Write) -> String {
-    format!("{}, PTX line {}: {}", write.function, write.place.line, write.line)
+    format!("{}, PTX line {}: {}", signature(&write.function), write.place.line, readable(&write.line))
 }
 
 impl Finding {

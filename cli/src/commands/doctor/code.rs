@@ -15,6 +15,7 @@ use ptx_frontend::container::select::{choose_ptx, sass_kernels};
 use ptx_frontend::container::{Compression, Container, Containers, Entry, EntryKind};
 use ptx_frontend::module;
 use serde::Serialize;
+use warp_stream::kernel_name::{readable, signature};
 
 /// The device code of a file.
 #[derive(Debug, Default, Serialize)]
@@ -242,12 +243,13 @@ impl DeviceCode {
                 Ok(_) | Err(BindError::Frontend(_)) => {}
                 Err(BindError::Instruction { function, place, reason }) => {
                     let module = home_of(&function, &modules);
-                    self.note(reason, format!("{module} line {} in `{function}`", place.line));
+                    self.note(reason, format!("{module} line {} in `{}`", place.line, signature(&function)));
                 }
                 Err(BindError::Unresolved { symbol, .. }) if self.defined_elsewhere.contains(&symbol) => {}
                 Err(BindError::Unresolved { function, symbol }) => {
                     let module = home_of(&function, &modules);
-                    self.note(format!("`{symbol}` is not defined"), format!("{module} in `{function}`"));
+                    let what = format!("`{}` is not defined", signature(&symbol));
+                    self.note(what, format!("{module} in `{}`", signature(&function)));
                 }
                 Err(error @ BindError::TooLarge { .. }) => self.note(error.to_string(), name.clone()),
             }
@@ -266,18 +268,22 @@ impl DeviceCode {
                     for problem in problems {
                         let what = problem.problem.to_string();
                         if !noted.contains(&what) {
-                            let place = format!("{} line {} in `{name}`", problem.file, problem.place.line);
+                            let (file, line) = (&problem.file, problem.place.line);
+                            let place = format!("{file} line {line} in `{}`", signature(name));
                             self.note(what.clone(), place);
                             noted.push(what);
                         }
                     }
                 }
-                Err(error) => self.note(error.to_string(), format!("{} `{name}`", module.name())),
+                Err(error) => {
+                    self.note(error.to_string(), format!("{} `{}`", module.name(), signature(name)));
+                }
             }
         }
     }
 
     fn note(&mut self, what: String, place: String) {
+        let what = readable(&what).into_owned();
         let affected = self.unsupported.entry(what).or_insert(Affected { functions: 0, first: place });
         affected.functions += 1;
     }

@@ -17,8 +17,10 @@ use ptx_frontend::container::cubin;
 use ptx_frontend::container::elf::{RuntimeLinkage, Section};
 use ptx_frontend::container::{ContainerError, Image, ImageFile, Origin};
 use serde::Serialize;
+use warp_stream::kernel_name::signature;
 
 use crate::environment::Environment;
+use crate::executable::{foreign_machine, own_machine_name};
 use crate::failure::Failure;
 use crate::program;
 use calls::{ApiTable, Calls};
@@ -105,6 +107,15 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     let question = Question { device, budget, table: ApiTable::load().map_err(Failure::new)? };
     let mut report = Report { device, files: Vec::new(), libraries: Vec::new(), problems: Vec::new() };
     let mut search = Search::default();
+    if let Some(machine) = foreign_machine(&file) {
+        let what = format_args!(
+            "{}: the program is for {machine}, and this machine is {}",
+            file.display(),
+            own_machine_name()
+        );
+        report.problems.push(Problem::new(what, "build it for this machine"));
+        return tell(args, &report, out);
+    }
     let mut listing = Listing::new(out, !args.json, args.all, device);
     examine(&file, &question, &mut report, &mut search, &mut listing).map_err(Failure::unreadable)?;
     for library in environment.iter().flat_map(Environment::libraries) {
@@ -121,12 +132,16 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         .chain(report.files.iter().flat_map(|file| file.problems(environment.is_some())))
         .collect();
     report.problems.extend(problems);
-    let out = listing.finish()?;
+    tell(args, &report, listing.finish()?)
+}
+
+/// Writes what is left of the report; the exit status says whether something is missing.
+fn tell(args: &Args, report: &Report, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     if args.json {
-        serde_json::to_writer_pretty(&mut *out, &report).map_err(std::io::Error::from)?;
+        serde_json::to_writer_pretty(&mut *out, report).map_err(std::io::Error::from)?;
         writeln!(out)?;
     } else {
-        text::write_rest(&report, args.all, out)?;
+        text::write_rest(report, args.all, out)?;
     }
     Ok(if report.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -243,7 +258,8 @@ impl FileReport {
             };
             let what = format_args!("{file}: kernels without PTX{machine_code}: {}", kernels.len());
             let remedy = "compile with PTX: `nvcc -gencode arch=compute_NN,code=compute_NN`";
-            problems.push(Problem::new(what, remedy).with_details(kernels));
+            let names = kernels.iter().map(|kernel| signature(kernel).into_owned());
+            problems.push(Problem::new(what, remedy).with_details(names.collect()));
         }
         if !self.code.unsupported.is_empty() {
             let what = format_args!("{file}: functions that cannot run");

@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 
 use ptx_frontend::container::elf::RuntimeLinkage;
+use warp_stream::kernel_name::signature;
 
 use super::code::PtxModule;
 use super::libraries::Found;
 use super::{FileReport, Report};
+
 use crate::table;
 
 /// Details shown of one problem.
@@ -133,7 +135,7 @@ fn write_module(module: &PtxModule, device: u32, all: bool, out: &mut dyn Write)
     writeln!(out)?;
     if all {
         for kernel in &module.kernels {
-            writeln!(out, "    {kernel}")?;
+            writeln!(out, "    {}", signature(kernel))?;
         }
     }
     Ok(())

@@ -14,6 +14,7 @@ use std::process::{Command, ExitCode};
 
 use cuda_driver::{Driver, DriverError};
 use launch_capture::{Capture, Results, ResultsWriter, Selection, is_stream};
+use warp_stream::kernel_name::signature;
 
 use crate::difference::{self, Tolerance};
 use crate::failure::Failure;
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     writeln!(
         out,
         "kernel {}: grid ({gx},{gy},{gz}), CTA ({bx},{by},{bz}), {} buffers",
-        launch.kernel,
+        signature(&launch.kernel),
         launch.buffers.len()
     )?;
     let scratch;

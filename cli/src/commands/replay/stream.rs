@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use cuda_driver::{Driver, DriverError};
 use launch_capture::{Accessible, Capture, Entry, KernelStream, Marks, Selection};
+use warp_stream::kernel_name::signature;
 
 use super::ground::Ground;
 use super::modules::Modules;
@@ -100,7 +101,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         writeln!(
             out,
             "launch {}, {}: grid ({gx},{gy},{gz}), CTA ({bx},{by},{bz}), {} bytes restored",
-            launch.launch, launch.kernel, ready.restored
+            launch.launch,
+            signature(&launch.kernel),
+            ready.restored
         )?;
         out.flush()?;
         let past = stream.past(*entry)?.filter(|_| !follows).map(|past| ready.past_here(past));

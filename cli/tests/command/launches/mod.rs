@@ -70,6 +70,11 @@ impl Captured {
         Captured::compiled("bounds.c", "kernels.h", include_str!("bounds.ptx"))
     }
 
+    /// The program whose kernel has a mangled name.
+    pub(crate) fn names() -> Captured {
+        Captured::compiled("names.c", "kernels.h", include_str!("names.ptx"))
+    }
+
     /// The program whose threads launch kernels.
     pub(crate) fn threads() -> Captured {
         Captured::compiled("threads.c", "kernels.h", include_str!("bounds.ptx"))

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use warp_stream::kernel_name::signature;
+
 use super::{ChecksumsError, ChecksumsReader, Launch, Name, Sum, Sums};
 
 /// Allocations that are told of a launch, or that lie elsewhere.
@@ -146,8 +148,8 @@ impl Search {
             (_, _) => return false,
         };
         if launch != launch_b {
-            let [one, other] =
-                [launch, launch_b].map(|Launch { number, kernel }| format!("launch {number} of {kernel}"));
+            let [one, other] = [launch, launch_b]
+                .map(|Launch { number, kernel }| format!("launch {number} of {}", signature(&kernel)));
             return self.found(vec![format!("the first run goes on with {one}, the second with {other}")]);
         }
         let (memory, memory_b) = (one.reader.memory(), other.reader.memory());
@@ -171,6 +173,7 @@ impl Search {
             |same| format!("after launch {same} they were the same"),
         );
         let more = differences.len().saturating_sub(MOST);
+        let kernel = signature(&kernel);
         let mut lines = vec![format!("after launch {number} of {kernel} memory differs; {before}")];
         lines.extend(differences.into_iter().take(MOST));
         if more > 0 {
@@ -186,7 +189,7 @@ impl Search {
 }
 
 fn alone(launch: &Launch, lacking: &Path) -> Vec<String> {
-    vec![format!("{} has no launch {} of {}", lacking.display(), launch.number, launch.kernel)]
+    vec![format!("{} has no launch {} of {}", lacking.display(), launch.number, signature(&launch.kernel))]
 }
 
 /// How an allocation differs.

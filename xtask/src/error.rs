@@ -35,6 +35,10 @@ pub(crate) enum Error {
     NotGuided { path: PathBuf },
     #[error("no row of `cargo xtask bench` is called `{row}`; the rows are {rows}")]
     NoSuchRow { row: String, rows: String },
+    #[error("{path}: {source}")]
+    List { path: PathBuf, source: Box<toml::de::Error> },
+    #[error("{0} is neither a suite nor a program (SUITE/PROGRAM) of the list in tests/outside")]
+    NoProgram(String),
     #[error("{0} failed")]
     Steps(String),
     #[error("in CI nothing may be left out: {0}")]

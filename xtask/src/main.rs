@@ -19,6 +19,7 @@ mod programs;
 mod python;
 mod slurm;
 mod stamp;
+mod suites;
 mod test;
 mod toolchain;
 mod workspace;
@@ -54,6 +55,9 @@ enum Task {
         /// Names of forms or of their groups, and PTX files; every form without.
         subjects: Vec<String>,
     },
+    /// Build and run programs of benchmark suites (LonestarGPU, Pannotia, CHAI, ISPASS-2009, Parboil, SHOC) from checkouts
+    /// beside the repository.
+    Suites(suites::Arguments),
     /// Run programs that were profiled on a GV100 on the model of one, and print how far it is.
     Correlate(correlate::Arguments),
     /// Run the micro-benchmarks on the timing model and compare with what was measured on cards.
@@ -85,6 +89,7 @@ fn main() -> ExitCode {
         Task::Guided => guided::run(),
         Task::Clients(arguments) => clients::run(&arguments),
         Task::Agree { subjects } => agree::run(&subjects),
+        Task::Suites(arguments) => suites::run(&arguments),
         Task::Correlate(arguments) => correlate::run(&arguments),
         Task::Bench { subject, rows, guided, json } => {
             bench::run(subject.as_ref(), &rows, guided, json.as_deref())

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 /// Runs `command` silently; its output becomes part of the error when it fails.
 pub(crate) fn quiet(command: &mut Command) -> Result<String> {
@@ -33,6 +33,11 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
 /// Runs `command` with its output on this process's own; whether it succeeds.
 pub(crate) fn shown(command: &mut Command) -> Result<bool> {
     Ok(command.status().map_err(start_error(command))?.success())
+}
+
+/// The status with which `command` ends.
+pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
+    command.stdin(Stdio::null()).status().map_err(start_error(command))
 }
 
 /// Like [`shown`], and hands each line of standard output to `see` as well.

@@ -95,7 +95,7 @@ fn generation(capability: u32) -> &'static str {
 /// Warns of machine code of one generation on a model of another.
 fn tell_generation(file: &Path, gpu: &str, traced: u32, modelled: u32) {
     eprintln!(
-        "voltsim: {}: the trace is {} code (binary version {traced}), and `{gpu}` is a {} GPU: cycles are of code that this GPU \
+        "voltsim: {}: the trace is {} code (binary version {traced}), and `{gpu}` is a GPU of {}: cycles are of code that this GPU \
          never runs\n  remedy: `--gpu` of the trace's generation; `voltsim gpus` lists them",
         file.display(),
         generation(traced),

@@ -57,6 +57,12 @@ impl Cache {
         parse(&text).map(Some).ok_or_else(|| options.error(name, shape))
     }
 
+    /// A cache of as many bytes and ways with lines of our size; nothing if its sets are no whole number then.
+    pub fn in_own_lines(self, line: u32) -> Option<Cache> {
+        let bytes = self.sets.checked_mul(line)?;
+        bytes.is_multiple_of(Cache::LINE).then(|| Cache { sets: bytes / Cache::LINE, ..self })
+    }
+
     /// Bytes.
     pub fn size(&self) -> u64 {
         u64::from(self.sets) * u64::from(self.ways) * u64::from(Cache::LINE)

@@ -67,8 +67,18 @@ fn l2(options: &mut Options, made: &mut Made) -> Result<(), ImportError> {
         made.add("l2", "latency", latency, options.source("gpgpu_l2_rop_latency"));
     }
     let name = "gpgpu_cache:dl2";
-    let Some(cache) = Cache::read(options, name)? else { return Ok(()) };
+    let Some((cache, line)) = Cache::read_with_line(options, name)? else { return Ok(()) };
+    let cache = match cache.in_own_lines(line) {
+        Some(cache) => cache,
+        None => {
+            return Err(options
+                .error(name, "our caches have lines of 128 B, and these make no whole sets of such lines"));
+        }
+    };
     let source = options.source(name);
+    if line != Cache::LINE {
+        made.note(format!("{source}: as many bytes and ways in lines of {} B", Cache::LINE));
+    }
     made.add("l2", "size", cache.size(), source.clone());
     made.add("l2", "ways", cache.ways, source.clone());
     let lines = cache.size() / LINE_BYTES;

@@ -285,6 +285,15 @@ mod tests {
     }
 
     #[test]
+    fn an_l2_with_other_lines_keeps_its_bytes_and_ways() {
+        let other = FERMI_3.replace("dl2 64:128:8,", "dl2 16:256:8,");
+        let l2 = import(&other).l2;
+        assert_eq!((l2.size, l2.ways), (32 << 10, 8));
+        let text = gpgpusim("fermi.config", &other).unwrap();
+        assert!(text.contains("as many bytes and ways in lines of 128 B"), "{text}");
+    }
+
+    #[test]
     fn units_of_version_3_execute_integers_and_doubles_too() {
         let gpu = import(FERMI_3);
         // Two units of 32 lanes in four sub-cores; doubles take eight cycles.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use warp_stream::kernel_name::signature;
+use warp_stream::kernel_name::demangled;
 
 use super::{LaunchRecord, Report, Total, total};
 use crate::statistics::{DERIVED, value};
@@ -84,7 +84,7 @@ fn row(name: &str, sum: &Total, all: &Total) -> [String; 10] {
         value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
     };
     [
-        shortened(&signature(name)),
+        shortened(&demangled(name)),
         (sum.launches + sum.transfers.number).to_string(),
         microseconds(sum),
         format!("{share:.1}"),

@@ -39,7 +39,7 @@ pub(crate) fn seconds(text: &str) -> Result<u32, String> {
 
 /// Whole MiB: `64`, `64MiB`, `1G`.
 pub(crate) fn mebibytes(text: &str) -> Result<u64, String> {
-    let bytes = scaled(text, SIZES).filter(|bytes| *bytes > 0);
+    let bytes = scaled(text, SIZES);
     let mebibytes = bytes.map(|bytes| bytes.div_ceil(1 << 20));
     mebibytes.ok_or_else(|| "write MiB, or a size with a unit: 64, 64MiB, 1G".to_owned())
 }

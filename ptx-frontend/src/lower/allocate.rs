@@ -7,7 +7,7 @@ use crate::analyse::ControlFlow;
 use super::banks::Banks;
 use super::code::{Code, Words};
 use super::interference::{Groups, Interference, alignment};
-use super::live::{Bits, Kind, OfPredicates, OfWords, live_out};
+use super::live::{Kind, LiveOut, OfPredicates, OfWords, live_out};
 
 /// Registers that can be addressed, less the one that is always zero.
 const MOST_REGISTERS: usize = 255;
@@ -63,7 +63,7 @@ impl Allocation {
     }
 }
 
-fn place(code: &Code, live: &[Bits], depths: &[u32], distance: usize) -> Vec<u16> {
+fn place(code: &Code, live: &LiveOut, depths: &[u32], distance: usize) -> Vec<u16> {
     let mut interference = Interference::of::<OfWords>(code, live, distance);
     let groups = Groups::coalesce(code, &mut interference, depths);
     let banks = Banks::of(code, &interference, depths);
@@ -76,13 +76,19 @@ fn highest(places: &[u16]) -> u32 {
 
 /// How many loops each block lies in, by the branches that go back over it.
 pub(super) fn depths(flow: &ControlFlow) -> Vec<u32> {
-    let mut depths = vec![0; flow.blocks().len()];
+    // By block: loops that begin there, less those that end with the block before it.
+    let mut changes = vec![0_i64; flow.blocks().len() + 1];
     for (block, of) in flow.blocks().iter().enumerate() {
         for target in of.successors.iter().map(|target| target.0 as usize).filter(|target| *target <= block) {
-            depths[target..=block].iter_mut().for_each(|depth| *depth += 1);
+            changes[target] += 1;
+            changes[block + 1] -= 1;
         }
     }
-    depths
+    let depths = changes.iter().take(flow.blocks().len()).scan(0, |depth, change| {
+        *depth += change;
+        Some(*depth as u32)
+    });
+    depths.collect()
 }
 
 /// Groups in the order in which the code writes them first.
@@ -231,12 +237,13 @@ mod tests {
                 super::super::dead::drop_dead(&mut code, &flow);
                 schedule::schedule(&mut code, &flow, &values, &folds, 29);
                 let allocation = Allocation::of(&code, &flow, false);
-                for (nodes, live_out) in code.blocks.iter().zip(live_out::<OfWords>(&code, &flow)) {
+                let live_out = live_out::<OfWords>(&code, &flow);
+                for (block, nodes) in code.blocks.iter().enumerate() {
                     let mut machine = Machine::default();
                     for (at, node) in nodes.iter().enumerate() {
                         machine.execute(&allocation, at, node);
                     }
-                    live_out.iter().for_each(|word| machine.check(&allocation, word));
+                    live_out.of_block(block).for_each(|word| machine.check(&allocation, word));
                 }
             }
         }

@@ -17,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::analyse::{BlockId, ControlFlow, Liveness, reads, writes};
 use crate::ir::{Function, Instruction, Operand, RegisterId};
 use crate::isa::{Float, Logic, Memory, Modifier, Op, ScalarType, Token};
@@ -44,6 +46,32 @@ struct Product {
     between: Vec<usize>,
 }
 
+/// By register, the instructions of a block that read or write it, in the order of the code.
+struct Touches(FxHashMap<RegisterId, Vec<usize>>);
+
+impl Touches {
+    fn of(function: &Function, block: Range<usize>) -> Touches {
+        let mut touches: FxHashMap<RegisterId, Vec<usize>> = FxHashMap::default();
+        for position in block {
+            let Some(i) = function.instructions.get(position) else { continue };
+            for register in reads(i).into_iter().chain(writes(i)) {
+                let positions = touches.entry(register).or_default();
+                if positions.last() != Some(&position) {
+                    positions.push(position);
+                }
+            }
+        }
+        Touches(touches)
+    }
+
+    /// Those behind a position.
+    fn behind(&self, register: RegisterId, position: usize) -> impl Iterator<Item = usize> + '_ {
+        let all = self.0.get(&register).map_or(&[][..], Vec::as_slice);
+        let first = all.partition_point(|at| *at <= position);
+        all.get(first..).unwrap_or_default().iter().copied()
+    }
+}
+
 /// Contracts what can be in `source`. Sums in it become `fma`; its list of registers may grow.
 pub fn contract(source: &mut Arc<Function>, flow: &ControlFlow) -> Replacements {
     let is_candidate = |i: &Instruction| is_product(i) && i.guard.is_none();
@@ -55,11 +83,15 @@ pub fn contract(source: &mut Arc<Function>, flow: &ControlFlow) -> Replacements 
     let mut replacements = Replacements::new();
     for (number, block) in flow.blocks().iter().enumerate() {
         let range = block.start.0 as usize..block.end.0 as usize;
+        if !range.clone().any(|position| is_candidate(&function.instructions[position])) {
+            continue;
+        }
         let live_out = liveness.live_out(BlockId(number as u32)).collect();
+        let touches = Touches::of(function, range.clone());
         let mut products = BTreeMap::new();
         for position in range.clone() {
             if is_candidate(&function.instructions[position])
-                && let Some(product) = product_at(function, position, range.clone(), &live_out)
+                && let Some(product) = product_at(function, position, &touches, &live_out)
             {
                 products.insert(position, product);
             }
@@ -121,17 +153,22 @@ fn hands_on(i: &Instruction, product: &Instruction) -> Option<bool> {
 fn product_at(
     function: &Function,
     position: usize,
-    block: Range<usize>,
+    touches: &Touches,
     live_out: &BTreeSet<RegisterId>,
 ) -> Option<Product> {
     let mut product = Product::default();
     let mul = function.instructions.get(position)?;
-    collect(function, mul, position, false, block, live_out, &mut product)?;
+    collect(function, mul, position, false, touches, live_out, &mut product)?;
     let last = product.uses.iter().map(|of_product| of_product.sum).max()?;
     let factors: Vec<RegisterId> = reads(mul);
-    let between = function.instructions.get(position + 1..last)?;
-    let overwritten = |i: &Instruction| writes(i).iter().any(|register| factors.contains(register));
-    (!overwritten(mul) && !between.iter().any(overwritten)).then_some(product)
+    let overwrites = |at: usize, factor: &RegisterId| {
+        function.instructions.get(at).is_none_or(|i| writes(i).contains(factor))
+    };
+    let is_overwritten = |factor: &RegisterId| {
+        overwrites(position, factor)
+            || touches.behind(*factor, position).take_while(|at| *at < last).any(|at| overwrites(at, factor))
+    };
+    (!factors.iter().any(is_overwritten)).then_some(product)
 }
 
 /// Adds the uses of the register that the instruction at `position` writes; `None` if one of them is not a sum.
@@ -140,7 +177,7 @@ fn collect(
     mul: &Instruction,
     position: usize,
     negated: bool,
-    block: Range<usize>,
+    touches: &Touches,
     live_out: &BTreeSet<RegisterId>,
     product: &mut Product,
 ) -> Option<()> {
@@ -148,7 +185,7 @@ fn collect(
         return None;
     };
     let whole = Operand::Register(*register);
-    for next in position + 1..block.end {
+    for next in touches.behind(*register, position) {
         let i = function.instructions.get(next)?;
         if reads(i).contains(register) {
             let places: Vec<usize> = (1..i.operands.len()).filter(|n| i.operands[*n] == whole).collect();
@@ -162,7 +199,7 @@ fn collect(
             } else {
                 let changes_sign = hands_on(i, mul)?;
                 product.between.push(next);
-                collect(function, mul, next, negated != changes_sign, block.clone(), live_out, product)?;
+                collect(function, mul, next, negated != changes_sign, touches, live_out, product)?;
             }
         }
         if writes(i).contains(register) {

@@ -5,12 +5,14 @@ use warp_stream::OperationClass;
 use crate::analyse::ControlFlow;
 
 use super::code::{Code, Kind as NodeKind, Node, Words};
-use super::live::{Kind as _, OfWords, live_out};
+use super::live::{Kind as _, Live, OfWords, live_out};
 
 /// Takes them out, block by block from the end, so that what only they read vanishes with them.
 pub(super) fn drop_dead(code: &mut Code, flow: &ControlFlow) {
     let live_out = live_out::<OfWords>(code, flow);
-    for (nodes, mut live) in code.blocks.iter_mut().zip(live_out) {
+    let mut live = Live::new(OfWords::count(code));
+    for (block, nodes) in code.blocks.iter_mut().enumerate() {
+        live.reset(live_out.of_block(block));
         for node in nodes.iter_mut().rev() {
             if only_computes(node) && !node.destination.iter().any(|word| live.has(word)) {
                 node.kind = NodeKind::Absorbed;

@@ -1,7 +1,7 @@
 //! Which virtual registers cannot be one, and which copies vanish because their two registers can.
 
 use super::code::{Code, Kind as NodeKind, Node, Words};
-use super::live::{Bits, Kind};
+use super::live::{Kind, Live, LiveOut};
 use super::neighbours::Neighbours;
 
 /// Pairs of virtual registers (or predicates) that hold different values at one time.
@@ -13,15 +13,16 @@ pub(super) struct Interference {
 }
 
 impl Interference {
-    pub(super) fn of<K: Kind>(code: &Code, live_out: &[Bits], distance: usize) -> Interference {
+    pub(super) fn of<K: Kind>(code: &Code, live_out: &LiveOut, distance: usize) -> Interference {
         let count = K::count(code);
         let mut interference = Interference {
             neighbours: (0..count).map(|_| Neighbours::default()).collect(),
             stands_for: (0..count as u32).collect(),
         };
-        for (nodes, live_out) in code.blocks.iter().zip(live_out) {
+        let mut live = Live::new(count);
+        for (block, nodes) in code.blocks.iter().enumerate() {
             interference.keep_sources::<K>(nodes, distance);
-            let mut live = live_out.clone();
+            live.reset(live_out.of_block(block));
             for node in nodes.iter().rev() {
                 let source = |n: u32| match node.kind {
                     NodeKind::Copy => node.sources[0].iter().nth(n as usize),

@@ -103,24 +103,117 @@ impl Kind for OfPredicates {
     }
 }
 
-/// For each block, what is wanted behind it.
-pub(super) fn live_out<K: Kind>(code: &Code, flow: &ControlFlow) -> Vec<Bits> {
-    let count = K::count(code);
-    let blocks = code.blocks.len();
-    let mut wanted = vec![Bits::new(count); blocks];
-    let mut written = vec![Bits::new(count); blocks];
-    for (block, nodes) in code.blocks.iter().enumerate() {
+/// By block, what is wanted behind it.
+#[derive(Debug)]
+pub(super) struct LiveOut {
+    /// Those whose value some block wants from another; no others are wanted behind a block.
+    passed: Vec<u32>,
+    /// By block: numbers among `passed`.
+    rows: Vec<Bits>,
+}
+
+impl LiveOut {
+    /// What is wanted behind a block.
+    pub(super) fn of_block(&self, block: usize) -> impl Iterator<Item = u32> + '_ {
+        let numbers = self.rows.get(block).into_iter().flat_map(Bits::iter);
+        numbers.filter_map(|number| self.passed.get(number as usize).copied())
+    }
+}
+
+/// A set of small numbers whose members are at hand.
+#[derive(Debug)]
+pub(super) struct Live {
+    members: Vec<u32>,
+    /// By number: its place among the members.
+    places: Vec<u32>,
+}
+
+impl Live {
+    /// An empty set of numbers below `count`.
+    pub(super) fn new(count: usize) -> Live {
+        Live { members: Vec::new(), places: vec![u32::MAX; count] }
+    }
+
+    /// Makes these the only members.
+    pub(super) fn reset(&mut self, members: impl Iterator<Item = u32>) {
+        for member in self.members.drain(..) {
+            self.places[member as usize] = u32::MAX;
+        }
+        members.for_each(|member| self.set(member));
+    }
+
+    pub(super) fn has(&self, number: u32) -> bool {
+        self.places[number as usize] != u32::MAX
+    }
+
+    pub(super) fn set(&mut self, number: u32) {
+        if !self.has(number) {
+            self.places[number as usize] = self.members.len() as u32;
+            self.members.push(number);
+        }
+    }
+
+    pub(super) fn clear(&mut self, number: u32) {
+        let place = std::mem::replace(&mut self.places[number as usize], u32::MAX);
+        if place != u32::MAX {
+            self.members.swap_remove(place as usize);
+            if let Some(moved) = self.members.get(place as usize) {
+                self.places[*moved as usize] = place;
+            }
+        }
+    }
+
+    /// The members, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.members.iter().copied()
+    }
+}
+
+/// Marks what no block wants from another.
+const LOCAL: u32 = u32::MAX;
+
+/// What blocks want from others, and the number of each of these by its own.
+fn passed<K: Kind>(code: &Code) -> (Vec<u32>, Vec<u32>) {
+    let mut passed = Vec::new();
+    let mut numbers = vec![LOCAL; K::count(code)];
+    // By number: the last block that wrote it, from 1.
+    let mut written_in = vec![0; K::count(code)];
+    for (block, nodes) in (1..).zip(&code.blocks) {
         for node in nodes {
             K::reads(node, |word| {
-                if !written[block].has(word) {
-                    wanted[block].set(word);
+                let number = &mut numbers[word as usize];
+                if written_in[word as usize] != block && *number == LOCAL {
+                    *number = passed.len() as u32;
+                    passed.push(word);
                 }
             });
-            K::writes(node, |word| written[block].set(word));
+            K::writes(node, |word| written_in[word as usize] = block);
+        }
+    }
+    (passed, numbers)
+}
+
+/// For each block, what is wanted behind it.
+pub(super) fn live_out<K: Kind>(code: &Code, flow: &ControlFlow) -> LiveOut {
+    let (passed, numbers) = passed::<K>(code);
+    let blocks = code.blocks.len();
+    let mut wanted = vec![Bits::new(passed.len()); blocks];
+    let mut written = vec![Bits::new(passed.len()); blocks];
+    for (block, nodes) in code.blocks.iter().enumerate() {
+        for node in nodes {
+            K::reads(node, |word| match numbers[word as usize] {
+                LOCAL => {}
+                number if written[block].has(number) => {}
+                number => wanted[block].set(number),
+            });
+            K::writes(node, |word| match numbers[word as usize] {
+                LOCAL => {}
+                number => written[block].set(number),
+            });
         }
     }
     let mut live_in = wanted;
-    let mut live_out = vec![Bits::new(count); blocks];
+    let mut live_out = vec![Bits::new(passed.len()); blocks];
     let mut work: Vec<usize> = (0..blocks).collect();
     let mut queued = vec![true; blocks];
     while let Some(block) = work.pop() {
@@ -137,5 +230,5 @@ pub(super) fn live_out<K: Kind>(code: &Code, flow: &ControlFlow) -> Vec<Bits> {
             }
         }
     }
-    live_out
+    LiveOut { passed, rows: live_out }
 }

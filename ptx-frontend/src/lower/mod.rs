@@ -17,6 +17,7 @@ mod contract;
 mod converge;
 mod dead;
 mod depend;
+mod dominators;
 mod emit;
 mod evaluate;
 mod fold;

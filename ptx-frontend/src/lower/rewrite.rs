@@ -5,7 +5,6 @@
 //! * A short stretch that a branch jumps over is guarded by the branch's condition instead; the branch goes. ptxas 12.9 and
 //!   11.8 do so, for `sm_70`, with eight machine instructions at most, and with twenty if one of them loads from global memory.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -34,17 +33,42 @@ pub fn rewrite(source: &mut Arc<Function>) {
 pub fn rewrite_contracted(source: &mut Arc<Function>, replacements: &mut Replacements) {
     let gone = rewrite_with(source, replacements);
     for (position, mut instructions) in std::mem::take(replacements) {
-        let position = position - gone.range(..position).count();
+        let position = position - gone.before(position);
         let guard = source.instructions.get(position).and_then(|replaced| replaced.guard);
         instructions.iter_mut().for_each(|instruction| instruction.guard = guard);
         replacements.insert(position, instructions);
     }
 }
 
+/// Instructions that a function has lost.
+#[derive(Debug, Default)]
+struct Gone {
+    /// By position before the loss: lost instructions ahead of it. Empty if none is lost.
+    before: Vec<u32>,
+}
+
+impl Gone {
+    fn of(is_gone: &[bool]) -> Gone {
+        let mut lost = 0;
+        let before = is_gone.iter().map(|gone| {
+            let before = lost;
+            lost += u32::from(*gone);
+            before
+        });
+        let before: Vec<u32> = before.collect();
+        Gone { before: if lost > 0 { before } else { Vec::new() } }
+    }
+
+    /// Lost instructions ahead of a position.
+    fn before(&self, position: usize) -> usize {
+        self.before.get(position).map_or(0, |before| *before as usize)
+    }
+}
+
 /// The answer is which instructions the function has no more.
-fn rewrite_with(source: &mut Arc<Function>, replacements: &Replacements) -> BTreeSet<usize> {
+fn rewrite_with(source: &mut Arc<Function>, replacements: &Replacements) -> Gone {
     if !source.instructions.iter().any(|i| i.op == Op::Control(Control::bra)) {
-        return BTreeSet::new();
+        return Gone::default();
     }
     let function = Arc::make_mut(source);
     return_at_once(function);
@@ -72,8 +96,9 @@ fn return_at_once(function: &mut Function) {
     }
 }
 
-fn guard_short_stretches(function: &mut Function, replacements: &Replacements) -> BTreeSet<usize> {
-    let mut gone = BTreeSet::new();
+fn guard_short_stretches(function: &mut Function, replacements: &Replacements) -> Gone {
+    let mut gone = vec![false; function.instructions.len()];
+    let mut entries = entries(function);
     let mut lengths = None;
     for position in (0..function.instructions.len()).rev() {
         let branch = &function.instructions[position];
@@ -82,7 +107,7 @@ fn guard_short_stretches(function: &mut Function, replacements: &Replacements) -
             continue;
         }
         let stretch = position + 1..target;
-        if can_be_guarded(function, stretch.clone(), guard, &gone)
+        if can_be_guarded(function, stretch.clone(), guard, &entries)
             && is_short(
                 function,
                 &stretch,
@@ -92,27 +117,35 @@ fn guard_short_stretches(function: &mut Function, replacements: &Replacements) -
             for i in &mut function.instructions[stretch] {
                 i.guard = Some(Guard { register: guard.register, negated: !guard.negated });
             }
-            gone.insert(position);
+            gone[position] = true;
+            entries[target] -= 1;
         }
     }
-    remove(function, &gone);
-    gone
+    let lost = Gone::of(&gone);
+    remove(function, &gone, &lost);
+    lost
 }
 
-fn can_be_guarded(function: &Function, stretch: Range<usize>, guard: Guard, gone: &BTreeSet<usize>) -> bool {
+/// By position: how many branches of the function lead there.
+fn entries(function: &Function) -> Vec<u32> {
+    let mut entries = vec![0; function.instructions.len() + 1];
+    for label in function.instructions.iter().flat_map(labels) {
+        if let Some(count) = entries.get_mut(label.0 as usize) {
+            *count += 1;
+        }
+    }
+    entries
+}
+
+fn can_be_guarded(function: &Function, stretch: Range<usize>, guard: Guard, entries: &[u32]) -> bool {
     let Some(code) = function.instructions.get(stretch.clone()) else { return false };
     let takes_guard = |i: &Instruction| {
         let acts_alone = matches!(i.op.line().effect, Effect::Pure | Effect::Load | Effect::Store);
         let of_one_lane = !matches!(i.op, Op::Matrix(_) | Op::Parallel(_));
         acts_alone && of_one_lane && i.guard.is_none() && !writes(i).contains(&guard.register)
     };
-    let inside = |label: usize| stretch.start <= label && label < stretch.end;
-    let is_entered = function
-        .instructions
-        .iter()
-        .enumerate()
-        .any(|(at, i)| !gone.contains(&at) && labels(i).any(|label| inside(label.0 as usize)));
-    code.iter().all(takes_guard) && !is_entered
+    let is_entered = |entries: &[u32]| entries.iter().any(|count| *count > 0);
+    code.iter().all(takes_guard) && !entries.get(stretch).is_none_or(is_entered)
 }
 
 fn is_short(function: &Function, stretch: &Range<usize>, lengths: &Lengths) -> bool {
@@ -172,13 +205,11 @@ fn labels(i: &Instruction) -> impl Iterator<Item = InstructionIndex> + '_ {
 }
 
 /// Takes instructions out; labels move along.
-fn remove(function: &mut Function, gone: &BTreeSet<usize>) {
-    if gone.is_empty() {
+fn remove(function: &mut Function, is_gone: &[bool], gone: &Gone) {
+    if gone.before.is_empty() {
         return;
     }
-    let moved = |label: &mut InstructionIndex| {
-        label.0 -= gone.range(..label.0 as usize).count() as u32;
-    };
+    let moved = |label: &mut InstructionIndex| label.0 -= gone.before(label.0 as usize) as u32;
     for operand in function.instructions.iter_mut().flat_map(|i| &mut i.operands) {
         match operand {
             Operand::Label(label) => moved(label),
@@ -189,6 +220,6 @@ fn remove(function: &mut Function, gone: &BTreeSet<usize>) {
     let mut position = 0;
     function.instructions.retain(|_| {
         position += 1;
-        !gone.contains(&(position - 1))
+        !is_gone[position - 1]
     });
 }

@@ -9,15 +9,17 @@ use crate::analyse::ControlFlow;
 use super::code::{Code, Kind, Node};
 use super::depend::Dependences;
 use super::fold::Folds;
-use super::live::{Bits, OfWords, live_out};
+use super::live::{Kind as _, Live, OfWords, live_out};
 use super::values::Values;
 
 /// Orders the nodes of all blocks. With `room` registers in use, what ends values comes before what makes new ones.
 pub(super) fn schedule(code: &mut Code, flow: &ControlFlow, values: &Values<'_>, folds: &Folds, room: usize) {
     let live_out = live_out::<OfWords>(code, flow);
-    for (block, live_out) in live_out.iter().enumerate() {
+    let mut wanted = Live::new(OfWords::count(code));
+    for block in 0..code.blocks.len() {
         let nodes = std::mem::take(&mut code.blocks[block]);
-        let order = Scheduler::new(&nodes, values, folds, live_out, room).run();
+        wanted.reset(live_out.of_block(block));
+        let order = Scheduler::new(&nodes, values, folds, &wanted, room).run();
         let mut places: Vec<Option<Node>> = nodes.into_iter().map(Some).collect();
         code.blocks[block] = order.iter().filter_map(|at| places[*at as usize].take()).collect();
     }
@@ -62,7 +64,7 @@ struct Scheduler<'n> {
     /// Reads of each register that are still to come in the block.
     reads_left: rustc_hash::FxHashMap<u32, u32>,
     live: rustc_hash::FxHashSet<u32>,
-    live_out: &'n Bits,
+    live_out: &'n Live,
     room: usize,
 }
 
@@ -71,7 +73,7 @@ impl<'n> Scheduler<'n> {
         nodes: &'n [Node],
         values: &Values<'_>,
         folds: &Folds,
-        live_out: &'n Bits,
+        live_out: &'n Live,
         room: usize,
     ) -> Scheduler<'n> {
         let dependences = Dependences::of(nodes, values, folds);

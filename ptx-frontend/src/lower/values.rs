@@ -9,6 +9,7 @@ use crate::isa::{Effect, Memory, Modifier, Op, SpecialRegister};
 
 use super::Replacements;
 use super::access::cache;
+use super::dominators::Dominators;
 use super::evaluate::evaluate;
 
 /// Marks variables of the module among those of the function.
@@ -285,41 +286,4 @@ fn block_numbers(flow: &ControlFlow, instructions: usize) -> Vec<u32> {
 fn is_in_bank(special: SpecialRegister) -> bool {
     use SpecialRegister as S;
     matches!(special, S::NtidX | S::NtidY | S::NtidZ | S::NctaidX | S::NctaidY | S::NctaidZ)
-}
-
-/// Which blocks are on every way to a block.
-struct Dominators {
-    /// One bit per block, block by block.
-    rows: Vec<Vec<u64>>,
-}
-
-impl Dominators {
-    fn of(flow: &ControlFlow) -> Dominators {
-        let count = flow.blocks().len();
-        let all = vec![u64::MAX; count.div_ceil(64)];
-        let mut rows = vec![all.clone(); count];
-        if let Some(first) = rows.first_mut() {
-            first.fill(0);
-            first[0] = 1;
-        }
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for block in 1..count {
-                let mut row = all.clone();
-                for before in &flow.blocks()[block].predecessors {
-                    row.iter_mut().zip(&rows[before.0 as usize]).for_each(|(word, of)| *word &= of);
-                }
-                row[block / 64] |= 1 << (block % 64);
-                changed |= row != rows[block];
-                rows[block] = row;
-            }
-        }
-        Dominators { rows }
-    }
-
-    fn dominates(&self, block: u32, of: u32) -> bool {
-        let word = self.rows.get(of as usize).and_then(|row| row.get(block as usize / 64));
-        word.is_some_and(|word| word >> (block % 64) & 1 == 1)
-    }
 }

@@ -3,6 +3,7 @@
 mod operands;
 mod vectors;
 
+use rustc_hash::FxHashMap;
 use warp_stream::OperationClass;
 
 use crate::analyse::{ControlFlow, writes};
@@ -57,9 +58,9 @@ struct Selector<'a> {
     /// Nodes of the current block.
     nodes: Vec<Node>,
     /// Constants that are in registers already, in the current block.
-    materialised: Vec<(Operand, u8, Words)>,
+    materialised: FxHashMap<Operand, Vec<Words>>,
     /// Constants that are in registers since the block of their definition, from where loops see them.
-    hoisted: Vec<(RegisterId, Words)>,
+    hoisted: FxHashMap<RegisterId, Words>,
     /// How many loops the current block is in.
     depths: Vec<u32>,
     /// The instruction that is being selected.
@@ -91,8 +92,8 @@ impl<'a> Selector<'a> {
             words,
             predicates,
             nodes: Vec::new(),
-            materialised: Vec::new(),
-            hoisted: Vec::new(),
+            materialised: FxHashMap::default(),
+            hoisted: FxHashMap::default(),
             depths,
             line: 0,
             guard: None,

@@ -80,20 +80,20 @@ impl Selector<'_> {
         {
             return words.part(0, count);
         }
-        let known = self.materialised.iter().find(|(of, size, _)| of == operand && *size >= count);
-        if let Some((_, _, words)) = known {
+        let known = self.materialised.get(operand).into_iter().flatten();
+        if let Some(words) = known.into_iter().find(|words| words.count >= count) {
             return words.part(0, count);
         }
         let words = self.code.group(count.max(1));
         let moves = moves_of_constant(words, self.line);
         self.nodes.extend(moves);
-        self.materialised.push((operand.clone(), words.count, words));
+        self.materialised.entry(operand.clone()).or_default().push(words);
         words
     }
 
     /// The register that has had this constant since before the loop.
     pub(super) fn hoist(&mut self, register: RegisterId) -> Option<Words> {
-        if let Some((_, words)) = self.hoisted.iter().find(|(of, _)| *of == register) {
+        if let Some(words) = self.hoisted.get(&register) {
             return Some(*words);
         }
         let defined_in = self.values.block(self.values.single_definition(register)?) as usize;
@@ -108,7 +108,7 @@ impl Selector<'_> {
         });
         let at = block.len() - usize::from(ends);
         block.splice(at..at, moves_of_constant(words, self.line));
-        self.hoisted.push((register, words));
+        self.hoisted.insert(register, words);
         Some(words)
     }
 

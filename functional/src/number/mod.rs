@@ -75,6 +75,26 @@ pub(crate) fn flush(x: f32) -> f32 {
     f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
 }
 
+/// A result as machine code of ptxas flushes it (`.ftz`) where several instructions compute it: zero of the same sign
+/// unless the exact result, rounded to 24 bits whatever its exponent, is a normal number. `d` is the result rounded as
+/// IEEE 754 rounds subnormal numbers, `excess` the sign of a magnitude less that of the exact result.
+#[inline(always)]
+pub(crate) fn flush_exact(d: f32, round: Round, excess: impl FnOnce(f64) -> f64) -> f32 {
+    /// 2^-126 - 2^-151: half a unit of 24 bits below the smallest normal number.
+    const HALF_BELOW: f64 = f64::from_bits(0x380f_ffff_f000_0000);
+    /// 2^-126 - 2^-150: a unit below.
+    const UNIT_BELOW: f64 = f64::from_bits(0x380f_ffff_e000_0000);
+    if d.abs() != f32::MIN_POSITIVE {
+        return flush(d);
+    }
+    // The tie goes to the smallest normal number, which is even.
+    let is_tiny = match round {
+        Round::Nearest | Round::NearestAway => excess(HALF_BELOW) > 0.0,
+        _ => excess(UNIT_BELOW) >= 0.0,
+    };
+    if is_tiny { 0_f32.copysign(d) } else { d }
+}
+
 /// The canonical NaN for any NaN. Test and choice are made on integers: to the compiler one floating-point NaN is as
 /// good as another, and it would leave the choice out behind a square root.
 #[inline(always)]

@@ -112,6 +112,14 @@ impl Format {
         if self.is_subnormal(bits) { bits & self.sign() } else { bits }
     }
 
+    /// `bits`, or a zero of their sign where `value`, rounded to the format's precision whatever its exponent, is less
+    /// than the smallest normal number. `bits` are the same value, rounded.
+    pub fn flush_rounded(self, value: Quad, bits: u64, round: Round) -> u64 {
+        const UP: u64 = 64;
+        let magnitude = self.round(value.scalbn(UP as i32), round) & (self.sign() - 1);
+        if magnitude < (1 + UP) << self.fraction() { bits & self.sign() } else { bits }
+    }
+
     /// The one NaN of half and single precision.
     pub fn canonical_nan(self) -> u64 {
         self.sign() - 1

@@ -162,7 +162,9 @@ impl Conversion {
             let magnitude = if negative { extended.wrapping_neg() } else { bits };
             return Value::Number(Finite::integer(negative, magnitude));
         };
-        let flushed = self.ftz && format == Format::F32 && format.is_subnormal(bits);
+        // The machine code of ptxas makes halves of subnormal numbers, too.
+        let flushes = self.ftz && format == Format::F32 && self.to != ScalarType::F16;
+        let flushed = flushes && format.is_subnormal(bits);
         Value::decode(if flushed { bits & format.sign() } else { bits }, format)
     }
 
@@ -223,7 +225,15 @@ impl Conversion {
         let infinite = bits & !to.sign() == to.infinity();
         let bits = if self.satfinite && infinite { bits - 1 } else { bits };
         let negative = bits & to.sign() != 0;
-        if self.ftz && to == Format::F32 && to.is_subnormal(bits) {
+        let smallest = u64::from(f32::MIN_POSITIVE.to_bits());
+        // Rounded to 24 bits, whatever its exponent, the number is less than the smallest normal one.
+        let is_tiny = match value {
+            Value::Number(number) if bits & !to.sign() == smallest => {
+                number.round_to(-150, self.round) < 1 << 24
+            }
+            _ => to.is_subnormal(bits),
+        };
+        if self.ftz && to == Format::F32 && is_tiny {
             return if negative && (self.sat || self.relu) { 0 } else { bits & to.sign() };
         }
         match (self.sat, self.relu) {

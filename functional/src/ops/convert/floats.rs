@@ -22,8 +22,11 @@ impl<R: Rounding> Arithmetic for Narrow<R> {
     const OPERANDS: usize = 1;
     #[inline(always)]
     fn common([a, _, _]: [f64; 3], how: u64) -> f32 {
-        let nearest = a as f32;
-        Modifiers::decode(how).result(redirect::<R>(nearest, f64::from(nearest) - a))
+        let (nearest, modifiers) = (a as f32, Modifiers::decode(how));
+        let d = redirect::<R>(nearest, f64::from(nearest) - a);
+        let is_flushed = modifiers.has(Modifiers::FTZ);
+        let flushed = || number::flush_exact(d, R::ROUND, |magnitude| magnitude - a.abs());
+        modifiers.result(if is_flushed { flushed() } else { d })
     }
 }
 

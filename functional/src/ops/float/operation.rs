@@ -38,6 +38,8 @@ real! { f32 f64 }
 pub(super) trait Operation: 'static {
     /// How many operands it has.
     const OPERANDS: usize;
+    /// Several machine instructions compute it, and flush what is subnormal when it has been rounded to 24 bits.
+    const FLUSHED_BY_CODE: bool = false;
     /// Rounded to nearest.
     fn nearest<T: Real>(x: [T; 3]) -> T;
     /// Rounded to nearest, an exact sum of 0 as `.rm` has it: -0 unless both are +0.
@@ -147,6 +149,7 @@ impl Operation for Fma {
 pub(super) struct Div;
 impl Operation for Div {
     const OPERANDS: usize = 2;
+    const FLUSHED_BY_CODE: bool = true;
     #[inline(always)]
     fn nearest<T: Real>([a, b, _]: [T; 3]) -> T {
         a / b
@@ -165,6 +168,7 @@ impl Operation for Div {
 pub(super) struct Rcp;
 impl Operation for Rcp {
     const OPERANDS: usize = 1;
+    const FLUSHED_BY_CODE: bool = true;
     #[inline(always)]
     fn nearest<T: Real>([a, _, _]: [T; 3]) -> T {
         T::ONE / a

@@ -19,9 +19,20 @@ impl<O: Operation, const FTZ: bool> Arithmetic for Quick<O, FTZ> {
 
     #[inline(always)]
     fn common(x: [f32; 3], _: u64) -> f32 {
-        let d = O::nearest(if FTZ { x.map(number::flush) } else { x });
-        number::canonical(if FTZ { number::flush(d) } else { d })
+        let x = if FTZ { x.map(number::flush) } else { x };
+        let d = O::nearest(x);
+        number::canonical(if FTZ { flushed::<O>(x, d, Round::Nearest) } else { d })
     }
+}
+
+/// A rounded result without subnormal numbers.
+#[inline(always)]
+fn flushed<O: Operation>(x: [f32; 3], d: f32, round: Round) -> f32 {
+    if !O::FLUSHED_BY_CODE {
+        return number::flush(d);
+    }
+    let sign = f64::from(1_f32.copysign(d));
+    number::flush_exact(d, round, |magnitude| sign * O::excess(x.map(f64::from), sign * magnitude))
 }
 
 /// `O` rounded as `R`, with any modifiers.
@@ -41,7 +52,7 @@ impl<O: Operation, R: Rounding> Arithmetic for Single<O, R> {
             Round::Nearest => r,
             _ => redirect::<R>(r, O::excess(x.map(f64::from), f64::from(r))),
         };
-        modifiers.result(d)
+        modifiers.result(if modifiers.has(Modifiers::FTZ) { flushed::<O>(x, d, R::ROUND) } else { d })
     }
 }
 

@@ -28,6 +28,13 @@ pub(crate) trait Bitwise: Lane {
     fn insert(self, target: Self, position: u32, length: u32) -> Self;
 }
 
+/// Position or length of a field in a value of `WIDTH` bits. The manual has 8 bits of it; machine code of ptxas takes 8
+/// bits in words and all 32 in double words, whose fields it makes by shifts.
+#[inline(always)]
+fn counted<const WIDTH: u32>(count: u32) -> u32 {
+    if WIDTH == 64 { count } else { count & 0xff }
+}
+
 macro_rules! bitwise {
     ($($ty:ty, $unsigned:ty);*) => {
         $(impl Bitwise for $ty {
@@ -51,7 +58,7 @@ macro_rules! bitwise {
             #[inline(always)]
             #[allow(unused_comparisons)]
             fn field(self, position: u32, length: u32) -> $ty {
-                let (position, length) = (position & 0xff, length & 0xff);
+                let (position, length) = (counted::<{ <$ty>::BITS }>(position), counted::<{ <$ty>::BITS }>(length));
                 let fill: $ty = if self < 0 { !0 } else { 0 };
                 let shifted = self.checked_shr(position).unwrap_or(fill);
                 // Both shifts at once would be by the whole width for an empty field.
@@ -60,7 +67,7 @@ macro_rules! bitwise {
             }
             #[inline(always)]
             fn insert(self, target: $ty, position: u32, length: u32) -> $ty {
-                let (position, length) = (position & 0xff, length & 0xff);
+                let (position, length) = (counted::<{ <$ty>::BITS }>(position), counted::<{ <$ty>::BITS }>(length));
                 let ones: $unsigned = !0;
                 let low = !ones.checked_shl(length).unwrap_or(0);
                 let mask = low.checked_shl(position).unwrap_or(0) as $ty;

@@ -85,7 +85,9 @@ impl Conversion {
     fn result(&self, register: u64) -> u64 {
         let bits = register & mask(self.from.bits());
         let from = Format::of(self.from);
-        let bits = if self.ftz && from == Some(Format::F32) { Format::F32.flush(bits) } else { bits };
+        // Machine code of ptxas makes halves of subnormal numbers, too.
+        let flushes = self.ftz && from == Some(Format::F32) && self.to != ScalarType::F16;
+        let bits = if flushes { Format::F32.flush(bits) } else { bits };
         let value = match from {
             Some(format) => format.quad(bits),
             None => Quad::from_i128(integer(bits, self.from)).value,
@@ -127,7 +129,8 @@ impl Conversion {
         }
         let value = if self.integral { value.round_to_integral(self.round).value } else { value };
         let bits = to.round(value, self.round);
-        let bits = if self.ftz && to == Format::F32 { to.flush(bits) } else { bits };
+        let bits =
+            if self.ftz && to == Format::F32 { to.flush_rounded(value, bits, self.round) } else { bits };
         match (self.sat, self.relu) {
             (true, _) => to.saturate(bits),
             (_, true) => to.rectify(bits),

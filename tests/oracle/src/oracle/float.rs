@@ -1,6 +1,7 @@
 //! Floating-point arithmetic (PTX manual 9.7.3 to 9.7.5), by `rustc_apfloat`.
 
 use ptx_frontend::isa::{Modifier, ScalarType, TypeClass};
+use rustc_apfloat::ieee::Quad;
 
 use super::{Answer, Judge, Unjudged, approximate, halves, one};
 use crate::format::{Float, Format, Operation, Round, rounding};
@@ -83,6 +84,19 @@ impl Arithmetic {
         }
     }
 
+    /// Quotients and reciprocals are computed by several machine instructions, which flush what they have rounded to 24
+    /// bits.
+    fn flush(self, format: Format, x: &[u64], bits: u64) -> u64 {
+        let one = || format.round(Quad::from_i128(1).value, Round::NearestTiesToEven);
+        let quotient = match (self.operation, x) {
+            (Operation::Div, [a, b]) => [*a, *b],
+            (Operation::Rcp, [a]) => [one(), *a],
+            _ => return format.flush(bits),
+        };
+        let [a, b] = quotient.map(|x| format.quad(x));
+        format.flush_rounded((a / b).value, bits, self.round)
+    }
+
     fn result(self, x: &[u64]) -> u64 {
         let Arithmetic { format, ftz, .. } = self;
         let x: Vec<u64> = x.iter().map(|x| x & mask(format.bits())).collect();
@@ -93,7 +107,7 @@ impl Arithmetic {
         let bits = self.operation.apply(format, &flushed, self.round);
         let bits = match (format.is_nan(bits), ftz) {
             (true, _) => format.nan(&x),
-            (_, true) => format.flush(bits),
+            (_, true) => self.flush(format, &flushed, bits),
             _ => bits,
         };
         match (self.sat, self.relu) {

@@ -138,9 +138,14 @@ fn fns(mask: u64, base: u64, offset: i32) -> u64 {
     ones.map(|position| position as u64).nth(offset.unsigned_abs() as usize - 1).unwrap_or(NONE)
 }
 
+/// Position and length of a field: 8 bits of a count for words, 32 for double words, as machine code of ptxas has it.
+fn counts(counts: [u64; 2], bits: u32) -> [u64; 2] {
+    counts.map(|count| count & if bits == 64 { mask(32) } else { 0xff })
+}
+
 fn bfe(a: u64, b: u64, c: u64, ty: ScalarType) -> u64 {
     let top = u64::from(ty.bits()) - 1;
-    let (position, length) = (b & 0xff, c & 0xff);
+    let [position, length] = counts([b, c], ty.bits());
     let sign = match ty.is_signed() && length > 0 {
         true => a >> (position + length - 1).min(top) & 1,
         false => 0,
@@ -152,8 +157,8 @@ fn bfe(a: u64, b: u64, c: u64, ty: ScalarType) -> u64 {
 }
 
 fn bfi(a: u64, b: u64, c: u64, length: u64, bits: u32) -> u64 {
-    let (position, length) = (c & 0xff, length & 0xff);
-    (0..length)
+    let [position, length] = counts([c, length], bits);
+    (0..length.min(64))
         .take_while(|i| position + i < u64::from(bits))
         .fold(b & mask(bits), |d, i| d & !(1 << (position + i)) | (a >> i & 1) << (position + i))
 }

@@ -3,6 +3,7 @@
 //! Several PTX modules can be loaded as one; names are resolved among them (`-rdc=true`).
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -110,6 +111,8 @@ struct State {
     functions: HashMap<String, u64>,
     /// Variables declared inside functions, by [`static_name`].
     statics: HashMap<String, u64>,
+    /// Where those in constant memory lie.
+    constants: Vec<Range<u64>>,
     programs: HashMap<String, Result<Arc<Program>, BindError>>,
     /// Registers of kernels that were asked for.
     registers: HashMap<String, u32>,
@@ -349,7 +352,11 @@ impl Module {
             let failed = |error: LoadError| BindError::Frontend(format!("{}: {error}", function.name));
             let address = allocate(&self.device, variable).map_err(failed)?;
             self.initialise(variable, address).map_err(failed)?;
-            self.state.lock().statics.insert(name, address);
+            let mut state = self.state.lock();
+            state.statics.insert(name, address);
+            if variable.space == Space::Const {
+                state.constants.push(address..address.saturating_add(variable.size));
+            }
         }
         Ok(())
     }
@@ -430,6 +437,18 @@ impl ModuleAddresses for Module {
             Initial::Bytes { .. } | Initial::Property { .. } => None,
         });
         symbols.collect()
+    }
+
+    fn constants(&self) -> Vec<Range<u64>> {
+        let variables = self.program.variables().iter();
+        let of_module = variables.filter(|variable| variable.space == Space::Const).filter_map(|variable| {
+            let start = self.variables.get(&variable.name)?.address;
+            Some(start..start.saturating_add(variable.size))
+        });
+        let mut constants: Vec<Range<u64>> = of_module.collect();
+        constants.extend_from_slice(&self.state.lock().constants);
+        constants.sort_unstable_by_key(|range| range.start);
+        constants
     }
 
     fn shared_window(&self) -> u64 {

@@ -36,6 +36,8 @@ pub(crate) struct FunctionText<'a> {
     /// Where the header begins.
     pub(crate) place: Place,
     pub(crate) architecture: Architecture,
+    /// The module's functions follow the platform's calling convention.
+    pub(crate) uses_abi: bool,
 }
 
 /// What a module says about a name: what it is, and its parameters if it is a function.
@@ -96,7 +98,7 @@ impl FunctionCache {
 impl FunctionText<'_> {
     fn key(&self) -> Option<CacheKey> {
         let kind = if self.is_kernel { b"entry".as_slice() } else { b"func" };
-        let architecture = format!("{:?}", self.architecture);
+        let architecture = format!("{:?} {}", self.architecture, self.uses_abi);
         let column = self.place.column.to_le_bytes();
         let parts =
             [kind, architecture.as_bytes(), self.header.as_bytes(), self.body.as_bytes(), column.as_slice()];

@@ -122,8 +122,23 @@ pub struct Parameter {
     pub size: u32,
     /// Alignment in bytes.
     pub align: u32,
-    /// A function parameter declared `.reg`: its value arrives in this register.
+    /// Declared in `.reg` space.
+    pub in_register: bool,
+    /// First register of a function's own parameter in `.reg` space; prototypes have none.
     pub register: Option<RegisterId>,
+}
+
+impl Parameter {
+    /// Elements: those of a vector or array, one of anything else.
+    pub fn elements(&self) -> u32 {
+        self.size.checked_div(self.ty.bytes()).unwrap_or(1).max(1)
+    }
+
+    /// Registers of a function's own parameter in `.reg` space, one for each element of a vector.
+    pub fn registers(&self) -> impl Iterator<Item = RegisterId> + use<> {
+        let count = self.elements();
+        self.register.into_iter().flat_map(move |first| (first.0..first.0 + count).map(RegisterId))
+    }
 }
 
 /// A name that the function uses and does not define.
@@ -390,5 +405,14 @@ impl Function {
             // Data from elsewhere may refer to itself.
             (call.inlined < at.inlined).then_some(*call)
         })
+    }
+}
+
+impl Function {
+    /// Does the text have the instruction at this position? The addition of an operand's offset stands before its
+    /// instruction, at the same place.
+    pub fn has_text(&self, position: usize) -> bool {
+        let place = |position: usize| self.instructions.get(position).map(|instruction| instruction.place);
+        place(position) != place(position + 1)
     }
 }

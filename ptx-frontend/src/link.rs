@@ -71,7 +71,8 @@ struct Chosen {
 impl Program {
     /// Links modules; the order decides only between weak definitions, where the first wins.
     pub fn link(modules: Vec<Arc<Module>>) -> Result<Program, LinkError> {
-        let renamed = private_names(&modules);
+        let mut renamed = private_names(&modules);
+        resolve_aliases(&modules, &mut renamed);
         let mut program = Program {
             modules,
             renamed,
@@ -152,9 +153,9 @@ impl Program {
 
     fn find_unresolved(&mut self, chosen: &[(String, Chosen)]) {
         let mut known: FxHashSet<&str> = chosen.iter().map(|(name, _)| name.as_str()).collect();
-        for module in &self.modules {
+        for (module, renamed) in self.modules.iter().zip(&self.renamed) {
             for (name, is_function) in declarations(module) {
-                if known.insert(name) {
+                if known.insert(renamed.get(name).map_or(name, String::as_str)) {
                     let module = module.name().to_owned();
                     self.unresolved.push(Unresolved { name: name.to_owned(), module, is_function });
                 }
@@ -215,7 +216,11 @@ impl Program {
     /// Does a module declare something that another module of the program defines?
     pub fn needs_others(&self, module: &Module) -> bool {
         let is_variable = |name: &str| self.variables.iter().any(|variable| variable.name == name);
-        declarations(module).any(|(name, _)| self.defines(name) || is_variable(name))
+        let number = self.modules.iter().position(|own| std::ptr::eq(Arc::as_ptr(own), module));
+        declarations(module).any(|(name, _)| {
+            let name = number.map_or(name, |number| self.link_name(number, name));
+            self.defines(name) || is_variable(name)
+        })
     }
 
     /// A function by its link name; what it refers to has link names too. `None` if no module defines it.
@@ -266,6 +271,29 @@ fn declarations(module: &Module) -> impl Iterator<Item = (&str, bool)> {
         .iter()
         .filter(|variable| variable.linkage == Linkage::Extern && variable.space != Space::Shared);
     functions.map(|name| (name, true)).chain(variables.map(|variable| (variable.name.as_str(), false)))
+}
+
+/// Gives aliases the link names of the functions they stand for, in their own module and, where an alias is visible, in
+/// the modules that declare its name.
+fn resolve_aliases(modules: &[Arc<Module>], renamed: &mut [FxHashMap<String, String>]) {
+    let mut visible = Vec::new();
+    for (module, names) in modules.iter().zip(&mut *renamed) {
+        for (alias, aliasee) in module.aliases() {
+            let target = names.get(aliasee).cloned().unwrap_or_else(|| aliasee.to_owned());
+            if module.alias_linkage(alias).is_some_and(|linkage| linkage != Linkage::Internal) {
+                visible.push((alias, target.clone()));
+            }
+            names.insert(alias.to_owned(), target);
+        }
+    }
+    for (module, names) in modules.iter().zip(renamed) {
+        for (alias, target) in &visible {
+            let declares = module.function_item(alias).is_some_and(|item| item.body.is_none());
+            if declares {
+                names.entry((*alias).to_owned()).or_insert_with(|| target.clone());
+            }
+        }
+    }
 }
 
 /// Link names of the names that only their module sees and that another module has too. The first of several

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cache::{FunctionCache, FunctionText};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Function, Linkage, Prototype, Variable};
+use crate::ir::{Function, Linkage, Parameter, Prototype, Variable};
 use crate::isa::{Architecture, Target};
 use crate::parse::comment::blank_comments;
 use crate::parse::{FunctionItem, FunctionKind, Outline, grammar};
@@ -80,6 +80,8 @@ pub struct Module {
     aliases: FxHashMap<String, String>,
     /// Functions defined more than once.
     twice: FxHashSet<String>,
+    /// No function has several results.
+    uses_abi: bool,
     /// By position in the outline.
     decoded: Vec<Decoded>,
     /// By position in the outline.
@@ -106,11 +108,14 @@ impl Module {
             problems: Vec::new(),
             aliases: FxHashMap::default(),
             twice: FxHashSet::default(),
+            uses_abi: true,
             decoded,
             prototypes,
             cache: None,
         };
         module.index_functions();
+        module.uses_abi = !module.outline.functions.iter().any(|item| module.has_several_results(item));
+        module.read_aliases();
         module.read_variables();
         Ok(module)
     }
@@ -136,13 +141,78 @@ impl Module {
                 }
             }
         }
-        for alias in &self.outline.aliases {
-            let pair = alias.of(text).strip_prefix(".alias").and_then(|rest| rest.split_once(','));
-            if let Some((alias, aliasee)) = pair {
-                self.globals.insert(alias.trim().to_owned(), Global::Function);
-                self.aliases.insert(alias.trim().to_owned(), aliasee.trim().to_owned());
+    }
+
+    /// Does the function's header list several results? Only a header with a comma before the name is parsed.
+    fn has_several_results(&self, item: &FunctionItem) -> bool {
+        let text = self.source.text();
+        let before_name = text.get(item.header.start as usize..item.name.start as usize);
+        before_name.is_some_and(|text| text.contains(','))
+            && self.read_prototype(item).is_some_and(|prototype| prototype.returns.len() > 1)
+    }
+
+    /// Reads `.alias` directives. A directive that breaks a rule is a problem of the module, and its name means nothing.
+    fn read_aliases(&mut self) {
+        for span in self.outline.aliases.clone() {
+            let text = blank_comments(span.of(self.source.text()));
+            let pair = text.strip_prefix(".alias").and_then(|rest| rest.split_once(','));
+            let (alias, aliasee) = pair.map_or((text.trim(), ""), |(alias, of)| (alias.trim(), of.trim()));
+            match self.alias_rule(alias, aliasee) {
+                None => {
+                    self.aliases.insert(alias.to_owned(), aliasee.to_owned());
+                }
+                Some(rule) => {
+                    self.globals.remove(alias);
+                    let error = ResolveError::Declaration { name: alias.to_owned(), rule };
+                    self.problems.push(Diagnostic::resolve(&self.source, error.at(span.start)));
+                }
             }
         }
+    }
+
+    /// The rule that `.alias alias, aliasee` breaks, if it breaks one.
+    fn alias_rule(&self, alias: &str, aliasee: &str) -> Option<&'static str> {
+        let item = |name: &str| self.outline.functions.get(*self.by_name.get(name)?);
+        let Some(declared) = item(alias) else {
+            return Some("is an alias and must be declared as a function");
+        };
+        let Some(defined) = item(aliasee).filter(|item| item.body.is_some()) else {
+            return Some("stands for a function that the module does not define");
+        };
+        if [declared, defined].iter().any(|item| item.kind == FunctionKind::Kernel) {
+            return Some("is a kernel or stands for one; kernels have no aliases");
+        }
+        if declared.body.is_some() {
+            return Some("is an alias and cannot have a body");
+        }
+        if defined.linkage == Linkage::Weak {
+            return Some("stands for a .weak function, which cannot have aliases");
+        }
+        let shape = |list: &[Parameter]| -> Vec<_> {
+            list.iter().map(|it| (it.ty, it.size, it.align, it.in_register)).collect()
+        };
+        let shapes = |item| {
+            let prototype = self.read_prototype(item)?;
+            Some((shape(&prototype.returns), shape(&prototype.parameters)))
+        };
+        (shapes(declared) != shapes(defined))
+            .then_some("is declared with other parameters than the function it stands for")
+    }
+
+    /// `.alias` directives: the alias and the function it stands for, in no order.
+    pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.aliases.iter().map(|(alias, aliasee)| (alias.as_str(), aliasee.as_str()))
+    }
+
+    /// Linkage with which an alias is declared.
+    pub(crate) fn alias_linkage(&self, alias: &str) -> Option<Linkage> {
+        Some(self.outline.functions.get(*self.by_name.get(alias)?)?.linkage)
+    }
+
+    fn read_prototype(&self, item: &FunctionItem) -> Option<Prototype> {
+        let header = blank_comments(item.header.of(self.source.text()));
+        let header = grammar::header(&header, item.header.start).ok()?;
+        resolve::prototype(&header).ok()
     }
 
     fn read_variables(&mut self) {
@@ -256,6 +326,7 @@ impl Module {
             body: body.of(text),
             place: self.source.place(item.header.start),
             architecture: self.architecture(),
+            uses_abi: self.uses_abi,
         };
         if let Some(function) = self.cache.as_ref().and_then(|cache| cache.load(text, self)) {
             return Ok(Arc::new(function));
@@ -298,6 +369,10 @@ impl Surroundings for Module {
         self.globals.get(name).copied()
     }
 
+    fn uses_abi(&self) -> bool {
+        self.uses_abi
+    }
+
     fn architecture(&self) -> Architecture {
         let text = self.source.text();
         let list = self.outline.target.map_or("", |span| span.of(text));
@@ -307,11 +382,7 @@ impl Surroundings for Module {
 
     fn prototype(&self, name: &str) -> Option<Arc<Prototype>> {
         let (position, item) = self.item(name)?;
-        let read = || {
-            let header = blank_comments(item.header.of(self.source.text()));
-            let header = grammar::header(&header, item.header.start).ok()?;
-            resolve::prototype(&header).ok().map(Arc::new)
-        };
+        let read = || self.read_prototype(item).map(Arc::new);
         self.prototypes.get(position)?.get_or_init(read).clone()
     }
 }

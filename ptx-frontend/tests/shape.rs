@@ -265,7 +265,7 @@ fn huge_register_files_cost_nothing_until_they_are_used() {
 fn headers_lay_out_parameters_and_carry_launch_bounds() {
     let text = ".version 8.0 .target sm_90 .address_size 64
         .visible .entry k(.param .u8 a, .param .align 16 .b8 b[20], .param .u64 .ptr .global .align 4 c,
-                          .param .v2 .f32 d, .param .u16 e)
+                          .param .f64 d, .param .u16 e)
         .maxntid 256, 2 .minnctapersm 3 .maxnreg 64 .pragma \"x\"; .explicitcluster .reqnctapercluster 2, 1, 1
         { ret; }
         .func f() .noreturn { ret; }

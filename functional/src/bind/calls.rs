@@ -1,6 +1,7 @@
 //! Call sites: where arguments come from and results go.
 
-use ptx_frontend::ir::{AddressBase, Instruction, Operand};
+use ptx_frontend::ir::{AddressBase, Instruction, Operand, RegisterId};
+use ptx_frontend::isa::ScalarType;
 
 use super::{BindError, Binder, FramePlace};
 use crate::engine::call;
@@ -35,7 +36,7 @@ impl Binder<'_, '_> {
             Operand::Register(register) => {
                 self.linker.call_sites.push(CallSite { function: None, arguments, results });
                 self.linker.needs_stack = true;
-                let a = self.source(&Operand::Register(*register), ptx_frontend::isa::ScalarType::U64)?;
+                let a = self.source(&Operand::Register(*register), ScalarType::U64)?;
                 let op = Op { a, immediate: number as u64, ..self.op(call::call) };
                 self.push(op);
                 self.push_meeting_point();
@@ -60,31 +61,32 @@ impl Binder<'_, '_> {
                 match self.frame_place(AddressBase::Variable(*variable))? {
                     FramePlace::Local(offset) => {
                         let size = self.source.variables[variable.0 as usize].size as u32;
-                        Ok(ParameterPlace { offset, size, register: None })
+                        Ok(ParameterPlace::in_memory(offset, size))
                     }
                     _ => Err(self.error("an argument that is not in .param space")),
                 }
             }
-            Operand::Address { base: AddressBase::Parameter(number), offset: 0 }
-                if !self.source.is_kernel =>
-            {
-                let parameter = &self.source.parameters[*number as usize];
-                Ok(ParameterPlace { offset: parameter.offset, size: parameter.size, register: None })
-            }
-            Operand::Address { base: AddressBase::Return(number), offset: 0 } => {
-                let result = &self.source.returns[*number as usize];
-                Ok(ParameterPlace { offset: result.offset, size: result.size, register: None })
-            }
-            Operand::Register(register) => {
-                let bits = self.register_type(*register).bits();
-                let row = self.register(*register);
-                Ok(ParameterPlace { offset: 0, size: bits.div_ceil(8), register: Some((row, bits > 32)) })
+            Operand::Register(register) => Ok(self.registers_place(&[*register])),
+            Operand::Vector(elements) => {
+                let register = |element: &Operand| match element {
+                    Operand::Register(register) => Ok(*register),
+                    other => Err(self.error(format!("{other:?} cannot be an argument or result"))),
+                };
+                let registers = elements.iter().map(register).collect::<Result<Vec<_>, _>>()?;
+                Ok(self.registers_place(&registers))
             }
             Operand::Immediate(bits) => {
                 let row = self.constant(*bits, true);
-                Ok(ParameterPlace { offset: 0, size: 8, register: Some((row, true)) })
+                Ok(ParameterPlace::in_registers(std::iter::once((row, ScalarType::B64))))
             }
+            Operand::Discard => Ok(ParameterPlace { size: 0, pieces: Vec::new() }),
             other => Err(self.error(format!("{other:?} cannot be an argument or result"))),
         }
+    }
+
+    fn registers_place(&self, registers: &[RegisterId]) -> ParameterPlace {
+        let places =
+            registers.iter().map(|register| (self.register(*register), self.register_type(*register)));
+        ParameterPlace::in_registers(places)
     }
 }

@@ -135,6 +135,8 @@ pub(crate) struct Linker<'a> {
     sites: Vec<Site>,
     shared: place::SharedLayout,
     needs_parameter_address: bool,
+    /// Some instruction tells constant memory from global memory.
+    needs_constants: bool,
     needs_stack: bool,
     /// Functions whose address the bound ones take.
     addressed: HashSet<String>,
@@ -160,6 +162,7 @@ impl<'a> Linker<'a> {
             sites: Vec::new(),
             shared: place::SharedLayout::default(),
             needs_parameter_address: false,
+            needs_constants: false,
             needs_stack: false,
             addressed: HashSet::new(),
             machine: timed.then(machine::MachineBuilder::default),
@@ -236,6 +239,8 @@ impl<'a> Linker<'a> {
         let asks = specials.any(|(register, _)| special::is_of_reserved_shared(*register));
         let registers = self.registers();
         let machine = self.machine.map(machine::MachineBuilder::finish);
+        let variables_in_constant_memory =
+            if self.needs_constants { self.addresses.constants() } else { Vec::new() };
         Ok(Program {
             number: BOUND.fetch_add(1, Ordering::Relaxed),
             static_shared,
@@ -244,6 +249,7 @@ impl<'a> Linker<'a> {
             bounds: kernel.bounds,
             code: self.code,
             constants: self.constants,
+            variables_in_constant_memory,
             functions: self.functions,
             call_sites: self.call_sites,
             branch_targets: self.branch_targets,
@@ -521,6 +527,11 @@ impl<'l, 'a> Binder<'l, 'a> {
         self.next_slot % crate::engine::view::SLOTS as u32
     }
 
+    /// The program will know where its variables in constant memory lie.
+    pub(crate) fn need_constants(&mut self) {
+        self.linker.needs_constants = true;
+    }
+
     /// The program's operands of matrix instructions.
     pub(crate) fn matrices(&mut self) -> &mut Matrices {
         &mut self.linker.matrices
@@ -559,12 +570,11 @@ pub(crate) const ROW_BYTES: usize = 128;
 fn places_of(parameters: &[ir::Parameter], registers: &[u32], source: &ir::Function) -> Vec<ParameterPlace> {
     parameters
         .iter()
-        .map(|parameter| ParameterPlace {
-            offset: parameter.offset,
-            size: parameter.size,
-            register: parameter
-                .register
-                .map(|r| (registers[r.0 as usize], source.registers[r.0 as usize].bits() > 32)),
+        .map(|parameter| match parameter.register {
+            Some(_) => ParameterPlace::in_registers(
+                parameter.registers().map(|r| (registers[r.0 as usize], source.registers[r.0 as usize])),
+            ),
+            None => ParameterPlace::in_memory(parameter.offset, parameter.size),
         })
         .collect()
 }

@@ -98,6 +98,12 @@ impl Binder<'_, '_> {
                         self.push(op);
                         Ok(d)
                     }
+                    (true, false) => {
+                        let d = self.scratch(false);
+                        let op = Op { d, a: row, ..self.op(crate::ops::memory::narrow()) };
+                        self.push(op);
+                        Ok(d)
+                    }
                     _ => Ok(row),
                 }
             }
@@ -221,7 +227,7 @@ impl Binder<'_, '_> {
 fn read_registers(source: &ir::Function) -> Vec<bool> {
     let mut read = vec![false; source.registers.len()];
     let by_instructions = source.instructions.iter().flat_map(analyse::reads);
-    for register in by_instructions.chain(source.returns.iter().filter_map(|result| result.register)) {
+    for register in by_instructions.chain(source.returns.iter().flat_map(ir::Parameter::registers)) {
         read[register.0 as usize] = true;
     }
     read

@@ -2,6 +2,7 @@
 //! CTA's block, local variables and call parameters in the frame's part of a thread's local memory.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use ptx_frontend::ir::{self, AddressBase, ExternalId, Space};
@@ -40,6 +41,8 @@ pub trait ModuleAddresses {
     fn device_functions(&self) -> Vec<String>;
     /// Functions whose addresses variables hold from the start.
     fn functions_in_variables(&self) -> HashSet<String>;
+    /// Generic addresses of the variables in constant memory, in order.
+    fn constants(&self) -> Vec<Range<u64>>;
     /// Generic address of shared memory's first byte.
     fn shared_window(&self) -> u64;
     /// Generic address of local memory's first byte.

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use ptx_frontend::analyse::{BlockId, ControlFlow, Liveness, Written, reads, writes};
-use ptx_frontend::ir::{Function, Instruction, InstructionIndex, Parameter, RegisterId};
+use ptx_frontend::ir::{Function, Instruction, InstructionIndex, Parameter};
 use ptx_frontend::isa::ScalarType;
 use ptx_frontend::lower::LoweredFunction;
 
@@ -179,13 +179,9 @@ fn lives(function: &Function, flow: &ControlFlow, liveness: &Liveness, order: &[
             lives[register.0 as usize].extend(end, true);
         }
     }
-    let of_callers = function.parameters.iter().chain(&function.returns).filter_map(in_register);
+    let of_callers = function.parameters.iter().chain(&function.returns).flat_map(Parameter::registers);
     of_callers.for_each(|register| lives[register.0 as usize] = Life::Always);
     lives
-}
-
-fn in_register(parameter: &Parameter) -> Option<RegisterId> {
-    parameter.register
 }
 
 #[cfg(test)]

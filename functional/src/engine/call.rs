@@ -2,10 +2,10 @@
 //! functions that are native code here (`vprintf`, `malloc`, …).
 
 use super::access::lanes_of;
-use super::constants::row_at;
 use super::frame::Frame;
 use super::op::{Flow, Op};
-use super::program::{BoundFunction, CallSite, ParameterPlace};
+use super::passing::{FrameMemory, copy_value};
+use super::program::{BoundFunction, CallSite};
 use super::running::Running;
 use crate::fault::FaultKind;
 
@@ -61,11 +61,9 @@ fn enter(w: &mut Running<'_>, site: &CallSite, number: u32, function: u32) -> Fl
     let frame = Frame::new(&callee.layout, function, local_base).called_from(number, caller);
     crate::engine::special::fill(&callee.specials, frame.base, grid, w.cta, w.warp);
     let base = frame.base;
+    let (from, to) = (w.own_frame(), FrameMemory { rows: base, local: local_base });
     for (argument, parameter) in site.arguments.iter().zip(&callee.parameters) {
-        for lane in lanes_of(w.mask) {
-            let from = (w.frame, w.local_base);
-            copy_value(w, lane, from, argument, (base, local_base), parameter);
-        }
+        copy_value(w, (from, argument), (to, parameter));
     }
     w.enter(callee.entry, frame)
 }
@@ -96,45 +94,11 @@ pub(crate) fn return_values(w: &mut Running<'_>) {
     }
     let frame = w.divergence.frames.get(w.divergence.frame);
     let callee: &BoundFunction = &grid.program.functions[frame.function as usize];
-    let from = (w.frame, w.local_base);
+    let from = w.own_frame();
     let site = &grid.program.call_sites[frame.site as usize];
     let caller = w.divergence.frames.get(frame.caller);
-    let to = (caller.base, caller.local_base);
+    let to = FrameMemory { rows: caller.base, local: caller.local_base };
     for (value, result) in callee.returns.iter().zip(&site.results) {
-        for lane in lanes_of(w.mask) {
-            copy_value(w, lane, from, value, to, result);
-        }
+        copy_value(w, (from, value), (to, result));
     }
-}
-
-/// Where a lane's value of a parameter lies in a frame: (first row, local base).
-pub(super) fn value_pointer(
-    w: &Running<'_>,
-    (rows, local): (*mut u8, u32),
-    place: &ParameterPlace,
-    lane: usize,
-) -> *mut u8 {
-    match place.register {
-        Some((row, wide)) => row_at(rows, w.constants, row).wrapping_add(lane * if wide { 8 } else { 4 }),
-        None => w.local.wrapping_add(lane * w.local_bytes as usize + (local + place.offset) as usize),
-    }
-}
-
-/// Copies one lane's value between two frames.
-fn copy_value(
-    w: &mut Running<'_>,
-    lane: usize,
-    from: (*mut u8, u32),
-    source: &ParameterPlace,
-    to: (*mut u8, u32),
-    target: &ParameterPlace,
-) {
-    let size = source.size.min(target.size) as usize;
-    if let (Some(checks), None) = (&mut w.cta.checks, target.register) {
-        checks.local_written(w.warp, lane, to.1 + target.offset, size as u32);
-    }
-    let (from, to) = (value_pointer(w, from, source, lane), value_pointer(w, to, target, lane));
-    // SAFETY: rows and local places as the binder laid them out; a register's value is no longer than its lane, and
-    // two frames never overlap.
-    unsafe { std::ptr::copy(from, to, size) };
 }

@@ -16,6 +16,7 @@ pub mod machine;
 pub mod members;
 pub mod native;
 pub mod op;
+mod passing;
 mod printf;
 pub mod probe;
 pub mod program;

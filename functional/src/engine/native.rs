@@ -7,8 +7,8 @@ mod device_runtime;
 use std::sync::atomic::Ordering;
 
 use super::access::{Generic, Space, lanes_of};
-use super::call::value_pointer;
 use super::op::{Flow, Op, Run};
+use super::passing::{read_value, write_value};
 use super::printf;
 use super::program::CallSite;
 use super::running::Running;
@@ -50,10 +50,7 @@ fn site<'g>(w: &Running<'g>, op: &Op) -> &'g CallSite {
 fn argument_bytes<const N: usize>(w: &Running<'_>, op: &Op, n: usize, lane: usize) -> [u8; N] {
     let mut bytes = [0; N];
     let Some(place) = site(w, op).arguments.get(n) else { return bytes };
-    let size = (place.size as usize).min(N);
-    let from = value_pointer(w, (w.frame, w.local_base), place, lane);
-    // SAFETY: the value lies in a row or in the frame's local memory, as the binder laid it out, and has `size` bytes.
-    unsafe { std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), size) };
+    read_value(w, w.own_frame(), place, lane, &mut bytes);
     bytes
 }
 
@@ -63,12 +60,10 @@ fn argument(w: &Running<'_>, op: &Op, n: usize, lane: usize) -> u64 {
 }
 
 /// Gives a lane the call's result.
-fn answer(w: &Running<'_>, op: &Op, lane: usize, value: u64) {
+fn answer(w: &mut Running<'_>, op: &Op, lane: usize, value: u64) {
     let Some(place) = site(w, op).results.first() else { return };
-    let size = place.size.min(8) as usize;
-    let to = value_pointer(w, (w.frame, w.local_base), place, lane);
-    // SAFETY: as in `argument`.
-    unsafe { std::ptr::copy_nonoverlapping(value.to_le_bytes().as_ptr(), to, size) };
+    let frame = w.own_frame();
+    write_value(w, frame, place, lane, &value.to_le_bytes());
 }
 
 /// `N` bytes of memory at a generic address.

@@ -1,13 +1,15 @@
 //! A kernel ready to run on this host: the ops of it and of every function it can reach.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use ptx_frontend::ir::{self, InstructionIndex};
-use ptx_frontend::isa::SpecialRegister;
+use ptx_frontend::isa::{ScalarType, SpecialRegister};
 use ptx_frontend::{Module, disassemble};
 
 use super::constants::Constants;
 use super::frame::FrameLayout;
+use super::lane::Bits;
 use super::machine::Machine;
 use super::op::Op;
 use super::probe::{Region, Site};
@@ -15,15 +17,61 @@ use crate::fault::Spot;
 use crate::ops::matrix::Matrices;
 use crate::ops::texture::Accesses;
 
-/// A parameter or result of a device function in its frame's local area.
-#[derive(Debug, Clone, Copy)]
+/// Where the value of a parameter or result of a device function lies in a frame.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ParameterPlace {
-    /// Bytes from the frame's local base.
-    pub offset: u32,
-    /// Bytes.
+    /// Bytes of all pieces.
     pub size: u32,
-    /// A `.reg` parameter: its row, and whether it is 64 bits wide.
-    pub register: Option<(u32, bool)>,
+    /// Pieces, the value's lowest bytes first.
+    pub pieces: Vec<Piece>,
+}
+
+/// A part of a value that lies in one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Piece {
+    /// Bytes.
+    pub bytes: u32,
+    /// The place.
+    pub place: PiecePlace,
+}
+
+/// A place in a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PiecePlace {
+    /// Local memory: bytes from the frame's local base.
+    Local(u32),
+    /// A row of words, by its byte offset. Registers of less than 32 bits are zero-extended.
+    Words(u32),
+    /// A row of double words, by its byte offset.
+    DoubleWords(u32),
+    /// A word of predicates, by its number. The value is a byte, 0 or 1.
+    Predicate(u32),
+}
+
+impl ParameterPlace {
+    /// The place of a value in local memory.
+    pub(crate) fn in_memory(offset: u32, size: u32) -> ParameterPlace {
+        ParameterPlace { size, pieces: vec![Piece { bytes: size, place: PiecePlace::Local(offset) }] }
+    }
+
+    /// The place of a value that lies in these registers: the row or predicate of each, and its type.
+    pub(crate) fn in_registers(registers: impl Iterator<Item = (u32, ScalarType)>) -> ParameterPlace {
+        let mut pieces = Vec::new();
+        for (row, ty) in registers {
+            let bytes = ty.bytes();
+            match ty.bits() {
+                _ if ty == ScalarType::Pred => {
+                    pieces.push(Piece { bytes: 1, place: PiecePlace::Predicate(row) });
+                }
+                0..=32 => pieces.push(Piece { bytes, place: PiecePlace::Words(row) }),
+                33..=64 => pieces.push(Piece { bytes, place: PiecePlace::DoubleWords(row) }),
+                _ => pieces.extend(
+                    [0, u64::ROW].map(|half| Piece { bytes: 8, place: PiecePlace::DoubleWords(row + half) }),
+                ),
+            }
+        }
+        ParameterPlace { size: pieces.iter().map(|piece| piece.bytes).sum(), pieces }
+    }
 }
 
 /// Where a variable lies that has no address of its own in device memory.
@@ -90,6 +138,8 @@ pub struct Program {
     pub functions: Vec<BoundFunction>,
     /// Constants that ops read.
     pub constants: Constants,
+    /// Generic addresses of variables in constant memory, in order, if the program asks for them.
+    pub variables_in_constant_memory: Vec<Range<u64>>,
     /// Call sites, named by index from call ops.
     pub call_sites: Vec<CallSite>,
     /// Lists of `brx.idx`: op numbers.

@@ -61,6 +61,11 @@ pub(crate) fn widen() -> Run {
     unary::<Widen>()
 }
 
+/// A row of double words as a row of their low words.
+pub(crate) fn narrow() -> Run {
+    unary::<Field<u64, u32, 0>>()
+}
+
 /// d = field of `BITS` bits of a, number `N` from the bottom.
 struct Field<A, D, const N: u32>(PhantomData<(A, D)>);
 
@@ -475,6 +480,10 @@ pub fn st(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     } else {
         let mut rows = Vec::new();
         let mut wide = ty.bits() == 64;
+        let all = elements(&i.operands[1]);
+        if all.contains(&Operand::Discard) {
+            return store_wanted(b, (space, a, wide_address, offset), &all, ty);
+        }
         for operand in elements(&i.operands[1]) {
             if let Operand::Register(register) = operand {
                 wide = b.register_type(register).bits() == 64;
@@ -490,6 +499,22 @@ pub fn st(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
         (rows, ty, wide)
     };
     store_elements(b, (space, a, wide_address, offset), &rows, element, wide)
+}
+
+/// Stores the elements for which no `_` stands, one by one.
+fn store_wanted(
+    b: &mut Binder<'_, '_>,
+    (space, a, wide_address, offset): (AccessSpace, u32, bool, i64),
+    elements: &[Operand],
+    ty: ScalarType,
+) -> Bound {
+    let wide = ty.bits() == 64;
+    for (n, operand) in elements.iter().enumerate().filter(|(_, operand)| **operand != Operand::Discard) {
+        let row = b.source(operand, ty)?;
+        let at = offset + n as i64 * i64::from(ty.bytes());
+        store_elements(b, (space, a, wide_address, at), &[row], ty, wide)?;
+    }
+    Ok(())
 }
 
 /// `st.async`: a store, and transactions of a barrier, at once.

@@ -48,6 +48,5 @@ fn add_function(function: &BoundFunction, hasher: &mut FxHasher) {
 }
 
 fn add_places(places: &[ParameterPlace], hasher: &mut FxHasher) {
-    places.len().hash(hasher);
-    places.iter().for_each(|place| (place.offset, place.size, place.register).hash(hasher));
+    places.hash(hasher);
 }

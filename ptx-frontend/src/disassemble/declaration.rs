@@ -22,10 +22,11 @@ pub(super) fn formals(list: &[Parameter]) -> String {
     let texts: Vec<String> = list
         .iter()
         .map(|parameter| {
-            let Parameter { name, ty, size, align, register, .. } = parameter;
+            let Parameter { name, ty, size, align, in_register, .. } = parameter;
             let ty_name = ty.name();
             match size / ty.bytes().max(1) {
-                _ if register.is_some() => format!(".reg .{ty_name} {name}"),
+                1 if *in_register => format!(".reg .{ty_name} {name}"),
+                count if *in_register => format!(".reg .v{count} .{ty_name} {name}"),
                 1 => format!(".param .align {align} .{ty_name} {name}"),
                 0 => format!(".param .align {align} .{ty_name} {name}[]"),
                 count => format!(".param .align {align} .{ty_name} {name}[{count}]"),

@@ -8,7 +8,8 @@ use std::fmt::Write;
 pub use declaration::variable;
 
 use crate::ir::{
-    AddressBase, Function, Guard, Instruction, InstructionIndex, Operand, Parameter, Prototype, Variable,
+    AddressBase, Function, Guard, Instruction, InstructionIndex, Operand, Parameter, Prototype, RegisterId,
+    Variable,
 };
 use crate::isa::{Geometry, OperandSyntax, ScalarType, Token};
 use crate::module::{Error, Module};
@@ -31,10 +32,11 @@ pub fn module(module: &Module) -> Result<String, Error> {
         let header = header(kind, name, &prototype.returns, &prototype.parameters);
         let _ = writeln!(text, "{}{header};", linkage(item.linkage));
     }
+    let aliases: std::collections::BTreeMap<&str, &str> = module.aliases().collect();
     for item in module.variables() {
         let _ = writeln!(text, "{}", variable(item));
     }
-    for name in &names {
+    for name in names.iter().filter(|name| !aliases.contains_key(**name)) {
         match module.function_item(name) {
             Some(item) if item.body.is_some() => {
                 let decoded = module.function(name)?;
@@ -42,6 +44,9 @@ pub fn module(module: &Module) -> Result<String, Error> {
             }
             _ => {}
         }
+    }
+    for (alias, aliasee) in aliases {
+        let _ = writeln!(text, "\n.alias {alias}, {aliasee};");
     }
     Ok(text)
 }
@@ -129,9 +134,20 @@ impl Printer<'_> {
     /// Registers in the order of their numbers, variables, prototypes.
     fn declare(&self, text: &mut String) {
         let formals = self.function.parameters.iter().chain(&self.function.returns);
-        let of_header = formals.filter(|formal| formal.register.is_some()).count();
+        let of_header = formals.map(|formal| formal.registers().count()).sum();
+        let vectors = names::vectors(self.function);
+        let mut next = of_header;
         for (position, ty) in self.function.registers.iter().enumerate().skip(of_header) {
-            let _ = writeln!(text, "\t.reg .{} {};", ty.name(), self.names.register(position));
+            if position < next {
+                continue;
+            }
+            let name = self.names.register(position);
+            let lanes = vectors.get(&RegisterId(crate::source::narrow(position))).copied().unwrap_or(1);
+            next = position + lanes as usize;
+            let _ = match lanes {
+                1 => writeln!(text, "\t.reg .{} {name};", ty.name()),
+                _ => writeln!(text, "\t.reg .v{lanes} .{} {};", ty.name(), names::of_vector(&name)),
+            };
         }
         for (position, item) in self.function.variables.iter().enumerate() {
             let renamed = Variable { name: self.names.variable(position), ..item.clone() };
@@ -249,7 +265,15 @@ impl Printer<'_> {
                 if position == 0 { &[][..] } else { prototype.as_ref().map_or(&[][..], |p| &p.parameters) };
             formals.get(n).map(|formal| formal.ty)
         };
-        let values: Vec<_> = list.iter().enumerate().map(|(n, operand)| self.value(operand, ty(n))).collect();
+        let value = |(n, operand): (usize, &Operand)| match operand {
+            // A vector register stands in the list by its own name.
+            Operand::Vector(elements) => {
+                let first = elements.first().map_or(String::new(), |first| self.value(first, None));
+                names::of_vector(&first).to_owned()
+            }
+            _ => self.value(operand, ty(n)),
+        };
+        let values: Vec<_> = list.iter().enumerate().map(value).collect();
         format!("({})", values.join(", "))
     }
 

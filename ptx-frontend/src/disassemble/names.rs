@@ -1,8 +1,11 @@
 //! Names for the disassembly: the source's own, or made unique, since scopes are gone.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashSet;
 
-use crate::ir::{ExternalId, Function};
+use crate::ir::{ExternalId, Function, Operand, RegisterId};
+use crate::source::narrow;
 
 /// Names of a function's parts.
 pub(super) struct Names<'a> {
@@ -27,6 +30,40 @@ fn take(taken: &mut FxHashSet<String>, name: &str) -> String {
     free
 }
 
+/// Vector registers that calls name as a whole, by their first element, with their elements.
+pub(super) fn vectors(function: &Function) -> BTreeMap<RegisterId, u32> {
+    let operands = function.instructions.iter().flat_map(|instruction| &instruction.operands);
+    let lists = operands.filter_map(|operand| match operand {
+        Operand::Parameters(list) => Some(list),
+        _ => None,
+    });
+    lists
+        .flatten()
+        .filter_map(|value| match value {
+            Operand::Vector(elements) => match elements.first() {
+                Some(Operand::Register(first)) => Some((*first, narrow(elements.len()))),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect()
+}
+
+/// A vector register's name, of the name of one of its elements.
+pub(super) fn of_vector(element: &str) -> &str {
+    element.rsplit_once('.').map_or(element, |(vector, _)| vector)
+}
+
+/// Names the registers of a parameter or vector.
+fn name_elements(registers: &mut [String], first: RegisterId, elements: u32, name: &str) {
+    for (element, register) in (first.0..first.0.saturating_add(elements)).enumerate() {
+        let letter = ["x", "y", "z", "w"].get(element).unwrap_or(&"");
+        if let Some(slot) = registers.get_mut(register as usize) {
+            *slot = if elements == 1 { name.to_owned() } else { format!("{name}.{letter}") };
+        }
+    }
+}
+
 impl<'a> Names<'a> {
     /// The names of the source. Different things in different scopes may share one.
     pub(super) fn of_source(function: &'a Function) -> Names<'a> {
@@ -41,10 +78,18 @@ impl<'a> Names<'a> {
         let mut formals = Vec::new();
         for formal in function.parameters.iter().chain(&function.returns) {
             let name = take(&mut taken, &formal.name);
-            if let Some(slot) = formal.register.and_then(|register| registers.get_mut(register.0 as usize)) {
-                slot.clone_from(&name);
+            if let Some(first) = formal.register {
+                name_elements(&mut registers, first, formal.elements(), &name);
             }
             formals.push(name);
+        }
+        for (first, lanes) in vectors(function) {
+            let is_unnamed = registers.get(first.0 as usize).is_some_and(String::is_empty);
+            let own = function.register_names.get(first.0 as usize).filter(|_| is_unnamed);
+            if let Some(own) = own {
+                let name = take(&mut taken, of_vector(own));
+                name_elements(&mut registers, first, lanes, &name);
+            }
         }
         for (slot, name) in registers.iter_mut().zip(&function.register_names) {
             if slot.is_empty() {

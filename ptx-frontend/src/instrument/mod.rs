@@ -170,7 +170,9 @@ impl Rewriter<'_> {
             _ => None,
         });
         let unrecorded = contraction::unrecorded(&function);
-        for (position, (instruction, text)) in function.instructions.iter().zip(texts).enumerate() {
+        let of_text = function.instructions.iter().enumerate();
+        let of_text = of_text.filter(|(position, _)| function.has_text(*position));
+        for ((position, instruction), text) in of_text.zip(texts) {
             if !unrecorded.contains(&position) {
                 self.instruction(&function, instruction, text, &code, body.start);
             }

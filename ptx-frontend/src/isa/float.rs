@@ -55,7 +55,7 @@ macro_rules! float_ops {
             /// d = a * b + c, rounded once, a and b half or bfloat precision.
             fma_mixed: "fma<round>{.sat}.f32(.f16|.bf16) d:T1, a:T2, b:T2, c:T1", 8.6, 100, Fp32, Pure, "9.7.5.3";
             /// d = a * b + c, rounded once (sm_20 and later), to nearest even where PTX before 3.2 does not say how.
-            mad: "mad{<round>}{.ftz}{.sat}.f32 d, a, b, c", 2.0, 20, Fp32, Pure, "9.7.3.7";
+            mad: "mad{<round>}{.ftz}{.sat}.f32 d, a, b, c", 2.0, 20 / "mad{.sat}.f32", 1.0, 10, Fp32, Pure, "9.7.3.7";
             /// d = a * b + c, rounded once.
             mad_double: "mad<round>.f64 d, a, b, c", 1.4, 13, Fp64, Pure, "9.7.3.7";
             /// d = a / b, correctly rounded.

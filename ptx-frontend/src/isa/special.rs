@@ -243,4 +243,20 @@ special_registers! {
     ReservedSmemOffset0 = "%reserved_smem_offset_0", B32, 7.6, 80;
     /// A place in the reserved part of the CTA's shared memory: cooperative groups' large tiles use 288 bytes from here.
     ReservedSmemOffset1 = "%reserved_smem_offset_1", B32, 7.6, 80;
+    /// Fourth element of the vector, always 0.
+    TidW = "%tid.w", U32, 1.0, 10;
+    /// Fourth element of the vector, always 0.
+    NtidW = "%ntid.w", U32, 1.0, 10;
+    /// Fourth element of the vector, always 0.
+    CtaidW = "%ctaid.w", U32, 1.0, 10;
+    /// Fourth element of the vector, always 0.
+    NctaidW = "%nctaid.w", U32, 1.0, 10;
+    /// Fourth element of the vector, always 0.
+    ClusteridW = "%clusterid.w", U32, 7.8, 90;
+    /// Fourth element of the vector, always 0.
+    NclusteridW = "%nclusterid.w", U32, 7.8, 90;
+    /// Fourth element of the vector, always 0.
+    ClusterCtaidW = "%cluster_ctaid.w", U32, 7.8, 90;
+    /// Fourth element of the vector, always 0.
+    ClusterNctaidW = "%cluster_nctaid.w", U32, 7.8, 90;
 }

@@ -2,8 +2,10 @@
 //!
 //! A register is what all instructions that write it agree on, whichever came last.
 
+use std::collections::HashSet;
+
 use crate::analyse::writes;
-use crate::ir::{AddressBase, Function, Instruction, Operand, RegisterId, Space};
+use crate::ir::{AddressBase, Function, Instruction, Operand, Parameter, RegisterId, Space};
 use crate::isa::{Convert, Integer, Logic, Memory, Modifier, Op, ScalarType};
 
 /// The addresses of a function's variables in shared memory, as whoever lowers it knows them.
@@ -133,10 +135,9 @@ impl<'f> AllLowBits<'f> {
     pub(super) fn of(function: &Function, addresses: &'f SharedAddresses) -> AllLowBits<'f> {
         // What nothing writes, or a caller does, can be anything.
         let mut registers = vec![Some(LowBits::UNKNOWN); function.registers.len()];
-        let given = |register: &RegisterId| {
-            function.parameters.iter().any(|parameter| parameter.register == Some(*register))
-        };
-        for register in function.instructions.iter().flat_map(writes).filter(|register| !given(register)) {
+        let given: HashSet<RegisterId> = function.parameters.iter().flat_map(Parameter::registers).collect();
+        let written = function.instructions.iter().flat_map(writes);
+        for register in written.filter(|register| !given.contains(register)) {
             if let Some(slot) = registers.get_mut(register.0 as usize) {
                 *slot = None;
             }

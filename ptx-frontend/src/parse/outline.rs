@@ -122,6 +122,28 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%')
 }
 
+/// Directives that begin an item of their own. Compilers of CUDA 2 to 4 put no semicolon behind a function's prototype.
+const BEGINS_ITEM: [&[u8]; 18] = [
+    b".version",
+    b".target",
+    b".address_size",
+    b".file",
+    b".section",
+    b".loc",
+    b".alias",
+    b".visible",
+    b".extern",
+    b".weak",
+    b".common",
+    b".entry",
+    b".func",
+    b".global",
+    b".const",
+    b".shared",
+    b".local",
+    b".tex",
+];
+
 /// Bytes at which the scan over a body or initialiser must look closer.
 const NOTABLE: [bool; 256] = {
     let mut table = [false; 256];
@@ -433,10 +455,16 @@ impl Scanner<'_> {
                 Some(b'{') => break,
                 Some(b'(') => self.skip_parentheses()?,
                 Some(b'"') => self.skip_string()?,
+                Some(b'@') if name.is_some() => break,
                 Some(b'.') => {
+                    let start = self.at;
                     let word = self.word();
-                    let slice = self.bytes.get(word.start as usize..word.end as usize);
-                    if slice == Some(b".pragma".as_slice()) {
+                    let text = self.bytes.get(word.start as usize..word.end as usize).unwrap_or_default();
+                    if name.is_some() && kind == FunctionKind::Device && BEGINS_ITEM.contains(&text) {
+                        self.at = start;
+                        break;
+                    }
+                    if text == b".pragma" {
                         self.skip_to_semicolon()?;
                         self.at += 1;
                     }
@@ -455,7 +483,7 @@ impl Scanner<'_> {
             let open = self.at;
             self.skip_braces()?;
             body = Some(Span::new(open + 1, self.at - 1));
-        } else {
+        } else if self.peek() == Some(b';') {
             self.at += 1;
         }
         Ok(FunctionItem { kind, linkage, name, header, body })

@@ -73,6 +73,22 @@ impl Meaning {
         self.ty.ok_or_else(|| ResolveError::Incomplete { name: name.to_owned(), missing: "type" })
     }
 
+    /// Predicates are scalar registers, and parameters in memory are no vectors.
+    pub(super) fn check_space(&self, name: &str) -> Result<(), ResolveError> {
+        let is_predicate = self.ty == Some(ScalarType::Pred);
+        Err(forbidden(
+            name,
+            match self.storage {
+                Some(Storage::Memory(_)) if is_predicate => "is a predicate and must be in .reg space",
+                Some(Storage::Memory(Space::Param)) if self.lanes > 1 => {
+                    "is a vector and cannot be in .param space"
+                }
+                _ if is_predicate && self.lanes > 1 => "is a vector of predicates; predicates are scalar",
+                _ => return Ok(()),
+            },
+        ))
+    }
+
     /// Alignment in bytes: as written, or the size of an element.
     fn alignment(&self, name: &str, ty: ScalarType) -> Result<u32, ResolveError> {
         match self.align {
@@ -97,6 +113,28 @@ fn elements(dimensions: &[Option<u64>]) -> Option<u64> {
     dimensions.iter().try_fold(1u64, |product, size| product.checked_mul(size.unwrap_or(0)))
 }
 
+/// Rule about initial values.
+pub(super) const UNINITIALISED_SPACE: &str =
+    "has an initial value; variables in .global and .const space alone have one";
+
+/// Rule about arrays in `.reg` space.
+pub(super) const ARRAY_OF_REGISTERS: &str = "is an array and cannot be in .reg space";
+
+/// The error of a declaration that breaks `rule`.
+pub(super) fn forbidden(name: &str, rule: &'static str) -> ResolveError {
+    ResolveError::Declaration { name: name.to_owned(), rule }
+}
+
+/// Several results of a function are all in `.reg` space.
+pub(super) fn check_results(returns: &[Parameter]) -> Result<(), ResolveError> {
+    match returns.iter().find(|result| !result.in_register) {
+        Some(result) if returns.len() > 1 => {
+            Err(forbidden(&result.name, "is one of several results and must be in .reg space"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A module's or function's variable.
 pub(super) fn variable(
     meaning: &Meaning,
@@ -105,6 +143,10 @@ pub(super) fn variable(
 ) -> Result<Variable, ResolveError> {
     let name = declarator.name.text;
     let ty = meaning.ty_of(name)?;
+    meaning.check_space(name)?;
+    if declarator.initialiser.is_some() && !matches!(space, Space::Global | Space::Const) {
+        return Err(forbidden(name, UNINITIALISED_SPACE));
+    }
     let mut dimensions = declarator.dimensions.clone();
     let mut initial = Vec::new();
     if let (Some(text), TypeClass::Opaque) = (declarator.initialiser, ty.class()) {
@@ -162,6 +204,11 @@ impl ParameterArea {
         let fail = |error| (at, error);
         let too_large = || (at, ResolveError::TooLarge { name: name.to_owned() });
         let ty = meaning.ty_of(name).map_err(fail)?;
+        let in_register = meaning.storage == Some(Storage::Register);
+        if in_register && !dimensions.is_empty() {
+            return Err(fail(forbidden(name, ARRAY_OF_REGISTERS)));
+        }
+        meaning.check_space(name).map_err(fail)?;
         let align = meaning.alignment(name, ty).map_err(fail)?;
         let size = elements(dimensions)
             .and_then(|count| count.checked_mul(u64::from(ty.bytes() * meaning.lanes)))
@@ -169,7 +216,10 @@ impl ParameterArea {
             .ok_or_else(too_large)?;
         let offset = self.bytes.checked_next_multiple_of(align).ok_or_else(too_large)?;
         self.bytes = offset.checked_add(size).filter(|end| *end <= self.limit).ok_or_else(too_large)?;
-        Ok((Parameter { name: name.to_owned(), ty, offset, size, align, register: None }, meaning))
+        Ok((
+            Parameter { name: name.to_owned(), ty, offset, size, align, in_register, register: None },
+            meaning,
+        ))
     }
 }
 

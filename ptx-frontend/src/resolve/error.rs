@@ -145,6 +145,14 @@ pub enum ResolveError {
         /// The alignment.
         align: u64,
     },
+    /// A declaration that its state space or type does not allow.
+    #[error("`{name}` {rule}")]
+    Declaration {
+        /// The name.
+        name: String,
+        /// The rule broken, to be read after the name.
+        rule: &'static str,
+    },
     /// An initialiser that does not fit its variable.
     #[error("initialiser of `{name}`: {reason}")]
     Initialiser {

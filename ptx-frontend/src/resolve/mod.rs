@@ -1,11 +1,13 @@
 //! From the syntax tree to the typed form: names become numbers, opcodes become lines of the op table.
 
+mod call;
 mod declaration;
 mod error;
 mod form;
 mod immediate;
 mod initialiser;
 mod names;
+mod offset;
 mod operand;
 mod property;
 
@@ -57,6 +59,8 @@ pub fn function(
         location: SourceLocation::default(),
         inlined: FxHashMap::default(),
         calls: FxHashMap::default(),
+        starts: Vec::new(),
+        before: Vec::new(),
         errors: Vec::new(),
     };
     for (at, name) in twice {
@@ -93,6 +97,7 @@ pub fn prototype(header: &Header<'_>) -> Result<Prototype> {
     };
     let parameters = list(&header.parameters)?;
     let returns = list(&header.returns)?;
+    declaration::check_results(&returns).map_err(|error| error.at(header.name.at))?;
     Ok(Prototype { returns, parameters })
 }
 
@@ -168,6 +173,10 @@ struct Resolver<'a> {
     inlined: FxHashMap<SourcePlace, u32>,
     /// Numbers of the calls in [`Function::inlined_at`].
     calls: FxHashMap<SourceLocation, u32>,
+    /// By instruction of the text: the first instruction of the function that comes of it.
+    starts: Vec<u32>,
+    /// Instructions that come before the current one.
+    before: Vec<Instruction>,
     errors: Vec<At<ResolveError>>,
 }
 
@@ -186,6 +195,9 @@ impl<'a> Resolver<'a> {
             }
         }
         self.function.parameter_bytes = area.bytes;
+        if let Err(error) = declaration::check_results(&self.function.returns) {
+            self.errors.push(error.at(header.name.at));
+        }
         (self.function.bounds, self.function.no_return) = declaration::performance(&header.performance);
     }
 
@@ -249,7 +261,13 @@ impl<'a> Resolver<'a> {
             Statement::Location { at, inlined_at } => self.locate(*at, *inlined_at),
             Statement::Declaration(declaration) => return self.declaration(declaration),
             Statement::Instruction(instruction) => {
+                self.starts.push(narrow(self.function.instructions.len()));
+                self.before.clear();
                 let resolved = self.instruction(instruction)?;
+                for earlier in &mut self.before {
+                    (earlier.guard, earlier.place) = (resolved.guard, resolved.place);
+                }
+                self.function.instructions.append(&mut self.before);
                 self.function.instructions.push(resolved);
             }
             // Looked up where they are used.
@@ -285,6 +303,13 @@ impl<'a> Resolver<'a> {
     ) -> std::result::Result<(), ResolveError> {
         let name = declarator.name.text;
         let (ty, lanes) = (meaning.ty_of(name)?, meaning.lanes);
+        meaning.check_space(name)?;
+        if declarator.initialiser.is_some() {
+            return Err(declaration::forbidden(name, declaration::UNINITIALISED_SPACE));
+        }
+        if !declarator.dimensions.is_empty() {
+            return Err(declaration::forbidden(name, declaration::ARRAY_OF_REGISTERS));
+        }
         if let Some(count) = declarator.count {
             return self.scopes.declare_range(name, Range { each: Each::Registers { ty, lanes }, count });
         }
@@ -412,9 +437,10 @@ impl<'a> Resolver<'a> {
 
     /// A function's code always ends with an instruction that does not fall through.
     fn end_with_return(&mut self, end_of_body: u32) {
-        let length = narrow(self.function.instructions.len());
+        let length = narrow(self.starts.len());
         let label_at_end = self.labels.instruction_targets().any(|target| target == InstructionIndex(length));
         let ends = self.function.instructions.last().is_some_and(|last| !last.falls_through());
+        self.move_labels();
         if ends && !label_at_end {
             return;
         }

@@ -18,6 +18,10 @@ pub trait Surroundings {
     /// Results and parameters of a function of the module.
     fn prototype(&self, name: &str) -> Option<Arc<Prototype>>;
 
+    /// Do the module's functions follow the calling convention of the platform? One function with several results
+    /// takes it from all.
+    fn uses_abi(&self) -> bool;
+
     /// For which architecture the module is written.
     fn architecture(&self) -> Architecture;
 }

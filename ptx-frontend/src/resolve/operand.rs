@@ -5,7 +5,7 @@ use super::form::operand_type;
 use super::immediate::convert;
 use super::names::{Entity, Global, LabelTarget};
 use super::{Resolver, Result, prototype};
-use crate::ir::{AddressBase, External, ExternalId, InstructionIndex, Operand, RegisterId};
+use crate::ir::{AddressBase, External, ExternalId, InstructionIndex, Operand, Prototype, RegisterId};
 use crate::isa::{
     Geometry, Memory, Op, OperandSyntax, OperandType, Part, ScalarType, SpecialRegister, Token,
 };
@@ -15,11 +15,20 @@ use crate::source::narrow;
 
 /// The place that an operand fills: what may stand there.
 #[derive(Clone, Copy)]
-struct Slot {
+pub(super) struct Slot {
     /// Type of the value; of one element for vectors.
     ty: Option<ScalarType>,
     written: bool,
     vector: Elements,
+    /// May a register have an offset (`r + 1`)? Not within braces.
+    offset: bool,
+}
+
+impl Slot {
+    /// The place of a constant.
+    pub(super) fn constant(ty: ScalarType) -> Slot {
+        Slot { ty: Some(ty), written: false, vector: Elements::None, offset: false }
+    }
 }
 
 /// May `{…}` stand in a place, and what are its elements?
@@ -43,17 +52,13 @@ impl<'a> Resolver<'a> {
         instruction: &'a tree::Instruction<'a>,
     ) -> Result<Vec<Operand>> {
         let places = &op.line().parsed().operands;
-        let called = places
-            .iter()
-            .zip(assignment)
-            .find(|(place, _)| place.ty == OperandType::Function)
-            .and_then(|(_, taken)| instruction.operands.get((*taken)?));
+        let prototype = self.prototype_of_call(places, assignment, instruction)?;
         let mut operands = Vec::with_capacity(places.len());
         for (place, taken) in places.iter().zip(assignment) {
             let given = taken.and_then(|taken| instruction.operands.get(taken));
             operands.push(match given {
                 None => Operand::Absent,
-                Some(given) => self.operand(op, place, tokens, given, called)?,
+                Some(given) => self.operand(op, place, tokens, given, prototype.as_deref())?,
             });
         }
         Ok(operands)
@@ -65,14 +70,14 @@ impl<'a> Resolver<'a> {
         place: &OperandSyntax,
         tokens: &[Option<Token>],
         given: &'a tree::Operand<'a>,
-        called: Option<&'a tree::Operand<'a>>,
+        prototype: Option<&Prototype>,
     ) -> Result<Operand> {
         match (place.ty, &given.kind) {
             (OperandType::Label, OperandKind::Reference(name)) => Ok(Operand::Label(self.label(name.name)?)),
             (OperandType::Declaration, OperandKind::Reference(name)) => self.named_list(name.name),
             (OperandType::Function, OperandKind::Reference(name)) => self.function_operand(name),
             (OperandType::Parameters, OperandKind::Parameters(list)) => {
-                self.call_list(place.written, list, called)
+                self.call_list(place.written, list, prototype)
             }
             (OperandType::Texture | OperandType::Surface, OperandKind::Address(inner)) => {
                 self.texel(place, tokens, inner, given.at)
@@ -86,7 +91,12 @@ impl<'a> Resolver<'a> {
                     _ if op == Op::Memory(Memory::mov) => Elements::Parts,
                     _ => Elements::None,
                 };
-                let slot = Slot { ty: operand_type(place, tokens), written: place.written, vector };
+                let slot = Slot {
+                    ty: operand_type(place, tokens),
+                    written: place.written,
+                    vector,
+                    offset: !place.written,
+                };
                 match &given.kind {
                     OperandKind::Reference(name) if place.part.is_some() && name.selector.is_some() => {
                         self.part(place, slot, name, false)
@@ -99,7 +109,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// A value read or written.
-    fn value(&mut self, slot: Slot, given: &'a tree::Operand<'a>) -> Result<Operand> {
+    pub(super) fn value(&mut self, slot: Slot, given: &'a tree::Operand<'a>) -> Result<Operand> {
         match &given.kind {
             OperandKind::Constant(constant) => self.constant(slot.ty, *constant, given.at),
             OperandKind::Parameters(inner) => match inner.as_slice() {
@@ -117,7 +127,7 @@ impl<'a> Resolver<'a> {
                     Elements::Parts => slot.ty.and_then(|ty| part_of(ty, elements.len())),
                     _ => slot.ty,
                 };
-                let element = Slot { ty, vector: Elements::None, ..slot };
+                let element = Slot { ty, vector: Elements::None, offset: false, ..slot };
                 let elements = elements.iter().map(|inner| self.value(element, inner));
                 Ok(Operand::Vector(elements.collect::<Result<_>>()?))
             }
@@ -180,15 +190,26 @@ impl<'a> Resolver<'a> {
         self.address(name)
     }
 
-    fn register(&self, slot: Slot, name: &Reference<'a>, first: RegisterId, lanes: u32) -> Result<Operand> {
+    fn register(
+        &mut self,
+        slot: Slot,
+        name: &Reference<'a>,
+        first: RegisterId,
+        lanes: u32,
+    ) -> Result<Operand> {
         let nth = |lane: u32| RegisterId(first.0 + lane);
-        if name.offset.is_some() || name.index.is_some() {
+        let has_offset = name.offset.is_some();
+        if has_offset && (!slot.offset || name.selector.is_some()) || name.index.is_some() {
             return Err(wrong(name.name.text, "a register without an offset").at(name.name.at));
         }
+        let offset = name.offset.unwrap_or(0);
         match name.selector {
-            None if lanes == 1 => Ok(Operand::Register(first)),
+            None if lanes == 1 => Ok(Operand::Register(self.with_offset(first, offset, name.name)?)),
             None if slot.vector != Elements::None => {
-                Ok(Operand::Vector((0..lanes).map(|lane| Operand::Register(nth(lane))).collect()))
+                // An offset belongs to the first element, by the machine code of ptxas.
+                let head = self.with_offset(first, offset, name.name)?;
+                let elements = std::iter::once(head).chain((1..lanes).map(nth));
+                Ok(Operand::Vector(elements.map(Operand::Register).collect()))
             }
             None => Err(wrong(name.name.text, "a single register").at(name.name.at)),
             Some(selector) => {
@@ -257,7 +278,7 @@ impl<'a> Resolver<'a> {
             OperandKind::Reference(name) => self.address(name)?,
             _ => return Err(wrong("[…, …]", "the address of a tensor map").at(map.at)),
         };
-        let slot = Slot { ty: Some(ScalarType::S32), written: false, vector: Elements::Whole };
+        let slot = Slot { vector: Elements::Whole, ..Slot::constant(ScalarType::S32) };
         let coordinates = match self.value(slot, coordinates)? {
             Operand::Vector(elements) => elements,
             single => vec![single],
@@ -273,14 +294,20 @@ impl<'a> Resolver<'a> {
         given: &'a tree::Operand<'a>,
     ) -> Result<Vec<Operand>> {
         let geometry = Geometry::among(tokens).ok_or_else(|| wrong("[…]", "a geometry").at(given.at))?;
-        let slot = |ty| Slot { ty: Some(ty), written: false, vector: Elements::None };
+        let slot = Slot::constant;
         let types = geometry.types(coordinate_type(place, tokens));
         let elements = match &given.kind {
             OperandKind::Vector(elements) => {
-                if elements.len() != geometry.elements().next_power_of_two() {
+                // Compilers of CUDA 2 to 4 pad all coordinates to four elements.
+                let least = geometry.elements().next_power_of_two();
+                if elements.len() < least || !matches!(elements.len(), 1 | 2 | 4) {
                     return Err(wrong("{…}", "as many coordinates as the geometry has").at(given.at));
                 }
-                elements.iter().zip(types).map(|(element, ty)| self.value(slot(ty), element)).collect()
+                let padding = std::iter::repeat(coordinate_type(place, tokens));
+                let typed = elements.iter().zip(types.into_iter().chain(padding));
+                let all: Result<Vec<Operand>> =
+                    typed.map(|(element, ty)| self.value(slot(ty), element)).collect();
+                all.map(|elements| elements.into_iter().take(geometry.elements()).collect())
             }
             _ => {
                 let slot = Slot { vector: Elements::Whole, ..slot(coordinate_type(place, tokens)) };
@@ -362,7 +389,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn label_target(&self, name: Word<'a>) -> Option<LabelTarget> {
+    pub(super) fn label_target(&self, name: Word<'a>) -> Option<LabelTarget> {
         self.labels.find(self.scopes.numbers(), name.text)
     }
 
@@ -419,33 +446,6 @@ impl<'a> Resolver<'a> {
             _ => Err(wrong(name.text, "a function").at(name.at)),
         }
     }
-
-    /// `(a, b)` of a call. A constant takes the type of the called function's parameter.
-    fn call_list(
-        &mut self,
-        written: bool,
-        list: &'a [tree::Operand<'a>],
-        called: Option<&'a tree::Operand<'a>>,
-    ) -> Result<Operand> {
-        let has_constant = list.iter().any(|given| matches!(given.kind, OperandKind::Constant(_)));
-        let prototype = match called.map(|called| &called.kind) {
-            Some(OperandKind::Reference(name)) if has_constant => self.surroundings.prototype(name.name.text),
-            _ => None,
-        };
-        let formals = prototype.as_ref().map_or(&[][..], |prototype| &prototype.parameters);
-        let mut operands = Vec::with_capacity(list.len());
-        for (position, given) in list.iter().enumerate() {
-            let ty = formals.get(position).map_or(ScalarType::B64, |formal| formal.ty);
-            operands.push(self.value(Slot { ty: Some(ty), written: false, vector: Elements::None }, given)?);
-        }
-        if written
-            && operands.iter().any(|operand| matches!(operand, Operand::Immediate(_) | Operand::Special(_)))
-        {
-            let at = list.first().map_or(0, |given| given.at);
-            return Err(wrong("a constant", "a register or parameter for the result").at(at));
-        }
-        Ok(Operand::Parameters(operands))
-    }
 }
 
 /// Type of a place's coordinates.
@@ -457,11 +457,11 @@ pub fn coordinate_type(place: &OperandSyntax, tokens: &[Option<Token>]) -> Scala
     last.filter(|_| place.ty == OperandType::Texture).unwrap_or(ScalarType::S32)
 }
 
-fn wrong(text: &str, expected: &'static str) -> ResolveError {
+pub(super) fn wrong(text: &str, expected: &'static str) -> ResolveError {
     ResolveError::WrongOperand { text: text.to_owned(), expected }
 }
 
-fn undeclared(name: Word<'_>) -> super::At<ResolveError> {
+pub(super) fn undeclared(name: Word<'_>) -> super::At<ResolveError> {
     ResolveError::Undeclared { name: name.text.to_owned() }.at(name.at)
 }
 
@@ -489,6 +489,15 @@ fn special_register(name: &Reference<'_>) -> Option<SpecialRegister> {
     }
     match name.selector {
         None => SpecialRegister::from_name(name.name.text),
-        Some(selector) => SpecialRegister::from_name(&format!("{}.{selector}", name.name.text)),
+        Some(selector) => {
+            let element = match selector {
+                "r" => "x",
+                "g" => "y",
+                "b" => "z",
+                "a" => "w",
+                other => other,
+            };
+            SpecialRegister::from_name(&format!("{}.{element}", name.name.text))
+        }
     }
 }

@@ -18,6 +18,9 @@ const FLOATS_UNBOUNDED: (u32, u32) = (6, 5);
 /// From this PTX version on, `mad.f32` says how it is rounded (manual section of `mad`).
 const ROUNDING_NEEDED: (u32, u32) = (3, 2);
 
+/// First target whose `mad.f32` is rounded as it says.
+const FIRST_TO_ROUND: u32 = 20;
+
 /// What a module needs for loads and stores of 128 bits that the whole system sees.
 const WIDE_AND_COHERENT: Requirement =
     Requirement { ptx: (8, 4), target: Target { number: 70, specific: false } };
@@ -75,10 +78,11 @@ impl Check<'_> {
         let roundings = [Modifier::Rn, Modifier::Rz, Modifier::Rm, Modifier::Rp];
         let unrounded = self.instruction.op == Op::Float(Float::mad)
             && !roundings.iter().any(|rounding| self.instruction.has(*rounding));
-        if unrounded && module.ptx.is_some_and(|ptx| ptx >= ROUNDING_NEEDED) {
+        let rounds = module.target.is_none_or(|target| target.number >= FIRST_TO_ROUND);
+        if unrounded && rounds && module.ptx.is_some_and(|ptx| ptx >= ROUNDING_NEEDED) {
             return Err(ValidationError::Together {
                 what: "`mad.f32` without a rounding",
-                rule: "only before PTX 3.2",
+                rule: "only before PTX 3.2 or for sm_1x",
             });
         }
         Ok(())

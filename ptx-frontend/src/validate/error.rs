@@ -125,6 +125,31 @@ pub enum ValidationError {
         /// Declared.
         declared: usize,
     },
+    /// A value of a call that the declaration of the called function does not take.
+    #[error("{what} {number} in the call of `{function}` is {given}, but the declaration has {declared}")]
+    Passed {
+        /// `argument` or `result`.
+        what: &'static str,
+        /// Position in the list, from 1.
+        number: usize,
+        /// The called function.
+        function: String,
+        /// The operand.
+        given: String,
+        /// The parameter.
+        declared: String,
+    },
+    /// A call that passes a type that the platform's calling convention has not.
+    #[error(
+        "the call of `{function}` passes a .{}; predicates and typed integers of 8 and 16 bits are passed only \
+         in a module with a function of several results", ty.name()
+    )]
+    Convention {
+        /// The called function.
+        function: String,
+        /// The type.
+        ty: ScalarType,
+    },
     /// The module's target has not got the instruction or register.
     #[error(
         "`{used}` needs .target {needed} or later, and this module is for {found} (PTX manual, {section})"

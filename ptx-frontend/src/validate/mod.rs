@@ -1,6 +1,7 @@
 //! Checks on the typed form: what the vendor's assembler refuses is refused here, with the instruction's place.
 
 mod architecture;
+mod call;
 mod constants;
 mod error;
 mod together;
@@ -164,7 +165,17 @@ impl Check<'_> {
         if bits > 128 {
             self.needs(WIDEST_VECTOR, || disassemble::opcode(self.instruction), self.line.section)?;
         }
-        self.elements(operand, needed, element, written)
+        match operand {
+            // A store of 256 bits leaves the memory of elements as it is for which `_` stands.
+            Operand::Vector(elements) if bits == 256 && !written && elements.len() == needed => {
+                let mut given = elements.iter().filter(|element| **element != Operand::Discard).peekable();
+                match given.peek() {
+                    Some(_) => given.try_for_each(|operand| self.value(operand, element, written)),
+                    None => Err(ValidationError::DiscardRead),
+                }
+            }
+            _ => self.elements(operand, needed, element, written),
+        }
     }
 
     /// So many elements; one may stand without braces.
@@ -333,29 +344,5 @@ impl Check<'_> {
             return Err(ValidationError::ReadOnly { what: "a kernel's parameter" });
         }
         Ok(())
-    }
-
-    /// A direct call gives what the function's declaration asks for.
-    fn call(&self) -> Result {
-        if self.line.effect != Effect::Call {
-            return Ok(());
-        }
-        let [results, Operand::Function(id), arguments, ..] = self.instruction.operands.as_slice() else {
-            return Ok(());
-        };
-        let Some(external) = self.function.externals.get(id.0 as usize) else { return Ok(()) };
-        let Some(prototype) = self.surroundings.prototype(&external.name) else { return Ok(()) };
-        let count = |operand: &Operand| match operand {
-            Operand::Parameters(list) => list.len(),
-            _ => 0,
-        };
-        let check = |what, given, declared| {
-            if given == declared {
-                return Ok(());
-            }
-            Err(ValidationError::Call { function: external.name.clone(), what, given, declared })
-        };
-        check("results", count(results), prototype.returns.len())?;
-        check("arguments", count(arguments), prototype.parameters.len())
     }
 }

@@ -20,6 +20,8 @@ pub(super) fn register_fits(needed: ScalarType, register: ScalarType, wider: boo
 pub(super) fn special_fits(needed: ScalarType, special: SpecialRegister, wider: bool) -> bool {
     let ty = special.ty();
     register_fits(needed, ty, wider)
+        // The grid's number had 32 bits before PTX 3.0.
+        || special == SpecialRegister::Gridid && matches!(needed.bits(), 16 | 32) && !needed.is_float()
         || needed.bits() == 16 && ty.bits() == 32 && !needed.is_float()
         || needed.bits() == ty.bits() && needed.class() != TypeClass::Predicate
 }

@@ -4,7 +4,8 @@ use ptx_frontend::ir::Instruction;
 use ptx_frontend::isa::{Modifier, ScalarType};
 
 use crate::bind::Binder;
-use crate::engine::op::{Flow, Op};
+use crate::engine::grid::Grid;
+use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
 use crate::engine::shapes::binary;
 use crate::memory::{CLUSTER_WINDOWS, WINDOW_SIZE};
@@ -41,34 +42,70 @@ pub fn cvta_to(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     bind_conversion(b, i, offset)
 }
 
-/// p = a lies within `b` bytes from the immediate; inverted if `c` is all ones.
+/// p = a lies within `b` bytes from the immediate.
 fn in_window(w: &mut Running<'_>, op: &Op) -> Flow {
+    tell(w, op, |_, address| address.wrapping_sub(op.immediate) < u64::from(op.b))
+}
+
+/// p = a lies in a variable in constant memory.
+fn in_constant_memory(w: &mut Running<'_>, op: &Op) -> Flow {
+    tell(w, op, is_constant)
+}
+
+/// p = a lies neither within `b` bytes from the immediate nor in a variable in constant memory.
+fn in_global_memory(w: &mut Running<'_>, op: &Op) -> Flow {
+    tell(w, op, |grid, address| {
+        address.wrapping_sub(op.immediate) >= u64::from(op.b) && !is_constant(grid, address)
+    })
+}
+
+/// p = a lies in the kernel's parameters.
+fn in_parameters(w: &mut Running<'_>, op: &Op) -> Flow {
+    tell(w, op, |grid, address| {
+        let has_address = grid.program.needs_parameter_address;
+        has_address && address.wrapping_sub(grid.parameter_address) < grid.parameters.len() as u64
+    })
+}
+
+/// Writes predicate `d`: what `truth` says of each lane's address in row `a`.
+fn tell(w: &mut Running<'_>, op: &Op, truth: impl Fn(&Grid, u64) -> bool) -> Flow {
+    let grid = w.grid;
     // SAFETY: `a` is a row of double words, `d` a predicate word.
     unsafe {
         let addresses = w.read_row::<u64>(op.a);
-        let mut truth = 0;
-        for (lane, address) in addresses.iter().enumerate() {
-            truth |= u32::from(address.wrapping_sub(op.immediate) < u64::from(op.b)) << lane;
-        }
-        w.write_predicate(op.d, truth ^ op.c);
+        let bits =
+            addresses.iter().enumerate().map(|(lane, address)| u32::from(truth(grid, *address)) << lane);
+        let bits = bits.fold(0, |all, bit| all | bit);
+        w.write_predicate(op.d, bits);
     }
     Flow::Next
 }
 
-/// `isspacep`.
+fn is_constant(grid: &Grid, address: u64) -> bool {
+    let variables = &grid.program.variables_in_constant_memory;
+    let behind = variables.partition_point(|variable| variable.start <= address);
+    behind.checked_sub(1).and_then(|last| variables.get(last)).is_some_and(|last| last.contains(&address))
+}
+
+/// `isspacep`. The window of parameters lies within global memory, that of constants does not (manual section of
+/// generic addressing).
 pub fn isspacep(b: &mut Binder<'_, '_>, i: &Instruction) -> Bound {
     let a = b.source(&i.operands[1], ScalarType::U64)?;
     let d = b.predicate_result(&i.operands[0])?;
-    let (base, local) = (b.linker_addresses().shared_window(), b.linker_addresses().local_window());
-    let (start, length, inversion) = match i.modifiers().next() {
-        Some(Modifier::Shared | Modifier::SharedCta) => (base, WINDOW_SIZE, 0),
-        Some(Modifier::SharedCluster) => (base, CLUSTER_WINDOWS * WINDOW_SIZE, 0),
-        Some(Modifier::Local) => (local, WINDOW_SIZE, 0),
-        Some(Modifier::Global) => (local, base + CLUSTER_WINDOWS * WINDOW_SIZE - local, u32::MAX),
-        // Constants and parameters lie in global memory here, and only global memory is told apart from the windows.
-        _ => (base, 0, 0),
+    let (shared, local) = (b.linker_addresses().shared_window(), b.linker_addresses().local_window());
+    let all_windows = shared + CLUSTER_WINDOWS * WINDOW_SIZE - local;
+    let (run, start, length): (Run, u64, u64) = match i.modifiers().next() {
+        Some(Modifier::Shared | Modifier::SharedCta) => (in_window, shared, WINDOW_SIZE),
+        Some(Modifier::SharedCluster) => (in_window, shared, CLUSTER_WINDOWS * WINDOW_SIZE),
+        Some(Modifier::Local) => (in_window, local, WINDOW_SIZE),
+        Some(Modifier::Param | Modifier::ParamEntry) => (in_parameters, 0, 0),
+        Some(Modifier::Const) => (in_constant_memory, 0, 0),
+        _ => (in_global_memory, local, all_windows),
     };
-    let op = Op { d, a, b: length as u32, c: inversion, immediate: start, ..b.op(in_window) };
+    if matches!(i.modifiers().next(), Some(Modifier::Const | Modifier::Global)) {
+        b.need_constants();
+    }
+    let op = Op { d, a, b: length as u32, immediate: start, ..b.op(run) };
     b.push(op);
     Ok(())
 }

@@ -1,0 +1,141 @@
+//! Values of parameters and results: between two frames, and between a frame and native functions.
+
+use super::access::lanes_of;
+use super::constants::row_at;
+use super::program::{ParameterPlace, Piece, PiecePlace};
+use super::running::Running;
+
+/// Rows and local memory of a frame.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FrameMemory {
+    /// First byte of the first row.
+    pub(super) rows: *mut u8,
+    /// Bytes from the start of a lane's local memory to the frame's part.
+    pub(super) local: u32,
+}
+
+/// Bytes of the largest value in registers: four registers of 128 bits.
+const LARGEST_IN_REGISTERS: usize = 64;
+
+impl Running<'_> {
+    /// The memory of the frame that runs.
+    pub(super) fn own_frame(&self) -> FrameMemory {
+        FrameMemory { rows: self.frame, local: self.local_base }
+    }
+}
+
+/// Copies the running lanes' value of a parameter from one frame to another.
+pub(super) fn copy_value(
+    w: &mut Running<'_>,
+    (from, source): (FrameMemory, &ParameterPlace),
+    (to, target): (FrameMemory, &ParameterPlace),
+) {
+    if let ([source], [target]) = (source.pieces.as_slice(), target.pieces.as_slice())
+        && let (Some(_), Some(_)) = (whole(source), whole(target))
+    {
+        let size = source.bytes.min(target.bytes);
+        for lane in lanes_of(w.mask) {
+            note_written(w, lane, to, target, size);
+            let (from, to) = (pointer(w, from, source, lane), pointer(w, to, target, lane));
+            // SAFETY: both places have `size` bytes, as the binder laid them out; frames may be the same one, so the
+            // places may overlap.
+            unsafe { std::ptr::copy(from, to, size as usize) };
+        }
+        return;
+    }
+    let mut bytes = [0; LARGEST_IN_REGISTERS];
+    let size = (source.size.min(target.size) as usize).min(LARGEST_IN_REGISTERS);
+    for lane in lanes_of(w.mask) {
+        read_value(w, from, source, lane, &mut bytes[..size]);
+        write_value(w, to, target, lane, &bytes[..size]);
+    }
+}
+
+/// The bytes of a piece that lie one after another in host memory and make up its whole place.
+fn whole(piece: &Piece) -> Option<u32> {
+    match piece.place {
+        PiecePlace::Local(_) => Some(piece.bytes),
+        PiecePlace::Words(_) if piece.bytes == 4 => Some(4),
+        PiecePlace::DoubleWords(_) => Some(8),
+        PiecePlace::Words(_) | PiecePlace::Predicate(_) => None,
+    }
+}
+
+/// Reads a lane's value: as many bytes as `bytes` has, zeros behind the value's end.
+pub(super) fn read_value(
+    w: &Running<'_>,
+    from: FrameMemory,
+    place: &ParameterPlace,
+    lane: usize,
+    bytes: &mut [u8],
+) {
+    let mut rest = bytes;
+    for piece in &place.pieces {
+        let size = (piece.bytes as usize).min(rest.len());
+        let (now, later) = rest.split_at_mut(size);
+        let source = pointer(w, from, piece, lane);
+        match piece.place {
+            // SAFETY: the word lies in the frame's rows, as the binder laid them out.
+            PiecePlace::Predicate(_) => now.fill((unsafe { source.cast::<u32>().read() } >> lane & 1) as u8),
+            // SAFETY: the piece has `size` bytes, as the binder laid it out.
+            _ => unsafe { std::ptr::copy_nonoverlapping(source, now.as_mut_ptr(), size) },
+        }
+        rest = later;
+    }
+    rest.fill(0);
+}
+
+/// Writes a lane's value, or as much of it as `bytes` has.
+pub(super) fn write_value(
+    w: &mut Running<'_>,
+    to: FrameMemory,
+    place: &ParameterPlace,
+    lane: usize,
+    bytes: &[u8],
+) {
+    let mut rest = bytes;
+    for piece in &place.pieces {
+        let (now, later) = rest.split_at((piece.bytes as usize).min(rest.len()));
+        if now.is_empty() {
+            return;
+        }
+        note_written(w, lane, to, piece, now.len() as u32);
+        let target = pointer(w, to, piece, lane);
+        match piece.place {
+            PiecePlace::Predicate(_) => {
+                let word = target.cast::<u32>();
+                let truth = u32::from(now[0] != 0);
+                // SAFETY: the word lies in the frame's rows, as the binder laid them out.
+                unsafe { word.write(word.read() & !(1 << lane) | truth << lane) };
+            }
+            PiecePlace::Words(_) => {
+                let mut word = [0; 4];
+                word[..now.len()].copy_from_slice(now);
+                // SAFETY: a lane of a row of words has four bytes.
+                unsafe { target.cast::<u32>().write(u32::from_le_bytes(word)) };
+            }
+            // SAFETY: the piece has as many bytes, as the binder laid it out.
+            _ => unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), target, now.len()) },
+        }
+        rest = later;
+    }
+}
+
+/// Tells the checkers that a lane's local memory is written, if the piece lies there.
+fn note_written(w: &mut Running<'_>, lane: usize, to: FrameMemory, piece: &Piece, size: u32) {
+    if let (Some(checks), PiecePlace::Local(offset)) = (&mut w.cta.checks, piece.place) {
+        checks.local_written(w.warp, lane, to.local + offset, size);
+    }
+}
+
+/// Where a lane's part of a piece begins; of predicates, the word of all lanes.
+fn pointer(w: &Running<'_>, of: FrameMemory, piece: &Piece, lane: usize) -> *mut u8 {
+    match piece.place {
+        PiecePlace::Local(offset) => {
+            w.local.wrapping_add(lane * w.local_bytes as usize + (of.local + offset) as usize)
+        }
+        PiecePlace::Words(row) => row_at(of.rows, w.constants, row).wrapping_add(lane * 4),
+        PiecePlace::DoubleWords(row) => row_at(of.rows, w.constants, row).wrapping_add(lane * 8),
+        PiecePlace::Predicate(word) => of.rows.wrapping_add(word as usize * 4),
+    }
+}

@@ -15,6 +15,7 @@ pub mod memory_side;
 pub mod message;
 mod page_walks;
 pub mod partition;
+pub mod policy;
 pub mod report;
 mod restore;
 pub mod saved;

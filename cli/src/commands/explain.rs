@@ -92,10 +92,13 @@ fn sections(out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A key's value in a GPU's file, or the default.
 fn value(key: &Key, document: &Document) -> String {
-    document
-        .entry(key.section, key.name)
-        .map_or_else(String::new, |entry| format!("{} {}", entry.value, entry.unit))
+    match (document.entry(key.section, key.name), key.default) {
+        (Some(entry), _) => format!("{} {}", entry.value, entry.unit),
+        (None, Some(default)) => format!("{default} {} (default)", key.unit),
+        (None, None) => String::new(),
+    }
 }
 
 fn section(section: &str, document: &Document, out: &mut dyn Write) -> Result<(), Failure> {
@@ -129,11 +132,11 @@ fn one(section: &str, name: &str, document: &Document, out: &mut dyn Write) -> R
     }
     if let Some(key) = key {
         writeln!(out, "{section}.{name}: {}", key.meaning)?;
-        if !key.choices.is_empty() {
-            writeln!(out, "  one of: {}", key.choices.join(", "))?;
+        for (choice, meaning) in key.choices.iter().zip(key.meanings) {
+            writeln!(out, "  {choice}: {meaning}")?;
         }
+        writeln!(out, "  value: {}", value(&key, document))?;
         if let Some(entry) = document.entry(section, name) {
-            writeln!(out, "  value: {} {}", entry.value, entry.unit)?;
             writeln!(out, "  source: {} ({})", entry.source, entry.place)?;
         }
     }

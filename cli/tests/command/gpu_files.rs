@@ -74,9 +74,15 @@ fn a_key_is_explained_with_choices_value_and_source() {
     let text = printed(&Workplace::new(), &["explain", "issue.policy"]);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("issue.policy: "), "{text}");
-    assert!(lines[1].starts_with("  one of: ") && lines[1].contains("gto"), "{text}");
-    assert_eq!(lines[2].trim(), "value: \"gto\"");
-    assert!(lines[3].starts_with("  source: accel-sim (titan-v.toml, line "), "{text}");
+    assert!(lines[1].starts_with("  gto: "), "{text}");
+    assert_eq!(lines[5].trim(), "value: \"gto\"");
+    assert!(lines[6].starts_with("  source: accel-sim (titan-v.toml, line "), "{text}");
+}
+
+#[test]
+fn a_key_that_no_file_has_is_explained_with_its_default() {
+    let text = printed(&Workplace::new(), &["explain", "dram.cap"]);
+    assert!(text.ends_with("  value: 4 accesses (default)\n"), "{text}");
 }
 
 #[test]

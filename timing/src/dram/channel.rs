@@ -1,6 +1,7 @@
 //! A channel (or pseudo-channel): queues, scheduling, and the earliest cycles of commands.
 
 mod check;
+mod scheduling;
 mod waiting;
 
 use serde::{Deserialize, Serialize};
@@ -9,9 +10,9 @@ use super::bank::{Access, Bank, Direction, bits};
 use super::counts::{BankActivity, ChannelCounts};
 use super::refresh::Refresh;
 use super::{
-    Cell, Checker, Command, CommandKind, DramCounters, DramSpec, Queues, RefreshMode, Scheduler, Timing,
-    Violation, fcfs, frfcfs,
+    Cell, Checker, Command, CommandKind, DramCounters, DramSpec, Queues, RefreshMode, Timing, Violation,
 };
+use crate::policy::dram_scheduler::SchedulerState;
 
 /// Accesses to sectors of a line that come to a channel together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +63,7 @@ pub struct Channel {
     open: [u64; 2],
     /// Writes are served because there were too many.
     draining: bool,
+    scheduling: SchedulerState,
     refresh: Refresh,
     /// Which of the channel's command slots are this part's.
     slot: u32,
@@ -126,6 +128,7 @@ impl Channel {
             occupied: [0; 2],
             open: [0; 2],
             draining: false,
+            scheduling: SchedulerState::default(),
             refresh: Refresh::new(timing.refresh_interval),
             slot,
             age: 0,
@@ -271,10 +274,7 @@ impl Channel {
             self.refresh.pending = true;
         }
         let queue = self.served(spec);
-        let limit = match spec.scheduler {
-            Scheduler::FrFcfs => u64::MAX,
-            Scheduler::Fcfs => fcfs::limit(&self.banks, queue, spec.columns_of_request()),
-        };
+        let limit = spec.scheduler.limit(&self.waiting_in(spec, queue));
         let columns = self.column_banks(spec, queue, limit);
         // None is ready before the bus is.
         let bus_is_free = match spec.queues {
@@ -346,15 +346,6 @@ impl Channel {
         })
     }
 
-    /// Banks that may have column commands.
-    fn column_banks(&self, spec: &DramSpec, queue: Direction, limit: u64) -> u64 {
-        let open = self.open[queue as usize] & !self.refreshing(spec);
-        match spec.scheduler {
-            Scheduler::FrFcfs => frfcfs::column_banks(open),
-            Scheduler::Fcfs => fcfs::column_banks(&self.banks, queue, open, limit),
-        }
-    }
-
     /// Oldest accesses of banks whose rows have to be opened or closed for them.
     fn rows(&self, banks: u64, queue: Direction) -> impl Iterator<Item = Candidate> {
         let common = self.activate_at.max(self.activations[0]);
@@ -366,16 +357,6 @@ impl Channel {
             };
             Candidate { from, age: state.queues[queue as usize].oldest_age, bank }
         })
-    }
-
-    /// Banks whose rows may be changed.
-    fn row_banks(&self, spec: &DramSpec, queue: Direction, limit: u64) -> u64 {
-        let [occupied, open] = [self.occupied, self.open].map(|banks| banks[queue as usize]);
-        let occupied = occupied & !self.refreshing(spec);
-        match spec.scheduler {
-            Scheduler::FrFcfs => frfcfs::row_banks(occupied, open),
-            Scheduler::Fcfs => fcfs::row_banks(&self.banks, queue, occupied, limit),
-        }
     }
 
     fn command(&mut self, cycle: u64, kind: CommandKind, bank: u8, row: u64) {
@@ -394,7 +375,9 @@ impl Channel {
         queue: Direction,
     ) -> Option<Completed> {
         let state = &mut self.banks[bank as usize];
-        let access = state.queues[queue as usize].remove_hit(state.open)?;
+        let of_bank = &mut state.queues[queue as usize];
+        spec.scheduler.issued(&mut self.scheduling, bank, of_bank.hit == Some(0));
+        let access = of_bank.remove_hit(state.open)?;
         let direction = access.direction;
         self.queued[queue as usize] -= 1;
         self.counters.bus_cycles += timing.burst;

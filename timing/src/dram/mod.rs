@@ -7,8 +7,6 @@ mod channel;
 mod checker;
 mod command;
 pub mod counts;
-mod fcfs;
-mod frfcfs;
 mod refresh;
 mod timing;
 
@@ -21,17 +19,9 @@ pub use timing::Timing;
 use self::bank::Direction;
 use crate::message::SECTOR_BYTES;
 use crate::partition::Hash;
+pub use crate::policy::dram_scheduler::Scheduler;
+use crate::policy::dram_scheduler::Parameters;
 use crate::specification::{Document, SpecificationError};
-
-crate::choice! {
-    /// Who is served next.
-    pub enum Scheduler {
-        /// Accesses to open rows before others, then the oldest.
-        FrFcfs = "fr-fcfs",
-        /// In order of arrival; only accesses to different banks overlap.
-        Fcfs = "fcfs",
-    }
-}
 
 crate::choice! {
     /// Where reads and writes wait.
@@ -86,8 +76,10 @@ crate::specification! {
         bank_hash: Hash ["choice"],
         /// Row and column commands have buses of their own.
         dual_command_bus: bool ["flag"],
-        /// Who is served next.
+        /// Which access is served next.
         scheduler: Scheduler ["choice"],
+        /// Accesses to an open row that pass an older access to another row, by the scheduler fr-fcfs-cap.
+        cap: u32 ["accesses"] = 4,
         /// Neighbouring bytes that are one request where requests are served in the order of arrival.
         request: u32 ["B"],
         /// Where reads and writes wait.
@@ -165,6 +157,11 @@ impl DramSpec {
             return wrong("request", "32, 64 or 128 B are needed: a sector, or sectors of a line");
         }
         self.check_together(document)
+    }
+
+    /// Parameters of the schedulers.
+    fn parameters(&self) -> Parameters {
+        Parameters { cap: self.cap }
     }
 
     /// Columns of a request.

@@ -4,7 +4,6 @@
 //! from DRAM; how writes allocate decides when it is which. Slices are write-back.
 
 mod atomic;
-mod replacement;
 mod slice;
 mod sources;
 mod tags;
@@ -16,6 +15,7 @@ pub use sources::{Lookups, SourceCounters};
 
 use crate::message::LINE_BYTES;
 use crate::partition::Hash;
+use crate::policy::replacement::Replacement;
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {
@@ -42,16 +42,6 @@ crate::choice! {
     }
 }
 
-crate::choice! {
-    /// Which line of a set makes room.
-    pub enum Replacement {
-        /// The one that was not used for longest.
-        Lru = "lru",
-        /// The one that has been there for longest.
-        Fifo = "fifo",
-    }
-}
-
 crate::specification! {
     /// L2 slices.
     pub struct L2Spec in "l2" {
@@ -61,7 +51,7 @@ crate::specification! {
         ways: u32 ["lines"],
         /// How lines are spread over sets.
         set_hash: Hash ["choice"],
-        /// Which line makes room.
+        /// Which line of a set makes room.
         replacement: Replacement ["choice"],
         /// Modified lines of a slice from which on a write that makes one more writes one of its set back, the one that was not
         /// used for longest, which stays.

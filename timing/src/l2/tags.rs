@@ -1,10 +1,13 @@
 //! Tags and sector states of a slice.
 
+use std::ops::{Deref, DerefMut};
+
 use serde::{Deserialize, Serialize};
 use warp_stream::host_cache::{fetch, fetch_all};
 
 use super::L2Spec;
 use crate::message::SECTORS;
+use crate::policy::replacement::{Lines, LinesMut};
 use crate::restore::{Fits, MOST_COUNTED, fits};
 
 /// The tag of a line that is not there.
@@ -42,9 +45,11 @@ impl Line {
 pub(super) struct Tags {
     tags: Vec<u64>,
     lines: Vec<Line>,
-    /// When each line was last used, for the replacement policy: a count of uses; 0 if there is none.
+    /// Age of each line by slot: the count of ages when the line came or was renewed; 0 without a line.
     used: Vec<u64>,
     uses: u64,
+    /// Mark of the replacement policy for each line, by slot.
+    marks: Vec<u8>,
     /// Lines with modified sectors.
     #[serde(skip)]
     modified: u32,
@@ -94,6 +99,7 @@ impl Tags {
             lines: vec![Line::default(); lines],
             used: vec![0; lines],
             uses: 0,
+            marks: vec![0; lines],
             modified: 0,
             sets: vec![Set::default(); spec.sets() as usize],
             digests: digests(spec),
@@ -126,9 +132,10 @@ impl Tags {
 
     /// Whether those that were read can be a slice's.
     pub(super) fn check(&self, spec: &L2Spec) -> Fits {
-        let Tags { tags, lines, used, uses, .. } = self;
+        let Tags { tags, lines, used, uses, marks, .. } = self;
         let count = (spec.sets() * spec.ways) as usize;
-        fits([tags.len(), lines.len(), used.len()] == [count; 3], "it has another number of lines")?;
+        let counts = [tags.len(), lines.len(), used.len(), marks.len()];
+        fits(counts == [count; 4], "it has another number of lines")?;
         fits(*uses < MOST_COUNTED && used.iter().all(|used| used <= uses), "a line was used too often")?;
         for (slot, (tag, line)) in (0..).zip(tags.iter().zip(lines)) {
             let sectors = line.readable | line.pending | line.modified;
@@ -187,20 +194,15 @@ impl Tags {
         None
     }
 
-    /// The slot that makes room in a set; nothing if all of its lines have sectors on their way.
+    /// The slot that makes room in a set: an empty one, else the policy's victim among lines without outstanding sectors.
     pub(super) fn victim(&self, spec: &L2Spec, set: u32) -> Option<u32> {
-        self.longest_unused(spec, set, !self.sets[(set / spec.ways) as usize].pending)
+        let may_go = !self.sets[(set / spec.ways) as usize].pending;
+        spec.replacement.victim(&SetLines { tags: self, set, ways: spec.ways, may_go })
     }
 
-    /// Of some ways of a set the slot that was not used for longest.
-    fn longest_unused(&self, spec: &L2Spec, set: u32, ways: u64) -> Option<u32> {
-        let (mut slot, mut least) = (None, u64::MAX);
-        for (way, used) in (0..).zip(&self.used[set as usize..(set + spec.ways) as usize]) {
-            if *used < least && ways >> way & 1 != 0 {
-                (slot, least) = (Some(set + way), *used);
-            }
-        }
-        slot
+    /// The set of a slot for its replacement policy to change.
+    fn set_lines(&mut self, spec: &L2Spec, slot: u32) -> SetLines<&mut Tags> {
+        SetLines { tags: self, set: slot / spec.ways * spec.ways, ways: spec.ways, may_go: u64::MAX }
     }
 
     /// The number of the line in a slot, if there is one.
@@ -242,12 +244,17 @@ impl Tags {
 
     /// Puts a line into a slot, with nothing in it.
     pub(super) fn allocate(&mut self, spec: &L2Spec, slot: u32, line: u64) {
-        self.uses += 1;
+        if self.tags[slot as usize] != NONE {
+            spec.replacement.evicted(&mut self.set_lines(spec, slot), slot);
+        }
         self.clean(spec, slot);
         self.tags[slot as usize] = line;
         self.lines[slot as usize] = Line::default();
-        self.used[slot as usize] = self.uses;
         self.set_digest(spec, slot);
+        self.uses += 1;
+        self.used[slot as usize] = self.uses;
+        self.marks[slot as usize] = 0;
+        spec.replacement.filled(&mut self.set_lines(spec, slot), slot);
     }
 
     /// Lines with modified sectors.
@@ -272,16 +279,15 @@ impl Tags {
         modified
     }
 
-    /// The line of a set with modified sectors that was not used for longest.
+    /// The oldest line of a set with modified sectors.
     pub(super) fn oldest_modified(&self, spec: &L2Spec, set: u32) -> Option<u32> {
-        self.longest_unused(spec, set, self.sets[(set / spec.ways) as usize].modified)
+        let may_go = self.sets[(set / spec.ways) as usize].modified;
+        SetLines { tags: self, set, ways: spec.ways, may_go }.oldest(|_| true)
     }
 
     /// A line is used.
     pub(super) fn touch(&mut self, spec: &L2Spec, slot: u32) {
-        self.uses += 1;
-        let used = &mut self.used[slot as usize];
-        *used = spec.replacement.used(*used, self.uses);
+        spec.replacement.hit(&mut self.set_lines(spec, slot), slot);
     }
 
     /// Forgets what is there; sectors on their way keep their place.
@@ -294,5 +300,67 @@ impl Tags {
                 (*tag, *used) = (NONE, 0);
             }
         }
+    }
+}
+
+/// A set of the tags: the view of the replacement policy.
+struct SetLines<T> {
+    tags: T,
+    /// The set's first slot.
+    set: u32,
+    ways: u32,
+    /// Ways that may make room, one bit each.
+    may_go: u64,
+}
+
+impl<T: Deref<Target = Tags>> SetLines<T> {
+    /// Ages by way.
+    fn ages(&self) -> impl Iterator<Item = (u32, u64)> {
+        let slots = self.set as usize..(self.set + self.ways) as usize;
+        (0..).zip(self.tags.used[slots].iter().copied())
+    }
+}
+
+impl<T: Deref<Target = Tags>> Lines for SetLines<T> {
+    type Line = u32;
+
+    fn younger(&self, line: Option<u32>) -> Option<u32> {
+        let than = line.map_or(0, |slot| self.tags.used[slot as usize]);
+        let younger = self.ages().filter(|(_, age)| *age > than);
+        younger.min_by_key(|(_, age)| *age).map(|(way, _)| self.set + way)
+    }
+
+    fn may_go(&self, slot: u32) -> bool {
+        self.may_go >> (slot - self.set) & 1 != 0
+    }
+
+    fn mark(&self, slot: u32) -> u8 {
+        self.tags.marks[slot as usize]
+    }
+
+    /// An empty slot fits whatever the policy looks for.
+    #[inline(always)]
+    fn oldest(&self, fits: impl Fn(u8) -> bool) -> Option<u32> {
+        let (mut slot, mut least) = (None, u64::MAX);
+        for (way, age) in self.ages() {
+            let fits = || age == 0 || fits(self.tags.marks[(self.set + way) as usize]);
+            if age < least && self.may_go >> way & 1 != 0 && fits() {
+                (slot, least) = (Some(self.set + way), age);
+            }
+        }
+        slot
+    }
+}
+
+impl<T: DerefMut<Target = Tags>> LinesMut for SetLines<T> {
+    fn set_mark(&mut self, slot: u32, mark: u8) {
+        self.tags.marks[slot as usize] = mark;
+    }
+
+    #[inline(always)]
+    fn renew(&mut self, slot: u32) {
+        self.tags.uses += 1;
+        let age = self.tags.uses;
+        self.tags.used[slot as usize] = age;
     }
 }

@@ -105,6 +105,20 @@ impl Document {
         })
     }
 
+    /// A value, in the unit that its reader counts in, or the default where no file has the key.
+    ///
+    /// # Errors
+    /// The value is of another kind, or in another unit.
+    pub fn get_or<T: Value>(
+        &self,
+        section: &str,
+        name: &str,
+        unit: &str,
+        default: T,
+    ) -> Result<T, SpecificationError> {
+        if self.entry(section, name).is_some() { self.get(section, name, unit) } else { Ok(default) }
+    }
+
     /// Replaces a value, or adds one; `by` says who does: the option of a command.
     pub fn set(&mut self, section: &str, name: &str, value: toml::Value, unit: &str, by: &str) {
         let place = Place { file: by.to_owned(), line: None };
@@ -199,7 +213,15 @@ fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
-    const KEYS: &[Key] = &[Key { section: "l1", name: "latency", meaning: "", unit: "cycles", choices: &[] }];
+    const KEYS: &[Key] = &[Key {
+        section: "l1",
+        name: "latency",
+        meaning: "",
+        unit: "cycles",
+        choices: &[],
+        meanings: &[],
+        default: None,
+    }];
 
     fn parse(text: &str) -> Document {
         Document::parse("gpu.toml", text).unwrap()

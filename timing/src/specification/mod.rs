@@ -28,9 +28,14 @@ pub struct Key {
     pub unit: &'static str,
     /// What may stand there, for keys that are a choice.
     pub choices: &'static [&'static str],
+    /// What each choice means.
+    pub meanings: &'static [&'static str],
+    /// The value of files without the key; nothing if every file needs the key.
+    pub default: Option<&'static str>,
 }
 
-/// Declares a unit's part of a GPU's file: a structure, each field with its unit.
+/// Declares a unit's part of a GPU's file: a structure, each field with its unit, and where files may leave the key out
+/// with the value that then holds (`cap: u32 ["accesses"] = 4`).
 ///
 /// ```
 /// timing::specification! {
@@ -58,7 +63,7 @@ macro_rules! specification {
     (
         $(#[doc = $about:literal])*
         pub struct $name:ident in $section:literal {
-            $($(#[doc = $meaning:literal])* $field:ident: $ty:ty [$unit:literal],)*
+            $($(#[doc = $meaning:literal])* $field:ident: $ty:ty [$unit:literal] $(= $default:literal)?,)*
         }
     ) => {
         $(#[doc = $about])*
@@ -79,6 +84,8 @@ macro_rules! specification {
                     meaning: concat!($($meaning),*).trim_ascii(),
                     unit: $unit,
                     choices: <$ty as $crate::specification::Value>::CHOICES,
+                    meanings: <$ty as $crate::specification::Value>::MEANINGS,
+                    default: $crate::specification!(@first $(Some(stringify!($default)),)? None),
                 },)*
             ];
 
@@ -97,10 +104,14 @@ macro_rules! specification {
             pub fn read(
                 document: &$crate::specification::Document,
             ) -> Result<$name, $crate::specification::SpecificationError> {
-                Ok($name { $($field: document.get($section, stringify!($field), $unit)?,)* })
+                Ok($name { $($field: $crate::specification!(
+                    @first $(document.get_or($section, stringify!($field), $unit, $default)?,)?
+                    document.get($section, stringify!($field), $unit)?
+                ),)* })
             }
         }
     };
+    (@first $first:expr $(, $rest:expr)?) => { $first };
 }
 
 /// Declares a choice that a GPU's file names: an enumeration with a name for each variant.
@@ -132,6 +143,7 @@ macro_rules! choice {
 
         impl $crate::specification::Value for $name {
             const CHOICES: &'static [&'static str] = &[$($word),*];
+            const MEANINGS: &'static [&'static str] = &[$(concat!($($meaning),*).trim_ascii()),*];
 
             fn read(value: &toml::Value) -> Option<$name> {
                 match value.as_str()? {

@@ -5,6 +5,9 @@ pub trait Value: Sized {
     /// The words it is chosen from; none if it is no choice.
     const CHOICES: &'static [&'static str] = &[];
 
+    /// What each of these words means.
+    const MEANINGS: &'static [&'static str] = &[];
+
     /// Reads it; nothing if the value is of another kind or out of range.
     fn read(value: &toml::Value) -> Option<Self>;
 
@@ -45,6 +48,7 @@ impl Value for String {
 
 impl<T: Value> Value for Vec<T> {
     const CHOICES: &'static [&'static str] = T::CHOICES;
+    const MEANINGS: &'static [&'static str] = T::MEANINGS;
 
     fn read(value: &toml::Value) -> Option<Vec<T>> {
         value.as_array()?.iter().map(T::read).collect()

@@ -11,6 +11,7 @@ mod errors;
 mod latency;
 mod memory;
 mod overlap;
+mod policies;
 mod recall;
 mod script;
 mod stable;

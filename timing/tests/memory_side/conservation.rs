@@ -42,7 +42,7 @@ fn policies() -> impl Strategy<Value = GpuSpec> {
     (
         prop::sample::select(writes),
         prop::sample::select(vec![Fetch::Sector, Fetch::SectorPair, Fetch::Line]),
-        prop::sample::select(vec![Scheduler::FrFcfs, Scheduler::Fcfs]),
+        prop::sample::select(Scheduler::ALL),
         prop::sample::select(vec![RefreshMode::None, RefreshMode::AllBank, RefreshMode::PerBank]),
         prop::sample::select(vec![Arbiter::RoundRobin, Arbiter::Islip]),
         prop::sample::select(vec![Hash::Consecutive, Hash::Xor, Hash::Ipoly]),

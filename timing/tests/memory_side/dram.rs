@@ -152,6 +152,19 @@ fn fcfs_serves_a_bank_in_the_order_of_arrival() {
 }
 
 #[test]
+fn a_cap_of_one_lets_one_row_hit_pass_a_conflict() {
+    let hits = [(0, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 2)].map(|cell| read(0, cell));
+    let with_cap = |cap| {
+        spec(|dram| {
+            dram.scheduler = Scheduler::FrFcfsCap;
+            dram.cap = cap;
+        })
+    };
+    assert_eq!(order(&with_cap(1), &hits), [0, 2, 1, 3]);
+    assert_eq!(order(&with_cap(2), &hits), [0, 2, 3, 1]);
+}
+
+#[test]
 fn fcfs_opens_no_row_for_an_access_behind_one_whose_bank_is_taken() {
     let accesses = [read(0, (0, 0, 0)), read(1, (0, 1, 0)), read(2, (1, 0, 0))];
     let second_activation = |scheduler| {

@@ -82,11 +82,11 @@ prop_compose! {
 prop_compose! {
     /// Channels with short queues, so that these fill, and frequent refreshes.
     fn specs()(
-        first_come in any::<bool>(), one_queue in any::<bool>(), two_buses in any::<bool>(), write_high in 3_u32..12,
+        scheduler in prop::sample::select(Scheduler::ALL), one_queue in any::<bool>(), two_buses in any::<bool>(), write_high in 3_u32..12,
         refresh in prop::sample::select(vec![RefreshMode::None, RefreshMode::PerBank, RefreshMode::AllBank])
     ) -> DramSpec {
         let mut spec = titan_v(|_| ()).dram;
-        spec.scheduler = if first_come { Scheduler::Fcfs } else { Scheduler::FrFcfs };
+        spec.scheduler = scheduler;
         spec.queues = if one_queue { Queues::One } else { Queues::Apart };
         spec.dual_command_bus = two_buses;
         (spec.write_high, spec.write_low, spec.write_queue) = (write_high, write_high / 2, 16);
@@ -98,11 +98,11 @@ prop_compose! {
 proptest! {
     #[test]
     fn what_comes_together_is_served_as_what_comes_one_after_the_other(
-        accesses in accesses(), first_come in any::<bool>(), request in prop::sample::select(vec![32_u32, 64, 128])
+        accesses in accesses(), scheduler in prop::sample::select(Scheduler::ALL), request in prop::sample::select(vec![32_u32, 64, 128])
     ) {
         let mut spec = titan_v(|_| ()).dram;
         spec.request = request;
-        spec.scheduler = if first_come { Scheduler::Fcfs } else { Scheduler::FrFcfs };
+        spec.scheduler = scheduler;
         let sector_by_sector = Way { sector_by_sector: true, ..Way::default() };
         prop_assert_eq!(run(&spec, &accesses, Way::default()), run(&spec, &accesses, sector_by_sector));
     }

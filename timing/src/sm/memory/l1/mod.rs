@@ -9,7 +9,6 @@ mod counters;
 mod foresee;
 mod line_table;
 pub(crate) mod passes;
-pub mod replacement;
 mod set;
 pub mod set_hash;
 mod sources;
@@ -21,13 +20,13 @@ use serde::{Deserialize, Serialize};
 pub use self::check::Expected;
 pub use self::counters::{L1Counters, LoadHitLatencies, LoadMissLatencies, LoadTlbWaitLatencies, Stall};
 use self::line_table::{LineTable, MOST_ENTRIES};
-use self::replacement::Replacement;
-use self::set::Set;
+use self::set::{Set, SetLines};
 use self::set_hash::SetHash;
 pub use self::sources::SourceCounters;
 pub(super) use self::waiting::AwaitedEntry;
 use super::banks;
 use crate::message::{LINE_BYTES, Origin, SECTOR_BYTES};
+use crate::policy::replacement::Replacement;
 use crate::slab::{NONE, Slab};
 use crate::specification::{Document, SpecificationError};
 
@@ -73,7 +72,7 @@ crate::specification! {
         unified: bool [""],
         /// Sets.
         sets: u32 ["sets"],
-        /// Which line of a set goes.
+        /// Which line of a set makes room.
         replacement: Replacement [""],
         /// How a line's set is found.
         set_hash: SetHash [""],
@@ -164,8 +163,8 @@ pub struct Entry {
     untranslated: bool,
     /// It has a place in the data array.
     resident: bool,
-    /// It was used since the replacement policy looked at it.
-    pub used: bool,
+    /// Mark of the replacement policy.
+    mark: u8,
     /// Its set.
     set: u32,
     /// Neighbours in the set.
@@ -187,7 +186,7 @@ impl Entry {
             pending: 0,
             untranslated: false,
             resident: false,
-            used: false,
+            mark: 0,
             set,
             previous: NONE,
             next: NONE,
@@ -345,9 +344,8 @@ impl L1 {
     /// Whether a line finds a place in its set now.
     #[inline(never)]
     fn has_place(&mut self, spec: &L1Spec, line: u64) -> bool {
-        let set = &mut self.sets[spec.set_hash.set(line, spec.sets) as usize];
-        let may_go = |entry: &Entry| entry.pending == 0;
-        set.lines < self.ways || spec.replacement.victim(set, &mut self.entries, may_go).is_some()
+        let set = spec.set_hash.set(line, spec.sets) as usize;
+        self.sets[set].lines < self.ways || spec.replacement.victim(&self.set_lines(spec, set)).is_some()
     }
 
     /// A load of a line finds sectors there, on their way, and neither.
@@ -434,8 +432,14 @@ impl L1 {
     }
 
     fn use_line(&mut self, spec: &L1Spec, number: u32) {
-        let set = &mut self.sets[self.entries[number].set as usize];
-        spec.replacement.used(set, &mut self.entries, number);
+        let set = self.entries[number].set as usize;
+        spec.replacement.hit(&mut self.set_lines(spec, set), number);
+    }
+
+    /// A set as its replacement policy sees it.
+    fn set_lines(&mut self, spec: &L1Spec, set: usize) -> SetLines<'_> {
+        let keeps_pending = spec.allocation == Allocation::OnMiss;
+        SetLines { set: &mut self.sets[set], entries: &mut self.entries, keeps_pending }
     }
 
     fn add_entry(&mut self, spec: &L1Spec, line: u64) -> u32 {
@@ -459,18 +463,17 @@ impl L1 {
     /// Gives a line a place in the data array.
     fn make_resident(&mut self, spec: &L1Spec, number: u32) {
         let set = self.entries[number].set as usize;
-        let on_fill = spec.allocation == Allocation::OnFill;
         while self.sets[set].lines >= self.ways {
-            let may_go = |entry: &Entry| on_fill || entry.pending == 0;
-            let Some(victim) = spec.replacement.victim(&mut self.sets[set], &mut self.entries, may_go) else {
-                break;
-            };
+            let mut lines = self.set_lines(spec, set);
+            let Some(victim) = spec.replacement.victim(&lines) else { break };
+            spec.replacement.evicted(&mut lines, victim);
             self.counters.evictions += 1;
             self.evict(victim);
         }
         self.entries[number].resident = true;
-        self.entries[number].used = false;
+        self.entries[number].mark = 0;
         self.sets[set].push(&mut self.entries, number);
+        spec.replacement.filled(&mut self.set_lines(spec, set), number);
     }
 
     /// Takes a line its place, if it has one; its entry stays while sectors of it are on their way.

@@ -1,16 +1,17 @@
-//! The lines of a cache set, in the order in which its replacement policy keeps them.
+//! The lines of a set of L1 in the order of their age.
 
 use serde::{Deserialize, Serialize};
 
 use super::Entry;
+use crate::policy::replacement::{Lines, LinesMut};
 use crate::slab::{NONE, Slab};
 
-/// Lines of a set: a list through their entries, from the one to keep longest to the first candidate for eviction.
+/// Lines of a set: a list through their entries, from the youngest to the oldest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Set {
-    /// The line to keep longest.
+    /// The youngest line.
     pub first: u32,
-    /// The first candidate for eviction.
+    /// The oldest line.
     pub last: u32,
     /// Lines.
     pub lines: u32,
@@ -52,5 +53,45 @@ impl Set {
             self.remove(entries, number);
             self.push(entries, number);
         }
+    }
+}
+
+/// A set with the entries of its cache: the view of the replacement policy.
+pub struct SetLines<'l> {
+    /// The set.
+    pub set: &'l mut Set,
+    /// Lines of the cache.
+    pub entries: &'l mut Slab<Entry>,
+    /// Lines with outstanding sectors may not go.
+    pub keeps_pending: bool,
+}
+
+impl Lines for SetLines<'_> {
+    type Line = u32;
+
+    #[inline(always)]
+    fn younger(&self, line: Option<u32>) -> Option<u32> {
+        let younger = line.map_or(self.set.last, |line| self.entries[line].previous);
+        (younger != NONE).then_some(younger)
+    }
+
+    #[inline(always)]
+    fn may_go(&self, line: u32) -> bool {
+        !self.keeps_pending || self.entries[line].pending == 0
+    }
+
+    fn mark(&self, line: u32) -> u8 {
+        self.entries[line].mark
+    }
+}
+
+impl LinesMut for SetLines<'_> {
+    fn set_mark(&mut self, line: u32, mark: u8) {
+        self.entries[line].mark = mark;
+    }
+
+    #[inline(always)]
+    fn renew(&mut self, line: u32) {
+        self.set.move_to_front(self.entries, line);
     }
 }

@@ -1,0 +1,45 @@
+//! Every policy on a whole GPU: a launch ends, its counts are conserved, and the policy makes a difference where it must.
+
+use crate::script::{Script, count, launch, titan_v};
+
+/// Names that a key of a GPU file takes.
+fn choices(section: &str, name: &str) -> &'static [&'static str] {
+    let keys = timing::specification::GpuSpec::keys();
+    keys.iter().find(|key| key.section == section && key.name == name).unwrap().choices
+}
+
+/// Two passes over more lines than a small L1 and a small slice of L2 hold, with stores.
+fn traffic() -> Script {
+    let line = |thread: crate::script::Thread| thread.number * 128;
+    Script::new(8, 256).load(8, &[], line).store(&[8], line).load(9, &[], line).load(10, &[], line).exit()
+}
+
+#[test]
+fn every_policy_ends_a_launch_with_counts_that_add_up() {
+    for (section, name) in [("l1", "replacement"), ("l2", "replacement"), ("dram", "scheduler")] {
+        for choice in choices(section, name) {
+            let policy = format!("{section}.{name}={choice}");
+            let mut gpu = titan_v(&["chip.sms=2", "l1.size=16384", "l1.unified=false", &policy]);
+            let record = launch(&mut gpu, &traffic());
+            assert!(count(&record, "dram.reads") > 0, "{policy}");
+        }
+    }
+}
+
+/// A line that is loaded again and again beside a stream of lines that are loaded once.
+#[test]
+fn srrip_in_l1_hits_a_used_line_that_lru_loses_to_a_stream() {
+    let hits = |policy: &str| {
+        let mut gpu = titan_v(&["l1.size=1024", "l1.sets=1", "l1.unified=false", policy]);
+        let mut script = Script::new(1, 1);
+        for turn in 0..40_u64 {
+            script = script.load(8, &[8], move |_| if turn < 2 { 0 } else { (1 + turn) * 4096 });
+            if turn % 12 == 11 {
+                script = script.load(8, &[8], |_| 0);
+            }
+        }
+        count(&launch(&mut gpu, &script.exit()), "l1.load_line_hits")
+    };
+    let [lru, srrip] = ["lru", "srrip"].map(|policy| hits(&format!("l1.replacement={policy}")));
+    assert!(srrip > lru, "srrip {srrip}, lru {lru}");
+}

@@ -43,9 +43,11 @@ pub const DERIVED: &[Ratio] = ratios! {
     /// Warps on an SM that has a CTA, of those that it can hold.
     sm.occupancy: "%" = "sm__warps_active.avg.pct_of_peak_sustained_active",
         100.0 * [sm.warp_cycles] * [gpu.sm_cycles] / [sm.active_cycles] * [gpu.warp_slot_cycles];
-    /// Slots in which an instruction is issued, of those of SMs that have a CTA.
+    /// Issue slots with an instruction, of all issue slots of SMs that have a CTA, whatever the issue width.
     issue.utilisation: "%" = "smsp__issue_active.avg.pct_of_peak_sustained_active",
-        25.0 * [issue.issued] / [sm.active_cycles];
+        100.0 * [issue.issued] / [issue.issued, issue.scoreboard, issue.long_scoreboard, issue.instruction_fetch,
+                                  issue.unit_busy, issue.operand_conflict, issue.barrier, issue.memory_throttle,
+                                  issue.sleep, issue.idle];
     /// Sectors of a load of global memory.
     coalescer.sectors_per_global_load: "sectors per request" = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
         1.0 * [coalescer.global_load_sectors] / [coalescer.global_load_requests];

@@ -80,3 +80,20 @@ fn lanes_of_accesses_are_the_instructions_of_threads_that_access() {
         assert!(text.contains(line), "{line}: {text}");
     }
 }
+
+#[test]
+fn issue_utilisation_is_at_most_100_percent_at_any_width() {
+    let utilisation = timing::statistics::DERIVED.iter().find(|ratio| ratio.name == "utilisation").unwrap();
+    assert_eq!(utilisation.section, "issue");
+    let of_width = |width: u32| {
+        let mut gpu = titan_v(&["chip.sms=1", &format!("issue.width={width}")]);
+        let independent = (8..40).fold(Script::new(1, 1024), |script, register| {
+            script.operation(warp_stream::OperationClass::Integer, register, &[])
+        });
+        utilisation.of(&launch(&mut gpu, &independent.exit()).counters).unwrap()
+    };
+    for width in [1, 2, 4] {
+        let percent = of_width(width);
+        assert!(percent > 0.0 && percent <= 100.0, "{percent} % with a width of {width}");
+    }
+}

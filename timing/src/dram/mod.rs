@@ -19,8 +19,8 @@ pub use timing::Timing;
 use self::bank::Direction;
 use crate::message::SECTOR_BYTES;
 use crate::partition::Hash;
-pub use crate::policy::dram_scheduler::Scheduler;
 use crate::policy::dram_scheduler::Parameters;
+pub use crate::policy::dram_scheduler::Scheduler;
 use crate::specification::{Document, SpecificationError};
 
 crate::choice! {

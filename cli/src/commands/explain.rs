@@ -68,7 +68,9 @@ fn counts() -> Vec<Count> {
 }
 
 fn unknown(subject: &str) -> Failure {
-    Failure::new(format_args!("`{subject}` is no section, key or counter"))
+    let near = gpu::closest_key(subject).filter(|_| subject.contains('.'));
+    let near = near.map_or_else(String::new, |key| format!("; is `{key}` meant?"));
+    Failure::new(format_args!("`{subject}` is no section, key or counter{near}"))
         .remedy("`voltsim explain` lists the sections")
 }
 

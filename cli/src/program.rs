@@ -41,7 +41,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "COUNT")]
     threads: Option<u32>,
 
-    /// Execute CTAs and atomics in a fixed order, so that every run gives the same bytes
+    /// Execute CTAs that are not timed in a fixed order, so that every run gives the same bytes
     #[arg(long)]
     deterministic: bool,
 

@@ -36,7 +36,7 @@ use std::thread::available_parallelism;
 use stream_engine::{Clock, Timestamp};
 use timing::RestoreError;
 use timing::gpu::{Copy, Gpu, GpuState, LaunchError, Stability, Transfer};
-use timing::report::{Format, Report};
+use timing::report::{Format, Report, SameBytes};
 use timing::saved;
 use timing::specification::{GpuSpec, gpu};
 use together::{Met, Waiting};
@@ -328,6 +328,14 @@ fn fault(simulator: &Simulator, error: &TimedError<LaunchError>) -> DeviceFault 
     })
 }
 
+/// Programs that give the same bytes in every run: launches that are not timed are executed by several threads.
+fn same_bytes(settings: &Settings) -> SameBytes {
+    match settings.only == Selection::default() || simulator::is_deterministic() {
+        true => SameBytes::AllPrograms,
+        false => SameBytes::ProgramsWithoutRaces,
+    }
+}
+
 /// Writes the statistics of all devices to the file that is named for them, or a summary to standard error. A process that has
 /// launched nothing leaves what others have written: a program's children end too.
 pub(crate) fn write_statistics() {
@@ -338,7 +346,9 @@ pub(crate) fn write_statistics() {
     for model in simulator::started().filter_map(|simulator| simulator.model.as_ref()) {
         // A launch may still be running, on a thread that the end of the process stopped.
         let Some(report) = model.report.try_lock() else { continue };
-        let all = all.get_or_insert_with(|| Report::new(&model.settings.gpu));
+        let all = all.get_or_insert_with(|| {
+            Report::new(&model.settings.gpu).with_same_bytes(same_bytes(model.settings))
+        });
         all.add_all_of(&report);
     }
     let Some(all) = all else { return };

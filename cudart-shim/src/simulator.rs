@@ -144,10 +144,15 @@ pub(crate) fn start_without_signals(start: &mut dyn FnMut()) {
     }
 }
 
+/// Are CTAs that are not timed executed in a fixed order?
+pub(crate) fn is_deterministic() -> bool {
+    environment::number("VOLTSIM_DETERMINISTIC").is_some_and(|flag| flag != 0)
+}
+
 fn settings() -> Settings {
     Settings {
         threads: environment::number("VOLTSIM_THREADS").and_then(|count| count.try_into().ok()).unwrap_or(0),
-        deterministic: environment::number("VOLTSIM_DETERMINISTIC").is_some_and(|flag| flag != 0),
+        deterministic: is_deterministic(),
         watchdog: environment::number("VOLTSIM_WATCHDOG")
             .filter(|seconds| *seconds > 0)
             .map(Duration::from_secs),

@@ -1,20 +1,21 @@
-//@ mistakes: threads look at levels that others are just writing, where the old level and the new one do as well
-// Breadth-first search in a random graph of `bfs [vertices]`, one launch per level: first every vertex looks whether it
-// is one of those found last; then those found last are kept in a queue.
+// Breadth-first search in a random graph of `bfs [vertices]`, level by level. In the first search every vertex looks
+// whether it was found last; two arrays of distances take turns, so that no thread reads what another thread of its launch
+// writes. The second search keeps the vertices found last in a queue.
 #include "check.h"
 #include "native.h"
 #include "time_native.h"
 
-__global__ void bfs_levels(const int *offsets, const int *targets, int vertices, int *distances, int level,
-                           int *found) {
+// Reads the distances of earlier launches; adds those of this launch to `next`, which lacks those of the launch before.
+__global__ void bfs_levels(const int *offsets, const int *targets, int vertices, const int *distances, int *next,
+                           int level, int *found) {
     int v = blockIdx.x * blockDim.x + threadIdx.x;
     if (v >= vertices || distances[v] != level - 1) return;
+    atomicMax(&next[v], level - 1);
     for (int edge = offsets[v]; edge < offsets[v + 1]; ++edge) {
         int target = targets[edge];
         if (distances[target] >= 0) continue;
-        // Who else finds it now writes the same.
-        distances[target] = level;
-        *found = 1;
+        atomicMax(&next[target], level);
+        atomicOr(found, 1);
     }
 }
 
@@ -25,8 +26,8 @@ __global__ void bfs_queue(const int *offsets, const int *targets, const int *fro
     int v = frontier[i];
     for (int edge = offsets[v]; edge < offsets[v + 1]; ++edge) {
         int target = targets[edge];
-        // Who finds the vertex first appends it.
-        if (distances[target] < 0 && atomicCAS(&distances[target], -1, level) == -1) next[atomicAdd(next_size, 1)] = target;
+        // The thread that finds the vertex first appends it.
+        if (atomicCAS(&distances[target], -1, level) == -1) next[atomicAdd(next_size, 1)] = target;
     }
 }
 
@@ -50,19 +51,23 @@ int main(int argc, char **argv) {
     bfs_native(graph, 0, wanted.data());
 
     DeviceArray<int> offsets(graph.offsets), targets(graph.targets), distances(graph.vertices), found(1);
+    DeviceArray<int> others(graph.vertices);
     auto start = [&] {
         distances.fill(0xff);
         CHECK(cudaMemset(distances, 0, sizeof(int)));
     };
 
     start();
+    others.fill(0xff);
+    int *known = distances, *added = others;
     for (int level = 1, more = 1; more; ++level) {
         found.fill(0);
-        bfs_levels<<<(graph.vertices + 255) / 256, 256>>>(offsets, targets, graph.vertices, distances, level, found);
+        bfs_levels<<<(graph.vertices + 255) / 256, 256>>>(offsets, targets, graph.vertices, known, added, level, found);
         CHECK_KERNEL();
         more = found.download()[0];
+        std::swap(known, added);
     }
-    compare("distances by levels", distances.download(), wanted);
+    compare("distances by levels", (known == distances ? distances : others).download(), wanted);
 
     DeviceArray<int> frontier(graph.vertices), next(graph.vertices), next_size(1);
     start();

@@ -6,6 +6,8 @@
 mod ahead;
 #[path = "timed/bench.rs"]
 mod bench;
+#[path = "timed/held.rs"]
+mod held;
 #[path = "timed/results.rs"]
 mod results;
 #[path = "timed/source.rs"]

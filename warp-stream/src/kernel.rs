@@ -65,6 +65,12 @@ pub trait KernelSource: Send + Sync {
         position
     }
 
+    /// Must SMs run one after the other? True of a kernel that changes memory, or takes what others give up, in ways that
+    /// [`WarpSource::hold_stores`] does not hold: results would depend on which SM is first.
+    fn needs_sm_order(&self) -> bool {
+        false
+    }
+
     /// Executes the CTAs that SM number `sm` takes. Each SM has one of its own, so that they can run in parallel.
     fn warps(&self, sm: u32) -> Box<dyn WarpSource + '_>;
 }

@@ -119,4 +119,18 @@ pub trait WarpSource: Send {
 
     /// A deferred instruction takes effect: its request has reached the L2 slice, or its place in shared memory.
     fn perform(&mut self, deferred: u32, now: Moment) -> Result<(), SourceError>;
+
+    /// From here on the SM holds its warps' stores: other SMs see a store only after [`WarpSource::publish`]. A source
+    /// that stores nothing does nothing.
+    fn hold_stores(&mut self) {}
+
+    /// Core cycle of the oldest store that the SM holds.
+    fn oldest_held(&self) -> Option<u64> {
+        None
+    }
+
+    /// Writes held stores of core cycles up to `through` to memory, in the order in which warps made them.
+    fn publish(&mut self, _through: u64) -> Result<(), SourceError> {
+        Ok(())
+    }
 }

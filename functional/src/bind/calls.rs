@@ -26,6 +26,9 @@ impl Binder<'_, '_> {
                     let op = Op { immediate: number as u64, ..self.op(call::call) };
                     self.push(op);
                 } else if let Some(run) = replacement.or_else(|| native::function(&name)) {
+                    if native::reaches_others(&name) {
+                        self.note_order();
+                    }
                     self.linker.call_sites.push(CallSite { function: None, arguments, results });
                     let op = Op { immediate: number as u64, ..self.op(run) };
                     self.push(op);

@@ -11,10 +11,12 @@ use warp_stream::{MachineCode, MachineInstruction, OperationClass, Registers};
 
 use super::{BindError, Binder};
 use crate::engine::lane::Bits;
-use crate::engine::machine::{Addresses, CodePlace, Deferral, Machine, Needs, Note, OpPlace, Told};
+use crate::engine::machine::{
+    AccessKind, Addresses, CodePlace, Deferral, Machine, Needs, Note, OpAccess, OpPlace, Told,
+};
 use crate::engine::probe::SiteAddress;
 use crate::ops::control;
-use crate::ops::place::Place;
+use crate::ops::place::{AccessSpace, Place, named_space};
 
 /// Bytes of a machine instruction.
 const INSTRUCTION_BYTES: u32 = 16;
@@ -24,6 +26,11 @@ const INSTRUCTION_BYTES: u32 = 16;
 pub(super) struct MachineBuilder {
     instructions: Vec<MachineInstruction>,
     places: Vec<OpPlace>,
+    /// Ops with plain accesses, in order.
+    accesses: Vec<(usize, OpAccess)>,
+    /// Machine instructions with atomic operations on memory that other SMs reach.
+    atomics: Vec<u32>,
+    needs_sm_order: bool,
     note_of: Vec<u32>,
     notes: Vec<Note>,
     needs: Vec<Needs>,
@@ -55,6 +62,8 @@ impl MachineBuilder {
     /// Forgets what belongs to ops and machine instructions from these on.
     pub(super) fn truncate(&mut self, ops: usize, instructions: usize) {
         self.places.truncate(ops);
+        self.accesses.retain(|(op, _)| *op < ops);
+        self.atomics.retain(|position| (*position as usize) < instructions);
         self.instructions.truncate(instructions);
         self.note_of.truncate(instructions);
         self.needs.truncate(instructions);
@@ -69,7 +78,19 @@ impl MachineBuilder {
     pub(super) fn finish(mut self) -> Machine {
         self.touched_from.push(self.touched.len() as u32);
         let bytes = self.instructions.len() as u64 * u64::from(INSTRUCTION_BYTES);
+        let mut accesses = vec![OpAccess::NONE; self.places.len()];
+        for (op, access) in &self.accesses {
+            if let Some(place) = accesses.get_mut(*op) {
+                *place = *access;
+            }
+        }
+        let is_deferred = |position: &u32| {
+            let note = self.note_of.get(*position as usize).and_then(|note| self.notes.get(*note as usize));
+            matches!(note, Some(Note { told: Told::Access(_, Some(_)), .. }))
+        };
         Machine {
+            needs_sm_order: self.needs_sm_order || !self.atomics.iter().all(is_deferred),
+            accesses,
             code: Arc::new(MachineCode {
                 instructions: self.instructions,
                 instruction_bytes: INSTRUCTION_BYTES,
@@ -152,6 +173,41 @@ impl Binder<'_, '_> {
         }
     }
 
+    /// The next op makes a plain access, of `count` elements of so many bytes, to addresses in a row of double words.
+    pub(crate) fn note_plain(&mut self, kind: AccessKind, space: AccessSpace, element: u32, count: usize) {
+        let op = self.linker.code.len();
+        let is_generic = match space {
+            AccessSpace::Global => false,
+            AccessSpace::Generic => true,
+            AccessSpace::Shared | AccessSpace::Local => return,
+        };
+        let (element, width) = (element as u8, element as u8 * count as u8);
+        if let Some(machine) = &mut self.linker.machine {
+            machine.accesses.push((op, OpAccess { kind, is_generic, element, width }));
+        }
+    }
+
+    /// The current instruction needs SMs to run one after the other.
+    pub(crate) fn note_order(&mut self) {
+        if let Some(machine) = &mut self.linker.machine {
+            machine.needs_sm_order = true;
+        }
+    }
+
+    /// Keeps whether an instruction, with which the machine instruction at this position takes effect, accesses memory
+    /// that other SMs reach in an order that matters.
+    fn keep_order(&mut self, position: u32, number: InstructionIndex) {
+        let Some(instruction) = self.source.instructions.get(number.0 as usize) else { return };
+        let reach = reach(instruction);
+        if let Some(machine) = &mut self.linker.machine {
+            match reach {
+                Reach::Held => {}
+                Reach::Deferred => machine.atomics.push(position),
+                Reach::Ordered => machine.needs_sm_order = true,
+            }
+        }
+    }
+
     /// The next op notes the texels that it reads.
     pub(crate) fn note_texels(&mut self) {
         let note = self.note(Told::Texels);
@@ -196,6 +252,7 @@ impl Binder<'_, '_> {
             for &instruction in effects {
                 self.forbid_deferral(position);
                 self.bind_at(instruction.0 as usize)?;
+                self.keep_order(position, instruction);
                 self.keep_note(position, number, instruction, lowered);
             }
             if self.linker.code.len() == first_op {
@@ -362,6 +419,36 @@ fn is_plain_access(instruction: &Instruction) -> bool {
         matches!(instruction.op, Op::Memory(Memory::ld | Memory::ld_nc | Memory::ldu | Memory::st));
     let passes_l1 = |modifier| matches!(modifier, Modifier::Cg | Modifier::Cv | Modifier::Wt);
     is_access && !instruction.is_ordered() && !instruction.modifiers().any(passes_l1)
+}
+
+/// How an instruction reaches memory that other SMs reach.
+enum Reach {
+    /// Not at all, by plain accesses, or by loads that need not see what the kernel stores.
+    Held,
+    /// By an operation that takes effect in the order of the memory side, if it can be put off.
+    Deferred,
+    /// At once.
+    Ordered,
+}
+
+fn reach(instruction: &Instruction) -> Reach {
+    use Memory::{cp_async, cp_async_hint, ld, ld_nc, ldu, st, st_async, st_async_release};
+    let effect = instruction.op.line().effect;
+    let is_shared = || named_space(instruction) == Some(AccessSpace::Shared);
+    let is_whole = || instruction.operands.get(3).is_none_or(|part| *part == Operand::Absent);
+    match instruction.op {
+        Op::Memory(ld | ld_nc | ldu | st | st_async | st_async_release) => Reach::Held,
+        Op::Memory(cp_async | cp_async_hint) if is_whole() => Reach::Held,
+        // `mbarrier` objects lie in shared memory.
+        Op::Parallel(_) => Reach::Held,
+        // Texels that the same kernel has written may be read as they were (PTX manual, "Texture Instructions").
+        Op::Texture(_) if effect == Effect::Load => Reach::Held,
+        Op::Matrix(_) if is_shared() => Reach::Held,
+        Op::Atomic(_) if is_shared() => Reach::Held,
+        Op::Atomic(_) => Reach::Deferred,
+        _ if matches!(effect, Effect::Load | Effect::Store | Effect::Atomic) => Reach::Ordered,
+        _ => Reach::Held,
+    }
 }
 
 /// The first instructions of a function's blocks, with the machine instructions at which the blocks begin.

@@ -24,6 +24,17 @@ impl Constants {
         offset
     }
 
+    /// Changes the double words of a wide constant.
+    pub(crate) fn set_wide(&mut self, offset: u32, values: &[u64; 32]) {
+        let first = (offset & !CONSTANT) as usize / size_of::<Row>();
+        let Some([low, high]) = self.rows.get_mut(first..first + 2) else { return };
+        for (row, values) in [low, high].into_iter().zip(values.chunks_exact(16)) {
+            for (halves, value) in row.0.chunks_exact_mut(2).zip(values) {
+                (halves[0], halves[1]) = (*value as u32, (*value >> 32) as u32);
+            }
+        }
+    }
+
     /// All rows.
     pub(crate) fn rows(&self) -> &[Row] {
         &self.rows

@@ -68,6 +68,35 @@ pub(crate) struct Deferral {
     pub(crate) wide: bool,
 }
 
+/// An op's plain access to memory that other SMs reach, with addresses of double words in its row `a`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OpAccess {
+    pub(crate) kind: AccessKind,
+    /// The address decides the memory.
+    pub(crate) is_generic: bool,
+    /// Bytes of an element.
+    pub(crate) element: u8,
+    /// Bytes of a lane's access.
+    pub(crate) width: u8,
+}
+
+/// Which way an access goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AccessKind {
+    /// There is no access.
+    None,
+    /// From memory.
+    Load,
+    /// To memory.
+    Store,
+}
+
+impl OpAccess {
+    /// Of an op that accesses nothing that other SMs reach.
+    pub(crate) const NONE: OpAccess =
+        OpAccess { kind: AccessKind::None, is_generic: false, element: 0, width: 0 };
+}
+
 /// What a model is told of a machine instruction beside its lanes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Told {
@@ -120,6 +149,10 @@ pub struct Machine {
     pub(crate) place: CodePlace,
     /// By op.
     pub(crate) places: Vec<OpPlace>,
+    /// By op.
+    pub(crate) accesses: Vec<OpAccess>,
+    /// Some op changes memory, or takes what other SMs give up, in another way than by `accesses` and deferred ops.
+    pub(crate) needs_sm_order: bool,
     /// By machine instruction: an index into `notes`, or [`Machine::NOTHING`].
     pub(crate) note_of: Vec<u32>,
     pub(crate) notes: Vec<Note>,
@@ -173,6 +206,12 @@ impl Machine {
     #[inline(always)]
     pub(crate) fn needs(&self, position: u32) -> Needs {
         self.needs.get(position as usize).copied().unwrap_or_default()
+    }
+
+    /// The plain access of an op.
+    #[inline(always)]
+    pub(crate) fn access(&self, op: u32) -> OpAccess {
+        self.accesses.get(op as usize).copied().unwrap_or(OpAccess::NONE)
     }
 
     /// The rows of the frame that the machine instruction at this position reads or writes, predicates aside.

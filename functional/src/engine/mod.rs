@@ -10,6 +10,7 @@ pub mod cta;
 pub mod divergence;
 pub mod frame;
 pub mod grid;
+pub(crate) mod held;
 pub mod isa;
 pub mod lane;
 pub mod machine;

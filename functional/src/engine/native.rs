@@ -34,6 +34,11 @@ pub fn replacement(name: &str) -> Option<Run> {
     if name.starts_with(device_runtime::PREFIX) { device_runtime::function(name) } else { None }
 }
 
+/// Does the native function of this name read or change what other SMs reach? A failed assertion only ends the launch.
+pub fn reaches_others(name: &str) -> bool {
+    name != "__assertfail"
+}
+
 /// Longest string read from a kernel's memory, bytes.
 const LONGEST_STRING: usize = 1 << 20;
 /// Bytes of a string between two looks at the watchdog's clock.

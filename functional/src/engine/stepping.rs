@@ -13,6 +13,7 @@ mod address;
 mod ahead;
 mod deferred;
 mod foresee;
+mod held;
 mod saved;
 
 use std::hint::cold_path;
@@ -24,13 +25,14 @@ use super::cta::{Cta, Executed, Simulated};
 use super::grid::Grid;
 use super::lane::WARP;
 use super::machine::{Addresses, Machine, Note, Told};
-use super::op::{Flow, Op, PredicateSource};
+use super::op::{Flow, PredicateSource};
 use super::running::{Running, Stop};
 use super::view::View;
 use crate::fault::{Fault, FaultKind};
 use address::Reached;
 use ahead::AheadQueue;
 pub(crate) use deferred::{Deferred, SavedDeferred};
+use held::Holding;
 pub(crate) use saved::SavedSteps;
 
 /// Jumps that a fragment which may be spinning makes before other lanes of its warp have their turn. The engine's own
@@ -43,6 +45,7 @@ pub(crate) struct Engine<'g> {
     pub(crate) machine: &'g Machine,
     pub(crate) view: View,
     pub(crate) deferred: Deferred,
+    pub(crate) holding: Holding,
     /// Scratch: what is told of an instruction that is executed ahead.
     told_ahead: Execution,
 }
@@ -50,7 +53,8 @@ pub(crate) struct Engine<'g> {
 impl<'g> Engine<'g> {
     /// Of an SM that has put this off.
     pub(crate) fn new(grid: &'g Grid<'g>, machine: &'g Machine, deferred: Deferred) -> Engine<'g> {
-        Engine { grid, machine, view: View::default(), deferred, told_ahead: Execution::default() }
+        let (view, holding) = (View::default(), Holding::default());
+        Engine { grid, machine, view, deferred, holding, told_ahead: Execution::default() }
     }
 }
 
@@ -334,6 +338,7 @@ impl SteppedCluster {
             w: ctas[rank].running(own, engine.grid, &mut engine.view, state, shared),
             machine: engine.machine,
             deferred: &mut engine.deferred,
+            holding: &mut engine.holding,
             ahead: &mut warp.ahead,
             pending: &mut warp.pending,
             owner: WarpSlot { cta: self.slot, warp: number as u32 },
@@ -382,6 +387,7 @@ struct Step<'r, 'e> {
     w: Running<'r>,
     machine: &'e Machine,
     deferred: &'e mut Deferred,
+    holding: &'e mut Holding,
     ahead: &'e mut AheadQueue,
     pending: &'e mut Vec<u32>,
     owner: WarpSlot,
@@ -422,7 +428,7 @@ impl Step<'_, '_> {
                     own_lanes = Some(mask);
                     self.execute_told(note, position, execution)?;
                 }
-                _ => self.execute(mask)?,
+                _ => self.execute_access(mask)?,
             }
             let goes_on = self.standing == Standing::Ready && self.w.pc == pc + 1;
             if !goes_on || self.machine.places[self.w.pc as usize].position() != position {
@@ -448,7 +454,7 @@ impl Step<'_, '_> {
             self.w.pc += 1;
             return Ok(());
         }
-        self.execute(mask)?;
+        self.execute_access(mask)?;
         if let Told::Texels = note.told {
             cold_path();
             std::mem::swap(&mut execution.texels, &mut self.w.cta.texels);
@@ -520,20 +526,8 @@ impl Step<'_, '_> {
     /// Executes the op that the warp stands at.
     #[inline(always)]
     fn execute(&mut self, mask: u32) -> Result<(), FaultKind> {
-        let (grid, pc) = (self.w.grid, self.w.pc);
-        self.count(mask);
-        if mask == 0 {
-            self.w.pc = pc + 1;
-            return Ok(());
-        }
-        let op: &Op = &grid.program.code[pc as usize];
-        // SAFETY: the program was bound in this process, and a fragment of the warp is in place.
-        match unsafe { (op.run)(&mut self.w, op) } {
-            Flow::Next => self.w.pc = pc + 1,
-            Flow::Jump => {}
-            Flow::Stop => self.stopped()?,
-        }
-        Ok(())
+        let grid = self.w.grid;
+        self.execute_op(mask, &grid.program.code[self.w.pc as usize])
     }
 
     /// Counts an op, whether it is executed now or put off.
@@ -573,7 +567,7 @@ impl Step<'_, '_> {
                 break;
             }
             let mask = self.guarded();
-            self.execute(mask)?;
+            self.execute_access(mask)?;
         }
         Ok(())
     }

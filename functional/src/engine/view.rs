@@ -14,6 +14,11 @@ pub struct Range {
     pub end: u64,
 }
 
+impl Range {
+    /// All addresses that a process can have.
+    pub(crate) const ALL: Range = Range { start: 0, end: 1 << 62 };
+}
+
 const NOTHING: Range = Range { start: u64::MAX, end: 0 };
 
 /// A worker's remembered allocations.
@@ -49,6 +54,11 @@ impl View {
     #[inline(always)]
     pub fn remembered(&self, slot: u32) -> Range {
         self.slots[slot as usize % SLOTS]
+    }
+
+    /// Remembers a range in a slot, and gives what was there.
+    pub(crate) fn replace(&mut self, slot: u32, range: Range) -> Range {
+        std::mem::replace(&mut self.slots[slot as usize % SLOTS], range)
     }
 
     #[cold]

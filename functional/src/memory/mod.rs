@@ -173,6 +173,12 @@ impl Memory {
         self.window(LOCAL_WINDOW)
     }
 
+    /// Does an address lie in a window, and so in no allocation?
+    #[inline(always)]
+    pub(crate) fn is_in_window(&self, address: u64) -> bool {
+        address.wrapping_sub(self.local_window()) < (FIRST_OF_MEMORY - LOCAL_WINDOW) * WINDOW_SIZE
+    }
+
     fn window(&self, number: u64) -> u64 {
         self.arena.base() + number * WINDOW_SIZE
     }

@@ -29,7 +29,7 @@ use super::place::{AccessSpace, Place, by_space, place};
 use super::{Bound, control};
 use crate::bind::{BindError, Binder};
 use crate::engine::lane::Lane;
-use crate::engine::machine::Deferral;
+use crate::engine::machine::{AccessKind, Deferral};
 use crate::engine::op::{Flow, Op, Run};
 use crate::engine::running::Running;
 use crate::engine::shapes::{Binary, Unary, binary, unary};
@@ -416,6 +416,9 @@ fn load_elements(b: &mut Binder<'_, '_>, place: &Place, targets: &[(u32, u32)], 
             }
             let run = by_load!(b, ty, bits, go);
             let slot = b.next_slot();
+            if wide {
+                b.note_plain(AccessKind::Load, space, ty.bytes(), 1);
+            }
             let op = Op { d: targets[0].1, a, immediate: offset as u64, slot, ..b.op(run) };
             b.push(op);
         }
@@ -426,16 +429,29 @@ fn load_elements(b: &mut Binder<'_, '_>, place: &Place, targets: &[(u32, u32)], 
                 };
             }
             let run = by_load!(b, ty, bits, go);
-            push_vector(b, run, a, offset, ty, &targets.iter().map(|(_, row)| *row).collect::<Vec<_>>());
+            let plain = wide.then_some((AccessKind::Load, space));
+            push_vector(
+                b,
+                run,
+                (a, offset),
+                (ty, plain),
+                &targets.iter().map(|(_, row)| *row).collect::<Vec<_>>(),
+            );
         }
     }
     Ok(())
 }
 
-/// Ops for up to [`VECTOR`] elements each. The address is kept apart when an element overlays it.
-fn push_vector(b: &mut Binder<'_, '_>, run: Run, a: u32, offset: i64, ty: ScalarType, rows: &[u32]) {
+/// Ops for up to [`VECTOR`] elements each, at an offset from addresses in a row, which are of double words if the access is
+/// plain. The address is kept apart when an element overlays it.
+fn push_vector(
+    b: &mut Binder<'_, '_>,
+    run: Run,
+    (mut a, offset): (u32, i64),
+    (ty, plain): (ScalarType, Option<(AccessKind, AccessSpace)>),
+    rows: &[u32],
+) {
     let slot = b.next_slot();
-    let mut a = a;
     if rows.len() > VECTOR && rows[..VECTOR].contains(&a) {
         let kept = b.scratch(true);
         push_copy(b, kept, a, true);
@@ -454,6 +470,9 @@ fn push_vector(b: &mut Binder<'_, '_>, run: Run, a: u32, offset: i64, ty: Scalar
             slot: vector_slot(slot, part.len()),
             ..b.op(run)
         };
+        if let Some((kind, space)) = plain {
+            b.note_plain(kind, space, ty.bytes(), part.len());
+        }
         b.push(op);
     }
 }
@@ -545,6 +564,9 @@ fn store_elements(
         }
         let run = by_store!(b, element, wide, go);
         let slot = b.next_slot();
+        if wide_address {
+            b.note_plain(AccessKind::Store, space, element.bytes(), 1);
+        }
         let op = Op { a, b: rows[0], immediate: offset as u64, slot, ..b.op(run) };
         b.push(op);
         return Ok(());
@@ -555,7 +577,8 @@ fn store_elements(
         };
     }
     let run = by_store!(b, element, wide, go);
-    push_vector(b, run, a, offset, element, rows);
+    let plain = wide_address.then_some((AccessKind::Store, space));
+    push_vector(b, run, (a, offset), (element, plain), rows);
     Ok(())
 }
 

@@ -56,8 +56,8 @@ pub struct LiveKernel<'g> {
     left: Left<'g>,
     /// Where it had begun before.
     begun: Option<&'g SuspendedLaunch>,
-    /// The first fault of a lane.
-    fault: Mutex<Option<Box<Fault>>>,
+    /// The first fault of a lane, of SMs that fault at once that of the lowest number, with its SM.
+    fault: Mutex<Option<(u32, Box<Fault>)>>,
     /// By SM, of those that had a source.
     kept: Mutex<BTreeMap<u32, Kept>>,
     suspended: AtomicBool,
@@ -112,7 +112,7 @@ impl<'g> LiveKernel<'g> {
 
     /// The first fault of a lane, and whether the launch was saved.
     pub(super) fn end(self) -> (Option<Box<Fault>>, bool) {
-        (self.fault.into_inner(), self.suspended.into_inner())
+        (self.fault.into_inner().map(|(_, fault)| fault), self.suspended.into_inner())
     }
 }
 
@@ -132,6 +132,10 @@ impl KernelSource for LiveKernel<'_> {
             Some(behind) => next + behind,
             None => started.keys().nth(position as usize).copied().unwrap_or(*next),
         }
+    }
+
+    fn needs_sm_order(&self) -> bool {
+        self.machine.needs_sm_order
     }
 
     fn warps(&self, sm: u32) -> Box<dyn WarpSource + '_> {
@@ -181,7 +185,7 @@ impl LiveWarps<'_> {
     ) -> Result<R, SourceError> {
         match self.ctas.get_mut(warp.cta as usize) {
             Some(cta) if cta.has_warp(warp.warp) => {
-                what(cta, &mut self.engine).map_err(|fault| failed(&self.kernel.fault, fault))
+                what(cta, &mut self.engine).map_err(|fault| failed(&self.kernel.fault, self.sm, fault))
             }
             _ => Err(SourceError(Box::new(NoSuchWarp(warp)))),
         }
@@ -206,7 +210,7 @@ impl LiveWarps<'_> {
             Some(cta) if cta.is_ready(warp.warp) => cta
                 .step(&mut self.engine, number, now, execution)
                 .and_then(|()| then(cta, &mut self.engine, number))
-                .map_err(|fault| failed(&self.kernel.fault, fault)),
+                .map_err(|fault| failed(&self.kernel.fault, self.sm, fault)),
             _ => Err(SourceError(Box::new(NoSuchWarp(warp)))),
         }
     }
@@ -215,15 +219,19 @@ impl LiveWarps<'_> {
     fn look_at_watchdog(&mut self, slot: u32) -> Result<(), SourceError> {
         let grid = self.engine.grid;
         match (grid.overdue(), self.ctas.get(slot as usize)) {
-            (Some(overdue), Some(cta)) => Err(failed(&self.kernel.fault, cta.stuck(grid, overdue))),
+            (Some(overdue), Some(cta)) => Err(failed(&self.kernel.fault, self.sm, cta.stuck(grid, overdue))),
             _ => Ok(()),
         }
     }
 }
 
-/// The error of a fault; the first one is kept.
-fn failed(first: &Mutex<Option<Box<Fault>>>, fault: Box<Fault>) -> SourceError {
-    first.lock().get_or_insert_with(|| fault.clone());
+/// The error of a fault, which is kept unless one of an SM of a lower number is. A model ends the launch with the epoch in
+/// which SMs have faulted, so threads decide nothing.
+fn failed(first: &Mutex<Option<(u32, Box<Fault>)>>, sm: u32, fault: Box<Fault>) -> SourceError {
+    let mut first = first.lock();
+    if first.as_ref().is_none_or(|(other, _)| sm < *other) {
+        *first = Some((sm, fault.clone()));
+    }
     SourceError(fault)
 }
 
@@ -270,5 +278,20 @@ impl WarpSource for LiveWarps<'_> {
             return Err(SourceError(Box::new(NotDeferred(deferred))));
         };
         self.step(warp, |cta, engine| cta.perform(engine, warp.warp as usize, deferred, now))
+    }
+
+    fn hold_stores(&mut self) {
+        self.engine.holding.start(self.engine.grid);
+    }
+
+    fn oldest_held(&self) -> Option<u64> {
+        self.engine.holding.stores.oldest()
+    }
+
+    fn publish(&mut self, through: u64) -> Result<(), SourceError> {
+        while let Some(due) = self.engine.holding.stores.publish(through) {
+            self.step(due.warp, |cta, engine| cta.perform_due(engine, due))?;
+        }
+        Ok(())
     }
 }

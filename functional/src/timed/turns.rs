@@ -8,7 +8,7 @@ use warp_stream::{Execution, KernelSource, Moment, Next, Residence, SourceError,
 pub enum Order {
     /// Each warp in turn; what has been put off is performed after a turn of all, in the order of its making.
     InTurn,
-    /// Drawn by a generator of random numbers with this seed.
+    /// Drawn by a generator of random numbers with this seed. SMs hold their stores for some turns, if they can.
     Random(u64),
 }
 
@@ -67,8 +67,12 @@ pub fn execute(
     let ctas = if kernel.cooperative { kernel.cta_count().div_ceil(sms.into()) as u32 } else { ctas };
     let mut waiting = (0..source.cta_count()).map(|position| source.cta(position));
     let slots = vec![(EMPTY, 0); ctas as usize];
+    let holds = order != Order::InTurn && !source.needs_sm_order();
     let sm = |number| Sm { warps: source.warps(number), slots: slots.clone(), deferred: Vec::new() };
     let mut sms: Vec<Sm<'_>> = (0..sms).map(sm).collect();
+    if holds {
+        sms.iter_mut().for_each(|sm| sm.warps.hold_stores());
+    }
     let mut turns = Vec::new();
     for slot in 0..ctas as usize {
         for (number, sm) in sms.iter_mut().enumerate() {
@@ -107,6 +111,10 @@ pub fn execute(
                 }
             }
         }
+        if dice.skips() {
+            continue;
+        }
+        sms.iter_mut().try_for_each(|sm| sm.warps.publish(u64::MAX))?;
         for (number, sm) in sms.iter_mut().enumerate() {
             progress |= sm.perform(&mut dice, now)?;
             for slot in 0..sm.slots.len() {

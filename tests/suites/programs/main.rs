@@ -7,15 +7,17 @@
 //! (`voltsim run --mode detailed`), with `VOLTSIM_TEST_EVERY_TIMED=1` all; those that it cannot time must be refused. And some
 //! are saved and resumed (`voltsim run --checkpoint`, `voltsim resume`), executed or timed, at a point of each kind that is drawn anew in
 //! each run of the suite, with `VOLTSIM_TEST_EVERY_RESUMED=N` all that can be, at N points of each kind; `VOLTSIM_TEST_SEED` repeats what was
-//! drawn. And all but a few are written to a kernel stream, whose launches run without the program.
+//! drawn. And all but a few are written to a kernel stream, whose launches run without the program. Programs that race run on
+//! the timing model with several numbers of threads, and have to give the same bytes.
 
 mod dice;
 mod resumed;
 mod run;
+mod same_bytes;
 mod streamed;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use resumed::{Engine, NOT_RESUMED, NOT_TIMED_RESUMED};
+use resumed::{Engine, NOT_EXECUTED_RESUMED, NOT_RESUMED, NOT_TIMED_RESUMED};
 use run::{Outcome, with_executable};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitCode;
@@ -73,8 +75,16 @@ const RESUMED: [&str; 15] = [
 ];
 
 /// Programs whose timed runs are saved and resumed whenever the suite runs.
-const TIMED_RESUMED: [&str; 6] =
-    ["atomics_scopes", "device_launches", "grid_sync", "local_memory", "shared_memory", "spin_lock"];
+const TIMED_RESUMED: [&str; 8] = [
+    "atomics_scopes",
+    "device_launches",
+    "grid_sync",
+    "local_memory",
+    "racing_bfs",
+    "racing_writes",
+    "shared_memory",
+    "spin_lock",
+];
 
 /// Programs that the timing model refuses, with what it says.
 const REFUSED: [(&str, &str); 1] = [("clusters", "cannot be timed: it has clusters of CTAs")];
@@ -137,7 +147,11 @@ fn main() -> ExitCode {
             (Engine::Functional, &RESUMED[..], "resumed", 1),
             (Engine::Timed, &TIMED_RESUMED[..], "timed_resumed", 10),
         ] {
-            let can_be = !is_in(&NOT_RESUMED) && (engine == Engine::Functional || can_be_timed);
+            let can_be = !is_in(&NOT_RESUMED)
+                && match engine {
+                    Engine::Functional => !is_in(&NOT_EXECUTED_RESUMED),
+                    Engine::Timed => can_be_timed,
+                };
             let wanted = every_resumed.is_some() || usual.contains(&program.name.as_str());
             if wanted && can_be && program.check.is_none() {
                 let mode = program.modes[0];
@@ -152,6 +166,12 @@ fn main() -> ExitCode {
             let (mode, program) = (program.modes[0], program.clone());
             trials.push(Trial::ignorable_test(format!("{}::streamed", program.name), move || {
                 streamed::write_and_run(&program, mode)
+            }));
+        }
+        if same_bytes::RACING.contains(&program.name.as_str()) {
+            let (mode, program) = (program.modes[0], program.clone());
+            trials.push(Trial::ignorable_test(format!("{}::same_bytes", program.name), move || {
+                same_bytes::compare(&program, mode)
             }));
         }
         for mode in program.modes.clone() {

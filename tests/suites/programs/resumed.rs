@@ -11,8 +11,9 @@ use std::process::Command;
 use voltsim_tests::catalogue::{Mode, Program};
 
 /// Programs that no run can go on from, and why.
-pub(crate) const NOT_RESUMED: [(&str, &str); 7] = [
+pub(crate) const NOT_RESUMED: [(&str, &str); 8] = [
     ("device_printf", "CTAs print in another order"),
+    ("racing_prints", "CTAs print in another order"),
     ("external_memory", "it has memory of another process"),
     ("graph_capture", "it prints times"),
     ("interprocess", "its processes share memory"),
@@ -21,12 +22,14 @@ pub(crate) const NOT_RESUMED: [(&str, &str); 7] = [
     ("sass_only", "it launches nothing"),
 ];
 
+/// Programs that print other numbers when a launch was executed, without time, up to a point first, and why.
+pub(crate) const NOT_EXECUTED_RESUMED: [(&str, &str); 2] = [
+    ("racing_bfs", "it prints the order in which CTAs add to a queue"),
+    ("racing_writes", "it prints who has written last"),
+];
+
 /// Programs that no timed run can go on from with the same statistics and output, and why.
-pub(crate) const NOT_TIMED_RESUMED: [(&str, &str); 5] = [
-    (
-        "bfs",
-        "threads look at what others are just writing, so with two threads of the host each run is another",
-    ),
+pub(crate) const NOT_TIMED_RESUMED: [(&str, &str); 4] = [
     ("device_reset", "it looks at how much memory the process has, of which a resumed one has more"),
     ("host_threads", "behind the point its threads make calls in any order"),
     ("thousand_threads", "behind the point its threads make calls in any order"),

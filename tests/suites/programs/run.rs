@@ -69,13 +69,14 @@ impl Runner<'_> {
             .arg("--")
             .arg(executable)
             .args(&program.args)
+            .env("VOLTSIM_DETERMINISTIC", "1")
             .envs(variables.iter().copied());
         self.outcome(&mut run)
     }
 
     /// Runs the command alone.
     pub(crate) fn run_without_program(self, arguments: &[&str]) -> Result<Outcome, Failed> {
-        self.outcome(Command::new(self.command).args(arguments))
+        self.outcome(Command::new(self.command).args(arguments).env("VOLTSIM_DETERMINISTIC", "1"))
     }
 
     fn outcome(self, run: &mut Command) -> Result<Outcome, Failed> {
@@ -83,7 +84,6 @@ impl Runner<'_> {
         let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
         let mut child = run
             .current_dir(folder.path())
-            .env("VOLTSIM_DETERMINISTIC", "1")
             .stdout(File::create(&stdout)?)
             .stderr(File::create(&stderr)?)
             // A group of its own, so that a program that hangs is ended with all its children.

@@ -1,6 +1,7 @@
 //! Epochs: dispatch of CTAs, SMs, memory side, and whether anything moves.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Mutex;
 
 use super::copy::RunningCopy;
@@ -9,7 +10,7 @@ use super::launch::{Launch, LaunchId};
 use super::observer::{Observer, Progress};
 use super::requests::Requests;
 use super::running::{Turns, Watch};
-use super::slot::Slot;
+use super::slot::{Held, Slot};
 use super::transfer::RunningTransfer;
 use super::{Gpu, LaunchError};
 use crate::message::{MemoryReply, Origin, Performed, RequestKind, Timed};
@@ -45,6 +46,7 @@ pub(super) struct Epochs<'g, 'a> {
     // What an epoch needs, kept for its memory.
     active: Vec<u32>,
     requests: Requests,
+    held: BinaryHeap<Reverse<Held>>,
     replies: Vec<VecDeque<Timed<MemoryReply>>>,
     performed: Vec<Performed>,
     credits: Vec<u32>,
@@ -62,6 +64,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
             turns: Turns::new(count),
             active: Vec::new(),
             requests: Requests::default(),
+            held: BinaryHeap::new(),
             replies: vec![VecDeque::new(); count],
             performed: Vec::new(),
             credits: vec![0; count],
@@ -170,6 +173,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
         self.active.extend((0..).zip(&self.wake).filter(|(_, wake)| **wake < end).map(|(number, _)| number));
         (steps.sms)(&self.active, end);
         self.collect(slots)?;
+        self.publish(slots)?;
         self.send_copies(start, end);
         self.run_memory(slots, steps, end)?;
         self.gpu.run_to = end;
@@ -219,6 +223,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
     /// Takes what the active SMs have left.
     fn collect(&mut self, slots: &[Mutex<Slot<'a>>]) -> Result<(), LaunchError> {
         self.requests.sent.clear();
+        self.held.clear();
         for place in 0..self.active.len() {
             let number = self.active[place];
             let slot = &mut *lock(&slots[number as usize]);
@@ -227,6 +232,7 @@ impl<'g, 'a> Epochs<'g, 'a> {
             }
             self.wake[number as usize] = slot.wake();
             self.requests.sent.append(&mut slot.outbox);
+            self.held.extend(slot.oldest_held().map(Reverse));
             self.turns.open(number as usize, slot.sm.take_freed());
             for cta in slot.finished.drain(..) {
                 self.gpu.counters.ctas_ended += 1;
@@ -234,6 +240,19 @@ impl<'g, 'a> Epochs<'g, 'a> {
                     launch.cta_ended(&cta);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Writes the stores of all SMs to memory, in the order of cycle, SM and number.
+    fn publish(&mut self, slots: &[Mutex<Slot<'a>>]) -> Result<(), LaunchError> {
+        while let Some(Reverse(held)) = self.held.pop() {
+            // Those before the next one of another SM follow without a look at it.
+            let before_other =
+                self.held.peek().map_or(u64::MAX, |Reverse(other)| other.cycle.saturating_sub(1));
+            let slot = &mut *lock(&slots[held.sm as usize]);
+            let next = slot.publish(held, before_other.max(held.cycle));
+            self.held.extend(next.map_err(|fault| self.fault(held.sm, fault))?.map(Reverse));
         }
         Ok(())
     }

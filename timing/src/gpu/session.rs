@@ -13,7 +13,7 @@ use super::epochs::{Epochs, Steps};
 use super::launch::{Launch, LaunchId};
 use super::observer::Observer;
 use super::running::Running;
-use super::slot::Slot;
+use super::slot::{self, Slot};
 use super::{Gpu, GpuState, LaunchError, Totals, conservation};
 use crate::dram::ChannelCounts;
 use crate::report::{LaunchRecord, TransferRecord};
@@ -82,7 +82,7 @@ impl<'g, 'a> Session<'g, 'a> {
                 let sources = &mut slot.sources;
                 sources.resize_with(sources.len().max(launch.id as usize + 1), || None);
                 let there = slot.sm.launches().any(|id| id == launch.id);
-                sources[launch.id as usize] = there.then(|| launch.source.warps(number));
+                sources[launch.id as usize] = there.then(|| slot::warps(launch.source, number));
             }
         }
         session.epochs.launches = launches;
@@ -278,8 +278,12 @@ impl<'g, 'a> Session<'g, 'a> {
                     crew.round(active.iter().map(|number| first + number), is_backward(end), end, &work);
                 }
             };
+            let sms_in_order = self.epochs.launches.iter().any(|launch| launch.source.needs_sm_order());
             let steps = Steps {
-                sms: &|active, end| together(0, active, end),
+                sms: &|active, end| match sms_in_order {
+                    true => alone(0, active, end),
+                    false => together(0, active, end),
+                },
                 partitions: &|active, end| together(sms, active, end),
             };
             self.epochs.run(slots, steps, observer)

@@ -2,9 +2,30 @@
 
 use std::collections::VecDeque;
 
-use super::launch::Launch;
+use warp_stream::KernelSource;
+
+use super::launch::{Launch, LaunchId};
 use crate::message::{MemoryReply, MemoryRequest, Performed, Timed};
 use crate::sm::{FinishedCta, Sm, SmFault, Source};
+
+/// A store that an SM holds. The order is that in which stores of all SMs reach memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Held {
+    /// Core cycle of the store.
+    pub(super) cycle: u64,
+    /// Its SM.
+    pub(super) sm: u32,
+    pub(super) launch: LaunchId,
+}
+
+/// What executes a launch's warps on an SM: it holds their stores, unless SMs run one after the other.
+pub(super) fn warps(source: &dyn KernelSource, sm: u32) -> Source<'_> {
+    let mut warps = source.warps(sm);
+    if !source.needs_sm_order() {
+        warps.hold_stores();
+    }
+    warps
+}
 
 /// An SM with what it is given and what it leaves in an epoch.
 pub(super) struct Slot<'a> {
@@ -26,7 +47,7 @@ impl<'a> Slot<'a> {
     /// A CTA of a launch starts; the SM has room for it.
     pub(super) fn start_cta(&mut self, cycle: u64, launch: &mut Launch<'a>) -> Result<(), Box<SmFault>> {
         let Slot { sm, sources, finished, .. } = self;
-        sources[launch.id as usize].get_or_insert_with(|| launch.source.warps(self.number));
+        sources[launch.id as usize].get_or_insert_with(|| warps(launch.source, self.number));
         let cta = launch.start_cta();
         sm.start_cta(cycle, launch.id, &launch.program, cta, sources, finished)
     }
@@ -43,9 +64,30 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// A deferred instruction takes effect.
+    /// A deferred instruction takes effect. Stores of instructions that had waited for it follow at once.
     pub(super) fn perform(&mut self, cycle: u64, performed: &Performed) -> Result<(), Box<SmFault>> {
-        self.sm.perform(cycle, performed, &mut self.sources)
+        self.sm.perform(cycle, performed, &mut self.sources)?;
+        let held: Vec<Held> = self.oldest_held().collect();
+        held.into_iter().try_for_each(|held| self.publish(held, u64::MAX).map(drop))
+    }
+
+    /// The oldest store that the SM holds, of each launch.
+    pub(super) fn oldest_held(&self) -> impl Iterator<Item = Held> {
+        let of_source = |(launch, source): (LaunchId, &Option<Source<'_>>)| {
+            let cycle = source.as_ref()?.oldest_held()?;
+            Some(Held { cycle, sm: self.number, launch })
+        };
+        (0..).zip(&self.sources).filter_map(of_source)
+    }
+
+    /// Writes what the SM holds of a launch to memory, up to a core cycle; gives the oldest store that is left.
+    pub(super) fn publish(&mut self, held: Held, through: u64) -> Result<Option<Held>, Box<SmFault>> {
+        let Some(Some(source)) = self.sources.get_mut(held.launch as usize) else { return Ok(None) };
+        source.publish(through).map_err(|error| {
+            let (cta, warp) = (0, 0);
+            Box::new(SmFault::Source { launch: held.launch, cta, warp, cycle: held.cycle, error })
+        })?;
+        Ok(source.oldest_held().map(|cycle| Held { cycle, ..held }))
     }
 
     /// The core cycle of the next thing to do; `u64::MAX` for nothing.

@@ -67,6 +67,10 @@ impl KernelSource for Part<'_> {
         self.source.cta(self.first + position)
     }
 
+    fn needs_sm_order(&self) -> bool {
+        self.source.needs_sm_order()
+    }
+
     fn warps(&self, sm: u32) -> Box<dyn WarpSource + '_> {
         self.source.warps(sm)
     }
@@ -195,7 +199,7 @@ impl Gpu {
         }
         let busy =
             usize::try_from(part.cta_count()).map_or(residents.len(), |ctas| ctas.min(residents.len()));
-        let threads = self.threads.min(busy / SMS_PER_THREAD).max(1);
+        let threads = if part.needs_sm_order() { 1 } else { self.threads.min(busy / SMS_PER_THREAD).max(1) };
         let spec = Arc::clone(&self.spec);
         let moment = |cycle| spec.clocks.moment(cycle);
         let work = |number: u32, cycle: u64| lock(&residents[number as usize]).run(moment(cycle));
@@ -211,6 +215,7 @@ impl Gpu {
                 let cycle = self.now.saturating_add(round);
                 crew.round(0..residents.len() as u32, false, cycle, &work);
                 let (mut moved, mut empty) = (false, true);
+                residents.iter().try_for_each(|resident| lock(resident).publish())?;
                 for resident in residents {
                     let resident = &mut *lock(resident);
                     moved |= std::mem::replace(&mut resident.moved, Ok(false))?;

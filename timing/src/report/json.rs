@@ -22,6 +22,7 @@ pub(super) fn write(report: &Report) -> String {
     let mut all = json!({
         "version": VERSION,
         "gpu": report.gpu,
+        "same_bytes": report.same_bytes.name(),
         "launches": launches,
         "streams": streams,
         "total": total(&report.total()),

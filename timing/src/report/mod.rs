@@ -111,10 +111,33 @@ impl LaunchRecord {
     }
 }
 
+/// Programs whose results and statistics are the same bytes in every run with the same settings, whatever the number of threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SameBytes {
+    /// All: every launch is timed, or executed by one thread.
+    #[default]
+    AllPrograms,
+    /// Programs without races: some launches may be executed without time, by several threads.
+    ProgramsWithoutRaces,
+}
+
+impl SameBytes {
+    /// As statistics have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SameBytes::AllPrograms => "all programs",
+            SameBytes::ProgramsWithoutRaces => "programs without races",
+        }
+    }
+}
+
 /// All launches, copies within the device and fills of a run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Report {
     gpu: String,
+    /// Of the run that writes the report, and so in no checkpoint.
+    #[serde(skip)]
+    same_bytes: SameBytes,
     launches: Vec<LaunchRecord>,
     transfers: Vec<TransferRecord>,
 }
@@ -158,7 +181,13 @@ impl Total {
 impl Report {
     /// Of a run on a GPU of this name.
     pub fn new(gpu: &str) -> Report {
-        Report { gpu: gpu.to_owned(), launches: Vec::new(), transfers: Vec::new() }
+        Report { gpu: gpu.to_owned(), ..Report::default() }
+    }
+
+    /// The same, of a run that gives the same bytes for these programs.
+    #[must_use]
+    pub fn with_same_bytes(self, same_bytes: SameBytes) -> Report {
+        Report { same_bytes, ..self }
     }
 
     /// Adds a launch.

@@ -47,6 +47,8 @@ pub(super) fn write(report: &Report) -> String {
         counts(&mut text, &sum.counters);
         channels::text(&mut text, &sum.channels, &sum.counters);
     }
+    let _ =
+        writeln!(text, "same bytes in every run, with any number of threads: {}", report.same_bytes.name());
     text
 }
 

@@ -8,6 +8,7 @@ mod cost;
 mod determinism;
 mod dispatch;
 mod errors;
+mod held;
 mod latency;
 mod memory;
 mod overlap;

@@ -10,12 +10,14 @@ use warp_stream::{MachineInstruction, MemorySpace, OperationClass, Registers, Wa
 
 use super::address::Reached;
 use super::{Step, WARP};
-use crate::engine::access::lanes_of;
+use crate::engine::access::{Global, lanes_of, resolve_aligned};
 use crate::engine::frame::Row;
+use crate::engine::held::HeldStores;
 use crate::engine::lane::Bits;
 use crate::engine::machine::Deferral;
 use crate::engine::op::{Flow, Op};
 use crate::engine::running::{Running, Stop};
+use crate::engine::view::Range;
 use crate::fault::FaultKind;
 pub(crate) use saved::SavedDeferred;
 
@@ -48,6 +50,8 @@ struct Pending {
     extent: (u64, u64),
     /// It has taken effect before its time.
     done: bool,
+    /// It takes effect when the SM's stores are published.
+    in_line: bool,
     /// Its number is in use.
     live: bool,
 }
@@ -124,7 +128,7 @@ impl Deferred {
         (pending.space, pending.addresses, pending.width) =
             (reached.space, *reached.addresses, reached.width);
         pending.extent = reached.extent();
-        (pending.done, pending.live) = (false, true);
+        (pending.done, pending.in_line, pending.live) = (false, false, true);
         pending.keep_operands(w, wide_address);
         number
     }
@@ -136,14 +140,73 @@ impl Deferred {
         !pending.done && pending.frame.0 == frame && results.iter().any(|row| touched.contains(row))
     }
 
+    /// Has one to take effect before another, as they access the same bytes?
+    pub(super) fn is_before(&self, earlier: u32, number: u32) -> bool {
+        let (one, other) = (self.get(earlier), self.get(number));
+        !one.done && !other.done && one.meets(other.extent, &other.reached())
+    }
+
+    /// An op is to take effect when the SM's stores are published; `false` if it is already, or has taken effect.
+    pub(super) fn take_place_in_line(&mut self, number: u32) -> bool {
+        let pending = &mut self.pending[number as usize];
+        !pending.done && !std::mem::replace(&mut pending.in_line, true)
+    }
+
+    /// Executes an op on the SM's own copies of the lines that it accesses, so that the SM's loads see the memory as it will
+    /// be. What the op answers is forgotten: the values of others may come before.
+    pub(super) fn try_out(
+        &mut self,
+        number: u32,
+        w: &mut Running<'_>,
+        stores: &mut HeldStores,
+    ) -> Result<(), FaultKind> {
+        let pending = &mut self.pending[number as usize];
+        if pending.deferral.sources == 0 {
+            return Ok(());
+        }
+        let (mut lanes, mut places) = (0, [0; WARP]);
+        for lane in lanes_of(pending.lanes) {
+            let (address, width) = (pending.addresses[lane], u32::from(pending.width));
+            if resolve_aligned::<Global>(w, pending.op.slot, lane, address, width).is_ok() {
+                lanes |= 1 << lane;
+                stores.own_copy(address);
+            }
+        }
+        for lane in lanes_of(lanes) {
+            places[lane] = stores.own_copy(pending.addresses[lane]) as u64;
+        }
+        if lanes == 0 {
+            return Ok(());
+        }
+        let mut rows = pending.rows.clone();
+        let op = Op { immediate: 0, ..pending.op };
+        let place = (w.frame, w.mask, w.active, w.pc);
+        let range = w.view.replace(op.slot, Range::ALL);
+        // SAFETY: the first two rows are those of the address.
+        unsafe { rows.as_mut_ptr().cast::<[u64; WARP]>().write(places) };
+        w.frame = rows.as_mut_ptr().cast();
+        (w.mask, w.active, w.pc) = (lanes, lanes, pending.pc);
+        // SAFETY: as in `carry_out`; the places are copies of values that may be accessed.
+        let flow = unsafe { (op.run)(w, &op) };
+        (w.frame, w.mask, w.active, w.pc) = place;
+        w.view.replace(op.slot, range);
+        match (flow, std::mem::replace(&mut w.stop, Stop::Yield)) {
+            (Flow::Stop, Stop::Fault(kind)) => Err(kind),
+            _ => Ok(()),
+        }
+    }
+
     /// Must `next`, which touches these rows, wait for this, and no scoreboard of registers could tell?
     pub(super) fn holds(&self, number: u32, next: &MachineInstruction, touched: &[u32], frame: u32) -> bool {
         let pending = self.get(number);
         match next.class {
             _ if pending.done => false,
-            OperationClass::Barrier | OperationClass::Fence => pending.space == MemorySpace::Global,
+            // An op in line takes effect before anything that follows in other SMs, and the SM's own loads see the effect.
+            OperationClass::Barrier | OperationClass::Fence => {
+                pending.space == MemorySpace::Global && !pending.in_line
+            }
             // It may be a return, with which the frame goes.
-            OperationClass::Branch if frame != 0 && pending.deferral.results != 0 => true,
+            OperationClass::Branch if frame != 0 && pending.deferral.results != 0 => !pending.in_line,
             _ => self.is_needed(number, touched, frame) && !pending.is_in_registers_of(next),
         }
     }
@@ -166,6 +229,7 @@ impl Pending {
             width: 0,
             extent: (0, 0),
             done: true,
+            in_line: false,
             live: false,
         }
     }
@@ -245,17 +309,21 @@ impl Step<'_, '_> {
             if earlier == number {
                 break;
             }
-            let (one, other) = (self.deferred.get(earlier), self.deferred.get(number));
-            if !one.done && !other.done && one.meets(other.extent, &other.reached()) {
+            if self.deferred.is_before(earlier, number) {
                 self.carry_out(earlier)?;
             }
         }
         self.carry_out(number)
     }
 
-    /// Executes all that the warp has put off.
+    /// Executes all that the warp has put off, but for what is in line.
     pub(super) fn carry_out_all(&mut self) -> Result<(), FaultKind> {
-        (0..self.pending.len()).try_for_each(|at| self.carry_out(self.pending[at]))
+        for at in 0..self.pending.len() {
+            if !self.deferred.get(self.pending[at]).in_line {
+                self.carry_out(self.pending[at])?;
+            }
+        }
+        Ok(())
     }
 
     /// Executes what the warp has put off and the machine instruction at this position needs. A model with a scoreboard
@@ -279,13 +347,16 @@ impl Step<'_, '_> {
         for at in 0..self.pending.len() {
             let pending = self.deferred.get(self.pending[at]);
             if !pending.done && pending.meets(extent, reached) {
-                self.carry_out_in_order(self.pending[at])?;
+                match self.holding.stores.is_on() && pending.space == MemorySpace::Global {
+                    true => self.put_in_line(self.pending[at])?,
+                    false => self.carry_out_in_order(self.pending[at])?,
+                }
             }
         }
         Ok(())
     }
 
-    fn carry_out(&mut self, number: u32) -> Result<(), FaultKind> {
+    pub(super) fn carry_out(&mut self, number: u32) -> Result<(), FaultKind> {
         let pending = &mut self.deferred.pending[number as usize];
         if std::mem::replace(&mut pending.done, true) {
             return Ok(());

@@ -58,12 +58,16 @@ impl<'s> Resident<'s> {
         warm: bool,
     ) -> Resident<'s> {
         sm.prepare_warm(program);
+        let mut warps = source.warps(number);
+        if !source.needs_sm_order() {
+            warps.hold_stores();
+        }
         Resident {
             sm,
             number,
             program: Arc::clone(program),
             warm,
-            warps: source.warps(number),
+            warps,
             slots: (0..ctas).map(|_| Slot::default()).collect(),
             deferred: Vec::new(),
             execution: Execution::default(),
@@ -144,6 +148,14 @@ impl<'s> Resident<'s> {
         let number = slot * program.kernel.warps_per_cta() as usize + warp;
         *line = sm.warm_fetch(program, number, position, *line, requests);
         sm.warm_access(program, position, execution, requests)
+    }
+
+    /// Writes the round's stores to memory.
+    pub(super) fn publish(&mut self) -> Result<(), LaunchError> {
+        match self.warps.oldest_held() {
+            Some(_) => self.warps.publish(u64::MAX).map_err(|error| self.fault(0, 0, error)),
+            None => Ok(()),
+        }
     }
 
     /// What was put off takes effect; says whether anything was.

@@ -52,6 +52,10 @@ impl KernelSource for Recorder<'_> {
         self.inner.cta(position)
     }
 
+    fn needs_sm_order(&self) -> bool {
+        self.inner.needs_sm_order()
+    }
+
     fn warps(&self, sm: u32) -> Box<dyn WarpSource + '_> {
         let kernel = self.inner.kernel();
         Box::new(RecordingSource {
@@ -211,5 +215,17 @@ impl WarpSource for RecordingSource<'_> {
             Some(slot) => self.note_released(slot, true).map(drop),
             None => Ok(()),
         }
+    }
+
+    fn hold_stores(&mut self) {
+        self.inner.hold_stores();
+    }
+
+    fn oldest_held(&self) -> Option<u64> {
+        self.inner.oldest_held()
+    }
+
+    fn publish(&mut self, through: u64) -> Result<(), SourceError> {
+        self.inner.publish(through)
     }
 }

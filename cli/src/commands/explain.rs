@@ -68,9 +68,7 @@ fn counts() -> Vec<Count> {
 }
 
 fn unknown(subject: &str) -> Failure {
-    let near = gpu::closest_key(subject).filter(|_| subject.contains('.'));
-    let near = near.map_or_else(String::new, |key| format!("; is `{key}` meant?"));
-    Failure::new(format_args!("`{subject}` is no section, key or counter{near}"))
+    Failure::new(format_args!("`{subject}` is no section, key or counter"))
         .remedy("`voltsim explain` lists the sections")
 }
 

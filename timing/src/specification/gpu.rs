@@ -239,11 +239,6 @@ pub fn document(file: &str, text: &str) -> Result<Document, SpecificationError> 
     Document::with_bases(file, text, &find)
 }
 
-/// The key, `section.name`, that is spelt most like a text; nothing if none is.
-pub fn closest_key(text: &str) -> Option<String> {
-    closest(text, &GpuSpec::keys())
-}
-
 /// Compute capability of a GPU, ten times, by its name or file; nothing if the file does not tell or is not there.
 pub fn capability(name: &str) -> Option<u32> {
     named(name).ok()?.capability()

@@ -9,7 +9,15 @@ use crate::engine::cluster::{in_cta, rank_and_offset};
 use crate::engine::lane::{Bits, WARP};
 use crate::engine::op::{Flow, Op};
 use crate::engine::running::Running;
+use crate::memory::WINDOW_SIZE;
 use crate::ops::Bound;
+
+/// The last window of an address's type, where neither shared memory nor any other lies: the address in a CTA that the
+/// cluster does not have.
+fn nowhere<B>() -> u64 {
+    let last = if size_of::<B>() == 4 { u64::from(u32::MAX) } else { u64::MAX };
+    last - (WINDOW_SIZE - 1)
+}
 
 /// d = the address in the CTA of rank `b` that is `a` in its own; the cluster's window begins at the immediate.
 unsafe fn map<B: Bits + Into<u64> + TryFrom<u64>>(w: &mut Running<'_>, op: &Op) -> Flow {
@@ -18,8 +26,11 @@ unsafe fn map<B: Bits + Into<u64> + TryFrom<u64>>(w: &mut Running<'_>, op: &Op) 
         let (addresses, ranks) = (w.read_row::<B>(op.a), w.read_row::<u32>(op.b));
         let mapped: [B; WARP] = std::array::from_fn(|lane| {
             let address = addresses[lane].into().wrapping_sub(op.immediate);
-            let mapped = in_cta(address, ranks[lane], w.cta.rank);
-            B::try_from(op.immediate.wrapping_add(mapped)).unwrap_or_default()
+            let mapped = match ranks[lane] {
+                rank if rank < w.cluster.ctas => op.immediate.wrapping_add(in_cta(address, rank, w.cta.rank)),
+                _ => nowhere::<B>() + address % WINDOW_SIZE,
+            };
+            B::try_from(mapped).unwrap_or_default()
         });
         w.write_row(op.d, &mapped);
     }

@@ -8,7 +8,7 @@ use crate::pool;
 use crate::process::process;
 use crate::simulator::owner_of;
 use crate::virtual_memory;
-use functional::memory::{Allocation, AllocationKind};
+use functional::memory::{Allocation, AllocationKind, Found};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -31,10 +31,12 @@ fn reaches(device: usize, owner: usize, found: &Allocation) -> bool {
     }
 }
 
-/// Where memory of other devices starts and ends that a device's kernels may access.
-pub(crate) fn find(device: usize, address: u64) -> Option<(u64, u64)> {
+/// Memory of another device that a device's kernels may access.
+pub(crate) fn find(device: usize, address: u64) -> Option<Found> {
     let (owner, found) = owner_of(address).filter(|(owner, _)| owner.ordinal != device)?;
-    reaches(device, owner.ordinal, &found).then(|| owner.device.memory.accessible_around(address)).flatten()
+    let around = || owner.device.memory.accessible_around(address);
+    let (start, end) = reaches(device, owner.ordinal, &found).then(around).flatten()?;
+    Some(Found { start, end, is_registered: found.kind == AllocationKind::Registered })
 }
 
 /// Lets a device reach another's memory.

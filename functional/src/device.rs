@@ -117,7 +117,8 @@ pub struct Device {
     checker: Option<Arc<Checker>>,
     /// Text that kernels have printed and nobody has taken yet.
     pub(crate) printed: Printed,
-    stack_bytes: AtomicU32,
+    /// Stack that the program has set.
+    stack_limit: AtomicU32,
     /// Bytes that device-side `malloc` may hand out.
     pub(crate) heap_limit: AtomicU64,
     /// Bytes that device-side `malloc` has handed out.
@@ -141,7 +142,7 @@ impl Device {
             settings,
             watchers: Vec::new(),
             checker: None,
-            stack_bytes: AtomicU32::new(MINIMUM_STACK),
+            stack_limit: AtomicU32::new(USUAL_STACK),
             heap_limit: AtomicU64::new(USUAL_HEAP),
             heap_used: AtomicU64::new(0),
             launches: AtomicU64::new(0),
@@ -160,6 +161,9 @@ impl Device {
     pub fn checked_by(self, checker: Arc<Checker>) -> Device {
         let mut device = self.watched_by(Arc::<Checker>::clone(&checker));
         device.settings.deterministic |= checker.needs_one_worker();
+        if checker.keeps_freed() {
+            device.memory.keep_freed();
+        }
         device.checker = Some(checker);
         device
     }
@@ -200,12 +204,17 @@ impl Device {
 
     /// Sets the stack of a thread (`cudaLimitStackSize`), bytes.
     pub fn set_stack_bytes(&self, bytes: u32) {
-        self.stack_bytes.store(bytes.clamp(MINIMUM_STACK, MAXIMUM_STACK), Ordering::Relaxed);
+        self.stack_limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Stack that the program has set for a thread, bytes. Only checks hold it.
+    pub fn stack_limit(&self) -> u32 {
+        self.stack_limit.load(Ordering::Relaxed)
     }
 
     /// Stack of a thread, bytes. Frames here are larger than the hardware's, so there is always some to spare.
     pub fn stack_bytes(&self) -> u32 {
-        self.stack_bytes.load(Ordering::Relaxed)
+        self.stack_limit().clamp(MINIMUM_STACK, MAXIMUM_STACK)
     }
 
     /// Sets what device-side `malloc` may hand out (`cudaLimitMallocHeapSize`), bytes.
@@ -271,6 +280,8 @@ impl Device {
 /// What device-side `malloc` may hand out unless the program says something else (`cudaLimitMallocHeapSize`), bytes.
 pub const USUAL_HEAP: u64 = 8 << 20;
 
+/// Stack of a thread where the program sets none (CUDA programming guide), bytes.
+const USUAL_STACK: u32 = 1024;
 const MINIMUM_STACK: u32 = 64 << 10;
 const MAXIMUM_STACK: u32 = 512 << 10;
 

@@ -10,6 +10,8 @@ mod bench;
 mod memory;
 #[path = "check/races.rs"]
 mod races;
+#[path = "check/stack.rs"]
+mod stack;
 #[path = "check/uninitialised.rs"]
 mod uninitialised;
 

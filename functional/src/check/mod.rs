@@ -10,6 +10,7 @@ mod memory;
 mod order;
 mod races;
 mod report;
+pub(crate) mod stack;
 mod threads;
 mod uninitialised;
 mod written;
@@ -175,6 +176,12 @@ impl Checker {
     /// Does a check follow what happens in its order, so that CTAs have to be executed by one thread?
     pub(crate) fn needs_one_worker(&self) -> bool {
         self.checks.has(Check::Races) || self.checks.has(Check::Uninitialised)
+    }
+
+    /// Does a check look for accesses to freed memory, whose addresses must not be given again at
+    /// once?
+    pub(crate) fn keeps_freed(&self) -> bool {
+        self.checks.has(Check::Memory)
     }
 
     /// What the checks know of a launch that begins.

@@ -7,6 +7,7 @@ use super::op::{Flow, Op};
 use super::passing::{FrameMemory, copy_value};
 use super::program::{BoundFunction, CallSite};
 use super::running::Running;
+use crate::check::stack;
 use crate::fault::FaultKind;
 
 /// Calls the function of call site `immediate`; through a register, that of row `a`, whose lanes may differ.
@@ -57,6 +58,11 @@ fn enter(w: &mut Running<'_>, site: &CallSite, number: u32, function: u32) -> Fl
     }
     let used = &mut w.divergence.local_used.0;
     *used = (*used).max(local_base + callee.local_bytes);
+    if let (true, Some(checker)) = (w.cta.checks.is_some(), grid.owner.checker())
+        && local_base + callee.frame_bytes() > grid.owner.stack_limit()
+    {
+        stack::called(w, checker, function, local_base + callee.frame_bytes());
+    }
     let caller = w.divergence.frame;
     let frame = Frame::new(&callee.layout, function, local_base).called_from(number, caller);
     crate::engine::special::fill(&callee.specials, frame.base, grid, w.cta, w.warp);

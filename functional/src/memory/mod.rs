@@ -9,7 +9,9 @@ mod claimed;
 mod mapping;
 mod multicast;
 mod pages;
+mod registered;
 mod requests;
+mod retired;
 mod saved;
 
 pub use allocator::{Allocation, AllocationKind};
@@ -22,13 +24,14 @@ pub use saved::{MemoryState, RestoreError};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::RwLock;
 
 use allocator::FreeList;
 use arena::{Arena, LARGE_PAGE, PAGE};
+use retired::Retired;
 
 /// Alignment that `cudaMalloc` promises (CUDA programming guide, device memory accesses).
 pub const ALLOCATION_ALIGNMENT: u64 = 256;
@@ -102,10 +105,23 @@ pub struct Memory {
     state: RwLock<State>,
     elsewhere: OnceLock<Elsewhere>,
     multicast: OnceLock<multicast::Multicast>,
+    /// Addresses of freed allocations are given again late.
+    keeps_freed: AtomicBool,
 }
 
-/// Finds memory of other devices that kernels of this one may access: where it starts and ends.
-pub type FindElsewhere = Box<dyn Fn(u64) -> Option<(u64, u64)> + Send + Sync>;
+/// Memory of another device that kernels of this one may access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// First address.
+    pub start: u64,
+    /// Behind the last address.
+    pub end: u64,
+    /// The memory is the program's own, registered with that device.
+    pub is_registered: bool,
+}
+
+/// Finds memory of other devices that kernels of this one may access.
+pub type FindElsewhere = Box<dyn Fn(u64) -> Option<Found> + Send + Sync>;
 
 struct Elsewhere(FindElsewhere);
 
@@ -127,6 +143,12 @@ struct State {
     reservations: BTreeMap<u64, u64>,
     /// Where the arena shows pages that are not its own, by address.
     mappings: BTreeMap<u64, Mapping>,
+    /// Addresses of freed allocations that are not given again yet.
+    retired: Retired,
+    /// Registered memory of the program's own: start and size.
+    registered: BTreeMap<u64, u64>,
+    /// Registered memory that the program has unmapped: start and size.
+    unmapped: BTreeMap<u64, u64>,
     /// Addresses taken for memory that lay there in another process.
     claimed: Vec<Range<u64>>,
 }
@@ -145,6 +167,9 @@ impl Memory {
             requests: Requests::default(),
             reservations: BTreeMap::new(),
             mappings: BTreeMap::new(),
+            retired: Retired::default(),
+            registered: BTreeMap::new(),
+            unmapped: BTreeMap::new(),
             claimed: Vec::new(),
         };
         Ok(Memory {
@@ -155,12 +180,17 @@ impl Memory {
             state: RwLock::new(state),
             elsewhere: OnceLock::new(),
             multicast: OnceLock::new(),
+            keeps_freed: AtomicBool::new(false),
         })
     }
 
     /// Accesses to addresses that are not allocated here may be found elsewhere; set once.
     pub fn look_elsewhere(&self, find: FindElsewhere) {
         let _ = self.elsewhere.set(Elsewhere(find));
+    }
+
+    fn elsewhere(&self, address: u64) -> Option<Found> {
+        self.elsewhere.get().and_then(|elsewhere| (elsewhere.0)(address))
     }
 
     /// Generic address of the first byte of shared memory: the CTA's own window, and behind it those of its cluster.
@@ -281,9 +311,8 @@ impl Memory {
         } else {
             Ok(())
         };
-        state.free.give(start, allocation.reserved);
         cleared
-            .and_then(|()| self.arena.decommit(&mut state.free, start, allocation.reserved))
+            .and_then(|()| self.give_addresses(&mut state, start, allocation.reserved))
             .map_err(|error| MemoryError::Host(error.to_string()))?;
         self.used.fetch_sub(allocation.charged(), Ordering::Relaxed);
         Ok(allocation)
@@ -314,34 +343,6 @@ impl Memory {
         cleared.map_err(|error| MemoryError::Host(error.to_string()))
     }
 
-    /// Makes `size` bytes of the program's own memory at `address` visible to kernels (`cudaHostRegister`).
-    pub fn register_host(&self, address: u64, size: u64) -> Result<(), MemoryError> {
-        let mut state = self.state.write();
-        let end = address.checked_add(size).ok_or(MemoryError::OutOfRange {
-            address,
-            start: address,
-            length: size,
-        })?;
-        let overlaps = state.live.range(..end).next_back().is_some_and(|(_, last)| last.end() > address);
-        if overlaps {
-            return Err(MemoryError::AlreadyRegistered(address));
-        }
-        state.set_live(address, size, 0, AllocationKind::Registered);
-        Ok(())
-    }
-
-    /// Undoes [`Memory::register_host`].
-    pub fn unregister_host(&self, address: u64) -> Result<(), MemoryError> {
-        let mut state = self.state.write();
-        match state.live.get(&address) {
-            Some(allocation) if allocation.kind == AllocationKind::Registered => {
-                state.live.remove(&address);
-                Ok(())
-            }
-            _ => Err(MemoryError::NotAllocated(address)),
-        }
-    }
-
     /// The live allocation that holds the byte at `address`.
     pub fn allocation_of(&self, address: u64) -> Option<Allocation> {
         let state = self.state.read();
@@ -364,7 +365,7 @@ impl Memory {
     /// those that follow it without a gap. The memory may be another device's.
     pub fn accessible_around(&self, address: u64) -> Option<(u64, u64)> {
         let Some(allocation) = self.allocation_of(address) else {
-            return self.elsewhere.get().and_then(|elsewhere| (elsewhere.0)(address));
+            return self.elsewhere(address).map(|found| (found.start, found.end));
         };
         let mut end = allocation.end();
         if allocation.kind.is_mapping() {
@@ -545,17 +546,5 @@ mod tests {
             Err(MemoryError::OutOfMemory { .. })
         ));
         assert!(memory.allocate(1 << 30, 1, AllocationKind::Device).is_ok());
-    }
-
-    #[test]
-    fn registered_host_memory_is_visible_until_unregistered() {
-        let memory = memory();
-        let mut host = vec![0u8; 64];
-        let address = host.as_mut_ptr() as u64;
-        memory.register_host(address, 64).unwrap();
-        assert!(memory.check_range(address, 64).is_ok());
-        assert_eq!(memory.register_host(address + 8, 8), Err(MemoryError::AlreadyRegistered(address + 8)));
-        memory.unregister_host(address).unwrap();
-        assert!(memory.check_range(address, 1).is_err());
     }
 }

@@ -324,8 +324,10 @@ fn place_in<S: Space>(
     }
 }
 
-/// The place of an aligned vector load that begins within an allocation and ends behind it. The vendor's compiler
-/// (NVRTC 12.9 and later) makes one such load of several narrower ones, since memory is handed out in larger units.
+/// The place of an aligned vector load that begins within an allocation and ends behind it. The
+/// vendor's compiler (NVRTC 12.9 and later) makes one such load of several narrower ones, since
+/// memory is handed out in larger units. In registered memory the bytes behind are the program's
+/// own.
 #[cold]
 fn overhanging<S: Space>(
     w: &mut Running<'_>,
@@ -335,7 +337,8 @@ fn overhanging<S: Space>(
     element: u32,
 ) -> Option<*mut u8> {
     match *fault {
-        FaultKind::IllegalAddress { address, .. } => S::resolve(w, op.slot, lane as u32, address, element),
+        FaultKind::IllegalAddress { address, .. } => S::resolve(w, op.slot, lane as u32, address, element)
+            .filter(|place| !w.grid.owner.memory.is_registered(*place as u64)),
         _ => None,
     }
 }

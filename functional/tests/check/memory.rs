@@ -119,3 +119,14 @@ fn accesses_inside_are_no_mistake() {
     bench.nothing_found();
     assert_eq!(bench.checker.summary(), None);
 }
+
+#[test]
+fn freed_memory_is_known_behind_later_allocations() {
+    let bench = Bench::new("memory", "ld.global.u32 %r5, [%rd4];");
+    let out = bench.allocate(400);
+    bench.free(out);
+    let later = bench.allocate(400);
+    assert_ne!(later, out);
+    assert!(bench.launch(1, 1, &[out]).is_err());
+    assert_says(&bench.only(), &["read of 4 bytes in freed memory", "freed by cudaFree (API call 2)"]);
+}

@@ -1,0 +1,151 @@
+//! The program's own memory, registered for kernels (`cudaHostRegister`). The program may unmap it
+//! without a word.
+
+use super::allocator::{Allocation, AllocationKind};
+use super::arena::PAGE;
+use super::{Memory, MemoryError};
+
+/// Whether every page of a range is mapped, with whatever access.
+fn is_mapped(address: u64, size: u64) -> bool {
+    let start = address / PAGE * PAGE;
+    let length = address.saturating_add(size.max(1)) - start;
+    // SAFETY: with this flag the call reads and writes no page: it walks the mappings and fails
+    // where there is none.
+    unsafe { libc::msync(start as *mut _, length as usize, libc::MS_ASYNC) == 0 }
+}
+
+impl Memory {
+    /// Makes `size` bytes of the program's own memory at `address` visible to kernels
+    /// (`cudaHostRegister`).
+    pub fn register_host(&self, address: u64, size: u64) -> Result<(), MemoryError> {
+        let mut state = self.state.write();
+        let end = address.checked_add(size).ok_or(MemoryError::OutOfRange {
+            address,
+            start: address,
+            length: size,
+        })?;
+        let overlaps = state.live.range(..end).next_back().is_some_and(|(_, last)| last.end() > address);
+        if overlaps {
+            return Err(MemoryError::AlreadyRegistered(address));
+        }
+        state.set_live(address, size, 0, AllocationKind::Registered);
+        state.registered.insert(address, size);
+        state.unmapped.retain(|start, size| *start >= end || *start + *size <= address);
+        Ok(())
+    }
+
+    /// Undoes [`Memory::register_host`], also for memory whose registration has ended by itself.
+    pub fn unregister_host(&self, address: u64) -> Result<(), MemoryError> {
+        let mut state = self.state.write();
+        if state.unmapped.remove(&address).is_some() {
+            return Ok(());
+        }
+        match state.live.get(&address) {
+            Some(allocation) if allocation.kind == AllocationKind::Registered => {
+                state.live.remove(&address);
+                state.registered.remove(&address);
+                Ok(())
+            }
+            _ => Err(MemoryError::NotAllocated(address)),
+        }
+    }
+
+    /// Ends the registrations of memory that the program has unmapped, in part or as a whole, and
+    /// returns them.
+    pub fn end_unmapped(&self) -> Vec<Allocation> {
+        let gone: Vec<u64> = {
+            let state = self.state.read();
+            let mapped = |(address, size): &(&u64, &u64)| !is_mapped(**address, **size);
+            state.registered.iter().filter(mapped).map(|(address, _)| *address).collect()
+        };
+        if gone.is_empty() {
+            return Vec::new();
+        }
+        let mut state = self.state.write();
+        let mut ended = Vec::new();
+        for address in gone {
+            // Another thread may have ended it meanwhile.
+            if state.registered.remove(&address).is_none() {
+                continue;
+            }
+            if let Some(allocation) = state.live.remove(&address) {
+                state.unmapped.insert(address, allocation.size);
+                ended.push(allocation);
+            }
+        }
+        ended
+    }
+
+    /// Whether the address is in memory whose registration [`Memory::end_unmapped`] has ended.
+    pub fn was_unmapped(&self, address: u64) -> bool {
+        let state = self.state.read();
+        state.unmapped.range(..=address).next_back().is_some_and(|(start, size)| address - start < *size)
+    }
+
+    /// Whether the address is in registered memory, of this device or of another one that it
+    /// reaches.
+    pub fn is_registered(&self, address: u64) -> bool {
+        match self.allocation_of(address) {
+            Some(allocation) => allocation.kind == AllocationKind::Registered,
+            None => self.elsewhere(address).is_some_and(|found| found.is_registered),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(length: usize) -> u64 {
+        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a fresh anonymous mapping.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), length, access, flags, -1, 0) };
+        assert_ne!(at, libc::MAP_FAILED);
+        at as u64
+    }
+
+    fn unmap(address: u64, length: usize) {
+        // SAFETY: part of a mapping that `map` has made and nothing else uses.
+        assert_eq!(unsafe { libc::munmap(address as *mut _, length) }, 0);
+    }
+
+    #[test]
+    fn registered_memory_is_visible_until_unregistered() {
+        let memory = Memory::new(1 << 30).unwrap();
+        let mut host = vec![0u8; 64];
+        let address = host.as_mut_ptr() as u64;
+        memory.register_host(address, 64).unwrap();
+        assert!(memory.check_range(address, 64).is_ok() && memory.is_registered(address + 63));
+        assert_eq!(memory.register_host(address + 8, 8), Err(MemoryError::AlreadyRegistered(address + 8)));
+        assert!(memory.end_unmapped().is_empty());
+        memory.unregister_host(address).unwrap();
+        assert!(memory.check_range(address, 1).is_err() && !memory.is_registered(address));
+    }
+
+    #[test]
+    fn unmapping_one_page_ends_the_registration() {
+        let memory = Memory::new(1 << 30).unwrap();
+        let address = map(3 << 12);
+        memory.register_host(address + 100, 2 << 12).unwrap();
+        assert!(memory.end_unmapped().is_empty());
+        unmap(address + (2 << 12), 1 << 12);
+        let ended: Vec<_> = memory.end_unmapped().iter().map(|ended| (ended.address, ended.size)).collect();
+        assert_eq!(ended, [(address + 100, 2 << 12)]);
+        assert!(memory.check_range(address + 100, 1).is_err() && memory.was_unmapped(address + 100));
+        assert!(memory.end_unmapped().is_empty() && !memory.was_unmapped(address + 99));
+        memory.unregister_host(address + 100).unwrap();
+        assert_eq!(memory.unregister_host(address + 100), Err(MemoryError::NotAllocated(address + 100)));
+        unmap(address, 2 << 12);
+    }
+
+    #[test]
+    fn unmapped_memory_can_be_registered_again() {
+        let memory = Memory::new(1 << 30).unwrap();
+        let address = map(1 << 12);
+        memory.register_host(address, 1 << 12).unwrap();
+        unmap(address, 1 << 12);
+        assert_eq!(memory.end_unmapped().len(), 1);
+        memory.register_host(address, 1 << 12).unwrap();
+        assert!(!memory.was_unmapped(address) && memory.check_range(address, 1).is_ok());
+    }
+}

@@ -3,13 +3,16 @@
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::graph;
+use crate::host_pages::{self, Access};
 use crate::interprocess;
+use crate::log;
 use crate::managed;
 use crate::operation::Operation;
+use crate::owned::{self, Object};
 use crate::pool;
 use crate::process::process;
 use crate::profile::Attribute;
-use crate::simulator::{Simulator, owner_of};
+use crate::simulator::{Simulator, owner_of, started};
 use functional::check::Origin;
 use functional::memory::{ALLOCATION_ALIGNMENT, Allocation, AllocationKind, MemoryError};
 use saved_run::Registration;
@@ -21,6 +24,23 @@ const STREAM_KINDS: [AllocationKind; 2] = [AllocationKind::Device, AllocationKin
 pub(crate) const HOST_ALLOC_FLAGS: u32 = 7;
 /// Flags of registered memory: portable (1), mapped (2), I/O (4), read-only (8).
 pub(crate) const HOST_REGISTER_FLAGS: u32 = 15;
+/// The device only reads the memory, which no profile says that it supports
+/// (`ReadOnlyHostRegisterSupported`).
+const HOST_REGISTER_READ_ONLY: u32 = 8;
+
+/// Ends the registrations of host memory that the program has unmapped, and tells the user:
+/// kernels, copies and fills then find no memory there.
+pub(crate) fn end_unmapped() {
+    for ended in started().flat_map(|simulator| simulator.device.memory.end_unmapped()) {
+        log::report(|| {
+            let Allocation { address, size, .. } = ended;
+            format!(
+                "registered host memory of {size} bytes at {address:#x} has been unmapped: its registration ends. \
+                 Call cudaHostUnregister before munmap or free"
+            )
+        });
+    }
+}
 
 impl Simulator {
     /// Allocates memory of a kind; 0 bytes are no allocation and the address 0.
@@ -46,7 +66,9 @@ impl Simulator {
         let alignment = self.profile.amount(Attribute::TextureAlignment).max(1) as usize;
         let pitch = width.checked_next_multiple_of(alignment).ok_or(Error::MemoryAllocation)?;
         let size = pitch.checked_mul(rows).ok_or(Error::MemoryAllocation)?;
-        Ok((self.allocate(size, AllocationKind::Device, 0)?, pitch))
+        let address = self.allocate(size, AllocationKind::Device, 0)?;
+        owned::adopt(Object::Memory(address));
+        Ok((address, pitch))
     }
 
     /// Waits for the device, then frees an allocation of one of these kinds. The address 0 is nothing to free.
@@ -106,6 +128,7 @@ impl Simulator {
     /// Frees an allocation at once.
     pub(crate) fn release(&self, address: u64, by: Origin) -> Result<()> {
         let freed = self.device.memory.free(address)?;
+        owned::disown(Object::Memory(address));
         managed::forget(freed.address, freed.size);
         if let Some(checker) = self.device.checker() {
             checker.freed(address, by);
@@ -122,15 +145,30 @@ impl Simulator {
         if address == 0 || size == 0 || flags & !HOST_REGISTER_FLAGS != 0 {
             return Err(Error::InvalidValue);
         }
+        end_unmapped();
         if owner_of(address).is_some() {
             return Err(Error::HostMemoryAlreadyRegistered);
         }
+        self.check_registrable(address, size as u64, flags)?;
         self.device.memory.register_host(address, size as u64)?;
         if let Some(found) = self.device.memory.allocation_of(address) {
             self.registered.lock().insert(found.number, Registration { address, size: size as u64 });
         }
         process().allocation_flags.lock().insert(address, flags);
+        owned::adopt(Object::Registration(address));
         Ok(())
+    }
+
+    /// Refuses host memory that is not mapped, or that the program itself must not write.
+    fn check_registrable(&self, address: u64, size: u64, flags: u32) -> Result<()> {
+        if started().any(|simulator| simulator.device.memory.owns(address)) {
+            return Err(Error::InvalidValue);
+        }
+        match host_pages::access(address, size) {
+            Some(Access::Written) => Ok(()),
+            Some(Access::Read) if flags & HOST_REGISTER_READ_ONLY != 0 => Err(Error::NotSupported),
+            _ => Err(Error::InvalidValue),
+        }
     }
 
     /// Undoes [`Simulator::register_host`].
@@ -150,6 +188,7 @@ impl Simulator {
             other => other.into(),
         })?;
         process().allocation_flags.lock().remove(&address);
+        owned::disown(Object::Registration(address));
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use crate::abi::{ArrayHandle, MipmappedArrayHandle};
 use crate::copy::{Extent as CopyExtent, Side};
 use crate::error::{Error, Result};
+use crate::owned::{self, Object};
 use crate::profile::Attribute;
 use crate::simulator::{DEVICE_SHIFT, Simulator};
 use functional::memory::AllocationKind;
@@ -195,6 +196,7 @@ impl Simulator {
         let (size, flags) = (shape.size, shape.flags);
         let array = Array { handle, image, size, flags, allocation, is_level: false };
         arrays.arrays.insert(handle, Arc::new(array));
+        owned::adopt(Object::Array(handle));
         Ok(handle)
     }
 
@@ -271,6 +273,7 @@ impl Simulator {
             return Err(Error::InvalidValue);
         }
         self.arrays.lock().arrays.remove(&handle);
+        owned::disown(Object::Array(handle));
         self.give_back(array.allocation)
     }
 
@@ -280,6 +283,7 @@ impl Simulator {
         self.engine.synchronize(Scope::Context)?;
         let mut arrays = self.arrays.lock();
         let mipmapped = arrays.mipmapped.remove(&handle).ok_or(Error::InvalidResourceHandle)?;
+        owned::disown(Object::MipmappedArray(handle));
         for level in &mipmapped.levels {
             arrays.arrays.remove(level);
         }

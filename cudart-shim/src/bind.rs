@@ -37,10 +37,16 @@ macro_rules! body {
     };
 }
 
-#[allow(non_upper_case_globals)]
+#[allow(non_upper_case_globals, non_snake_case)]
 mod tables {
     use super::*;
     include!(concat!(env!("OUT_DIR"), "/tables.rs"));
+}
+
+/// The context that each body needs, by the body's name.
+#[allow(non_snake_case)]
+pub(crate) mod needs {
+    pub(crate) use super::tables::{Driver, Runtime};
 }
 
 pub(crate) use tables::LOOKUPS;

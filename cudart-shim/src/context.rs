@@ -1,17 +1,20 @@
-//! Contexts: which one a thread has current, and who holds the device's primary context.
+//! Contexts: the current one of each thread, the holders of each device's primary context, and the
+//! check that a call has the context it needs.
 //!
-//! The contexts of a device share its memory and its streams; a context is a name, flags and the device.
+//! The contexts of a device share its memory and its engine; a context is a name, flags, the
+//! device, and the objects that were made while it was current ([`crate::owned`]).
 
-use crate::abi::{ContextHandle, StreamHandle};
+use crate::abi::ContextHandle;
+use crate::entry::Api;
 use crate::error::{self, Error, Result};
 use crate::export_table;
 use crate::external_memory;
 use crate::interprocess;
+use crate::owned;
 use crate::peer;
 use crate::pool;
 use crate::process::process;
 use crate::simulator::{self, DEVICE_SHIFT, MAX_DEVICES, Simulator, device_count, simulator, simulator_of};
-use crate::streams;
 use crate::virtual_memory;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -27,11 +30,64 @@ pub(crate) struct Info {
     pub(crate) id: u64,
 }
 
-/// What is kept of a device's primary context.
+/// State of a device's primary context.
 #[derive(Clone, Copy, Default)]
 struct Primary {
+    /// Holders through the driver API.
     users: u32,
+    /// The runtime holds it too.
+    is_of_runtime: bool,
+    /// Between its first holder and the release by the last one, or a reset.
+    is_active: bool,
     flags: u32,
+}
+
+/// Context that a call needs: a column of the API table, which explains the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// None, and no initialised driver.
+    Nothing,
+    /// None, but an initialised driver. A runtime call initialises the driver itself.
+    Driver,
+    /// The context current to the thread.
+    Current,
+    /// A context on the thread's stack, destroyed or not.
+    Stack,
+    /// The context that is an argument; null means the current one.
+    Context,
+    /// The context of the object or memory that is an argument.
+    Object,
+    /// The context of the stream; the current one for a default stream.
+    Stream,
+    /// The current context; the runtime call creates the primary one for a thread without any.
+    Initialises,
+}
+
+/// Context that the arguments of a call name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Subject {
+    /// Device of the first handle.
+    pub(crate) device: Option<usize>,
+    /// A default stream is among the arguments.
+    pub(crate) is_default_stream: bool,
+}
+
+impl Subject {
+    /// This one, with the context that a further argument names.
+    pub(crate) fn and(self, other: Subject) -> Subject {
+        Subject {
+            device: self.device.or(other.device),
+            is_default_stream: self.is_default_stream || other.is_default_stream,
+        }
+    }
+}
+
+impl Primary {
+    fn activate(&mut self) {
+        if !std::mem::replace(&mut self.is_active, true) {
+            process().contexts_ended.fetch_add(1, Ordering::Release);
+        }
+    }
 }
 
 /// The contexts there are.
@@ -54,6 +110,11 @@ pub(crate) fn primary(device: usize) -> ContextHandle {
     handle(device, device as u64 + 1)
 }
 
+/// Whether this is the primary context of a device.
+pub(crate) fn is_primary(context: ContextHandle) -> bool {
+    primary_of(context).is_some()
+}
+
 /// The device of a context.
 pub(crate) fn device_of(context: ContextHandle) -> usize {
     simulator::device_of(context.0)
@@ -65,14 +126,23 @@ fn primary_of(context: ContextHandle) -> Option<usize> {
     (context == primary(device) && device < device_count()).then_some(device)
 }
 
-/// The thread's device: that of its current context, else the first.
+/// The thread's device: that of the object which the present call is about, else of the current
+/// context, else the first.
 pub(crate) fn current_device() -> usize {
-    current().map_or(0, device_of)
+    OBJECT.get().or_else(|| current().map(device_of)).unwrap_or(0)
 }
 
 thread_local! {
     /// The current context. Without a destructor, as exit handlers that call CUDA run after those of the main thread.
     static CURRENT: Cell<Option<ContextHandle>> = const { Cell::new(None) };
+    /// Device of the object that the present call is about, if that decides.
+    static OBJECT: Cell<Option<usize>> = const { Cell::new(None) };
+    /// State of the contexts ([`crate::process::Process::contexts_ended`]) in which the current one
+    /// was found alive.
+    static ALIVE: Cell<Option<u64>> = const { Cell::new(None) };
+    /// The device whose primary context the runtime was found to hold, in which state of the
+    /// contexts.
+    static HELD: Cell<Option<(usize, u64)>> = const { Cell::new(None) };
     /// Contexts that pushing has put below the current one.
     static BELOW: RefCell<Vec<ContextHandle>> = const { RefCell::new(Vec::new()) };
 }
@@ -91,67 +161,110 @@ pub(crate) fn initialize_driver() -> Result<()> {
     runtime().map(drop)
 }
 
-/// For a call of the runtime API that needs no context: the thread's device. Like every call that asks for a device it initialises
-/// the driver, so that the driver API can be used behind it.
+/// Initialises the driver, as each call of the runtime API does that asks for a device.
 pub(crate) fn runtime() -> Result<&'static Simulator> {
-    runtime_of(current_device())
-}
-
-/// For a call of the runtime API on a device given by its number.
-pub(crate) fn runtime_of(device: usize) -> Result<&'static Simulator> {
-    let simulator = simulator_of(device)?;
+    let simulator = simulator()?;
     process().driver_initialized.store(true, Ordering::Relaxed);
     Ok(simulator)
 }
 
-/// For a call of the driver API that needs `cuInit` and nothing more.
-pub(crate) fn driver() -> Result<&'static Simulator> {
-    let simulator = simulator()?;
-    if process().driver_initialized.load(Ordering::Relaxed) {
-        Ok(simulator)
-    } else {
-        Err(Error::InitializationError)
+/// Refuses calls before `cuInit`.
+fn check_initialized() -> Result<()> {
+    if !process().driver_initialized.load(Ordering::Relaxed) {
+        return Err(Error::InitializationError);
+    }
+    simulator().map(drop)
+}
+
+/// Refuses a thread without a current context, and one whose context is destroyed.
+pub(crate) fn check_current() -> Result<()> {
+    let context = current().ok_or(Error::DeviceUninitialized)?;
+    let now = contexts_ended();
+    if ALIVE.get() == Some(now) {
+        return Ok(());
+    }
+    if !is_alive(context) {
+        return Err(Error::ContextIsDestroyed);
+    }
+    ALIVE.set(Some(now));
+    Ok(())
+}
+
+fn contexts_ended() -> u64 {
+    process().contexts_ended.load(Ordering::Acquire)
+}
+
+fn is_alive(context: ContextHandle) -> bool {
+    with_contexts(|contexts| match primary_of(context) {
+        Some(device) => contexts.primary.get(device).is_some_and(|primary| primary.is_active),
+        None => contexts.live.contains_key(&context),
+    })
+}
+
+/// A call that has the context it needs; its end forgets the call's object.
+pub(crate) struct Entered {
+    before: Option<usize>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        OBJECT.set(self.before);
     }
 }
 
-/// For a call of the driver API that needs a current context.
-pub(crate) fn driver_context() -> Result<&'static Simulator> {
-    let simulator = driver()?;
-    current().ok_or(Error::DeviceUninitialized)?;
-    error::check_sticky()?;
-    Ok(simulator)
-}
-
-/// For a call of the driver API on a stream: only the default streams are those of the current context.
-pub(crate) fn stream_context(stream: StreamHandle) -> Result<&'static Simulator> {
-    if streams::is_default(stream) {
-        return driver_context();
+/// Checks that the thread has the context which a call needs.
+pub(crate) fn enter(api: Api, need: Need, subject: Subject) -> Result<Entered> {
+    let entered = Entered { before: OBJECT.replace(None) };
+    match (api, need) {
+        (_, Need::Nothing) => return Ok(entered),
+        (Api::Runtime, Need::Driver) => return runtime().map(|_| entered),
+        (Api::Runtime, _) => return runtime_context().map(|()| entered),
+        (Api::Driver, _) => check_initialized()?,
     }
-    let simulator = driver()?;
+    // The object decides alone, or where no context is current.
+    if need == Need::Object || current().is_none() {
+        OBJECT.set(subject.device.filter(|device| *device < device_count()));
+    }
+    match need {
+        Need::Nothing | Need::Driver | Need::Context => return Ok(entered),
+        Need::Stack => return current().map(|_| entered).ok_or(Error::DeviceUninitialized),
+        Need::Current | Need::Initialises => check_current()?,
+        Need::Stream if subject.is_default_stream => check_current()?,
+        Need::Stream | Need::Object => {}
+    }
     error::check_sticky()?;
-    Ok(simulator)
+    Ok(entered)
 }
 
 /// For a call of the runtime API: makes the primary context current if the thread has none.
-pub(crate) fn runtime_context() -> Result<&'static Simulator> {
-    let simulator = runtime()?;
-    if current().is_none() {
-        choose_device(0)?;
+fn runtime_context() -> Result<()> {
+    runtime()?;
+    match current().map(primary_of) {
+        None => choose_device(0)?,
+        Some(Some(device)) if HELD.get() != Some((device, contexts_ended())) => choose_device(device)?,
+        Some(Some(_)) => {}
+        Some(None) => check_current()?,
     }
-    error::check_sticky()?;
-    Ok(simulator)
+    error::check_sticky()
 }
 
 /// `cudaSetDevice`: makes a device's primary context current.
 pub(crate) fn choose_device(device: usize) -> Result<()> {
-    runtime_of(device)?;
-    with_contexts(|contexts| {
-        if let Some(primary) = contexts.primary.get_mut(device) {
-            primary.users = primary.users.max(1);
-        }
-    });
+    hold_for_runtime(device)?;
     CURRENT.set(Some(primary(device)));
+    ALIVE.set(None);
+    HELD.set(Some((device, contexts_ended())));
     Ok(())
+}
+
+/// `cudaInitDevice`: makes a device's primary context without choosing it.
+pub(crate) fn hold_for_runtime(device: usize) -> Result<()> {
+    simulator_of(device)?;
+    with_primary(device, |primary| {
+        primary.is_of_runtime = true;
+        primary.activate();
+        Ok(())
+    })
 }
 
 /// The thread's current context.
@@ -162,12 +275,14 @@ pub(crate) fn current() -> Option<ContextHandle> {
 /// Replaces the thread's current context; `None` uncovers the one below it.
 pub(crate) fn set_current(context: Option<ContextHandle>) {
     CURRENT.set(context.or_else(|| with_below(Vec::pop).flatten()));
+    ALIVE.set(None);
 }
 
 /// Pushes a context.
 pub(crate) fn push(context: ContextHandle) -> Result<()> {
     check(context)?;
     let before = CURRENT.replace(Some(context));
+    ALIVE.set(None);
     with_below(|below| below.extend(before));
     Ok(())
 }
@@ -192,9 +307,12 @@ pub(crate) fn create(device: usize, flags: u32) -> Result<ContextHandle> {
     Ok(context)
 }
 
-/// Destroys a created context; it is popped if the thread has it current.
+/// Destroys a created context with its objects, and pops it if the thread has it current. Other
+/// threads keep it.
 pub(crate) fn destroy(context: ContextHandle) -> Result<()> {
     with_contexts(|contexts| contexts.live.remove(&context)).ok_or(Error::DeviceUninitialized)?;
+    process().contexts_ended.fetch_add(1, Ordering::Release);
+    owned::destroy_of(context)?;
     export_table::forget_context(context);
     if current() == Some(context) {
         set_current(None);
@@ -232,21 +350,27 @@ fn with_primary<T>(device: usize, use_it: impl FnOnce(&mut Primary) -> Result<T>
 pub(crate) fn retain_primary(device: usize) -> Result<ContextHandle> {
     with_primary(device, |held| {
         held.users += 1;
+        held.activate();
         Ok(primary(device))
     })
 }
 
-/// Lets go of a device's primary context.
+/// Lets go of a device's primary context, which the last holder's release resets.
+///
+/// The reset is left out while the program has other contexts on the device: it would take their
+/// objects too.
 pub(crate) fn release_primary(device: usize) -> Result<()> {
-    with_primary(device, |primary| {
+    let is_last = with_primary(device, |primary| {
         primary.users = primary.users.checked_sub(1).ok_or(Error::DeviceUninitialized)?;
-        Ok(())
-    })
+        Ok(primary.users == 0 && !primary.is_of_runtime && primary.is_active)
+    })?;
+    let has_others = with_contexts(|contexts| contexts.live.keys().any(|other| device_of(*other) == device));
+    if is_last && !has_others { reset(device) } else { Ok(()) }
 }
 
-/// Flags of a device's primary context and whether anyone holds it.
+/// Flags of a device's primary context and whether it is active.
 pub(crate) fn primary_state(device: usize) -> Result<(u32, bool)> {
-    with_primary(device, |primary| Ok((primary.flags, primary.users > 0)))
+    with_primary(device, |primary| Ok((primary.flags, primary.is_active)))
 }
 
 /// Sets the flags of a device's primary context.
@@ -273,7 +397,8 @@ pub(crate) fn current_flags() -> Result<u32> {
     Ok(info(current().unwrap_or(primary(0)))?.flags)
 }
 
-/// `cudaDeviceReset`: waits for the device's work, forgets streams, events, modules, memory and the fault.
+/// Ends a device's primary context: waits for the device's work, forgets streams, events, modules,
+/// memory and the fault. Holders keep their holds; the context is active again with the next one.
 pub(crate) fn reset(device: usize) -> Result<()> {
     let simulator = simulator_of(device)?;
     // A fault is no reason not to reset.
@@ -300,10 +425,21 @@ pub(crate) fn reset(device: usize) -> Result<()> {
     peer::forget(device);
     export_table::forget_context(primary(device));
     error::forget_sticky(device);
+    owned::forget_of_device(device);
     with_primary(device, |primary| {
-        primary.users = 0;
+        primary.is_of_runtime = false;
+        primary.is_active = false;
         Ok(())
     })?;
+    process().contexts_ended.fetch_add(1, Ordering::Release);
+    Ok(())
+}
+
+/// `cudaDeviceReset`: ends the primary context of the thread's device, which is the thread's no
+/// more.
+pub(crate) fn reset_current_device() -> Result<()> {
+    let device = current_device();
+    reset(device)?;
     with_below(|below| below.retain(|context| *context != primary(device)));
     if current() == Some(primary(device)) {
         set_current(None);

@@ -175,7 +175,9 @@ fn place(memory: &Memory, side: &Side, extent: Extent) -> Result<Place> {
     let own = memory.allocation_of(side.address as u64).map(|found| (memory, found));
     let elsewhere = || owner_of(side.address as u64).map(|(owner, found)| (&owner.device.memory, found));
     let Some((memory, allocation)) = own.or_else(elsewhere) else {
-        let is_reserved = started().any(|simulator| simulator.device.memory.owns(side.address as u64));
+        let is_no_memory = |memory: &Memory, address| memory.owns(address) || memory.was_unmapped(address);
+        let is_reserved =
+            started().any(|simulator| is_no_memory(&simulator.device.memory, side.address as u64));
         return if is_reserved { Err(Error::InvalidValue) } else { Ok(Place::Pageable) };
     };
     match allocation.kind {
@@ -317,6 +319,20 @@ impl Copy {
             }
         }
         self.execute();
+        self.tell_model(simulator, stream)
+    }
+
+    /// The same copy from `source`, which holds the rows without gaps.
+    pub(crate) fn run_staged(
+        &self,
+        source: &[u8],
+        simulator: &Simulator,
+        stream: u64,
+    ) -> std::result::Result<(), DeviceFault> {
+        if place(&simulator.device.memory, &self.to, self.extent).ok() != Some(self.to_place) {
+            return Err(memory_gone(simulator, "copy to", &self.to, self.extent));
+        }
+        self.with_packed_source(source).execute();
         self.tell_model(simulator, stream)
     }
 

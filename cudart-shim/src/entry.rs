@@ -1,6 +1,8 @@
 //! The wrapper around every API function: no panic crosses the ABI, each call is logged, counted, and its error kept.
 
+use crate::abi::Handle;
 use crate::checkpoint;
+use crate::context::{self, Need, Subject};
 use crate::error::{self, Error, Result};
 use crate::error_log;
 use crate::log::{self, Arguments};
@@ -39,15 +41,46 @@ pub(crate) enum Api {
     Driver,
 }
 
-/// Runs the body of an API function that returns a status.
+/// An argument that may be a handle.
+pub(crate) struct Argument<'a, T>(pub(crate) &'a T);
+
+/// An argument that is a handle.
+pub(crate) trait OfHandle {
+    /// Context of the object that the handle names.
+    fn subject(&self) -> Subject;
+}
+
+/// Any other argument. The compiler prefers [`OfHandle`], as this trait needs one more reference.
+pub(crate) trait OfValue {
+    /// No context.
+    fn subject(&self) -> Subject;
+}
+
+impl<T: Handle> OfHandle for Argument<'_, T> {
+    fn subject(&self) -> Subject {
+        self.0.subject()
+    }
+}
+
+impl<T> OfValue for &Argument<'_, T> {
+    fn subject(&self) -> Subject {
+        Subject::default()
+    }
+}
+
+/// Runs the body of an API function that returns a status, where the thread has the context that
+/// the call needs. `subject` is the context that the arguments name.
 pub(crate) fn status(
     api: Api,
-    name: &'static str,
+    (name, need, subject): (&'static str, Need, Subject),
     arguments: Arguments<'_>,
     body: impl FnOnce() -> Result<()>,
 ) -> c_int {
     let mut body = Some(body);
-    code_of(api, name, arguments, &mut || body.take().map_or(Err(Error::Unknown), |body| body()))
+    code_of(api, name, arguments, &mut || {
+        let _entered = context::enter(api, need, subject)?;
+        body.take().map_or(Err(Error::Unknown), |body| body())
+    })
 }
 
 /// The status that `body` gives, in a frame below the API function's own. One for all bodies: there are a thousand.
@@ -132,7 +165,8 @@ impl fmt::Display for CodeName {
     }
 }
 
-/// Defines functions of one API.
+/// Defines functions of one API. The API table says which context each function that returns a status needs; functions
+/// outside the table name one need for all: `api! { Driver, Nothing; … }`.
 ///
 /// ```text
 /// api! { Runtime;
@@ -145,31 +179,40 @@ impl fmt::Display for CodeName {
 /// }
 /// ```
 macro_rules! api {
-    ($api:ident; $(
+    ($api:ident; $($functions:tt)*) => { $crate::entry::api! { @all $api []; $($functions)* } };
+    ($api:ident, $need:ident; $($functions:tt)*) => { $crate::entry::api! { @all $api [$need]; $($functions)* } };
+    (@all $api:ident $need:tt; $(
         $(#[$attribute:meta])*
         fn $name:ident $(, $per_thread:ident [$default:ident])? ($($argument:tt)*) $(-> $result:ty = $fallback:expr;)? $body:block
     )*) => {$(
-        $crate::entry::api! { @form $api [$(#[$attribute])*] $name [$($per_thread $default)?] ($($argument)*) [$($result, $fallback)?] $body }
+        $crate::entry::api! { @form $api $need [$(#[$attribute])*] $name [$($per_thread $default)?] ($($argument)*) [$($result, $fallback)?] $body }
     )*};
-    (@form $api:ident $attributes:tt $name:ident [] $arguments:tt $result:tt $body:block) => {
-        $crate::entry::api! { @define $api $attributes $name $arguments $result $body }
+    (@form $api:ident $need:tt $attributes:tt $name:ident [] $arguments:tt $result:tt $body:block) => {
+        $crate::entry::api! { @define $api $need $attributes $name $arguments $result $body }
     };
-    (@form $api:ident $attributes:tt $name:ident [$per_thread:ident $default:ident] $arguments:tt $result:tt $body:block) => {
-        $crate::entry::api! { @define $api $attributes $name $arguments $result {
+    (@form $api:ident $need:tt $attributes:tt $name:ident [$per_thread:ident $default:ident] $arguments:tt $result:tt $body:block) => {
+        $crate::entry::api! { @define $api $need $attributes $name $arguments $result {
             let $default = $crate::abi::DefaultStream::Legacy;
             $body
         } }
-        $crate::entry::api! { @define $api $attributes $per_thread $arguments $result {
+        $crate::entry::api! { @define $api $need $attributes $per_thread $arguments $result {
             let $default = $crate::abi::DefaultStream::PerThread;
             $body
         } }
     };
-    (@define $api:ident [$(#[$attribute:meta])*] $name:ident ($($argument:ident : $type:ty),* $(,)?) [] $body:block) => {
+    (@need $api:ident $name:ident []) => { $crate::bind::needs::$api::$name };
+    (@need $api:ident $name:ident [$need:ident]) => { $crate::context::Need::$need };
+    (@define $api:ident $need:tt [$(#[$attribute:meta])*] $name:ident ($($argument:ident : $type:ty),* $(,)?) [] $body:block) => {
         $(#[$attribute])*
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
+            let subject = {
+                #[allow(unused_imports)]
+                use $crate::entry::{OfHandle as _, OfValue as _};
+                $crate::context::Subject::default()$(.and((&$crate::entry::Argument(&$argument)).subject()))*
+            };
             let code = $crate::entry::status(
                 $crate::entry::Api::$api,
-                stringify!($name),
+                (stringify!($name), $crate::entry::api!(@need $api $name $need), subject),
                 &[$((stringify!($argument), &$argument)),*],
                 || -> $crate::error::Result<()> { $body },
             );
@@ -177,7 +220,7 @@ macro_rules! api {
             code
         }
     };
-    (@define $api:ident [$(#[$attribute:meta])*] $name:ident ($($argument:ident : $type:ty),* $(,)?) [$result:ty, $fallback:expr] $body:block) => {
+    (@define $api:ident $need:tt [$(#[$attribute:meta])*] $name:ident ($($argument:ident : $type:ty),* $(,)?) [$result:ty, $fallback:expr] $body:block) => {
         $(#[$attribute])*
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             let value = $crate::entry::value(
@@ -212,7 +255,7 @@ macro_rules! both {
             #[allow(unused_imports)]
             use super::*;
             #[allow(unused_imports)]
-            use crate::context::runtime_context as context;
+            use crate::simulator::simulator as context;
             #[allow(dead_code)]
             const API: crate::entry::Api = crate::entry::Api::Runtime;
             $crate::entry::api! { Runtime; $(
@@ -224,7 +267,7 @@ macro_rules! both {
             #[allow(unused_imports)]
             use super::*;
             #[allow(unused_imports)]
-            use crate::context::driver_context as context;
+            use crate::simulator::simulator as context;
             #[allow(dead_code)]
             const API: crate::entry::Api = crate::entry::Api::Driver;
             $crate::entry::api! { Driver; $(

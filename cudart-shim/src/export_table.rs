@@ -168,7 +168,7 @@ fn given_or_current(context: ContextHandle) -> Result<ContextHandle> {
     context::check(context).map(|()| context)
 }
 
-api! { Driver;
+api! { Driver, Nothing;
     /// The primary context of a device.
     fn runtime_primary_context(context: Out<ContextHandle>, device: c_int) {
         context.set(context::primary(context::ordinal(device)?))
@@ -179,7 +179,7 @@ api! { Driver;
         module: Out<ModuleHandle>, wrapper: Address, _unknown1: Address, _unknown2: Address, _unknown3: usize,
     ) {
         module.check()?;
-        module.set(context::driver_context()?.defer_module(wrapper.0)?)
+        module.set(simulator()?.defer_module(wrapper.0)?)
     }
 
     /// The runtime tells that it is ready.

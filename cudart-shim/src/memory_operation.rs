@@ -1,6 +1,7 @@
 //! Stream memory operations: a stream writes a word of memory, or waits until one has a value (CUDA driver API, "Stream
 //! Memory Operations").
 
+use crate::allocation::end_unmapped;
 use crate::check;
 use crate::checkpoint;
 use crate::error::{Error, Result};
@@ -254,7 +255,7 @@ impl Batch {
     ) -> std::result::Result<(), DeviceFault> {
         for operation in &self.operations {
             let is_there = || {
-                check_words(&simulator.device.memory, &[*operation])
+                check_present(&simulator.device.memory, *operation)
                     .map_err(|error| DeviceFault { device: simulator.ordinal, error })
             };
             is_there()?;
@@ -320,7 +321,18 @@ fn check_words(memory: &Memory, operations: &[Operation]) -> Result<()> {
     Ok(())
 }
 
+/// Refuses an operation on a word that was freed or unmapped.
+fn check_present(memory: &Memory, operation: Operation) -> Result<()> {
+    end_unmapped();
+    check_words(memory, &[operation])
+}
+
 impl Simulator {
+    /// The fault of an operation whose word was freed or unmapped.
+    fn word_gone(&self) -> DeviceFault {
+        DeviceFault { device: self.ordinal, error: Error::IllegalAddress }
+    }
+
     /// Adds operations to a stream, to be done one after the other, or as a node to the graph that it is captured into.
     pub(crate) fn submit_memory_operations(
         &'static self,
@@ -334,8 +346,9 @@ impl Simulator {
         }
         for &operation in operations {
             if let Operation::Wait(word, comparison, value) = operation {
-                // SAFETY: found in a live allocation, which by the API's contract stays until the operation is over.
-                let holds = move || word.holds(comparison, unsafe { word.load() }, value);
+                let is_gone = move || check_present(&self.device.memory, operation).is_err();
+                // SAFETY: just found in a live allocation. A word that is gone ends the wait.
+                let holds = move || is_gone() || word.holds(comparison, unsafe { word.load() }, value);
                 let step = checkpoint::next_step();
                 let patience = Arc::new(Patience::of(self));
                 let (watched, simulator) = (Arc::clone(&patience), self);
@@ -343,11 +356,13 @@ impl Simulator {
                     move || checkpoint::is_met(step, word.address as u64, holds) || watched.is_over();
                 let then = move || match patience.has_ended() {
                     true => Err(patience.fault(simulator, word)),
+                    false if is_gone() => Err(simulator.word_gone()),
                     false => Ok(()),
                 };
                 self.engine.submit_condition_then(stream, is_met, then)?;
             } else {
                 let work = move |_: &Context<DeviceFault>| {
+                    check_present(&self.device.memory, operation).map_err(|_| self.word_gone())?;
                     // SAFETY: as above.
                     unsafe { operation.execute() };
                     Ok(())

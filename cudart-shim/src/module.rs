@@ -8,6 +8,7 @@ use crate::deferred::Deferred;
 use crate::error::{Error, Result};
 use crate::image::{Code, ImageError, MachineCode};
 use crate::log;
+use crate::owned::{self, Object};
 use crate::process::process;
 use crate::profile::Attribute;
 use crate::refused;
@@ -432,6 +433,7 @@ impl Simulator {
         let mut modules = self.modules.lock();
         let handle = modules.new_module_handle();
         modules.loaded.insert(handle, Arc::new(module));
+        owned::adopt(Object::Module(handle));
         Ok(handle)
     }
 
@@ -482,6 +484,7 @@ impl Simulator {
     /// Forgets a module the program loaded, after the device's work.
     pub(crate) fn unload_module(&self, handle: ModuleHandle) -> Result<()> {
         self.synchronize(stream_engine::Scope::Context)?;
+        owned::disown(Object::Module(handle));
         let mut modules = self.modules.lock();
         let deferred = modules.deferred.forget(handle, &self.device);
         let Some(module) = modules.loaded.remove(&handle) else {

@@ -4,6 +4,7 @@
 //! to the stream or, while the stream is captured, adds it to the graph as a node. A launched graph submits the same
 //! operations.
 
+use crate::allocation::end_unmapped;
 use crate::checkpoint::{self, Launched};
 use crate::checksums;
 use crate::copy::{Copy, Fill};
@@ -127,6 +128,7 @@ impl Operation {
         context: &Context<DeviceFault>,
         Ticket { step, launch }: Ticket,
     ) -> std::result::Result<(), DeviceFault> {
+        end_unmapped();
         let launched =
             launch.as_ref().map(|launch| Launched { number: launch.number, way: launch.way, context });
         let outcome = self.timed(simulator, context, || {
@@ -172,10 +174,7 @@ impl Operation {
                 launch.run(simulator, context, ticket, resumption)
             }
             Self::Copy(copy) => copy.run(simulator, stream),
-            Self::StagedCopy(copy, source) => {
-                copy.with_packed_source(source).execute();
-                copy.tell_model(simulator, stream)
-            }
+            Self::StagedCopy(copy, source) => copy.run_staged(source, simulator, stream),
             Self::Fill(fill) => fill.run(simulator, stream),
             Self::Host(call) => {
                 call.call();

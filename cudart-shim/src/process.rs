@@ -12,9 +12,11 @@ use crate::interprocess::{Opened, SharedEvent};
 use crate::library::Libraries;
 use crate::managed::Ranges;
 use crate::notification::Registered;
+use crate::owned::Owned;
 use crate::pool::Pools;
+use crate::profile::Profile;
 use crate::simulator::{MAX_DEVICES, Simulator};
-use crate::{environment, external_memory, refused, virtual_memory};
+use crate::{environment, external_memory, refused, virtual_memory, visible};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::c_int;
@@ -23,8 +25,10 @@ use std::sync::{Arc, OnceLock};
 
 /// The simulator as the process has it.
 pub(crate) struct Process {
-    /// How many devices there are.
-    pub(crate) device_count: usize,
+    /// Devices of the machine, which NVML shows.
+    pub(crate) all_devices: usize,
+    /// Devices that the program sees: for each ordinal the number among all devices.
+    pub(crate) visible: Vec<usize>,
     /// The devices, each once something has used it.
     pub(crate) devices: [OnceLock<Result<Simulator>>; MAX_DEVICES],
     /// Launches of kernels that the program has asked for.
@@ -38,6 +42,11 @@ pub(crate) struct Process {
     /// For each device a bit for every other whose memory it reaches.
     pub(crate) reached: [AtomicU32; MAX_DEVICES],
     pub(crate) contexts: Mutex<Contexts>,
+    /// Counts contexts that ended, and primary ones that became active: an unchanged count means
+    /// unchanged contexts.
+    pub(crate) contexts_ended: AtomicU64,
+    /// Objects of the contexts that the program has created.
+    pub(crate) owned: Mutex<Owned>,
     pub(crate) pools: Mutex<Pools>,
     pub(crate) managed: Mutex<Ranges>,
     /// Flags that host and managed memory was allocated or registered with, by address.
@@ -65,9 +74,10 @@ pub(crate) struct Process {
 
 impl Process {
     fn new() -> Self {
-        let device_count = wanted_devices();
+        let all_devices = wanted_devices();
+        let visible = visible_devices(all_devices);
         Self {
-            device_count,
+            all_devices,
             devices: Default::default(),
             launches: AtomicU64::default(),
             forked: AtomicBool::default(),
@@ -75,7 +85,10 @@ impl Process {
             sticky: Default::default(),
             reached: Default::default(),
             contexts: Mutex::default(),
-            pools: Mutex::new(Pools::of_devices(device_count)),
+            contexts_ended: AtomicU64::default(),
+            owned: Mutex::default(),
+            pools: Mutex::new(Pools::of_devices(visible.len())),
+            visible,
             managed: Mutex::default(),
             allocation_flags: Mutex::default(),
             synchronous: Mutex::default(),
@@ -104,6 +117,17 @@ fn wanted_devices() -> usize {
         eprintln!("voltsim: VOLTSIM_DEVICES: {wanted} is not between 1 and {MAX_DEVICES}; {count} it is");
     }
     count
+}
+
+/// Devices that `CUDA_VISIBLE_DEVICES` shows, all without it. `CUDA_DEVICE_ORDER` makes no
+/// difference, as devices are alike.
+fn visible_devices(all: usize) -> Vec<usize> {
+    let everything = || (0..all).collect();
+    let Some(value) = std::env::var_os("CUDA_VISIBLE_DEVICES") else { return everything() };
+    // A mistake in the profile is told when a device starts.
+    let Ok(profile) = Profile::from_environment() else { return everything() };
+    let uuids: Vec<_> = (0..all).map(|number| profile.clone().numbered(number).uuid_text()).collect();
+    visible::visible(&value.to_string_lossy(), &uuids)
 }
 
 static PROCESS: OnceLock<Process> = OnceLock::new();

@@ -277,7 +277,7 @@ impl Profile {
         self
     }
 
-    /// Number of the device that has it.
+    /// Number of the device that has it, among all devices.
     pub(crate) fn ordinal(&self) -> usize {
         self.ordinal
     }
@@ -291,6 +291,16 @@ impl Profile {
         };
         let value = (u128::from(half(0xcbf2_9ce4_8422_2325)) << 64) | u128::from(half(0x6c62_272e_07bb_0142));
         value.wrapping_add(self.ordinal as u128).to_be_bytes()
+    }
+
+    /// `GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
+    pub(crate) fn uuid_text(&self) -> String {
+        let hex: String = self.uuid().iter().map(|byte| format!("{byte:02x}")).collect();
+        let (a, rest) = hex.split_at(8);
+        let (b, rest) = rest.split_at(4);
+        let (c, rest) = rest.split_at(4);
+        let (d, e) = rest.split_at(4);
+        format!("GPU-{a}-{b}-{c}-{d}-{e}")
     }
 }
 

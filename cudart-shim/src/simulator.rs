@@ -54,7 +54,7 @@ impl stream_engine::Fault for DeviceFault {
 
 /// A device of this process.
 pub(crate) struct Simulator {
-    /// Its number.
+    /// Its number among those that the program sees.
     pub(crate) ordinal: usize,
     pub(crate) profile: Profile,
     pub(crate) device: Arc<Device>,
@@ -84,9 +84,9 @@ pub(crate) fn device_of(handle: usize) -> usize {
     (handle >> (DEVICE_SHIFT + 4)) & (MAX_DEVICES - 1)
 }
 
-/// How many devices there are.
+/// How many devices the program sees.
 pub(crate) fn device_count() -> usize {
-    process().device_count
+    process().visible.len()
 }
 
 /// The thread's current device. Fails in a child that was forked after the device was used, and in host functions, which must not call CUDA.
@@ -101,6 +101,9 @@ pub(crate) fn simulator_of(ordinal: usize) -> Result<&'static Simulator> {
     }
     if is_engine_thread() {
         return Err(Error::NotPermitted);
+    }
+    if device_count() == 0 {
+        return Err(Error::NoDevice);
     }
     if ordinal >= device_count() {
         return Err(Error::InvalidDevice);
@@ -210,8 +213,9 @@ fn device_spec(profile: &Profile) -> DeviceSpec {
 
 impl Simulator {
     fn start(ordinal: usize) -> Result<Self> {
+        let number = process().visible.get(ordinal).copied().ok_or(Error::InvalidDevice)?;
         let profile =
-            Profile::from_environment().map(|profile| profile.numbered(ordinal)).map_err(|error| {
+            Profile::from_environment().map(|profile| profile.numbered(number)).map_err(|error| {
                 eprintln!("voltsim: VOLTSIM_DEVICE: {error}");
                 Error::InitializationError
             })?;

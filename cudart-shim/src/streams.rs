@@ -3,6 +3,7 @@
 use crate::abi::{DefaultStream, EventHandle, Out, StreamHandle};
 use crate::error::{Error, Result};
 use crate::operation::Operation;
+use crate::owned::{self, Object};
 use crate::simulator::{DEVICE_SHIFT, DeviceFault, Simulator, owner_of, simulator, simulator_of};
 use std::ffi::{c_int, c_void};
 use stream_engine::{EventFlags, EventId, Scope, StreamId, StreamInfo, StreamKind, Submission};
@@ -165,7 +166,9 @@ impl Simulator {
             _ => return Err(Error::InvalidValue),
         };
         let stream = self.engine.create_stream(kind, priority.clamp(GREATEST_PRIORITY, 0))?;
-        result.set(StreamHandle(encode(STREAMS, self.ordinal, stream.to_raw())))
+        let handle = StreamHandle(encode(STREAMS, self.ordinal, stream.to_raw()));
+        owned::adopt(Object::Stream(handle));
+        result.set(handle)
     }
 
     /// Destroys a created stream; its pending work completes.
@@ -176,6 +179,7 @@ impl Simulator {
         let owner = of_stream(handle)?;
         let stream = owner.stream(handle, DefaultStream::Legacy)?;
         owner.engine.destroy_stream(stream)?;
+        owned::disown(Object::Stream(handle));
         owner.forget_stream_attributes(stream);
         owner.end_capture_of_destroyed(stream);
         Ok(())
@@ -312,6 +316,7 @@ impl Simulator {
         if flags & INTERPROCESS != 0 {
             self.share_event(event)?;
         }
+        owned::adopt(Object::Event(event));
         result.set(event)
     }
 
@@ -325,6 +330,7 @@ impl Simulator {
     pub(crate) fn destroy_event(&self, event: EventHandle) -> Result<()> {
         let (owner, id) = of_event(event)?;
         owner.engine.destroy_event(id)?;
+        owned::disown(Object::Event(event));
         self.forget_shared_event(event);
         owner.forget_captured_event(id);
         Ok(())

@@ -4,6 +4,7 @@ use crate::abi::texture::{Resource, TextureDescription, ViewDescription};
 use crate::abi::{SurfaceObject, TextureObject};
 use crate::array::SURFACE_LOAD_STORE;
 use crate::error::{Error, Result};
+use crate::owned::{self, Object};
 use crate::profile::Attribute;
 use crate::simulator::{DEVICE_SHIFT, Simulator};
 use functional::texture::{AddressMode, Filter, Format, Image, ImageKind, Level, Sampler, Texture};
@@ -183,6 +184,7 @@ impl Simulator {
         let object = TextureObject((TEXTURES | objects.next()) as usize);
         objects.textures.insert(object, parts);
         self.device.textures.change(|table| table.textures.insert(object.0 as u64, texture.into()));
+        owned::adopt(Object::Texture(object));
         Ok(object)
     }
 
@@ -197,6 +199,7 @@ impl Simulator {
             return Ok(());
         }
         self.objects.lock().textures.remove(&object).ok_or(Error::InvalidValue)?;
+        owned::disown(Object::Texture(object));
         self.device.textures.change(|table| table.remove(object.0 as u64));
         Ok(())
     }
@@ -218,6 +221,7 @@ impl Simulator {
         let object = SurfaceObject((SURFACES | objects.next()) as usize);
         objects.surfaces.insert(object, resource);
         self.device.textures.change(|table| table.surfaces.insert(object.0 as u64, surface.into()));
+        owned::adopt(Object::Surface(object));
         Ok(object)
     }
 
@@ -232,6 +236,7 @@ impl Simulator {
             return Ok(());
         }
         self.objects.lock().surfaces.remove(&object).ok_or(Error::InvalidValue)?;
+        owned::disown(Object::Surface(object));
         self.device.textures.change(|table| table.remove(object.0 as u64));
         Ok(())
     }

@@ -8,6 +8,7 @@ use crate::abi::{Address, ArrayHandle, In, MipmappedArrayHandle, ModuleHandle};
 use crate::abi::{SurfaceReferenceHandle, TextureReferenceHandle};
 use crate::array::Arrays;
 use crate::error::{Error, Result};
+use crate::owned::{self, Object};
 use crate::registry::{Kind, Registered, registry};
 use crate::simulator::Simulator;
 use crate::texture::{Objects, TextureParts};
@@ -194,12 +195,15 @@ impl Simulator {
 
     /// A texture reference of no module.
     pub(crate) fn create_reference(&self) -> Result<TextureReferenceHandle> {
-        self.add_reference(None).ok_or(Error::InvalidValue)
+        let reference = self.add_reference(None).ok_or(Error::InvalidValue)?;
+        owned::adopt(Object::Reference(reference));
+        Ok(reference)
     }
 
     /// Forgets a texture reference that the program has created.
     pub(crate) fn destroy_reference(&self, handle: TextureReferenceHandle) -> Result<()> {
         let removed = self.references.lock().textures.remove(&handle);
+        owned::disown(Object::Reference(handle));
         removed.map(|_| ()).ok_or(Error::InvalidResourceHandle)
     }
 

@@ -1,12 +1,12 @@
 //! Virtual memory management: allocations without addresses, by handle, and where they are mapped.
 
 use crate::abi::MemoryLocation;
-use crate::context::{check_device, driver, ordinal};
+use crate::context::{check_device, ordinal};
 use crate::error::{Error, Result};
 use crate::log;
 use crate::multicast::{Multicast, MulticastProperties, is_in_memory};
 use crate::process::process;
-use crate::simulator::{MAX_DEVICES, Simulator, owner_of, simulator_of, started};
+use crate::simulator::{MAX_DEVICES, Simulator, owner_of, simulator, simulator_of, started};
 use functional::memory::{Memory, Pages};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -225,7 +225,7 @@ pub(crate) fn create_multicast(properties: &MulticastProperties) -> Result<u64> 
     /// No device's.
     const NOWHERE: MemoryLocation = MemoryLocation { kind: DEVICE, id: -1 };
     properties.check()?;
-    let pages = driver()?.device.memory.create_untouched_pages(properties.size as u64)?;
+    let pages = simulator()?.device.memory.create_untouched_pages(properties.size as u64)?;
     // Not for other processes, which would not see what is bound.
     let made_with =
         AllocationProperties { location: NOWHERE, handle_types: 0, ..AllocationProperties::imported() };

@@ -219,3 +219,22 @@ fn a_library_that_waits_for_the_device_when_it_is_unloaded_ends_although_threads
 fn a_library_may_launch_the_first_kernel_of_all_when_it_is_unloaded() {
     unload(&[]);
 }
+
+#[test]
+fn use_of_unmapped_registered_memory_is_a_fault() {
+    let program = program("unmapped");
+    for (how, printed, is_told) in [
+        ("kernel", "0 700\n", true),
+        ("copy", "0 700\n", true),
+        ("copy back", "0 700\n", true),
+        ("fill", "0 700\n", true),
+        ("write", "0 700\n", true),
+        ("nothing", "0 0 5\n", true),
+        ("unregister", "0 0 5\n", false),
+    ] {
+        let output = run(&program, &[("HOW", Path::new(how))]);
+        let told = text(&output.stderr);
+        assert_eq!(text(&output.stdout), printed, "{how}: {told}");
+        assert_eq!(told.contains("registered host memory of 65536 bytes at 0x"), is_told, "{how}: {told}");
+    }
+}

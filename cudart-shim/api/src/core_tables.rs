@@ -34,6 +34,7 @@ pub fn generate() -> Result<String, TableError> {
         }
         text.push_str("];\n");
     }
+    needs(&mut text)?;
     lookups(&mut text)?;
     signatures(&mut text)?;
     Ok(text)
@@ -65,6 +66,26 @@ fn module(function: &Function) -> &'static str {
         [Library::Nvml] => "crate::nvml",
         _ => "crate::runtime",
     }
+}
+
+/// Modules `Runtime` and `Driver` with the context that each body needs, by the body's name.
+fn needs(text: &mut String) -> Result<(), TableError> {
+    // A body that returns no status has no check.
+    for (module, functions) in [("Runtime", runtime()?), ("Driver", driver()?)] {
+        let needs: BTreeMap<_, _> = functions
+            .iter()
+            .filter_map(|function| match function.state {
+                State::Done(body) => Some((body, function.need)),
+                _ => None,
+            })
+            .collect();
+        let _ = writeln!(text, "#[allow(dead_code)]\npub(crate) mod {module} {{ use crate::context::Need;");
+        for (body, need) in needs {
+            let _ = writeln!(text, "pub(crate) const {body}: Need = Need::{need:?};");
+        }
+        text.push_str("}\n");
+    }
+    Ok(())
 }
 
 fn lookups(text: &mut String) -> Result<(), TableError> {

@@ -1,15 +1,18 @@
 //! The table of every function the shim exports, read from the text files beside this crate.
 //!
-//! `libcudart.tsv`, `libcuda.tsv` and `libnvidia-ml.tsv` hold one line per function: name, who exports it, state, signature. The build scripts
-//! of the front libraries make their trampolines from it ([`front`]), the core its function tables ([`core_tables`]), and
-//! `voltsim status api` prints it.
+//! `libcudart.tsv`, `libcuda.tsv` and `libnvidia-ml.tsv` hold one line per function: name, who
+//! exports it, state, signature, and, for the first two, the context that the call needs. The build
+//! scripts of the front libraries make their trampolines from it ([`front`]), the core its function
+//! tables ([`core_tables`]), and `voltsim status api` prints it.
 
 pub mod attributes;
+pub mod context;
 pub mod core_tables;
 pub mod errors;
 pub mod front;
 pub mod signature;
 
+pub use context::Need;
 pub use signature::{Class, Signature};
 
 const RUNTIME_TABLE: &str = include_str!("../libcudart.tsv");
@@ -138,6 +141,10 @@ pub struct Function {
     pub state: State,
     /// C signature without the name, `cudaError_t (int *count)`; empty where no document gives it.
     pub signature: &'static str,
+    /// Context that a call needs.
+    pub need: Need,
+    /// Evidence for the need: a word that the table's head explains; empty for NVML.
+    pub source: &'static str,
 }
 
 /// A mistake in a table file.
@@ -151,7 +158,7 @@ pub struct TableError {
 
 /// Every function of the three runtime libraries.
 pub fn runtime() -> Result<Vec<Function>, TableError> {
-    parse("libcudart.tsv", RUNTIME_TABLE, |versions| {
+    parse("libcudart.tsv", RUNTIME_TABLE, Some(Need::of_runtime), |versions| {
         let libraries = versions
             .split(',')
             .map(|version| match version {
@@ -167,7 +174,7 @@ pub fn runtime() -> Result<Vec<Function>, TableError> {
 
 /// Every function of the driver.
 pub fn driver() -> Result<Vec<Function>, TableError> {
-    parse("libcuda.tsv", DRIVER_TABLE, |lookups| {
+    parse("libcuda.tsv", DRIVER_TABLE, Some(Need::of_driver), |lookups| {
         let lookups = lookups.split(',').map(parse_lookup).collect::<Result<_, _>>()?;
         Ok((vec![Library::Cuda], lookups))
     })
@@ -175,7 +182,7 @@ pub fn driver() -> Result<Vec<Function>, TableError> {
 
 /// Every function of NVML.
 pub fn management() -> Result<Vec<Function>, TableError> {
-    parse("libnvidia-ml.tsv", MANAGEMENT_TABLE, |library| match library {
+    parse("libnvidia-ml.tsv", MANAGEMENT_TABLE, None, |library| match library {
         "nvml" => Ok((vec![Library::Nvml], Vec::new())),
         _ => Err(format!("unknown library `{library}`")),
     })
@@ -209,6 +216,7 @@ type Exporters = (Vec<Library>, Vec<Lookup>);
 fn parse(
     table: &'static str,
     text: &'static str,
+    need_of: Option<fn(&str) -> Option<Need>>,
     exporters: impl Fn(&'static str) -> Result<Exporters, String>,
 ) -> Result<Vec<Function>, TableError> {
     let mut functions = Vec::new();
@@ -218,8 +226,27 @@ fn parse(
         }
         let error = |message| TableError { table, line: index + 1, message };
         let fields: Vec<&'static str> = line.split('\t').collect();
-        let [name, exported_by, state, signature] = fields[..] else {
-            return Err(error(format!("{} fields instead of 4", fields.len())));
+        let (name, exported_by, state, signature, context) = match (&fields[..], need_of) {
+            ([name, exported_by, state, signature, need, source], Some(need_of)) => {
+                (*name, *exported_by, *state, *signature, Some((need_of(need), *source)))
+            }
+            ([name, exported_by, state, signature], None) => (*name, *exported_by, *state, *signature, None),
+            (_, need_of) => {
+                let wanted = if need_of.is_some() { 6 } else { 4 };
+                return Err(error(format!("{} fields instead of {wanted}", fields.len())));
+            }
+        };
+        let (need, source) = match context {
+            None => (Need::Nothing, ""),
+            Some((Some(need), source)) if context::SOURCES.contains(&source) => (need, source),
+            Some((need, source)) => {
+                let what = if need.is_some() {
+                    format!("unknown source `{source}`")
+                } else {
+                    "unknown context".to_owned()
+                };
+                return Err(error(what));
+            }
         };
         let state = match state.split_once(':').unwrap_or((state, "")) {
             ("done", "") => State::Done(name),
@@ -230,7 +257,7 @@ fn parse(
             _ => return Err(error(format!("unknown state `{state}`"))),
         };
         let (libraries, lookups) = exporters(exported_by).map_err(error)?;
-        functions.push(Function { name, libraries, lookups, state, signature });
+        functions.push(Function { name, libraries, lookups, state, signature, need, source });
     }
     Ok(functions)
 }

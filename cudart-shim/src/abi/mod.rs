@@ -10,9 +10,13 @@ pub(crate) mod check;
 pub(crate) mod device_properties;
 pub(crate) mod texture;
 
+use crate::context::Subject;
 use crate::error::{Error, Result};
+use crate::simulator::device_of;
+use crate::streams::is_default;
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// `T *result`: where the caller wants a value.
 #[repr(transparent)]
@@ -175,6 +179,41 @@ pub(crate) enum DefaultStream {
     Legacy,
     /// The calling thread's own (`_ptds`, `_ptsz`).
     PerThread,
+}
+
+/// A handle of an object.
+pub(crate) trait Handle {
+    /// Context of the object, as far as the handle names it.
+    fn subject(&self) -> Subject;
+}
+
+/// First bytes of the handles that devices give.
+const OF_DEVICES: RangeInclusive<usize> = 0x51..=0x5e;
+
+/// The device that gave a handle.
+fn giver(handle: usize) -> Option<usize> {
+    OF_DEVICES.contains(&(handle >> 56)).then(|| device_of(handle))
+}
+
+macro_rules! of_devices {
+    ($($name:ident)*) => {$(
+        impl Handle for $name {
+            fn subject(&self) -> Subject {
+                Subject { device: giver(self.0), is_default_stream: false }
+            }
+        }
+    )*};
+}
+
+of_devices! {
+    EventHandle ContextHandle ModuleHandle FunctionHandle ArrayHandle MipmappedArrayHandle TextureObject
+    SurfaceObject TextureReferenceHandle SurfaceReferenceHandle GraphHandle NodeHandle ExecutableHandle
+}
+
+impl Handle for StreamHandle {
+    fn subject(&self) -> Subject {
+        Subject { device: giver(self.0), is_default_stream: is_default(*self) }
+    }
 }
 
 macro_rules! handles {

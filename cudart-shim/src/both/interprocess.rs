@@ -1,20 +1,10 @@
 //! Memory and events of other processes.
 
 use crate::abi::{Address, EventHandle, In, Out, PoolHandle};
-use crate::context::{driver, runtime_context};
-use crate::entry::{Api, both};
-use crate::error::Result;
+use crate::entry::both;
 use crate::interprocess::Handle;
-use crate::simulator::Simulator;
+use crate::simulator::simulator;
 use std::ffi::c_uint;
-
-/// What a call about pools needs: the driver's are made without a context as well.
-fn initialized(api: Api) -> Result<&'static Simulator> {
-    match api {
-        Api::Runtime => runtime_context(),
-        Api::Driver => driver(),
-    }
-}
 
 both! {
     /// A handle for device memory.
@@ -46,13 +36,13 @@ both! {
     /// What another process needs to reach memory of a pool.
     fn cudaMemPoolExportPointer = cuMemPoolExportPointer(exportData: Out<Handle>, ptr: Address) {
         exportData.check()?;
-        exportData.set(initialized(API)?.export_pool_pointer(ptr.0 as u64)?)
+        exportData.set(simulator()?.export_pool_pointer(ptr.0 as u64)?)
     }
 
     /// Maps memory of a pool of another process.
     fn cudaMemPoolImportPointer = cuMemPoolImportPointer(ptr: Out<Address>, memPool: PoolHandle, exportData: In<Handle>) {
         ptr.check()?;
-        let address = initialized(API)?.import_pool_pointer(memPool, &exportData.get()?)?;
+        let address = simulator()?.import_pool_pointer(memPool, &exportData.get()?)?;
         ptr.set(Address(address as usize))
     }
 }

@@ -1,22 +1,13 @@
 //! Libraries the program loads itself.
 
 use crate::abi::{Address, FunctionHandle, In, LibraryHandle, Out, Text};
-use crate::context::{driver, runtime_context};
 use crate::driver::{code_of_file, code_of_image, global};
 use crate::entry::{Api, both};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::jit::JitOptions;
 use crate::library;
-use crate::simulator::Simulator;
+use crate::simulator::simulator;
 use std::ffi::{c_int, c_uint, c_void};
-
-/// The device that is asked; the driver needs no context for it.
-fn device(api: Api) -> Result<&'static Simulator> {
-    match api {
-        Api::Runtime => runtime_context(),
-        Api::Driver => driver(),
-    }
-}
 
 both! {
     /// Loads an image.
@@ -26,7 +17,7 @@ both! {
         _numLibraryOptions: c_uint,
     ) {
         library.check()?;
-        let simulator = device(API)?;
+        let simulator = simulator()?;
         let options = JitOptions::read(numJitOptions, jitOptions, jitOptionsValues)?;
         library.set(simulator.add_library(code_of_image(simulator, code, options)?)?)
     }
@@ -38,21 +29,21 @@ both! {
         _numLibraryOptions: c_uint,
     ) {
         library.check()?;
-        let simulator = device(API)?;
+        let simulator = simulator()?;
         let options = JitOptions::read(numJitOptions, jitOptions, jitOptionsValues)?;
         library.set(simulator.add_library(code_of_file(simulator, fileName, options)?)?)
     }
 
     /// Forgets a library and its variables.
     fn cudaLibraryUnload = cuLibraryUnload (library: LibraryHandle) {
-        device(API)?;
+        simulator()?;
         library::unload(library)
     }
 
     /// A kernel by name.
     fn cudaLibraryGetKernel = cuLibraryGetKernel (kernel: Out<FunctionHandle>, library: LibraryHandle, name: Text) {
         kernel.check()?;
-        let found = device(API)?.find_library_kernel(library, name.get()?);
+        let found = simulator()?.find_library_kernel(library, name.get()?);
         kernel.set(found.map_err(|error| match (API, error) {
             (Api::Runtime, Error::SymbolNotFound) => Error::InvalidDeviceFunction,
             (_, other) => other,
@@ -61,21 +52,21 @@ both! {
 
     /// How many kernels a library has.
     fn cudaLibraryGetKernelCount = cuLibraryGetKernelCount (result: Out<c_uint>, library: LibraryHandle) {
-        result.set(device(API)?.library_kernel_count(library)?)
+        result.set(simulator()?.library_kernel_count(library)?)
     }
 
     /// The kernels of a library.
     fn cudaLibraryEnumerateKernels = cuLibraryEnumerateKernels (
         kernels: Out<FunctionHandle>, numKernels: c_uint, library: LibraryHandle,
     ) {
-        device(API)?.enumerate_library_kernels(kernels, numKernels, library)
+        simulator()?.enumerate_library_kernels(kernels, numKernels, library)
     }
 
     /// A variable by name, that of the current device.
     fn cudaLibraryGetGlobal = cuLibraryGetGlobal (
         dptr: Out<Address>, bytes: Out<usize>, library: LibraryHandle, name: Text,
     ) {
-        let simulator = device(API)?;
+        let simulator = simulator()?;
         global(simulator, dptr, bytes, simulator.library_module(library)?, name)
     }
 
@@ -83,7 +74,7 @@ both! {
     fn cudaLibraryGetManaged = cuLibraryGetManaged (
         dptr: Out<Address>, bytes: Out<usize>, library: LibraryHandle, name: Text,
     ) {
-        let simulator = device(API)?;
+        let simulator = simulator()?;
         let module = simulator.library_module(library)?;
         simulator.module(module)?.check_managed(name.get()?)?;
         global(simulator, dptr, bytes, module, name)

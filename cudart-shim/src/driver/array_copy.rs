@@ -2,10 +2,10 @@
 
 use crate::abi::{Address, ArrayHandle, DefaultStream, StreamHandle};
 use crate::array::stretch;
-use crate::context::driver_context;
 use crate::copy::{Copy, Direction, Side};
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::simulator::simulator;
 use crate::streams::of_stream;
 
 /// A stretch's start: an array and a byte.
@@ -20,7 +20,6 @@ fn linear(
     (stream, default): (StreamHandle, DefaultStream),
     waits: bool,
 ) -> Result<()> {
-    driver_context()?;
     let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     // An array as the target goes with `HostToDevice` and `DeviceToDevice`, as the source with the others.
@@ -71,7 +70,7 @@ api! { Driver;
     fn cuMemcpyAtoA_v2, cuMemcpyAtoA_v2_ptds [default] (
         dstArray: ArrayHandle, dstOffset: usize, srcArray: ArrayHandle, srcOffset: usize, ByteCount: usize,
     ) {
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         let stream = simulator.stream(DEFAULT, default)?;
         let to = stretch(&*simulator.array(dstArray)?, dstOffset, ByteCount)?;
         let from = stretch(&*simulator.array(srcArray)?, srcOffset, ByteCount)?;

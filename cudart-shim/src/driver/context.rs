@@ -1,11 +1,11 @@
 //! Contexts.
 
 use crate::abi::{ContextHandle, EventHandle, In, Out};
-use crate::context::{self, driver, driver_context, ordinal};
+use crate::context::{self, ordinal};
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::peer;
-use crate::simulator::{Simulator, simulator_of};
+use crate::simulator::{Simulator, simulator, simulator_of};
 use crate::streams::GREATEST_PRIORITY;
 use std::ffi::{c_int, c_uint, c_void};
 use stream_engine::Scope;
@@ -26,7 +26,6 @@ pub(crate) struct CreateParameters {
 
 fn create(result: Out<ContextHandle>, flags: u32, device: c_int) -> Result<()> {
     result.check()?;
-    driver()?;
     let device = ordinal(device)?;
     if flags & !CONTEXT_FLAGS != 0 {
         return Err(Error::InvalidValue);
@@ -36,25 +35,26 @@ fn create(result: Out<ContextHandle>, flags: u32, device: c_int) -> Result<()> {
 }
 
 fn current() -> Result<ContextHandle> {
-    driver_context()?;
     context::current().ok_or(Error::DeviceUninitialized)
 }
 
 /// The context given, or the current one for null.
 fn given_or_current(given: ContextHandle) -> Result<ContextHandle> {
-    if given.0 == 0 { current() } else { Ok(given) }
+    if given.0 != 0 {
+        return Ok(given);
+    }
+    context::check_current()?;
+    current()
 }
 
 /// The device of the context given, or of the current one for null.
 fn of_context(given: ContextHandle) -> Result<&'static Simulator> {
-    driver()?;
     let context = given_or_current(given)?;
     context::check(context)?;
     simulator_of(context::device_of(context))
 }
 
 fn destroy(given: ContextHandle) -> Result<()> {
-    driver()?;
     context::check(given)?;
     // A context that has failed can be destroyed all the same.
     let _ = simulator_of(context::device_of(given))?.synchronize(Scope::Context);
@@ -62,7 +62,6 @@ fn destroy(given: ContextHandle) -> Result<()> {
 }
 
 fn set_primary_flags(device: c_int, flags: u32) -> Result<()> {
-    driver()?;
     let device = ordinal(device)?;
     if flags & !CONTEXT_FLAGS != 0 {
         return Err(Error::InvalidValue);
@@ -71,12 +70,10 @@ fn set_primary_flags(device: c_int, flags: u32) -> Result<()> {
 }
 
 fn check_preference(value: c_int, largest: c_int) -> Result<()> {
-    driver_context()?;
     if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
 }
 
 fn preference(result: Out<c_int>) -> Result<()> {
-    driver_context()?;
     result.set(0)
 }
 
@@ -124,13 +121,11 @@ api! { Driver;
 
     /// Makes a context current above the present one.
     fn cuCtxPushCurrent(ctx: ContextHandle) {
-        driver()?;
         context::push(ctx)
     }
 
     /// Gives the present context back and makes the one below it current.
     fn cuCtxPopCurrent(result: Out<ContextHandle>) {
-        driver()?;
         let popped = context::pop()?;
         result.set_if_wanted(popped);
         Ok(())
@@ -138,7 +133,6 @@ api! { Driver;
 
     /// Replaces the current context; null leaves none.
     fn cuCtxSetCurrent(ctx: ContextHandle) {
-        driver()?;
         if ctx.0 == 0 {
             context::set_current(None);
             return Ok(());
@@ -150,7 +144,6 @@ api! { Driver;
 
     /// The current context, null when there is none.
     fn cuCtxGetCurrent(result: Out<ContextHandle>) {
-        driver()?;
         result.set(context::current().unwrap_or(ContextHandle(0)))
     }
 
@@ -185,7 +178,7 @@ api! { Driver;
     }
 
     /// Waits for all work.
-    fn cuCtxSynchronize() { driver_context()?.synchronize_device() }
+    fn cuCtxSynchronize() { simulator()?.synchronize_device() }
 
     /// Waits for all work of a context.
     fn cuCtxSynchronize_v2(ctx: ContextHandle) {
@@ -193,10 +186,10 @@ api! { Driver;
     }
 
     /// Value of a limit.
-    fn cuCtxGetLimit(value: Out<usize>, limit: c_int) { value.set(driver_context()?.limit(limit)? as usize) }
+    fn cuCtxGetLimit(value: Out<usize>, limit: c_int) { value.set(simulator()?.limit(limit)? as usize) }
 
     /// Sets a limit.
-    fn cuCtxSetLimit(limit: c_int, value: usize) { driver_context()?.set_limit(limit, value as u64) }
+    fn cuCtxSetLimit(limit: c_int, value: usize) { simulator()?.set_limit(limit, value as u64) }
 
     /// Preferred split of L1 and shared memory.
     fn cuCtxGetCacheConfig(config: Out<c_int>) { preference(config) }
@@ -211,11 +204,10 @@ api! { Driver;
     fn cuCtxSetSharedMemConfig(config: c_int) { check_preference(config, 2) }
 
     /// Lines marked as persisting lose the mark; there are none.
-    fn cuCtxResetPersistingL2Cache() { driver_context().map(|_| ()) }
+    fn cuCtxResetPersistingL2Cache() { Ok(()) }
 
     /// Least and greatest stream priority.
     fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) {
-        driver_context()?;
         least.set_if_wanted(0);
         greatest.set_if_wanted(GREATEST_PRIORITY);
         Ok(())
@@ -223,14 +215,14 @@ api! { Driver;
 
     /// Lets the current context reach the memory of another device's.
     fn cuCtxEnablePeerAccess(peer: ContextHandle, flags: c_uint) {
-        let device = driver_context()?.ordinal;
+        let device = simulator()?.ordinal;
         context::check(peer)?;
         peer::enable(device, context::device_of(peer), flags)
     }
 
     /// Undoes `cuCtxEnablePeerAccess`.
     fn cuCtxDisablePeerAccess(peer: ContextHandle) {
-        let device = driver_context()?.ordinal;
+        let device = simulator()?.ordinal;
         context::check(peer)?;
         peer::disable(device, context::device_of(peer))
     }
@@ -238,7 +230,6 @@ api! { Driver;
     /// Takes hold of a device's primary context.
     fn cuDevicePrimaryCtxRetain(result: Out<ContextHandle>, dev: c_int) {
         result.check()?;
-        driver()?;
         let device = ordinal(dev)?;
         simulator_of(device)?;
         result.set(context::retain_primary(device)?)
@@ -246,19 +237,16 @@ api! { Driver;
 
     /// Lets go of a device's primary context.
     fn cuDevicePrimaryCtxRelease(dev: c_int) {
-        driver()?;
         context::release_primary(ordinal(dev)?)
     }
 
     /// Forgets everything in a device's primary context.
     fn cuDevicePrimaryCtxReset(dev: c_int) {
-        driver()?;
         context::reset(ordinal(dev)?)
     }
 
     /// Flags of a device's primary context, and whether anyone holds it.
     fn cuDevicePrimaryCtxGetState(dev: c_int, flags: Out<c_uint>, active: Out<c_int>) {
-        driver()?;
         let (primary_flags, is_active) = context::primary_state(ordinal(dev)?)?;
         flags.set(primary_flags)?;
         active.set(is_active.into())

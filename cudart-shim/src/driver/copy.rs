@@ -1,7 +1,7 @@
 //! Copies and fills.
 
 use crate::abi::{Address, ArrayHandle, ContextHandle, DefaultStream, In, StreamHandle};
-use crate::context::{self, driver_context};
+use crate::context;
 use crate::copy::{Copy, Direction, Extent, Pattern, Side};
 use crate::entry::api;
 use crate::error::{Error, Result};
@@ -180,7 +180,6 @@ fn linear(
     default: DefaultStream,
     waiting: Waiting,
 ) -> Result<()> {
-    driver_context()?;
     let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     let copy = Copy::linear(&simulator.device.memory, to.0, from.0, count, direction)?;
@@ -188,7 +187,6 @@ fn linear(
 }
 
 fn slices(copy: DriverCopy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
-    driver_context()?;
     let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     let copy = copy.check(simulator)?;
@@ -214,7 +212,6 @@ fn fill(
     default: DefaultStream,
     waiting: Waiting,
 ) -> Result<()> {
-    driver_context()?;
     let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     let width = width.checked_mul(pattern.size()).ok_or(Error::InvalidValue)?;

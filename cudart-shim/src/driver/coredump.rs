@@ -1,7 +1,6 @@
 //! Settings of core dumps. None is ever written: switching them on is refused, the other settings are kept and given back.
 
 use crate::abi::Out;
-use crate::context::{driver, driver_context};
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::log;
@@ -94,25 +93,21 @@ fn set(setting: c_int, value: Out<c_void>, size: Out<usize>) -> Result<()> {
 api! { Driver;
     /// One setting of the current context, which has those of all.
     fn cuCoredumpGetAttribute(attrib: c_int, value: Out<c_void>, size: Out<usize>) {
-        driver_context()?;
         get(attrib, value, size)
     }
 
     /// One setting of all contexts.
     fn cuCoredumpGetAttributeGlobal(attrib: c_int, value: Out<c_void>, size: Out<usize>) {
-        driver()?;
         get(attrib, value, size)
     }
 
     /// Sets one setting of the current context.
     fn cuCoredumpSetAttribute(attrib: c_int, value: Out<c_void>, size: Out<usize>) {
-        driver_context()?;
         set(attrib, value, size)
     }
 
     /// Sets one setting of all contexts.
     fn cuCoredumpSetAttributeGlobal(attrib: c_int, value: Out<c_void>, size: Out<usize>) {
-        driver()?;
         set(attrib, value, size)
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::abi::texture::driver_format;
 use crate::abi::{Address, In, Out, Text};
-use crate::context::{self, driver, initialize_driver};
+use crate::context::{self, initialize_driver};
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::marks;
 use crate::notification;
 use crate::peer;
-use crate::profile::Attribute;
+use crate::profile::{Attribute, Profile};
 use crate::runtime::{device_by_pci_bus_id, pci_bus_id, store_text};
 use crate::simulator::{Simulator, device_count, simulator, simulator_of};
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -30,8 +30,18 @@ pub(crate) struct LegacyProperties {
 }
 
 fn device(ordinal: c_int) -> Result<&'static Simulator> {
-    driver()?;
     simulator_of(context::ordinal(ordinal)?)
+}
+
+/// CUDA version of the driver, which is there without a device too.
+pub(crate) fn driver_version() -> Result<c_int> {
+    match simulator() {
+        Ok(simulator) => Ok(simulator.profile.driver_version),
+        Err(Error::NoDevice) => Profile::from_environment()
+            .map(|profile| profile.driver_version)
+            .map_err(|_| Error::InitializationError),
+        Err(error) => Err(error),
+    }
 }
 
 /// The last `CUatomicOperation`.
@@ -57,13 +67,12 @@ api! { Driver;
     /// CUDA version of the driver.
     fn cuDriverGetVersion(version: Out<c_int>) {
         version.check()?;
-        version.set(simulator()?.profile.driver_version)
+        version.set(driver_version()?)
     }
 
     /// How many devices there are.
     fn cuDeviceGetCount(count: Out<c_int>) {
         count.check()?;
-        driver()?;
         count.set(device_count() as c_int)
     }
 
@@ -126,7 +135,6 @@ api! { Driver;
 
     /// The device at a PCI bus id.
     fn cuDeviceGetByPCIBusId(result: Out<c_int>, pciBusId: Text) {
-        driver()?;
         result.set(device_by_pci_bus_id(pciBusId)?)
     }
 
@@ -151,10 +159,16 @@ api! { Driver;
     }
 
     /// Start of the region a profiler looks at.
-    fn cuProfilerStart() { driver().map(|_| marks::set_profiled(true)) }
+    fn cuProfilerStart() {
+        marks::set_profiled(true);
+        Ok(())
+    }
 
     /// End of the region a profiler looks at.
-    fn cuProfilerStop() { driver().map(|_| marks::set_profiled(false)) }
+    fn cuProfilerStop() {
+        marks::set_profiled(false);
+        Ok(())
+    }
 
     /// Elements of the longest linear texture of one dimension.
     fn cuDeviceGetTexture1DLinearMaxWidth(

@@ -1,12 +1,14 @@
 //! Functions: launches, attributes, occupancy.
 
 use crate::abi::{DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
-use crate::context::driver_context;
+use crate::context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::function::parameter;
 use crate::launch::{Arguments, Pointers, Sizes};
 use crate::launch_attribute::{LaunchAttribute, LaunchAttributes};
+use crate::simulator::simulator;
+use crate::streams::is_default;
 use std::ffi::{c_int, c_uint};
 
 /// `CUlaunchConfig`.
@@ -57,7 +59,11 @@ fn launch(
     default: DefaultStream,
     arguments: Arguments,
 ) -> Result<()> {
-    let simulator = driver_context()?;
+    // A launch configuration hides the stream from the table's check.
+    if is_default(stream) {
+        context::check_current()?;
+    }
+    let simulator = simulator()?;
     let stream = simulator.stream(stream, default)?;
     let kernel = simulator.kernel(function)?;
     simulator.launch(function.0, kernel, sizes, arguments, stream)
@@ -71,7 +77,7 @@ fn sizes(grid: [c_uint; 3], block: [c_uint; 3], shared: c_uint, cooperative: boo
 
 /// Cache and bank configurations are preferences the hardware may ignore; only their range is checked.
 fn check_preference(function: FunctionHandle, value: c_int, largest: c_int) -> Result<()> {
-    driver_context()?.kernel(function)?;
+    simulator()?.kernel(function)?;
     if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
 }
 
@@ -83,7 +89,7 @@ fn occupancy(
     flags: c_uint,
 ) -> Result<()> {
     ctas.check()?;
-    let simulator = driver_context()?;
+    let simulator = simulator()?;
     let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0).ok_or(Error::InvalidValue)?;
     if flags > 1 {
         return Err(Error::InvalidValue);
@@ -103,7 +109,7 @@ fn best_cta_size(
 ) -> Result<()> {
     grid.check()?;
     block.check()?;
-    let simulator = driver_context()?;
+    let simulator = simulator()?;
     let limit = u32::try_from(limit).map_err(|_| Error::InvalidValue)?;
     let kernel = simulator.kernel(function)?;
     let program = kernel.program()?;
@@ -158,13 +164,13 @@ api! { Driver;
     /// One attribute.
     fn cuFuncGetAttribute(value: Out<c_int>, attribute: c_int, function: FunctionHandle) {
         value.check()?;
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         value.set(simulator.kernel_attribute(&*simulator.kernel(function)?, attribute)?)
     }
 
     /// Sets one attribute.
     fn cuFuncSetAttribute(function: FunctionHandle, attribute: c_int, value: c_int) {
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         simulator.set_kernel_attribute(&*simulator.kernel(function)?, attribute, value)
     }
 
@@ -176,22 +182,22 @@ api! { Driver;
 
     /// Offset and size of a parameter.
     fn cuFuncGetParamInfo(function: FunctionHandle, index: usize, offset: Out<usize>, size: Out<usize>) {
-        parameter(&*driver_context()?.kernel(function)?, index, offset, size)
+        parameter(&*simulator()?.kernel(function)?, index, offset, size)
     }
 
     /// How many parameters the function has.
     fn cuFuncGetParamCount(function: FunctionHandle, count: Out<usize>) {
-        count.set(driver_context()?.kernel(function)?.program()?.kernel().source.parameters.len())
+        count.set(simulator()?.kernel(function)?.program()?.kernel().source.parameters.len())
     }
 
     /// Whether the function is loaded: it is from its first use on.
     fn cuFuncIsLoaded(state: Out<c_int>, function: FunctionHandle) {
-        driver_context()?.kernel(function)?;
+        simulator()?.kernel(function)?;
         state.set(1)
     }
 
     /// Loads a function before its first use.
-    fn cuFuncLoad(function: FunctionHandle) { driver_context()?.kernel(function)?.program().map(|_| ()) }
+    fn cuFuncLoad(function: FunctionHandle) { simulator()?.kernel(function)?.program().map(|_| ()) }
 
     /// CTAs that are resident on a multiprocessor at once.
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -231,7 +237,7 @@ api! { Driver;
         numClusters: Out<c_int>, func: FunctionHandle, config: In<DriverLaunchConfiguration>,
     ) {
         numClusters.check()?;
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         let kernel = simulator.kernel(func)?;
         let clusters = simulator.active_clusters(&kernel, &*kernel.program()?, &config.get()?.sizes()?)?;
         numClusters.set(clusters as c_int)
@@ -242,7 +248,7 @@ api! { Driver;
         clusterSize: Out<c_int>, func: FunctionHandle, config: In<DriverLaunchConfiguration>,
     ) {
         clusterSize.check()?;
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         let kernel = simulator.kernel(func)?;
         let ctas = simulator.largest_cluster(&kernel, &*kernel.program()?, &config.get()?.sizes()?);
         clusterSize.set(ctas as c_int)
@@ -252,7 +258,7 @@ api! { Driver;
     fn cuOccupancyAvailableDynamicSMemPerBlock(
         dynamicSmemSize: Out<usize>, function: FunctionHandle, numBlocks: c_int, blockSize: c_int,
     ) {
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         let ctas = u32::try_from(numBlocks).ok().filter(|ctas| *ctas > 0).ok_or(Error::InvalidValue)?;
         if blockSize <= 0 {
             return Err(Error::InvalidValue);

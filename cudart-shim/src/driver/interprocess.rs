@@ -1,24 +1,23 @@
 //! Memory and pools of other processes, where the runtime's calls are others; see [`crate::both`].
 
 use crate::abi::{Address, Out, PoolHandle};
-use crate::context::{driver, driver_context};
 use crate::entry::api;
 use crate::interprocess::Handle;
 use crate::pool;
+use crate::simulator::simulator;
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 api! { Driver;
     /// As `cuIpcOpenMemHandle`, for the device of the memory's allocation; there is but one way to open memory here.
     fn cuIpcOpenMemHandle_v2(devPtr: Out<Address>, handle: Handle, flags: c_uint) {
         devPtr.check()?;
-        devPtr.set(Address(driver_context()?.open_memory_handle(&handle, flags)? as usize))
+        devPtr.set(Address(simulator()?.open_memory_handle(&handle, flags)? as usize))
     }
 
     /// A file descriptor for a pool.
     fn cuMemPoolExportToShareableHandle(
         shareableHandle: Out<c_void>, memPool: PoolHandle, handleType: c_int, flags: c_ulonglong,
     ) {
-        driver()?;
         pool::export(shareableHandle, memPool, handleType, flags)
     }
 
@@ -26,7 +25,6 @@ api! { Driver;
     fn cuMemPoolImportFromShareableHandle(
         memPool: Out<PoolHandle>, shareableHandle: Address, handleType: c_int, flags: c_ulonglong,
     ) {
-        driver()?;
         pool::import(memPool, shareableHandle, handleType, flags)
     }
 }

@@ -1,12 +1,12 @@
 //! Launches as before CUDA 4: block shape, shared memory and parameters belong to the function until they are set anew.
 
 use crate::abi::{DefaultStream, Dim3, FunctionHandle, In, StreamHandle};
-use crate::context::driver_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::launch::{Arguments, Sizes};
 use crate::launch_attribute::LaunchAttributes;
 use crate::process::process;
+use crate::simulator::simulator;
 use std::ffi::{c_int, c_uint};
 
 /// Bytes of parameters, at most.
@@ -21,7 +21,7 @@ pub(crate) struct Setting {
 }
 
 fn set(function: FunctionHandle, change: impl FnOnce(&mut Setting) -> Result<()>) -> Result<()> {
-    driver_context()?.kernel(function)?;
+    simulator()?.kernel(function)?;
     change(process().legacy_launches.lock().entry(function).or_default())
 }
 
@@ -40,7 +40,7 @@ fn set_parameter(function: FunctionHandle, offset: c_int, bytes: &[u8]) -> Resul
 }
 
 fn launch(function: FunctionHandle, width: c_int, height: c_int, stream: StreamHandle) -> Result<()> {
-    let simulator = driver_context()?;
+    let simulator = simulator()?;
     let kernel = simulator.kernel(function)?;
     let setting = process().legacy_launches.lock().get(&function).cloned();
     let Setting { block: [x, y, z], shared, parameters } = setting.ok_or(Error::InvalidValue)?;

@@ -1,36 +1,36 @@
 //! Kernels of libraries, which belong to no device; what both APIs have of libraries is in `both`.
 
 use crate::abi::{FunctionHandle, LibraryHandle, ModuleHandle, Out};
-use crate::context::{driver, driver_context};
 use crate::entry::api;
 use crate::error::Error;
 use crate::function::{kernel_on, parameter};
 use crate::process::process;
+use crate::simulator::simulator;
 use std::ffi::{c_char, c_int};
 
 api! { Driver;
     /// The module that a library is in the current context.
     fn cuLibraryGetModule(module: Out<ModuleHandle>, library: LibraryHandle) {
         module.check()?;
-        module.set(driver_context()?.library_module(library)?)
+        module.set(simulator()?.library_module(library)?)
     }
 
     /// The function that a kernel is in the current context.
     fn cuKernelGetFunction(function: Out<FunctionHandle>, kernel: FunctionHandle) {
         function.check()?;
-        function.set(driver_context()?.kernel(kernel)?.handle())
+        function.set(simulator()?.kernel(kernel)?.handle())
     }
 
     /// The library of a kernel.
     fn cuKernelGetLibrary(library: Out<LibraryHandle>, kernel: FunctionHandle) {
-        driver()?.kernel(kernel)?;
+        simulator()?.kernel(kernel)?;
         let found = process().libraries.lock().kernel(kernel);
         library.set(found.ok_or(Error::NotSupported)?.0)
     }
 
     /// The kernel's name in the PTX.
     fn cuKernelGetName(name: Out<*const c_char>, kernel: FunctionHandle) {
-        let simulator = driver()?;
+        let simulator = simulator()?;
         if kernel.0 == 0 {
             return Err(Error::InvalidValue);
         }
@@ -40,32 +40,29 @@ api! { Driver;
     /// One attribute, on a device.
     fn cuKernelGetAttribute(value: Out<c_int>, attribute: c_int, kernel: FunctionHandle, dev: c_int) {
         value.check()?;
-        driver()?;
         let (simulator, kernel) = kernel_on(kernel, dev)?;
         value.set(simulator.kernel_attribute(&kernel, attribute)?)
     }
 
     /// Sets one attribute, on a device.
     fn cuKernelSetAttribute(attribute: c_int, value: c_int, kernel: FunctionHandle, dev: c_int) {
-        driver()?;
         let (simulator, kernel) = kernel_on(kernel, dev)?;
         simulator.set_kernel_attribute(&kernel, attribute, value)
     }
 
     /// Preferred split of L1 and shared memory.
     fn cuKernelSetCacheConfig(kernel: FunctionHandle, config: c_int, dev: c_int) {
-        driver()?;
         kernel_on(kernel, dev)?;
         if (0..=3).contains(&config) { Ok(()) } else { Err(Error::InvalidValue) }
     }
 
     /// Offset and size of a parameter.
     fn cuKernelGetParamInfo(kernel: FunctionHandle, index: usize, offset: Out<usize>, size: Out<usize>) {
-        parameter(&*driver_context()?.kernel(kernel)?, index, offset, size)
+        parameter(&*simulator()?.kernel(kernel)?, index, offset, size)
     }
 
     /// How many parameters the kernel has.
     fn cuKernelGetParamCount(kernel: FunctionHandle, count: Out<usize>) {
-        count.set(driver()?.kernel(kernel)?.program()?.kernel().source.parameters.len())
+        count.set(simulator()?.kernel(kernel)?.program()?.kernel().source.parameters.len())
     }
 }

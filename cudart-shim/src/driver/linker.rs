@@ -1,13 +1,13 @@
 //! Linking: PTX texts put into one image, whose names are tied to their definitions when it is loaded.
 
 use crate::abi::{Address, In, Out, Text};
-use crate::context::driver_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::image::Code;
 use crate::jit::JitOptions;
+use crate::owned::{self, Object};
 use crate::process::process;
-use crate::simulator::Simulator;
+use crate::simulator::{Simulator, simulator};
 use crate::unresolved::Stage;
 use ptx_frontend::Module as PtxModule;
 use ptx_frontend::container::{Linked, Origin};
@@ -65,18 +65,25 @@ fn add(simulator: &Simulator, state: Address, kind: c_int, bytes: &[u8]) -> Resu
     })
 }
 
+/// Ends a link.
+pub(crate) fn destroy(link: usize) -> Result<()> {
+    owned::disown(Object::Link(link));
+    let removed = process().links.lock().live.remove(&link);
+    removed.map(|_| ()).ok_or(Error::InvalidResourceHandle)
+}
+
 api! { Driver;
     /// Begins a link.
     fn cuLinkCreate_v2(
         numOptions: c_uint, options: In<c_int>, optionValues: *mut *mut c_void, stateOut: Out<Address>,
     ) {
         stateOut.check()?;
-        driver_context()?;
         let options = JitOptions::read(numOptions, options, optionValues)?;
         let mut links = process().links.lock();
         links.created += 1;
         let handle = LINK_HANDLES | (links.created << 4);
         links.live.insert(handle, Link { options, modules: Vec::new(), image: Vec::new() });
+        owned::adopt(Object::Link(handle));
         stateOut.set(Address(handle))
     }
 
@@ -85,7 +92,7 @@ api! { Driver;
         state: Address, kind: c_int, data: *const u8, size: usize, _name: Text, _numOptions: c_uint,
         _options: *mut c_int, _optionValues: *mut *mut c_void,
     ) {
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         if data.is_null() {
             return Err(Error::InvalidValue);
         }
@@ -98,7 +105,7 @@ api! { Driver;
         state: Address, kind: c_int, path: Text, _numOptions: c_uint, _options: *mut c_int,
         _optionValues: *mut *mut c_void,
     ) {
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         let bytes = std::fs::read(Path::new(OsStr::from_bytes(path.get()?.to_bytes())));
         add(simulator, state, kind, &bytes.map_err(|_| Error::FileNotFound)?)
     }
@@ -106,7 +113,6 @@ api! { Driver;
     /// Makes the image; it lives as long as the link. Every name has to be defined.
     fn cuLinkComplete(state: Address, cubinOut: Out<Address>, sizeOut: Out<usize>) {
         cubinOut.check()?;
-        driver_context()?;
         with_link(state, |being_made| {
             let code = Code { modules: being_made.modules.clone(), ..Code::default() };
             let Code { modules, max_registers, .. } = being_made.options.finish(code.resolved(Stage::Link))?;
@@ -119,8 +125,6 @@ api! { Driver;
 
     /// Ends a link.
     fn cuLinkDestroy(state: Address) {
-        driver_context()?;
-        let removed = process().links.lock().live.remove(&state.0);
-        removed.map(|_| ()).ok_or(Error::InvalidResourceHandle)
+        destroy(state.0)
     }
 }

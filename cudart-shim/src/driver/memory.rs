@@ -2,13 +2,14 @@
 
 use crate::abi::{Address, In, MemoryLocation, Out, StreamHandle};
 use crate::allocation::{HOST_ALLOC_FLAGS, HOST_REGISTER_FLAGS};
-use crate::context::{self, driver, driver_context};
+use crate::context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::managed::Place;
+use crate::owned::{self, Object};
 use crate::pool;
 use crate::process::process;
-use crate::simulator::{Simulator, owner_of};
+use crate::simulator::{Simulator, owner_of, simulator};
 use crate::virtual_memory::{self, FILE_DESCRIPTOR};
 use functional::memory::{Allocation, AllocationKind};
 use std::ffi::{c_int, c_uint, c_void};
@@ -21,9 +22,10 @@ fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32)
     if size == 0 {
         return Err(Error::InvalidValue);
     }
-    let simulator = driver_context()?;
+    let simulator = simulator()?;
     simulator.check_unsafe_call()?;
     let address = simulator.allocate(size, kind, flags)?;
+    owned::adopt(Object::Memory(address));
     result.set(Address(address as usize))
 }
 
@@ -68,7 +70,11 @@ fn pointer_attribute(
         || mapped.is_some_and(|properties| !properties.is_on_device());
     let reached_by_host = host || found.kind == AllocationKind::Managed;
     Some(Ok(match attribute {
-        attribute::CONTEXT => Value::Word(context::primary(simulator.ordinal).0 as u64),
+        attribute::CONTEXT => {
+            let objects = [Object::Memory(found.address), Object::Registration(found.address)];
+            let created = objects.into_iter().find_map(owned::context_of);
+            Value::Word(created.unwrap_or(context::primary(simulator.ordinal)).0 as u64)
+        }
         attribute::MEMORY_TYPE => Value::Int(if host { 1 } else { 2 }),
         attribute::DEVICE_POINTER => Value::Word(address),
         attribute::HOST_POINTER if reached_by_host => Value::Word(address),
@@ -135,7 +141,7 @@ api! { Driver;
         if width == 0 || height == 0 || !matches!(elementSize, 4 | 8 | 16) {
             return Err(Error::InvalidValue);
         }
-        let (address, row) = driver_context()?.allocate_rows(width, height)?;
+        let (address, row) = simulator()?.allocate_rows(width, height)?;
         pitch.set(row)?;
         dptr.set(Address(address as usize))
     }
@@ -160,38 +166,37 @@ api! { Driver;
     }
 
     /// Frees device or managed memory, after the device's work.
-    fn cuMemFree_v2(dptr: Address) { driver_context()?.free(dptr.0 as u64, DEVICE_KINDS) }
+    fn cuMemFree_v2(dptr: Address) { simulator()?.free(dptr.0 as u64, DEVICE_KINDS) }
 
     /// Frees pinned host memory, after the device's work.
-    fn cuMemFreeHost(p: Address) { driver_context()?.free(p.0 as u64, &[AllocationKind::Host]) }
+    fn cuMemFreeHost(p: Address) { simulator()?.free(p.0 as u64, &[AllocationKind::Host]) }
 
     /// Makes memory of the program reachable by kernels.
     fn cuMemHostRegister_v2(p: Address, size: usize, flags: c_uint) {
-        driver_context()?.register_host(p.0 as u64, size, flags & HOST_REGISTER_FLAGS)
+        simulator()?.register_host(p.0 as u64, size, flags & HOST_REGISTER_FLAGS)
     }
 
     /// Undoes `cuMemHostRegister`.
-    fn cuMemHostUnregister(p: Address) { driver_context()?.unregister_host(p.0 as u64) }
+    fn cuMemHostUnregister(p: Address) { simulator()?.unregister_host(p.0 as u64) }
 
     /// The device's address of pinned memory: the same.
     fn cuMemHostGetDevicePointer_v2(dptr: Out<Address>, p: Address, flags: c_uint) {
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
-        driver_context()?.host_allocation(p.0 as u64)?;
+        simulator()?.host_allocation(p.0 as u64)?;
         dptr.set(p)
     }
 
     /// Flags pinned memory was allocated with; it is always mapped.
     fn cuMemHostGetFlags(flags: Out<c_uint>, p: Address) {
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         let allocation = simulator.host_allocation(p.0 as u64)?;
         flags.set(simulator.allocation_flags(allocation.address) | 2)
     }
 
     /// Start and size of the allocation that holds an address.
     fn cuMemGetAddressRange_v2(base: Out<Address>, size: Out<usize>, dptr: Address) {
-        driver_context()?;
         let (_, found) = owner_of(dptr.0 as u64).ok_or(Error::SymbolNotFound)?;
         base.set_if_wanted(Address(found.address as usize));
         size.set_if_wanted(found.size as usize);
@@ -200,26 +205,26 @@ api! { Driver;
 
     /// Free and total device memory.
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
-        let (free_bytes, total_bytes) = driver_context()?.memory_info();
+        let (free_bytes, total_bytes) = simulator()?.memory_info();
         free.set(free_bytes as usize)?;
         total.set(total_bytes as usize)
     }
 
     /// Advice about managed memory.
     fn cuMemAdvise(devPtr: Address, count: usize, advice: c_int, device: c_int) {
-        driver_context()?.advise(devPtr, count, advice, || Place::from_ordinal(device))
+        simulator()?.advise(devPtr, count, advice, || Place::from_ordinal(device))
     }
 
     /// Advice about managed memory.
     fn cuMemAdvise_v2(devPtr: Address, count: usize, advice: c_int, location: MemoryLocation) {
-        driver_context()?.advise(devPtr, count, advice, || Place::from_location(location))
+        simulator()?.advise(devPtr, count, advice, || Place::from_location(location))
     }
 
     /// Moves managed memory to where it will be used.
     fn cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz [default] (
         devPtr: Address, count: usize, dstDevice: c_int, stream: StreamHandle,
     ) {
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         simulator.check_stream(stream, default)?;
         simulator.prefetch(devPtr, count, Place::from_ordinal(dstDevice)?)
     }
@@ -228,14 +233,13 @@ api! { Driver;
     fn cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz [default] (
         devPtr: Address, count: usize, location: MemoryLocation, _flags: c_uint, stream: StreamHandle,
     ) {
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         simulator.check_stream(stream, default)?;
         simulator.prefetch(devPtr, count, Place::from_location(location)?)
     }
 
     /// One attribute of a pointer.
     fn cuPointerGetAttribute(data: Out<c_void>, attribute: c_int, ptr: Address) {
-        driver()?;
         let (simulator, found) = owner_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
         pointer_attribute(simulator, attribute, ptr.0 as u64, &found).ok_or(Error::InvalidValue)??.store(data)
     }
@@ -244,7 +248,6 @@ api! { Driver;
     fn cuPointerGetAttributes(
         count: c_uint, attributes: In<c_int>, data: In<*mut c_void>, ptr: Address,
     ) {
-        driver()?;
         let found = owner_of(ptr.0 as u64);
         let attributes = attributes.list(count as usize)?;
         for (attribute, target) in attributes.into_iter().zip(data.list(count as usize)?) {
@@ -262,7 +265,6 @@ api! { Driver;
     /// Sets the only attribute that can be set: synchronous memory operations. It changes no operation here.
     fn cuPointerSetAttribute(value: In<c_uint>, attribute: c_int, ptr: Address) {
         let value = value.get()?;
-        driver()?;
         let (_, found) = owner_of(ptr.0 as u64).ok_or(Error::InvalidValue)?;
         if attribute != attribute::SYNC_MEMOPS {
             return Err(Error::InvalidValue);

@@ -1,14 +1,14 @@
 //! Stream memory operations. The first and the second version of each differ in what a device has to support.
 
 use crate::abi::{DefaultStream, In, StreamHandle};
-use crate::context::driver_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::memory_operation::{Operation, Parameters};
+use crate::simulator::simulator;
 use std::ffi::c_uint;
 
 fn submit(stream: StreamHandle, default: DefaultStream, operations: &[Operation]) -> Result<()> {
-    let simulator = driver_context()?;
+    let simulator = simulator()?;
     simulator.submit_memory_operations(simulator.stream(stream, default)?, operations)
 }
 

@@ -1,12 +1,11 @@
 //! Modules: loading, functions, variables.
 
 use crate::abi::{Address, FunctionHandle, In, ModuleHandle, Out, Text};
-use crate::context::{driver, driver_context};
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::image::Code;
 use crate::jit::JitOptions;
-use crate::simulator::Simulator;
+use crate::simulator::{Simulator, simulator};
 use crate::unresolved::Stage;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt as _;
@@ -34,7 +33,7 @@ pub(crate) fn code_of_file(simulator: &Simulator, name: Text, options: JitOption
 
 fn load(result: Out<ModuleHandle>, image: Address, options: JitOptions) -> Result<()> {
     result.check()?;
-    let simulator = driver_context()?;
+    let simulator = simulator()?;
     let code = code_of_image(simulator, image, options)?;
     result.set(simulator.add_module(code)?)
 }
@@ -84,7 +83,7 @@ api! { Driver;
     /// Loads a file.
     fn cuModuleLoad(module: Out<ModuleHandle>, fname: Text) {
         module.check()?;
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         let code = code_of_file(simulator, fname, JitOptions::none())?;
         module.set(simulator.add_module(code)?)
     }
@@ -105,45 +104,44 @@ api! { Driver;
     }
 
     /// Forgets a module and its variables.
-    fn cuModuleUnload(module: ModuleHandle) { driver_context()?.unload_module(module) }
+    fn cuModuleUnload(module: ModuleHandle) { simulator()?.unload_module(module) }
 
     /// A kernel by name.
     fn cuModuleGetFunction(function: Out<FunctionHandle>, module: ModuleHandle, name: Text) {
         function.check()?;
-        function.set(find(driver_context()?, module, name.get()?)?)
+        function.set(find(simulator()?, module, name.get()?)?)
     }
 
     /// A variable by name.
     fn cuModuleGetGlobal_v2(dptr: Out<Address>, bytes: Out<usize>, module: ModuleHandle, name: Text) {
-        global(driver_context()?, dptr, bytes, module, name)
+        global(simulator()?, dptr, bytes, module, name)
     }
 
     /// When functions are loaded: when they are first used.
     fn cuModuleGetLoadingMode(mode: Out<c_int>) {
-        driver()?;
         mode.set(LAZY_LOADING)
     }
 
     /// How many kernels a module has.
     fn cuModuleGetFunctionCount(result: Out<c_uint>, module: ModuleHandle) {
-        result.set(count(driver_context()?, module)?)
+        result.set(count(simulator()?, module)?)
     }
 
     /// The kernels of a module.
     fn cuModuleEnumerateFunctions(functions: Out<FunctionHandle>, numFunctions: c_uint, module: ModuleHandle) {
-        enumerate(driver_context()?, functions, numFunctions, module)
+        enumerate(simulator()?, functions, numFunctions, module)
     }
 
     /// The module of a function.
     fn cuFuncGetModule(result: Out<ModuleHandle>, function: FunctionHandle) {
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         let kernel = simulator.kernel(function)?;
         result.set(simulator.module_handle(&kernel.module).ok_or(Error::NotSupported)?)
     }
 
     /// The function's name in the PTX.
     fn cuFuncGetName(name: Out<*const c_char>, function: FunctionHandle) {
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         if function.0 == 0 {
             return Err(Error::InvalidValue);
         }

@@ -1,7 +1,7 @@
 //! Multicast object management.
 
 use crate::abi::{Address, In, Out};
-use crate::context::{driver, ordinal};
+use crate::context::ordinal;
 use crate::entry::api;
 use crate::error::Error;
 use crate::multicast::MulticastProperties;
@@ -12,13 +12,11 @@ api! { Driver;
     /// An object for several devices' memory.
     fn cuMulticastCreate(mcHandle: Out<u64>, prop: In<MulticastProperties>) {
         mcHandle.check()?;
-        driver()?;
         mcHandle.set(virtual_memory::create_multicast(&prop.get()?)?)
     }
 
     /// Adds a device to an object.
     fn cuMulticastAddDevice(mcHandle: u64, dev: c_int) {
-        driver()?;
         virtual_memory::with_multicast(mcHandle, |object| object.add(ordinal(dev)?))
     }
 
@@ -26,7 +24,6 @@ api! { Driver;
     fn cuMulticastBindMem(
         mcHandle: u64, mcOffset: usize, memHandle: u64, memOffset: usize, size: usize, flags: c_ulonglong,
     ) {
-        driver()?;
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
@@ -39,7 +36,6 @@ api! { Driver;
     fn cuMulticastBindMem_v2(
         mcHandle: u64, dev: c_int, mcOffset: usize, memHandle: u64, memOffset: usize, size: usize, flags: c_ulonglong,
     ) {
-        driver()?;
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
@@ -49,7 +45,6 @@ api! { Driver;
 
     /// Binds what lies at an address, of the device that it belongs to.
     fn cuMulticastBindAddr(mcHandle: u64, mcOffset: usize, memptr: Address, size: usize, flags: c_ulonglong) {
-        driver()?;
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
@@ -61,7 +56,6 @@ api! { Driver;
     fn cuMulticastBindAddr_v2(
         mcHandle: u64, dev: c_int, mcOffset: usize, memptr: Address, size: usize, flags: c_ulonglong,
     ) {
-        driver()?;
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
@@ -71,7 +65,6 @@ api! { Driver;
 
     /// Undoes what a device has bound in a range, after the work that may use it.
     fn cuMulticastUnbind(mcHandle: u64, dev: c_int, mcOffset: usize, size: usize) {
-        driver()?;
         let device = ordinal(dev)?;
         virtual_memory::wait_for_devices()?;
         virtual_memory::with_multicast(mcHandle, |object| object.unbind(device, mcOffset as u64, size as u64))
@@ -80,7 +73,6 @@ api! { Driver;
     /// What sizes are multiples of, for either option: minimum (0), recommended (1).
     fn cuMulticastGetGranularity(granularity: Out<usize>, prop: In<MulticastProperties>, option: c_int) {
         granularity.check()?;
-        driver()?;
         prop.get()?;
         if !matches!(option, 0 | 1) {
             return Err(Error::InvalidValue);

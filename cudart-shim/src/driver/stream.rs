@@ -1,70 +1,75 @@
 //! Streams and host functions.
 
 use crate::abi::{Address, ContextHandle, DefaultStream, EventHandle, Out, StreamHandle};
-use crate::context::{self, driver_context, stream_context};
+use crate::context;
 use crate::entry::api;
 use crate::error::{Error, Result};
-use crate::streams::{HostFunction, StreamCallback, of_stream};
+use crate::owned::{self, Object};
+use crate::simulator::simulator;
+use crate::streams::{self, HostFunction, StreamCallback, of_stream};
 use std::ffi::{c_int, c_uint, c_void};
 
-/// The context of a stream: the current one, or the primary one of the device that the stream is of.
+/// The context of a stream: the one that was current when the stream was made, or is current for a
+/// default stream.
 fn context_of(stream: StreamHandle) -> Result<ContextHandle> {
-    let current = context::current().ok_or(Error::DeviceUninitialized)?;
+    if streams::is_default(stream) {
+        return context::current().ok_or(Error::DeviceUninitialized);
+    }
     let device = of_stream(stream)?.ordinal;
-    Ok(if context::device_of(current) == device { current } else { context::primary(device) })
+    Ok(owned::context_of(Object::Stream(stream)).unwrap_or(context::primary(device)))
 }
 
 api! { Driver;
     /// A stream; flag 1 makes it independent of the legacy default stream.
-    fn cuStreamCreate(stream: Out<StreamHandle>, flags: c_uint) { driver_context()?.create_stream(stream, flags, 0) }
+    fn cuStreamCreate(stream: Out<StreamHandle>, flags: c_uint) { simulator()?.create_stream(stream, flags, 0) }
 
     /// A stream with a priority.
     fn cuStreamCreateWithPriority(stream: Out<StreamHandle>, flags: c_uint, priority: c_int) {
-        driver_context()?.create_stream(stream, flags, priority)
+        simulator()?.create_stream(stream, flags, priority)
     }
 
     /// Destroys a stream; its pending work completes.
-    fn cuStreamDestroy(stream: StreamHandle) { stream_context(stream)?.destroy_stream(stream) }
+    fn cuStreamDestroy(stream: StreamHandle) { simulator()?.destroy_stream(stream) }
 
     /// Waits for a stream's work.
     fn cuStreamSynchronize, cuStreamSynchronize_ptsz [default] (stream: StreamHandle) {
-        driver_context()?.synchronize_stream(stream, default)
+        simulator()?.synchronize_stream(stream, default)
     }
 
     /// Whether a stream's work is done.
     fn cuStreamQuery, cuStreamQuery_ptsz [default] (stream: StreamHandle) {
-        driver_context()?.query_stream(stream, default)
+        simulator()?.query_stream(stream, default)
     }
 
     /// Lets later work of the stream wait for an event.
     fn cuStreamWaitEvent, cuStreamWaitEvent_ptsz [default] (stream: StreamHandle, event: EventHandle, flags: c_uint) {
-        driver_context()?.wait_event(stream, default, event, flags)
+        simulator()?.wait_event(stream, default, event, flags)
     }
 
     /// Flags a stream was created with.
     fn cuStreamGetFlags, cuStreamGetFlags_ptsz [default] (stream: StreamHandle, flags: Out<c_uint>) {
-        flags.set(driver_context()?.stream_flags(stream, default)?)
+        flags.set(simulator()?.stream_flags(stream, default)?)
     }
 
     /// Priority of a stream.
     fn cuStreamGetPriority, cuStreamGetPriority_ptsz [default] (stream: StreamHandle, priority: Out<c_int>) {
-        priority.set(driver_context()?.stream_priority(stream, default)?)
+        priority.set(simulator()?.stream_priority(stream, default)?)
     }
 
     /// A number no other stream of the process has.
     fn cuStreamGetId, cuStreamGetId_ptsz [default] (stream: StreamHandle, id: Out<u64>) {
-        id.set(driver_context()?.stream_number(stream, default)?)
+        id.set(simulator()?.stream_number(stream, default)?)
     }
 
     /// Context of a stream.
     fn cuStreamGetCtx, cuStreamGetCtx_ptsz [default] (stream: StreamHandle, result: Out<ContextHandle>) {
-        driver_context()?.check_stream(stream, default)?;
+        simulator()?.check_stream(stream, default)?;
         result.set(context_of(stream)?)
     }
 
     /// Device of a stream.
     fn cuStreamGetDevice, cuStreamGetDevice_ptsz [default] (stream: StreamHandle, device: Out<c_int>) {
-        driver_context()?.check_stream(stream, default)?;
+        simulator()?.check_stream(stream, default)?;
         device.set(of_stream(stream)?.ordinal as c_int)
     }
 
@@ -72,21 +77,21 @@ api! { Driver;
     fn cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz [default] (
         stream: StreamHandle, address: Address, _length: usize, _flags: c_uint,
     ) {
-        driver_context()?.attach_memory(stream, default, address.0 as u64)
+        simulator()?.attach_memory(stream, default, address.0 as u64)
     }
 
     /// Calls a function of the program in stream order.
     fn cuLaunchHostFunc, cuLaunchHostFunc_ptsz [default] (
         stream: StreamHandle, function: HostFunction, userData: *mut c_void,
     ) {
-        driver_context()?.launch_host_function(stream, default, function, userData)
+        simulator()?.launch_host_function(stream, default, function, userData)
     }
 
     /// Calls a function of the program with the stream's status, also after a failure.
     fn cuStreamAddCallback, cuStreamAddCallback_ptsz [default] (
         stream: StreamHandle, callback: StreamCallback, userData: *mut c_void, flags: c_uint,
     ) {
-        driver_context()?.add_callback(stream, default, callback, userData, flags)
+        simulator()?.add_callback(stream, default, callback, userData, flags)
     }
 
     /// Context of a stream; no stream belongs to a green context.
@@ -94,14 +99,16 @@ api! { Driver;
         stream: StreamHandle, result: Out<ContextHandle>, green: Out<usize>,
     ) {
         result.check()?;
-        driver_context()?.check_stream(stream, default)?;
+        simulator()?.check_stream(stream, default)?;
         green.set_if_wanted(0);
         result.set(context_of(stream)?)
     }
 
     /// Green context of a stream: none.
     fn cuStreamGetGreenCtx(stream: StreamHandle, green: Out<usize>) {
-        driver_context()?.check_stream(stream, DefaultStream::Legacy)?;
+        if !streams::is_default(stream) {
+            simulator()?.check_stream(stream, DefaultStream::Legacy)?;
+        }
         green.set(0)
     }
 }

@@ -1,10 +1,10 @@
 //! Tensor maps.
 
 use crate::abi::{In, Out};
-use crate::context::driver_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::profile::Attribute;
+use crate::simulator::simulator;
 use crate::tensor_map::{Column, Description, check_address, check_place};
 use functional::tensor::{BYTES, MAXIMUM_RANK, TensorMap};
 use std::ffi::{c_int, c_uint};
@@ -14,7 +14,7 @@ type Opaque = [u8; BYTES];
 
 /// Dimensions that a call names, after it was seen that the device has tensor maps and that there is a place for one.
 fn rank(map: Out<Opaque>, rank: c_uint) -> Result<usize> {
-    if driver_context()?.profile.attribute(Attribute::TensorMapAccessSupported) == 0 {
+    if simulator()?.profile.attribute(Attribute::TensorMapAccessSupported) == 0 {
         return Err(Error::NotSupported);
     }
     check_place(map.pointer() as usize)?;
@@ -71,7 +71,6 @@ api! { Driver;
 
     /// Gives a map another tensor.
     fn cuTensorMapReplaceAddress(tensorMap: Out<Opaque>, globalAddress: u64) {
-        driver_context()?;
         check_place(tensorMap.pointer() as usize)?;
         // SAFETY: not null, so by the API's contract it points to a map.
         let bytes = unsafe { tensorMap.pointer().read() };
@@ -84,7 +83,6 @@ api! { Driver;
     /// Asks for a class of allocations, of which this device has one, the small one.
     fn cuTensorMapSetAllocationClass(tensorMap: Out<Opaque>, allocClass: c_int, outAllocClass: Out<c_int>) {
         outAllocClass.set_if_wanted(SMALL_CLASS);
-        driver_context()?;
         check_place(tensorMap.pointer() as usize)?;
         if (0..=LAST_CLASS).contains(&allocClass) { Ok(()) } else { Err(Error::InvalidValue) }
     }

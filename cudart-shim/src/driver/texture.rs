@@ -2,9 +2,9 @@
 
 use crate::abi::texture::{DriverResource, DriverTexture, ViewDescription13};
 use crate::abi::{In, Out, SurfaceObject, TextureObject};
-use crate::context::driver_context;
 use crate::entry::api;
 use crate::error::Error;
+use crate::simulator::simulator;
 use crate::texture::TextureParts;
 
 api! { Driver;
@@ -14,7 +14,7 @@ api! { Driver;
         pResViewDesc: In<ViewDescription13>,
     ) {
         pTexObject.check()?;
-        let simulator = driver_context()?;
+        let simulator = simulator()?;
         let (resource, texture) = (pResDesc.get()?.resource()?, pTexDesc.get()?.into());
         let view = pResViewDesc.get_if_given().map(|view| view.view);
         // Integers of 32 bits are never read as numbers, whatever the flags say.
@@ -27,35 +27,35 @@ api! { Driver;
     }
 
     /// Forgets a texture object.
-    fn cuTexObjectDestroy(texObject: TextureObject) { driver_context()?.destroy_texture(texObject) }
+    fn cuTexObjectDestroy(texObject: TextureObject) { simulator()?.destroy_texture(texObject) }
 
     /// What a texture object reads.
     fn cuTexObjectGetResourceDesc(pResDesc: Out<DriverResource>, texObject: TextureObject) {
-        pResDesc.set(driver_context()?.texture_parts(texObject)?.resource.into())
+        pResDesc.set(simulator()?.texture_parts(texObject)?.resource.into())
     }
 
     /// How a texture object is read.
     fn cuTexObjectGetTextureDesc(pTexDesc: Out<DriverTexture>, texObject: TextureObject) {
-        pTexDesc.set(driver_context()?.texture_parts(texObject)?.texture.into())
+        pTexDesc.set(simulator()?.texture_parts(texObject)?.texture.into())
     }
 
     /// The view of a texture object.
     fn cuTexObjectGetResourceViewDesc(pResViewDesc: Out<ViewDescription13>, texObject: TextureObject) {
-        let view = driver_context()?.texture_parts(texObject)?.view.ok_or(Error::InvalidValue)?;
+        let view = simulator()?.texture_parts(texObject)?.view.ok_or(Error::InvalidValue)?;
         pResViewDesc.set(ViewDescription13 { view, reserved: [0; 16] })
     }
 
     /// Makes a surface object.
     fn cuSurfObjectCreate(pSurfObject: Out<SurfaceObject>, pResDesc: In<DriverResource>) {
         pSurfObject.check()?;
-        pSurfObject.set(driver_context()?.create_surface(pResDesc.get()?.resource()?)?)
+        pSurfObject.set(simulator()?.create_surface(pResDesc.get()?.resource()?)?)
     }
 
     /// Forgets a surface object.
-    fn cuSurfObjectDestroy(surfObject: SurfaceObject) { driver_context()?.destroy_surface(surfObject) }
+    fn cuSurfObjectDestroy(surfObject: SurfaceObject) { simulator()?.destroy_surface(surfObject) }
 
     /// What a surface object accesses.
     fn cuSurfObjectGetResourceDesc(pResDesc: Out<DriverResource>, surfObject: SurfaceObject) {
-        pResDesc.set(driver_context()?.surface_resource(surfObject)?.into())
+        pResDesc.set(simulator()?.surface_resource(surfObject)?.into())
     }
 }

@@ -8,9 +8,9 @@ use crate::abi::{
     Address, ArrayHandle, FunctionHandle, In, MipmappedArrayHandle, ModuleHandle, Out,
     SurfaceReferenceHandle, Text, TextureReferenceHandle,
 };
-use crate::context::driver_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::simulator::simulator;
 use crate::texture_reference::DriverReference;
 use std::ffi::{c_int, c_uint};
 
@@ -18,11 +18,11 @@ fn change(
     handle: TextureReferenceHandle,
     set: impl FnOnce(&mut DriverReference) -> Result<()>,
 ) -> Result<()> {
-    driver_context()?.change_reference(handle, set)
+    simulator()?.change_reference(handle, set)
 }
 
 fn reference(handle: TextureReferenceHandle) -> Result<DriverReference> {
-    driver_context()?.reference(handle)
+    simulator()?.reference(handle)
 }
 
 /// Binding an array takes the flag that its format overrides the reference's.
@@ -50,29 +50,29 @@ api! { Driver;
     /// The texture reference of this name.
     fn cuModuleGetTexRef(pTexRef: Out<TextureReferenceHandle>, hmod: ModuleHandle, name: Text) {
         pTexRef.check()?;
-        pTexRef.set(driver_context()?.texture_reference(hmod, name.get()?)?)
+        pTexRef.set(simulator()?.texture_reference(hmod, name.get()?)?)
     }
 
     /// The surface reference of this name.
     fn cuModuleGetSurfRef(pSurfRef: Out<SurfaceReferenceHandle>, hmod: ModuleHandle, name: Text) {
         pSurfRef.check()?;
-        pSurfRef.set(driver_context()?.surface_reference(hmod, name.get()?)?)
+        pSurfRef.set(simulator()?.surface_reference(hmod, name.get()?)?)
     }
 
     /// A texture reference of no module.
     fn cuTexRefCreate(pTexRef: Out<TextureReferenceHandle>) {
         pTexRef.check()?;
-        pTexRef.set(driver_context()?.create_reference()?)
+        pTexRef.set(simulator()?.create_reference()?)
     }
 
     /// Forgets a texture reference.
-    fn cuTexRefDestroy(hTexRef: TextureReferenceHandle) { driver_context()?.destroy_reference(hTexRef) }
+    fn cuTexRefDestroy(hTexRef: TextureReferenceHandle) { simulator()?.destroy_reference(hTexRef) }
 
     /// Makes a texture reference reach a kernel; those of its module do anyway.
     fn cuParamSetTexRef(hfunc: FunctionHandle, texunit: c_int, hTexRef: TextureReferenceHandle) {
         /// `CU_PARAM_TR_DEFAULT`, the only unit there is.
         const DEFAULT_UNIT: c_int = -1;
-        driver_context()?.kernel(hfunc)?;
+        simulator()?.kernel(hfunc)?;
         reference(hTexRef)?;
         if texunit == DEFAULT_UNIT { Ok(()) } else { Err(Error::InvalidValue) }
     }
@@ -80,7 +80,7 @@ api! { Driver;
     /// Binds an array.
     fn cuTexRefSetArray(hTexRef: TextureReferenceHandle, hArray: ArrayHandle, Flags: c_uint) {
         check_override(Flags)?;
-        driver_context()?.bind_reference_array(hTexRef, hArray)
+        simulator()?.bind_reference_array(hTexRef, hArray)
     }
 
     /// Binds a mipmapped array.
@@ -88,14 +88,14 @@ api! { Driver;
         hTexRef: TextureReferenceHandle, hMipmappedArray: MipmappedArrayHandle, Flags: c_uint,
     ) {
         check_override(Flags)?;
-        driver_context()?.bind_reference_mipmapped(hTexRef, hMipmappedArray)
+        simulator()?.bind_reference_mipmapped(hTexRef, hMipmappedArray)
     }
 
     /// Binds linear memory.
     fn cuTexRefSetAddress_v2(
         ByteOffset: Out<usize>, hTexRef: TextureReferenceHandle, dptr: Address, bytes: usize,
     ) {
-        let offset = driver_context()?.bind_reference_linear(hTexRef, dptr, bytes)?;
+        let offset = simulator()?.bind_reference_linear(hTexRef, dptr, bytes)?;
         if ByteOffset.set_if_wanted(offset) || offset == 0 { Ok(()) } else { Err(Error::InvalidValue) }
     }
 
@@ -285,11 +285,11 @@ api! { Driver;
         if Flags != 0 {
             return Err(Error::InvalidValue);
         }
-        driver_context()?.bind_surface_reference(hSurfRef, hArray)
+        simulator()?.bind_surface_reference(hSurfRef, hArray)
     }
 
     /// The array that is bound to a surface.
     fn cuSurfRefGetArray(phArray: Out<ArrayHandle>, hSurfRef: SurfaceReferenceHandle) {
-        phArray.set(driver_context()?.surface_reference_array(hSurfRef)?)
+        phArray.set(simulator()?.surface_reference_array(hSurfRef)?)
     }
 }

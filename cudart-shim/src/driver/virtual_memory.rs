@@ -1,10 +1,10 @@
 //! Virtual memory management: addresses and memory apart.
 
 use crate::abi::{Address, In, MemoryLocation, Out};
-use crate::context::driver;
 use crate::entry::api;
 use crate::error::Error;
 use crate::runtime::AccessDescription;
+use crate::simulator::simulator;
 use crate::virtual_memory::{self, AllocationProperties, FILE_DESCRIPTOR, GRANULARITY};
 use std::ffi::{c_int, c_ulonglong, c_void};
 
@@ -15,7 +15,7 @@ api! { Driver;
     /// Reserves addresses with nothing behind them.
     fn cuMemAddressReserve(ptr: Out<Address>, size: usize, alignment: usize, addr: Address, flags: c_ulonglong) {
         ptr.check()?;
-        let simulator = driver()?;
+        let simulator = simulator()?;
         let is_aligned = size > 0 && size.is_multiple_of(HOST_PAGE) && addr.0.is_multiple_of(HOST_PAGE);
         if flags != 0 || !is_aligned || (alignment != 0 && !alignment.is_power_of_two()) {
             return Err(Error::InvalidValue);
@@ -27,14 +27,13 @@ api! { Driver;
 
     /// Gives reserved addresses back.
     fn cuMemAddressFree(ptr: Address, size: usize) {
-        driver()?;
         virtual_memory::give_back(ptr.0 as u64, size as u64)
     }
 
     /// Memory without an address.
     fn cuMemCreate(handle: Out<u64>, size: usize, prop: In<AllocationProperties>, flags: c_ulonglong) {
         handle.check()?;
-        let simulator = driver()?;
+        let simulator = simulator()?;
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
@@ -43,13 +42,12 @@ api! { Driver;
 
     /// Lets go of a handle; the memory stays while it is mapped.
     fn cuMemRelease(handle: u64) {
-        driver()?;
         virtual_memory::release(handle)
     }
 
     /// Maps memory into reserved addresses.
     fn cuMemMap(ptr: Address, size: usize, offset: usize, handle: u64, flags: c_ulonglong) {
-        let simulator = driver()?;
+        let simulator = simulator()?;
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
@@ -57,11 +55,11 @@ api! { Driver;
     }
 
     /// Undoes `cuMemMap`.
-    fn cuMemUnmap(ptr: Address, size: usize) { driver()?.unmap(ptr.0 as u64, size as u64) }
+    fn cuMemUnmap(ptr: Address, size: usize) { simulator()?.unmap(ptr.0 as u64, size as u64) }
 
     /// Who may access what is mapped.
     fn cuMemSetAccess(ptr: Address, size: usize, desc: In<AccessDescription>, count: usize) {
-        let simulator = driver()?;
+        let simulator = simulator()?;
         if count == 0 {
             return Err(Error::InvalidValue);
         }
@@ -72,13 +70,12 @@ api! { Driver;
     /// The access that a location has.
     fn cuMemGetAccess(flags: Out<c_ulonglong>, location: In<MemoryLocation>, ptr: Address) {
         flags.check()?;
-        flags.set(driver()?.access(ptr.0 as u64, location.get()?)? as c_ulonglong)
+        flags.set(simulator()?.access(ptr.0 as u64, location.get()?)? as c_ulonglong)
     }
 
     /// What sizes are multiples of, for either option: minimum (0), recommended (1).
     fn cuMemGetAllocationGranularity(granularity: Out<usize>, prop: In<AllocationProperties>, option: c_int) {
         granularity.check()?;
-        driver()?;
         prop.get()?.check()?;
         if !matches!(option, 0 | 1) {
             return Err(Error::InvalidValue);
@@ -89,14 +86,13 @@ api! { Driver;
     /// What memory was made with.
     fn cuMemGetAllocationPropertiesFromHandle(prop: Out<AllocationProperties>, handle: u64) {
         prop.check()?;
-        driver()?;
         prop.set(virtual_memory::properties(handle)?)
     }
 
     /// The handle of what is mapped at an address.
     fn cuMemRetainAllocationHandle(handle: Out<u64>, addr: Address) {
         handle.check()?;
-        handle.set(driver()?.retain_physical(addr.0 as u64)?)
+        handle.set(simulator()?.retain_physical(addr.0 as u64)?)
     }
 
     /// A file descriptor for another process; other kinds of handles belong to other systems.
@@ -104,7 +100,6 @@ api! { Driver;
         shareableHandle: Out<c_void>, handle: u64, handleType: c_int, flags: c_ulonglong,
     ) {
         shareableHandle.check()?;
-        driver()?;
         if flags != 0 || handleType != FILE_DESCRIPTOR {
             return Err(Error::InvalidValue);
         }
@@ -114,7 +109,6 @@ api! { Driver;
     /// The memory behind a file descriptor, which is passed as if it were a pointer.
     fn cuMemImportFromShareableHandle(handle: Out<u64>, osHandle: Address, shHandleType: c_int) {
         handle.check()?;
-        driver()?;
         if shHandleType != FILE_DESCRIPTOR {
             return Err(Error::InvalidValue);
         }

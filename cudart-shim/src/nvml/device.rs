@@ -3,9 +3,10 @@
 use super::{Answer, Failure, UNKNOWN, check_version, initialized, store, store_text};
 use crate::abi::{Out, Text};
 use crate::entry::api;
+use crate::process::process;
 use crate::profile::{Attribute, Profile};
 use crate::runtime::pci_bus_id;
-use crate::simulator::{Simulator, device_count, started};
+use crate::simulator::{Simulator, started};
 use std::ffi::{c_char, c_int, c_uint};
 use std::fmt;
 
@@ -79,7 +80,7 @@ pub(crate) struct Utilization {
 /// The index of the device that a handle names.
 pub(super) fn index_of(device: DeviceHandle) -> Answer<u32> {
     let index = device.0.checked_sub(FIRST_HANDLE).and_then(|index| u32::try_from(index).ok());
-    index.filter(|index| *index < device_count() as u32).ok_or(Failure::InvalidArgument)
+    index.filter(|index| *index < process().all_devices as u32).ok_or(Failure::InvalidArgument)
 }
 
 fn with_device(device: DeviceHandle, body: impl FnOnce(&Profile) -> Answer) -> c_int {
@@ -87,16 +88,6 @@ fn with_device(device: DeviceHandle, body: impl FnOnce(&Profile) -> Answer) -> c
         let index = index_of(device)?;
         body(&profile.clone().numbered(index as usize))
     })
-}
-
-/// `GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
-fn uuid(profile: &Profile) -> String {
-    let hex: String = profile.uuid().iter().map(|byte| format!("{byte:02x}")).collect();
-    let (a, rest) = hex.split_at(8);
-    let (b, rest) = rest.split_at(4);
-    let (c, rest) = rest.split_at(4);
-    let (d, e) = rest.split_at(4);
-    format!("GPU-{a}-{b}-{c}-{d}-{e}")
 }
 
 /// Domain with four digits, as in CUDA, or with eight.
@@ -130,7 +121,7 @@ fn memory(profile: &Profile) -> Memory {
 
 /// The device, if the process has used it.
 pub(super) fn in_use(device: usize) -> Option<&'static Simulator> {
-    started().find(|simulator| simulator.ordinal == device)
+    started().find(|simulator| simulator.profile.ordinal() == device)
 }
 
 /// Bytes of a device's memory that this process has allocated.
@@ -157,14 +148,14 @@ fn architecture(profile: &Profile) -> c_uint {
 
 /// The device whose name in some form is wanted.
 fn find(result: Out<DeviceHandle>, profile: &Profile, matches: impl Fn(&Profile) -> bool) -> Answer {
-    let found = (0..device_count()).find(|index| matches(&profile.clone().numbered(*index)));
+    let found = (0..process().all_devices).find(|index| matches(&profile.clone().numbered(*index)));
     store(result, DeviceHandle(FIRST_HANDLE + found.ok_or(Failure::NotFound)?))
 }
 
 api! { Driver;
     /// How many devices there are.
     fn nvmlDeviceGetCount_v2(deviceCount: Out<c_uint>) -> c_int = UNKNOWN; {
-        initialized(|_| store(deviceCount, device_count() as c_uint))
+        initialized(|_| store(deviceCount, process().all_devices as c_uint))
     }
 
     /// The device at an index.
@@ -180,7 +171,7 @@ api! { Driver;
     fn nvmlDeviceGetHandleByUUID(wanted: Text, device: Out<DeviceHandle>) -> c_int = UNKNOWN; {
         initialized(|profile| {
             let wanted = wanted.get()?.to_bytes();
-            find(device, profile, |one| wanted == uuid(one).as_bytes())
+            find(device, profile, |one| wanted == one.uuid_text().as_bytes())
         })
     }
 
@@ -201,7 +192,7 @@ api! { Driver;
 
     /// `GPU-…`, made of the bytes that CUDA gives.
     fn nvmlDeviceGetUUID(device: DeviceHandle, text: *mut c_char, length: c_uint) -> c_int = UNKNOWN; {
-        with_device(device, |profile| store_text(text, length, &uuid(profile)))
+        with_device(device, |profile| store_text(text, length, &profile.uuid_text()))
     }
 
     /// The device's index.

@@ -3,9 +3,9 @@
 use crate::abi::texture::ChannelFormat;
 use crate::abi::{ArrayHandle, CudaExtent, In, MipmappedArrayHandle, Out};
 use crate::array::{ArrayShape, CUBEMAP, LAYERED};
-use crate::context::runtime_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::simulator::simulator;
 use std::ffi::{c_int, c_uint};
 
 fn shape(channels: In<ChannelFormat>, extent: CudaExtent, flags: c_uint) -> Result<ArrayShape> {
@@ -28,7 +28,7 @@ api! { Runtime;
             return Err(Error::InvalidValue);
         }
         let shape = shape(desc, CudaExtent { width, height, depth: 0 }, flags)?;
-        array.set(runtime_context()?.create_array(&shape)?)
+        array.set(simulator()?.create_array(&shape)?)
     }
 
     /// Makes an array of any shape.
@@ -36,7 +36,7 @@ api! { Runtime;
         array: Out<ArrayHandle>, desc: In<ChannelFormat>, extent: CudaExtent, flags: c_uint,
     ) {
         array.check()?;
-        array.set(runtime_context()?.create_array(&shape(desc, extent, flags)?)?)
+        array.set(simulator()?.create_array(&shape(desc, extent, flags)?)?)
     }
 
     /// Makes a mipmapped array.
@@ -46,24 +46,24 @@ api! { Runtime;
     ) {
         mipmappedArray.check()?;
         let shape = shape(desc, extent, flags)?;
-        mipmappedArray.set(runtime_context()?.create_mipmapped_array(&shape, numLevels)?)
+        mipmappedArray.set(simulator()?.create_mipmapped_array(&shape, numLevels)?)
     }
 
     /// The array that is a level of a mipmapped one.
     fn cudaGetMipmappedArrayLevel(levelArray: Out<ArrayHandle>, mipmappedArray: MipmappedArrayHandle, level: c_uint) {
         levelArray.check()?;
-        levelArray.set(runtime_context()?.level_of(mipmappedArray, level)?)
+        levelArray.set(simulator()?.level_of(mipmappedArray, level)?)
     }
 
     /// Frees an array. Null is none.
     fn cudaFreeArray(array: ArrayHandle) {
-        let simulator = runtime_context()?;
+        let simulator = simulator()?;
         if array.0 == 0 { Ok(()) } else { simulator.free_array(array).map_err(freed) }
     }
 
     /// Frees a mipmapped array. Null is none.
     fn cudaFreeMipmappedArray(mipmappedArray: MipmappedArrayHandle) {
-        let simulator = runtime_context()?;
+        let simulator = simulator()?;
         if mipmappedArray.0 == 0 { Ok(()) } else { simulator.free_mipmapped_array(mipmappedArray).map_err(freed) }
     }
 
@@ -71,7 +71,7 @@ api! { Runtime;
     fn cudaArrayGetInfo(
         desc: Out<ChannelFormat>, extent: Out<CudaExtent>, flags: Out<c_uint>, array: ArrayHandle,
     ) {
-        let array = runtime_context()?.array(array)?;
+        let array = simulator()?.array(array)?;
         let [width, height, depth] = array.size;
         desc.set_if_wanted(array.image.format.into());
         extent.set_if_wanted(CudaExtent { width, height, depth });
@@ -81,7 +81,7 @@ api! { Runtime;
 
     /// The channels of an array.
     fn cudaGetChannelDesc(desc: Out<ChannelFormat>, array: ArrayHandle) {
-        desc.set(runtime_context()?.array(array)?.image.format.into())
+        desc.set(simulator()?.array(array)?.image.format.into())
     }
 }
 

@@ -2,11 +2,10 @@
 
 use crate::abi::{Address, ArrayHandle, DefaultStream, StreamHandle};
 use crate::array::stretch;
-use crate::context::runtime_context;
 use crate::copy::{Copy, Direction, Extent, Side};
 use crate::entry::api;
 use crate::error::{Error, Result};
-use crate::simulator::Simulator;
+use crate::simulator::{Simulator, simulator};
 use std::ffi::c_int;
 use stream_engine::StreamId;
 
@@ -81,7 +80,7 @@ fn linear(
     kind: c_int,
     when: When,
 ) -> Result<()> {
-    let simulator = runtime_context()?;
+    let simulator = simulator()?;
     let direction = Direction::from_kind(kind)?;
     end.check(direction)?;
     let array = simulator.array(array)?;
@@ -104,7 +103,7 @@ fn rows(
     kind: c_int,
     when: When,
 ) -> Result<()> {
-    let simulator = runtime_context()?;
+    let simulator = simulator()?;
     let direction = Direction::from_kind(kind)?;
     end.check(direction)?;
     if width > pitch {
@@ -124,7 +123,7 @@ fn between(
     kind: c_int,
     when: When,
 ) -> Result<()> {
-    let simulator = runtime_context()?;
+    let simulator = simulator()?;
     if !matches!(Direction::from_kind(kind)?, Direction::DeviceToDevice | Direction::Default) {
         return Err(Error::InvalidMemcpyDirection);
     }
@@ -167,7 +166,7 @@ api! { Runtime;
         dst: ArrayHandle, wOffsetDst: usize, hOffsetDst: usize, src: ArrayHandle, wOffsetSrc: usize, hOffsetSrc: usize,
         count: usize, kind: c_int,
     ) {
-        let row = runtime_context()?.array(src)?.row_bytes()?;
+        let row = simulator()?.array(src)?.row_bytes()?;
         let whole = wOffsetDst == 0 && wOffsetSrc == 0 && count.is_multiple_of(row);
         let extent = if whole { Extent { width: row, height: count / row, depth: 1 } } else { Extent::row(count) };
         between((dst, wOffsetDst, hOffsetDst), (src, wOffsetSrc, hOffsetSrc), extent, kind, waiting(default))

@@ -4,7 +4,7 @@ use crate::abi::{
     Address, ArrayHandle, CudaExtent, CudaPosition, DefaultStream, In, PitchedPointer, StreamHandle,
 };
 use crate::array::Array;
-use crate::context::{check_device, runtime_context};
+use crate::context::check_device;
 use crate::copy::{Copy, Direction, Extent, Pattern, Side};
 use crate::entry::api;
 use crate::error::{Error, Result};
@@ -59,7 +59,6 @@ fn linear(
     default: DefaultStream,
     waiting: Waiting,
 ) -> Result<()> {
-    runtime_context()?;
     let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     let copy = linear_copy(simulator, to, from, count, kind)?;
@@ -81,7 +80,6 @@ fn rows(
     if width > to_pitch || width > from_pitch {
         return Err(Error::InvalidPitchValue);
     }
-    runtime_context()?;
     let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     let to = Side::rows(to.0, to_pitch);
@@ -114,7 +112,6 @@ fn side(
 }
 
 fn slices(copy: Copy3d, stream: StreamHandle, default: DefaultStream, waiting: Waiting) -> Result<()> {
-    runtime_context()?;
     let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     let copy = copy.check(simulator)?;
@@ -220,7 +217,6 @@ fn fill(
     default: DefaultStream,
     waiting: Waiting,
 ) -> Result<()> {
-    runtime_context()?;
     let simulator = of_stream(stream)?;
     let stream = simulator.stream(stream, default)?;
     // As C's memset: the value is converted to a byte.

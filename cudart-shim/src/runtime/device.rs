@@ -3,15 +3,15 @@
 use crate::abi::device_properties::{Layout, device_properties};
 use crate::abi::texture::ChannelFormat;
 use crate::abi::{Address, In, Out, Text};
-use crate::context::{self, check_device, ordinal, runtime, runtime_context, runtime_of};
-use crate::driver::link_atomics;
+use crate::context::{self, check_device, ordinal};
+use crate::driver::{driver_version, link_atomics};
 use crate::entry::api;
-use crate::error::{Error, Result};
+use crate::error::{self, Error, Result};
 use crate::marks;
 use crate::notification;
 use crate::peer;
 use crate::profile::{Attribute, Profile};
-use crate::simulator::{device_count, simulator};
+use crate::simulator::{device_count, simulator, simulator_of};
 use crate::streams::GREATEST_PRIORITY;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -24,7 +24,7 @@ fn store_properties(target: *mut c_void, device: c_int, layout: Layout) -> Resul
     if target.is_null() {
         return Err(Error::InvalidValue);
     }
-    let bytes = device_properties(&runtime_of(ordinal(device)?)?.profile, layout);
+    let bytes = device_properties(&simulator_of(ordinal(device)?)?.profile, layout);
     // SAFETY: not null, so by the API's contract room for the structure of the version that was called.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target.cast(), bytes.len()) };
     Ok(())
@@ -56,7 +56,7 @@ pub(crate) fn store_text(target: *mut c_char, room: c_int, text: &str) -> Result
 pub(crate) fn device_by_pci_bus_id(text: Text) -> Result<c_int> {
     let wanted = text.get()?.to_string_lossy().to_uppercase();
     for device in 0..device_count() {
-        let own = pci_bus_id(&runtime_of(device)?.profile);
+        let own = pci_bus_id(&simulator_of(device)?.profile);
         let short = own.split_once(':').map_or("", |(_, rest)| rest);
         let forms = [own.as_str(), own.trim_end_matches(".0"), short, short.trim_end_matches(".0")];
         if forms.contains(&wanted.as_str()) {
@@ -67,52 +67,50 @@ pub(crate) fn device_by_pci_bus_id(text: Text) -> Result<c_int> {
 }
 
 fn synchronize() -> Result<()> {
-    runtime_context()?.synchronize_device()
+    simulator()?.synchronize_device()
 }
 
 fn set_limit(limit: c_int, value: usize) -> Result<()> {
-    runtime_context()?.set_limit(limit, value as u64)
+    simulator()?.set_limit(limit, value as u64)
 }
 
 fn limit(result: Out<usize>, limit: c_int) -> Result<()> {
-    result.set(runtime_context()?.limit(limit)? as usize)
+    result.set(simulator()?.limit(limit)? as usize)
 }
 
 /// Cache and bank configurations are preferences the hardware may ignore; only their range is checked.
 fn check_preference(value: c_int, largest: c_int) -> Result<()> {
-    runtime_context()?;
     if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
 }
 
 fn preference(result: Out<c_int>) -> Result<()> {
-    runtime_context()?;
     result.set(0)
 }
 
 api! { Runtime;
     /// How many devices there are.
     fn cudaGetDeviceCount(count: Out<c_int>) {
-        count.check()?;
-        runtime()?;
+        count.set(0)?;
+        context::runtime()?;
         count.set(device_count() as c_int)
     }
 
     /// The thread's device.
     fn cudaGetDevice(device: Out<c_int>) {
         device.check()?;
-        device.set(runtime()?.ordinal as c_int)
+        device.set(simulator()?.ordinal as c_int)
     }
 
     /// Chooses the thread's device and its primary context.
     fn cudaSetDevice(device: c_int) {
         context::choose_device(ordinal(device)?)?;
-        runtime_context().map(|_| ())
+        error::check_sticky()
     }
 
     /// Makes a device's primary context without choosing it.
     fn cudaInitDevice(device: c_int, deviceFlags: c_uint, flags: c_uint) {
         let device = ordinal(device)?;
-        runtime_of(device)?;
+        context::hold_for_runtime(device)?;
         if flags & 1 != 0 {
             context::set_primary_flags(device, deviceFlags)?;
         }
@@ -121,7 +119,6 @@ api! { Runtime;
 
     /// The order in which devices are tried; all are alike.
     fn cudaSetValidDevices(devices: *const c_int, len: c_int) {
-        runtime()?;
         if len < 0 || (devices.is_null() && len > 0) {
             return Err(Error::InvalidValue);
         }
@@ -133,13 +130,11 @@ api! { Runtime;
         if properties.is_null() {
             return Err(Error::InvalidValue);
         }
-        runtime()?;
         device.set(0)
     }
 
     /// Scheduling and mapping flags.
     fn cudaSetDeviceFlags(flags: c_uint) {
-        runtime()?;
         if flags & !DEVICE_FLAGS != 0 {
             return Err(Error::InvalidValue);
         }
@@ -148,7 +143,6 @@ api! { Runtime;
 
     /// Scheduling and mapping flags; host memory is always mapped.
     fn cudaGetDeviceFlags(flags: Out<c_uint>) {
-        runtime()?;
         flags.set(context::current_flags()? | 8)
     }
 
@@ -164,7 +158,7 @@ api! { Runtime;
     /// One attribute.
     fn cudaDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) {
         value.check()?;
-        let simulator = runtime_of(ordinal(device)?)?;
+        let simulator = simulator_of(ordinal(device)?)?;
         value.set(simulator.profile.attribute_for_caller(attribute).ok_or(Error::InvalidValue)?)
     }
 
@@ -175,10 +169,10 @@ api! { Runtime;
     fn cudaThreadSynchronize() { synchronize() }
 
     /// Forgets everything the process has on the device.
-    fn cudaDeviceReset() { context::reset(context::current_device()) }
+    fn cudaDeviceReset() { context::reset_current_device() }
 
     /// Forgets everything the process has on the device.
-    fn cudaThreadExit() { context::reset(context::current_device()) }
+    fn cudaThreadExit() { context::reset_current_device() }
 
     /// Value of a limit.
     fn cudaDeviceGetLimit(value: Out<usize>, limit_: c_int) { limit(value, limit_) }
@@ -211,11 +205,10 @@ api! { Runtime;
     fn cudaDeviceSetSharedMemConfig(config: c_int) { check_preference(config, 2) }
 
     /// Lines marked as persisting lose the mark; there are none.
-    fn cudaCtxResetPersistingL2Cache() { runtime_context().map(|_| ()) }
+    fn cudaCtxResetPersistingL2Cache() { Ok(()) }
 
     /// Least and greatest stream priority.
     fn cudaDeviceGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) {
-        runtime_context()?;
         least.set_if_wanted(0);
         greatest.set_if_wanted(GREATEST_PRIORITY);
         Ok(())
@@ -223,7 +216,7 @@ api! { Runtime;
 
     /// `domain:bus:device.function`.
     fn cudaDeviceGetPCIBusId(text: *mut c_char, len: c_int, device: c_int) {
-        let simulator = runtime_of(ordinal(device)?)?;
+        let simulator = simulator_of(ordinal(device)?)?;
         store_text(text, len, &pci_bus_id(&simulator.profile))
     }
 
@@ -234,7 +227,6 @@ api! { Runtime;
 
     /// Whether one device reaches another's memory; a device is no peer of itself.
     fn cudaDeviceCanAccessPeer(result: Out<c_int>, device: c_int, peerDevice: c_int) {
-        runtime()?;
         check_device(device)?;
         check_device(peerDevice)?;
         result.set((device != peerDevice).into())
@@ -242,12 +234,12 @@ api! { Runtime;
 
     /// Lets the current device reach another's memory.
     fn cudaDeviceEnablePeerAccess(peerDevice: c_int, flags: c_uint) {
-        peer::enable(runtime_context()?.ordinal, ordinal(peerDevice)?, flags)
+        peer::enable(simulator()?.ordinal, ordinal(peerDevice)?, flags)
     }
 
     /// Undoes `cudaDeviceEnablePeerAccess`.
     fn cudaDeviceDisablePeerAccess(peerDevice: c_int) {
-        peer::disable(runtime_context()?.ordinal, ordinal(peerDevice)?)
+        peer::disable(simulator()?.ordinal, ordinal(peerDevice)?)
     }
 
     /// One attribute of the link between two devices.
@@ -259,7 +251,7 @@ api! { Runtime;
     /// CUDA version of the driver.
     fn cudaDriverGetVersion(version: Out<c_int>) {
         version.check()?;
-        version.set(simulator()?.profile.driver_version)
+        version.set(driver_version()?)
     }
 
     /// CUDA version of `libcudart.so.11.0`, exported as `cudaRuntimeGetVersion`.
@@ -272,10 +264,16 @@ api! { Runtime;
     fn cudaRuntimeGetVersion_v13(version: Out<c_int>) { version.set(13_050) }
 
     /// Start of the region a profiler looks at.
-    fn cudaProfilerStart() { runtime_context().map(|_| marks::set_profiled(true)) }
+    fn cudaProfilerStart() {
+        marks::set_profiled(true);
+        Ok(())
+    }
 
     /// End of the region a profiler looks at.
-    fn cudaProfilerStop() { runtime_context().map(|_| marks::set_profiled(false)) }
+    fn cudaProfilerStop() {
+        marks::set_profiled(false);
+        Ok(())
+    }
 
     /// Elements of the longest linear texture of one dimension.
     fn cudaDeviceGetTexture1DLinearMaxWidth(
@@ -284,7 +282,7 @@ api! { Runtime;
         maxWidthInElements.check()?;
         check_device(device)?;
         fmtDesc.get()?.format()?;
-        maxWidthInElements.set(runtime()?.profile.amount(Attribute::MaxTexture1dLinearWidth) as usize)
+        maxWidthInElements.set(simulator()?.profile.amount(Attribute::MaxTexture1dLinearWidth) as usize)
     }
 
     /// Which atomic operations the link to the host does by itself.

@@ -1,7 +1,6 @@
 //! Addresses of driver functions for programs of the runtime API.
 
 use crate::abi::{DefaultStream, In, Out, Text};
-use crate::context::runtime;
 use crate::driver::{Found, export_table, look_up};
 use crate::entry::api;
 use crate::error::{Error, Result};
@@ -27,7 +26,6 @@ fn get(
     if flags > LAST_FLAG {
         return Err(Error::InvalidValue);
     }
-    runtime()?;
     let name = symbol.get()?.to_str().map_err(|_| Error::InvalidValue)?;
     let per_thread = flags == 2 || (flags == 0 && default == DefaultStream::PerThread);
     let found = look_up(name, version, per_thread);

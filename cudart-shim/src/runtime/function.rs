@@ -1,11 +1,11 @@
 //! Kernels: attributes, occupancy.
 
 use crate::abi::{Address, FunctionHandle, In, Out};
-use crate::context::runtime_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::function::{KernelAttributes, kernel_on, parameter};
 use crate::runtime::LaunchConfiguration;
+use crate::simulator::simulator;
 use std::ffi::{c_char, c_int, c_uint};
 
 /// `cudaFuncAttributes`, with so many numbers behind those of CUDA 11.
@@ -75,13 +75,13 @@ impl<const MORE: usize> FunctionAttributes<MORE> {
 }
 
 fn attributes(function: Address) -> Result<KernelAttributes> {
-    let simulator = runtime_context()?;
+    let simulator = simulator()?;
     simulator.kernel_attributes(&*simulator.kernel_of(function.0)?)
 }
 
 /// Cache and bank configurations are preferences the hardware may ignore; only their range is checked.
 fn check_preference(function: Address, value: c_int, largest: c_int) -> Result<()> {
-    runtime_context()?.kernel_of(function.0)?;
+    simulator()?.kernel_of(function.0)?;
     if (0..=largest).contains(&value) { Ok(()) } else { Err(Error::InvalidValue) }
 }
 
@@ -93,7 +93,7 @@ fn occupancy(
     flags: c_uint,
 ) -> Result<()> {
     ctas.check()?;
-    let simulator = runtime_context()?;
+    let simulator = simulator()?;
     let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0).ok_or(Error::InvalidValue)?;
     if flags > 1 {
         return Err(Error::InvalidValue);
@@ -118,13 +118,12 @@ api! { Runtime;
 
     /// Sets the dynamic shared memory a launch may ask for (8), or the preferred share of shared memory (9).
     fn cudaFuncSetAttribute(func: Address, attribute: c_int, value: c_int) {
-        let simulator = runtime_context()?;
+        let simulator = simulator()?;
         simulator.set_kernel_attribute(&*simulator.kernel_of(func.0)?, attribute, value)
     }
 
     /// As `cudaFuncSetAttribute`, for a kernel handle.
     fn cudaKernelSetAttributeForDevice(kernel: FunctionHandle, attribute: c_int, value: c_int, device: c_int) {
-        runtime_context()?;
         let (simulator, kernel) = kernel_on(kernel, device)?;
         simulator.set_kernel_attribute(&kernel, attribute, value)
     }
@@ -139,17 +138,17 @@ api! { Runtime;
     fn cudaFuncGetName(name: Out<*const c_char>, func: Address) {
         name.check()?;
         // The kernel is kept by the module, as long as its fat binary is registered.
-        name.set(runtime_context()?.kernel_of(func.0)?.name.as_ptr())
+        name.set(simulator()?.kernel_of(func.0)?.name.as_ptr())
     }
 
     /// Offset and size of a parameter.
     fn cudaFuncGetParamInfo(func: Address, index: usize, offset: Out<usize>, size: Out<usize>) {
-        parameter(&*runtime_context()?.kernel_of(func.0)?, index, offset, size)
+        parameter(&*simulator()?.kernel_of(func.0)?, index, offset, size)
     }
 
     /// How many parameters the kernel has.
     fn cudaFuncGetParamCount(func: Address, count: Out<usize>) {
-        let program = runtime_context()?.kernel_of(func.0)?.program()?;
+        let program = simulator()?.kernel_of(func.0)?.program()?;
         count.set(program.kernel().source.parameters.len())
     }
 
@@ -172,7 +171,7 @@ api! { Runtime;
         numClusters: Out<c_int>, func: Address, launchConfig: In<LaunchConfiguration>,
     ) {
         numClusters.check()?;
-        let simulator = runtime_context()?;
+        let simulator = simulator()?;
         let kernel = simulator.kernel_of(func.0)?;
         let sizes = launchConfig.get()?.sizes()?;
         numClusters.set(simulator.active_clusters(&kernel, &*kernel.program()?, &sizes)? as c_int)
@@ -183,7 +182,7 @@ api! { Runtime;
         clusterSize: Out<c_int>, func: Address, launchConfig: In<LaunchConfiguration>,
     ) {
         clusterSize.check()?;
-        let simulator = runtime_context()?;
+        let simulator = simulator()?;
         let kernel = simulator.kernel_of(func.0)?;
         let sizes = launchConfig.get()?.sizes()?;
         clusterSize.set(simulator.largest_cluster(&kernel, &*kernel.program()?, &sizes) as c_int)
@@ -193,7 +192,7 @@ api! { Runtime;
     fn cudaOccupancyAvailableDynamicSMemPerBlock(
         dynamicSmemSize: Out<usize>, func: Address, numBlocks: c_int, blockSize: c_int,
     ) {
-        let simulator = runtime_context()?;
+        let simulator = simulator()?;
         let ctas = u32::try_from(numBlocks).ok().filter(|ctas| *ctas > 0).ok_or(Error::InvalidValue)?;
         if blockSize <= 0 {
             return Err(Error::InvalidValue);

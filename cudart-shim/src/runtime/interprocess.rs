@@ -1,7 +1,6 @@
 //! Pools of other processes, where the driver's calls are others; see [`crate::both`].
 
 use crate::abi::{Address, Out, PoolHandle};
-use crate::context::runtime_context;
 use crate::entry::api;
 use crate::pool;
 use std::ffi::{c_int, c_uint, c_void};
@@ -11,7 +10,6 @@ api! { Runtime;
     fn cudaMemPoolExportToShareableHandle(
         shareableHandle: Out<c_void>, memPool: PoolHandle, handleType: c_int, flags: c_uint,
     ) {
-        runtime_context()?;
         pool::export(shareableHandle, memPool, handleType, flags.into())
     }
 
@@ -19,7 +17,6 @@ api! { Runtime;
     fn cudaMemPoolImportFromShareableHandle(
         memPool: Out<PoolHandle>, shareableHandle: Address, handleType: c_int, flags: c_uint,
     ) {
-        runtime_context()?;
         pool::import(memPool, shareableHandle, handleType, flags.into())
     }
 }

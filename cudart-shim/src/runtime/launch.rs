@@ -1,11 +1,11 @@
 //! Launching kernels.
 
 use crate::abi::{Address, DefaultStream, Dim3, FunctionHandle, In, Out, StreamHandle};
-use crate::context::runtime_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::launch::{Arguments, Sizes};
 use crate::launch_attribute::{LaunchAttribute, LaunchAttributes};
+use crate::simulator::simulator;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_uint, c_void};
 
@@ -67,7 +67,7 @@ fn launch(
     stream: StreamHandle,
     default: DefaultStream,
 ) -> Result<()> {
-    let simulator = runtime_context()?;
+    let simulator = simulator()?;
     let stream = simulator.stream(stream, default)?;
     let kernel = simulator.kernel_of(function)?;
     simulator.launch(function, kernel, sizes, Arguments::Pointers(arguments), stream)
@@ -147,18 +147,18 @@ api! { Runtime;
     /// The handle of a stub's kernel.
     fn __cudaGetKernel(kernelPtr: Out<FunctionHandle>, hostFun: Address) {
         kernelPtr.check()?;
-        kernelPtr.set(runtime_context()?.handle_of_stub(hostFun.0)?)
+        kernelPtr.set(simulator()?.handle_of_stub(hostFun.0)?)
     }
 
     /// The handle of a stub's kernel.
     fn cudaGetKernel(kernelPtr: Out<FunctionHandle>, entryFuncAddr: Address) {
         kernelPtr.check()?;
-        kernelPtr.set(runtime_context()?.handle_of_stub(entryFuncAddr.0)?)
+        kernelPtr.set(simulator()?.handle_of_stub(entryFuncAddr.0)?)
     }
 
     /// The handle of a stub's kernel, for the driver API.
     fn cudaGetFuncBySymbol(functionPtr: Out<FunctionHandle>, symbolPtr: Address) {
         functionPtr.check()?;
-        functionPtr.set(runtime_context()?.handle_of_stub(symbolPtr.0)?)
+        functionPtr.set(simulator()?.handle_of_stub(symbolPtr.0)?)
     }
 }

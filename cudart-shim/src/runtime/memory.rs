@@ -2,10 +2,11 @@
 
 use crate::abi::{Address, CudaExtent, MemoryLocation, Out, PitchedPointer, StreamHandle};
 use crate::allocation::{HOST_ALLOC_FLAGS, HOST_REGISTER_FLAGS};
-use crate::context::runtime_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::managed::Place;
+use crate::owned::{self, Object};
+use crate::simulator::simulator;
 use functional::memory::AllocationKind;
 use std::ffi::{c_int, c_uint};
 
@@ -14,9 +15,10 @@ const DEVICE_KINDS: &[AllocationKind] = &[AllocationKind::Device, AllocationKind
 
 fn allocate(result: Out<Address>, size: usize, kind: AllocationKind, flags: u32) -> Result<()> {
     result.check()?;
-    let simulator = runtime_context()?;
+    let simulator = simulator()?;
     simulator.check_unsafe_call()?;
     let address = simulator.allocate(size, kind, flags)?;
+    owned::adopt(Object::Memory(address));
     result.set(Address(address as usize))
 }
 
@@ -28,7 +30,7 @@ api! { Runtime;
     fn cudaMallocPitch(devPtr: Out<Address>, pitch: Out<usize>, width: usize, height: usize) {
         devPtr.check()?;
         pitch.check()?;
-        let (address, row) = runtime_context()?.allocate_rows(width, height)?;
+        let (address, row) = simulator()?.allocate_rows(width, height)?;
         pitch.set(row)?;
         devPtr.set(Address(address as usize))
     }
@@ -37,7 +39,7 @@ api! { Runtime;
     fn cudaMalloc3D(pitchedDevPtr: Out<PitchedPointer>, extent: CudaExtent) {
         pitchedDevPtr.check()?;
         let rows = extent.height.checked_mul(extent.depth).ok_or(Error::MemoryAllocation)?;
-        let (address, pitch) = runtime_context()?.allocate_rows(extent.width, rows)?;
+        let (address, pitch) = simulator()?.allocate_rows(extent.width, rows)?;
         let (xsize, ysize) = (extent.width, extent.height);
         pitchedDevPtr.set(PitchedPointer { address: Address(address as usize), pitch, xsize, ysize })
     }
@@ -62,18 +64,18 @@ api! { Runtime;
     }
 
     /// Frees device or managed memory, after the device's work.
-    fn cudaFree(devPtr: Address) { runtime_context()?.free(devPtr.0 as u64, DEVICE_KINDS) }
+    fn cudaFree(devPtr: Address) { simulator()?.free(devPtr.0 as u64, DEVICE_KINDS) }
 
     /// Frees pinned host memory, after the device's work.
-    fn cudaFreeHost(ptr: Address) { runtime_context()?.free(ptr.0 as u64, &[AllocationKind::Host]) }
+    fn cudaFreeHost(ptr: Address) { simulator()?.free(ptr.0 as u64, &[AllocationKind::Host]) }
 
     /// Makes memory of the program reachable by kernels.
     fn cudaHostRegister(ptr: Address, size: usize, flags: c_uint) {
-        runtime_context()?.register_host(ptr.0 as u64, size, flags & HOST_REGISTER_FLAGS)
+        simulator()?.register_host(ptr.0 as u64, size, flags & HOST_REGISTER_FLAGS)
     }
 
     /// Undoes `cudaHostRegister`.
-    fn cudaHostUnregister(ptr: Address) { runtime_context()?.unregister_host(ptr.0 as u64) }
+    fn cudaHostUnregister(ptr: Address) { simulator()?.unregister_host(ptr.0 as u64) }
 
     /// The device's address of pinned memory: the same.
     fn cudaHostGetDevicePointer(pDevice: Out<Address>, pHost: Address, flags: c_uint) {
@@ -81,40 +83,40 @@ api! { Runtime;
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
-        runtime_context()?.host_allocation(pHost.0 as u64)?;
+        simulator()?.host_allocation(pHost.0 as u64)?;
         pDevice.set(pHost)
     }
 
     /// Flags pinned memory was allocated with; it is always mapped.
     fn cudaHostGetFlags(pFlags: Out<c_uint>, pHost: Address) {
         pFlags.check()?;
-        let simulator = runtime_context()?;
+        let simulator = simulator()?;
         let allocation = simulator.host_allocation(pHost.0 as u64)?;
         pFlags.set(simulator.allocation_flags(allocation.address) | 2)
     }
 
     /// Free and total device memory.
     fn cudaMemGetInfo(free: Out<usize>, total: Out<usize>) {
-        let (free_bytes, total_bytes) = runtime_context()?.memory_info();
+        let (free_bytes, total_bytes) = simulator()?.memory_info();
         free.set(free_bytes as usize)?;
         total.set(total_bytes as usize)
     }
 
     /// Advice about managed memory.
     fn cudaMemAdvise(devPtr: Address, count: usize, advice: c_int, device: c_int) {
-        runtime_context()?.advise(devPtr, count, advice, || Place::from_ordinal(device))
+        simulator()?.advise(devPtr, count, advice, || Place::from_ordinal(device))
     }
 
     /// Advice about managed memory; `cudaMemAdvise` of CUDA 13.
     fn cudaMemAdvise_v2(devPtr: Address, count: usize, advice: c_int, location: MemoryLocation) {
-        runtime_context()?.advise(devPtr, count, advice, || Place::from_location(location))
+        simulator()?.advise(devPtr, count, advice, || Place::from_location(location))
     }
 
     /// Moves managed memory to where it will be used.
     fn cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz [default] (
         devPtr: Address, count: usize, dstDevice: c_int, stream: StreamHandle,
     ) {
-        let simulator = runtime_context()?;
+        let simulator = simulator()?;
         simulator.check_stream(stream, default)?;
         simulator.prefetch(devPtr, count, Place::from_ordinal(dstDevice)?)
     }
@@ -123,7 +125,7 @@ api! { Runtime;
     fn cudaMemPrefetchAsync_v2, cudaMemPrefetchAsync_v2_ptsz [default] (
         devPtr: Address, count: usize, location: MemoryLocation, _flags: c_uint, stream: StreamHandle,
     ) {
-        let simulator = runtime_context()?;
+        let simulator = simulator()?;
         simulator.check_stream(stream, default)?;
         simulator.prefetch(devPtr, count, Place::from_location(location)?)
     }

@@ -1,7 +1,6 @@
 //! What a pointer points to: `cudaPointerGetAttributes`.
 
 use crate::abi::{Address, Out};
-use crate::context::runtime_context;
 use crate::entry::api;
 use crate::error::Result;
 use crate::simulator::owner_of;
@@ -32,7 +31,6 @@ pub(crate) struct PointerAttributes13 {
 }
 
 fn describe(pointer: Address) -> Result<PointerAttributes> {
-    runtime_context()?;
     let owner = owner_of(pointer.0 as u64);
     let ordinal = owner.map_or(NO_DEVICE, |(owner, _)| owner.ordinal as c_int);
     let null = Address(0);

@@ -1,10 +1,11 @@
 //! Memory pools and stream-ordered allocation.
 
 use crate::abi::{Address, In, MemoryLocation, Out, PoolHandle, StreamHandle};
-use crate::context::{ordinal, runtime_context};
+use crate::context::ordinal;
 use crate::entry::api;
 use crate::error::{Error, Result};
 use crate::pool::{self, Home};
+use crate::simulator::simulator;
 use crate::streams::of_stream;
 use std::ffi::{c_int, c_void};
 
@@ -60,45 +61,40 @@ pub(crate) fn access(pool: PoolHandle, location: MemoryLocation) -> Result<c_int
 api! { Runtime;
     /// Device memory, usable in stream order.
     fn cudaMallocAsync, cudaMallocAsync_ptsz [default] (devPtr: Out<Address>, size: usize, stream: StreamHandle) {
-        runtime_context()?.allocate_from_pool(devPtr, size, None, stream, default)
+        simulator()?.allocate_from_pool(devPtr, size, None, stream, default)
     }
 
     /// Device memory of a pool, usable in stream order.
     fn cudaMallocFromPoolAsync, cudaMallocFromPoolAsync_ptsz [default] (
         ptr: Out<Address>, size: usize, memPool: PoolHandle, stream: StreamHandle,
     ) {
-        runtime_context()?.allocate_from_pool(ptr, size, Some(memPool), stream, default)
+        simulator()?.allocate_from_pool(ptr, size, Some(memPool), stream, default)
     }
 
     /// Frees device memory at its turn in a stream.
     fn cudaFreeAsync, cudaFreeAsync_ptsz [default] (devPtr: Address, stream: StreamHandle) {
-        runtime_context()?;
         let simulator = of_stream(stream)?;
         simulator.free_in_stream(devPtr.0 as u64, simulator.stream(stream, default)?)
     }
 
     /// The device's first pool.
     fn cudaDeviceGetDefaultMemPool(memPool: Out<PoolHandle>, device: c_int) {
-        runtime_context()?;
         memPool.set(pool::default_pool(ordinal(device)?))
     }
 
     /// The device's pool for `cudaMallocAsync`.
     fn cudaDeviceGetMemPool(memPool: Out<PoolHandle>, device: c_int) {
-        runtime_context()?;
         memPool.set(pool::current_pool(ordinal(device)?))
     }
 
     /// Chooses the device's pool for `cudaMallocAsync`.
     fn cudaDeviceSetMemPool(device: c_int, memPool: PoolHandle) {
-        runtime_context()?;
         pool::set_current_pool(Home::of_device(ordinal(device)?), memPool)
     }
 
     /// A new pool.
     fn cudaMemPoolCreate(memPool: Out<PoolHandle>, poolProps: In<PoolProperties>) {
         memPool.check()?;
-        runtime_context()?;
         let properties = poolProps.get()?;
         let home = home_of_properties(properties)?;
         memPool.set(pool::create(home, properties.handle_types)?)
@@ -106,38 +102,32 @@ api! { Runtime;
 
     /// Destroys a pool.
     fn cudaMemPoolDestroy(memPool: PoolHandle) {
-        runtime_context()?;
         pool::destroy(memPool)
     }
 
     /// One attribute.
     fn cudaMemPoolGetAttribute(memPool: PoolHandle, attribute: c_int, value: Out<c_void>) {
-        runtime_context()?;
         pool::get_attribute(memPool, attribute, value)
     }
 
     /// Sets one attribute.
     fn cudaMemPoolSetAttribute(memPool: PoolHandle, attribute: c_int, value: *const c_void) {
-        runtime_context()?;
         pool::set_attribute(memPool, attribute, value)
     }
 
     /// Gives unused memory back; a pool here keeps none.
     fn cudaMemPoolTrimTo(memPool: PoolHandle, _minBytesToKeep: usize) {
-        runtime_context()?;
         pool::check(memPool)
     }
 
     /// Which devices reach the pool's memory.
     fn cudaMemPoolSetAccess(memPool: PoolHandle, descList: In<AccessDescription>, count: usize) {
-        runtime_context()?;
         pool::check(memPool)?;
         descList.list(count)?.into_iter().try_for_each(|description| set_access(memPool, description))
     }
 
     /// Which devices reach the pool's memory.
     fn cudaMemPoolGetAccess(flags: Out<c_int>, memPool: PoolHandle, location: In<MemoryLocation>) {
-        runtime_context()?;
         pool::check(memPool)?;
         flags.set(access(memPool, location.get()?)?)
     }

@@ -1,10 +1,10 @@
 //! What nvcc's host stubs call before `main` and when a library is closed.
 
 use crate::abi::Dim3;
-use crate::context::runtime_context;
-use crate::entry::api;
+use crate::context::{self, Need, Subject};
+use crate::entry::{Api, api};
 use crate::registry::{FatBinaryHandle, Kind, Name, registry};
-use crate::simulator::started;
+use crate::simulator::{simulator, started};
 use std::ffi::{c_char, c_int, c_void};
 
 fn add(handle: *mut *mut c_void, address: *const c_void, name: *const c_char, kind: Kind) {
@@ -35,7 +35,8 @@ api! { Runtime;
     /// Loads a fat binary, so that the host can read its managed variables.
     fn __cudaInitModule(handle: *mut *mut c_void) -> c_char = 0; {
         let handle = FatBinaryHandle::from_pointer(handle.cast_const().cast());
-        let loaded = runtime_context().and_then(|simulator| simulator.registered_module(handle));
+        let loaded = context::enter(Api::Runtime, Need::Initialises, Subject::default())
+            .and_then(|_entered| simulator()?.registered_module(handle));
         match loaded {
             Ok(_) => 1,
             Err(error) => {

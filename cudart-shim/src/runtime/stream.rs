@@ -1,63 +1,63 @@
 //! Streams and host functions.
 
 use crate::abi::{Address, EventHandle, Out, StreamHandle};
-use crate::context::runtime_context;
 use crate::entry::api;
+use crate::simulator::simulator;
 use crate::streams::{HostFunction, StreamCallback, of_stream};
 use std::ffi::{c_int, c_uint, c_void};
 
 api! { Runtime;
     /// A stream ordered against the legacy default stream.
-    fn cudaStreamCreate(stream: Out<StreamHandle>) { runtime_context()?.create_stream(stream, 0, 0) }
+    fn cudaStreamCreate(stream: Out<StreamHandle>) { simulator()?.create_stream(stream, 0, 0) }
 
     /// A stream; flag 1 makes it independent of the legacy default stream.
     fn cudaStreamCreateWithFlags(stream: Out<StreamHandle>, flags: c_uint) {
-        runtime_context()?.create_stream(stream, flags, 0)
+        simulator()?.create_stream(stream, flags, 0)
     }
 
     /// A stream with a priority.
     fn cudaStreamCreateWithPriority(stream: Out<StreamHandle>, flags: c_uint, priority: c_int) {
-        runtime_context()?.create_stream(stream, flags, priority)
+        simulator()?.create_stream(stream, flags, priority)
     }
 
     /// Destroys a stream; its pending work completes.
-    fn cudaStreamDestroy(stream: StreamHandle) { runtime_context()?.destroy_stream(stream) }
+    fn cudaStreamDestroy(stream: StreamHandle) { simulator()?.destroy_stream(stream) }
 
     /// Waits for a stream's work.
     fn cudaStreamSynchronize, cudaStreamSynchronize_ptsz [default] (stream: StreamHandle) {
-        runtime_context()?.synchronize_stream(stream, default)
+        simulator()?.synchronize_stream(stream, default)
     }
 
     /// Whether a stream's work is done.
     fn cudaStreamQuery, cudaStreamQuery_ptsz [default] (stream: StreamHandle) {
-        runtime_context()?.query_stream(stream, default)
+        simulator()?.query_stream(stream, default)
     }
 
     /// Lets later work of the stream wait for an event.
     fn cudaStreamWaitEvent, cudaStreamWaitEvent_ptsz [default] (
         stream: StreamHandle, event: EventHandle, flags: c_uint,
     ) {
-        runtime_context()?.wait_event(stream, default, event, flags)
+        simulator()?.wait_event(stream, default, event, flags)
     }
 
     /// Flags a stream was created with.
     fn cudaStreamGetFlags, cudaStreamGetFlags_ptsz [default] (stream: StreamHandle, flags: Out<c_uint>) {
-        flags.set(runtime_context()?.stream_flags(stream, default)?)
+        flags.set(simulator()?.stream_flags(stream, default)?)
     }
 
     /// Priority of a stream.
     fn cudaStreamGetPriority, cudaStreamGetPriority_ptsz [default] (stream: StreamHandle, priority: Out<c_int>) {
-        priority.set(runtime_context()?.stream_priority(stream, default)?)
+        priority.set(simulator()?.stream_priority(stream, default)?)
     }
 
     /// A number no other stream of the process has.
     fn cudaStreamGetId, cudaStreamGetId_ptsz [default] (stream: StreamHandle, id: Out<u64>) {
-        id.set(runtime_context()?.stream_number(stream, default)?)
+        id.set(simulator()?.stream_number(stream, default)?)
     }
 
     /// Device of a stream.
     fn cudaStreamGetDevice, cudaStreamGetDevice_ptsz [default] (stream: StreamHandle, device: Out<c_int>) {
-        runtime_context()?.check_stream(stream, default)?;
+        simulator()?.check_stream(stream, default)?;
         device.set(of_stream(stream)?.ordinal as c_int)
     }
 
@@ -65,20 +65,20 @@ api! { Runtime;
     fn cudaStreamAttachMemAsync, cudaStreamAttachMemAsync_ptsz [default] (
         stream: StreamHandle, devPtr: Address, _length: usize, _flags: c_uint,
     ) {
-        runtime_context()?.attach_memory(stream, default, devPtr.0 as u64)
+        simulator()?.attach_memory(stream, default, devPtr.0 as u64)
     }
 
     /// Calls a function of the program in stream order.
     fn cudaLaunchHostFunc, cudaLaunchHostFunc_ptsz [default] (
         stream: StreamHandle, function: HostFunction, userData: *mut c_void,
     ) {
-        runtime_context()?.launch_host_function(stream, default, function, userData)
+        simulator()?.launch_host_function(stream, default, function, userData)
     }
 
     /// Calls a function of the program with the stream's status, also after a failure.
     fn cudaStreamAddCallback, cudaStreamAddCallback_ptsz [default] (
         stream: StreamHandle, callback: StreamCallback, userData: *mut c_void, flags: c_uint,
     ) {
-        runtime_context()?.add_callback(stream, default, callback, userData, flags)
+        simulator()?.add_callback(stream, default, callback, userData, flags)
     }
 }

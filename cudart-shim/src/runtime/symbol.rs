@@ -1,11 +1,10 @@
 //! Variables by their host shadows.
 
 use crate::abi::{Address, DefaultStream, Out, StreamHandle};
-use crate::context::runtime_context;
 use crate::copy::{Copy, Direction};
 use crate::entry::api;
 use crate::error::{Error, Result};
-use crate::simulator::Simulator;
+use crate::simulator::{Simulator, simulator};
 use std::ffi::c_int;
 
 /// Whether the variable is the copy's target or its source.
@@ -32,7 +31,7 @@ fn copy(
     default: DefaultStream,
     waits: bool,
 ) -> Result<()> {
-    let simulator = runtime_context()?;
+    let simulator = simulator()?;
     let stream = simulator.stream(stream, default)?;
     let copy = checked(simulator, access, side, kind)?;
     if waits { simulator.copy_now(copy, stream) } else { simulator.copy_async(copy, stream) }
@@ -80,13 +79,13 @@ api! { Runtime;
     /// Address of a variable.
     fn cudaGetSymbolAddress(devPtr: Out<Address>, symbol: Address) {
         devPtr.check()?;
-        devPtr.set(Address(runtime_context()?.symbol(symbol.0)?.address as usize))
+        devPtr.set(Address(simulator()?.symbol(symbol.0)?.address as usize))
     }
 
     /// Size of a variable.
     fn cudaGetSymbolSize(size: Out<usize>, symbol: Address) {
         size.check()?;
-        size.set(runtime_context()?.symbol(symbol.0)?.size as usize)
+        size.set(simulator()?.symbol(symbol.0)?.size as usize)
     }
 
     /// Copies to a variable and waits.

@@ -5,9 +5,9 @@ use crate::abi::texture::{
     ViewDescription, ViewDescription13,
 };
 use crate::abi::{In, Out, SurfaceObject, TextureObject};
-use crate::context::runtime_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::simulator::simulator;
 use crate::texture::TextureParts;
 
 fn create(
@@ -17,16 +17,16 @@ fn create(
     view: Option<ViewDescription>,
 ) -> Result<()> {
     object.check()?;
-    object.set(runtime_context()?.create_texture(TextureParts { resource, texture, view })?)
+    object.set(simulator()?.create_texture(TextureParts { resource, texture, view })?)
 }
 
 fn create_surface(object: Out<SurfaceObject>, resource: Resource) -> Result<()> {
     object.check()?;
-    object.set(runtime_context()?.create_surface(resource)?)
+    object.set(simulator()?.create_surface(resource)?)
 }
 
 fn view_of(object: TextureObject) -> Result<ViewDescription> {
-    runtime_context()?.texture_parts(object)?.view.ok_or(Error::InvalidValue)
+    simulator()?.texture_parts(object)?.view.ok_or(Error::InvalidValue)
 }
 
 api! { Runtime;
@@ -56,26 +56,26 @@ api! { Runtime;
     }
 
     /// Forgets a texture object.
-    fn cudaDestroyTextureObject(texObject: TextureObject) { runtime_context()?.destroy_texture(texObject) }
+    fn cudaDestroyTextureObject(texObject: TextureObject) { simulator()?.destroy_texture(texObject) }
 
     /// What a texture object reads, as CUDA 11 and 12 describe it.
     fn texture_resource_11(pResDesc: Out<ResourceDescription>, texObject: TextureObject) {
-        pResDesc.set(runtime_context()?.texture_parts(texObject)?.resource.into())
+        pResDesc.set(simulator()?.texture_parts(texObject)?.resource.into())
     }
 
     /// What a texture object reads, as CUDA 13 describes it.
     fn texture_resource_13(pResDesc: Out<ResourceDescription13>, texObject: TextureObject) {
-        pResDesc.set(runtime_context()?.texture_parts(texObject)?.resource.into())
+        pResDesc.set(simulator()?.texture_parts(texObject)?.resource.into())
     }
 
     /// How a texture object is read, as CUDA 11 describes it.
     fn texture_description_11(pTexDesc: Out<TextureDescription11>, texObject: TextureObject) {
-        pTexDesc.set(runtime_context()?.texture_parts(texObject)?.texture.common)
+        pTexDesc.set(simulator()?.texture_parts(texObject)?.texture.common)
     }
 
     /// How a texture object is read, as CUDA 12 and 13 describe it.
     fn texture_description_12(pTexDesc: Out<TextureDescription>, texObject: TextureObject) {
-        pTexDesc.set(runtime_context()?.texture_parts(texObject)?.texture)
+        pTexDesc.set(simulator()?.texture_parts(texObject)?.texture)
     }
 
     /// The view of a texture object, as CUDA 11 and 12 describe it.
@@ -99,15 +99,15 @@ api! { Runtime;
     }
 
     /// Forgets a surface object.
-    fn cudaDestroySurfaceObject(surfObject: SurfaceObject) { runtime_context()?.destroy_surface(surfObject) }
+    fn cudaDestroySurfaceObject(surfObject: SurfaceObject) { simulator()?.destroy_surface(surfObject) }
 
     /// What a surface object accesses, as CUDA 11 and 12 describe it.
     fn surface_resource_11(pResDesc: Out<ResourceDescription>, surfObject: SurfaceObject) {
-        pResDesc.set(runtime_context()?.surface_resource(surfObject)?.into())
+        pResDesc.set(simulator()?.surface_resource(surfObject)?.into())
     }
 
     /// What a surface object accesses, as CUDA 13 describes it.
     fn surface_resource_13(pResDesc: Out<ResourceDescription13>, surfObject: SurfaceObject) {
-        pResDesc.set(runtime_context()?.surface_resource(surfObject)?.into())
+        pResDesc.set(simulator()?.surface_resource(surfObject)?.into())
     }
 }

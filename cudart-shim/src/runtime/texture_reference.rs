@@ -2,9 +2,9 @@
 
 use crate::abi::texture::{ChannelFormat, Resource, TextureReference};
 use crate::abi::{Address, ArrayHandle, In, MipmappedArrayHandle, Out};
-use crate::context::runtime_context;
 use crate::entry::api;
 use crate::error::{Error, Result};
+use crate::simulator::simulator;
 use ptx_frontend::isa::ScalarType;
 
 /// Hands the offset over; without a place for it there must be none.
@@ -18,7 +18,7 @@ api! { Runtime;
         offset: Out<usize>, texref: In<TextureReference>, devPtr: Address, desc: In<ChannelFormat>, size: usize,
     ) {
         let format = desc.get()?.format()?;
-        give_offset(offset, runtime_context()?.bind_linear(texref, devPtr, format, size)?)
+        give_offset(offset, simulator()?.bind_linear(texref, devPtr, format, size)?)
     }
 
     /// Binds rows of linear memory to a texture.
@@ -27,14 +27,14 @@ api! { Runtime;
         height: usize, pitch: usize,
     ) {
         let format = desc.get()?.format()?;
-        let bound = runtime_context()?.bind_rows(texref, devPtr, format, [width, height, pitch])?;
+        let bound = simulator()?.bind_rows(texref, devPtr, format, [width, height, pitch])?;
         give_offset(offset, bound)
     }
 
     /// Binds an array to a texture.
     fn cudaBindTextureToArray(texref: In<TextureReference>, array: ArrayHandle, desc: In<ChannelFormat>) {
         desc.get()?.format()?;
-        runtime_context()?.bind_texture(texref, Resource::Array(array))
+        simulator()?.bind_texture(texref, Resource::Array(array))
     }
 
     /// Binds a mipmapped array to a texture.
@@ -42,34 +42,34 @@ api! { Runtime;
         texref: In<TextureReference>, mipmappedArray: MipmappedArrayHandle, desc: In<ChannelFormat>,
     ) {
         desc.get()?.format()?;
-        runtime_context()?.bind_texture(texref, Resource::Mipmapped(mipmappedArray))
+        simulator()?.bind_texture(texref, Resource::Mipmapped(mipmappedArray))
     }
 
     /// Binds nothing to a texture.
-    fn cudaUnbindTexture(texref: In<TextureReference>) { runtime_context()?.unbind_texture(texref.address()) }
+    fn cudaUnbindTexture(texref: In<TextureReference>) { simulator()?.unbind_texture(texref.address()) }
 
     /// Bytes from the texture's start to what was bound.
     fn cudaGetTextureAlignmentOffset(offset: Out<usize>, texref: In<TextureReference>) {
-        offset.set(runtime_context()?.texture_offset(texref.address())?)
+        offset.set(simulator()?.texture_offset(texref.address())?)
     }
 
     /// The structure of a texture: the symbol itself.
     fn cudaGetTextureReference(texref: Out<Address>, symbol: Address) {
         texref.check()?;
-        runtime_context()?.check_reference(symbol, ScalarType::Texref)?;
+        simulator()?.check_reference(symbol, ScalarType::Texref)?;
         texref.set(symbol)
     }
 
     /// Binds an array to a surface.
     fn cudaBindSurfaceToArray(surfref: Address, array: ArrayHandle, desc: In<ChannelFormat>) {
         desc.get()?.format()?;
-        runtime_context()?.bind_surface(surfref, array)
+        simulator()?.bind_surface(surfref, array)
     }
 
     /// The structure of a surface: the symbol itself.
     fn cudaGetSurfaceReference(surfref: Out<Address>, symbol: Address) {
         surfref.check()?;
-        runtime_context()?.check_reference(symbol, ScalarType::Surfref)?;
+        simulator()?.check_reference(symbol, ScalarType::Surfref)?;
         surfref.set(symbol)
     }
 }

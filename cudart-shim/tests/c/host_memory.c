@@ -1,5 +1,32 @@
 /* Pinned, registered and managed memory have the same address on both sides. */
+#define _GNU_SOURCE
 #include "cuda_api.h"
+#include <sys/mman.h>
+
+enum { REGISTER_IO = 4, REGISTER_READ_ONLY = 8 };
+
+/* Only memory that is mapped and that the program may write can be registered. */
+static void registration(void)
+{
+    char *pages = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *device;
+
+    OK(cudaMalloc(&device, 4096));
+    EXPECT(cudaHostRegister((void *)0x123450000, 4096, 0), cudaErrorInvalidValue);
+    EXPECT(cudaHostRegister((char *)device + (1 << 20), 4096, 0), cudaErrorInvalidValue);
+    mprotect(pages + 4096, 4096, PROT_READ);
+    munmap(pages + 3 * 4096, 4096);
+    EXPECT(cudaHostRegister(pages, 4097, 0), cudaErrorInvalidValue);
+    EXPECT(cudaHostRegister(pages + 4096, 16, 0), cudaErrorInvalidValue);
+    EXPECT(cudaHostRegister(pages + 4096, 16, REGISTER_READ_ONLY), cudaErrorNotSupported);
+    EXPECT(cudaHostRegister(pages + 2 * 4096, 4097, REGISTER_IO), cudaErrorInvalidValue);
+    OK(cudaHostRegister(pages + 2 * 4096, 4096, REGISTER_IO));
+    OK(cudaHostRegister(pages, 4096, 0));
+    OK(cudaHostUnregister(pages + 2 * 4096));
+    OK(cudaHostUnregister(pages));
+    munmap(pages, 3 * 4096);
+    OK(cudaFree(device));
+}
 
 int main(void)
 {
@@ -44,5 +71,6 @@ int main(void)
     OK(cudaMemset(filled, 7, size));
     EXPECT(filled[size - 1], 7);
     OK(cudaFreeHost(filled));
+    registration();
     return 0;
 }

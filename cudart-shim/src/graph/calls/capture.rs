@@ -7,7 +7,7 @@ use super::super::{Edge, Mode};
 use crate::abi::{DefaultStream, In, Out, StreamHandle};
 use crate::entry::both;
 use crate::error::{Error, Result};
-use crate::simulator::Simulator;
+use crate::simulator::{Simulator, simulator};
 use std::ffi::{c_int, c_uint};
 
 const PLAIN: In<Edge> = In::new(std::ptr::null());
@@ -180,13 +180,12 @@ both! {
 
 pub(crate) mod driver_only {
     use super::*;
-    use crate::context::driver_context;
     use crate::entry::api;
 
     api! { Driver;
         /// Begins to capture a stream; the first form of the call, without a mode.
         fn cuStreamBeginCapture, cuStreamBeginCapture_ptsz [default] (stream: StreamHandle) {
-            driver_context()?.begin_capture((stream, default), Mode::Global, None)
+            simulator()?.begin_capture((stream, default), Mode::Global, None)
         }
     }
 }

@@ -3,11 +3,11 @@
 use super::super::handle::GraphHandle;
 use crate::abi::{ContextHandle, Out};
 use crate::context as contexts;
+use crate::simulator::simulator;
 use std::ffi::c_uint;
 
 pub(crate) mod runtime_only {
     use super::*;
-    use crate::context::runtime_context;
     use crate::entry::api;
 
     api! { Runtime;
@@ -16,7 +16,7 @@ pub(crate) mod runtime_only {
             handle: Out<u64>, graph: GraphHandle, defaultLaunchValue: c_uint, flags: c_uint,
         ) {
             handle.check()?;
-            handle.set(runtime_context()?.create_condition(graph, defaultLaunchValue, flags)?)
+            handle.set(simulator()?.create_condition(graph, defaultLaunchValue, flags)?)
         }
 
         /// A value that kernels set and a conditional node looks at; for a context.
@@ -24,14 +24,13 @@ pub(crate) mod runtime_only {
             handle: Out<u64>, graph: GraphHandle, _ctx: ContextHandle, defaultLaunchValue: c_uint, flags: c_uint,
         ) {
             handle.check()?;
-            handle.set(runtime_context()?.create_condition(graph, defaultLaunchValue, flags)?)
+            handle.set(simulator()?.create_condition(graph, defaultLaunchValue, flags)?)
         }
     }
 }
 
 pub(crate) mod driver_only {
     use super::*;
-    use crate::context::driver_context;
     use crate::entry::api;
 
     api! { Driver;
@@ -39,7 +38,7 @@ pub(crate) mod driver_only {
         fn cuGraphConditionalHandleCreate(
             handle: Out<u64>, graph: GraphHandle, ctx: ContextHandle, defaultLaunchValue: c_uint, flags: c_uint,
         ) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             handle.check()?;
             contexts::check_if_given(ctx)?;
             handle.set(simulator.create_condition(graph, defaultLaunchValue, flags)?)

@@ -6,7 +6,7 @@ use super::super::update::UpdateResultInfo;
 use crate::abi::{Out, StreamHandle};
 use crate::entry::both;
 use crate::error::{Error, Result};
-use crate::simulator::Simulator;
+use crate::simulator::{Simulator, simulator};
 use std::ffi::{c_char, c_int, c_uint};
 
 /// `cudaGraphInstantiateParams`, `CUDA_GRAPH_INSTANTIATE_PARAMS`.
@@ -180,13 +180,12 @@ both! {
 
 pub(crate) mod runtime_only {
     use super::*;
-    use crate::context::runtime_context;
     use crate::entry::api;
 
     api! { Runtime;
         /// Makes an executable graph.
         fn cudaGraphInstantiate(graphExec: Out<ExecutableHandle>, graph: GraphHandle, flags: u64) {
-            instantiate(runtime_context()?, graphExec, graph, flags).map_err(|failure| failure.error)
+            instantiate(simulator()?, graphExec, graph, flags).map_err(|failure| failure.error)
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::entry::both;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::runtime::{Copy3d, linear_copy, symbol_copy};
-use crate::simulator::Simulator;
+use crate::simulator::{Simulator, simulator};
 use std::ffi::c_int;
 
 /// Nodes and their number.
@@ -155,7 +155,6 @@ both! {
 
 pub(crate) mod runtime_only {
     use super::*;
-    use crate::context::runtime_context;
     use crate::entry::api;
 
     api! { Runtime;
@@ -164,7 +163,7 @@ pub(crate) mod runtime_only {
             node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
             copyParams: In<Copy3d>,
         ) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             add(simulator, node, graph, (dependencies, numDependencies), || copy_kind(copyParams.get()?.check(simulator)?))
         }
 
@@ -173,7 +172,7 @@ pub(crate) mod runtime_only {
             node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
             pMemsetParams: In<FillParameters>,
         ) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             add(simulator, node, graph, (dependencies, numDependencies), || pMemsetParams.get()?.kind(simulator))
         }
 
@@ -182,7 +181,7 @@ pub(crate) mod runtime_only {
             node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
             dst: Address, src: Address, count: usize, kind: c_int,
         ) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             let copy = || copy_kind(linear_copy(simulator, dst, src, count, kind)?);
             add(simulator, node, graph, (dependencies, numDependencies), copy)
         }
@@ -192,7 +191,7 @@ pub(crate) mod runtime_only {
             node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
             dst: Address, symbol: Address, count: usize, offset: usize, kind: c_int,
         ) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             let copy = || copy_kind(symbol_copy(simulator, symbol, dst, (offset, count), kind, false)?);
             add(simulator, node, graph, (dependencies, numDependencies), copy)
         }
@@ -202,7 +201,7 @@ pub(crate) mod runtime_only {
             node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
             symbol: Address, src: Address, count: usize, offset: usize, kind: c_int,
         ) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             let copy = || copy_kind(symbol_copy(simulator, symbol, src, (offset, count), kind, true)?);
             add(simulator, node, graph, (dependencies, numDependencies), copy)
         }
@@ -211,7 +210,6 @@ pub(crate) mod runtime_only {
 
 pub(crate) mod driver_only {
     use super::*;
-    use crate::context::driver_context;
     use crate::entry::api;
 
     api! { Driver;
@@ -220,7 +218,7 @@ pub(crate) mod driver_only {
             node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
             nodeParams: In<KernelParameters>,
         ) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             let parameters = nodeParams.get()?;
             let kind = || parameters.kind(simulator, Api::Driver, None);
             add(simulator, node, graph, (dependencies, numDependencies), kind)
@@ -231,7 +229,7 @@ pub(crate) mod driver_only {
             node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
             copyParams: In<DriverCopy3d>, ctx: ContextHandle,
         ) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             context::check_if_given(ctx)?;
             add(simulator, node, graph, (dependencies, numDependencies), || copy_kind(copyParams.get()?.check(simulator)?))
         }
@@ -241,7 +239,7 @@ pub(crate) mod driver_only {
             node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
             memsetParams: In<FillParameters>, ctx: ContextHandle,
         ) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             context::check_if_given(ctx)?;
             add(simulator, node, graph, (dependencies, numDependencies), || memsetParams.get()?.kind(simulator))
         }
@@ -251,7 +249,7 @@ pub(crate) mod driver_only {
             node: Out<NodeHandle>, graph: GraphHandle, dependencies: In<NodeHandle>, numDependencies: usize,
             nodeParams: In<MemoryOperationParameters>,
         ) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             add(simulator, node, graph, (dependencies, numDependencies), || nodeParams.get()?.kind(simulator))
         }
     }

@@ -17,7 +17,7 @@ use crate::entry::both;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::runtime::{Copy3d, linear_copy, symbol_copy};
-use crate::simulator::Simulator;
+use crate::simulator::{Simulator, simulator};
 use std::ffi::{c_int, c_uint};
 
 /// A kernel node with other parameters and the attributes it has.
@@ -234,20 +234,19 @@ both! {
 
 pub(crate) mod runtime_only {
     use super::*;
-    use crate::context::runtime_context;
     use crate::entry::api;
 
     api! { Runtime;
         /// Parameters of a copy.
         fn cudaGraphMemcpyNodeGetParams(node: NodeHandle, nodeParams: Out<Copy3d>) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             nodeParams.check()?;
             nodeParams.set(Copy3d::of(simulator, &copy_of(simulator, node)?)?)
         }
 
         /// Changes a copy.
         fn cudaGraphMemcpyNodeSetParams(node: NodeHandle, nodeParams: In<Copy3d>) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             simulator.set_node(node, copy_kind(nodeParams.get()?.check(simulator)?)?)
         }
 
@@ -255,7 +254,7 @@ pub(crate) mod runtime_only {
         fn cudaGraphMemcpyNodeSetParams1D(
             node: NodeHandle, dst: Address, src: Address, count: usize, kind: c_int,
         ) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             simulator.set_node(node, copy_kind(linear_copy(simulator, dst, src, count, kind)?)?)
         }
 
@@ -263,7 +262,7 @@ pub(crate) mod runtime_only {
         fn cudaGraphMemcpyNodeSetParamsFromSymbol(
             node: NodeHandle, dst: Address, symbol: Address, count: usize, offset: usize, kind: c_int,
         ) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             simulator.set_node(node, copy_kind(symbol_copy(simulator, symbol, dst, (offset, count), kind, false)?)?)
         }
 
@@ -271,13 +270,13 @@ pub(crate) mod runtime_only {
         fn cudaGraphMemcpyNodeSetParamsToSymbol(
             node: NodeHandle, symbol: Address, src: Address, count: usize, offset: usize, kind: c_int,
         ) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             simulator.set_node(node, copy_kind(symbol_copy(simulator, symbol, src, (offset, count), kind, true)?)?)
         }
 
         /// Changes a copy of an executable graph.
         fn cudaGraphExecMemcpyNodeSetParams(graphExec: ExecutableHandle, node: NodeHandle, nodeParams: In<Copy3d>) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             simulator.set_executable_node(graphExec, node, copy_kind(nodeParams.get()?.check(simulator)?)?)
         }
 
@@ -285,7 +284,7 @@ pub(crate) mod runtime_only {
         fn cudaGraphExecMemcpyNodeSetParams1D(
             graphExec: ExecutableHandle, node: NodeHandle, dst: Address, src: Address, count: usize, kind: c_int,
         ) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             simulator.set_executable_node(graphExec, node, copy_kind(linear_copy(simulator, dst, src, count, kind)?)?)
         }
 
@@ -294,7 +293,7 @@ pub(crate) mod runtime_only {
             graphExec: ExecutableHandle, node: NodeHandle, dst: Address, symbol: Address, count: usize, offset: usize,
             kind: c_int,
         ) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             let copy = symbol_copy(simulator, symbol, dst, (offset, count), kind, false)?;
             simulator.set_executable_node(graphExec, node, copy_kind(copy)?)
         }
@@ -304,7 +303,7 @@ pub(crate) mod runtime_only {
             graphExec: ExecutableHandle, node: NodeHandle, symbol: Address, src: Address, count: usize, offset: usize,
             kind: c_int,
         ) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             let copy = symbol_copy(simulator, symbol, src, (offset, count), kind, true)?;
             simulator.set_executable_node(graphExec, node, copy_kind(copy)?)
         }
@@ -313,7 +312,7 @@ pub(crate) mod runtime_only {
         fn cudaGraphExecMemsetNodeSetParams(
             graphExec: ExecutableHandle, node: NodeHandle, nodeParams: In<FillParameters>,
         ) {
-            let simulator = runtime_context()?;
+            let simulator = simulator()?;
             simulator.set_executable_node(graphExec, node, nodeParams.get()?.kind(simulator)?)
         }
     }
@@ -321,19 +320,18 @@ pub(crate) mod runtime_only {
 
 pub(crate) mod driver_only {
     use super::*;
-    use crate::context::driver_context;
     use crate::entry::api;
 
     api! { Driver;
         /// Parameters of a kernel node.
         fn cuGraphKernelNodeGetParams_v2(node: NodeHandle, nodeParams: Out<KernelParameters>) {
             nodeParams.check()?;
-            nodeParams.set(KernelParameters::of(Api::Driver, &driver_context()?.node_kind(node)?)?)
+            nodeParams.set(KernelParameters::of(Api::Driver, &simulator()?.node_kind(node)?)?)
         }
 
         /// Changes a kernel node.
         fn cuGraphKernelNodeSetParams_v2(node: NodeHandle, nodeParams: In<KernelParameters>) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             let before = simulator.node_kind(node)?;
             simulator.set_node(node, kernel(simulator, Api::Driver, &before, nodeParams.get()?)?)
         }
@@ -342,7 +340,7 @@ pub(crate) mod driver_only {
         fn cuGraphExecKernelNodeSetParams_v2(
             graphExec: ExecutableHandle, node: NodeHandle, nodeParams: In<KernelParameters>,
         ) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             let before = simulator.executable_kind(graphExec, node)?;
             let kind = kernel(simulator, Api::Driver, &before, nodeParams.get()?)?;
             simulator.set_executable_node(graphExec, node, kind)
@@ -350,14 +348,14 @@ pub(crate) mod driver_only {
 
         /// Parameters of a copy.
         fn cuGraphMemcpyNodeGetParams(node: NodeHandle, nodeParams: Out<DriverCopy3d>) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             nodeParams.check()?;
             nodeParams.set(DriverCopy3d::of(&copy_of(simulator, node)?))
         }
 
         /// Changes a copy.
         fn cuGraphMemcpyNodeSetParams(node: NodeHandle, nodeParams: In<DriverCopy3d>) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             simulator.set_node(node, copy_kind(nodeParams.get()?.check(simulator)?)?)
         }
 
@@ -365,7 +363,7 @@ pub(crate) mod driver_only {
         fn cuGraphExecMemcpyNodeSetParams(
             graphExec: ExecutableHandle, node: NodeHandle, copyParams: In<DriverCopy3d>, ctx: ContextHandle,
         ) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             context::check_if_given(ctx)?;
             simulator.set_executable_node(graphExec, node, copy_kind(copyParams.get()?.check(simulator)?)?)
         }
@@ -374,7 +372,7 @@ pub(crate) mod driver_only {
         fn cuGraphExecMemsetNodeSetParams(
             graphExec: ExecutableHandle, node: NodeHandle, memsetParams: In<FillParameters>, ctx: ContextHandle,
         ) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             context::check_if_given(ctx)?;
             simulator.set_executable_node(graphExec, node, memsetParams.get()?.kind(simulator)?)
         }
@@ -382,12 +380,12 @@ pub(crate) mod driver_only {
         /// The operations of a node.
         fn cuGraphBatchMemOpNodeGetParams(node: NodeHandle, nodeParams: Out<MemoryOperationParameters>) {
             nodeParams.check()?;
-            nodeParams.set(MemoryOperationParameters::of(&driver_context()?.node_kind(node)?)?)
+            nodeParams.set(MemoryOperationParameters::of(&simulator()?.node_kind(node)?)?)
         }
 
         /// Changes the operations of a node.
         fn cuGraphBatchMemOpNodeSetParams(node: NodeHandle, nodeParams: In<MemoryOperationParameters>) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             simulator.set_node(node, nodeParams.get()?.kind(simulator)?)
         }
 
@@ -395,7 +393,7 @@ pub(crate) mod driver_only {
         fn cuGraphExecBatchMemOpNodeSetParams(
             graphExec: ExecutableHandle, node: NodeHandle, nodeParams: In<MemoryOperationParameters>,
         ) {
-            let simulator = driver_context()?;
+            let simulator = simulator()?;
             simulator.set_executable_node(graphExec, node, nodeParams.get()?.kind(simulator)?)
         }
     }

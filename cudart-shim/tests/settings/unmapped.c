@@ -1,0 +1,57 @@
+/* Registers memory, unmaps it, and lets the device use it as HOW says. Prints the codes of the use and of the call behind it. */
+#define _GNU_SOURCE
+#include "../c/cuda_api.h"
+#include <sys/mman.h>
+
+#define STORE                                                                                                 \
+    ".version 7.0\n.target sm_70\n.address_size 64\n"                                                         \
+    ".visible .entry store(.param .u64 at) { .reg .b64 %a; ld.param.u64 %a, [at]; st.global.u64 [%a], %a; ret; }\n"
+
+extern int cudaMemsetAsync(void *, int, size_t, cudaStream_t);
+extern int cuStreamWriteValue32(void *, CUdeviceptr, unsigned, unsigned);
+
+int main(void)
+{
+    const char *how = getenv("HOW");
+    size_t size = 65536;
+    char *gone = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *device, *arguments[] = {&gone}, *module, *function;
+    cudaStream_t stream;
+
+    OK(cudaMalloc(&device, size));
+    OK(cudaStreamCreate(&stream));
+    OK(cudaHostRegister(gone, size, 0));
+    OK(cuModuleLoadData(&module, STORE));
+    OK(cuModuleGetFunction(&function, module, "store"));
+    munmap(gone, size);
+    int code = 0;
+    if (!strcmp(how, "kernel"))
+        code = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL);
+    else if (!strcmp(how, "copy"))
+        code = cudaMemcpyAsync(device, gone, size, cudaMemcpyHostToDevice, stream);
+    else if (!strcmp(how, "copy back"))
+        code = cudaMemcpyAsync(gone, device, size, cudaMemcpyDeviceToHost, stream);
+    else if (!strcmp(how, "fill"))
+        code = cudaMemsetAsync(gone, 1, size, stream);
+    else if (!strcmp(how, "write"))
+        code = cuStreamWriteValue32(stream, (CUdeviceptr)gone, 1, 0);
+    else if (!strcmp(how, "nothing")) {
+        /* Work elsewhere ends the registration and is no mistake. */
+        code = cudaMemsetAsync(device, 1, size, stream);
+    } else if (!strcmp(how, "unregister")) {
+        code = cudaHostUnregister(gone);
+    }
+    int later = cudaStreamSynchronize(stream);
+    printf("%d %d", code, later);
+    if (!later) {
+        /* The address may be registered again, and unregistered once. */
+        char *again = mmap(gone, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        cudaHostUnregister(gone);
+        OK(cudaHostRegister(again, size, 0));
+        OK(cudaMemsetAsync(again, 5, size, stream));
+        OK(cudaStreamSynchronize(stream));
+        printf(" %d", again[size - 1]);
+    }
+    printf("\n");
+    return 0;
+}

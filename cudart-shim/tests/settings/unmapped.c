@@ -14,7 +14,9 @@ int main(void)
 {
     const char *how = getenv("HOW");
     size_t size = 65536;
-    char *gone = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    /* Nothing else maps memory here, as it may do where memory was unmapped. */
+    void *place = (void *)0x500000000000;
+    char *gone = mmap(place, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     void *device, *arguments[] = {&gone}, *module, *function;
     cudaStream_t stream;
 

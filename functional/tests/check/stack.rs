@@ -1,6 +1,7 @@
 //! Recursion beyond the stack that the program has set.
 
 use crate::bench::{Bench, assert_says};
+use functional::check::Finding;
 
 /// `deep` calls itself `n` times; each activation has 64 bytes of local memory.
 const DEEP: &str = ".func (.param .b32 out) deep(.param .b32 n) { .local .align 8 .b8 room[64]; .reg .pred %q; \
@@ -13,7 +14,7 @@ const DEEP: &str = ".func (.param .b32 out) deep(.param .b32 n) { .local .align 
 const CALL: &str = "cvt.u32.u64 %r5, %rd2;\n{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r5;\n\
     call.uni (y), deep, (x);\nld.param.b32 %r6, [y]; }\nst.global.u32 [%rd4], %r6;";
 
-fn findings(depth: u64, limit: Option<u32>) -> Vec<String> {
+fn findings(depth: u64, limit: Option<u32>) -> Vec<Finding> {
     let bench = Bench::with_module("memory", DEEP, CALL);
     if let Some(limit) = limit {
         bench.device.set_stack_bytes(limit);
@@ -23,12 +24,12 @@ fn findings(depth: u64, limit: Option<u32>) -> Vec<String> {
     let mut sum = [0; 4];
     bench.device.memory.read(out, &mut sum).unwrap();
     assert_eq!(u64::from(u32::from_le_bytes(sum)), depth * depth.saturating_sub(1) / 2);
-    bench.checker.findings().into_iter().map(|(finding, _)| finding.to_string()).collect()
+    bench.checker.findings().into_iter().map(|(finding, _)| finding).collect()
 }
 
 #[test]
 fn recursion_within_the_usual_stack_is_no_mistake() {
-    assert_eq!(findings(5, None), [""; 0]);
+    assert_eq!(findings(5, None), []);
 }
 
 #[test]
@@ -48,6 +49,6 @@ fn recursion_beyond_the_limit_is_found_once() {
 
 #[test]
 fn the_limit_is_the_one_that_the_program_has_set() {
-    assert_eq!(findings(40, Some(8192)), [""; 0]);
+    assert_eq!(findings(40, Some(8192)), []);
     assert_eq!(findings(5, Some(256)).len(), 1);
 }

@@ -11,7 +11,7 @@ use std::time::Instant;
 use memmap2::MmapMut;
 use voltsim_checkpoint::atomic_file::Durability;
 use voltsim_checkpoint::frame::{File, FileWriter};
-use voltsim_checkpoint::image::{Image, Memory, PAGE, Part, Region, SECTIONS, Series, Sink, save};
+use voltsim_checkpoint::image::{Image, Memory, PAGE, Region, SECTIONS, Series, Sink, save};
 
 const LENGTH: usize = 10 << 30;
 const TOUCHED: usize = 1 << 20;
@@ -29,10 +29,7 @@ impl Memory for Mapped {
 }
 
 /// The start of a mapping that pages are restored to.
-struct Target {
-    start: *mut u8,
-    maps: bool,
-}
+struct Target(*mut u8);
 
 // SAFETY: threads write to different pages.
 unsafe impl Sync for Target {}
@@ -41,35 +38,10 @@ impl Sink for Target {
     fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
         assert!(address as usize + bytes.len() <= LENGTH);
         // SAFETY: as below.
-        unsafe {
-            libc::madvise(self.start.add(address as usize).cast(), bytes.len(), libc::MADV_POPULATE_WRITE)
-        };
+        unsafe { libc::madvise(self.0.add(address as usize).cast(), bytes.len(), libc::MADV_POPULATE_WRITE) };
         // SAFETY: it is in the mapping, and no other thread writes to these pages.
-        unsafe { self.start.add(address as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        unsafe { self.0.add(address as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(())
-    }
-
-    fn map(&self, address: u64, part: Part<'_>) -> io::Result<bool> {
-        if !self.maps {
-            return Ok(false);
-        }
-        assert!((address + part.length) as usize <= LENGTH);
-        let descriptor = std::os::fd::AsRawFd::as_raw_fd(part.file);
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
-        // SAFETY: it replaces pages of the mapping that nobody else uses.
-        let mapped = unsafe {
-            let target = self.start.add(address as usize).cast();
-            libc::mmap(
-                target,
-                part.length as usize,
-                protection,
-                flags,
-                descriptor,
-                part.offset as libc::off_t,
-            )
-        };
-        if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(true) }
     }
 }
 
@@ -117,18 +89,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("  {:?}", timed("  finish", || writer.finish(Durability::Synced))?);
         Ok(())
     })?;
-    for maps in [false, true] {
-        let mut target = MmapMut::map_anon(LENGTH)?;
-        let sink = Target { start: target.as_mut_ptr(), maps };
-        timed(if maps { "restore, mapped" } else { "restore, copied" }, || -> Result<(), Box<dyn Error>> {
-            let file = File::open(&path)?;
-            let image = timed("  read", || Image::read(&file, "memory"))?;
-            println!("  {:?}", image.restore(&sink, threads)?);
-            Ok(())
-        })?;
-        let same = touched().all(|start| memory.0[start..start + TOUCHED] == target[start..start + TOUCHED]);
-        println!("  the same: {same}");
-    }
+    let mut target = MmapMut::map_anon(LENGTH)?;
+    let sink = Target(target.as_mut_ptr());
+    timed("restore", || -> Result<(), Box<dyn Error>> {
+        let file = File::open(&path)?;
+        let image = timed("  read", || Image::read(&file, "memory"))?;
+        println!("  {} pages", image.restore(&sink, threads)?);
+        Ok(())
+    })?;
+    let same = touched().all(|start| memory.0[start..start + TOUCHED] == target[start..start + TOUCHED]);
+    println!("  the same: {same}");
     let file = File::open(&path)?;
     timed("check of the image, by the hashes of chunks", || Image::read(&file, "memory")?.check(threads))?;
     timed("check of the frame, by the hashes of sections", || file.check())?;

@@ -1,7 +1,7 @@
 //! Files that appear whole or not at all.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -29,6 +29,7 @@ pub fn write(path: &Path, contents: &[u8], durability: Durability) -> io::Result
 }
 
 /// A file that has no name of its own yet: it lies beside the one it will replace, and is removed when it is dropped.
+/// It is locked as long as somebody writes it, so that a file left behind by a killed process is known.
 #[derive(Debug)]
 pub struct Unfinished {
     file: File,
@@ -42,6 +43,7 @@ impl Unfinished {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let temporary = path.with_file_name(temporary_name(name));
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&temporary)?;
+        lock(&file);
         Ok(Self { file, temporary, path: path.to_owned() })
     }
 
@@ -80,20 +82,30 @@ impl Drop for Unfinished {
 }
 
 /// A folder that has no name of its own yet: it lies beside where it will be, and is removed with what is in it when it is dropped.
+/// The folder is locked as a file is.
 #[derive(Debug)]
 pub struct UnfinishedFolder {
     temporary: PathBuf,
     path: PathBuf,
+    /// Holds the lock.
+    _folder: File,
 }
 
 impl UnfinishedFolder {
     /// A new, empty folder beside `path`. Those that were left behind there long ago are removed.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         remove_abandoned(folder_of(path));
+        Self::begin(path)
+    }
+
+    /// A new, empty folder beside `path`, which may have many beside it.
+    pub fn begin(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let temporary = path.with_file_name(temporary_name(name));
         fs::create_dir(&temporary)?;
-        Ok(Self { temporary, path: path.to_owned() })
+        let folder = File::open(&temporary)?;
+        lock(&folder);
+        Ok(Self { temporary, path: path.to_owned(), _folder: folder })
     }
 
     /// Where it is until it is finished.
@@ -101,13 +113,19 @@ impl UnfinishedFolder {
         &self.temporary
     }
 
-    /// Gives the folder its name, which nothing may have but an empty folder. What is in it must have reached the disk.
-    pub fn finish(mut self) -> io::Result<()> {
-        sync_folder(&self.temporary)?;
+    /// Gives the folder its name, which nothing may have but an empty folder. What is in it must have reached the disk
+    /// where the folder has to.
+    pub fn finish(mut self, durability: Durability) -> io::Result<()> {
+        if durability == Durability::Synced {
+            sync_folder(&self.temporary)?;
+        }
         fs::rename(&self.temporary, &self.path)?;
         // It is not there under this name any more.
         self.temporary = PathBuf::new();
-        sync_folder(folder_of(&self.path))
+        match durability {
+            Durability::Synced => sync_folder(folder_of(&self.path)),
+            Durability::Unsynced => Ok(()),
+        }
     }
 }
 
@@ -153,9 +171,18 @@ pub fn is_temporary(name: &OsStr) -> bool {
 
 /// Removes the unfinished files and folders in a folder that were left behind long ago; does nothing where that is not possible.
 pub fn remove_abandoned(folder: &Path) {
+    remove_unfinished(folder, |path| is_idle_for_long(path) && !is_in_use(path));
+}
+
+/// Removes the unfinished files and folders in a folder that nobody writes any more, however long ago they were left behind.
+pub fn clear(folder: &Path) {
+    remove_unfinished(folder, |path| !is_in_use(path));
+}
+
+fn remove_unfinished(folder: &Path, is_left: impl Fn(&Path) -> bool) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        if is_temporary(&entry.file_name()) && is_abandoned(&path) {
+        if is_temporary(&entry.file_name()) && is_left(&path) {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             // Another process may have removed it.
             let _ = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
@@ -163,8 +190,20 @@ pub fn remove_abandoned(folder: &Path) {
     }
 }
 
+/// Tells other processes that somebody writes a file or a folder, until it is closed.
+fn lock(file: &File) {
+    // Where the file system has no locks, unfinished files are told by their age alone.
+    let _ = file.try_lock();
+}
+
+/// Whether a process holds the lock of an unfinished file or folder.
+fn is_in_use(path: &Path) -> bool {
+    let lock = File::open(path).map(|file| file.try_lock());
+    matches!(lock, Ok(Err(TryLockError::WouldBlock)))
+}
+
 /// Whether nobody has written to a file, or to a folder and the files in it, for long.
-fn is_abandoned(path: &Path) -> bool {
+fn is_idle_for_long(path: &Path) -> bool {
     let idle = |path: &Path| fs::symlink_metadata(path)?.modified()?.elapsed().map_err(io::Error::other);
     let is_idle = |path: &Path| idle(path).is_ok_and(|idle| idle > TEMPORARY_LIFE);
     let mut inside = fs::read_dir(path).into_iter().flatten().flatten();

@@ -16,7 +16,8 @@ mod writer;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::ops::Range;
+use std::io;
+use std::ops::{Deref, Range};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -79,6 +80,9 @@ impl FrameError {
             | Reason::TrailingBytes(_)
             | Reason::TableHash
             | Reason::SectionHash(_) => Some(DAMAGED),
+            Reason::Changed { .. } => Some(
+                "the file was changed in place while it was in use: write it again, and replace files by renaming",
+            ),
             _ => None,
         }
     }
@@ -95,6 +99,15 @@ pub enum Reason {
         /// Bytes there are.
         available: usize,
     },
+    /// The file was shortened after it was opened.
+    #[error("the file ends before the {needed} bytes that were there when it was opened")]
+    Changed {
+        /// Bytes needed from the offset on.
+        needed: usize,
+    },
+    /// The operating system cannot read the file.
+    #[error("the file cannot be read: {0}")]
+    Unreadable(io::ErrorKind),
     /// The file goes on after its last section.
     #[error("{0} bytes follow the last section")]
     TrailingBytes(usize),
@@ -234,21 +247,11 @@ fn padded(name: &str) -> Option<[u8; NAME]> {
     (!name.is_empty() && !name.contains('\0')).then_some(field)
 }
 
-/// A file whose head and section table have been checked; each section's contents are checked when they are asked for.
+/// The checked head and section table of a frame: which sections the file has, and where.
 #[derive(Clone, Debug)]
-pub struct Frame<'a> {
-    file: &'a [u8],
+pub struct Index {
     hash: TableHash,
     entries: Vec<Entry>,
-}
-
-/// A section's contents that have not been compared with their hash.
-#[derive(Clone, Copy, Debug)]
-pub struct Unchecked<'a> {
-    /// The contents.
-    pub bytes: &'a [u8],
-    /// Where they begin in the file, in bytes.
-    pub offset: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -259,10 +262,11 @@ struct Entry {
     range: Range<usize>,
 }
 
-impl<'a> Frame<'a> {
-    /// Checks everything but the sections' contents.
-    pub fn read(file: &'a [u8]) -> Result<Self, FrameError> {
-        let mut cursor = Cursor { file, offset: 0 };
+impl Index {
+    /// Reads the index of a file of `length` bytes from its first bytes: as many as
+    /// [`Index::length_of`] says, or all that the file has.
+    fn read(beginning: &[u8], length: usize) -> Result<Self, FrameError> {
+        let mut cursor = Cursor { beginning, length, offset: 0 };
         if cursor.array::<8>()? != MAGIC {
             return Err(Reason::Magic.at(0));
         }
@@ -272,8 +276,8 @@ impl<'a> Frame<'a> {
         }
         let count = u32::from_le_bytes(cursor.array()?);
         let hash = blake3::Hash::from_bytes(cursor.array()?);
-        let table = cursor.take(u64::from(count) * ENTRY as u64)?;
-        let head = file.get(..HEAD).unwrap_or_default();
+        let table = cursor.take(table_length(count))?;
+        let head = beginning.get(..HEAD).unwrap_or_default();
         if table_hash(head, table) != hash {
             return Err(Reason::TableHash.at(HEAD));
         }
@@ -281,16 +285,23 @@ impl<'a> Frame<'a> {
         let mut names = BTreeSet::new();
         for index in 0..table.len() / ENTRY {
             let offset = TABLE + index * ENTRY;
-            let entry = Entry::read(&mut Cursor { file, offset }, &mut cursor)?;
+            let entry = Entry::read(&mut Cursor { offset, ..cursor }, &mut cursor)?;
             if !names.insert(entry.name.clone()) {
                 return Err(Reason::Duplicate(entry.name).at(offset));
             }
             entries.push(entry);
         }
-        match file.len() - cursor.offset {
-            0 => Ok(Self { file, hash: TableHash(*hash.as_bytes()), entries }),
+        match length - cursor.offset {
+            0 => Ok(Self { hash: TableHash(*hash.as_bytes()), entries }),
             rest => Err(Reason::TrailingBytes(rest).at(cursor.offset)),
         }
+    }
+
+    /// Bytes of head and table, as the first bytes of a file announce them; those of the head if
+    /// they announce nothing.
+    fn length_of(head: &[u8]) -> u64 {
+        let count = head.get(12..HEAD).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
+        TABLE as u64 + table_length(count.unwrap_or(0))
     }
 
     /// The hash of the section table: it tells this file from every other.
@@ -305,34 +316,26 @@ impl<'a> Frame<'a> {
 
     /// The length of a section, in bytes.
     pub fn length(&self, name: &str) -> Option<usize> {
-        self.entries.iter().find(|entry| entry.name == name).map(|entry| entry.range.len())
+        self.named(name).map(|entry| entry.range.len())
     }
 
     /// The definition that a section follows.
     pub fn schema(&self, name: &str) -> Option<Schema> {
-        self.entries.iter().find(|entry| entry.name == name).map(|entry| entry.schema)
+        self.named(name).map(|entry| entry.schema)
     }
 
     /// Where a section's contents begin in the file, in bytes.
     pub fn offset(&self, name: &str) -> Option<usize> {
-        self.entries.iter().find(|entry| entry.name == name).map(|entry| entry.range.start)
+        self.named(name).map(|entry| entry.range.start)
     }
 
-    /// The undamaged contents of a section that follows `schema`.
-    pub fn section(&self, name: &str, schema: Schema) -> Result<&'a [u8], FrameError> {
-        self.undamaged(self.find(name, schema)?)
+    /// Where a section that follows `schema` lies in the file, in bytes.
+    pub fn place(&self, name: &str, schema: Schema) -> Result<Range<usize>, FrameError> {
+        self.find(name, schema).map(|entry| entry.range.clone())
     }
 
-    /// The contents of a section that follows `schema` and whose parts carry hashes of their own, so that they can be
-    /// checked one by one.
-    pub fn unchecked(&self, name: &str, schema: Schema) -> Result<Unchecked<'a>, FrameError> {
-        let entry = self.find(name, schema)?;
-        Ok(Unchecked { bytes: self.contents(entry), offset: entry.range.start })
-    }
-
-    /// Compares the contents of all sections with their hashes, whatever definitions they follow.
-    pub fn check(&self) -> Result<(), FrameError> {
-        self.entries.iter().try_for_each(|entry| self.undamaged(entry).map(drop))
+    fn named(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.name == name)
     }
 
     fn find(&self, name: &str, schema: Schema) -> Result<&Entry, FrameError> {
@@ -344,17 +347,39 @@ impl<'a> Frame<'a> {
         }
         Ok(entry)
     }
+}
 
-    fn contents(&self, entry: &Entry) -> &'a [u8] {
-        self.file.get(entry.range.clone()).unwrap_or_default()
+fn table_length(sections: u32) -> u64 {
+    u64::from(sections) * ENTRY as u64
+}
+
+/// A frame in memory whose head and section table have been checked; each section's contents are
+/// checked when they are asked for.
+#[derive(Clone, Debug)]
+pub struct Frame<'a> {
+    file: &'a [u8],
+    index: Index,
+}
+
+impl<'a> Frame<'a> {
+    /// Checks everything but the sections' contents.
+    pub fn read(file: &'a [u8]) -> Result<Self, FrameError> {
+        Ok(Self { file, index: Index::read(file, file.len())? })
     }
 
-    fn undamaged(&self, entry: &Entry) -> Result<&'a [u8], FrameError> {
-        let contents = self.contents(entry);
-        if blake3::hash(contents) != entry.hash {
-            return Err(Reason::SectionHash(entry.name.clone()).at(entry.range.start));
-        }
-        Ok(contents)
+    /// The undamaged contents of a section that follows `schema`.
+    pub fn section(&self, name: &str, schema: Schema) -> Result<&'a [u8], FrameError> {
+        let entry = self.find(name, schema)?;
+        let contents = self.file.get(entry.range.clone()).unwrap_or_default();
+        entry.check(blake3::hash(contents)).map(|()| contents)
+    }
+}
+
+impl Deref for Frame<'_> {
+    type Target = Index;
+
+    fn deref(&self) -> &Index {
+        &self.index
     }
 }
 
@@ -371,24 +396,43 @@ impl Entry {
         let length = u64::from_le_bytes(table.array()?);
         let hash = blake3::Hash::from_bytes(table.array()?);
         let start = contents.offset;
-        contents.take(length)?;
+        contents.pass(length)?;
         Ok(Self { name, schema, hash, range: start..contents.offset })
+    }
+
+    /// Compares the hash of its contents with what it should be.
+    fn check(&self, found: blake3::Hash) -> Result<(), FrameError> {
+        match found == self.hash {
+            true => Ok(()),
+            false => Err(Reason::SectionHash(self.name.clone()).at(self.range.start)),
+        }
     }
 }
 
+/// A place in a file of which the beginning is in memory.
+#[derive(Clone, Copy)]
 struct Cursor<'a> {
-    file: &'a [u8],
+    beginning: &'a [u8],
+    /// Bytes of the file.
+    length: usize,
     offset: usize,
 }
 
 impl<'a> Cursor<'a> {
+    fn pass(&mut self, length: u64) -> Result<(), FrameError> {
+        let available = self.length.saturating_sub(self.offset);
+        match usize::try_from(length).ok().filter(|length| *length <= available) {
+            Some(length) => self.offset += length,
+            None => return Err(Reason::Truncated { needed: length, available }.at(self.offset)),
+        }
+        Ok(())
+    }
+
     fn take(&mut self, length: u64) -> Result<&'a [u8], FrameError> {
-        let rest = self.file.get(self.offset..).unwrap_or_default();
-        let taken = usize::try_from(length).ok().and_then(|length| rest.get(..length));
-        let taken = taken
-            .ok_or_else(|| Reason::Truncated { needed: length, available: rest.len() }.at(self.offset))?;
-        self.offset += taken.len();
-        Ok(taken)
+        let start = self.offset;
+        self.pass(length)?;
+        let taken = self.beginning.get(start..self.offset);
+        taken.ok_or_else(|| Reason::Changed { needed: self.offset - start }.at(start))
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], FrameError> {

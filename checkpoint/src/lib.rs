@@ -12,6 +12,7 @@ pub mod frame;
 pub mod image;
 pub mod journal;
 pub mod layout;
+pub mod output;
 mod parallel;
 
 pub use disk_cache::{CacheCounts, CacheKey, DiskCache};

@@ -67,9 +67,9 @@ fn a_folder_appears_with_its_files_or_not_at_all() {
     let unfinished = UnfinishedFolder::create(&path).unwrap();
     fs::write(unfinished.here().join("file"), "contents").unwrap();
     fs::create_dir(&path).unwrap();
-    unfinished.finish().unwrap();
+    unfinished.finish(Durability::Synced).unwrap();
     assert_eq!(fs::read_to_string(path.join("file")).unwrap(), "contents");
-    assert!(UnfinishedFolder::create(&path).unwrap().finish().is_err());
+    assert!(UnfinishedFolder::create(&path).unwrap().finish(Durability::Synced).is_err());
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
 }
 

@@ -1,4 +1,4 @@
-//! Claims about frames in files: streamed to disk, mapped when they are read, whole or not there.
+//! Claims about frames in files: streamed to disk, whole or not there, and safe to read while they change.
 
 #![allow(clippy::unwrap_used)]
 
@@ -27,7 +27,7 @@ fn write(path: &Path, contents: &[u8]) -> Result<frame::Written, FileError> {
 }
 
 fn contents(path: &Path) -> Vec<u8> {
-    File::open(path).unwrap().section("section", schema()).unwrap().to_vec()
+    File::open(path).unwrap().section("section", schema()).unwrap()
 }
 
 fn place() -> (tempfile::TempDir, PathBuf) {
@@ -59,9 +59,13 @@ proptest! {
         let section = |(name, contents)| Section { name, schema: schema(), contents };
         let sections: Vec<_> = whole.iter().map(|(name, contents)| section((name, contents))).collect();
         let file = File::open(&path).unwrap();
-        prop_assert!(*file == frame::write(&sections).unwrap());
-        prop_assert_eq!(written.length, file.len() as u64);
-        prop_assert_eq!(written.hash, file.frame().unwrap().hash());
+        let bytes = fs::read(&path).unwrap();
+        prop_assert!(bytes == frame::write(&sections).unwrap());
+        prop_assert_eq!(written.length, bytes.len() as u64);
+        prop_assert_eq!(written.hash, file.hash());
+        let copy = path.with_file_name("copy");
+        file.copy_to(&copy, Durability::Unsynced).unwrap();
+        prop_assert!(fs::read(&copy).unwrap() == bytes);
     }
 }
 
@@ -152,13 +156,50 @@ fn a_writer_removes_what_others_left_long_ago() {
 }
 
 #[test]
-fn a_mapped_file_stays_as_it_is_when_another_takes_its_name() {
+fn an_open_file_stays_as_it_is_when_another_takes_its_name() {
     let (_folder, path) = place();
     write(&path, b"old").unwrap();
     let file = File::open(&path).unwrap();
     write(&path, b"new").unwrap();
     assert_eq!(file.section("section", schema()).unwrap(), b"old");
     assert_eq!(contents(&path), b"new");
+}
+
+#[test]
+fn a_file_shortened_while_it_is_open_is_an_error_that_names_it() {
+    let (_folder, path) = place();
+    write(&path, &[7; 100_000]).unwrap();
+    let whole = fs::read(&path).unwrap().len() as u64;
+    for length in [0, 100, 5000, whole - 1] {
+        write(&path, &[7; 100_000]).unwrap();
+        let file = File::open(&path).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
+        let copy = path.with_file_name("copy");
+        for error in [
+            file.section("section", schema()).unwrap_err(),
+            file.check().unwrap_err(),
+            file.copy_to(&copy, Durability::Unsynced).unwrap_err(),
+        ] {
+            let place = format!("{}: at byte ", path.display());
+            assert!(error.to_string().starts_with(&place), "{error}");
+            assert!(error.remedy().unwrap().contains("changed in place"), "{error}");
+        }
+        assert!(!copy.exists());
+    }
+}
+
+#[test]
+fn a_file_overwritten_while_it_is_open_is_an_error_that_names_it() {
+    let (_folder, path) = place();
+    write(&path, &[8; 100_000]).unwrap();
+    let other = fs::read(&path).unwrap();
+    write(&path, &[7; 100_000]).unwrap();
+    let file = File::open(&path).unwrap();
+    fs::write(&path, other).unwrap();
+    for error in [file.section("section", schema()).unwrap_err(), file.check().unwrap_err()] {
+        assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
+        assert!(error.to_string().ends_with("section section does not match its hash"), "{error}");
+    }
 }
 
 #[test]
@@ -206,7 +247,7 @@ fn damage_anywhere_is_found_by_a_check_of_all_sections() {
         let mut damaged = whole.clone();
         damaged[byte] ^= 0x10;
         fs::write(&path, damaged).unwrap();
-        assert!(File::open(&path).unwrap().check().is_err());
+        assert!(File::open(&path).and_then(|file| file.check()).is_err());
     }
 }
 
@@ -221,7 +262,7 @@ fn what_is_no_frame_is_an_error_that_names_the_file() {
     assert!(File::open(folder.path()).unwrap_err().to_string().ends_with("not a file"));
     for contents in [&b""[..], b"VOLT", b"another program's file, which is longer than a head"] {
         fs::write(&path, contents).unwrap();
-        let error = File::open(&path).unwrap().frame().unwrap_err();
+        let error = File::open(&path).unwrap_err();
         assert!(error.to_string().starts_with(&format!("{}: at byte 0: ", path.display())), "{error}");
         assert!(error.remedy().is_some());
     }

@@ -188,7 +188,7 @@ fn copied(
     writer.begin("other", Schema::of("other"))?;
     writer.append(&[7; 4321])?;
     copy(&mut writer, &file, NAME, renewed)?;
-    Ok((file.frame()?.hash(), writer.finish(Durability::Unsynced)?.hash))
+    Ok((file.hash(), writer.finish(Durability::Unsynced)?.hash))
 }
 
 #[test]

@@ -208,3 +208,17 @@ fn a_file_without_the_journal_is_an_error_that_names_it() {
     assert!(error.to_string().ends_with("there is no section kernels"), "{error}");
     assert_eq!(read(&path).unwrap(), Vec::<Vec<u8>>::new());
 }
+
+#[test]
+fn a_journal_that_is_being_written_gives_its_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut journal = JournalWriter::new(folder.path());
+    let records: Vec<_> = (0..60).map(|index| noise(index, 300_000)).collect();
+    for (count, record) in (1..).zip(&records) {
+        journal.push(record).unwrap();
+        if [1, 3, 40, 60].contains(&count) {
+            let read: Vec<_> = journal.read().map(Result::unwrap).collect();
+            assert!(read == records[..count], "{count} records");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use super::{Content, ContentError, Reason, STRETCH, Stretch, schema, table, table_schema};
 use crate::codec;
 use crate::compression::Unpacker;
-use crate::frame::{File, FileError};
+use crate::frame::File;
 
 /// Bytes of a table that is decoded: one of 1.5 TB of contents.
 const LIMIT: usize = 1 << 30;
@@ -19,18 +19,16 @@ pub struct Contents {
 impl Contents {
     /// The table of the contents called `name`, with every number checked.
     pub fn open(file: &File, name: &str) -> Result<Self, ContentError> {
-        let frame = file.frame()?;
-        let refused = |error| FileError::frame(file.path())(error);
-        let section = frame.unchecked(name, schema()).map_err(refused)?;
+        let section = file.place(name, schema())?;
         let described = table(name);
-        let bytes = frame.section(&described, table_schema()).map_err(refused)?;
+        let bytes = file.section(&described, table_schema())?;
         let damaged = |reason| ContentError::Damaged {
             path: file.path().to_owned(),
-            offset: frame.offset(&described).unwrap_or_default(),
+            offset: file.offset(&described).unwrap_or_default(),
             reason,
         };
         let stretches: Vec<Stretch> =
-            codec::decode::<LIMIT, _>(bytes).map_err(|error| damaged(Reason::Table(error)))?;
+            codec::decode::<LIMIT, _>(&bytes).map_err(|error| damaged(Reason::Table(error)))?;
         let mut end = 0;
         for (number, stretch) in stretches.iter().enumerate() {
             let lengths = (1..=STRETCH as u32).contains(&stretch.length) && stretch.stored <= stretch.length;
@@ -39,10 +37,10 @@ impl Contents {
             }
             end += u64::from(stretch.stored);
         }
-        if end != section.bytes.len() as u64 {
+        if end != section.len() as u64 {
             return Err(damaged(Reason::Place(stretches.len())));
         }
-        Ok(Self { stretches, start: section.offset })
+        Ok(Self { stretches, start: section.start })
     }
 
     /// The hashes of a content's stretches.
@@ -68,18 +66,18 @@ impl Contents {
         }
         let mut unpacker = Unpacker::default();
         let mut bytes = Vec::with_capacity(found as usize);
+        let mut stored = Vec::new();
         for (number, stretch) in stretches {
             let wrong = |reason| damaged(stretch.offset, reason);
             let from = self.start.saturating_add(stretch.offset as usize);
-            let stored = file.get(from..from.saturating_add(stretch.stored as usize));
-            let stored = stored.ok_or_else(|| wrong(Reason::Place(number as usize)))?;
-            if blake3::hash(stored) != stretch.stored_hash {
+            file.read(from..from.saturating_add(stretch.stored as usize), &mut stored)?;
+            if blake3::hash(&stored) != stretch.stored_hash {
                 return Err(wrong(Reason::Hash(number)));
             }
             match stretch.stored == stretch.length {
-                true => bytes.extend(stored),
+                true => bytes.extend(&stored),
                 false => {
-                    let unpacked = unpacker.unpack(stored, stretch.length as usize);
+                    let unpacked = unpacker.unpack(&stored, stretch.length as usize);
                     bytes.extend(unpacked.map_err(|error| wrong(error.into()))?);
                 }
             }

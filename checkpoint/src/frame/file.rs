@@ -1,14 +1,18 @@
-//! Frames in files that are mapped, so that only what is used is read.
+//! Frames in files, of which only the parts that are used are read.
 
 use std::fs;
-use std::io;
-use std::ops::Deref;
+use std::io::{self, Write};
+use std::ops::{Deref, Range};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
 use thiserror::Error;
 
-use super::{Frame, FrameError, Schema};
+use super::{FrameError, Index, Reason, Schema, TABLE};
+use crate::atomic_file::{Durability, Unfinished};
+
+/// Bytes that are copied at a time where a whole file is read.
+const PIECE: usize = 1 << 20;
 
 /// Why a frame's file could not be written or read.
 #[derive(Debug, Error)]
@@ -66,21 +70,22 @@ impl FileError {
     }
 }
 
-/// A frame's file, mapped read-only.
+/// A frame's file that is open for reading.
 ///
-/// Files that [`FileWriter`](super::FileWriter) and [`atomic_file`](crate::atomic_file) write are replaced, never
-/// changed, so a mapped one stays as it is when a new one takes its name. A file that another program shortens or
-/// writes over while it is mapped is outside of this contract: what is changed is found by the hashes where it is
-/// changed before they are compared, and access behind a new, earlier end kills the process with SIGBUS.
+/// Head and table are kept from when the file was opened. Contents are copied from the file before
+/// they are compared with their hashes, and nothing else is given out: a file that another program
+/// shortens or writes over meanwhile is an error, or has no effect.
 #[derive(Debug)]
 pub struct File {
     path: PathBuf,
     file: fs::File,
-    map: Mmap,
+    /// Head and table as they stand in the file.
+    beginning: Vec<u8>,
+    index: Index,
 }
 
 impl File {
-    /// Maps the file at `path`, whatever it holds.
+    /// Opens the file at `path` and checks its head and its table.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         // Opening something else, such as a pipe, could wait for ever.
         let metadata = fs::metadata(path).map_err(FileError::io("open", path))?;
@@ -88,42 +93,92 @@ impl File {
             return Err(FileError::io("open", path)(io::Error::other("not a file")));
         }
         let file = fs::File::open(path).map_err(FileError::io("open", path))?;
-        // SAFETY: the map is read-only and owned by `Self`, which gives it out for no longer than it lives. That nobody
-        // changes the file is the contract above.
-        let map = unsafe { Mmap::map(&file) }.map_err(FileError::io("map", path))?;
-        Ok(Self { path: path.to_owned(), file, map })
-    }
-
-    /// The frame in the file.
-    pub fn frame(&self) -> Result<Frame<'_>, FileError> {
-        Frame::read(&self.map).map_err(FileError::frame(&self.path))
+        let length = file.metadata().map_err(FileError::io("open", path))?.len();
+        let mut beginning = vec![0; usize::try_from(length).map_or(TABLE, |length| length.min(TABLE))];
+        let read = |beginning: &mut Vec<u8>, from: usize| {
+            file.read_exact_at(&mut beginning[from..], from as u64).map_err(FileError::io("read", path))
+        };
+        read(&mut beginning, 0)?;
+        let wanted = Index::length_of(&beginning).min(length);
+        beginning.resize(usize::try_from(wanted).unwrap_or(TABLE), 0);
+        read(&mut beginning, TABLE.min(wanted as usize))?;
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let index = Index::read(&beginning, length).map_err(FileError::frame(path))?;
+        Ok(Self { path: path.to_owned(), file, beginning, index })
     }
 
     /// The undamaged contents of a section that follows `schema`.
-    pub fn section(&self, name: &str, schema: Schema) -> Result<&[u8], FileError> {
-        self.frame()?.section(name, schema).map_err(FileError::frame(&self.path))
+    pub fn section(&self, name: &str, schema: Schema) -> Result<Vec<u8>, FileError> {
+        let entry = self.index.find(name, schema).map_err(FileError::frame(&self.path))?;
+        let mut contents = Vec::new();
+        self.read(entry.range.clone(), &mut contents)?;
+        entry.check(blake3::hash(&contents)).map_err(FileError::frame(&self.path))?;
+        Ok(contents)
+    }
+
+    /// Where a section that follows `schema` lies, in bytes. Its parts have hashes of their own.
+    pub fn place(&self, name: &str, schema: Schema) -> Result<Range<usize>, FileError> {
+        self.index.place(name, schema).map_err(FileError::frame(&self.path))
+    }
+
+    /// Copies bytes of the file, which must be compared with a hash afterwards.
+    pub fn read(&self, bytes: Range<usize>, to: &mut Vec<u8>) -> Result<(), FileError> {
+        to.resize(bytes.len(), 0);
+        self.read_exact(bytes.start, to)
+    }
+
+    fn read_exact(&self, offset: usize, bytes: &mut [u8]) -> Result<(), FileError> {
+        self.file.read_exact_at(bytes, offset as u64).map_err(|error| {
+            let reason = match error.kind() {
+                io::ErrorKind::UnexpectedEof => Reason::Changed { needed: bytes.len() },
+                kind => Reason::Unreadable(kind),
+            };
+            FileError::frame(&self.path)(reason.at(offset))
+        })
     }
 
     /// Compares the whole file with its hashes.
     pub fn check(&self) -> Result<(), FileError> {
-        self.frame()?.check().map_err(FileError::frame(&self.path))
+        self.each_piece(|_| Ok(()))
+    }
+
+    /// Writes a copy of the file, which appears at `path` when it is whole and matches its hashes.
+    pub fn copy_to(&self, path: &Path, durability: Durability) -> Result<(), FileError> {
+        let writing = |error| FileError::io("write", path)(error);
+        let unfinished = Unfinished::create(path).map_err(writing)?;
+        let mut copy = unfinished.file();
+        copy.write_all(&self.beginning).map_err(writing)?;
+        self.each_piece(|piece| copy.write_all(piece).map_err(writing))?;
+        unfinished.finish(durability).map_err(writing)
+    }
+
+    /// Gives out the sections piece by piece, in their order, each compared with its hash when it is
+    /// over.
+    fn each_piece(&self, mut piece: impl FnMut(&[u8]) -> Result<(), FileError>) -> Result<(), FileError> {
+        let mut bytes = vec![0; PIECE];
+        for entry in &self.index.entries {
+            let mut hasher = blake3::Hasher::new();
+            for start in entry.range.clone().step_by(PIECE) {
+                let bytes = &mut bytes[..PIECE.min(entry.range.end - start)];
+                self.read_exact(start, bytes)?;
+                hasher.update(bytes);
+                piece(bytes)?;
+            }
+            entry.check(hasher.finalize()).map_err(FileError::frame(&self.path))?;
+        }
+        Ok(())
     }
 
     /// Where the file is, or was when it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
-
-    /// The open file, for mapping parts of it elsewhere.
-    pub fn file(&self) -> &fs::File {
-        &self.file
-    }
 }
 
 impl Deref for File {
-    type Target = [u8];
+    type Target = Index;
 
-    fn deref(&self) -> &[u8] {
-        &self.map
+    fn deref(&self) -> &Index {
+        &self.index
     }
 }

@@ -1,10 +1,12 @@
 //! The table of an image's chunks.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::{ImageError, PAGE, Reason, section};
-use crate::frame::{File, FileError, Frame, Schema};
-use crate::{codec, frame};
+use crate::codec;
+use crate::frame::{File, Schema};
 
 /// Pages of a full chunk. Larger ones compress hardly better; smaller ones leave less to decompress where only some
 /// pages of a file of before are used.
@@ -61,59 +63,75 @@ impl Chunk {
 pub struct Chunks {
     /// Where they are.
     pub table: Vec<Chunk>,
+    /// [Hashes](PageHash) of the pages, in their order.
+    pub hashes: Vec<u8>,
     /// Where the section begins in the file, in bytes.
     pub start: usize,
 }
 
 impl Chunks {
     /// Those of an image in a file, with every number checked.
-    pub fn read(file: &File, frame: &Frame<'_>, name: &str) -> Result<Self, ImageError> {
-        let refused = |error| FileError::frame(file.path())(error);
-        let pages = frame.unchecked(&section(name, "pages"), pages_schema()).map_err(refused)?;
-        let hashes = frame.section(&section(name, "hashes"), hashes_schema()).map_err(refused)?;
+    pub fn read(file: &File, name: &str) -> Result<Self, ImageError> {
+        let pages = file.place(&section(name, "pages"), pages_schema())?;
+        let hashes = file.section(&section(name, "hashes"), hashes_schema())?;
         let described = section(name, "chunks");
-        let bytes = frame.section(&described, chunks_schema()).map_err(refused)?;
-        let table = codec::decode::<LIMIT, Vec<Chunk>>(bytes).map_err(Reason::Codec);
-        let table = table.and_then(|table| check(&table, &pages, hashes).map(|()| table));
-        let table = table.map_err(|reason| ImageError::description(file, frame, described, reason))?;
-        Ok(Self { table, start: pages.offset })
+        let bytes = file.section(&described, chunks_schema())?;
+        let wrong = |reason| ImageError::description(file, described.clone(), reason);
+        let table =
+            codec::decode::<LIMIT, Vec<Chunk>>(&bytes).map_err(|error| wrong(Reason::Codec(error)))?;
+        let mut gap = Vec::new();
+        for (index, place) in check(&table, &pages, &hashes).map_err(wrong)? {
+            file.read(place, &mut gap)?;
+            if gap.iter().any(|&byte| byte != 0) {
+                return Err(wrong(impossible(index, OTHER_DATA)));
+            }
+        }
+        Ok(Self { table, hashes, start: pages.start })
     }
 }
 
-/// Chunks lie one behind the other, with nothing but zeros up to the next multiple of a page between them.
-fn check(table: &[Chunk], section: &frame::Unchecked<'_>, hashes: &[u8]) -> Result<(), Reason> {
-    let mut end = 0;
+const OTHER_DATA: &str = "other data stand before it";
+
+fn impossible(index: usize, reason: &'static str) -> Reason {
+    Reason::Entry { what: "chunk", index, reason }
+}
+
+/// Chunks lie one behind the other, with less than a page between them. Gives these gaps, by the chunk
+/// behind each, which must be zeros.
+fn check(table: &[Chunk], pages: &Range<usize>, hashes: &[u8]) -> Result<Vec<(usize, Range<usize>)>, Reason> {
+    let (mut end, mut gaps) = (0, Vec::new());
     for (index, chunk) in table.iter().enumerate() {
-        let wrong = |reason| Err(Reason::Entry { what: "chunk", index, reason });
+        let wrong = |reason| Err(impossible(index, reason));
         if chunk.pages == 0 || chunk.pages as usize > CHUNK_PAGES {
             return wrong("it has no pages, or too many");
         }
         let size = chunk.size() as u64;
-        let aligned = (section.offset as u64).wrapping_add(chunk.offset).is_multiple_of(PAGE as u64);
+        let aligned = (pages.start as u64).wrapping_add(chunk.offset).is_multiple_of(PAGE as u64);
         match chunk.compressed {
             true if chunk.length >= size => return wrong("it is larger than its pages"),
             false if chunk.length != size => return wrong("its length is not that of its pages"),
             false if !aligned => return wrong("it does not begin at a multiple of a page"),
             _ => {}
         }
-        let gap = usize::try_from(chunk.offset).ok().and_then(|offset| section.bytes.get(end..offset));
-        match gap {
-            None => return wrong("it is outside of the pages or within the chunk before it"),
-            Some(gap) if gap.len() >= PAGE || gap.iter().any(|&byte| byte != 0) => {
-                return wrong("other data stand before it");
-            }
-            Some(gap) => end += gap.len(),
+        let offset = usize::try_from(chunk.offset).ok();
+        let Some(offset) = offset.filter(|offset| (end..=pages.len()).contains(offset)) else {
+            return wrong("it is outside of the pages or within the chunk before it");
+        };
+        if offset - end >= PAGE {
+            return wrong(OTHER_DATA);
         }
-        let rest = (section.bytes.len() - end) as u64;
-        if chunk.length > rest {
+        if offset > end {
+            gaps.push((index, pages.start + end..pages.start + offset));
+        }
+        if chunk.length > (pages.len() - offset) as u64 {
             return wrong("it ends behind the pages");
         }
-        end += chunk.length as usize;
+        end = offset + chunk.length as usize;
     }
-    let pages = table.iter().map(|chunk| chunk.pages as usize).sum::<usize>();
-    let lengths = [(section.bytes.len(), end), (hashes.len(), pages * size_of::<PageHash>())];
+    let held = table.iter().map(|chunk| chunk.pages as usize).sum::<usize>();
+    let lengths = [(pages.len(), end), (hashes.len(), held * size_of::<PageHash>())];
     match lengths.into_iter().find(|(found, expected)| found != expected) {
         Some((found, expected)) => Err(Reason::Length { found, expected }),
-        None => Ok(()),
+        None => Ok(gaps),
     }
 }

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::chunks::{self, Chunk, Chunks, PageHash, hashes_schema};
+use super::chunks::{self, Chunk, Chunks, PageHash};
 use super::map::{Base, Map, Place, Run};
 use super::restore::Image;
 use super::save::{append, describe};
 use super::{ImageError, section};
-use crate::frame::{File, FileError, FileWriter, TableHash};
+use crate::frame::{File, FileWriter, TableHash};
 
 /// The files in the folder of `file` that hold pages of its image.
 pub fn bases(file: &File, name: &str) -> Result<Vec<Base>, ImageError> {
-    Ok(Map::read(file, &file.frame()?, name)?.bases)
+    Ok(Map::read(file, name)?.bases)
 }
 
 /// A chunk: number of its file, as runs have it, and its own.
@@ -39,7 +39,7 @@ pub fn copy(
     let pages: Vec<Vec<usize>> = image.chunks.iter().map(first_pages).collect();
     for number @ (file, chunk) in chunks {
         let first = pages.get(file as usize).and_then(|pages| pages.get(chunk as usize));
-        copied.add(writer, &image, (name, number), first.copied().unwrap_or(0))?;
+        copied.add(writer, &image, number, first.copied().unwrap_or(0))?;
     }
     let map = copied.map(&image.map, renewed);
     describe(writer, name, &copied.hashes, &copied.table, &map)
@@ -62,6 +62,8 @@ struct Copied {
     hashes: Vec<u8>,
     /// Which chunk of the new file each is.
     numbers: BTreeMap<Number, u64>,
+    /// Those of the chunk that was copied last.
+    bytes: Vec<u8>,
 }
 
 impl Copied {
@@ -69,16 +71,17 @@ impl Copied {
         &mut self,
         writer: &mut FileWriter,
         image: &Image<'_>,
-        (name, number): (&str, Number),
+        number: Number,
         first: usize,
     ) -> Result<(), ImageError> {
         let (file, chunk) = number;
-        let Some(stored) = image.stored(&Place { file, chunk, slot: 0 })? else { return Ok(()) };
-        let (source, chunk) = (stored.file, stored.chunk);
+        let Some(stored) = image.stored(&Place { file, chunk, slot: 0 }, &mut self.bytes)? else {
+            return Ok(());
+        };
+        let chunk = stored.chunk;
         self.numbers.insert(number, self.table.len() as u64);
-        self.table.push(append(writer, chunk.clone(), stored.bytes)?);
-        let hashes = source.frame()?.unchecked(&section(name, "hashes"), hashes_schema());
-        let hashes = hashes.map_err(FileError::frame(source.path()))?.bytes;
+        self.table.push(append(writer, chunk.clone(), &self.bytes)?);
+        let hashes = image.chunks.get(file as usize).map_or(&[][..], |chunks| &chunks.hashes);
         let size = size_of::<PageHash>();
         let own = hashes.get(first * size..(first + chunk.pages as usize) * size);
         self.hashes.extend(own.unwrap_or_default());

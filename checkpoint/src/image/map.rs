@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::chunks::Chunk;
 use super::{ImageError, PAGE, Reason, section};
 use crate::codec;
-use crate::frame::{File, FileError, Frame, Schema, TableHash};
+use crate::frame::{File, Schema, TableHash};
 
 /// Bytes of a map that is decoded: one of 200 GB in which no two pages are together.
 const LIMIT: usize = 1 << 31;
@@ -74,10 +74,10 @@ pub struct Map {
 
 impl Map {
     /// That of an image in a file, with regions and bases checked.
-    pub fn read(file: &File, frame: &Frame<'_>, name: &str) -> Result<Self, ImageError> {
+    pub fn read(file: &File, name: &str) -> Result<Self, ImageError> {
         let described = section(name, "map");
-        let bytes = frame.section(&described, schema()).map_err(FileError::frame(file.path()))?;
-        Self::decode(bytes).map_err(|reason| ImageError::description(file, frame, described, reason))
+        let bytes = file.section(&described, schema())?;
+        Self::decode(&bytes).map_err(|reason| ImageError::description(file, described, reason))
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, Reason> {

@@ -27,13 +27,13 @@ use thiserror::Error;
 
 pub use copy::{bases, copy};
 pub use map::Base;
-pub use restore::{Image, Part, Restored, Sink};
+pub use restore::{Image, Sink};
 pub use save::{Memory, Region, Saved, save};
 pub use series::Series;
 
 use crate::codec::CodecError;
 use crate::compression::CompressionError;
-use crate::frame::{self, File, FileError, Frame, TableHash};
+use crate::frame::{self, File, FileError, TableHash};
 
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
@@ -131,8 +131,8 @@ pub enum ImageError {
 }
 
 impl ImageError {
-    fn description(file: &File, frame: &Frame<'_>, section: String, reason: Reason) -> Self {
-        let offset = frame.offset(&section).unwrap_or_default();
+    fn description(file: &File, section: String, reason: Reason) -> Self {
+        let offset = file.offset(&section).unwrap_or_default();
         Self::Description { path: file.path().to_owned(), section, offset, reason }
     }
 

@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::chunks::{Chunks, PageHash, hashes_schema};
+use super::ImageError;
+use super::chunks::{Chunks, PageHash};
 use super::map::{Base, Map, Place, Run};
 use super::restore::open_base;
 use super::save::{Memory, Region, Saved, save_beside};
-use super::{ImageError, section};
 use crate::atomic_file::folder_of;
-use crate::frame::{File, FileError, FileWriter, Frame};
+use crate::frame::{File, FileError, FileWriter};
 
 /// The pages that the files of a series hold. All of them lie in one folder, and each is needed for restoring those
 /// after it that refer to it. A restore opens all of these at once, so a series should begin anew after some hundred files.
@@ -32,7 +32,7 @@ impl Series {
 
     /// Adds a file that has been written, and the files that it refers to.
     pub fn add(&mut self, file: &File) -> Result<(), ImageError> {
-        let (path, frame) = (file.path(), file.frame()?);
+        let path = file.path();
         let folder = folder(path)?;
         if self.folder.as_ref().is_some_and(|known| *known != folder) {
             return Err(ImageError::Series {
@@ -42,16 +42,16 @@ impl Series {
         }
         let name = path.file_name().and_then(|name| name.to_str());
         let no_name = ImageError::Series { path: path.to_owned(), reason: "its name is not UTF-8" };
-        let own = Base { file: name.ok_or(no_name)?.to_owned(), hash: frame.hash() };
-        let map = Map::read(file, &frame, &self.name)?;
+        let own = Base { file: name.ok_or(no_name)?.to_owned(), hash: file.hash() };
+        let map = Map::read(file, &self.name)?;
         for base in map.bases {
             if !self.bases.contains(&base) {
-                let (file, chunks) = open_base(file, &base, &self.name)?;
-                self.add_pages(base, &file, &file.frame()?, &chunks)?;
+                let (_, chunks) = open_base(file, &base, &self.name)?;
+                self.add_pages(base, &chunks);
             }
         }
         if !self.bases.contains(&own) {
-            self.add_pages(own, file, &frame, &Chunks::read(file, &frame, &self.name)?)?;
+            self.add_pages(own, &Chunks::read(file, &self.name)?);
         }
         self.folder = Some(folder);
         Ok(())
@@ -92,16 +92,8 @@ impl Series {
         used.into_iter().filter_map(|file| self.bases.get(file as usize - 1).cloned()).collect()
     }
 
-    fn add_pages(
-        &mut self,
-        base: Base,
-        file: &File,
-        frame: &Frame<'_>,
-        chunks: &Chunks,
-    ) -> Result<(), ImageError> {
-        // They were checked with the chunks.
-        let hashes = frame.unchecked(&section(&self.name, "hashes"), hashes_schema());
-        let hashes = hashes.map_err(FileError::frame(file.path()))?.bytes.as_chunks().0;
+    fn add_pages(&mut self, base: Base, chunks: &Chunks) {
+        let hashes = chunks.hashes.as_chunks().0;
         self.bases.push(base);
         let file = self.bases.len() as u32;
         let places = (0..)
@@ -111,7 +103,6 @@ impl Series {
             // An older file is the one that more files need already.
             self.places.entry(*hash).or_insert(place);
         }
-        Ok(())
     }
 }
 

@@ -1,25 +1,38 @@
 //! Blocks to records.
 
+use std::ops::Range;
 use std::path::Path;
 
-use super::{BLOCK, HEAD, JournalError, Reason, block_hash, schema};
+use super::{BLOCK, HEAD, JournalError, JournalWriter, Reason, block_hash, schema};
 use crate::compression::Unpacker;
 use crate::frame::{File, FileError, Schema};
+
+/// Bytes before what is stored of a block: its head and its hash.
+const BEFORE: usize = HEAD + blake3::OUT_LEN;
 
 /// The records of a journal, in their order. Each block is compared with its hash when it is reached; after an error
 /// there are no more records.
 pub struct JournalReader<'a> {
-    path: &'a Path,
-    /// Blocks that have not been reached.
-    rest: &'a [u8],
-    /// Where they begin in the file, in bytes.
-    offset: usize,
+    source: Source<'a>,
+    /// Where the blocks that have not been reached lie in the source, in bytes.
+    rest: Range<usize>,
     blocks: u64,
+    /// Head and hash of a block as the file has them.
+    block: Vec<u8>,
+    /// What is stored of it.
+    stored: Vec<u8>,
     unpacker: Unpacker,
     /// The part of the stream that is in the block that was reached last.
     open: Vec<u8>,
     /// Bytes of it that have been read.
     read: usize,
+}
+
+/// What has the blocks.
+enum Source<'a> {
+    File(&'a File),
+    /// A journal that is being written, whose last part is in no block; `true` until that was reached.
+    Writer(&'a JournalWriter, bool),
 }
 
 impl<'a> JournalReader<'a> {
@@ -30,19 +43,29 @@ impl<'a> JournalReader<'a> {
 
     /// The same, of records that are told by the [schema](super::schema_of).
     pub fn open_as(file: &'a File, name: &str, schema: Schema) -> Result<Self, JournalError> {
-        let section = file.frame()?.unchecked(name, schema).map_err(FileError::frame(file.path()))?;
-        Ok(Self {
-            path: file.path(),
-            rest: section.bytes,
-            offset: section.offset,
+        Ok(Self::of(Source::File(file), file.place(name, schema)?))
+    }
+
+    /// The records of a journal that is being written.
+    pub(super) fn of_writer(writer: &'a JournalWriter) -> Self {
+        let length = usize::try_from(writer.length()).unwrap_or(usize::MAX);
+        Self::of(Source::Writer(writer, true), 0..length)
+    }
+
+    fn of(source: Source<'a>, rest: Range<usize>) -> Self {
+        Self {
+            source,
+            rest,
             blocks: 0,
+            block: Vec::new(),
+            stored: Vec::new(),
             unpacker: Unpacker::default(),
             open: Vec::new(),
             read: 0,
-        })
+        }
     }
 
-    fn record(&mut self) -> Result<Option<Vec<u8>>, Reason> {
+    fn record(&mut self) -> Result<Option<Vec<u8>>, Stopped> {
         let mut length = Vec::new();
         self.take(size_of::<u64>() as u64, &mut length)?;
         if length.is_empty() {
@@ -51,18 +74,23 @@ impl<'a> JournalReader<'a> {
         let length = u64::from_le_bytes(length.try_into().map_err(|_| Reason::Record)?);
         let mut record = Vec::new();
         self.take(length, &mut record)?;
-        if record.len() as u64 == length { Ok(Some(record)) } else { Err(Reason::Record) }
+        if record.len() as u64 == length { Ok(Some(record)) } else { Err(Reason::Record.into()) }
     }
 
     /// Moves the next `length` bytes of the stream to `bytes`, or all that there are. Takes no memory for more.
-    fn take(&mut self, length: u64, bytes: &mut Vec<u8>) -> Result<(), Reason> {
+    fn take(&mut self, length: u64, bytes: &mut Vec<u8>) -> Result<(), Stopped> {
         let mut missing = length;
         while missing > 0 {
             if self.read == self.open.len() {
-                if self.rest.is_empty() {
-                    break;
+                match &mut self.source {
+                    _ if !self.rest.is_empty() => self.next_block()?,
+                    Source::Writer(writer, is_left @ true) => {
+                        *is_left = false;
+                        self.open.clone_from(&writer.open);
+                        self.read = 0;
+                    }
+                    _ => break,
                 }
-                self.next_block()?;
             }
             let open = &self.open[self.read..];
             let piece =
@@ -74,30 +102,75 @@ impl<'a> JournalReader<'a> {
         Ok(())
     }
 
-    fn next_block(&mut self) -> Result<(), Reason> {
-        let (head, behind) = self.rest.split_first_chunk::<HEAD>().ok_or(Reason::Truncated)?;
-        let (hash, behind) = behind.split_first_chunk::<{ blake3::OUT_LEN }>().ok_or(Reason::Truncated)?;
-        let [number, lengths] = [&head[..8], &head[8..]].map(word);
-        let (length, stored_length) = (lengths as u32, (lengths >> 32) as u32);
-        let (stored, rest) = behind.split_at_checked(stored_length as usize).ok_or(Reason::Truncated)?;
-        if block_hash(head, stored) != *hash {
-            return Err(Reason::Hash(self.blocks));
+    fn next_block(&mut self) -> Result<(), Stopped> {
+        let start = self.rest.start;
+        let behind = self.within(start, BEFORE)?;
+        self.source.read(start..behind, &mut self.block)?;
+        let stored_length = word(self.block.get(12..HEAD).unwrap_or_default()) as u32;
+        let end = self.within(behind, stored_length as usize)?;
+        self.source.read(behind..end, &mut self.stored)?;
+        let (head, hash) = self.block.split_first_chunk::<HEAD>().ok_or(Reason::Truncated)?;
+        if block_hash(head, &self.stored).as_bytes() != hash {
+            return Err(Reason::Hash(self.blocks).into());
         }
+        let (number, length) = (word(&head[..8]), word(&head[8..12]) as u32);
         if number != self.blocks {
-            return Err(Reason::Order { found: number, expected: self.blocks });
+            return Err(Reason::Order { found: number, expected: self.blocks }.into());
         }
         if length == 0 || length as usize > BLOCK || stored_length > length {
-            return Err(Reason::Length { length, stored: stored_length });
+            return Err(Reason::Length { length, stored: stored_length }.into());
         }
-        let compressed = stored_length < length;
-        let stream = if compressed { self.unpacker.unpack(stored, length as usize)? } else { stored };
         self.open.clear();
-        self.open.extend(stream);
+        match stored_length < length {
+            true => {
+                let unpacked = self.unpacker.unpack(&self.stored, length as usize);
+                self.open.extend(unpacked.map_err(Reason::from)?);
+            }
+            false => self.open.extend(&self.stored),
+        }
         self.read = 0;
-        self.offset += self.rest.len() - rest.len();
-        self.rest = rest;
+        self.rest.start = end;
         self.blocks += 1;
         Ok(())
+    }
+
+    /// Where `length` bytes of the journal end that begin at `start`, in bytes of the file.
+    fn within(&self, start: usize, length: usize) -> Result<usize, Reason> {
+        start.checked_add(length).filter(|end| *end <= self.rest.end).ok_or(Reason::Truncated)
+    }
+}
+
+impl Source<'_> {
+    fn read(&self, bytes: Range<usize>, to: &mut Vec<u8>) -> Result<(), FileError> {
+        match self {
+            Source::File(file) => file.read(bytes, to),
+            Source::Writer(writer, _) => writer.read_blocks(bytes, to),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Source::File(file) => file.path(),
+            Source::Writer(writer, _) => &writer.folder,
+        }
+    }
+}
+
+/// Why there are no more records.
+enum Stopped {
+    Damaged(Reason),
+    File(FileError),
+}
+
+impl From<Reason> for Stopped {
+    fn from(reason: Reason) -> Self {
+        Self::Damaged(reason)
+    }
+}
+
+impl From<FileError> for Stopped {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
     }
 }
 
@@ -111,13 +184,21 @@ impl Iterator for JournalReader<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let record = self.record();
+        let offset = self.rest.start;
         if record.is_err() {
-            self.rest = &[];
+            self.rest.start = self.rest.end;
+            if let Source::Writer(_, is_left) = &mut self.source {
+                *is_left = false;
+            }
             self.open.clear();
             self.read = 0;
         }
-        let damaged =
-            |reason| JournalError::Damaged { path: self.path.to_owned(), offset: self.offset, reason };
-        record.map_err(damaged).transpose()
+        let stopped = |stopped| match stopped {
+            Stopped::File(error) => error.into(),
+            Stopped::Damaged(reason) => {
+                JournalError::Damaged { path: self.source.path().to_owned(), offset, reason }
+            }
+        };
+        record.map_err(stopped).transpose()
     }
 }

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use super::{BLOCK, HEAD, JournalError, block_hash, schema};
+use super::{BLOCK, HEAD, JournalError, JournalReader, block_hash, schema};
 use crate::atomic_file;
 use crate::compression::Packer;
 use crate::frame::{FileError, FileWriter, Schema};
@@ -16,9 +17,9 @@ const KEPT: usize = 8 << 20;
 /// A journal that is being written. Some megabytes of it are in memory, the rest is in a temporary file without a name,
 /// which is gone when the journal or the process is.
 pub struct JournalWriter {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     /// The part of the stream that is not in a block yet.
-    open: Vec<u8>,
+    pub(super) open: Vec<u8>,
     /// Blocks that are not in the temporary file.
     kept: Vec<u8>,
     spill: Option<File>,
@@ -61,6 +62,27 @@ impl JournalWriter {
     /// Bytes they take so far, but for the last few.
     pub fn length(&self) -> u64 {
         self.spilled + self.kept.len() as u64
+    }
+
+    /// The records so far, in their order.
+    pub fn read(&self) -> JournalReader<'_> {
+        JournalReader::of_writer(self)
+    }
+
+    /// Copies bytes of blocks.
+    pub(super) fn read_blocks(&self, bytes: Range<usize>, to: &mut Vec<u8>) -> Result<(), FileError> {
+        to.resize(bytes.len(), 0);
+        let spilled = usize::try_from(self.spilled).unwrap_or(usize::MAX);
+        let copied = match (&self.spill, bytes.start.checked_sub(spilled)) {
+            (Some(spill), None) => spill.read_exact_at(to, bytes.start as u64),
+            (_, start) => {
+                let start = start.unwrap_or(bytes.start);
+                let kept = self.kept.get(start..start.saturating_add(bytes.len()));
+                let kept = kept.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof));
+                kept.map(|kept| to.copy_from_slice(kept))
+            }
+        };
+        copied.map_err(FileError::io("read a temporary file in", &self.folder))
     }
 
     /// Adds the journal, as it is now, to a file as the section called `name`. More records can be added afterwards.

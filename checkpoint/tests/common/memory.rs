@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::Mutex;
 
-use voltsim_checkpoint::image::{Memory, PAGE, Part, Region, Sink};
+use voltsim_checkpoint::image::{Memory, PAGE, Region, Sink};
 
 /// Pages by address; a page that is not there is zero.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,18 +44,13 @@ impl Pages {
     }
 }
 
-/// Keeps what it gets, maps what it is offered if it is to.
+/// Keeps the pages that it gets.
 #[derive(Default)]
 pub struct Kept {
     pages: Mutex<Pages>,
-    maps: bool,
 }
 
 impl Kept {
-    pub fn mapping(maps: bool) -> Self {
-        Self { maps, ..Self::default() }
-    }
-
     pub fn into_pages(self) -> Pages {
         self.pages.into_inner().unwrap()
     }
@@ -68,16 +62,6 @@ impl Sink for Kept {
             assert_eq!(self.pages.lock().unwrap().0.insert(address, page.to_vec()), None, "once each");
         }
         Ok(())
-    }
-
-    fn map(&self, address: u64, part: Part<'_>) -> io::Result<bool> {
-        assert!(part.offset.is_multiple_of(PAGE as u64) && part.length.is_multiple_of(PAGE as u64));
-        if self.maps {
-            let mut bytes = vec![0; part.length as usize];
-            part.file.read_exact_at(&mut bytes, part.offset)?;
-            self.write(address, &bytes)?;
-        }
-        Ok(self.maps)
     }
 }
 

@@ -49,13 +49,12 @@ fn as_of_another_build(
     renewed: &HashMap<TableHash, TableHash>,
 ) -> (TableHash, TableHash) {
     let file = File::open(from).unwrap();
-    let frame = file.frame().unwrap();
-    let section = |name: &str, version| frame.section(name, schema(name, version)).unwrap();
-    let about: About = codec::decode::<{ 1 << 20 }, _>(section("about", 9)).unwrap();
+    let section = |name: &str, version| file.section(name, schema(name, version)).unwrap();
+    let about: About = codec::decode::<{ 1 << 20 }, _>(&section("about", 9)).unwrap();
     let about = codec::encode(&About { engine: Digest::of(b"another build"), ..about }).unwrap();
-    let mut devices = section("devices", 10).to_vec();
+    let mut devices = section("devices", 10);
     let model_schema = schema("model", timing::saved::VERSION);
-    let model = frame.section("model 0", model_schema).ok();
+    let model = file.section("model 0", model_schema).ok();
     let is_present = matches!(versions, Versions::Present);
     let is_apart = model.is_some() && is_present;
     if let Versions::Common(_) = versions {
@@ -67,8 +66,8 @@ fn as_of_another_build(
     for (name, bytes, present) in [
         ("about", &about[..], 9),
         ("devices", &devices, 10),
-        ("kernels", section("kernels", 9), 9),
-        ("launch", section("launch", 10), 10),
+        ("kernels", &section("kernels", 9), 9),
+        ("launch", &section("launch", 10), 10),
     ] {
         let version = match versions {
             Versions::Present => present,
@@ -79,11 +78,11 @@ fn as_of_another_build(
     }
     for name in newer {
         writer.begin(name, schema(name, 1)).unwrap();
-        writer.append(section(name, 1)).unwrap();
+        writer.append(&section(name, 1)).unwrap();
     }
     if let Some(model) = model.filter(|_| is_apart) {
         writer.begin("model 0", model_schema).unwrap();
-        writer.append(model).unwrap();
+        writer.append(&model).unwrap();
     }
     let told = journal::schema_of("saved run, steps, version 10");
     let mut records = JournalWriter::new(std::env::temp_dir());
@@ -96,7 +95,7 @@ fn as_of_another_build(
     };
     records.write_as(&mut writer, "steps", steps).unwrap();
     image::copy(&mut writer, &file, "memory 0", renewed).unwrap();
-    (frame.hash(), writer.finish(Durability::Unsynced).unwrap().hash)
+    (file.hash(), writer.finish(Durability::Unsynced).unwrap().hash)
 }
 
 /// Makes `old.vck` of the checkpoint `here.vck`.

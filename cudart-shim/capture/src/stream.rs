@@ -137,10 +137,7 @@ pub struct KernelStream {
 /// Is a file a kernel stream, as far as its head and the names in it say?
 pub fn is_stream(path: &Path) -> bool {
     let file = File::open(path).ok();
-    file.is_some_and(|file| {
-        file.frame()
-            .is_ok_and(|frame| frame.names().any(|name| name == ENTRIES) && frame.length(ABOUT).is_some())
-    })
+    file.is_some_and(|file| file.length(ENTRIES).is_some() && file.length(ABOUT).is_some())
 }
 
 impl KernelStream {
@@ -148,10 +145,10 @@ impl KernelStream {
     pub fn open(path: &Path) -> Result<KernelStream, Error> {
         let file = File::open(path)?;
         let damaged = |error: &dyn std::fmt::Display| malformed(path, error);
-        let schema = file.frame()?.schema(ABOUT);
+        let schema = file.schema(ABOUT);
         let version = (OLDEST..VERSION).find(|older| schema == Some(about_schema(*older))).unwrap_or(VERSION);
         let about = file.section(ABOUT, about_schema(version))?;
-        let about = codec::decode::<LIMIT, About>(about).map_err(|error| damaged(&error))?;
+        let about = codec::decode::<LIMIT, About>(&about).map_err(|error| damaged(&error))?;
         let contents = Contents::open(&file, CONTENTS)?;
         let mut entries = Vec::new();
         for record in JournalReader::open(&file, ENTRIES)? {

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use voltsim_checkpoint::atomic_file::Durability;
 use voltsim_checkpoint::codec::{self, CodecError};
-use voltsim_checkpoint::frame::{File, FileError, FileWriter, Frame, FrameError};
-use voltsim_checkpoint::image::{self, Image, ImageError, Part, Region, Series, Sink};
+use voltsim_checkpoint::frame::{File, FileError, FileWriter};
+use voltsim_checkpoint::image::{self, Image, ImageError, Region, Series, Sink};
 use voltsim_checkpoint::journal::{JournalError, JournalReader, JournalWriter};
 
 use crate::about::About;
@@ -114,9 +114,6 @@ pub enum SavedError {
     /// The file as such.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A part of it.
-    #[error(transparent)]
-    Frame(#[from] FrameError),
     /// The image of a device's memory.
     #[error(transparent)]
     Image(#[from] ImageError),
@@ -158,7 +155,6 @@ impl SavedError {
             SavedError::File(error) => {
                 error.remedy().unwrap_or("Check the path, and that it is a checkpoint")
             }
-            SavedError::Frame(error) => error.remedy().unwrap_or("Make the checkpoint anew"),
             SavedError::Image(error) => error.remedy().unwrap_or("Make the checkpoint anew"),
             SavedError::Steps(error) => error.remedy().unwrap_or("Make the checkpoint anew"),
             SavedError::Version { found: Some(found), wanted, .. } if found < wanted => CONVERT,
@@ -294,10 +290,9 @@ impl SavedRun {
     /// Opens a file.
     pub fn open(file: &Path) -> Result<SavedRun, SavedError> {
         let file = File::open(file)?;
-        let frame = file.frame()?;
         for Section { name, version: wanted } in ALL {
-            let found = version_of(&frame, name);
-            if frame.length(name).is_some() && found != Some(wanted) {
+            let found = version_of(&file, name);
+            if file.length(name).is_some() && found != Some(wanted) {
                 return Err(SavedError::Version { section: name.to_owned(), found, wanted });
             }
         }
@@ -306,7 +301,7 @@ impl SavedRun {
 
     /// Checks every byte.
     pub fn verify(&self) -> Result<(), SavedError> {
-        self.file.frame()?.check()?;
+        self.file.check()?;
         self.about()?;
         self.counts()?;
         self.launch()?;
@@ -322,8 +317,8 @@ impl SavedRun {
 
     /// Names of the sections, and their bytes.
     pub fn sections(&self) -> Result<Vec<(String, usize)>, SavedError> {
-        let frame = self.file.frame()?;
-        Ok(frame.names().map(|name| (name.to_owned(), frame.length(name).unwrap_or(0))).collect())
+        let length = |name: &str| (name.to_owned(), self.file.length(name).unwrap_or(0));
+        Ok(self.file.names().map(length).collect())
     }
 
     /// Files of the same folder that hold some of the pages of its devices.
@@ -350,7 +345,7 @@ impl SavedRun {
 
     /// What timed a device's launches, if anything did.
     pub fn model(&self, device: u64) -> Result<Option<ModelState>, SavedError> {
-        model_in(&self.file.frame()?, device)
+        model_in(&self.file, device)
     }
 
     /// What launches have executed, by kernel.
@@ -365,7 +360,7 @@ impl SavedRun {
 
     /// In which order threads have made calls, as far as it is known.
     pub fn turns(&self) -> Result<Turns, SavedError> {
-        match self.file.frame()?.length(TURNS.name) {
+        match self.file.length(TURNS.name) {
             Some(_) => self.value(TURNS),
             None => Ok(Turns::default()),
         }
@@ -373,7 +368,7 @@ impl SavedRun {
 
     /// What calls of the program had asked the devices for, by number; nothing of a device if that is not known.
     pub fn requests(&self) -> Result<BTreeMap<u64, Requests>, SavedError> {
-        match self.file.frame()?.length(REQUESTS.name) {
+        match self.file.length(REQUESTS.name) {
             Some(_) => self.value(REQUESTS),
             None => Ok(BTreeMap::new()),
         }
@@ -400,20 +395,20 @@ impl SavedRun {
     }
 
     fn value<T: DeserializeOwned>(&self, section: Section) -> Result<T, SavedError> {
-        decode(section.name, self.file.frame()?.section(section.name, section.schema())?)
+        decode(section.name, &self.file.section(section.name, section.schema())?)
     }
 }
 
 /// What timed a device's launches, in a file that has it apart from the devices.
-pub(crate) fn model_in(frame: &Frame<'_>, device: u64) -> Result<Option<ModelState>, SavedError> {
+pub(crate) fn model_in(file: &File, device: u64) -> Result<Option<ModelState>, SavedError> {
     let section = model_of(device);
-    if frame.length(&section).is_none() {
+    if file.length(&section).is_none() {
         return Ok(None);
     }
-    let Some(version) = version_of_model(frame, device) else {
+    let Some(version) = version_of_model(file, device) else {
         return Err(SavedError::Version { section, found: None, wanted: 0 });
     };
-    let bytes = frame.section(&section, model_schema(version))?.to_vec();
+    let bytes = file.section(&section, model_schema(version))?;
     Ok(Some(ModelState { version, bytes }))
 }
 
@@ -430,10 +425,6 @@ impl Sink for DeviceMemory<'_> {
     fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
         self.0.fill_saved(address, bytes);
         Ok(())
-    }
-
-    fn map(&self, address: u64, part: Part<'_>) -> io::Result<bool> {
-        self.0.map_saved(address..address + part.length, part.file, part.offset)
     }
 }
 

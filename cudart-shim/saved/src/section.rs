@@ -3,7 +3,7 @@
 //! What is in a section changes without the others: then its version here is the next one, and `convert/versions.rs` has what
 //! brings the version before to it. The timing model's state has a version that the model keeps ([`ModelState`](crate::ModelState)).
 
-use voltsim_checkpoint::frame::{Frame, Schema};
+use voltsim_checkpoint::frame::{Index, Schema};
 use voltsim_checkpoint::journal;
 
 /// A section, and the version of what is in it.
@@ -56,10 +56,10 @@ fn definition(section: &str, version: u32) -> String {
 }
 
 /// The version of a section; nothing if none is known that is so.
-pub(crate) fn version_of(frame: &Frame<'_>, section: &str) -> Option<u32> {
-    let found = frame.schema(section)?;
+pub(crate) fn version_of(index: &Index, section: &str) -> Option<u32> {
+    let found = index.schema(section)?;
     if section == STEPS.name && found == journal::schema() {
-        return version_of(frame, ABOUT.name).map(|version| version.min(LAST_COMMON));
+        return version_of(index, ABOUT.name).map(|version| version.min(LAST_COMMON));
     }
     (1..=TOLD).find(|version| schema(section, *version) == found)
 }
@@ -83,8 +83,8 @@ pub(crate) fn model_schema(version: u32) -> Schema {
 }
 
 /// The version of the state of a device's timing model.
-pub(crate) fn version_of_model(frame: &Frame<'_>, device: u64) -> Option<u32> {
-    let found = frame.schema(&model_of(device))?;
+pub(crate) fn version_of_model(index: &Index, device: u64) -> Option<u32> {
+    let found = index.schema(&model_of(device))?;
     (1..=TOLD).find(|version| model_schema(*version) == found)
 }
 

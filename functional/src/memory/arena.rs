@@ -3,12 +3,7 @@
 //! The host gives pages when they are first touched; they go back, to read as zero, when no allocation touches them
 //! any more.
 
-use std::fs::File;
 use std::io;
-use std::ops::Range;
-use std::os::fd::AsRawFd;
-
-use parking_lot::Mutex;
 
 use super::allocator::FreeList;
 
@@ -29,8 +24,6 @@ const MINIMUM: u64 = 1 << 32;
 pub(super) struct Arena {
     base: u64,
     length: u64,
-    /// Pages that are copies of a file's as soon as they are written to, and the file's until then.
-    files: Mutex<Vec<Range<u64>>>,
 }
 
 impl Arena {
@@ -72,7 +65,7 @@ impl Arena {
         if at == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        Ok(Arena { base: at as u64, length, files: Mutex::default() })
+        Ok(Arena { base: at as u64, length })
     }
 
     pub(super) fn base(&self) -> u64 {
@@ -108,10 +101,6 @@ impl Arena {
 
     /// Gives back the pages of a range that consists of whole ones, which read as zero then.
     pub(super) fn discard(&self, address: u64, length: u64) -> io::Result<()> {
-        if !self.files_within(address..address + length).is_empty() {
-            // The host would give the file's bytes again.
-            return self.clear(address, length);
-        }
         // SAFETY: the pages lie in the reserved range, and whoever they belong to wants none of what they hold.
         if unsafe { libc::madvise(address as *mut _, length as usize, libc::MADV_DONTNEED) } != 0 {
             return Err(io::Error::last_os_error());
@@ -128,38 +117,7 @@ impl Arena {
         if at == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        self.files.lock().retain(|file| file.start < address || file.end > address + length);
         Ok(())
-    }
-
-    /// Lets whole pages be those of a file from `offset` on until they are written to, and copies then. The file must
-    /// not be changed as long as they are there.
-    pub(super) fn map_file(&self, pages: Range<u64>, file: &File, offset: u64) -> io::Result<()> {
-        let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let (length, offset) = ((pages.end - pages.start) as usize, offset as libc::off_t);
-        // SAFETY: the pages lie in the reserved range, and what they held is wanted no more.
-        let at =
-            unsafe { libc::mmap(pages.start as *mut _, length, access, flags, file.as_raw_fd(), offset) };
-        if at == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        self.files.lock().push(pages);
-        Ok(())
-    }
-
-    /// How many pieces of files are mapped.
-    pub(super) fn file_pieces(&self) -> usize {
-        self.files.lock().len()
-    }
-
-    /// The parts of a range that are mapped from files, by address. Some of them may have been given back since.
-    pub(super) fn files_within(&self, range: Range<u64>) -> Vec<Range<u64>> {
-        let files = self.files.lock();
-        let parts = files.iter().map(|file| file.start.max(range.start)..file.end.min(range.end));
-        let mut parts: Vec<Range<u64>> = parts.filter(|part| part.start < part.end).collect();
-        parts.sort_unstable_by_key(|part| part.start);
-        parts
     }
 
     pub(super) fn zero(&self, start: u64, end: u64) {

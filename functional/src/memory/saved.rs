@@ -19,9 +19,6 @@ const SWAPPED: u64 = 1 << 62;
 /// Entries of the page map that are read at once.
 const ENTRIES: u64 = 1 << 15;
 
-/// Pieces of files that are mapped at most, the rest being copied: the host allows a process some 65,000 mappings in all.
-const FILE_PIECES: usize = 4096;
-
 /// What a device's memory is but for the bytes in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryState {
@@ -99,8 +96,6 @@ impl Memory {
         let map = File::open("/proc/self/pagemap").ok();
         let mut touched: Vec<Range<u64>> = Vec::new();
         let (own, shared) = self.pages_of(allocations);
-        // The page map does not tell of pages of a file that nobody has read yet.
-        touched.extend(own.iter().flat_map(|pages| self.arena.files_within(pages.clone())));
         for pages in own {
             let known = map
                 .as_ref()
@@ -154,24 +149,6 @@ impl Memory {
                 unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), from as *mut u8, part.len()) };
             }
         }
-    }
-
-    /// Lets whole pages be those of a file from `offset` on, copied as soon as they are written to, where they lie in one
-    /// allocation that a checkpoint has. `false` where they do not, and when there are many such pieces already.
-    ///
-    /// # Errors
-    /// The host refuses the mapping.
-    pub fn map_saved(&self, pages: Range<u64>, file: &File, offset: u64) -> io::Result<bool> {
-        let state = self.state.read();
-        let around = state.live.range(..=pages.start).next_back().map(|(_, allocation)| allocation);
-        let is_whole =
-            around.is_some_and(|allocation| allocation.is_saved() && pages.end <= allocation.end());
-        let is_shared = state.mapping_at(pages.start).is_some();
-        if !is_whole || is_shared || self.arena.file_pieces() >= FILE_PIECES {
-            return Ok(false);
-        }
-        self.arena.map_file(pages, file, offset)?;
-        Ok(true)
     }
 
     /// Makes the allocations be those of a checkpoint, all zero. Those that calls have made must be there; those of kernels
@@ -265,7 +242,6 @@ fn present(map: &File, pages: Range<u64>, add: &mut impl FnMut(Range<u64>)) -> i
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
 
     use super::*;
 
@@ -283,44 +259,6 @@ mod tests {
         assert!(touched.iter().any(|range| range.contains(&at)));
         let bytes: u64 = touched.iter().map(|range| range.end - range.start).sum();
         assert!(bytes <= 4 << 20, "{bytes}");
-    }
-
-    #[test]
-    fn pages_of_a_file_are_touched_before_they_are_read_copied_when_written_to_and_zero_when_they_are_given_back()
-     {
-        let memory = memory();
-        let address = memory.allocate(8 << 20, 1, AllocationKind::Device).unwrap();
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&vec![7; 3 * PAGE as usize]).unwrap();
-        let pages = address + PAGE..address + 3 * PAGE;
-        assert!(memory.map_saved(pages.clone(), &file, PAGE).unwrap());
-        let touched = memory.touched(&memory.allocations());
-        assert!(
-            touched.iter().any(|range| range.start <= pages.start && range.end >= pages.end),
-            "{touched:x?}"
-        );
-
-        memory.write(address + PAGE, &[8]).unwrap();
-        let mut bytes = [0; 2];
-        memory.read(address + PAGE, &mut bytes).unwrap();
-        assert_eq!(bytes, [8, 7]);
-        file.read_exact_at(&mut bytes, PAGE).unwrap();
-        assert_eq!(bytes, [7, 7]);
-
-        memory.free(address).unwrap();
-        assert_eq!(memory.allocate(8 << 20, 1, AllocationKind::Device).unwrap(), address);
-        memory.read(address + PAGE, &mut bytes).unwrap();
-        assert_eq!(bytes, [0, 0]);
-    }
-
-    #[test]
-    fn pages_that_no_allocation_has_whole_are_not_mapped() {
-        let memory = memory();
-        let address = memory.allocate(PAGE + 1, 1, AllocationKind::Device).unwrap();
-        let file = tempfile::tempfile().unwrap();
-        assert!(!memory.map_saved(address..address + 2 * PAGE, &file, 0).unwrap());
-        let host = memory.allocate(2 * PAGE, 1, AllocationKind::Host).unwrap();
-        assert!(!memory.map_saved(host..host + 2 * PAGE, &file, 0).unwrap());
     }
 
     #[test]

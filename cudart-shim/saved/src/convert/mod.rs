@@ -17,9 +17,9 @@ use std::path::Path;
 
 use functional::memory::Requests;
 use serde::de::DeserializeOwned;
-use voltsim_checkpoint::atomic_file::{self, Durability, folder_of};
+use voltsim_checkpoint::atomic_file::{Durability, folder_of};
 use voltsim_checkpoint::codec::CodecError;
-use voltsim_checkpoint::frame::{File, FileWriter, Frame, TableHash};
+use voltsim_checkpoint::frame::{File, FileWriter, Index, TableHash};
 use voltsim_checkpoint::image;
 use voltsim_checkpoint::journal::JournalReader;
 
@@ -100,11 +100,10 @@ impl Old {
     /// Opens a file and checks all of its bytes, but for pages in files of before.
     fn open(path: &Path) -> Result<Old, ConvertError> {
         let file = File::open(path).map_err(SavedError::from)?;
-        let frame = file.frame().map_err(SavedError::from)?;
-        frame.check().map_err(SavedError::from)?;
+        file.check().map_err(SavedError::from)?;
         let mut versions = BTreeMap::new();
-        for section in ALL.into_iter().filter(|section| has(&frame, *section)) {
-            versions.insert(section.name, convertible(version_of(&frame, section.name), section)?);
+        for section in ALL.into_iter().filter(|section| has(&file, *section)) {
+            versions.insert(section.name, convertible(version_of(&file, section.name), section)?);
         }
         let about = value(&file, &versions, ABOUT)?;
         let devices: Vec<DeviceState> = value(&file, &versions, DEVICES)?;
@@ -142,10 +141,8 @@ impl Old {
         let kernels = self.value::<BTreeMap<String, KernelCounts>>(KERNELS)?;
         let mut steps = self.steps(folder_of(new))?;
         if converted.is_as_before() && bases.iter().all(|base| renewed.get(&base.hash) == Some(&base.hash)) {
-            let hash = self.file.frame().map_err(SavedError::from)?.hash();
-            let written = atomic_file::write(new, &self.file, Durability::Synced);
-            written.map_err(|error| SavedError::Write { file: new.to_owned(), error })?;
-            return Ok((converted, hash));
+            self.file.copy_to(new, Durability::Synced).map_err(SavedError::from)?;
+            return Ok((converted, self.file.hash()));
         }
         target.voltsim.clone_into(&mut self.about.voltsim);
         self.about.engine = target.engine;
@@ -234,8 +231,8 @@ impl Old {
 }
 
 /// Whether a file has a section, or should.
-fn has(frame: &Frame<'_>, section: Section) -> bool {
-    !OPTIONAL.contains(&section) || frame.length(section.name).is_some()
+fn has(index: &Index, section: Section) -> bool {
+    !OPTIONAL.contains(&section) || index.length(section.name).is_some()
 }
 
 /// The version of a section, if it can be brought forward.
@@ -258,10 +255,10 @@ fn value<T: DeserializeOwned>(
     section: Section,
 ) -> Result<T, ConvertError> {
     let version = versions.get(section.name).copied().unwrap_or(section.version);
-    forward(section, version, bytes(file, section, version)?)
+    forward(section, version, &bytes(file, section, version)?)
 }
 
-fn bytes(file: &File, section: Section, version: u32) -> Result<&[u8], ConvertError> {
+fn bytes(file: &File, section: Section, version: u32) -> Result<Vec<u8>, ConvertError> {
     Ok(file.section(section.name, schema(section.name, version)).map_err(SavedError::from)?)
 }
 
@@ -283,12 +280,11 @@ fn models(
 ) -> Result<BTreeMap<u64, ModelState>, ConvertError> {
     let version = versions.get(DEVICES.name).copied().unwrap_or(DEVICES.version);
     if version > LAST_COMMON {
-        let frame = file.frame().map_err(SavedError::from)?;
-        let found = devices.iter().map(|device| Ok((device.number, model_in(&frame, device.number)?)));
+        let found = devices.iter().map(|device| Ok((device.number, model_in(file, device.number)?)));
         let found: Vec<_> = found.collect::<Result<_, SavedError>>()?;
         return Ok(found.into_iter().filter_map(|(device, model)| Some((device, model?))).collect());
     }
-    let common = versions::bring(DEVICES, version..LAST_COMMON, bytes(file, DEVICES, version)?);
+    let common = versions::bring(DEVICES, version..LAST_COMMON, &bytes(file, DEVICES, version)?);
     let models = common.and_then(|devices| versions::models(&devices)).map_err(of_section(DEVICES))?;
     Ok(models.into_iter().map(|(device, bytes)| (device, ModelState { version, bytes })).collect())
 }

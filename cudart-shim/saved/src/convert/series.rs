@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use voltsim_checkpoint::atomic_file::UnfinishedFolder;
+use voltsim_checkpoint::atomic_file::{Durability, UnfinishedFolder, is_temporary};
 use voltsim_checkpoint::frame::{File, FileError, TableHash};
 use voltsim_checkpoint::image::{self, Base};
 
@@ -43,7 +43,7 @@ pub fn convert_series(
         renewed.insert(hash, now);
         done.insert(file, converted);
     }
-    folder.finish().map_err(failed)?;
+    folder.finish(Durability::Synced).map_err(failed)?;
     Ok(done)
 }
 
@@ -63,14 +63,17 @@ fn files(folder: &Path) -> Result<Vec<Needed>, ConvertError> {
         fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect()
     };
     let unread = |error| FileError::Io { action: "read", path: folder.to_owned(), error };
-    let is_checkpoint = |file: &PathBuf| file.extension().is_some_and(|extension| extension == EXTENSION);
+    // A killed run leaves the file that it was writing.
+    let is_whole = |file: &PathBuf| file.file_name().is_some_and(|name| !is_temporary(name));
+    let is_checkpoint =
+        |file: &PathBuf| is_whole(file) && file.extension().is_some_and(|extension| extension == EXTENSION);
     let mut files: Vec<PathBuf> =
         list().map_err(unread).map_err(SavedError::from)?.into_iter().filter(is_checkpoint).collect();
     files.sort();
     let needed = |path: PathBuf| {
         let needed = || -> Result<(TableHash, Vec<TableHash>), SavedError> {
             let file = File::open(&path)?;
-            let hash = file.frame()?.hash();
+            let hash = file.hash();
             Ok((hash, bases_of(&file)?.into_iter().map(|base| base.hash).collect()))
         };
         let (hash, bases) = needed().map_err(|error| in_series(&path, error.into()))?;
@@ -82,8 +85,7 @@ fn files(folder: &Path) -> Result<Vec<Needed>, ConvertError> {
 /// Files of the same folder that hold pages of a file.
 pub(super) fn bases_of(file: &File) -> Result<Vec<Base>, SavedError> {
     let mut bases: Vec<Base> = Vec::new();
-    let frame = file.frame()?;
-    let images = frame.names().filter_map(|name| name.strip_suffix(".map"));
+    let images = file.names().filter_map(|name| name.strip_suffix(".map"));
     for image in images {
         let more = image::bases(file, image)?;
         bases.extend(more.into_iter().filter(|base| !bases.contains(base)).collect::<Vec<_>>());

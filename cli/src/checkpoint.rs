@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::SystemTime;
 
-use saved_run::Point;
+use saved_run::{Point, outputs};
 use tempfile::NamedTempFile;
 
 use crate::commands::empty_folder;
@@ -58,6 +58,9 @@ impl Options {
         // A folder is another when there is a file in it.
         let before = self.output.as_deref().map(|file| (file, identity(file)));
         let status = supervise::run(command)?;
+        if status == outputs::STATUS {
+            return Ok(ExitCode::from(status));
+        }
         let was_saved = before.is_none_or(|(file, before)| self.was_saved(file, before));
         let was_resumed = resumed.is_none_or(|file| was_resumed(file, outcome.path()));
         Ok(ExitCode::from(if status == 0 && !(was_saved && was_resumed) { NOT_DONE } else { status }))

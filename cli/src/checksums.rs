@@ -1,11 +1,10 @@
 //! Options of commands that write checksums of memory.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::failure::Failure;
-use crate::program::absolute;
+use crate::outputs;
 
 /// Whether memory's checksums are written.
 #[derive(clap::Args)]
@@ -25,9 +24,7 @@ impl Options {
     /// Tells the program's libraries.
     pub(crate) fn set(&self, command: &mut Command) -> Result<(), Failure> {
         let Some(file) = &self.checksums else { return Ok(()) };
-        // The program may change its folder; and a file that cannot be written should be known before it runs.
-        fs::write(file, "").map_err(|error| Failure::in_file(file, error))?;
-        command.env("VOLTSIM_CHECKSUMS", absolute(file)?);
+        outputs::name(command, "VOLTSIM_CHECKSUMS", "--checksums", file)?;
         if let Some(launches) = self.checksums_every {
             command.env("VOLTSIM_CHECKSUMS_EVERY", launches.to_string());
         }

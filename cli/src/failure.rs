@@ -56,12 +56,13 @@ pub(crate) struct Failure {
     message: String,
     remedy: Option<String>,
     closed_output: bool,
+    status: u8,
 }
 
 impl Failure {
     /// `message` names the file, the place in it and what is wrong.
     pub(crate) fn new(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string(), remedy: None, closed_output: false }
+        Self { message: message.to_string(), remedy: None, closed_output: false, status: EXIT_STATUS }
     }
 
     /// A failure that concerns `file`, which `message` does not name.
@@ -100,6 +101,16 @@ impl Failure {
     pub(crate) fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
         self
+    }
+
+    /// Gives the process another exit status.
+    pub(crate) fn with_status(self, status: u8) -> Self {
+        Self { status, ..self }
+    }
+
+    /// The process's exit status.
+    pub(crate) fn status(&self) -> u8 {
+        self.status
     }
 
     /// True when the reader of our standard output has gone away (`voltsim … | head`), which is no error.

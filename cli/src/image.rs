@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::commands::check_selection;
 use crate::failure::Failure;
-use crate::model::{check_creatable, follow_ranges};
-use crate::program::absolute;
+use crate::model::follow_ranges;
+use crate::outputs;
 
 /// Whether the launches of a run are written to a kernel stream.
 #[derive(clap::Args)]
@@ -25,8 +25,7 @@ impl Options {
     /// Tells the program's libraries.
     pub(crate) fn set(&self, command: &mut Command) -> Result<(), Failure> {
         let Some(file) = &self.image else { return Ok(()) };
-        check_creatable(file)?;
-        command.env("VOLTSIM_IMAGE", absolute(file)?);
+        outputs::name(command, "VOLTSIM_IMAGE", "--image", file)?;
         if let Some(only) = &self.image_only {
             follow_ranges(command, &check_selection("--image-only", only)?)?;
             command.env("VOLTSIM_IMAGE_ONLY", only);

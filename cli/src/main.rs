@@ -15,7 +15,7 @@ mod image;
 mod instrumented;
 mod libraries;
 mod model;
-mod output_file;
+mod outputs;
 mod program;
 mod python_tools;
 mod quantity;
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Err(failure) if failure.is_closed_output() => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("voltsim: {failure}");
-            ExitCode::from(failure::EXIT_STATUS)
+            ExitCode::from(failure.status())
         }
     }
 }

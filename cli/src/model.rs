@@ -1,15 +1,16 @@
 //! Options of the timing model: how launches are executed, on which GPU, and where the statistics go.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use launch_capture::{Configuration, Selection, UntilStable, WarmUp};
 use timing::gpu::Stability;
+use timing::report::Format;
 use timing::specification::{GpuSpec, gpu};
 
 use crate::failure::Failure;
 use crate::libraries;
+use crate::outputs;
 use crate::program::absolute;
 
 /// How the kernels of a program are executed.
@@ -73,16 +74,11 @@ pub(crate) fn named(gpu: &str) -> Result<String, Failure> {
     }
 }
 
-/// A file for statistics that cannot be written should be known before hours of work. It is empty then.
-pub(crate) fn check_writable(file: &Path) -> Result<(), Failure> {
-    fs::write(file, "").map_err(|error| Failure::in_file(file, error))
-}
-
-/// A file that a run is going to write when it ends, in a folder that is not there, should be known before hours of work.
-pub(crate) fn check_creatable(file: &Path) -> Result<(), Failure> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let probe = tempfile::Builder::new().prefix(".voltsim-").tempfile_in(folder);
-    probe.map(drop).map_err(|error| Failure::in_file(file, format_args!("cannot be written: {error}")))
+/// The form of a file for statistics.
+pub(crate) fn format(file: &Path) -> Result<Format, Failure> {
+    Format::of_file(file).map_err(|error| {
+        Failure::in_file(file, error).remedy("end the name in .json, .csv, .ncu.csv, .gpgpusim or .txt")
+    })
 }
 
 /// Has the program's NVTX ranges told to its libraries, if launches are chosen by them.
@@ -131,7 +127,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     gpu: ChosenGpu,
 
-    /// Write statistics of each launch when the program ends; the name's ending chooses the form: .json, .csv, .ncu.csv (Nsight Compute's names), .gpgpusim (GPGPU-Sim's), else text. Without, a summary goes to standard error
+    /// Write statistics of each launch when the program ends; the name's ending chooses the form: .json, .csv, .ncu.csv (Nsight Compute's names), .gpgpusim (GPGPU-Sim's), and .txt or none (text). Without, a summary goes to standard error
     #[arg(long, value_name = "FILE")]
     statistics: Option<PathBuf>,
 }
@@ -161,8 +157,8 @@ impl Options {
             command.env("VOLTSIM_SET", self.gpu.changes.join("\n"));
         }
         if let Some(file) = &self.statistics {
-            check_writable(file)?;
-            command.env("VOLTSIM_STATISTICS", absolute(file)?);
+            format(file)?;
+            outputs::name(command, "VOLTSIM_STATISTICS", "--statistics", file)?;
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use crate::environment::Environment;
 use crate::executable;
 use crate::failure::Failure;
 use crate::libraries;
-use crate::output_file;
+use crate::outputs;
 use crate::python_tools;
 use crate::quantity;
 
@@ -102,19 +102,19 @@ impl Options {
         }
         match &self.log {
             Some(log) if log.as_os_str() == "stderr" => drop(command.env("VOLTSIM_LOG", log)),
-            Some(log) => drop(command.env("VOLTSIM_LOG", output_file::check("--log", log)?)),
+            Some(log) => outputs::name(command, "VOLTSIM_LOG", "--log", log)?,
             None => {}
         }
         if let Some(summary) = &self.summary {
-            command.env("VOLTSIM_SUMMARY", output_file::check("--summary", summary)?);
+            outputs::name(command, "VOLTSIM_SUMMARY", "--summary", summary)?;
         }
         if let Some(checks) = &self.check {
             command.env("VOLTSIM_CHECK", checks.to_string());
         }
         if let Some(report) = &self.check_report {
-            // The program may change its folder; and a file that cannot be written should be known before it runs.
-            fs::write(report, "").map_err(|error| Failure::in_file(report, error))?;
-            command.env("VOLTSIM_CHECK_REPORT", absolute(report)?);
+            outputs::name(command, "VOLTSIM_CHECK_REPORT", "--check-report", report)?;
+            // The report grows line by line, and has those of this run alone.
+            outputs::empty(report)?;
         }
         Ok(())
     }

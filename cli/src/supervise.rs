@@ -1,21 +1,33 @@
 //! Running a program as a child of this process, which has something to do when it has ended: it gives an exit status of
-//! its own when checks have found mistakes, or closes a timeline.
+//! its own when checks have found mistakes or an output could not be written, or closes a timeline.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::thread;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
+use crate::outputs::Told;
 
 /// Exit status of a run that succeeded but for what the checks have found.
 pub(crate) const MISTAKES_FOUND: u8 = 86;
+
+/// Runs the command to its end. A signal that ends the program ends this process too; else its status is passed on.
+pub(crate) fn run_as_own(command: Command) -> Result<ExitCode, Failure> {
+    let (status, signal) = run_to_end(command)?;
+    if let Some(signal) = signal {
+        // The program has written its core file.
+        let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+        let _ = signal_hook::low_level::emulate_default_handler(signal);
+    }
+    Ok(ExitCode::from(status))
+}
 
 /// Runs the command to its end. Its status is passed on; 86 stands for a success in which checks have found mistakes.
 pub(crate) fn run_checked(mut command: Command) -> Result<ExitCode, Failure> {
@@ -27,8 +39,15 @@ pub(crate) fn run_checked(mut command: Command) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if status == 0 && mistakes { MISTAKES_FOUND } else { status }))
 }
 
-/// Runs the command to its end: the program's status, as a shell gives it. Signals are passed on.
-pub(crate) fn run(mut command: Command) -> Result<u8, Failure> {
+/// Runs the command to its end: the program's status, as a shell gives it. Signals are passed on. Status 89 stands for a
+/// success in which an output could not be written.
+pub(crate) fn run(command: Command) -> Result<u8, Failure> {
+    run_to_end(command).map(|(status, _)| status)
+}
+
+/// [`run`], with the signal that has ended the program.
+fn run_to_end(mut command: Command) -> Result<(u8, Option<i32>), Failure> {
+    let told = Told::by(&mut command)?;
     let signals = SignalsInfo::<WithOrigin>::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2]);
     let mut signals = signals.map_err(|error| Failure::new(format_args!("signals: {error}")))?;
     let mut child =
@@ -48,7 +67,7 @@ pub(crate) fn run(mut command: Command) -> Result<u8, Failure> {
     });
     let status = child.wait()?;
     Ok(match (status.code(), status.signal()) {
-        (Some(code), _) => code as u8,
-        (None, signal) => 128 + signal.unwrap_or(0) as u8,
+        (Some(code), _) => (told.status(code as u8), None),
+        (None, signal) => (128 + signal.unwrap_or(0) as u8, signal),
     })
 }

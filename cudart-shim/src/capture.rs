@@ -14,6 +14,7 @@ use crate::error;
 use crate::kernel_stream;
 use crate::log;
 use crate::module::LoadedModule;
+use crate::outputs;
 use crate::profile::Profile;
 use crate::simulator::{DeviceFault, Simulator};
 use functional::device::USUAL_HEAP;
@@ -27,6 +28,7 @@ use launch_capture::{
 };
 use objects::Objects;
 use ptx_frontend::ir::Space;
+use saved_run::outputs::Outcome;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -63,6 +65,9 @@ fn settings() -> Option<&'static Settings> {
 
 fn give_up(kernel: &str, error: &Error) {
     GIVEN_UP.store(true, Ordering::Relaxed);
+    if let Some(settings) = settings() {
+        outputs::note(Outcome::Failed, &settings.folder);
+    }
     log::report(|| {
         format!("capture of {kernel}: {error}; no more launches are captured. {}", error.remedy())
     });

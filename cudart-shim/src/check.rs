@@ -5,6 +5,7 @@
 //! mistake, for `voltsim run`, which gives a status of its own to a run with mistakes.
 
 use crate::environment::variable;
+use crate::outputs::Lines;
 use functional::check::{Checker, Checks, Finding, Severity};
 use functional::fault::Spot;
 use serde_json::{Value, json};
@@ -78,7 +79,10 @@ fn tell(text: &str, json: impl FnOnce() -> Value) {
     let path = Path::new(&path);
     let lines = path.extension().is_some_and(|extension| extension == "jsonl");
     let text = if lines { json().to_string() } else { text.to_owned() };
-    append("VOLTSIM_CHECK_REPORT", path, &text);
+    static REPORT: OnceLock<Option<Lines>> = OnceLock::new();
+    if let Some(report) = REPORT.get_or_init(|| Lines::open("VOLTSIM_CHECK_REPORT", path)) {
+        report.add(&format!("{text}\n"));
+    }
 }
 
 /// Adds a line in one write, so that lines of several processes do not mix.

@@ -3,12 +3,15 @@
 //! cannot be written is told once, and the program goes on.
 
 use crate::checkpoint;
+use crate::ending;
 use crate::environment;
 use crate::log;
+use crate::outputs;
 use crate::process::process;
 use crate::simulator::started;
 use parking_lot::Mutex;
 use saved_run::checksums::{ChecksumsWriter, MemoryDigester, Sums, Unreadable};
+use saved_run::outputs::Outcome;
 use std::io;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -80,11 +83,11 @@ pub(crate) fn after(launch: u64, kernel: &str) {
 /// Ends the file. A process that has launched nothing leaves what others have written: a program's children end too.
 pub(crate) fn finish() {
     let Some(wanted) = wanted().filter(|_| !process().forked.load(Ordering::Relaxed)) else { return };
-    // A launch may still be running, on a thread that the end of the process stopped.
-    let Some(mut progress) = wanted.progress.try_lock() else { return };
+    let Some(mut progress) = ending::of(&wanted.progress) else { return };
     let Some(writer) = progress.writer.take() else { return };
-    if let Err(error) = writer.finish() {
-        wanted.give_up(&mut progress, &error.into());
+    match writer.finish() {
+        Ok(()) => outputs::note(Outcome::Written, &wanted.file),
+        Err(error) => wanted.give_up(&mut progress, &error.into()),
     }
 }
 
@@ -104,6 +107,7 @@ impl Wanted {
 
     fn give_up(&self, progress: &mut Progress, error: &ChecksumsError) {
         (progress.has_failed, progress.writer) = (true, None);
+        outputs::note(Outcome::Failed, &self.file);
         log::report(|| {
             format!(
                 "VOLTSIM_CHECKSUMS: {}: {error}; no more checksums are written. Check the folder, its permissions and the room on its disk",

@@ -1,10 +1,13 @@
 //! The instruction forms that kernels execute, written to the file `VOLTSIM_COVERAGE` names when the process ends, for
 //! `voltsim coverage`.
 
+use crate::ending::End;
 use crate::environment;
+use crate::outputs;
 use functional::coverage::Coverage;
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -27,13 +30,14 @@ pub(crate) fn is_wanted() -> bool {
 }
 
 /// Writes the file.
-pub(crate) fn write() {
+pub(crate) fn write(end: End) {
     let (Some(path), Some(coverage)) = (file(), coverage()) else { return };
     let mut text = format!("{HEAD}\n");
     for (form, count) in coverage.executed() {
         let _ = writeln!(text, "{}\t{}\t{count}", form.line, form.opcode);
     }
-    if let Err(error) = std::fs::write(&path, text) {
-        eprintln!("voltsim: VOLTSIM_COVERAGE: cannot write {}: {error}", Path::new(&path).display());
+    if let Some(cause) = end.cause() {
+        let _ = writeln!(text, "# partial: ended by {cause}");
     }
+    outputs::write("VOLTSIM_COVERAGE", Path::new(&path), |output| output.write_all(text.as_bytes()));
 }

@@ -5,8 +5,10 @@
 //! process ends. What cannot be written is told once, and the program goes on.
 
 use crate::chosen;
+use crate::ending;
 use crate::environment;
 use crate::log;
+use crate::outputs;
 use crate::process::process;
 use crate::profile::Profile;
 use functional::work::{self, Work};
@@ -15,6 +17,7 @@ use launch_capture::{
     Selection, StreamWriter, TOLERANCE,
 };
 use parking_lot::Mutex;
+use saved_run::outputs::Outcome;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -166,6 +169,7 @@ pub(crate) fn give_up(error: &Error) {
     let mut progress = stream.progress.lock();
     if !std::mem::replace(&mut progress.has_failed, true) {
         progress.writer = None;
+        outputs::note(Outcome::Failed, &stream.file);
         log::report(|| format!("VOLTSIM_IMAGE: {error}; there will be no stream. {}", error.remedy()));
     }
 }
@@ -173,8 +177,7 @@ pub(crate) fn give_up(error: &Error) {
 /// Ends the files. A process that has launched nothing leaves what others have written: a program's children end too.
 pub(crate) fn finish() {
     let Some(stream) = stream().filter(|_| !process().forked.load(Ordering::Relaxed)) else { return };
-    // A launch may still be running, on a thread that the end of the process stopped.
-    let Some(writer) = stream.progress.try_lock().and_then(|mut progress| progress.writer.take()) else {
+    let Some(writer) = ending::of(&stream.progress).and_then(|mut progress| progress.writer.take()) else {
         return;
     };
     let plan = stream.planner.as_ref().map(|planner| (planner, stream.plan(planner)));
@@ -182,8 +185,9 @@ pub(crate) fn finish() {
         Some((planner, plan)) => plan.write(&planner.file),
         None => Ok(()),
     });
-    if let Err(error) = written {
-        give_up(&error);
+    match written {
+        Ok(()) => outputs::note(Outcome::Written, &stream.file),
+        Err(error) => give_up(&error),
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! One line a call: thread, name, arguments, result. Never on standard output.
 
+use crate::outputs::Lines;
 use rustc_hash::FxHashSet;
 use std::fmt::{self, Write as _};
-use std::fs::File;
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::OnceLock;
 
 use parking_lot::Mutex;
@@ -13,7 +14,7 @@ use warp_stream::kernel_name::readable;
 
 enum Sink {
     Stderr,
-    File(File),
+    File(Lines),
 }
 
 static SINK: OnceLock<Option<Sink>> = OnceLock::new();
@@ -26,13 +27,7 @@ fn sink() -> Option<&'static Sink> {
     SINK.get_or_init(|| match std::env::var_os("VOLTSIM_LOG")? {
         target if target.is_empty() => None,
         target if target == "stderr" => Some(Sink::Stderr),
-        path => match File::options().append(true).create(true).open(&path) {
-            Ok(file) => Some(Sink::File(file)),
-            Err(error) => {
-                eprintln!("voltsim: VOLTSIM_LOG: cannot open {}: {error}", path.display());
-                None
-            }
-        },
+        path => Lines::open("VOLTSIM_LOG", Path::new(&path)).map(Sink::File),
     })
     .as_ref()
 }
@@ -54,10 +49,10 @@ fn write(sink: &Sink, message: &str) {
     let thread = unsafe { libc::gettid() };
     let text = format!("[{thread}] {message}\n");
     // One write a line, so that lines of several threads do not mix; a full disk must not fail the program's call.
-    let _ = match sink {
-        Sink::Stderr => std::io::stderr().write_all(text.as_bytes()),
-        Sink::File(file) => (&*file).write_all(text.as_bytes()),
-    };
+    match sink {
+        Sink::Stderr => drop(std::io::stderr().write_all(text.as_bytes())),
+        Sink::File(lines) => lines.add(&text),
+    }
 }
 
 /// Tells the user, on standard error and in the log, why a kernel or module does not run: the program itself only gets

@@ -12,11 +12,14 @@ mod partial;
 mod progress;
 mod together;
 
+use crate::checkpoint;
 use crate::chosen;
+use crate::ending::{self, End};
 use crate::environment;
 use crate::error::Error;
 use crate::launch::Way;
 use crate::nvtx;
+use crate::outputs;
 use crate::process::process;
 use crate::simulator::{self, DeviceFault, Simulator};
 use crate::trace;
@@ -29,17 +32,18 @@ use parking_lot::Mutex;
 use progress::Display;
 use saved_run::ModelState;
 use std::num::NonZero;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 use stream_engine::{Clock, Timestamp};
 use timing::RestoreError;
 use timing::gpu::{Copy, Gpu, GpuState, LaunchError, Stability, Transfer};
-use timing::report::{Format, Report, SameBytes};
+use timing::report::{Format, Report, Run, SameBytes, UnknownEnding};
 use timing::saved;
 use timing::specification::{GpuSpec, gpu};
 use together::{Met, Waiting};
+use voltsim_checkpoint::atomic_file::folder_of;
 use voltsim_checkpoint::codec::CodecError;
 use warp_stream::{Executed, Past};
 
@@ -66,6 +70,8 @@ pub(crate) enum ModelError {
     WarmUp(#[from] BadWarmUp),
     #[error("VOLTSIM_UNTIL_STABLE: {0}")]
     UntilStable(#[from] BadUntilStable),
+    #[error("VOLTSIM_STATISTICS: {0}")]
+    Statistics(#[from] UnknownEnding),
 }
 
 /// The settings, if a model is asked for.
@@ -83,6 +89,7 @@ fn read() -> Result<Option<Settings>, ModelError> {
     let gpu = environment::text("VOLTSIM_GPU").unwrap_or_else(|| gpu::DEFAULT.to_owned());
     let changes = environment::text("VOLTSIM_SET").unwrap_or_default();
     let spec = GpuSpec::changed(&gpu, changes.lines()).map_err(|error| ModelError::Gpu(error.to_string()))?;
+    statistics_file().map(|file| Format::of_file(&file)).transpose()?;
     let only = environment::text("VOLTSIM_ONLY").unwrap_or_default();
     let only = only.parse::<Selection>()?;
     let warm_up =
@@ -177,7 +184,7 @@ impl Model {
             gpu: Mutex::new(Gpu::new(&settings.spec).with_threads(threads)),
             interrupted: Mutex::new(None),
             clock: Arc::default(),
-            report: Mutex::new(Report::new(&settings.gpu)),
+            report: Mutex::new(new_report(&settings.gpu)),
             executed: Mutex::default(),
             is_last: AtomicBool::new(false),
             waiting: Mutex::default(),
@@ -338,37 +345,45 @@ fn same_bytes(settings: &Settings) -> SameBytes {
 
 /// Writes the statistics of all devices to the file that is named for them, or a summary to standard error. A process that has
 /// launched nothing leaves what others have written: a program's children end too.
-pub(crate) fn write_statistics() {
+pub(crate) fn write_statistics(end: End) {
     if process().forked.load(Ordering::Relaxed) {
         return;
     }
-    let mut all: Option<Report> = None;
-    for model in simulator::started().filter_map(|simulator| simulator.model.as_ref()) {
-        // A launch may still be running, on a thread that the end of the process stopped.
-        let Some(report) = model.report.try_lock() else { continue };
-        let all = all.get_or_insert_with(|| {
-            Report::new(&model.settings.gpu).with_same_bytes(same_bytes(model.settings))
-        });
-        all.add_all_of(&report);
-    }
-    let Some(all) = all else { return };
-    if all.launches().is_empty() && needs_ranges() && !nvtx::is_followed() {
+    let Ok(Some(settings)) = settings() else { return };
+    let models = simulator::started().filter_map(|simulator| simulator.model.as_ref());
+    let reports: Vec<_> = models.filter_map(|model| ending::of(&model.report)).collect();
+    let reports: Vec<&Report> = reports.iter().map(|report| &**report).collect();
+    let run = Run::new(&settings.gpu, &reports).with_same_bytes(same_bytes(settings)).ended_by(end.cause());
+    if !reports.is_empty() && run.has_no_launch() && needs_ranges() && !nvtx::is_followed() {
         eprintln!(
             "voltsim: VOLTSIM_ONLY: no launch was chosen, as the program has not told of NVTX ranges: it has to use NVTX 3, with \
              NVTX_INJECTION64_PATH naming libvoltsim_core.so, as `voltsim run` sets it"
         );
     }
-    let Some(file) = environment::variable("VOLTSIM_STATISTICS") else {
-        if !all.is_empty() {
-            eprint!("voltsim: {}", all.summary());
+    let Some(file) = statistics_file() else {
+        if !run.is_empty() {
+            eprint!("voltsim: {}", run.summary());
         }
         return;
     };
-    let file = Path::new(&file);
-    if all.is_empty() && file.metadata().is_ok_and(|file| file.len() > 0) {
+    if run.is_empty() && outputs::is_written(&file) {
         return;
     }
-    if let Err(error) = std::fs::write(file, all.text(Format::of_file(file))) {
-        eprintln!("voltsim: VOLTSIM_STATISTICS: cannot write {}: {error}", file.display());
+    // A device with another ending has not started.
+    let format = Format::of_file(&file).unwrap_or(Format::Text);
+    outputs::write("VOLTSIM_STATISTICS", &file, |output| run.write(format, output));
+}
+
+/// The file that is named for statistics.
+fn statistics_file() -> Option<PathBuf> {
+    environment::variable("VOLTSIM_STATISTICS").map(PathBuf::from)
+}
+
+/// The report of a device, which keeps launches where somebody will ask for them.
+fn new_report(gpu: &str) -> Report {
+    match statistics_file() {
+        Some(file) => Report::in_folder(gpu, folder_of(&file)),
+        None if checkpoint::is_wanted() => Report::new(gpu),
+        None => Report::of_sums(gpu),
     }
 }

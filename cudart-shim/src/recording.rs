@@ -8,20 +8,23 @@
 use crate::chosen;
 use crate::environment;
 use crate::error::Error;
+use crate::outputs;
 use crate::simulator::{DeviceFault, Simulator};
 use functional::engine::program::Program;
 use functional::launch::{LaunchConfig, LaunchStatistics};
 use functional::timed::turns::{self, Order, TurnsError};
 use functional::timed::{self, Identity};
 use launch_capture::{Marks, Selection};
+use saved_run::outputs::Outcome;
 use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 use stream_engine::Context;
 use timing::gpu;
+use voltsim_checkpoint::output::Output;
 use warp_trace::accelsim::{self, Entry, LIST};
 use warp_trace::{ENDING, Recorder, Recording};
 
@@ -128,12 +131,15 @@ fn write(recording: &Recording, number: u64) -> io::Result<()> {
     let ending = if settings.accelsim { "traceg" } else { ENDING };
     let file = settings.folder.join(format!("kernel-{number}.{ending}"));
     list_file()?;
-    let mut out = BufWriter::new(File::create_new(&file)?);
+    if file.exists() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let mut out = Output::create(&file)?;
     match settings.accelsim {
         true => accelsim::write_kernel(recording, &mut out)?,
         false => out.write_all(&recording.write().map_err(io::Error::other)?)?,
     }
-    out.flush()?;
+    out.finish()?;
     list(&Entry::Kernel { file })
 }
 
@@ -154,6 +160,7 @@ fn list_file() -> io::Result<&'static File> {
 fn give_up(error: &io::Error) {
     if !GIVEN_UP.swap(true, Ordering::Relaxed) {
         let folder = settings().map_or(Path::new(""), |settings| &settings.folder);
+        outputs::note(Outcome::Failed, folder);
         eprintln!(
             "voltsim: VOLTSIM_RECORD: cannot record in {}: {error}; nothing more is recorded",
             folder.display()

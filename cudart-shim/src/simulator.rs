@@ -8,6 +8,7 @@ use crate::checkpoint;
 use crate::checksums;
 use crate::context;
 use crate::coverage::coverage;
+use crate::ending;
 use crate::environment;
 use crate::error::{Error, Result, observe_sticky};
 use crate::graph::Graphs;
@@ -21,6 +22,7 @@ use crate::peer;
 use crate::process::process;
 use crate::profile::{Attribute, Profile};
 use crate::recording;
+use crate::signals;
 use crate::stream_attribute::Values;
 use crate::texture::Objects;
 use crate::texture_reference::References;
@@ -229,6 +231,9 @@ impl Simulator {
             None => profile,
         };
         checkpoint::admit(&profile)?;
+        if ending::is_wanted() {
+            signals::watch();
+        }
         let device = Device::new(device_spec(&profile), settings).map_err(|error| {
             eprintln!("voltsim: {error}");
             Error::InitializationError

@@ -1,14 +1,10 @@
 //! What the run did, written as JSON to the file `VOLTSIM_SUMMARY` names when the process ends.
 
-use crate::check;
-use crate::checksums;
-use crate::chosen;
-use crate::coverage;
+use crate::ending::{self, End};
 use crate::entry;
 use crate::environment;
-use crate::kernel_stream;
 use crate::log;
-use crate::model;
+use crate::outputs;
 use crate::process::process;
 use crate::simulator::{self, Simulator};
 use functional::launch::LaunchStatistics;
@@ -18,6 +14,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use stream_engine::{Scope, is_engine_thread};
@@ -87,6 +84,9 @@ struct Summary<'a> {
     /// Functions that were called and are not supported.
     not_supported: Vec<&'static str>,
     kernels: Vec<KernelSummary<'a>>,
+    /// The signal that ended the run before its time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partial: Option<&'static str>,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -113,8 +113,7 @@ pub(crate) fn counts() -> BTreeMap<String, KernelCounts> {
 
 /// Names of the kernels whose launches have ended, as in the PTX.
 pub(crate) fn kernels_launched() -> Vec<String> {
-    // A kernel may still be running, on a thread that the end of the process stopped.
-    KERNELS.try_lock().map(|kernels| kernels.keys().cloned().collect()).unwrap_or_default()
+    ending::of(&KERNELS).map(|kernels| kernels.keys().cloned().collect()).unwrap_or_default()
 }
 
 /// Goes on from what launches have executed.
@@ -123,31 +122,17 @@ pub(crate) fn set_counts(counts: BTreeMap<String, KernelCounts>) {
     *KERNELS.lock() = counts.into_iter().map(|(name, counts)| (name, launches(counts))).collect();
 }
 
-/// Writes this file, those that other parts of the run are asked for, and the checkers' summary. Runs after the program's own exit handlers and destructors, since libraries
-/// are closed last.
+/// Writes all outputs. Runs after the program's own exit handlers and destructors, since libraries are closed last.
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static WRITE_AT_EXIT: extern "C" fn() = {
     extern "C" fn at_exit() {
         // Nobody is left to tell.
         let _ = std::panic::catch_unwind(|| {
-            let statistics = model::gpu_name().is_some();
-            if wanted().is_some()
-                || statistics
-                || coverage::is_wanted()
-                || check::checker().is_some()
-                || kernel_stream::is_wanted()
-                || checksums::is_wanted()
-            {
+            if ending::is_wanted() {
                 end_work();
             }
-            write();
-            model::write_statistics();
-            coverage::write();
-            kernel_stream::finish();
-            checksums::finish();
-            check::summarise();
-            chosen::tell();
+            ending::write_outputs(End::Exit);
         });
     }
     at_exit
@@ -191,17 +176,26 @@ fn wanted() -> Option<OsString> {
     environment::variable("VOLTSIM_SUMMARY")
 }
 
-fn write() {
+/// Is the file wanted?
+pub(crate) fn is_wanted() -> bool {
+    wanted().is_some()
+}
+
+/// Writes the file. A process without a call leaves what another has written.
+pub(crate) fn write(end: End) {
     let Some(path) = wanted() else { return };
-    // A kernel may still be running, on a thread that the end of the process stopped.
-    let Some(kernels) = KERNELS.try_lock() else { return };
+    let path = Path::new(&path);
+    if entry::calls() == 0 && outputs::is_written(path) {
+        return;
+    }
+    let Some(kernels) = ending::of(&KERNELS) else { return };
     let kernels = kernels
         .iter()
-        .map(|(name, Launches { finished, unfinished, .. })| KernelSummary {
+        .map(|(name, Launches { finished, running, unfinished })| KernelSummary {
             name: signature(name),
             mangled: (signature(name) != name.as_str()).then_some(name),
             launches: finished.count,
-            unfinished: *unfinished,
+            unfinished: if end == End::Exit { *unfinished } else { *running },
             warp_instructions: finished.warp_instructions,
             lane_instructions: finished.lane_instructions,
             seconds: finished.seconds,
@@ -213,11 +207,7 @@ fn write() {
         api_calls: entry::calls(),
         not_supported: log::stubs_called(),
         kernels,
+        partial: end.cause(),
     };
-    let written = serde_json::to_vec_pretty(&summary)
-        .map_err(std::io::Error::from)
-        .and_then(|text| std::fs::write(&path, text));
-    if let Err(error) = written {
-        eprintln!("voltsim: VOLTSIM_SUMMARY: cannot write {}: {error}", path.display());
-    }
+    outputs::write("VOLTSIM_SUMMARY", path, |output| Ok(serde_json::to_writer_pretty(output, &summary)?));
 }

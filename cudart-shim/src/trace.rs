@@ -12,14 +12,15 @@ mod simulated;
 
 use crate::environment;
 use crate::log::{Arguments, argument, exported_name};
+use crate::outputs::Lines;
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
+use std::path::Path;
 use std::sync::OnceLock;
 
 pub(crate) use simulated::{Span, collected, took};
@@ -38,7 +39,7 @@ const DEVICES: u32 = 16;
 
 /// The file, and when the trace began.
 struct Sink {
-    file: File,
+    lines: Lines,
     /// Microseconds of the host's monotonic clock.
     start: f64,
 }
@@ -51,14 +52,12 @@ const START: &str = "trace_start";
 fn sink() -> Option<&'static Sink> {
     let open = || {
         let path = environment::variable("VOLTSIM_TRACE")?;
-        let file = File::options().read(true).append(true).create(true).open(&path);
-        match file.and_then(|file| Ok(Sink { start: start_in(&file)?, file })) {
-            Ok(sink) => Some(sink),
-            Err(error) => {
-                eprintln!("voltsim: VOLTSIM_TRACE: cannot open {}: {error}", path.display());
-                None
-            }
+        let path = Path::new(&path);
+        let lines = Lines::open("VOLTSIM_TRACE", path)?;
+        let start = start_in(&lines, path);
+        Some(Sink { lines, start })
         }
+        Some(lines)
     };
     SINK.get_or_init(open).as_ref()
 }
@@ -89,12 +88,9 @@ struct Event<'a> {
 }
 
 fn write(event: &Event<'_>) {
-    let Some(Sink { file, .. }) = sink() else { return };
-    let mut file = file;
-    if let Ok(mut text) = serde_json::to_vec(event) {
-        text.extend_from_slice(b",\n");
-        // A full disk must not fail the program's call.
-        let _ = file.write_all(&text);
+    let Some(Sink { lines, .. }) = sink() else { return };
+    if let Ok(text) = serde_json::to_string(event) {
+        lines.add(&(text + ",\n"));
     }
 }
 
@@ -105,22 +101,21 @@ pub(crate) fn now() -> f64 {
 }
 
 /// The start that the file's first entry tells; it is told there if this process is the first.
-fn start_in(file: &File) -> std::io::Result<f64> {
+fn start_in(lines: &Lines, path: &Path) -> f64 {
     let own = monotonic();
-    if file.metadata()?.len() <= HEAD.len() as u64 {
-        let head = if file.metadata()?.len() == 0 { HEAD } else { "" };
+    if lines.length() <= HEAD.len() as u64 {
+        let head = if lines.length() == 0 { HEAD } else { "" };
         let entry = serde_json::json!({ "name": START, "ph": "M", "pid": 0, "args": { "us": own } });
-        let mut file = file;
-        file.write_all(format!("{head}{entry},\n").as_bytes())?;
+        lines.add(&format!("{head}{entry},\n"));
     }
     // Two processes may both have been the first: the first entry counts.
     let mut bytes = [0; 256];
-    let length = file.read_at(&mut bytes, 0)?;
+    let length = File::open(path).and_then(|file| file.read_at(&mut bytes, 0)).unwrap_or(0);
     let text = String::from_utf8_lossy(&bytes[..length]);
     let entry = text.lines().nth(1).map(|line| line.trim_end_matches(','));
     let entry = entry.and_then(|entry| serde_json::from_str::<serde_json::Value>(entry).ok());
     let told = entry.filter(|entry| entry["name"] == START).and_then(|entry| entry["args"]["us"].as_f64());
-    Ok(told.unwrap_or(own))
+    told.unwrap_or(own)
 }
 
 /// Microseconds of the host's monotonic clock, which all processes share.

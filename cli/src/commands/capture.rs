@@ -6,15 +6,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use launch_capture::Selection;
+use voltsim_checkpoint::atomic_file;
 
 use crate::failure::Failure;
 use crate::model::follow_ranges;
 use crate::program;
+use crate::supervise;
 
 /// Save kernel launches of a program, each in a folder that runs again on its own
 ///
 /// A folder holds the kernel's PTX, its parameters, and every buffer that a pointer may reach. `voltsim replay` runs it,
-/// `voltsim compare` runs it in two ways, and it can go into a bug report. The program replaces this process.
+/// `voltsim compare` runs it in two ways, and it can go into a bug report. The program is a child of this
+/// process, whose exit status is the program's.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder for the launches' folders; must not exist, or be empty
@@ -37,7 +40,7 @@ pub(crate) struct Args {
     program: Vec<OsString>,
 }
 
-/// Starts the program; returns only when that fails.
+/// Runs the program to its end.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut command = program::command(&args.program, &args.options)?;
     if let Some(only) = &args.only {
@@ -48,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.results {
         command.env("VOLTSIM_CAPTURE_RESULTS", "1");
     }
-    Err(program::replace(command))
+    supervise::run_as_own(command)
 }
 
 /// The selection of an option. Fails unless it is one of whole launches.
@@ -57,10 +60,11 @@ pub(crate) fn check_selection(option: &str, only: &str) -> Result<Selection, Fai
     selection.map_err(|error| Failure::new(format_args!("{option}: {error}")))
 }
 
-/// Makes the folder, unless it is there and empty; gives its absolute path.
+/// Makes the folder, unless it is there and empty but for what killed runs have left unfinished; gives its absolute path.
 pub(crate) fn empty_folder(folder: &Path) -> Result<PathBuf, Failure> {
     let failed = |error| Failure::in_file(folder, error);
     fs::create_dir_all(folder).map_err(failed)?;
+    atomic_file::clear(folder);
     if fs::read_dir(folder).map_err(failed)?.next().is_some() {
         return Err(Failure::in_file(folder, "the folder is not empty")
             .remedy("Name a new folder, or remove what is in this one"));

@@ -10,6 +10,7 @@ use timing::specification::GpuSpec;
 use timing::specification::gpu::document;
 
 use crate::failure::Failure;
+use crate::outputs;
 
 /// Make and check files of GPUs
 #[derive(clap::Args)]
@@ -60,7 +61,7 @@ fn read(file: &Path, text: &str) -> Result<GpuSpec, Failure> {
 fn import(file: &Path, output: Option<&Path>, out: &mut dyn Write) -> Result<(), Failure> {
     let made = gpgpusim(&file.to_string_lossy(), &text(file)?).map_err(Failure::new)?;
     match output {
-        Some(output) => fs::write(output, &made).map_err(|error| Failure::in_file(output, error))?,
+        Some(output) => outputs::write(output, &made)?,
         None => out.write_all(made.as_bytes())?,
     }
     // The text is written even if a value is one that our model refuses, so that it can be changed.

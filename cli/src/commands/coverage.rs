@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::failure::Failure;
+use crate::outputs;
 use crate::program;
+use crate::supervise;
 
 /// Record which instruction forms a program executes, or compare two such records
 ///
 /// A form is a line of the op table with its modifiers and types, such as add.sat.s32. What a program that goes wrong
 /// executes, and programs that go right do not, is where to look first. With --diff the exit status is 0 when the
-/// records have the same forms, else 1; otherwise the program replaces this process.
+/// records have the same forms, else 1; otherwise it is the program's.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// File for the record
@@ -40,11 +42,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     }
     let mut command = program::command(&args.program, &args.options)?;
     if let Some(output) = &args.output {
-        // The program may change its folder; and a file that cannot be written should be known before it runs.
-        fs::write(output, "").map_err(|error| Failure::in_file(output, error))?;
-        command.env("VOLTSIM_COVERAGE", program::absolute(output)?);
+        outputs::name(&mut command, "VOLTSIM_COVERAGE", "--output", output)?;
     }
-    Err(program::replace(command))
+    supervise::run_as_own(command)
 }
 
 /// What the first line of a record begins with.
@@ -60,7 +60,9 @@ fn read(path: &Path) -> Result<Record, Failure> {
         return Err(Failure::in_file(path, "this is no record of this version of voltsim coverage")
             .remedy("Make it with voltsim coverage -o FILE -- PROGRAM, and let the program end by itself"));
     }
+    // A run that a signal has ended says so in such a line.
     lines
+        .filter(|(_, line)| !line.starts_with('#'))
         .map(|(number, line)| {
             let mut fields = line.split('\t');
             let parsed = match [fields.next(), fields.next(), fields.next(), fields.next()] {

@@ -14,6 +14,7 @@ use serde::Serialize;
 use warp_stream::kernel_name::signature;
 
 use crate::failure::Failure;
+use crate::outputs;
 use crate::table;
 
 /// Write the PTX embedded in an executable, shared library, object file or fat binary
@@ -178,7 +179,7 @@ impl Extraction<'_> {
             None => format!("{number}.ptx"),
         };
         let path = folder.join(name);
-        fs::write(&path, format!("{text}\n")).map_err(|error| not_writable(&path, &error))?;
+        outputs::write(&path, format!("{text}\n"))?;
         Ok(Some(path))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use launch_capture::{Capture, is_capture};
@@ -13,6 +13,7 @@ use warp_stream::kernel_name::{base_name, demangled, signature};
 
 use crate::failure::Failure;
 use crate::instrumented;
+use crate::outputs;
 
 /// Rewrite a kernel's PTX so that every value written to a register is stored in a buffer too
 ///
@@ -49,14 +50,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     let kernel = kernel(&module, args.kernel.as_deref())?;
     let made = instrument(&module, kernel).map_err(Failure::new)?;
     match &args.output {
-        Some(path) => write_text(path, &made.text)?,
+        Some(path) => outputs::write(path, &made.text)?,
         None => out.write_all(made.text.as_bytes())?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|error| Failure::in_file(path, error))
 }
 
 /// The kernel of a name, which may be mangled, as in the source, or without types of parameters.

@@ -11,7 +11,8 @@ use warp_stream::kernel_name::signature;
 
 use crate::checkpoint::identity;
 use crate::failure::Failure;
-use crate::model::{self, Stop, check_creatable};
+use crate::model::{self, Stop};
+use crate::outputs;
 use crate::program::{self, absolute};
 use crate::supervise;
 use crate::table;
@@ -50,7 +51,7 @@ pub(crate) struct Args {
 /// Runs the program and tells the groups.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let configurations = args.gpus.iter().map(|gpu| configuration(gpu)).collect::<Result<Vec<_>, _>>()?;
-    check_creatable(&args.output)?;
+    outputs::check("--output", &args.output)?;
     let plan_file = absolute(&args.output)?;
     let stream = plan_file.with_extension("vks");
     // What was there before is not this run's.
@@ -64,6 +65,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         .env("VOLTSIM_PLAN", &plan_file)
         .env("VOLTSIM_PLAN_REPRESENTATIVES", args.representatives.to_string());
     let status = supervise::run(command)?;
+    if status == saved_run::outputs::STATUS && identity(&plan_file) == before {
+        return Ok(ExitCode::from(status));
+    }
     if identity(&plan_file) == before {
         return Err(Failure::new(
             "there is no plan: the program has launched no kernel, or what is said above",

@@ -8,6 +8,7 @@ use super::capture::{check_selection, empty_folder};
 use crate::failure::Failure;
 use crate::model::follow_ranges;
 use crate::program;
+use crate::supervise;
 
 /// What recordings look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -21,7 +22,7 @@ enum Format {
 /// Record what the warps of a program's kernels execute, for `voltsim time`
 ///
 /// Each launch becomes a file in the folder; kernelslist.g names them, and the copies to the device, in the program's order.
-/// Kernels are executed as machine code, without a timing model. The program replaces this process.
+/// Kernels are executed as machine code, without a timing model. The program is a child of this process, whose exit status is the program's.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder for the recordings; must not exist, or be empty
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     program: Vec<OsString>,
 }
 
-/// Starts the program; returns only when that fails.
+/// Runs the program to its end.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut command = program::command(&args.program, &args.options)?;
     if let Some(only) = &args.only {
@@ -55,5 +56,5 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         command.env("VOLTSIM_RECORD_FORMAT", "accelsim");
     }
     command.env("VOLTSIM_RECORD", empty_folder(&args.output)?);
-    Err(program::replace(command))
+    supervise::run_as_own(command)
 }

@@ -13,6 +13,7 @@ use crate::checksums;
 use crate::failure::Failure;
 use crate::model;
 use crate::program;
+use crate::supervise;
 
 /// Go on from a checkpoint, or run the launches of a kernel stream
 ///
@@ -65,7 +66,7 @@ pub(crate) struct Args {
 /// Starts the program.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if launch_capture::is_stream(&args.file) {
-        return Err(program::replace(stream(args)?));
+        return supervise::run_as_own(stream(args)?);
     }
     if args.program.is_empty() {
         return Err(Failure::in_file(&args.file, "a checkpoint needs the program that was saved")

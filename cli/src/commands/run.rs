@@ -13,9 +13,12 @@ use crate::supervise;
 
 /// Run a program on the simulated GPU
 ///
-/// The program replaces this process: its input, output, signals and exit status are its own. With --check it is a child
-/// of this process, and the exit status is 86 when checks have found mistakes and the program exits with 0. With --checkpoint
-/// it is a child too, and the exit status is 87 when it has not come to the point and exits with 0.
+/// The program is a child of this process, which passes signals on and ends with the program's exit status. A program that
+/// exits with 0 gets another status in three cases: 86 when checks have found mistakes (--check), 87 when the run was not
+/// saved (--checkpoint), 89 when an output could not be written.
+///
+/// SIGHUP, SIGINT and SIGTERM end the program as always, unless the program handles them. Statistics and all other
+/// outputs have what was counted until then, and say that they are partial.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -50,6 +53,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         }
         (true, false) => supervise::run_checked(command),
         (false, true) => args.checkpoint.run(command, None),
-        (false, false) => Err(program::replace(command)),
+        (false, false) => supervise::run_as_own(command),
     }
 }

@@ -1,6 +1,5 @@
 //! `voltsim time`: times recorded launches, without the program that made them.
 
-use std::fs;
 use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -9,13 +8,15 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use timing::gpu::{Copy, Direction, Gpu, LaunchError, Stability};
-use timing::report::{Format, LaunchRecord, Report};
+use timing::report::{LaunchRecord, Report, Run};
 use timing::specification::gpu;
+use voltsim_checkpoint::atomic_file::folder_of;
 use warp_stream::KernelSource;
 use warp_trace::accelsim::{Entry, LIST, is_list, read_list};
 
 use crate::failure::Failure;
-use crate::model::{ChosenGpu, Stop, check_writable};
+use crate::model::{ChosenGpu, Stop, format};
+use crate::outputs;
 
 /// Time recorded launches: what `voltsim record` has written, or traces of Accel-Sim
 #[derive(clap::Args)]
@@ -43,10 +44,16 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let spec = Arc::new(args.gpu.spec()?);
     let entries = entries(&args.recording)?;
-    args.statistics.as_deref().map_or(Ok(()), check_writable)?;
+    if let Some(file) = &args.statistics {
+        format(file)?;
+        outputs::check("--statistics", file)?;
+    }
     let cores = available_parallelism().map_or(1, NonZero::get);
     let mut model = Gpu::new(&spec).with_threads(args.threads.unwrap_or(cores));
-    let mut report = Report::new(args.gpu.name());
+    let mut report = match &args.statistics {
+        Some(file) => Report::in_folder(args.gpu.name(), folder_of(file)),
+        None => Report::of_sums(args.gpu.name()),
+    };
     let modelled = gpu::capability(args.gpu.name());
     let mut told = false;
     for entry in entries {
@@ -69,8 +76,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         }
     }
     if let Some(file) = &args.statistics {
-        let text = report.text(Format::of_file(file));
-        fs::write(file, text).map_err(|error| Failure::in_file(file, error))?;
+        let (format, reports) = (format(file)?, [&report]);
+        let run = Run::new(args.gpu.name(), &reports);
+        outputs::write_with(file, |output| run.write(format, output))?;
     }
     out.write_all(report.summary().as_bytes())?;
     Ok(ExitCode::SUCCESS)

@@ -1,7 +1,7 @@
 //! `voltsim trace`: a run's timeline, for Perfetto.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use crate::failure::Failure;
 use crate::libraries;
 use crate::model;
+use crate::outputs;
 use crate::program;
 use crate::supervise;
 
@@ -38,7 +39,7 @@ pub(crate) struct Args {
 /// Starts the program and closes the file when it has ended.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let output = program::absolute(&args.output)?;
-    fs::write(&output, "[\n").map_err(|error| Failure::in_file(&output, error))?;
+    outputs::write(&output, "[\n")?;
     let mut command = program::command(&args.program, &args.options)?;
     args.model.set(&mut command)?;
     command.env("VOLTSIM_TRACE", &output);

@@ -23,6 +23,7 @@ mod library_path;
 mod mistakes;
 mod model;
 mod names;
+mod outputs;
 mod stream;
 mod trace;
 mod until_stable;
@@ -66,6 +67,10 @@ impl Workplace {
 
     fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn read_bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
     }
 
     fn voltsim(&self, arguments: &[&str]) -> Outcome {

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Component, Path, PathBuf};
-use voltsim_checkpoint::atomic_file::{self, Durability};
+use voltsim_checkpoint::atomic_file::{self, Durability, UnfinishedFolder};
 
 /// Name of a launch's manifest.
 pub const MANIFEST: &str = "launch.toml";
@@ -35,6 +35,7 @@ pub struct Results {
 /// Writes a launch's folder.
 #[derive(Debug)]
 pub struct Writer {
+    unfinished: UnfinishedFolder,
     folder: PathBuf,
     modules: Vec<String>,
     buffers: Vec<Buffer>,
@@ -43,6 +44,7 @@ pub struct Writer {
 /// Writes a folder of results.
 #[derive(Debug)]
 pub struct ResultsWriter {
+    unfinished: UnfinishedFolder,
     folder: PathBuf,
     buffers: Vec<ResultBuffer>,
 }
@@ -129,13 +131,23 @@ pub(crate) fn within(folder: &Path, manifest: &str, file: &str) -> Result<PathBu
     })
 }
 
-/// Makes a folder, and those around it, that must not exist.
-fn make(folder: &Path) -> Result<(), Error> {
+/// Begins a folder that must not exist, and makes those around it.
+fn begin(folder: &Path) -> Result<UnfinishedFolder, Error> {
     if let Some(around) = folder.parent() {
         fs::create_dir_all(around).map_err(writing(around))?;
     }
-    fs::create_dir(folder).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => Error::Exists { path: folder.to_owned() },
+    if folder.exists() {
+        return Err(Error::Exists { path: folder.to_owned() });
+    }
+    UnfinishedFolder::begin(folder).map_err(writing(folder))
+}
+
+/// Gives a folder its name.
+fn finish(unfinished: UnfinishedFolder, folder: &Path) -> Result<(), Error> {
+    unfinished.finish(Durability::Unsynced).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => {
+            Error::Exists { path: folder.to_owned() }
+        }
         _ => Error::Write { path: folder.to_owned(), error },
     })
 }
@@ -178,10 +190,10 @@ impl Results {
 impl Writer {
     /// Begins a launch's folder, which must not exist.
     pub fn new(folder: &Path) -> Result<Writer, Error> {
-        make(folder)?;
-        let buffers = folder.join("buffers");
+        let unfinished = begin(folder)?;
+        let buffers = unfinished.here().join("buffers");
         fs::create_dir(&buffers).map_err(writing(&buffers))?;
-        Ok(Writer { folder: folder.to_owned(), modules: Vec::new(), buffers: Vec::new() })
+        Ok(Writer { unfinished, folder: folder.to_owned(), modules: Vec::new(), buffers: Vec::new() })
     }
 
     /// Writes PTX; that of the kernel comes first.
@@ -190,7 +202,7 @@ impl Writer {
             0 => "module.ptx".to_owned(),
             number => format!("linked-{number}.ptx"),
         };
-        write(&self.folder.join(&file), text.as_bytes())?;
+        write(&self.unfinished.here().join(&file), text.as_bytes())?;
         self.modules.push(file);
         Ok(())
     }
@@ -198,7 +210,7 @@ impl Writer {
     /// Writes a buffer's contents. Its `size`, `file` and `blake3` are set here.
     pub fn buffer(&mut self, buffer: Buffer, contents: &[u8]) -> Result<(), Error> {
         let file = format!("buffers/{}.zst", self.buffers.len());
-        write_contents(&self.folder.join(&file), contents)?;
+        write_contents(&self.unfinished.here().join(&file), contents)?;
         self.buffers.push(Buffer { size: contents.len() as u64, file, blake3: hash(contents), ..buffer });
         Ok(())
     }
@@ -207,7 +219,7 @@ impl Writer {
     pub fn copy(&mut self, from: &Capture, buffer: &Buffer) -> Result<(), Error> {
         let source = within(from.path(), MANIFEST, &buffer.file)?;
         let file = format!("buffers/{}.zst", self.buffers.len());
-        let target = self.folder.join(&file);
+        let target = self.unfinished.here().join(&file);
         if fs::hard_link(&source, &target).is_err() {
             fs::copy(&source, &target).map_err(writing(&target))?;
         }
@@ -218,7 +230,8 @@ impl Writer {
     /// Ends the folder with its manifest; `modules` and `buffers` of `launch` are set here.
     pub fn finish(self, launch: Launch) -> Result<Capture, Error> {
         let launch = Launch { modules: self.modules, buffers: self.buffers, ..launch };
-        write_manifest(&self.folder.join(MANIFEST), &launch)?;
+        write_manifest(&self.unfinished.here().join(MANIFEST), &launch)?;
+        finish(self.unfinished, &self.folder)?;
         Ok(Capture::of_folder(self.folder, launch))
     }
 }
@@ -243,14 +256,14 @@ impl Buffer {
 impl ResultsWriter {
     /// Begins a folder of results, which must not exist.
     pub fn new(folder: &Path) -> Result<ResultsWriter, Error> {
-        make(folder)?;
-        Ok(ResultsWriter { folder: folder.to_owned(), buffers: Vec::new() })
+        let unfinished = begin(folder)?;
+        Ok(ResultsWriter { unfinished, folder: folder.to_owned(), buffers: Vec::new() })
     }
 
     /// Writes the next buffer's contents.
     pub fn buffer(&mut self, address: u64, contents: &[u8]) -> Result<(), Error> {
         let file = format!("{}.zst", self.buffers.len());
-        write_contents(&self.folder.join(&file), contents)?;
+        write_contents(&self.unfinished.here().join(&file), contents)?;
         let (address, size) = (Address(address), contents.len() as u64);
         self.buffers.push(ResultBuffer { address, size, file, blake3: hash(contents) });
         Ok(())
@@ -259,7 +272,8 @@ impl ResultsWriter {
     /// Ends the folder with its manifest. After a failure of the launch the buffers do not count.
     pub fn finish(self, outcome: &str) -> Result<Results, Error> {
         let list = ResultList { format: FORMAT, outcome: outcome.to_owned(), buffers: self.buffers };
-        write_manifest(&self.folder.join(RESULT_MANIFEST), &list)?;
+        write_manifest(&self.unfinished.here().join(RESULT_MANIFEST), &list)?;
+        finish(self.unfinished, &self.folder)?;
         Ok(Results { folder: self.folder, list })
     }
 }

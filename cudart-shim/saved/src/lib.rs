@@ -8,6 +8,7 @@ pub mod checksums;
 pub mod convert;
 mod difference;
 mod file;
+pub mod outputs;
 mod pages;
 mod point;
 mod section;

@@ -3,16 +3,18 @@
 use super::outcome::Before;
 use super::shadow::Shadow;
 use super::{Launched, Refused, asked, own, refuse, turns_so_far};
-use crate::checksums;
+use crate::ending::{self, End};
 use crate::environment;
 use crate::launch::{KernelLaunch, Way};
 use crate::log;
 use crate::model::{self, Begun, Missed, Model, StopAt};
 use crate::operation::Operation;
+use crate::outputs;
 use crate::simulator::{DeviceFault, Simulator, started};
 use crate::summary;
 use functional::memory::AllocationKind;
 use functional::suspend::{self, Refusal, SuspendError, SuspendedLaunch};
+use saved_run::outputs::Outcome;
 use saved_run::{
     About, Asked, BegunLaunch, DeviceState, Inside, Point, SavedError, Series, State, Step, StepWriter,
 };
@@ -124,6 +126,7 @@ impl Recorder {
     /// Tells that the run is not saved, and why. The program goes on.
     pub(super) fn give_up(&self, error: &dyn Display) {
         let (Plan::Once { file, .. } | Plan::Every { folder: file, .. }) = &self.plan;
+        outputs::note(Outcome::Failed, file);
         tell_unwritten(file, error);
     }
 
@@ -168,13 +171,16 @@ impl Recorder {
         match written {
             Ok(()) => log::line(|| format!("checkpoint {} at {point}", file.display())),
             Err(error) => {
+                if matches!(error, SaveError::File(_)) {
+                    outputs::note(Outcome::Failed, &file);
+                }
                 tell_unwritten(&file, &error);
                 return None;
             }
         }
         if environment::flag("VOLTSIM_CHECKPOINT_STOP") {
             eprintln!("voltsim: {} is written; the program ends here", file.display());
-            checksums::finish();
+            ending::write_outputs(End::Exit);
             end_program();
         }
         None

@@ -2,10 +2,12 @@
 //! one for all. Only launches have a number of one.
 
 use std::fmt::Write as _;
+use std::io;
 
 use warp_stream::kernel_name::signature;
 
-use super::{LaunchRecord, Report, Total, TransferRecord, channels, quoted, size};
+use super::sums::Sums;
+use super::{LaunchRecord, Run, Total, TransferRecord, channels, pass_on, quoted, size};
 use crate::dram::ChannelCounts;
 use crate::sm::Occupancy;
 use crate::statistics::{Counts, DERIVED};
@@ -18,10 +20,11 @@ const ABOUT: &str = "launch,kernel,stream,grid,block,registers,shared_bytes,star
 /// The last column: the kernel's name in the PTX.
 const MANGLED: &str = ",mangled\n";
 
-pub(super) fn write(report: &Report) -> String {
+pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let Sums { total, streams, .. } = &run.sums;
     let mut text = ABOUT.to_owned();
     // Records have the same counters, as all sums.
-    for (counter, _) in &report.total().counters {
+    for (counter, _) in &total.counters {
         let _ = write!(text, ",{}.{}", counter.section, counter.name);
     }
     for ratio in DERIVED {
@@ -31,29 +34,32 @@ pub(super) fn write(report: &Report) -> String {
         let _ = write!(text, ",{column}");
     }
     text.push_str(MANGLED);
-    for launch in &report.launches {
-        text += &about(launch);
+    for launch in run.launches() {
+        let launch = launch?;
+        text += &about(&launch);
         counts(&mut text, &launch.counters, &launch.channels);
         let _ = writeln!(text, ",{}", quoted(&launch.kernel));
+        pass_on(&mut text, out)?;
     }
-    for transfer in &report.transfers {
-        let TransferRecord { stream, start, cycles, shared, .. } = transfer;
+    for transfer in run.transfers() {
+        let transfer = transfer?;
+        let TransferRecord { stream, start, cycles, shared, .. } = &*transfer;
         let name = quoted(transfer.name());
         let _ = write!(text, ",{name},{stream},,,,,{start},{cycles},0,{shared},{cycles},0,,,,,,,");
         counts(&mut text, &transfer.counters, &transfer.channels);
         text.push_str(",\n");
+        pass_on(&mut text, out)?;
     }
-    let streams = report
-        .streams()
-        .into_iter()
-        .map(|(number, sum)| (format!("stream {number}"), number.to_string(), sum));
-    for (name, stream, sum) in streams.chain([("all".to_owned(), String::new(), report.total())]) {
+    let streams = streams.iter().map(|(number, sum)| (format!("stream {number}"), number.to_string(), sum));
+    let all =
+        run.partial.map_or_else(|| "all".to_owned(), |cause| format!("all (partial: ended by {cause})"));
+    for (name, stream, sum) in streams.chain([(all, String::new(), total)]) {
         let Total { launches, cycles, counters, channels, transfers: _ } = sum;
         let _ = write!(text, ",{},{stream},,,,,,{cycles},,,,{launches},,,,,,,", quoted(&name));
-        counts(&mut text, &counters, &channels);
+        counts(&mut text, counters, channels);
         text.push_str(",\n");
     }
-    text
+    pass_on(&mut text, out)
 }
 
 /// Fields of a launch before those of counters.

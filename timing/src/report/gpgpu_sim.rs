@@ -2,8 +2,9 @@
 //! and the model has no counter for is left out.
 
 use std::fmt::Write as _;
+use std::io;
 
-use super::{Report, Total, channels};
+use super::{Run, Total, channels, pass_on};
 use crate::ratios;
 use crate::statistics::{Counts, Ratio, value};
 
@@ -151,11 +152,12 @@ pub(super) const SLOTS: &[(&str, &[&str])] = &[
     ("W0_Scoreboard", &["issue.scoreboard", "issue.long_scoreboard"]),
 ];
 
-pub(super) fn write(report: &Report) -> String {
+pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = String::new();
     let mut total = Total::default();
-    for launch in &report.launches {
-        total.add(launch);
+    for launch in run.launches() {
+        let launch = launch?;
+        total.add(&launch);
         let _ = writeln!(text, "kernel_name = {} ", launch.kernel);
         let _ = writeln!(text, "kernel_launch_uid = {} ", launch.launch);
         let _ = writeln!(text, "kernel_stream_id = {}", launch.stream);
@@ -174,8 +176,13 @@ pub(super) fn write(report: &Report) -> String {
         }
         warps(&mut text, &total.counters);
         channels::gpgpu_sim(&mut text, &total.channels, &total.counters);
+        pass_on(&mut text, out)?;
     }
-    text + "GPGPU-Sim: *** exit detected ***\n"
+    // Scripts take a run without this line for one that has not come to its end.
+    match run.partial {
+        None => out.write_all(b"GPGPU-Sim: *** exit detected ***\n"),
+        Some(cause) => writeln!(out, "partial: ended by {cause}"),
+    }
 }
 
 /// Issue slots: those in which nothing was issued, and those of warps with so many lanes.

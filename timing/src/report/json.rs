@@ -2,12 +2,14 @@
 
 use std::io;
 
-use serde::Serialize as _;
+use serde::Serialize;
+use serde::ser::{Error as _, SerializeMap as _, SerializeSeq as _};
 use serde_json::ser::{Formatter, Serializer};
 use serde_json::{Map, Value, json};
 use warp_stream::kernel_name::signature;
 
-use super::{LaunchRecord, Report, Total, TransferRecord, Transfers, channels};
+use super::sums::Sums;
+use super::{LaunchRecord, Run, Total, TransferRecord, Transfers, channels};
 use crate::dram::ChannelCounts;
 use crate::sm::Occupancy;
 use crate::statistics::{Counts, DERIVED};
@@ -15,23 +17,62 @@ use crate::statistics::{Counts, DERIVED};
 /// Version of this form.
 const VERSION: u32 = 1;
 
-pub(super) fn write(report: &Report) -> String {
-    let launches: Vec<Value> = report.launches.iter().map(launch).collect();
-    let streams: Vec<Value> =
-        report.streams().iter().map(|(number, sum)| with(json!({ "stream": number }), total(sum))).collect();
-    let mut all = json!({
-        "version": VERSION,
-        "gpu": report.gpu,
-        "same_bytes": report.same_bytes.name(),
-        "launches": launches,
-        "streams": streams,
-        "total": total(&report.total()),
-    });
-    if !report.transfers.is_empty() {
-        let transfers: Vec<Value> = report.transfers.iter().map(transfer).collect();
-        all = with(all, json!({ "transfers": transfers }));
+pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    Document(run).serialize(&mut Serializer::with_formatter(&mut *out, Lines::default()))?;
+    out.write_all(b"\n")
+}
+
+/// A run as one object, whose records are made when they are written.
+struct Document<'a>(&'a Run<'a>);
+
+impl Serialize for Document<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(run) = self;
+        let Sums { total: all, streams, .. } = &run.sums;
+        let mut fields = json!({
+            "version": VERSION, "gpu": run.gpu, "same_bytes": run.same_bytes.name(), "launches": []
+        });
+        let sums = streams.iter().map(|(number, sum)| with(json!({ "stream": number }), total(sum)));
+        fields["streams"] = sums.collect();
+        fields["total"] = total(all);
+        if all.transfers.number > 0 {
+            fields["transfers"] = json!([]);
+        }
+        if let Some(cause) = run.partial {
+            fields["partial"] = json!(format!("ended by {cause}"));
+        }
+        let fields = fields.as_object().into_iter().flatten();
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in fields {
+            match name.as_str() {
+                "launches" => map.serialize_entry(name, &Each(|| launches(run)))?,
+                "transfers" => map.serialize_entry(name, &Each(|| transfers(run)))?,
+                _ => map.serialize_entry(name, value)?,
+            }
+        }
+        map.end()
     }
-    lines(&all) + "\n"
+}
+
+fn launches(run: &Run<'_>) -> impl Iterator<Item = io::Result<Value>> {
+    run.launches().map(|record| record.map(|record| launch(&record)))
+}
+
+fn transfers(run: &Run<'_>) -> impl Iterator<Item = io::Result<Value>> {
+    run.transfers().map(|record| record.map(|record| transfer(&record)))
+}
+
+/// A list whose elements are made one after the other.
+struct Each<F>(F);
+
+impl<F: Fn() -> I, I: Iterator<Item = io::Result<Value>>> Serialize for Each<F> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        for element in self.0() {
+            list.serialize_element(&element.map_err(S::Error::custom)?)?;
+        }
+        list.end()
+    }
 }
 
 fn launch(launch: &LaunchRecord) -> Value {
@@ -161,11 +202,4 @@ impl Formatter for Lines {
         }
         writer.write_all(b"}")
     }
-}
-
-fn lines(value: &Value) -> String {
-    let mut bytes = Vec::new();
-    let written = value.serialize(&mut Serializer::with_formatter(&mut bytes, Lines::default()));
-    // Neither can fail: bytes are written to memory, and texts are UTF-8.
-    written.ok().and_then(|()| String::from_utf8(bytes).ok()).unwrap_or_default()
 }

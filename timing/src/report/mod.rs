@@ -5,18 +5,26 @@ mod csv;
 mod gpgpu_sim;
 mod json;
 mod profiler;
+mod records;
 mod summary;
+mod sums;
 mod text;
 mod transfer;
 mod written;
 
+use std::borrow::Cow;
+use std::env;
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::dram::{ChannelCounts, counts};
+use crate::dram::ChannelCounts;
 use crate::sm::Occupancy;
 use crate::statistics::Counts;
+use records::Records;
+use sums::Sums;
+pub use sums::Total;
 pub use transfer::{TransferRecord, Transfers};
 
 /// How statistics are written.
@@ -35,19 +43,35 @@ pub enum Format {
 }
 
 impl Format {
-    /// By the ending of a file's name; text for all but `.json`, `.csv`, `.ncu.csv` and `.gpgpusim`.
-    pub fn of_file(path: &Path) -> Format {
+    /// By the ending of a file's name; text for a name without one.
+    ///
+    /// # Errors
+    /// No form has that ending.
+    pub fn of_file(path: &Path) -> Result<Format, UnknownEnding> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let endings = [
             (".json", Format::Json),
             (".ncu.csv", Format::Profiler),
             (".csv", Format::Csv),
             (".gpgpusim", Format::GpgpuSim),
+            (".txt", Format::Text),
+            (".log", Format::Text),
         ];
         let found = endings.iter().find(|(ending, _)| name.ends_with(ending));
-        found.map_or(Format::Text, |(_, format)| *format)
+        match (found, path.extension()) {
+            (Some((_, format)), _) => Ok(*format),
+            (None, None) => Ok(Format::Text),
+            (None, Some(ending)) => Err(UnknownEnding(ending.to_string_lossy().into_owned())),
+        }
     }
 }
+
+/// A file whose ending is that of no form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "statistics have no form for the ending .{0}: .json, .csv, .ncu.csv and .gpgpusim have one, and .txt, .log or none is text"
+)]
+pub struct UnknownEnding(String);
 
 /// What one launch has come to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,113 +155,148 @@ impl SameBytes {
     }
 }
 
-/// All launches, copies within the device and fills of a run.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+/// All launches, copies within the device and fills of a run. Memory holds their sums and the last of them.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(from = "Saved")]
 pub struct Report {
     gpu: String,
-    /// Of the run that writes the report, and so in no checkpoint.
+    launches: Records<LaunchRecord>,
+    transfers: Records<TransferRecord>,
     #[serde(skip)]
-    same_bytes: SameBytes,
-    launches: Vec<LaunchRecord>,
-    transfers: Vec<TransferRecord>,
+    sums: Sums,
+    /// Nobody asks for the records.
+    #[serde(skip)]
+    has_sums_alone: bool,
 }
 
-/// Sums over launches, copies within the device and fills.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Total {
-    /// How many launches.
-    pub launches: u64,
-    /// Copies within the device and fills, of which all else is in these sums too.
-    pub transfers: Transfers,
-    /// Core cycles that all took, each for itself.
-    pub cycles: u64,
-    /// What was counted.
-    pub counters: Counts,
-    /// What each channel of DRAM has counted.
-    pub channels: Vec<ChannelCounts>,
+/// A report as checkpoints have it.
+#[derive(Deserialize)]
+#[serde(rename = "Report")]
+struct Saved {
+    gpu: String,
+    launches: Records<LaunchRecord>,
+    transfers: Records<TransferRecord>,
 }
 
-impl Total {
-    /// Adds a launch.
-    pub fn add(&mut self, launch: &LaunchRecord) {
-        self.launches += 1;
-        self.add_counts(launch.cycles, &launch.counters, &launch.channels);
-    }
-
-    fn add_counts(&mut self, cycles: u64, counters: &Counts, channels: &[ChannelCounts]) {
-        self.cycles += cycles;
-        counts::add(&mut self.channels, channels);
-        if self.counters.is_empty() {
-            self.counters = counters.clone();
-            return;
-        }
-        // All records have the same counters: those of the units.
-        for ((counter, sum), (_, value)) in self.counters.iter_mut().zip(counters) {
-            *sum = counter.kind.joined(*sum, *value);
-        }
+impl From<Saved> for Report {
+    fn from(Saved { gpu, launches, transfers }: Saved) -> Self {
+        let mut sums = Sums::default();
+        // Records that were just decoded can be read again.
+        launches.iter().flatten().for_each(|launch| sums.add(&launch));
+        transfers.iter().flatten().for_each(|transfer| sums.add_transfer(&transfer));
+        Self { gpu, launches, transfers, sums, has_sums_alone: false }
     }
 }
 
 impl Report {
     /// Of a run on a GPU of this name.
     pub fn new(gpu: &str) -> Report {
-        Report { gpu: gpu.to_owned(), ..Report::default() }
+        Report::in_folder(gpu, &env::temp_dir())
     }
 
-    /// The same, of a run that gives the same bytes for these programs.
-    #[must_use]
-    pub fn with_same_bytes(self, same_bytes: SameBytes) -> Report {
-        Report { same_bytes, ..self }
+    /// Of a run on a GPU of this name; records that are too many for memory lie in a folder, in a file without a name.
+    pub fn in_folder(gpu: &str, folder: &Path) -> Report {
+        let (launches, transfers) = (Records::new(folder.to_owned()), Records::new(folder.to_owned()));
+        Report { gpu: gpu.to_owned(), launches, transfers, sums: Sums::default(), has_sums_alone: false }
+    }
+
+    /// For a summary: the records are dropped when they are in the sums.
+    pub fn of_sums(gpu: &str) -> Report {
+        Report { has_sums_alone: true, ..Report::new(gpu) }
     }
 
     /// Adds a launch.
     pub fn add(&mut self, launch: LaunchRecord) {
-        self.launches.push(launch);
+        self.sums.add(&launch);
+        if !self.has_sums_alone {
+            self.launches.add(launch);
+        }
     }
 
     /// The launches.
-    pub fn launches(&self) -> &[LaunchRecord] {
-        &self.launches
+    ///
+    /// # Errors
+    /// The temporary file with the older ones cannot be read.
+    pub fn launches(&self) -> impl Iterator<Item = io::Result<Cow<'_, LaunchRecord>>> {
+        self.launches.iter()
     }
 
     /// Adds a copy within the device, or a fill.
     pub fn add_transfer(&mut self, transfer: TransferRecord) {
-        self.transfers.push(transfer);
-    }
-
-    /// Copies within the device, and fills.
-    pub fn transfers(&self) -> &[TransferRecord] {
-        &self.transfers
-    }
-
-    /// Adds all that another has.
-    pub fn add_all_of(&mut self, other: &Report) {
-        self.launches.extend(other.launches.iter().cloned());
-        self.transfers.extend(other.transfers.iter().cloned());
+        self.sums.add_transfer(&transfer);
+        if !self.has_sums_alone {
+            self.transfers.add(transfer);
+        }
     }
 
     /// Whether it has nothing.
     pub fn is_empty(&self) -> bool {
-        self.launches.is_empty() && self.transfers.is_empty()
+        self.has_no_launch() && self.sums.total.transfers.number == 0
+    }
+
+    /// Whether it has no launch.
+    pub fn has_no_launch(&self) -> bool {
+        self.sums.total.launches == 0
     }
 
     /// The sum of all.
-    pub fn total(&self) -> Total {
-        total(self.launches.iter(), self.transfers.iter())
+    pub fn total(&self) -> &Total {
+        &self.sums.total
     }
 
-    /// The sums of each stream, by the streams' numbers.
-    pub fn streams(&self) -> Vec<(u64, Total)> {
-        let launches = self.launches.iter().map(|launch| launch.stream);
-        let mut numbers: Vec<u64> =
-            launches.chain(self.transfers.iter().map(|transfer| transfer.stream)).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        let of = |number| {
-            let launches = self.launches.iter().filter(move |launch| launch.stream == number);
-            total(launches, self.transfers.iter().filter(move |transfer| transfer.stream == number))
-        };
-        numbers.into_iter().map(|number| (number, of(number))).collect()
+    /// A line for each kernel, for a terminal.
+    pub fn summary(&self) -> String {
+        Run::new(&self.gpu, &[self]).summary()
+    }
+
+    /// All of it, written in a format, in memory.
+    ///
+    /// # Errors
+    /// The temporary file with the older records cannot be read.
+    pub fn text(&self, format: Format) -> io::Result<String> {
+        let mut bytes = Vec::new();
+        Run::new(&self.gpu, &[self]).write(format, &mut bytes)?;
+        String::from_utf8(bytes).map_err(io::Error::other)
+    }
+}
+
+/// Reports of the devices of a run, to be written.
+pub struct Run<'a> {
+    gpu: &'a str,
+    reports: &'a [&'a Report],
+    sums: Sums,
+    partial: Option<&'a str>,
+    same_bytes: SameBytes,
+}
+
+impl<'a> Run<'a> {
+    /// A run whose devices have these reports, in their order.
+    pub fn new(gpu: &'a str, reports: &'a [&'a Report]) -> Self {
+        let mut sums = Sums::default();
+        reports.iter().for_each(|report| sums.join(&report.sums));
+        Self { gpu, reports, sums, partial: None, same_bytes: SameBytes::default() }
+    }
+
+    /// A run that gives the same bytes for these programs.
+    #[must_use]
+    pub fn with_same_bytes(self, same_bytes: SameBytes) -> Self {
+        Self { same_bytes, ..self }
+    }
+
+    /// Says in all formats that something has ended the run before its time.
+    #[must_use]
+    pub fn ended_by(self, cause: Option<&'a str>) -> Self {
+        Self { partial: cause, ..self }
+    }
+
+    /// Whether it has nothing.
+    pub fn is_empty(&self) -> bool {
+        self.reports.iter().all(|report| report.is_empty())
+    }
+
+    /// Whether it has no launch.
+    pub fn has_no_launch(&self) -> bool {
+        self.reports.iter().all(|report| report.has_no_launch())
     }
 
     /// A line for each kernel, for a terminal.
@@ -245,26 +304,34 @@ impl Report {
         summary::write(self)
     }
 
-    /// All of it, written in a format.
-    pub fn text(&self, format: Format) -> String {
+    /// Writes all of it in a format, record by record.
+    ///
+    /// # Errors
+    /// Those of the writer; the temporary file with the older records cannot be read.
+    pub fn write(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
         match format {
-            Format::Json => json::write(self),
-            Format::Csv => csv::write(self),
-            Format::Text => text::write(self),
-            Format::Profiler => profiler::write(self),
-            Format::GpgpuSim => gpgpu_sim::write(self),
+            Format::Json => json::write(self, out),
+            Format::Csv => csv::write(self, out),
+            Format::Text => text::write(self, out),
+            Format::Profiler => profiler::write(self, out),
+            Format::GpgpuSim => gpgpu_sim::write(self, out),
         }
+    }
+
+    fn launches(&self) -> impl Iterator<Item = io::Result<Cow<'_, LaunchRecord>>> {
+        self.reports.iter().flat_map(|report| report.launches.iter())
+    }
+
+    fn transfers(&self) -> impl Iterator<Item = io::Result<Cow<'_, TransferRecord>>> {
+        self.reports.iter().flat_map(|report| report.transfers.iter())
     }
 }
 
-fn total<'a>(
-    launches: impl Iterator<Item = &'a LaunchRecord>,
-    transfers: impl Iterator<Item = &'a TransferRecord>,
-) -> Total {
-    let mut total = Total::default();
-    launches.for_each(|launch| total.add(launch));
-    transfers.for_each(|transfer| total.add_transfer(transfer));
-    total
+/// Passes a text on to where it is written, and begins the next.
+fn pass_on(text: &mut String, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(text.as_bytes())?;
+    text.clear();
+    Ok(())
 }
 
 fn size([x, y, z]: [u32; 3]) -> String {
@@ -337,13 +404,13 @@ mod tests {
 
     #[test]
     fn the_json_form_has_each_counter_under_its_section_and_name() {
-        let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
+        let value: Value = serde_json::from_str(&report().text(Format::Json).unwrap()).unwrap();
         assert_eq!(value["launches"][0]["counters"]["sm.warp_instructions"], 50);
     }
 
     #[test]
     fn what_limits_ctas_is_in_all_forms_that_have_a_place_for_it() {
-        let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
+        let value: Value = serde_json::from_str(&report().text(Format::Json).unwrap()).unwrap();
         let occupancy = &value["launches"][0]["occupancy"];
         assert_eq!(
             (&occupancy["ctas_per_sm"], &occupancy["limit"]),
@@ -351,29 +418,29 @@ mod tests {
         );
         assert_eq!(occupancy["theoretical"], 75.0);
         assert_eq!(occupancy["limits"]["shared_memory"], Value::Null);
-        let text = report().text(Format::Text);
+        let text = report().text(Format::Text).unwrap();
         assert!(text.contains("6 CTAs with 48 of 64 warps fit an SM, limited by registers"), "{text}");
-        let csv = report().text(Format::Csv);
+        let csv = report().text(Format::Csv).unwrap();
         let rows: Vec<Vec<&str>> = csv.lines().map(|row| row.split(',').collect()).collect();
         let field = |name: &str| rows[1][rows[0].iter().position(|column| *column == name).unwrap()];
         assert_eq!(
             [field("ctas_per_sm"), field("occupancy_limit"), field("ctas_by_shared_memory")],
             ["6", "registers", ""]
         );
-        let profiler = report().text(Format::Profiler);
+        let profiler = report().text(Format::Profiler).unwrap();
         assert!(profiler.contains("\"launch__occupancy_limit_registers\",\"CTAs\",\"6\"\n"), "{profiler}");
         assert!(!profiler.contains("launch__occupancy_limit_shared_mem"), "{profiler}");
     }
 
     #[test]
     fn the_json_form_has_what_counters_give() {
-        let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
+        let value: Value = serde_json::from_str(&report().text(Format::Json).unwrap()).unwrap();
         assert_eq!(value["launches"][1]["derived"]["gpu.ipc"], 1.0);
     }
 
     #[test]
     fn sums_are_by_stream_and_of_all() {
-        let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
+        let value: Value = serde_json::from_str(&report().text(Format::Json).unwrap()).unwrap();
         assert_eq!(value["streams"][0]["counters"]["sm.warp_instructions"], 200);
         assert_eq!(value["streams"][1]["stream"], 7);
         assert_eq!(value["total"]["counters"]["sm.warp_instructions"], 300);
@@ -385,15 +452,15 @@ mod tests {
         let mut report = Report::new("tiny");
         let simulated = Some(Simulated { ctas: 1, cycles: 60, warp_instructions: 25, unsure: 3 });
         report.add(LaunchRecord { simulated, ..launch(1, 0) });
-        let value: Value = serde_json::from_str(&report.text(Format::Json)).unwrap();
+        let value: Value = serde_json::from_str(&report.text(Format::Json).unwrap()).unwrap();
         let launch = &value["launches"][0];
         assert_eq!((&launch["cycles"], &launch["simulated_cycles"]), (&Value::from(100), &Value::from(60)));
         assert_eq!(
             (&launch["extrapolated"], &launch["unsure_cycles"]),
             (&Value::from(true), &Value::from(3))
         );
-        assert!(report.text(Format::Csv).contains(",100,50,false,60,1,"));
-        let text = report.text(Format::Text);
+        assert!(report.text(Format::Csv).unwrap().contains(",100,50,false,60,1,"));
+        let text = report.text(Format::Text).unwrap();
         assert!(
             text.contains(": 100 cycles, 3 more or less, extrapolated from 60 of its first 1 CTAs\n"),
             "{text}"
@@ -403,7 +470,7 @@ mod tests {
 
     #[test]
     fn the_csv_form_has_a_row_for_each_launch() {
-        let text = report().text(Format::Csv);
+        let text = report().text(Format::Csv).unwrap();
         let rows: Vec<&str> = text.lines().collect();
         assert!(rows[0].starts_with(
             "launch,kernel,stream,grid,block,registers,shared_bytes,start,cycles,warp_instructions,shared,simulated_cycles,launches,ctas_per_sm,"
@@ -416,7 +483,7 @@ mod tests {
 
     #[test]
     fn the_csv_form_ends_with_a_row_for_each_stream_and_one_for_all() {
-        let text = report().text(Format::Csv);
+        let text = report().text(Format::Csv).unwrap();
         let rows: Vec<Vec<&str>> = text.lines().map(|row| row.split(',').collect()).collect();
         assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{text}");
         let field =
@@ -433,13 +500,13 @@ mod tests {
 
     #[test]
     fn the_profiler_form_has_a_row_for_each_launch_and_metric() {
-        let text = report().text(Format::Profiler);
+        let text = report().text(Format::Profiler).unwrap();
         assert!(text.contains("\"0\",\"sum\"\"<int>\",\"0\",\"(2, 1, 1)\",\"(32, 1, 1)\",\"smsp__inst_executed.sum\",\"instructions\",\"50\"\n"));
     }
 
     #[test]
     fn the_form_of_gpgpu_sim_adds_up_what_its_totals_add_up() {
-        let text = report().text(Format::GpgpuSim);
+        let text = report().text(Format::GpgpuSim).unwrap();
         let last = |name: &str| text.lines().rfind(|line| line.starts_with(name)).map(str::to_owned);
         assert_eq!(last("gpu_sim_cycle").unwrap(), "gpu_sim_cycle = 100");
         assert_eq!(last("gpu_tot_sim_cycle").unwrap(), "gpu_tot_sim_cycle = 300");
@@ -479,7 +546,7 @@ mod tests {
     fn the_profiler_form_has_all_metrics_that_were_measured() {
         let mut report = Report::new("tiny");
         report.add(LaunchRecord { counters: ones(), ..launch(1, 0) });
-        let text = report.text(Format::Profiler);
+        let text = report.text(Format::Profiler).unwrap();
         for metric in MEASURED {
             assert!(text.contains(&format!("\"{metric}\"")), "{metric}");
         }
@@ -501,7 +568,7 @@ mod tests {
     fn the_form_of_gpgpu_sim_has_what_accel_sims_scripts_look_for() {
         let mut report = Report::new("tiny");
         report.add(LaunchRecord { counters: ones(), ..launch(1, 0) });
-        let text = report.text(Format::GpgpuSim);
+        let text = report.text(Format::GpgpuSim).unwrap();
         // By get_stats.py with its example_stats.yml, but for times of the host.
         for line in [
             "gpu_tot_sim_insn = 1\n",
@@ -545,8 +612,16 @@ mod tests {
 
     #[test]
     fn the_ending_of_a_file_chooses_the_format() {
-        let formats =
-            ["a.json", "a.csv", "a.ncu.csv", "a.gpgpusim", "a"].map(|name| Format::of_file(Path::new(name)));
-        assert_eq!(formats, [Format::Json, Format::Csv, Format::Profiler, Format::GpgpuSim, Format::Text]);
+        let formats = ["a.json", "a.csv", "a.ncu.csv", "a.gpgpusim", "a", "b.json/a", "a.txt", "a.log"]
+            .map(|name| Format::of_file(Path::new(name)).unwrap());
+        let text = Format::Text;
+        assert_eq!(
+            formats,
+            [Format::Json, Format::Csv, Format::Profiler, Format::GpgpuSim, text, text, text, text]
+        );
+        for name in ["a.html", "a.JSON", "a.json.gz"] {
+            let error = Format::of_file(Path::new(name)).unwrap_err().to_string();
+            assert!(error.contains(".json, .csv"), "{error}");
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! Statistics as Nsight Compute writes them with `--csv`: a row for each launch and metric.
 
 use std::fmt::Write as _;
+use std::io;
 
 use warp_stream::kernel_name::signature;
 
-use super::{LaunchRecord, Report, quoted};
+use super::{LaunchRecord, Run, pass_on, quoted};
 use crate::sm::Occupancy;
 use crate::statistics::DERIVED;
 
-pub(super) fn write(report: &Report) -> String {
+pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let columns = [
         "ID",
         "Kernel Name",
@@ -19,8 +20,14 @@ pub(super) fn write(report: &Report) -> String {
         "Metric Unit",
         "Metric Value",
     ];
-    let mut text = columns.map(quoted).join(",") + "\n";
-    for (number, launch) in report.launches.iter().enumerate() {
+    let mut text = String::new();
+    if let Some(cause) = run.partial {
+        // The profiler has its messages before the table.
+        let _ = writeln!(text, "==WARNING== Partial: ended by {cause}");
+    }
+    text += &(columns.map(quoted).join(",") + "\n");
+    for (number, launch) in run.launches().enumerate() {
+        let launch = launch?;
         let [grid, block] = [launch.grid, launch.block].map(|[x, y, z]| format!("({x}, {y}, {z})"));
         let about = [
             &number.to_string(),
@@ -30,11 +37,12 @@ pub(super) fn write(report: &Report) -> String {
             &block,
         ];
         let about = about.map(|field| quoted(field)).join(",");
-        for (metric, unit, value) in metrics(launch) {
+        for (metric, unit, value) in metrics(&launch) {
             let _ = writeln!(text, "{about},{},{},{}", quoted(metric), quoted(unit), quoted(&value));
         }
+        pass_on(&mut text, out)?;
     }
-    text
+    pass_on(&mut text, out)
 }
 
 /// The profiler's metrics, with units and values. Where several equal one, it is that of the first.

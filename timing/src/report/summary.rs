@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use warp_stream::kernel_name::demangled;
 
-use super::{LaunchRecord, Report, Total, total};
+use super::sums::Sums;
+use super::{Run, Total};
 use crate::statistics::{DERIVED, value};
 
 /// Kernels that are shown, those that took longest.
@@ -26,30 +27,23 @@ const SLOTS: [(&str, &str); 10] = [
     ("issue.idle", "warps"),
 ];
 
-pub(super) fn write(report: &Report) -> String {
-    let all = report.total();
-    let mut kernels: Vec<(&str, Total)> = names(report)
-        .into_iter()
-        .map(|name| {
-            let launches = report.launches.iter().filter(|launch| launch.kernel == name);
-            (name, total(launches, report.transfers.iter().filter(|transfer| transfer.name() == name)))
-        })
-        .collect();
+pub(super) fn write(run: &Run<'_>) -> String {
+    let Sums { total: all, kernels, transfers, simulated_cycles, .. } = &run.sums;
+    let mut kernels: Vec<(&str, &Total)> = kernels.iter().chain(transfers.iter()).collect();
     // Stable: those that took the same time stay in the order of the program.
     kernels.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.cycles));
     let mut text = String::new();
-    let simulated: u64 = report.launches.iter().map(LaunchRecord::simulated_cycles).sum();
-    let simulated = simulated + all.transfers.cycles;
+    let simulated = simulated_cycles + all.transfers.cycles;
     let part = if simulated < all.cycles { format!(" ({simulated} simulated)") } else { String::new() };
     let _ = writeln!(
         text,
         "{}: {} launches, {} cycles{part}, {} us",
-        report.gpu,
+        run.gpu,
         all.launches,
         all.cycles,
-        microseconds(&all)
+        microseconds(all)
     );
-    let shown = kernels.iter().take(SHOWN).map(|(name, sum)| row(name, sum, &all));
+    let shown = kernels.iter().take(SHOWN).map(|(name, sum)| row(name, sum, all));
     write_table(&mut text, std::iter::once(HEADING.map(str::to_owned)).chain(shown).collect());
     if kernels.len() > SHOWN {
         let _ = writeln!(text, "and {} kernels that took less", kernels.len() - SHOWN);
@@ -59,22 +53,6 @@ pub(super) fn write(report: &Report) -> String {
 
 const HEADING: [&str; 10] =
     ["kernel", "launches", "us", "%", "ipc", "warps %", "L1 %", "L2 %", "DRAM GB/s", "issue slots"];
-
-/// Kernels in the order of their first launches, then what there is of copies within the device and of fills.
-fn names(report: &Report) -> Vec<&str> {
-    let mut names = Vec::new();
-    for launch in &report.launches {
-        if !names.contains(&launch.kernel.as_str()) {
-            names.push(launch.kernel.as_str());
-        }
-    }
-    for transfer in &report.transfers {
-        if !names.contains(&transfer.name()) {
-            names.push(transfer.name());
-        }
-    }
-    names
-}
 
 fn row(name: &str, sum: &Total, all: &Total) -> [String; 10] {
     let share = 100.0 * sum.cycles as f64 / all.cycles.max(1) as f64;

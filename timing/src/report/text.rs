@@ -1,16 +1,19 @@
 //! Statistics for people.
 
 use std::fmt::Write as _;
+use std::io;
 
 use warp_stream::kernel_name::signature;
 
-use super::{Report, Simulated, TransferRecord, Transfers, channels, size};
+use super::sums::Sums;
+use super::{Run, Simulated, TransferRecord, Transfers, channels, pass_on, size};
 use crate::sm::Occupancy;
 use crate::statistics::{Counter, DERIVED, Kind};
 
-pub(super) fn write(report: &Report) -> String {
+pub(super) fn write(run: &Run<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = String::new();
-    for launch in &report.launches {
+    for launch in run.launches() {
+        let launch = launch?;
         let (grid, block) = (size(launch.grid), size(launch.block));
         let beside = if launch.shared { ", beside others" } else { "" };
         let from = launch.simulated.map_or_else(String::new, |Simulated { ctas, cycles, unsure, .. }| {
@@ -27,16 +30,20 @@ pub(super) fn write(report: &Report) -> String {
         occupancy(&mut text, &launch.occupancy);
         counts(&mut text, &launch.counters);
         channels::text(&mut text, &launch.channels, &launch.counters);
+        pass_on(&mut text, out)?;
     }
-    for transfer in &report.transfers {
+    for transfer in run.transfers() {
+        let transfer = transfer?;
         let beside = if transfer.shared { ", beside others" } else { "" };
-        let TransferRecord { stream, bytes, cycles, .. } = transfer;
+        let TransferRecord { stream, bytes, cycles, .. } = &*transfer;
         let _ = writeln!(text, "{} stream {stream}, {bytes} bytes: {cycles} cycles{beside}", transfer.name());
         counts(&mut text, &transfer.counters);
         channels::text(&mut text, &transfer.channels, &transfer.counters);
+        pass_on(&mut text, out)?;
     }
-    let sums = report.streams().into_iter().map(|(number, sum)| (format!("stream {number}"), sum));
-    for (name, sum) in sums.chain([("all".to_owned(), report.total())]) {
+    let Sums { total, streams, .. } = &run.sums;
+    let sums = streams.iter().map(|(number, sum)| (format!("stream {number}"), sum));
+    for (name, sum) in sums.chain([("all".to_owned(), total)]) {
         let and = match sum.transfers {
             Transfers { number: 0, .. } => String::new(),
             Transfers { number, bytes, cycles } => {
@@ -47,9 +54,11 @@ pub(super) fn write(report: &Report) -> String {
         counts(&mut text, &sum.counters);
         channels::text(&mut text, &sum.channels, &sum.counters);
     }
-    let _ =
-        writeln!(text, "same bytes in every run, with any number of threads: {}", report.same_bytes.name());
-    text
+    let _ = writeln!(text, "same bytes in every run, with any number of threads: {}", run.same_bytes.name());
+    if let Some(cause) = run.partial {
+        let _ = writeln!(text, "partial: ended by {cause} after {} launches", total.launches);
+    }
+    pass_on(&mut text, out)
 }
 
 fn occupancy(text: &mut String, occupancy: &Occupancy) {

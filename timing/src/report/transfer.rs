@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_json_form_has_them_beside_launches_and_in_the_sums() {
-        let value: Value = serde_json::from_str(&report().text(Format::Json)).unwrap();
+        let value: Value = serde_json::from_str(&report().text(Format::Json).unwrap()).unwrap();
         let second = &value["transfers"][1];
         assert_eq!((&second["kind"], &second["bytes"]), (&Value::from("copy"), &Value::from(4096)));
         assert_eq!(second["counters"]["dram.writes"], 2);
@@ -108,12 +108,12 @@ mod tests {
 
     #[test]
     fn without_them_the_json_form_does_not_name_them() {
-        assert!(!Report::new("tiny").text(Format::Json).contains("transfers"));
+        assert!(!Report::new("tiny").text(Format::Json).unwrap().contains("transfers"));
     }
 
     #[test]
     fn the_csv_form_has_a_row_for_each_without_the_number_of_a_launch() {
-        let text = report().text(Format::Csv);
+        let text = report().text(Format::Csv).unwrap();
         let rows: Vec<Vec<&str>> = text.lines().map(|row| row.split(',').collect()).collect();
         assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{text}");
         assert_eq!(rows[1][..3], ["", "\"[fill]\"", "0"]);
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn texts_for_people_tell_them_with_bytes_and_cycles() {
-        let text = report().text(Format::Text);
+        let text = report().text(Format::Text).unwrap();
         assert!(text.contains("[fill] stream 0, 4096 bytes: 900 cycles\n"), "{text}");
         let sum = "all: 0 launches, 2700 cycles, 2700 of them of 3 copies within the device and fills (12288 bytes)\n";
         assert!(text.contains(sum), "{text}");

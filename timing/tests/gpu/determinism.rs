@@ -26,7 +26,7 @@ fn statistics(threads: usize) -> String {
     for _ in 0..3 {
         report.add(launch(&mut gpu, &mixed()));
     }
-    report.text(Format::Json)
+    report.text(Format::Json).unwrap()
 }
 
 #[test]

@@ -71,7 +71,7 @@ pub struct End {
 impl End {
     pub fn new(gpu: &Gpu, report: &Report) -> End {
         let forms = [Format::Json, Format::Csv, Format::Text, Format::Profiler, Format::GpgpuSim];
-        let forms = forms.map(|format| report.text(format)).concat();
+        let forms = forms.map(|format| report.text(format).unwrap()).concat();
         End { text: forms + &report.summary(), state: gpu.state().encode().unwrap() }
     }
 

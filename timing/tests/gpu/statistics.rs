@@ -1,6 +1,6 @@
 //! What is written of launches: what is highest, what DRAM's channels did, what limits CTAs.
 
-use timing::report::{Format, Report};
+use timing::report::{Format, LaunchRecord, Report};
 use timing::sm::Limit;
 use warp_stream::{AccessKind, MemorySpace};
 
@@ -19,8 +19,8 @@ fn what_is_highest_is_of_each_launch_and_in_a_sum_of_all() {
     for lines in [4, 32, 8] {
         report.add(launch(&mut gpu, &loads(lines)));
     }
-    let most = |record| count(record, "l1.most_misses");
-    assert_eq!(report.launches().iter().map(most).collect::<Vec<_>>(), [4, 32, 8]);
+    let most = |record: &LaunchRecord| count(record, "l1.most_misses");
+    assert_eq!(report.launches().map(|launch| most(&launch.unwrap())).collect::<Vec<_>>(), [4, 32, 8]);
     assert_eq!(timing::statistics::value(&report.total().counters, "l1.most_misses"), Some(32));
 }
 
@@ -34,10 +34,10 @@ fn channels_of_dram_are_of_each_launch_and_add_up() {
     let total = report.total();
     let reads =
         |channels: &[timing::dram::ChannelCounts]| channels.iter().map(|channel| channel.reads).sum::<u64>();
-    for record in report.launches() {
-        assert_eq!(reads(&record.channels), count(record, "dram.reads"));
+    for record in report.launches().map(Result::unwrap) {
+        assert_eq!(reads(&record.channels), count(&record, "dram.reads"));
     }
-    let of_launches: u64 = report.launches().iter().map(|record| reads(&record.channels)).sum();
+    let of_launches: u64 = report.launches().map(|record| reads(&record.unwrap().channels)).sum();
     assert_eq!(reads(&total.channels), of_launches);
     let spec = gpu.spec();
     assert_eq!(total.channels.len() as u32, spec.partition.channels * spec.dram.pseudo_channels);
@@ -75,7 +75,7 @@ fn lanes_of_accesses_are_the_instructions_of_threads_that_access() {
     assert_eq!(classes, [192 + 96, 96, 96]);
     let mut report = Report::new("titan-v");
     report.add(record);
-    let text = report.text(Format::GpgpuSim);
+    let text = report.text(Format::GpgpuSim).unwrap();
     for line in ["gpgpu_n_load_insn = 288\n", "gpgpu_n_store_insn = 96\n", "gpgpu_n_shmem_insn = 96\n"] {
         assert!(text.contains(line), "{line}: {text}");
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +14,7 @@ use super::family::Portion;
 use super::job::{Jobs, Timed};
 use super::strangers::Strangers;
 use crate::failure::Failure;
+use crate::outputs;
 
 /// What a program takes on the GPUs of a plan.
 #[derive(Serialize)]
@@ -162,7 +162,7 @@ impl Estimate {
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
         let file = folder.join("estimate.json");
         let text = serde_json::to_vec_pretty(self).map_err(Failure::new)?;
-        fs::write(&file, text).map_err(|error| Failure::in_file(&file, error))
+        outputs::write(&file, text)
     }
 
     /// For a reader.

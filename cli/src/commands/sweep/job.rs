@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use launch_capture::{Configuration, KernelStream, Plan, Representative, UntilStable};
+use rustix::system::uname;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::Builder;
@@ -134,6 +135,24 @@ fn settings_beside(command: &Command) -> Vec<OsString> {
     names.filter(|name| name.as_encoded_bytes().starts_with(b"VOLTSIM_") && !set.contains(&&**name)).collect()
 }
 
+/// How the names of folders of jobs begin that this machine works on.
+fn unfinished_here() -> String {
+    format!(".job-{}-", uname().nodename().to_string_lossy())
+}
+
+/// Removes what jobs of this machine have left that were killed.
+pub(super) fn clear(folder: &Path) {
+    let here = unfinished_here();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_own = entry.file_name().to_string_lossy().starts_with(&here);
+        let lock = File::open(entry.path()).map(|folder| folder.try_lock());
+        if is_own && !matches!(lock, Ok(Err(TryLockError::WouldBlock))) {
+            // Another sweep may have removed it.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// What tells this simulator from other builds of it.
 fn digest_of_engine() -> Result<[u8; 32], Failure> {
     let core = libraries::core()?;
@@ -162,7 +181,10 @@ impl Job {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let folder = self.result.parent().unwrap_or(Path::new("."));
         let failed = |error| Failure::in_file(folder, error);
-        let own = Builder::new().prefix(".job-").tempdir_in(folder).map_err(failed)?;
+        let own = Builder::new().prefix(&unfinished_here()).tempdir_in(folder).map_err(failed)?;
+        let lock = File::open(own.path()).map_err(failed)?;
+        // Other sweeps know by it that somebody works there.
+        let _ = lock.try_lock();
         let statistics = own.path().join("statistics.json");
         let log = File::create(self.log()).map_err(|error| Failure::in_file(&self.log(), error))?;
         let errors = log.try_clone().map_err(|error| Failure::in_file(&self.log(), error))?;

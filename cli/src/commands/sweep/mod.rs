@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, available_parallelism};
 
 use launch_capture::Plan;
+use voltsim_checkpoint::atomic_file;
 
 use crate::failure::Failure;
 use crate::model::ChosenGpu;
@@ -106,6 +107,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
         return Ok(ExitCode::SUCCESS);
     }
     fs::create_dir_all(&folder).map_err(|error| Failure::in_file(&folder, error))?;
+    atomic_file::clear(&folder);
+    job::clear(&folder);
     if let Some(number) = args.job {
         let none = || Failure::in_file(&args.plan, format_args!("it has no job {number}"));
         jobs.all.get(number).ok_or_else(none)?.run()?;

@@ -1,16 +1,17 @@
 //! Writes checksums of a run's memory.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+
+use voltsim_checkpoint::output::Output;
 
 use super::{FORMAT, MAGIC, Sums, word};
 use crate::step::Digest;
 
-/// A file of checksums, written launch by launch: if the program ends before its time, what there is can be looked at.
+/// A file of checksums, written launch by launch, which has its name when it is finished.
 #[derive(Debug)]
 pub struct ChecksumsWriter {
-    file: File,
+    file: Output,
     /// Of what was written.
     written: blake3::Hasher,
     /// After the launch before.
@@ -21,7 +22,7 @@ pub struct ChecksumsWriter {
 impl ChecksumsWriter {
     /// Begins the file, of a program with its arguments; there will be a record after each `every`-th launch.
     pub fn create(file: &Path, program: &[String], every: u64) -> io::Result<ChecksumsWriter> {
-        let file = File::create(file)?;
+        let file = Output::create(file)?;
         let mut writer =
             ChecksumsWriter { file, written: blake3::Hasher::new(), memory: Sums::new(), launches: 0 };
         let program: Vec<String> = program.iter().map(|part| part.escape_debug().to_string()).collect();
@@ -50,7 +51,8 @@ impl ChecksumsWriter {
     /// Ends the file.
     pub fn finish(mut self) -> io::Result<()> {
         let word = format!("{}\t{}", word::END, self.launches);
-        self.write_digest(&word)
+        self.write_digest(&word)?;
+        self.file.finish()
     }
 
     fn write_digest(&mut self, before: &str) -> io::Result<()> {

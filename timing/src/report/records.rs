@@ -1,0 +1,120 @@
+//! Records of a run, of which memory holds only the last ones: the others are compressed, and in a temporary file when they are many.
+
+use std::borrow::Cow;
+use std::env;
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::mem;
+use std::path::PathBuf;
+
+use serde::de::{DeserializeOwned, SeqAccess, Visitor};
+use serde::ser::{Error as _, SerializeSeq};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use voltsim_checkpoint::codec;
+use voltsim_checkpoint::journal::JournalWriter;
+
+/// Records that are kept as they are.
+const RECENT: usize = 32;
+/// Bytes that a record may take in memory.
+const LIMIT: usize = 1 << 28;
+
+/// Records in their order.
+pub(super) struct Records<T> {
+    /// Where the temporary file lies if one is needed.
+    folder: PathBuf,
+    older: Option<JournalWriter>,
+    recent: Vec<T>,
+}
+
+impl<T: Clone + Serialize + DeserializeOwned> Records<T> {
+    /// No records yet. Their temporary file will lie in `folder`.
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder, older: None, recent: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, record: T) {
+        self.recent.push(record);
+        if self.recent.len() >= RECENT {
+            self.put_away();
+        }
+    }
+
+    /// Records so far.
+    pub(super) fn len(&self) -> usize {
+        let older = self.older.as_ref().map_or(0, JournalWriter::records);
+        usize::try_from(older).unwrap_or(usize::MAX).saturating_add(self.recent.len())
+    }
+
+    /// Moves the recent records out of the way; all of them stay if one cannot be encoded.
+    fn put_away(&mut self) {
+        let Ok(encoded) = self.recent.iter().map(codec::encode).collect::<Result<Vec<_>, _>>() else {
+            return;
+        };
+        let older = self.older.get_or_insert_with(|| JournalWriter::new(mem::take(&mut self.folder)));
+        for record in encoded {
+            // A journal whose temporary file cannot be written keeps its records in memory.
+            let _ = older.push(&record);
+        }
+        self.recent.clear();
+    }
+
+    /// The records, in their order.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub(super) fn iter(&self) -> impl Iterator<Item = io::Result<Cow<'_, T>>> {
+        let older = self.older.iter().flat_map(|older| older.read());
+        let older = older.map(|record| {
+            let record = record.map_err(io::Error::other)?;
+            Ok(Cow::Owned(codec::decode::<LIMIT, T>(&record).map_err(io::Error::other)?))
+        });
+        older.chain(self.recent.iter().map(|record| Ok(Cow::Borrowed(record))))
+    }
+}
+
+impl<T: Clone + Serialize + DeserializeOwned> Default for Records<T> {
+    fn default() -> Self {
+        Self::new(env::temp_dir())
+    }
+}
+
+impl<T: Clone + Serialize + DeserializeOwned> fmt::Debug for Records<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} records", self.len())
+    }
+}
+
+impl<T: Clone + Serialize + DeserializeOwned> Serialize for Records<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut sequence = serializer.serialize_seq(Some(self.len()))?;
+        for record in self.iter() {
+            sequence.serialize_element(record.map_err(S::Error::custom)?.as_ref())?;
+        }
+        sequence.end()
+    }
+}
+
+impl<'de, T: Clone + Serialize + DeserializeOwned> Deserialize<'de> for Records<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct All<T>(PhantomData<T>);
+
+        impl<'de, T: Clone + Serialize + DeserializeOwned> Visitor<'de> for All<T> {
+            type Value = Records<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("records")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Records<T>, A::Error> {
+                let mut records = Records::default();
+                while let Some(record) = sequence.next_element()? {
+                    records.add(record);
+                }
+                Ok(records)
+            }
+        }
+
+        deserializer.deserialize_seq(All(PhantomData))
+    }
+}

@@ -1,0 +1,123 @@
+//! Sums over records, kept while records come.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{LaunchRecord, TransferRecord, Transfers};
+use crate::dram::{ChannelCounts, counts};
+use crate::statistics::Counts;
+
+/// Sums over launches, copies within the device and fills.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Total {
+    /// How many launches.
+    pub launches: u64,
+    /// Copies within the device and fills, of which all else is in these sums too.
+    pub transfers: Transfers,
+    /// Core cycles that all took, each for itself.
+    pub cycles: u64,
+    /// What was counted.
+    pub counters: Counts,
+    /// What each channel of DRAM has counted.
+    pub channels: Vec<ChannelCounts>,
+}
+
+impl Total {
+    /// Adds a launch.
+    pub fn add(&mut self, launch: &LaunchRecord) {
+        self.launches += 1;
+        self.add_counts(launch.cycles, &launch.counters, &launch.channels);
+    }
+
+    pub(super) fn add_counts(&mut self, cycles: u64, counters: &Counts, channels: &[ChannelCounts]) {
+        self.cycles += cycles;
+        counts::add(&mut self.channels, channels);
+        if self.counters.is_empty() {
+            self.counters.clone_from(counters);
+            return;
+        }
+        // All records have the same counters: those of the units.
+        for ((counter, sum), (_, value)) in self.counters.iter_mut().zip(counters) {
+            *sum = counter.kind.joined(*sum, *value);
+        }
+    }
+
+    /// Adds other sums.
+    fn join(&mut self, other: &Total) {
+        let Total { launches, transfers, cycles, counters, channels } = other;
+        self.launches += launches;
+        self.transfers.number += transfers.number;
+        self.transfers.bytes += transfers.bytes;
+        self.transfers.cycles += transfers.cycles;
+        self.add_counts(*cycles, counters, channels);
+    }
+}
+
+/// Sums of a run, for all that is written behind its records.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sums {
+    pub(super) total: Total,
+    /// By the streams' numbers.
+    pub(super) streams: BTreeMap<u64, Total>,
+    /// By name, in the order of their first launches.
+    pub(super) kernels: Named,
+    /// Copies within the device and fills, in the order of the first of each.
+    pub(super) transfers: Named,
+    /// Core cycles of launches that were simulated.
+    pub(super) simulated_cycles: u64,
+}
+
+impl Sums {
+    pub(super) fn add(&mut self, launch: &LaunchRecord) {
+        self.total.add(launch);
+        self.streams.entry(launch.stream).or_default().add(launch);
+        self.kernels.of(&launch.kernel).add(launch);
+        self.simulated_cycles += launch.simulated_cycles();
+    }
+
+    pub(super) fn add_transfer(&mut self, transfer: &TransferRecord) {
+        self.total.add_transfer(transfer);
+        self.streams.entry(transfer.stream).or_default().add_transfer(transfer);
+        self.transfers.of(transfer.name()).add_transfer(transfer);
+    }
+
+    pub(super) fn join(&mut self, other: &Sums) {
+        self.total.join(&other.total);
+        for (stream, total) in &other.streams {
+            self.streams.entry(*stream).or_default().join(total);
+        }
+        self.kernels.join(&other.kernels);
+        self.transfers.join(&other.transfers);
+        self.simulated_cycles += other.simulated_cycles;
+    }
+}
+
+/// Sums by name, in the order in which the names came.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Named {
+    totals: Vec<(String, Total)>,
+    places: HashMap<String, usize>,
+}
+
+impl Named {
+    fn of(&mut self, name: &str) -> &mut Total {
+        let place = match self.places.get(name) {
+            Some(place) => *place,
+            None => {
+                self.places.insert(name.to_owned(), self.totals.len());
+                self.totals.push((name.to_owned(), Total::default()));
+                self.totals.len() - 1
+            }
+        };
+        &mut self.totals[place].1
+    }
+
+    fn join(&mut self, other: &Named) {
+        for (name, total) in &other.totals {
+            self.of(name).join(total);
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Total)> {
+        self.totals.iter().map(|(name, total)| (name.as_str(), total))
+    }
+}

@@ -52,6 +52,11 @@ impl Unfinished {
         &self.file
     }
 
+    /// Where it is until it is finished.
+    pub fn here(&self) -> &Path {
+        &self.temporary
+    }
+
     /// The path it will have.
     pub fn path(&self) -> &Path {
         &self.path

@@ -57,7 +57,12 @@ impl Options {
         }
         // A folder is another when there is a file in it.
         let before = self.output.as_deref().map(|file| (file, identity(file)));
-        let status = supervise::run(command)?;
+        let (status, signal) = supervise::run_to_end(command)?;
+        if let Some(signal) = signal {
+            drop(outcome);
+            supervise::die_by(signal);
+            return Ok(ExitCode::from(status));
+        }
         if status == outputs::STATUS {
             return Ok(ExitCode::from(status));
         }

@@ -21,12 +21,15 @@ pub(crate) const MISTAKES_FOUND: u8 = 86;
 /// Runs the command to its end. A signal that ends the program ends this process too; else its status is passed on.
 pub(crate) fn run_as_own(command: Command) -> Result<ExitCode, Failure> {
     let (status, signal) = run_to_end(command)?;
-    if let Some(signal) = signal {
-        // The program has written its core file.
-        let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-        let _ = signal_hook::low_level::emulate_default_handler(signal);
-    }
+    signal.into_iter().for_each(die_by);
     Ok(ExitCode::from(status))
+}
+
+/// Ends this process by the signal that has ended the program.
+pub(crate) fn die_by(signal: i32) {
+    // The program has written its core file.
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
 /// Runs the command to its end. Its status is passed on; 86 stands for a success in which checks have found mistakes.
@@ -34,8 +37,10 @@ pub(crate) fn run_checked(mut command: Command) -> Result<ExitCode, Failure> {
     let found =
         NamedTempFile::new().map_err(|error| Failure::new(format_args!("no temporary file: {error}")))?;
     command.env("VOLTSIM_CHECK_STATUS", found.path());
-    let status = run(command)?;
+    let (status, signal) = run_to_end(command)?;
     let mistakes = found.as_file().metadata().is_ok_and(|file| file.len() > 0);
+    drop(found);
+    signal.into_iter().for_each(die_by);
     Ok(ExitCode::from(if status == 0 && mistakes { MISTAKES_FOUND } else { status }))
 }
 
@@ -46,7 +51,7 @@ pub(crate) fn run(command: Command) -> Result<u8, Failure> {
 }
 
 /// [`run`], with the signal that has ended the program.
-fn run_to_end(mut command: Command) -> Result<(u8, Option<i32>), Failure> {
+pub(crate) fn run_to_end(mut command: Command) -> Result<(u8, Option<i32>), Failure> {
     let told = Told::by(&mut command)?;
     let signals = SignalsInfo::<WithOrigin>::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2]);
     let mut signals = signals.map_err(|error| Failure::new(format_args!("signals: {error}")))?;

@@ -7,7 +7,7 @@ use crate::environment;
 use saved_run::outputs::{self, Outcome};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use voltsim_checkpoint::output::Output;
@@ -101,7 +101,7 @@ impl Lines {
 
     /// Takes back the beginning of a line that could not be written, unless somebody has added to it.
     fn cut(&self, begun: usize, error: io::Error) -> io::Error {
-        let end = (&self.file).seek(SeekFrom::Current(0)).unwrap_or(0);
+        let end = (&self.file).stream_position().unwrap_or(0);
         if begun > 0 && end == self.length() {
             // The output has half a line then, and its end says nothing of what came after.
             let _ = self.file.set_len(end.saturating_sub(begun as u64));

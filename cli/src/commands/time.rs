@@ -5,8 +5,11 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 use timing::gpu::{Copy, Direction, Gpu, LaunchError, Stability};
 use timing::report::{LaunchRecord, Report, Run};
 use timing::specification::gpu;
@@ -16,7 +19,7 @@ use warp_trace::accelsim::{Entry, LIST, is_list, read_list};
 
 use crate::failure::Failure;
 use crate::model::{ChosenGpu, Stop, format};
-use crate::outputs;
+use crate::{outputs, supervise};
 
 /// Time recorded launches: what `voltsim record` has written, or traces of Accel-Sim
 #[derive(clap::Args)]
@@ -56,7 +59,11 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     };
     let modelled = gpu::capability(args.gpu.name());
     let mut told = false;
+    let ended = Ended::watch()?;
     for entry in entries {
+        if ended.cause().is_some() {
+            break;
+        }
         match entry {
             Entry::Copy { address, bytes } => {
                 let copy = Copy { direction: Direction::ToDevice, address, bytes };
@@ -77,10 +84,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> Result<ExitCode, Failure>
     }
     if let Some(file) = &args.statistics {
         let (format, reports) = (format(file)?, [&report]);
-        let run = Run::new(args.gpu.name(), &reports);
+        let run = Run::new(args.gpu.name(), &reports).ended_by(ended.cause());
         outputs::write_with(file, |output| run.write(format, output))?;
     }
     out.write_all(report.summary().as_bytes())?;
+    out.flush()?;
+    ended.die();
     Ok(ExitCode::SUCCESS)
 }
 
@@ -109,6 +118,40 @@ fn tell_generation(file: &Path, gpu: &str, traced: u32, modelled: u32) {
         generation(traced),
         generation(modelled)
     );
+}
+
+/// Signals that end this process between two launches, when what was timed is written. A second one ends it at once.
+struct Ended {
+    by: Arc<AtomicUsize>,
+}
+
+const SIGNALS: [(i32, &str); 3] = [(SIGHUP, "SIGHUP"), (SIGINT, "SIGINT"), (SIGTERM, "SIGTERM")];
+
+impl Ended {
+    fn watch() -> Result<Ended, Failure> {
+        let by = Arc::new(AtomicUsize::new(0));
+        let is_second = Arc::new(AtomicBool::new(false));
+        for (signal, _) in SIGNALS {
+            flag::register_conditional_default(signal, Arc::clone(&is_second))
+                .and_then(|_| flag::register(signal, Arc::clone(&is_second)))
+                .and_then(|_| flag::register_usize(signal, Arc::clone(&by), signal as usize))
+                .map_err(|error| Failure::new(format_args!("signals: {error}")))?;
+        }
+        Ok(Ended { by })
+    }
+
+    /// The signal that has come, by name.
+    fn cause(&self) -> Option<&'static str> {
+        let by = self.by.load(Ordering::Relaxed) as i32;
+        SIGNALS.iter().find(|(signal, _)| *signal == by).map(|(_, name)| *name)
+    }
+
+    /// Ends the process by the signal that has come.
+    fn die(&self) {
+        if self.cause().is_some() {
+            supervise::die_by(self.by.load(Ordering::Relaxed) as i32);
+        }
+    }
 }
 
 /// Times a launch. CTAs that are left out leave what they access in the caches.

@@ -6,6 +6,9 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use saved_run::outputs::STATUS;
+use voltsim_checkpoint::atomic_file::{Durability, Unfinished};
+
 use crate::failure::Failure;
 use crate::libraries;
 use crate::model;
@@ -39,16 +42,19 @@ pub(crate) struct Args {
 /// Starts the program and closes the file when it has ended.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let output = program::absolute(&args.output)?;
-    outputs::write(&output, "[\n")?;
+    outputs::check("--output", &output)?;
+    let unfinished = Unfinished::create(&output).map_err(|error| Failure::in_file(&output, error))?;
+    unfinished.file().write_all(b"[\n").map_err(|error| Failure::in_file(&output, error))?;
     let mut command = program::command(&args.program, &args.options)?;
     args.model.set(&mut command)?;
-    command.env("VOLTSIM_TRACE", &output);
+    command.env("VOLTSIM_TRACE", unfinished.here());
     command.env("NVTX_INJECTION64_PATH", libraries::core()?);
     let ended = match args.options.checks() {
         true => supervise::run_checked(command),
         false => supervise::run(command).map(ExitCode::from),
     };
-    close(&output).map_err(|error| Failure::in_file(&output, error))?;
+    let closed = close(unfinished.here()).and_then(|()| unfinished.finish(Durability::Synced));
+    closed.map_err(|error| Failure::in_file(&output, error).with_status(STATUS))?;
     ended
 }
 

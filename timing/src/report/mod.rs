@@ -611,6 +611,54 @@ mod tests {
     }
 
     #[test]
+    fn launches_beyond_those_in_memory_are_in_all_forms() {
+        let mut report = Report::new("tiny");
+        for number in 1..=100 {
+            report.add(LaunchRecord { counters: ones(), ..launch(number, number % 3) });
+        }
+        let value: Value = serde_json::from_str(&report.text(Format::Json).unwrap()).unwrap();
+        let launches = value["launches"].as_array().unwrap();
+        let numbers: Vec<_> = launches.iter().map(|launch| launch["launch"].as_u64().unwrap()).collect();
+        assert_eq!(numbers, (1..=100).collect::<Vec<_>>());
+        assert_eq!(value["total"]["counters"]["gpu.cycles"], 100);
+        let lines = |format, start: &str| {
+            let text = report.text(format).unwrap();
+            text.lines().filter(|line| line.starts_with(start)).count()
+        };
+        assert_eq!(report.text(Format::Csv).unwrap().lines().count(), 1 + 100 + 3 + 1);
+        assert_eq!(lines(Format::Text, "launch "), 100);
+        assert_eq!(lines(Format::GpgpuSim, "kernel_launch_uid"), 100);
+        assert_eq!(report.launches().map(|record| record.unwrap().launch).max(), Some(100));
+    }
+
+    #[test]
+    fn reports_of_several_devices_are_one_run_with_their_sums() {
+        let (one, other) = (report(), report());
+        let reports = [&one, &other];
+        let run = Run::new("tiny", &reports);
+        let mut text = Vec::new();
+        run.write(Format::Json, &mut text).unwrap();
+        let value: Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(value["launches"].as_array().unwrap().len(), 6);
+        assert_eq!(value["streams"][1]["counters"]["sm.warp_instructions"], 200);
+        assert_eq!(value["total"]["counters"]["sm.warp_instructions"], 600);
+    }
+
+    #[test]
+    fn a_run_that_was_ended_says_so_in_all_forms() {
+        let report = report();
+        let reports = [&report];
+        let run = Run::new("tiny", &reports).ended_by(Some("SIGTERM"));
+        for format in [Format::Json, Format::Csv, Format::Text, Format::Profiler, Format::GpgpuSim] {
+            let mut text = Vec::new();
+            run.write(format, &mut text).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            assert_eq!(text.to_lowercase().matches("ended by sigterm").count(), 1, "{text}");
+            assert!(!text.contains("exit detected"));
+        }
+    }
+
+    #[test]
     fn the_ending_of_a_file_chooses_the_format() {
         let formats = ["a.json", "a.csv", "a.ncu.csv", "a.gpgpusim", "a", "b.json/a", "a.txt", "a.log"]
             .map(|name| Format::of_file(Path::new(name)).unwrap());

@@ -118,3 +118,34 @@ impl<'de, T: Clone + Serialize + DeserializeOwned> Deserialize<'de> for Records<
         deserializer.deserialize_seq(All(PhantomData))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records(count: u64) -> Vec<(u64, String)> {
+        (0..count).map(|number| (number, "record".repeat(number as usize % 7))).collect()
+    }
+
+    #[test]
+    fn records_come_back_in_their_order_however_many() {
+        for count in [0, 1, RECENT as u64, RECENT as u64 + 1, 1000] {
+            let mut kept = Records::default();
+            records(count).into_iter().for_each(|record| kept.add(record));
+            assert_eq!(kept.len() as u64, count);
+            let read: Vec<_> = kept.iter().map(|record| record.unwrap().into_owned()).collect();
+            assert!(read == records(count), "{count}");
+            assert!(kept.recent.len() < RECENT);
+        }
+    }
+
+    #[test]
+    fn records_are_encoded_as_a_list() {
+        let mut kept = Records::default();
+        records(100).into_iter().for_each(|record| kept.add(record));
+        let bytes = codec::encode(&kept).unwrap();
+        assert!(bytes == codec::encode(&records(100)).unwrap());
+        let again = codec::decode::<LIMIT, Records<(u64, String)>>(&bytes).unwrap();
+        assert_eq!(again.len(), 100);
+    }
+}

@@ -56,8 +56,6 @@ fn sink() -> Option<&'static Sink> {
         let lines = Lines::open("VOLTSIM_TRACE", path)?;
         let start = start_in(&lines, path);
         Some(Sink { lines, start })
-        }
-        Some(lines)
     };
     SINK.get_or_init(open).as_ref()
 }

@@ -60,7 +60,7 @@ impl Cache {
     /// A cache of as many bytes and ways with lines of our size; nothing if its sets are no whole number then.
     pub fn in_own_lines(self, line: u32) -> Option<Cache> {
         let bytes = self.sets.checked_mul(line)?;
-        bytes.is_multiple_of(Cache::LINE).then(|| Cache { sets: bytes / Cache::LINE, ..self })
+        bytes.is_multiple_of(Cache::LINE).then_some(Cache { sets: bytes / Cache::LINE, ..self })
     }
 
     /// Bytes.

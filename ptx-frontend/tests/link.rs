@@ -104,3 +104,17 @@ fn names_without_definition_are_listed_once() {
     assert_eq!(listed, [("vprintf", "m0", true), ("v", "m0", false)]);
     assert!(program.function("vprintf").is_none());
 }
+
+#[test]
+fn a_visible_alias_means_its_function_in_all_modules() {
+    let program = link(&[
+        ".extern .func g(); .visible .entry k() { .reg .b64 %a; call g; mov.u64 %a, g; ret; }",
+        ".func impl() { ret; } .visible .func g(); .alias g, impl; .visible .entry m() { call g; ret; }",
+        ".func impl() { ret; } .visible .entry n() { call impl; ret; }",
+    ]);
+    assert_eq!(externals(&program, "k"), ["impl"]);
+    assert_eq!(externals(&program, "m"), ["impl"]);
+    assert_eq!(externals(&program, "n"), ["impl@2"]);
+    assert_eq!(program.unresolved(), []);
+    assert!(!program.defines("g"));
+}

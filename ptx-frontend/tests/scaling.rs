@@ -61,6 +61,12 @@ fn registers_across_blocks(count: usize) -> String {
     })
 }
 
+fn products(count: usize) -> String {
+    kernel(count, "", |text, i| {
+        let _ = writeln!(text, "mul.f32 %v{i}, %r0, %r0;\nadd.f32 %r1, %r1, %v{i};");
+    })
+}
+
 fn calls(count: usize) -> String {
     let head = ".func (.param .b32 r) f(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a]; \
                 st.param.b32 [r], %x; ret; }\n";
@@ -98,11 +104,12 @@ fn time(text: String) -> Duration {
 
 #[test]
 fn lowering_time_is_linear_in_the_code() {
-    let shapes: [Shape; 5] = [
+    let shapes: [Shape; 6] = [
         ("diamonds", diamonds, 500),
         ("short stretches", short_stretches, 1000),
         ("loops", loops, 1000),
         ("registers across blocks", registers_across_blocks, 500),
+        ("products", products, 1000),
         ("calls", calls, 500),
     ];
     for (name, shape, count) in shapes {

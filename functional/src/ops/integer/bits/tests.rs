@@ -56,13 +56,18 @@ fn bfind_finds_the_highest_bit_that_is_not_a_sign() {
     for_widths!(check: (u32, false), (i32, true), (u64, false), (i64, true));
 }
 
+/// Position or length of a field: 8 bits of it in words, 32 in double words, where all beyond the value are alike.
+fn count(operand: u64, bits: u32) -> u32 {
+    if bits == 64 { (operand as u32).min(1000) } else { (operand & 0xff) as u32 }
+}
+
 #[test]
 fn bfe_takes_bit_by_bit_and_extends() {
     macro_rules! check {
         ($ty:ty, $signed:literal) => {
             operands(|[a, b, c]| {
                 let top = <$ty>::BITS - 1;
-                let (position, length) = ((b & 0xff) as u32, (c & 0xff) as u32);
+                let (position, length) = (count(b, <$ty>::BITS), count(c, <$ty>::BITS));
                 let sign = if $signed && length > 0 { bit(a, (position + length - 1).min(top)) } else { 0 };
                 let expected = from_bits(top + 1, |n| {
                     if n < length && position + n <= top { bit(a, position + n) } else { sign }
@@ -85,7 +90,7 @@ fn bfi_replaces_bit_by_bit() {
             operands(|[a, b, c, e]| {
                 // Small positions and lengths, mostly.
                 let (c, e) = (c % 300, e % 300);
-                let (position, length) = ((c & 0xff) as u32, (e & 0xff) as u32);
+                let (position, length) = (count(c, <$ty>::BITS), count(e, <$ty>::BITS));
                 let expected = from_bits(<$ty>::BITS, |n| {
                     if n >= position && n - position < length { bit(a, n - position) } else { bit(b, n) }
                 });

@@ -197,22 +197,19 @@ fn value(place: &str, row: usize, random: &mut Random) -> String {
     if is_whole { format!("{sign}{}", number.floor()) } else { format!("{sign}{number:.6}") }
 }
 
-/// The files of a triangulated unit square with `side` points along an edge. Points inside are
-/// moved a little.
+/// The files of a triangulated unit square with `side` points along an edge. Cells are rectangles, so
+/// that the triangles are those of Delaunay; cells near the left edge are thin.
 fn mesh(side: usize) -> [(&'static str, String); 3] {
-    let mut random = Random::new(1);
-    let step = 1.0 / (side - 1) as f64;
     let at = |x: usize, y: usize| y * side + x;
+    let along = |index: usize, axis: usize| {
+        let is_inside = index > 0 && index + 1 < side;
+        let shift = if is_inside { (index * 7919 + axis * 31) % 5 } else { 0 };
+        (index as f64 + 0.026 * shift as f64) / (side - 1) as f64
+    };
     let mut nodes = format!("{} 2 0 0\n", side * side);
     for y in 0..side {
         for x in 0..side {
-            let mut along = |index: usize| {
-                let is_inside = x > 0 && x + 1 < side && y > 0 && y + 1 < side;
-                let shift = if is_inside { random.between(-0.3, 0.3) } else { 0.0 };
-                (index as f64 + shift) * step
-            };
-            let (across, up) = (along(x), along(y));
-            let _ = writeln!(nodes, "{} {across:.9} {up:.9}", at(x, y));
+            let _ = writeln!(nodes, "{} {} {}", at(x, y), along(x, 0).powf(1.5), along(y, 1));
         }
     }
     let cells = side - 1;

@@ -201,20 +201,33 @@ fn fills_without_a_byte_end_at_once() {
     }
 }
 
-/// A kernel whose CTAs meet `rounds` times at a barrier in global memory, as many CTAs as there are.
-fn software_barrier(call: &str) -> String {
+/// Ways to look at the word that tells that all have come, with result `%r6`.
+const POLLS: [(&str, &str); 6] = [
+    ("volatile load", "ld.volatile.global.u32 %r6, [%a1];"),
+    ("counter", "ld.volatile.global.u32 %r6, [%a1]; add.u32 %r7, %r7, 1;"),
+    ("clock", "ld.volatile.global.u32 %r6, [%a1]; mov.u64 %a4, %clock64;"),
+    ("atomic", "atom.global.or.b32 %r6, [%a1], 0;"),
+    ("plain load", "ld.global.u32 %r6, [%a1];"),
+    ("sleep", "nanosleep.u32 20; ld.volatile.global.u32 %r6, [%a1];"),
+];
+
+/// A kernel whose CTAs meet `rounds` times at a barrier in global memory, as many CTAs as there are. One thread of each
+/// polls, or all.
+fn software_barrier(poll: &str, all_poll: bool, call: &str) -> String {
+    let who = if all_poll { "" } else { "@%p1 bra WAIT;" };
     format!(
         ".func nothing() {{ ret; }}
          .visible .entry test(.param .u64 p, .param .u64 rounds) {{
-             .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %a<9>;
+             .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %a<9>; .shared .b32 before;
              ld.param.u64 %a1, [p]; ld.param.u64 %a2, [rounds]; cvt.u32.u64 %r1, %a2;
              mov.u32 %r2, %tid.x; mov.u32 %r3, %nctaid.x; sub.u32 %r3, %r3, 1; setp.ne.u32 %p1, %r2, 0;
              ROUND: {call}
-             bar.sync 0; @%p1 bra WAIT;
-             ld.volatile.global.u32 %r4, [%a1]; membar.gl; atom.global.add.u32 %r5, [%a1+4], 1;
-             setp.ne.u32 %p2, %r5, %r3; @%p2 bra POLL;
-             st.volatile.global.u32 [%a1+4], 0; membar.gl; red.global.add.u32 [%a1], 1; bra.uni WAIT;
-             POLL: ld.volatile.global.u32 %r6, [%a1]; setp.eq.u32 %p3, %r6, %r4; @%p3 bra POLL;
+             @!%p1 ld.volatile.global.u32 %r4, [%a1]; @!%p1 st.shared.u32 [before], %r4;
+             bar.sync 0; ld.shared.u32 %r4, [before]; bar.sync 0; @%p1 bra LOOK;
+             membar.gl; atom.global.add.u32 %r5, [%a1+4], 1; setp.ne.u32 %p2, %r5, %r3; @%p2 bra LOOK;
+             st.volatile.global.u32 [%a1+4], 0; membar.gl; red.global.add.u32 [%a1], 1;
+             LOOK: {who}
+             POLL: {poll} setp.eq.u32 %p3, %r6, %r4; @%p3 bra POLL;
              WAIT: bar.sync 0; @!%p1 red.global.add.u32 [%a1+8], 1;
              sub.u32 %r1, %r1, 1; setp.ne.u32 %p4, %r1, 0; @%p4 bra ROUND; ret;
          }}"
@@ -224,21 +237,29 @@ fn software_barrier(call: &str) -> String {
 #[test]
 fn software_barrier_over_all_resident_ctas_takes_short_turns() {
     const CTAS: u32 = 400;
-    const ROUNDS: u64 = 8;
-    let alone = |threads, deterministic| {
+    const ROUNDS: u64 = 4;
+    let alone = |text: &str, threads, deterministic| {
         let settings = Settings { threads, deterministic, ..Settings::default() };
-        let bench = Bench::with(&software_barrier(""), settings);
+        let bench = Bench::with(text, settings);
         let memory = bench.allocate(64);
         let statistics = bench.launch([CTAS, 1, 1], 384, &[memory, ROUNDS]).unwrap();
         assert_eq!(u64::from(bench.word(memory + 8)), u64::from(CTAS) * ROUNDS);
-        statistics.warp_instructions
+        statistics.warp_instructions / u64::from(CTAS) / ROUNDS
     };
-    for (threads, deterministic) in [(1, false), (1, true), (2, false)] {
-        // Without polling a CTA executes some 170 warp instructions a round.
-        let per_round = alone(threads, deterministic) / u64::from(CTAS) / ROUNDS;
-        assert!(per_round < 1500, "{per_round} warp instructions of a CTA in a round");
+    for (name, poll) in POLLS {
+        for (all_poll, most) in [(false, 2000), (true, 20_000)] {
+            let text = software_barrier(poll, all_poll, "");
+            for (threads, deterministic) in [(1, true), (2, false)] {
+                // Without polling a CTA executes some 200 warp instructions a round.
+                let per_round = alone(&text, threads, deterministic);
+                assert!(
+                    per_round < most,
+                    "{name}, {threads} threads, all poll: {all_poll}: {per_round} warp instructions of a CTA in a round"
+                );
+            }
+            assert_eq!(alone(&text, 1, true), alone(&text, 1, true), "{name}");
+        }
     }
-    assert_eq!(alone(1, true), alone(1, true));
 }
 
 #[test]
@@ -267,8 +288,10 @@ fn spinning_ctas_give_way_from_barrier_to_barrier() {
 #[test]
 fn ctas_beyond_the_limit_of_host_memory_start_when_all_others_spin() {
     // A stack of 64 KB a thread: 16 of these CTAs have a gigabyte.
-    let bench =
-        Bench::with(&software_barrier("call nothing;"), Settings { threads: 2, ..Settings::default() });
+    let bench = Bench::with(
+        &software_barrier(POLLS[0].1, false, "call nothing;"),
+        Settings { threads: 2, ..Settings::default() },
+    );
     let memory = bench.allocate(64);
     bench.launch([24, 1, 1], 1024, &[memory, 2]).unwrap();
     assert_eq!(bench.word(memory + 8), 48);

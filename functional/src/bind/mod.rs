@@ -11,10 +11,12 @@ mod machine;
 mod operands;
 mod place;
 mod rows;
+mod wait_loops;
 mod watch;
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -130,6 +132,7 @@ pub(crate) struct Linker<'a> {
     constant_of: HashMap<(u64, bool), u32>,
     call_sites: Vec<CallSite>,
     branch_targets: Vec<Vec<u32>>,
+    wait_loops: Vec<Range<u32>>,
     matrices: Matrices,
     textures: Accesses,
     sites: Vec<Site>,
@@ -157,6 +160,7 @@ impl<'a> Linker<'a> {
             constant_of: HashMap::new(),
             call_sites: Vec::new(),
             branch_targets: Vec::new(),
+            wait_loops: Vec::new(),
             matrices: Matrices::default(),
             textures: Accesses::default(),
             sites: Vec::new(),
@@ -253,6 +257,7 @@ impl<'a> Linker<'a> {
             functions: self.functions,
             call_sites: self.call_sites,
             branch_targets: self.branch_targets,
+            wait_loops: self.wait_loops,
             matrices: self.matrices,
             textures: self.textures,
             sites: self.sites,
@@ -385,6 +390,12 @@ impl<'l, 'a> Binder<'l, 'a> {
         self.push(end);
         self.place_between();
         self.patch();
+        if assembled.is_none() {
+            // In machine order the ops of a loop need not stand together.
+            let op = |instruction: usize| self.starts[instruction];
+            let loops = wait_loops::wait_loops(&source).into_iter();
+            self.linker.wait_loops.extend(loops.map(|range| op(range.start)..op(range.end)));
+        }
         let registers = assembled.unwrap_or_else(|| liveness.maximum_live());
         self.layout.unwritten_rows = self.unwritten_rows(&liveness);
         let bound = BoundFunction {

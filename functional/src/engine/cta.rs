@@ -15,7 +15,7 @@ use super::grid::Grid;
 use super::op::Flow;
 use super::running::{Running, Stop};
 use super::special;
-use super::spin::{SPINNING_SLICE, SpinDetector};
+use super::spin::{SPINNING_SLICE, SpinProbe};
 use super::view::View;
 use crate::check::CtaChecks;
 use crate::fault::{Fault, FaultKind, Waiting};
@@ -80,23 +80,16 @@ pub(super) struct WarpState {
     local: Vec<u64>,
     pub(super) finished: bool,
     pub(super) fuel: u32,
-    spin: SpinDetector,
 }
 
 impl WarpState {
     /// The warp's time slice has ended; does it spin?
-    fn slice_ended(&mut self) -> bool {
-        self.spin.slice_ended(&self.divergence);
-        if self.spin.spins() {
+    fn slice_ended(&mut self, grid: &Grid) -> bool {
+        let spins = self.divergence.slice_ended(&grid.program);
+        if spins {
             self.fuel = self.fuel.min(SPINNING_SLICE);
         }
-        self.spin.spins()
-    }
-
-    /// The warp has come to wait at a barrier; does it spin from barrier to barrier?
-    fn waits(&mut self) -> bool {
-        self.spin.waits(&self.divergence);
-        self.spin.spins()
+        spins
     }
 }
 
@@ -219,7 +212,6 @@ impl Cta {
             }
             warp.finished = false;
             warp.fuel = SLICE;
-            warp.spin = SpinDetector::default();
         }
     }
 
@@ -259,12 +251,12 @@ impl Cta {
                     }
                     Stop::Blocked if turn.moved => {
                         progress = true;
-                        works |= !self.warps[number].waits();
+                        works |= !self.warps[number].divergence.waits_at_barrier();
                     }
                     Stop::Blocked => {}
                     Stop::Yield => {
                         progress = true;
-                        let it_spins = self.warps[number].slice_ended();
+                        let it_spins = self.warps[number].slice_ended(grid);
                         works |= !it_spins;
                         spins |= it_spins;
                     }
@@ -281,7 +273,7 @@ impl Cta {
                 return Turn::Blocked;
             }
             if spins {
-                self.warps.iter_mut().for_each(|warp| warp.spin.suspect());
+                self.warps.iter_mut().for_each(|warp| warp.divergence.spin.suspect());
             }
             if !works {
                 return Turn::Spins;
@@ -300,7 +292,7 @@ impl Cta {
         executed: &mut Executed,
     ) -> WarpTurn {
         let mut running = self.running(number, grid, view, cluster, shared);
-        running.ration = grid.ration;
+        (running.ration, running.probe) = (grid.ration, SpinProbe::new());
         running.refuel(running.fuel);
         let (stop, moved) = match running.switch() {
             // SAFETY: the program was bound in this process; `switch` has put a fragment of this warp in place.
@@ -347,6 +339,8 @@ impl Cta {
             warp: number as u32,
             reserve: 0,
             ration: u32::MAX,
+            granted: warp.fuel,
+            probe: SpinProbe::never(),
         }
     }
 

@@ -23,7 +23,9 @@ use super::frame::{Frame, Frames};
 use super::lane::WARP;
 use super::members::Apart;
 use super::op::Flow;
+use super::program::Program;
 use super::running::{Running, Stop};
+use super::spin::SpinDetector;
 use crate::fault::{Awaits, FaultKind};
 pub(crate) use saved::{Between, SavedLanes};
 
@@ -112,6 +114,8 @@ pub struct Divergence {
     pub(crate) is_stack: bool,
     /// Slices of possible spinning since lanes last came to where others wait.
     spun: u32,
+    /// What is known of the warp's spinning.
+    pub(super) spin: SpinDetector,
     /// The barrier generation the running fragment was released from, when it comes back to a barrier op.
     pub(crate) released: bool,
 }
@@ -130,6 +134,7 @@ impl Divergence {
         self.impatient = false;
         self.spun = 0;
         self.released = false;
+        self.spin = SpinDetector::default();
         self.torn = 0;
         self.queue.push_back(Fragment { pc: entry, mask: live, frame: 0, join: NONE, wait: Wait::Ready });
     }
@@ -154,6 +159,31 @@ impl Divergence {
         queued.chain(parked.map(|join| (join.pc, join.arrived, Awaits::Lanes(join.expected & !join.arrived))))
     }
 
+    /// The warp's time slice has ended; does it spin?
+    pub(super) fn slice_ended(&mut self, program: &Program) -> bool {
+        let mut spin = std::mem::take(&mut self.spin);
+        spin.slice_ended(self);
+        if !spin.spins() && self.is_in_wait_loops(program) {
+            spin.waits_for_memory();
+        }
+        self.spin = spin;
+        self.spin.spins()
+    }
+
+    /// The warp has come to wait at a barrier; does it spin from barrier to barrier?
+    pub(super) fn waits_at_barrier(&mut self) -> bool {
+        let mut spin = std::mem::take(&mut self.spin);
+        spin.waits(self);
+        self.spin = spin;
+        self.spin.spins()
+    }
+
+    /// Are all lanes that can go on in loops that only wait for memory?
+    fn is_in_wait_loops(&self, program: &Program) -> bool {
+        let mut ready = self.queue.iter().filter(|fragment| fragment.wait == Wait::Ready);
+        !program.wait_loops.is_empty() && ready.all(|fragment| program.waits_at(fragment.pc))
+    }
+
     /// A number that tells a warp's registers and places between its turns from others, in most cases.
     pub(super) fn fingerprint(&self) -> u64 {
         let mut hasher = FxHasher::default();
@@ -162,11 +192,7 @@ impl Divergence {
             // How often a barrier has completed changes with each look of a loop that polls between barriers.
             (pc, mask, frame, join, std::mem::discriminant(wait)).hash(&mut hasher);
         }
-        for frame in self.frames.all() {
-            let sums = frame.lane_sums();
-            sums.chunks_exact(2)
-                .for_each(|pair| hasher.write_u64(u64::from(pair[0]) << 32 | u64::from(pair[1])));
-        }
+        self.frames.all().for_each(|frame| hash_sums(frame, &mut hasher));
         hasher.finish()
     }
 
@@ -273,6 +299,11 @@ impl Divergence {
     }
 }
 
+fn hash_sums(frame: &Frame, hasher: &mut FxHasher) {
+    let sums = frame.lane_sums();
+    sums.chunks_exact(2).for_each(|pair| hasher.write_u64(u64::from(pair[0]) << 32 | u64::from(pair[1])));
+}
+
 impl Running<'_> {
     /// Parts the fragment: `taken` lanes go to `target`, the others to `next`; they meet again at `meet`.
     #[cold]
@@ -323,14 +354,29 @@ impl Running<'_> {
         if self.reserve == 0 {
             return self.yield_slice();
         }
+        self.probe.passed(self.granted);
+        if self.probe.is_due() && self.probe.repeats(self.fingerprint()) {
+            self.divergence.impatient = true;
+            return self.yield_slice();
+        }
         self.refuel(self.reserve);
         Flow::Jump
     }
 
-    /// So many jumps are left in the time slice: one ration at once, the rest in reserve.
+    /// A number that tells the running fragment's registers and place from others, in most cases.
+    fn fingerprint(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        (self.pc, self.active, self.divergence.frame).hash(&mut hasher);
+        hash_sums(self.divergence.frames.get(self.divergence.frame), &mut hasher);
+        hasher.finish()
+    }
+
+    /// So many jumps are left in the time slice: those up to the next look at the clock or the registers at once, the rest in
+    /// reserve.
     pub(crate) fn refuel(&mut self, jumps: u32) {
-        self.fuel = jumps.min(self.ration);
-        self.reserve = jumps - self.fuel;
+        self.granted = jumps.min(self.ration).min(self.probe.until());
+        self.fuel = self.granted;
+        self.reserve = jumps - self.granted;
     }
 
     /// Ends the time slice at `self.pc`.

@@ -144,6 +144,8 @@ pub struct Program {
     pub call_sites: Vec<CallSite>,
     /// Lists of `brx.idx`: op numbers.
     pub branch_targets: Vec<Vec<u32>>,
+    /// Ops of loops that only wait for memory, function by function.
+    pub wait_loops: Vec<Range<u32>>,
     /// Operands of matrix instructions, named by index from their ops.
     pub matrices: Matrices,
     /// Accesses of textures and surfaces, named by index from their ops.
@@ -201,6 +203,11 @@ impl Program {
     /// The kernel.
     pub fn kernel(&self) -> &BoundFunction {
         &self.functions[0]
+    }
+
+    /// Does this op belong to a loop that only waits for memory?
+    pub(crate) fn waits_at(&self, pc: u32) -> bool {
+        self.wait_loops.iter().any(|ops| ops.contains(&pc))
     }
 
     /// The function that op `pc` belongs to.

@@ -8,6 +8,7 @@ use super::grid::Grid;
 use super::lane::Bits;
 use super::op::{Flow, Op, PredicateSource};
 use super::shapes::{CHUNK, lane_masks};
+use super::spin::SpinProbe;
 use super::view::View;
 use crate::fault::FaultKind;
 use crate::host;
@@ -71,6 +72,10 @@ pub struct Running<'a> {
     pub(crate) reserve: u32,
     /// Jumps between two readings of the watchdog's clock, at most; without one, all of a slice.
     pub(crate) ration: u32,
+    /// Jumps that `fuel` had at first.
+    pub(crate) granted: u32,
+    /// When the registers are looked at within the slice.
+    pub(crate) probe: SpinProbe,
 }
 
 impl Running<'_> {

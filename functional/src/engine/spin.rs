@@ -39,6 +39,12 @@ impl SpinDetector {
         self.credit > 0
     }
 
+    /// All lanes that can go on are in loops that do nothing but wait.
+    pub(super) fn waits_for_memory(&mut self) {
+        self.credit = 1;
+        self.suspicion = SUSPICIOUS_TURNS;
+    }
+
     /// Another warp of the CTA spins: this one may wait for it at barriers.
     pub(super) fn suspect(&mut self) {
         self.suspicion = SUSPICIOUS_TURNS;
@@ -76,6 +82,63 @@ impl SpinDetector {
             self.until = if self.until >= LONGEST_PERIOD { 1 } else { (self.until * 2).max(1) };
             (self.mark, self.since) = (fingerprint, 0);
         }
+    }
+}
+
+/// Jumps from the beginning of a turn to the first look at the registers.
+const FIRST_LOOK: u32 = 64;
+/// Jumps from one look of a pair to the other: a multiple of most periods of short loops.
+const PAIR: u32 = 24;
+
+/// Looks at a warp's registers within a long time slice, in pairs at growing distances.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SpinProbe {
+    /// Jumps until the next look.
+    until: u32,
+    /// Jumps between two pairs.
+    distance: u32,
+    first: Option<u64>,
+}
+
+impl SpinProbe {
+    /// A warp's turn begins.
+    pub(super) fn new() -> SpinProbe {
+        SpinProbe { until: FIRST_LOOK, distance: FIRST_LOOK, first: None }
+    }
+
+    /// The registers are never looked at.
+    pub(super) fn never() -> SpinProbe {
+        SpinProbe { until: u32::MAX, distance: u32::MAX, first: None }
+    }
+
+    /// Jumps until the next look.
+    pub(super) fn until(&self) -> u32 {
+        self.until
+    }
+
+    /// The warp has made so many jumps.
+    pub(super) fn passed(&mut self, jumps: u32) {
+        if self.distance != u32::MAX {
+            self.until = self.until.saturating_sub(jumps);
+        }
+    }
+
+    /// Is it time to look?
+    pub(super) fn is_due(&self) -> bool {
+        self.until == 0
+    }
+
+    /// Notes what a look has found; is it what the look before it has found?
+    pub(super) fn repeats(&mut self, fingerprint: u64) -> bool {
+        match self.first.take() {
+            Some(first) if first == fingerprint => return true,
+            Some(_) => {
+                self.distance = self.distance.saturating_mul(2).min(u32::MAX - 1);
+                self.until = self.distance;
+            }
+            None => (self.first, self.until) = (Some(fingerprint), PAIR),
+        }
+        false
     }
 }
 

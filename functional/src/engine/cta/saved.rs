@@ -77,7 +77,7 @@ impl Cta {
         self.state.live_threads = saved.live_threads();
         self.unfinished = 0;
         for ((warp, saved), number) in self.warps.iter_mut().zip(&saved.warps).zip(0..) {
-            let WarpState { divergence, local, finished, fuel, spin: _ } = warp;
+            let WarpState { divergence, local, finished, fuel } = warp;
             divergence.is_stack = grid.simt_stack;
             divergence.restore(&saved.lanes, &grid.program, |function, frame| {
                 special::fill(&function.specials, frame, grid, &self.state, number);

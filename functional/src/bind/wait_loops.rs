@@ -1,0 +1,90 @@
+//! Short loops that do nothing but wait for memory: they poll a word at one address and change none. A counter or a clock
+//! in such a loop makes its registers differ from look to look, so its registers do not tell that it waits.
+
+use std::ops::{Range, RangeInclusive};
+
+use ptx_frontend::analyse::writes;
+use ptx_frontend::ir::{AddressBase, Function, Instruction, Operand, RegisterId};
+use ptx_frontend::isa::Effect;
+
+/// Instructions of the longest loop that is taken for one that waits.
+const LONGEST: usize = 24;
+
+/// The instructions of each such loop of a function.
+pub(super) fn wait_loops(source: &Function) -> Vec<Range<usize>> {
+    let loops = source.instructions.iter().enumerate().filter_map(|(last, branch)| {
+        let body = body_of(branch, last)?;
+        waits(&source.instructions[body.clone()]).then(|| *body.start()..last + 1)
+    });
+    loops.collect()
+}
+
+/// The instructions from a branch's target to the branch, if it goes back a little.
+fn body_of(branch: &Instruction, last: usize) -> Option<RangeInclusive<usize>> {
+    let [Operand::Label(target)] = branch.operands[..] else { return None };
+    let first = target.0 as usize;
+    let is_short = first <= last && last - first < LONGEST;
+    (branch.op.line().effect == Effect::Branch && is_short).then_some(first..=last)
+}
+
+fn waits(body: &[Instruction]) -> bool {
+    let changes_nothing = |i: &Instruction| {
+        let effect = i.op.line().effect;
+        matches!(effect, Effect::Pure | Effect::Load | Effect::Fence | Effect::Branch | Effect::Volatile)
+    };
+    let written: Vec<RegisterId> = body.iter().flat_map(writes).collect();
+    let polls = |i: &Instruction| {
+        let base = i.operands.iter().find_map(|operand| match operand {
+            Operand::Address { base, .. } => Some(*base),
+            _ => None,
+        });
+        let stays = match base {
+            Some(AddressBase::Register(register)) => !written.contains(&register),
+            base => base.is_some(),
+        };
+        i.op.line().effect == Effect::Load && i.is_ordered() && stays
+    };
+    body.iter().all(changes_nothing) && body.iter().any(polls)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptx_frontend::Module;
+
+    fn loops_of(body: &str) -> Vec<Range<usize>> {
+        let text = format!(
+            ".version 7.5\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p) {{
+             .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %a<9>; .reg .f32 %f<4>;
+             ld.param.u64 %a1, [p]; {body} ret; }}"
+        );
+        let module = Module::parse(text, "test.ptx").unwrap();
+        wait_loops(&module.function("k").unwrap())
+    }
+
+    #[test]
+    fn polling_of_one_address_is_a_wait_whatever_is_counted() {
+        let polling = "L: ld.volatile.global.u32 %r1, [%a1]; add.u32 %r2, %r2, 1; mov.u64 %a2, %clock64;
+            membar.gl; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;";
+        assert_eq!(loops_of(polling), [1..7]);
+        let with_exit = "L: ld.acquire.gpu.u32 %r1, [%a1]; setp.ne.u32 %p1, %r1, 0; @%p1 bra M;
+            add.u32 %r2, %r2, 1; setp.gt.u32 %p2, %r2, 99; @%p2 bra M; bra L; M:";
+        assert_eq!(loops_of(with_exit), [1..8]);
+    }
+
+    #[test]
+    fn loops_that_work_are_no_waits() {
+        let next_address =
+            "L: ld.volatile.global.u32 %r1, [%a1]; add.u64 %a1, %a1, 4; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;";
+        let stores = "L: ld.volatile.global.u32 %r1, [%a1]; st.global.u32 [%a1+4], %r1; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;";
+        let plain =
+            "L: ld.global.u32 %r1, [%a1]; add.u32 %r2, %r2, %r1; setp.ne.u32 %p1, %r2, 9; @%p1 bra L;";
+        let long = format!(
+            "L: ld.volatile.global.u32 %r1, [%a1]; {} setp.eq.u32 %p1, %r1, 0; @%p1 bra L;",
+            "fma.rn.f32 %f1, %f1, %f2, %f1;".repeat(30)
+        );
+        for body in [next_address, stores, plain, &long] {
+            assert_eq!(loops_of(body), [], "{body}");
+        }
+    }
+}

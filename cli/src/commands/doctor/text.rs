@@ -79,6 +79,9 @@ pub(super) fn write_rest(report: &Report, all: bool, out: &mut dyn Write) -> io:
         writeln!(out)?;
     }
     match report.problems.len() {
+        0 if report.files.iter().any(|file| file.code.bytes_not_looked_at > 0) => {
+            writeln!(out, "nothing is missing in what was looked at")?;
+        }
         0 => writeln!(out, "nothing is missing")?,
         1 => writeln!(out, "1 problem")?,
         count => writeln!(out, "{count} problems")?,

@@ -159,7 +159,7 @@ fn tell_unfinished(simulator: &Simulator) {
     let mut kernels = KERNELS.lock();
     kernels.values_mut().for_each(|launches| launches.unfinished = launches.running);
     let running = kernels.iter().filter(|(_, launches)| launches.unfinished > 0);
-    let names: Vec<&str> = running.map(|(name, _)| name.as_str()).collect();
+    let names: Vec<_> = running.map(|(name, _)| signature(name)).collect();
     let running = match names.is_empty() {
         true => "some work was unfinished".to_owned(),
         false => format!("a launch of {} was unfinished", names.join(", of ")),

@@ -113,7 +113,7 @@ pub enum LaunchError {
     #[error("{0}")]
     Fault(Box<Fault>),
     /// A copy or fill that a kernel has asked for ran beyond the watchdog's time.
-    #[error("a copy or fill that {kernel} asked for ran longer than the watchdog's {seconds} s")]
+    #[error("a copy or fill that {} asked for ran longer than the watchdog's {seconds} s", signature(.kernel))]
     Overdue {
         /// Kernel.
         kernel: String,

@@ -3,12 +3,12 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use ptx_frontend::analyse::writes;
+use ptx_frontend::analyse::{reads, writes};
 use ptx_frontend::ir::{AddressBase, Function, Instruction, Operand, RegisterId};
 use ptx_frontend::isa::Effect;
 
 /// Instructions of the longest loop that is taken for one that waits.
-const LONGEST: usize = 24;
+const LONGEST: usize = 40;
 
 /// The instructions of each such loop of a function.
 pub(super) fn wait_loops(source: &Function) -> Vec<Range<usize>> {
@@ -32,19 +32,40 @@ fn waits(body: &[Instruction]) -> bool {
         let effect = i.op.line().effect;
         matches!(effect, Effect::Pure | Effect::Load | Effect::Fence | Effect::Branch | Effect::Volatile)
     };
-    let written: Vec<RegisterId> = body.iter().flat_map(writes).collect();
+    let changing = changing(body);
     let polls = |i: &Instruction| {
         let base = i.operands.iter().find_map(|operand| match operand {
             Operand::Address { base, .. } => Some(*base),
             _ => None,
         });
         let stays = match base {
-            Some(AddressBase::Register(register)) => !written.contains(&register),
+            Some(AddressBase::Register(register)) => !changing.contains(&register),
             base => base.is_some(),
         };
         i.op.line().effect == Effect::Load && i.is_ordered() && stays
     };
     body.iter().all(changes_nothing) && body.iter().any(polls)
+}
+
+/// The registers that may have another value in each turn of a loop. Code without optimisation computes the address of a
+/// variable anew in each turn.
+fn changing(body: &[Instruction]) -> Vec<RegisterId> {
+    let mut changing: Vec<RegisterId> = body.iter().flat_map(writes).collect();
+    loop {
+        let keeps = |i: &Instruction, register: RegisterId| {
+            let is_special = |operand: &Operand| matches!(operand, Operand::Special(_));
+            !writes(i).contains(&register)
+                || (i.op.line().effect == Effect::Pure
+                    && !i.operands.iter().any(is_special)
+                    && !reads(i).iter().any(|read| changing.contains(read)))
+        };
+        let left: Vec<RegisterId> =
+            changing.iter().copied().filter(|&register| !body.iter().all(|i| keeps(i, register))).collect();
+        if left.len() == changing.len() {
+            return changing;
+        }
+        changing = left;
+    }
 }
 
 #[cfg(test)]
@@ -67,6 +88,10 @@ mod tests {
         let polling = "L: ld.volatile.global.u32 %r1, [%a1]; add.u32 %r2, %r2, 1; mov.u64 %a2, %clock64;
             membar.gl; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;";
         assert_eq!(loops_of(polling), [1..7]);
+        let computed =
+            "L: mov.u64 %a2, 64; cvta.global.u64 %a3, %a2; ld.volatile.u32 %r1, [%a3]; add.u32 %r2, %r2, 1;
+            setp.eq.u32 %p1, %r1, 0; @%p1 bra L;";
+        assert_eq!(loops_of(computed), [1..7]);
         let with_exit = "L: ld.acquire.gpu.u32 %r1, [%a1]; setp.ne.u32 %p1, %r1, 0; @%p1 bra M;
             add.u32 %r2, %r2, 1; setp.gt.u32 %p2, %r2, 99; @%p2 bra M; bra L; M:";
         assert_eq!(loops_of(with_exit), [1..8]);
@@ -81,7 +106,7 @@ mod tests {
             "L: ld.global.u32 %r1, [%a1]; add.u32 %r2, %r2, %r1; setp.ne.u32 %p1, %r2, 9; @%p1 bra L;";
         let long = format!(
             "L: ld.volatile.global.u32 %r1, [%a1]; {} setp.eq.u32 %p1, %r1, 0; @%p1 bra L;",
-            "fma.rn.f32 %f1, %f1, %f2, %f1;".repeat(30)
+            "fma.rn.f32 %f1, %f1, %f2, %f1;".repeat(40)
         );
         for body in [next_address, stores, plain, &long] {
             assert_eq!(loops_of(body), [], "{body}");
